@@ -1,0 +1,138 @@
+// The client side of a job: what a worker program uses, and all it needs.
+//
+//   auto s = session::connect();              // from the environment that `tidegate launch` sets
+//   auto t = s->open_table("weights", {784, 10});
+//   s->pull(*t, params).wait();               // the version that the job's policy allows
+//   s->push(*t, gradient).wait();             // gradient of this clock; wait = applied exactly once
+//   s->clock();                               // this worker's next clock
+//
+// One clock of one worker: any pulls of a table, then at most one push of it, then clock(). The policy
+// (`bsp`, `ssp`, `async`) of the job decides how long a pull waits. Errors are values.
+//
+// Thread rule: a session belongs to one thread at a time. Callbacks given to `pending::then` run on the
+// session's reactor thread and must not block or call the session.
+// Ownership: spans passed to push and pull stay the caller's, must outlive the returned `pending`
+// becoming ready, and must not be written (push) or read (pull) before that.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/base/status.hpp"
+
+namespace tidegate::actors {
+
+// Who this worker is; fixed for the life of a session.
+struct job_info {
+  std::string job;
+  std::string policy;       // "bsp", "ssp(3)", "async"
+  std::uint32_t rank = 0;   // 0 .. workers - 1
+  std::uint32_t workers = 1;
+  std::uint64_t seed = 1;
+};
+
+// A handle to a table of the job; cheap to copy, valid as long as its session.
+struct table {
+  std::uint32_t id = 0;
+  std::uint64_t size = 0;  // elements of float32
+};
+
+// The optimizer that shards run for a table created by a worker; see docs/yaml.md for the defaults.
+struct optimizer {
+  std::string name;  // "sgd", "momentum", "adam"; empty: the job's
+  float learning_rate = 0.01F;
+  float momentum = 0.9F;
+  float beta1 = 0.9F;
+  float beta2 = 0.999F;
+  float epsilon = 1e-8F;
+};
+
+struct table_options {
+  actors::optimizer optimizer;
+  float init_uniform = 0.0F;   // > 0: start uniform in [-init_uniform, init_uniform)
+  float init_constant = 0.0F;  // otherwise: start at this value
+};
+
+// What the launcher's status line shows; sent now and then, not on every clock.
+struct progress {
+  std::uint64_t clocks_total = 0;  // clocks this worker will run; 0: unknown
+  double epoch = 0;                // epochs done, may be fractional
+  double loss = 0;                 // training loss, smoothed as the program likes
+  std::uint64_t samples = 0;       // samples this worker has processed so far
+};
+
+// The outcome of a push or pull that is under way. Movable; dropping it does not cancel.
+class pending {
+ public:
+  struct state;
+  explicit pending(std::shared_ptr<state> shared) noexcept;
+
+  bool ready() const;
+  runtime::status wait() const;  // blocks until ready; may be called again
+  // Runs `done` once: at once on this thread if ready, else on the reactor thread. At most one.
+  void then(std::function<void(const runtime::status&)> done);
+
+ private:
+  std::shared_ptr<state> state_;
+};
+
+class session {
+ public:
+  // Joins the job named in the environment: TIDEGATE_COORDINATOR, TIDEGATE_JOB, TIDEGATE_RANK, ...
+  // Blocks until the cluster admits this worker. Errors: invalid_argument (not started by the
+  // launcher), unavailable, timed_out, refused.
+  static runtime::expected<session> connect();
+
+  session(session&&) noexcept;
+  session& operator=(session&&) noexcept;
+  ~session();  // without finish(): the job learns that this worker left early, and fails
+
+  const job_info& info() const noexcept;
+  std::uint64_t now() const noexcept;  // this worker's clock, from 0
+
+  // Creates the table or attaches to the one of that name; row-major float32 of `shape`. The first
+  // worker to come decides; a different shape or options afterwards: invalid_argument. Tables that the
+  // YAML declares keep the YAML's optimizer and init when `options` is left out.
+  runtime::expected<table> open_table(std::string_view name, std::vector<std::uint64_t> shape);
+  runtime::expected<table> open_table(std::string_view name, std::vector<std::uint64_t> shape,
+                                      const table_options& options);
+
+  // This worker's gradient of this clock. Ready when a shard has applied it (under BSP: when every
+  // worker's is there), exactly once. Errors: invalid_argument (size), not_finite (names the element),
+  // out_of_order (second push of the clock), unavailable.
+  pending push(const table& where, std::span<const float> gradient);
+
+  // Parameters as the policy allows at this clock. Errors: invalid_argument (size), out_of_order (this
+  // clock's push of the table was already made, or a pull of it is under way), unavailable.
+  pending pull(const table& where, std::span<float> parameters);
+
+  // Parameters with every update of every worker in them: waits until all have finished or have come
+  // to this worker's clock, whatever the policy.
+  pending pull_final(const table& where, std::span<float> parameters);
+
+  // Ends this worker's clock. Blocks while the oldest pushes under way are too many clocks behind
+  // (limits.hpp), which bounds the memory of shards. Tables not pushed count as a zero gradient.
+  // Errors: those of earlier pushes that failed.
+  runtime::status clock();
+
+  void report(const progress& now);
+  void report_metric(std::string_view name, double value);  // into result.json: "test_accuracy", "loss"
+
+  // This worker is done: waits for its pushes, tells the shards; rank 0 also waits for the others and
+  // hashes the parameters. Nothing may be called afterwards.
+  runtime::status finish();
+  // This worker cannot go on; the job ends as failed with this message.
+  void fail(const runtime::status& why);
+
+ private:
+  class impl;
+  explicit session(std::unique_ptr<impl> self) noexcept;
+  std::unique_ptr<impl> impl_;
+};
+
+}  // namespace tidegate::actors

@@ -1,0 +1,92 @@
+// What a user asks for: the cluster, its jobs, their tables. Plain values, made by launch/ from YAML,
+// read by the coordinator, sent to shards and workers. No behaviour beyond defaults; `validate` in
+// launch/ says what is wrong with one.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace tidegate::policies {
+
+enum class consistency_kind : std::uint8_t { bsp, ssp, async };
+
+struct consistency_spec {
+  consistency_kind kind = consistency_kind::bsp;
+  std::uint32_t staleness = 0;  // clocks; only for ssp
+
+  friend bool operator==(const consistency_spec&, const consistency_spec&) = default;
+};
+
+enum class optimizer_kind : std::uint8_t { sgd, momentum, adam };
+
+struct optimizer_spec {
+  optimizer_kind kind = optimizer_kind::sgd;
+  float learning_rate = 0.01F;
+  float momentum = 0.9F;  // momentum only
+  float beta1 = 0.9F;     // adam only, as are the next two
+  float beta2 = 0.999F;
+  float epsilon = 1e-8F;
+
+  friend bool operator==(const optimizer_spec&, const optimizer_spec&) = default;
+};
+
+enum class init_kind : std::uint8_t { constant, uniform };
+
+// The first value of every element: `value` for constant; uniform in [-value, value) as a pure
+// function of (job seed, table name, element index), so that chunks and shards do not matter.
+struct init_spec {
+  init_kind kind = init_kind::constant;
+  float value = 0.0F;
+
+  friend bool operator==(const init_spec&, const init_spec&) = default;
+};
+
+// A table: a dense float32 tensor, row-major.
+struct table_spec {
+  std::string name;
+  std::vector<std::uint64_t> shape;
+  optimizer_spec optimizer;
+  init_spec init;
+
+  // Number of elements: the product of the shape; 1 for an empty shape (a scalar).
+  std::uint64_t size() const noexcept {
+    std::uint64_t n = 1;
+    for (auto d : shape) n *= d;
+    return n;
+  }
+
+  friend bool operator==(const table_spec&, const table_spec&) = default;
+};
+
+enum class reduce_kind : std::uint8_t { mean, sum };  // of the workers' gradients of one clock
+enum class not_finite_rule : std::uint8_t { refuse, allow };
+
+struct job_spec {
+  std::string name;
+  std::uint32_t workers = 1;
+  std::vector<std::string> command;  // program and arguments of a worker
+  std::map<std::string, std::string> env;
+  consistency_spec consistency;
+  optimizer_spec optimizer;  // the default for tables that name none
+  reduce_kind reduce = reduce_kind::mean;
+  not_finite_rule not_finite = not_finite_rule::refuse;
+  std::uint64_t seed = 1;
+  std::vector<table_spec> tables;  // declared ones; workers may create more
+};
+
+enum class transport_kind : std::uint8_t { automatic, shm, tcp };
+
+struct cluster_spec {
+  std::string name;
+  std::uint32_t shards = 1;
+  transport_kind transport = transport_kind::automatic;
+  std::uint64_t chunk_bytes = 256 * 1024;
+  std::string control_host = "127.0.0.1";
+  std::uint16_t control_port = 0;      // 0: the system chooses
+  std::uint32_t start_timeout_ms = 30'000;
+  std::vector<job_spec> jobs;
+};
+
+}  // namespace tidegate::policies
