@@ -1,0 +1,62 @@
+// The main functions of the processes that `tidegate launch` starts. No CAF in sight: launch/ calls
+// these and links.
+//
+// Environment of every node process and worker (set by the launcher):
+//   TIDEGATE_COORDINATOR=host:port   control plane of the coordinator (not for the coordinator itself)
+//   TIDEGATE_TOKEN=<16 hex digits>   drawn per run; a process with another token is refused
+//   TIDEGATE_TRANSPORT=auto|shm|tcp  see docs/yaml.md
+// and of workers: TIDEGATE_JOB=<name>, TIDEGATE_RANK=<0..>, TIDEGATE_INCARNATION=<1..>.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "policies/cluster_status.hpp"
+#include "policies/spec.hpp"
+#include "runtime/base/status.hpp"
+
+namespace tidegate::actors {
+
+struct node_options {
+  std::string coordinator_host;
+  std::uint16_t coordinator_port = 0;
+  std::uint64_t token = 0;
+  std::uint32_t index = 0;  // of the shard
+  policies::transport_kind transport = policies::transport_kind::automatic;
+  std::uint32_t start_timeout_ms = 30'000;
+};
+
+// Blocks until told to stop by an observer. `on_ready` gets the port that the control plane listens on.
+// Errors: unavailable (the port is in use).
+runtime::status run_coordinator(const policies::cluster_spec& cluster, std::uint64_t token,
+                                const std::function<void(std::uint16_t port)>& on_ready);
+
+// Blocks until the coordinator says stop or is lost. Errors: unavailable (no coordinator, no transport).
+runtime::status run_shard(const node_options& options);
+
+// The launcher's view of a running coordinator. One thread; every call is bounded by a time-out.
+class observer {
+ public:
+  // Errors: unavailable, timed_out, refused.
+  static runtime::expected<observer> connect(const node_options& options);
+
+  observer(observer&&) noexcept;
+  observer& operator=(observer&&) noexcept;
+  ~observer();
+
+  // `events_seen`: how many events the caller has; the answer carries those after.
+  runtime::expected<policies::cluster_status> poll(std::uint64_t events_seen);
+  // Ends the job as failed with this message; the launcher's word that a process of it died.
+  runtime::status fail_job(const std::string& job, const std::string& why);
+  // Asks coordinator and shards to exit. Returns once the coordinator has the message.
+  runtime::status stop();
+
+ private:
+  class impl;
+  explicit observer(std::unique_ptr<impl> self) noexcept;
+  std::unique_ptr<impl> impl_;
+};
+
+}  // namespace tidegate::actors

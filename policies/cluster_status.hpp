@@ -1,0 +1,45 @@
+// What the coordinator knows of a cluster, as the launcher shows it. Plain values.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace tidegate::policies {
+
+enum class job_state : std::uint8_t { waiting, running, done, failed };
+
+struct job_status {
+  std::string name;
+  std::string policy;  // "bsp", "ssp(3)", "async"
+  job_state state = job_state::waiting;
+  std::string failure;                // why, when failed
+  std::uint32_t workers_joined = 0;
+  std::uint64_t clock_slowest = 0;    // clocks finished by the slowest worker
+  std::uint64_t clock_fastest = 0;
+  std::uint64_t clocks_total = 0;     // clocks each worker will run; 0: unknown
+  double epoch = 0;                   // of the slowest worker
+  double loss = 0;                    // mean over workers of the last reported
+  std::uint64_t samples = 0;          // processed so far, over all workers
+  std::uint64_t staleness_max = 0;    // clocks, over all pulls so far
+  double seconds = 0;                 // since the first worker joined; frozen when done or failed
+  std::map<std::string, double> metrics;  // reported by workers: "test_accuracy", "loss", ...
+  std::string parameters_sha256;      // hex, when done
+};
+
+// One line of events.jsonl that the coordinator saw.
+struct cluster_event {
+  std::int64_t unix_ns = 0;
+  std::string what;    // "shard_joined", "worker_joined", "job_done", "job_failed", "peer_lost", ...
+  std::string detail;  // one line for people
+};
+
+struct cluster_status {
+  std::uint32_t epoch = 0;  // membership epoch
+  std::uint32_t shards_joined = 0;
+  std::vector<job_status> jobs;
+  std::vector<cluster_event> events;  // those after the number that the caller has seen
+};
+
+}  // namespace tidegate::policies
