@@ -1,0 +1,94 @@
+#include "runtime/transport/frame.hpp"
+
+#include <bit>
+#include <cstring>
+#include <string>
+
+namespace tidegate::runtime {
+
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "the wire is little endian");
+
+template <class T>
+void put(frame_header_wire& wire, std::size_t offset, T value) noexcept {
+  std::memcpy(wire.data() + offset, &value, sizeof value);
+}
+
+template <class T>
+T get(std::span<const std::byte> wire, std::size_t offset) noexcept {
+  T value;
+  std::memcpy(&value, wire.data() + offset, sizeof value);
+  return value;
+}
+
+bool carries_payload(const frame_header& header) noexcept {
+  return header.kind == frame_kind::push ||
+         (header.kind == frame_kind::pull_reply && header.code == 0);
+}
+
+}  // namespace
+
+frame_header_wire encode(const frame_header& header) noexcept {
+  frame_header_wire wire{};
+  put(wire, 0, frame_magic);
+  put(wire, 4, frame_version);
+  put(wire, 5, static_cast<std::uint8_t>(header.kind));
+  put(wire, 6, header.flags);
+  put(wire, 8, header.job);
+  put(wire, 16, header.epoch);
+  put(wire, 20, header.incarnation);
+  put(wire, 24, header.worker);
+  put(wire, 28, header.table);
+  put(wire, 32, header.chunk);
+  put(wire, 36, header.code);
+  put(wire, 40, header.clock);
+  put(wire, 48, header.version);
+  put(wire, 56, header.min_clock);
+  put(wire, 64, header.payload_bytes);
+  return wire;
+}
+
+expected<frame_header> decode(std::span<const std::byte> wire,
+                              std::uint64_t payload_bytes_arrived) {
+  if (wire.size() != frame_header_bytes)
+    return fail(errc::corrupt, "a frame header of " + std::to_string(wire.size()) + " bytes, not " +
+                                   std::to_string(frame_header_bytes));
+  if (get<std::uint32_t>(wire, 0) != frame_magic)
+    return fail(errc::corrupt, "a frame that is not Tidegate's (magic)");
+  const auto version = get<std::uint8_t>(wire, 4);
+  if (version != frame_version)
+    return fail(errc::corrupt, "a frame of protocol version " + std::to_string(version) +
+                                   "; this process speaks " + std::to_string(frame_version));
+  const auto kind = get<std::uint8_t>(wire, 5);
+  if (kind == 0 || kind > frame_kind_last)
+    return fail(errc::corrupt, "a frame of unknown kind " + std::to_string(kind));
+
+  frame_header header;
+  header.kind = static_cast<frame_kind>(kind);
+  header.flags = get<std::uint16_t>(wire, 6);
+  header.job = get<std::uint64_t>(wire, 8);
+  header.epoch = get<std::uint32_t>(wire, 16);
+  header.incarnation = get<std::uint32_t>(wire, 20);
+  header.worker = get<std::uint32_t>(wire, 24);
+  header.table = get<std::uint32_t>(wire, 28);
+  header.chunk = get<std::uint32_t>(wire, 32);
+  header.code = get<std::uint32_t>(wire, 36);
+  header.clock = get<std::uint64_t>(wire, 40);
+  header.version = get<std::uint64_t>(wire, 48);
+  header.min_clock = get<std::uint64_t>(wire, 56);
+  header.payload_bytes = get<std::uint64_t>(wire, 64);
+  if ((header.flags & ~frame_flag_final) != 0)
+    return fail(errc::corrupt, "a frame with unknown flags");
+  if (header.payload_bytes != payload_bytes_arrived)
+    return fail(errc::corrupt, "a frame that says " + std::to_string(header.payload_bytes) +
+                                   " payload bytes and has " +
+                                   std::to_string(payload_bytes_arrived));
+  if (carries_payload(header) != (header.payload_bytes != 0))
+    return fail(errc::corrupt, "a frame whose kind and payload disagree");
+  if (header.payload_bytes % sizeof(float) != 0)
+    return fail(errc::corrupt, "a payload that is no whole number of float32");
+  return header;
+}
+
+}  // namespace tidegate::runtime

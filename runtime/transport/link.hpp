@@ -1,0 +1,77 @@
+// The seam to the network: frames between processes. Backends: ucx (runtime/ucx) and loopback.
+//
+// Thread rule: a link, its sink and every call belong to one reactor thread; only wake-ups come from
+// elsewhere. Callbacks run inside progress(), never inside post() or connect().
+// A link may deliver frames late and in any order, never torn; loss of a peer is reported once.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "runtime/base/status.hpp"
+#include "runtime/memory/buffer.hpp"
+#include "runtime/transport/frame.hpp"
+
+namespace tidegate::runtime {
+
+using peer_id = std::uint32_t;     // of this link, never reused
+using send_token = std::uint64_t;  // the caller's name for a post; 0: no need to know
+
+// What a link tells its owner.
+class frame_sink {
+ public:
+  virtual ~frame_sink() = default;
+  // A decoded frame with payload is arriving: where to? A buffer of exactly payload_bytes; an empty one
+  // refuses the frame, which is then dropped (the sink has counted and answered it).
+  virtual buffer place(const frame_header& header) = 0;
+  // The frame is here, whole. `payload` is the placed buffer, empty for frames without payload.
+  virtual void on_frame(const frame_header& header, buffer payload) = 0;
+  // The memory of this post may be used again. On failure the peer is lost, too.
+  virtual void on_sent(send_token token, const status& outcome) = 0;
+  // Bytes that are no frame arrived and were dropped.
+  virtual void on_bad_frame(const status& why) = 0;
+  // Nothing more comes from or goes to this peer.
+  virtual void on_peer_lost(peer_id peer, const status& why) = 0;
+};
+
+// Counters of a link since it was made.
+struct link_counters {
+  std::uint64_t frames_sent = 0;
+  std::uint64_t frames_received = 0;
+  std::uint64_t frames_bad = 0;      // did not decode
+  std::uint64_t frames_refused = 0;  // the sink gave no place
+  std::uint64_t payload_bytes_sent = 0;
+  std::uint64_t payload_bytes_received = 0;
+  std::uint64_t payload_bytes_copied = 0;  // moved by the CPU in our code
+};
+
+class link {
+ public:
+  virtual ~link() = default;
+
+  // The sink must be set before the first progress() and outlive the link.
+  virtual void set_sink(frame_sink* sink) = 0;
+  // Opaque bytes with which a peer's connect() reaches this link.
+  virtual std::string address() const = 0;
+  // Starts a connection; frames may be posted at once. Errors: unavailable (no common transport).
+  virtual expected<peer_id> connect(std::string_view address) = 0;
+  // Sends a frame. header.payload_bytes must equal payload.size(). `payload` must stay unchanged until
+  // on_sent(token), or for token 0 until nothing can refer to it any more.
+  virtual void post(peer_id peer, const frame_header& header, std::span<const std::byte> payload,
+                    send_token token) = 0;
+  // Moves what can be moved; returns how many things happened (0: idle).
+  virtual unsigned progress() = 0;
+  // A descriptor that is readable when progress() has work, once arm() returned true.
+  virtual int event_fd() const = 0;
+  virtual bool arm() = 0;
+  // Sends out what was posted, within the time given, then closes every connection.
+  virtual void close(std::uint32_t flush_ms_max) = 0;
+  // Memory that this link moves fastest. Lives as long as the link.
+  virtual memory_source& memory() = 0;
+  virtual const link_counters& counters() const = 0;
+};
+
+}  // namespace tidegate::runtime

@@ -1,0 +1,200 @@
+#include "runtime/transport/loopback.hpp"
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <cstring>
+#include <mutex>
+#include <vector>
+
+#include "runtime/base/assert.hpp"
+#include "runtime/base/rng.hpp"
+
+namespace tidegate::runtime {
+
+namespace {
+
+struct envelope {
+  frame_header_wire header;
+  std::vector<std::byte> payload;
+};
+
+// Where the frames for one link wait. Shared by all posting threads.
+struct mailbox {
+  std::mutex mutex;
+  std::vector<envelope> waiting;
+  bool open = true;
+  int event_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+  ~mailbox() { ::close(event_fd); }
+};
+
+}  // namespace
+
+struct loopback_network::state {
+  loopback_options options;
+  std::mutex mutex;
+  std::vector<std::shared_ptr<mailbox>> links;
+};
+
+namespace {
+
+class loopback_link final : public link {
+ public:
+  loopback_link(loopback_network::state& network, std::uint32_t index,
+                std::shared_ptr<mailbox> inbox)
+      : network_(network),
+        index_(index),
+        inbox_(std::move(inbox)),
+        rng_(network.options.seed + index) {}
+  ~loopback_link() override { close(0); }
+
+  void set_sink(frame_sink* sink) override { sink_ = sink; }
+  std::string address() const override { return "loopback:" + std::to_string(index_); }
+
+  expected<peer_id> connect(std::string_view address) override {
+    constexpr std::string_view prefix = "loopback:";
+    std::uint32_t index = 0;
+    const auto digits = address.substr(std::min(prefix.size(), address.size()));
+    const auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), index);
+    std::lock_guard lock(network_.mutex);
+    if (!address.starts_with(prefix) || parsed.ec != std::errc{} || index >= network_.links.size())
+      return fail(errc::unavailable, "no loopback link at this address");
+    peers_.push_back(network_.links[index]);
+    return static_cast<peer_id>(peers_.size() - 1);
+  }
+
+  void post(peer_id peer, const frame_header& header, std::span<const std::byte> payload,
+            send_token token) override {
+    TIDEGATE_ASSERT(peer < peers_.size(), "a peer of this link");
+    TIDEGATE_ASSERT(header.payload_bytes == payload.size(), "the header tells the payload");
+    auto& target = *peers_[peer];
+    status result;
+    {
+      std::lock_guard lock(target.mutex);
+      if (target.open)
+        target.waiting.push_back({encode(header), {payload.begin(), payload.end()}});
+      else
+        result = status(errc::unavailable, "the peer has closed its link");
+    }
+    wake(target.event_fd);
+    ++counters_.frames_sent;
+    counters_.payload_bytes_sent += payload.size();
+    if (!result.ok()) lost_.push_back(peer);
+    if (token != 0 || !result.ok()) {
+      if (token != 0) sent_.push_back({token, result});
+      wake(inbox_->event_fd);
+    }
+  }
+
+  unsigned progress() override {
+    std::uint64_t drained = 0;
+    if (::read(inbox_->event_fd, &drained, sizeof drained) < 0) drained = 0;  // EAGAIN: nothing
+    const unsigned told = tell_outcomes();
+    {
+      std::lock_guard lock(inbox_->mutex);
+      for (auto& envelope : inbox_->waiting) held_.push_back(std::move(envelope));
+      inbox_->waiting.clear();
+    }
+    std::swap(held_, due_);
+    unsigned delivered = 0;
+    for (auto& envelope : due_) {
+      const auto one_in = network_.options.hold_one_in;
+      if (one_in > 1 && rng_.below(one_in) == 0) {
+        held_.push_back(std::move(envelope));
+        continue;
+      }
+      deliver(envelope);
+      ++delivered;
+    }
+    due_.clear();
+    return told + delivered + static_cast<unsigned>(held_.size());
+  }
+
+  int event_fd() const override { return inbox_->event_fd; }
+  bool arm() override { return held_.empty() && sent_.empty(); }
+
+  void close(std::uint32_t) override {
+    std::lock_guard lock(inbox_->mutex);
+    inbox_->open = false;
+    inbox_->waiting.clear();
+  }
+
+  memory_source& memory() override { return heap_; }
+  const link_counters& counters() const override { return counters_; }
+
+ private:
+  struct outcome {
+    send_token token;
+    status result;
+  };
+
+  static void wake(int fd) {
+    const std::uint64_t one = 1;
+    // The only failure is a full counter, which is readable already.
+    if (::write(fd, &one, sizeof one) < 0) return;
+  }
+
+  unsigned tell_outcomes() {
+    std::vector<outcome> sent;
+    std::vector<peer_id> lost;
+    std::swap(sent, sent_);
+    std::swap(lost, lost_);
+    for (auto& one : sent) sink_->on_sent(one.token, one.result);
+    for (auto peer : lost)
+      sink_->on_peer_lost(peer, status(errc::unavailable, "the peer has closed its link"));
+    return static_cast<unsigned>(sent.size() + lost.size());
+  }
+
+  void deliver(envelope& from) {
+    auto header = decode(from.header, from.payload.size());
+    if (!header) {
+      ++counters_.frames_bad;
+      sink_->on_bad_frame(header.error());
+      return;
+    }
+    ++counters_.frames_received;
+    if (from.payload.empty()) return sink_->on_frame(*header, {});
+    buffer place = sink_->place(*header);
+    if (!place) {
+      ++counters_.frames_refused;
+      return;
+    }
+    TIDEGATE_ASSERT(place.size() == from.payload.size(), "a place fits its payload");
+    std::memcpy(place.data(), from.payload.data(), from.payload.size());
+    counters_.payload_bytes_received += from.payload.size();
+    counters_.payload_bytes_copied += from.payload.size();
+    sink_->on_frame(*header, std::move(place));
+  }
+
+  loopback_network::state& network_;
+  std::uint32_t index_;
+  std::shared_ptr<mailbox> inbox_;
+  std::vector<std::shared_ptr<mailbox>> peers_;
+  frame_sink* sink_ = nullptr;
+  std::vector<envelope> held_;
+  std::vector<envelope> due_;
+  std::vector<outcome> sent_;
+  std::vector<peer_id> lost_;
+  heap_source heap_;
+  link_counters counters_;
+  rng rng_;
+};
+
+}  // namespace
+
+loopback_network::loopback_network(loopback_options options)
+    : state_(std::make_unique<state>()) {
+  state_->options = options;
+}
+loopback_network::~loopback_network() = default;
+
+std::unique_ptr<link> loopback_network::make_link() {
+  auto inbox = std::make_shared<mailbox>();
+  std::lock_guard lock(state_->mutex);
+  state_->links.push_back(inbox);
+  return std::make_unique<loopback_link>(
+      *state_, static_cast<std::uint32_t>(state_->links.size() - 1), std::move(inbox));
+}
+
+}  // namespace tidegate::runtime

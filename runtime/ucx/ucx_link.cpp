@@ -1,0 +1,365 @@
+#include "runtime/ucx/ucx_link.hpp"
+
+#include <ucp/api/ucp.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "runtime/base/assert.hpp"
+#include "runtime/ucx/ucx_memory.hpp"
+
+namespace tidegate::runtime {
+
+namespace {
+
+constexpr unsigned am_id = 1;
+
+std::string transports_in_use() {
+  const char* tls = std::getenv("UCX_TLS");
+  return tls ? "UCX_TLS=" + std::string(tls) : std::string("UCX_TLS is not set");
+}
+
+status ucx_error(const char* what, ucs_status_t code) {
+  return {errc::unavailable, std::string(what) + ": " + ucs_status_string(code) + " (" +
+                                 transports_in_use() + ")"};
+}
+
+class ucx_link final : public link {
+ public:
+  ~ucx_link() override {
+    if (worker_) close(0);
+    if (worker_) ucp_worker_destroy(worker_);
+    memory_.reset();
+    if (context_) ucp_cleanup(context_);
+  }
+
+  status open();
+
+  void set_sink(frame_sink* sink) override { sink_ = sink; }
+  std::string address() const override { return address_; }
+  expected<peer_id> connect(std::string_view address) override;
+  void post(peer_id peer, const frame_header& header, std::span<const std::byte> payload,
+            send_token token) override;
+  unsigned progress() override;
+  int event_fd() const override { return event_fd_; }
+  bool arm() override;
+  void close(std::uint32_t flush_ms_max) override;
+  memory_source& memory() override { return *memory_; }
+  const link_counters& counters() const override { return counters_; }
+
+ private:
+  struct connection {
+    ucx_link* owner = nullptr;
+    peer_id id = 0;
+    ucp_ep_h endpoint = nullptr;
+    bool lost = false;
+  };
+  // One send under way. Slots are kept and reused: the header must live until completion.
+  struct send_slot {
+    ucx_link* owner = nullptr;
+    peer_id to = 0;
+    send_token token = 0;
+    frame_header_wire header{};
+  };
+  // One rendezvous under way.
+  struct receive_slot {
+    ucx_link* owner = nullptr;
+    frame_header header;
+    buffer place;
+  };
+
+  static ucs_status_t on_message(void* self, const void* header, std::size_t header_length,
+                                 void* data, std::size_t length,
+                                 const ucp_am_recv_param_t* param);
+  static void on_send_done(void* request, ucs_status_t code, void* slot);
+  static void on_receive_done(void* request, ucs_status_t code, std::size_t length, void* slot);
+  static void on_error(void* peer, ucp_ep_h endpoint, ucs_status_t code);
+
+  ucs_status_t receive(const frame_header& header, void* data, std::size_t length, bool rndv);
+  void finish_receive(receive_slot& slot, ucs_status_t code);
+  void finish_send(send_slot& slot, ucs_status_t code);
+  void lose(connection& who, ucs_status_t code);
+  send_slot& take_send_slot();
+  receive_slot& take_receive_slot();
+
+  struct outcome {
+    send_token token;
+    ucs_status_t code;
+  };
+  struct loss {
+    peer_id peer;
+    ucs_status_t code;
+  };
+
+  ucp_context_h context_ = nullptr;
+  ucp_worker_h worker_ = nullptr;
+  int event_fd_ = -1;
+  std::string address_;
+  std::unique_ptr<ucx_memory> memory_;
+  frame_sink* sink_ = nullptr;
+  std::deque<connection> peers_;
+  std::deque<send_slot> sends_;
+  std::vector<send_slot*> sends_free_;
+  std::deque<receive_slot> receives_;
+  std::vector<receive_slot*> receives_free_;
+  std::size_t sends_under_way_ = 0;
+  std::vector<outcome> sent_;  // told in progress()
+  std::vector<outcome> telling_;
+  std::vector<loss> lost_;
+  link_counters counters_;
+};
+
+status ucx_link::open() {
+  ucp_config_t* config = nullptr;
+  if (auto code = ucp_config_read(nullptr, nullptr, &config); code != UCS_OK)
+    return ucx_error("reading UCX's configuration", code);
+  ucp_params_t params{};
+  params.field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_NAME;
+  params.features = UCP_FEATURE_AM | UCP_FEATURE_WAKEUP;
+  params.name = "tidegate";
+  const auto initialised = ucp_init(&params, config, &context_);
+  ucp_config_release(config);
+  if (initialised != UCS_OK) return ucx_error("starting UCX", initialised);
+  memory_ = std::make_unique<ucx_memory>(context_);
+
+  ucp_worker_params_t worker_params{};
+  worker_params.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
+  worker_params.thread_mode = UCS_THREAD_MODE_SINGLE;
+  if (auto code = ucp_worker_create(context_, &worker_params, &worker_); code != UCS_OK)
+    return ucx_error("making a UCX worker", code);
+
+  ucp_am_handler_param_t handler{};
+  handler.field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_FLAGS |
+                       UCP_AM_HANDLER_PARAM_FIELD_CB | UCP_AM_HANDLER_PARAM_FIELD_ARG;
+  handler.id = am_id;
+  handler.flags = UCP_AM_FLAG_WHOLE_MSG;
+  handler.cb = &ucx_link::on_message;
+  handler.arg = this;
+  if (auto code = ucp_worker_set_am_recv_handler(worker_, &handler); code != UCS_OK)
+    return ucx_error("installing the frame handler", code);
+
+  ucp_address_t* bytes = nullptr;
+  std::size_t length = 0;
+  if (auto code = ucp_worker_get_address(worker_, &bytes, &length); code != UCS_OK)
+    return ucx_error("asking for this process's UCX address", code);
+  address_.assign(reinterpret_cast<const char*>(bytes), length);
+  ucp_worker_release_address(worker_, bytes);
+  if (auto code = ucp_worker_get_efd(worker_, &event_fd_); code != UCS_OK)
+    return ucx_error("asking for UCX's event descriptor", code);
+  return {};
+}
+
+expected<peer_id> ucx_link::connect(std::string_view address) {
+  auto& made = peers_.emplace_back();
+  made.owner = this;
+  made.id = static_cast<peer_id>(peers_.size() - 1);
+  ucp_ep_params_t params{};
+  params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
+                      UCP_EP_PARAM_FIELD_ERR_HANDLER;
+  params.address = reinterpret_cast<const ucp_address_t*>(address.data());
+  params.err_mode = UCP_ERR_HANDLING_MODE_PEER;
+  params.err_handler.cb = &ucx_link::on_error;
+  params.err_handler.arg = &made;
+  if (auto code = ucp_ep_create(worker_, &params, &made.endpoint); code != UCS_OK) {
+    made.endpoint = nullptr;
+    made.lost = true;
+    return tl::unexpected(ucx_error("connecting to a peer: no transport in common", code));
+  }
+  return made.id;
+}
+
+void ucx_link::post(peer_id peer, const frame_header& header,
+                    std::span<const std::byte> payload, send_token token) {
+  TIDEGATE_ASSERT(peer < peers_.size(), "a peer of this link");
+  TIDEGATE_ASSERT(header.payload_bytes == payload.size(), "the header tells the payload");
+  auto& to = peers_[peer];
+  auto& slot = take_send_slot();
+  slot.to = peer;
+  slot.token = token;
+  slot.header = encode(header);
+  if (to.lost) return finish_send(slot, UCS_ERR_CONNECTION_RESET);
+
+  ucp_request_param_t param{};
+  param.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
+  param.cb.send = &ucx_link::on_send_done;
+  param.user_data = &slot;
+  ++counters_.frames_sent;
+  counters_.payload_bytes_sent += payload.size();
+  const auto request = ucp_am_send_nbx(to.endpoint, am_id, slot.header.data(), slot.header.size(),
+                                       payload.data(), payload.size(), &param);
+  if (UCS_PTR_IS_PTR(request)) return;  // on_send_done frees it
+  finish_send(slot, UCS_PTR_RAW_STATUS(request));
+}
+
+unsigned ucx_link::progress() {
+  unsigned happened = ucp_worker_progress(worker_);
+  if (!sent_.empty()) {
+    std::swap(sent_, telling_);
+    happened += static_cast<unsigned>(telling_.size());
+    for (auto& one : telling_)
+      sink_->on_sent(one.token,
+                     one.code == UCS_OK ? status() : ucx_error("sending a frame", one.code));
+    telling_.clear();
+  }
+  while (!lost_.empty()) {
+    const auto one = lost_.back();
+    lost_.pop_back();
+    ++happened;
+    sink_->on_peer_lost(one.peer, ucx_error("the connection to a peer broke", one.code));
+  }
+  return happened;
+}
+
+bool ucx_link::arm() {
+  if (!sent_.empty() || !lost_.empty()) return false;
+  return ucp_worker_arm(worker_) == UCS_OK;  // UCS_ERR_BUSY: events wait, progress again
+}
+
+ucs_status_t ucx_link::on_message(void* self, const void* header, std::size_t header_length,
+                                  void* data, std::size_t length,
+                                  const ucp_am_recv_param_t* param) {
+  auto& link = *static_cast<ucx_link*>(self);
+  const auto wire = std::span(static_cast<const std::byte*>(header), header_length);
+  const auto decoded = decode(wire, length);
+  if (!decoded) {
+    ++link.counters_.frames_bad;
+    link.sink_->on_bad_frame(decoded.error());
+    return UCS_OK;  // drops a rendezvous, too; its sender completes
+  }
+  return link.receive(*decoded, data, length,
+                      (param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) != 0);
+}
+
+ucs_status_t ucx_link::receive(const frame_header& header, void* data, std::size_t length,
+                               bool rndv) {
+  if (length == 0) {
+    ++counters_.frames_received;
+    sink_->on_frame(header, {});
+    return UCS_OK;
+  }
+  buffer place = sink_->place(header);
+  if (!place) {
+    ++counters_.frames_refused;
+    return UCS_OK;
+  }
+  TIDEGATE_ASSERT(place.size() == length, "a place fits its payload");
+  auto& slot = take_receive_slot();
+  slot.header = header;
+  slot.place = std::move(place);
+  if (!rndv) {
+    std::memcpy(slot.place.data(), data, length);
+    counters_.payload_bytes_copied += length;
+    finish_receive(slot, UCS_OK);
+    return UCS_OK;
+  }
+  ucp_request_param_t param{};
+  param.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
+  param.cb.recv_am = &ucx_link::on_receive_done;
+  param.user_data = &slot;
+  const auto request = ucp_am_recv_data_nbx(worker_, data, slot.place.data(), length, &param);
+  if (!UCS_PTR_IS_PTR(request)) finish_receive(slot, UCS_PTR_RAW_STATUS(request));
+  return UCS_INPROGRESS;
+}
+
+void ucx_link::finish_receive(receive_slot& slot, ucs_status_t code) {
+  buffer place = std::move(slot.place);
+  const auto header = slot.header;
+  receives_free_.push_back(&slot);
+  if (code != UCS_OK) return;  // the peer died while sending; on_error tells
+  ++counters_.frames_received;
+  counters_.payload_bytes_received += place.size();
+  sink_->on_frame(header, std::move(place));
+}
+
+void ucx_link::finish_send(send_slot& slot, ucs_status_t code) {
+  if (slot.token != 0) sent_.push_back({slot.token, code});
+  if (code != UCS_OK) lose(peers_[slot.to], code);
+  --sends_under_way_;
+  sends_free_.push_back(&slot);
+}
+
+void ucx_link::on_send_done(void* request, ucs_status_t code, void* slot) {
+  auto& done = *static_cast<send_slot*>(slot);
+  done.owner->finish_send(done, code);
+  ucp_request_free(request);
+}
+
+void ucx_link::on_receive_done(void* request, ucs_status_t code, std::size_t, void* slot) {
+  auto& done = *static_cast<receive_slot*>(slot);
+  done.owner->finish_receive(done, code);
+  ucp_request_free(request);
+}
+
+void ucx_link::on_error(void* who, ucp_ep_h, ucs_status_t code) {
+  auto& broken = *static_cast<connection*>(who);
+  broken.owner->lose(broken, code);
+}
+
+void ucx_link::lose(connection& who, ucs_status_t code) {
+  if (who.lost) return;
+  who.lost = true;
+  lost_.push_back({who.id, code});
+}
+
+ucx_link::send_slot& ucx_link::take_send_slot() {
+  if (sends_free_.empty()) {
+    sends_free_.push_back(&sends_.emplace_back());
+    sends_free_.back()->owner = this;
+    sends_free_.reserve(sends_.size());
+  }
+  auto* slot = sends_free_.back();
+  sends_free_.pop_back();
+  ++sends_under_way_;
+  return *slot;
+}
+
+ucx_link::receive_slot& ucx_link::take_receive_slot() {
+  if (receives_free_.empty()) {
+    receives_free_.push_back(&receives_.emplace_back());
+    receives_free_.back()->owner = this;
+    receives_free_.reserve(receives_.size());
+  }
+  auto* slot = receives_free_.back();
+  receives_free_.pop_back();
+  return *slot;
+}
+
+void ucx_link::close(std::uint32_t flush_ms_max) {
+  using clock = std::chrono::steady_clock;
+  const auto deadline = clock::now() + std::chrono::milliseconds(flush_ms_max);
+  while (sends_under_way_ > 0 && clock::now() < deadline) ucp_worker_progress(worker_);
+
+  std::vector<void*> closing;
+  for (auto& one : peers_) {
+    if (!one.endpoint) continue;
+    ucp_request_param_t param{};
+    // Posted frames are out already; a peer that is gone must not hold us up.
+    param.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
+    param.flags = one.lost || flush_ms_max == 0 ? UCP_EP_CLOSE_FLAG_FORCE : 0;
+    auto* request = ucp_ep_close_nbx(one.endpoint, &param);
+    if (UCS_PTR_IS_PTR(request)) closing.push_back(request);
+    one.endpoint = nullptr;
+    one.lost = true;
+  }
+  const auto grace = clock::now() + std::chrono::milliseconds(200);
+  for (auto* request : closing) {
+    while (ucp_request_check_status(request) == UCS_INPROGRESS && clock::now() < grace)
+      ucp_worker_progress(worker_);
+    ucp_request_free(request);
+  }
+  lost_.clear();
+}
+
+}  // namespace
+
+expected<std::unique_ptr<link>> make_ucx_link() {
+  auto made = std::make_unique<ucx_link>();
+  if (auto opened = made->open(); !opened.ok()) return fail(std::move(opened));
+  return std::unique_ptr<link>(std::move(made));
+}
+
+}  // namespace tidegate::runtime

@@ -1,0 +1,23 @@
+// Memory that UCX allocates and registers (ucp_mem_map with UCP_MEM_MAP_ALLOCATE), so that a process on
+// the same host can map it. One reactor thread.
+#pragma once
+
+#include <ucp/api/ucp.h>
+
+#include "runtime/memory/memory_source.hpp"
+
+namespace tidegate::runtime {
+
+class ucx_memory final : public memory_source {
+ public:
+  explicit ucx_memory(ucp_context_h context) noexcept : context_(context) {}
+  region allocate(std::size_t bytes) override;
+
+ protected:
+  void release(std::byte* data, std::size_t size, void* handle) noexcept override;
+
+ private:
+  ucp_context_h context_;
+};
+
+}  // namespace tidegate::runtime
