@@ -1,0 +1,28 @@
+#include "policies/bsp.hpp"
+
+#include <algorithm>
+
+namespace tidegate::policies {
+
+std::uint64_t bsp_policy::complete_below() const noexcept {
+  return clocks().min() == clock_vector::infinity ? clock_vector::infinity : version_;
+}
+
+std::uint64_t bsp_policy::applied_below(std::uint32_t rank) const noexcept {
+  return std::min(version_, clocks().through(rank));
+}
+
+void bsp_policy::decide_apply(std::uint32_t, std::uint64_t clock, policy_decisions& out) {
+  if (clock != clock_vector::infinity) arrived_ = std::max(arrived_, clock + 1);
+  // A clock is closed when every worker that still runs has pushed it; finished ones stay out.
+  const auto closed = std::min(clocks().min(), arrived_);
+  for (; version_ < closed; ++version_)
+    out.push_back({policy_decision::what::apply_clock, 0, version_});
+}
+
+consistency_policy::answer bsp_policy::decide_pull(const pull_request& pull) const {
+  if (version_ == pull.clock) return answer::now;
+  return version_ < pull.clock ? answer::later : answer::too_late;
+}
+
+}  // namespace tidegate::policies

@@ -1,0 +1,31 @@
+// How many clocks of each worker are in, and the minimum over those still running. A finished worker
+// counts as infinitely far. One thread; no allocation after construction.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace tidegate::policies {
+
+class clock_vector {
+ public:
+  static constexpr std::uint64_t infinity = ~std::uint64_t{0};
+
+  explicit clock_vector(std::uint32_t workers);  // all at 0; workers >= 1
+
+  std::uint32_t workers() const noexcept { return static_cast<std::uint32_t>(through_.size()); }
+  std::uint64_t through(std::uint32_t rank) const noexcept { return through_[rank]; }
+  // infinity once all have finished.
+  std::uint64_t min() const noexcept { return min_; }
+
+  // All clocks of `rank` below `through` are in; never goes back (asserted).
+  void advance(std::uint32_t rank, std::uint64_t through);
+  void finish(std::uint32_t rank) { advance(rank, infinity); }
+
+ private:
+  std::vector<std::uint64_t> through_;
+  std::uint64_t min_ = 0;
+  std::uint32_t at_min_;  // how many workers are at the minimum; recomputed when it reaches 0
+};
+
+}  // namespace tidegate::policies

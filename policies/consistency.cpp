@@ -1,0 +1,61 @@
+#include "policies/consistency.hpp"
+
+#include <algorithm>
+
+#include "runtime/base/assert.hpp"
+
+namespace tidegate::policies {
+
+void consistency_policy::push_arrived(std::uint32_t rank, std::uint64_t clock,
+                                      policy_decisions& out) {
+  TIDEGATE_ASSERT(clock == clocks_.through(rank), "pushes of a worker arrive in clock order, once");
+  clocks_.advance(rank, clock + 1);
+  decide_apply(rank, clock, out);
+  release_parked(out);
+}
+
+void consistency_policy::pull_arrived(const pull_request& pull, policy_decisions& out) {
+  using what = policy_decision::what;
+  switch (judge(pull)) {
+    case answer::now:
+      out.push_back({what::answer, pull.rank, pull.clock});
+      break;
+    case answer::too_late:
+      out.push_back({what::too_late, pull.rank, pull.clock});
+      break;
+    case answer::later:
+      parked_.push_back(pull);
+      break;
+  }
+}
+
+void consistency_policy::worker_finished(std::uint32_t rank, policy_decisions& out) {
+  if (clocks_.through(rank) == clock_vector::infinity) return;
+  clocks_.finish(rank);
+  decide_apply(rank, clock_vector::infinity, out);
+  release_parked(out);
+}
+
+void consistency_policy::worker_replaced(std::uint32_t rank) {
+  std::erase_if(parked_, [&](const pull_request& pull) { return pull.rank == rank; });
+}
+
+consistency_policy::answer consistency_policy::judge(const pull_request& pull) const {
+  if (pull.everything) return complete_below() >= pull.clock ? answer::now : answer::later;
+  return decide_pull(pull);
+}
+
+void consistency_policy::release_parked(policy_decisions& out) {
+  using what = policy_decision::what;
+  std::size_t kept = 0;
+  for (const auto& pull : parked_) {
+    const auto verdict = judge(pull);
+    if (verdict == answer::later)
+      parked_[kept++] = pull;
+    else
+      out.push_back({verdict == answer::now ? what::answer : what::too_late, pull.rank, pull.clock});
+  }
+  parked_.resize(kept);
+}
+
+}  // namespace tidegate::policies

@@ -1,0 +1,367 @@
+#include "policies/coordinator_core.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "runtime/base/assert.hpp"
+#include "runtime/base/limits.hpp"
+#include "runtime/base/rng.hpp"
+#include "policies/consistency.hpp"
+
+namespace tidegate::policies {
+
+using runtime::errc;
+namespace limits = runtime::limits;
+
+coordinator_core::coordinator_core(cluster_spec cluster, std::uint64_t token)
+    : cluster_(std::move(cluster)),
+      placement_(cluster_.shards, cluster_.chunk_bytes),
+      shard_addresses_(cluster_.shards) {
+  for (const auto& spec : cluster_.jobs) {
+    auto& made = jobs_.emplace_back();
+    made.spec = spec;
+    made.token = runtime::stream_key(token, spec.name);
+    made.workers.resize(spec.workers);
+  }
+}
+
+void coordinator_core::event(std::int64_t now, std::string what, std::string detail) {
+  if (events_.size() < limits::events_max)
+    events_.push_back({now, std::move(what), std::move(detail)});
+}
+
+void coordinator_core::refuse(ticket who, errc code, std::string why, coordinator_effects& out) {
+  out.answers.push_back({who, runtime::status(code, std::move(why)), {}});
+}
+
+coordinator_core::job* coordinator_core::find(const std::string& name) {
+  const auto at = std::find_if(jobs_.begin(), jobs_.end(),
+                               [&](const job& one) { return one.spec.name == name; });
+  return at == jobs_.end() ? nullptr : &*at;
+}
+
+void coordinator_core::shard_joined(std::int64_t now, std::uint32_t index, std::string address,
+                                    ticket who, coordinator_effects& out) {
+  if (index >= cluster_.shards)
+    return refuse(who, errc::invalid_argument,
+                  "shard " + std::to_string(index) + " joins a cluster of " +
+                      std::to_string(cluster_.shards) + " shards",
+                  out);
+  if (address.empty() || !shard_addresses_[index].empty())
+    return refuse(who, errc::already_exists,
+                  "shard " + std::to_string(index) + " is there already", out);
+  shard_addresses_[index] = std::move(address);
+  ++shards_in_;
+  event(now, "shard_joined", "shard " + std::to_string(index));
+  out.answers.push_back({who, {}, {}});
+  if (!all_shards_in()) return;
+  begin_jobs(out);
+  for (auto& [hello, waiting] : std::exchange(early_workers_, {})) admit(hello, waiting, out);
+}
+
+void coordinator_core::begin_jobs(coordinator_effects& out) {
+  for (std::size_t index = 0; index < jobs_.size(); ++index) {
+    const auto& job = jobs_[index];
+    const auto group = make_group(index, 0);
+    for (std::uint32_t shard = 0; shard < cluster_.shards; ++shard)
+      call(group, shard,
+           open_job_call{job.token, epoch_, job.spec.workers, job.spec.name, job.spec.consistency,
+                         job.spec.reduce},
+           out);
+    create_tables(index, job.spec.tables, 0, out);
+  }
+}
+
+runtime::status coordinator_core::check_worker(const worker_hello& hello) {
+  auto* job = find(hello.job);
+  if (!job) return {errc::not_found, "no job '" + hello.job + "' in this cluster"};
+  const auto name = "rank " + std::to_string(hello.rank) + " of job " + hello.job;
+  if (hello.rank >= job->spec.workers)
+    return {errc::invalid_argument,
+            name + " joins a job of " + std::to_string(job->spec.workers) + " workers"};
+  if (job->state == job_state::failed || job->state == job_state::done)
+    return {errc::refused, "job " + hello.job + " has ended"};
+  if (hello.incarnation <= job->workers[hello.rank].incarnation)
+    return {errc::already_exists, name + " is there already"};
+  if (hello.address.empty())
+    return {errc::invalid_argument, name + " gives no address for frames"};
+  return {};
+}
+
+void coordinator_core::worker_joined(std::int64_t now, const worker_hello& hello, ticket who,
+                                     coordinator_effects& out) {
+  if (auto checked = check_worker(hello); !checked.ok()) {
+    out.answers.push_back({who, std::move(checked), {}});
+    return;
+  }
+  auto& job = *find(hello.job);
+  job.workers[hello.rank].incarnation = hello.incarnation;
+  event(now, "worker_joined", hello.job + " rank " + std::to_string(hello.rank));
+  if (all_shards_in())
+    admit(hello, who, out);
+  else
+    early_workers_.emplace_back(hello, who);
+}
+
+void coordinator_core::admit(const worker_hello& hello, ticket who, coordinator_effects& out) {
+  auto& job = *find(hello.job);
+  const auto index = static_cast<std::size_t>(&job - jobs_.data());
+  const auto group = make_group(index, who);
+  groups_.at(group).about = hello;
+  for (std::uint32_t shard = 0; shard < cluster_.shards; ++shard)
+    call(group, shard, admit_worker_call{job.token, hello.rank, hello.incarnation, hello.address},
+         out);
+}
+
+void coordinator_core::open_table(const table_request& request, ticket who,
+                                  coordinator_effects& out) {
+  auto* job = find(request.job);
+  if (!job) return refuse(who, errc::not_found, "no job '" + request.job + "'", out);
+  const auto& asked = request.spec;
+  const auto name = "table '" + asked.name + "' of job " + request.job;
+  if (asked.name.empty() || asked.name.size() > limits::name_bytes_max)
+    return refuse(who, errc::invalid_argument, "a table name of 1 to 128 bytes is needed", out);
+  if (asked.size() == 0 || asked.size() > limits::table_elements_max)
+    return refuse(who, errc::invalid_argument, name + " would be empty or too large", out);
+  const auto index = static_cast<std::size_t>(job - jobs_.data());
+  const auto known = std::find_if(tables_.begin(), tables_.end(), [&](const table_state& one) {
+    return one.job == index && one.spec.name == asked.name;
+  });
+  if (known != tables_.end()) {
+    if (known->spec.shape != asked.shape)
+      return refuse(who, errc::invalid_argument, name + " exists with another shape", out);
+    if (request.options_given &&
+        (known->spec.optimizer != asked.optimizer || known->spec.init != asked.init))
+      return refuse(who, errc::invalid_argument,
+                    name + " exists with another optimizer or init", out);
+    if (known->ready) {
+      out.answers.push_back({who, {}, known->grant});
+      return;
+    }
+    for (auto& [id, group] : groups_)
+      if (const auto* table = std::get_if<std::uint32_t>(&group.about);
+          table && *table == known->grant.table)
+        group.waiting.push_back(who);
+    return;
+  }
+  if (tables_.size() >= limits::tables_max)
+    return refuse(who, errc::over_limit, "the cluster holds its limit of tables", out);
+  if (!all_shards_in())
+    return refuse(who, errc::unavailable, "not all shards have joined", out);
+  auto spec = asked;
+  if (!request.options_given) spec.optimizer = job->spec.optimizer;
+  create_tables(index, {spec}, who, out);
+}
+
+void coordinator_core::create_tables(std::size_t job, std::vector<table_spec> specs, ticket who,
+                                     coordinator_effects& out) {
+  std::vector<std::uint64_t> sizes;
+  for (const auto& spec : specs) sizes.push_back(spec.size());
+  auto placed = placement_.add(sizes);
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    const auto id = static_cast<std::uint32_t>(tables_.size());
+    tables_.push_back({job, specs[i], {id, sizes[i], specs[i].name, placed[i]}, false});
+    const auto group = make_group(job, who);
+    groups_.at(group).about = id;
+    const auto key = runtime::stream_key(jobs_[job].spec.seed, specs[i].name);
+    for (std::uint32_t shard = 0; shard < cluster_.shards; ++shard) {
+      table_places mine;
+      std::copy_if(placed[i].begin(), placed[i].end(), std::back_inserter(mine),
+                   [&](const chunk_place& place) { return place.shard == shard; });
+      if (mine.empty()) continue;
+      call(group, shard,
+           open_table_call{jobs_[job].token, id, specs[i].optimizer, specs[i].init, key,
+                           std::move(mine)},
+           out);
+    }
+  }
+}
+
+coordinator_core::group_id coordinator_core::make_group(std::size_t job, ticket who) {
+  const auto id = ++last_id_;
+  auto& made = groups_[id];
+  made.job = job;
+  if (who != 0) made.waiting.push_back(who);
+  return id;
+}
+
+void coordinator_core::call(group_id group, std::uint32_t shard, shard_call what,
+                            coordinator_effects& out) {
+  const auto id = ++last_id_;
+  calls_[id] = group;
+  ++groups_.at(group).remaining;
+  out.calls.push_back({shard, id, std::move(what)});
+}
+
+void coordinator_core::call_done(std::int64_t now, call_id call, const runtime::status& result,
+                                 coordinator_effects& out) {
+  const auto at = calls_.find(call);
+  if (at == calls_.end()) return;
+  const auto group = groups_.find(at->second);
+  calls_.erase(at);
+  if (group == groups_.end()) return;  // its job failed meanwhile
+  if (!result.ok() && group->second.failure.ok()) group->second.failure = result;
+  if (--group->second.remaining > 0) return;
+  auto done = std::move(group->second);
+  groups_.erase(group);
+  close(now, done, out);
+}
+
+worker_welcome coordinator_core::welcome(const job& of) const {
+  return {of.token,
+          epoch_,
+          of.spec.workers,
+          of.spec.seed,
+          to_string(of.spec.consistency),
+          of.spec.not_finite,
+          shard_addresses_};
+}
+
+void coordinator_core::close(std::int64_t now, group& done, coordinator_effects& out) {
+  auto& job = jobs_[done.job];
+  if (!done.failure.ok()) {
+    for (auto who : done.waiting) out.answers.push_back({who, done.failure, {}});
+    return fail_job(now, job.spec.name, "a shard refused: " + done.failure.message(), out);
+  }
+  if (const auto* hello = std::get_if<worker_hello>(&done.about)) {
+    job.workers[hello->rank].joined = true;
+    if (job.state == job_state::waiting) {
+      job.state = job_state::running;
+      job.began = now;
+      event(now, "job_running", job.spec.name);
+    }
+    for (auto who : done.waiting) out.answers.push_back({who, {}, welcome(job)});
+  } else if (const auto* table = std::get_if<std::uint32_t>(&done.about)) {
+    auto& opened = tables_[*table];
+    opened.ready = true;
+    event(now, "table_open",
+          job.spec.name + " " + opened.spec.name + ": " + std::to_string(opened.grant.elements) +
+              " elements in " + std::to_string(opened.grant.places.size()) + " chunks");
+    for (auto who : done.waiting) out.answers.push_back({who, {}, opened.grant});
+  }
+}
+
+void coordinator_core::progress(const std::string& name, std::uint32_t rank,
+                                const worker_progress& report) {
+  auto* job = find(name);
+  if (job && rank < job->workers.size() && !job->workers[rank].finished)
+    job->workers[rank].last = report;
+}
+
+runtime::status coordinator_core::metric(const std::string& name, const std::string& metric,
+                                         double value) {
+  auto* job = find(name);
+  if (!job) return {errc::not_found, "no job '" + name + "'"};
+  if (metric.empty() || metric.size() > limits::name_bytes_max)
+    return {errc::invalid_argument, "a metric name of 1 to 128 bytes is needed"};
+  if (job->metrics.size() >= limits::metrics_max && !job->metrics.contains(metric))
+    return {errc::over_limit, "job " + name + " has its limit of metrics"};
+  job->metrics[metric] = value;
+  return {};
+}
+
+void coordinator_core::worker_finished(std::int64_t now, const std::string& name,
+                                       std::uint32_t rank, const worker_progress& last,
+                                       const std::string& parameters_sha256) {
+  auto* job = find(name);
+  if (!job || rank >= job->workers.size() || job->state == job_state::failed) return;
+  job->workers[rank].finished = true;
+  job->workers[rank].last = last;
+  if (!parameters_sha256.empty()) job->parameters_sha256 = parameters_sha256;
+  event(now, "worker_finished", name + " rank " + std::to_string(rank));
+  const bool all = std::all_of(job->workers.begin(), job->workers.end(),
+                               [](const worker_state& worker) { return worker.finished; });
+  if (!all || job->state == job_state::done) return;
+  job->state = job_state::done;
+  job->ended = now;
+  event(now, "job_done", name + " " + job->parameters_sha256);
+}
+
+void coordinator_core::fail_job(std::int64_t now, const std::string& name, const std::string& why,
+                                coordinator_effects& out) {
+  auto* job = find(name);
+  if (!job || job->state == job_state::done || job->state == job_state::failed) return;
+  job->state = job_state::failed;
+  job->failure = why;
+  job->ended = now;
+  if (job->began == 0) job->began = now;
+  event(now, "job_failed", name + ": " + why);
+  const auto index = static_cast<std::size_t>(job - jobs_.data());
+  for (auto at = groups_.begin(); at != groups_.end();) {
+    if (at->second.job != index) {
+      ++at;
+      continue;
+    }
+    for (auto who : at->second.waiting)
+      refuse(who, errc::cancelled, "job " + name + " failed: " + why, out);
+    at = groups_.erase(at);
+  }
+  std::erase_if(early_workers_, [&](const auto& early) {
+    if (early.first.job != name) return false;
+    refuse(early.second, errc::cancelled, "job " + name + " failed: " + why, out);
+    return true;
+  });
+}
+
+void coordinator_core::shard_lost(std::int64_t now, std::uint32_t index, const std::string& why,
+                                  coordinator_effects& out) {
+  event(now, "peer_lost", "shard " + std::to_string(index) + ": " + why);
+  for (std::size_t job = 0; job < jobs_.size(); ++job)
+    fail_job(now, jobs_[job].spec.name, "shard " + std::to_string(index) + " was lost: " + why,
+             out);
+}
+
+void coordinator_core::worker_lost(std::int64_t now, const std::string& name, std::uint32_t rank,
+                                   const std::string& why, coordinator_effects& out) {
+  auto* job = find(name);
+  if (!job || rank >= job->workers.size() || job->workers[rank].finished) return;
+  event(now, "peer_lost", name + " rank " + std::to_string(rank) + ": " + why);
+  fail_job(now, name, "worker " + std::to_string(rank) + " was lost: " + why, out);
+}
+
+cluster_status coordinator_core::status(std::int64_t now, std::uint64_t events_seen) const {
+  cluster_status all;
+  all.epoch = epoch_;
+  all.shards_joined = shards_in_;
+  for (const auto& job : jobs_) {
+    auto& shown = all.jobs.emplace_back();
+    shown.name = job.spec.name;
+    shown.policy = to_string(job.spec.consistency);
+    shown.state = job.state;
+    shown.failure = job.failure;
+    shown.metrics = job.metrics;
+    shown.parameters_sha256 = job.parameters_sha256;
+    if (job.began != 0)
+      shown.seconds = static_cast<double>((job.ended != 0 ? job.ended : now) - job.began) * 1e-9;
+    shown.clock_slowest = ~std::uint64_t{0};
+    const worker_state* slowest = nullptr;
+    double losses = 0;
+    for (const auto& worker : job.workers) {
+      shown.workers_joined += worker.joined ? 1 : 0;
+      if (worker.last.clock < shown.clock_slowest) slowest = &worker;
+      shown.clock_slowest = std::min(shown.clock_slowest, worker.last.clock);
+      shown.clock_fastest = std::max(shown.clock_fastest, worker.last.clock);
+      shown.clocks_total = std::max(shown.clocks_total, worker.last.clocks_total);
+      shown.samples += worker.last.samples;
+      shown.staleness_max = std::max(shown.staleness_max, worker.last.staleness_max);
+      losses += worker.last.loss;
+    }
+    if (slowest) shown.epoch = slowest->last.epoch;
+    shown.loss = losses / static_cast<double>(job.workers.size());
+  }
+  if (events_seen < events_.size())
+    all.events.assign(events_.begin() + static_cast<std::ptrdiff_t>(events_seen), events_.end());
+  return all;
+}
+
+std::vector<table_grant> coordinator_core::tables(const std::string& name) const {
+  std::vector<table_grant> ready;
+  for (const auto& table : tables_)
+    if (table.ready && jobs_[table.job].spec.name == name) ready.push_back(table.grant);
+  // By name: the order of a hash over all tables must not depend on who created one first.
+  std::sort(ready.begin(), ready.end(),
+            [](const table_grant& a, const table_grant& b) { return a.name < b.name; });
+  return ready;
+}
+
+}  // namespace tidegate::policies

@@ -1,0 +1,204 @@
+// What the coordinator decides: who is a member, which tables exist and where their chunks live, when a
+// job has begun, is done or has failed.
+//
+// Calls to shards are answered by `call_done`; what nodes ask is answered through tickets that the shell
+// chose, each exactly once. One thread; time is an argument (unix nanoseconds).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "policies/cluster_status.hpp"
+#include "policies/placement.hpp"
+#include "policies/spec.hpp"
+#include "runtime/base/status.hpp"
+
+namespace tidegate::policies {
+
+// To a shard: hold chunks for this job.
+struct open_job_call {
+  std::uint64_t token = 0;
+  std::uint32_t epoch = 0;
+  std::uint32_t workers = 0;
+  std::string name;
+  consistency_spec consistency;
+  reduce_kind reduce = reduce_kind::mean;
+};
+
+// To a shard: own these chunks of a table, starting from their initial values.
+struct open_table_call {
+  std::uint64_t token = 0;
+  std::uint32_t table = 0;
+  optimizer_spec optimizer;
+  init_spec init;
+  std::uint64_t init_key = 0;  // runtime/base/rng.hpp; the same for all chunks of the table
+  table_places places;         // of this shard only
+};
+
+// To a shard: expect frames of this worker, and answer it at this address.
+struct admit_worker_call {
+  std::uint64_t token = 0;
+  std::uint32_t rank = 0;
+  std::uint32_t incarnation = 0;
+  std::string address;
+};
+
+using shard_call = std::variant<open_job_call, open_table_call, admit_worker_call>;
+
+// To a worker: all it needs to talk to the shards.
+struct worker_welcome {
+  std::uint64_t token = 0;
+  std::uint32_t epoch = 0;
+  std::uint32_t workers = 0;
+  std::uint64_t seed = 0;
+  std::string policy;
+  not_finite_rule not_finite = not_finite_rule::refuse;
+  std::vector<std::string> shard_addresses;
+};
+
+struct table_grant {
+  std::uint32_t table = 0;
+  std::uint64_t elements = 0;
+  std::string name;
+  table_places places;
+};
+
+struct worker_hello {
+  std::string job;
+  std::uint32_t rank = 0;
+  std::uint32_t incarnation = 0;
+  std::string address;
+};
+
+// What a worker says now and then.
+struct worker_progress {
+  std::uint64_t clock = 0;
+  std::uint64_t clocks_total = 0;
+  double epoch = 0;
+  double loss = 0;
+  std::uint64_t samples = 0;
+  std::uint64_t staleness_max = 0;
+};
+
+// `options_given`: the worker chose optimizer and init itself; else the YAML's or the job's are taken.
+struct table_request {
+  std::string job;
+  table_spec spec;
+  bool options_given = false;
+};
+
+using ticket = std::uint64_t;
+using call_id = std::uint64_t;
+
+struct coordinator_effects {
+  struct call_shard {
+    std::uint32_t shard = 0;
+    call_id call = 0;
+    shard_call what;
+  };
+  struct answer {
+    ticket to = 0;
+    runtime::status result;
+    std::variant<std::monostate, worker_welcome, table_grant> value;
+  };
+  std::vector<call_shard> calls;
+  std::vector<answer> answers;
+};
+
+class coordinator_core {
+ public:
+  coordinator_core(cluster_spec cluster, std::uint64_t token);
+
+  void shard_joined(std::int64_t now, std::uint32_t index, std::string address, ticket who,
+                    coordinator_effects& out);
+  void worker_joined(std::int64_t now, const worker_hello& hello, ticket who,
+                     coordinator_effects& out);
+  // Creates or attaches.
+  void open_table(const table_request& request, ticket who, coordinator_effects& out);
+  void call_done(std::int64_t now, call_id call, const runtime::status& result,
+                 coordinator_effects& out);
+
+  void progress(const std::string& job, std::uint32_t rank, const worker_progress& report);
+  runtime::status metric(const std::string& job, const std::string& name, double value);
+  // `parameters_sha256`: from rank 0, else empty.
+  void worker_finished(std::int64_t now, const std::string& job, std::uint32_t rank,
+                       const worker_progress& last, const std::string& parameters_sha256);
+  // The first reason stands. A job that is done stays done.
+  void fail_job(std::int64_t now, const std::string& job, const std::string& why,
+                coordinator_effects& out);
+  void shard_lost(std::int64_t now, std::uint32_t index, const std::string& why,
+                  coordinator_effects& out);
+  void worker_lost(std::int64_t now, const std::string& job, std::uint32_t rank,
+                   const std::string& why, coordinator_effects& out);
+
+  cluster_status status(std::int64_t now, std::uint64_t events_seen) const;
+  // All tables of a job that are ready.
+  std::vector<table_grant> tables(const std::string& job) const;
+
+ private:
+  struct worker_state {
+    bool joined = false;
+    bool finished = false;
+    std::uint32_t incarnation = 0;
+    worker_progress last;
+  };
+  struct job {
+    job_spec spec;
+    std::uint64_t token = 0;
+    job_state state = job_state::waiting;
+    std::string failure;
+    std::vector<worker_state> workers;
+    std::map<std::string, double> metrics;
+    std::string parameters_sha256;
+    std::int64_t began = 0;
+    std::int64_t ended = 0;
+  };
+  struct table_state {
+    std::size_t job = 0;
+    table_spec spec;
+    table_grant grant;
+    bool ready = false;
+  };
+  // A set of calls to shards, and who waits for all of them.
+  struct group {
+    std::uint32_t remaining = 0;
+    std::size_t job = 0;
+    std::vector<ticket> waiting;
+    std::variant<std::monostate, worker_hello, std::uint32_t> about;  // worker, or table id
+    runtime::status failure;
+  };
+  using group_id = std::uint64_t;
+
+  job* find(const std::string& name);
+  bool all_shards_in() const { return shards_in_ == cluster_.shards; }
+  void begin_jobs(coordinator_effects& out);
+  void admit(const worker_hello& hello, ticket who, coordinator_effects& out);
+  void create_tables(std::size_t job, std::vector<table_spec> specs, ticket who,
+                     coordinator_effects& out);
+  group_id make_group(std::size_t job, ticket who);
+  void call(group_id group, std::uint32_t shard, shard_call what, coordinator_effects& out);
+  void close(std::int64_t now, group& done, coordinator_effects& out);
+  worker_welcome welcome(const job& of) const;
+  void event(std::int64_t now, std::string what, std::string detail);
+  static void refuse(ticket who, runtime::errc code, std::string why, coordinator_effects& out);
+  runtime::status check_worker(const worker_hello& hello);
+
+  cluster_spec cluster_;
+  std::uint32_t epoch_ = 1;
+  placement placement_;
+  std::vector<std::string> shard_addresses_;  // empty: not joined
+  std::uint32_t shards_in_ = 0;
+  std::vector<job> jobs_;
+  std::vector<table_state> tables_;  // by id
+  std::map<group_id, group> groups_;
+  std::map<call_id, group_id> calls_;
+  std::vector<std::pair<worker_hello, ticket>> early_workers_;  // came before all shards
+  std::uint64_t last_id_ = 0;
+  std::vector<cluster_event> events_;
+};
+
+}  // namespace tidegate::policies

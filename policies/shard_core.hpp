@@ -1,0 +1,163 @@
+// What a shard decides: which pushes to take, when to run the optimizer, whom to answer.
+//
+// Knows no payload: a push comes with a handle that the shell chose, and the core says when it is summed
+// and when it is free. Per (worker, incarnation, chunk) each clock is applied once, whatever is
+// duplicated or reordered on the way; a duplicate of an applied push is acknowledged again. Held pushes
+// are bounded by workers x limits::clocks_in_flight_max per chunk.
+//
+// One thread. Effects are appended in the order in which the shell must carry them out. Once warm, step
+// functions allocate nothing.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "policies/consistency.hpp"
+#include "policies/placement.hpp"
+#include "policies/protocol.hpp"
+#include "policies/spec.hpp"
+#include "runtime/base/limits.hpp"
+
+namespace tidegate::policies {
+
+using payload_handle = std::uint32_t;  // the shell's; no_payload means a skipped push
+inline constexpr payload_handle no_payload = 0;
+
+// Which push or pull a frame speaks of.
+struct frame_tag {
+  std::uint64_t job = 0;  // token
+  std::uint32_t epoch = 0;
+  std::uint32_t incarnation = 0;
+  std::uint32_t rank = 0;
+  std::uint32_t table = 0;
+  std::uint32_t chunk = 0;
+  std::uint64_t clock = 0;
+
+  friend bool operator==(const frame_tag&, const frame_tag&) = default;
+};
+
+struct shard_effects {
+  // Optimizer step on chunk slot `slot` with inputs [first, first + count), ascending in rank.
+  struct apply {
+    std::uint32_t slot = 0;
+    std::uint32_t first = 0;
+    std::uint32_t count = 0;
+  };
+  struct release {  // this payload is not needed any more
+    payload_handle payload = no_payload;
+  };
+  struct acknowledge {  // push or skip: applied (none), or refused
+    frame_tag tag;
+    refusal code = refusal::none;
+  };
+  struct reply {  // pull: send the chunk in `slot` (none), or refused
+    frame_tag tag;
+    refusal code = refusal::none;
+    std::uint32_t slot = 0;
+    std::uint64_t version = 0;
+    std::uint64_t min_clock = 0;  // every worker's clocks below this are in
+  };
+  struct input {
+    std::uint32_t rank = 0;
+    payload_handle payload = no_payload;
+  };
+
+  std::vector<std::variant<apply, release, acknowledge, reply>> list;
+  std::vector<input> inputs;
+
+  void clear() {
+    list.clear();
+    inputs.clear();
+  }
+};
+
+// A table as one shard sees it: the chunks it owns, and the dense slots the core gave them.
+struct owned_chunk {
+  std::uint32_t chunk = 0;
+  std::uint32_t slot = 0;
+  std::uint64_t first = 0;  // element of the table
+  std::uint64_t elements = 0;
+};
+
+class shard_core {
+ public:
+  // Opening again with the same token is ignored.
+  void open_job(std::uint64_t token, std::uint32_t epoch, std::uint32_t workers,
+                const consistency_spec& consistency);
+  // `places`: the chunks of the table on this shard. Returns them with slots. Opening a table again
+  // returns what it has.
+  std::vector<owned_chunk> open_table(std::uint64_t token, std::uint32_t table,
+                                      std::span<const chunk_place> places);
+  // A worker process joins or replaces an earlier one of its rank.
+  refusal admit_worker(std::uint64_t token, std::uint32_t rank, std::uint32_t incarnation);
+
+  // May this push be received? Asked before its payload has a place. `payload_bytes` as announced.
+  refusal check_push(const frame_tag& tag, std::uint64_t payload_bytes) const;
+
+  void push(const frame_tag& tag, payload_handle payload, shard_effects& out);
+  void pull(const frame_tag& tag, bool everything, shard_effects& out);
+  // No more pushes from this worker; every one it made has been acknowledged. A table that it never
+  // pushed to does not wait for it any longer.
+  void finished(const frame_tag& tag, shard_effects& out);
+
+  std::uint64_t pushes_held() const noexcept { return held_; }
+
+ private:
+  static constexpr auto window = runtime::limits::clocks_in_flight_max;
+
+  struct held_push {
+    bool there = false;
+    payload_handle payload = no_payload;
+  };
+  struct worker_at_chunk {
+    std::uint64_t next = 0;  // the clock expected
+    std::array<held_push, window> held{};  // by clock modulo window
+    bool pulling = false;
+    std::uint64_t pull_clock = 0;
+  };
+  struct chunk_state {
+    std::uint32_t table = 0;
+    std::uint32_t chunk = 0;
+    std::uint64_t elements = 0;
+    std::uint64_t version = 0;
+    std::unique_ptr<consistency_policy> policy;
+    std::vector<worker_at_chunk> workers;
+  };
+  struct worker_state {
+    std::uint32_t incarnation = 0;  // 0: never admitted
+    bool finished = false;
+  };
+  struct table_state {
+    std::uint64_t job = 0;
+    std::map<std::uint32_t, std::uint32_t> slots;  // chunk -> slot
+  };
+  struct job_state {
+    std::uint32_t epoch = 0;
+    consistency_spec consistency;
+    std::vector<worker_state> workers;
+    std::vector<std::uint32_t> slots;  // of all its chunks
+  };
+
+  refusal check_worker(const frame_tag& tag) const;
+  refusal find_chunk(const frame_tag& tag, std::uint32_t& slot) const;
+  void take(chunk_state& chunk, const frame_tag& tag, payload_handle payload, shard_effects& out);
+  void carry_out(std::uint32_t slot, const frame_tag& base, shard_effects& out);
+  void apply(std::uint32_t slot, const policy_decision& what, const frame_tag& base,
+             shard_effects& out);
+  void settle(chunk_state& chunk, std::uint32_t rank, std::uint64_t clock, const frame_tag& base,
+              shard_effects& out);
+
+  std::map<std::uint64_t, job_state> jobs_;
+  std::map<std::uint32_t, table_state> tables_;
+  std::vector<chunk_state> chunks_;
+  policy_decisions decisions_;
+  std::uint64_t held_ = 0;
+};
+
+}  // namespace tidegate::policies

@@ -1,0 +1,127 @@
+// What the client side of a job decides: which frames to send, when an operation is done, when a worker
+// must wait for its credits.
+//
+// Order within one clock and table: any pulls, one after another; then at most one push; then clock().
+// Pushes of at most limits::clocks_in_flight_max clocks are unacknowledged at a time. Operations are
+// named by the shell with non-zero numbers; each ends with exactly one `done`.
+//
+// One thread. Once warm, nothing allocates.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "policies/placement.hpp"
+#include "policies/protocol.hpp"
+#include "runtime/base/limits.hpp"
+#include "runtime/base/status.hpp"
+
+namespace tidegate::policies {
+
+using operation = std::uint64_t;
+
+struct worker_effects {
+  enum class send_kind : std::uint8_t { push, skip, pull, finished };
+  struct send {
+    send_kind kind = send_kind::push;
+    std::uint32_t shard = 0;
+    std::uint32_t table = 0;
+    std::uint32_t chunk = 0;
+    std::uint64_t first = 0;     // element of the table (push, pull)
+    std::uint64_t elements = 0;
+    std::uint64_t clock = 0;
+    bool everything = false;     // pull
+  };
+  struct done {
+    operation op = 0;
+    refusal code = refusal::none;  // why the operation failed
+  };
+  std::vector<send> sends;
+  std::vector<done> dones;
+
+  void clear() {
+    sends.clear();
+    dones.clear();
+  }
+};
+
+class worker_core {
+ public:
+  explicit worker_core(std::uint32_t shards) : finish_acked_(shards, 0) {}
+
+  // Tables are added once, before they are used; `places` covers the whole table.
+  void add_table(std::uint32_t table, std::vector<chunk_place> places);
+  bool knows(std::uint32_t table) const { return tables_.contains(table); }
+
+  // Each either starts `op` and returns ok, or returns why not (errc::out_of_order, not_found) and
+  // leaves everything as it was.
+  runtime::errc push(std::uint32_t table, operation op, worker_effects& out);
+  // `everything`: answered when all other workers have finished or come to this clock; `to_the_end`:
+  // when all workers have finished, this one included (then allowed after finish).
+  enum class extent : std::uint8_t { as_policy, everything, to_the_end };
+  runtime::errc pull(std::uint32_t table, operation op, extent what, worker_effects& out);
+  // Done when a push of the new clock is within the credit window.
+  runtime::errc clock(operation op, worker_effects& out);
+  // Says farewell to all shards once every push is acknowledged; done when they have acknowledged it.
+  runtime::errc finish(operation op, worker_effects& out);
+
+  void on_ack(std::uint32_t table, std::uint32_t chunk, std::uint64_t clock, refusal code,
+              worker_effects& out);
+  void on_finish_ack(std::uint32_t shard, refusal code, worker_effects& out);
+  // True if this reply belongs to the pull under way, so that its payload has a place.
+  bool expects_reply(std::uint32_t table, std::uint32_t chunk, std::uint64_t clock) const;
+  void on_reply(std::uint32_t table, std::uint32_t chunk, std::uint64_t clock, std::uint64_t min_clock,
+                refusal code, worker_effects& out);
+  // The place of a chunk in its table; asserted to exist.
+  const chunk_place& place_of(std::uint32_t table, std::uint32_t chunk) const;
+
+  std::uint64_t now() const noexcept { return clock_; }
+  // Largest (own clock - min clock) of any reply so far.
+  std::uint64_t staleness_max() const noexcept { return staleness_max_; }
+
+ private:
+  static constexpr auto window = runtime::limits::clocks_in_flight_max;
+
+  struct push_state {
+    bool active = false;
+    std::uint64_t clock = 0;
+    operation op = 0;            // 0: a skip
+    std::uint32_t remaining = 0;
+    refusal code = refusal::none;
+    std::vector<std::uint8_t> acked;  // per chunk
+  };
+  struct pull_state {
+    bool active = false;
+    std::uint64_t clock = 0;
+    operation op = 0;
+    std::uint32_t remaining = 0;
+    refusal code = refusal::none;
+    std::vector<std::uint8_t> replied;  // per chunk
+  };
+  struct table_state {
+    std::vector<chunk_place> places;
+    std::uint64_t pushed_below = 0;  // clock of the last push or skip, plus 1
+    std::array<push_state, window> pushes;  // by clock modulo window
+    pull_state pull;
+  };
+
+  void start_push(std::uint32_t id, table_state& table, operation op, worker_effects& out);
+  bool window_open() const;
+  bool pushes_acked() const;
+  void say_farewell(worker_effects& out);
+  void settle(worker_effects& out);
+
+  std::map<std::uint32_t, table_state> tables_;
+  std::uint64_t clock_ = 0;
+  operation clock_op_ = 0;
+  operation finish_op_ = 0;
+  bool finished_ = false;
+  bool farewell_sent_ = false;
+  refusal failure_ = refusal::none;  // of a push or farewell; fails what waits
+  std::vector<std::uint8_t> finish_acked_;  // per shard
+  std::uint64_t staleness_max_ = 0;
+};
+
+}  // namespace tidegate::policies
