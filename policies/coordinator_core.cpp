@@ -34,9 +34,9 @@ void coordinator_core::refuse(ticket who, errc code, std::string why, coordinato
   out.answers.push_back({who, runtime::status(code, std::move(why)), {}});
 }
 
-coordinator_core::job* coordinator_core::find(const std::string& name) {
+coordinator_core::job_record* coordinator_core::find(const std::string& name) {
   const auto at = std::find_if(jobs_.begin(), jobs_.end(),
-                               [&](const job& one) { return one.spec.name == name; });
+                               [&](const job_record& one) { return one.spec.name == name; });
   return at == jobs_.end() ? nullptr : &*at;
 }
 
@@ -207,7 +207,7 @@ void coordinator_core::call_done(std::int64_t now, call_id call, const runtime::
   close(now, done, out);
 }
 
-worker_welcome coordinator_core::welcome(const job& of) const {
+worker_welcome coordinator_core::welcome(const job_record& of) const {
   return {of.token,
           epoch_,
           of.spec.workers,
@@ -217,7 +217,7 @@ worker_welcome coordinator_core::welcome(const job& of) const {
           shard_addresses_};
 }
 
-void coordinator_core::close(std::int64_t now, group& done, coordinator_effects& out) {
+void coordinator_core::close(std::int64_t now, call_group& done, coordinator_effects& out) {
   auto& job = jobs_[done.job];
   if (!done.failure.ok()) {
     for (auto who : done.waiting) out.answers.push_back({who, done.failure, {}});

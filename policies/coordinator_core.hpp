@@ -146,7 +146,7 @@ class coordinator_core {
     std::uint32_t incarnation = 0;
     worker_progress last;
   };
-  struct job {
+  struct job_record {
     job_spec spec;
     std::uint64_t token = 0;
     job_state state = job_state::waiting;
@@ -164,7 +164,7 @@ class coordinator_core {
     bool ready = false;
   };
   // A set of calls to shards, and who waits for all of them.
-  struct group {
+  struct call_group {
     std::uint32_t remaining = 0;
     std::size_t job = 0;
     std::vector<ticket> waiting;
@@ -173,7 +173,7 @@ class coordinator_core {
   };
   using group_id = std::uint64_t;
 
-  job* find(const std::string& name);
+  job_record* find(const std::string& name);
   bool all_shards_in() const { return shards_in_ == cluster_.shards; }
   void begin_jobs(coordinator_effects& out);
   void admit(const worker_hello& hello, ticket who, coordinator_effects& out);
@@ -181,8 +181,8 @@ class coordinator_core {
                      coordinator_effects& out);
   group_id make_group(std::size_t job, ticket who);
   void call(group_id group, std::uint32_t shard, shard_call what, coordinator_effects& out);
-  void close(std::int64_t now, group& done, coordinator_effects& out);
-  worker_welcome welcome(const job& of) const;
+  void close(std::int64_t now, call_group& done, coordinator_effects& out);
+  worker_welcome welcome(const job_record& of) const;
   void event(std::int64_t now, std::string what, std::string detail);
   static void refuse(ticket who, runtime::errc code, std::string why, coordinator_effects& out);
   runtime::status check_worker(const worker_hello& hello);
@@ -192,9 +192,9 @@ class coordinator_core {
   placement placement_;
   std::vector<std::string> shard_addresses_;  // empty: not joined
   std::uint32_t shards_in_ = 0;
-  std::vector<job> jobs_;
+  std::vector<job_record> jobs_;
   std::vector<table_state> tables_;  // by id
-  std::map<group_id, group> groups_;
+  std::map<group_id, call_group> groups_;
   std::map<call_id, group_id> calls_;
   std::vector<std::pair<worker_hello, ticket>> early_workers_;  // came before all shards
   std::uint64_t last_id_ = 0;
