@@ -1,0 +1,81 @@
+// A multi-layer perceptron for classification: dense layers, ReLU between them, softmax cross
+// entropy at the end. With no hidden layer it is softmax regression.
+//
+// The model owns its parameters (one tensor each, filled by a pull) and its scratch memory;
+// gradients go where the caller says, so that a gradient which is still being pushed is not
+// overwritten. All float32, row-major. One thread per model. No call after the constructor
+// allocates.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "examples/fashion_mnist/dense.hpp"
+
+namespace tidegate::examples {
+
+// Floats that start on a cache line, zero at first.
+class float_buffer {
+ public:
+  explicit float_buffer(std::size_t size) : lines_((size + 15) / 16), size_(size) {}
+
+  std::span<float> span() noexcept { return {lines_.data()->values, size_}; }
+  std::span<const float> span() const noexcept { return {lines_.data()->values, size_}; }
+
+ private:
+  struct alignas(64) line {
+    float values[16] = {};
+  };
+  std::vector<line> lines_;
+  std::size_t size_;
+};
+
+struct tensor_info {
+  std::string name;  // "fc1.weight" [out, in], "fc1.bias" [out]
+  std::vector<std::uint64_t> shape;
+  std::size_t size = 0;
+};
+
+using gradient_set = std::vector<float_buffer>;  // one per tensor, in the model's order
+
+// Sums over a batch.
+struct batch_score {
+  double loss = 0;  // cross entropy in nats
+  std::uint32_t correct = 0;
+};
+
+class model {
+ public:
+  // `widths`: inputs, hidden layers, classes; at least two. `batch_max`: rows per call at most.
+  model(std::vector<std::uint32_t> widths, std::uint32_t batch_max, dense_kernels kernels);
+
+  const std::vector<tensor_info>& tensors() const noexcept { return tensors_; }
+  std::span<float> parameters(std::size_t tensor) { return parameters_[tensor].span(); }
+  gradient_set make_gradients() const;
+
+  // inputs: [labels.size(), widths[0]]; labels: below widths.back().
+  batch_score evaluate(std::span<const float> inputs, std::span<const std::uint8_t> labels);
+  // As above, and overwrites `out` with the gradient of the mean loss of the batch.
+  batch_score gradients(std::span<const float> inputs, std::span<const std::uint8_t> labels,
+                        gradient_set& out);
+
+ private:
+  std::size_t layers() const noexcept { return widths_.size() - 1; }
+  dense_shape shape(std::size_t layer, std::size_t rows) const noexcept;
+  const float* layer_input(std::size_t layer, std::span<const float> inputs) const noexcept;
+
+  std::vector<std::uint32_t> widths_;
+  dense_kernels kernels_;
+  std::vector<tensor_info> tensors_;
+  std::vector<float_buffer> parameters_;
+  std::vector<float_buffer> outputs_;  // of each layer, [batch_max, widths_[layer + 1]]
+  std::vector<float_buffer> deltas_;   // d loss / d outputs_
+};
+
+// {784, 10} and {784, 256, 128, 10}.
+std::vector<std::uint32_t> softmax_widths();
+std::vector<std::uint32_t> mlp_widths();
+
+}  // namespace tidegate::examples
