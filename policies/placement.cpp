@@ -57,8 +57,8 @@ std::vector<table_places> placement::add(std::span<const std::uint64_t> table_el
       order.push_back({tables.size() - 1, c.chunk, c.elements});
     }
   }
-  // Stable: chunks of one size keep the order of tables and elements, so the result is a function of
-  // the calls alone.
+  // Stable: chunks of one size keep the order of tables and elements, so the result is a
+  // function of the calls alone.
   std::stable_sort(order.begin(), order.end(),
                    [](const auto& a, const auto& b) { return a.elements > b.elements; });
   shard_queue queue;
