@@ -1,0 +1,12 @@
+// Refuses keys that nobody reads. Pure, any thread.
+#pragma once
+
+#include "launch/yaml_tree.hpp"
+
+namespace tidegate::launch {
+
+// Notes every key of the tree that the key table does not know, with the nearest one that it
+// does.
+void check_keys(const yaml_node& root, problems& out);
+
+}  // namespace tidegate::launch

@@ -1,0 +1,166 @@
+#include "launch/command_line.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include <boost/program_options.hpp>
+
+#include "launch/nearest.hpp"
+
+namespace tidegate::launch {
+
+namespace {
+
+namespace options = boost::program_options;
+
+using arguments = std::vector<std::string>;
+
+struct command {
+  std::string name;
+  command_kind kind;
+  arguments known_options;
+};
+
+const std::vector<command>& commands() {
+  static const std::vector<command> all{
+      {"validate", command_kind::validate, {"--set", "--help"}},
+      {"plan", command_kind::plan, {"--json", "--set", "--help"}},
+      {"launch", command_kind::launch, {"--run-dir", "--set", "--help"}},
+  };
+  return all;
+}
+
+tl::unexpected<runtime::status> bad(std::string what) {
+  return runtime::fail(runtime::errc::invalid_argument, std::move(what));
+}
+
+std::string did_you_mean(std::string_view word, const arguments& known) {
+  const auto near = nearest(word, known);
+  return (near.empty() ? "" : "; did you mean '" + near + "'?") + std::string("; allowed: ") +
+         join(known);
+}
+
+options::options_description describe(command_kind kind, command_line& into) {
+  options::options_description all;
+  auto add = all.add_options();
+  add("help,h", "");
+  add("arguments", options::value<arguments>()->composing(), "");
+  switch (kind) {
+    case command_kind::launch:
+      add("run-dir", options::value(&into.run_dir), "");
+      [[fallthrough]];
+    case command_kind::validate:
+      add("set", options::value(&into.sets)->composing(), "");
+      break;
+    case command_kind::plan:
+      add("set", options::value(&into.sets)->composing(), "");
+      add("json", options::bool_switch(&into.json), "");
+      break;
+    case command_kind::node_coordinator:
+      add("run-dir", options::value(&into.run_dir)->required(), "");
+      add("ready-fd", options::value(&into.ready_fd)->required(), "");
+      break;
+    case command_kind::node_shard:
+      add("run-dir", options::value(&into.run_dir)->required(), "");
+      add("index", options::value(&into.index)->required(), "");
+      break;
+    case command_kind::help:
+    case command_kind::version:
+      break;
+  }
+  return all;
+}
+
+// Parses options of one command; the words that are none of them are returned.
+runtime::expected<arguments> parse_options(const std::string& name, command_kind kind,
+                                           const arguments& known, const arguments& args,
+                                           command_line& into) {
+  namespace style = options::command_line_style;
+  const auto all = describe(kind, into);
+  options::positional_options_description words;
+  words.add("arguments", -1);
+  try {
+    options::variables_map found;
+    options::store(options::command_line_parser(args)
+                       .options(all)
+                       .positional(words)
+                       .style(style::unix_style & ~style::allow_guessing)
+                       .run(),
+                   found);
+    if (found.count("help") != 0) {
+      into.kind = command_kind::help;
+      into.topic = name;
+      return arguments{};
+    }
+    options::notify(found);
+    return found.count("arguments") != 0 ? found["arguments"].as<arguments>() : arguments{};
+  } catch (const options::unknown_option& e) {
+    return bad("tidegate " + name + ": unknown option '" + e.get_option_name() + "'" +
+               did_you_mean(e.get_option_name(), known));
+  } catch (const options::error& e) {
+    return bad("tidegate " + name + ": " + e.what());
+  }
+}
+
+runtime::expected<command_line> parse_node(const arguments& args) {
+  static const arguments roles{"coordinator", "shard"};
+  if (args.size() < 2 || std::find(roles.begin(), roles.end(), args[1]) == roles.end()) {
+    const std::string word = args.size() < 2 ? "" : args[1];
+    return bad("tidegate node: unknown role '" + word + "'" + did_you_mean(word, roles));
+  }
+  command_line line;
+  line.kind = args[1] == "shard" ? command_kind::node_shard : command_kind::node_coordinator;
+  const auto rest = parse_options("node " + args[1], line.kind,
+                                  line.kind == command_kind::node_shard
+                                      ? arguments{"--run-dir", "--index"}
+                                      : arguments{"--run-dir", "--ready-fd"},
+                                  arguments(args.begin() + 2, args.end()), line);
+  if (!rest) return runtime::fail(rest.error());
+  if (!rest->empty()) return bad("tidegate node: '" + rest->front() + "' is one word too many");
+  return line;
+}
+
+runtime::expected<command_line> parse_file_command(const command& which,
+                                                   const arguments& args) {
+  command_line line;
+  line.kind = which.kind;
+  const auto words = parse_options(which.name, which.kind, which.known_options,
+                                   arguments(args.begin() + 1, args.end()), line);
+  if (!words) return runtime::fail(words.error());
+  if (line.kind == command_kind::help) return line;
+  if (words->size() != 1) {
+    return bad(
+        "tidegate " + which.name +
+        (words->empty() ? ": no cluster file is given" : ": more than one cluster file") +
+        "; allowed: tidegate " + which.name + " cluster.yaml [options]");
+  }
+  line.file = words->front();
+  return line;
+}
+
+}  // namespace
+
+runtime::expected<command_line> parse_command_line(const arguments& args) {
+  command_line line;
+  if (args.empty()) return bad("no command is given; try tidegate --help");
+  const auto& first = args.front();
+  if (first == "--help" || first == "-h" || first == "help") {
+    if (args.size() > 1) line.topic = args[1];
+    return line;
+  }
+  if (first == "--version") {
+    line.kind = command_kind::version;
+    return line;
+  }
+  if (first == "node") return parse_node(args);
+  arguments known;
+  for (const auto& c : commands()) {
+    if (c.name == first) return parse_file_command(c, args);
+    known.push_back(c.name);
+  }
+  known.insert(known.end(), {"help", "--help", "--version"});
+  return bad((first.starts_with('-') ? "unknown option '" : "unknown command '") + first + "'" +
+             did_you_mean(first, known));
+}
+
+}  // namespace tidegate::launch

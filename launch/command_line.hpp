@@ -1,0 +1,48 @@
+// The command line of `tidegate`. The only user of Boost.Program_options. Pure, any thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "runtime/base/status.hpp"
+
+namespace tidegate::launch {
+
+// What `tidegate` exits with.
+enum class exit_code : int {
+  done = 0,
+  job_failed = 1,    // also: interrupted, or the run folder cannot be written
+  bad_usage = 2,     // of the command line or in the YAML
+  process_died = 3,  // and was not to be replaced
+};
+
+enum class command_kind : std::uint8_t {
+  help,
+  version,
+  validate,
+  plan,
+  launch,
+  node_coordinator,  // internal: what `launch` starts
+  node_shard,
+};
+
+struct command_line {
+  command_kind kind = command_kind::help;
+  std::string topic;              // of help: a command, "yaml", or empty
+  std::string file;               // the cluster file
+  std::vector<std::string> sets;  // --set, in order
+  bool json = false;              // plan
+  std::string run_dir;            // launch: empty for the default; nodes: required
+  std::uint32_t index = 0;        // node shard
+  int ready_fd = -1;              // node coordinator: gets "PORT\n"
+};
+
+// `args` without the program's name. Errors: invalid_argument, with the nearest known word
+// where one was mistyped.
+runtime::expected<command_line> parse_command_line(const std::vector<std::string>& args);
+
+// What --help prints; an unknown topic gives the general text.
+std::string help_text(const std::string& topic);
+
+}  // namespace tidegate::launch

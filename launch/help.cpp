@@ -1,0 +1,78 @@
+#include "launch/command_line.hpp"
+#include "launch/yaml_keys.hpp"
+
+namespace tidegate::launch {
+
+namespace {
+
+constexpr const char* general = R"(tidegate - a parameter server
+
+  tidegate validate FILE [--set path=value]...
+      say everything that is wrong with a cluster file
+  tidegate plan FILE [--json] [--set path=value]...
+      show processes, chunks per shard and memory; nothing is started
+  tidegate launch FILE [--run-dir DIR] [--set path=value]...
+      run it: coordinator, shards and workers on this machine
+  tidegate help yaml
+      every key of a cluster file
+  tidegate COMMAND --help
+  tidegate --version
+
+Internal: `tidegate node coordinator|shard` is what `launch` starts.
+
+Exit codes: 0 done; 1 a job failed or was interrupted; 2 bad usage or YAML;
+3 a process died and was not to be replaced.
+)";
+
+constexpr const char* sets = R"(
+  --set path=value   changes the file before it is read; may be given often.
+                     --set jobs.mlp.workers=8
+                     --set jobs.mlp.consistency.policy=async
+                     --set 'jobs.mlp.tables."fc1.weight".shape=[256, 784]'
+)";
+
+constexpr const char* validate = R"(tidegate validate FILE [--set path=value]...
+
+Reads a cluster file and lists every problem as FILE:LINE:COLUMN: what is wrong; what is allowed.
+Exit code 0 when there is none, else 2.
+)";
+
+constexpr const char* plan = R"(tidegate plan FILE [--json] [--set path=value]...
+
+Shows which processes would run, the chunks of declared tables on each shard, and the memory that
+parameters, optimizer state and waiting gradients take at most. Starts nothing.
+
+  --json             the same as JSON
+)";
+
+constexpr const char* launch = R"(tidegate launch FILE [--run-dir DIR] [--set path=value]...
+
+Starts the cluster, shows how the jobs go on, and ends with a table of results.
+
+  --run-dir DIR      where to put logs and results; must be new or empty.
+                     Default: runs/NAME-YYYYmmdd-HHMMSS
+
+In the run folder: cluster.yaml (as run), plan.txt, plan.json, pids.json, events.jsonl, result.json,
+logs/ROLE-INDEX.log. Ctrl-C ends everything within two seconds; again, at once.
+)";
+
+constexpr const char* node = R"(tidegate node coordinator --run-dir DIR --ready-fd N
+tidegate node shard --run-dir DIR --index I
+
+Internal: the processes that `tidegate launch` starts. They read DIR/cluster.yaml and take
+TIDEGATE_COORDINATOR, TIDEGATE_TOKEN and TIDEGATE_TRANSPORT from their environment. The coordinator
+writes "PORT\n" to descriptor N once it listens.
+)";
+
+}  // namespace
+
+std::string help_text(const std::string& topic) {
+  if (topic == "validate") return std::string(validate) + sets;
+  if (topic == "plan") return std::string(plan) + sets;
+  if (topic == "launch") return std::string(launch) + sets;
+  if (topic.starts_with("node")) return node;
+  if (topic == "yaml") return keys_help();
+  return general;
+}
+
+}  // namespace tidegate::launch

@@ -1,0 +1,112 @@
+#include "launch/plan.hpp"
+
+#include "launch/words.hpp"
+#include "policies/placement.hpp"
+#include "runtime/base/limits.hpp"
+
+namespace tidegate::launch {
+
+namespace {
+
+std::uint64_t state_copies(policies::optimizer_kind kind) {
+  switch (kind) {
+    case policies::optimizer_kind::sgd:
+      return 0;
+    case policies::optimizer_kind::momentum:
+      return 1;
+    case policies::optimizer_kind::adam:
+      return 2;
+  }
+  return 0;
+}
+
+std::vector<process_plan> plan_processes(const policies::cluster_spec& spec) {
+  std::vector<process_plan> all;
+  const auto add = [&](process_role role, const std::string& job, std::uint32_t index,
+                       std::vector<std::string> command) {
+    auto& p = all.emplace_back();
+    p.name.role = role;
+    p.name.job = job;
+    p.name.index = index;
+    p.command = std::move(command);
+  };
+  add(process_role::coordinator, {}, 0, {"tidegate", "node", "coordinator"});
+  for (std::uint32_t i = 0; i < spec.shards; ++i) {
+    add(process_role::shard, {}, i,
+        {"tidegate", "node", "shard", "--index", std::to_string(i)});
+  }
+  for (const auto& job : spec.jobs) {
+    for (std::uint32_t rank = 0; rank < job.workers; ++rank) {
+      add(process_role::worker, job.name, rank, job.command);
+    }
+  }
+  return all;
+}
+
+job_plan plan_job(const policies::job_spec& job, policies::placement& places,
+                  std::vector<shard_plan>& shards) {
+  job_plan plan{job.name, policy_text(job.consistency), job.workers, {}};
+  std::vector<std::uint64_t> sizes;
+  for (const auto& t : job.tables) sizes.push_back(t.size());
+  const auto placed = places.add(sizes);
+  const auto copies_in_flight =
+      std::uint64_t{runtime::limits::clocks_in_flight_max} * job.workers;
+  for (std::size_t i = 0; i < placed.size(); ++i) {
+    const auto& t = job.tables[i];
+    table_plan table{t.name,           t.size(), t.size() * sizeof(float),
+                     placed[i].size(), {},       t.optimizer.kind};
+    table.chunks_per_shard.resize(shards.size());
+    for (const auto& chunk : placed[i]) {
+      const auto bytes = chunk.elements * sizeof(float);
+      auto& shard = shards[chunk.shard];
+      ++table.chunks_per_shard[chunk.shard];
+      ++shard.chunks;
+      shard.parameter_bytes += bytes;
+      shard.state_bytes += bytes * state_copies(t.optimizer.kind);
+      shard.receive_bytes_max += bytes * copies_in_flight;
+    }
+    plan.tables.push_back(std::move(table));
+  }
+  return plan;
+}
+
+}  // namespace
+
+std::string_view to_string(process_role role) noexcept {
+  switch (role) {
+    case process_role::coordinator:
+      return "coordinator";
+    case process_role::shard:
+      return "shard";
+    case process_role::worker:
+      return "worker";
+  }
+  return "?";
+}
+
+std::string process_name::to_string() const {
+  std::string text(launch::to_string(role));
+  if (role == process_role::worker) text += "-" + job;
+  return text + "-" + std::to_string(index);
+}
+
+std::string policy_text(const policies::consistency_spec& policy) {
+  std::string text(word(policy_words, policy.kind));
+  if (policy.kind == policies::consistency_kind::ssp) {
+    text += "(" + std::to_string(policy.staleness) + ")";
+  }
+  return text;
+}
+
+cluster_plan make_plan(const policies::cluster_spec& spec) {
+  cluster_plan plan;
+  plan.cluster = spec.name;
+  plan.chunk_bytes = spec.chunk_bytes;
+  plan.processes = plan_processes(spec);
+  plan.shards.resize(spec.shards);
+  policies::placement places(spec.shards, spec.chunk_bytes);
+  for (const auto& job : spec.jobs) plan.jobs.push_back(plan_job(job, places, plan.shards));
+  return plan;
+}
+
+}  // namespace tidegate::launch

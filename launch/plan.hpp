@@ -1,0 +1,75 @@
+// What a cluster_spec comes to before anything runs: processes, chunks per shard, memory.
+// Plain values, any thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "policies/spec.hpp"
+
+namespace tidegate::launch {
+
+enum class process_role : std::uint8_t { coordinator, shard, worker };
+
+std::string_view to_string(process_role role) noexcept;
+
+// Who a process is. `job` only for workers; `index` is the shard's number or the worker's rank.
+struct process_name {
+  process_role role = process_role::coordinator;
+  std::string job;
+  std::uint32_t index = 0;
+
+  // "coordinator-0", "shard-1", "worker-mlp-3": for messages and log files.
+  std::string to_string() const;
+  friend bool operator==(const process_name&, const process_name&) = default;
+};
+
+struct process_plan {
+  process_name name;
+  std::vector<std::string> command;  // as in the YAML; nodes: of tidegate itself
+};
+
+struct table_plan {
+  std::string name;
+  std::uint64_t elements = 0;
+  std::uint64_t bytes = 0;  // of parameters
+  std::uint64_t chunks = 0;
+  std::vector<std::uint64_t> chunks_per_shard;
+  policies::optimizer_kind optimizer = policies::optimizer_kind::sgd;
+};
+
+struct job_plan {
+  std::string name;
+  std::string policy;  // "bsp", "ssp(3)", "async"
+  std::uint32_t workers = 0;
+  std::vector<table_plan> tables;  // declared ones
+};
+
+struct shard_plan {
+  std::uint64_t chunks = 0;
+  std::uint64_t parameter_bytes = 0;
+  std::uint64_t state_bytes = 0;        // of optimizers: one copy for momentum, two for adam
+  std::uint64_t receive_bytes_max = 0;  // gradients that may wait: clocks in flight x workers
+};
+
+struct cluster_plan {
+  std::string cluster;
+  std::uint64_t chunk_bytes = 0;
+  std::vector<process_plan> processes;  // in the order they are started
+  std::vector<job_plan> jobs;
+  std::vector<shard_plan> shards;
+};
+
+// The spec is one that parse_cluster accepted.
+cluster_plan make_plan(const policies::cluster_spec& spec);
+
+// For people: tables of processes, tables and shards.
+std::string plan_text(const cluster_plan& plan);
+// The same as JSON, indented.
+std::string plan_json(const cluster_plan& plan);
+
+// "ssp(3)"
+std::string policy_text(const policies::consistency_spec& policy);
+
+}  // namespace tidegate::launch

@@ -1,0 +1,110 @@
+#include <map>
+
+#include <nlohmann/json.hpp>
+
+#include "launch/nearest.hpp"
+#include "launch/plan.hpp"
+#include "launch/text_table.hpp"
+#include "launch/words.hpp"
+
+namespace tidegate::launch {
+
+namespace {
+
+// Workers of a job run one command: one row for all of them, and one for all shards.
+std::string process_rows(const cluster_plan& plan) {
+  std::vector<std::vector<std::string>> rows{{"role", "job", "index", "command"}};
+  for (std::size_t i = 0; i < plan.processes.size();) {
+    const auto& first = plan.processes[i].name;
+    auto end = i;
+    while (end < plan.processes.size() && plan.processes[end].name.role == first.role &&
+           plan.processes[end].name.job == first.job) {
+      ++end;
+    }
+    auto index = std::to_string(first.index);
+    if (end - i > 1) index += ".." + std::to_string(plan.processes[end - 1].name.index);
+    const auto command = first.role == process_role::worker
+                             ? join(plan.processes[i].command, " ")
+                             : "tidegate node " + std::string(to_string(first.role));
+    rows.push_back({std::string(to_string(first.role)), first.job, index, command});
+    i = end;
+  }
+  return format_table(rows);
+}
+
+std::string per_shard(const std::vector<std::uint64_t>& counts) {
+  constexpr std::size_t shown_max = 8;
+  std::string text;
+  for (std::size_t i = 0; i < counts.size() && i < shown_max; ++i) {
+    text += (i == 0 ? "" : " ") + std::to_string(counts[i]);
+  }
+  return counts.size() > shown_max ? text + " ..." : text;
+}
+
+std::string job_rows(const job_plan& job) {
+  std::string text = "\njob " + job.name + ": " + std::to_string(job.workers) +
+                     (job.workers == 1 ? " worker, " : " workers, ") + job.policy + "\n";
+  if (job.tables.empty()) return text + "  no tables declared; workers create them\n";
+  std::vector<std::vector<std::string>> rows{
+      {"table", "elements", "size", "chunks", "optimizer", "chunks per shard"}};
+  for (const auto& t : job.tables) {
+    rows.push_back({t.name, std::to_string(t.elements), bytes_for_people(t.bytes),
+                    std::to_string(t.chunks), std::string(word(optimizer_words, t.optimizer)),
+                    per_shard(t.chunks_per_shard)});
+  }
+  return text + format_table(rows, {1, 2, 3});
+}
+
+}  // namespace
+
+std::string plan_text(const cluster_plan& plan) {
+  std::string text = "cluster " + plan.cluster + ": " + std::to_string(plan.processes.size()) +
+                     " processes, chunks of " + bytes_for_people(plan.chunk_bytes) + "\n\n" +
+                     process_rows(plan);
+  for (const auto& job : plan.jobs) text += job_rows(job);
+  std::vector<std::vector<std::string>> rows{
+      {"shard", "chunks", "parameters", "optimizer state", "receive buffers, at most"}};
+  for (std::size_t i = 0; i < plan.shards.size(); ++i) {
+    const auto& s = plan.shards[i];
+    rows.push_back({std::to_string(i), std::to_string(s.chunks),
+                    bytes_for_people(s.parameter_bytes), bytes_for_people(s.state_bytes),
+                    bytes_for_people(s.receive_bytes_max)});
+  }
+  return text + "\nmemory for declared tables\n" + format_table(rows, {0, 1, 2, 3, 4});
+}
+
+std::string plan_json(const cluster_plan& plan) {
+  using json = nlohmann::ordered_json;
+  json root{{"cluster", plan.cluster}, {"chunk_bytes", plan.chunk_bytes}};
+  root["processes"] = json::array();
+  for (const auto& p : plan.processes) {
+    root["processes"].push_back({{"role", to_string(p.name.role)},
+                                 {"job", p.name.job},
+                                 {"index", p.name.index},
+                                 {"command", p.command}});
+  }
+  root["jobs"] = json::array();
+  for (const auto& j : plan.jobs) {
+    json tables = json::array();
+    for (const auto& t : j.tables) {
+      tables.push_back({{"name", t.name},
+                        {"elements", t.elements},
+                        {"bytes", t.bytes},
+                        {"chunks", t.chunks},
+                        {"chunks_per_shard", t.chunks_per_shard},
+                        {"optimizer", word(optimizer_words, t.optimizer)}});
+    }
+    root["jobs"].push_back(
+        {{"name", j.name}, {"policy", j.policy}, {"workers", j.workers}, {"tables", tables}});
+  }
+  root["shards"] = json::array();
+  for (const auto& s : plan.shards) {
+    root["shards"].push_back({{"chunks", s.chunks},
+                              {"parameter_bytes", s.parameter_bytes},
+                              {"state_bytes", s.state_bytes},
+                              {"receive_bytes_max", s.receive_bytes_max}});
+  }
+  return root.dump(2) + "\n";
+}
+
+}  // namespace tidegate::launch

@@ -1,0 +1,112 @@
+#include "launch/read_job.hpp"
+
+#include <limits>
+
+#include "launch/read_table.hpp"
+#include "launch/words.hpp"
+#include "launch/yaml_keys.hpp"
+#include "runtime/base/limits.hpp"
+
+namespace tidegate::launch {
+
+namespace {
+
+constexpr std::uint64_t staleness_max = 1'000'000;
+
+void read_command(const section& from, std::vector<std::string>& into) {
+  if (!from.require("command")) return;
+  const auto& value = *from.get("command");
+  if (value.is_scalar() && !value.text.empty()) {
+    into = {value.text};
+    return;
+  }
+  if (!value.is_list() || value.items.empty()) {
+    from.wrong("command", value.is_map() ? "is a map" : "is empty");
+    return;
+  }
+  for (const auto& item : value.items) {
+    // An argument may be empty, a program may not; neither can carry a zero byte to exec.
+    if (!item.is_scalar() || (into.empty() && item.text.empty()) ||
+        item.text.find('\0') != std::string::npos) {
+      from.note(item.where,
+                from.shown() + ".command: " +
+                    (item.is_scalar() ? "empty or not text" : std::string(describe(item))) +
+                    " in the list; allowed: " + std::string(key_of("jobs.*.command").allowed));
+      return;
+    }
+    into.push_back(item.text);
+  }
+}
+
+bool is_variable_name(std::string_view name) {
+  if (name.empty() || (name[0] >= '0' && name[0] <= '9')) return false;
+  for (const char c : name) {
+    const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+    if (!letter && !(c >= '0' && c <= '9')) return false;
+  }
+  return true;
+}
+
+void read_env(const section& from, std::map<std::string, std::string>& into) {
+  if (from.node() == nullptr) return;
+  const std::string allowed(key_of("jobs.*.env.*").allowed);
+  for (const auto& e : from.node()->entries) {
+    const auto path = from.shown() + "." + e.key;
+    if (!is_variable_name(e.key)) {
+      from.note(e.where,
+                path + ": no name of an environment variable; allowed: letters, digits, _");
+    } else if (e.key.starts_with("TIDEGATE_")) {
+      from.note(e.where, path + ": is set by tidegate; allowed: " + allowed);
+    } else if (!e.value.is_scalar() || e.value.text.find('\0') != std::string::npos) {
+      from.note(e.value.where,
+                path + ": is " + std::string(describe(e.value)) + "; allowed: " + allowed);
+    } else {
+      into[e.key] = e.value.text;
+    }
+  }
+}
+
+void read_consistency(const section& from, policies::consistency_spec& into) {
+  using kind = policies::consistency_kind;
+  const auto* policy = from.get("policy");
+  const auto* staleness = from.get("staleness");
+  if (policy != nullptr && !from.choice<kind>("policy", into.kind, policy_words)) return;
+  const bool policy_set = policy != nullptr && policy->where.from_set();
+  if (into.kind == kind::ssp) {
+    std::uint64_t clocks = 0;
+    if (staleness == nullptr) {
+      from.wrong("staleness", policy_set
+                                  ? "is missing; add --set " + from.shown() + ".staleness=3"
+                                  : std::string("is missing, and ssp needs it"));
+    } else if (from.number("staleness", clocks, 0, staleness_max)) {
+      into.staleness = static_cast<std::uint32_t>(clocks);
+    }
+    return;
+  }
+  // The file's staleness goes with the file's ssp when --set chooses another policy.
+  if (staleness == nullptr || (policy_set && !staleness->where.from_set())) return;
+  from.wrong("staleness",
+             "has no meaning with policy " + std::string(word(policy_words, into.kind)));
+}
+
+}  // namespace
+
+policies::job_spec read_job(const section& from, const std::string& name) {
+  policies::job_spec job;
+  job.name = name;
+  std::uint64_t workers = job.workers;
+  from.number("workers", workers, 1, runtime::limits::workers_max);
+  job.workers = static_cast<std::uint32_t>(workers);
+  read_command(from, job.command);
+  read_env(from.child("env"), job.env);
+  read_consistency(from.child("consistency"), job.consistency);
+  job.optimizer = read_optimizer(from.child("optimizer"), {});
+  from.choice<policies::reduce_kind>("reduce", job.reduce, reduce_words);
+  from.child("gradients")
+      .choice<policies::not_finite_rule>("not_finite", job.not_finite, not_finite_words);
+  from.number("seed", job.seed, 0, std::numeric_limits<std::uint64_t>::max());
+  job.tables = read_tables(from.child("tables"), job.optimizer);
+  return job;
+}
+
+}  // namespace tidegate::launch

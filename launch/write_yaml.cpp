@@ -1,0 +1,85 @@
+#include "launch/write_yaml.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "launch/scalars.hpp"
+#include "launch/words.hpp"
+
+namespace tidegate::launch {
+
+namespace {
+
+// JSON strings are YAML's double-quoted ones.
+std::string quote(const std::string& text) {
+  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+std::string optimizer_text(const policies::optimizer_spec& o) {
+  std::string text = "{name: " + std::string(word(optimizer_words, o.kind)) +
+                     ", learning_rate: " + format_real(o.learning_rate);
+  if (o.kind == policies::optimizer_kind::momentum) {
+    text += ", momentum: " + format_real(o.momentum);
+  }
+  if (o.kind == policies::optimizer_kind::adam) {
+    text += ", beta1: " + format_real(o.beta1) + ", beta2: " + format_real(o.beta2) +
+            ", epsilon: " + format_real(o.epsilon);
+  }
+  return text + "}";
+}
+
+std::string consistency_text(const policies::consistency_spec& c) {
+  std::string text = "{policy: " + std::string(word(policy_words, c.kind));
+  if (c.kind == policies::consistency_kind::ssp) {
+    text += ", staleness: " + std::to_string(c.staleness);
+  }
+  return text + "}";
+}
+
+std::string table_text(const policies::table_spec& t) {
+  std::string shape;
+  for (const auto n : t.shape) shape += (shape.empty() ? "" : ", ") + std::to_string(n);
+  const auto* init = t.init.kind == policies::init_kind::uniform ? "uniform" : "constant";
+  return "      " + quote(t.name) + ":\n        shape: [" + shape + "]\n        init: {" +
+         init + ": " + format_real(t.init.value) +
+         "}\n        optimizer: " + optimizer_text(t.optimizer) + "\n";
+}
+
+std::string job_text(const policies::job_spec& j) {
+  std::string command;
+  for (const auto& part : j.command) command += (command.empty() ? "" : ", ") + quote(part);
+  std::string env;
+  for (const auto& [name, value] : j.env) {
+    env += (env.empty() ? "" : ", ") + quote(name) + ": " + quote(value);
+  }
+  std::string text = "  " + quote(j.name) + ":\n";
+  text += "    workers: " + std::to_string(j.workers) + "\n";
+  text += "    command: [" + command + "]\n";
+  text += "    env: {" + env + "}\n";
+  text += "    consistency: " + consistency_text(j.consistency) + "\n";
+  text += "    optimizer: " + optimizer_text(j.optimizer) + "\n";
+  text += "    reduce: " + std::string(word(reduce_words, j.reduce)) + "\n";
+  text += "    gradients: {not_finite: " + std::string(word(not_finite_words, j.not_finite)) +
+          "}\n";
+  text += "    seed: " + std::to_string(j.seed) + "\n";
+  text += j.tables.empty() ? "    tables: {}\n" : "    tables:\n";
+  for (const auto& t : j.tables) text += table_text(t);
+  return text;
+}
+
+}  // namespace
+
+std::string write_yaml(const policies::cluster_spec& spec) {
+  std::string text = "cluster:\n";
+  text += "  name: " + quote(spec.name) + "\n";
+  text += "  shards: " + std::to_string(spec.shards) + "\n";
+  text += "  transport: " + std::string(word(transport_words, spec.transport)) + "\n";
+  text += "  chunk_bytes: " + format_bytes(spec.chunk_bytes) + "\n";
+  text += "  control: {host: " + quote(spec.control_host) +
+          ", port: " + std::to_string(spec.control_port) + "}\n";
+  text += "  start_timeout: " + format_duration_ms(spec.start_timeout_ms) + "\n";
+  text += "jobs:\n";
+  for (const auto& job : spec.jobs) text += job_text(job);
+  return text;
+}
+
+}  // namespace tidegate::launch

@@ -1,0 +1,112 @@
+#include "launch/yaml_keys.hpp"
+
+#include "runtime/base/assert.hpp"
+
+namespace tidegate::launch {
+
+namespace {
+
+// clang-format off
+constexpr yaml_key keys[] = {
+  {"cluster", "map", "required", "a map", "the processes that hold parameters"},
+  {"cluster.name", "text", "required", "1 to 64 of A-Z a-z 0-9 _ -", "names the run folder"},
+  {"cluster.shards", "number", "1", "1 to 1024", "shard processes; each holds a part of the parameters"},
+  {"cluster.transport", "choice", "auto", "auto, shm, tcp", "how payload travels: shared memory, TCP, or the better one that works"},
+  {"cluster.chunk_bytes", "bytes", "256KiB", "64 to 64MiB, a multiple of 64; plain or with KiB, MiB", "tables are cut into chunks of this size; a chunk lives on one shard"},
+  {"cluster.control", "map", "-", "a map", "where the coordinator listens"},
+  {"cluster.control.host", "text", "127.0.0.1", "an address of this machine", "address of the control plane"},
+  {"cluster.control.port", "number", "0", "0 to 65535", "port of the control plane; 0: the system chooses"},
+  {"cluster.start_timeout", "duration", "30s", "1ms to 1h, with ms, s or m", "how long processes may take to start and join"},
+  {"jobs", "map", "required", "a map with at least one job", "jobs by name; they share the shards"},
+  {"jobs.*", "map", "-", "a map, named by 1 to 64 of A-Z a-z 0-9 _ -", "one job: a training program run by several workers"},
+  {"jobs.*.workers", "number", "1", "1 to 1024", "worker processes"},
+  {"jobs.*.command", "list", "required", "a list of text (program, arguments), or a program", "what a worker runs; a program without slash is looked for beside tidegate, then in PATH"},
+  {"jobs.*.env", "map", "{}", "a map of text", "environment of the workers, on top of that of tidegate"},
+  {"jobs.*.env.*", "text", "-", "text; the name not starting with TIDEGATE_", "one environment variable"},
+  {"jobs.*.consistency", "map", "{policy: bsp}", "a map", "how far the fast workers may run ahead"},
+  {"jobs.*.consistency.policy", "choice", "bsp", "bsp, ssp, async", "see docs/consistency.md"},
+  {"jobs.*.consistency.staleness", "number", "required by ssp", "0 to 1000000; only with policy ssp", "clocks that the fastest worker may be ahead"},
+  {"jobs.*.optimizer", "map", "{name: sgd}", "a map", "what shards do with a gradient, for tables that name none"},
+  {"jobs.*.optimizer.name", "choice", "sgd", "sgd, momentum, adam", "the optimizer"},
+  {"jobs.*.optimizer.learning_rate", "real", "0.01", "a finite number >= 0", "step size"},
+  {"jobs.*.optimizer.momentum", "real", "0.9", ">= 0 and < 1; only with name momentum", "share of the last step that is kept"},
+  {"jobs.*.optimizer.beta1", "real", "0.9", ">= 0 and < 1; only with name adam", "decay of the mean of gradients"},
+  {"jobs.*.optimizer.beta2", "real", "0.999", ">= 0 and < 1; only with name adam", "decay of the mean of squared gradients"},
+  {"jobs.*.optimizer.epsilon", "real", "1e-08", "a finite number > 0; only with name adam", "keeps the step finite where gradients are 0"},
+  {"jobs.*.reduce", "choice", "mean", "mean, sum", "how the workers' gradients of one clock become one"},
+  {"jobs.*.gradients", "map", "{}", "a map", "checks on what workers push"},
+  {"jobs.*.gradients.not_finite", "choice", "refuse", "refuse, allow", "what happens to a gradient with NaN or infinity in it; refuse fails the job"},
+  {"jobs.*.seed", "number", "1", "0 to 18446744073709551615", "first parameters and the workers' random numbers"},
+  {"jobs.*.tables", "map", "{}", "a map of tables", "tables known in advance; workers may create more"},
+  {"jobs.*.tables.*", "map", "-", "a map, named by 1 to 128 printable bytes", "one table: a dense float32 tensor"},
+  {"jobs.*.tables.*.shape", "list", "required", "up to 8 numbers >= 1, at most 2^40 elements", "sizes of the dimensions, row-major; [] is one number"},
+  {"jobs.*.tables.*.init", "map", "{constant: 0}", "{uniform: a} or {constant: v}", "first values"},
+  {"jobs.*.tables.*.init.uniform", "real", "-", "a finite number >= 0", "uniform in [-a, a), drawn from the job's seed"},
+  {"jobs.*.tables.*.init.constant", "real", "0", "a finite number", "the same value everywhere"},
+  {"jobs.*.tables.*.optimizer", "map", "the job's", "a map", "optimizer of this table; keys not given are the job's"},
+  {"jobs.*.tables.*.optimizer.name", "choice", "the job's", "sgd, momentum, adam", "as in the job's optimizer"},
+  {"jobs.*.tables.*.optimizer.learning_rate", "real", "the job's", "a finite number >= 0", "as in the job's optimizer"},
+  {"jobs.*.tables.*.optimizer.momentum", "real", "the job's", ">= 0 and < 1; only with name momentum", "as in the job's optimizer"},
+  {"jobs.*.tables.*.optimizer.beta1", "real", "the job's", ">= 0 and < 1; only with name adam", "as in the job's optimizer"},
+  {"jobs.*.tables.*.optimizer.beta2", "real", "the job's", ">= 0 and < 1; only with name adam", "as in the job's optimizer"},
+  {"jobs.*.tables.*.optimizer.epsilon", "real", "the job's", "a finite number > 0; only with name adam", "as in the job's optimizer"},
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const yaml_key> known_keys() noexcept {
+  return keys;
+}
+
+const yaml_key& key_of(std::string_view pattern) noexcept {
+  for (const auto& k : keys) {
+    if (k.path == pattern) return k;
+  }
+  TIDEGATE_ASSERT(false, "every key that is read has a row in the table");
+}
+
+std::vector<std::string> keys_below(std::string_view pattern) {
+  std::vector<std::string> below;
+  for (const auto& k : keys) {
+    auto rest = k.path;
+    if (!pattern.empty()) {
+      if (!rest.starts_with(pattern) || rest.size() <= pattern.size()) continue;
+      if (rest[pattern.size()] != '.') continue;
+      rest.remove_prefix(pattern.size() + 1);
+    }
+    if (rest.find('.') == std::string_view::npos) below.emplace_back(rest);
+  }
+  return below;
+}
+
+std::string join_path(std::string_view parent, std::string_view key) {
+  return parent.empty() ? std::string(key) : std::string(parent) + "." + std::string(key);
+}
+
+std::string markdown_row(const yaml_key& key) {
+  std::string row = "| `";
+  row += key.path;
+  row += "` | ";
+  row += key.type;
+  row += " | ";
+  row += key.preset;
+  row += " | ";
+  row += key.allowed;
+  row += " | ";
+  row += key.doc;
+  row += " |";
+  return row;
+}
+
+std::string keys_help() {
+  std::string text = "Keys of a cluster file (`*` is a name you choose):\n";
+  for (const auto& k : keys) {
+    text += "\n  " + std::string(k.path) + "\n      " + std::string(k.doc) + "\n      " +
+            std::string(k.type) + "; default: " + std::string(k.preset) +
+            "; allowed: " + std::string(k.allowed) + "\n";
+  }
+  return text;
+}
+
+}  // namespace tidegate::launch

@@ -1,0 +1,95 @@
+#include "launch/command_line.hpp"
+
+#include <gmock/gmock.h>
+
+namespace tidegate::launch {
+namespace {
+
+using testing::HasSubstr;
+using words = std::vector<std::string>;
+
+std::string refusal_of(const words& args) {
+  const auto line = parse_command_line(args);
+  if (line) return "accepted";
+  EXPECT_EQ(line.error().code(), runtime::errc::invalid_argument);
+  return line.error().message();
+}
+
+TEST(command_line, validate) {
+  const auto line = parse_command_line({"validate", "f.yaml", "--set", "a=1", "--set=b=2"});
+  ASSERT_TRUE(line) << line.error().message();
+  EXPECT_EQ(line->kind, command_kind::validate);
+  EXPECT_EQ(line->file, "f.yaml");
+  EXPECT_THAT(line->sets, testing::ElementsAre("a=1", "b=2"));
+}
+
+TEST(command_line, set_takes_one_value_and_the_file_may_follow) {
+  const auto line = parse_command_line({"plan", "--set", "a=[1, 2]", "f.yaml", "--json"});
+  ASSERT_TRUE(line) << line.error().message();
+  EXPECT_EQ(line->kind, command_kind::plan);
+  EXPECT_EQ(line->file, "f.yaml");
+  EXPECT_TRUE(line->json);
+  EXPECT_THAT(line->sets, testing::ElementsAre("a=[1, 2]"));
+}
+
+TEST(command_line, launch) {
+  const auto line = parse_command_line({"launch", "f.yaml", "--run-dir", "out"});
+  ASSERT_TRUE(line) << line.error().message();
+  EXPECT_EQ(line->kind, command_kind::launch);
+  EXPECT_EQ(line->run_dir, "out");
+}
+
+TEST(command_line, nodes) {
+  const auto one =
+      parse_command_line({"node", "coordinator", "--run-dir", "d", "--ready-fd", "7"});
+  ASSERT_TRUE(one) << one.error().message();
+  EXPECT_EQ(one->kind, command_kind::node_coordinator);
+  EXPECT_EQ(one->ready_fd, 7);
+  const auto two = parse_command_line({"node", "shard", "--run-dir", "d", "--index", "3"});
+  ASSERT_TRUE(two) << two.error().message();
+  EXPECT_EQ(two->index, 3U);
+  EXPECT_THAT(refusal_of({"node", "shrad"}), HasSubstr("did you mean 'shard'?"));
+  EXPECT_THAT(refusal_of({"node"}), HasSubstr("unknown role ''"));
+  EXPECT_THAT(refusal_of({"node", "shard", "--run-dir", "d"}), HasSubstr("--index"));
+}
+
+TEST(command_line, help_and_version) {
+  for (const words& args : {words{"--help"}, words{"-h"}, words{"help"}}) {
+    const auto line = parse_command_line(args);
+    ASSERT_TRUE(line);
+    EXPECT_EQ(line->kind, command_kind::help);
+    EXPECT_EQ(line->topic, "");
+  }
+  EXPECT_EQ(parse_command_line({"launch", "--help"})->topic, "launch");
+  EXPECT_EQ(parse_command_line({"--help", "yaml"})->topic, "yaml");
+  EXPECT_EQ(parse_command_line({"--version"})->kind, command_kind::version);
+}
+
+TEST(command_line, unknown_words_get_the_nearest_one) {
+  EXPECT_THAT(refusal_of({}), HasSubstr("--help"));
+  EXPECT_THAT(refusal_of({"lunch", "f"}),
+              HasSubstr("unknown command 'lunch'; did you mean 'launch'?"));
+  EXPECT_THAT(refusal_of({"--verison"}), HasSubstr("did you mean '--version'?"));
+  EXPECT_THAT(refusal_of({"launch", "f", "--rundir", "x"}),
+              HasSubstr("did you mean '--run-dir'?"));
+  EXPECT_THAT(refusal_of({"plan", "f", "--jsn"}), HasSubstr("did you mean '--json'?"));
+  EXPECT_THAT(refusal_of({"validate", "f", "--json"}), HasSubstr("unknown option '--json'"));
+}
+
+TEST(command_line, wants_exactly_one_file) {
+  EXPECT_THAT(refusal_of({"launch"}), HasSubstr("no cluster file"));
+  EXPECT_THAT(refusal_of({"launch", "a", "b"}), HasSubstr("more than one cluster file"));
+  EXPECT_THAT(refusal_of({"launch", "a", "--set"}), HasSubstr("--set"));
+}
+
+TEST(help_text, exists_for_every_topic) {
+  EXPECT_THAT(help_text(""), HasSubstr("Exit codes"));
+  EXPECT_THAT(help_text("launch"), HasSubstr("--run-dir"));
+  EXPECT_THAT(help_text("plan"), HasSubstr("--json"));
+  EXPECT_THAT(help_text("validate"), HasSubstr("--set"));
+  EXPECT_THAT(help_text("node"), HasSubstr("Internal"));
+  EXPECT_THAT(help_text("yaml"), HasSubstr("jobs.*.consistency.policy"));
+}
+
+}  // namespace
+}  // namespace tidegate::launch

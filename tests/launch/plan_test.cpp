@@ -1,0 +1,83 @@
+#include "launch/plan.hpp"
+
+#include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
+
+#include "runtime/base/limits.hpp"
+#include "tests/launch/samples.hpp"
+
+namespace tidegate::launch {
+namespace {
+
+cluster_plan fashion_plan() {
+  return make_plan(*parse_cluster(fashion_yaml(), "c.yaml", {}));
+}
+
+TEST(plan, starts_coordinator_shards_workers) {
+  const auto plan = fashion_plan();
+  std::vector<std::string> names;
+  for (const auto& p : plan.processes) names.push_back(p.name.to_string());
+  EXPECT_THAT(names, testing::ElementsAre("coordinator-0", "shard-0", "shard-1", "worker-mlp-0",
+                                          "worker-mlp-1", "worker-mlp-2", "worker-mlp-3"));
+  EXPECT_THAT(plan.processes[3].command,
+              testing::ElementsAre("fashion_mnist", "--model", "mlp"));
+}
+
+TEST(plan, counts_chunks_and_bytes_of_tables) {
+  const auto plan = fashion_plan();
+  ASSERT_EQ(plan.jobs.at(0).tables.size(), 2U);
+  EXPECT_EQ(plan.jobs[0].policy, "ssp(3)");
+  const auto& weight = plan.jobs[0].tables[0];
+  EXPECT_EQ(weight.elements, 256U * 784);
+  EXPECT_EQ(weight.bytes, 256U * 784 * 4);
+  EXPECT_EQ(weight.chunks, 13U);  // 802,816 bytes in 65,536
+  EXPECT_EQ(weight.chunks_per_shard[0] + weight.chunks_per_shard[1], 13U);
+}
+
+TEST(plan, adds_up_memory_per_shard) {
+  const auto plan = fashion_plan();
+  const std::uint64_t weight = 256 * 784 * 4;
+  const std::uint64_t bias = 256 * 4;
+  std::uint64_t parameters = 0;
+  std::uint64_t state = 0;
+  for (const auto& s : plan.shards) {
+    parameters += s.parameter_bytes;
+    state += s.state_bytes;
+    EXPECT_EQ(s.receive_bytes_max,
+              s.parameter_bytes * 4 * runtime::limits::clocks_in_flight_max);
+  }
+  EXPECT_EQ(parameters, weight + bias);
+  EXPECT_EQ(state, weight + 2 * bias) << "momentum keeps one copy, adam two";
+}
+
+TEST(plan, sgd_keeps_no_state) {
+  const auto plan =
+      make_plan(*parse_cluster(with_job("    tables: {t: {shape: [10]}}\n"), "c.yaml", {}));
+  EXPECT_EQ(plan.shards[0].state_bytes, 0U);
+  EXPECT_EQ(plan.shards[0].parameter_bytes, 40U);
+}
+
+TEST(plan, text_shows_processes_tables_and_memory) {
+  const auto text = plan_text(fashion_plan());
+  for (const auto* part : {"cluster fashion-mnist: 7 processes, chunks of 64.0 KiB", "0..3",
+                           "fashion_mnist --model mlp", "job mlp: 4 workers, ssp(3)",
+                           "fc1.weight", "784.0 KiB", "receive buffers, at most"}) {
+    EXPECT_THAT(text, testing::HasSubstr(part));
+  }
+  const auto none = plan_text(make_plan(*parse_cluster(with_job(""), "c.yaml", {})));
+  EXPECT_THAT(none, testing::HasSubstr("no tables declared"));
+}
+
+TEST(plan, json_holds_the_same) {
+  const auto root = nlohmann::json::parse(plan_json(fashion_plan()));
+  EXPECT_EQ(root["cluster"], "fashion-mnist");
+  EXPECT_EQ(root["processes"].size(), 7U);
+  EXPECT_EQ(root["processes"][6]["role"], "worker");
+  EXPECT_EQ(root["processes"][6]["index"], 3);
+  EXPECT_EQ(root["jobs"][0]["tables"][0]["chunks"], 13);
+  EXPECT_EQ(root["shards"].size(), 2U);
+  EXPECT_GT(root["shards"][0]["receive_bytes_max"], 0);
+}
+
+}  // namespace
+}  // namespace tidegate::launch

@@ -1,0 +1,79 @@
+#include "launch/write_yaml.hpp"
+
+#include <gmock/gmock.h>
+
+#include "tests/launch/samples.hpp"
+
+namespace tidegate::launch {
+namespace {
+
+void expect_same(const policies::job_spec& a, const policies::job_spec& b) {
+  EXPECT_EQ(a.name, b.name);
+  EXPECT_EQ(a.workers, b.workers);
+  EXPECT_EQ(a.command, b.command);
+  EXPECT_EQ(a.env, b.env);
+  EXPECT_EQ(a.consistency, b.consistency);
+  EXPECT_EQ(a.optimizer, b.optimizer);
+  EXPECT_EQ(a.reduce, b.reduce);
+  EXPECT_EQ(a.not_finite, b.not_finite);
+  EXPECT_EQ(a.seed, b.seed);
+  EXPECT_EQ(a.tables, b.tables);
+}
+
+// Writes, reads back, compares; the second text is the first.
+void expect_round_trip(const std::string& yaml, const std::vector<std::string>& sets = {}) {
+  const auto a = parse_cluster(yaml, "c.yaml", sets);
+  ASSERT_TRUE(a) << a.error().message();
+  const auto text = write_yaml(*a);
+  const auto b = parse_cluster(text, "as_run.yaml", {});
+  ASSERT_TRUE(b) << b.error().message() << "\n" << text;
+  EXPECT_EQ(a->name, b->name);
+  EXPECT_EQ(a->shards, b->shards);
+  EXPECT_EQ(a->transport, b->transport);
+  EXPECT_EQ(a->chunk_bytes, b->chunk_bytes);
+  EXPECT_EQ(a->control_host, b->control_host);
+  EXPECT_EQ(a->control_port, b->control_port);
+  EXPECT_EQ(a->start_timeout_ms, b->start_timeout_ms);
+  ASSERT_EQ(a->jobs.size(), b->jobs.size());
+  for (std::size_t i = 0; i < a->jobs.size(); ++i) expect_same(a->jobs[i], b->jobs[i]);
+  EXPECT_EQ(write_yaml(*b), text);
+}
+
+TEST(write_yaml, reads_back_as_the_identical_spec) {
+  expect_round_trip(fashion_yaml());
+  expect_round_trip(fashion_yaml(), {"jobs.mlp.consistency.policy=bsp"});
+  expect_round_trip(fashion_yaml(), {"jobs.mlp.optimizer={name: adam, epsilon: 1e-7}"});
+  expect_round_trip(with_job(""));
+  expect_round_trip(with_job("") + "  k: {command: [b], seed: 18446744073709551615}\n",
+                    {"cluster.chunk_bytes=192", "cluster.start_timeout=1500ms"});
+}
+
+TEST(write_yaml, keeps_floats_to_the_last_bit) {
+  expect_round_trip(
+      with_job("    optimizer: {learning_rate: 0.1}\n    tables:\n"
+               "      t: {shape: [], init: {uniform: 0.333333343}}\n"
+               "      u: {shape: [7], init: {constant: -1.17549435e-38}}\n"));
+}
+
+TEST(write_yaml, keeps_text_that_yaml_would_read_otherwise) {
+  expect_round_trip(
+      with_job("    env: {A: 'null', B: '', C: \"a\\n\\t\\\"b\\\\\", D: '{x: 1}', "
+               "E: 'ünï'}\n    tables: {'a: b#c': {shape: [1]}, '1': {shape: [2]}}\n"));
+}
+
+TEST(write_yaml, keeps_what_a_table_takes_over_from_its_job) {
+  expect_round_trip(
+      with_job("    optimizer: {name: momentum, momentum: 0.5}\n    tables:\n"
+               "      t: {shape: [1], optimizer: {name: sgd}}\n"));
+}
+
+TEST(write_yaml, writes_out_every_default) {
+  const auto text = write_yaml(*parse_cluster(with_job(""), "c.yaml", {}));
+  EXPECT_THAT(text, testing::HasSubstr("  chunk_bytes: 256KiB\n"));
+  EXPECT_THAT(text, testing::HasSubstr("    consistency: {policy: bsp}\n"));
+  EXPECT_THAT(text, testing::HasSubstr("    optimizer: {name: sgd, learning_rate: 0.01}\n"));
+  EXPECT_THAT(text, testing::HasSubstr("    gradients: {not_finite: refuse}\n"));
+}
+
+}  // namespace
+}  // namespace tidegate::launch

@@ -1,0 +1,79 @@
+#include "launch/yaml_keys.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <set>
+
+#include <gmock/gmock.h>
+
+#include "launch/read_spec.hpp"
+#include "launch/write_yaml.hpp"
+#include "tests/launch/samples.hpp"
+
+namespace tidegate::launch {
+namespace {
+
+TEST(yaml_keys, and_docs_yaml_md_say_the_same) {
+  std::ifstream docs(TIDEGATE_DOCS_DIR "/yaml.md");
+  ASSERT_TRUE(docs.good());
+  std::set<std::string> documented;
+  for (std::string line; std::getline(docs, line);) {
+    if (line.starts_with("| `")) {
+      EXPECT_TRUE(documented.insert(line).second) << "twice: " << line;
+    }
+  }
+  std::set<std::string> known;
+  for (const auto& k : known_keys()) known.insert(markdown_row(k));
+  for (const auto& row : known)
+    EXPECT_TRUE(documented.count(row)) << "missing in docs:\n" << row;
+  for (const auto& row : documented) EXPECT_TRUE(known.count(row)) << "no such key:\n" << row;
+}
+
+TEST(yaml_keys, have_unique_paths_whose_parents_are_maps) {
+  std::set<std::string_view> paths;
+  for (const auto& k : known_keys()) {
+    EXPECT_TRUE(paths.insert(k.path).second) << k.path;
+    const auto dot = k.path.rfind('.');
+    if (dot == std::string_view::npos) continue;
+    EXPECT_EQ(key_of(k.path.substr(0, dot)).type, "map") << k.path;
+  }
+}
+
+TEST(yaml_keys, below_a_map) {
+  EXPECT_THAT(keys_below(""), testing::ElementsAre("cluster", "jobs"));
+  EXPECT_THAT(keys_below("jobs"), testing::ElementsAre("*"));
+  EXPECT_THAT(keys_below("cluster.control"), testing::ElementsAre("host", "port"));
+  EXPECT_TRUE(keys_below("cluster.name").empty());
+}
+
+// The presets of the table are those of the spec: setting a key to its preset changes nothing.
+TEST(yaml_keys, presets_are_what_the_spec_holds) {
+  const auto yaml = with_job("");
+  const auto base = write_yaml(*parse_cluster(yaml, "c.yaml", {}));
+  int compared = 0;
+  for (const auto& k : known_keys()) {
+    const bool conditional = k.allowed.find("only with") != std::string_view::npos;
+    if (conditional || k.preset == "required" || k.preset == "-") continue;
+    if (k.path.starts_with("jobs.*.tables.")) continue;
+    auto path = std::string(k.path);
+    if (const auto star = path.find('*'); star != std::string::npos) path.replace(star, 1, "j");
+    const auto set = path + "=" + std::string(k.preset);
+    const auto spec = parse_cluster(yaml, "c.yaml", {set});
+    ASSERT_TRUE(spec) << spec.error().message();
+    EXPECT_EQ(write_yaml(*spec), base) << set;
+    ++compared;
+  }
+  EXPECT_GT(compared, 12);
+}
+
+TEST(yaml_keys, help_lists_them_all) {
+  const auto text = keys_help();
+  for (const auto& k : known_keys()) EXPECT_THAT(text, testing::HasSubstr(std::string(k.path)));
+}
+
+TEST(yaml_keys_death, a_key_without_a_row_is_a_bug) {
+  EXPECT_DEATH(key_of("cluster.nothing"), "row in the table");
+}
+
+}  // namespace
+}  // namespace tidegate::launch
