@@ -27,6 +27,8 @@
 
 namespace tidegate::actors {
 
+struct session_parts;  // session_core.hpp, for tests
+
 // Who this worker is; fixed for the life of a session.
 struct job_info {
   std::string job;
@@ -131,6 +133,7 @@ class session {
 
  private:
   class impl;
+  friend runtime::expected<session> join(session_parts parts);
   explicit session(std::unique_ptr<impl> self) noexcept;
   std::unique_ptr<impl> impl_;
 };

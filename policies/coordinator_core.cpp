@@ -130,8 +130,8 @@ void coordinator_core::open_table(const table_request& request, ticket who,
   if (known != tables_.end()) {
     if (known->spec.shape != asked.shape)
       return refuse(who, errc::invalid_argument, name + " exists with another shape", out);
-    if (request.options_given &&
-        (known->spec.optimizer != asked.optimizer || known->spec.init != asked.init))
+    if ((request.optimizer_given && known->spec.optimizer != asked.optimizer) ||
+        (request.options_given && known->spec.init != asked.init))
       return refuse(who, errc::invalid_argument,
                     name + " exists with another optimizer or init", out);
     if (known->ready) {
@@ -149,7 +149,7 @@ void coordinator_core::open_table(const table_request& request, ticket who,
   if (!all_shards_in())
     return refuse(who, errc::unavailable, "not all shards have joined", out);
   auto spec = asked;
-  if (!request.options_given) spec.optimizer = job->spec.optimizer;
+  if (!request.optimizer_given) spec.optimizer = job->spec.optimizer;
   create_tables(index, {spec}, who, out);
 }
 
@@ -303,20 +303,9 @@ void coordinator_core::fail_job(std::int64_t now, const std::string& name, const
   });
 }
 
-void coordinator_core::shard_lost(std::int64_t now, std::uint32_t index, const std::string& why,
-                                  coordinator_effects& out) {
-  event(now, "peer_lost", "shard " + std::to_string(index) + ": " + why);
-  for (std::size_t job = 0; job < jobs_.size(); ++job)
-    fail_job(now, jobs_[job].spec.name, "shard " + std::to_string(index) + " was lost: " + why,
-             out);
-}
-
-void coordinator_core::worker_lost(std::int64_t now, const std::string& name, std::uint32_t rank,
-                                   const std::string& why, coordinator_effects& out) {
-  auto* job = find(name);
-  if (!job || rank >= job->workers.size() || job->workers[rank].finished) return;
-  event(now, "peer_lost", name + " rank " + std::to_string(rank) + ": " + why);
-  fail_job(now, name, "worker " + std::to_string(rank) + " was lost: " + why, out);
+void coordinator_core::peer_lost(std::int64_t now, const std::string& who,
+                                 const std::string& why) {
+  event(now, "peer_lost", who + ": " + why);
 }
 
 cluster_status coordinator_core::status(std::int64_t now, std::uint64_t events_seen) const {

@@ -84,11 +84,13 @@ struct worker_progress {
   std::uint64_t staleness_max = 0;
 };
 
-// `options_given`: the worker chose optimizer and init itself; else the YAML's or the job's are taken.
+// `options_given`: the worker chose the init itself, else a declared table keeps the YAML's.
+// `optimizer_given`: likewise the optimizer, else the declared table's or the job's is taken.
 struct table_request {
   std::string job;
   table_spec spec;
   bool options_given = false;
+  bool optimizer_given = false;
 };
 
 using ticket = std::uint64_t;
@@ -130,10 +132,8 @@ class coordinator_core {
   // The first reason stands. A job that is done stays done.
   void fail_job(std::int64_t now, const std::string& job, const std::string& why,
                 coordinator_effects& out);
-  void shard_lost(std::int64_t now, std::uint32_t index, const std::string& why,
-                  coordinator_effects& out);
-  void worker_lost(std::int64_t now, const std::string& job, std::uint32_t rank,
-                   const std::string& why, coordinator_effects& out);
+  // A member's actor is gone: noted, not judged. Whoever watches the processes decides what follows.
+  void peer_lost(std::int64_t now, const std::string& who, const std::string& why);
 
   cluster_status status(std::int64_t now, std::uint64_t events_seen) const;
   // All tables of a job that are ready.

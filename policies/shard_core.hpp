@@ -107,6 +107,7 @@ class shard_core {
   void finished(const frame_tag& tag, shard_effects& out);
 
   std::uint64_t pushes_held() const noexcept { return held_; }
+  std::size_t chunks() const noexcept { return chunks_.size(); }  // slots so far
 
  private:
   static constexpr auto window = runtime::limits::clocks_in_flight_max;

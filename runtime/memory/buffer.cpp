@@ -1,6 +1,7 @@
 #include "runtime/memory/buffer.hpp"
 
 #include <algorithm>
+#include <bit>
 
 #include "runtime/base/assert.hpp"
 
@@ -83,6 +84,30 @@ bool pool::add_slab() {
 void pool::give_back(detail::block& block) noexcept {
   --leased_;
   free_.push_back(&block);
+}
+
+unsigned size_pools::class_of(std::size_t bytes) noexcept {
+  constexpr std::size_t smallest = 256;
+  return static_cast<unsigned>(std::bit_width(std::max(bytes, smallest) - 1));
+}
+
+void size_pools::allow(std::size_t bytes, std::size_t count) {
+  const auto index = class_of(bytes);
+  auto& pool = pools_[index];
+  if (!pool) pool = std::make_unique<runtime::pool>(source_, std::size_t{1} << index, 0);
+  pool->grow_to(pool->blocks_max() + count);
+}
+
+buffer size_pools::lease(std::size_t bytes) {
+  auto& pool = pools_[class_of(bytes)];
+  return pool ? pool->lease(bytes) : buffer();
+}
+
+std::size_t size_pools::leased() const noexcept {
+  std::size_t sum = 0;
+  for (const auto& pool : pools_)
+    if (pool) sum += pool->leased();
+  return sum;
 }
 
 }  // namespace tidegate::runtime

@@ -6,8 +6,10 @@
 // Thread rule: a pool and all handles to its blocks belong to one reactor thread.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <utility>
 #include <vector>
@@ -85,6 +87,25 @@ class pool {
   std::vector<region> slabs_;
   std::vector<std::vector<detail::block>> headers_;  // one vector per slab: addresses stay
   std::vector<detail::block*> free_;
+};
+
+// Pools by size: a lease comes from the pool of the next power of two, so that small tables take small
+// blocks. Nothing can be leased before allow() raised the bound for its size.
+class size_pools {
+ public:
+  explicit size_pools(memory_source& source) : source_(source) {}
+
+  // Permits `count` more leases of up to `bytes` at a time.
+  void allow(std::size_t bytes, std::size_t count);
+  // Empty when more are out than allowed, or memory is short.
+  buffer lease(std::size_t bytes);
+  std::size_t leased() const noexcept;
+
+ private:
+  static unsigned class_of(std::size_t bytes) noexcept;
+
+  memory_source& source_;
+  std::array<std::unique_ptr<pool>, 64> pools_;
 };
 
 }  // namespace tidegate::runtime

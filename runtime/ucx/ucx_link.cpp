@@ -352,6 +352,8 @@ void ucx_link::close(std::uint32_t flush_ms_max) {
     ucp_request_free(request);
   }
   lost_.clear();
+  sent_.clear();
+  for (auto& slot : receives_) slot.place = {};  // leases go back; nothing writes to them any more
 }
 
 }  // namespace

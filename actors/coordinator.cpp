@@ -1,0 +1,225 @@
+#include "actors/coordinator.hpp"
+
+#include <chrono>
+#include <map>
+#include <utility>
+#include <variant>
+
+#include <caf/all.hpp>
+
+#include "actors/errors.hpp"
+#include "runtime/base/log.hpp"
+
+namespace tidegate::actors {
+
+namespace {
+
+namespace log = runtime::log;
+using policies::coordinator_effects;
+using policies::ticket;
+using runtime::errc;
+using runtime::status;
+
+constexpr auto shard_call_timeout = std::chrono::seconds(20);
+
+std::int64_t unix_now() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+class coordinator final : public coordinator_actor::base {
+ public:
+  coordinator(caf::actor_config& config, policies::cluster_spec cluster, std::uint64_t token)
+      : coordinator_actor::base(config),
+        core_(std::move(cluster), token),
+        token_(token) {}
+  // A promise that nobody delivers leaves its requester waiting: tell them.
+  ~coordinator() override { refuse_all(); }
+
+  const char* name() const override { return "tidegate.coordinator"; }
+
+ protected:
+  behavior_type make_behavior() override;
+  void on_exit() override { refuse_all(); }
+
+ private:
+  template <class T>
+  using promises = std::map<ticket, caf::typed_response_promise<T>>;
+
+  // Answers with an error and returns false when the token is not this run's.
+  bool known(std::uint64_t token) const { return token == token_; }
+  static caf::error stranger() {
+    return to_error({errc::refused, "this process belongs to another run (TIDEGATE_TOKEN)"});
+  }
+  template <class T>
+  std::pair<ticket, caf::typed_response_promise<T>> promise(promises<T>& waiting);
+  template <class T>
+  bool deliver(promises<T>& waiting, coordinator_effects::answer& answer);
+
+  void watch(const caf::actor& who, std::string name);
+  void carry_out();
+  void call_shard(coordinator_effects::call_shard& what);
+  void refuse_all();
+
+  policies::coordinator_core core_;
+  coordinator_effects effects_;
+  std::uint64_t token_;
+  std::map<std::uint32_t, shard_actor> shards_;
+  std::map<caf::actor_addr, std::string> members_;
+  ticket last_ticket_ = 0;
+  promises<done_atom> shard_promises_;
+  promises<policies::worker_welcome> worker_promises_;
+  promises<policies::table_grant> table_promises_;
+};
+
+template <class T>
+std::pair<ticket, caf::typed_response_promise<T>> coordinator::promise(promises<T>& waiting) {
+  auto made = make_response_promise<T>();
+  waiting.emplace(++last_ticket_, made);
+  return {last_ticket_, made};
+}
+
+template <class T>
+bool coordinator::deliver(promises<T>& waiting, coordinator_effects::answer& answer) {
+  const auto at = waiting.find(answer.to);
+  if (at == waiting.end()) return false;
+  auto promise = at->second;
+  waiting.erase(at);
+  if (!answer.result.ok()) {
+    promise.deliver(to_error(answer.result));
+  } else if constexpr (std::is_same_v<T, done_atom>) {
+    promise.deliver(done_atom::value);
+  } else {
+    promise.deliver(std::get<T>(std::move(answer.value)));
+  }
+  return true;
+}
+
+void coordinator::refuse_all() {
+  const auto why = to_error({errc::unavailable, "the coordinator has ended"});
+  for (auto& [id, promise] : std::exchange(shard_promises_, {})) promise.deliver(why);
+  for (auto& [id, promise] : std::exchange(worker_promises_, {})) promise.deliver(why);
+  for (auto& [id, promise] : std::exchange(table_promises_, {})) promise.deliver(why);
+}
+
+void coordinator::watch(const caf::actor& who, std::string name) {
+  monitor(who);
+  members_[who.address()] = std::move(name);
+}
+
+void coordinator::call_shard(coordinator_effects::call_shard& what) {
+  const auto call = what.call;
+  const auto& shard = shards_.at(what.shard);
+  const auto succeeded = [this, call](done_atom) {
+    core_.call_done(unix_now(), call, {}, effects_);
+    carry_out();
+  };
+  const auto failed = [this, call, index = what.shard](const caf::error& why) {
+    core_.call_done(unix_now(), call,
+                    to_status(why, "a call to shard " + std::to_string(index)), effects_);
+    carry_out();
+  };
+  std::visit(
+      [&](const auto& content) {
+        request(shard, shard_call_timeout, content).then(succeeded, failed);
+      },
+      what.what);
+}
+
+void coordinator::carry_out() {
+  // A delivery can lead to no new effects here; calls are answered by later messages.
+  auto effects = std::exchange(effects_, {});
+  for (auto& call : effects.calls) call_shard(call);
+  for (auto& answer : effects.answers)
+    if (!deliver(shard_promises_, answer) && !deliver(worker_promises_, answer))
+      deliver(table_promises_, answer);
+}
+
+coordinator::behavior_type coordinator::make_behavior() {
+  set_down_handler([this](const caf::down_msg& down) {
+    const auto member = members_.find(down.source);
+    if (member == members_.end()) return;
+    log::info("lost " + member->second);
+    core_.peer_lost(unix_now(), member->second, system().render(down.reason));
+    members_.erase(member);
+  });
+  return {
+      [this](shard_atom, std::uint64_t token, std::uint32_t index, const std::string& address,
+             const caf::actor& who) -> caf::result<done_atom> {
+        if (!known(token)) return stranger();
+        auto [id, answer] = promise(shard_promises_);
+        shards_.try_emplace(index, caf::actor_cast<shard_actor>(who));
+        watch(who, "shard " + std::to_string(index));
+        core_.shard_joined(unix_now(), index, address, id, effects_);
+        carry_out();
+        return answer;
+      },
+      [this](worker_atom, std::uint64_t token, const policies::worker_hello& hello,
+             const caf::actor& who) -> caf::result<policies::worker_welcome> {
+        if (!known(token)) return stranger();
+        auto [id, answer] = promise(worker_promises_);
+        watch(who, hello.job + " rank " + std::to_string(hello.rank));
+        core_.worker_joined(unix_now(), hello, id, effects_);
+        carry_out();
+        return answer;
+      },
+      [this](table_atom, std::uint64_t token,
+             const policies::table_request& asked) -> caf::result<policies::table_grant> {
+        if (!known(token)) return stranger();
+        auto [id, answer] = promise(table_promises_);
+        core_.open_table(asked, id, effects_);
+        carry_out();
+        return answer;
+      },
+      [this](tables_atom, std::uint64_t token, const std::string& job) -> caf::result<grants> {
+        if (!known(token)) return stranger();
+        return core_.tables(job);
+      },
+      [this](progress_atom, std::uint64_t token, const std::string& job, std::uint32_t rank,
+             const policies::worker_progress& report) {
+        if (known(token)) core_.progress(job, rank, report);
+      },
+      [this](metric_atom, std::uint64_t token, const std::string& job, const std::string& metric,
+             double value) -> caf::result<done_atom> {
+        if (!known(token)) return stranger();
+        if (auto taken = core_.metric(job, metric, value); !taken.ok()) return to_error(taken);
+        return done_atom::value;
+      },
+      [this](finished_atom, std::uint64_t token, const std::string& job, std::uint32_t rank,
+             const policies::worker_progress& last,
+             const std::string& sha256) -> caf::result<done_atom> {
+        if (!known(token)) return stranger();
+        core_.worker_finished(unix_now(), job, rank, last, sha256);
+        return done_atom::value;
+      },
+      [this](fail_atom, std::uint64_t token, const std::string& job,
+             const std::string& why) -> caf::result<done_atom> {
+        if (!known(token)) return stranger();
+        log::error("job " + job + " failed: " + why);
+        core_.fail_job(unix_now(), job, why, effects_);
+        carry_out();
+        return done_atom::value;
+      },
+      [this](status_atom, std::uint64_t token,
+             std::uint64_t events_seen) -> caf::result<policies::cluster_status> {
+        if (!known(token)) return stranger();
+        return core_.status(unix_now(), events_seen);
+      },
+      [this](stop_atom, std::uint64_t token) -> caf::result<done_atom> {
+        if (!known(token)) return stranger();
+        for (auto& [index, shard] : shards_) send(shard, stop_atom::value);
+        quit();
+        return done_atom::value;
+      },
+  };
+}
+
+}  // namespace
+
+coordinator_actor spawn_coordinator(caf::actor_system& system, const policies::cluster_spec& cluster,
+                                    std::uint64_t token) {
+  return system.spawn<coordinator>(cluster, token);
+}
+
+}  // namespace tidegate::actors

@@ -1,0 +1,85 @@
+#include "actors/environment.hpp"
+
+#include <charconv>
+#include <cstdlib>
+#include <string_view>
+
+namespace tidegate::actors {
+
+using runtime::errc;
+using runtime::expected;
+using runtime::fail;
+using runtime::status;
+
+namespace {
+
+expected<std::string> variable(const char* name) {
+  const char* value = std::getenv(name);
+  if (!value || !*value)
+    return fail(errc::invalid_argument,
+                std::string(name) + " is not set: start this program with `tidegate launch`");
+  return std::string(value);
+}
+
+template <class Int>
+bool parse(std::string_view text, Int& out, int base = 10) {
+  const auto end = text.data() + text.size();
+  const auto result = std::from_chars(text.data(), end, out, base);
+  return result.ec == std::errc{} && result.ptr == end && !text.empty();
+}
+
+expected<std::uint32_t> number(const char* name) {
+  auto text = variable(name);
+  if (!text) return fail(text.error());
+  std::uint32_t value = 0;
+  if (!parse(*text, value))
+    return fail(errc::invalid_argument, std::string(name) + "=" + *text + " is no number");
+  return value;
+}
+
+}  // namespace
+
+status parse_address(const std::string& text, std::string& host, std::uint16_t& port) {
+  const auto colon = text.rfind(':');
+  if (colon == std::string::npos || colon == 0 ||
+      !parse(std::string_view(text).substr(colon + 1), port) || port == 0)
+    return {errc::invalid_argument, "'" + text + "' is not host:port"};
+  host = text.substr(0, colon);
+  return {};
+}
+
+expected<node_options> read_node_environment() {
+  node_options options;
+  auto coordinator = variable("TIDEGATE_COORDINATOR");
+  if (!coordinator) return fail(coordinator.error());
+  auto parsed = parse_address(*coordinator, options.coordinator_host, options.coordinator_port);
+  if (!parsed.ok())
+    return fail(parsed.code(), "TIDEGATE_COORDINATOR: " + parsed.message());
+  auto token = variable("TIDEGATE_TOKEN");
+  if (!token) return fail(token.error());
+  if (!parse(*token, options.token, 16))
+    return fail(errc::invalid_argument, "TIDEGATE_TOKEN is no hexadecimal number");
+  if (const char* timeout = std::getenv("TIDEGATE_START_TIMEOUT_MS");
+      timeout && !parse(std::string_view(timeout), options.start_timeout_ms))
+    return fail(errc::invalid_argument, "TIDEGATE_START_TIMEOUT_MS is no number");
+  return options;
+}
+
+expected<worker_environment> read_worker_environment() {
+  worker_environment all;
+  auto node = read_node_environment();
+  if (!node) return fail(node.error());
+  all.node = *node;
+  auto job = variable("TIDEGATE_JOB");
+  if (!job) return fail(job.error());
+  all.job = *job;
+  auto rank = number("TIDEGATE_RANK");
+  if (!rank) return fail(rank.error());
+  all.rank = *rank;
+  auto incarnation = number("TIDEGATE_INCARNATION");
+  if (!incarnation) return fail(incarnation.error());
+  all.incarnation = *incarnation;
+  return all;
+}
+
+}  // namespace tidegate::actors

@@ -1,0 +1,27 @@
+// What the launcher tells its processes through the environment (actors/node.hpp lists the variables).
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "actors/node.hpp"
+#include "runtime/base/status.hpp"
+
+namespace tidegate::actors {
+
+struct worker_environment {
+  node_options node;  // coordinator and token
+  std::string job;
+  std::uint32_t rank = 0;
+  std::uint32_t incarnation = 1;
+};
+
+// Errors: invalid_argument, naming the variable that is missing or wrong.
+runtime::expected<worker_environment> read_worker_environment();
+// Of a shard process: coordinator, token; `index` comes from its command line.
+runtime::expected<node_options> read_node_environment();
+
+// "host:port". Errors: invalid_argument.
+runtime::status parse_address(const std::string& text, std::string& host, std::uint16_t& port);
+
+}  // namespace tidegate::actors

@@ -1,0 +1,59 @@
+// The sink half of a reactor actor: turns what the link tells into messages in the actor's mailbox.
+//
+// Where a payload goes must be known before it arrives, so `place` is asked of the actor directly; both
+// run on the reactor's thread. Install in the actor's first turn.
+#pragma once
+
+#include <functional>
+#include <utility>
+
+#include <caf/all.hpp>
+
+#include "actors/messages.hpp"
+#include "runtime/base/log.hpp"
+#include "runtime/transport/link.hpp"
+
+namespace tidegate::actors {
+
+class frame_mailbox final : public runtime::frame_sink {
+ public:
+  // What the actor decides at once; everything else reaches it as a message.
+  class owner {
+   public:
+    virtual ~owner() = default;
+    virtual runtime::buffer place(const runtime::frame_header& header) = 0;
+    virtual void on_sent(runtime::send_token token) = 0;
+  };
+
+  frame_mailbox(owner& who, caf::abstract_actor& actor, caf::execution_unit& home)
+      : owner_(who), actor_(actor), home_(home) {}
+
+  runtime::buffer place(const runtime::frame_header& header) override {
+    return owner_.place(header);
+  }
+  void on_frame(const runtime::frame_header& header, runtime::buffer payload) override {
+    deliver(caf::make_message(frame_event{header, std::move(payload)}));
+  }
+  void on_sent(runtime::send_token token, const runtime::status&) override {
+    owner_.on_sent(token);  // a failure is a lost peer, told apart
+  }
+  void on_bad_frame(const runtime::status& why) override {
+    runtime::log::warn("dropped what is no frame: " + why.message());
+  }
+  void on_peer_lost(runtime::peer_id peer, const runtime::status& why) override {
+    deliver(caf::make_message(peer_lost_event{peer, why.message()}));
+  }
+
+ private:
+  void deliver(caf::message content) {
+    actor_.enqueue(caf::make_mailbox_element(nullptr, caf::make_message_id(), {},
+                                             std::move(content)),
+                   &home_);
+  }
+
+  owner& owner_;
+  caf::abstract_actor& actor_;
+  caf::execution_unit& home_;
+};
+
+}  // namespace tidegate::actors

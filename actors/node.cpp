@@ -1,0 +1,144 @@
+#include "actors/node.hpp"
+
+#include <chrono>
+#include <memory>
+#include <utility>
+
+#include <caf/all.hpp>
+#include <caf/io/all.hpp>
+
+#include "actors/coordinator.hpp"
+#include "actors/errors.hpp"
+#include "actors/shard.hpp"
+#include "actors/system.hpp"
+#include "runtime/base/log.hpp"
+#include "runtime/ucx/ucx_link.hpp"
+
+namespace tidegate::actors {
+
+using runtime::errc;
+using runtime::expected;
+using runtime::fail;
+using runtime::status;
+
+namespace log = runtime::log;
+
+status run_coordinator(const policies::cluster_spec& cluster, std::uint64_t token,
+                       const std::function<void(std::uint16_t port)>& on_ready) {
+  log::start("coordinator");
+  process_system process;
+  auto& system = process.get();
+  auto coordinator = spawn_coordinator(system, cluster, token);
+  caf::scoped_actor self(system);
+  const auto port = system.middleman().publish(coordinator, cluster.control_port,
+                                               cluster.control_host.c_str(), true);
+  if (!port) {
+    self->send_exit(coordinator, caf::exit_reason::user_shutdown);
+    self->wait_for(coordinator);
+    return {errc::unavailable,
+            "cannot listen on " + cluster.control_host + ":" +
+                std::to_string(cluster.control_port) +
+                ": is the port in use, or the address not of this host? (cluster.control)"};
+  }
+  log::info("control plane on " + cluster.control_host + ":" + std::to_string(*port));
+  on_ready(*port);
+  self->wait_for(coordinator);
+  return {};
+}
+
+status run_shard(const node_options& options) {
+  log::start("shard-" + std::to_string(options.index));
+  process_system process;
+  auto& system = process.get();
+  auto coordinator =
+      connect_coordinator(system, options.coordinator_host, options.coordinator_port);
+  if (!coordinator) return coordinator.error();
+  auto home = reactor::start(system, runtime::make_ucx_link);
+  if (!home) return home.error();
+  auto shard = spawn_on<actors::shard>(**home, system);
+
+  caf::scoped_actor self(system);
+  status outcome;
+  const auto patience = std::chrono::milliseconds(options.start_timeout_ms);
+  self->request(*coordinator, patience, shard_atom::value, options.token, options.index,
+                (*home)->address(), caf::actor_cast<caf::actor>(shard))
+      .receive([](done_atom) {},
+               [&](caf::error& why) {
+                 outcome = to_status(why, "joining the cluster as shard " +
+                                              std::to_string(options.index));
+               });
+  if (outcome.ok()) {
+    // Ends by itself when told to stop; without a coordinator nobody would tell it.
+    self->monitor(*coordinator);
+    self->monitor(shard);
+    bool stopped = false;
+    while (!stopped) {
+      self->receive([&](const caf::down_msg& down) {
+        stopped = true;
+        if (down.source == coordinator->address()) {
+          outcome = {errc::unavailable, "the coordinator is gone"};
+          self->receive([](const caf::down_msg&) {},
+                        caf::after(std::chrono::milliseconds(300)) >> [] {});
+        }
+      });
+    }
+  }
+  self->send_exit(shard, caf::exit_reason::user_shutdown);
+  self->wait_for(shard);
+  shard = nullptr;
+  return outcome;
+}
+
+class observer::impl {
+ public:
+  impl() : self(process.get()) {}
+
+  template <class T, class... Ts>
+  expected<T> ask(const std::string& doing, const Ts&... xs) {
+    constexpr auto patience = std::chrono::milliseconds(1000);
+    expected<T> result = fail(errc::unavailable, doing);
+    self->request(coordinator, patience, xs...)
+        .receive([&](T& value) { result = std::move(value); },
+                 [&](caf::error& why) { result = fail(to_status(why, doing)); });
+    return result;
+  }
+
+  process_system process;
+  caf::scoped_actor self;
+  coordinator_actor coordinator;
+  std::uint64_t token = 0;
+};
+
+observer::observer(std::unique_ptr<impl> self) noexcept : impl_(std::move(self)) {}
+observer::observer(observer&&) noexcept = default;
+observer& observer::operator=(observer&&) noexcept = default;
+observer::~observer() = default;
+
+expected<observer> observer::connect(const node_options& options) {
+  auto made = std::make_unique<impl>();
+  made->token = options.token;
+  auto coordinator = connect_coordinator(made->process.get(), options.coordinator_host,
+                                         options.coordinator_port);
+  if (!coordinator) return fail(coordinator.error());
+  made->coordinator = *coordinator;
+  return observer(std::move(made));
+}
+
+expected<policies::cluster_status> observer::poll(std::uint64_t events_seen) {
+  return impl_->ask<policies::cluster_status>("asking the coordinator for the cluster's state",
+                                              status_atom::value, impl_->token, events_seen);
+}
+
+status observer::fail_job(const std::string& job, const std::string& why) {
+  auto told = impl_->ask<done_atom>("telling the coordinator that job " + job + " failed",
+                                    fail_atom::value, impl_->token, job, why);
+  return told ? status() : told.error();
+}
+
+status observer::stop() {
+  auto told = impl_->ask<done_atom>("telling the coordinator to stop", stop_atom::value,
+                                    impl_->token);
+  return told ? status() : told.error();
+}
+
+}  // namespace tidegate::actors

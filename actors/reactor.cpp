@@ -1,0 +1,167 @@
+#include "actors/reactor.hpp"
+
+#include <sched.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <array>
+#include <future>
+
+#include <caf/resumable.hpp>
+
+#include "runtime/base/assert.hpp"
+
+namespace tidegate::actors {
+
+namespace {
+
+constexpr std::size_t messages_per_turn = 64;  // of one actor, before the link is progressed again
+constexpr unsigned empty_polls_before_sleep = 64;
+constexpr std::uint32_t flush_ms_max = 500;
+
+}  // namespace
+
+reactor::reactor(caf::actor_system& system) : caf::execution_unit(&system) {
+  wake_fd_ = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+  epoll_fd_ = epoll_create1(EPOLL_CLOEXEC);
+  TIDEGATE_ASSERT(wake_fd_ >= 0 && epoll_fd_ >= 0, "descriptors for a reactor");
+}
+
+runtime::expected<std::unique_ptr<reactor>> reactor::start(caf::actor_system& system,
+                                                           const link_factory& make_link) {
+  std::unique_ptr<reactor> made(new reactor(system));
+  std::promise<runtime::status> opened;
+  auto result = opened.get_future();
+  made->thread_ = std::thread([&opened, &make_link, self = made.get()] {
+    self->owner_ = std::this_thread::get_id();
+    auto link = make_link();
+    if (!link) {
+      opened.set_value(link.error());
+      return;
+    }
+    self->link_ = std::move(*link);
+    self->address_ = self->link_->address();
+    opened.set_value({});
+    self->loop();
+  });
+  if (auto outcome = result.get(); !outcome.ok()) return runtime::fail(std::move(outcome));
+  return made;
+}
+
+reactor::~reactor() {
+  stop();
+  if (thread_.joinable()) thread_.join();
+  ::close(epoll_fd_);
+  ::close(wake_fd_);
+}
+
+void reactor::exec_later(caf::resumable* job) {
+  if (std::this_thread::get_id() == owner_.load(std::memory_order_relaxed)) {
+    ready_.push_back(job);
+    return;
+  }
+  {
+    std::lock_guard lock(mutex_);
+    remote_.push_back(job);
+    remote_waits_.store(true, std::memory_order_release);
+  }
+  const std::uint64_t one = 1;
+  // Fails only when the counter is full, and then the descriptor is readable already.
+  if (::write(wake_fd_, &one, sizeof one) < 0) return;
+}
+
+void reactor::stop() {
+  stopping_.store(true);
+  const std::uint64_t one = 1;
+  if (::write(wake_fd_, &one, sizeof one) < 0) return;
+}
+
+void reactor::take_remote() {
+  if (!remote_waits_.load(std::memory_order_acquire)) return;
+  {
+    std::lock_guard lock(mutex_);
+    std::swap(remote_, taken_);
+    remote_waits_.store(false, std::memory_order_relaxed);
+  }
+  for (auto* job : taken_) ready_.push_back(job);
+  taken_.clear();
+}
+
+bool reactor::run_ready() {
+  take_remote();
+  const bool any = !ready_.empty();
+  // Only those ready now: what they make ready waits for the link's turn.
+  for (auto turns = ready_.size(); turns > 0; --turns) {
+    auto* job = ready_.front();
+    ready_.pop_front();
+    switch (job->resume(this, messages_per_turn)) {
+      case caf::resumable::resume_later:
+        ready_.push_back(job);
+        break;
+      case caf::resumable::done:
+      case caf::resumable::awaiting_message:
+      case caf::resumable::shutdown_execution_unit:
+        caf::intrusive_ptr_release(job);
+        break;
+    }
+  }
+  return any;
+}
+
+void reactor::loop() {
+  const auto watch = [this](int fd) {
+    epoll_event event{};
+    event.events = EPOLLIN;
+    event.data.fd = fd;
+    const bool added = epoll_ctl(epoll_fd_, EPOLL_CTL_ADD, fd, &event) == 0;
+    TIDEGATE_ASSERT(added, "epoll takes the reactor's descriptors");
+  };
+  watch(wake_fd_);
+  if (link_->event_fd() != wake_fd_) watch(link_->event_fd());
+
+  unsigned empty_polls = 0;
+  while (true) {
+    const bool ran = run_ready();
+    const unsigned moved = link_open_ ? link_->progress() : 0;
+    if (ran || moved > 0) {
+      empty_polls = 0;
+      continue;
+    }
+    if (stopping_.load()) break;
+    if (++empty_polls < empty_polls_before_sleep) {
+      sched_yield();  // there may be more runners than cores
+      continue;
+    }
+    empty_polls = 0;
+    sleep();
+  }
+  close_link();
+  // What the link's last frames woke is dropped unrun.
+  take_remote();
+  for (auto* job : ready_) caf::intrusive_ptr_release(job);
+  ready_.clear();
+  link_.reset();
+}
+
+void reactor::open_link(runtime::frame_sink* sink) {
+  link_->set_sink(sink);
+  link_open_ = true;
+}
+
+void reactor::close_link() {
+  if (!link_open_) return;
+  link_->close(flush_ms_max);
+  link_open_ = false;
+}
+
+void reactor::sleep() {
+  if (link_open_ && !link_->arm()) return;
+  std::array<epoll_event, 2> events{};
+  // A message may have come between run_ready and here: its eventfd is readable, so this returns.
+  epoll_wait(epoll_fd_, events.data(), static_cast<int>(events.size()), -1);
+  std::uint64_t drained = 0;
+  if (::read(wake_fd_, &drained, sizeof drained) < 0) return;  // EAGAIN: the link woke us
+}
+
+}  // namespace tidegate::actors

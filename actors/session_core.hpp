@@ -1,0 +1,26 @@
+// A session over given parts: the client of actors/client.hpp without its environment. Tests make
+// sessions of an in-process cluster with it.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "actors/client.hpp"
+#include "actors/environment.hpp"
+#include "actors/messages.hpp"
+#include "actors/reactor.hpp"
+
+namespace tidegate::actors {
+
+struct session_parts {
+  std::shared_ptr<void> keep;  // what `system` needs to live, if anything
+  caf::actor_system* system = nullptr;
+  coordinator_actor coordinator;
+  link_factory make_link;
+  worker_environment who;
+};
+
+// Joins the job: registers, waits until every shard expects this worker.
+runtime::expected<session> join(session_parts parts);
+
+}  // namespace tidegate::actors

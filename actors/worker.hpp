@@ -1,0 +1,86 @@
+// The worker actor: carries out what policies::worker_core decides, on the reactor that owns its link.
+// Commands come from the session's thread, completions go back through pending::state.
+#pragma once
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "actors/frame_mailbox.hpp"
+#include "actors/messages.hpp"
+#include "actors/pending_state.hpp"
+#include "actors/reactor_actor.hpp"
+#include "policies/worker_core.hpp"
+
+namespace tidegate::actors {
+
+struct worker_command {
+  enum class what : std::uint8_t { open, push, pull, clock, finish };
+  what kind = what::open;
+  policies::table_grant grant;  // open
+  std::uint32_t table = 0;
+  const float* gradient = nullptr;  // push: all elements of the table
+  float* parameters = nullptr;      // pull: likewise
+  policies::worker_core::extent extent = policies::worker_core::extent::as_policy;
+  pending_ptr done;
+};
+
+// Numbers that the session's thread may read at any time.
+struct worker_numbers {
+  std::atomic<std::uint64_t> staleness_max{0};
+};
+
+struct worker_identity {
+  std::uint32_t rank = 0;
+  std::uint32_t incarnation = 0;
+  policies::worker_welcome welcome;
+  coordinator_actor coordinator;  // watched: without it the job cannot go on
+  std::shared_ptr<worker_numbers> numbers;
+};
+
+class worker final : public reactor_actor<worker_actor::base>, public frame_mailbox::owner {
+ public:
+  worker(caf::actor_config& config, reactor& home, worker_identity identity);
+
+  const char* name() const override { return "tidegate.worker"; }
+
+ protected:
+  behavior_type make_behavior() override;
+  void on_exit() override;
+
+ private:
+  struct table_memory {
+    std::string name;
+    const float* gradient = nullptr;  // of the push being started
+    float* parameters = nullptr;      // of the pull under way
+  };
+  struct operation_state {
+    std::string doing;  // "push of table 'w' at clock 3"
+    pending_ptr done;
+  };
+
+  runtime::buffer place(const runtime::frame_header& header) override;
+  void on_sent(runtime::send_token) override {}
+
+  void on_command(worker_command& command);
+  void on_frame(const frame_event& event);
+  runtime::errc start(worker_command& command, policies::operation op);
+  void carry_out();
+  void send(const policies::worker_effects::send& what);
+  void fail_all(const runtime::status& why);
+  std::string describe(const worker_command& command) const;
+
+  worker_identity identity_;
+  std::unique_ptr<frame_mailbox> sink_;
+  policies::worker_core core_;
+  policies::worker_effects effects_;
+  std::vector<runtime::peer_id> shards_;
+  std::map<std::uint32_t, table_memory> tables_;
+  std::map<policies::operation, operation_state> operations_;
+  policies::operation last_operation_ = 0;
+  runtime::status broken_;  // why nothing works any more
+};
+
+}  // namespace tidegate::actors
