@@ -1,0 +1,89 @@
+// Promise 3: the bits of a BSP job do not depend on shards, chunk size, transport, order or timing.
+#include <atomic>
+#include <set>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "runtime/transport/loopback.hpp"
+#include "runtime/ucx/ucx_link.hpp"
+#include "tests/support/local_cluster.hpp"
+#include "tests/support/workload.hpp"
+
+namespace tidegate::tests {
+namespace {
+
+using policies::consistency_kind;
+
+struct setting {
+  std::uint32_t shards = 1;
+  std::uint64_t chunk_bytes = 256;
+  policies::optimizer_kind optimizer = policies::optimizer_kind::sgd;
+  workload_options work;
+};
+
+std::string hash_of(const setting& how, const actors::link_factory& make_link) {
+  auto spec = small_cluster(how.shards, 5, {consistency_kind::bsp, 0}, how.chunk_bytes);
+  spec.jobs[0].optimizer.kind = how.optimizer;
+  spec.jobs[0].optimizer.learning_rate = 0.1F;
+  local_cluster cluster(spec, make_link);
+  std::atomic<int> finished{0};
+  cluster.run_workers("job", [&](actors::session& session) {
+    const auto done = run_workload(session, how.work);
+    EXPECT_TRUE(done.ok()) << done.to_string();
+    finished += done.ok() ? 1 : 0;
+  });
+  EXPECT_EQ(finished, 5);
+  const auto status = cluster.status();
+  EXPECT_EQ(status.jobs[0].state, policies::job_state::done) << status.jobs[0].failure;
+  EXPECT_EQ(status.jobs[0].staleness_max, 0u);
+  return status.jobs[0].parameters_sha256;
+}
+
+std::string loopback_hash(const setting& how, runtime::loopback_options options = {}) {
+  runtime::loopback_network network(options);
+  return hash_of(how, [&] { return runtime::expected<std::unique_ptr<runtime::link>>(
+                                network.make_link()); });
+}
+
+TEST(same_bits, shards_chunks_and_optimizers) {
+  for (auto optimizer : {policies::optimizer_kind::sgd, policies::optimizer_kind::momentum,
+                         policies::optimizer_kind::adam}) {
+    std::set<std::string> hashes;
+    for (std::uint32_t shards : {1u, 2u, 3u})
+      for (std::uint64_t chunk_bytes : {64u, 1024u}) {
+        setting how;
+        how.shards = shards;
+        how.chunk_bytes = chunk_bytes;
+        how.optimizer = optimizer;
+        hashes.insert(loopback_hash(how));
+      }
+    ASSERT_EQ(hashes.size(), 1u);
+    EXPECT_EQ(hashes.begin()->size(), 64u);
+  }
+}
+
+TEST(same_bits, ten_repetitions_with_random_delays_and_reordering) {
+  setting plain;
+  const auto reference = loopback_hash(plain);
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    setting how;
+    how.shards = 2;
+    how.work.pause_us_max = 2000;
+    how.work.pause_seed = seed;
+    EXPECT_EQ(loopback_hash(how, {seed, 2}), reference) << "seed " << seed;
+  }
+}
+
+TEST(same_bits, ucx_link_equals_loopback) {
+  // Which transport UCX takes is the environment's choice: CTest runs this once per UCX_TLS.
+  setting how;
+  how.shards = 2;
+  how.chunk_bytes = 128 * 1024;
+  how.work.shapes = {{300, 300}, {10}};  // chunks large enough for rendezvous
+  const auto reference = loopback_hash(how);
+  EXPECT_EQ(hash_of(how, runtime::make_ucx_link), reference);
+}
+
+}  // namespace
+}  // namespace tidegate::tests

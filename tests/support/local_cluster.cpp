@@ -1,0 +1,99 @@
+#include "tests/support/local_cluster.hpp"
+
+#include <thread>
+
+#include <caf/all.hpp>
+
+#include "actors/coordinator.hpp"
+#include "actors/reactor_actor.hpp"
+#include "actors/session_core.hpp"
+#include "actors/shard.hpp"
+#include "runtime/base/assert.hpp"
+
+namespace tidegate::tests {
+
+local_cluster::local_cluster(policies::cluster_spec spec, actors::link_factory make_link)
+    : spec_(std::move(spec)), make_link_(std::move(make_link)) {
+  auto& system = process_.get();
+  coordinator_ = actors::spawn_coordinator(system, spec_, token_);
+  caf::scoped_actor self(system);
+  for (std::uint32_t index = 0; index < spec_.shards; ++index) {
+    auto home = actors::reactor::start(system, make_link_);
+    TIDEGATE_ASSERT(home, "a reactor starts");
+    homes_.push_back(std::move(*home));
+    shards_.push_back(actors::spawn_on<actors::shard>(*homes_.back(), system));
+    bool joined = false;
+    self->request(coordinator_, std::chrono::seconds(10), actors::shard_atom::value, token_, index,
+                  homes_.back()->address(), caf::actor_cast<caf::actor>(shards_.back()))
+        .receive([&](actors::done_atom) { joined = true; }, [](caf::error&) {});
+    TIDEGATE_ASSERT(joined, "a shard joins");
+  }
+}
+
+local_cluster::~local_cluster() {
+  caf::scoped_actor self(process_.get());
+  self->request(coordinator_, std::chrono::seconds(10), actors::stop_atom::value, token_)
+      .receive([](actors::done_atom) {}, [](caf::error&) {});
+  for (auto& shard : shards_) self->wait_for(shard);
+  self->wait_for(coordinator_);
+  shards_.clear();
+  coordinator_ = nullptr;
+  homes_.clear();
+}
+
+runtime::expected<actors::session> local_cluster::join(const std::string& job, std::uint32_t rank,
+                                                       std::uint32_t incarnation) {
+  actors::session_parts parts;
+  parts.system = &process_.get();
+  parts.coordinator = coordinator_;
+  parts.make_link = make_link_;
+  parts.who.node.token = token_;
+  parts.who.job = job;
+  parts.who.rank = rank;
+  parts.who.incarnation = incarnation;
+  return actors::join(std::move(parts));
+}
+
+void local_cluster::run_workers(const std::string& job,
+                                const std::function<void(actors::session&)>& body) {
+  std::uint32_t workers = 0;
+  for (const auto& spec : spec_.jobs)
+    if (spec.name == job) workers = spec.workers;
+  std::vector<std::thread> threads;
+  for (std::uint32_t rank = 0; rank < workers; ++rank)
+    threads.emplace_back([&, rank] {
+      auto session = join(job, rank);
+      TIDEGATE_ASSERT(session, "a worker joins");
+      body(*session);
+    });
+  for (auto& thread : threads) thread.join();
+}
+
+policies::cluster_status local_cluster::status() {
+  caf::scoped_actor self(process_.get());
+  policies::cluster_status result;
+  self->request(coordinator_, std::chrono::seconds(10), actors::status_atom::value, token_,
+                std::uint64_t{0})
+      .receive([&](policies::cluster_status& value) { result = std::move(value); },
+               [](caf::error&) { TIDEGATE_ASSERT(false, "the coordinator answers"); });
+  return result;
+}
+
+policies::cluster_spec small_cluster(std::uint32_t shards, std::uint32_t workers,
+                                     policies::consistency_spec consistency,
+                                     std::uint64_t chunk_bytes) {
+  policies::cluster_spec spec;
+  spec.name = "test";
+  spec.shards = shards;
+  spec.chunk_bytes = chunk_bytes;
+  policies::job_spec job;
+  job.name = "job";
+  job.workers = workers;
+  job.consistency = consistency;
+  job.optimizer.kind = policies::optimizer_kind::sgd;
+  job.optimizer.learning_rate = 0.5F;
+  spec.jobs.push_back(job);
+  return spec;
+}
+
+}  // namespace tidegate::tests

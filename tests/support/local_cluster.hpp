@@ -1,0 +1,52 @@
+// A whole cluster in this process for tests: real coordinator, shards, reactors and sessions, each on
+// threads of its own, over links that the test chooses.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "actors/client.hpp"
+#include "actors/messages.hpp"
+#include "actors/reactor.hpp"
+#include "actors/system.hpp"
+#include "policies/spec.hpp"
+
+namespace tidegate::tests {
+
+class local_cluster {
+ public:
+  local_cluster(policies::cluster_spec spec, actors::link_factory make_link);
+  ~local_cluster();
+
+  // Joins as a worker; blocks like session::connect.
+  runtime::expected<actors::session> join(const std::string& job, std::uint32_t rank,
+                                          std::uint32_t incarnation = 1);
+  // Runs `body` for every rank of the job, each on its own thread; waits for all.
+  void run_workers(const std::string& job,
+                   const std::function<void(actors::session&)>& body);
+  policies::cluster_status status();
+  caf::actor_system& system() { return process_.get(); }
+  actors::coordinator_actor coordinator() const { return coordinator_; }
+  std::uint64_t token() const { return token_; }
+  const std::string& shard_address(std::size_t shard) const { return homes_[shard]->address(); }
+
+ private:
+  struct shard_process;
+
+  policies::cluster_spec spec_;
+  actors::link_factory make_link_;
+  std::uint64_t token_ = 0x7469646567617465;
+  actors::process_system process_;
+  actors::coordinator_actor coordinator_;
+  std::vector<std::unique_ptr<actors::reactor>> homes_;
+  std::vector<actors::shard_actor> shards_;
+};
+
+// A job of one table for tests.
+policies::cluster_spec small_cluster(std::uint32_t shards, std::uint32_t workers,
+                                     policies::consistency_spec consistency,
+                                     std::uint64_t chunk_bytes = 256);
+
+}  // namespace tidegate::tests

@@ -1,0 +1,58 @@
+#include "tests/support/workload.hpp"
+
+#include <chrono>
+#include <string>
+#include <thread>
+
+namespace tidegate::tests {
+
+namespace {
+
+// One full clock over all tables: pull, compute, push.
+runtime::status run_clock(actors::session& session, const std::vector<actors::table>& tables,
+                          std::vector<std::vector<float>>& parameters,
+                          std::vector<std::vector<float>>& gradients) {
+  std::vector<actors::pending> waiting;
+  for (std::size_t t = 0; t < tables.size(); ++t)
+    waiting.push_back(session.pull(tables[t], parameters[t]));
+  for (auto& one : waiting)
+    if (auto done = one.wait(); !done.ok()) return done;
+  const auto& who = session.info();
+  for (std::size_t t = 0; t < tables.size(); ++t)
+    for (std::size_t i = 0; i < parameters[t].size(); ++i)
+      gradients[t][i] =
+          workload_gradient(who.seed, who.rank, session.now(), t, i, parameters[t][i]);
+  waiting.clear();
+  for (std::size_t t = 0; t < tables.size(); ++t)
+    waiting.push_back(session.push(tables[t], gradients[t]));
+  return session.clock();
+}
+
+}  // namespace
+
+runtime::status run_workload(actors::session& session, const workload_options& options) {
+  std::vector<actors::table> tables;
+  std::vector<std::vector<float>> parameters;
+  // Two sets: a pushed gradient stays untouched while its clock may be in flight.
+  std::vector<std::vector<std::vector<float>>> gradients(2);
+  for (std::size_t t = 0; t < options.shapes.size(); ++t) {
+    actors::table_options how;
+    how.init_uniform = 1.0F;
+    auto table = session.open_table("table-" + std::to_string(t), options.shapes[t], how);
+    if (!table) return table.error();
+    tables.push_back(*table);
+    parameters.emplace_back(table->size);
+    for (auto& set : gradients) set.emplace_back(table->size);
+  }
+  runtime::rng pauses(options.pause_seed * 977 + session.info().rank);
+  for (std::uint64_t c = 0; c < options.clocks; ++c) {
+    if (options.pause_us_max > 0)
+      std::this_thread::sleep_for(
+          std::chrono::microseconds(pauses.below(options.pause_us_max + 1)));
+    auto done = run_clock(session, tables, parameters, gradients[c % 2]);
+    if (!done.ok()) return done;
+  }
+  return session.finish();
+}
+
+}  // namespace tidegate::tests

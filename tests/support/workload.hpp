@@ -1,0 +1,31 @@
+// A job whose bits tell everything: gradients depend on the parameters pulled, the rank and the clock,
+// so any lost, doubled, reordered or stale update changes the hash.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "actors/client.hpp"
+#include "runtime/base/rng.hpp"
+#include "runtime/base/status.hpp"
+
+namespace tidegate::tests {
+
+struct workload_options {
+  std::uint64_t clocks = 12;
+  std::uint64_t pause_us_max = 0;  // random pauses of each worker, seeded apart from the data
+  std::uint64_t pause_seed = 1;
+  std::vector<std::vector<std::uint64_t>> shapes = {{33, 7}, {5}, {64, 16}};
+};
+
+// Gradient of one element; a pure function.
+inline float workload_gradient(std::uint64_t seed, std::uint32_t rank, std::uint64_t clock,
+                               std::size_t table, std::size_t element, float parameter) {
+  const auto key = runtime::mix64(seed ^ (rank * 1000003ULL + clock * 7919ULL + table));
+  return 0.25F * parameter + runtime::uniform_signed(key, element);
+}
+
+// Runs the job to its end with finish(). Returns the first error.
+runtime::status run_workload(actors::session& session, const workload_options& options);
+
+}  // namespace tidegate::tests
