@@ -1,0 +1,36 @@
+"""The law of includes, as data. docs/architecture.md says why; includes.py enforces it."""
+
+# A folder may include the headers of these folders, and its own. The longest prefix decides.
+PROJECT = {
+    "runtime/base": [],
+    "runtime/memory": ["runtime/base"],
+    "runtime/transport": ["runtime/base", "runtime/memory"],
+    "runtime/ucx": ["runtime/base", "runtime/memory", "runtime/transport"],
+    "runtime/kernels": ["runtime/base", "runtime/memory"],
+    "policies": ["runtime/base"],
+    "actors": ["runtime", "policies"],
+    "launch": ["runtime/base", "policies", "actors"],
+    # What an example includes must be there for a user who has only the installed package.
+    "examples": ["runtime/base", "tidegate"],
+    "tests": ["runtime", "policies", "actors", "launch", "examples", "tidegate"],
+    "python": ["runtime/base", "tidegate"],
+}
+
+# Headers of other projects that one folder keeps to itself, by the start of their path. Tests of that
+# folder (tests/<last part of its name>) may include them too.
+OWNED = {
+    "caf/": "actors",
+    "ucp/": "runtime/ucx",
+    "ucs/": "runtime/ucx",
+    "uct/": "runtime/ucx",
+    "yaml-cpp/": "launch",
+    "boost/program_options": "launch",
+    "cuda": "runtime/kernels/cuda",
+    "Eigen/": "examples",
+}
+
+# Folders that must not see an owned header through the headers they include either.
+SHIELDED = ["runtime/base", "policies", "launch", "examples"]
+
+# The front door is found as <tidegate/...>.
+INCLUDE_ROOTS = ["", "actors/include"]
