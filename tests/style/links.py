@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Checks that relative links in the project's Markdown lead to a file, and to a heading in it.
+"""Checks that relative links in the project's Markdown lead to a file, and to a heading in it, and that
+a code block below the comment `<!-- whole file: PATH -->` is that file.
 
 usage: links.py ROOT
 """
@@ -15,6 +16,7 @@ INLINE_CODE = re.compile(r"`[^`\n]*`")
 LINK = re.compile(r"\[[^\]]*\]\(\s*<?([^)\s>]+)>?[^)]*\)")
 REFERENCE = re.compile(r"^\s*\[[^\]]+\]:\s*<?(\S+?)>?\s*$", re.MULTILINE)
 HEADING = re.compile(r"^#{1,6}\s+(.*?)\s*#*\s*$", re.MULTILINE)
+WHOLE_FILE = re.compile(r"^<!-- whole file: (\S+) -->\n```[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 ELSEWHERE = re.compile(r"^([a-z][a-z0-9+.-]*:|//)", re.IGNORECASE)
 
 
@@ -33,9 +35,11 @@ def anchors(text: str) -> set[str]:
 
 
 def check(root: pathlib.Path, page: str) -> list[str]:
-    text = CODE.sub("", (root / page).read_text(encoding="utf-8"))
+    whole = (root / page).read_text(encoding="utf-8")
+    text = CODE.sub("", whole)
     targets = REFERENCE.findall(text) + LINK.findall(INLINE_CODE.sub("", text))
-    problems = []
+    problems = [f"{page}: the text of {path} is out of date" for path, copy
+                in WHOLE_FILE.findall(whole) if copy != (root / path).read_text(encoding="utf-8")]
     for target in targets:
         if ELSEWHERE.match(target):
             continue
