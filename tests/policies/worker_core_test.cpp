@@ -1,0 +1,160 @@
+#include "policies/worker_core.hpp"
+
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "policies/clock_vector.hpp"
+
+namespace tidegate::policies {
+namespace {
+
+using runtime::errc;
+using kind = worker_effects::send_kind;
+using extent = worker_core::extent;
+
+// Table 3: two chunks, on shards 0 and 1. Table 4: one chunk, on shard 1.
+worker_core make_core() {
+  worker_core core(2);
+  core.add_table(3, {{0, 0, 0, 8}, {1, 1, 8, 4}});
+  core.add_table(4, {{0, 1, 0, 2}});
+  return core;
+}
+
+void ack_all(worker_core& core, std::uint64_t clock, worker_effects& out) {
+  core.on_ack(3, 0, clock, refusal::none, out);
+  core.on_ack(3, 1, clock, refusal::none, out);
+  core.on_ack(4, 0, clock, refusal::none, out);
+}
+
+TEST(worker_core, a_push_goes_chunk_by_chunk_to_its_shards_and_ends_with_the_last_ack) {
+  auto core = make_core();
+  worker_effects out;
+  ASSERT_EQ(core.push(3, 1, out), errc::ok);
+  ASSERT_EQ(out.sends.size(), 2u);
+  EXPECT_EQ(out.sends[1].kind, kind::push);
+  EXPECT_EQ(out.sends[1].shard, 1u);
+  EXPECT_EQ(out.sends[1].first, 8u);
+  EXPECT_EQ(out.sends[1].elements, 4u);
+  core.on_ack(3, 1, 0, refusal::none, out);
+  core.on_ack(3, 1, 0, refusal::none, out);  // duplicated on the way
+  EXPECT_TRUE(out.dones.empty());
+  core.on_ack(3, 0, 0, refusal::none, out);
+  ASSERT_EQ(out.dones.size(), 1u);
+  EXPECT_EQ(out.dones[0].op, 1u);
+}
+
+TEST(worker_core, calls_out_of_order_are_refused_and_change_nothing) {
+  auto core = make_core();
+  worker_effects out;
+  EXPECT_EQ(core.push(9, 1, out), errc::not_found);
+  ASSERT_EQ(core.push(3, 1, out), errc::ok);
+  EXPECT_EQ(core.push(3, 2, out), errc::out_of_order) << "second push of the clock";
+  EXPECT_EQ(core.pull(3, 3, extent::as_policy, out), errc::out_of_order) << "pull after push";
+  ASSERT_EQ(core.pull(4, 4, extent::as_policy, out), errc::ok);
+  EXPECT_EQ(core.pull(4, 5, extent::as_policy, out), errc::out_of_order) << "pull under way";
+  EXPECT_EQ(core.push(4, 6, out), errc::out_of_order) << "push while pulling";
+  EXPECT_EQ(core.clock(7, out), errc::out_of_order) << "clock while pulling";
+  EXPECT_EQ(core.finish(8, out), errc::out_of_order) << "finish while pulling";
+  EXPECT_EQ(out.sends.size(), 3u);
+  EXPECT_TRUE(out.dones.empty());
+}
+
+TEST(worker_core, clock_skips_what_was_not_pushed) {
+  auto core = make_core();
+  worker_effects out;
+  ASSERT_EQ(core.push(3, 1, out), errc::ok);
+  out.clear();
+  ASSERT_EQ(core.clock(2, out), errc::ok);
+  ASSERT_EQ(out.sends.size(), 1u);
+  EXPECT_EQ(out.sends[0].kind, kind::skip);
+  EXPECT_EQ(out.sends[0].table, 4u);
+  ASSERT_EQ(out.dones.size(), 1u) << "one clock in flight is within the window";
+  EXPECT_EQ(core.now(), 1u);
+}
+
+TEST(worker_core, clock_waits_for_the_credit_window) {
+  auto core = make_core();
+  worker_effects out;
+  ASSERT_EQ(core.clock(1, out), errc::ok);
+  ASSERT_EQ(core.clock(2, out), errc::ok);
+  ASSERT_EQ(out.dones.size(), 1u) << "two clocks in flight: the next push would be a third";
+  EXPECT_EQ(core.push(3, 9, out), errc::out_of_order) << "while clock() waits";
+  out.clear();
+  ack_all(core, 0, out);
+  ASSERT_EQ(out.dones.size(), 1u);
+  EXPECT_EQ(out.dones[0].op, 2u);
+  EXPECT_EQ(core.push(3, 3, out), errc::ok);
+}
+
+TEST(worker_core, acks_may_come_in_any_order) {
+  auto core = make_core();
+  worker_effects out;
+  ASSERT_EQ(core.clock(1, out), errc::ok);
+  ASSERT_EQ(core.clock(2, out), errc::ok);
+  out.clear();
+  ack_all(core, 1, out);
+  EXPECT_TRUE(out.dones.empty()) << "clock 0 is still in flight";
+  ack_all(core, 0, out);
+  EXPECT_EQ(out.dones.size(), 1u);
+}
+
+TEST(worker_core, a_refused_push_fails_it_and_what_waits) {
+  auto core = make_core();
+  worker_effects out;
+  ASSERT_EQ(core.push(4, 1, out), errc::ok);
+  core.on_ack(4, 0, 0, refusal::no_memory, out);
+  ASSERT_EQ(out.dones.size(), 1u);
+  EXPECT_EQ(out.dones[0].code, refusal::no_memory);
+  out.clear();
+  ASSERT_EQ(core.clock(2, out), errc::ok);
+  ASSERT_EQ(out.dones.size(), 1u);
+  EXPECT_EQ(out.dones[0].code, refusal::no_memory);
+}
+
+TEST(worker_core, a_pull_ends_with_its_last_reply_and_measures_staleness) {
+  auto core = make_core();
+  worker_effects out;
+  for (std::uint64_t clock = 0; clock < 4; ++clock) {
+    ASSERT_EQ(core.clock(1 + clock, out), errc::ok);
+    ack_all(core, clock, out);
+  }
+  out.clear();
+  ASSERT_EQ(core.pull(3, 9, extent::as_policy, out), errc::ok);
+  EXPECT_TRUE(core.expects_reply(3, 0, 4));
+  EXPECT_FALSE(core.expects_reply(3, 0, 3)) << "of an earlier pull";
+  EXPECT_FALSE(core.expects_reply(3, 2, 4)) << "no such chunk";
+  core.on_reply(3, 0, 4, 4, refusal::none, out);
+  EXPECT_FALSE(core.expects_reply(3, 0, 4)) << "a duplicate has no place";
+  core.on_reply(3, 0, 4, 0, refusal::none, out);
+  EXPECT_TRUE(out.dones.empty());
+  core.on_reply(3, 1, 4, 1, refusal::none, out);
+  ASSERT_EQ(out.dones.size(), 1u);
+  EXPECT_EQ(core.staleness_max(), 3u);
+}
+
+TEST(worker_core, farewell_follows_the_last_ack_and_the_end_can_then_be_pulled) {
+  auto core = make_core();
+  worker_effects out;
+  ASSERT_EQ(core.clock(1, out), errc::ok);
+  out.clear();
+  ASSERT_EQ(core.finish(2, out), errc::ok);
+  EXPECT_TRUE(out.sends.empty()) << "clock 0 is in flight";
+  ack_all(core, 0, out);
+  ASSERT_EQ(out.sends.size(), 2u) << "one farewell per shard";
+  EXPECT_EQ(out.sends[0].kind, kind::finished);
+  core.on_finish_ack(1, refusal::none, out);
+  EXPECT_TRUE(out.dones.empty());
+  core.on_finish_ack(0, refusal::none, out);
+  ASSERT_EQ(out.dones.size(), 1u);
+  out.clear();
+  EXPECT_EQ(core.push(3, 3, out), errc::out_of_order);
+  EXPECT_EQ(core.clock(4, out), errc::out_of_order);
+  EXPECT_EQ(core.pull(3, 5, extent::as_policy, out), errc::out_of_order);
+  ASSERT_EQ(core.pull(3, 6, extent::to_the_end, out), errc::ok);
+  EXPECT_EQ(out.sends[0].clock, clock_vector::infinity);
+  EXPECT_TRUE(out.sends[0].everything);
+}
+
+}  // namespace
+}  // namespace tidegate::policies
