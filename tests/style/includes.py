@@ -50,7 +50,8 @@ class checker:
         return next((law.OWNED[start] for start in law.OWNED if name.startswith(start)), None)
 
     def may_own(self, path: str, owner: str) -> bool:
-        return under(path, owner) or under(path, "tests/" + owner.split("/")[-1])
+        folders = [owner, "tests/" + owner.split("/")[-1], *law.TESTS_TOO.get(owner, [])]
+        return any(under(path, folder) for folder in folders)
 
     def check(self) -> list[str]:
         for path in self.files:

@@ -17,7 +17,7 @@ PROJECT = {
 }
 
 # Headers of other projects that one folder keeps to itself, by the start of their path. Tests of that
-# folder (tests/<last part of its name>) may include them too.
+# folder (tests/<last part of its name>) may include them too, and the folders of TESTS_TOO.
 OWNED = {
     "caf/": "actors",
     "ucp/": "runtime/ucx",
@@ -27,6 +27,10 @@ OWNED = {
     "boost/program_options": "launch",
     "cuda": "runtime/kernels/cuda",
     "Eigen/": "examples",
+}
+
+TESTS_TOO = {
+    "actors": ["tests/support"],  # runs a whole cluster of actors in one process
 }
 
 # Folders that must not see an owned header through the headers they include either.
