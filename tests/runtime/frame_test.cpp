@@ -1,0 +1,110 @@
+#include "runtime/transport/frame.hpp"
+
+#include <cstring>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "runtime/base/rng.hpp"
+
+namespace tidegate::runtime {
+namespace {
+
+frame_header sample() {
+  frame_header header;
+  header.kind = frame_kind::pull_reply;
+  header.flags = frame_flag_final;
+  header.job = 0x1122334455667788;
+  header.epoch = 3;
+  header.incarnation = 4;
+  header.worker = 5;
+  header.table = 6;
+  header.chunk = 7;
+  header.clock = 9;
+  header.version = 10;
+  header.min_clock = 8;
+  header.payload_bytes = 64;
+  return header;
+}
+
+TEST(frame, decodes_what_it_encodes) {
+  const auto header = sample();
+  const auto decoded = decode(encode(header), 64);
+  ASSERT_TRUE(decoded) << decoded.error().message();
+  EXPECT_EQ(*decoded, header);
+}
+
+TEST(frame, the_wire_layout_is_fixed) {
+  const auto wire = encode(sample());
+  EXPECT_EQ(std::memcmp(wire.data(), "TDG1", 4), 0);
+  EXPECT_EQ(wire[4], std::byte{1});
+  EXPECT_EQ(wire[5], std::byte{5});
+  EXPECT_EQ(wire[8], std::byte{0x88});
+  EXPECT_EQ(wire[32], std::byte{7});
+  EXPECT_EQ(wire[64], std::byte{64});
+}
+
+// Every way to be wrong is refused with its reason.
+void expect_refused(const frame_header& header, std::uint64_t arrived, const char* reason) {
+  const auto decoded = decode(encode(header), arrived);
+  ASSERT_FALSE(decoded);
+  EXPECT_EQ(decoded.error().code(), errc::corrupt);
+  EXPECT_NE(decoded.error().message().find(reason), std::string::npos)
+      << decoded.error().message();
+}
+
+TEST(frame, refuses_wrong_lengths) {
+  const auto wire = encode(sample());
+  EXPECT_FALSE(decode(std::span(wire).first(71), 64));
+  EXPECT_FALSE(decode({}, 0));
+  std::vector<std::byte> longer(wire.begin(), wire.end());
+  longer.push_back(std::byte{0});
+  EXPECT_FALSE(decode(longer, 64));
+  expect_refused(sample(), 60, "says 64 payload bytes and has 60");
+  expect_refused(sample(), 68, "says 64 payload bytes and has 68");
+}
+
+TEST(frame, refuses_wrong_contents) {
+  auto wire = encode(sample());
+  wire[0] = std::byte{'X'};
+  EXPECT_FALSE(decode(wire, 64));
+  wire = encode(sample());
+  wire[4] = std::byte{2};
+  EXPECT_NE(decode(wire, 64).error().message().find("version 2"), std::string::npos);
+  for (int kind : {0, frame_kind_last + 1, 255}) {
+    wire = encode(sample());
+    wire[5] = static_cast<std::byte>(kind);
+    EXPECT_FALSE(decode(wire, 64)) << kind;
+  }
+  auto header = sample();
+  header.flags = 2;
+  expect_refused(header, 64, "unknown flags");
+  header = sample();
+  header.kind = frame_kind::pull;
+  expect_refused(header, 64, "payload disagree");
+  header = sample();
+  header.code = 1;
+  expect_refused(header, 64, "payload disagree");
+  header = sample();
+  header.kind = frame_kind::push;
+  header.payload_bytes = 0;
+  expect_refused(header, 0, "payload disagree");
+  header.payload_bytes = 6;
+  expect_refused(header, 6, "whole number of float32");
+}
+
+TEST(frame, random_bytes_never_decode_to_something_else) {
+  rng random(3);
+  for (int round = 0; round < 20'000; ++round) {
+    auto header = sample();
+    header.clock = random.next();
+    auto wire = encode(header);
+    wire[random.below(wire.size())] = static_cast<std::byte>(random.next());
+    if (const auto decoded = decode(wire, 64)) {
+      EXPECT_EQ(encode(*decoded), wire);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tidegate::runtime

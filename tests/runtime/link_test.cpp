@@ -1,0 +1,232 @@
+// What every backend of the link promises, run over loopback and UCX alike.
+#include "runtime/transport/link.hpp"
+
+#include <poll.h>
+
+#include <chrono>
+#include <cstring>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "runtime/transport/loopback.hpp"
+#ifdef TIDEGATE_TEST_UCX
+#include "runtime/ucx/ucx_link.hpp"
+#endif
+
+namespace tidegate::runtime {
+namespace {
+
+using clock = std::chrono::steady_clock;
+
+struct recorder final : frame_sink {
+  struct arrival {
+    frame_header header;
+    std::vector<std::byte> payload;
+  };
+
+  buffer place(const frame_header& header) override {
+    if (refuse) return {};
+    places.emplace_back(header.payload_bytes);
+    return buffer::view(places.back());
+  }
+  void on_frame(const frame_header& header, buffer payload) override {
+    arrivals.push_back({header, {payload.bytes().begin(), payload.bytes().end()}});
+  }
+  void on_sent(send_token token, const status& outcome) override { sent[token] = outcome; }
+  void on_bad_frame(const status& why) override { bad.push_back(why.message()); }
+  void on_peer_lost(peer_id peer, const status&) override { lost.push_back(peer); }
+
+  bool refuse = false;
+  std::deque<std::vector<std::byte>> places;
+  std::vector<arrival> arrivals;
+  std::map<send_token, status> sent;
+  std::vector<std::string> bad;
+  std::vector<peer_id> lost;
+};
+
+using factory = std::function<std::unique_ptr<link>()>;
+
+class link_test : public testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override {
+    a = make();
+    b = make();
+    ASSERT_TRUE(a && b);
+    a->set_sink(&at_a);
+    b->set_sink(&at_b);
+    const auto connected = a->connect(b->address());
+    ASSERT_TRUE(connected) << connected.error().message();
+    to_b = *connected;
+  }
+
+  std::unique_ptr<link> make() {
+#ifdef TIDEGATE_TEST_UCX
+    if (GetParam() == "ucx") {
+      auto made = make_ucx_link();
+      EXPECT_TRUE(made) << made.error().message();
+      return made ? std::move(*made) : nullptr;
+    }
+#endif
+    return network.make_link();
+  }
+
+  // Progresses both until the condition holds; false after ten seconds.
+  bool until(const std::function<bool()>& condition) {
+    const auto deadline = clock::now() + std::chrono::seconds(10);
+    while (!condition()) {
+      a->progress();
+      b->progress();
+      if (clock::now() > deadline) return false;
+    }
+    return true;
+  }
+
+  static frame_header push_header(std::uint64_t bytes, std::uint64_t number) {
+    frame_header header;
+    header.kind = frame_kind::push;
+    header.clock = number;
+    header.payload_bytes = bytes;
+    return header;
+  }
+
+  loopback_network network;
+  recorder at_a, at_b;
+  std::unique_ptr<link> a, b;
+  peer_id to_b = 0;
+};
+
+TEST_P(link_test, payloads_of_every_size_arrive_whole) {
+  std::vector<std::vector<std::byte>> payloads;
+  for (std::size_t size : {4ul, 64ul, 4096ul, 65'536ul, 262'144ul, 4ul << 20}) {
+    auto& payload = payloads.emplace_back(size);
+    for (std::size_t i = 0; i < size; ++i) payload[i] = static_cast<std::byte>(i * 31 + size);
+  }
+  for (std::size_t i = 0; i < payloads.size(); ++i)
+    a->post(to_b, push_header(payloads[i].size(), i), payloads[i], 100 + i);
+  ASSERT_TRUE(until([&] {
+    return at_b.arrivals.size() == payloads.size() && at_a.sent.size() == payloads.size();
+  }));
+  for (const auto& arrival : at_b.arrivals)
+    EXPECT_EQ(arrival.payload, payloads[arrival.header.clock]);
+  for (const auto& [token, outcome] : at_a.sent) EXPECT_TRUE(outcome.ok());
+  EXPECT_EQ(b->counters().frames_received, payloads.size());
+}
+
+TEST_P(link_test, frames_without_payload_arrive) {
+  frame_header header;
+  header.kind = frame_kind::pull;
+  header.clock = 42;
+  a->post(to_b, header, {}, 0);
+  ASSERT_TRUE(until([&] { return at_b.arrivals.size() == 1; }));
+  EXPECT_EQ(at_b.arrivals[0].header, header);
+  EXPECT_TRUE(at_a.sent.empty()) << "token 0 is not told";
+}
+
+TEST_P(link_test, a_refused_payload_is_dropped_counted_and_its_sender_released) {
+  at_b.refuse = true;
+  std::vector<std::byte> small(64), large(1 << 20);
+  a->post(to_b, push_header(small.size(), 1), small, 1);
+  a->post(to_b, push_header(large.size(), 2), large, 2);
+  ASSERT_TRUE(until([&] {
+    return at_a.sent.size() == 2 && b->counters().frames_refused == 2;
+  }));
+  EXPECT_TRUE(at_b.arrivals.empty());
+  at_b.refuse = false;
+  a->post(to_b, push_header(large.size(), 3), large, 3);
+  EXPECT_TRUE(until([&] { return at_b.arrivals.size() == 1; })) << "the link still works";
+}
+
+TEST_P(link_test, sleeping_on_the_descriptor_misses_nothing) {
+  for (int round = 0; round < 20; ++round) {
+    at_b.arrivals.clear();
+    // Quiesce both, then arm b.
+    const auto deadline = clock::now() + std::chrono::seconds(10);
+    bool armed = false;
+    while (!armed && clock::now() < deadline) {
+      while (a->progress() + b->progress() > 0) continue;
+      armed = b->arm();
+    }
+    ASSERT_TRUE(armed);
+    frame_header header;
+    header.kind = frame_kind::pull;
+    header.clock = static_cast<std::uint64_t>(round);
+    a->post(to_b, header, {}, 0);
+    const auto give_up = clock::now() + std::chrono::seconds(10);
+    while (at_b.arrivals.empty() && clock::now() < give_up) {
+      a->progress();  // a stream transport connects first
+      pollfd waits{b->event_fd(), POLLIN, 0};
+      if (poll(&waits, 1, 50) > 0)
+        do {
+          b->progress();
+        } while (!b->arm() && at_b.arrivals.empty());
+    }
+    ASSERT_EQ(at_b.arrivals.size(), 1u) << "round " << round;
+  }
+}
+
+TEST_P(link_test, an_address_that_is_none_is_refused) {
+  if (GetParam() == "ucx") return;  // UCX trusts its address blobs; the control plane carries them
+  EXPECT_FALSE(a->connect("nonsense"));
+  EXPECT_FALSE(a->connect("loopback:99"));
+  EXPECT_FALSE(a->connect(""));
+}
+
+TEST_P(link_test, a_closed_peer_is_reported) {
+  frame_header header;
+  header.kind = frame_kind::pull;
+  a->post(to_b, header, {}, 0);
+  ASSERT_TRUE(until([&] { return at_b.arrivals.size() == 1; }));
+  b->close(100);
+  b.reset();
+  std::vector<std::byte> payload(1 << 20);
+  a->post(to_b, push_header(payload.size(), 1), payload, 7);
+  const auto deadline = clock::now() + std::chrono::seconds(60);
+  while (at_a.lost.empty() && clock::now() < deadline) a->progress();
+  ASSERT_EQ(at_a.lost, std::vector<peer_id>{to_b});
+  const auto told = clock::now() + std::chrono::seconds(10);
+  while (!at_a.sent.contains(7) && clock::now() < told) a->progress();
+  ASSERT_TRUE(at_a.sent.contains(7));
+  EXPECT_FALSE(at_a.sent[7].ok());
+}
+
+#ifdef TIDEGATE_TEST_UCX
+INSTANTIATE_TEST_SUITE_P(backends, link_test, testing::Values("loopback", "ucx"),
+                         [](const auto& one) { return one.param; });
+#else
+INSTANTIATE_TEST_SUITE_P(backends, link_test, testing::Values("loopback"),
+                         [](const auto& one) { return one.param; });
+#endif
+
+TEST(loopback, holding_back_reorders_and_loses_nothing) {
+  loopback_network network({5, 3});
+  auto a = network.make_link();
+  auto b = network.make_link();
+  recorder at_a, at_b;
+  a->set_sink(&at_a);
+  b->set_sink(&at_b);
+  const auto peer = a->connect(b->address());
+  ASSERT_TRUE(peer);
+  frame_header header;
+  header.kind = frame_kind::pull;
+  for (header.clock = 0; header.clock < 100; ++header.clock) a->post(*peer, header, {}, 0);
+  for (int turn = 0; turn < 1000 && at_b.arrivals.size() < 100; ++turn) b->progress();
+  ASSERT_EQ(at_b.arrivals.size(), 100u);
+  std::uint64_t sum = 0;
+  bool reordered = false;
+  for (std::size_t i = 0; i < 100; ++i) {
+    sum += at_b.arrivals[i].header.clock;
+    reordered = reordered || at_b.arrivals[i].header.clock != i;
+  }
+  EXPECT_EQ(sum, 4950u);
+  EXPECT_TRUE(reordered);
+}
+
+}  // namespace
+}  // namespace tidegate::runtime
