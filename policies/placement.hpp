@@ -1,9 +1,9 @@
 // Where the chunks of tables live: chunk -> shard, balanced by bytes, not by count.
 //
-// Every chunk but the last of a table holds `chunk_bytes`; chunks never span tables. Placement is
-// deterministic in the order of calls, and sticky: adding a table moves nothing. A batch of tables is
-// placed largest chunk first onto the least loaded shard (LPT, Graham 1969), which keeps shards within
-// one chunk of each other. Value type, no thread rule.
+// Every chunk but the last of a table holds `chunk_bytes`; chunks never span tables. Placement
+// is deterministic in the order of calls, and sticky: adding a table moves nothing. A batch of
+// tables is placed largest chunk first onto the least loaded shard (LPT, Graham 1969), which
+// keeps shards within one chunk of each other. Value type, no thread rule.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,10 @@
 namespace tidegate::policies {
 
 struct chunk_place {
-  std::uint32_t chunk = 0;    // index within its table
-  std::uint32_t shard = 0;    // 0 .. shards - 1
-  std::uint64_t first = 0;    // first element
-  std::uint64_t elements = 0; // float32 elements
+  std::uint32_t chunk = 0;     // index within its table
+  std::uint32_t shard = 0;     // 0 .. shards - 1
+  std::uint64_t first = 0;     // first element
+  std::uint64_t elements = 0;  // float32 elements
 
   friend bool operator==(const chunk_place&, const chunk_place&) = default;
 };
@@ -26,7 +26,8 @@ using table_places = std::vector<chunk_place>;
 
 class placement {
  public:
-  // shards >= 1; chunk_bytes a multiple of 64 and >= 64 (asserted; launch/ validates user input).
+  // shards >= 1; chunk_bytes a multiple of 64 and >= 64 (asserted; launch/ validates user
+  // input).
   placement(std::uint32_t shards, std::uint64_t chunk_bytes);
 
   // Places tables of the given sizes (elements, each >= 1); one entry per table, same order.

@@ -1,0 +1,34 @@
+// Standard output of the launcher: lines redrawn in place on a terminal, plain lines elsewhere.
+// One thread. A reader that has gone away is ignored; the run goes on.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tidegate::launch {
+
+class display {
+ public:
+  // `fd` is written to; `is_terminal` decides the form.
+  display(int fd, bool is_terminal);
+
+  // A line (or several) that stays.
+  void print(const std::string& text);
+  // The state as of now. On a terminal it replaces the last; elsewhere it is printed when
+  // `changed`, or when the last is 2 s old. `now_ms` is monotonic.
+  void live(const std::vector<std::string>& lines, bool changed, std::int64_t now_ms);
+  // Columns of the terminal; 0: no limit.
+  std::size_t width() const;
+
+ private:
+  void write(const std::string& text);
+  std::string erase();
+
+  int fd_;
+  bool is_terminal_;
+  std::vector<std::string> shown_;  // live lines on the terminal
+  std::int64_t printed_ms_ = 0;
+};
+
+}  // namespace tidegate::launch

@@ -1,0 +1,87 @@
+#include "launch/environment.hpp"
+
+#include <charconv>
+#include <cstdio>
+#include <string_view>
+
+#include "launch/words.hpp"
+
+namespace tidegate::launch {
+
+namespace {
+
+void set_transport(const policies::cluster_spec& spec, variables& all) {
+  using kind = policies::transport_kind;
+  const char* tls = "posix,sysv,tcp,self";
+  if (spec.transport == kind::shm) tls = "posix,sysv,self";
+  if (spec.transport == kind::tcp) tls = "tcp,self";
+  all.emplace("UCX_TLS", tls);
+  // Without it UCX refuses shared memory to endpoints that want to hear of a dead peer.
+  if (spec.transport != kind::tcp) all.emplace("UCX_MM_ERROR_HANDLING", "y");
+}
+
+}  // namespace
+
+std::string reachable_host(const std::string& control_host) {
+  if (control_host == "0.0.0.0") return "127.0.0.1";
+  if (control_host == "::") return "::1";
+  return control_host;
+}
+
+variables child_environment(const variables& base, const policies::cluster_spec& spec,
+                            const process_name& name, const run_identity& run) {
+  auto all = base;
+  // What an outer run may have left here is not about this one.
+  std::erase_if(all, [](const auto& v) {
+    return v.first.starts_with("TIDEGATE_") && v.first != "TIDEGATE_LOG";
+  });
+  if (name.role == process_role::worker) {
+    for (const auto& job : spec.jobs) {
+      if (job.name != name.job) continue;
+      for (const auto& [key, value] : job.env) all[key] = value;
+    }
+    all["TIDEGATE_JOB"] = name.job;
+    all["TIDEGATE_RANK"] = std::to_string(name.index);
+    all["TIDEGATE_INCARNATION"] = "1";
+  }
+  if (name.role != process_role::coordinator) {
+    all["TIDEGATE_COORDINATOR"] =
+        reachable_host(spec.control_host) + ":" + std::to_string(run.port);
+  }
+  all["TIDEGATE_TOKEN"] = format_token(run.token);
+  all["TIDEGATE_TRANSPORT"] = word(transport_words, spec.transport);
+  all["TIDEGATE_RUN_DIR"] = run.run_dir;
+  set_transport(spec, all);
+  return all;
+}
+
+variables parse_environment(const char* const* environment) {
+  variables all;
+  for (; *environment != nullptr; ++environment) {
+    const std::string_view entry(*environment);
+    const auto equals = entry.find('=');
+    if (equals == std::string_view::npos || equals == 0) continue;
+    all.emplace(entry.substr(0, equals), entry.substr(equals + 1));
+  }
+  return all;
+}
+
+std::vector<std::string> format_environment(const variables& all) {
+  std::vector<std::string> entries;
+  for (const auto& [name, value] : all) entries.push_back(name + "=" + value);
+  return entries;
+}
+
+std::string format_token(std::uint64_t token) {
+  char text[17];
+  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(token));
+  return text;
+}
+
+bool parse_token(const std::string& text, std::uint64_t& token) {
+  const auto* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, token, 16);
+  return error == std::errc{} && stop == end && text.size() <= 16;
+}
+
+}  // namespace tidegate::launch

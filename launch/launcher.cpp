@@ -1,0 +1,68 @@
+#include "launch/launcher.hpp"
+
+#include <algorithm>
+#include <iostream>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "launch/run.hpp"
+#include "launch/write_yaml.hpp"
+
+namespace tidegate::launch {
+
+namespace {
+
+exit_code refuse(const runtime::status& why, exit_code code) {
+  std::cerr << "tidegate: " << why.message() << "\n";
+  return code;
+}
+
+// One descriptor per process, and some to spare.
+void raise_descriptor_limit(std::size_t processes) {
+  rlimit limit = {};
+  const auto wanted = static_cast<rlim_t>(processes) + 256;
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted) return;
+  limit.rlim_cur = std::min(wanted, limit.rlim_max);
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+runtime::status write_plan(const run_folder& folder, const policies::cluster_spec& spec,
+                           const cluster_plan& plan) {
+  for (const auto& [name, text] :
+       {std::pair<std::string, std::string>{"cluster.yaml", write_yaml(spec)},
+        {"plan.txt", plan_text(plan)},
+        {"plan.json", plan_json(plan)},
+        {"pids.json", "[]\n"}}) {
+    if (auto written = folder.write(name, text); !written.ok()) return written;
+  }
+  return {};
+}
+
+}  // namespace
+
+exit_code launch_cluster(const policies::cluster_spec& spec, const launch_options& options,
+                         const services& cluster) {
+  const auto start = starter::create(spec, parse_environment(environ));
+  if (!start) return refuse(start.error(), exit_code::bad_usage);
+  auto folder = run_folder::create(options.run_dir, spec.name, unix_ns_now() / 1'000'000'000);
+  if (!folder) {
+    const bool taken = folder.error().code() == runtime::errc::already_exists;
+    return refuse(folder.error(), taken ? exit_code::bad_usage : exit_code::job_failed);
+  }
+  const auto plan = make_plan(spec);
+  if (const auto written = write_plan(*folder, spec, plan); !written.ok()) {
+    return refuse(written, exit_code::job_failed);
+  }
+  raise_descriptor_limit(plan.processes.size());
+  run_journal journal(std::move(*folder), ::isatty(STDOUT_FILENO) != 0);
+  journal.event("launched", "cluster " + spec.name);
+  if (const auto own = start->user_transports(); !own.empty()) {
+    journal.event("user_transports", "UCX_TLS=" + own + " of the environment is kept");
+  }
+  journal.screen().print("cluster " + spec.name + ": " + std::to_string(plan.processes.size()) +
+                         " processes, run folder " + journal.folder().shown());
+  run current(spec, cluster, *start, journal);
+  return current.carry_out();
+}
+
+}  // namespace tidegate::launch

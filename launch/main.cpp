@@ -1,0 +1,44 @@
+// `tidegate`: the command line bound to the real cluster.
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "actors/node.hpp"
+#include "launch/program.hpp"
+
+namespace {
+
+using tidegate::actors::node_options;
+using tidegate::actors::observer;
+using tidegate::launch::cluster_view;
+namespace runtime = tidegate::runtime;
+
+class observer_view final : public cluster_view {
+ public:
+  explicit observer_view(observer self) : self_(std::move(self)) {}
+
+  runtime::expected<tidegate::policies::cluster_status> poll(std::uint64_t seen) override {
+    return self_.poll(seen);
+  }
+  runtime::status fail_job(const std::string& job, const std::string& why) override {
+    return self_.fail_job(job, why);
+  }
+  runtime::status stop() override { return self_.stop(); }
+
+ private:
+  observer self_;
+};
+
+runtime::expected<std::unique_ptr<cluster_view>> observe(const node_options& options) {
+  auto connected = observer::connect(options);
+  if (!connected) return runtime::fail(connected.error());
+  return std::make_unique<observer_view>(std::move(*connected));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return tidegate::launch::run_program(
+      std::vector<std::string>(argv + 1, argv + argc),
+      {tidegate::actors::run_coordinator, tidegate::actors::run_shard, observe});
+}

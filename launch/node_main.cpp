@@ -1,0 +1,81 @@
+#include "launch/node_main.hpp"
+
+#include <csignal>
+#include <cstdlib>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "launch/environment.hpp"
+#include "launch/read_spec.hpp"
+#include "launch/scalars.hpp"
+#include "runtime/base/log.hpp"
+
+namespace tidegate::launch {
+
+namespace {
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+runtime::status bad_variable(const char* name) {
+  return {runtime::errc::invalid_argument,
+          std::string(name) + " is missing or wrong; `tidegate launch` sets it"};
+}
+
+runtime::status run_coordinator(const command_line& line, const policies::cluster_spec& spec,
+                                std::uint64_t token, const services& cluster) {
+  ::fcntl(line.ready_fd, F_SETFD, FD_CLOEXEC);
+  const auto on_ready = [fd = line.ready_fd](std::uint16_t port) {
+    const auto text = std::to_string(port) + "\n";
+    // Shorter than PIPE_BUF: whole or not at all. A launcher that is gone takes this process
+    // along.
+    if (::write(fd, text.data(), text.size()) < 0)
+      runtime::log::error("the ready pipe is closed");
+    ::close(fd);
+  };
+  return cluster.run_coordinator(spec, token, on_ready);
+}
+
+runtime::status run_shard(const command_line& line, const policies::cluster_spec& spec,
+                          std::uint64_t token, const services& cluster) {
+  const auto address = variable("TIDEGATE_COORDINATOR");
+  const auto colon = address.rfind(':');
+  if (colon == std::string::npos) return bad_variable("TIDEGATE_COORDINATOR");
+  const auto port = parse_unsigned(std::string_view(address).substr(colon + 1));
+  if (!port || *port == 0 || *port > 65535) return bad_variable("TIDEGATE_COORDINATOR");
+  actors::node_options options;
+  options.coordinator_host = address.substr(0, colon);
+  options.coordinator_port = static_cast<std::uint16_t>(*port);
+  options.token = token;
+  options.index = line.index;
+  options.transport = spec.transport;
+  options.start_timeout_ms = spec.start_timeout_ms;
+  return cluster.run_shard(options);
+}
+
+}  // namespace
+
+int node_main(const command_line& line, const services& cluster) {
+  std::signal(SIGINT, SIG_IGN);
+  std::signal(SIGPIPE, SIG_IGN);
+  const bool is_shard = line.kind == command_kind::node_shard;
+  runtime::log::start(is_shard ? "shard-" + std::to_string(line.index) : "coordinator-0");
+  std::uint64_t token = 0;
+  runtime::status result;
+  const auto spec = load_cluster(line.run_dir + "/cluster.yaml", {});
+  if (!spec) {
+    result = spec.error();
+  } else if (!parse_token(variable("TIDEGATE_TOKEN"), token)) {
+    result = bad_variable("TIDEGATE_TOKEN");
+  } else {
+    result = is_shard ? run_shard(line, *spec, token, cluster)
+                      : run_coordinator(line, *spec, token, cluster);
+  }
+  if (result.ok()) return static_cast<int>(exit_code::done);
+  runtime::log::error(result.to_string());
+  return static_cast<int>(exit_code::job_failed);
+}
+
+}  // namespace tidegate::launch

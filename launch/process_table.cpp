@@ -1,0 +1,77 @@
+#include "launch/process_table.hpp"
+
+#include <algorithm>
+#include <signal.h>
+#include <sys/wait.h>
+
+namespace tidegate::launch {
+
+namespace {
+
+// From <linux/wait.h>; glibc's idtype_t has it since 2.36 only.
+constexpr auto by_pid_fd = static_cast<idtype_t>(3);
+
+}  // namespace
+
+process_table::~process_table() {
+  signal_all(SIGKILL);
+  for (const auto& c : children_) ::waitpid(c.process.pid, nullptr, 0);
+}
+
+runtime::expected<pid_t> process_table::start(const process_name& name,
+                                              const spawn_request& request) {
+  auto process = spawn(request);
+  if (!process) return runtime::fail(process.error());
+  const auto pid = process->pid;
+  children_.push_back({name, std::move(*process)});
+  return pid;
+}
+
+std::vector<process_end> process_table::reap() {
+  std::vector<process_end> ends;
+  for (auto& c : children_) {
+    siginfo_t info = {};
+    const auto id = static_cast<id_t>(c.process.pid_fd.get());
+    if (::waitid(by_pid_fd, id, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0) {
+      continue;
+    }
+    // Before the pid is given back: until then the group cannot be anybody else's.
+    ::kill(-c.process.pid, SIGKILL);
+    ::waitid(by_pid_fd, id, &info, WEXITED);
+    ends.push_back({c.name, c.process.pid, info.si_code != CLD_EXITED, info.si_status});
+    c.process.pid = -1;
+  }
+  std::erase_if(children_, [](const auto& c) { return c.process.pid == -1; });
+  return ends;
+}
+
+void process_table::signal_all(int signal) const {
+  for (const auto& c : children_) {
+    ::kill(-c.process.pid, signal);
+    // A stopped process would keep a SIGTERM waiting.
+    if (signal == SIGTERM) ::kill(-c.process.pid, SIGCONT);
+  }
+}
+
+std::size_t process_table::count(process_role role) const {
+  return static_cast<std::size_t>(std::count_if(
+      children_.begin(), children_.end(), [&](const auto& c) { return c.name.role == role; }));
+}
+
+std::size_t process_table::workers_of(const std::string& job) const {
+  return static_cast<std::size_t>(std::count_if(
+      children_.begin(), children_.end(),
+      [&](const auto& c) { return c.name.role == process_role::worker && c.name.job == job; }));
+}
+
+std::vector<live_process> process_table::list() const {
+  std::vector<live_process> all;
+  for (const auto& c : children_) all.push_back({c.name, c.process.pid});
+  return all;
+}
+
+void process_table::add_to(std::vector<pollfd>& fds) const {
+  for (const auto& c : children_) fds.push_back({c.process.pid_fd.get(), POLLIN, 0});
+}
+
+}  // namespace tidegate::launch

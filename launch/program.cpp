@@ -1,0 +1,66 @@
+#include "launch/program.hpp"
+
+#include <iostream>
+
+#include "launch/command_line.hpp"
+#include "launch/launcher.hpp"
+#include "launch/node_main.hpp"
+#include "launch/plan.hpp"
+#include "launch/read_spec.hpp"
+
+namespace tidegate::launch {
+
+namespace {
+
+int exit_with(exit_code code) {
+  return static_cast<int>(code);
+}
+
+int run_on_file(const command_line& line, const services& cluster) {
+  const auto spec = load_cluster(line.file, line.sets);
+  if (!spec) {
+    // Bare lines `file:line:column: ...`, so that editors can jump to them.
+    std::cerr << spec.error().message() << "\n";
+    return exit_with(exit_code::bad_usage);
+  }
+  if (line.kind == command_kind::launch) {
+    return exit_with(launch_cluster(*spec, {line.run_dir}, cluster));
+  }
+  const auto plan = make_plan(*spec);
+  if (line.kind == command_kind::plan) {
+    std::cout << (line.json ? plan_json(plan) : plan_text(plan));
+  } else {
+    std::cout << line.file << ": ok, " << plan.jobs.size()
+              << (plan.jobs.size() == 1 ? " job, " : " jobs, ") << plan.processes.size()
+              << " processes\n";
+  }
+  return exit_with(exit_code::done);
+}
+
+}  // namespace
+
+int run_program(const std::vector<std::string>& args, const services& cluster) {
+  const auto line = parse_command_line(args);
+  if (!line) {
+    std::cerr << "tidegate: " << line.error().message() << "\n";
+    return exit_with(exit_code::bad_usage);
+  }
+  switch (line->kind) {
+    case command_kind::help:
+      std::cout << help_text(line->topic);
+      return exit_with(exit_code::done);
+    case command_kind::version:
+      std::cout << "tidegate " << TIDEGATE_VERSION << "\n";
+      return exit_with(exit_code::done);
+    case command_kind::node_coordinator:
+    case command_kind::node_shard:
+      return node_main(*line, cluster);
+    case command_kind::validate:
+    case command_kind::plan:
+    case command_kind::launch:
+      return run_on_file(*line, cluster);
+  }
+  return exit_with(exit_code::bad_usage);
+}
+
+}  // namespace tidegate::launch

@@ -1,0 +1,97 @@
+#include "launch/result.hpp"
+
+#include <cmath>
+#include <ctime>
+
+#include <nlohmann/json.hpp>
+
+#include "launch/progress_text.hpp"
+
+namespace tidegate::launch {
+
+namespace {
+
+using json = nlohmann::ordered_json;
+
+// Text of processes may hold bytes that are no UTF-8.
+std::string dump(const json& value, int indent) {
+  return value.dump(indent, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+json finite(double value) {
+  return std::isfinite(value) ? json(value) : json(nullptr);
+}
+
+json metric(const policies::job_status& job, const std::string& name) {
+  const auto at = job.metrics.find(name);
+  return at == job.metrics.end() ? json(nullptr) : finite(at->second);
+}
+
+json text_or_null(const std::string& text) {
+  return text.empty() ? json(nullptr) : json(text);
+}
+
+json job_json(const policies::job_status& job) {
+  auto loss = metric(job, "loss");
+  if (loss.is_null() && job.samples != 0) loss = finite(job.loss);
+  json others = json::object();
+  for (const auto& [name, value] : job.metrics) {
+    if (name != "loss" && name != "test_accuracy") others[name] = finite(value);
+  }
+  return {{"name", job.name},
+          {"policy", job.policy},
+          {"state", to_string(job.state)},
+          {"failure", text_or_null(job.failure)},
+          {"test_accuracy", metric(job, "test_accuracy")},
+          {"loss", loss},
+          {"wall_seconds", finite(job.seconds)},
+          {"samples_per_second",
+           job.samples == 0 ? json(nullptr) : finite(samples_per_second(job))},
+          {"staleness_max", job.staleness_max},
+          {"clocks", job.clock_slowest},
+          {"parameters_sha256", text_or_null(job.parameters_sha256)},
+          {"metrics", others}};
+}
+
+std::string iso_time(std::int64_t unix_ns) {
+  const auto seconds = static_cast<std::time_t>(unix_ns / 1'000'000'000);
+  std::tm utc{};
+  ::gmtime_r(&seconds, &utc);
+  char text[64];
+  const auto n = std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &utc);
+  std::snprintf(text + n, sizeof text - n, ".%03dZ",
+                static_cast<int>(unix_ns / 1'000'000 % 1000));
+  return text;
+}
+
+}  // namespace
+
+std::string result_json(const std::string& cluster,
+                        const std::vector<policies::job_status>& jobs, int exit_code) {
+  json root{{"cluster", cluster}};
+  root["jobs"] = json::array();
+  for (const auto& j : jobs) root["jobs"].push_back(job_json(j));
+  root["exit_code"] = exit_code;
+  return dump(root, 2);
+}
+
+std::string event_line(const policies::cluster_event& event) {
+  return dump({{"unix_ns", event.unix_ns},
+               {"time", iso_time(event.unix_ns)},
+               {"what", event.what},
+               {"detail", event.detail}},
+              -1);
+}
+
+std::string pids_json(const std::vector<live_process>& processes) {
+  json list = json::array();
+  for (const auto& p : processes) {
+    list.push_back({{"role", to_string(p.name.role)},
+                    {"job", p.name.job},
+                    {"index", p.name.index},
+                    {"pid", p.pid}});
+  }
+  return dump(list, 1);
+}
+
+}  // namespace tidegate::launch

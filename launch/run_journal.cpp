@@ -1,0 +1,47 @@
+#include "launch/run_journal.hpp"
+
+#include <chrono>
+#include <iostream>
+#include <unistd.h>
+
+namespace tidegate::launch {
+
+run_journal::run_journal(run_folder folder, bool is_terminal)
+    : folder_(std::move(folder)),
+      is_terminal_(is_terminal),
+      display_(STDOUT_FILENO, is_terminal) {}
+
+void run_journal::event(std::string_view what, std::string_view detail) {
+  check(folder_.append_event(unix_ns_now(), what, detail));
+}
+
+void run_journal::event(const policies::cluster_event& seen) {
+  check(folder_.append_event(seen.unix_ns, seen.what, seen.detail));
+}
+
+void run_journal::write(const std::string& name, const std::string& text) {
+  check(folder_.write(name, text));
+}
+
+void run_journal::complain(const std::string& text) {
+  if (is_terminal_) display_.print(text);
+  if (!is_terminal_ || ::isatty(STDERR_FILENO) == 0) std::cerr << text << std::endl;
+}
+
+void run_journal::check(const runtime::status& result) {
+  if (result.ok() || write_failed_) return;
+  write_failed_ = true;
+  complain("tidegate: the run folder cannot be written: " + result.message());
+}
+
+std::int64_t unix_ns_now() {
+  using namespace std::chrono;
+  return duration_cast<nanoseconds>(system_clock::now().time_since_epoch()).count();
+}
+
+std::int64_t monotonic_ms_now() {
+  using namespace std::chrono;
+  return duration_cast<milliseconds>(steady_clock::now().time_since_epoch()).count();
+}
+
+}  // namespace tidegate::launch

@@ -1,0 +1,36 @@
+// The seam between the launcher and the cluster: what the processes run and how the launcher
+// watches them. main.cpp binds it to actors/node.hpp; tests bind it to a cluster of their own.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "actors/node.hpp"
+#include "policies/cluster_status.hpp"
+#include "policies/spec.hpp"
+#include "runtime/base/status.hpp"
+
+namespace tidegate::launch {
+
+// A running coordinator as seen from the launcher; the calls of actors::observer. One thread.
+class cluster_view {
+ public:
+  virtual ~cluster_view() = default;
+  virtual runtime::expected<policies::cluster_status> poll(std::uint64_t events_seen) = 0;
+  virtual runtime::status fail_job(const std::string& job, const std::string& why) = 0;
+  virtual runtime::status stop() = 0;
+};
+
+struct services {
+  // As actors::run_coordinator, run_shard and observer::connect.
+  std::function<runtime::status(const policies::cluster_spec&, std::uint64_t token,
+                                const std::function<void(std::uint16_t)>& on_ready)>
+      run_coordinator;
+  std::function<runtime::status(const actors::node_options&)> run_shard;
+  std::function<runtime::expected<std::unique_ptr<cluster_view>>(const actors::node_options&)>
+      observe;
+};
+
+}  // namespace tidegate::launch

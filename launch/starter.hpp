@@ -1,0 +1,35 @@
+// How each process of a run is started: its program, arguments, environment and log. One
+// thread.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "launch/environment.hpp"
+#include "launch/plan.hpp"
+#include "launch/spawn.hpp"
+
+namespace tidegate::launch {
+
+class starter {
+ public:
+  // Finds the programs of all jobs. Errors: not_found (every missing one, a line each),
+  // io_error.
+  static runtime::expected<starter> create(const policies::cluster_spec& spec,
+                                           const variables& environment);
+
+  // `ready_fd`: for the coordinator.
+  spawn_request request(const process_plan& process, const run_identity& run,
+                        const std::string& log_path, int ready_fd) const;
+
+  // The user's own UCX_TLS; empty when there is none.
+  std::string user_transports() const;
+
+ private:
+  policies::cluster_spec spec_;
+  variables environment_;
+  std::string own_program_;
+  std::map<std::string, std::string> programs_;  // of jobs, by name
+};
+
+}  // namespace tidegate::launch

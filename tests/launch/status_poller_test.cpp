@@ -1,0 +1,104 @@
+#include "launch/status_poller.hpp"
+
+#include <poll.h>
+
+#include <gtest/gtest.h>
+
+namespace tidegate::launch {
+namespace {
+
+// What the view is told and asked, seen from the test's thread.
+struct record {
+  std::mutex mutex;
+  std::vector<std::uint64_t> events_seen;
+  std::vector<std::string> calls;
+};
+
+class recording_view final : public cluster_view {
+ public:
+  explicit recording_view(record& into) : into_(into) {}
+
+  runtime::expected<policies::cluster_status> poll(std::uint64_t events_seen) override {
+    const std::lock_guard lock(into_.mutex);
+    into_.events_seen.push_back(events_seen);
+    policies::cluster_status status;
+    status.events.resize(2);
+    status.jobs.resize(1);
+    return status;
+  }
+  runtime::status fail_job(const std::string& job, const std::string& why) override {
+    return note("fail " + job + " " + why);
+  }
+  runtime::status stop() override { return note("stop"); }
+
+ private:
+  runtime::status note(const std::string& call) {
+    const std::lock_guard lock(into_.mutex);
+    into_.calls.push_back(call);
+    return {};
+  }
+  record& into_;
+};
+
+status_poller::observe_function observe(record& into) {
+  return
+      [&into](const actors::node_options&) { return std::make_unique<recording_view>(into); };
+}
+
+// Blocks until the news satisfy `holds`; the events of all of them.
+template <class Predicate>
+std::size_t take_until(status_poller& poller, Predicate holds) {
+  std::size_t events = 0;
+  for (;;) {
+    pollfd fd{poller.fd(), POLLIN, 0};
+    ::poll(&fd, 1, 10'000);
+    const auto news = poller.take();
+    events += news.status.events.size();
+    if (holds(news)) return events;
+  }
+}
+
+constexpr std::uint32_t never_ms = 1'000'000;  // only requests lead to polls
+
+TEST(status_poller, polls_at_once_and_when_asked) {
+  record seen;
+  status_poller poller(observe(seen), {}, never_ms);
+  auto events = take_until(poller, [](const auto& n) { return !n.status.jobs.empty(); });
+  const auto first = poller.poll_now();
+  events += take_until(poller, [&](const auto& n) { return n.answered >= first; });
+  const auto second = poller.poll_now();
+  events += take_until(poller, [&](const auto& n) { return n.answered >= second; });
+  EXPECT_EQ(second, first + 1);
+  EXPECT_EQ(events, 6U);
+  EXPECT_EQ(seen.events_seen, (std::vector<std::uint64_t>{0, 2, 4}));
+}
+
+TEST(status_poller, finish_fails_jobs_then_stops) {
+  record seen;
+  {
+    status_poller poller(observe(seen), {}, never_ms);
+    take_until(poller, [](const auto& n) { return n.connected; });
+    poller.finish({{"a", "died"}, {"b", "died"}});
+  }
+  EXPECT_EQ(seen.calls, (std::vector<std::string>{"fail a died", "fail b died", "stop"}));
+}
+
+TEST(status_poller, connects_again_until_the_start_timeout) {
+  int attempts = 0;
+  actors::node_options options;
+  options.start_timeout_ms = 30;
+  const auto refuse =
+      [&](const actors::node_options& o) -> runtime::expected<std::unique_ptr<cluster_view>> {
+    ++attempts;
+    EXPECT_LE(o.start_timeout_ms, 30U);
+    return runtime::fail(runtime::errc::unavailable, "nobody");
+  };
+  status_poller poller(refuse, options, 1);
+  take_until(poller, [](const auto& n) { return n.gave_up; });
+  EXPECT_EQ(poller.take().health.message(), "nobody");
+  EXPECT_FALSE(poller.take().connected);
+  EXPECT_GT(attempts, 1);
+}
+
+}  // namespace
+}  // namespace tidegate::launch
