@@ -90,7 +90,10 @@ bool status_poller::connect() {
     auto view = observe_(attempt);
     if (view) {
       view_ = std::move(*view);
-      publish([](poll_news& n) { n.connected = true; });
+      publish([](poll_news& n) {
+        n.connected = true;
+        n.health = {};
+      });
       return true;
     }
     const bool late = clock::now() >= deadline;
@@ -126,11 +129,12 @@ void status_poller::poll_once() {
 }
 
 // Failures are of no interest any more: the launcher ends the processes itself where this does
-// not.
+// not. A coordinator that has just not answered is not waited for again.
 void status_poller::carry_out_finish() {
   job_failures failures;
   {
     const std::lock_guard lock(mutex_);
+    if (!news_.health.ok()) return;
     failures = std::move(failures_);
   }
   for (const auto& [job, why] : failures) {

@@ -12,6 +12,7 @@ struct record {
   std::mutex mutex;
   std::vector<std::uint64_t> events_seen;
   std::vector<std::string> calls;
+  bool is_silent = false;
 };
 
 class recording_view final : public cluster_view {
@@ -21,6 +22,7 @@ class recording_view final : public cluster_view {
   runtime::expected<policies::cluster_status> poll(std::uint64_t events_seen) override {
     const std::lock_guard lock(into_.mutex);
     into_.events_seen.push_back(events_seen);
+    if (into_.is_silent) return runtime::fail(runtime::errc::timed_out, "no answer");
     policies::cluster_status status;
     status.events.resize(2);
     status.jobs.resize(1);
@@ -81,6 +83,17 @@ TEST(status_poller, finish_fails_jobs_then_stops) {
     poller.finish({{"a", "died"}, {"b", "died"}});
   }
   EXPECT_EQ(seen.calls, (std::vector<std::string>{"fail a died", "fail b died", "stop"}));
+}
+
+TEST(status_poller, finish_does_not_wait_for_a_coordinator_that_is_silent) {
+  record seen;
+  seen.is_silent = true;
+  {
+    status_poller poller(observe(seen), {}, never_ms);
+    take_until(poller, [](const auto& n) { return !n.health.ok(); });
+    poller.finish({{"a", "died"}});
+  }
+  EXPECT_TRUE(seen.calls.empty());
 }
 
 TEST(status_poller, connects_again_until_the_start_timeout) {
