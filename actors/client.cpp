@@ -1,7 +1,7 @@
 #include "actors/client.hpp"
 
-#include <cmath>
 #include <chrono>
+#include <cmath>
 #include <map>
 #include <utility>
 
@@ -97,21 +97,24 @@ status session::impl::join() {
   auto started = reactor::start(*parts_.system, parts_.make_link);
   if (!started) return started.error();
   reactor_ = std::move(*started);
-  // The handle that the coordinator watches; the worker actor itself is made once we know the shards.
+  // The handle that the coordinator watches; the worker actor itself is made once we know the
+  // shards.
   policies::worker_hello hello{parts_.who.job, parts_.who.rank, parts_.who.incarnation,
                                reactor_->address()};
   const auto me = caf::actor_cast<caf::actor>(self_.ptr());
   expected<policies::worker_welcome> welcome = runtime::fail(errc::unavailable, "");
   const auto doing = "joining job " + hello.job + " as rank " + std::to_string(hello.rank);
   const auto patience = std::chrono::milliseconds(parts_.who.node.start_timeout_ms);
-  self_->request(parts_.coordinator, patience, worker_atom::value, parts_.who.node.token, hello, me)
+  self_
+      ->request(parts_.coordinator, patience, worker_atom::value, parts_.who.node.token, hello,
+                me)
       .receive([&](policies::worker_welcome& value) { welcome = std::move(value); },
                [&](caf::error& why) { welcome = runtime::fail(to_status(why, doing)); });
   if (!welcome) return welcome.error();
   info_ = {hello.job, welcome->policy, hello.rank, welcome->workers, welcome->seed};
   not_finite_ = welcome->not_finite;
-  worker_identity identity{hello.rank, hello.incarnation, std::move(*welcome), parts_.coordinator,
-                           numbers_};
+  worker_identity identity{hello.rank, hello.incarnation, std::move(*welcome),
+                           parts_.coordinator, numbers_};
   worker_ = spawn_on<worker>(*reactor_, *parts_.system, std::move(identity));
   return {};
 }
@@ -126,15 +129,17 @@ pending session::impl::start(worker_command command) {
 
 expected<table> session::impl::open(const policies::table_request& request) {
   if (ended_ || clock_ > 0)
-    return runtime::fail(errc::out_of_order, "table '" + request.spec.name +
-                                        "' must be opened before the first clock() of the worker");
+    return runtime::fail(errc::out_of_order,
+                         "table '" + request.spec.name +
+                             "' must be opened before the first clock() of the worker");
   auto grant = ask<policies::table_grant>("opening table '" + request.spec.name + "'",
                                           table_atom::value, parts_.who.node.token, request);
   if (!grant) return runtime::fail(grant.error());
   worker_command command;
   command.kind = worker_command::what::open;
   command.grant = *grant;
-  if (auto opened = start(std::move(command)).wait(); !opened.ok()) return runtime::fail(opened);
+  if (auto opened = start(std::move(command)).wait(); !opened.ok())
+    return runtime::fail(opened);
   const table made{grant->table, grant->elements};
   tables_[made.id] = std::move(*grant);
   return made;
@@ -145,10 +150,10 @@ status session::impl::check(const table& where, std::size_t elements, const char
   if (known == tables_.end())
     return {errc::not_found, std::string(doing) + " of a table that this session did not open"};
   if (elements != known->second.elements)
-    return {errc::invalid_argument,
-            std::string(doing) + " of table '" + known->second.name + "' with " +
-                std::to_string(elements) + " elements; it has " +
-                std::to_string(known->second.elements)};
+    return {errc::invalid_argument, std::string(doing) + " of table '" + known->second.name +
+                                        "' with " + std::to_string(elements) +
+                                        " elements; it has " +
+                                        std::to_string(known->second.elements)};
   return {};
 }
 
@@ -173,8 +178,8 @@ void session::impl::report_now(bool even_if_recent) {
   const auto now = std::chrono::steady_clock::now();
   if (!even_if_recent && now - reported_ < progress_interval) return;
   reported_ = now;
-  self_->send(parts_.coordinator, progress_atom::value, parts_.who.node.token, info_.job, info_.rank,
-              numbers_now());
+  self_->send(parts_.coordinator, progress_atom::value, parts_.who.node.token, info_.job,
+              info_.rank, numbers_now());
 }
 
 status session::impl::tell_failure(const std::string& why) {
@@ -184,10 +189,11 @@ status session::impl::tell_failure(const std::string& why) {
   return told ? status() : told.error();
 }
 
-// SHA-256 over all tables of the job in the order of their names, once every worker has finished.
+// SHA-256 over all tables of the job in the order of their names, once every worker has
+// finished.
 expected<std::string> session::impl::hash_parameters() {
-  auto all = ask<grants>("asking for the job's tables", tables_atom::value, parts_.who.node.token,
-                         info_.job);
+  auto all = ask<grants>("asking for the job's tables", tables_atom::value,
+                         parts_.who.node.token, info_.job);
   if (!all) return runtime::fail(all.error());
   runtime::sha256 hash;
   std::vector<float> values;
@@ -196,7 +202,8 @@ expected<std::string> session::impl::hash_parameters() {
       worker_command open;
       open.kind = worker_command::what::open;
       open.grant = grant;
-      if (auto opened = start(std::move(open)).wait(); !opened.ok()) return runtime::fail(opened);
+      if (auto opened = start(std::move(open)).wait(); !opened.ok())
+        return runtime::fail(opened);
     }
     values.resize(grant.elements);
     worker_command pull;
@@ -256,8 +263,12 @@ expected<session> session::connect() {
   return join(std::move(parts));
 }
 
-const job_info& session::info() const noexcept { return impl_->info_; }
-std::uint64_t session::now() const noexcept { return impl_->clock_; }
+const job_info& session::info() const noexcept {
+  return impl_->info_;
+}
+std::uint64_t session::now() const noexcept {
+  return impl_->clock_;
+}
 
 expected<table> session::open_table(std::string_view name, std::vector<std::uint64_t> shape) {
   policies::table_request request;
@@ -284,9 +295,9 @@ expected<table> session::open_table(std::string_view name, std::vector<std::uint
   else if (wanted.name == "adam")
     spec.kind = policies::optimizer_kind::adam;
   else if (!wanted.name.empty())
-    return runtime::fail(errc::invalid_argument, "optimizer '" + wanted.name +
-                                            "' of table '" + request.spec.name +
-                                            "' is not known: sgd, momentum, adam");
+    return runtime::fail(errc::invalid_argument, "optimizer '" + wanted.name + "' of table '" +
+                                                     request.spec.name +
+                                                     "' is not known: sgd, momentum, adam");
   spec.learning_rate = wanted.learning_rate;
   spec.momentum = wanted.momentum;
   spec.beta1 = wanted.beta1;
@@ -349,12 +360,15 @@ void session::report(const progress& now) {
 
 void session::report_metric(std::string_view name, double value) {
   const std::string metric(name);
-  auto told = impl_->ask<done_atom>("reporting metric " + metric, metric_atom::value,
-                                    impl_->parts_.who.node.token, impl_->info_.job, metric, value);
+  auto told =
+      impl_->ask<done_atom>("reporting metric " + metric, metric_atom::value,
+                            impl_->parts_.who.node.token, impl_->info_.job, metric, value);
   if (!told) runtime::log::warn(told.error().to_string());
 }
 
-status session::finish() { return impl_->finish(); }
+status session::finish() {
+  return impl_->finish();
+}
 
 void session::fail(const status& why) {
   const auto text = "worker " + std::to_string(impl_->info_.rank) + ": " + why.message();

@@ -1,18 +1,19 @@
 // The client side of a job: what a worker program uses, and all it needs.
 //
-//   auto s = session::connect();              // from the environment that `tidegate launch` sets
-//   auto t = s->open_table("weights", {784, 10});
-//   s->pull(*t, params).wait();               // the version that the job's policy allows
-//   s->push(*t, gradient).wait();             // gradient of this clock; wait = applied exactly once
-//   s->clock();                               // this worker's next clock
+//   auto s = session::connect();              // from the environment that `tidegate launch`
+//   sets auto t = s->open_table("weights", {784, 10}); s->pull(*t, params).wait(); // the
+//   version that the job's policy allows s->push(*t, gradient).wait();             // gradient
+//   of this clock; wait = applied exactly once s->clock();                               //
+//   this worker's next clock
 //
-// One clock of one worker: any pulls of a table, then at most one push of it, then clock(). The policy
+// One clock of one worker: any pulls of a table, then at most one push of it, then clock(). The
+// policy
 // (`bsp`, `ssp`, `async`) of the job decides how long a pull waits. Errors are values.
 //
-// Thread rule: a session belongs to one thread at a time. Callbacks given to `pending::then` run on the
-// session's reactor thread and must not block or call the session.
-// Ownership: spans passed to push and pull stay the caller's, must outlive the returned `pending`
-// becoming ready, and must not be written (push) or read (pull) before that.
+// Thread rule: a session belongs to one thread at a time. Callbacks given to `pending::then`
+// run on the session's reactor thread and must not block or call the session. Ownership: spans
+// passed to push and pull stay the caller's, must outlive the returned `pending` becoming
+// ready, and must not be written (push) or read (pull) before that.
 #pragma once
 
 #include <cstdint>
@@ -32,8 +33,8 @@ struct session_parts;  // session_core.hpp, for tests
 // Who this worker is; fixed for the life of a session.
 struct job_info {
   std::string job;
-  std::string policy;       // "bsp", "ssp(3)", "async"
-  std::uint32_t rank = 0;   // 0 .. workers - 1
+  std::string policy;      // "bsp", "ssp(3)", "async"
+  std::uint32_t rank = 0;  // 0 .. workers - 1
   std::uint32_t workers = 1;
   std::uint64_t seed = 1;
 };
@@ -44,7 +45,8 @@ struct table {
   std::uint64_t size = 0;  // elements of float32
 };
 
-// The optimizer that shards run for a table created by a worker; see docs/yaml.md for the defaults.
+// The optimizer that shards run for a table created by a worker; see docs/yaml.md for the
+// defaults.
 struct optimizer {
   std::string name;  // "sgd", "momentum", "adam"; empty: the job's
   float learning_rate = 0.01F;
@@ -85,9 +87,9 @@ class pending {
 
 class session {
  public:
-  // Joins the job named in the environment: TIDEGATE_COORDINATOR, TIDEGATE_JOB, TIDEGATE_RANK, ...
-  // Blocks until the cluster admits this worker. Errors: invalid_argument (not started by the
-  // launcher), unavailable, timed_out, refused.
+  // Joins the job named in the environment: TIDEGATE_COORDINATOR, TIDEGATE_JOB, TIDEGATE_RANK,
+  // ... Blocks until the cluster admits this worker. Errors: invalid_argument (not started by
+  // the launcher), unavailable, timed_out, refused.
   static runtime::expected<session> connect();
 
   session(session&&) noexcept;
@@ -97,36 +99,39 @@ class session {
   const job_info& info() const noexcept;
   std::uint64_t now() const noexcept;  // this worker's clock, from 0
 
-  // Creates the table or attaches to the one of that name; row-major float32 of `shape`. The first
-  // worker to come decides; a different shape or options afterwards: invalid_argument. Tables that the
-  // YAML declares keep the YAML's optimizer and init when `options` is left out.
+  // Creates the table or attaches to the one of that name; row-major float32 of `shape`. The
+  // first worker to come decides; a different shape or options afterwards: invalid_argument.
+  // Tables that the YAML declares keep the YAML's optimizer and init when `options` is left
+  // out.
   runtime::expected<table> open_table(std::string_view name, std::vector<std::uint64_t> shape);
   runtime::expected<table> open_table(std::string_view name, std::vector<std::uint64_t> shape,
                                       const table_options& options);
 
-  // This worker's gradient of this clock. Ready when a shard has applied it (under BSP: when every
-  // worker's is there), exactly once. Errors: invalid_argument (size), not_finite (names the element),
-  // out_of_order (second push of the clock), unavailable.
+  // This worker's gradient of this clock. Ready when a shard has applied it (under BSP: when
+  // every worker's is there), exactly once. Errors: invalid_argument (size), not_finite (names
+  // the element), out_of_order (second push of the clock), unavailable.
   pending push(const table& where, std::span<const float> gradient);
 
-  // Parameters as the policy allows at this clock. Errors: invalid_argument (size), out_of_order (this
-  // clock's push of the table was already made, or a pull of it is under way), unavailable.
+  // Parameters as the policy allows at this clock. Errors: invalid_argument (size),
+  // out_of_order (this clock's push of the table was already made, or a pull of it is under
+  // way), unavailable.
   pending pull(const table& where, std::span<float> parameters);
 
-  // Parameters with every update of every worker in them: waits until all have finished or have come
-  // to this worker's clock, whatever the policy.
+  // Parameters with every update of every worker in them: waits until all have finished or have
+  // come to this worker's clock, whatever the policy.
   pending pull_final(const table& where, std::span<float> parameters);
 
-  // Ends this worker's clock. Blocks while the oldest pushes under way are too many clocks behind
-  // (limits.hpp), which bounds the memory of shards. Tables not pushed count as a zero gradient.
-  // Errors: those of earlier pushes that failed.
+  // Ends this worker's clock. Blocks while the oldest pushes under way are too many clocks
+  // behind (limits.hpp), which bounds the memory of shards. Tables not pushed count as a zero
+  // gradient. Errors: those of earlier pushes that failed.
   runtime::status clock();
 
   void report(const progress& now);
-  void report_metric(std::string_view name, double value);  // into result.json: "test_accuracy", "loss"
+  void report_metric(std::string_view name,
+                     double value);  // into result.json: "test_accuracy", "loss"
 
-  // This worker is done: waits for its pushes, tells the shards; rank 0 also waits for the others and
-  // hashes the parameters. Nothing may be called afterwards.
+  // This worker is done: waits for its pushes, tells the shards; rank 0 also waits for the
+  // others and hashes the parameters. Nothing may be called afterwards.
   runtime::status finish();
   // This worker cannot go on; the job ends as failed with this message.
   void fail(const runtime::status& why);

@@ -31,9 +31,7 @@ std::int64_t unix_now() {
 class coordinator final : public coordinator_actor::base {
  public:
   coordinator(caf::actor_config& config, policies::cluster_spec cluster, std::uint64_t token)
-      : coordinator_actor::base(config),
-        core_(std::move(cluster), token),
-        token_(token) {}
+      : coordinator_actor::base(config), core_(std::move(cluster), token), token_(token) {}
   // A promise that nobody delivers leaves its requester waiting: tell them.
   ~coordinator() override { refuse_all(); }
 
@@ -44,6 +42,10 @@ class coordinator final : public coordinator_actor::base {
   void on_exit() override { refuse_all(); }
 
  private:
+  struct member {
+    std::string job;          // empty: a shard
+    std::uint32_t index = 0;  // of the shard, or rank
+  };
   template <class T>
   using promises = std::map<ticket, caf::typed_response_promise<T>>;
 
@@ -57,7 +59,17 @@ class coordinator final : public coordinator_actor::base {
   template <class T>
   bool deliver(promises<T>& waiting, coordinator_effects::answer& answer);
 
-  void watch(const caf::actor& who, std::string name);
+  caf::result<done_atom> join_shard(std::uint32_t index, const std::string& address,
+                                    const caf::actor& who);
+  caf::result<policies::worker_welcome> join_worker(const policies::worker_hello& hello,
+                                                    const caf::actor& who);
+  caf::result<policies::table_grant> open_table(const policies::table_request& asked);
+  caf::result<done_atom> take_metric(const std::string& job, const std::string& metric,
+                                     double value);
+  caf::result<done_atom> fail_job(const std::string& job, const std::string& why);
+  caf::result<done_atom> stop();
+
+  void watch(const caf::actor& who, member what);
   void carry_out();
   void call_shard(coordinator_effects::call_shard& what);
   void refuse_all();
@@ -66,7 +78,7 @@ class coordinator final : public coordinator_actor::base {
   coordinator_effects effects_;
   std::uint64_t token_;
   std::map<std::uint32_t, shard_actor> shards_;
-  std::map<caf::actor_addr, std::string> members_;
+  std::map<caf::actor_addr, member> members_;
   ticket last_ticket_ = 0;
   promises<done_atom> shard_promises_;
   promises<policies::worker_welcome> worker_promises_;
@@ -103,9 +115,9 @@ void coordinator::refuse_all() {
   for (auto& [id, promise] : std::exchange(table_promises_, {})) promise.deliver(why);
 }
 
-void coordinator::watch(const caf::actor& who, std::string name) {
+void coordinator::watch(const caf::actor& who, member what) {
   monitor(who);
-  members_[who.address()] = std::move(name);
+  members_[who.address()] = std::move(what);
 }
 
 void coordinator::call_shard(coordinator_effects::call_shard& what) {
@@ -136,88 +148,123 @@ void coordinator::carry_out() {
       deliver(table_promises_, answer);
 }
 
+caf::result<done_atom> coordinator::join_shard(std::uint32_t index, const std::string& address,
+                                               const caf::actor& who) {
+  auto [id, answer] = promise(shard_promises_);
+  shards_.try_emplace(index, caf::actor_cast<shard_actor>(who));
+  watch(who, {"", index});
+  core_.shard_joined(unix_now(), index, address, id, effects_);
+  carry_out();
+  return answer;
+}
+
+caf::result<policies::worker_welcome> coordinator::join_worker(
+    const policies::worker_hello& hello, const caf::actor& who) {
+  auto [id, answer] = promise(worker_promises_);
+  watch(who, {hello.job, hello.rank});
+  core_.worker_joined(unix_now(), hello, id, effects_);
+  carry_out();
+  return answer;
+}
+
+caf::result<policies::table_grant> coordinator::open_table(
+    const policies::table_request& asked) {
+  auto [id, answer] = promise(table_promises_);
+  core_.open_table(asked, id, effects_);
+  carry_out();
+  return answer;
+}
+
+caf::result<done_atom> coordinator::take_metric(const std::string& job,
+                                                const std::string& metric, double value) {
+  if (auto taken = core_.metric(job, metric, value); !taken.ok()) return to_error(taken);
+  return done_atom::value;
+}
+
+caf::result<done_atom> coordinator::fail_job(const std::string& job, const std::string& why) {
+  log::error("job " + job + " failed: " + why);
+  core_.fail_job(unix_now(), job, why, effects_);
+  carry_out();
+  return done_atom::value;
+}
+
+caf::result<done_atom> coordinator::stop() {
+  for (auto& [index, shard] : shards_) send(shard, stop_atom::value);
+  quit();
+  return done_atom::value;
+}
+
 coordinator::behavior_type coordinator::make_behavior() {
+  using u32 = std::uint32_t;
+  using u64 = std::uint64_t;
+  using std::string;
   set_down_handler([this](const caf::down_msg& down) {
     const auto member = members_.find(down.source);
     if (member == members_.end()) return;
-    log::info("lost " + member->second);
-    core_.peer_lost(unix_now(), member->second, system().render(down.reason));
+    const auto why = system().render(down.reason);
+    // A worker that has finished leaves like this, too; the core tells them apart.
+    if (member->second.job.empty())
+      core_.shard_lost(unix_now(), member->second.index, why);
+    else
+      core_.worker_lost(unix_now(), member->second.job, member->second.index, why);
     members_.erase(member);
   });
   return {
-      [this](shard_atom, std::uint64_t token, std::uint32_t index, const std::string& address,
+      [this](shard_atom, u64 token, u32 index, const string& address,
              const caf::actor& who) -> caf::result<done_atom> {
         if (!known(token)) return stranger();
-        auto [id, answer] = promise(shard_promises_);
-        shards_.try_emplace(index, caf::actor_cast<shard_actor>(who));
-        watch(who, "shard " + std::to_string(index));
-        core_.shard_joined(unix_now(), index, address, id, effects_);
-        carry_out();
-        return answer;
+        return join_shard(index, address, who);
       },
-      [this](worker_atom, std::uint64_t token, const policies::worker_hello& hello,
+      [this](worker_atom, u64 token, const policies::worker_hello& hello,
              const caf::actor& who) -> caf::result<policies::worker_welcome> {
         if (!known(token)) return stranger();
-        auto [id, answer] = promise(worker_promises_);
-        watch(who, hello.job + " rank " + std::to_string(hello.rank));
-        core_.worker_joined(unix_now(), hello, id, effects_);
-        carry_out();
-        return answer;
+        return join_worker(hello, who);
       },
-      [this](table_atom, std::uint64_t token,
+      [this](table_atom, u64 token,
              const policies::table_request& asked) -> caf::result<policies::table_grant> {
         if (!known(token)) return stranger();
-        auto [id, answer] = promise(table_promises_);
-        core_.open_table(asked, id, effects_);
-        carry_out();
-        return answer;
+        return open_table(asked);
       },
-      [this](tables_atom, std::uint64_t token, const std::string& job) -> caf::result<grants> {
+      [this](tables_atom, u64 token, const string& job) -> caf::result<grants> {
         if (!known(token)) return stranger();
         return core_.tables(job);
       },
-      [this](progress_atom, std::uint64_t token, const std::string& job, std::uint32_t rank,
+      [this](progress_atom, u64 token, const string& job, u32 rank,
              const policies::worker_progress& report) {
         if (known(token)) core_.progress(job, rank, report);
       },
-      [this](metric_atom, std::uint64_t token, const std::string& job, const std::string& metric,
+      [this](metric_atom, u64 token, const string& job, const string& metric,
              double value) -> caf::result<done_atom> {
         if (!known(token)) return stranger();
-        if (auto taken = core_.metric(job, metric, value); !taken.ok()) return to_error(taken);
-        return done_atom::value;
+        return take_metric(job, metric, value);
       },
-      [this](finished_atom, std::uint64_t token, const std::string& job, std::uint32_t rank,
+      [this](finished_atom, u64 token, const string& job, u32 rank,
              const policies::worker_progress& last,
-             const std::string& sha256) -> caf::result<done_atom> {
+             const string& sha256) -> caf::result<done_atom> {
         if (!known(token)) return stranger();
         core_.worker_finished(unix_now(), job, rank, last, sha256);
         return done_atom::value;
       },
-      [this](fail_atom, std::uint64_t token, const std::string& job,
-             const std::string& why) -> caf::result<done_atom> {
+      [this](fail_atom, u64 token, const string& job,
+             const string& why) -> caf::result<done_atom> {
         if (!known(token)) return stranger();
-        log::error("job " + job + " failed: " + why);
-        core_.fail_job(unix_now(), job, why, effects_);
-        carry_out();
-        return done_atom::value;
+        return fail_job(job, why);
       },
-      [this](status_atom, std::uint64_t token,
-             std::uint64_t events_seen) -> caf::result<policies::cluster_status> {
+      [this](status_atom, u64 token, u64 seen) -> caf::result<policies::cluster_status> {
         if (!known(token)) return stranger();
-        return core_.status(unix_now(), events_seen);
+        return core_.status(unix_now(), seen);
       },
-      [this](stop_atom, std::uint64_t token) -> caf::result<done_atom> {
+      [this](stop_atom, u64 token) -> caf::result<done_atom> {
         if (!known(token)) return stranger();
-        for (auto& [index, shard] : shards_) send(shard, stop_atom::value);
-        quit();
-        return done_atom::value;
+        return stop();
       },
   };
 }
 
 }  // namespace
 
-coordinator_actor spawn_coordinator(caf::actor_system& system, const policies::cluster_spec& cluster,
+coordinator_actor spawn_coordinator(caf::actor_system& system,
+                                    const policies::cluster_spec& cluster,
                                     std::uint64_t token) {
   return system.spawn<coordinator>(cluster, token);
 }

@@ -11,7 +11,7 @@
 namespace tidegate::actors {
 
 // Ends when told to stop; ends its shards then.
-coordinator_actor spawn_coordinator(caf::actor_system& system, const policies::cluster_spec& cluster,
-                                    std::uint64_t token);
+coordinator_actor spawn_coordinator(caf::actor_system& system,
+                                    const policies::cluster_spec& cluster, std::uint64_t token);
 
 }  // namespace tidegate::actors

@@ -53,8 +53,7 @@ expected<node_options> read_node_environment() {
   auto coordinator = variable("TIDEGATE_COORDINATOR");
   if (!coordinator) return fail(coordinator.error());
   auto parsed = parse_address(*coordinator, options.coordinator_host, options.coordinator_port);
-  if (!parsed.ok())
-    return fail(parsed.code(), "TIDEGATE_COORDINATOR: " + parsed.message());
+  if (!parsed.ok()) return fail(parsed.code(), "TIDEGATE_COORDINATOR: " + parsed.message());
   auto token = variable("TIDEGATE_TOKEN");
   if (!token) return fail(token.error());
   if (!parse(*token, options.token, 16))

@@ -1,4 +1,5 @@
-// What the launcher tells its processes through the environment (actors/node.hpp lists the variables).
+// What the launcher tells its processes through the environment (actors/node.hpp lists the
+// variables).
 #pragma once
 
 #include <cstdint>

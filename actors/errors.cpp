@@ -1,6 +1,5 @@
 #include "actors/errors.hpp"
 
-
 #include <caf/all.hpp>
 
 namespace tidegate::actors {
@@ -18,7 +17,8 @@ runtime::status to_status(const caf::error& why, const std::string& doing) {
   using runtime::errc;
   if (why.category() == category) {
     std::string text = doing;
-    if (why.context().match_elements<std::string>()) text = why.context().get_as<std::string>(0);
+    if (why.context().match_elements<std::string>())
+      text = why.context().get_as<std::string>(0);
     return {static_cast<errc>(why.code()), text};
   }
   if (why == caf::sec::request_timeout) return {errc::timed_out, doing + ": no answer in time"};

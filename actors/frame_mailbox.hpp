@@ -1,10 +1,13 @@
-// The sink half of a reactor actor: turns what the link tells into messages in the actor's mailbox.
+// The sink half of a reactor actor: turns what the link tells into messages in the actor's
+// mailbox.
 //
-// Where a payload goes must be known before it arrives, so `place` is asked of the actor directly; both
-// run on the reactor's thread. Install in the actor's first turn.
+// Where a payload goes must be known before it arrives, so `place` is asked of the actor
+// directly; both run on the reactor's thread. Install in the actor's first turn.
 #pragma once
 
-#include <functional>
+#include <bit>
+#include <cstdint>
+#include <string>
 #include <utility>
 
 #include <caf/all.hpp>
@@ -38,7 +41,10 @@ class frame_mailbox final : public runtime::frame_sink {
     owner_.on_sent(token);  // a failure is a lost peer, told apart
   }
   void on_bad_frame(const runtime::status& why) override {
-    runtime::log::warn("dropped what is no frame: " + why.message());
+    if (++bad_frames_ <= 16 ||
+        std::has_single_bit(bad_frames_))  // a flood is not worth a flood
+      runtime::log::warn("dropped what is no frame (" + std::to_string(bad_frames_) +
+                         " so far): " + why.message());
   }
   void on_peer_lost(runtime::peer_id peer, const runtime::status& why) override {
     deliver(caf::make_message(peer_lost_event{peer, why.message()}));
@@ -46,14 +52,15 @@ class frame_mailbox final : public runtime::frame_sink {
 
  private:
   void deliver(caf::message content) {
-    actor_.enqueue(caf::make_mailbox_element(nullptr, caf::make_message_id(), {},
-                                             std::move(content)),
-                   &home_);
+    actor_.enqueue(
+        caf::make_mailbox_element(nullptr, caf::make_message_id(), {}, std::move(content)),
+        &home_);
   }
 
   owner& owner_;
   caf::abstract_actor& actor_;
   caf::execution_unit& home_;
+  std::uint64_t bad_frames_ = 0;
 };
 
 }  // namespace tidegate::actors

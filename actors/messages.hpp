@@ -1,5 +1,6 @@
-// What travels between actors: type ids (append only: the order is the wire id), inspection of the plain
-// values of policies/, and the typed interfaces. Bulk bytes never travel here; frames carry them.
+// What travels between actors: type ids (append only: the order is the wire id), inspection of
+// the plain values of policies/, and the typed interfaces. Bulk bytes never travel here; frames
+// carry them.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +28,8 @@ auto inspect(Inspector& f, consistency_spec& x) {
 }
 template <class Inspector>
 auto inspect(Inspector& f, optimizer_spec& x) {
-  return f(caf::meta::type_name("tidegate::optimizer_spec"), x.kind, x.learning_rate, x.momentum,
-           x.beta1, x.beta2, x.epsilon);
+  return f(caf::meta::type_name("tidegate::optimizer_spec"), x.kind, x.learning_rate,
+           x.momentum, x.beta1, x.beta2, x.epsilon);
 }
 template <class Inspector>
 auto inspect(Inspector& f, init_spec& x) {
@@ -40,7 +41,8 @@ auto inspect(Inspector& f, table_spec& x) {
 }
 template <class Inspector>
 auto inspect(Inspector& f, chunk_place& x) {
-  return f(caf::meta::type_name("tidegate::chunk_place"), x.chunk, x.shard, x.first, x.elements);
+  return f(caf::meta::type_name("tidegate::chunk_place"), x.chunk, x.shard, x.first,
+           x.elements);
 }
 template <class Inspector>
 auto inspect(Inspector& f, open_job_call& x) {
@@ -49,8 +51,8 @@ auto inspect(Inspector& f, open_job_call& x) {
 }
 template <class Inspector>
 auto inspect(Inspector& f, open_table_call& x) {
-  return f(caf::meta::type_name("tidegate::open_table_call"), x.token, x.table, x.optimizer, x.init,
-           x.init_key, x.places);
+  return f(caf::meta::type_name("tidegate::open_table_call"), x.token, x.table, x.optimizer,
+           x.init, x.init_key, x.places);
 }
 template <class Inspector>
 auto inspect(Inspector& f, admit_worker_call& x) {
@@ -59,16 +61,18 @@ auto inspect(Inspector& f, admit_worker_call& x) {
 }
 template <class Inspector>
 auto inspect(Inspector& f, worker_welcome& x) {
-  return f(caf::meta::type_name("tidegate::worker_welcome"), x.token, x.epoch, x.workers, x.seed,
-           x.policy, x.not_finite, x.shard_addresses);
+  return f(caf::meta::type_name("tidegate::worker_welcome"), x.token, x.epoch, x.workers,
+           x.seed, x.policy, x.not_finite, x.shard_addresses);
 }
 template <class Inspector>
 auto inspect(Inspector& f, table_grant& x) {
-  return f(caf::meta::type_name("tidegate::table_grant"), x.table, x.elements, x.name, x.places);
+  return f(caf::meta::type_name("tidegate::table_grant"), x.table, x.elements, x.name,
+           x.places);
 }
 template <class Inspector>
 auto inspect(Inspector& f, worker_hello& x) {
-  return f(caf::meta::type_name("tidegate::worker_hello"), x.job, x.rank, x.incarnation, x.address);
+  return f(caf::meta::type_name("tidegate::worker_hello"), x.job, x.rank, x.incarnation,
+           x.address);
 }
 template <class Inspector>
 auto inspect(Inspector& f, worker_progress& x) {
@@ -120,27 +124,27 @@ using grants = std::vector<policies::table_grant>;
 }  // namespace tidegate::actors
 
 CAF_BEGIN_TYPE_ID_BLOCK(tidegate, caf::first_custom_type_id)
-  CAF_ADD_TYPE_ID(tidegate, (tidegate::policies::open_job_call))
-  CAF_ADD_TYPE_ID(tidegate, (tidegate::policies::open_table_call))
-  CAF_ADD_TYPE_ID(tidegate, (tidegate::policies::admit_worker_call))
-  CAF_ADD_TYPE_ID(tidegate, (tidegate::policies::worker_welcome))
-  CAF_ADD_TYPE_ID(tidegate, (tidegate::policies::table_grant))
-  CAF_ADD_TYPE_ID(tidegate, (tidegate::policies::worker_hello))
-  CAF_ADD_TYPE_ID(tidegate, (tidegate::policies::worker_progress))
-  CAF_ADD_TYPE_ID(tidegate, (tidegate::policies::table_request))
-  CAF_ADD_TYPE_ID(tidegate, (tidegate::policies::cluster_status))
-  CAF_ADD_TYPE_ID(tidegate, (tidegate::actors::grants))
-  CAF_ADD_ATOM(tidegate, tidegate::actors, done_atom, "done")
-  CAF_ADD_ATOM(tidegate, tidegate::actors, shard_atom, "shard")
-  CAF_ADD_ATOM(tidegate, tidegate::actors, worker_atom, "worker")
-  CAF_ADD_ATOM(tidegate, tidegate::actors, table_atom, "table")
-  CAF_ADD_ATOM(tidegate, tidegate::actors, tables_atom, "tables")
-  CAF_ADD_ATOM(tidegate, tidegate::actors, progress_atom, "progress")
-  CAF_ADD_ATOM(tidegate, tidegate::actors, metric_atom, "metric")
-  CAF_ADD_ATOM(tidegate, tidegate::actors, finished_atom, "finished")
-  CAF_ADD_ATOM(tidegate, tidegate::actors, fail_atom, "fail")
-  CAF_ADD_ATOM(tidegate, tidegate::actors, status_atom, "status")
-  CAF_ADD_ATOM(tidegate, tidegate::actors, stop_atom, "stop")
+CAF_ADD_TYPE_ID(tidegate, (tidegate::policies::open_job_call))
+CAF_ADD_TYPE_ID(tidegate, (tidegate::policies::open_table_call))
+CAF_ADD_TYPE_ID(tidegate, (tidegate::policies::admit_worker_call))
+CAF_ADD_TYPE_ID(tidegate, (tidegate::policies::worker_welcome))
+CAF_ADD_TYPE_ID(tidegate, (tidegate::policies::table_grant))
+CAF_ADD_TYPE_ID(tidegate, (tidegate::policies::worker_hello))
+CAF_ADD_TYPE_ID(tidegate, (tidegate::policies::worker_progress))
+CAF_ADD_TYPE_ID(tidegate, (tidegate::policies::table_request))
+CAF_ADD_TYPE_ID(tidegate, (tidegate::policies::cluster_status))
+CAF_ADD_TYPE_ID(tidegate, (tidegate::actors::grants))
+CAF_ADD_ATOM(tidegate, tidegate::actors, done_atom, "done")
+CAF_ADD_ATOM(tidegate, tidegate::actors, shard_atom, "shard")
+CAF_ADD_ATOM(tidegate, tidegate::actors, worker_atom, "worker")
+CAF_ADD_ATOM(tidegate, tidegate::actors, table_atom, "table")
+CAF_ADD_ATOM(tidegate, tidegate::actors, tables_atom, "tables")
+CAF_ADD_ATOM(tidegate, tidegate::actors, progress_atom, "progress")
+CAF_ADD_ATOM(tidegate, tidegate::actors, metric_atom, "metric")
+CAF_ADD_ATOM(tidegate, tidegate::actors, finished_atom, "finished")
+CAF_ADD_ATOM(tidegate, tidegate::actors, fail_atom, "fail")
+CAF_ADD_ATOM(tidegate, tidegate::actors, status_atom, "status")
+CAF_ADD_ATOM(tidegate, tidegate::actors, stop_atom, "stop")
 CAF_END_TYPE_ID_BLOCK(tidegate)
 
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tidegate::actors::frame_event)
@@ -149,21 +153,25 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tidegate::actors::worker_command_ptr)
 
 namespace tidegate::actors {
 
-// `token`: of the run; another one is refused. Errors are caf::error made by to_error (errors.hpp).
+// `token`: of the run; another one is refused. Errors are caf::error made by to_error
+// (errors.hpp).
 using coordinator_actor = caf::typed_actor<
     // a shard process: index, link address, its control actor
-    caf::replies_to<shard_atom, std::uint64_t, std::uint32_t, std::string, caf::actor>::with<done_atom>,
+    caf::replies_to<shard_atom, std::uint64_t, std::uint32_t, std::string,
+                    caf::actor>::with<done_atom>,
     // a worker process and its actor; answered when every shard expects it
-    caf::replies_to<worker_atom, std::uint64_t, policies::worker_hello, caf::actor>::with<
-        policies::worker_welcome>,
-    caf::replies_to<table_atom, std::uint64_t, policies::table_request>::with<policies::table_grant>,
+    caf::replies_to<worker_atom, std::uint64_t, policies::worker_hello,
+                    caf::actor>::with<policies::worker_welcome>,
+    caf::replies_to<table_atom, std::uint64_t,
+                    policies::table_request>::with<policies::table_grant>,
     // all ready tables of a job, by name
     caf::replies_to<tables_atom, std::uint64_t, std::string>::with<grants>,
     // job, rank
     caf::reacts_to<progress_atom, std::uint64_t, std::string, std::uint32_t,
                    policies::worker_progress>,
     // job, name, value
-    caf::replies_to<metric_atom, std::uint64_t, std::string, std::string, double>::with<done_atom>,
+    caf::replies_to<metric_atom, std::uint64_t, std::string, std::string,
+                    double>::with<done_atom>,
     // job, rank, last progress, SHA-256 of the parameters (rank 0)
     caf::replies_to<finished_atom, std::uint64_t, std::string, std::uint32_t,
                     policies::worker_progress, std::string>::with<done_atom>,

@@ -64,8 +64,8 @@ status run_shard(const node_options& options) {
                 (*home)->address(), caf::actor_cast<caf::actor>(shard))
       .receive([](done_atom) {},
                [&](caf::error& why) {
-                 outcome = to_status(why, "joining the cluster as shard " +
-                                              std::to_string(options.index));
+                 outcome = to_status(
+                     why, "joining the cluster as shard " + std::to_string(options.index));
                });
   if (outcome.ok()) {
     // Ends by itself when told to stop; without a coordinator nobody would tell it.
@@ -136,8 +136,8 @@ status observer::fail_job(const std::string& job, const std::string& why) {
 }
 
 status observer::stop() {
-  auto told = impl_->ask<done_atom>("telling the coordinator to stop", stop_atom::value,
-                                    impl_->token);
+  auto told =
+      impl_->ask<done_atom>("telling the coordinator to stop", stop_atom::value, impl_->token);
   return told ? status() : told.error();
 }
 

@@ -1,10 +1,10 @@
-// The main functions of the processes that `tidegate launch` starts. No CAF in sight: launch/ calls
-// these and links.
+// The main functions of the processes that `tidegate launch` starts. No CAF in sight: launch/
+// calls these and links.
 //
 // Environment of every node process and worker (set by the launcher):
-//   TIDEGATE_COORDINATOR=host:port   control plane of the coordinator (not for the coordinator itself)
-//   TIDEGATE_TOKEN=<16 hex digits>   drawn per run; a process with another token is refused
-//   TIDEGATE_TRANSPORT=auto|shm|tcp  see docs/yaml.md
+//   TIDEGATE_COORDINATOR=host:port   control plane of the coordinator (not for the coordinator
+//   itself) TIDEGATE_TOKEN=<16 hex digits>   drawn per run; a process with another token is
+//   refused TIDEGATE_TRANSPORT=auto|shm|tcp  see docs/yaml.md
 // and of workers: TIDEGATE_JOB=<name>, TIDEGATE_RANK=<0..>, TIDEGATE_INCARNATION=<1..>.
 #pragma once
 
@@ -28,15 +28,17 @@ struct node_options {
   std::uint32_t start_timeout_ms = 30'000;
 };
 
-// Blocks until told to stop by an observer. `on_ready` gets the port that the control plane listens on.
-// Errors: unavailable (the port is in use).
+// Blocks until told to stop by an observer. `on_ready` gets the port that the control plane
+// listens on. Errors: unavailable (the port is in use).
 runtime::status run_coordinator(const policies::cluster_spec& cluster, std::uint64_t token,
                                 const std::function<void(std::uint16_t port)>& on_ready);
 
-// Blocks until the coordinator says stop or is lost. Errors: unavailable (no coordinator, no transport).
+// Blocks until the coordinator says stop or is lost. Errors: unavailable (no coordinator, no
+// transport).
 runtime::status run_shard(const node_options& options);
 
-// The launcher's view of a running coordinator. One thread; every call is bounded by a time-out.
+// The launcher's view of a running coordinator. One thread; every call is bounded by a
+// time-out.
 class observer {
  public:
   // Errors: unavailable, timed_out, refused.

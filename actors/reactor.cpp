@@ -1,12 +1,11 @@
 #include "actors/reactor.hpp"
 
+#include <array>
+#include <future>
 #include <sched.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
-
-#include <array>
-#include <future>
 
 #include <caf/resumable.hpp>
 
@@ -16,7 +15,8 @@ namespace tidegate::actors {
 
 namespace {
 
-constexpr std::size_t messages_per_turn = 64;  // of one actor, before the link is progressed again
+constexpr std::size_t messages_per_turn =
+    64;  // of one actor, before the link is progressed again
 constexpr unsigned empty_polls_before_sleep = 64;
 constexpr std::uint32_t flush_ms_max = 500;
 
@@ -158,7 +158,8 @@ void reactor::close_link() {
 void reactor::sleep() {
   if (link_open_ && !link_->arm()) return;
   std::array<epoll_event, 2> events{};
-  // A message may have come between run_ready and here: its eventfd is readable, so this returns.
+  // A message may have come between run_ready and here: its eventfd is readable, so this
+  // returns.
   epoll_wait(epoll_fd_, events.data(), static_cast<int>(events.size()), -1);
   std::uint64_t drained = 0;
   if (::read(wake_fd_, &drained, sizeof drained) < 0) return;  // EAGAIN: the link woke us

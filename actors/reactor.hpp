@@ -1,9 +1,10 @@
 // A thread that alternates transport progress with running the actors that live on it.
 //
-// A CAF execution unit: an actor whose class derives from reactor_actor (reactor_actor.hpp) runs here
-// and nowhere else, on the thread that owns the link. Frames become messages in its mailbox and are
-// handled on the same thread. When nothing happens for a while the thread arms the link's descriptor
-// and sleeps in epoll, together with an eventfd for messages from other threads.
+// A CAF execution unit: an actor whose class derives from reactor_actor (reactor_actor.hpp)
+// runs here and nowhere else, on the thread that owns the link. Frames become messages in its
+// mailbox and are handled on the same thread. When nothing happens for a while the thread arms
+// the link's descriptor and sleeps in epoll, together with an eventfd for messages from other
+// threads.
 #pragma once
 
 #include <atomic>
@@ -40,8 +41,8 @@ class reactor final : public caf::execution_unit {
 
   // Of the reactor's thread, all but address().
   runtime::link& link() noexcept { return *link_; }
-  // The actor that serves the link's frames takes it (first turn) and gives it up (on exit): frames are
-  // progressed only in between, so the sink may go right after.
+  // The actor that serves the link's frames takes it (first turn) and gives it up (on exit):
+  // frames are progressed only in between, so the sink may go right after.
   void open_link(runtime::frame_sink* sink);
   void close_link();
   const std::string& address() const noexcept { return address_; }

@@ -1,4 +1,5 @@
-// Makes a CAF actor class live on a reactor: whoever sends to it, it runs on the reactor's thread.
+// Makes a CAF actor class live on a reactor: whoever sends to it, it runs on the reactor's
+// thread.
 #pragma once
 
 #include <caf/all.hpp>

@@ -1,5 +1,5 @@
-// A session over given parts: the client of actors/client.hpp without its environment. Tests make
-// sessions of an in-process cluster with it.
+// A session over given parts: the client of actors/client.hpp without its environment. Tests
+// make sessions of an in-process cluster with it.
 #pragma once
 
 #include <memory>

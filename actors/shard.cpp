@@ -1,5 +1,6 @@
 #include "actors/shard.hpp"
 
+#include <bit>
 #include <type_traits>
 #include <variant>
 
@@ -55,7 +56,8 @@ shard::behavior_type shard::make_behavior() {
       [this](const peer_lost_event& event) {
         const auto lost = peers_.find(event.peer);
         if (lost == peers_.end()) return;
-        log::info("lost the link to rank " + std::to_string(lost->second.rank) + ": " + event.why);
+        log::info("lost the link to rank " + std::to_string(lost->second.rank) + ": " +
+                  event.why);
         auto& ranks = jobs_.at(lost->second.job).peers;
         const auto rank = ranks.find(lost->second.rank);
         if (rank != ranks.end() && rank->second == event.peer) ranks.erase(rank);
@@ -86,7 +88,8 @@ caf::result<done_atom> shard::open_job(const policies::open_job_call& call) {
 caf::result<done_atom> shard::open_table(const policies::open_table_call& call) {
   const auto job = jobs_.find(call.token);
   if (job == jobs_.end())
-    return to_error({runtime::errc::not_found, "this shard does not know the job of the table"});
+    return to_error(
+        {runtime::errc::not_found, "this shard does not know the job of the table"});
   const auto before = core_.chunks();
   for (const auto& chunk : core_.open_table(call.token, call.table, call.places)) {
     if (chunk.slot < before) continue;  // opened by an earlier call
@@ -125,7 +128,7 @@ runtime::buffer shard::place(const runtime::frame_header& header) {
 void shard::count_refusal(const frame_tag& tag, refusal code) {
   ++refusals_;
   // The first ones are worth a line each, a flood is not.
-  if (refusals_ <= 16 || (refusals_ & (refusals_ - 1)) == 0)
+  if (refusals_ <= 16 || std::has_single_bit(refusals_))
     log::warn("refused a frame of rank " + std::to_string(tag.rank) + ", table " +
               std::to_string(tag.table) + ", chunk " + std::to_string(tag.chunk) + ", clock " +
               std::to_string(tag.clock) + ": " + std::string(to_string(code)) + " (" +
@@ -164,7 +167,8 @@ void shard::carry_out() {
         [&](const auto& what) {
           using kind = std::decay_t<decltype(what)>;
           if constexpr (std::is_same_v<kind, shard_effects::apply>) {
-            store_->apply(what.slot, std::span(effects_.inputs).subspan(what.first, what.count));
+            store_->apply(what.slot,
+                          std::span(effects_.inputs).subspan(what.first, what.count));
           } else if constexpr (std::is_same_v<kind, shard_effects::release>) {
             store_->release(what.payload);
           } else if constexpr (std::is_same_v<kind, shard_effects::acknowledge>) {

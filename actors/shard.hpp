@@ -1,4 +1,5 @@
-// The shard actor: carries out what policies::shard_core decides, on the reactor that owns its link.
+// The shard actor: carries out what policies::shard_core decides, on the reactor that owns its
+// link.
 #pragma once
 
 #include <map>

@@ -48,8 +48,8 @@ runtime::status shard_store::add_chunk(const policies::owned_chunk& owned,
                                        float scale, std::uint32_t workers) {
   TIDEGATE_ASSERT(owned.slot == chunks_.size(), "slots are dense");
   const auto bytes = owned.elements * sizeof(float);
-  // Gradients in the credit window, one version of the parameters per pull under way (at most one per
-  // worker) plus the current one and the one being written, and the optimizer's state.
+  // Gradients in the credit window, one version of the parameters per pull under way (at most
+  // one per worker) plus the current one and the one being written, and the optimizer's state.
   const std::size_t gradients = std::size_t{workers} * runtime::limits::clocks_in_flight_max;
   pools_.allow(bytes, gradients + workers + 2 + 2);
   chunk_memory made;

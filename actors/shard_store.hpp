@@ -1,9 +1,9 @@
-// The memory of a shard: parameters and optimizer state of the chunks it owns, received gradients, and
-// parameters that are being sent.
+// The memory of a shard: parameters and optimizer state of the chunks it owns, received
+// gradients, and parameters that are being sent.
 //
-// A step writes new parameters in place when nobody is reading the old ones, else into a fresh block, so
-// that a pull under way is never torn and nothing is copied. Holds no CAF and no protocol; one reactor
-// thread. The memory source must outlive the store.
+// A step writes new parameters in place when nobody is reading the old ones, else into a fresh
+// block, so that a pull under way is never torn and nothing is copied. Holds no CAF and no
+// protocol; one reactor thread. The memory source must outlive the store.
 #pragma once
 
 #include <cstdint>
@@ -23,12 +23,12 @@ class shard_store {
  public:
   explicit shard_store(runtime::memory_source& source) : source_(source), pools_(source) {}
 
-  // Makes a chunk for `slot` (the next unused one) with its initial values, for a job of `workers`.
-  // Errors: over_limit (memory is short).
+  // Makes a chunk for `slot` (the next unused one) with its initial values, for a job of
+  // `workers`. Errors: over_limit (memory is short).
   runtime::status add_chunk(const policies::owned_chunk& chunk,
                             const policies::optimizer_spec& optimizer,
-                            const policies::init_spec& init, std::uint64_t init_key, float scale,
-                            std::uint32_t workers);
+                            const policies::init_spec& init, std::uint64_t init_key,
+                            float scale, std::uint32_t workers);
 
   // A place for a gradient of `bytes`; empty when the bound is reached.
   runtime::buffer lease(std::size_t bytes) { return pools_.lease(bytes); }

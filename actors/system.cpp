@@ -10,7 +10,8 @@ namespace tidegate::actors {
 system_config::system_config() {
   add_message_types<caf::id_block::tidegate>();
   load<caf::io::middleman>();
-  // Work stealing polls; sharing sleeps until there is work. Control traffic needs no more threads.
+  // Work stealing polls; sharing sleeps until there is work. Control traffic needs no more
+  // threads.
   set("scheduler.policy", caf::atom("sharing"));
   set("scheduler.max-threads", 1u);
   set("middleman.workers", 0u);

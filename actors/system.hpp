@@ -1,4 +1,5 @@
-// A CAF actor system as every Tidegate process needs it: message types, sharing scheduler, middleman.
+// A CAF actor system as every Tidegate process needs it: message types, sharing scheduler,
+// middleman.
 #pragma once
 
 #include <cstdint>

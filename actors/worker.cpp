@@ -36,8 +36,8 @@ worker::behavior_type worker::make_behavior() {
       [this](worker_command_ptr& command) { on_command(*command); },
       [this](frame_event& event) { on_frame(event); },
       [this](const peer_lost_event& event) {
-        fail_all({errc::unavailable, "lost the connection to shard " + std::to_string(event.peer) +
-                                         ": " + event.why});
+        fail_all({errc::unavailable, "lost the connection to shard " +
+                                         std::to_string(event.peer) + ": " + event.why});
       },
   };
 }
@@ -102,8 +102,9 @@ void worker::on_command(worker_command& command) {
     return command.done->complete({code, doing + ": this session did not open the table"});
   if (code != errc::ok)
     return command.done->complete(
-        {code, doing + ": out of order. Within a clock a table takes its pulls one after another, "
-                       "then one push, then clock(); nothing after finish()"});
+        {code, doing +
+                   ": out of order. Within a clock a table takes its pulls one after another, "
+                   "then one push, then clock(); nothing after finish()"});
   operations_[op] = {std::move(doing), std::move(command.done)};
   carry_out();
 }
@@ -121,7 +122,8 @@ runtime::buffer worker::place(const runtime::frame_header& header) {
 
 void worker::on_frame(const frame_event& event) {
   const auto& header = event.header;
-  if (header.job != identity_.welcome.token || header.incarnation != identity_.incarnation) return;
+  if (header.job != identity_.welcome.token || header.incarnation != identity_.incarnation)
+    return;
   const auto code = static_cast<refusal>(header.code);
   effects_.clear();
   if (header.kind == frame_kind::push_ack && header.chunk == runtime::whole_table) {
@@ -145,8 +147,8 @@ void worker::carry_out() {
     operation.done->complete(
         ended.code == refusal::none
             ? status()
-            : status(errc::refused,
-                     operation.doing + ": a shard refused: " + std::string(to_string(ended.code))));
+            : status(errc::refused, operation.doing + ": a shard refused: " +
+                                        std::string(to_string(ended.code))));
   }
 }
 
@@ -164,8 +166,8 @@ void worker::send(const policies::worker_effects::send& what) {
   switch (what.kind) {
     case kind::push:
       header.kind = frame_kind::push;
-      payload = std::as_bytes(
-          std::span(tables_.at(what.table).gradient + what.first, what.elements));
+      payload =
+          std::as_bytes(std::span(tables_.at(what.table).gradient + what.first, what.elements));
       break;
     case kind::skip:
       header.kind = frame_kind::skip;

@@ -1,5 +1,6 @@
-// The worker actor: carries out what policies::worker_core decides, on the reactor that owns its link.
-// Commands come from the session's thread, completions go back through pending::state.
+// The worker actor: carries out what policies::worker_core decides, on the reactor that owns
+// its link. Commands come from the session's thread, completions go back through
+// pending::state.
 #pragma once
 
 #include <atomic>

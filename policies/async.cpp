@@ -2,7 +2,8 @@
 
 namespace tidegate::policies {
 
-void async_policy::decide_apply(std::uint32_t rank, std::uint64_t clock, policy_decisions& out) {
+void async_policy::decide_apply(std::uint32_t rank, std::uint64_t clock,
+                                policy_decisions& out) {
   if (clock != clock_vector::infinity)
     out.push_back({policy_decision::what::apply_one, rank, clock});
 }

@@ -1,5 +1,5 @@
-// Fully asynchronous: pushes are applied as they arrive, pulls are answered at once with the latest
-// version.
+// Fully asynchronous: pushes are applied as they arrive, pulls are answered at once with the
+// latest version.
 #pragma once
 
 #include "policies/consistency.hpp"

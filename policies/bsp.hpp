@@ -1,5 +1,5 @@
-// Bulk-synchronous parallel (Valiant, CACM 1990): a pull at clock c returns version c exactly, the
-// parameters with every worker's update of every clock below c and nothing else.
+// Bulk-synchronous parallel (Valiant, CACM 1990): a pull at clock c returns version c exactly,
+// the parameters with every worker's update of every clock below c and nothing else.
 #pragma once
 
 #include "policies/consistency.hpp"
@@ -17,8 +17,8 @@ class bsp_policy final : public consistency_policy {
   void decide_apply(std::uint32_t rank, std::uint64_t clock, policy_decisions& out) override;
   answer decide_pull(const pull_request& pull) const override;
 
-  std::uint64_t version_ = 0;    // clocks applied
-  std::uint64_t arrived_ = 0;    // clocks of which any push arrived
+  std::uint64_t version_ = 0;  // clocks applied
+  std::uint64_t arrived_ = 0;  // clocks of which any push arrived
 };
 
 }  // namespace tidegate::policies

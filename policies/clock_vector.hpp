@@ -1,5 +1,5 @@
-// How many clocks of each worker are in, and the minimum over those still running. A finished worker
-// counts as infinitely far. One thread; no allocation after construction.
+// How many clocks of each worker are in, and the minimum over those still running. A finished
+// worker counts as infinitely far. One thread; no allocation after construction.
 #pragma once
 
 #include <cstdint>

@@ -14,24 +14,25 @@ struct job_status {
   std::string name;
   std::string policy;  // "bsp", "ssp(3)", "async"
   job_state state = job_state::waiting;
-  std::string failure;                // why, when failed
+  std::string failure;  // why, when failed
   std::uint32_t workers_joined = 0;
-  std::uint64_t clock_slowest = 0;    // clocks finished by the slowest worker
+  std::uint64_t clock_slowest = 0;  // clocks finished by the slowest worker
   std::uint64_t clock_fastest = 0;
-  std::uint64_t clocks_total = 0;     // clocks each worker will run; 0: unknown
-  double epoch = 0;                   // of the slowest worker
-  double loss = 0;                    // mean over workers of the last reported
-  std::uint64_t samples = 0;          // processed so far, over all workers
-  std::uint64_t staleness_max = 0;    // clocks, over all pulls so far
-  double seconds = 0;                 // since the first worker joined; frozen when done or failed
+  std::uint64_t clocks_total = 0;   // clocks each worker will run; 0: unknown
+  double epoch = 0;                 // of the slowest worker
+  double loss = 0;                  // mean over workers of the last reported
+  std::uint64_t samples = 0;        // processed so far, over all workers
+  std::uint64_t staleness_max = 0;  // clocks, over all pulls so far
+  double seconds = 0;               // since the first worker joined; frozen when done or failed
   std::map<std::string, double> metrics;  // reported by workers: "test_accuracy", "loss", ...
-  std::string parameters_sha256;      // hex, when done
+  std::string parameters_sha256;          // hex, when done
 };
 
 // One line of events.jsonl that the coordinator saw.
 struct cluster_event {
   std::int64_t unix_ns = 0;
-  std::string what;    // "shard_joined", "worker_joined", "job_done", "job_failed", "peer_lost", ...
+  std::string
+      what;  // "shard_joined", "worker_joined", "job_done", "job_failed", "peer_lost", ...
   std::string detail;  // one line for people
 };
 

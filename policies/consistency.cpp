@@ -8,7 +8,8 @@ namespace tidegate::policies {
 
 void consistency_policy::push_arrived(std::uint32_t rank, std::uint64_t clock,
                                       policy_decisions& out) {
-  TIDEGATE_ASSERT(clock == clocks_.through(rank), "pushes of a worker arrive in clock order, once");
+  TIDEGATE_ASSERT(clock == clocks_.through(rank),
+                  "pushes of a worker arrive in clock order, once");
   clocks_.advance(rank, clock + 1);
   decide_apply(rank, clock, out);
   release_parked(out);
@@ -53,7 +54,8 @@ void consistency_policy::release_parked(policy_decisions& out) {
     if (verdict == answer::later)
       parked_[kept++] = pull;
     else
-      out.push_back({verdict == answer::now ? what::answer : what::too_late, pull.rank, pull.clock});
+      out.push_back(
+          {verdict == answer::now ? what::answer : what::too_late, pull.rank, pull.clock});
   }
   parked_.resize(kept);
 }

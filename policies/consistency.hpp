@@ -1,11 +1,14 @@
-// A consistency policy: when a push is applied and when a pull is answered. One object per chunk.
+// A consistency policy: when a push is applied and when a pull is answered. One object per
+// chunk.
 //
-// Pure state machines. The shard core feeds each exactly one push_arrived per (worker, clock), in clock
-// order per worker, and carries out the decisions in the order in which they were appended. Adding a
-// policy: one header, one source, one test, one line in registry.cpp (CONTRIBUTING.md).
+// Pure state machines. The shard core feeds each exactly one push_arrived per (worker, clock),
+// in clock order per worker, and carries out the decisions in the order in which they were
+// appended. Adding a policy: one header, one source, one test, one line in registry.cpp
+// (CONTRIBUTING.md).
 //
-// Words: a worker "at clock c" has ended clocks 0 .. c-1. "through" of a worker is the number of its
-// clocks that have arrived here. One thread; the hot path allocates nothing once vectors are warm.
+// Words: a worker "at clock c" has ended clocks 0 .. c-1. "through" of a worker is the number
+// of its clocks that have arrived here. One thread; the hot path allocates nothing once vectors
+// are warm.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +23,8 @@ namespace tidegate::policies {
 
 struct pull_request {
   std::uint32_t rank = 0;
-  std::uint64_t clock = 0;   // of the worker that asks
-  bool everything = false;   // wait until all others have finished or come to `clock`, too
+  std::uint64_t clock = 0;  // of the worker that asks
+  bool everything = false;  // wait until all others have finished or come to `clock`, too
 };
 
 struct policy_decision {
@@ -53,8 +56,8 @@ class consistency_policy {
   // `rank` came back as a new process: its parked pull is forgotten, its clocks stand.
   void worker_replaced(std::uint32_t rank);
 
-  // Every worker's updates of clocks below this are in the chunk; clock_vector::infinity when all have
-  // finished.
+  // Every worker's updates of clocks below this are in the chunk; clock_vector::infinity when
+  // all have finished.
   virtual std::uint64_t complete_below() const noexcept { return clocks_.min(); }
   // All pushes of `rank` below this have been applied.
   virtual std::uint64_t applied_below(std::uint32_t rank) const noexcept {

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "policies/consistency.hpp"
 #include "runtime/base/assert.hpp"
 #include "runtime/base/limits.hpp"
 #include "runtime/base/rng.hpp"
-#include "policies/consistency.hpp"
 
 namespace tidegate::policies {
 
@@ -30,7 +30,8 @@ void coordinator_core::event(std::int64_t now, std::string what, std::string det
     events_.push_back({now, std::move(what), std::move(detail)});
 }
 
-void coordinator_core::refuse(ticket who, errc code, std::string why, coordinator_effects& out) {
+void coordinator_core::refuse(ticket who, errc code, std::string why,
+                              coordinator_effects& out) {
   out.answers.push_back({who, runtime::status(code, std::move(why)), {}});
 }
 
@@ -65,8 +66,8 @@ void coordinator_core::begin_jobs(coordinator_effects& out) {
     const auto group = make_group(index, 0);
     for (std::uint32_t shard = 0; shard < cluster_.shards; ++shard)
       call(group, shard,
-           open_job_call{job.token, epoch_, job.spec.workers, job.spec.name, job.spec.consistency,
-                         job.spec.reduce},
+           open_job_call{job.token, epoch_, job.spec.workers, job.spec.name,
+                         job.spec.consistency, job.spec.reduce},
            out);
     create_tables(index, job.spec.tables, 0, out);
   }
@@ -109,8 +110,8 @@ void coordinator_core::admit(const worker_hello& hello, ticket who, coordinator_
   const auto group = make_group(index, who);
   groups_.at(group).about = hello;
   for (std::uint32_t shard = 0; shard < cluster_.shards; ++shard)
-    call(group, shard, admit_worker_call{job.token, hello.rank, hello.incarnation, hello.address},
-         out);
+    call(group, shard,
+         admit_worker_call{job.token, hello.rank, hello.incarnation, hello.address}, out);
 }
 
 void coordinator_core::open_table(const table_request& request, ticket who,
@@ -235,8 +236,9 @@ void coordinator_core::close(std::int64_t now, call_group& done, coordinator_eff
     auto& opened = tables_[*table];
     opened.ready = true;
     event(now, "table_open",
-          job.spec.name + " " + opened.spec.name + ": " + std::to_string(opened.grant.elements) +
-              " elements in " + std::to_string(opened.grant.places.size()) + " chunks");
+          job.spec.name + " " + opened.spec.name + ": " +
+              std::to_string(opened.grant.elements) + " elements in " +
+              std::to_string(opened.grant.places.size()) + " chunks");
     for (auto who : done.waiting) out.answers.push_back({who, {}, opened.grant});
   }
 }
@@ -277,8 +279,8 @@ void coordinator_core::worker_finished(std::int64_t now, const std::string& name
   event(now, "job_done", name + " " + job->parameters_sha256);
 }
 
-void coordinator_core::fail_job(std::int64_t now, const std::string& name, const std::string& why,
-                                coordinator_effects& out) {
+void coordinator_core::fail_job(std::int64_t now, const std::string& name,
+                                const std::string& why, coordinator_effects& out) {
   auto* job = find(name);
   if (!job || job->state == job_state::done || job->state == job_state::failed) return;
   job->state = job_state::failed;
@@ -303,9 +305,17 @@ void coordinator_core::fail_job(std::int64_t now, const std::string& name, const
   });
 }
 
-void coordinator_core::peer_lost(std::int64_t now, const std::string& who,
-                                 const std::string& why) {
-  event(now, "peer_lost", who + ": " + why);
+void coordinator_core::shard_lost(std::int64_t now, std::uint32_t index,
+                                  const std::string& why) {
+  event(now, "shard_lost", "shard " + std::to_string(index) + ": " + why);
+}
+
+void coordinator_core::worker_lost(std::int64_t now, const std::string& name,
+                                   std::uint32_t rank, const std::string& why) {
+  const auto* job = find(name);
+  if (!job || rank >= job->workers.size() || job->workers[rank].finished) return;
+  if (job->state == job_state::failed) return;
+  event(now, "worker_lost", name + " rank " + std::to_string(rank) + ": " + why);
 }
 
 cluster_status coordinator_core::status(std::int64_t now, std::uint64_t events_seen) const {
@@ -321,7 +331,8 @@ cluster_status coordinator_core::status(std::int64_t now, std::uint64_t events_s
     shown.metrics = job.metrics;
     shown.parameters_sha256 = job.parameters_sha256;
     if (job.began != 0)
-      shown.seconds = static_cast<double>((job.ended != 0 ? job.ended : now) - job.began) * 1e-9;
+      shown.seconds =
+          static_cast<double>((job.ended != 0 ? job.ended : now) - job.began) * 1e-9;
     shown.clock_slowest = ~std::uint64_t{0};
     const worker_state* slowest = nullptr;
     double losses = 0;
@@ -339,7 +350,8 @@ cluster_status coordinator_core::status(std::int64_t now, std::uint64_t events_s
     shown.loss = losses / static_cast<double>(job.workers.size());
   }
   if (events_seen < events_.size())
-    all.events.assign(events_.begin() + static_cast<std::ptrdiff_t>(events_seen), events_.end());
+    all.events.assign(events_.begin() + static_cast<std::ptrdiff_t>(events_seen),
+                      events_.end());
   return all;
 }
 

@@ -1,8 +1,8 @@
-// What the coordinator decides: who is a member, which tables exist and where their chunks live, when a
-// job has begun, is done or has failed.
+// What the coordinator decides: who is a member, which tables exist and where their chunks
+// live, when a job has begun, is done or has failed.
 //
-// Calls to shards are answered by `call_done`; what nodes ask is answered through tickets that the shell
-// chose, each exactly once. One thread; time is an argument (unix nanoseconds).
+// Calls to shards are answered by `call_done`; what nodes ask is answered through tickets that
+// the shell chose, each exactly once. One thread; time is an argument (unix nanoseconds).
 #pragma once
 
 #include <cstdint>
@@ -132,8 +132,11 @@ class coordinator_core {
   // The first reason stands. A job that is done stays done.
   void fail_job(std::int64_t now, const std::string& job, const std::string& why,
                 coordinator_effects& out);
-  // A member's actor is gone: noted, not judged. Whoever watches the processes decides what follows.
-  void peer_lost(std::int64_t now, const std::string& who, const std::string& why);
+  // A member's actor is gone: noted, not judged. Whoever watches the processes decides what
+  // follows. Leaving after the end of one's job is no loss.
+  void shard_lost(std::int64_t now, std::uint32_t index, const std::string& why);
+  void worker_lost(std::int64_t now, const std::string& job, std::uint32_t rank,
+                   const std::string& why);
 
   cluster_status status(std::int64_t now, std::uint64_t events_seen) const;
   // All tables of a job that are ready.

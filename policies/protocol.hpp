@@ -9,16 +9,16 @@ namespace tidegate::policies {
 enum class refusal : std::uint32_t {
   none = 0,
   unknown_job = 1,
-  unknown_worker = 2,     // never admitted, or another incarnation
+  unknown_worker = 2,  // never admitted, or another incarnation
   stale_epoch = 3,
   unknown_table = 4,
-  unknown_chunk = 5,      // not on this shard
+  unknown_chunk = 5,  // not on this shard
   wrong_size = 6,
-  beyond_window = 7,      // a push too many clocks ahead of what was acknowledged
-  too_late = 8,           // a BSP pull of a version that is gone
-  pull_under_way = 9,     // a second pull of the chunk by this worker
-  after_finish = 10,      // the worker said that it was done
-  no_memory = 11,         // no receive buffer left
+  beyond_window = 7,   // a push too many clocks ahead of what was acknowledged
+  too_late = 8,        // a BSP pull of a version that is gone
+  pull_under_way = 9,  // a second pull of the chunk by this worker
+  after_finish = 10,   // the worker said that it was done
+  no_memory = 11,      // no receive buffer left
 };
 
 std::string_view to_string(refusal code) noexcept;

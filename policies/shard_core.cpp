@@ -89,8 +89,7 @@ refusal shard_core::check_push(const frame_tag& tag, std::uint64_t payload_bytes
 void shard_core::push(const frame_tag& tag, payload_handle payload, shard_effects& out) {
   std::uint32_t slot = 0;
   auto code = find_chunk(tag, slot);
-  if (code == refusal::none)
-    code = check_push(tag, chunks_[slot].elements * sizeof(float));
+  if (code == refusal::none) code = check_push(tag, chunks_[slot].elements * sizeof(float));
   if (code != refusal::none) {
     if (payload != no_payload) out.list.push_back(shard_effects::release{payload});
     out.list.push_back(shard_effects::acknowledge{tag, code});
@@ -137,8 +136,8 @@ void shard_core::carry_out(std::uint32_t slot, const frame_tag& base, shard_effe
     tag.chunk = chunk.chunk;
     tag.incarnation = jobs_.at(base.job).workers[decision.rank].incarnation;
     const auto code = decision.kind == what::answer ? refusal::none : refusal::too_late;
-    out.list.push_back(shard_effects::reply{tag, code, slot, chunk.version,
-                                            chunk.policy->complete_below()});
+    out.list.push_back(
+        shard_effects::reply{tag, code, slot, chunk.version, chunk.policy->complete_below()});
   }
   decisions_.clear();
 }
@@ -149,7 +148,9 @@ void shard_core::apply(std::uint32_t slot, const policy_decision& what, const fr
   const bool all = what.kind == policy_decision::what::apply_clock;
   const std::uint32_t begin = all ? 0 : what.rank;
   const auto end = all ? static_cast<std::uint32_t>(chunk.workers.size()) : what.rank + 1;
-  const auto takes_part = [&](const worker_at_chunk& worker) { return worker.next > what.clock; };
+  const auto takes_part = [&](const worker_at_chunk& worker) {
+    return worker.next > what.clock;
+  };
 
   const auto first = static_cast<std::uint32_t>(out.inputs.size());
   for (std::uint32_t rank = begin; rank < end; ++rank) {
@@ -186,7 +187,8 @@ void shard_core::pull(const frame_tag& tag, bool everything, shard_effects& out)
   auto code = find_chunk(tag, slot);
   if (code == refusal::none) {
     auto& worker = chunks_[slot].workers[tag.rank];
-    if (worker.pulling && worker.pull_clock == tag.clock) return;  // a duplicate: answered when due
+    if (worker.pulling && worker.pull_clock == tag.clock)
+      return;  // a duplicate: answered when due
     if (worker.pulling) code = refusal::pull_under_way;
   }
   if (code != refusal::none) {

@@ -1,12 +1,13 @@
 // What a shard decides: which pushes to take, when to run the optimizer, whom to answer.
 //
-// Knows no payload: a push comes with a handle that the shell chose, and the core says when it is summed
-// and when it is free. Per (worker, incarnation, chunk) each clock is applied once, whatever is
-// duplicated or reordered on the way; a duplicate of an applied push is acknowledged again. Held pushes
-// are bounded by workers x limits::clocks_in_flight_max per chunk.
+// Knows no payload: a push comes with a handle that the shell chose, and the core says when it
+// is summed and when it is free. Per (worker, incarnation, chunk) each clock is applied once,
+// whatever is duplicated or reordered on the way; a duplicate of an applied push is
+// acknowledged again. Held pushes are bounded by workers x limits::clocks_in_flight_max per
+// chunk.
 //
-// One thread. Effects are appended in the order in which the shell must carry them out. Once warm, step
-// functions allocate nothing.
+// One thread. Effects are appended in the order in which the shell must carry them out. Once
+// warm, step functions allocate nothing.
 #pragma once
 
 #include <array>
@@ -90,20 +91,21 @@ class shard_core {
   // Opening again with the same token is ignored.
   void open_job(std::uint64_t token, std::uint32_t epoch, std::uint32_t workers,
                 const consistency_spec& consistency);
-  // `places`: the chunks of the table on this shard. Returns them with slots. Opening a table again
-  // returns what it has.
+  // `places`: the chunks of the table on this shard. Returns them with slots. Opening a table
+  // again returns what it has.
   std::vector<owned_chunk> open_table(std::uint64_t token, std::uint32_t table,
                                       std::span<const chunk_place> places);
   // A worker process joins or replaces an earlier one of its rank.
   refusal admit_worker(std::uint64_t token, std::uint32_t rank, std::uint32_t incarnation);
 
-  // May this push be received? Asked before its payload has a place. `payload_bytes` as announced.
+  // May this push be received? Asked before its payload has a place. `payload_bytes` as
+  // announced.
   refusal check_push(const frame_tag& tag, std::uint64_t payload_bytes) const;
 
   void push(const frame_tag& tag, payload_handle payload, shard_effects& out);
   void pull(const frame_tag& tag, bool everything, shard_effects& out);
-  // No more pushes from this worker; every one it made has been acknowledged. A table that it never
-  // pushed to does not wait for it any longer.
+  // No more pushes from this worker; every one it made has been acknowledged. A table that it
+  // never pushed to does not wait for it any longer.
   void finished(const frame_tag& tag, shard_effects& out);
 
   std::uint64_t pushes_held() const noexcept { return held_; }
@@ -117,7 +119,7 @@ class shard_core {
     payload_handle payload = no_payload;
   };
   struct worker_at_chunk {
-    std::uint64_t next = 0;  // the clock expected
+    std::uint64_t next = 0;                // the clock expected
     std::array<held_push, window> held{};  // by clock modulo window
     bool pulling = false;
     std::uint64_t pull_clock = 0;
@@ -147,12 +149,13 @@ class shard_core {
 
   refusal check_worker(const frame_tag& tag) const;
   refusal find_chunk(const frame_tag& tag, std::uint32_t& slot) const;
-  void take(chunk_state& chunk, const frame_tag& tag, payload_handle payload, shard_effects& out);
+  void take(chunk_state& chunk, const frame_tag& tag, payload_handle payload,
+            shard_effects& out);
   void carry_out(std::uint32_t slot, const frame_tag& base, shard_effects& out);
   void apply(std::uint32_t slot, const policy_decision& what, const frame_tag& base,
              shard_effects& out);
-  void settle(chunk_state& chunk, std::uint32_t rank, std::uint64_t clock, const frame_tag& base,
-              shard_effects& out);
+  void settle(chunk_state& chunk, std::uint32_t rank, std::uint64_t clock,
+              const frame_tag& base, shard_effects& out);
 
   std::map<std::uint64_t, job_state> jobs_;
   std::map<std::uint32_t, table_state> tables_;

@@ -1,6 +1,6 @@
-// What a user asks for: the cluster, its jobs, their tables. Plain values, made by launch/ from YAML,
-// read by the coordinator, sent to shards and workers. No behaviour beyond defaults; `validate` in
-// launch/ says what is wrong with one.
+// What a user asks for: the cluster, its jobs, their tables. Plain values, made by launch/ from
+// YAML, read by the coordinator, sent to shards and workers. No behaviour beyond defaults;
+// `validate` in launch/ says what is wrong with one.
 #pragma once
 
 #include <cstdint>
@@ -84,7 +84,7 @@ struct cluster_spec {
   transport_kind transport = transport_kind::automatic;
   std::uint64_t chunk_bytes = 256 * 1024;
   std::string control_host = "127.0.0.1";
-  std::uint16_t control_port = 0;      // 0: the system chooses
+  std::uint16_t control_port = 0;  // 0: the system chooses
   std::uint32_t start_timeout_ms = 30'000;
   std::vector<job_spec> jobs;
 };

@@ -9,7 +9,8 @@ void ssp_policy::decide_apply(std::uint32_t rank, std::uint64_t clock, policy_de
 
 consistency_policy::answer ssp_policy::decide_pull(const pull_request& pull) const {
   const bool own = clocks().through(pull.rank) >= pull.clock;
-  // Clocks <= c-s-1 of all: the slowest has c-s clocks in. Below s+1 there is nothing to wait for.
+  // Clocks <= c-s-1 of all: the slowest has c-s clocks in. Below s+1 there is nothing to wait
+  // for.
   const bool others = pull.clock <= staleness_ || clocks().min() >= pull.clock - staleness_;
   return own && others ? answer::now : answer::later;
 }

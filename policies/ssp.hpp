@@ -1,6 +1,6 @@
-// Stale synchronous parallel (Ho et al., NIPS 2013): a pull by a worker at clock c contains every
-// worker's updates of clocks <= c-s-1 and all of its own; it may contain newer ones. Pushes are applied
-// as they arrive.
+// Stale synchronous parallel (Ho et al., NIPS 2013): a pull by a worker at clock c contains
+// every worker's updates of clocks <= c-s-1 and all of its own; it may contain newer ones.
+// Pushes are applied as they arrive.
 #pragma once
 
 #include "policies/consistency.hpp"

@@ -48,8 +48,7 @@ void worker_core::start_push(std::uint32_t id, table_state& table, operation op,
   push.code = refusal::none;
   std::fill(push.acked.begin(), push.acked.end(), std::uint8_t{0});
   table.pushed_below = clock_ + 1;
-  const auto kind =
-      op == 0 ? worker_effects::send_kind::skip : worker_effects::send_kind::push;
+  const auto kind = op == 0 ? worker_effects::send_kind::skip : worker_effects::send_kind::push;
   for (const auto& place : table.places)
     out.sends.push_back(
         {kind, place.shard, id, place.chunk, place.first, place.elements, clock_, false});
@@ -71,8 +70,8 @@ errc worker_core::pull(std::uint32_t id, operation op, extent what, worker_effec
   pull.code = refusal::none;
   std::fill(pull.replied.begin(), pull.replied.end(), std::uint8_t{0});
   for (const auto& place : table.places)
-    out.sends.push_back({worker_effects::send_kind::pull, place.shard, id, place.chunk, place.first,
-                         place.elements, pull.clock, what != extent::as_policy});
+    out.sends.push_back({worker_effects::send_kind::pull, place.shard, id, place.chunk,
+                         place.first, place.elements, pull.clock, what != extent::as_policy});
   return errc::ok;
 }
 
@@ -105,8 +104,8 @@ void worker_core::say_farewell(worker_effects& out) {
         {worker_effects::send_kind::finished, shard, 0, 0, 0, 0, clock_, false});
 }
 
-void worker_core::on_ack(std::uint32_t id, std::uint32_t chunk, std::uint64_t clock, refusal code,
-                         worker_effects& out) {
+void worker_core::on_ack(std::uint32_t id, std::uint32_t chunk, std::uint64_t clock,
+                         refusal code, worker_effects& out) {
   const auto at = tables_.find(id);
   if (at == tables_.end() || chunk >= at->second.places.size()) return;
   auto& push = at->second.pushes[clock % window];
@@ -127,7 +126,8 @@ void worker_core::on_finish_ack(std::uint32_t shard, refusal code, worker_effect
   settle(out);
 }
 
-bool worker_core::expects_reply(std::uint32_t id, std::uint32_t chunk, std::uint64_t clock) const {
+bool worker_core::expects_reply(std::uint32_t id, std::uint32_t chunk,
+                                std::uint64_t clock) const {
   const auto at = tables_.find(id);
   if (at == tables_.end() || chunk >= at->second.places.size()) return false;
   const auto& pull = at->second.pull;

@@ -1,9 +1,9 @@
-// What the client side of a job decides: which frames to send, when an operation is done, when a worker
-// must wait for its credits.
+// What the client side of a job decides: which frames to send, when an operation is done, when
+// a worker must wait for its credits.
 //
-// Order within one clock and table: any pulls, one after another; then at most one push; then clock().
-// Pushes of at most limits::clocks_in_flight_max clocks are unacknowledged at a time. Operations are
-// named by the shell with non-zero numbers; each ends with exactly one `done`.
+// Order within one clock and table: any pulls, one after another; then at most one push; then
+// clock(). Pushes of at most limits::clocks_in_flight_max clocks are unacknowledged at a time.
+// Operations are named by the shell with non-zero numbers; each ends with exactly one `done`.
 //
 // One thread. Once warm, nothing allocates.
 #pragma once
@@ -29,10 +29,10 @@ struct worker_effects {
     std::uint32_t shard = 0;
     std::uint32_t table = 0;
     std::uint32_t chunk = 0;
-    std::uint64_t first = 0;     // element of the table (push, pull)
+    std::uint64_t first = 0;  // element of the table (push, pull)
     std::uint64_t elements = 0;
     std::uint64_t clock = 0;
-    bool everything = false;     // pull
+    bool everything = false;  // pull
   };
   struct done {
     operation op = 0;
@@ -55,16 +55,18 @@ class worker_core {
   void add_table(std::uint32_t table, std::vector<chunk_place> places);
   bool knows(std::uint32_t table) const { return tables_.contains(table); }
 
-  // Each either starts `op` and returns ok, or returns why not (errc::out_of_order, not_found) and
-  // leaves everything as it was.
+  // Each either starts `op` and returns ok, or returns why not (errc::out_of_order, not_found)
+  // and leaves everything as it was.
   runtime::errc push(std::uint32_t table, operation op, worker_effects& out);
-  // `everything`: answered when all other workers have finished or come to this clock; `to_the_end`:
-  // when all workers have finished, this one included (then allowed after finish).
+  // `everything`: answered when all other workers have finished or come to this clock;
+  // `to_the_end`: when all workers have finished, this one included (then allowed after
+  // finish).
   enum class extent : std::uint8_t { as_policy, everything, to_the_end };
   runtime::errc pull(std::uint32_t table, operation op, extent what, worker_effects& out);
   // Done when a push of the new clock is within the credit window.
   runtime::errc clock(operation op, worker_effects& out);
-  // Says farewell to all shards once every push is acknowledged; done when they have acknowledged it.
+  // Says farewell to all shards once every push is acknowledged; done when they have
+  // acknowledged it.
   runtime::errc finish(operation op, worker_effects& out);
 
   void on_ack(std::uint32_t table, std::uint32_t chunk, std::uint64_t clock, refusal code,
@@ -72,8 +74,8 @@ class worker_core {
   void on_finish_ack(std::uint32_t shard, refusal code, worker_effects& out);
   // True if this reply belongs to the pull under way, so that its payload has a place.
   bool expects_reply(std::uint32_t table, std::uint32_t chunk, std::uint64_t clock) const;
-  void on_reply(std::uint32_t table, std::uint32_t chunk, std::uint64_t clock, std::uint64_t min_clock,
-                refusal code, worker_effects& out);
+  void on_reply(std::uint32_t table, std::uint32_t chunk, std::uint64_t clock,
+                std::uint64_t min_clock, refusal code, worker_effects& out);
   // The place of a chunk in its table; asserted to exist.
   const chunk_place& place_of(std::uint32_t table, std::uint32_t chunk) const;
 
@@ -87,7 +89,7 @@ class worker_core {
   struct push_state {
     bool active = false;
     std::uint64_t clock = 0;
-    operation op = 0;            // 0: a skip
+    operation op = 0;  // 0: a skip
     std::uint32_t remaining = 0;
     refusal code = refusal::none;
     std::vector<std::uint8_t> acked;  // per chunk
@@ -102,7 +104,7 @@ class worker_core {
   };
   struct table_state {
     std::vector<chunk_place> places;
-    std::uint64_t pushed_below = 0;  // clock of the last push or skip, plus 1
+    std::uint64_t pushed_below = 0;         // clock of the last push or skip, plus 1
     std::array<push_state, window> pushes;  // by clock modulo window
     pull_state pull;
   };
@@ -119,7 +121,7 @@ class worker_core {
   operation finish_op_ = 0;
   bool finished_ = false;
   bool farewell_sent_ = false;
-  refusal failure_ = refusal::none;  // of a push or farewell; fails what waits
+  refusal failure_ = refusal::none;         // of a push or farewell; fails what waits
   std::vector<std::uint8_t> finish_acked_;  // per shard
   std::uint64_t staleness_max_ = 0;
 };

@@ -1,4 +1,5 @@
-// Assertions that stay on in release: a broken invariant ends the process with place and reason.
+// Assertions that stay on in release: a broken invariant ends the process with place and
+// reason.
 #pragma once
 
 namespace tidegate::runtime {
@@ -9,8 +10,8 @@ namespace tidegate::runtime {
 
 }  // namespace tidegate::runtime
 
-#define TIDEGATE_ASSERT(condition, why)                                                   \
-  do {                                                                                    \
-    if (!(condition)) [[unlikely]]                                                        \
-      ::tidegate::runtime::assertion_failed(#condition, __FILE__, __LINE__, why);         \
+#define TIDEGATE_ASSERT(condition, why)                                           \
+  do {                                                                            \
+    if (!(condition)) [[unlikely]]                                                \
+      ::tidegate::runtime::assertion_failed(#condition, __FILE__, __LINE__, why); \
   } while (false)

@@ -5,19 +5,19 @@
 
 namespace tidegate::runtime::limits {
 
-// Clocks of one worker whose pushes a shard has not acknowledged. The credit window: a worker stops in
-// clock() beyond it and a shard refuses pushes beyond it, so a shard buffers at most
+// Clocks of one worker whose pushes a shard has not acknowledged. The credit window: a worker
+// stops in clock() beyond it and a shard refuses pushes beyond it, so a shard buffers at most
 // workers x this x its bytes of the table.
 inline constexpr std::uint32_t clocks_in_flight_max = 2;
 
-inline constexpr std::uint32_t workers_max = 1024;         // per job
-inline constexpr std::uint32_t shards_max = 1024;          // per cluster
-inline constexpr std::uint32_t tables_max = 65'536;        // per cluster
+inline constexpr std::uint32_t workers_max = 1024;   // per job
+inline constexpr std::uint32_t shards_max = 1024;    // per cluster
+inline constexpr std::uint32_t tables_max = 65'536;  // per cluster
 inline constexpr std::uint64_t chunk_bytes_min = 64;
 inline constexpr std::uint64_t chunk_bytes_max = 64ull << 20;
 inline constexpr std::uint64_t table_elements_max = 1ull << 40;
-inline constexpr std::uint32_t name_bytes_max = 128;       // of jobs, tables, metrics
-inline constexpr std::uint32_t metrics_max = 64;           // named values per job
-inline constexpr std::uint32_t events_max = 65'536;        // kept by the coordinator
+inline constexpr std::uint32_t name_bytes_max = 128;  // of jobs, tables, metrics
+inline constexpr std::uint32_t metrics_max = 64;      // named values per job
+inline constexpr std::uint32_t events_max = 65'536;   // kept by the coordinator
 
 }  // namespace tidegate::runtime::limits

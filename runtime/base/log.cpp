@@ -29,9 +29,17 @@ void start(std::string_view role) {
   logger().set_pattern("%Y-%m-%dT%H:%M:%S.%e " + std::string(role) + "[%P] %l %v");
 }
 
-void debug(std::string_view line) { logger().debug(line); }
-void info(std::string_view line) { logger().info(line); }
-void warn(std::string_view line) { logger().warn(line); }
-void error(std::string_view line) { logger().error(line); }
+void debug(std::string_view line) {
+  logger().debug(line);
+}
+void info(std::string_view line) {
+  logger().info(line);
+}
+void warn(std::string_view line) {
+  logger().warn(line);
+}
+void error(std::string_view line) {
+  logger().error(line);
+}
 
 }  // namespace tidegate::runtime::log

@@ -1,5 +1,5 @@
-// Process-wide log to stderr, one line a call, with time, level and the role set at start. Any thread.
-// TIDEGATE_LOG=debug|info|warn|error chooses the level; info without it.
+// Process-wide log to stderr, one line a call, with time, level and the role set at start. Any
+// thread. TIDEGATE_LOG=debug|info|warn|error chooses the level; info without it.
 #pragma once
 
 #include <string_view>

@@ -1,5 +1,6 @@
-// Counter-based random numbers: a pure function of (key, index), so that any part of a sequence can be
-// made anywhere, in any order. The mixer is SplitMix64's finalizer (Steele, Lea, Flood, OOPSLA 2014).
+// Counter-based random numbers: a pure function of (key, index), so that any part of a sequence
+// can be made anywhere, in any order. The mixer is SplitMix64's finalizer (Steele, Lea, Flood,
+// OOPSLA 2014).
 #pragma once
 
 #include <cstdint>

@@ -14,7 +14,8 @@ struct sha256::context {
 };
 
 sha256::sha256() : context_(std::make_unique<context>()) {
-  const bool ready = context_->evp && EVP_DigestInit_ex(context_->evp, EVP_sha256(), nullptr) == 1;
+  const bool ready =
+      context_->evp && EVP_DigestInit_ex(context_->evp, EVP_sha256(), nullptr) == 1;
   TIDEGATE_ASSERT(ready, "SHA-256 is always there in OpenSSL");
 }
 sha256::~sha256() = default;

@@ -1,8 +1,9 @@
 // What an operation that can fail for outside reasons returns.
 //
-// Operating errors (a peer is gone, a file is missing, input is wrong) are values of type `status` or
-// `expected<T>`; bugs are assertions (assert.hpp). A message says what happened, where, and what to do.
-// The first to decide logs it; the others pass it up. Value types, no thread rule.
+// Operating errors (a peer is gone, a file is missing, input is wrong) are values of type
+// `status` or `expected<T>`; bugs are assertions (assert.hpp). A message says what happened,
+// where, and what to do. The first to decide logs it; the others pass it up. Value types, no
+// thread rule.
 #pragma once
 
 #include <cstdint>
@@ -20,15 +21,16 @@ enum class errc : std::uint16_t {
   invalid_argument = 1,  // the caller's input is wrong; trying again does not help
   not_found = 2,
   already_exists = 3,
-  out_of_order = 4,   // the call is right, its moment is not (a pull after the push of its clock)
-  unavailable = 5,    // a peer or service is not there
-  refused = 6,        // a peer answered and said no
+  out_of_order =
+      4,            // the call is right, its moment is not (a pull after the push of its clock)
+  unavailable = 5,  // a peer or service is not there
+  refused = 6,      // a peer answered and said no
   timed_out = 7,
   io_error = 8,
-  not_finite = 9,     // NaN or infinity in a gradient
-  over_limit = 10,    // a bound of limits.hpp was reached
+  not_finite = 9,   // NaN or infinity in a gradient
+  over_limit = 10,  // a bound of limits.hpp was reached
   cancelled = 11,
-  corrupt = 12,       // bytes that do not decode
+  corrupt = 12,  // bytes that do not decode
 };
 
 // "invalid_argument", for logs and messages.
@@ -61,6 +63,8 @@ using expected = tl::expected<T, status>;
 inline tl::unexpected<status> fail(errc code, std::string message) {
   return tl::unexpected<status>(status(code, std::move(message)));
 }
-inline tl::unexpected<status> fail(status why) { return tl::unexpected<status>(std::move(why)); }
+inline tl::unexpected<status> fail(status why) {
+  return tl::unexpected<status>(std::move(why));
+}
 
 }  // namespace tidegate::runtime

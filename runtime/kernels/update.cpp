@@ -11,14 +11,15 @@ namespace tidegate::runtime::kernels {
 
 namespace {
 
-constexpr std::size_t block = 1024;  // floats: all partial sums of a deep tree stay in the L1 cache
+constexpr std::size_t block =
+    1024;  // floats: all partial sums of a deep tree stay in the L1 cache
 
 void add_block(const float* a, const float* b, float* out, std::size_t n) {
   for (std::size_t i = 0; i < n; ++i) out[i] = a[i] + b[i];
 }
 
-// Sums the inputs whose ranks lie in [lo, lo + span), span a power of two. Returns where the sum is:
-// an input itself when it is the only one, else `out`.
+// Sums the inputs whose ranks lie in [lo, lo + span), span a power of two. Returns where the
+// sum is: an input itself when it is the only one, else `out`.
 const float* sum_range(std::span<const gradient> inputs, std::uint64_t lo, std::uint64_t span,
                        std::size_t offset, float* out, std::size_t n) {
   if (inputs.size() == 1) return inputs[0].data + offset;
@@ -48,7 +49,8 @@ struct step {
   float momentum, beta1, beta2, epsilon, scale;
 };
 
-void sgd_block(const step& s, const float* g, const float* before, float* after, std::size_t n) {
+void sgd_block(const step& s, const float* g, const float* before, float* after,
+               std::size_t n) {
   for (std::size_t i = 0; i < n; ++i) after[i] = before[i] - s.rate * (s.scale * g[i]);
 }
 

@@ -1,11 +1,12 @@
 // Sum of the workers' gradients and one optimizer step over a chunk.
 //
-// The sum follows one canonical balanced binary tree over worker ranks: the tree over ranks [lo, hi) is
-// the tree over the largest aligned power of two below, plus the rest. A rank that pushed nothing is
-// not there; its sibling takes its parent's place. The bits of the result depend on the set of (rank,
-// gradient) pairs alone, not on chunking, threads or order of arrival; whoever sums an aligned group of
-// 2^k ranks first gets the same bits (pairwise summation, Higham 1993). Element-wise throughout, so
-// the vector width of the machine does not matter either.
+// The sum follows one canonical balanced binary tree over worker ranks: the tree over ranks
+// [lo, hi) is the tree over the largest aligned power of two below, plus the rest. A rank that
+// pushed nothing is not there; its sibling takes its parent's place. The bits of the result
+// depend on the set of (rank, gradient) pairs alone, not on chunking, threads or order of
+// arrival; whoever sums an aligned group of 2^k ranks first gets the same bits (pairwise
+// summation, Higham 1993). Element-wise throughout, so the vector width of the machine does not
+// matter either.
 //
 // Pure functions over the caller's memory, any thread. Arrays are float32 of `n` elements.
 #pragma once
@@ -55,8 +56,9 @@ struct chunk_arrays {
 
 // One step with g = scale * tree_sum(inputs):
 //   sgd       w -= lr g
-//   momentum  v = mu v + g;  w -= lr v                       (Polyak 1964, as in common frameworks)
-//   adam      m, v moments;  w -= lr_t m / (sqrt(v) + eps)   (Kingma & Ba 2015, end of section 2)
+//   momentum  v = mu v + g;  w -= lr v                       (Polyak 1964, as in common
+//   frameworks) adam      m, v moments;  w -= lr_t m / (sqrt(v) + eps)   (Kingma & Ba 2015, end
+//   of section 2)
 void apply_update(const optimizer& how, adam_powers& powers, std::span<const gradient> inputs,
                   float scale, const chunk_arrays& arrays);
 

@@ -49,7 +49,9 @@ pool::pool(memory_source& source, std::size_t block_bytes, std::size_t blocks_ma
   TIDEGATE_ASSERT(block_bytes > 0, "a block holds something");
 }
 
-pool::~pool() { TIDEGATE_ASSERT(leased_ == 0, "a buffer outlives its pool"); }
+pool::~pool() {
+  TIDEGATE_ASSERT(leased_ == 0, "a buffer outlives its pool");
+}
 
 void pool::grow_to(std::size_t blocks_max) noexcept {
   blocks_max_ = std::max(blocks_max_, blocks_max);
@@ -66,7 +68,8 @@ buffer pool::lease(std::size_t bytes) {
 
 bool pool::add_slab() {
   const std::size_t room = blocks_max_ - blocks_;
-  const std::size_t count = std::min(room, std::max<std::size_t>(1, slab_bytes_target / block_bytes_));
+  const std::size_t count =
+      std::min(room, std::max<std::size_t>(1, slab_bytes_target / block_bytes_));
   if (count == 0) return false;
   region slab = source_.allocate(count * block_bytes_);
   if (!slab) return false;

@@ -1,9 +1,9 @@
 // Payload memory and the handle to it that travels in mailboxes.
 //
-// A `buffer` is a slice of a block that a `pool` leases, or a view of memory that somebody else keeps
-// alive. Copying one shares the block (CAF copies what is in its messages), never the bytes; the block
-// goes back to its pool with the last handle. The pool must outlive its buffers.
-// Thread rule: a pool and all handles to its blocks belong to one reactor thread.
+// A `buffer` is a slice of a block that a `pool` leases, or a view of memory that somebody else
+// keeps alive. Copying one shares the block (CAF copies what is in its messages), never the
+// bytes; the block goes back to its pool with the last handle. The pool must outlive its
+// buffers. Thread rule: a pool and all handles to its blocks belong to one reactor thread.
 #pragma once
 
 #include <array>
@@ -65,7 +65,8 @@ class pool {
   pool(const pool&) = delete;
   pool& operator=(const pool&) = delete;
 
-  // A block, `bytes` of it visible (1 .. block_bytes). Empty when blocks_max are out or memory is short.
+  // A block, `bytes` of it visible (1 .. block_bytes). Empty when blocks_max are out or memory
+  // is short.
   buffer lease(std::size_t bytes);
 
   std::size_t block_bytes() const noexcept { return block_bytes_; }
@@ -89,8 +90,8 @@ class pool {
   std::vector<detail::block*> free_;
 };
 
-// Pools by size: a lease comes from the pool of the next power of two, so that small tables take small
-// blocks. Nothing can be leased before allow() raised the bound for its size.
+// Pools by size: a lease comes from the pool of the next power of two, so that small tables
+// take small blocks. Nothing can be leased before allow() raised the bound for its size.
 class size_pools {
  public:
   explicit size_pools(memory_source& source) : source_(source) {}

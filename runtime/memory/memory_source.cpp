@@ -23,7 +23,9 @@ region& region::operator=(region&& other) noexcept {
   return *this;
 }
 
-region::~region() { reset(); }
+region::~region() {
+  reset();
+}
 
 void region::reset() noexcept {
   if (data_) source_->release(data_, size_, handle_);
@@ -39,6 +41,8 @@ region heap_source::allocate(std::size_t bytes) {
   return {*this, data, size, nullptr};
 }
 
-void heap_source::release(std::byte* data, std::size_t, void*) noexcept { std::free(data); }
+void heap_source::release(std::byte* data, std::size_t, void*) noexcept {
+  std::free(data);
+}
 
 }  // namespace tidegate::runtime

@@ -1,7 +1,7 @@
 // Where payload memory comes from: the heap, or a transport that registers it.
 //
-// A region is page-aligned, zeroed and touched, so that its first use does not fault. Thread rule: that
-// of the object that implements it. The source must outlive its regions.
+// A region is page-aligned, zeroed and touched, so that its first use does not fault. Thread
+// rule: that of the object that implements it. The source must outlive its regions.
 #pragma once
 
 #include <cstddef>

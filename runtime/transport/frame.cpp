@@ -52,8 +52,8 @@ frame_header_wire encode(const frame_header& header) noexcept {
 expected<frame_header> decode(std::span<const std::byte> wire,
                               std::uint64_t payload_bytes_arrived) {
   if (wire.size() != frame_header_bytes)
-    return fail(errc::corrupt, "a frame header of " + std::to_string(wire.size()) + " bytes, not " +
-                                   std::to_string(frame_header_bytes));
+    return fail(errc::corrupt, "a frame header of " + std::to_string(wire.size()) +
+                                   " bytes, not " + std::to_string(frame_header_bytes));
   if (get<std::uint32_t>(wire, 0) != frame_magic)
     return fail(errc::corrupt, "a frame that is not Tidegate's (magic)");
   const auto version = get<std::uint8_t>(wire, 4);

@@ -1,8 +1,8 @@
 // The seam to the network: frames between processes. Backends: ucx (runtime/ucx) and loopback.
 //
-// Thread rule: a link, its sink and every call belong to one reactor thread; only wake-ups come from
-// elsewhere. Callbacks run inside progress(), never inside post() or connect().
-// A link may deliver frames late and in any order, never torn; loss of a peer is reported once.
+// Thread rule: a link, its sink and every call belong to one reactor thread; only wake-ups come
+// from elsewhere. Callbacks run inside progress(), never inside post() or connect(). A link may
+// deliver frames late and in any order, never torn; loss of a peer is reported once.
 #pragma once
 
 #include <cstddef>
@@ -24,8 +24,8 @@ using send_token = std::uint64_t;  // the caller's name for a post; 0: no need t
 class frame_sink {
  public:
   virtual ~frame_sink() = default;
-  // A decoded frame with payload is arriving: where to? A buffer of exactly payload_bytes; an empty one
-  // refuses the frame, which is then dropped (the sink has counted and answered it).
+  // A decoded frame with payload is arriving: where to? A buffer of exactly payload_bytes; an
+  // empty one refuses the frame, which is then dropped (the sink has counted and answered it).
   virtual buffer place(const frame_header& header) = 0;
   // The frame is here, whole. `payload` is the placed buffer, empty for frames without payload.
   virtual void on_frame(const frame_header& header, buffer payload) = 0;
@@ -56,12 +56,13 @@ class link {
   virtual void set_sink(frame_sink* sink) = 0;
   // Opaque bytes with which a peer's connect() reaches this link.
   virtual std::string address() const = 0;
-  // Starts a connection; frames may be posted at once. Errors: unavailable (no common transport).
+  // Starts a connection; frames may be posted at once. Errors: unavailable (no common
+  // transport).
   virtual expected<peer_id> connect(std::string_view address) = 0;
-  // Sends a frame. header.payload_bytes must equal payload.size(). `payload` must stay unchanged until
-  // on_sent(token), or for token 0 until nothing can refer to it any more.
-  virtual void post(peer_id peer, const frame_header& header, std::span<const std::byte> payload,
-                    send_token token) = 0;
+  // Sends a frame. header.payload_bytes must equal payload.size(). `payload` must stay
+  // unchanged until on_sent(token), or for token 0 until nothing can refer to it any more.
+  virtual void post(peer_id peer, const frame_header& header,
+                    std::span<const std::byte> payload, send_token token) = 0;
   // Moves what can be moved; returns how many things happened (0: idle).
   virtual unsigned progress() = 0;
   // A descriptor that is readable when progress() has work, once arm() returned true.

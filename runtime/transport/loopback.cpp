@@ -1,11 +1,10 @@
 #include "runtime/transport/loopback.hpp"
 
-#include <sys/eventfd.h>
-#include <unistd.h>
-
 #include <charconv>
 #include <cstring>
 #include <mutex>
+#include <sys/eventfd.h>
+#include <unistd.h>
 #include <vector>
 
 #include "runtime/base/assert.hpp"
@@ -58,7 +57,8 @@ class loopback_link final : public link {
     const auto digits = address.substr(std::min(prefix.size(), address.size()));
     const auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), index);
     std::lock_guard lock(network_.mutex);
-    if (!address.starts_with(prefix) || parsed.ec != std::errc{} || index >= network_.links.size())
+    if (!address.starts_with(prefix) || parsed.ec != std::errc{} ||
+        index >= network_.links.size())
       return fail(errc::unavailable, "no loopback link at this address");
     peers_.push_back(network_.links[index]);
     return static_cast<peer_id>(peers_.size() - 1);

@@ -1,13 +1,13 @@
 #include "runtime/ucx/ucx_link.hpp"
 
-#include <ucp/api/ucp.h>
-
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <string>
 #include <vector>
+
+#include <ucp/api/ucp.h>
 
 #include "runtime/base/assert.hpp"
 #include "runtime/ucx/ucx_memory.hpp"
@@ -117,8 +117,8 @@ status ucx_link::open() {
   ucp_config_t* config = nullptr;
   if (auto code = ucp_config_read(nullptr, nullptr, &config); code != UCS_OK)
     return ucx_error("reading UCX's configuration", code);
-  // With adaptive progress an interface without endpoints leaves ucp_worker_arm's care, and a frame
-  // over shared memory then wakes nobody (seen with 1.13.1: link_test's sleeping test).
+  // With adaptive progress an interface without endpoints leaves ucp_worker_arm's care, and a
+  // frame over shared memory then wakes nobody (seen with 1.13.1: link_test's sleeping test).
   const auto modified = ucp_config_modify(config, "ADAPTIVE_PROGRESS", "n");
   TIDEGATE_ASSERT(modified == UCS_OK, "UCX knows ADAPTIVE_PROGRESS");
   ucp_params_t params{};
@@ -193,8 +193,9 @@ void ucx_link::post(peer_id peer, const frame_header& header,
   param.user_data = &slot;
   ++counters_.frames_sent;
   counters_.payload_bytes_sent += payload.size();
-  const auto request = ucp_am_send_nbx(to.endpoint, am_id, slot.header.data(), slot.header.size(),
-                                       payload.data(), payload.size(), &param);
+  const auto request =
+      ucp_am_send_nbx(to.endpoint, am_id, slot.header.data(), slot.header.size(),
+                      payload.data(), payload.size(), &param);
   if (UCS_PTR_IS_PTR(request)) return;  // on_send_done frees it
   finish_send(slot, UCS_PTR_RAW_STATUS(request));
 }
@@ -357,7 +358,8 @@ void ucx_link::close(std::uint32_t flush_ms_max) {
   }
   lost_.clear();
   sent_.clear();
-  for (auto& slot : receives_) slot.place = {};  // leases go back; nothing writes to them any more
+  for (auto& slot : receives_)
+    slot.place = {};  // leases go back; nothing writes to them any more
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// Promise 3: the bits of a BSP job do not depend on shards, chunk size, transport, order or timing.
+// Promise 3: the bits of a BSP job do not depend on shards, chunk size, transport, order or
+// timing.
 #include <atomic>
 #include <set>
 #include <string>
@@ -42,8 +43,9 @@ std::string hash_of(const setting& how, const actors::link_factory& make_link) {
 
 std::string loopback_hash(const setting& how, runtime::loopback_options options = {}) {
   runtime::loopback_network network(options);
-  return hash_of(how, [&] { return runtime::expected<std::unique_ptr<runtime::link>>(
-                                network.make_link()); });
+  return hash_of(how, [&] {
+    return runtime::expected<std::unique_ptr<runtime::link>>(network.make_link());
+  });
 }
 
 TEST(same_bits, shards_chunks_and_optimizers) {

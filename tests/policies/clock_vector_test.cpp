@@ -19,7 +19,8 @@ TEST(clock_vector, min_equals_a_scan_over_random_advances) {
     for (int step = 0; step < 200; ++step) {
       const auto rank = static_cast<std::uint32_t>(random.below(workers));
       if (plain[rank] == clock_vector::infinity) continue;
-      plain[rank] = random.below(60) == 0 ? clock_vector::infinity : plain[rank] + random.below(3);
+      plain[rank] =
+          random.below(60) == 0 ? clock_vector::infinity : plain[rank] + random.below(3);
       clocks.advance(rank, plain[rank]);
       ASSERT_EQ(clocks.min(), *std::min_element(plain.begin(), plain.end()));
       ASSERT_EQ(clocks.through(rank), plain[rank]);

@@ -1,5 +1,6 @@
-// Promise 1 as properties over random event orders, judged by an oracle that shares no code with the
-// policies: the staleness bound holds, nobody waits who may go, BSP delivers exactly version c.
+// Promise 1 as properties over random event orders, judged by an oracle that shares no code
+// with the policies: the staleness bound holds, nobody waits who may go, BSP delivers exactly
+// version c.
 #include "policies/consistency.hpp"
 
 #include <algorithm>
@@ -129,7 +130,8 @@ class world {
       for (const auto& other : workers_)
         unsaid = unsaid || (!other.finished && other.clock == other.clocks);
       if (!unsaid) {
-        EXPECT_FALSE(allowed(rank, workers_[rank].clock)) << "rank " << rank << " waits in vain";
+        EXPECT_FALSE(allowed(rank, workers_[rank].clock))
+            << "rank " << rank << " waits in vain";
       }
     }
   }

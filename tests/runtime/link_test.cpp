@@ -1,8 +1,6 @@
 // What every backend of the link promises, run over loopback and UCX alike.
 #include "runtime/transport/link.hpp"
 
-#include <poll.h>
-
 #include <chrono>
 #include <cstring>
 #include <deque>
@@ -10,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <numeric>
+#include <poll.h>
 #include <string>
 #include <vector>
 
@@ -134,9 +133,8 @@ TEST_P(link_test, a_refused_payload_is_dropped_counted_and_its_sender_released) 
   std::vector<std::byte> small(64), large(1 << 20);
   a->post(to_b, push_header(small.size(), 1), small, 1);
   a->post(to_b, push_header(large.size(), 2), large, 2);
-  ASSERT_TRUE(until([&] {
-    return at_a.sent.size() == 2 && b->counters().frames_refused == 2;
-  }));
+  ASSERT_TRUE(
+      until([&] { return at_a.sent.size() == 2 && b->counters().frames_refused == 2; }));
   EXPECT_TRUE(at_b.arrivals.empty());
   at_b.refuse = false;
   a->post(to_b, push_header(large.size(), 3), large, 3);
@@ -162,8 +160,7 @@ TEST_P(link_test, sleeping_on_the_descriptor_misses_nothing) {
     while (at_b.arrivals.empty() && clock::now() < give_up) {
       a->progress();  // a stream transport connects first
       pollfd waits{b->event_fd(), POLLIN, 0};
-      if (poll(&waits, 1, 50) > 0)
-        do {
+      if (poll(&waits, 1, 50) > 0) do {
           b->progress();
         } while (!b->arm() && at_b.arrivals.empty());
     }
@@ -172,7 +169,8 @@ TEST_P(link_test, sleeping_on_the_descriptor_misses_nothing) {
 }
 
 TEST_P(link_test, an_address_that_is_none_is_refused) {
-  if (GetParam() == "ucx") return;  // UCX trusts its address blobs; the control plane carries them
+  if (GetParam() == "ucx")
+    return;  // UCX trusts its address blobs; the control plane carries them
   EXPECT_FALSE(a->connect("nonsense"));
   EXPECT_FALSE(a->connect("loopback:99"));
   EXPECT_FALSE(a->connect(""));

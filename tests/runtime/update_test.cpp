@@ -55,7 +55,8 @@ TEST(tree_sum, equals_its_definition_for_every_set_of_ranks) {
       for (std::uint32_t rank = 0; rank < 9; ++rank)
         leaves[rank] = {(set >> rank & 1) != 0, data[rank][i]};
       const auto expected = reference_tree(leaves, 0, 16);
-      ASSERT_EQ(std::bit_cast<std::uint32_t>(sum[i]), std::bit_cast<std::uint32_t>(expected.value))
+      ASSERT_EQ(std::bit_cast<std::uint32_t>(sum[i]),
+                std::bit_cast<std::uint32_t>(expected.value))
           << "ranks " << set << " element " << i;
     }
   }
@@ -112,8 +113,8 @@ void reference_step(const optimizer& how, int step, const values& g, model& m) {
       m.s2[i] = static_cast<float>(how.beta2 * m.s2[i] + (1.0 - how.beta2) * x * x);
       const double rate = how.learning_rate * std::sqrt(1 - std::pow(double{how.beta2}, step)) /
                           (1 - std::pow(double{how.beta1}, step));
-      m.w[i] = static_cast<float>(m.w[i] - rate * m.s1[i] / (std::sqrt(double{m.s2[i]}) +
-                                                             how.epsilon));
+      m.w[i] = static_cast<float>(m.w[i] -
+                                  rate * m.s1[i] / (std::sqrt(double{m.s2[i]}) + how.epsilon));
     }
   }
 }
@@ -181,9 +182,9 @@ INSTANTIATE_TEST_SUITE_P(kinds, optimizer_test,
 TEST(first_not_finite, finds_each_kind_anywhere) {
   values data(5000, 1.0F);
   EXPECT_EQ(first_not_finite(data.data(), data.size()), data.size());
-  for (float bad : {std::numeric_limits<float>::quiet_NaN(),
-                    std::numeric_limits<float>::infinity(),
-                    -std::numeric_limits<float>::infinity()})
+  for (float bad :
+       {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(),
+        -std::numeric_limits<float>::infinity()})
     for (std::size_t at : {0ul, 1023ul, 1024ul, 4999ul}) {
       data[at] = bad;
       EXPECT_EQ(first_not_finite(data.data(), data.size()), at);

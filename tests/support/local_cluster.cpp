@@ -23,8 +23,8 @@ local_cluster::local_cluster(policies::cluster_spec spec, actors::link_factory m
     homes_.push_back(std::move(*home));
     shards_.push_back(actors::spawn_on<actors::shard>(*homes_.back(), system));
     bool joined = false;
-    self->request(coordinator_, std::chrono::seconds(10), actors::shard_atom::value, token_, index,
-                  homes_.back()->address(), caf::actor_cast<caf::actor>(shards_.back()))
+    self->request(coordinator_, std::chrono::seconds(10), actors::shard_atom::value, token_,
+                  index, homes_.back()->address(), caf::actor_cast<caf::actor>(shards_.back()))
         .receive([&](actors::done_atom) { joined = true; }, [](caf::error&) {});
     TIDEGATE_ASSERT(joined, "a shard joins");
   }
@@ -41,7 +41,8 @@ local_cluster::~local_cluster() {
   homes_.clear();
 }
 
-runtime::expected<actors::session> local_cluster::join(const std::string& job, std::uint32_t rank,
+runtime::expected<actors::session> local_cluster::join(const std::string& job,
+                                                       std::uint32_t rank,
                                                        std::uint32_t incarnation) {
   actors::session_parts parts;
   parts.system = &process_.get();

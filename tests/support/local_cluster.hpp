@@ -1,5 +1,5 @@
-// A whole cluster in this process for tests: real coordinator, shards, reactors and sessions, each on
-// threads of its own, over links that the test chooses.
+// A whole cluster in this process for tests: real coordinator, shards, reactors and sessions,
+// each on threads of its own, over links that the test chooses.
 #pragma once
 
 #include <functional>
@@ -24,8 +24,7 @@ class local_cluster {
   runtime::expected<actors::session> join(const std::string& job, std::uint32_t rank,
                                           std::uint32_t incarnation = 1);
   // Runs `body` for every rank of the job, each on its own thread; waits for all.
-  void run_workers(const std::string& job,
-                   const std::function<void(actors::session&)>& body);
+  void run_workers(const std::string& job, const std::function<void(actors::session&)>& body);
   policies::cluster_status status();
   caf::actor_system& system() { return process_.get(); }
   actors::coordinator_actor coordinator() const { return coordinator_; }

@@ -1,5 +1,5 @@
-// A job whose bits tell everything: gradients depend on the parameters pulled, the rank and the clock,
-// so any lost, doubled, reordered or stale update changes the hash.
+// A job whose bits tell everything: gradients depend on the parameters pulled, the rank and the
+// clock, so any lost, doubled, reordered or stale update changes the hash.
 #pragma once
 
 #include <cstdint>
