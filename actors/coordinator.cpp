@@ -199,15 +199,15 @@ coordinator::behavior_type coordinator::make_behavior() {
   using u64 = std::uint64_t;
   using std::string;
   set_down_handler([this](const caf::down_msg& down) {
-    const auto member = members_.find(down.source);
-    if (member == members_.end()) return;
+    const auto lost = members_.find(down.source);
+    if (lost == members_.end()) return;
     const auto why = system().render(down.reason);
     // A worker that has finished leaves like this, too; the core tells them apart.
-    if (member->second.job.empty())
-      core_.shard_lost(unix_now(), member->second.index, why);
+    if (lost->second.job.empty())
+      core_.shard_lost(unix_now(), lost->second.index, why);
     else
-      core_.worker_lost(unix_now(), member->second.job, member->second.index, why);
-    members_.erase(member);
+      core_.worker_lost(unix_now(), lost->second.job, lost->second.index, why);
+    members_.erase(lost);
   });
   return {
       [this](shard_atom, u64 token, u32 index, const string& address,

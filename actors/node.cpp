@@ -68,20 +68,20 @@ status run_shard(const node_options& options) {
                      why, "joining the cluster as shard " + std::to_string(options.index));
                });
   if (outcome.ok()) {
-    // Ends by itself when told to stop; without a coordinator nobody would tell it.
+    // The shard ends by itself when told to stop; without a coordinator nobody would tell it.
+    // At the end of a run the coordinator goes, too, and its going may be known here first.
+    constexpr auto word_on_its_way = std::chrono::milliseconds(300);
     self->monitor(*coordinator);
     self->monitor(shard);
-    bool stopped = false;
-    while (!stopped) {
-      self->receive([&](const caf::down_msg& down) {
-        stopped = true;
-        if (down.source == coordinator->address()) {
-          outcome = {errc::unavailable, "the coordinator is gone"};
-          self->receive([](const caf::down_msg&) {},
-                        caf::after(std::chrono::milliseconds(300)) >> [] {});
-        }
-      });
-    }
+    bool shard_down = false;
+    const auto note = [&](const caf::down_msg& down) {
+      shard_down = shard_down || down.source == shard->address();
+    };
+    self->receive(note);
+    if (!shard_down)
+      self->receive(
+          note, caf::after(word_on_its_way) >> [] {});
+    if (!shard_down) outcome = {errc::unavailable, "the coordinator is gone"};
   }
   self->send_exit(shard, caf::exit_reason::user_shutdown);
   self->wait_for(shard);
