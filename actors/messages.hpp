@@ -60,6 +60,10 @@ auto inspect(Inspector& f, admit_worker_call& x) {
            x.address);
 }
 template <class Inspector>
+auto inspect(Inspector& f, close_job_call& x) {
+  return f(caf::meta::type_name("tidegate::close_job_call"), x.token);
+}
+template <class Inspector>
 auto inspect(Inspector& f, worker_welcome& x) {
   return f(caf::meta::type_name("tidegate::worker_welcome"), x.token, x.epoch, x.workers,
            x.seed, x.policy, x.not_finite, x.shard_addresses);
@@ -145,6 +149,7 @@ CAF_ADD_ATOM(tidegate, tidegate::actors, finished_atom, "finished")
 CAF_ADD_ATOM(tidegate, tidegate::actors, fail_atom, "fail")
 CAF_ADD_ATOM(tidegate, tidegate::actors, status_atom, "status")
 CAF_ADD_ATOM(tidegate, tidegate::actors, stop_atom, "stop")
+CAF_ADD_TYPE_ID(tidegate, (tidegate::policies::close_job_call))
 CAF_END_TYPE_ID_BLOCK(tidegate)
 
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tidegate::actors::frame_event)
@@ -185,6 +190,7 @@ using shard_actor =
     caf::typed_actor<caf::replies_to<policies::open_job_call>::with<done_atom>,
                      caf::replies_to<policies::open_table_call>::with<done_atom>,
                      caf::replies_to<policies::admit_worker_call>::with<done_atom>,
+                     caf::replies_to<policies::close_job_call>::with<done_atom>,
                      caf::reacts_to<stop_atom>, caf::reacts_to<frame_event>,
                      caf::reacts_to<peer_lost_event>>;
 

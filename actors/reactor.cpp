@@ -1,6 +1,7 @@
 #include "actors/reactor.hpp"
 
 #include <array>
+#include <chrono>
 #include <future>
 #include <sched.h>
 #include <sys/epoll.h>
@@ -18,6 +19,11 @@ namespace {
 constexpr std::size_t messages_per_turn =
     64;  // of one actor, before the link is progressed again
 constexpr unsigned empty_polls_before_sleep = 64;
+// A yield that takes longer has handed the core to a runner that keeps it for whole time
+// slices.
+constexpr auto yield_max = std::chrono::microseconds(300);
+// How long to go straight to sleep then: a sleeper is woken at once, a yielder waits its turn.
+constexpr auto contention_memory = std::chrono::milliseconds(50);
 constexpr std::uint32_t flush_ms_max = 500;
 
 }  // namespace
@@ -129,10 +135,7 @@ void reactor::loop() {
       continue;
     }
     if (stopping_.load()) break;
-    if (++empty_polls < empty_polls_before_sleep) {
-      sched_yield();  // there may be more runners than cores
-      continue;
-    }
+    if (++empty_polls < empty_polls_before_sleep && wait_briefly()) continue;
     empty_polls = 0;
     sleep();
   }
@@ -142,6 +145,16 @@ void reactor::loop() {
   for (auto* job : ready_) caf::intrusive_ptr_release(job);
   ready_.clear();
   link_.reset();
+}
+
+bool reactor::wait_briefly() {
+  using clock = std::chrono::steady_clock;
+  const auto before = clock::now();
+  if (before < contended_until_) return false;
+  sched_yield();  // there may be more runners than cores
+  const auto after = clock::now();
+  if (after - before > yield_max) contended_until_ = after + contention_memory;
+  return true;
 }
 
 void reactor::open_link(runtime::frame_sink* sink) {

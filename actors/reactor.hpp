@@ -8,6 +8,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -52,11 +53,15 @@ class reactor final : public caf::execution_unit {
   void loop();
   bool run_ready();
   void take_remote();
+  // Gives others the core for a moment; false when the machine is so busy that sleeping is
+  // better.
+  bool wait_briefly();
   void sleep();
 
   std::unique_ptr<runtime::link> link_;
   std::string address_;
   bool link_open_ = false;
+  std::chrono::steady_clock::time_point contended_until_{};
   std::deque<caf::resumable*> ready_;  // this thread's
 
   std::mutex mutex_;  // guards remote_

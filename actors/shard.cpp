@@ -51,6 +51,7 @@ shard::behavior_type shard::make_behavior() {
       [this](const policies::open_job_call& call) { return open_job(call); },
       [this](const policies::open_table_call& call) { return open_table(call); },
       [this](const policies::admit_worker_call& call) { return admit_worker(call); },
+      [this](const policies::close_job_call& call) { return close_job(call); },
       [this](stop_atom) { quit(); },
       [this](frame_event& event) { on_frame(event); },
       [this](const peer_lost_event& event) {
@@ -109,6 +110,13 @@ caf::result<done_atom> shard::admit_worker(const policies::admit_worker_call& ca
   if (!connected) return to_error(connected.error());
   jobs_.at(call.token).peers[call.rank] = *connected;
   peers_[*connected] = {call.token, call.rank};
+  return done_atom::value;
+}
+
+caf::result<done_atom> shard::close_job(const policies::close_job_call& call) {
+  effects_.clear();
+  core_.close_job(call.token, effects_);
+  carry_out();
   return done_atom::value;
 }
 

@@ -38,6 +38,7 @@ class shard final : public reactor_actor<shard_actor::base>, public frame_mailbo
   caf::result<done_atom> open_job(const policies::open_job_call& call);
   caf::result<done_atom> open_table(const policies::open_table_call& call);
   caf::result<done_atom> admit_worker(const policies::admit_worker_call& call);
+  caf::result<done_atom> close_job(const policies::close_job_call& call);
   void on_frame(frame_event& event);
   void carry_out();
   void send(runtime::frame_kind kind, const policies::frame_tag& tag, policies::refusal code);

@@ -288,6 +288,7 @@ void coordinator_core::fail_job(std::int64_t now, const std::string& name,
   job->ended = now;
   if (job->began == 0) job->began = now;
   event(now, "job_failed", name + ": " + why);
+  close_on_shards(*job, out);
   const auto index = static_cast<std::size_t>(job - jobs_.data());
   for (auto at = groups_.begin(); at != groups_.end();) {
     if (at->second.job != index) {
@@ -303,6 +304,13 @@ void coordinator_core::fail_job(std::int64_t now, const std::string& name,
     refuse(early.second, errc::cancelled, "job " + name + " failed: " + why, out);
     return true;
   });
+}
+
+// Nobody waits for the answers; a shard that does not know the job has nothing to close.
+void coordinator_core::close_on_shards(const job_record& job, coordinator_effects& out) {
+  for (std::uint32_t shard = 0; shard < cluster_.shards; ++shard)
+    if (!shard_addresses_[shard].empty())
+      out.calls.push_back({shard, ++last_id_, close_job_call{job.token}});
 }
 
 void coordinator_core::shard_lost(std::int64_t now, std::uint32_t index,

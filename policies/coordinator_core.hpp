@@ -47,7 +47,13 @@ struct admit_worker_call {
   std::string address;
 };
 
-using shard_call = std::variant<open_job_call, open_table_call, admit_worker_call>;
+// To a shard: this job has failed; refuse whoever waits.
+struct close_job_call {
+  std::uint64_t token = 0;
+};
+
+using shard_call =
+    std::variant<open_job_call, open_table_call, admit_worker_call, close_job_call>;
 
 // To a worker: all it needs to talk to the shards.
 struct worker_welcome {
@@ -186,6 +192,7 @@ class coordinator_core {
   void call(group_id group, std::uint32_t shard, shard_call what, coordinator_effects& out);
   void close(std::int64_t now, call_group& done, coordinator_effects& out);
   worker_welcome welcome(const job_record& of) const;
+  void close_on_shards(const job_record& job, coordinator_effects& out);
   void event(std::int64_t now, std::string what, std::string detail);
   static void refuse(ticket who, runtime::errc code, std::string why, coordinator_effects& out);
   runtime::status check_worker(const worker_hello& hello);

@@ -28,6 +28,8 @@ std::string_view to_string(refusal code) noexcept {
       return "worker has finished";
     case refusal::no_memory:
       return "no receive buffer left";
+    case refusal::job_ended:
+      return "the job has ended";
   }
   return "unknown refusal";
 }

@@ -19,6 +19,7 @@ enum class refusal : std::uint32_t {
   pull_under_way = 9,  // a second pull of the chunk by this worker
   after_finish = 10,   // the worker said that it was done
   no_memory = 11,      // no receive buffer left
+  job_ended = 12,      // the job failed or was stopped
 };
 
 std::string_view to_string(refusal code) noexcept;

@@ -1,5 +1,7 @@
 #include "policies/shard_core.hpp"
 
+#include <utility>
+
 #include "runtime/base/assert.hpp"
 
 namespace tidegate::policies {
@@ -56,6 +58,7 @@ refusal shard_core::admit_worker(std::uint64_t token, std::uint32_t rank,
 refusal shard_core::check_worker(const frame_tag& tag) const {
   const auto job = jobs_.find(tag.job);
   if (job == jobs_.end()) return refusal::unknown_job;
+  if (job->second.closed) return refusal::job_ended;
   if (tag.epoch != job->second.epoch) return refusal::stale_epoch;
   if (tag.rank >= job->second.workers.size()) return refusal::unknown_worker;
   const auto incarnation = job->second.workers[tag.rank].incarnation;
@@ -162,12 +165,14 @@ void shard_core::apply(std::uint32_t slot, const policy_decision& what, const fr
   if (count > 0) out.list.push_back(shard_effects::apply{slot, first, count});
   ++chunk.version;
   for (std::uint32_t rank = begin; rank < end; ++rank)
-    if (takes_part(chunk.workers[rank])) settle(chunk, rank, what.clock, base, out);
+    if (takes_part(chunk.workers[rank]))
+      settle(chunk, rank, what.clock, base, refusal::none, out);
 }
 
-// The push of (rank, clock) is in the parameters: free its payload, acknowledge it.
+// The push of (rank, clock) is in the parameters, or will never be: free its payload, answer
+// it.
 void shard_core::settle(chunk_state& chunk, std::uint32_t rank, std::uint64_t clock,
-                        const frame_tag& base, shard_effects& out) {
+                        const frame_tag& base, refusal code, shard_effects& out) {
   auto& held = chunk.workers[rank].held[clock % window];
   TIDEGATE_ASSERT(held.there, "an applied push was held");
   if (held.payload != no_payload) out.list.push_back(shard_effects::release{held.payload});
@@ -179,7 +184,35 @@ void shard_core::settle(chunk_state& chunk, std::uint32_t rank, std::uint64_t cl
   tag.table = chunk.table;
   tag.chunk = chunk.chunk;
   tag.incarnation = jobs_.at(base.job).workers[rank].incarnation;
-  out.list.push_back(shard_effects::acknowledge{tag, refusal::none});
+  out.list.push_back(shard_effects::acknowledge{tag, code});
+}
+
+void shard_core::close_job(std::uint64_t token, shard_effects& out) {
+  const auto at = jobs_.find(token);
+  if (at == jobs_.end() || at->second.closed) return;
+  auto& job = at->second;
+  job.closed = true;
+  frame_tag base;
+  base.job = token;
+  base.epoch = job.epoch;
+  for (const auto slot : job.slots) {
+    auto& chunk = chunks_[slot];
+    for (std::uint32_t rank = 0; rank < chunk.workers.size(); ++rank) {
+      auto& worker = chunk.workers[rank];
+      const auto first = chunk.policy->applied_below(rank);
+      for (std::uint64_t clock = first; clock < first + window; ++clock)
+        if (worker.held[clock % window].there)
+          settle(chunk, rank, clock, base, refusal::job_ended, out);
+      if (!std::exchange(worker.pulling, false)) continue;
+      frame_tag tag = base;
+      tag.incarnation = job.workers[rank].incarnation;
+      tag.rank = rank;
+      tag.table = chunk.table;
+      tag.chunk = chunk.chunk;
+      tag.clock = worker.pull_clock;
+      out.list.push_back(shard_effects::reply{tag, refusal::job_ended, 0, 0, 0});
+    }
+  }
 }
 
 void shard_core::pull(const frame_tag& tag, bool everything, shard_effects& out) {

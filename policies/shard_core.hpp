@@ -98,6 +98,10 @@ class shard_core {
   // A worker process joins or replaces an earlier one of its rank.
   refusal admit_worker(std::uint64_t token, std::uint32_t rank, std::uint32_t incarnation);
 
+  // The job ends here: whoever waits is refused, what is held is released, later frames are
+  // refused.
+  void close_job(std::uint64_t token, shard_effects& out);
+
   // May this push be received? Asked before its payload has a place. `payload_bytes` as
   // announced.
   refusal check_push(const frame_tag& tag, std::uint64_t payload_bytes) const;
@@ -142,6 +146,7 @@ class shard_core {
   };
   struct job_state {
     std::uint32_t epoch = 0;
+    bool closed = false;
     consistency_spec consistency;
     std::vector<worker_state> workers;
     std::vector<std::uint32_t> slots;  // of all its chunks
@@ -155,7 +160,7 @@ class shard_core {
   void apply(std::uint32_t slot, const policy_decision& what, const frame_tag& base,
              shard_effects& out);
   void settle(chunk_state& chunk, std::uint32_t rank, std::uint64_t clock,
-              const frame_tag& base, shard_effects& out);
+              const frame_tag& base, refusal code, shard_effects& out);
 
   std::map<std::uint64_t, job_state> jobs_;
   std::map<std::uint32_t, table_state> tables_;

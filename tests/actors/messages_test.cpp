@@ -14,7 +14,8 @@ namespace {
 
 class messages_test : public testing::Test {
  protected:
-  // Sends a value through CAF's binary format and compares what its rendering shows of every field.
+  // Sends a value through CAF's binary format and compares what its rendering shows of every
+  // field.
   template <class T>
   T roundtrip(T value) {
     caf::binary_serializer::container_type bytes;
@@ -55,8 +56,7 @@ TEST_F(messages_test, shard_calls) {
   EXPECT_EQ(opened.init_key, 99u);
   EXPECT_EQ(opened.places, table.places);
 
-  const auto worker =
-      roundtrip(policies::admit_worker_call{1, 2, 3, std::string("a\0b", 3)});
+  const auto worker = roundtrip(policies::admit_worker_call{1, 2, 3, std::string("a\0b", 3)});
   EXPECT_EQ(worker.token, 1u);
   EXPECT_EQ(worker.rank, 2u);
   EXPECT_EQ(worker.incarnation, 3u);

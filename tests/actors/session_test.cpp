@@ -97,7 +97,8 @@ TEST_F(session_test, wrong_shapes_are_named) {
   cluster.run_workers("job", [&](session& s) {
     const auto t = open(s, 10);
     floats wrong(9);
-    expect(s.push(t, wrong).wait(), errc::invalid_argument, "table 't' with 9 elements; it has 10");
+    expect(s.push(t, wrong).wait(), errc::invalid_argument,
+           "table 't' with 9 elements; it has 10");
     expect(s.pull(t, wrong).wait(), errc::invalid_argument, "with 9 elements");
     expect(s.push({77, 9}, wrong).wait(), errc::not_found, "did not open");
     auto other = s.open_table("t", {11});
@@ -183,7 +184,8 @@ TEST_P(exact_sums, every_update_counts_once_and_the_bound_holds) {
       if (GetParam().kind == consistency_kind::bsp) {
         ASSERT_EQ(w, floats(100, static_cast<float>(workers * c))) << "version c exactly";
       } else if (GetParam().kind == consistency_kind::ssp) {
-        ASSERT_GE(low, c + (workers - 1) * (c > lag ? c - lag : 0)) << "all others to c-s-1, own";
+        ASSERT_GE(low, c + (workers - 1) * (c > lag ? c - lag : 0))
+            << "all others to c-s-1, own";
       }
       lead_max = std::max<std::uint64_t>(lead_max, workers * c > low ? workers * c - low : 0);
       s.push(*table, g[c % 2]);
@@ -210,7 +212,8 @@ INSTANTIATE_TEST_SUITE_P(policies, exact_sums,
                          testing::Values(policies::consistency_spec{consistency_kind::bsp, 0},
                                          policies::consistency_spec{consistency_kind::ssp, 0},
                                          policies::consistency_spec{consistency_kind::ssp, 3},
-                                         policies::consistency_spec{consistency_kind::async, 0}));
+                                         policies::consistency_spec{consistency_kind::async,
+                                                                    0}));
 
 TEST_F(session_test, async_waits_for_nobody) {
   local_cluster cluster(small_cluster(1, 2, {consistency_kind::async, 0}), links());
@@ -278,11 +281,26 @@ TEST_F(session_test, leaving_without_finish_fails_the_job) {
   EXPECT_EQ(late.error().code(), errc::refused);
 }
 
+TEST_F(session_test, a_failed_job_lets_nobody_wait) {
+  local_cluster cluster(small_cluster(2, 2, {consistency_kind::bsp, 0}), links());
+  cluster.run_workers("job", [&](session& s) {
+    const auto t = open(s, 64);
+    floats w(64), g(64, 1.0F);
+    auto pushed = s.push(t, g);  // both wait for the other's
+    if (s.info().rank == 1) {
+      s.fail({errc::io_error, "disk"});
+      return;
+    }
+    const auto clocked = s.clock();
+    EXPECT_TRUE(clocked.ok()) << clocked.to_string();
+    expect(s.pull(t, w).wait(), errc::refused, "the job has ended");
+  });
+  EXPECT_EQ(cluster.status().jobs[0].failure, "worker 1: disk");
+}
+
 TEST_F(session_test, fail_tells_why) {
   local_cluster cluster(small_cluster(1, 1, {consistency_kind::bsp, 0}), links());
-  cluster.run_workers("job", [&](session& s) {
-    s.fail({errc::io_error, "no data set"});
-  });
+  cluster.run_workers("job", [&](session& s) { s.fail({errc::io_error, "no data set"}); });
   EXPECT_EQ(cluster.status().jobs[0].failure, "worker 0: no data set");
 }
 

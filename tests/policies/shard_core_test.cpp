@@ -186,6 +186,26 @@ TEST(shard_core, a_new_incarnation_fences_the_old_one_and_keeps_its_clocks) {
   EXPECT_EQ(all<ack>(out).at(0).code, refusal::none);
 }
 
+TEST(shard_core, closing_a_job_refuses_whoever_waits_and_whatever_comes) {
+  auto core = make_core({consistency_kind::bsp, 0}, 2);
+  shard_effects out;
+  core.push(tag(0, 0), 1, out);
+  core.push(tag(0, 1), 2, out);
+  core.pull(tag(0, 2), false, out);
+  EXPECT_TRUE(out.list.empty());
+  core.close_job(job, out);
+  ASSERT_EQ(all<ack>(out).size(), 2u);
+  EXPECT_EQ(all<ack>(out)[1].code, refusal::job_ended);
+  EXPECT_EQ(all<release>(out).size(), 2u);
+  ASSERT_EQ(all<reply>(out).size(), 1u);
+  EXPECT_EQ(all<reply>(out)[0].code, refusal::job_ended);
+  EXPECT_EQ(core.pushes_held(), 0u);
+  out.clear();
+  core.push(tag(1, 0), 3, out);
+  EXPECT_EQ(all<ack>(out).at(0).code, refusal::job_ended);
+  EXPECT_EQ(all<release>(out).size(), 1u);
+}
+
 // Random workers over a network that reorders and duplicates: exactly once, in order, bounded.
 TEST(shard_core, applies_exactly_once_under_reordering_and_duplicates) {
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
