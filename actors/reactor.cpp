@@ -1,11 +1,14 @@
 #include "actors/reactor.hpp"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <future>
+#include <poll.h>
 #include <sched.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <caf/resumable.hpp>
@@ -18,12 +21,19 @@ namespace {
 
 constexpr std::size_t messages_per_turn =
     64;  // of one actor, before the link is progressed again
-constexpr unsigned empty_polls_before_sleep = 64;
-// A yield that takes longer has handed the core to a runner that keeps it for whole time
+// Waiting goes in three steps, because a sleeper that is armed costs its senders a system call
+// for every fragment that finds it asleep, and a yielder on a busy machine waits for whole time
 // slices.
-constexpr auto yield_max = std::chrono::microseconds(300);
-// How long to go straight to sleep then: a sleeper is woken at once, a yielder waits its turn.
+// 1. Yield: the answer is often a few microseconds away. A yield that took long says that the
+// core has
+//    other takers, and this step is left out for a while.
+constexpr unsigned yields_max = 64;
+constexpr auto yield_long = std::chrono::microseconds(300);
 constexpr auto contention_memory = std::chrono::milliseconds(50);
+// 2. Nap, unarmed: what arrives is found in one batch at the end; messages still wake at once.
+constexpr unsigned naps_max = 20;
+constexpr long nap_ns = 50'000;
+// 3. Arm and block.
 constexpr std::uint32_t flush_ms_max = 500;
 
 }  // namespace
@@ -123,21 +133,27 @@ void reactor::loop() {
     const bool added = epoll_ctl(epoll_fd_, EPOLL_CTL_ADD, fd, &event) == 0;
     TIDEGATE_ASSERT(added, "epoll takes the reactor's descriptors");
   };
+  prctl(PR_SET_TIMERSLACK, 5'000UL, 0, 0, 0);  // ns: naps are short
   watch(wake_fd_);
   if (link_->event_fd() != wake_fd_) watch(link_->event_fd());
 
-  unsigned empty_polls = 0;
+  unsigned idle_turns = 0;
   while (true) {
     const bool ran = run_ready();
     const unsigned moved = link_open_ ? link_->progress() : 0;
     if (ran || moved > 0) {
-      empty_polls = 0;
+      idle_turns = 0;
       continue;
     }
     if (stopping_.load()) break;
-    if (++empty_polls < empty_polls_before_sleep && wait_briefly()) continue;
-    empty_polls = 0;
-    sleep();
+    if (idle_turns < yields_max && yield()) {
+      ++idle_turns;
+    } else if (idle_turns < yields_max + naps_max) {
+      idle_turns = std::max(idle_turns, yields_max) + 1;
+      nap();
+    } else if (sleep()) {
+      idle_turns = 0;
+    }
   }
   close_link();
   // What the link's last frames woke is dropped unrun.
@@ -147,14 +163,25 @@ void reactor::loop() {
   link_.reset();
 }
 
-bool reactor::wait_briefly() {
+bool reactor::yield() {
   using clock = std::chrono::steady_clock;
   const auto before = clock::now();
   if (before < contended_until_) return false;
-  sched_yield();  // there may be more runners than cores
+  sched_yield();
   const auto after = clock::now();
-  if (after - before > yield_max) contended_until_ = after + contention_memory;
+  if (after - before > yield_long) contended_until_ = after + contention_memory;
   return true;
+}
+
+void reactor::nap() {
+  pollfd wake{wake_fd_, POLLIN, 0};
+  const timespec length{0, nap_ns};
+  if (ppoll(&wake, 1, &length, nullptr) > 0) drain_wake();
+}
+
+void reactor::drain_wake() {
+  std::uint64_t drained = 0;
+  if (::read(wake_fd_, &drained, sizeof drained) < 0) return;  // EAGAIN: nobody called
 }
 
 void reactor::open_link(runtime::frame_sink* sink) {
@@ -168,14 +195,14 @@ void reactor::close_link() {
   link_open_ = false;
 }
 
-void reactor::sleep() {
-  if (link_open_ && !link_->arm()) return;
+bool reactor::sleep() {
+  if (link_open_ && !link_->arm()) return false;
   std::array<epoll_event, 2> events{};
   // A message may have come between run_ready and here: its eventfd is readable, so this
   // returns.
   epoll_wait(epoll_fd_, events.data(), static_cast<int>(events.size()), -1);
-  std::uint64_t drained = 0;
-  if (::read(wake_fd_, &drained, sizeof drained) < 0) return;  // EAGAIN: the link woke us
+  drain_wake();
+  return true;
 }
 
 }  // namespace tidegate::actors

@@ -53,10 +53,12 @@ class reactor final : public caf::execution_unit {
   void loop();
   bool run_ready();
   void take_remote();
-  // Gives others the core for a moment; false when the machine is so busy that sleeping is
-  // better.
-  bool wait_briefly();
-  void sleep();
+  // False when the machine is so busy that yielding would cost time slices.
+  bool yield();
+  void nap();
+  // False when the link had something to do after all.
+  bool sleep();
+  void drain_wake();
 
   std::unique_ptr<runtime::link> link_;
   std::string address_;

@@ -117,10 +117,10 @@ status ucx_link::open() {
   ucp_config_t* config = nullptr;
   if (auto code = ucp_config_read(nullptr, nullptr, &config); code != UCS_OK)
     return ucx_error("reading UCX's configuration", code);
-  // With adaptive progress an interface without endpoints leaves ucp_worker_arm's care, and a
-  // frame over shared memory then wakes nobody (seen with 1.13.1: link_test's sleeping test).
-  const auto modified = ucp_config_modify(config, "ADAPTIVE_PROGRESS", "n");
-  TIDEGATE_ASSERT(modified == UCS_OK, "UCX knows ADAPTIVE_PROGRESS");
+  // Keep-alive costs a system call in every progress(). Death is learnt from supervision, and a
+  // broken stream from the stream.
+  const auto modified = ucp_config_modify(config, "KEEPALIVE_INTERVAL", "inf");
+  TIDEGATE_ASSERT(modified == UCS_OK, "UCX knows KEEPALIVE_INTERVAL");
   ucp_params_t params{};
   params.field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_NAME;
   params.features = UCP_FEATURE_AM | UCP_FEATURE_WAKEUP;

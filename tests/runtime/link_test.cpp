@@ -63,6 +63,7 @@ class link_test : public testing::TestWithParam<std::string> {
     const auto connected = a->connect(b->address());
     ASSERT_TRUE(connected) << connected.error().message();
     to_b = *connected;
+    ASSERT_TRUE(b->connect(a->address()));  // link.hpp: both sides do
   }
 
   std::unique_ptr<link> make() {
