@@ -53,8 +53,8 @@ int run(std::span<const char* const> arguments) {
   }
   auto kernels = select_kernels(chosen->simd);
   if (!kernels) return refuse(kernels.error());
+  // Before joining, which starts the clocks of others; a failure is for the whole job to hear.
   auto train_set = read_split(chosen->data, split::train);
-  if (!train_set) return refuse(train_set.error());
 
   const training_options training{
       .widths = chosen->model == "softmax" ? softmax_widths() : mlp_widths(),
@@ -65,7 +65,8 @@ int run(std::span<const char* const> arguments) {
   std::optional<trainer> work;  // before the session, so that its buffers go after it
   auto job = session::connect();
   if (!job) return refuse(job.error());
-  const status result = train(*job, *chosen, training, *train_set, work);
+  const status result =
+      train_set ? train(*job, *chosen, training, *train_set, work) : train_set.error();
   if (result) return 0;
   job->fail(result);
   std::fprintf(stderr, "fashion_mnist: rank %u: %s\n", job->info().rank,

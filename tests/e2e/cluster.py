@@ -1,0 +1,144 @@
+"""Starts `tidegate launch` on real processes and looks at what they do and leave behind."""
+
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+BIN = pathlib.Path(os.environ["TIDEGATE_BIN"])
+SOURCE = pathlib.Path(os.environ["TIDEGATE_SOURCE"])
+WORKER = pathlib.Path(os.environ["TIDEGATE_E2E_WORKER"])
+
+
+def cluster_yaml(jobs, shards=2, **cluster):
+    """The YAML of jobs: {name: {workers, mode, ...other keys of the job}}."""
+    spec = {"cluster": {"name": "e2e", "shards": shards, **cluster}, "jobs": {}}
+    for name, job in jobs.items():
+        job = dict(job)
+        mode = job.pop("mode")
+        spec["jobs"][name] = {
+            "command": [str(WORKER)] + [str(word) for word in mode],
+            "optimizer": {"name": "sgd", "learning_rate": 0.1},
+            **job,
+        }
+    return json.dumps(spec, indent=1)  # JSON is YAML
+
+
+def wait_until(condition, seconds, what):
+    """Polls for a condition that another process brings about."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        value = condition()
+        if value:
+            return value
+        time.sleep(0.01)
+    raise AssertionError(f"not within {seconds} s: {what}")
+
+
+def alive(pid):
+    """Neither gone nor a zombie."""
+    try:
+        state = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+    except OSError:
+        return False
+    return state != "Z"
+
+
+class Launch:
+    """One `tidegate launch` in a run folder of its own."""
+
+    def __init__(self, yaml, *arguments, env=None, run_dir=None):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="tidegate-e2e-"))
+        self.yaml = self.folder / "cluster.yaml"
+        self.yaml.write_text(yaml) if isinstance(yaml, str) else shutil.copy(yaml, self.yaml)
+        self.run_dir = pathlib.Path(run_dir or self.folder / "run")
+        self.begin = time.monotonic()
+        self.output_path = self.folder / "output"
+        with open(self.output_path, "wb") as output:
+            self.process = subprocess.Popen(
+                [BIN / "tidegate", "launch", str(self.yaml), "--run-dir", str(self.run_dir), *arguments],
+                stdout=output, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
+                cwd=self.folder, env={**os.environ, **(env or {})})
+
+    def wait(self, seconds=60):
+        code = self.process.wait(timeout=seconds)
+        self.seconds = time.monotonic() - self.begin
+        return code
+
+    @property
+    def output(self):
+        return self.output_path.read_text(errors="replace")
+
+    def processes(self):
+        try:
+            return json.loads((self.run_dir / "pids.json").read_text())
+        except (OSError, ValueError):
+            return []
+
+    def wait_for_training(self, processes):
+        """All processes are there and the first job has made a clock."""
+        wait_until(lambda: len(self.processes()) == processes, 30, f"{processes} processes in pids.json")
+        wait_until(lambda: "job_running" in self.events_text(), 30, "job_running in events.jsonl")
+        return self.processes()
+
+    def events_text(self):
+        try:
+            return (self.run_dir / "events.jsonl").read_text()
+        except OSError:
+            return ""
+
+    def result(self):
+        return json.loads((self.run_dir / "result.json").read_text())
+
+    def close(self):
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def leftovers():
+    """What a run could leave on the machine: segments, sockets, temporary files. Not counted: what is
+    there before."""
+    found = {f"/dev/shm/{name}" for name in os.listdir("/dev/shm")}
+    found |= {f"/tmp/{name}" for name in os.listdir("/tmp") if not name.startswith("tidegate-e2e-")}
+    segments = pathlib.Path("/proc/sysvipc/shm").read_text().splitlines()[1:]
+    found |= {f"sysv segment {line.split()[1]} of pid {line.split()[4]}" for line in segments}
+    for kind in ("unix", "tcp", "tcp6"):
+        lines = pathlib.Path(f"/proc/net/{kind}").read_text().splitlines()[1:]
+        if kind == "unix":
+            found |= {f"unix {line.split()[7]}" for line in lines if len(line.split()) > 7}
+        else:  # state 0A: listening
+            found |= {f"{kind} {line.split()[1]}" for line in lines if line.split()[3] == "0A"}
+    return found
+
+
+class ClusterTest(unittest.TestCase):
+    def launch(self, *arguments, **options):
+        launched = Launch(*arguments, **options)
+        self.addCleanup(launched.close)
+        return launched
+
+    def run_to_end(self, *arguments, seconds=60, expect=0, **options):
+        launched = self.launch(*arguments, **options)
+        code = launched.wait(seconds)
+        self.assertEqual(code, expect, launched.output)
+        return launched
+
+    def assert_all_gone(self, processes, seconds):
+        wait_until(lambda: not any(alive(p["pid"]) for p in processes), seconds,
+                   f"the end of {[p for p in processes if alive(p['pid'])]}")
+
+
+def main():
+    unittest.main(verbosity=2, argv=sys.argv)
+
+
+__all__ = ["BIN", "SOURCE", "WORKER", "ClusterTest", "Launch", "alive", "cluster_yaml", "leftovers", "main",
+           "os", "pathlib", "signal", "subprocess", "time", "wait_until"]

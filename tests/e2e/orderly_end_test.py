@@ -1,0 +1,86 @@
+"""Promise 5 and the launcher's word: whatever ends a run, it ends soon, says why, and leaves nothing."""
+
+import json
+
+from cluster import *
+
+FOREVER = {"job": {"workers": 2, "mode": ["forever"]}}
+PROCESSES = 5  # coordinator, two shards, two workers
+
+
+class OrderlyEnd(ClusterTest):
+    def setUp(self):
+        self.before = leftovers()
+
+    def assert_nothing_left(self, processes):
+        self.assert_all_gone(processes, 5)
+        # Sockets of killed processes go when the kernel has closed their descriptors.
+        wait_until(lambda: not leftovers() - self.before, 5,
+                   f"nothing left; there is {leftovers() - self.before}")
+
+    def test_done(self):
+        run = self.run_to_end(cluster_yaml({"job": {"workers": 2, "mode": ["workload", 5]}}))
+        self.assert_nothing_left([])
+        self.assertEqual(run.result()["exit_code"], 0)
+        self.assertEqual(run.processes(), [])
+
+    def test_signals(self):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            with self.subTest(signal=number):
+                run = self.launch(cluster_yaml(FOREVER))
+                processes = run.wait_for_training(PROCESSES)
+                begin = time.monotonic()
+                run.process.send_signal(number)
+                self.assertEqual(run.wait(10), 1, run.output)
+                self.assertLess(time.monotonic() - begin, 2.0)
+                self.assert_nothing_left(processes)
+
+    def test_a_death_is_named_and_ends_the_run(self):
+        for role in ("worker", "shard", "coordinator"):
+            with self.subTest(role=role):
+                run = self.launch(cluster_yaml(FOREVER))
+                processes = run.wait_for_training(PROCESSES)
+                victim = next(p for p in processes if p["role"] == role)
+                os.kill(victim["pid"], signal.SIGKILL)
+                self.assertEqual(run.wait(10), 3, run.output)
+                self.assertIn(str(victim["pid"]), run.output)
+                self.assertIn("SIGKILL", run.output)
+                self.assertIn(role, run.output)
+                self.assert_nothing_left(processes)
+
+    def test_a_hung_process_does_not_hang_the_end(self):
+        for role in ("worker", "shard", "coordinator"):
+            with self.subTest(role=role):
+                run = self.launch(cluster_yaml(FOREVER))
+                processes = run.wait_for_training(PROCESSES)
+                os.kill(next(p["pid"] for p in processes if p["role"] == role), signal.SIGSTOP)
+                begin = time.monotonic()
+                run.process.send_signal(signal.SIGTERM)
+                self.assertEqual(run.wait(10), 1, run.output)
+                self.assertLess(time.monotonic() - begin, 2.0 + 0.5)
+                self.assert_nothing_left(processes)
+
+    def test_a_worker_that_leaves_without_a_word(self):
+        run = self.run_to_end(cluster_yaml({"job": {"workers": 2, "mode": ["exit", 7]}}), expect=3)
+        self.assertIn("7", run.output)
+        self.assert_nothing_left([])
+
+    def test_killed_launcher_takes_its_children_along(self):
+        run = self.launch(cluster_yaml(FOREVER))
+        processes = run.wait_for_training(PROCESSES)
+        run.process.kill()
+        run.process.wait()
+        self.assert_nothing_left(processes)
+
+    def test_events_tell_what_happened(self):
+        run = self.run_to_end(cluster_yaml({"job": {"workers": 2, "mode": ["workload", 5]}}))
+        events = [json.loads(line) for line in run.events_text().splitlines()]
+        what = [event["what"] for event in events]
+        for expected in ("process_started", "shard_joined", "worker_joined", "table_open", "job_running",
+                         "job_done", "process_ended"):
+            self.assertIn(expected, what)
+        self.assertNotIn("worker_lost", what)
+        self.assertNotIn("shard_lost", what)
+
+
+main()
