@@ -47,6 +47,7 @@ class session::impl {
   pending start(worker_command command);
   status finish();
   void report_now(bool even_if_recent);
+  status declare_tables();
   status tell_failure(const std::string& why);
   status check(const table& where, std::size_t elements, const char* doing) const;
   status check_finite(const table& where, std::span<const float> gradient) const;
@@ -180,6 +181,15 @@ void session::impl::report_now(bool even_if_recent) {
   reported_ = now;
   self_->send(parts_.coordinator, progress_atom::value, parts_.who.node.token, info_.job,
               info_.rank, numbers_now());
+}
+
+status session::impl::declare_tables() {
+  std::vector<std::uint32_t> mine;
+  for (const auto& [id, grant] : tables_) mine.push_back(id);
+  auto told =
+      ask<done_atom>("telling the coordinator which tables are open", opened_atom::value,
+                     parts_.who.node.token, info_.job, info_.rank, mine);
+  return told ? status() : told.error();
 }
 
 status session::impl::tell_failure(const std::string& why) {
@@ -344,6 +354,9 @@ pending session::pull_final(const table& where, std::span<float> parameters) {
 }
 
 status session::clock() {
+  if (impl_->clock_ == 0) {
+    if (auto told = impl_->declare_tables(); !told.ok()) return told;
+  }
   worker_command command;
   command.kind = worker_command::what::clock;
   auto done = impl_->start(std::move(command)).wait();

@@ -64,6 +64,8 @@ class coordinator final : public coordinator_actor::base {
   caf::result<policies::worker_welcome> join_worker(const policies::worker_hello& hello,
                                                     const caf::actor& who);
   caf::result<policies::table_grant> open_table(const policies::table_request& asked);
+  caf::result<done_atom> take_tables(const std::string& job, std::uint32_t rank,
+                                     const std::vector<std::uint32_t>& tables);
   caf::result<done_atom> take_metric(const std::string& job, const std::string& metric,
                                      double value);
   caf::result<done_atom> fail_job(const std::string& job, const std::string& why);
@@ -175,6 +177,13 @@ caf::result<policies::table_grant> coordinator::open_table(
   return answer;
 }
 
+caf::result<done_atom> coordinator::take_tables(const std::string& job, std::uint32_t rank,
+                                                const std::vector<std::uint32_t>& tables) {
+  core_.tables_opened(unix_now(), job, rank, tables, effects_);
+  carry_out();
+  return done_atom::value;
+}
+
 caf::result<done_atom> coordinator::take_metric(const std::string& job,
                                                 const std::string& metric, double value) {
   if (auto taken = core_.metric(job, metric, value); !taken.ok()) return to_error(taken);
@@ -232,6 +241,11 @@ coordinator::behavior_type coordinator::make_behavior() {
       [this](progress_atom, u64 token, const string& job, u32 rank,
              const policies::worker_progress& report) {
         if (known(token)) core_.progress(job, rank, report);
+      },
+      [this](opened_atom, u64 token, const string& job, u32 rank,
+             const std::vector<u32>& tables) -> caf::result<done_atom> {
+        if (!known(token)) return stranger();
+        return take_tables(job, rank, tables);
       },
       [this](metric_atom, u64 token, const string& job, const string& metric,
              double value) -> caf::result<done_atom> {

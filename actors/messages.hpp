@@ -150,6 +150,8 @@ CAF_ADD_ATOM(tidegate, tidegate::actors, fail_atom, "fail")
 CAF_ADD_ATOM(tidegate, tidegate::actors, status_atom, "status")
 CAF_ADD_ATOM(tidegate, tidegate::actors, stop_atom, "stop")
 CAF_ADD_TYPE_ID(tidegate, (tidegate::policies::close_job_call))
+CAF_ADD_ATOM(tidegate, tidegate::actors, opened_atom, "opened")
+CAF_ADD_TYPE_ID(tidegate, (std::vector<std::uint32_t>))
 CAF_END_TYPE_ID_BLOCK(tidegate)
 
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tidegate::actors::frame_event)
@@ -174,6 +176,9 @@ using coordinator_actor = caf::typed_actor<
     // job, rank
     caf::reacts_to<progress_atom, std::uint64_t, std::string, std::uint32_t,
                    policies::worker_progress>,
+    // job, rank, the tables that the worker has opened; before its first clock() ends
+    caf::replies_to<opened_atom, std::uint64_t, std::string, std::uint32_t,
+                    std::vector<std::uint32_t>>::with<done_atom>,
     // job, name, value
     caf::replies_to<metric_atom, std::uint64_t, std::string, std::string,
                     double>::with<done_atom>,

@@ -37,6 +37,11 @@ void display::print(const std::string& text) {
   write(out);
 }
 
+void display::end_live() {
+  write(erase());
+  shown_.clear();
+}
+
 void display::live(const std::vector<std::string>& lines, bool changed, std::int64_t now_ms) {
   if (is_terminal_) {
     if (lines == shown_) return;

@@ -15,6 +15,8 @@ class display {
 
   // A line (or several) that stays.
   void print(const std::string& text);
+  // Takes the live lines off a terminal; what is printed afterwards stays last.
+  void end_live();
   // The state as of now. On a terminal it replaces the last; elsewhere it is printed when
   // `changed`, or when the last is 2 s old. `now_ms` is monotonic.
   void live(const std::vector<std::string>& lines, bool changed, std::int64_t now_ms);

@@ -18,6 +18,8 @@ void set_transport(const policies::cluster_spec& spec, variables& all) {
   all.emplace("UCX_TLS", tls);
   // Without it UCX refuses shared memory to endpoints that want to hear of a dead peer.
   if (spec.transport != kind::tcp) all.emplace("UCX_MM_ERROR_HANDLING", "y");
+  // A variable for a transport that UCX_TLS leaves out is no news.
+  all.emplace("UCX_WARN_UNUSED_ENV_VARS", "n");
 }
 
 }  // namespace
@@ -50,6 +52,7 @@ variables child_environment(const variables& base, const policies::cluster_spec&
   }
   all["TIDEGATE_TOKEN"] = format_token(run.token);
   all["TIDEGATE_TRANSPORT"] = word(transport_words, spec.transport);
+  all["TIDEGATE_START_TIMEOUT_MS"] = std::to_string(spec.start_timeout_ms);
   all["TIDEGATE_RUN_DIR"] = run.run_dir;
   set_transport(spec, all);
   return all;

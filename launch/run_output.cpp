@@ -44,6 +44,7 @@ exit_code run::conclude() {
   const auto code = static_cast<int>(outcome_);
   journal_.event("run_ended", "exit code " + std::to_string(code));
   journal_.write("result.json", result_json(spec_.name, jobs_, code));
+  journal_.screen().end_live();
   journal_.screen().print("\n" + result_table(jobs_));
   return journal_.write_failed() && outcome_ == exit_code::done ? exit_code::job_failed
                                                                 : outcome_;

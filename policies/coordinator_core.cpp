@@ -250,6 +250,36 @@ void coordinator_core::progress(const std::string& name, std::uint32_t rank,
     job->workers[rank].last = report;
 }
 
+void coordinator_core::tables_opened(std::int64_t now, const std::string& name,
+                                     std::uint32_t rank, std::vector<std::uint32_t> tables,
+                                     coordinator_effects& out) {
+  auto* job = find(name);
+  if (!job || rank >= job->workers.size()) return;
+  if (job->spec.consistency.kind == consistency_kind::async)
+    return;  // nobody waits for anybody
+  std::sort(tables.begin(), tables.end());
+  if (!job->tables_opened) {
+    job->tables_opened = {rank, std::move(tables)};
+    return;
+  }
+  const auto& [first, theirs] = *job->tables_opened;
+  if (theirs == tables) return;
+  std::vector<std::uint32_t> differ;
+  std::set_symmetric_difference(theirs.begin(), theirs.end(), tables.begin(), tables.end(),
+                                std::back_inserter(differ));
+  const auto odd = differ.front();
+  const bool mine = std::binary_search(tables.begin(), tables.end(), odd);
+  const auto who = [](std::uint32_t worker) { return "worker " + std::to_string(worker); };
+  fail_job(
+      now, name,
+      who(mine ? rank : first) + " opened table '" +
+          (odd < tables_.size() ? tables_[odd].spec.name : "?") + "' and " +
+          who(mine ? first : rank) + " did not: under " + to_string(job->spec.consistency) +
+          " a table waits for every worker, so all open the same tables before their first "
+          "clock()",
+      out);
+}
+
 runtime::status coordinator_core::metric(const std::string& name, const std::string& metric,
                                          double value) {
   auto* job = find(name);
@@ -341,26 +371,38 @@ cluster_status coordinator_core::status(std::int64_t now, std::uint64_t events_s
     if (job.began != 0)
       shown.seconds =
           static_cast<double>((job.ended != 0 ? job.ended : now) - job.began) * 1e-9;
-    shown.clock_slowest = ~std::uint64_t{0};
-    const worker_state* slowest = nullptr;
-    double losses = 0;
-    for (const auto& worker : job.workers) {
-      shown.workers_joined += worker.joined ? 1 : 0;
-      if (worker.last.clock < shown.clock_slowest) slowest = &worker;
-      shown.clock_slowest = std::min(shown.clock_slowest, worker.last.clock);
-      shown.clock_fastest = std::max(shown.clock_fastest, worker.last.clock);
-      shown.clocks_total = std::max(shown.clocks_total, worker.last.clocks_total);
-      shown.samples += worker.last.samples;
-      shown.staleness_max = std::max(shown.staleness_max, worker.last.staleness_max);
-      losses += worker.last.loss;
-    }
-    if (slowest) shown.epoch = slowest->last.epoch;
-    shown.loss = losses / static_cast<double>(job.workers.size());
+    sum_up(job, shown);
   }
   if (events_seen < events_.size())
     all.events.assign(events_.begin() + static_cast<std::ptrdiff_t>(events_seen),
                       events_.end());
   return all;
+}
+
+void coordinator_core::sum_up(const job_record& job, job_status& shown) {
+  auto slowest = clock_vector::infinity;
+  double losses = 0;
+  for (const auto& worker : job.workers) {
+    shown.workers_joined += worker.joined ? 1 : 0;
+    if (worker.last.clock < slowest) shown.epoch = worker.last.epoch;
+    slowest = std::min(slowest, worker.last.clock);
+    shown.clock_fastest = std::max(shown.clock_fastest, worker.last.clock);
+    shown.clocks_total = std::max(shown.clocks_total, worker.last.clocks_total);
+    shown.samples += worker.last.samples;
+    shown.staleness_max = std::max(shown.staleness_max, worker.last.staleness_max);
+    losses += worker.last.loss;
+  }
+  shown.clock_slowest = slowest;
+  shown.loss = losses / static_cast<double>(job.workers.size());
+  // Reports are some milliseconds old, each by another amount. While all run, the fastest could
+  // not be where it is had the others not come within the policy's reach.
+  const bool any_finished =
+      std::any_of(job.workers.begin(), job.workers.end(),
+                  [](const worker_state& worker) { return worker.finished; });
+  if (job.spec.consistency.kind == consistency_kind::async || any_finished) return;
+  const auto reach = job.spec.consistency.staleness + limits::clocks_in_flight_max;
+  if (shown.clock_fastest > reach)
+    shown.clock_slowest = std::max(shown.clock_slowest, shown.clock_fastest - reach);
 }
 
 std::vector<table_grant> coordinator_core::tables(const std::string& name) const {

@@ -7,8 +7,10 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -130,6 +132,10 @@ class coordinator_core {
   void call_done(std::int64_t now, call_id call, const runtime::status& result,
                  coordinator_effects& out);
 
+  // At its first clock(), after which a worker opens no more. A table that one worker of a bsp
+  // or ssp job opened and another did not would wait for ever: the job fails and says so.
+  void tables_opened(std::int64_t now, const std::string& job, std::uint32_t rank,
+                     std::vector<std::uint32_t> tables, coordinator_effects& out);
   void progress(const std::string& job, std::uint32_t rank, const worker_progress& report);
   runtime::status metric(const std::string& job, const std::string& name, double value);
   // `parameters_sha256`: from rank 0, else empty.
@@ -162,6 +168,8 @@ class coordinator_core {
     std::string failure;
     std::vector<worker_state> workers;
     std::map<std::string, double> metrics;
+    // Of the first worker that came to its first clock(): its rank, its tables ascending.
+    std::optional<std::pair<std::uint32_t, std::vector<std::uint32_t>>> tables_opened;
     std::string parameters_sha256;
     std::int64_t began = 0;
     std::int64_t ended = 0;
@@ -193,6 +201,7 @@ class coordinator_core {
   void close(std::int64_t now, call_group& done, coordinator_effects& out);
   worker_welcome welcome(const job_record& of) const;
   void close_on_shards(const job_record& job, coordinator_effects& out);
+  static void sum_up(const job_record& job, job_status& shown);
   void event(std::int64_t now, std::string what, std::string detail);
   static void refuse(ticket who, runtime::errc code, std::string why, coordinator_effects& out);
   runtime::status check_worker(const worker_hello& hello);

@@ -82,7 +82,8 @@ refusal shard_core::check_push(const frame_tag& tag, std::uint64_t payload_bytes
   const auto& chunk = chunks_[slot];
   if (payload_bytes != chunk.elements * sizeof(float)) return refusal::wrong_size;
   const auto& worker = jobs_.at(tag.job).workers[tag.rank];
-  if (worker.finished) return refusal::after_finish;
+  if (worker.finished && tag.clock >= chunk.workers[tag.rank].next)
+    return refusal::after_finish;
   // Not `applied + window`, which wraps for a clock near infinity.
   const auto applied = chunk.policy->applied_below(tag.rank);
   if (tag.clock > applied && tag.clock - applied >= window) return refusal::beyond_window;

@@ -3,6 +3,8 @@
 // Thread rule: a link, its sink and every call belong to one reactor thread; only wake-ups come
 // from elsewhere. Callbacks run inside progress(), never inside post() or connect(). A link may
 // deliver frames late and in any order, never torn; loss of a peer is reported once.
+// Both sides connect to each other before frames flow: UCX 1.13.1 (adaptive progress) does not
+// wake a sleeper over shared memory on an interface that has no endpoint of the sleeper's own.
 #pragma once
 
 #include <cstddef>

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <memory>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -28,36 +30,24 @@ struct nobody final : runtime::frame_sink {
   void on_peer_lost(runtime::peer_id, const runtime::status&) override {}
 };
 
-std::string run(bool hostile) {
-  runtime::loopback_network network;
-  local_cluster cluster(small_cluster(1, 3, {consistency_kind::bsp, 0}), [&] {
-    return runtime::expected<std::unique_ptr<runtime::link>>(network.make_link());
-  });
-  auto attacker = network.make_link();
-  nobody sink;
-  attacker->set_sink(&sink);
-  const auto shard = attacker->connect(cluster.shard_address(0));
-  EXPECT_TRUE(shard);
-  const auto job_token = runtime::stream_key(cluster.token(), "job");
+// Sends a shard what it should never get. It even knows the job's token, and passes for a
+// worker that is there but has finished: refusals that go to a rank must not reach one that
+// trains.
+class attacker {
+ public:
+  static constexpr std::uint32_t spoofed = 2;
 
-  // The attacker even knows the job's token, and passes for a worker that is there but has
-  // finished: refusals that go to a rank must not reach one that trains.
-  constexpr std::uint32_t spoofed = 2;
-  const auto attack = [&](std::uint64_t clock) {
-    std::vector<std::byte> payload(64, std::byte{0x7f});
-    const auto send = [&](auto change) {
-      frame_header header;
-      header.job = job_token;
-      header.epoch = 1;
-      header.incarnation = 1;
-      header.worker = spoofed;
-      header.clock = clock;
-      header.payload_bytes = payload.size();
-      change(header);
-      const auto bytes =
-          std::span(payload).first(std::min<std::size_t>(payload.size(), header.payload_bytes));
-      attacker->post(*shard, header, bytes, 0);
-    };
+  attacker(runtime::loopback_network& network, const std::string& shard, std::uint64_t job)
+      : link_(network.make_link()), job_(job) {
+    link_->set_sink(&sink_);
+    const auto connected = link_->connect(shard);
+    EXPECT_TRUE(connected);
+    shard_ = connected.value_or(0);
+  }
+
+  // One frame of every wrong kind.
+  void attack(std::uint64_t clock) {
+    clock_ = clock;
     send([](auto& h) { h.job = 1; });
     send([](auto& h) { h.epoch = 0; });
     send([](auto& h) { h.epoch = 99; });
@@ -83,8 +73,39 @@ std::string run(bool hostile) {
         h.incarnation = 9;
         h.code = kind == frame_kind::pull_reply ? 1 : 0;
       });
-  };
+    link_->progress();
+  }
 
+ private:
+  template <class Change>
+  void send(Change change) {
+    frame_header header;
+    header.job = job_;
+    header.epoch = 1;
+    header.incarnation = 1;
+    header.worker = spoofed;
+    header.clock = clock_;
+    header.payload_bytes = payload_.size();
+    change(header);
+    const auto size = std::min<std::size_t>(payload_.size(), header.payload_bytes);
+    link_->post(shard_, header, std::span(payload_).first(size), 0);
+  }
+
+  nobody sink_;
+  std::unique_ptr<runtime::link> link_;
+  std::uint64_t job_;
+  runtime::peer_id shard_ = 0;
+  std::uint64_t clock_ = 0;
+  std::vector<std::byte> payload_ = std::vector<std::byte>(64, std::byte{0x7f});
+};
+
+std::string run(bool hostile) {
+  runtime::loopback_network network;
+  local_cluster cluster(small_cluster(1, 3, {consistency_kind::bsp, 0}), [&] {
+    return runtime::expected<std::unique_ptr<runtime::link>>(network.make_link());
+  });
+  attacker stranger(network, cluster.shard_address(0),
+                    runtime::stream_key(cluster.token(), "job"));
   workload_options work;
   work.clocks = 8;
   work.pause_us_max = 500;
@@ -92,14 +113,13 @@ std::string run(bool hostile) {
   std::thread attacks([&] {
     // Bounded: a flood without end would measure the scheduler, not the shard.
     for (std::uint64_t round = 0; hostile && running && round < 200; ++round) {
-      attack(round % 8);
-      attacker->progress();
+      stranger.attack(round % 8);
       std::this_thread::sleep_for(std::chrono::microseconds(100));
     }
   });
   cluster.run_workers("job", [&](actors::session& s) {
     auto mine = work;
-    if (s.info().rank == spoofed) mine.clocks = 0;
+    if (s.info().rank == attacker::spoofed) mine.clocks = 0;
     const auto done = run_workload(s, mine);
     EXPECT_TRUE(done.ok()) << done.to_string();
   });

@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -58,13 +59,15 @@ class Launch:
         self.yaml = self.folder / "cluster.yaml"
         self.yaml.write_text(yaml) if isinstance(yaml, str) else shutil.copy(yaml, self.yaml)
         self.run_dir = pathlib.Path(run_dir or self.folder / "run")
+        self.temporary = self.folder / "tmp"
+        self.temporary.mkdir()
         self.begin = time.monotonic()
         self.output_path = self.folder / "output"
         with open(self.output_path, "wb") as output:
             self.process = subprocess.Popen(
                 [BIN / "tidegate", "launch", str(self.yaml), "--run-dir", str(self.run_dir), *arguments],
                 stdout=output, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
-                cwd=self.folder, env={**os.environ, **(env or {})})
+                cwd=self.folder, env={**os.environ, "TMPDIR": str(self.temporary), **(env or {})})
 
     def wait(self, seconds=60):
         code = self.process.wait(timeout=seconds)
@@ -93,6 +96,10 @@ class Launch:
         except OSError:
             return ""
 
+    def control_port(self):
+        text = (self.run_dir / "logs/coordinator-0.log").read_text()
+        return int(re.search(r"control plane on \S+:(\d+)", text).group(1))
+
     def result(self):
         return json.loads((self.run_dir / "result.json").read_text())
 
@@ -103,20 +110,19 @@ class Launch:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def leftovers():
-    """What a run could leave on the machine: segments, sockets, temporary files. Not counted: what is
-    there before."""
+def segments():
+    """Shared-memory segments of this machine: name, or id and maker. Sockets need no look of their own:
+    they go with the processes that hold them."""
     found = {f"/dev/shm/{name}" for name in os.listdir("/dev/shm")}
-    found |= {f"/tmp/{name}" for name in os.listdir("/tmp") if not name.startswith("tidegate-e2e-")}
-    segments = pathlib.Path("/proc/sysvipc/shm").read_text().splitlines()[1:]
-    found |= {f"sysv segment {line.split()[1]} of pid {line.split()[4]}" for line in segments}
-    for kind in ("unix", "tcp", "tcp6"):
-        lines = pathlib.Path(f"/proc/net/{kind}").read_text().splitlines()[1:]
-        if kind == "unix":
-            found |= {f"unix {line.split()[7]}" for line in lines if len(line.split()) > 7}
-        else:  # state 0A: listening
-            found |= {f"{kind} {line.split()[1]}" for line in lines if line.split()[3] == "0A"}
+    for line in pathlib.Path("/proc/sysvipc/shm").read_text().splitlines()[1:]:
+        found.add(f"sysv segment {line.split()[1]} of pid {line.split()[4]}")
     return found
+
+
+def listening(port):
+    lines = [line.split() for kind in ("tcp", "tcp6")
+             for line in pathlib.Path(f"/proc/net/{kind}").read_text().splitlines()[1:]]
+    return any(fields[3] == "0A" and int(fields[1].rsplit(":", 1)[1], 16) == port for fields in lines)
 
 
 class ClusterTest(unittest.TestCase):
@@ -140,5 +146,5 @@ def main():
     unittest.main(verbosity=2, argv=sys.argv)
 
 
-__all__ = ["BIN", "SOURCE", "WORKER", "ClusterTest", "Launch", "alive", "cluster_yaml", "leftovers", "main",
-           "os", "pathlib", "signal", "subprocess", "time", "wait_until"]
+__all__ = ["BIN", "SOURCE", "WORKER", "ClusterTest", "Launch", "alive", "cluster_yaml", "listening", "main",
+           "os", "pathlib", "segments", "signal", "subprocess", "time", "wait_until"]

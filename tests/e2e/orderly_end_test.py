@@ -10,17 +10,22 @@ PROCESSES = 5  # coordinator, two shards, two workers
 
 class OrderlyEnd(ClusterTest):
     def setUp(self):
-        self.before = leftovers()
+        self.before = segments()
 
-    def assert_nothing_left(self, processes):
+    def assert_nothing_left(self, run, processes):
+        """Within 5 s: no process, no segment, no open port, no temporary file, nothing beside the run
+        folder."""
         self.assert_all_gone(processes, 5)
-        # Sockets of killed processes go when the kernel has closed their descriptors.
-        wait_until(lambda: not leftovers() - self.before, 5,
-                   f"nothing left; there is {leftovers() - self.before}")
+        left = lambda: segments() - self.before
+        wait_until(lambda: not left(), 5, f"no segment left; there is {left()}")
+        port = run.control_port()
+        wait_until(lambda: not listening(port), 5, f"nobody listens on {port}")
+        self.assertEqual(list(run.temporary.iterdir()), [])
+        self.assertEqual({path.name for path in run.folder.iterdir()}, {"cluster.yaml", "output", "run", "tmp"})
 
     def test_done(self):
         run = self.run_to_end(cluster_yaml({"job": {"workers": 2, "mode": ["workload", 5]}}))
-        self.assert_nothing_left([])
+        self.assert_nothing_left(run, [])
         self.assertEqual(run.result()["exit_code"], 0)
         self.assertEqual(run.processes(), [])
 
@@ -33,7 +38,7 @@ class OrderlyEnd(ClusterTest):
                 run.process.send_signal(number)
                 self.assertEqual(run.wait(10), 1, run.output)
                 self.assertLess(time.monotonic() - begin, 2.0)
-                self.assert_nothing_left(processes)
+                self.assert_nothing_left(run, processes)
 
     def test_a_death_is_named_and_ends_the_run(self):
         for role in ("worker", "shard", "coordinator"):
@@ -46,7 +51,7 @@ class OrderlyEnd(ClusterTest):
                 self.assertIn(str(victim["pid"]), run.output)
                 self.assertIn("SIGKILL", run.output)
                 self.assertIn(role, run.output)
-                self.assert_nothing_left(processes)
+                self.assert_nothing_left(run, processes)
 
     def test_a_hung_process_does_not_hang_the_end(self):
         for role in ("worker", "shard", "coordinator"):
@@ -58,19 +63,19 @@ class OrderlyEnd(ClusterTest):
                 run.process.send_signal(signal.SIGTERM)
                 self.assertEqual(run.wait(10), 1, run.output)
                 self.assertLess(time.monotonic() - begin, 2.0 + 0.5)
-                self.assert_nothing_left(processes)
+                self.assert_nothing_left(run, processes)
 
     def test_a_worker_that_leaves_without_a_word(self):
         run = self.run_to_end(cluster_yaml({"job": {"workers": 2, "mode": ["exit", 7]}}), expect=3)
         self.assertIn("7", run.output)
-        self.assert_nothing_left([])
+        self.assert_nothing_left(run, [])
 
     def test_killed_launcher_takes_its_children_along(self):
         run = self.launch(cluster_yaml(FOREVER))
         processes = run.wait_for_training(PROCESSES)
         run.process.kill()
         run.process.wait()
-        self.assert_nothing_left(processes)
+        self.assert_nothing_left(run, processes)
 
     def test_events_tell_what_happened(self):
         run = self.run_to_end(cluster_yaml({"job": {"workers": 2, "mode": ["workload", 5]}}))

@@ -38,6 +38,10 @@ TEST_F(displays, redraw_in_place_on_a_terminal) {
   EXPECT_EQ(written(), "\r\x1b[2A\x1b[Ja 2\nb 1\n");
   screen.print("note");
   EXPECT_EQ(written(), "\r\x1b[2A\x1b[Jnote\na 2\nb 1\n");
+  screen.end_live();
+  EXPECT_EQ(written(), "\r\x1b[2A\x1b[J");
+  screen.print("last");
+  EXPECT_EQ(written(), "last\n") << "nothing is drawn again below it";
   EXPECT_EQ(screen.width(), 80U);
 }
 

@@ -22,6 +22,7 @@ TEST(environment, of_a_worker) {
   EXPECT_EQ(all.at("TIDEGATE_COORDINATOR"), "127.0.0.1:4711");
   EXPECT_EQ(all.at("TIDEGATE_TOKEN"), "0000000000000abc");
   EXPECT_EQ(all.at("TIDEGATE_TRANSPORT"), "tcp");
+  EXPECT_EQ(all.at("TIDEGATE_START_TIMEOUT_MS"), "5000");
   EXPECT_EQ(all.at("TIDEGATE_JOB"), "mlp");
   EXPECT_EQ(all.at("TIDEGATE_RANK"), "3");
   EXPECT_EQ(all.at("TIDEGATE_INCARNATION"), "1");

@@ -115,6 +115,14 @@ TEST(shard_core, refuses_what_it_should) {
   shard_effects out;
   core.finished(tag(0, 0), out);
   EXPECT_EQ(check([](auto&) {}), refusal::after_finish);
+  // What came before the farewell may come again and is acknowledged again.
+  auto other = make_core({consistency_kind::async, 0}, 2);
+  out.clear();
+  other.push(tag(0, 0), 1, out);
+  other.finished(tag(0, 1), out);
+  out.clear();
+  other.push(tag(0, 0), 2, out);
+  EXPECT_EQ(all<ack>(out).at(0).code, refusal::none);
 }
 
 TEST(shard_core, a_refused_push_gives_its_payload_back_and_is_answered) {
