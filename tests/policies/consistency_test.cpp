@@ -197,6 +197,16 @@ TEST(ssp_policy, lets_the_fast_run_exactly_s_clocks_ahead) {
   EXPECT_EQ(out[1], (policy_decision{what::answer, 0, 4}));
 }
 
+TEST(ssp_policy, a_pull_that_overtakes_its_workers_own_push_waits_for_it) {
+  auto policy = make_policy({consistency_kind::ssp, 3}, 2);
+  policy_decisions out;
+  policy->pull_arrived({0, 1, false}, out);
+  EXPECT_TRUE(out.empty()) << "read-my-writes: clock 0 of rank 0 is still on its way";
+  policy->push_arrived(0, 0, out);
+  ASSERT_EQ(out.size(), 2u);
+  EXPECT_EQ(out[1], (policy_decision{what::answer, 0, 1}));
+}
+
 TEST(any_policy, pull_of_everything_waits_for_all) {
   for (auto kind : {consistency_kind::bsp, consistency_kind::ssp, consistency_kind::async}) {
     auto policy = make_policy({kind, 5}, 2);
