@@ -67,6 +67,7 @@ class session::impl {
   std::uint64_t clock_ = 0;
   progress progress_;
   std::chrono::steady_clock::time_point reported_{};
+  bool declared_ = false;
   bool ended_ = false;
 
  private:
@@ -129,10 +130,11 @@ pending session::impl::start(worker_command command) {
 }
 
 expected<table> session::impl::open(const policies::table_request& request) {
-  if (ended_ || clock_ > 0)
-    return runtime::fail(errc::out_of_order,
-                         "table '" + request.spec.name +
-                             "' must be opened before the first clock() of the worker");
+  if (ended_ || declared_)
+    return runtime::fail(
+        errc::out_of_order,
+        "table '" + request.spec.name +
+            "' must be opened before the first push() or clock() of the worker");
   auto grant = ask<policies::table_grant>("opening table '" + request.spec.name + "'",
                                           table_atom::value, parts_.who.node.token, request);
   if (!grant) return runtime::fail(grant.error());
@@ -183,13 +185,18 @@ void session::impl::report_now(bool even_if_recent) {
               info_.rank, numbers_now());
 }
 
+// Once, before the first push or clock(): a worker that opened other tables than its peers
+// would wait for them for ever.
 status session::impl::declare_tables() {
+  if (declared_) return {};
   std::vector<std::uint32_t> mine;
   for (const auto& [id, grant] : tables_) mine.push_back(id);
   auto told =
       ask<done_atom>("telling the coordinator which tables are open", opened_atom::value,
                      parts_.who.node.token, info_.job, info_.rank, mine);
-  return told ? status() : told.error();
+  if (!told) return told.error();
+  declared_ = true;
+  return {};
 }
 
 status session::impl::tell_failure(const std::string& why) {
@@ -323,6 +330,7 @@ expected<table> session::open_table(std::string_view name, std::vector<std::uint
 pending session::push(const table& where, std::span<const float> gradient) {
   if (auto checked = impl_->check(where, gradient.size(), "push"); !checked.ok())
     return failed(std::move(checked));
+  if (auto told = impl_->declare_tables(); !told.ok()) return failed(std::move(told));
   if (auto finite = impl_->check_finite(where, gradient); !finite.ok())
     return failed(std::move(finite));
   worker_command command;
@@ -354,9 +362,7 @@ pending session::pull_final(const table& where, std::span<float> parameters) {
 }
 
 status session::clock() {
-  if (impl_->clock_ == 0) {
-    if (auto told = impl_->declare_tables(); !told.ok()) return told;
-  }
+  if (auto told = impl_->declare_tables(); !told.ok()) return told;
   worker_command command;
   command.kind = worker_command::what::clock;
   auto done = impl_->start(std::move(command)).wait();

@@ -122,8 +122,9 @@ class session {
   pending pull_final(const table& where, std::span<float> parameters);
 
   // Ends this worker's clock. Blocks while the oldest pushes under way are too many clocks
-  // behind (limits.hpp), which bounds the memory of shards. Tables not pushed count as a zero
-  // gradient. Errors: those of earlier pushes that failed.
+  // behind (limits.hpp), which bounds the memory of shards. A table not pushed adds
+  // nothing to its clock; when nobody pushes it, no step is made. Errors: those of earlier
+  // pushes that failed.
   runtime::status clock();
 
   void report(const progress& now);

@@ -153,9 +153,10 @@ void coordinator::carry_out() {
 caf::result<done_atom> coordinator::join_shard(std::uint32_t index, const std::string& address,
                                                const caf::actor& who) {
   auto [id, answer] = promise(shard_promises_);
-  shards_.try_emplace(index, caf::actor_cast<shard_actor>(who));
-  watch(who, {"", index});
-  core_.shard_joined(unix_now(), index, address, id, effects_);
+  if (core_.shard_joined(unix_now(), index, address, id, effects_)) {
+    shards_.insert_or_assign(index, caf::actor_cast<shard_actor>(who));
+    watch(who, {"", index});
+  }
   carry_out();
   return answer;
 }
@@ -163,8 +164,7 @@ caf::result<done_atom> coordinator::join_shard(std::uint32_t index, const std::s
 caf::result<policies::worker_welcome> coordinator::join_worker(
     const policies::worker_hello& hello, const caf::actor& who) {
   auto [id, answer] = promise(worker_promises_);
-  watch(who, {hello.job, hello.rank});
-  core_.worker_joined(unix_now(), hello, id, effects_);
+  if (core_.worker_joined(unix_now(), hello, id, effects_)) watch(who, {hello.job, hello.rank});
   carry_out();
   return answer;
 }

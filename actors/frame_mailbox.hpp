@@ -26,6 +26,7 @@ class frame_mailbox final : public runtime::frame_sink {
     virtual ~owner() = default;
     virtual runtime::buffer place(const runtime::frame_header& header) = 0;
     virtual void on_sent(runtime::send_token token) = 0;
+    virtual void on_frame_lost(const runtime::frame_header& header) = 0;
   };
 
   frame_mailbox(owner& who, caf::abstract_actor& actor, caf::execution_unit& home)
@@ -39,6 +40,9 @@ class frame_mailbox final : public runtime::frame_sink {
   }
   void on_sent(runtime::send_token token, const runtime::status&) override {
     owner_.on_sent(token);  // a failure is a lost peer, told apart
+  }
+  void on_frame_lost(const runtime::frame_header& header) override {
+    owner_.on_frame_lost(header);
   }
   void on_bad_frame(const runtime::status& why) override {
     if (++bad_frames_ <= 16 ||

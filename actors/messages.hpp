@@ -91,8 +91,9 @@ auto inspect(Inspector& f, table_request& x) {
 template <class Inspector>
 auto inspect(Inspector& f, job_status& x) {
   return f(caf::meta::type_name("tidegate::job_status"), x.name, x.policy, x.state, x.failure,
-           x.workers_joined, x.clock_slowest, x.clock_fastest, x.clocks_total, x.epoch, x.loss,
-           x.samples, x.staleness_max, x.seconds, x.metrics, x.parameters_sha256);
+           x.workers_joined, x.workers_finished, x.clock_slowest, x.clock_fastest,
+           x.clocks_total, x.epoch, x.loss, x.samples, x.staleness_max, x.seconds, x.metrics,
+           x.parameters_sha256);
 }
 template <class Inspector>
 auto inspect(Inspector& f, cluster_event& x) {

@@ -18,11 +18,12 @@ struct pending::state {
   std::optional<runtime::status> outcome;
   std::function<void(const runtime::status&)> done;
 
-  // Once. Runs the callback, if any, on the calling thread.
+  // The first outcome stands. Runs the callback, if any, on the calling thread.
   void complete(runtime::status result) {
     std::function<void(const runtime::status&)> call;
     {
       std::lock_guard lock(mutex);
+      if (outcome) return;
       outcome = std::move(result);
       call = std::exchange(done, nullptr);
     }

@@ -34,7 +34,6 @@ constexpr auto contention_memory = std::chrono::milliseconds(50);
 constexpr unsigned naps_max = 20;
 constexpr long nap_ns = 50'000;
 // 3. Arm and block.
-constexpr std::uint32_t flush_ms_max = 500;
 
 }  // namespace
 
@@ -126,16 +125,8 @@ bool reactor::run_ready() {
 }
 
 void reactor::loop() {
-  const auto watch = [this](int fd) {
-    epoll_event event{};
-    event.events = EPOLLIN;
-    event.data.fd = fd;
-    const bool added = epoll_ctl(epoll_fd_, EPOLL_CTL_ADD, fd, &event) == 0;
-    TIDEGATE_ASSERT(added, "epoll takes the reactor's descriptors");
-  };
   prctl(PR_SET_TIMERSLACK, 5'000UL, 0, 0, 0);  // ns: naps are short
   watch(wake_fd_);
-  if (link_->event_fd() != wake_fd_) watch(link_->event_fd());
 
   unsigned idle_turns = 0;
   while (true) {
@@ -184,15 +175,25 @@ void reactor::drain_wake() {
   if (::read(wake_fd_, &drained, sizeof drained) < 0) return;  // EAGAIN: nobody called
 }
 
+void reactor::watch(int fd) {
+  epoll_event event{};
+  event.events = EPOLLIN;
+  event.data.fd = fd;
+  const bool added = epoll_ctl(epoll_fd_, EPOLL_CTL_ADD, fd, &event) == 0;
+  TIDEGATE_ASSERT(added, "epoll takes the reactor's descriptors");
+}
+
 void reactor::open_link(runtime::frame_sink* sink) {
   link_->set_sink(sink);
+  watch(link_->event_fd());
   link_open_ = true;
 }
 
-void reactor::close_link() {
+void reactor::close_link(std::uint32_t flush_ms_max) {
   if (!link_open_) return;
+  epoll_ctl(epoll_fd_, EPOLL_CTL_DEL, link_->event_fd(), nullptr);
+  link_open_ = false;  // also while close() progresses, nobody else does
   link_->close(flush_ms_max);
-  link_open_ = false;
 }
 
 bool reactor::sleep() {

@@ -45,7 +45,8 @@ class reactor final : public caf::execution_unit {
   // The actor that serves the link's frames takes it (first turn) and gives it up (on exit):
   // frames are progressed only in between, so the sink may go right after.
   void open_link(runtime::frame_sink* sink);
-  void close_link();
+  // `flush_ms_max`: how long to wait for what was posted; 0: break off at once.
+  void close_link(std::uint32_t flush_ms_max = 500);
   const std::string& address() const noexcept { return address_; }
 
  private:
@@ -59,6 +60,7 @@ class reactor final : public caf::execution_unit {
   // False when the link had something to do after all.
   bool sleep();
   void drain_wake();
+  void watch(int fd);
 
   std::unique_ptr<runtime::link> link_;
   std::string address_;

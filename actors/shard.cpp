@@ -68,10 +68,10 @@ shard::behavior_type shard::make_behavior() {
 }
 
 void shard::on_exit() {
-  // Sends what is posted, then no more callbacks; all leases come back before the store goes.
+  // Sends what is posted, then no more callbacks. The store stays until this object goes:
+  // frames in the mailbox still hold places of it.
   home().close_link();
   sending_.clear();
-  store_.reset();  // its memory is the link's
 }
 
 caf::result<done_atom> shard::open_job(const policies::open_job_call& call) {
@@ -122,15 +122,23 @@ caf::result<done_atom> shard::close_job(const policies::close_job_call& call) {
 
 runtime::buffer shard::place(const runtime::frame_header& header) {
   const auto tag = tag_of(header);
-  auto code = refusal::wrong_size;
-  if (header.kind == frame_kind::push) code = core_.check_push(tag, header.payload_bytes);
-  if (code == refusal::none) {
+  policies::push_admission admission{policies::push_admission::what::refuse,
+                                     refusal::wrong_size};
+  if (header.kind == frame_kind::push) admission = core_.begin_push(tag, header.payload_bytes);
+  using what = policies::push_admission::what;
+  if (admission.kind == what::drop) return {};
+  if (admission.kind == what::take) {
     if (auto lease = store_->lease(header.payload_bytes)) return lease;
-    code = refusal::no_memory;
+    core_.cancel_push(tag);
+    admission.code = refusal::no_memory;
   }
-  count_refusal(tag, code);
-  send(frame_kind::push_ack, tag, code);
+  if (admission.code != refusal::none) count_refusal(tag, admission.code);
+  send(frame_kind::push_ack, tag, admission.code);
   return {};
+}
+
+void shard::on_frame_lost(const runtime::frame_header& header) {
+  core_.cancel_push(tag_of(header));
 }
 
 void shard::count_refusal(const frame_tag& tag, refusal code) {
@@ -205,7 +213,11 @@ void shard::send_parameters(const policies::shard_effects::reply& reply) {
   const auto& peers = jobs_.at(reply.tag.job).peers;
   const auto peer = peers.find(reply.tag.rank);
   if (peer == peers.end()) return;
-  auto parameters = store_->parameters(reply.slot);
+  if (!store_->may_send(reply.slot)) {
+    count_refusal(reply.tag, refusal::pull_under_way);
+    return send(frame_kind::pull_reply, reply.tag, refusal::pull_under_way);
+  }
+  auto parameters = store_->begin_send(reply.slot);
   auto header = header_of(frame_kind::pull_reply, reply.tag, refusal::none);
   header.version = reply.version;
   header.min_clock = reply.min_clock;
@@ -218,12 +230,13 @@ void shard::send_parameters(const policies::shard_effects::reply& reply) {
   const auto token = sending_free_.back();
   sending_free_.pop_back();
   const auto bytes = parameters.bytes();
-  sending_[token - 1] = std::move(parameters);
+  sending_[token - 1] = {reply.slot, std::move(parameters)};
   home().link().post(peer->second, header, bytes, token);
 }
 
 void shard::on_sent(runtime::send_token token) {
   TIDEGATE_ASSERT(token >= 1 && token <= sending_.size(), "a token of send_parameters");
+  store_->end_send(sending_[token - 1].slot);
   sending_[token - 1] = {};
   sending_free_.push_back(token);
 }

@@ -34,6 +34,7 @@ class shard final : public reactor_actor<shard_actor::base>, public frame_mailbo
 
   runtime::buffer place(const runtime::frame_header& header) override;
   void on_sent(runtime::send_token token) override;
+  void on_frame_lost(const runtime::frame_header& header) override;
 
   caf::result<done_atom> open_job(const policies::open_job_call& call);
   caf::result<done_atom> open_table(const policies::open_table_call& call);
@@ -57,7 +58,11 @@ class shard final : public reactor_actor<shard_actor::base>, public frame_mailbo
   policies::shard_effects effects_;
   std::map<std::uint64_t, job_state> jobs_;  // by token
   std::map<runtime::peer_id, peer_of> peers_;
-  std::vector<runtime::buffer> sending_;  // by token - 1
+  struct sending {
+    std::uint32_t slot = 0;
+    runtime::buffer parameters;
+  };
+  std::vector<sending> sending_;  // by token - 1
   std::vector<runtime::send_token> sending_free_;
   std::uint64_t refusals_ = 0;
 };

@@ -1,6 +1,7 @@
 #include "actors/shard_store.hpp"
 
 #include <cstring>
+#include <unistd.h>
 
 #include "runtime/base/assert.hpp"
 #include "runtime/base/limits.hpp"
@@ -40,6 +41,17 @@ void fill(float* out, const policies::owned_chunk& chunk, const policies::init_s
     out[i] = uniform ? init.value * runtime::uniform_signed(key, chunk.first + i) : init.value;
 }
 
+// Two per worker: the next pull may come before the last reply is known to be sent.
+std::size_t replies_in_flight_max(std::uint32_t workers) {
+  return 2 * std::size_t{workers};
+}
+
+std::uint64_t machine_bytes() {
+  static const auto bytes = static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) *
+                            static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+  return bytes;
+}
+
 }  // namespace
 
 runtime::status shard_store::add_chunk(const policies::owned_chunk& owned,
@@ -48,26 +60,44 @@ runtime::status shard_store::add_chunk(const policies::owned_chunk& owned,
                                        float scale, std::uint32_t workers) {
   TIDEGATE_ASSERT(owned.slot == chunks_.size(), "slots are dense");
   const auto bytes = owned.elements * sizeof(float);
-  // Gradients in the credit window, one version of the parameters per pull under way (at most
-  // one per worker) plus the current one and the one being written, and the optimizer's state.
-  const std::size_t gradients = std::size_t{workers} * runtime::limits::clocks_in_flight_max;
-  pools_.allow(bytes, gradients + workers + 2 + 2);
-  chunk_memory made;
+  const auto arrays = kernels::state_arrays(to_kernel(optimizer).kind);
+  // Of the parameters: the current version, the one being written, and those being sent.
+  gradients_pool_.allow(bytes, std::size_t{workers} * runtime::limits::clocks_in_flight_max);
+  versions_pool_.allow(bytes, replies_in_flight_max(workers) + 2 + arrays);
+  auto& made = chunks_.emplace_back();  // also on failure: slots are those of the core
   made.elements = owned.elements;
+  made.workers = workers;
   made.optimizer = to_kernel(optimizer);
   made.scale = scale;
-  made.parameters = pools_.lease(bytes);
-  const auto arrays = kernels::state_arrays(made.optimizer.kind);
-  if (arrays >= 1) made.state1 = pools_.lease(bytes);
-  if (arrays >= 2) made.state2 = pools_.lease(bytes);
+  bytes_kept_ += bytes * (1 + arrays);
+  if (bytes_kept_ > machine_bytes())
+    return {runtime::errc::over_limit, "the shard would keep " + std::to_string(bytes_kept_) +
+                                           " bytes; the machine has " +
+                                           std::to_string(machine_bytes())};
+  made.parameters = versions_pool_.lease(bytes);
+  if (arrays >= 1) made.state1 = versions_pool_.lease(bytes);
+  if (arrays >= 2) made.state2 = versions_pool_.lease(bytes);
   if (!made.parameters || (arrays >= 1 && !made.state1) || (arrays >= 2 && !made.state2))
     return {runtime::errc::over_limit,
             "no memory for a chunk of " + std::to_string(bytes) + " bytes on this shard"};
   if (made.state1) std::memset(made.state1.data(), 0, bytes);
   if (made.state2) std::memset(made.state2.data(), 0, bytes);
   fill(made.parameters.floats(), owned, init, init_key);
-  chunks_.push_back(std::move(made));
   return {};
+}
+
+bool shard_store::may_send(std::uint32_t slot) const noexcept {
+  const auto& chunk = chunks_[slot];
+  return chunk.parameters && chunk.sends_under_way < replies_in_flight_max(chunk.workers);
+}
+
+runtime::buffer shard_store::begin_send(std::uint32_t slot) {
+  ++chunks_[slot].sends_under_way;
+  return chunks_[slot].parameters;
+}
+
+void shard_store::end_send(std::uint32_t slot) noexcept {
+  --chunks_[slot].sends_under_way;
 }
 
 policies::payload_handle shard_store::keep(runtime::buffer gradient) {
@@ -97,8 +127,8 @@ void shard_store::apply(std::uint32_t slot,
     gradients_.push_back({payloads_[input.payload - 1].floats(), input.rank});
   runtime::buffer after = chunk.parameters;
   const bool being_read = after.use_count() > 2;  // more than the chunk and this handle
-  if (being_read) after = pools_.lease(chunk.elements * sizeof(float));
-  TIDEGATE_ASSERT(after, "versions are bounded by one pull per worker");
+  if (being_read) after = versions_pool_.lease(chunk.elements * sizeof(float));
+  TIDEGATE_ASSERT(after, "may_send bounds the versions alive");
   kernels::chunk_arrays arrays;
   arrays.before = chunk.parameters.floats();
   arrays.after = after.floats();

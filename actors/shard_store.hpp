@@ -3,7 +3,7 @@
 //
 // A step writes new parameters in place when nobody is reading the old ones, else into a fresh
 // block, so that a pull under way is never torn and nothing is copied. Holds no CAF and no
-// protocol; one reactor thread. The memory source must outlive the store.
+// protocol; one reactor thread.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,8 @@ namespace tidegate::actors {
 
 class shard_store {
  public:
-  explicit shard_store(runtime::memory_source& source) : source_(source), pools_(source) {}
+  explicit shard_store(std::shared_ptr<runtime::memory_source> source)
+      : gradients_pool_(source), versions_pool_(std::move(source)) {}
 
   // Makes a chunk for `slot` (the next unused one) with its initial values, for a job of
   // `workers`. Errors: over_limit (memory is short).
@@ -31,7 +32,7 @@ class shard_store {
                             float scale, std::uint32_t workers);
 
   // A place for a gradient of `bytes`; empty when the bound is reached.
-  runtime::buffer lease(std::size_t bytes) { return pools_.lease(bytes); }
+  runtime::buffer lease(std::size_t bytes) { return gradients_pool_.lease(bytes); }
   // Keeps a received gradient and names it.
   policies::payload_handle keep(runtime::buffer gradient);
   void release(policies::payload_handle payload);
@@ -39,13 +40,16 @@ class shard_store {
   // One optimizer step. inputs ascend in rank.
   void apply(std::uint32_t slot, std::span<const policies::shard_effects::input> inputs);
   // The parameters as they are now; the handle keeps this version unchanged.
-  runtime::buffer parameters(std::uint32_t slot) const { return chunks_[slot].parameters; }
-
-  std::size_t blocks_leased() const noexcept { return pools_.leased(); }
+  // At most two sends per worker are under way for a chunk, which bounds the versions alive.
+  bool may_send(std::uint32_t slot) const noexcept;
+  runtime::buffer begin_send(std::uint32_t slot);
+  void end_send(std::uint32_t slot) noexcept;
 
  private:
   struct chunk_memory {
     std::size_t elements = 0;
+    std::uint32_t workers = 0;
+    std::size_t sends_under_way = 0;
     runtime::kernels::optimizer optimizer;
     runtime::kernels::adam_powers powers;
     float scale = 1.0F;
@@ -54,8 +58,11 @@ class shard_store {
     runtime::buffer state2;
   };
 
-  runtime::memory_source& source_;
-  runtime::size_pools pools_;  // before what leases from it
+  // Apart, so that gradients cannot take the blocks that a step needs; before what leases from
+  // them.
+  runtime::size_pools gradients_pool_;
+  runtime::size_pools versions_pool_;
+  std::uint64_t bytes_kept_ = 0;  // parameters and optimizer state
   std::vector<chunk_memory> chunks_;
   std::vector<runtime::buffer> payloads_;  // by handle - 1
   std::vector<policies::payload_handle> payloads_free_;

@@ -43,7 +43,7 @@ worker::behavior_type worker::make_behavior() {
 }
 
 void worker::on_exit() {
-  home().close_link();
+  home().close_link();  // what is posted goes out
   fail_all({errc::cancelled, "the session was closed"});
 }
 
@@ -100,6 +100,10 @@ void worker::on_command(worker_command& command) {
   const auto code = start(command, op);
   if (code == errc::not_found)
     return command.done->complete({code, doing + ": this session did not open the table"});
+  if (code == errc::cancelled)
+    return command.done->complete(
+        {code, doing + ": an earlier operation failed: a shard refused: " +
+                   std::string(to_string(core_.failure()))});
   if (code != errc::ok)
     return command.done->complete(
         {code, doing +
@@ -110,6 +114,7 @@ void worker::on_command(worker_command& command) {
 }
 
 runtime::buffer worker::place(const runtime::frame_header& header) {
+  if (!broken_.ok()) return {};
   const bool mine = header.job == identity_.welcome.token &&
                     header.incarnation == identity_.incarnation &&
                     header.kind == frame_kind::pull_reply;
@@ -121,6 +126,7 @@ runtime::buffer worker::place(const runtime::frame_header& header) {
 }
 
 void worker::on_frame(const frame_event& event) {
+  if (!broken_.ok()) return;
   const auto& header = event.header;
   if (header.job != identity_.welcome.token || header.incarnation != identity_.incarnation)
     return;
@@ -189,6 +195,9 @@ void worker::send(const policies::worker_effects::send& what) {
 
 void worker::fail_all(const status& why) {
   if (broken_.ok()) broken_ = why;
+  // First the link, by force: once an operation has ended, its memory is the user's again, and
+  // nothing may read or write it any more.
+  home().close_link(0);
   for (auto& [op, operation] : std::exchange(operations_, {}))
     operation.done->complete({why.code(), operation.doing + ": " + why.message()});
 }

@@ -26,6 +26,11 @@ struct worker_command {
   float* parameters = nullptr;      // pull: likewise
   policies::worker_core::extent extent = policies::worker_core::extent::as_policy;
   pending_ptr done;
+
+  // A command that is dropped unread still ends.
+  ~worker_command() {
+    if (done) done->complete({runtime::errc::cancelled, "the session was closed"});
+  }
 };
 
 // Numbers that the session's thread may read at any time.
@@ -64,6 +69,7 @@ class worker final : public reactor_actor<worker_actor::base>, public frame_mail
 
   runtime::buffer place(const runtime::frame_header& header) override;
   void on_sent(runtime::send_token) override {}
+  void on_frame_lost(const runtime::frame_header&) override {}  // the peer is lost, too
 
   void on_command(worker_command& command);
   void on_frame(const frame_event& event);

@@ -230,12 +230,14 @@ void run::check_jobs() {
   for (const auto& job : spec_.jobs) {
     const auto* status = find_job(jobs_, job.name);
     if (status == nullptr || status->state == job_state::done) continue;
-    left_alone = left_alone || table_.workers_of(job.name) == 0;
-    if (left_alone && workers_gone_ms_ != 0 && now_ms_ >= workers_gone_ms_ + done_lag_ms_max) {
-      begin_end(exit_code::job_failed,
-                "job " + job.name +
-                    " failed: all of its workers have exited, but the job "
-                    "is not done; did they call finish()?");
+    const auto gone = job.workers - static_cast<std::uint32_t>(table_.workers_of(job.name));
+    const bool here = gone > status->workers_finished;
+    left_alone = left_alone || here;
+    if (here && workers_gone_ms_ != 0 && now_ms_ >= workers_gone_ms_ + done_lag_ms_max) {
+      begin_end(exit_code::job_failed, "job " + job.name + " failed: " + std::to_string(gone) +
+                                           " of its workers have exited, but only " +
+                                           std::to_string(status->workers_finished) +
+                                           " have finished; did they call finish()?");
       return;
     }
     if (status->state == job_state::waiting && status->workers_joined < job.workers &&

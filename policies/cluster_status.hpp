@@ -16,6 +16,7 @@ struct job_status {
   job_state state = job_state::waiting;
   std::string failure;  // why, when failed
   std::uint32_t workers_joined = 0;
+  std::uint32_t workers_finished = 0;
   std::uint64_t clock_slowest = 0;  // clocks finished by the slowest worker
   std::uint64_t clock_fastest = 0;
   std::uint64_t clocks_total = 0;   // clocks each worker will run; 0: unknown

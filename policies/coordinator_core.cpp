@@ -26,7 +26,10 @@ coordinator_core::coordinator_core(cluster_spec cluster, std::uint64_t token)
 }
 
 void coordinator_core::event(std::int64_t now, std::string what, std::string detail) {
-  if (events_.size() < limits::events_max)
+  // The last places are for how jobs end.
+  constexpr std::size_t reserve = 1024;
+  const bool matters = what.starts_with("job_");
+  if (events_.size() < limits::events_max - (matters ? 0 : reserve))
     events_.push_back({now, std::move(what), std::move(detail)});
 }
 
@@ -41,28 +44,34 @@ coordinator_core::job_record* coordinator_core::find(const std::string& name) {
   return at == jobs_.end() ? nullptr : &*at;
 }
 
-void coordinator_core::shard_joined(std::int64_t now, std::uint32_t index, std::string address,
+bool coordinator_core::shard_joined(std::int64_t now, std::uint32_t index, std::string address,
                                     ticket who, coordinator_effects& out) {
-  if (index >= cluster_.shards)
-    return refuse(who, errc::invalid_argument,
-                  "shard " + std::to_string(index) + " joins a cluster of " +
-                      std::to_string(cluster_.shards) + " shards",
-                  out);
-  if (address.empty() || !shard_addresses_[index].empty())
-    return refuse(who, errc::already_exists,
-                  "shard " + std::to_string(index) + " is there already", out);
+  if (index >= cluster_.shards) {
+    refuse(who, errc::invalid_argument,
+           "shard " + std::to_string(index) + " joins a cluster of " +
+               std::to_string(cluster_.shards) + " shards",
+           out);
+    return false;
+  }
+  if (address.empty() || !shard_addresses_[index].empty()) {
+    refuse(who, errc::already_exists, "shard " + std::to_string(index) + " is there already",
+           out);
+    return false;
+  }
   shard_addresses_[index] = std::move(address);
   ++shards_in_;
   event(now, "shard_joined", "shard " + std::to_string(index));
   out.answers.push_back({who, {}, {}});
-  if (!all_shards_in()) return;
+  if (!all_shards_in()) return true;
   begin_jobs(out);
   for (auto& [hello, waiting] : std::exchange(early_workers_, {})) admit(hello, waiting, out);
+  return true;
 }
 
 void coordinator_core::begin_jobs(coordinator_effects& out) {
   for (std::size_t index = 0; index < jobs_.size(); ++index) {
     const auto& job = jobs_[index];
+    if (job.state == job_state::failed) continue;
     const auto group = make_group(index, 0);
     for (std::uint32_t shard = 0; shard < cluster_.shards; ++shard)
       call(group, shard,
@@ -89,11 +98,11 @@ runtime::status coordinator_core::check_worker(const worker_hello& hello) {
   return {};
 }
 
-void coordinator_core::worker_joined(std::int64_t now, const worker_hello& hello, ticket who,
+bool coordinator_core::worker_joined(std::int64_t now, const worker_hello& hello, ticket who,
                                      coordinator_effects& out) {
   if (auto checked = check_worker(hello); !checked.ok()) {
     out.answers.push_back({who, std::move(checked), {}});
-    return;
+    return false;
   }
   auto& job = *find(hello.job);
   job.workers[hello.rank].incarnation = hello.incarnation;
@@ -102,6 +111,7 @@ void coordinator_core::worker_joined(std::int64_t now, const worker_hello& hello
     admit(hello, who, out);
   else
     early_workers_.emplace_back(hello, who);
+  return true;
 }
 
 void coordinator_core::admit(const worker_hello& hello, ticket who, coordinator_effects& out) {
@@ -124,6 +134,13 @@ void coordinator_core::open_table(const table_request& request, ticket who,
     return refuse(who, errc::invalid_argument, "a table name of 1 to 128 bytes is needed", out);
   if (asked.size() == 0 || asked.size() > limits::table_elements_max)
     return refuse(who, errc::invalid_argument, name + " would be empty or too large", out);
+  if (asked.size() * sizeof(float) / cluster_.chunk_bytes >= limits::table_chunks_max)
+    return refuse(who, errc::over_limit,
+                  name + " would have more than " + std::to_string(limits::table_chunks_max) +
+                      " chunks; a larger cluster.chunk_bytes makes fewer",
+                  out);
+  if (job->state == job_state::failed || job->state == job_state::done)
+    return refuse(who, errc::refused, name + ": the job has ended", out);
   const auto index = static_cast<std::size_t>(job - jobs_.data());
   const auto known = std::find_if(tables_.begin(), tables_.end(), [&](const table_state& one) {
     return one.job == index && one.spec.name == asked.name;
@@ -384,6 +401,7 @@ void coordinator_core::sum_up(const job_record& job, job_status& shown) {
   double losses = 0;
   for (const auto& worker : job.workers) {
     shown.workers_joined += worker.joined ? 1 : 0;
+    shown.workers_finished += worker.finished ? 1 : 0;
     if (worker.last.clock < slowest) shown.epoch = worker.last.epoch;
     slowest = std::min(slowest, worker.last.clock);
     shown.clock_fastest = std::max(shown.clock_fastest, worker.last.clock);
@@ -399,8 +417,8 @@ void coordinator_core::sum_up(const job_record& job, job_status& shown) {
   const bool any_finished =
       std::any_of(job.workers.begin(), job.workers.end(),
                   [](const worker_state& worker) { return worker.finished; });
-  if (job.spec.consistency.kind == consistency_kind::async || any_finished) return;
-  const auto reach = job.spec.consistency.staleness + limits::clocks_in_flight_max;
+  if (job.spec.consistency.kind != consistency_kind::bsp || any_finished) return;
+  constexpr auto reach = limits::clocks_in_flight_max;
   if (shown.clock_fastest > reach)
     shown.clock_slowest = std::max(shown.clock_slowest, shown.clock_fastest - reach);
 }

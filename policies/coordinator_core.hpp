@@ -123,9 +123,10 @@ class coordinator_core {
  public:
   coordinator_core(cluster_spec cluster, std::uint64_t token);
 
-  void shard_joined(std::int64_t now, std::uint32_t index, std::string address, ticket who,
+  // Both return whether the process was taken in; if not, the answer says why.
+  bool shard_joined(std::int64_t now, std::uint32_t index, std::string address, ticket who,
                     coordinator_effects& out);
-  void worker_joined(std::int64_t now, const worker_hello& hello, ticket who,
+  bool worker_joined(std::int64_t now, const worker_hello& hello, ticket who,
                      coordinator_effects& out);
   // Creates or attaches.
   void open_table(const table_request& request, ticket who, coordinator_effects& out);

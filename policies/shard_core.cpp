@@ -50,7 +50,10 @@ refusal shard_core::admit_worker(std::uint64_t token, std::uint32_t rank,
   worker.incarnation = incarnation;
   for (auto slot : job->second.slots) {
     chunks_[slot].policy->worker_replaced(rank);
-    chunks_[slot].workers[rank].pulling = false;
+    auto& at_chunk = chunks_[slot].workers[rank];
+    at_chunk.pulling = false;
+    for (auto& held : at_chunk.held)
+      held.arriving = false;  // of the one before, now a stranger
   }
   return refusal::none;
 }
@@ -90,6 +93,29 @@ refusal shard_core::check_push(const frame_tag& tag, std::uint64_t payload_bytes
   return refusal::none;
 }
 
+push_admission shard_core::begin_push(const frame_tag& tag, std::uint64_t payload_bytes) {
+  using what = push_admission::what;
+  if (const auto code = check_push(tag, payload_bytes); code != refusal::none)
+    return {what::refuse, code};
+  std::uint32_t slot = 0;
+  const auto found = find_chunk(tag, slot);
+  TIDEGATE_ASSERT(found == refusal::none, "check_push found it");
+  auto& chunk = chunks_[slot];
+  if (tag.clock < chunk.policy->applied_below(tag.rank)) return {what::refuse, refusal::none};
+  auto& place = chunk.workers[tag.rank].held[tag.clock % window];
+  if (place.there || place.arriving) return {what::drop, refusal::none};
+  place.arriving = true;
+  place.clock = tag.clock;
+  return {what::take, refusal::none};
+}
+
+void shard_core::cancel_push(const frame_tag& tag) {
+  std::uint32_t slot = 0;
+  if (find_chunk(tag, slot) != refusal::none) return;
+  auto& place = chunks_[slot].workers[tag.rank].held[tag.clock % window];
+  if (place.clock == tag.clock) place.arriving = false;
+}
+
 void shard_core::push(const frame_tag& tag, payload_handle payload, shard_effects& out) {
   std::uint32_t slot = 0;
   auto code = find_chunk(tag, slot);
@@ -115,7 +141,7 @@ void shard_core::take(chunk_state& chunk, const frame_tag& tag, payload_handle p
     if (applied) out.list.push_back(shard_effects::acknowledge{tag, refusal::none});
     return;
   }
-  place = {true, payload};
+  place = {false, true, tag.clock, payload};
   ++held_;
   const auto end = chunk.policy->applied_below(tag.rank) + window;
   while (worker.next < end && worker.held[worker.next % window].there) {
@@ -200,10 +226,8 @@ void shard_core::close_job(std::uint64_t token, shard_effects& out) {
     auto& chunk = chunks_[slot];
     for (std::uint32_t rank = 0; rank < chunk.workers.size(); ++rank) {
       auto& worker = chunk.workers[rank];
-      const auto first = chunk.policy->applied_below(rank);
-      for (std::uint64_t clock = first; clock < first + window; ++clock)
-        if (worker.held[clock % window].there)
-          settle(chunk, rank, clock, base, refusal::job_ended, out);
+      for (const auto& held : worker.held)
+        if (held.there) settle(chunk, rank, held.clock, base, refusal::job_ended, out);
       if (!std::exchange(worker.pulling, false)) continue;
       frame_tag tag = base;
       tag.incarnation = job.workers[rank].incarnation;

@@ -86,6 +86,12 @@ struct owned_chunk {
   std::uint64_t elements = 0;
 };
 
+struct push_admission {
+  enum class what : std::uint8_t { take, drop, refuse };
+  what kind = what::refuse;
+  refusal code = refusal::none;
+};
+
 class shard_core {
  public:
   // Opening again with the same token is ignored.
@@ -102,8 +108,12 @@ class shard_core {
   // refused.
   void close_job(std::uint64_t token, shard_effects& out);
 
-  // May this push be received? Asked before its payload has a place. `payload_bytes` as
-  // announced.
+  // A push announces itself before its payload has a place: take it (exactly one of push and
+  // cancel_push follows), drop it (a duplicate of one that is on its way or held), or answer it
+  // at once (refused, or a duplicate of one that was applied: code none).
+  push_admission begin_push(const frame_tag& tag, std::uint64_t payload_bytes);
+  void cancel_push(const frame_tag& tag);
+  // May this push be received? `payload_bytes` as announced.
   refusal check_push(const frame_tag& tag, std::uint64_t payload_bytes) const;
 
   void push(const frame_tag& tag, payload_handle payload, shard_effects& out);
@@ -119,7 +129,9 @@ class shard_core {
   static constexpr auto window = runtime::limits::clocks_in_flight_max;
 
   struct held_push {
+    bool arriving = false;  // its payload has a place and is on its way
     bool there = false;
+    std::uint64_t clock = 0;
     payload_handle payload = no_payload;
   };
   struct worker_at_chunk {

@@ -50,10 +50,12 @@ struct table_spec {
   optimizer_spec optimizer;
   init_spec init;
 
-  // Number of elements: the product of the shape; 1 for an empty shape (a scalar).
+  // Number of elements: the product of the shape; 1 for an empty shape (a scalar). The largest
+  // number there is when the product is larger.
   std::uint64_t size() const noexcept {
     std::uint64_t n = 1;
-    for (auto d : shape) n *= d;
+    for (auto d : shape)
+      if (__builtin_mul_overflow(n, d, &n)) return ~std::uint64_t{0};
     return n;
   }
 

@@ -28,6 +28,7 @@ const chunk_place& worker_core::place_of(std::uint32_t table, std::uint32_t chun
 }
 
 errc worker_core::push(std::uint32_t id, operation op, worker_effects& out) {
+  if (failure_ != refusal::none) return errc::cancelled;
   const auto at = tables_.find(id);
   if (at == tables_.end()) return errc::not_found;
   auto& table = at->second;
@@ -55,6 +56,7 @@ void worker_core::start_push(std::uint32_t id, table_state& table, operation op,
 }
 
 errc worker_core::pull(std::uint32_t id, operation op, extent what, worker_effects& out) {
+  if (failure_ != refusal::none) return errc::cancelled;
   const auto at = tables_.find(id);
   if (at == tables_.end()) return errc::not_found;
   auto& table = at->second;
@@ -76,6 +78,7 @@ errc worker_core::pull(std::uint32_t id, operation op, extent what, worker_effec
 }
 
 errc worker_core::clock(operation op, worker_effects& out) {
+  if (failure_ != refusal::none) return errc::cancelled;
   if (finished_ || clock_op_ != 0) return errc::out_of_order;
   for (const auto& [id, table] : tables_)
     if (table.pull.active) return errc::out_of_order;
@@ -88,6 +91,7 @@ errc worker_core::clock(operation op, worker_effects& out) {
 }
 
 errc worker_core::finish(operation op, worker_effects& out) {
+  if (failure_ != refusal::none) return errc::cancelled;
   if (finished_ || clock_op_ != 0) return errc::out_of_order;
   for (const auto& [id, table] : tables_)
     if (table.pull.active || table.pushed_below > clock_) return errc::out_of_order;

@@ -56,7 +56,8 @@ class worker_core {
   bool knows(std::uint32_t table) const { return tables_.contains(table); }
 
   // Each either starts `op` and returns ok, or returns why not (errc::out_of_order, not_found)
-  // and leaves everything as it was.
+  // and leaves everything as it was. errc::cancelled: failure() says why nothing works any
+  // more.
   runtime::errc push(std::uint32_t table, operation op, worker_effects& out);
   // `everything`: answered when all other workers have finished or come to this clock;
   // `to_the_end`: when all workers have finished, this one included (then allowed after
@@ -79,6 +80,8 @@ class worker_core {
   // The place of a chunk in its table; asserted to exist.
   const chunk_place& place_of(std::uint32_t table, std::uint32_t chunk) const;
 
+  // Why every operation is refused from now on; none while all is well.
+  refusal failure() const noexcept { return failure_; }
   std::uint64_t now() const noexcept { return clock_; }
   // Largest (own clock - min clock) of any reply so far.
   std::uint64_t staleness_max() const noexcept { return staleness_max_; }

@@ -16,6 +16,7 @@ inline constexpr std::uint32_t tables_max = 65'536;  // per cluster
 inline constexpr std::uint64_t chunk_bytes_min = 64;
 inline constexpr std::uint64_t chunk_bytes_max = 64ull << 20;
 inline constexpr std::uint64_t table_elements_max = 1ull << 40;
+inline constexpr std::uint64_t table_chunks_max = 1u << 20;
 inline constexpr std::uint32_t name_bytes_max = 128;  // of jobs, tables, metrics
 inline constexpr std::uint32_t metrics_max = 64;      // named values per job
 inline constexpr std::uint32_t events_max = 65'536;   // kept by the coordinator

@@ -97,7 +97,7 @@ unsigned size_pools::class_of(std::size_t bytes) noexcept {
 void size_pools::allow(std::size_t bytes, std::size_t count) {
   const auto index = class_of(bytes);
   auto& pool = pools_[index];
-  if (!pool) pool = std::make_unique<runtime::pool>(source_, std::size_t{1} << index, 0);
+  if (!pool) pool = std::make_unique<runtime::pool>(*source_, std::size_t{1} << index, 0);
   pool->grow_to(pool->blocks_max() + count);
 }
 

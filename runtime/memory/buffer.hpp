@@ -94,7 +94,8 @@ class pool {
 // take small blocks. Nothing can be leased before allow() raised the bound for its size.
 class size_pools {
  public:
-  explicit size_pools(memory_source& source) : source_(source) {}
+  // Shares the source: blocks may come back after the link that made it is gone.
+  explicit size_pools(std::shared_ptr<memory_source> source) : source_(std::move(source)) {}
 
   // Permits `count` more leases of up to `bytes` at a time.
   void allow(std::size_t bytes, std::size_t count);
@@ -105,7 +106,7 @@ class size_pools {
  private:
   static unsigned class_of(std::size_t bytes) noexcept;
 
-  memory_source& source_;
+  std::shared_ptr<memory_source> source_;  // before the pools
   std::array<std::unique_ptr<pool>, 64> pools_;
 };
 

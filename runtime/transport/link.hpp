@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -31,6 +32,8 @@ class frame_sink {
   virtual buffer place(const frame_header& header) = 0;
   // The frame is here, whole. `payload` is the placed buffer, empty for frames without payload.
   virtual void on_frame(const frame_header& header, buffer payload) = 0;
+  // A frame that was given a place will not come after all: its sender is gone.
+  virtual void on_frame_lost(const frame_header& header) = 0;
   // The memory of this post may be used again. On failure the peer is lost, too.
   virtual void on_sent(send_token token, const status& outcome) = 0;
   // Bytes that are no frame arrived and were dropped.
@@ -72,8 +75,8 @@ class link {
   virtual bool arm() = 0;
   // Sends out what was posted, within the time given, then closes every connection.
   virtual void close(std::uint32_t flush_ms_max) = 0;
-  // Memory that this link moves fastest. Lives as long as the link.
-  virtual memory_source& memory() = 0;
+  // Memory that this link moves fastest. May outlive the link.
+  virtual std::shared_ptr<memory_source> memory() = 0;
   virtual const link_counters& counters() const = 0;
 };
 

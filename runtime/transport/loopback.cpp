@@ -3,6 +3,7 @@
 #include <charconv>
 #include <cstring>
 #include <mutex>
+#include <set>
 #include <sys/eventfd.h>
 #include <unistd.h>
 #include <vector>
@@ -80,7 +81,7 @@ class loopback_link final : public link {
     wake(target.event_fd);
     ++counters_.frames_sent;
     counters_.payload_bytes_sent += payload.size();
-    if (!result.ok()) lost_.push_back(peer);
+    if (!result.ok() && told_lost_.insert(peer).second) lost_.push_back(peer);
     if (token != 0 || !result.ok()) {
       if (token != 0) sent_.push_back({token, result});
       wake(inbox_->event_fd);
@@ -120,7 +121,7 @@ class loopback_link final : public link {
     inbox_->waiting.clear();
   }
 
-  memory_source& memory() override { return heap_; }
+  std::shared_ptr<memory_source> memory() override { return heap_; }
   const link_counters& counters() const override { return counters_; }
 
  private:
@@ -176,7 +177,8 @@ class loopback_link final : public link {
   std::vector<envelope> due_;
   std::vector<outcome> sent_;
   std::vector<peer_id> lost_;
-  heap_source heap_;
+  std::set<peer_id> told_lost_;
+  std::shared_ptr<heap_source> heap_ = std::make_shared<heap_source>();
   link_counters counters_;
   rng rng_;
 };

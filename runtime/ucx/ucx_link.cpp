@@ -33,8 +33,6 @@ class ucx_link final : public link {
   ~ucx_link() override {
     if (worker_) close(0);
     if (worker_) ucp_worker_destroy(worker_);
-    memory_.reset();
-    if (context_) ucp_cleanup(context_);
   }
 
   status open();
@@ -48,7 +46,7 @@ class ucx_link final : public link {
   int event_fd() const override { return event_fd_; }
   bool arm() override;
   void close(std::uint32_t flush_ms_max) override;
-  memory_source& memory() override { return *memory_; }
+  std::shared_ptr<memory_source> memory() override { return memory_; }
   const link_counters& counters() const override { return counters_; }
 
  private:
@@ -99,7 +97,7 @@ class ucx_link final : public link {
   ucp_worker_h worker_ = nullptr;
   int event_fd_ = -1;
   std::string address_;
-  std::unique_ptr<ucx_memory> memory_;
+  std::shared_ptr<ucx_memory> memory_;  // owns the context
   frame_sink* sink_ = nullptr;
   std::deque<connection> peers_;
   std::deque<send_slot> sends_;
@@ -128,7 +126,7 @@ status ucx_link::open() {
   const auto initialised = ucp_init(&params, config, &context_);
   ucp_config_release(config);
   if (initialised != UCS_OK) return ucx_error("starting UCX", initialised);
-  memory_ = std::make_unique<ucx_memory>(context_);
+  memory_ = std::make_shared<ucx_memory>(context_);
 
   ucp_worker_params_t worker_params{};
   worker_params.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
@@ -274,7 +272,7 @@ void ucx_link::finish_receive(receive_slot& slot, ucs_status_t code) {
   buffer place = std::move(slot.place);
   const auto header = slot.header;
   receives_free_.push_back(&slot);
-  if (code != UCS_OK) return;  // the peer died while sending; on_error tells
+  if (code != UCS_OK) return sink_->on_frame_lost(header);  // on_error tells of the peer
   ++counters_.frames_received;
   counters_.payload_bytes_received += place.size();
   sink_->on_frame(header, std::move(place));
@@ -344,7 +342,8 @@ void ucx_link::close(std::uint32_t flush_ms_max) {
     ucp_request_param_t param{};
     // Posted frames are out already; a peer that is gone must not hold us up.
     param.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
-    param.flags = one.lost || flush_ms_max == 0 ? UCP_EP_CLOSE_FLAG_FORCE : 0;
+    const bool force = one.lost || flush_ms_max == 0 || sends_under_way_ > 0;
+    param.flags = force ? UCP_EP_CLOSE_FLAG_FORCE : 0;
     auto* request = ucp_ep_close_nbx(one.endpoint, &param);
     if (UCS_PTR_IS_PTR(request)) closing.push_back(request);
     one.endpoint = nullptr;

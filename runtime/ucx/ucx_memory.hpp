@@ -10,7 +10,11 @@ namespace tidegate::runtime {
 
 class ucx_memory final : public memory_source {
  public:
+  // Takes over the context and cleans it up at the end; the worker must be gone by then.
   explicit ucx_memory(ucp_context_h context) noexcept : context_(context) {}
+  ~ucx_memory() override { ucp_cleanup(context_); }
+  ucx_memory(const ucx_memory&) = delete;
+  ucx_memory& operator=(const ucx_memory&) = delete;
   region allocate(std::size_t bytes) override;
 
  protected:

@@ -25,6 +25,7 @@ using runtime::frame_kind;
 struct nobody final : runtime::frame_sink {
   runtime::buffer place(const frame_header&) override { return {}; }
   void on_frame(const frame_header&, runtime::buffer) override {}
+  void on_frame_lost(const frame_header&) override {}
   void on_sent(runtime::send_token, const runtime::status&) override {}
   void on_bad_frame(const runtime::status&) override {}
   void on_peer_lost(runtime::peer_id, const runtime::status&) override {}
@@ -45,7 +46,8 @@ class attacker {
     shard_ = connected.value_or(0);
   }
 
-  // One frame of every wrong kind.
+  // One frame of every wrong kind; the payload is of a chunk's size, so that one thing alone is
+  // wrong.
   void attack(std::uint64_t clock) {
     clock_ = clock;
     send([](auto& h) { h.job = 1; });
@@ -101,7 +103,7 @@ class attacker {
 
 std::string run(bool hostile) {
   runtime::loopback_network network;
-  local_cluster cluster(small_cluster(1, 3, {consistency_kind::bsp, 0}), [&] {
+  local_cluster cluster(small_cluster(1, 3, {consistency_kind::bsp, 0}, 64), [&] {
     return runtime::expected<std::unique_ptr<runtime::link>>(network.make_link());
   });
   attacker stranger(network, cluster.shard_address(0),

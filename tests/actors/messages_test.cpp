@@ -115,6 +115,7 @@ TEST_F(messages_test, cluster_status) {
   job.state = policies::job_state::failed;
   job.failure = "why";
   job.workers_joined = 3;
+  job.workers_finished = 2;
   job.clock_slowest = 4;
   job.clock_fastest = 5;
   job.clocks_total = 6;
@@ -136,6 +137,7 @@ TEST_F(messages_test, cluster_status) {
   EXPECT_EQ(copy.jobs[0].state, policies::job_state::failed);
   EXPECT_EQ(copy.jobs[0].failure, "why");
   EXPECT_EQ(copy.jobs[0].workers_joined, 3u);
+  EXPECT_EQ(copy.jobs[0].workers_finished, 2u);
   EXPECT_EQ(copy.jobs[0].clock_slowest, 4u);
   EXPECT_EQ(copy.jobs[0].clock_fastest, 5u);
   EXPECT_EQ(copy.jobs[0].clocks_total, 6u);

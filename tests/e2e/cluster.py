@@ -84,10 +84,13 @@ class Launch:
         except (OSError, ValueError):
             return []
 
+    def started_pids(self):
+        return [int(pid) for pid in re.findall(r"process_started.*? pid (\d+)", self.events_text())]
+
     def wait_for_training(self, processes):
-        """All processes are there and the first job has made a clock."""
+        """All processes are there and every worker has made a clock."""
         wait_until(lambda: len(self.processes()) == processes, 30, f"{processes} processes in pids.json")
-        wait_until(lambda: "job_running" in self.events_text(), 30, "job_running in events.jsonl")
+        wait_until(lambda: re.search(r"clock [1-9]", self.output), 30, "a clock above 0 in the output")
         return self.processes()
 
     def events_text(self):

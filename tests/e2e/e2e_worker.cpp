@@ -4,6 +4,7 @@
 //   nan               pushes a NaN
 //   shape             pushes a gradient of the wrong size
 //   exit CODE         leaves without a word
+//   leave             rank 1 leaves without a word and with status 0, the others train
 //   forever           trains until it is killed
 #include <chrono>
 #include <cstdio>
@@ -42,9 +43,11 @@ status run(actors::session& session, const std::string& mode, int argument) {
   if (mode == "nan") return push_once(session, 1000, std::numeric_limits<float>::quiet_NaN());
   if (mode == "shape") return push_once(session, 999, 1.0F);
   if (mode == "exit") std::_Exit(argument);
+  if (mode == "leave" && session.info().rank == 1) std::_Exit(0);
   tests::workload_options work;
   work.shapes = {{300, 300}, {10}};
-  work.clocks = mode == "forever" ? ~std::uint64_t{0} : static_cast<std::uint64_t>(argument);
+  work.clocks = mode == "forever" || mode == "leave" ? ~std::uint64_t{0}
+                                                     : static_cast<std::uint64_t>(argument);
   return tests::run_workload(session, work);
 }
 

@@ -15,7 +15,12 @@ class OrderlyEnd(ClusterTest):
     def assert_nothing_left(self, run, processes):
         """Within 5 s: no process, no segment, no open port, no temporary file, nothing beside the run
         folder."""
-        self.assert_all_gone(processes, 5)
+        started = [{"pid": pid} for pid in run.started_pids()]
+        self.assertGreaterEqual(len(started), 3)
+        self.assert_all_gone(processes + started, 5)
+        # Whoever was not killed on purpose ends by itself or by the launcher's word, never by a bug.
+        for crash in ("SIGSEGV", "SIGABRT", "SIGBUS", "SIGILL", "SIGFPE"):
+            self.assertNotIn(crash, run.events_text())
         left = lambda: segments() - self.before
         wait_until(lambda: not left(), 5, f"no segment left; there is {left()}")
         port = run.control_port()
@@ -41,7 +46,8 @@ class OrderlyEnd(ClusterTest):
                 self.assert_nothing_left(run, processes)
 
     def test_a_death_is_named_and_ends_the_run(self):
-        for role in ("worker", "shard", "coordinator"):
+        # The coordinator more often: its death meets the others in the middle of pushes and pulls.
+        for role in ("worker", "shard", "coordinator", "coordinator", "coordinator"):
             with self.subTest(role=role):
                 run = self.launch(cluster_yaml(FOREVER))
                 processes = run.wait_for_training(PROCESSES)
@@ -68,6 +74,11 @@ class OrderlyEnd(ClusterTest):
     def test_a_worker_that_leaves_without_a_word(self):
         run = self.run_to_end(cluster_yaml({"job": {"workers": 2, "mode": ["exit", 7]}}), expect=3)
         self.assertIn("7", run.output)
+        self.assert_nothing_left(run, [])
+
+    def test_a_worker_that_leaves_early_but_politely(self):
+        run = self.run_to_end(cluster_yaml({"job": {"workers": 2, "mode": ["leave"]}}), expect=1, seconds=30)
+        self.assertIn("finish()", run.output)
         self.assert_nothing_left(run, [])
 
     def test_killed_launcher_takes_its_children_along(self):

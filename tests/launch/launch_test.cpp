@@ -115,7 +115,7 @@ TEST(launch, a_worker_that_exits_without_a_word_ends_the_run) {
 TEST(launch, a_job_whose_workers_are_gone_has_failed) {
   launched run(fake_yaml(1, fake_job("lax", 1, "exit, '0'")));
   EXPECT_EQ(run.wait(), 1) << run.output();
-  EXPECT_THAT(run.output(), HasSubstr("all of its workers have exited"));
+  EXPECT_THAT(run.output(), HasSubstr("did they call finish()?"));
 }
 
 TEST(launch, tells_a_killed_worker_by_its_rank) {

@@ -190,6 +190,31 @@ TEST_F(coordinator_core_test, a_failed_job_answers_everyone_who_waits) {
   EXPECT_EQ(core.status(3, 0).jobs[0].failure, "NaN") << "the first reason stands";
 }
 
+TEST_F(coordinator_core_test, a_table_asked_for_in_a_failed_job_is_refused_at_once) {
+  join_shards();
+  table_request request;
+  request.job = "j";
+  request.spec.name = "b";
+  request.spec.shape = {4};
+  core.open_table(request, 10, out);
+  core.fail_job(2, "j", "x", out);
+  out.answers.clear();
+  core.open_table(request, 11, out);
+  EXPECT_EQ(only_answer().result.code(), errc::refused);
+}
+
+TEST_F(coordinator_core_test, tables_must_be_the_same_for_all_workers) {
+  join_shards();
+  core.tables_opened(1, "j", 0, {0}, out);
+  core.tables_opened(1, "j", 1, {0}, out);
+  EXPECT_NE(core.status(2, 0).jobs[0].state, job_state::failed);
+  core.tables_opened(1, "j", 1, {}, out);
+  EXPECT_EQ(core.status(2, 0).jobs[0].state, job_state::failed);
+  EXPECT_NE(
+      core.status(2, 0).jobs[0].failure.find("worker 0 opened table 'w' and worker 1 did"),
+      std::string::npos);
+}
+
 TEST_F(coordinator_core_test, metrics_are_bounded) {
   for (std::uint32_t i = 0; i < runtime::limits::metrics_max; ++i)
     ASSERT_TRUE(core.metric("j", "m" + std::to_string(i), i).ok());

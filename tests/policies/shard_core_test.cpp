@@ -194,6 +194,29 @@ TEST(shard_core, a_new_incarnation_fences_the_old_one_and_keeps_its_clocks) {
   EXPECT_EQ(all<ack>(out).at(0).code, refusal::none);
 }
 
+TEST(shard_core, a_push_has_one_place_however_often_it_is_sent) {
+  using what = push_admission::what;
+  auto core = make_core({consistency_kind::bsp, 0}, 2);
+  shard_effects out;
+  EXPECT_EQ(core.begin_push(tag(0, 0), 32).kind, what::take);
+  EXPECT_EQ(core.begin_push(tag(0, 0), 32).kind, what::drop) << "it is on its way";
+  EXPECT_EQ(core.begin_push(tag(0, 1), 32).kind, what::take) << "another clock";
+  core.cancel_push(tag(0, 0));
+  EXPECT_EQ(core.begin_push(tag(0, 0), 32).kind, what::take) << "the first was lost on the way";
+  core.push(tag(0, 0), 1, out);
+  EXPECT_EQ(core.begin_push(tag(0, 0), 32).kind, what::drop) << "held";
+  core.push(tag(1, 0), 2, out);
+  const auto again = core.begin_push(tag(0, 0), 32);
+  EXPECT_EQ(again.kind, what::refuse);
+  EXPECT_EQ(again.code, refusal::none) << "applied: acknowledged again without its payload";
+  EXPECT_EQ(core.begin_push(tag(0, 0), 28).code, refusal::wrong_size);
+  EXPECT_EQ(core.admit_worker(job, 0, 2), refusal::none);
+  auto fresh = tag(0, 1);
+  fresh.incarnation = 2;
+  EXPECT_EQ(core.begin_push(fresh, 32).kind, what::take)
+      << "what the old incarnation had on its way does not block the new one";
+}
+
 TEST(shard_core, closing_a_job_refuses_whoever_waits_and_whatever_comes) {
   auto core = make_core({consistency_kind::bsp, 0}, 2);
   shard_effects out;

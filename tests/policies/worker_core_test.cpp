@@ -107,9 +107,25 @@ TEST(worker_core, a_refused_push_fails_it_and_what_waits) {
   ASSERT_EQ(out.dones.size(), 1u);
   EXPECT_EQ(out.dones[0].code, refusal::no_memory);
   out.clear();
+  EXPECT_EQ(core.clock(2, out), errc::cancelled);
+  EXPECT_EQ(core.push(3, 3, out), errc::cancelled);
+  EXPECT_EQ(core.pull(3, 4, extent::as_policy, out), errc::cancelled);
+  EXPECT_EQ(core.finish(5, out), errc::cancelled);
+  EXPECT_EQ(core.failure(), refusal::no_memory);
+  EXPECT_TRUE(out.sends.empty());
+}
+
+TEST(worker_core, a_refusal_ends_a_clock_that_waits) {
+  auto core = make_core();
+  worker_effects out;
+  ASSERT_EQ(core.clock(1, out), errc::ok);
   ASSERT_EQ(core.clock(2, out), errc::ok);
+  out.clear();
+  core.on_ack(4, 0, 0, refusal::job_ended, out);
   ASSERT_EQ(out.dones.size(), 1u);
-  EXPECT_EQ(out.dones[0].code, refusal::no_memory);
+  EXPECT_EQ(out.dones[0].op, 2u);
+  EXPECT_EQ(out.dones[0].code, refusal::job_ended);
+  EXPECT_EQ(core.push(3, 3, out), errc::cancelled) << "and does not run into the open window";
 }
 
 TEST(worker_core, a_pull_ends_with_its_last_reply_and_measures_staleness) {

@@ -71,8 +71,7 @@ TEST(pool_death, a_buffer_may_not_outlive_its_pool) {
 }
 
 TEST(size_pools, each_size_has_its_own_bound) {
-  heap_source heap;
-  size_pools pools(heap);
+  size_pools pools(std::make_shared<heap_source>());
   EXPECT_FALSE(pools.lease(40)) << "nothing allowed yet";
   pools.allow(40, 1);
   pools.allow(5000, 1);

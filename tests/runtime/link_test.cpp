@@ -38,6 +38,7 @@ struct recorder final : frame_sink {
   void on_frame(const frame_header& header, buffer payload) override {
     arrivals.push_back({header, {payload.bytes().begin(), payload.bytes().end()}});
   }
+  void on_frame_lost(const frame_header& header) override { frames_lost.push_back(header); }
   void on_sent(send_token token, const status& outcome) override { sent[token] = outcome; }
   void on_bad_frame(const status& why) override { bad.push_back(why.message()); }
   void on_peer_lost(peer_id peer, const status&) override { lost.push_back(peer); }
@@ -48,6 +49,7 @@ struct recorder final : frame_sink {
   std::map<send_token, status> sent;
   std::vector<std::string> bad;
   std::vector<peer_id> lost;
+  std::vector<frame_header> frames_lost;
 };
 
 using factory = std::function<std::unique_ptr<link>()>;

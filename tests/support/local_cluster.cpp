@@ -1,6 +1,7 @@
 #include "tests/support/local_cluster.hpp"
 
 #include <thread>
+#include <utility>
 
 #include <caf/all.hpp>
 
@@ -31,14 +32,28 @@ local_cluster::local_cluster(policies::cluster_spec spec, actors::link_factory m
 }
 
 local_cluster::~local_cluster() {
+  stop();
+}
+
+void local_cluster::stop() {
+  if (std::exchange(stopped_, true)) return;
   caf::scoped_actor self(process_.get());
   self->request(coordinator_, std::chrono::seconds(10), actors::stop_atom::value, token_)
-      .receive([](actors::done_atom) {}, [](caf::error&) {});
+      .receive([](actors::done_atom) {},
+               [&](caf::error&) {  // it was killed
+                 for (auto& shard : shards_) self->send(shard, actors::stop_atom::value);
+               });
   for (auto& shard : shards_) self->wait_for(shard);
   self->wait_for(coordinator_);
   shards_.clear();
   coordinator_ = nullptr;
   homes_.clear();
+}
+
+void local_cluster::kill_coordinator() {
+  caf::scoped_actor self(process_.get());
+  self->send_exit(coordinator_, caf::exit_reason::kill);
+  self->wait_for(coordinator_);
 }
 
 runtime::expected<actors::session> local_cluster::join(const std::string& job,

@@ -26,6 +26,10 @@ class local_cluster {
   // Runs `body` for every rank of the job, each on its own thread; waits for all.
   void run_workers(const std::string& job, const std::function<void(actors::session&)>& body);
   policies::cluster_status status();
+  // Ends coordinator and shards in good order, whatever workers are doing.
+  void stop();
+  // The coordinator dies; shards stay.
+  void kill_coordinator();
   caf::actor_system& system() { return process_.get(); }
   actors::coordinator_actor coordinator() const { return coordinator_; }
   std::uint64_t token() const { return token_; }
@@ -41,6 +45,7 @@ class local_cluster {
   actors::coordinator_actor coordinator_;
   std::vector<std::unique_ptr<actors::reactor>> homes_;
   std::vector<actors::shard_actor> shards_;
+  bool stopped_ = false;
 };
 
 // A job of one table for tests.
