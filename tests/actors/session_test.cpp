@@ -1,7 +1,6 @@
 // The client API against a real cluster in this process.
 #include <algorithm>
 #include <atomic>
-#include <barrier>
 #include <chrono>
 #include <limits>
 #include <string>
@@ -14,38 +13,11 @@
 #include "runtime/base/sha256.hpp"
 #include "runtime/kernels/update.hpp"
 #include "runtime/transport/loopback.hpp"
-#include "tests/support/local_cluster.hpp"
+#include "tests/actors/session_fixture.hpp"
 #include "tests/support/workload.hpp"
 
 namespace tidegate::tests {
 namespace {
-
-using actors::session;
-using policies::consistency_kind;
-using runtime::errc;
-using floats = std::vector<float>;
-
-class session_test : public testing::Test {
- protected:
-  actors::link_factory links() {
-    return [this] {
-      return runtime::expected<std::unique_ptr<runtime::link>>(network.make_link());
-    };
-  }
-  static actors::table open(session& s, std::uint64_t size, float init = 0.0F) {
-    actors::table_options how;
-    how.init_constant = init;
-    auto table = s.open_table("t", {size}, how);
-    EXPECT_TRUE(table) << table.error().message();
-    return *table;
-  }
-  static void expect(const runtime::status& got, errc code, const std::string& part) {
-    EXPECT_EQ(got.code(), code) << got.to_string();
-    EXPECT_NE(got.message().find(part), std::string::npos) << got.message();
-  }
-
-  runtime::loopback_network network;
-};
 
 TEST_F(session_test, one_worker_sgd_by_hand) {
   local_cluster cluster(small_cluster(2, 1, {consistency_kind::bsp, 0}), links());
@@ -267,154 +239,6 @@ TEST_F(session_test, callbacks_run_once_with_the_outcome) {
     pull.then([&](const runtime::status&) { ++calls; });
     EXPECT_EQ(calls, 2) << "ready already: at once";
   });
-}
-
-TEST_F(session_test, leaving_without_finish_fails_the_job) {
-  local_cluster cluster(small_cluster(1, 2, {consistency_kind::bsp, 0}), links());
-  {
-    auto s = cluster.join("job", 1);
-    ASSERT_TRUE(s);
-  }
-  const auto job = cluster.status().jobs[0];
-  EXPECT_EQ(job.state, policies::job_state::failed);
-  EXPECT_NE(job.failure.find("worker 1 left before finish()"), std::string::npos);
-  auto late = cluster.join("job", 0);
-  ASSERT_FALSE(late);
-  EXPECT_EQ(late.error().code(), errc::refused);
-}
-
-TEST_F(session_test, workers_that_open_different_tables_fail_instead_of_waiting_for_ever) {
-  local_cluster cluster(small_cluster(1, 2, {consistency_kind::bsp, 0}), links());
-  std::barrier both_joined(2);
-  cluster.run_workers("job", [&](session& s) {
-    both_joined.arrive_and_wait();
-    const auto t = open(s, 8);
-    if (s.info().rank == 1) {
-      EXPECT_TRUE(s.open_table("extra", {8}));
-    }
-    // Each waits for the other's push; the job's end ends the wait.
-    const floats g(8, 1.0F);
-    auto done = s.push(t, g).wait();
-    while (done.ok()) done = s.clock();
-  });
-  const auto job = cluster.status().jobs[0];
-  EXPECT_EQ(job.state, policies::job_state::failed);
-  EXPECT_NE(job.failure.find("worker 1 opened table 'extra' and worker 0 did not"),
-            std::string::npos)
-      << job.failure;
-}
-
-TEST_F(session_test, a_failed_job_lets_nobody_wait) {
-  local_cluster cluster(small_cluster(2, 2, {consistency_kind::bsp, 0}), links());
-  std::barrier both_joined(2);
-  cluster.run_workers("job", [&](session& s) {
-    both_joined.arrive_and_wait();
-    if (s.info().rank == 1) {
-      s.fail({errc::io_error, "disk"});
-      return;
-    }
-    auto t = s.open_table("t", {64});
-    if (!t) return;  // the failure was faster
-    const floats g(64, 1.0F);
-    expect(s.push(*t, g).wait(), errc::refused, "the job has ended");
-  });
-  EXPECT_EQ(cluster.status().jobs[0].failure, "worker 1: disk");
-}
-
-TEST_F(session_test, a_shard_may_stop_in_the_middle_of_pushes) {
-  for (int round = 0; round < 20; ++round) {
-    auto cluster = std::make_unique<local_cluster>(
-        small_cluster(1, 1, {consistency_kind::async, 0}, 64), links());
-    auto s = cluster->join("job", 0);
-    ASSERT_TRUE(s);
-    const auto t = open(*s, 64'000);  // 4,000 chunks: many are in the shard's mailbox
-    floats w(64'000), g(64'000, 1.0F);
-    auto pushed = s->push(t, g);
-    if (round % 2 == 0) std::this_thread::sleep_for(std::chrono::microseconds(100 * round));
-    cluster->stop();
-    const auto outcome = pushed.wait();
-    EXPECT_TRUE(outcome.ok() || outcome.code() == errc::unavailable) << outcome.to_string();
-    // The session keeps the system alive until it is gone.
-    s = runtime::fail(errc::cancelled, "");
-  }
-}
-
-TEST_F(session_test, after_a_failure_memory_belongs_to_the_user) {
-  local_cluster cluster(small_cluster(2, 2, {consistency_kind::bsp, 0}, 64), links());
-  auto other = cluster.join("job", 1);
-  ASSERT_TRUE(other);
-  auto s = cluster.join("job", 0);
-  ASSERT_TRUE(s);
-  const auto t = open(*s, 6400);
-  const auto same = open(*other, 6400);
-  floats w(6400, 7.0F), g(6400, 1.0F);
-  auto pushed = s->push(t, g);
-  ASSERT_TRUE(s->clock().ok());
-  auto pulled = s->pull(t, w);  // waits for the other's push of clock 0
-  cluster.kill_coordinator();
-  expect(pulled.wait(), errc::unavailable, "the coordinator is gone");
-  EXPECT_FALSE(pushed.wait().ok());
-  std::fill(w.begin(), w.end(), 42.0F);
-  // The other knows nothing yet or fails, too; if its push arrives, shards reply to the failed
-  // pull.
-  const auto late = other->push(same, g).wait();
-  EXPECT_TRUE(late.ok() || late.code() == errc::unavailable) << late.to_string();
-  std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  EXPECT_EQ(w, floats(6400, 42.0F));
-}
-
-TEST_F(session_test, a_failed_session_refuses_everything_with_the_reason) {
-  local_cluster cluster(small_cluster(2, 2, {consistency_kind::bsp, 0}, 64), links());
-  std::barrier both_joined(2);
-  cluster.run_workers("job", [&](session& s) {
-    both_joined.arrive_and_wait();
-    const auto t = open(s, 640);
-    both_joined.arrive_and_wait();
-    if (s.info().rank == 1) {
-      s.fail({errc::io_error, "disk"});
-      return;
-    }
-    const floats g(640, 1.0F);
-    for (int i = 0; i < 6; ++i) {
-      s.push(t, g).then([](const runtime::status&) {});
-      s.clock().ok();
-    }
-    const auto last = s.push(t, g).wait();
-    EXPECT_FALSE(last.ok());
-    EXPECT_NE(last.message().find("the job has ended"), std::string::npos) << last.to_string();
-  });
-}
-
-TEST_F(session_test, tables_beyond_all_measure_are_refused) {
-  local_cluster cluster(small_cluster(1, 1, {consistency_kind::bsp, 0}), links());
-  cluster.run_workers("job", [&](session& s) {
-    auto overflow = s.open_table("overflow", {3, 0x5555555555555556});
-    ASSERT_FALSE(overflow);
-    EXPECT_EQ(overflow.error().code(), errc::invalid_argument);
-    auto chunks = s.open_table("chunks", {1u << 20, 1u << 10});
-    ASSERT_FALSE(chunks);
-    expect(chunks.error(), errc::over_limit, "cluster.chunk_bytes");
-    EXPECT_TRUE(s.finish().ok());
-  });
-}
-
-TEST_F(session_test, fail_tells_why) {
-  local_cluster cluster(small_cluster(1, 1, {consistency_kind::bsp, 0}), links());
-  cluster.run_workers("job", [&](session& s) { s.fail({errc::io_error, "no data set"}); });
-  EXPECT_EQ(cluster.status().jobs[0].failure, "worker 0: no data set");
-}
-
-TEST_F(session_test, joining_twice_or_as_a_stranger_is_refused) {
-  local_cluster cluster(small_cluster(1, 1, {consistency_kind::bsp, 0}), links());
-  auto first = cluster.join("job", 0);
-  ASSERT_TRUE(first);
-  auto second = cluster.join("job", 0);
-  ASSERT_FALSE(second);
-  EXPECT_EQ(second.error().code(), errc::already_exists);
-  auto stranger = cluster.join("other", 0);
-  ASSERT_FALSE(stranger);
-  EXPECT_EQ(stranger.error().code(), errc::not_found);
-  EXPECT_TRUE(first->finish().ok());
 }
 
 }  // namespace
