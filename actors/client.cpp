@@ -45,6 +45,7 @@ class session::impl {
   status join();
   expected<table> open(const policies::table_request& request);
   pending start(worker_command command);
+  pending pull(const table& where, std::span<float> parameters, extent what);
   status finish();
   void report_now(bool even_if_recent);
   status declare_tables();
@@ -340,25 +341,23 @@ pending session::push(const table& where, std::span<const float> gradient) {
   return impl_->start(std::move(command));
 }
 
-pending session::pull(const table& where, std::span<float> parameters) {
-  if (auto checked = impl_->check(where, parameters.size(), "pull"); !checked.ok())
+pending session::impl::pull(const table& where, std::span<float> parameters, extent what) {
+  if (auto checked = check(where, parameters.size(), "pull"); !checked.ok())
     return failed(std::move(checked));
   worker_command command;
   command.kind = worker_command::what::pull;
   command.table = where.id;
   command.parameters = parameters.data();
-  return impl_->start(std::move(command));
+  command.extent = what;
+  return start(std::move(command));
+}
+
+pending session::pull(const table& where, std::span<float> parameters) {
+  return impl_->pull(where, parameters, extent::as_policy);
 }
 
 pending session::pull_final(const table& where, std::span<float> parameters) {
-  if (auto checked = impl_->check(where, parameters.size(), "pull"); !checked.ok())
-    return failed(std::move(checked));
-  worker_command command;
-  command.kind = worker_command::what::pull;
-  command.table = where.id;
-  command.parameters = parameters.data();
-  command.extent = extent::everything;
-  return impl_->start(std::move(command));
+  return impl_->pull(where, parameters, extent::everything);
 }
 
 status session::clock() {

@@ -27,6 +27,9 @@ struct worker_command {
   policies::worker_core::extent extent = policies::worker_core::extent::as_policy;
   pending_ptr done;
 
+  worker_command() = default;
+  worker_command(worker_command&&) = default;
+  worker_command& operator=(worker_command&&) = default;
   // A command that is dropped unread still ends.
   ~worker_command() {
     if (done) done->complete({runtime::errc::cancelled, "the session was closed"});

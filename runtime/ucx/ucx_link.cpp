@@ -1,5 +1,6 @@
 #include "runtime/ucx/ucx_link.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
@@ -32,6 +33,11 @@ class ucx_link final : public link {
  public:
   ~ucx_link() override {
     if (worker_) close(0);
+    if (worker_ && stuck_) {
+      // UCX would abort. The process is about to end; the memory may stay until then.
+      static_cast<void>(new std::shared_ptr<ucx_memory>(memory_));
+      return;
+    }
     if (worker_) ucp_worker_destroy(worker_);
   }
 
@@ -81,6 +87,8 @@ class ucx_link final : public link {
   void finish_receive(receive_slot& slot, ucs_status_t code);
   void finish_send(send_slot& slot, ucs_status_t code);
   void lose(connection& who, ucs_status_t code);
+  using steady_clock = std::chrono::steady_clock;
+  void drain(std::vector<void*>& requests, steady_clock::time_point deadline);
   send_slot& take_send_slot();
   receive_slot& take_receive_slot();
 
@@ -105,6 +113,7 @@ class ucx_link final : public link {
   std::deque<receive_slot> receives_;
   std::vector<receive_slot*> receives_free_;
   std::size_t sends_under_way_ = 0;
+  bool stuck_ = false;         // requests of UCX that do not end
   std::vector<outcome> sent_;  // told in progress()
   std::vector<outcome> telling_;
   std::vector<loss> lost_;
@@ -331,30 +340,47 @@ ucx_link::receive_slot& ucx_link::take_receive_slot() {
   return *slot;
 }
 
-void ucx_link::close(std::uint32_t flush_ms_max) {
-  using clock = std::chrono::steady_clock;
-  const auto deadline = clock::now() + std::chrono::milliseconds(flush_ms_max);
-  while (sends_under_way_ > 0 && clock::now() < deadline) ucp_worker_progress(worker_);
+// Waits for requests and frees them; those still under way at the deadline stay in the list.
+void ucx_link::drain(std::vector<void*>& requests, steady_clock::time_point deadline) {
+  const auto done = [](void* request) {
+    if (ucp_request_check_status(request) == UCS_INPROGRESS) return false;
+    ucp_request_free(request);
+    return true;
+  };
+  while (std::erase_if(requests, done), !requests.empty() && steady_clock::now() < deadline)
+    ucp_worker_progress(worker_);
+}
 
-  std::vector<void*> closing;
+void ucx_link::close(std::uint32_t flush_ms_max) {
+  using std::chrono::milliseconds;
+  const auto deadline = steady_clock::now() + milliseconds(flush_ms_max);
+  while (sends_under_way_ > 0 && steady_clock::now() < deadline) ucp_worker_progress(worker_);
+
+  ucp_request_param_t param{};
+  std::vector<void*> flushes;
   for (auto& one : peers_) {
+    if (!one.endpoint || one.lost || flush_ms_max == 0) continue;
+    auto* request = ucp_ep_flush_nbx(one.endpoint, &param);
+    if (UCS_PTR_IS_PTR(request)) flushes.push_back(request);
+  }
+  drain(flushes, steady_clock::now() + milliseconds(std::min(flush_ms_max, 200u)));
+
+  // What is out is out. Closing by force ends what a dead peer still holds up; a graceful close
+  // waits for it, and ucp_worker_destroy then finds requests and aborts.
+  std::vector<void*> closing;
+  param.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
+  param.flags = UCP_EP_CLOSE_FLAG_FORCE;
+  for (auto& one : peers_) {
+    one.lost = true;
     if (!one.endpoint) continue;
-    ucp_request_param_t param{};
-    // Posted frames are out already; a peer that is gone must not hold us up.
-    param.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
-    const bool force = one.lost || flush_ms_max == 0 || sends_under_way_ > 0;
-    param.flags = force ? UCP_EP_CLOSE_FLAG_FORCE : 0;
     auto* request = ucp_ep_close_nbx(one.endpoint, &param);
     if (UCS_PTR_IS_PTR(request)) closing.push_back(request);
     one.endpoint = nullptr;
-    one.lost = true;
   }
-  const auto grace = clock::now() + std::chrono::milliseconds(200);
-  for (auto* request : closing) {
-    while (ucp_request_check_status(request) == UCS_INPROGRESS && clock::now() < grace)
-      ucp_worker_progress(worker_);
-    ucp_request_free(request);
-  }
+  constexpr auto patience = milliseconds(1000);
+  drain(closing, steady_clock::now() + patience);
+  drain(flushes, steady_clock::now() + patience);
+  stuck_ = stuck_ || !closing.empty() || !flushes.empty();
   lost_.clear();
   sent_.clear();
   for (auto& slot : receives_)

@@ -16,7 +16,7 @@ def cpu_seconds(pids):
 class Idle(ClusterTest):
     def test_a_waiting_cluster_sleeps(self):
         run = self.launch(cluster_yaml({"job": {"workers": 4, "mode": ["idle", SECONDS + 5]}}))
-        processes = run.wait_for_training(7)
+        processes = wait_until(lambda: len(run.processes()) == 7 and run.processes(), 30, "7 processes")
         wait_until(lambda: run.events_text().count("worker_joined") == 4, 30, "all workers joined")
         time.sleep(1)  # joining is over
         pids = [p["pid"] for p in processes] + [run.process.pid]
