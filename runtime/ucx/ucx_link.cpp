@@ -11,6 +11,7 @@
 #include <ucp/api/ucp.h>
 
 #include "runtime/base/assert.hpp"
+#include "runtime/transport/silent_sink.hpp"
 #include "runtime/ucx/ucx_memory.hpp"
 
 namespace tidegate::runtime {
@@ -106,13 +107,15 @@ class ucx_link final : public link {
   int event_fd_ = -1;
   std::string address_;
   std::shared_ptr<ucx_memory> memory_;  // owns the context
-  frame_sink* sink_ = nullptr;
+  silent_sink nobody_;
+  frame_sink* sink_ = &nobody_;
   std::deque<connection> peers_;
   std::deque<send_slot> sends_;
   std::vector<send_slot*> sends_free_;
   std::deque<receive_slot> receives_;
   std::vector<receive_slot*> receives_free_;
   std::size_t sends_under_way_ = 0;
+  std::size_t receives_under_way_ = 0;
   bool stuck_ = false;         // requests of UCX that do not end
   std::vector<outcome> sent_;  // told in progress()
   std::vector<outcome> telling_;
@@ -281,6 +284,7 @@ void ucx_link::finish_receive(receive_slot& slot, ucs_status_t code) {
   buffer place = std::move(slot.place);
   const auto header = slot.header;
   receives_free_.push_back(&slot);
+  --receives_under_way_;
   if (code != UCS_OK) return sink_->on_frame_lost(header);  // on_error tells of the peer
   ++counters_.frames_received;
   counters_.payload_bytes_received += place.size();
@@ -337,6 +341,7 @@ ucx_link::receive_slot& ucx_link::take_receive_slot() {
   }
   auto* slot = receives_free_.back();
   receives_free_.pop_back();
+  ++receives_under_way_;
   return *slot;
 }
 
@@ -381,6 +386,12 @@ void ucx_link::close(std::uint32_t flush_ms_max) {
   drain(closing, steady_clock::now() + patience);
   drain(flushes, steady_clock::now() + patience);
   stuck_ = stuck_ || !closing.empty() || !flushes.empty();
+  // UCX ends the requests of a broken endpoint in a later turn.
+  const auto last = steady_clock::now() + patience;
+  while (sends_under_way_ + receives_under_way_ > 0 && steady_clock::now() < last)
+    ucp_worker_progress(worker_);
+  sink_ =
+      &nobody_;  // whoever listened may go; UCX may still call back until the worker is gone
   lost_.clear();
   sent_.clear();
   for (auto& slot : receives_)

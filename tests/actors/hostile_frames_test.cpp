@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "runtime/transport/loopback.hpp"
+#include "runtime/transport/silent_sink.hpp"
 #include "tests/support/local_cluster.hpp"
 #include "tests/support/workload.hpp"
 
@@ -21,15 +22,6 @@ namespace {
 using policies::consistency_kind;
 using runtime::frame_header;
 using runtime::frame_kind;
-
-struct nobody final : runtime::frame_sink {
-  runtime::buffer place(const frame_header&) override { return {}; }
-  void on_frame(const frame_header&, runtime::buffer) override {}
-  void on_frame_lost(const frame_header&) override {}
-  void on_sent(runtime::send_token, const runtime::status&) override {}
-  void on_bad_frame(const runtime::status&) override {}
-  void on_peer_lost(runtime::peer_id, const runtime::status&) override {}
-};
 
 // Sends a shard what it should never get. It even knows the job's token, and passes for a
 // worker that is there but has finished: refusals that go to a rank must not reach one that
@@ -93,7 +85,7 @@ class attacker {
     link_->post(shard_, header, std::span(payload_).first(size), 0);
   }
 
-  nobody sink_;
+  runtime::silent_sink sink_;
   std::unique_ptr<runtime::link> link_;
   std::uint64_t job_;
   runtime::peer_id shard_ = 0;

@@ -1,5 +1,6 @@
 """Promise 5 and the launcher's word: whatever ends a run, it ends soon, says why, and leaves nothing."""
 
+import itertools
 import json
 
 from cluster import *
@@ -47,9 +48,10 @@ class OrderlyEnd(ClusterTest):
 
     def test_a_death_is_named_and_ends_the_run(self):
         # The coordinator more often: its death meets the others in the middle of pushes and pulls.
-        for role in ("worker", "shard", "coordinator", "coordinator", "coordinator"):
-            with self.subTest(role=role):
-                run = self.launch(cluster_yaml(FOREVER))
+        victims = ("worker", "shard", "coordinator", "coordinator")
+        for role, transport in itertools.product(victims, ("auto", "tcp")):
+            with self.subTest(role=role, transport=transport):
+                run = self.launch(cluster_yaml(FOREVER, transport=transport))
                 processes = run.wait_for_training(PROCESSES)
                 victim = next(p for p in processes if p["role"] == role)
                 os.kill(victim["pid"], signal.SIGKILL)
