@@ -12,6 +12,7 @@
 
 #include "runtime/base/assert.hpp"
 #include "runtime/transport/silent_sink.hpp"
+#include "runtime/ucx/ucx_error.hpp"
 #include "runtime/ucx/ucx_memory.hpp"
 
 namespace tidegate::runtime {
@@ -19,16 +20,6 @@ namespace tidegate::runtime {
 namespace {
 
 constexpr unsigned am_id = 1;
-
-std::string transports_in_use() {
-  const char* tls = std::getenv("UCX_TLS");
-  return tls ? "UCX_TLS=" + std::string(tls) : std::string("UCX_TLS is not set");
-}
-
-status ucx_error(const char* what, ucs_status_t code) {
-  return {errc::unavailable, std::string(what) + ": " + ucs_status_string(code) + " (" +
-                                 transports_in_use() + ")"};
-}
 
 class ucx_link final : public link {
  public:

@@ -1,0 +1,14 @@
+// What UCX says, as a status.
+#pragma once
+
+#include <ucs/type/status.h>
+
+#include "runtime/base/status.hpp"
+
+namespace tidegate::runtime {
+
+// unavailable: "<what>: <UCX's words> (UCX_TLS=...)"; most such errors are a matter of
+// transports.
+status ucx_error(const char* what, ucs_status_t code);
+
+}  // namespace tidegate::runtime
