@@ -195,18 +195,27 @@ void run::judge_ends() {
     unjudged_.clear();
     return;
   }
-  // A death explains failures that came of it, so deaths come first.
-  for (const auto& u : unjudged_) {
-    const bool known = answered_ >= u.ticket || now_ms_ >= u.deadline_ms;
-    const bool is_node = u.end.name.role != process_role::worker;
-    if ((known || is_node) && judge(u.end, jobs_) == verdict::process_died) {
-      process_died(u.end);
-      return;
-    }
-  }
+  // A death explains failures that came of it, so deaths come first, and those by a signal
+  // before those by a status: a process that lost its coordinator may be reaped before the
+  // coordinator.
+  const auto is_node = [](const unjudged& u) {
+    return u.end.name.role != process_role::worker;
+  };
+  const auto ripe = [&](const unjudged& u) {
+    if (!is_node(u)) return answered_ >= u.ticket || now_ms_ >= u.deadline_ms;
+    const auto ended_ms = u.deadline_ms - judge_ms_max;
+    return u.end.by_signal || now_ms_ >= ended_ms + failure_settle_ms;
+  };
+  for (const bool by_signal : {true, false})
+    for (const auto& u : unjudged_)
+      if (u.end.by_signal == by_signal && ripe(u) &&
+          judge(u.end, jobs_) == verdict::process_died) {
+        process_died(u.end);
+        return;
+      }
   std::vector<unjudged> later;
   for (const auto& u : unjudged_) {
-    if (answered_ < u.ticket && now_ms_ < u.deadline_ms) {
+    if (!ripe(u)) {
       later.push_back(u);
     } else if (judge(u.end, jobs_) == verdict::after_its_job) {
       journal_.complain("warning: " + to_string(u.end) + ", after its job was done");
