@@ -132,7 +132,7 @@ void worker::on_frame(const frame_event& event) {
     return;
   const auto code = static_cast<refusal>(header.code);
   effects_.clear();
-  if (header.kind == frame_kind::push_ack && header.chunk == runtime::whole_table) {
+  if (header.kind == frame_kind::push_ack && header.chunk == runtime::whole_job) {
     core_.on_finish_ack(header.table, code, effects_);
   } else if (header.kind == frame_kind::push_ack) {
     core_.on_ack(header.table, header.chunk, header.clock, code, effects_);
@@ -185,7 +185,7 @@ void worker::send(const policies::worker_effects::send& what) {
     case kind::finished:
       header.kind = frame_kind::finished;
       header.table = what.shard;  // comes back in the acknowledgement
-      header.chunk = runtime::whole_table;
+      header.chunk = runtime::whole_job;
       break;
   }
   header.payload_bytes = payload.size();

@@ -53,7 +53,6 @@ class worker_core {
 
   // Tables are added once, before they are used; `places` covers the whole table.
   void add_table(std::uint32_t table, std::vector<chunk_place> places);
-  bool knows(std::uint32_t table) const { return tables_.contains(table); }
 
   // Each either starts `op` and returns ok, or returns why not (errc::out_of_order, not_found)
   // and leaves everything as it was. errc::cancelled: failure() says why nothing works any

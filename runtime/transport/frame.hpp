@@ -27,8 +27,8 @@ enum class frame_kind : std::uint8_t {
 };
 inline constexpr std::uint8_t frame_kind_last = 6;
 
-// The chunk of frames that speak of a whole table (skip) or job (finished).
-inline constexpr std::uint32_t whole_table = 0xffff'ffff;
+// The chunk of frames that speak of a whole job: finished and its acknowledgement.
+inline constexpr std::uint32_t whole_job = 0xffff'ffff;
 
 // Bits of `flags`.
 inline constexpr std::uint16_t frame_flag_final =

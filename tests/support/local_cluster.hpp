@@ -36,8 +36,6 @@ class local_cluster {
   const std::string& shard_address(std::size_t shard) const { return homes_[shard]->address(); }
 
  private:
-  struct shard_process;
-
   policies::cluster_spec spec_;
   actors::link_factory make_link_;
   std::uint64_t token_ = 0x7469646567617465;
