@@ -8,6 +8,7 @@
 #include <caf/all.hpp>
 
 #include "actors/errors.hpp"
+#include "actors/optimizers.hpp"
 #include "actors/reactor_actor.hpp"
 #include "actors/session_core.hpp"
 #include "actors/system.hpp"
@@ -304,23 +305,9 @@ expected<table> session::open_table(std::string_view name, std::vector<std::uint
   request.spec.shape = std::move(shape);
   request.options_given = true;
   request.optimizer_given = !options.optimizer.name.empty();
-  auto& spec = request.spec.optimizer;
-  const auto& wanted = options.optimizer;
-  if (wanted.name == "sgd")
-    spec.kind = policies::optimizer_kind::sgd;
-  else if (wanted.name == "momentum")
-    spec.kind = policies::optimizer_kind::momentum;
-  else if (wanted.name == "adam")
-    spec.kind = policies::optimizer_kind::adam;
-  else if (!wanted.name.empty())
-    return runtime::fail(errc::invalid_argument, "optimizer '" + wanted.name + "' of table '" +
-                                                     request.spec.name +
-                                                     "' is not known: sgd, momentum, adam");
-  spec.learning_rate = wanted.learning_rate;
-  spec.momentum = wanted.momentum;
-  spec.beta1 = wanted.beta1;
-  spec.beta2 = wanted.beta2;
-  spec.epsilon = wanted.epsilon;
+  auto optimizer = to_spec(options.optimizer, request.spec.name);
+  if (!optimizer) return runtime::fail(optimizer.error());
+  request.spec.optimizer = *optimizer;
   const bool uniform = options.init_uniform > 0;
   request.spec.init.kind =
       uniform ? policies::init_kind::uniform : policies::init_kind::constant;

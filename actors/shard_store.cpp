@@ -3,6 +3,7 @@
 #include <cstring>
 #include <unistd.h>
 
+#include "actors/optimizers.hpp"
 #include "runtime/base/assert.hpp"
 #include "runtime/base/limits.hpp"
 #include "runtime/base/rng.hpp"
@@ -12,27 +13,6 @@ namespace tidegate::actors {
 namespace kernels = runtime::kernels;
 
 namespace {
-
-kernels::optimizer to_kernel(const policies::optimizer_spec& spec) {
-  kernels::optimizer made;
-  switch (spec.kind) {
-    case policies::optimizer_kind::sgd:
-      made.kind = kernels::optimizer_kind::sgd;
-      break;
-    case policies::optimizer_kind::momentum:
-      made.kind = kernels::optimizer_kind::momentum;
-      break;
-    case policies::optimizer_kind::adam:
-      made.kind = kernels::optimizer_kind::adam;
-      break;
-  }
-  made.learning_rate = spec.learning_rate;
-  made.momentum = spec.momentum;
-  made.beta1 = spec.beta1;
-  made.beta2 = spec.beta2;
-  made.epsilon = spec.epsilon;
-  return made;
-}
 
 void fill(float* out, const policies::owned_chunk& chunk, const policies::init_spec& init,
           std::uint64_t key) {

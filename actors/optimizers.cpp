@@ -1,0 +1,65 @@
+#include "actors/optimizers.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+namespace tidegate::actors {
+
+namespace kernels = runtime::kernels;
+
+namespace {
+
+struct known_optimizer {
+  std::string_view name;  // as in YAML
+  policies::optimizer_kind spec;
+  kernels::optimizer_kind kernel;
+};
+
+// In the order of policies::optimizer_kind.
+constexpr known_optimizer known[] = {
+    {"sgd", policies::optimizer_kind::sgd, kernels::optimizer_kind::sgd},
+    {"momentum", policies::optimizer_kind::momentum, kernels::optimizer_kind::momentum},
+    {"adam", policies::optimizer_kind::adam, kernels::optimizer_kind::adam},
+};
+
+std::string known_names() {
+  std::string names;
+  for (const auto& k : known) names += (names.empty() ? "" : ", ") + std::string(k.name);
+  return names;
+}
+
+}  // namespace
+
+runtime::expected<policies::optimizer_spec> to_spec(const optimizer& wanted,
+                                                    std::string_view table) {
+  policies::optimizer_spec spec;
+  if (!wanted.name.empty()) {
+    const auto* found = std::find_if(std::begin(known), std::end(known),
+                                     [&](const auto& k) { return k.name == wanted.name; });
+    if (found == std::end(known))
+      return runtime::fail(runtime::errc::invalid_argument,
+                           "optimizer '" + wanted.name + "' of table '" + std::string(table) +
+                               "' is not known: " + known_names());
+    spec.kind = found->spec;
+  }
+  spec.learning_rate = wanted.learning_rate;
+  spec.momentum = wanted.momentum;
+  spec.beta1 = wanted.beta1;
+  spec.beta2 = wanted.beta2;
+  spec.epsilon = wanted.epsilon;
+  return spec;
+}
+
+kernels::optimizer to_kernel(const policies::optimizer_spec& spec) noexcept {
+  kernels::optimizer made;
+  for (const auto& k : known)
+    if (k.spec == spec.kind) made.kind = k.kernel;
+  made.learning_rate = spec.learning_rate;
+  made.momentum = spec.momentum;
+  made.beta1 = spec.beta1;
+  made.beta2 = spec.beta2;
+  made.epsilon = spec.epsilon;
+  return made;
+}
+
+}  // namespace tidegate::actors
