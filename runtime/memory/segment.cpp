@@ -1,0 +1,166 @@
+#include "runtime/memory/segment.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <fstream>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <utility>
+
+#include "runtime/base/assert.hpp"
+#include "runtime/base/rng.hpp"
+
+namespace tidegate::runtime {
+
+namespace {
+
+// Of Linux 5.14 and 6.1, newer than Debian 12's C library. An older kernel refuses them, and
+// then first touch does their work.
+constexpr int advice_populate_read = 22;
+constexpr int advice_populate_write = 23;
+constexpr int advice_collapse = 25;
+
+constexpr int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+
+std::string because(int error) {
+  return std::string(": ") + std::strerror(error);
+}
+
+std::size_t round_up(std::size_t value, std::size_t unit) {
+  return (value + unit - 1) / unit * unit;
+}
+
+std::uint64_t inode_of(const char* path) {
+  struct stat found {};
+  return ::stat(path, &found) == 0 ? static_cast<std::uint64_t>(found.st_ino) : 0;
+}
+
+}  // namespace
+
+segment::segment(segment&& other) noexcept
+    : name_(other.name_),
+      data_(std::exchange(other.data_, nullptr)),
+      fd_(std::exchange(other.fd_, -1)),
+      mine_(other.mine_) {}
+
+segment& segment::operator=(segment&& other) noexcept {
+  if (this == &other) return *this;
+  reset();
+  name_ = other.name_;
+  data_ = std::exchange(other.data_, nullptr);
+  fd_ = std::exchange(other.fd_, -1);
+  mine_ = other.mine_;
+  return *this;
+}
+
+segment::~segment() {
+  reset();
+}
+
+void segment::reset() noexcept {
+  if (data_) ::munmap(data_, size());
+  if (fd_ >= 0) ::close(fd_);
+  data_ = nullptr;
+  fd_ = -1;
+}
+
+expected<segment> segment::create(const std::string& label, std::size_t bytes) {
+  TIDEGATE_ASSERT(bytes > 0, "a segment has a size");
+  segment made;
+  made.mine_ = true;
+  made.fd_ = ::memfd_create(label.c_str(), MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  if (made.fd_ < 0)
+    return fail(errc::io_error, "no shared memory (memfd_create)" + because(errno));
+  const auto size = round_up(bytes, huge_page_bytes);
+  struct stat found {};
+  if (::ftruncate(made.fd_, static_cast<off_t>(size)) != 0 ||
+      ::fcntl(made.fd_, F_ADD_SEALS, seals) != 0 || ::fstat(made.fd_, &found) != 0)
+    return fail(errc::io_error,
+                "no shared memory of " + std::to_string(size) + " bytes" + because(errno));
+  made.name_ = {static_cast<std::uint32_t>(::getpid()), static_cast<std::uint32_t>(made.fd_),
+                static_cast<std::uint64_t>(found.st_ino), size};
+  if (auto mapped = made.map(PROT_READ | PROT_WRITE); !mapped.ok()) return fail(mapped);
+  ::madvise(made.data_, size, MADV_HUGEPAGE);
+  return made;
+}
+
+expected<segment> segment::open(const segment_name& name) {
+  const auto path = "/proc/" + std::to_string(name.pid) + "/fd/" + std::to_string(name.fd);
+  segment made;
+  made.name_ = name;
+  made.fd_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (made.fd_ < 0) return fail(errc::unavailable, "cannot open " + path + because(errno));
+  struct stat found {};
+  const bool same = ::fstat(made.fd_, &found) == 0 && name.bytes > 0 &&
+                    static_cast<std::uint64_t>(found.st_ino) == name.inode &&
+                    static_cast<std::uint64_t>(found.st_size) == name.bytes;
+  // The seals make sure that it is a memfd which nobody can cut short under us.
+  if (!same || (::fcntl(made.fd_, F_GET_SEALS) & seals) != seals)
+    return fail(errc::unavailable, path + " is not the segment that was named");
+  if (auto mapped = made.map(PROT_READ); !mapped.ok()) return fail(mapped);
+  return made;
+}
+
+// At a multiple of the huge page, so that huge pages can be mapped whole.
+status segment::map(int protection) {
+  const auto room = size() + huge_page_bytes;
+  void* reserved =
+      ::mmap(nullptr, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (reserved == MAP_FAILED)
+    return {errc::io_error,
+            "no address space for " + std::to_string(room) + " bytes" + because(errno)};
+  auto* begin = static_cast<std::byte*>(reserved);
+  const auto skip = round_up(reinterpret_cast<std::uintptr_t>(begin), huge_page_bytes) -
+                    reinterpret_cast<std::uintptr_t>(begin);
+  void* at =
+      ::mmap(begin + skip, size(), protection, MAP_SHARED | MAP_FIXED | MAP_NORESERVE, fd_, 0);
+  const int error = errno;
+  if (skip > 0) ::munmap(begin, skip);
+  if (skip < huge_page_bytes) ::munmap(begin + skip + size(), huge_page_bytes - skip);
+  if (at == MAP_FAILED) {
+    ::munmap(begin + skip, size());
+    return {errc::io_error, "cannot map shared memory" + because(error)};
+  }
+  data_ = static_cast<std::byte*>(at);
+  return {};
+}
+
+void segment::prepare(std::size_t offset, std::size_t bytes) const noexcept {
+  const auto first = offset / page_bytes * page_bytes;
+  const auto end = std::min(round_up(offset + bytes, page_bytes), size());
+  if (!mine_) {
+    ::madvise(data_ + first, end - first, advice_populate_read);
+    return;
+  }
+  // A huge page that has one small page already is made whole by the kernel whatever the
+  // system's setting for shared memory (usually "never"), which gives twice the bandwidth of
+  // small pages on arrays larger than the cache.
+  for (auto at = first / huge_page_bytes * huge_page_bytes; at < end; at += huge_page_bytes) {
+    const bool whole = at >= first && at + huge_page_bytes <= end;
+    auto* page = data_ + at;
+    if (whole) {
+      // Atomic: writes nothing, and nobody else's write is lost.
+      __atomic_fetch_or(reinterpret_cast<unsigned char*>(page), 0, __ATOMIC_RELAXED);
+      if (::madvise(page, huge_page_bytes, advice_collapse) == 0) continue;
+    }
+    const auto from = std::max(at, first);
+    ::madvise(data_ + from, std::min(at + huge_page_bytes, end) - from, advice_populate_write);
+  }
+}
+
+bool segment::map_at(std::byte* where, std::size_t offset, std::size_t bytes) const noexcept {
+  const int protection = mine_ ? PROT_READ | PROT_WRITE : PROT_READ;
+  return ::mmap(where, bytes, protection, MAP_SHARED | MAP_FIXED | MAP_NORESERVE, fd_,
+                static_cast<off_t>(offset)) != MAP_FAILED;
+}
+
+std::uint64_t host_identity() {
+  std::string boot;
+  std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
+  auto key = stream_key(inode_of("/proc/self/ns/net"), boot);
+  return mix64(key ^ inode_of("/proc/self/ns/pid"));
+}
+
+}  // namespace tidegate::runtime

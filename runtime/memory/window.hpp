@@ -1,0 +1,39 @@
+// A peer's memory as seen from here: its places, read in place. Each segment is mapped once,
+// however many places of it are opened. One thread; a window is valid as long as its map.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "runtime/base/status.hpp"
+#include "runtime/memory/arena.hpp"
+#include "runtime/memory/segment.hpp"
+
+namespace tidegate::runtime {
+
+// A place of another process: read-only.
+struct window {
+  const std::byte* base = nullptr;  // plane 0
+  std::uint64_t plane_bytes = 0;
+  std::uint64_t bytes = 0;
+
+  explicit operator bool() const noexcept { return base != nullptr; }
+  const std::byte* at(std::uint32_t plane) const noexcept { return base + plane * plane_bytes; }
+};
+
+class window_map {
+ public:
+  // `bytes` of each of `planes` planes. The pages of the first `prepared` planes are entered
+  // here and now. Errors: unavailable (segment::open), corrupt (the place is not within its
+  // segment).
+  expected<window> open(const place_name& name, std::uint64_t bytes, std::uint32_t planes,
+                        std::uint32_t prepared);
+  // The segment that holds a place; null when it was never opened.
+  const segment* find(const segment_name& name) const noexcept;
+
+ private:
+  std::vector<segment> segments_;
+};
+
+}  // namespace tidegate::runtime
