@@ -107,6 +107,24 @@ class session {
   runtime::expected<table> open_table(std::string_view name, std::vector<std::uint64_t> shape,
                                       const table_options& options);
 
+  // Where this clock's gradient of a table may be written: memory that shards of this host sum
+  // straight from. Valid until the push of this clock; the half of the next clock is another.
+  // Empty for a table that this session did not open.
+  std::span<float> gradient(const table& where);
+  // The parameters as the last pull found them, read where a shard of this host keeps them or
+  // where they were received. Valid until this worker's next pull or push of the table: read
+  // them before you push. Empty before the first pull in place.
+  std::span<const float> parameters(const table& where) const;
+
+  // As the calls with spans below, without a copy: pushes what gradient() holds, pulls to where
+  // parameters() says.
+  pending push(const table& where);
+  pending pull(const table& where);
+  // One clock in one call: pushes these tables, ends the clock, and pulls them at the new
+  // clock, all in place. Blocks until all of it is done. Chunks come back while others are on
+  // their way. Errors: those of push, clock and pull.
+  runtime::status exchange(std::span<const table> tables);
+
   // This worker's gradient of this clock. Ready when a shard has applied it (under BSP: when
   // every worker's is there), exactly once. Errors: invalid_argument (size), not_finite (names
   // the element), out_of_order (second push of the clock), unavailable.
@@ -139,6 +157,7 @@ class session {
 
  private:
   class impl;
+  pending push_from(const table& where, std::span<const float> gradient, const float* from);
   friend runtime::expected<session> join(session_parts parts);
   explicit session(std::unique_ptr<impl> self) noexcept;
   std::unique_ptr<impl> impl_;

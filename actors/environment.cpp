@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "runtime/memory/segment.hpp"
+
 namespace tidegate::actors {
 
 using runtime::errc;
@@ -38,6 +40,12 @@ expected<std::uint32_t> number(const char* name) {
 }
 
 }  // namespace
+
+std::uint64_t shared_host() {
+  const char* transport = std::getenv("TIDEGATE_TRANSPORT");
+  const bool sends = transport && std::string_view(transport) == "tcp";
+  return sends ? 0 : runtime::host_identity();
+}
 
 status parse_address(const std::string& text, std::string& host, std::uint16_t& port) {
   const auto colon = text.rfind(':');

@@ -22,6 +22,10 @@ runtime::expected<worker_environment> read_worker_environment();
 // Of a shard process: coordinator, token; `index` comes from its command line.
 runtime::expected<node_options> read_node_environment();
 
+// Whose memory this process may share (peer_address.hpp): its host's, or nobody's (0) when
+// TIDEGATE_TRANSPORT says that all payload is sent.
+std::uint64_t shared_host();
+
 // "host:port". Errors: invalid_argument.
 runtime::status parse_address(const std::string& text, std::string& host, std::uint16_t& port);
 

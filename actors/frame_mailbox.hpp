@@ -7,11 +7,13 @@
 
 #include <bit>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 
 #include <caf/all.hpp>
 
+#include "actors/frame_element.hpp"
 #include "actors/messages.hpp"
 #include "runtime/base/log.hpp"
 #include "runtime/transport/link.hpp"
@@ -31,12 +33,13 @@ class frame_mailbox final : public runtime::frame_sink {
 
   frame_mailbox(owner& who, caf::abstract_actor& actor, caf::execution_unit& home)
       : owner_(who), actor_(actor), home_(home) {}
+  ~frame_mailbox() override { elements_->close(); }
 
   runtime::buffer place(const runtime::frame_header& header) override {
     return owner_.place(header);
   }
   void on_frame(const runtime::frame_header& header, runtime::buffer payload) override {
-    deliver(caf::make_message(frame_event{header, std::move(payload)}));
+    actor_.enqueue(frame_element::take(elements_, header, std::move(payload)), &home_);
   }
   void on_sent(runtime::send_token token, const runtime::status&) override {
     owner_.on_sent(token);  // a failure is a lost peer, told apart
@@ -64,6 +67,7 @@ class frame_mailbox final : public runtime::frame_sink {
   owner& owner_;
   caf::abstract_actor& actor_;
   caf::execution_unit& home_;
+  std::shared_ptr<frame_element::store> elements_ = std::make_shared<frame_element::store>();
   std::uint64_t bad_frames_ = 0;
 };
 

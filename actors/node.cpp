@@ -8,6 +8,7 @@
 #include <caf/io/all.hpp>
 
 #include "actors/coordinator.hpp"
+#include "actors/environment.hpp"
 #include "actors/errors.hpp"
 #include "actors/shard.hpp"
 #include "actors/system.hpp"
@@ -53,9 +54,9 @@ status run_shard(const node_options& options) {
   auto coordinator =
       connect_coordinator(system, options.coordinator_host, options.coordinator_port);
   if (!coordinator) return coordinator.error();
-  auto home = reactor::start(system, runtime::make_ucx_link);
+  auto home = reactor::start(system, runtime::make_ucx_link, shared_host());
   if (!home) return home.error();
-  auto shard = spawn_on<actors::shard>(**home, system);
+  auto shard = spawn_on<actors::shard>(**home, system, options.index);
 
   caf::scoped_actor self(system);
   status outcome;

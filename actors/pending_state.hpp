@@ -1,7 +1,8 @@
-// The shared half of a `pending`: the session's thread waits, the reactor's thread completes.
+// The shared half of a `pending`: whoever drives the session's reactor completes it, and who
+// waits drives.
 #pragma once
 
-#include <condition_variable>
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -12,9 +13,12 @@
 
 namespace tidegate::actors {
 
+class reactor;
+
 struct pending::state {
+  reactor* home = nullptr;  // who waits drives it; null: complete from the start
+  std::atomic<bool> ready{false};
   std::mutex mutex;
-  std::condition_variable changed;
   std::optional<runtime::status> outcome;
   std::function<void(const runtime::status&)> done;
 
@@ -25,9 +29,9 @@ struct pending::state {
       std::lock_guard lock(mutex);
       if (outcome) return;
       outcome = std::move(result);
+      ready.store(true, std::memory_order_release);
       call = std::exchange(done, nullptr);
     }
-    changed.notify_all();
     if (call) call(*outcome);
   }
 };

@@ -13,6 +13,7 @@
 
 #include <caf/resumable.hpp>
 
+#include "actors/peer_address.hpp"
 #include "runtime/base/assert.hpp"
 
 namespace tidegate::actors {
@@ -35,6 +36,9 @@ constexpr unsigned naps_max = 20;
 constexpr long nap_ns = 50'000;
 // 3. Arm and block.
 
+// A guest that left is often back soon; our thread does not take the drive before this is over.
+constexpr auto guest_grace = std::chrono::microseconds(300);
+
 }  // namespace
 
 reactor::reactor(caf::actor_system& system) : caf::execution_unit(&system) {
@@ -44,19 +48,21 @@ reactor::reactor(caf::actor_system& system) : caf::execution_unit(&system) {
 }
 
 runtime::expected<std::unique_ptr<reactor>> reactor::start(caf::actor_system& system,
-                                                           const link_factory& make_link) {
+                                                           const link_factory& make_link,
+                                                           std::uint64_t host) {
   std::unique_ptr<reactor> made(new reactor(system));
   std::promise<runtime::status> opened;
   auto result = opened.get_future();
-  made->thread_ = std::thread([&opened, &make_link, self = made.get()] {
+  made->thread_ = std::thread([&opened, &make_link, host, self = made.get()] {
     self->owner_ = std::this_thread::get_id();
+    self->driven_ = true;  // nobody else knows the reactor yet
     auto link = make_link();
     if (!link) {
       opened.set_value(link.error());
       return;
     }
     self->link_ = std::move(*link);
-    self->address_ = self->link_->address();
+    self->address_ = peer_address(host, self->link_->address());
     opened.set_value({});
     self->loop();
   });
@@ -81,15 +87,30 @@ void reactor::exec_later(caf::resumable* job) {
     remote_.push_back(job);
     remote_waits_.store(true, std::memory_order_release);
   }
+  wake();
+}
+
+// Whoever drives, or our thread if nobody does.
+void reactor::wake() {
   const std::uint64_t one = 1;
   // Fails only when the counter is full, and then the descriptor is readable already.
-  if (::write(wake_fd_, &one, sizeof one) < 0) return;
+  const auto written = ::write(wake_fd_, &one, sizeof one);
+  static_cast<void>(written);
+  bool parked = false;
+  {
+    std::lock_guard lock(gate_);
+    parked = parked_;
+  }
+  if (parked) gate_changed_.notify_all();
 }
 
 void reactor::stop() {
   stopping_.store(true);
-  const std::uint64_t one = 1;
-  if (::write(wake_fd_, &one, sizeof one) < 0) return;
+  wake();
+}
+
+void reactor::run_in_background(bool on) {
+  if (background_.exchange(on) != on && on) wake();
 }
 
 void reactor::take_remote() {
@@ -124,26 +145,34 @@ bool reactor::run_ready() {
   return any;
 }
 
+bool reactor::turn() {
+  const bool ran = run_ready();
+  const unsigned moved = link_open_ ? link_->progress() : 0;
+  return ran || moved > 0;
+}
+
+unsigned reactor::wait(unsigned idle_turns) {
+  if (idle_turns < yields_max && yield()) return idle_turns + 1;
+  if (idle_turns < yields_max + naps_max) {
+    nap();
+    return std::max(idle_turns, yields_max) + 1;
+  }
+  return sleep() ? 0 : idle_turns;
+}
+
 void reactor::loop() {
   prctl(PR_SET_TIMERSLACK, 5'000UL, 0, 0, 0);  // ns: naps are short
   watch(wake_fd_);
-
   unsigned idle_turns = 0;
   while (true) {
-    const bool ran = run_ready();
-    const unsigned moved = link_open_ ? link_->progress() : 0;
-    if (ran || moved > 0) {
+    const bool busy = turn();
+    if (!busy && stopping_.load()) break;
+    if (guests_.load() > 0 || (!busy && !background_.load())) {
+      give_drive();
+      take_drive();
       idle_turns = 0;
-      continue;
-    }
-    if (stopping_.load()) break;
-    if (idle_turns < yields_max && yield()) {
-      ++idle_turns;
-    } else if (idle_turns < yields_max + naps_max) {
-      idle_turns = std::max(idle_turns, yields_max) + 1;
-      nap();
-    } else if (sleep()) {
-      idle_turns = 0;
+    } else {
+      idle_turns = busy ? 0 : wait(idle_turns);
     }
   }
   close_link();
@@ -152,6 +181,68 @@ void reactor::loop() {
   for (auto* job : ready_) caf::intrusive_ptr_release(job);
   ready_.clear();
   link_.reset();
+}
+
+void reactor::give_drive() {
+  std::lock_guard lock(gate_);
+  driven_ = false;
+  gate_changed_.notify_all();
+}
+
+void reactor::take_drive() {
+  using clock = std::chrono::steady_clock;
+  const auto due = [&] {
+    if (driven_ || guests_.load() > 0) return false;
+    if (remote_waits_.load() || stopping_.load()) return true;
+    return background_.load() && clock::now() - left_ > guest_grace;
+  };
+  std::unique_lock lock(gate_);
+  parked_ = true;
+  while (!due()) {
+    if (background_.load())
+      gate_changed_.wait_for(lock, guest_grace);
+    else
+      gate_changed_.wait(lock);
+  }
+  parked_ = false;
+  driven_ = true;
+  owner_ = std::this_thread::get_id();
+}
+
+void reactor::enter() {
+  ++guests_;
+  std::unique_lock lock(gate_);
+  if (driven_) {
+    // Our thread looks at guests_ once a turn; it may be asleep.
+    lock.unlock();
+    const std::uint64_t one = 1;
+    const auto written = ::write(wake_fd_, &one, sizeof one);
+    static_cast<void>(written);
+    lock.lock();
+    gate_changed_.wait(lock, [&] { return !driven_; });
+  }
+  driven_ = true;
+  owner_ = std::this_thread::get_id();
+}
+
+void reactor::leave() {
+  bool wanted = false;
+  {
+    std::lock_guard lock(gate_);
+    driven_ = false;
+    owner_ = std::thread::id();
+    left_ = std::chrono::steady_clock::now();
+    wanted = --guests_ > 0 || (parked_ && (remote_waits_.load() || stopping_.load()));
+  }
+  if (wanted) gate_changed_.notify_all();
+}
+
+reactor::guest::guest(reactor& home) : home_(home) {
+  home_.enter();
+}
+
+reactor::guest::~guest() {
+  home_.leave();
 }
 
 bool reactor::yield() {

@@ -17,6 +17,7 @@ struct session_parts {
   caf::actor_system* system = nullptr;
   coordinator_actor coordinator;
   link_factory make_link;
+  std::uint64_t host = 0;  // whose memory is shared (peer_address.hpp)
   worker_environment who;
 };
 

@@ -1,45 +1,36 @@
 #include "actors/shard.hpp"
 
 #include <bit>
-#include <type_traits>
+#include <span>
 #include <variant>
 
 #include "actors/errors.hpp"
+#include "actors/frame_tags.hpp"
+#include "actors/peer_address.hpp"
 #include "runtime/base/assert.hpp"
+#include "runtime/base/limits.hpp"
 #include "runtime/base/log.hpp"
 
 namespace tidegate::actors {
 
 namespace log = runtime::log;
+
+namespace {
+
+constexpr std::uint64_t turn_bytes = 2u << 20;  // summed before frames are looked at again
+
+}  // namespace
+
 using policies::frame_tag;
 using policies::refusal;
 using runtime::frame_kind;
 
-namespace {
-
-frame_tag tag_of(const runtime::frame_header& header) {
-  return {header.job,   header.epoch, header.incarnation, header.worker,
-          header.table, header.chunk, header.clock};
+shard::shard(caf::actor_config& config, reactor& home, std::uint32_t index)
+    : reactor_actor<shard_actor::base>(config, home),
+      index_(index),
+      attach_pool_(std::make_shared<runtime::heap_source>()) {
+  attach_pool_.allow(runtime::place_wire_bytes, runtime::limits::tables_max);
 }
-
-runtime::frame_header header_of(frame_kind kind, const frame_tag& tag, refusal code) {
-  runtime::frame_header header;
-  header.kind = kind;
-  header.job = tag.job;
-  header.epoch = tag.epoch;
-  header.incarnation = tag.incarnation;
-  header.worker = tag.rank;
-  header.table = tag.table;
-  header.chunk = tag.chunk;
-  header.code = static_cast<std::uint32_t>(code);
-  header.clock = tag.clock;
-  return header;
-}
-
-}  // namespace
-
-shard::shard(caf::actor_config& config, reactor& home)
-    : reactor_actor<shard_actor::base>(config, home) {}
 
 shard::~shard() = default;
 
@@ -53,17 +44,12 @@ shard::behavior_type shard::make_behavior() {
       [this](const policies::admit_worker_call& call) { return admit_worker(call); },
       [this](const policies::close_job_call& call) { return close_job(call); },
       [this](stop_atom) { quit(); },
-      [this](frame_event& event) { on_frame(event); },
-      [this](const peer_lost_event& event) {
-        const auto lost = peers_.find(event.peer);
-        if (lost == peers_.end()) return;
-        log::info("lost the link to rank " + std::to_string(lost->second.rank) + ": " +
-                  event.why);
-        auto& ranks = jobs_.at(lost->second.job).peers;
-        const auto rank = ranks.find(lost->second.rank);
-        if (rank != ranks.end() && rank->second == event.peer) ranks.erase(rank);
-        peers_.erase(lost);
+      [this](go_on_atom) {
+        going_on_ = false;
+        carry_out();
       },
+      [this](frame_event& event) { on_frame(event); },
+      [this](const peer_lost_event& event) { on_peer_lost(event); },
   };
 }
 
@@ -76,11 +62,11 @@ void shard::on_exit() {
 
 caf::result<done_atom> shard::open_job(const policies::open_job_call& call) {
   core_.open_job(call.token, call.epoch, call.workers, call.consistency);
-  auto& job = jobs_[call.token];
-  job.workers = call.workers;
-  job.scale = call.reduce == policies::reduce_kind::mean
-                  ? 1.0F / static_cast<float>(call.workers)
-                  : 1.0F;
+  auto& options = jobs_[call.token].options;
+  options.workers = call.workers;
+  options.scale = call.reduce == policies::reduce_kind::mean
+                      ? 1.0F / static_cast<float>(call.workers)
+                      : 1.0F;
   log::info("job " + call.name + ": " + policies::to_string(call.consistency) + ", " +
             std::to_string(call.workers) + " workers");
   return done_atom::value;
@@ -91,13 +77,11 @@ caf::result<done_atom> shard::open_table(const policies::open_table_call& call) 
   if (job == jobs_.end())
     return to_error(
         {runtime::errc::not_found, "this shard does not know the job of the table"});
-  const auto before = core_.chunks();
-  for (const auto& chunk : core_.open_table(call.token, call.table, call.places)) {
-    if (chunk.slot < before) continue;  // opened by an earlier call
-    auto added = store_->add_chunk(chunk, call.optimizer, call.init, call.init_key,
-                                   job->second.scale, job->second.workers);
-    if (!added.ok()) return to_error(added);
-  }
+  if (!core_.slots_of(call.table).empty()) return done_atom::value;  // an earlier call's
+  const auto chunks = core_.open_table(call.token, call.table, call.places);
+  if (auto added = store_->add_table(call, chunks, job->second.options); !added.ok())
+    return to_error(added);
+  names_[call.table] = runtime::encode(store_->place_of(call.table).name);
   return done_atom::value;
 }
 
@@ -106,21 +90,46 @@ caf::result<done_atom> shard::admit_worker(const policies::admit_worker_call& ca
   if (code != refusal::none)
     return to_error({runtime::errc::refused,
                      "the shard refuses the worker: " + std::string(to_string(code))});
-  auto connected = home().link().connect(call.address);
+  auto connected = home().link().connect(link_of(call.address));
   if (!connected) return to_error(connected.error());
-  jobs_.at(call.token).peers[call.rank] = *connected;
+  auto& worker = jobs_.at(call.token).workers[call.rank];
+  worker.peer = *connected;
+  worker.lost = false;
   peers_[*connected] = {call.token, call.rank};
   return done_atom::value;
 }
 
 caf::result<done_atom> shard::close_job(const policies::close_job_call& call) {
-  effects_.clear();
   core_.close_job(call.token, effects_);
   carry_out();
   return done_atom::value;
 }
 
+shard::worker_link* shard::find(std::uint64_t job, std::uint32_t rank) {
+  const auto at = jobs_.find(job);
+  if (at == jobs_.end()) return nullptr;
+  const auto worker = at->second.workers.find(rank);
+  return worker == at->second.workers.end() ? nullptr : &worker->second;
+}
+
+void shard::on_peer_lost(const peer_lost_event& event) {
+  const auto lost = peers_.find(event.peer);
+  if (lost == peers_.end()) return;
+  log::info("lost the link to rank " + std::to_string(lost->second.rank) + ": " + event.why);
+  auto* worker = find(lost->second.job, lost->second.rank);
+  if (worker && worker->peer == event.peer) worker->lost = true;
+  peers_.erase(lost);
+}
+
 runtime::buffer shard::place(const runtime::frame_header& header) {
+  if (header.kind == frame_kind::attach)
+    return header.payload_bytes == runtime::place_wire_bytes
+               ? attach_pool_.lease(runtime::place_wire_bytes)
+               : runtime::buffer();
+  return place_push(header);
+}
+
+runtime::buffer shard::place_push(const runtime::frame_header& header) {
   const auto tag = tag_of(header);
   policies::push_admission admission{policies::push_admission::what::refuse,
                                      refusal::wrong_size};
@@ -133,12 +142,12 @@ runtime::buffer shard::place(const runtime::frame_header& header) {
     admission.code = refusal::no_memory;
   }
   if (admission.code != refusal::none) count_refusal(tag, admission.code);
-  send(frame_kind::push_ack, tag, admission.code);
+  send(tag, header_of(frame_kind::push_ack, tag, admission.code));
   return {};
 }
 
 void shard::on_frame_lost(const runtime::frame_header& header) {
-  core_.cancel_push(tag_of(header));
+  if (header.kind == frame_kind::push) core_.cancel_push(tag_of(header));
 }
 
 void shard::count_refusal(const frame_tag& tag, refusal code) {
@@ -154,13 +163,10 @@ void shard::count_refusal(const frame_tag& tag, refusal code) {
 void shard::on_frame(frame_event& event) {
   const auto& header = event.header;
   const auto tag = tag_of(header);
-  effects_.clear();
   switch (header.kind) {
     case frame_kind::push:
-      core_.push(tag, store_->keep(std::move(event.payload)), effects_);
-      break;
     case frame_kind::skip:
-      core_.push(tag, policies::no_payload, effects_);
+      on_push(tag, event);
       break;
     case frame_kind::pull:
       core_.pull(tag, (header.flags & runtime::frame_flag_final) != 0, effects_);
@@ -168,60 +174,165 @@ void shard::on_frame(frame_event& event) {
     case frame_kind::finished:
       core_.finished(tag, effects_);
       break;
+    case frame_kind::attach:
+      on_attach(tag, event);
+      break;
+    case frame_kind::ring:
+      on_ring(tag, header);
+      break;
     case frame_kind::push_ack:
     case frame_kind::pull_reply:
+    case frame_kind::attach_ack:
+    case frame_kind::ring_ack:
+    case frame_kind::ring_reply:
       count_refusal(tag, refusal::unknown_worker);  // not for shards
       break;
   }
   carry_out();
 }
 
+void shard::on_push(const frame_tag& tag, frame_event& event) {
+  const bool skip = event.header.kind == frame_kind::skip;
+  core_.push(tag, skip ? policies::no_payload : store_->keep(std::move(event.payload)),
+             effects_);
+  if ((event.header.flags & runtime::frame_flag_pull) == 0) return;
+  auto next = tag;
+  ++next.clock;
+  core_.pull(next, false, effects_);
+}
+
+// Maps the worker's gradients and says where the parameters are.
+void shard::on_attach(const frame_tag& tag, const frame_event& event) {
+  auto code = core_.check_table(tag);
+  auto* worker = find(tag.job, tag.rank);
+  if (code == refusal::none && (!worker || core_.slots_of(tag.table).empty()))
+    code = refusal::unknown_table;
+  if (code == refusal::none) {
+    auto name = runtime::decode_place(event.payload.bytes());
+    auto opened = name ? worker->memory.open(*name, store_->reach_of(tag.table), 2, 2)
+                       : runtime::expected<runtime::window>(runtime::fail(name.error()));
+    if (opened) {
+      worker->gradients[tag.table] = *opened;
+    } else {
+      log::info("rank " + std::to_string(tag.rank) +
+                " sends frames, its memory cannot be read: " + opened.error().message());
+      code = refusal::no_window;
+    }
+  }
+  auto header = header_of(frame_kind::attach_ack, tag, code);
+  if (code != refusal::none) {
+    send(tag, header);
+    return;
+  }
+  const auto& wire = names_.at(tag.table);
+  header.payload_bytes = wire.size();
+  send(tag, header, wire);
+}
+
+void shard::on_ring(frame_tag tag, const runtime::frame_header& header) {
+  const auto has = [&](std::uint16_t flag) { return (header.flags & flag) != 0; };
+  const policies::shard_core::ring_request what{
+      has(runtime::frame_flag_push), has(runtime::frame_flag_skip),
+      has(runtime::frame_flag_pull), has(runtime::frame_flag_final)};
+  auto* worker = find(tag.job, tag.rank);
+  if (!worker || core_.check_worker(tag) != refusal::none)
+    return core_.ring(tag, what, {}, effects_);  // refused
+  if (tag.table != runtime::whole_job) {
+    const auto at = worker->gradients.find(tag.table);
+    if (at == worker->gradients.end())
+      return count_refusal(tag, refusal::no_window);  // not one of ours: we ring when attached
+    return ring_table(tag, at->second, what);
+  }
+  for (const auto& [table, gradients] : worker->gradients) {
+    tag.table = table;
+    ring_table(tag, gradients, what);
+  }
+}
+
+void shard::ring_table(const frame_tag& tag, const runtime::window& gradients,
+                       const policies::shard_core::ring_request& what) {
+  handles_.clear();
+  if (what.push) {
+    const auto* half = gradients.at(static_cast<std::uint32_t>(tag.clock % 2));
+    for (const auto slot : core_.slots_of(tag.table))
+      handles_.push_back(store_->keep(half, slot));
+  }
+  core_.ring(tag, what, handles_, effects_);
+}
+
 void shard::carry_out() {
-  using policies::shard_effects;
-  for (const auto& effect : effects_.list) {
-    std::visit(
-        [&](const auto& what) {
-          using kind = std::decay_t<decltype(what)>;
-          if constexpr (std::is_same_v<kind, shard_effects::apply>) {
-            store_->apply(what.slot,
-                          std::span(effects_.inputs).subspan(what.first, what.count));
-          } else if constexpr (std::is_same_v<kind, shard_effects::release>) {
-            store_->release(what.payload);
-          } else if constexpr (std::is_same_v<kind, shard_effects::acknowledge>) {
-            if (what.code != refusal::none) count_refusal(what.tag, what.code);
-            send(frame_kind::push_ack, what.tag, what.code);
-          } else if (what.code == refusal::none) {
-            send_parameters(what);
-          } else {
-            count_refusal(what.tag, what.code);
-            send(frame_kind::pull_reply, what.tag, what.code);
-          }
-        },
-        effect);
+  budget_ = turn_bytes;
+  while (performed_ < effects_.list.size() && budget_ > 0) {
+    // A copy: what is carried out may not add to the list, but who knows in a year.
+    const auto effect = effects_.list[performed_++];
+    std::visit([&](const auto& what) { perform(what); }, effect);
   }
+  if (performed_ < effects_.list.size()) return go_on();
+  effects_.clear();
+  performed_ = 0;
 }
 
-void shard::send(frame_kind kind, const frame_tag& tag, refusal code) {
-  const auto job = jobs_.find(tag.job);
-  if (job == jobs_.end()) return;  // a stranger has no address
-  const auto peer = job->second.peers.find(tag.rank);
-  if (peer == job->second.peers.end()) return;  // gone; it asks again when it is back
-  home().link().post(peer->second, header_of(kind, tag, code), {}, 0);
+// In a later turn, after the link's frames.
+void shard::go_on() {
+  if (std::exchange(going_on_, true)) return;
+  caf::anon_send(shard_actor(this), go_on_atom::value);
 }
 
-void shard::send_parameters(const policies::shard_effects::reply& reply) {
-  const auto& peers = jobs_.at(reply.tag.job).peers;
-  const auto peer = peers.find(reply.tag.rank);
-  if (peer == peers.end()) return;
-  if (!store_->may_send(reply.slot)) {
-    count_refusal(reply.tag, refusal::pull_under_way);
-    return send(frame_kind::pull_reply, reply.tag, refusal::pull_under_way);
+void shard::perform(const effects::apply& what) {
+  store_->apply(what, std::span(effects_.inputs).subspan(what.first, what.count));
+  budget_ -= std::min(budget_, what.count * store_->bytes_of(what.slot));
+}
+
+void shard::perform(const effects::acknowledge& what) {
+  if (what.code != refusal::none) count_refusal(what.tag, what.code);
+  auto header = header_of(frame_kind::push_ack, what.tag, what.code);
+  send(what.tag, header);
+}
+
+void shard::perform(const effects::ring_acknowledge& what) {
+  if (what.code != refusal::none) count_refusal(what.tag, what.code);
+  auto header = header_of(frame_kind::ring_ack, what.tag, what.code);
+  header.count = what.count;
+  send(what.tag, header);
+}
+
+void shard::perform(const effects::ring_reply& what) {
+  if (what.code != refusal::none) count_refusal(what.tag, what.code);
+  auto header = header_of(frame_kind::ring_reply, what.tag, what.code);
+  header.count = what.count;
+  header.version = what.where.version;
+  header.min_clock = what.where.min_clock;
+  header.plane = static_cast<std::uint16_t>(what.where.plane);
+  if (what.applied) header.flags = runtime::frame_flag_applied;
+  send(what.tag, header);
+}
+
+void shard::perform(const effects::reply& what) {
+  auto header = header_of(frame_kind::pull_reply, what.tag, what.code);
+  if (what.code != refusal::none) {
+    count_refusal(what.tag, what.code);
+    send(what.tag, header);
+    return;
   }
-  auto parameters = store_->begin_send(reply.slot);
-  auto header = header_of(frame_kind::pull_reply, reply.tag, refusal::none);
-  header.version = reply.version;
-  header.min_clock = reply.min_clock;
+  header.version = what.where.version;
+  header.min_clock = what.where.min_clock;
+  const auto parameters = store_->parameters(what.slot, what.where.plane);
   header.payload_bytes = parameters.size();
+  const auto token = take_token(what);
+  if (!send(what.tag, header, parameters, token)) on_sent(token);
+}
+
+bool shard::send(const frame_tag& tag, runtime::frame_header header,
+                 std::span<const std::byte> payload, runtime::send_token token) {
+  const auto* worker = find(tag.job, tag.rank);
+  // A stranger has no address; who is gone asks again when it is back.
+  if (!worker || worker->lost) return false;
+  header.shard = static_cast<std::uint16_t>(index_);
+  home().link().post(worker->peer, header, payload, token);
+  return true;
+}
+
+runtime::send_token shard::take_token(const effects::reply& what) {
   if (sending_free_.empty()) {
     sending_.emplace_back();
     sending_free_.reserve(sending_.size());
@@ -229,15 +340,14 @@ void shard::send_parameters(const policies::shard_effects::reply& reply) {
   }
   const auto token = sending_free_.back();
   sending_free_.pop_back();
-  const auto bytes = parameters.bytes();
-  sending_[token - 1] = {reply.slot, std::move(parameters)};
-  home().link().post(peer->second, header, bytes, token);
+  sending_[token - 1] = {what.slot, what.tag.rank, what.where.plane};
+  return token;
 }
 
 void shard::on_sent(runtime::send_token token) {
-  TIDEGATE_ASSERT(token >= 1 && token <= sending_.size(), "a token of send_parameters");
-  store_->end_send(sending_[token - 1].slot);
-  sending_[token - 1] = {};
+  TIDEGATE_ASSERT(token >= 1 && token <= sending_.size(), "a token of take_token");
+  const auto& one = sending_[token - 1];
+  core_.sent(one.slot, one.rank, one.plane);
   sending_free_.push_back(token);
 }
 

@@ -1,8 +1,11 @@
 #include "actors/worker.hpp"
 
+#include <cstring>
 #include <span>
 #include <utility>
 
+#include "actors/frame_tags.hpp"
+#include "actors/peer_address.hpp"
 #include "runtime/base/log.hpp"
 
 namespace tidegate::actors {
@@ -21,7 +24,7 @@ worker::behavior_type worker::make_behavior() {
   sink_ = std::make_unique<frame_mailbox>(*this, *this, home());
   home().open_link(sink_.get());
   for (const auto& address : identity_.welcome.shard_addresses) {
-    auto connected = home().link().connect(address);
+    auto connected = home().link().connect(link_of(address));
     if (!connected) {
       broken_ = connected.error();
       break;
@@ -60,6 +63,8 @@ std::string worker::describe(const worker_command& command) const {
       return "pull of table '" + name + "'" + at;
     case worker_command::what::clock:
       return "clock()" + at;
+    case worker_command::what::exchange:
+      return "exchange()" + at;
     case worker_command::what::finish:
       return "finish()" + at;
   }
@@ -70,10 +75,11 @@ errc worker::start(worker_command& command, policies::operation op) {
   switch (command.kind) {
     case worker_command::what::open:
       break;  // done in on_command
-    case worker_command::what::push:
-      if (auto at = tables_.find(command.table); at != tables_.end())
-        at->second.gradient = command.gradient;
-      return core_.push(command.table, op, effects_);
+    case worker_command::what::push: {
+      const auto code = core_.push(command.table, op, effects_);
+      if (code == errc::ok) take_gradient(tables_.at(command.table), command.gradient);
+      return code;
+    }
     case worker_command::what::pull: {
       const auto code = core_.pull(command.table, op, command.extent, effects_);
       if (code == errc::ok) tables_.at(command.table).parameters = command.parameters;
@@ -81,19 +87,35 @@ errc worker::start(worker_command& command, policies::operation op) {
     }
     case worker_command::what::clock:
       return core_.clock(op, effects_);
+    case worker_command::what::exchange: {
+      for (const auto id : command.tables)
+        if (auto at = tables_.find(id); at != tables_.end()) {
+          at->second.gradient = nullptr;
+          at->second.parameters = nullptr;
+        }
+      return core_.exchange(command.tables, op, effects_);
+    }
     case worker_command::what::finish:
       return core_.finish(op, effects_);
   }
   return errc::ok;
 }
 
+// Shards read gradients in place; those of a user's own memory are copied there first. Without
+// such a shard they are sent from where they are.
+void worker::take_gradient(table_state& table, const float* gradient) {
+  table.gradient = gradient;
+  if (!gradient || !table.memory->has_windows()) return;
+  const auto place = table.memory->gradient(core_.now());
+  std::memcpy(place.data(), gradient, place.size_bytes());
+  identity_.numbers->payload_bytes_copied.fetch_add(place.size_bytes(),
+                                                    std::memory_order_relaxed);
+  table.gradient = nullptr;
+}
+
 void worker::on_command(worker_command& command) {
   if (!broken_.ok()) return command.done->complete(broken_);
-  if (command.kind == worker_command::what::open) {
-    tables_[command.grant.table].name = command.grant.name;
-    core_.add_table(command.grant.table, std::move(command.grant.places));
-    return command.done->complete({});
-  }
+  if (command.kind == worker_command::what::open) return open(command);
   const auto op = ++last_operation_;
   auto doing = describe(command);
   effects_.clear();
@@ -109,20 +131,82 @@ void worker::on_command(worker_command& command) {
         {code, doing +
                    ": out of order. Within a clock a table takes its pulls one after another, "
                    "then one push, then clock(); nothing after finish()"});
-  operations_[op] = {std::move(doing), std::move(command.done)};
+  if (command.kind == worker_command::what::pull) command.tables.push_back(command.table);
+  operations_[op] = {std::move(doing), std::move(command.done), std::move(command.tables)};
   carry_out();
+}
+
+// The table is open when every shard that shares our memory has looked at it.
+void worker::open(worker_command& command) {
+  const auto id = command.grant.table;
+  auto& table = tables_[id];
+  table.name = command.grant.name;
+  if (!table.memory) table.memory = command.memory;
+  core_.add_table(id, std::move(command.grant.places));
+  table.place = runtime::encode(table.memory->gradient_name());
+  table.opened = std::move(command.done);
+  for (const auto& part : core_.parts_of(id)) {
+    if (part.attached) continue;
+    if (!share_memory(home().address(), identity_.welcome.shard_addresses[part.shard])) {
+      all_attached_ = false;
+      continue;
+    }
+    ++table.attaching;
+    auto header = header_for(runtime::frame_kind::attach, id);
+    header.payload_bytes = table.place.size();
+    home().link().post(shards_[part.shard], header, table.place, 0);
+  }
+  home().run_in_background(!all_attached_);
+  if (table.attaching == 0) std::exchange(table.opened, nullptr)->complete({});
+}
+
+void worker::on_attached(const frame_event& event) {
+  const auto& header = event.header;
+  const auto at = tables_.find(header.table);
+  if (at == tables_.end() || at->second.attaching == 0) return;
+  auto& table = at->second;
+  bool attached = false;
+  for (const auto& part : core_.parts_of(header.table)) {
+    if (part.shard != header.shard || header.code != 0) continue;
+    const auto name = runtime::decode_place(event.payload.bytes());
+    const auto planes = policies::planes_max(identity_.welcome.workers);
+    const auto mapped =
+        name ? table.memory->attach(part, *name, planes, windows_) : name.error();
+    attached = mapped.ok();
+    if (!attached)
+      runtime::log::info("frames are used with shard " + std::to_string(part.shard) + ": " +
+                         mapped.message());
+  }
+  if (attached) core_.attach(header.table, header.shard);
+  all_attached_ = all_attached_ && attached;
+  home().run_in_background(!all_attached_);
+  if (--table.attaching == 0) std::exchange(table.opened, nullptr)->complete({});
 }
 
 runtime::buffer worker::place(const runtime::frame_header& header) {
   if (!broken_.ok()) return {};
-  const bool mine = header.job == identity_.welcome.token &&
-                    header.incarnation == identity_.incarnation &&
-                    header.kind == frame_kind::pull_reply;
-  if (!mine || !core_.expects_reply(header.table, header.chunk, header.clock)) return {};
+  const bool mine =
+      header.job == identity_.welcome.token && header.incarnation == identity_.incarnation;
+  if (mine && header.kind == frame_kind::attach_ack) {
+    const bool fits = header.payload_bytes == runtime::place_wire_bytes &&
+                      tables_.contains(header.table) && header.shard < shards_.size();
+    if (!fits) return {};
+    auto& room = answers_[std::uint64_t{header.table} << 16 | header.shard];
+    return runtime::buffer::view(room);
+  }
+  if (!mine || header.kind != frame_kind::pull_reply ||
+      !core_.expects_reply(header.table, header.chunk, header.request))
+    return {};
   const auto& place = core_.place_of(header.table, header.chunk);
   if (header.payload_bytes != place.elements * sizeof(float)) return {};
-  float* target = tables_.at(header.table).parameters + place.first;
-  return runtime::buffer::view(std::as_writable_bytes(std::span(target, place.elements)));
+  const auto& table = tables_.at(header.table);
+  auto room =
+      table.parameters
+          ? std::as_writable_bytes(std::span(table.parameters + place.first, place.elements))
+          : table.memory->room_for(place);
+  if (room.empty()) return {};
+  core_.begin_reply(header.table, header.chunk);
+  return runtime::buffer::view(room);
 }
 
 void worker::on_frame(const frame_event& event) {
@@ -133,14 +217,44 @@ void worker::on_frame(const frame_event& event) {
   const auto code = static_cast<refusal>(header.code);
   effects_.clear();
   if (header.kind == frame_kind::push_ack && header.chunk == runtime::whole_job) {
-    core_.on_finish_ack(header.table, code, effects_);
+    core_.on_finish_ack(header.shard, code, effects_);
   } else if (header.kind == frame_kind::push_ack) {
     core_.on_ack(header.table, header.chunk, header.clock, code, effects_);
   } else if (header.kind == frame_kind::pull_reply) {
-    core_.on_reply(header.table, header.chunk, header.clock, header.min_clock, code, effects_);
-    identity_.numbers->staleness_max.store(core_.staleness_max(), std::memory_order_relaxed);
+    core_.on_reply(header.table, header.chunk, {header.request, code, header.min_clock, 0},
+                   effects_);
+  } else if (header.kind == frame_kind::attach_ack) {
+    on_attached(event);
+  } else {
+    on_ring(header);
   }
+  identity_.numbers->staleness_max.store(core_.staleness_max(), std::memory_order_relaxed);
   carry_out();
+}
+
+void worker::on_ring(const runtime::frame_header& header) {
+  const auto code = static_cast<refusal>(header.code);
+  const policies::worker_core::chunk_run where{header.table, header.shard, header.chunk,
+                                               header.count};
+  if (header.kind == frame_kind::ring_ack)
+    return core_.on_ring_ack(where, header.clock, code, effects_);
+  if (header.kind != frame_kind::ring_reply) return;
+  if (header.plane >= policies::planes_max(identity_.welcome.workers)) return;
+  if ((header.flags & runtime::frame_flag_applied) != 0)
+    core_.on_ring_ack(where, header.clock - 1, refusal::none, effects_);
+  core_.on_ring_reply(where, {header.request, code, header.min_clock, header.plane}, effects_);
+}
+
+// Where the pulled parameters are; into the user's memory with what is not there yet.
+void worker::finish_pull(std::uint32_t id) {
+  auto& table = tables_.at(id);
+  table.memory->found(core_.planes_of(id));
+  if (!table.parameters) return;
+  std::uint64_t copied = 0;
+  for (const auto& part : core_.parts_of(id))
+    if (part.attached)
+      copied += table.memory->copy_part(part, core_.planes_of(id), table.parameters);
+  identity_.numbers->payload_bytes_copied.fetch_add(copied, std::memory_order_relaxed);
 }
 
 void worker::carry_out() {
@@ -150,6 +264,8 @@ void worker::carry_out() {
     if (at == operations_.end()) continue;
     auto operation = std::move(at->second);
     operations_.erase(at);
+    if (ended.code == refusal::none)
+      for (const auto table : operation.pulled) finish_pull(table);
     operation.done->complete(
         ended.code == refusal::none
             ? status()
@@ -158,33 +274,53 @@ void worker::carry_out() {
   }
 }
 
-void worker::send(const policies::worker_effects::send& what) {
-  using kind = policies::worker_effects::send_kind;
+runtime::frame_header worker::header_for(frame_kind kind, std::uint32_t table) const {
   runtime::frame_header header;
+  header.kind = kind;
   header.job = identity_.welcome.token;
   header.epoch = identity_.welcome.epoch;
   header.incarnation = identity_.incarnation;
   header.worker = identity_.rank;
-  header.table = what.table;
+  header.table = table;
+  return header;
+}
+
+void worker::send(const policies::worker_effects::send& what) {
+  using kind = policies::worker_effects::send_kind;
+  auto header = header_for(frame_kind::push, what.table);
   header.chunk = what.chunk;
   header.clock = what.clock;
+  header.request = what.request;
   std::span<const std::byte> payload;
+  const auto flag = [&](bool set, std::uint16_t bit) {
+    if (set) header.flags = static_cast<std::uint16_t>(header.flags | bit);
+  };
   switch (what.kind) {
-    case kind::push:
-      header.kind = frame_kind::push;
-      payload =
-          std::as_bytes(std::span(tables_.at(what.table).gradient + what.first, what.elements));
+    case kind::push: {
+      const auto& table = tables_.at(what.table);
+      const auto* gradient =
+          table.gradient ? table.gradient : table.memory->gradient(what.clock).data();
+      payload = std::as_bytes(std::span(gradient + what.first, what.elements));
+      flag(what.pulls, runtime::frame_flag_pull);
       break;
+    }
     case kind::skip:
       header.kind = frame_kind::skip;
+      flag(what.pulls, runtime::frame_flag_pull);
       break;
     case kind::pull:
       header.kind = frame_kind::pull;
-      if (what.everything) header.flags = runtime::frame_flag_final;
+      flag(what.everything, runtime::frame_flag_final);
+      break;
+    case kind::ring:
+      header.kind = frame_kind::ring;
+      flag(what.everything, runtime::frame_flag_final);
+      flag(what.pushes, runtime::frame_flag_push);
+      flag(what.skips, runtime::frame_flag_skip);
+      flag(what.pulls, runtime::frame_flag_pull);
       break;
     case kind::finished:
       header.kind = frame_kind::finished;
-      header.table = what.shard;  // comes back in the acknowledgement
       header.chunk = runtime::whole_job;
       break;
   }
@@ -200,6 +336,9 @@ void worker::fail_all(const status& why) {
   home().close_link(0);
   for (auto& [op, operation] : std::exchange(operations_, {}))
     operation.done->complete({why.code(), operation.doing + ": " + why.message()});
+  for (auto& [id, table] : tables_)
+    if (auto opened = std::exchange(table.opened, nullptr))
+      opened->complete({why.code(), "opening table '" + table.name + "': " + why.message()});
 }
 
 }  // namespace tidegate::actors

@@ -13,17 +13,21 @@
 #include "actors/messages.hpp"
 #include "actors/pending_state.hpp"
 #include "actors/reactor_actor.hpp"
+#include "actors/table_memory.hpp"
 #include "policies/worker_core.hpp"
+#include "runtime/memory/window.hpp"
 
 namespace tidegate::actors {
 
 struct worker_command {
-  enum class what : std::uint8_t { open, push, pull, clock, finish };
+  enum class what : std::uint8_t { open, push, pull, clock, exchange, finish };
   what kind = what::open;
-  policies::table_grant grant;  // open
+  policies::table_grant grant;           // open
+  std::shared_ptr<table_memory> memory;  // open
   std::uint32_t table = 0;
-  const float* gradient = nullptr;  // push: all elements of the table
-  float* parameters = nullptr;      // pull: likewise
+  std::vector<std::uint32_t> tables;  // exchange
+  const float* gradient = nullptr;    // push: all elements of the table; null: in place
+  float* parameters = nullptr;        // pull: likewise
   policies::worker_core::extent extent = policies::worker_core::extent::as_policy;
   pending_ptr done;
 
@@ -39,6 +43,7 @@ struct worker_command {
 // Numbers that the session's thread may read at any time.
 struct worker_numbers {
   std::atomic<std::uint64_t> staleness_max{0};
+  std::atomic<std::uint64_t> payload_bytes_copied{0};  // by us, not by UCX or the kernel
 };
 
 struct worker_identity {
@@ -60,14 +65,19 @@ class worker final : public reactor_actor<worker_actor::base>, public frame_mail
   void on_exit() override;
 
  private:
-  struct table_memory {
+  struct table_state {
     std::string name;
+    std::shared_ptr<table_memory> memory;
     const float* gradient = nullptr;  // of the push being started
-    float* parameters = nullptr;      // of the pull under way
+    float* parameters = nullptr;      // of the pull under way, unless in place
+    runtime::place_wire place{};      // as sent to shards
+    std::uint32_t attaching = 0;      // answers to come before it is open
+    pending_ptr opened;
   };
   struct operation_state {
     std::string doing;  // "push of table 'w' at clock 3"
     pending_ptr done;
+    std::vector<std::uint32_t> pulled;  // tables
   };
 
   runtime::buffer place(const runtime::frame_header& header) override;
@@ -75,9 +85,15 @@ class worker final : public reactor_actor<worker_actor::base>, public frame_mail
   void on_frame_lost(const runtime::frame_header&) override {}  // the peer is lost, too
 
   void on_command(worker_command& command);
+  void open(worker_command& command);
+  void take_gradient(table_state& table, const float* gradient);
   void on_frame(const frame_event& event);
+  void on_attached(const frame_event& event);
+  void on_ring(const runtime::frame_header& header);
+  void finish_pull(std::uint32_t table);
   runtime::errc start(worker_command& command, policies::operation op);
   void carry_out();
+  runtime::frame_header header_for(runtime::frame_kind kind, std::uint32_t table) const;
   void send(const policies::worker_effects::send& what);
   void fail_all(const runtime::status& why);
   std::string describe(const worker_command& command) const;
@@ -87,7 +103,10 @@ class worker final : public reactor_actor<worker_actor::base>, public frame_mail
   policies::worker_core core_;
   policies::worker_effects effects_;
   std::vector<runtime::peer_id> shards_;
-  std::map<std::uint32_t, table_memory> tables_;
+  bool all_attached_ = true;  // nothing moves while the session's thread is away
+  std::map<std::uint32_t, table_state> tables_;
+  runtime::window_map windows_;
+  std::map<std::uint64_t, runtime::place_wire> answers_;  // to attach, as they arrive
   std::map<policies::operation, operation_state> operations_;
   policies::operation last_operation_ = 0;
   runtime::status broken_;  // why nothing works any more

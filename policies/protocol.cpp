@@ -30,6 +30,8 @@ std::string_view to_string(refusal code) noexcept {
       return "no receive buffer left";
     case refusal::job_ended:
       return "the job has ended";
+    case refusal::no_window:
+      return "no memory shared with the worker";
   }
   return "unknown refusal";
 }

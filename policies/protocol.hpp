@@ -20,6 +20,7 @@ enum class refusal : std::uint32_t {
   after_finish = 10,   // the worker said that it was done
   no_memory = 11,      // no receive buffer left
   job_ended = 12,      // the job failed or was stopped
+  no_window = 13,      // the shard cannot read the memory of the worker
 };
 
 std::string_view to_string(refusal code) noexcept;

@@ -6,6 +6,13 @@
 // acknowledged again. Held pushes are bounded by workers x limits::clocks_in_flight_max per
 // chunk.
 //
+// Workers come in two ways, chunk by chunk (push, pull) or a whole table at once (ring_push,
+// ring_pull) when they share memory with this shard; both may be mixed in one table. Who pulls
+// in place reads the shard's own memory. So a version lives in a plane, and a plane is not
+// written while somebody may read it: until the worker's next pull of the chunk or its push of
+// the same or a later clock (a lease), or until a reply is sent. A step goes to another plane
+// if need be, in place otherwise.
+//
 // One thread. Effects are appended in the order in which the shell must carry them out. Once
 // warm, step functions allocate nothing.
 #pragma once
@@ -27,6 +34,8 @@
 
 namespace tidegate::policies {
 
+inline constexpr std::uint32_t whole_table = 0xffff'ffff;  // as the chunk of a tag
+
 using payload_handle = std::uint32_t;  // the shell's; no_payload means a skipped push
 inline constexpr payload_handle no_payload = 0;
 
@@ -39,16 +48,20 @@ struct frame_tag {
   std::uint32_t table = 0;
   std::uint32_t chunk = 0;
   std::uint64_t clock = 0;
+  std::uint64_t request = 0;  // pulls: the worker's number for it, rising per chunk
 
   friend bool operator==(const frame_tag&, const frame_tag&) = default;
 };
 
 struct shard_effects {
-  // Optimizer step on chunk slot `slot` with inputs [first, first + count), ascending in rank.
+  // Optimizer step on chunk slot `slot` with inputs [first, first + count), ascending in rank:
+  // reads the parameters in plane `from` and writes them to plane `to`, perhaps the same.
   struct apply {
     std::uint32_t slot = 0;
     std::uint32_t first = 0;
     std::uint32_t count = 0;
+    std::uint32_t from = 0;
+    std::uint32_t to = 0;
   };
   struct release {  // this payload is not needed any more
     payload_handle payload = no_payload;
@@ -57,19 +70,41 @@ struct shard_effects {
     frame_tag tag;
     refusal code = refusal::none;
   };
-  struct reply {  // pull: send the chunk in `slot` (none), or refused
+  struct version_at {
+    std::uint32_t plane = 0;
+    std::uint64_t version = 0;
+    std::uint64_t min_clock = 0;  // every worker's clocks below this are in
+
+    friend bool operator==(const version_at&, const version_at&) = default;
+  };
+  // Pull: send the chunk in `slot` (none) and say sent() afterwards, or refuse.
+  struct reply {
     frame_tag tag;
     refusal code = refusal::none;
     std::uint32_t slot = 0;
-    std::uint64_t version = 0;
-    std::uint64_t min_clock = 0;  // every worker's clocks below this are in
+    version_at where;
+  };
+  // The same for `count` chunks of a worker that rings; tag.chunk is the index of the first
+  // among the table's chunks here, or whole_table for a refusal of all.
+  struct ring_acknowledge {
+    frame_tag tag;
+    std::uint32_t count = 0;
+    refusal code = refusal::none;
+  };
+  struct ring_reply {
+    frame_tag tag;
+    std::uint32_t count = 0;
+    refusal code = refusal::none;
+    version_at where;
+    bool applied = false;  // also acknowledges the push of the clock before
   };
   struct input {
     std::uint32_t rank = 0;
     payload_handle payload = no_payload;
   };
 
-  std::vector<std::variant<apply, release, acknowledge, reply>> list;
+  std::vector<std::variant<apply, release, acknowledge, reply, ring_acknowledge, ring_reply>>
+      list;
   std::vector<input> inputs;
 
   void clear() {
@@ -118,6 +153,24 @@ class shard_core {
 
   void push(const frame_tag& tag, payload_handle payload, shard_effects& out);
   void pull(const frame_tag& tag, bool everything, shard_effects& out);
+  // The reply of `rank` in `slot` has left `plane`, or never will.
+  void sent(std::uint32_t slot, std::uint32_t rank, std::uint32_t plane);
+
+  // The chunks of a table here, in order: of them the functions below speak by index.
+  refusal check_worker(const frame_tag& tag) const;
+  refusal check_table(const frame_tag& tag) const;
+  std::span<const std::uint32_t> slots_of(std::uint32_t table) const;
+  // All of them at once. With a push (one payload per chunk) or a skip at tag.clock the pull,
+  // if any, is of the clock after.
+  struct ring_request {
+    bool push = false;
+    bool skip = false;
+    bool pull = false;
+    bool everything = false;
+  };
+  void ring(const frame_tag& tag, const ring_request& what,
+            std::span<const payload_handle> payloads, shard_effects& out);
+
   // No more pushes from this worker; every one it made has been acknowledged. A table that it
   // never pushed to does not wait for it any longer.
   void finished(const frame_tag& tag, shard_effects& out);
@@ -127,10 +180,12 @@ class shard_core {
 
  private:
   static constexpr auto window = runtime::limits::clocks_in_flight_max;
+  static constexpr std::uint32_t none_open = 0xffff'ffff;
 
   struct held_push {
     bool arriving = false;  // its payload has a place and is on its way
     bool there = false;
+    bool rings = false;
     std::uint64_t clock = 0;
     payload_handle payload = no_payload;
   };
@@ -138,23 +193,16 @@ class shard_core {
     std::uint64_t next = 0;                // the clock expected
     std::array<held_push, window> held{};  // by clock modulo window
     bool pulling = false;
+    bool pull_rings = false;
+    bool leased = false;  // reads lease.plane, since it pulled at pull_clock
+    std::uint8_t sending = 0;
     std::uint64_t pull_clock = 0;
-  };
-  struct chunk_state {
-    std::uint32_t table = 0;
-    std::uint32_t chunk = 0;
-    std::uint64_t elements = 0;
-    std::uint64_t version = 0;
-    std::unique_ptr<consistency_policy> policy;
-    std::vector<worker_at_chunk> workers;
+    std::uint64_t request = 0;  // of the last pull
+    shard_effects::version_at lease;
   };
   struct worker_state {
     std::uint32_t incarnation = 0;  // 0: never admitted
     bool finished = false;
-  };
-  struct table_state {
-    std::uint64_t job = 0;
-    std::map<std::uint32_t, std::uint32_t> slots;  // chunk -> slot
   };
   struct job_state {
     std::uint32_t epoch = 0;
@@ -163,22 +211,77 @@ class shard_core {
     std::vector<worker_state> workers;
     std::vector<std::uint32_t> slots;  // of all its chunks
   };
+  // Runs of this table's chunks that the step under way answers as one, by rank.
+  struct open_runs {
+    std::uint32_t acknowledge = none_open;
+    std::uint32_t reply = none_open;
+  };
+  struct table_state {
+    std::uint64_t token = 0;
+    job_state* job = nullptr;
+    std::map<std::uint32_t, std::uint32_t> slots;  // chunk -> slot
+    std::vector<std::uint32_t> order;              // slots by index
+    std::vector<open_runs> runs;
+  };
+  struct chunk_state {
+    std::uint32_t table = 0;
+    std::uint32_t chunk = 0;
+    std::uint32_t index = 0;  // among the table's chunks here
+    std::uint32_t plane = 0;  // of the current version
+    std::uint64_t elements = 0;
+    std::uint64_t version = 0;
+    table_state* home = nullptr;
+    std::vector<std::uint32_t> readers;  // of each plane
+    std::unique_ptr<consistency_policy> policy;
+    std::vector<worker_at_chunk> workers;
+  };
+  struct answer_run {
+    bool is_reply = false;
+    frame_tag tag;
+    std::uint32_t count = 0;
+    refusal code = refusal::none;
+    shard_effects::version_at where;
+    bool applied = false;  // see ring_reply
+    bool merged = false;   // an acknowledgement that a reply carries
+  };
 
-  refusal check_worker(const frame_tag& tag) const;
   refusal find_chunk(const frame_tag& tag, std::uint32_t& slot) const;
-  void take(chunk_state& chunk, const frame_tag& tag, payload_handle payload,
+  refusal check_clock(const chunk_state& chunk, const frame_tag& tag) const;
+  void take(chunk_state& chunk, const frame_tag& tag, payload_handle payload, bool rings,
             shard_effects& out);
+  void ring_push(const frame_tag& tag, std::span<const payload_handle> payloads,
+                 shard_effects& out);
+  void ring_pull(const frame_tag& tag, bool everything, shard_effects& out);
+  // False when the pull is a duplicate, or refused with `code`.
+  bool begin_pull(chunk_state& chunk, const frame_tag& tag, bool rings, refusal& code);
   void carry_out(std::uint32_t slot, const frame_tag& base, shard_effects& out);
   void apply(std::uint32_t slot, const policy_decision& what, const frame_tag& base,
              shard_effects& out);
   void settle(chunk_state& chunk, std::uint32_t rank, std::uint64_t clock,
               const frame_tag& base, refusal code, shard_effects& out);
+  void acknowledge(const chunk_state& chunk, const frame_tag& tag, bool rings, refusal code,
+                   shard_effects& out);
+  void answer(std::uint32_t slot, const frame_tag& tag, refusal code, shard_effects& out);
+  static frame_tag tag_of(const chunk_state& chunk, std::uint32_t rank, std::uint64_t clock,
+                          const frame_tag& base);
+  static void end_lease(chunk_state& chunk, worker_at_chunk& worker);
+  static std::uint32_t free_plane(chunk_state& chunk);
+  void add_to_run(const chunk_state& chunk, answer_run what);
+  void merge_runs();
+  void flush_runs(shard_effects& out);
 
   std::map<std::uint64_t, job_state> jobs_;
   std::map<std::uint32_t, table_state> tables_;
   std::vector<chunk_state> chunks_;
   policy_decisions decisions_;
+  std::vector<answer_run> runs_;  // of the step under way
   std::uint64_t held_ = 0;
 };
+
+// Planes that versions of a chunk may need at most: each worker reads one or has two replies on
+// the way, one is current, one is written.
+constexpr std::uint32_t planes_max(std::uint32_t workers) noexcept {
+  return 2 * workers + 2;
+}
 
 }  // namespace tidegate::policies

@@ -9,6 +9,7 @@
 namespace tidegate::policies {
 
 using runtime::errc;
+using send_kind = worker_effects::send_kind;
 
 void worker_core::add_table(std::uint32_t id, std::vector<chunk_place> places) {
   TIDEGATE_ASSERT(!places.empty(), "a table has a chunk");
@@ -17,8 +18,21 @@ void worker_core::add_table(std::uint32_t id, std::vector<chunk_place> places) {
   auto& table = at->second;
   table.pushed_below = clock_;
   for (auto& push : table.pushes) push.acked.resize(places.size());
-  table.pull.replied.resize(places.size());
+  table.pull.chunks.resize(places.size());
+  table.planes.resize(places.size());
+  for (const auto& place : places) {
+    auto part = std::find_if(table.parts.begin(), table.parts.end(),
+                             [&](const table_part& one) { return one.shard == place.shard; });
+    if (part == table.parts.end())
+      part = table.parts.insert(part, table_part{place.shard, false, {}});
+    part->chunks.push_back(place.chunk);
+  }
   table.places = std::move(places);
+}
+
+void worker_core::attach(std::uint32_t id, std::uint32_t shard) {
+  for (auto& part : tables_.at(id).parts)
+    if (part.shard == shard) part.attached = true;
 }
 
 const chunk_place& worker_core::place_of(std::uint32_t table, std::uint32_t chunk) const {
@@ -27,19 +41,30 @@ const chunk_place& worker_core::place_of(std::uint32_t table, std::uint32_t chun
   return at->second.places[chunk];
 }
 
+std::span<const table_part> worker_core::parts_of(std::uint32_t table) const {
+  return tables_.at(table).parts;
+}
+
+std::span<const std::uint32_t> worker_core::planes_of(std::uint32_t table) const {
+  return tables_.at(table).planes;
+}
+
+bool worker_core::may_push(const table_state& table) const {
+  return !finished_ && clock_op_ == 0 && exchange_.op == 0 && !table.pull.active &&
+         table.pushed_below <= clock_;
+}
+
 errc worker_core::push(std::uint32_t id, operation op, worker_effects& out) {
   if (failure_ != refusal::none) return errc::cancelled;
   const auto at = tables_.find(id);
   if (at == tables_.end()) return errc::not_found;
-  auto& table = at->second;
-  if (finished_ || clock_op_ != 0 || table.pull.active || table.pushed_below > clock_)
-    return errc::out_of_order;
-  start_push(id, table, op, out);
+  if (!may_push(at->second)) return errc::out_of_order;
+  mark_push(at->second, op);
+  send_push(id, at->second, false, false, out);
   return errc::ok;
 }
 
-void worker_core::start_push(std::uint32_t id, table_state& table, operation op,
-                             worker_effects& out) {
+void worker_core::mark_push(table_state& table, operation op) {
   auto& push = table.pushes[clock_ % window];
   TIDEGATE_ASSERT(!push.active, "clock() waits for the credit window");
   push.active = true;
@@ -49,10 +74,52 @@ void worker_core::start_push(std::uint32_t id, table_state& table, operation op,
   push.code = refusal::none;
   std::fill(push.acked.begin(), push.acked.end(), std::uint8_t{0});
   table.pushed_below = clock_ + 1;
-  const auto kind = op == 0 ? worker_effects::send_kind::skip : worker_effects::send_kind::push;
-  for (const auto& place : table.places)
-    out.sends.push_back(
-        {kind, place.shard, id, place.chunk, place.first, place.elements, clock_, false});
+}
+
+void worker_core::mark_pull(table_state& table, operation op, std::uint64_t clock) {
+  auto& pull = table.pull;
+  pull.active = true;
+  pull.clock = clock;
+  pull.request = last_request_;
+  pull.op = op;
+  pull.remaining = static_cast<std::uint32_t>(table.places.size());
+  pull.code = refusal::none;
+  std::fill(pull.chunks.begin(), pull.chunks.end(), replied::no);
+}
+
+void worker_core::send_push(std::uint32_t id, const table_state& table, bool skips, bool pulls,
+                            worker_effects& out) const {
+  const auto kind = skips ? send_kind::skip : send_kind::push;
+  const auto request = pulls ? last_request_ : 0;
+  for (const auto& part : table.parts)
+    if (part.attached)
+      out.sends.push_back({send_kind::ring, part.shard, id, 0, 0, 0, clock_, request, false,
+                           !skips, skips, pulls});
+  for (const auto& part : table.parts) {
+    if (part.attached) continue;
+    for (const auto chunk : part.chunks) {
+      const auto& place = table.places[chunk];
+      out.sends.push_back({kind, place.shard, id, chunk, place.first, place.elements, clock_,
+                           request, false, false, false, pulls});
+    }
+  }
+}
+
+void worker_core::send_pull(std::uint32_t id, const table_state& table, bool everything,
+                            worker_effects& out) const {
+  const auto& pull = table.pull;
+  for (const auto& part : table.parts) {
+    if (part.attached) {
+      out.sends.push_back({send_kind::ring, part.shard, id, 0, 0, 0, pull.clock, pull.request,
+                           everything, false, false, true});
+      continue;
+    }
+    for (const auto chunk : part.chunks) {
+      const auto& place = table.places[chunk];
+      out.sends.push_back({send_kind::pull, place.shard, id, chunk, place.first, place.elements,
+                           pull.clock, pull.request, everything, false, false, true});
+    }
+  }
 }
 
 errc worker_core::pull(std::uint32_t id, operation op, extent what, worker_effects& out) {
@@ -60,39 +127,91 @@ errc worker_core::pull(std::uint32_t id, operation op, extent what, worker_effec
   const auto at = tables_.find(id);
   if (at == tables_.end()) return errc::not_found;
   auto& table = at->second;
-  if (table.pull.active || clock_op_ != 0) return errc::out_of_order;
+  if (table.pull.active || clock_op_ != 0 || exchange_.op != 0) return errc::out_of_order;
   const bool to_the_end = what == extent::to_the_end;
   if (finished_ != to_the_end) return errc::out_of_order;
   if (!to_the_end && table.pushed_below > clock_) return errc::out_of_order;
-  auto& pull = table.pull;
-  pull.active = true;
-  pull.clock = to_the_end ? clock_vector::infinity : clock_;
-  pull.op = op;
-  pull.remaining = static_cast<std::uint32_t>(table.places.size());
-  pull.code = refusal::none;
-  std::fill(pull.replied.begin(), pull.replied.end(), std::uint8_t{0});
-  for (const auto& place : table.places)
-    out.sends.push_back({worker_effects::send_kind::pull, place.shard, id, place.chunk,
-                         place.first, place.elements, pull.clock, what != extent::as_policy});
+  ++last_request_;
+  mark_pull(table, op, to_the_end ? clock_vector::infinity : clock_);
+  send_pull(id, table, what != extent::as_policy, out);
   return errc::ok;
 }
 
 errc worker_core::clock(operation op, worker_effects& out) {
   if (failure_ != refusal::none) return errc::cancelled;
-  if (finished_ || clock_op_ != 0) return errc::out_of_order;
+  if (finished_ || clock_op_ != 0 || exchange_.op != 0) return errc::out_of_order;
   for (const auto& [id, table] : tables_)
     if (table.pull.active) return errc::out_of_order;
-  for (auto& [id, table] : tables_)
-    if (table.pushed_below <= clock_) start_push(id, table, 0, out);
+  for (auto& [id, table] : tables_) {
+    if (table.pushed_below > clock_) continue;
+    mark_push(table, 0);
+    send_push(id, table, true, false, out);
+  }
   ++clock_;
   clock_op_ = op;
   settle(out);
   return errc::ok;
 }
 
+errc worker_core::exchange(std::span<const std::uint32_t> ids, operation op,
+                           worker_effects& out) {
+  if (failure_ != refusal::none) return errc::cancelled;
+  if (finished_ || clock_op_ != 0 || exchange_.op != 0) return errc::out_of_order;
+  for (auto& [id, table] : tables_) {
+    if (table.pull.active) return errc::out_of_order;
+    table.listed = false;
+  }
+  std::size_t listed = 0;
+  for (const auto id : ids) {
+    const auto at = tables_.find(id);
+    if (at == tables_.end()) return errc::not_found;
+    if (at->second.listed || !may_push(at->second)) return errc::out_of_order;
+    at->second.listed = true;
+    ++listed;
+  }
+  ++last_request_;
+  exchange_ = {op, 2 * listed + 1, refusal::none};
+  for (auto& [id, table] : tables_) {
+    if (table.listed) {
+      mark_push(table, op);
+      mark_pull(table, op, clock_ + 1);
+    } else if (table.pushed_below <= clock_) {
+      mark_push(table, 0);
+      send_push(id, table, true, false, out);
+    }
+  }
+  send_exchange(listed, out);
+  ++clock_;
+  clock_op_ = op;
+  settle(out);
+  return errc::ok;
+}
+
+// One ring per shard for all tables when all take part and are attached there.
+void worker_core::send_exchange(std::size_t listed, worker_effects& out) const {
+  const bool all = listed == tables_.size() && listed > 1 &&
+                   std::all_of(tables_.begin(), tables_.end(), [](const auto& entry) {
+                     return std::all_of(entry.second.parts.begin(), entry.second.parts.end(),
+                                        [](const table_part& part) { return part.attached; });
+                   });
+  if (!all) {
+    for (const auto& [id, table] : tables_)
+      if (table.listed) send_push(id, table, false, true, out);
+    return;
+  }
+  for (std::uint32_t shard = 0; shard < finish_acked_.size(); ++shard) {
+    const bool any = std::any_of(tables_.begin(), tables_.end(), [&](const auto& entry) {
+      return part_at(entry.second, shard) != nullptr;
+    });
+    if (any)
+      out.sends.push_back({send_kind::ring, shard, all_tables, 0, 0, 0, clock_, last_request_,
+                           false, true, false, true});
+  }
+}
+
 errc worker_core::finish(operation op, worker_effects& out) {
   if (failure_ != refusal::none) return errc::cancelled;
-  if (finished_ || clock_op_ != 0) return errc::out_of_order;
+  if (finished_ || clock_op_ != 0 || exchange_.op != 0) return errc::out_of_order;
   for (const auto& [id, table] : tables_)
     if (table.pull.active || table.pushed_below > clock_) return errc::out_of_order;
   finished_ = true;
@@ -103,77 +222,13 @@ errc worker_core::finish(operation op, worker_effects& out) {
 
 void worker_core::say_farewell(worker_effects& out) {
   farewell_sent_ = true;
-  for (std::uint32_t shard = 0; shard < finish_acked_.size(); ++shard)
-    out.sends.push_back(
-        {worker_effects::send_kind::finished, shard, 0, 0, 0, 0, clock_, false});
-}
-
-void worker_core::on_ack(std::uint32_t id, std::uint32_t chunk, std::uint64_t clock,
-                         refusal code, worker_effects& out) {
-  const auto at = tables_.find(id);
-  if (at == tables_.end() || chunk >= at->second.places.size()) return;
-  auto& push = at->second.pushes[clock % window];
-  if (!push.active || push.clock != clock || push.acked[chunk]) return;  // a duplicate
-  push.acked[chunk] = 1;
-  if (code != refusal::none && push.code == refusal::none) push.code = code;
-  if (--push.remaining > 0) return;
-  push.active = false;
-  if (push.code != refusal::none && failure_ == refusal::none) failure_ = push.code;
-  if (push.op != 0) out.dones.push_back({push.op, push.code});
-  settle(out);
-}
-
-void worker_core::on_finish_ack(std::uint32_t shard, refusal code, worker_effects& out) {
-  if (!farewell_sent_ || shard >= finish_acked_.size()) return;
-  finish_acked_[shard] = 1;
-  if (code != refusal::none && failure_ == refusal::none) failure_ = code;
-  settle(out);
-}
-
-bool worker_core::expects_reply(std::uint32_t id, std::uint32_t chunk,
-                                std::uint64_t clock) const {
-  const auto at = tables_.find(id);
-  if (at == tables_.end() || chunk >= at->second.places.size()) return false;
-  const auto& pull = at->second.pull;
-  return pull.active && pull.clock == clock && !pull.replied[chunk];
-}
-
-void worker_core::on_reply(std::uint32_t id, std::uint32_t chunk, std::uint64_t clock,
-                           std::uint64_t min_clock, refusal code, worker_effects& out) {
-  if (!expects_reply(id, chunk, clock)) return;
-  auto& pull = tables_.at(id).pull;
-  pull.replied[chunk] = 1;
-  if (code != refusal::none && pull.code == refusal::none) pull.code = code;
-  if (code == refusal::none && clock != clock_vector::infinity && min_clock < clock)
-    staleness_max_ = std::max(staleness_max_, clock - min_clock);
-  if (--pull.remaining > 0) return;
-  pull.active = false;
-  out.dones.push_back({pull.op, pull.code});
-}
-
-bool worker_core::window_open() const {
-  return std::none_of(tables_.begin(), tables_.end(), [&](const auto& entry) {
-    return entry.second.pushes[clock_ % window].active;
-  });
-}
-
-bool worker_core::pushes_acked() const {
-  for (const auto& [id, table] : tables_)
-    for (const auto& push : table.pushes)
-      if (push.active) return false;
-  return true;
-}
-
-void worker_core::settle(worker_effects& out) {
-  const bool failed = failure_ != refusal::none;
-  if (clock_op_ != 0 && (failed || window_open()))
-    out.dones.push_back({std::exchange(clock_op_, 0), failure_});
-  if (finish_op_ == 0) return;
-  if (!failed && !farewell_sent_ && pushes_acked()) say_farewell(out);
-  const bool heard = std::all_of(finish_acked_.begin(), finish_acked_.end(),
-                                 [](auto acked) { return acked != 0; });
-  if (failed || (farewell_sent_ && heard))
-    out.dones.push_back({std::exchange(finish_op_, 0), failure_});
+  for (std::uint32_t shard = 0; shard < finish_acked_.size(); ++shard) {
+    worker_effects::send farewell;
+    farewell.kind = send_kind::finished;
+    farewell.shard = shard;
+    farewell.clock = clock_;
+    out.sends.push_back(farewell);
+  }
 }
 
 }  // namespace tidegate::policies

@@ -2,15 +2,18 @@
 // a worker must wait for its credits.
 //
 // Order within one clock and table: any pulls, one after another; then at most one push; then
-// clock(). Pushes of at most limits::clocks_in_flight_max clocks are unacknowledged at a time.
-// Operations are named by the shell with non-zero numbers; each ends with exactly one `done`.
+// clock(). exchange() is a push, clock() and a pull at the new clock in one. Pushes of at most
+// limits::clocks_in_flight_max clocks are unacknowledged at a time. Operations are named by the
+// shell with non-zero numbers; each ends with exactly one `done`.
 //
-// One thread. Once warm, nothing allocates.
+// A table's part on a shard that shares memory with this worker (attached) is pushed and pulled
+// whole, by one ring; the others chunk by chunk. One thread. Once warm, nothing allocates.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <map>
+#include <span>
 #include <vector>
 
 #include "policies/placement.hpp"
@@ -23,16 +26,20 @@ namespace tidegate::policies {
 using operation = std::uint64_t;
 
 struct worker_effects {
-  enum class send_kind : std::uint8_t { push, skip, pull, finished };
+  enum class send_kind : std::uint8_t { push, skip, pull, ring, finished };
   struct send {
     send_kind kind = send_kind::push;
     std::uint32_t shard = 0;
-    std::uint32_t table = 0;
+    std::uint32_t table = 0;  // ring: all_tables for every attached one
     std::uint32_t chunk = 0;
     std::uint64_t first = 0;  // element of the table (push, pull)
     std::uint64_t elements = 0;
     std::uint64_t clock = 0;
-    bool everything = false;  // pull
+    std::uint64_t request = 0;  // of the pull
+    bool everything = false;    // pull, ring
+    bool pushes = false;        // ring
+    bool skips = false;         // ring
+    bool pulls = false;         // ring, push: of the clock after the push
   };
   struct done {
     operation op = 0;
@@ -47,12 +54,23 @@ struct worker_effects {
   }
 };
 
+inline constexpr std::uint32_t all_tables = 0xffff'ffff;
+
+// The chunks of a table on one shard, in order.
+struct table_part {
+  std::uint32_t shard = 0;
+  bool attached = false;
+  std::vector<std::uint32_t> chunks;
+};
+
 class worker_core {
  public:
   explicit worker_core(std::uint32_t shards) : finish_acked_(shards, 0) {}
 
   // Tables are added once, before they are used; `places` covers the whole table.
   void add_table(std::uint32_t table, std::vector<chunk_place> places);
+  // From now on this table is pushed and pulled in place on that shard. Before its first use.
+  void attach(std::uint32_t table, std::uint32_t shard);
 
   // Each either starts `op` and returns ok, or returns why not (errc::out_of_order, not_found)
   // and leaves everything as it was. errc::cancelled: failure() says why nothing works any
@@ -65,6 +83,9 @@ class worker_core {
   runtime::errc pull(std::uint32_t table, operation op, extent what, worker_effects& out);
   // Done when a push of the new clock is within the credit window.
   runtime::errc clock(operation op, worker_effects& out);
+  // Pushes these tables, ends the clock, pulls them at the new one; done when all is.
+  runtime::errc exchange(std::span<const std::uint32_t> tables, operation op,
+                         worker_effects& out);
   // Says farewell to all shards once every push is acknowledged; done when they have
   // acknowledged it.
   runtime::errc finish(operation op, worker_effects& out);
@@ -72,12 +93,36 @@ class worker_core {
   void on_ack(std::uint32_t table, std::uint32_t chunk, std::uint64_t clock, refusal code,
               worker_effects& out);
   void on_finish_ack(std::uint32_t shard, refusal code, worker_effects& out);
-  // True if this reply belongs to the pull under way, so that its payload has a place.
-  bool expects_reply(std::uint32_t table, std::uint32_t chunk, std::uint64_t clock) const;
-  void on_reply(std::uint32_t table, std::uint32_t chunk, std::uint64_t clock,
-                std::uint64_t min_clock, refusal code, worker_effects& out);
+  // True if this reply belongs to the pull under way, so that its payload has a place. The
+  // caller says begin_reply before it gives the place away: a second copy then has none.
+  bool expects_reply(std::uint32_t table, std::uint32_t chunk, std::uint64_t request) const;
+  void begin_reply(std::uint32_t table, std::uint32_t chunk);
+  struct reply {
+    std::uint64_t request = 0;
+    refusal code = refusal::none;
+    std::uint64_t min_clock = 0;
+    std::uint32_t plane = 0;  // of a ring's reply
+  };
+  void on_reply(std::uint32_t table, std::uint32_t chunk, const reply& what,
+                worker_effects& out);
+
+  // Answers for chunks [first, first + count) of the part of a table on a shard; count 0: for
+  // all of it, a refusal.
+  struct chunk_run {
+    std::uint32_t table = 0;
+    std::uint32_t shard = 0;
+    std::uint32_t first = 0;
+    std::uint32_t count = 0;
+  };
+  void on_ring_ack(const chunk_run& where, std::uint64_t clock, refusal code,
+                   worker_effects& out);
+  void on_ring_reply(const chunk_run& where, const reply& what, worker_effects& out);
+
   // The place of a chunk in its table; asserted to exist.
   const chunk_place& place_of(std::uint32_t table, std::uint32_t chunk) const;
+  std::span<const table_part> parts_of(std::uint32_t table) const;
+  // Where the last pull found each chunk: the plane of its shard (attached parts).
+  std::span<const std::uint32_t> planes_of(std::uint32_t table) const;
 
   // Why every operation is refused from now on; none while all is well.
   refusal failure() const noexcept { return failure_; }
@@ -96,22 +141,38 @@ class worker_core {
     refusal code = refusal::none;
     std::vector<std::uint8_t> acked;  // per chunk
   };
+  enum class replied : std::uint8_t { no, arriving, yes };
   struct pull_state {
     bool active = false;
     std::uint64_t clock = 0;
+    std::uint64_t request = 0;
     operation op = 0;
     std::uint32_t remaining = 0;
     refusal code = refusal::none;
-    std::vector<std::uint8_t> replied;  // per chunk
+    std::vector<replied> chunks;
   };
   struct table_state {
     std::vector<chunk_place> places;
+    std::vector<table_part> parts;
+    std::vector<std::uint32_t> planes;      // per chunk
     std::uint64_t pushed_below = 0;         // clock of the last push or skip, plus 1
+    bool listed = false;                    // in the exchange being started
     std::array<push_state, window> pushes;  // by clock modulo window
     pull_state pull;
   };
 
-  void start_push(std::uint32_t id, table_state& table, operation op, worker_effects& out);
+  bool may_push(const table_state& table) const;
+  void mark_push(table_state& table, operation op);
+  void mark_pull(table_state& table, operation op, std::uint64_t clock);
+  void send_push(std::uint32_t id, const table_state& table, bool skips, bool pulls,
+                 worker_effects& out) const;
+  void send_pull(std::uint32_t id, const table_state& table, bool everything,
+                 worker_effects& out) const;
+  void send_exchange(std::size_t listed, worker_effects& out) const;
+  void ack(push_state& push, std::uint32_t chunk, refusal code, worker_effects& out);
+  void answer(table_state& table, std::uint32_t chunk, const reply& what, worker_effects& out);
+  const table_part* part_at(const table_state& table, std::uint32_t shard) const;
+  void ended(operation op, refusal code, worker_effects& out);
   bool window_open() const;
   bool pushes_acked() const;
   void say_farewell(worker_effects& out);
@@ -119,8 +180,14 @@ class worker_core {
 
   std::map<std::uint32_t, table_state> tables_;
   std::uint64_t clock_ = 0;
+  std::uint64_t last_request_ = 0;
   operation clock_op_ = 0;
   operation finish_op_ = 0;
+  struct {
+    operation op = 0;
+    std::uint64_t remaining = 0;  // pushes, pulls and the clock
+    refusal code = refusal::none;
+  } exchange_;
   bool finished_ = false;
   bool farewell_sent_ = false;
   refusal failure_ = refusal::none;         // of a push or farewell; fails what waits

@@ -10,8 +10,8 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "the wire is little endian");
 
-template <class T>
-void put(frame_header_wire& wire, std::size_t offset, T value) noexcept {
+template <class T, std::size_t Size>
+void put(std::array<std::byte, Size>& wire, std::size_t offset, T value) noexcept {
   std::memcpy(wire.data() + offset, &value, sizeof value);
 }
 
@@ -23,9 +23,14 @@ T get(std::span<const std::byte> wire, std::size_t offset) noexcept {
 }
 
 bool carries_payload(const frame_header& header) noexcept {
-  return header.kind == frame_kind::push ||
-         (header.kind == frame_kind::pull_reply && header.code == 0);
+  const bool answers =
+      header.kind == frame_kind::pull_reply || header.kind == frame_kind::attach_ack;
+  return header.kind == frame_kind::push || header.kind == frame_kind::attach ||
+         (answers && header.code == 0);
 }
+
+constexpr std::uint16_t flags_known =
+    frame_flag_final | frame_flag_push | frame_flag_skip | frame_flag_pull | frame_flag_applied;
 
 }  // namespace
 
@@ -46,6 +51,10 @@ frame_header_wire encode(const frame_header& header) noexcept {
   put(wire, 48, header.version);
   put(wire, 56, header.min_clock);
   put(wire, 64, header.payload_bytes);
+  put(wire, 72, header.request);
+  put(wire, 80, header.count);
+  put(wire, 84, header.plane);
+  put(wire, 86, header.shard);
   return wire;
 }
 
@@ -78,7 +87,11 @@ expected<frame_header> decode(std::span<const std::byte> wire,
   header.version = get<std::uint64_t>(wire, 48);
   header.min_clock = get<std::uint64_t>(wire, 56);
   header.payload_bytes = get<std::uint64_t>(wire, 64);
-  if ((header.flags & ~frame_flag_final) != 0)
+  header.request = get<std::uint64_t>(wire, 72);
+  header.count = get<std::uint32_t>(wire, 80);
+  header.plane = get<std::uint16_t>(wire, 84);
+  header.shard = get<std::uint16_t>(wire, 86);
+  if ((header.flags & ~flags_known) != 0)
     return fail(errc::corrupt, "a frame with unknown flags");
   if (header.payload_bytes != payload_bytes_arrived)
     return fail(errc::corrupt, "a frame that says " + std::to_string(header.payload_bytes) +
@@ -89,6 +102,29 @@ expected<frame_header> decode(std::span<const std::byte> wire,
   if (header.payload_bytes % sizeof(float) != 0)
     return fail(errc::corrupt, "a payload that is no whole number of float32");
   return header;
+}
+
+place_wire encode(const place_name& place) noexcept {
+  place_wire wire{};
+  put(wire, 0, place.segment.pid);
+  put(wire, 4, place.segment.fd);
+  put(wire, 8, place.segment.inode);
+  put(wire, 16, place.segment.bytes);
+  put(wire, 24, place.plane_bytes);
+  put(wire, 32, place.offset);
+  return wire;
+}
+
+expected<place_name> decode_place(std::span<const std::byte> wire) {
+  if (wire.size() != place_wire_bytes)
+    return fail(errc::corrupt, "the name of a place in " + std::to_string(wire.size()) +
+                                   " bytes, not " + std::to_string(place_wire_bytes));
+  place_name place;
+  place.segment = {get<std::uint32_t>(wire, 0), get<std::uint32_t>(wire, 4),
+                   get<std::uint64_t>(wire, 8), get<std::uint64_t>(wire, 16)};
+  place.plane_bytes = get<std::uint64_t>(wire, 24);
+  place.offset = get<std::uint64_t>(wire, 32);
+  return place;
 }
 
 }  // namespace tidegate::runtime

@@ -133,7 +133,7 @@ status ucx_link::open() {
 
   ucp_worker_params_t worker_params{};
   worker_params.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
-  worker_params.thread_mode = UCS_THREAD_MODE_SINGLE;
+  worker_params.thread_mode = UCS_THREAD_MODE_SERIALIZED;
   if (auto code = ucp_worker_create(context_, &worker_params, &worker_); code != UCS_OK)
     return ucx_error("making a UCX worker", code);
 

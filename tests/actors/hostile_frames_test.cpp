@@ -11,6 +11,7 @@
 
 #include <gtest/gtest.h>
 
+#include "actors/peer_address.hpp"
 #include "runtime/transport/loopback.hpp"
 #include "runtime/transport/silent_sink.hpp"
 #include "tests/support/local_cluster.hpp"
@@ -33,7 +34,7 @@ class attacker {
   attacker(runtime::loopback_network& network, const std::string& shard, std::uint64_t job)
       : link_(network.make_link()), job_(job) {
     link_->set_sink(&sink_);
-    const auto connected = link_->connect(shard);
+    const auto connected = link_->connect(actors::link_of(shard));
     EXPECT_TRUE(connected);
     shard_ = connected.value_or(0);
   }

@@ -21,13 +21,14 @@ struct setting {
   std::uint64_t chunk_bytes = 256;
   policies::optimizer_kind optimizer = policies::optimizer_kind::sgd;
   workload_options work;
+  bool windows = true;
 };
 
 std::string hash_of(const setting& how, const actors::link_factory& make_link) {
   auto spec = small_cluster(how.shards, 5, {consistency_kind::bsp, 0}, how.chunk_bytes);
   spec.jobs[0].optimizer.kind = how.optimizer;
   spec.jobs[0].optimizer.learning_rate = 0.1F;
-  local_cluster cluster(spec, make_link);
+  local_cluster cluster(spec, make_link, how.windows);
   std::atomic<int> finished{0};
   cluster.run_workers("job", [&](actors::session& session) {
     const auto done = run_workload(session, how.work);
@@ -77,6 +78,26 @@ TEST(same_bits, ten_repetitions_with_random_delays_and_reordering) {
   }
 }
 
+// In place or sent, from and into whose memory: the bits are the same.
+TEST(same_bits, windows_and_frames_and_every_way_to_use_them) {
+  setting how;
+  how.shards = 2;
+  how.chunk_bytes = 4096;  // pages: chunks of two shards are mapped side by side
+  how.work.shapes = {{90, 100}, {5}, {2048}};
+  how.windows = false;
+  const auto reference = loopback_hash(how);
+  for (const bool windows : {false, true})
+    for (const auto way : {workload_way::spans, workload_way::in_place, workload_way::exchange})
+      for (const std::uint64_t chunk_bytes : {320u, 4096u}) {
+        how.windows = windows;
+        how.work.way = way;
+        how.chunk_bytes = chunk_bytes;
+        EXPECT_EQ(loopback_hash(how, {7, 3}), reference)
+            << "windows " << windows << " way " << static_cast<int>(way) << " chunks of "
+            << chunk_bytes;
+      }
+}
+
 TEST(same_bits, ucx_link_equals_loopback) {
   // Which transport UCX takes is the environment's choice: CTest runs this once per UCX_TLS.
   setting how;
@@ -84,7 +105,13 @@ TEST(same_bits, ucx_link_equals_loopback) {
   how.chunk_bytes = 128 * 1024;
   how.work.shapes = {{300, 300}, {10}};  // chunks large enough for rendezvous
   const auto reference = loopback_hash(how);
-  EXPECT_EQ(hash_of(how, runtime::make_ucx_link), reference);
+  for (const bool windows : {false, true})
+    for (const auto way : {workload_way::spans, workload_way::exchange}) {
+      how.windows = windows;
+      how.work.way = way;
+      EXPECT_EQ(hash_of(how, runtime::make_ucx_link), reference)
+          << "windows " << windows << " way " << static_cast<int>(way);
+    }
 }
 
 }  // namespace

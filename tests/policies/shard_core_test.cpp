@@ -8,40 +8,11 @@
 #include <gtest/gtest.h>
 
 #include "runtime/base/rng.hpp"
+#include "tests/policies/shard_fixture.hpp"
 #include "tests/support/allocations.hpp"
 
 namespace tidegate::policies {
 namespace {
-
-constexpr std::uint64_t job = 77;
-constexpr std::uint32_t epoch = 4;
-
-// A shard with one table of two chunks of 8 elements, chunks 0 and 2 of the table.
-shard_core make_core(consistency_spec consistency, std::uint32_t workers) {
-  shard_core core;
-  core.open_job(job, epoch, workers, consistency);
-  const std::vector<chunk_place> places{{0, 0, 0, 8}, {2, 0, 16, 8}};
-  core.open_table(job, 5, places);
-  for (std::uint32_t rank = 0; rank < workers; ++rank)
-    EXPECT_EQ(core.admit_worker(job, rank, 1), refusal::none);
-  return core;
-}
-
-frame_tag tag(std::uint32_t rank, std::uint64_t clock, std::uint32_t chunk = 0) {
-  return {job, epoch, 1, rank, 5, chunk, clock};
-}
-
-template <class T>
-std::vector<T> all(const shard_effects& effects) {
-  std::vector<T> found;
-  for (const auto& effect : effects.list)
-    if (const auto* one = std::get_if<T>(&effect)) found.push_back(*one);
-  return found;
-}
-using apply = shard_effects::apply;
-using ack = shard_effects::acknowledge;
-using reply = shard_effects::reply;
-using release = shard_effects::release;
 
 TEST(shard_core, bsp_sums_a_clock_in_rank_order_whatever_the_order_of_arrival) {
   auto core = make_core({consistency_kind::bsp, 0}, 3);
@@ -148,8 +119,8 @@ TEST(shard_core, one_pull_of_a_chunk_at_a_time) {
   core.push(tag(1, 0), 2, out);
   ASSERT_EQ(all<reply>(out).size(), 1u);
   EXPECT_EQ(all<reply>(out)[0].tag, tag(0, 1));
-  EXPECT_EQ(all<reply>(out)[0].version, 1u);
-  EXPECT_EQ(all<reply>(out)[0].min_clock, 1u);
+  EXPECT_EQ(all<reply>(out)[0].where.version, 1u);
+  EXPECT_EQ(all<reply>(out)[0].where.min_clock, 1u);
 }
 
 TEST(shard_core, skips_count_as_clocks_without_gradient) {
@@ -296,6 +267,9 @@ TEST(shard_core, a_warm_clock_allocates_nothing) {
         out.clear();
         core.push(tag(rank, clock, chunk), 1 + rank, out);
         core.pull(tag(rank, clock + 1, chunk), false, out);
+        for (const auto& effect : out.list)
+          if (const auto* one = std::get_if<reply>(&effect))
+            core.sent(one->slot, one->tag.rank, one->where.plane);
       }
   };
   for (std::uint64_t clock = 0; clock < 4; ++clock) one_clock(clock);

@@ -137,14 +137,17 @@ TEST(worker_core, a_pull_ends_with_its_last_reply_and_measures_staleness) {
   }
   out.clear();
   ASSERT_EQ(core.pull(3, 9, extent::as_policy, out), errc::ok);
-  EXPECT_TRUE(core.expects_reply(3, 0, 4));
-  EXPECT_FALSE(core.expects_reply(3, 0, 3)) << "of an earlier pull";
-  EXPECT_FALSE(core.expects_reply(3, 2, 4)) << "no such chunk";
-  core.on_reply(3, 0, 4, 4, refusal::none, out);
-  EXPECT_FALSE(core.expects_reply(3, 0, 4)) << "a duplicate has no place";
-  core.on_reply(3, 0, 4, 0, refusal::none, out);
+  EXPECT_TRUE(core.expects_reply(3, 0, 1));
+  EXPECT_FALSE(core.expects_reply(3, 0, 0)) << "of an earlier pull";
+  EXPECT_FALSE(core.expects_reply(3, 2, 1)) << "no such chunk";
+  core.begin_reply(3, 0);
+  EXPECT_FALSE(core.expects_reply(3, 0, 1)) << "a second copy has no place";
+  core.on_reply(3, 0, {1, refusal::none, 4, 0}, out);
+  EXPECT_FALSE(core.expects_reply(3, 0, 1)) << "nor a late one";
+  core.on_reply(3, 0, {1, refusal::none, 0, 0}, out);
   EXPECT_TRUE(out.dones.empty());
-  core.on_reply(3, 1, 4, 1, refusal::none, out);
+  core.begin_reply(3, 1);
+  core.on_reply(3, 1, {1, refusal::none, 1, 0}, out);
   ASSERT_EQ(out.dones.size(), 1u);
   EXPECT_EQ(core.staleness_max(), 3u);
 }
@@ -170,6 +173,95 @@ TEST(worker_core, farewell_follows_the_last_ack_and_the_end_can_then_be_pulled) 
   ASSERT_EQ(core.pull(3, 6, extent::to_the_end, out), errc::ok);
   EXPECT_EQ(out.sends[0].clock, clock_vector::infinity);
   EXPECT_TRUE(out.sends[0].everything);
+}
+
+// The same tables; table 3's part on shard 0 and all of table 4 in place.
+worker_core make_attached() {
+  auto core = make_core();
+  core.attach(3, 0);
+  core.attach(4, 1);
+  return core;
+}
+
+TEST(worker_core, a_part_in_place_is_rung_for_and_the_rest_is_sent) {
+  auto core = make_attached();
+  worker_effects out;
+  ASSERT_EQ(core.push(3, 1, out), errc::ok);
+  ASSERT_EQ(out.sends.size(), 2u);
+  EXPECT_EQ(out.sends[0].kind, kind::ring);
+  EXPECT_TRUE(out.sends[0].pushes);
+  EXPECT_EQ(out.sends[0].shard, 0u);
+  EXPECT_EQ(out.sends[1].kind, kind::push);
+  core.on_ring_ack({3, 0, 0, 1}, 0, refusal::none, out);
+  core.on_ring_ack({3, 0, 0, 1}, 0, refusal::none, out);  // duplicated on the way
+  EXPECT_TRUE(out.dones.empty());
+  core.on_ack(3, 1, 0, refusal::none, out);
+  ASSERT_EQ(out.dones.size(), 1u);
+}
+
+TEST(worker_core, an_exchange_is_one_operation_and_ends_with_its_last_part) {
+  auto core = make_attached();
+  worker_effects out;
+  const std::vector<std::uint32_t> three{3};
+  ASSERT_EQ(core.exchange(three, 7, out), errc::ok);
+  EXPECT_EQ(core.now(), 1u);
+  std::size_t pulls = 0, skips = 0;
+  for (const auto& send : out.sends) pulls += send.pulls, skips += send.skips;
+  EXPECT_EQ(pulls, 2u) << "a ring and a push, both ask for the next clock";
+  EXPECT_EQ(skips, 1u) << "of the other table";
+  EXPECT_EQ(core.push(4, 8, out), errc::out_of_order);
+  EXPECT_EQ(core.clock(8, out), errc::out_of_order);
+  core.on_ring_ack({3, 0, 0, 1}, 0, refusal::none, out);
+  core.on_ring_reply({3, 0, 0, 1}, {1, refusal::none, 1, 2}, out);
+  EXPECT_EQ(core.planes_of(3)[0], 2u);
+  core.on_ack(3, 1, 0, refusal::none, out);
+  EXPECT_TRUE(out.dones.empty());
+  core.begin_reply(3, 1);
+  core.on_reply(3, 1, {1, refusal::none, 1, 0}, out);
+  ASSERT_EQ(out.dones.size(), 1u);
+  EXPECT_EQ(out.dones[0].op, 7u);
+  EXPECT_EQ(out.dones[0].code, refusal::none);
+  core.on_ring_ack({4, 1, 0, 1}, 0, refusal::none, out);
+  EXPECT_EQ(core.push(3, 8, out), errc::ok);
+}
+
+TEST(worker_core, an_exchange_of_everything_in_place_rings_once_per_shard) {
+  auto core = make_attached();
+  core.attach(3, 1);
+  worker_effects out;
+  const std::vector<std::uint32_t> both{3, 4};
+  ASSERT_EQ(core.exchange(both, 7, out), errc::ok);
+  ASSERT_EQ(out.sends.size(), 2u);
+  for (const auto& send : out.sends) {
+    EXPECT_EQ(send.kind, kind::ring);
+    EXPECT_EQ(send.table, all_tables);
+    EXPECT_EQ(send.clock, 0u) << "of the push";
+    EXPECT_TRUE(send.pushes && send.pulls);
+  }
+}
+
+TEST(worker_core, an_exchange_that_a_shard_refuses_ends_with_its_reason) {
+  auto core = make_attached();
+  worker_effects out;
+  const std::vector<std::uint32_t> three{3};
+  ASSERT_EQ(core.exchange(three, 7, out), errc::ok);
+  core.on_ring_ack({3, 0, 0, 0}, 0, refusal::job_ended, out);
+  core.on_ack(3, 1, 0, refusal::none, out);
+  ASSERT_EQ(out.dones.size(), 1u);
+  EXPECT_EQ(out.dones[0].code, refusal::job_ended);
+  EXPECT_EQ(core.pull(3, 8, extent::as_policy, out), errc::cancelled);
+}
+
+TEST(worker_core, a_run_beyond_the_part_is_ignored) {
+  auto core = make_attached();
+  worker_effects out;
+  ASSERT_EQ(core.push(3, 1, out), errc::ok);
+  core.on_ring_ack({3, 0, 0, 2}, 0, refusal::none, out);
+  core.on_ring_ack({3, 0, 0xffff'ffff, 1}, 0, refusal::none, out);
+  core.on_ring_ack({3, 7, 0, 1}, 0, refusal::none, out);
+  core.on_ring_ack({9, 0, 0, 1}, 0, refusal::none, out);
+  core.on_ack(3, 1, 0, refusal::none, out);
+  EXPECT_TRUE(out.dones.empty());
 }
 
 }  // namespace

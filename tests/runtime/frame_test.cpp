@@ -24,6 +24,10 @@ frame_header sample() {
   header.version = 10;
   header.min_clock = 8;
   header.payload_bytes = 64;
+  header.request = 11;
+  header.count = 12;
+  header.plane = 13;
+  header.shard = 14;
   return header;
 }
 
@@ -37,11 +41,15 @@ TEST(frame, decodes_what_it_encodes) {
 TEST(frame, the_wire_layout_is_fixed) {
   const auto wire = encode(sample());
   EXPECT_EQ(std::memcmp(wire.data(), "TDG1", 4), 0);
-  EXPECT_EQ(wire[4], std::byte{1});
+  EXPECT_EQ(wire[4], std::byte{2});
   EXPECT_EQ(wire[5], std::byte{5});
   EXPECT_EQ(wire[8], std::byte{0x88});
   EXPECT_EQ(wire[32], std::byte{7});
   EXPECT_EQ(wire[64], std::byte{64});
+  EXPECT_EQ(wire[72], std::byte{11});
+  EXPECT_EQ(wire[80], std::byte{12});
+  EXPECT_EQ(wire[84], std::byte{13});
+  EXPECT_EQ(wire[86], std::byte{14});
 }
 
 // Every way to be wrong is refused with its reason.
@@ -55,7 +63,7 @@ void expect_refused(const frame_header& header, std::uint64_t arrived, const cha
 
 TEST(frame, refuses_wrong_lengths) {
   const auto wire = encode(sample());
-  EXPECT_FALSE(decode(std::span(wire).first(71), 64));
+  EXPECT_FALSE(decode(std::span(wire).first(87), 64));
   EXPECT_FALSE(decode({}, 0));
   std::vector<std::byte> longer(wire.begin(), wire.end());
   longer.push_back(std::byte{0});
@@ -69,15 +77,15 @@ TEST(frame, refuses_wrong_contents) {
   wire[0] = std::byte{'X'};
   EXPECT_FALSE(decode(wire, 64));
   wire = encode(sample());
-  wire[4] = std::byte{2};
-  EXPECT_NE(decode(wire, 64).error().message().find("version 2"), std::string::npos);
+  wire[4] = std::byte{1};
+  EXPECT_NE(decode(wire, 64).error().message().find("version 1"), std::string::npos);
   for (int kind : {0, frame_kind_last + 1, 255}) {
     wire = encode(sample());
     wire[5] = static_cast<std::byte>(kind);
     EXPECT_FALSE(decode(wire, 64)) << kind;
   }
   auto header = sample();
-  header.flags = 2;
+  header.flags = 32;
   expect_refused(header, 64, "unknown flags");
   header = sample();
   header.kind = frame_kind::pull;

@@ -10,19 +10,23 @@
 #include "actors/session_core.hpp"
 #include "actors/shard.hpp"
 #include "runtime/base/assert.hpp"
+#include "runtime/memory/segment.hpp"
 
 namespace tidegate::tests {
 
-local_cluster::local_cluster(policies::cluster_spec spec, actors::link_factory make_link)
-    : spec_(std::move(spec)), make_link_(std::move(make_link)) {
+local_cluster::local_cluster(policies::cluster_spec spec, actors::link_factory make_link,
+                             bool windows)
+    : spec_(std::move(spec)),
+      make_link_(std::move(make_link)),
+      host_(windows ? runtime::host_identity() : 0) {
   auto& system = process_.get();
   coordinator_ = actors::spawn_coordinator(system, spec_, token_);
   caf::scoped_actor self(system);
   for (std::uint32_t index = 0; index < spec_.shards; ++index) {
-    auto home = actors::reactor::start(system, make_link_);
+    auto home = actors::reactor::start(system, make_link_, host_);
     TIDEGATE_ASSERT(home, "a reactor starts");
     homes_.push_back(std::move(*home));
-    shards_.push_back(actors::spawn_on<actors::shard>(*homes_.back(), system));
+    shards_.push_back(actors::spawn_on<actors::shard>(*homes_.back(), system, index));
     bool joined = false;
     self->request(coordinator_, std::chrono::seconds(10), actors::shard_atom::value, token_,
                   index, homes_.back()->address(), caf::actor_cast<caf::actor>(shards_.back()))
@@ -63,6 +67,7 @@ runtime::expected<actors::session> local_cluster::join(const std::string& job,
   parts.system = &process_.get();
   parts.coordinator = coordinator_;
   parts.make_link = make_link_;
+  parts.host = host_;
   parts.who.node.token = token_;
   parts.who.job = job;
   parts.who.rank = rank;

@@ -17,7 +17,9 @@ namespace tidegate::tests {
 
 class local_cluster {
  public:
-  local_cluster(policies::cluster_spec spec, actors::link_factory make_link);
+  // `windows`: workers and shards read each other's memory, else all payload is sent.
+  local_cluster(policies::cluster_spec spec, actors::link_factory make_link,
+                bool windows = true);
   ~local_cluster();
 
   // Joins as a worker; blocks like session::connect.
@@ -38,6 +40,7 @@ class local_cluster {
  private:
   policies::cluster_spec spec_;
   actors::link_factory make_link_;
+  std::uint64_t host_;
   std::uint64_t token_ = 0x7469646567617465;
   actors::process_system process_;
   actors::coordinator_actor coordinator_;

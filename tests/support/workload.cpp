@@ -28,6 +28,37 @@ runtime::status run_clock(actors::session& session, const std::vector<actors::ta
   return session.clock();
 }
 
+void write_gradients(actors::session& session, const std::vector<actors::table>& tables) {
+  const auto& who = session.info();
+  for (std::size_t t = 0; t < tables.size(); ++t) {
+    const auto parameters = session.parameters(tables[t]);
+    const auto gradient = session.gradient(tables[t]);
+    for (std::size_t i = 0; i < gradient.size(); ++i)
+      gradient[i] = workload_gradient(who.seed, who.rank, session.now(), t, i, parameters[i]);
+  }
+}
+
+runtime::status pull_in_place(actors::session& session,
+                              const std::vector<actors::table>& tables) {
+  std::vector<actors::pending> waiting;
+  for (const auto& one : tables) waiting.push_back(session.pull(one));
+  for (auto& one : waiting)
+    if (auto done = one.wait(); !done.ok()) return done;
+  return {};
+}
+
+runtime::status run_clock_in_place(actors::session& session,
+                                   const std::vector<actors::table>& tables, workload_way way) {
+  // An exchange leaves the parameters of the next clock.
+  if (way == workload_way::in_place || session.now() == 0)
+    if (auto done = pull_in_place(session, tables); !done.ok()) return done;
+  write_gradients(session, tables);
+  if (way == workload_way::exchange) return session.exchange(tables);
+  std::vector<actors::pending> waiting;
+  for (const auto& one : tables) waiting.push_back(session.push(one));
+  return session.clock();
+}
+
 }  // namespace
 
 runtime::status run_workload(actors::session& session, const workload_options& options) {
@@ -49,7 +80,9 @@ runtime::status run_workload(actors::session& session, const workload_options& o
     if (options.pause_us_max > 0)
       std::this_thread::sleep_for(
           std::chrono::microseconds(pauses.below(options.pause_us_max + 1)));
-    auto done = run_clock(session, tables, parameters, gradients[c % 2]);
+    auto done = options.way == workload_way::spans
+                    ? run_clock(session, tables, parameters, gradients[c % 2])
+                    : run_clock_in_place(session, tables, options.way);
     if (!done.ok()) return done;
   }
   return session.finish();

@@ -11,7 +11,12 @@
 
 namespace tidegate::tests {
 
+// How a worker moves its data: through memory of its own, in place call by call, or in place
+// with one exchange per clock.
+enum class workload_way : std::uint8_t { spans, in_place, exchange };
+
 struct workload_options {
+  workload_way way = workload_way::spans;
   std::uint64_t clocks = 12;
   std::uint64_t pause_us_max = 0;  // random pauses of each worker, seeded apart from the data
   std::uint64_t pause_seed = 1;

@@ -1,0 +1,133 @@
+#include "actors/table_memory.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <sys/mman.h>
+
+#include "runtime/base/assert.hpp"
+
+namespace tidegate::actors {
+
+using runtime::status;
+
+namespace {
+
+constexpr auto page = runtime::segment::page_bytes;
+
+std::size_t pages(std::uint64_t bytes) {
+  return (bytes + page - 1) / page * page;
+}
+
+}  // namespace
+
+table_memory::table_memory(runtime::arena& gradients,
+                           std::span<const policies::chunk_place> places)
+    : gradients_(gradients),
+      places_(places.begin(), places.end()),
+      sources_(places.size()),
+      elements_(places.back().first + places.back().elements) {
+  pieces_.reserve(places.size());
+}
+
+table_memory::~table_memory() {
+  if (room_) ::munmap(room_, pages(elements_ * sizeof(float)));
+}
+
+runtime::expected<std::shared_ptr<table_memory>> table_memory::make(
+    runtime::arena& gradients, std::span<const policies::chunk_place> places) {
+  TIDEGATE_ASSERT(!places.empty(), "a table has a chunk");
+  std::shared_ptr<table_memory> made(new table_memory(gradients, places));
+  auto place = gradients.allocate(made->elements_ * sizeof(float));
+  if (!place) return runtime::fail(place.error());
+  made->place_ = *place;
+  for (std::uint32_t plane = 1; plane < gradients.planes(); ++plane)
+    gradients.prepare(*place, plane);
+  return made;
+}
+
+std::span<float> table_memory::gradient(std::uint64_t clock) const {
+  const auto half = static_cast<std::uint32_t>(clock % gradients_.planes());
+  return {reinterpret_cast<float*>(gradients_.at(place_, half)), elements_};
+}
+
+bool table_memory::make_room() {
+  if (room_) return true;
+  void* at = ::mmap(nullptr, pages(elements_ * sizeof(float)), PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (at == MAP_FAILED) return false;
+  room_ = static_cast<std::byte*>(at);
+  return true;
+}
+
+status table_memory::attach(const policies::table_part& part, const runtime::place_name& name,
+                            std::uint32_t planes, runtime::window_map& windows) {
+  std::uint64_t bytes = 0;
+  for (const auto chunk : part.chunks) bytes += places_[chunk].elements * sizeof(float);
+  auto opened = windows.open(name, bytes, planes, 1);
+  if (!opened) return opened.error();
+  has_windows_ = true;
+  const auto* segment = windows.find(name.segment);
+  const bool alone = part.chunks.size() == places_.size();
+  std::uint64_t offset = 0;
+  for (const auto chunk : part.chunks) {
+    const auto& place = places_[chunk];
+    const auto size = place.elements * sizeof(float);
+    auto& source = sources_[chunk];
+    source = {*opened, offset, false};
+    const auto at = place.first * sizeof(float);
+    const bool whole_pages = at % page == 0 && (name.offset + offset) % page == 0 &&
+                             (size % page == 0 || chunk + 1 == places_.size());
+    if (!alone && whole_pages && make_room())
+      source.mapped = segment->map_at(room_ + at, name.offset + offset, pages(size));
+    offset += size;
+  }
+  return {};
+}
+
+std::span<std::byte> table_memory::room_for(const policies::chunk_place& chunk) {
+  if (!make_room()) return {};
+  return {room_ + chunk.first * sizeof(float), chunk.elements * sizeof(float)};
+}
+
+const float* table_memory::at(std::size_t chunk, std::uint32_t plane) const {
+  const auto& source = sources_[chunk];
+  const bool here = !source.window || (source.mapped && plane == 0);
+  const auto* bytes = here ? room_ + places_[chunk].first * sizeof(float)
+                           : source.window.at(plane) + source.offset;
+  return reinterpret_cast<const float*>(bytes);
+}
+
+void table_memory::found(std::span<const std::uint32_t> planes) {
+  pieces_.clear();
+  for (std::size_t chunk = 0; chunk < places_.size(); ++chunk) {
+    const auto& place = places_[chunk];
+    const std::span values(at(chunk, planes[chunk]), place.elements);
+    if (!pieces_.empty()) {
+      auto& last = pieces_.back().values;
+      if (last.data() + last.size() == values.data()) {
+        last = {last.data(), last.size() + values.size()};
+        continue;
+      }
+    }
+    pieces_.push_back({place.first, values});
+  }
+}
+
+void table_memory::gather(std::span<float> out) const {
+  for (const auto& one : pieces_)
+    std::memcpy(out.data() + one.first, one.values.data(), one.values.size_bytes());
+}
+
+std::uint64_t table_memory::copy_part(const policies::table_part& part,
+                                      std::span<const std::uint32_t> planes, float* out) const {
+  std::uint64_t bytes = 0;
+  for (const auto chunk : part.chunks) {
+    const auto& place = places_[chunk];
+    const auto size = place.elements * sizeof(float);
+    std::memcpy(out + place.first, at(chunk, planes[chunk]), size);
+    bytes += size;
+  }
+  return bytes;
+}
+
+}  // namespace tidegate::actors

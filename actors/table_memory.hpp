@@ -1,0 +1,79 @@
+// The memory of one table in a worker: its gradients, and the parameters of its last pull.
+//
+// Gradients lie in a shared segment, one half per clock parity, so that shards on this host sum
+// straight out of it and others are sent from it. Parameters are read where shards of this host
+// keep them, or arrive in memory of ours; chunks from several places are mapped side by side,
+// so that the table is one array as long as their shards keep its version in plane 0 (always,
+// under bsp). One thread at a time: the driver of the session's reactor.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "policies/placement.hpp"
+#include "policies/worker_core.hpp"
+#include "runtime/base/status.hpp"
+#include "runtime/memory/arena.hpp"
+#include "runtime/memory/window.hpp"
+
+namespace tidegate::actors {
+
+class table_memory {
+ public:
+  // Errors: io_error (no memory).
+  static runtime::expected<std::shared_ptr<table_memory>> make(
+      runtime::arena& gradients, std::span<const policies::chunk_place> places);
+  ~table_memory();
+  table_memory(const table_memory&) = delete;
+  table_memory& operator=(const table_memory&) = delete;
+
+  std::uint64_t elements() const noexcept { return elements_; }
+  // All elements, to be written before the push of `clock` and left alone until it is applied.
+  std::span<float> gradient(std::uint64_t clock) const;
+  runtime::place_name gradient_name() const { return gradients_.name(place_); }
+
+  // The part of the table on a shard may be read at `name`. Errors: those of window_map::open.
+  runtime::status attach(const policies::table_part& part, const runtime::place_name& name,
+                         std::uint32_t planes, runtime::window_map& windows);
+  bool has_windows() const noexcept { return has_windows_; }
+  // Where a chunk that is sent to us goes.
+  std::span<std::byte> room_for(const policies::chunk_place& chunk);
+
+  // One past pull, as found: `planes` per chunk.
+  void found(std::span<const std::uint32_t> planes);
+  struct piece {
+    std::uint64_t first = 0;  // element
+    std::span<const float> values;
+  };
+  // Ascending, as few as there are stretches of memory; valid until the next found().
+  std::span<const piece> pieces() const noexcept { return pieces_; }
+  // All of them into `out`, which has room for the table.
+  void gather(std::span<float> out) const;
+  // The chunks of a part into the table that begins at `out`; returns the bytes copied.
+  std::uint64_t copy_part(const policies::table_part& part,
+                          std::span<const std::uint32_t> planes, float* out) const;
+
+ private:
+  table_memory(runtime::arena& gradients, std::span<const policies::chunk_place> places);
+  struct chunk_source {
+    runtime::window window;    // empty: arrives here
+    std::uint64_t offset = 0;  // of the chunk within the window
+    bool mapped = false;       // plane 0 is mapped at its place in room_, too
+  };
+
+  bool make_room();
+  const float* at(std::size_t chunk, std::uint32_t plane) const;
+
+  runtime::arena& gradients_;
+  runtime::arena::place place_;
+  std::vector<policies::chunk_place> places_;
+  std::vector<chunk_source> sources_;
+  std::uint64_t elements_ = 0;
+  bool has_windows_ = false;
+  std::byte* room_ = nullptr;  // of the whole table; made when needed
+  std::vector<piece> pieces_;
+};
+
+}  // namespace tidegate::actors

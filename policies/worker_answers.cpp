@@ -1,0 +1,153 @@
+// What shards answer: from a frame to the operations that it ends.
+#include <algorithm>
+#include <utility>
+
+#include "policies/clock_vector.hpp"
+#include "policies/worker_core.hpp"
+
+namespace tidegate::policies {
+
+void worker_core::on_ack(std::uint32_t id, std::uint32_t chunk, std::uint64_t clock,
+                         refusal code, worker_effects& out) {
+  const auto at = tables_.find(id);
+  if (at == tables_.end() || chunk >= at->second.places.size()) return;
+  auto& push = at->second.pushes[clock % window];
+  if (push.active && push.clock == clock) ack(push, chunk, code, out);
+}
+
+void worker_core::ack(push_state& push, std::uint32_t chunk, refusal code,
+                      worker_effects& out) {
+  if (std::exchange(push.acked[chunk], std::uint8_t{1}) != 0) return;  // a duplicate
+  if (code != refusal::none && push.code == refusal::none) push.code = code;
+  if (--push.remaining > 0) return;
+  push.active = false;
+  if (push.code != refusal::none && failure_ == refusal::none) failure_ = push.code;
+  if (push.op != 0) ended(push.op, push.code, out);
+  settle(out);
+}
+
+const table_part* worker_core::part_at(const table_state& table, std::uint32_t shard) const {
+  const auto at = std::find_if(table.parts.begin(), table.parts.end(),
+                               [&](const table_part& part) { return part.shard == shard; });
+  return at == table.parts.end() ? nullptr : &*at;
+}
+
+void worker_core::on_ring_ack(const chunk_run& where, std::uint64_t clock, refusal code,
+                              worker_effects& out) {
+  const auto at = tables_.find(where.table);
+  if (at == tables_.end()) return;
+  const auto* part = part_at(at->second, where.shard);
+  if (!part) return;
+  auto& push = at->second.pushes[clock % window];
+  const auto chunks = std::span(part->chunks);
+  const auto first = where.count == 0 ? 0 : std::size_t{where.first};
+  const auto count = where.count == 0 ? chunks.size() : std::size_t{where.count};
+  if (first > chunks.size() || count > chunks.size() - first) return;
+  for (const auto chunk : chunks.subspan(first, count)) {
+    if (!push.active || push.clock != clock) return;
+    ack(push, chunk, code, out);
+  }
+}
+
+void worker_core::on_ring_reply(const chunk_run& where, const reply& what,
+                                worker_effects& out) {
+  const auto at = tables_.find(where.table);
+  if (at == tables_.end()) return;
+  const auto* part = part_at(at->second, where.shard);
+  if (!part) return;
+  const auto chunks = std::span(part->chunks);
+  const auto first = where.count == 0 ? 0 : std::size_t{where.first};
+  const auto count = where.count == 0 ? chunks.size() : std::size_t{where.count};
+  if (first > chunks.size() || count > chunks.size() - first) return;
+  for (const auto chunk : chunks.subspan(first, count)) {
+    if (!expects_reply(where.table, chunk, what.request)) continue;
+    at->second.planes[chunk] = what.plane;
+    answer(at->second, chunk, what, out);
+  }
+}
+
+void worker_core::on_finish_ack(std::uint32_t shard, refusal code, worker_effects& out) {
+  if (!farewell_sent_ || shard >= finish_acked_.size()) return;
+  finish_acked_[shard] = 1;
+  if (code != refusal::none && failure_ == refusal::none) failure_ = code;
+  settle(out);
+}
+
+bool worker_core::expects_reply(std::uint32_t id, std::uint32_t chunk,
+                                std::uint64_t request) const {
+  const auto at = tables_.find(id);
+  if (at == tables_.end() || chunk >= at->second.places.size()) return false;
+  const auto& pull = at->second.pull;
+  return pull.active && pull.request == request && pull.chunks[chunk] == replied::no;
+}
+
+void worker_core::begin_reply(std::uint32_t id, std::uint32_t chunk) {
+  tables_.at(id).pull.chunks[chunk] = replied::arriving;
+}
+
+void worker_core::on_reply(std::uint32_t id, std::uint32_t chunk, const reply& what,
+                           worker_effects& out) {
+  const auto at = tables_.find(id);
+  if (at == tables_.end() || chunk >= at->second.places.size()) return;
+  const auto& pull = at->second.pull;
+  // One with a payload has begun; a refusal comes without.
+  const auto due = what.code == refusal::none ? replied::arriving : replied::no;
+  if (!pull.active || pull.request != what.request || pull.chunks[chunk] != due) return;
+  answer(at->second, chunk, what, out);
+}
+
+void worker_core::answer(table_state& table, std::uint32_t chunk, const reply& what,
+                         worker_effects& out) {
+  auto& pull = table.pull;
+  pull.chunks[chunk] = replied::yes;
+  if (what.code != refusal::none && pull.code == refusal::none) pull.code = what.code;
+  if (what.code == refusal::none && pull.clock != clock_vector::infinity &&
+      what.min_clock < pull.clock)
+    staleness_max_ = std::max(staleness_max_, pull.clock - what.min_clock);
+  if (--pull.remaining > 0) return;
+  pull.active = false;
+  ended(pull.op, pull.code, out);
+}
+
+// An exchange has many parts and ends with the last.
+void worker_core::ended(operation op, refusal code, worker_effects& out) {
+  if (op != exchange_.op) {
+    out.dones.push_back({op, code});
+    return;
+  }
+  if (code != refusal::none && exchange_.code == refusal::none) exchange_.code = code;
+  if (--exchange_.remaining > 0) return;
+  exchange_.op = 0;
+  out.dones.push_back({op, exchange_.code});
+}
+
+bool worker_core::window_open() const {
+  return std::none_of(tables_.begin(), tables_.end(), [&](const auto& entry) {
+    return entry.second.pushes[clock_ % window].active;
+  });
+}
+
+bool worker_core::pushes_acked() const {
+  for (const auto& [id, table] : tables_)
+    for (const auto& push : table.pushes)
+      if (push.active) return false;
+  return true;
+}
+
+void worker_core::settle(worker_effects& out) {
+  const bool failed = failure_ != refusal::none;
+  if (failed && exchange_.op != 0) {  // its other parts may never come
+    exchange_.remaining = 1;
+    clock_op_ = exchange_.op;
+  }
+  if (clock_op_ != 0 && (failed || window_open()))
+    ended(std::exchange(clock_op_, 0), failure_, out);
+  if (finish_op_ == 0) return;
+  if (!failed && !farewell_sent_ && pushes_acked()) say_farewell(out);
+  const bool heard = std::all_of(finish_acked_.begin(), finish_acked_.end(),
+                                 [](auto acked) { return acked != 0; });
+  if (failed || (farewell_sent_ && heard))
+    out.dones.push_back({std::exchange(finish_op_, 0), failure_});
+}
+
+}  // namespace tidegate::policies
