@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -45,15 +46,17 @@ struct table {
   std::uint64_t size = 0;  // elements of float32
 };
 
-// The optimizer that shards run for a table created by a worker; see docs/yaml.md for the
-// defaults.
+// The optimizer that shards run for a table created by a worker; docs/yaml.md says which value
+// belongs to which. An empty one is the default of the named optimizer.
 struct optimizer {
-  std::string name;  // "sgd", "momentum", "adam"; empty: the job's
+  // "sgd", "momentum", "nesterov", "adagrad", "adam", "adamw"; empty: the job's.
+  std::string name;
   float learning_rate = 0.01F;
   float momentum = 0.9F;
   float beta1 = 0.9F;
   float beta2 = 0.999F;
-  float epsilon = 1e-8F;
+  std::optional<float> epsilon = std::nullopt;
+  std::optional<float> weight_decay = std::nullopt;
 };
 
 struct table_options {

@@ -29,7 +29,7 @@ auto inspect(Inspector& f, consistency_spec& x) {
 template <class Inspector>
 auto inspect(Inspector& f, optimizer_spec& x) {
   return f(caf::meta::type_name("tidegate::optimizer_spec"), x.kind, x.learning_rate,
-           x.momentum, x.beta1, x.beta2, x.epsilon);
+           x.momentum, x.beta1, x.beta2, x.epsilon, x.weight_decay);
 }
 template <class Inspector>
 auto inspect(Inspector& f, init_spec& x) {

@@ -20,6 +20,9 @@ constexpr known_optimizer known[] = {
     {"sgd", policies::optimizer_kind::sgd, kernels::optimizer_kind::sgd},
     {"momentum", policies::optimizer_kind::momentum, kernels::optimizer_kind::momentum},
     {"adam", policies::optimizer_kind::adam, kernels::optimizer_kind::adam},
+    {"nesterov", policies::optimizer_kind::nesterov, kernels::optimizer_kind::nesterov},
+    {"adagrad", policies::optimizer_kind::adagrad, kernels::optimizer_kind::adagrad},
+    {"adamw", policies::optimizer_kind::adamw, kernels::optimizer_kind::adamw},
 };
 
 std::string known_names() {
@@ -40,13 +43,15 @@ runtime::expected<policies::optimizer_spec> to_spec(const optimizer& wanted,
       return runtime::fail(runtime::errc::invalid_argument,
                            "optimizer '" + wanted.name + "' of table '" + std::string(table) +
                                "' is not known: " + known_names());
-    spec.kind = found->spec;
+    spec = policies::default_optimizer(found->spec);
   }
   spec.learning_rate = wanted.learning_rate;
   spec.momentum = wanted.momentum;
   spec.beta1 = wanted.beta1;
   spec.beta2 = wanted.beta2;
-  spec.epsilon = wanted.epsilon;
+  if (wanted.epsilon) spec.epsilon = *wanted.epsilon;
+  if (wanted.weight_decay && spec.kind == policies::optimizer_kind::adamw)
+    spec.weight_decay = *wanted.weight_decay;
   return spec;
 }
 
@@ -59,6 +64,7 @@ kernels::optimizer to_kernel(const policies::optimizer_spec& spec) noexcept {
   made.beta1 = spec.beta1;
   made.beta2 = spec.beta2;
   made.epsilon = spec.epsilon;
+  made.weight_decay = spec.weight_decay;
   return made;
 }
 

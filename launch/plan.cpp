@@ -13,8 +13,11 @@ std::uint64_t state_copies(policies::optimizer_kind kind) {
     case policies::optimizer_kind::sgd:
       return 0;
     case policies::optimizer_kind::momentum:
+    case policies::optimizer_kind::nesterov:
+    case policies::optimizer_kind::adagrad:
       return 1;
     case policies::optimizer_kind::adam:
+    case policies::optimizer_kind::adamw:
       return 2;
   }
   return 0;

@@ -49,7 +49,7 @@ struct job_plan {
 struct shard_plan {
   std::uint64_t chunks = 0;
   std::uint64_t parameter_bytes = 0;
-  std::uint64_t state_bytes = 0;        // of optimizers: one copy for momentum, two for adam
+  std::uint64_t state_bytes = 0;        // of optimizers: none to two copies
   std::uint64_t receive_bytes_max = 0;  // gradients that may wait: clocks in flight x workers
 };
 

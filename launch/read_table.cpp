@@ -24,7 +24,7 @@ bool is_positive(float x) {
   return std::isfinite(x) && x > 0.0F;
 }
 
-// A value that only one optimizer has. One that the file gives and a --set of the name makes
+// A value that only some optimizers have. One that the file gives and a --set of the name makes
 // pointless is dropped without a word.
 void read_own(const section& from, std::string_view key, bool applies, float& into,
               bool (*is_allowed)(float)) {
@@ -109,13 +109,18 @@ policies::optimizer_spec read_optimizer(const section& from, policies::optimizer
   // Were the name wrong, nothing could be said about which keys belong to it.
   const bool known =
       from.get("name") == nullptr || from.choice<kind>("name", spec.kind, optimizer_words);
+  if (spec.kind != base.kind) {
+    spec = policies::default_optimizer(spec.kind);
+    spec.learning_rate = base.learning_rate;
+  }
   from.real("learning_rate", spec.learning_rate, is_not_negative);
   if (!known) return spec;
-  const bool adam = spec.kind == kind::adam;
-  read_own(from, "momentum", spec.kind == kind::momentum, spec.momentum, is_decay);
-  read_own(from, "beta1", adam, spec.beta1, is_decay);
-  read_own(from, "beta2", adam, spec.beta2, is_decay);
-  read_own(from, "epsilon", adam, spec.epsilon, is_positive);
+  const auto keys = keys_of(spec.kind);
+  read_own(from, "momentum", keys.momentum, spec.momentum, is_decay);
+  read_own(from, "beta1", keys.betas, spec.beta1, is_decay);
+  read_own(from, "beta2", keys.betas, spec.beta2, is_decay);
+  read_own(from, "epsilon", keys.epsilon, spec.epsilon, is_positive);
+  read_own(from, "weight_decay", keys.weight_decay, spec.weight_decay, is_not_negative);
   return spec;
 }
 

@@ -1,4 +1,5 @@
-// The words of choices in YAML, both ways. Constant data, any thread.
+// The words of choices in YAML, both ways, and the keys that belong to a choice. Constant data,
+// any thread.
 #pragma once
 
 #include <string_view>
@@ -25,7 +26,24 @@ inline constexpr word_of<policies::consistency_kind> policy_words[] = {
 inline constexpr word_of<policies::optimizer_kind> optimizer_words[] = {
     {"sgd", policies::optimizer_kind::sgd},
     {"momentum", policies::optimizer_kind::momentum},
-    {"adam", policies::optimizer_kind::adam}};
+    {"nesterov", policies::optimizer_kind::nesterov},
+    {"adagrad", policies::optimizer_kind::adagrad},
+    {"adam", policies::optimizer_kind::adam},
+    {"adamw", policies::optimizer_kind::adamw}};
+
+// The keys beside learning_rate that an optimizer has.
+struct optimizer_keys {
+  bool momentum = false;
+  bool betas = false;
+  bool epsilon = false;
+  bool weight_decay = false;
+};
+constexpr optimizer_keys keys_of(policies::optimizer_kind kind) noexcept {
+  using enum policies::optimizer_kind;
+  const bool adams = kind == adam || kind == adamw;
+  return {kind == policies::optimizer_kind::momentum || kind == nesterov, adams,
+          adams || kind == adagrad, kind == adamw};
+}
 
 inline constexpr word_of<policies::reduce_kind> reduce_words[] = {
     {"mean", policies::reduce_kind::mean}, {"sum", policies::reduce_kind::sum}};

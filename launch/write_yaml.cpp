@@ -17,13 +17,13 @@ std::string quote(const std::string& text) {
 std::string optimizer_text(const policies::optimizer_spec& o) {
   std::string text = "{name: " + std::string(word(optimizer_words, o.kind)) +
                      ", learning_rate: " + format_real(o.learning_rate);
-  if (o.kind == policies::optimizer_kind::momentum) {
-    text += ", momentum: " + format_real(o.momentum);
+  const auto keys = keys_of(o.kind);
+  if (keys.momentum) text += ", momentum: " + format_real(o.momentum);
+  if (keys.betas) {
+    text += ", beta1: " + format_real(o.beta1) + ", beta2: " + format_real(o.beta2);
   }
-  if (o.kind == policies::optimizer_kind::adam) {
-    text += ", beta1: " + format_real(o.beta1) + ", beta2: " + format_real(o.beta2) +
-            ", epsilon: " + format_real(o.epsilon);
-  }
+  if (keys.epsilon) text += ", epsilon: " + format_real(o.epsilon);
+  if (keys.weight_decay) text += ", weight_decay: " + format_real(o.weight_decay);
   return text + "}";
 }
 

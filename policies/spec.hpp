@@ -19,18 +19,28 @@ struct consistency_spec {
   friend bool operator==(const consistency_spec&, const consistency_spec&) = default;
 };
 
-enum class optimizer_kind : std::uint8_t { sgd, momentum, adam };
+enum class optimizer_kind : std::uint8_t { sgd, momentum, adam, nesterov, adagrad, adamw };
 
 struct optimizer_spec {
   optimizer_kind kind = optimizer_kind::sgd;
   float learning_rate = 0.01F;
-  float momentum = 0.9F;  // momentum only
-  float beta1 = 0.9F;     // adam only, as are the next two
-  float beta2 = 0.999F;
-  float epsilon = 1e-8F;
+  float momentum = 0.9F;      // momentum, nesterov
+  float beta1 = 0.9F;         // adam, adamw
+  float beta2 = 0.999F;       // adam, adamw
+  float epsilon = 1e-8F;      // adam, adamw, adagrad
+  float weight_decay = 0.0F;  // adamw
 
   friend bool operator==(const optimizer_spec&, const optimizer_spec&) = default;
 };
+
+// What an optimizer has when only its name is given: what common frameworks give it.
+constexpr optimizer_spec default_optimizer(optimizer_kind kind) noexcept {
+  optimizer_spec spec;
+  spec.kind = kind;
+  if (kind == optimizer_kind::adagrad) spec.epsilon = 1e-10F;
+  if (kind == optimizer_kind::adamw) spec.weight_decay = 0.01F;
+  return spec;
+}
 
 enum class init_kind : std::uint8_t { constant, uniform };
 

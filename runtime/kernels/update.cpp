@@ -3,147 +3,150 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <cstring>
 
 #include "runtime/base/assert.hpp"
+#include "runtime/kernels/fused.hpp"
 
 namespace tidegate::runtime::kernels {
 
 namespace {
 
-constexpr std::size_t block =
-    1024;  // floats: all partial sums of a deep tree stay in the L1 cache
+// Floats: all partial sums of a deep tree stay in the L1 cache, and every input is read in runs
+// that are long enough for the memory. 256 to 512 measured best, 1024 and more clearly worse.
+constexpr std::size_t block = 512;
 
-void add_block(const float* a, const float* b, float* out, std::size_t n) {
-  for (std::size_t i = 0; i < n; ++i) out[i] = a[i] + b[i];
+operand at_offset(const gradient& g, std::size_t offset) {
+  return {static_cast<const std::byte*>(g.data) + offset * size_of(g.type), g.type};
 }
 
-// Sums the inputs whose ranks lie in [lo, lo + span), span a power of two. Returns where the
-// sum is: an input itself when it is the only one, else `out`.
-const float* sum_range(std::span<const gradient> inputs, std::uint64_t lo, std::uint64_t span,
-                       std::size_t offset, float* out, std::size_t n) {
-  if (inputs.size() == 1) return inputs[0].data + offset;
-  const std::uint64_t half = span / 2;
-  const auto middle = std::partition_point(
-      inputs.begin(), inputs.end(), [&](const gradient& g) { return g.rank < lo + half; });
-  const auto left = inputs.first(static_cast<std::size_t>(middle - inputs.begin()));
-  const auto right = inputs.subspan(left.size());
-  if (left.empty()) return sum_range(right, lo + half, half, offset, out, n);
-  if (right.empty()) return sum_range(left, lo, half, offset, out, n);
-  float scratch[block];
-  const float* a = sum_range(left, lo, half, offset, out, n);
-  const float* b = sum_range(right, lo + half, half, offset, scratch, n);
-  add_block(a, b, out, n);
-  return out;
-}
-
-const float* sum_block(std::span<const gradient> inputs, std::size_t offset, float* out,
-                       std::size_t n) {
-  const std::uint64_t span = std::bit_ceil(std::uint64_t{inputs.back().rank} + 1);
-  return sum_range(inputs, 0, span, offset, out, n);
-}
-
-struct step {
-  optimizer_kind kind;
-  float rate;  // with Adam's bias correction in it
-  float momentum, beta1, beta2, epsilon, scale;
+// Where the tree over ranks [lo, lo + span), span a power of two, first has inputs on both
+// sides. Narrows lo and span to that place; `left` of the inputs lie below its middle.
+struct fork {
+  std::uint64_t lo = 0, half = 0;
+  std::size_t left = 0;
 };
-
-void sgd_block(const step& s, const float* g, const float* before, float* after,
-               std::size_t n) {
-  for (std::size_t i = 0; i < n; ++i) after[i] = before[i] - s.rate * (s.scale * g[i]);
-}
-
-void momentum_block(const step& s, const float* g, const float* before, float* after, float* v,
-                    std::size_t n) {
-  for (std::size_t i = 0; i < n; ++i) {
-    v[i] = s.momentum * v[i] + s.scale * g[i];
-    after[i] = before[i] - s.rate * v[i];
+fork first_fork(std::span<const gradient> inputs, std::uint64_t lo, std::uint64_t span) {
+  for (;;) {
+    const std::uint64_t half = span / 2;
+    const auto middle = std::partition_point(
+        inputs.begin(), inputs.end(), [&](const gradient& g) { return g.rank < lo + half; });
+    const auto left = static_cast<std::size_t>(middle - inputs.begin());
+    if (left > 0 && left < inputs.size()) return {lo, half, left};
+    if (left == 0) lo += half;
+    span = half;
   }
 }
 
-void adam_block(const step& s, const float* g, const chunk_arrays& at, std::size_t offset,
-                std::size_t n) {
-  const float* before = at.before + offset;
-  float* after = at.after + offset;
-  float* m = at.state1 + offset;
-  float* v = at.state2 + offset;
-  for (std::size_t i = 0; i < n; ++i) {
-    const float x = s.scale * g[i];
-    m[i] = s.beta1 * m[i] + (1.0F - s.beta1) * x;
-    v[i] = s.beta2 * v[i] + (1.0F - s.beta2) * (x * x);
-    after[i] = before[i] - s.rate * m[i] / (std::sqrt(v[i]) + s.epsilon);
-  }
+// Whether the tree over `inputs` is the one over ranks 0 .. size - 1. The ranks need not be
+// those: two inputs always are, and so are groups that were summed before.
+bool is_dense(std::span<const gradient> inputs, std::uint64_t lo, std::uint64_t span) {
+  if (inputs.size() == 1) return true;
+  const auto at = first_fork(inputs, lo, span);
+  return at.left == std::bit_ceil(inputs.size()) / 2 &&
+         is_dense(inputs.first(at.left), at.lo, at.half) &&
+         is_dense(inputs.subspan(at.left), at.lo + at.half, at.half);
 }
 
-step make_step(const optimizer& how, adam_powers& powers, float scale) {
-  step s{how.kind, how.learning_rate, how.momentum, how.beta1, how.beta2, how.epsilon, scale};
-  if (how.kind == optimizer_kind::adam) {
+std::uint64_t ranks_spanned(std::span<const gradient> inputs) {
+  return std::bit_ceil(std::uint64_t{inputs.back().rank} + 1);
+}
+
+// Sums elements [offset, offset + n) of the inputs, n <= block. Returns where the sum is: an
+// input itself when it is the only one, else `out`.
+operand sum_range(std::span<const gradient> inputs, std::uint64_t lo, std::uint64_t span,
+                  std::size_t offset, float* out, std::size_t n) {
+  if (inputs.size() == 1) return at_offset(inputs[0], offset);
+  const auto at = first_fork(inputs, lo, span);
+  alignas(64) float scratch[block];
+  const auto a = sum_range(inputs.first(at.left), at.lo, at.half, offset, out, n);
+  const auto b =
+      sum_range(inputs.subspan(at.left), at.lo + at.half, at.half, offset, scratch, n);
+  add(a, b, out, n);
+  return {out, element::float32};
+}
+
+bool find_dense(std::span<const gradient> inputs, dense_inputs& found) {
+  found.type = inputs[0].type;
+  found.count = inputs.size();
+  if (!is_fused(found.type, found.count)) return false;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i].type != found.type) return false;
+    found.data[i] = inputs[i].data;
+  }
+  return is_dense(inputs, 0, ranks_spanned(inputs));
+}
+
+coefficients make_coefficients(const optimizer& how, adam_powers& powers, float scale) {
+  coefficients c;
+  c.kind = how.kind;
+  c.rate = how.learning_rate;
+  c.scale = scale;
+  c.momentum = how.momentum;
+  c.beta1 = how.beta1;
+  c.beta1_rest = 1.0F - how.beta1;
+  c.beta2 = how.beta2;
+  c.beta2_rest = 1.0F - how.beta2;
+  c.epsilon = how.epsilon;
+  if (how.kind == optimizer_kind::adam || how.kind == optimizer_kind::adamw) {
     powers.beta1 *= how.beta1;
     powers.beta2 *= how.beta2;
-    s.rate = static_cast<float>(how.learning_rate * std::sqrt(1.0 - powers.beta2) /
+    c.rate = static_cast<float>(how.learning_rate * std::sqrt(1.0 - powers.beta2) /
                                 (1.0 - powers.beta1));
   }
-  return s;
+  c.kept = static_cast<float>(1.0 - double{how.learning_rate} * how.weight_decay);
+  return c;
+}
+
+chunk_arrays part(const chunk_arrays& whole, std::size_t offset, std::size_t n) {
+  auto made = whole;
+  made.before += offset;
+  made.after += offset;
+  if (made.state1 != nullptr) made.state1 += offset;
+  if (made.state2 != nullptr) made.state2 += offset;
+  made.n = n;
+  return made;
 }
 
 }  // namespace
-
-void tree_sum(std::span<const gradient> inputs, float* out, std::size_t n) {
-  TIDEGATE_ASSERT(!inputs.empty(), "something to sum");
-  for (std::size_t offset = 0; offset < n; offset += block) {
-    const std::size_t length = std::min(block, n - offset);
-    const float* sum = sum_block(inputs, offset, out + offset, length);
-    if (sum != out + offset) std::memcpy(out + offset, sum, length * sizeof(float));
-  }
-}
 
 std::size_t state_arrays(optimizer_kind kind) noexcept {
   switch (kind) {
     case optimizer_kind::sgd:
       return 0;
     case optimizer_kind::momentum:
+    case optimizer_kind::nesterov:
+    case optimizer_kind::adagrad:
       return 1;
     case optimizer_kind::adam:
+    case optimizer_kind::adamw:
       return 2;
   }
   return 0;
 }
 
-void apply_update(const optimizer& how, adam_powers& powers, std::span<const gradient> inputs,
-                  float scale, const chunk_arrays& at) {
-  TIDEGATE_ASSERT(!inputs.empty(), "a step has a gradient");
-  const step s = make_step(how, powers, scale);
-  float scratch[block];
-  for (std::size_t offset = 0; offset < at.n; offset += block) {
-    const std::size_t n = std::min(block, at.n - offset);
-    const float* g = sum_block(inputs, offset, scratch, n);
-    switch (s.kind) {
-      case optimizer_kind::sgd:
-        sgd_block(s, g, at.before + offset, at.after + offset, n);
-        break;
-      case optimizer_kind::momentum:
-        momentum_block(s, g, at.before + offset, at.after + offset, at.state1 + offset, n);
-        break;
-      case optimizer_kind::adam:
-        adam_block(s, g, at, offset, n);
-        break;
-    }
-  }
+void tree_sum(std::span<const gradient> inputs, float* out, std::size_t n) {
+  TIDEGATE_ASSERT(!inputs.empty(), "something to sum");
+  dense_inputs dense;
+  if (find_dense(inputs, dense)) return fused_sum(dense, out, n);
+  for (std::size_t offset = 0; offset < n; offset += block)
+    sum_range(inputs, 0, ranks_spanned(inputs), offset, out + offset,
+              std::min(block, n - offset));
 }
 
-std::size_t first_not_finite(const float* data, std::size_t n) noexcept {
-  constexpr std::uint32_t exponent = 0x7f80'0000;
-  for (std::size_t start = 0; start < n; start += block) {
-    const std::size_t end = std::min(n, start + block);
-    bool bad = false;  // no branch inside, so that the loop vectorizes
-    for (std::size_t i = start; i < end; ++i)
-      bad |= (std::bit_cast<std::uint32_t>(data[i]) & exponent) == exponent;
-    if (!bad) continue;
-    for (std::size_t i = start; i < end; ++i)
-      if ((std::bit_cast<std::uint32_t>(data[i]) & exponent) == exponent) return i;
+void apply_update(const optimizer& how, adam_powers& powers, std::span<const gradient> inputs,
+                  float scale, const chunk_arrays& arrays) {
+  TIDEGATE_ASSERT(!inputs.empty(), "a step has a gradient");
+  const auto c = make_coefficients(how, powers, scale);
+  dense_inputs dense;
+  if (find_dense(inputs, dense)) return fused_step(c, dense, arrays);
+  alignas(64) float scratch[block];
+  dense_inputs sum;
+  sum.count = 1;
+  for (std::size_t offset = 0; offset < arrays.n; offset += block) {
+    const std::size_t n = std::min(block, arrays.n - offset);
+    sum.data[0] = sum_range(inputs, 0, ranks_spanned(inputs), offset, scratch, n).data;
+    fused_step(c, sum, part(arrays, offset, n));
   }
-  return n;
 }
 
 }  // namespace tidegate::runtime::kernels

@@ -44,7 +44,7 @@ TEST_F(messages_test, shard_calls) {
   policies::open_table_call table;
   table.token = 1;
   table.table = 2;
-  table.optimizer = {policies::optimizer_kind::adam, 0.1F, 0.2F, 0.3F, 0.4F, 0.5F};
+  table.optimizer = {policies::optimizer_kind::adam, 0.1F, 0.2F, 0.3F, 0.4F, 0.5F, 0.6F};
   table.init = {policies::init_kind::uniform, 0.25F};
   table.init_key = 99;
   table.places = {{1, 2, 3, 4}, {5, 6, 7, 8}};

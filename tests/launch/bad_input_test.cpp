@@ -74,7 +74,18 @@ INSTANTIATE_TEST_SUITE_P(
                 "does not belong", "only with name adam"},
         bad_job{"    optimizer: {name: adam, beta2: 1.0}\n", "c.yaml:5:36", "1.0", "< 1"},
         bad_job{"    optimizer: {name: adam, epsilon: 0}\n", "c.yaml:5:38", "0 is", "> 0"},
-        bad_job{"    optimizer: {name: adagrad}\n", "c.yaml:5:23", "'adagrad'", "adam"}));
+        bad_job{"    optimizer: {name: adagrad, beta1: 0.9}\n", "c.yaml:5:39",
+                "does not belong", "only with name adam or adamw"},
+        bad_job{"    optimizer: {name: nesterov, momentum: 1}\n", "c.yaml:5:43", "1 is", "< 1"},
+        bad_job{"    optimizer: {name: sgd, epsilon: 1}\n", "c.yaml:5:37", "does not belong",
+                "only with name adagrad, adam or adamw"},
+        bad_job{"    optimizer: {name: adam, weight_decay: 0.1}\n", "c.yaml:5:43",
+                "does not belong", "only with name adamw"},
+        bad_job{"    optimizer: {name: adamw, weight_decay: -0.1}\n", "c.yaml:5:44", "-0.1",
+                ">= 0"},
+        bad_job{"    optimizer: {name: adamw, weight_decay: .inf}\n", "c.yaml:5:44", ".inf",
+                "finite"},
+        bad_job{"    optimizer: {name: adagrid}\n", "c.yaml:5:23", "'adagrid'", "adagrad"}));
 
 INSTANTIATE_TEST_SUITE_P(
     tables, bad_jobs,
@@ -175,6 +186,8 @@ TEST(unknown_keys, get_the_nearest_known_one) {
       "shards, transport, chunk_bytes, control, start_timeout");
   EXPECT_THAT(refusal(with_job("    optimizer: {learning_rat: 1}\n")),
               HasSubstr("did you mean 'learning_rate'?"));
+  EXPECT_THAT(refusal(with_job("    optimizer: {name: adamw, weight_deca: 1}\n")),
+              HasSubstr("did you mean 'weight_decay'?"));
   EXPECT_THAT(refusal(with_job("    wokers: 3\n")), HasSubstr("did you mean 'workers'?"));
   EXPECT_THAT(refusal(with_job("    tables: {t: {shape: [1], intt: {}}}\n")),
               HasSubstr("in jobs.j.tables.t; did you mean 'init'?"));

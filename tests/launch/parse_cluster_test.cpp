@@ -53,6 +53,42 @@ TEST(parse_cluster, reads_tables_in_the_order_of_the_file) {
   EXPECT_EQ(bias.optimizer.learning_rate, 0.05F) << "a table keeps what the job says";
 }
 
+TEST(parse_cluster, gives_each_optimizer_its_own_defaults) {
+  const auto read = [](const std::string& optimizer) {
+    const auto spec =
+        parse_cluster(with_job("    optimizer: " + optimizer + "\n"), "c.yaml", {});
+    EXPECT_TRUE(spec) << optimizer;
+    return spec ? spec->jobs[0].optimizer : policies::optimizer_spec{};
+  };
+  EXPECT_EQ(read("{name: nesterov}").kind, optimizer_kind::nesterov);
+  EXPECT_EQ(read("{name: nesterov}").momentum, 0.9F);
+  EXPECT_EQ(read("{name: nesterov, momentum: 0.5}").momentum, 0.5F);
+  EXPECT_EQ(read("{name: adagrad}").epsilon, 1e-10F);
+  EXPECT_EQ(read("{name: adagrad, epsilon: 0.5}").epsilon, 0.5F);
+  EXPECT_EQ(read("{name: adam}").epsilon, 1e-8F);
+  EXPECT_EQ(read("{name: adam}").weight_decay, 0.0F);
+  EXPECT_EQ(read("{name: adamw}").weight_decay, 0.01F);
+  EXPECT_EQ(read("{name: adamw, weight_decay: 0}").weight_decay, 0.0F);
+  EXPECT_EQ(read("{name: adamw, learning_rate: 0.5}").learning_rate, 0.5F);
+}
+
+TEST(parse_cluster, a_table_with_another_optimizer_takes_over_the_learning_rate_alone) {
+  const auto spec = parse_cluster(
+      with_job("    optimizer: {name: adam, learning_rate: 0.5, beta1: 0.7, epsilon: 0.125}\n"
+               "    tables:\n"
+               "      same: {shape: [1], optimizer: {name: adam, beta2: 0.5}}\n"
+               "      other: {shape: [1], optimizer: {name: adagrad}}\n"),
+      "c.yaml", {});
+  ASSERT_TRUE(spec) << spec.error().message();
+  const auto& same = spec->jobs[0].tables[0].optimizer;
+  EXPECT_EQ(same.beta1, 0.7F);
+  EXPECT_EQ(same.beta2, 0.5F);
+  EXPECT_EQ(same.epsilon, 0.125F);
+  auto expected = policies::default_optimizer(optimizer_kind::adagrad);
+  expected.learning_rate = 0.5F;
+  EXPECT_EQ(spec->jobs[0].tables[1].optimizer, expected);
+}
+
 TEST(parse_cluster, fills_in_the_defaults_of_the_spec) {
   const auto spec = parse_cluster(with_job(""), "c.yaml", {});
   ASSERT_TRUE(spec) << spec.error().message();

@@ -57,6 +57,15 @@ TEST(plan, sgd_keeps_no_state) {
   EXPECT_EQ(plan.shards[0].parameter_bytes, 40U);
 }
 
+TEST(plan, knows_the_state_of_every_optimizer) {
+  const auto state = [](const std::string& name) {
+    const auto job = "    optimizer: {name: " + name + "}\n    tables: {t: {shape: [10]}}\n";
+    return make_plan(*parse_cluster(with_job(job), "c.yaml", {})).shards[0].state_bytes;
+  };
+  for (const auto* name : {"momentum", "nesterov", "adagrad"}) EXPECT_EQ(state(name), 40U);
+  for (const auto* name : {"adam", "adamw"}) EXPECT_EQ(state(name), 80U);
+}
+
 TEST(plan, text_shows_processes_tables_and_memory) {
   const auto text = plan_text(fashion_plan());
   for (const auto* part : {"cluster fashion-mnist: 7 processes, chunks of 64.0 KiB", "0..3",

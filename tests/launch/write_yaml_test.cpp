@@ -43,6 +43,10 @@ TEST(write_yaml, reads_back_as_the_identical_spec) {
   expect_round_trip(fashion_yaml());
   expect_round_trip(fashion_yaml(), {"jobs.mlp.consistency.policy=bsp"});
   expect_round_trip(fashion_yaml(), {"jobs.mlp.optimizer={name: adam, epsilon: 1e-7}"});
+  expect_round_trip(fashion_yaml(), {"jobs.mlp.optimizer={name: nesterov, momentum: 0.7}"});
+  expect_round_trip(fashion_yaml(), {"jobs.mlp.optimizer={name: adagrad, epsilon: 1e-3}"});
+  expect_round_trip(fashion_yaml(),
+                    {"jobs.mlp.optimizer={name: adamw, beta2: 0.7, weight_decay: 0.3}"});
   expect_round_trip(with_job(""));
   expect_round_trip(with_job("") + "  k: {command: [b], seed: 18446744073709551615}\n",
                     {"cluster.chunk_bytes=192", "cluster.start_timeout=1500ms"});

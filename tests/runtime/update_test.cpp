@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "runtime/base/rng.hpp"
+#include "tests/runtime/update_reference.hpp"
 
 namespace tidegate::runtime::kernels {
 namespace {
@@ -20,20 +21,6 @@ values random_values(std::uint64_t seed, std::size_t n) {
   for (std::size_t i = 0; i < n; ++i)
     made[i] = uniform_signed(seed, i) * std::ldexp(1.0F, static_cast<int>(mix64(i) % 30) - 15);
   return made;
-}
-
-// The definition of the tree, element by element, over optional leaves.
-struct leaf {
-  bool there = false;
-  float value = 0;
-};
-leaf reference_tree(const std::vector<leaf>& leaves, std::size_t lo, std::size_t span) {
-  if (span == 1) return lo < leaves.size() ? leaves[lo] : leaf{};
-  const leaf left = reference_tree(leaves, lo, span / 2);
-  const leaf right = reference_tree(leaves, lo + span / 2, span / 2);
-  if (!left.there) return right;
-  if (!right.there) return left;
-  return {true, left.value + right.value};
 }
 
 bool same_bits(const values& a, const values& b) {
@@ -51,12 +38,8 @@ TEST(tree_sum, equals_its_definition_for_every_set_of_ranks) {
     values sum(n);
     tree_sum(inputs, sum.data(), n);
     for (std::size_t i = 0; i < n; i += 97) {
-      std::vector<leaf> leaves(9);
-      for (std::uint32_t rank = 0; rank < 9; ++rank)
-        leaves[rank] = {(set >> rank & 1) != 0, data[rank][i]};
-      const auto expected = reference_tree(leaves, 0, 16);
       ASSERT_EQ(std::bit_cast<std::uint32_t>(sum[i]),
-                std::bit_cast<std::uint32_t>(expected.value))
+                std::bit_cast<std::uint32_t>(tests::reference_sum(inputs, i)))
           << "ranks " << set << " element " << i;
     }
   }
@@ -101,21 +84,26 @@ struct model {
 
 // Plain loops over doubles of the formulas in the header.
 void reference_step(const optimizer& how, int step, const values& g, model& m) {
+  const double lr = how.learning_rate, mu = how.momentum;
   for (std::size_t i = 0; i < g.size(); ++i) {
     const double x = g[i];
-    if (how.kind == optimizer_kind::sgd) {
-      m.w[i] = static_cast<float>(m.w[i] - how.learning_rate * x);
-    } else if (how.kind == optimizer_kind::momentum) {
-      m.s1[i] = static_cast<float>(how.momentum * m.s1[i] + x);
-      m.w[i] = static_cast<float>(m.w[i] - how.learning_rate * double{m.s1[i]});
-    } else {
+    double change = lr * x;
+    if (how.kind == optimizer_kind::momentum || how.kind == optimizer_kind::nesterov) {
+      m.s1[i] = static_cast<float>(mu * m.s1[i] + x);
+      const bool ahead = how.kind == optimizer_kind::nesterov;
+      change = lr * (ahead ? x + mu * m.s1[i] : double{m.s1[i]});
+    } else if (how.kind == optimizer_kind::adagrad) {
+      m.s1[i] = static_cast<float>(m.s1[i] + x * x);
+      change = lr * x / (std::sqrt(double{m.s1[i]}) + how.epsilon);
+    } else if (how.kind != optimizer_kind::sgd) {
       m.s1[i] = static_cast<float>(how.beta1 * m.s1[i] + (1.0 - how.beta1) * x);
       m.s2[i] = static_cast<float>(how.beta2 * m.s2[i] + (1.0 - how.beta2) * x * x);
-      const double rate = how.learning_rate * std::sqrt(1 - std::pow(double{how.beta2}, step)) /
+      const double rate = lr * std::sqrt(1 - std::pow(double{how.beta2}, step)) /
                           (1 - std::pow(double{how.beta1}, step));
-      m.w[i] = static_cast<float>(m.w[i] -
-                                  rate * m.s1[i] / (std::sqrt(double{m.s2[i]}) + how.epsilon));
+      change = rate * m.s1[i] / (std::sqrt(double{m.s2[i]}) + how.epsilon);
+      if (how.kind == optimizer_kind::adamw) change += lr * how.weight_decay * m.w[i];
     }
+    m.w[i] = static_cast<float>(m.w[i] - change);
   }
 }
 
@@ -126,6 +114,7 @@ TEST_P(optimizer_test, follows_its_formula_in_and_out_of_place) {
   optimizer how;
   how.kind = GetParam();
   how.learning_rate = 0.05F;
+  how.weight_decay = 0.1F;  // no other than adamw may look at it
   model reference{random_values(1, n), values(n, 0.0F), values(n, 0.0F)};
   for (auto& w : reference.w) w = std::fmod(w, 1.0F);
   model in = reference, out = reference;
@@ -175,9 +164,7 @@ TEST_P(optimizer_test, chunking_does_not_change_a_bit) {
   EXPECT_TRUE(same_bits(whole.s2, parts.s2));
 }
 
-INSTANTIATE_TEST_SUITE_P(kinds, optimizer_test,
-                         testing::Values(optimizer_kind::sgd, optimizer_kind::momentum,
-                                         optimizer_kind::adam));
+INSTANTIATE_TEST_SUITE_P(kinds, optimizer_test, testing::ValuesIn(tests::all_optimizers));
 
 TEST(first_not_finite, finds_each_kind_anywhere) {
   values data(5000, 1.0F);

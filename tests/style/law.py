@@ -27,10 +27,12 @@ OWNED = {
     "boost/program_options": "launch",
     "cuda": "runtime/kernels/cuda",
     "Eigen/": "examples",
+    "hwy/": "runtime/kernels",
 }
 
 TESTS_TOO = {
     "actors": ["tests/support"],  # runs a whole cluster of actors in one process
+    "runtime/kernels": ["tests/runtime"],  # chooses the vector width
 }
 
 # Folders that must not see an owned header through the headers they include either.

@@ -1,0 +1,52 @@
+// The vector loops below update.hpp: internal to this folder. Each call runs the widest version
+// that the machine has. Pure functions over the caller's memory, any thread.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "runtime/kernels/update.hpp"
+
+namespace tidegate::runtime::kernels {
+
+constexpr std::size_t fused_inputs_max = 8;
+
+// Numbers of inputs that fused_step and fused_sum have a loop for: the common ones. Every one
+// more costs a loop per optimizer, element type and vector width.
+constexpr bool is_fused(element type, std::size_t count) noexcept {
+  if (type == element::float32) return (count >= 1 && count <= 4) || count == 8;
+  return count == 1 || count == 2 || count == 4;
+}
+
+// What a loop needs of an optimizer, worked out once per step.
+struct coefficients {
+  optimizer_kind kind = optimizer_kind::sgd;
+  float rate = 0;  // with Adam's bias correction in it
+  float scale = 1;
+  float momentum = 0;
+  float beta1 = 0, beta1_rest = 0;  // rest: 1 - beta1
+  float beta2 = 0, beta2_rest = 0;
+  float epsilon = 0;
+  float kept = 1;  // adamw: share of the parameters that decay leaves
+};
+
+// `count` arrays of one type, whose ranks have the tree of ranks 0 .. count - 1.
+struct dense_inputs {
+  std::array<const void*, fused_inputs_max> data{};
+  std::size_t count = 0;  // one with is_fused
+  element type = element::float32;
+};
+
+// Sum and step without leaving the registers.
+void fused_step(const coefficients& how, const dense_inputs& inputs, const chunk_arrays& at);
+void fused_sum(const dense_inputs& inputs, float* out, std::size_t n);
+
+struct operand {
+  const void* data = nullptr;
+  element type = element::float32;
+};
+// out = a + b; `out` may be a or b.
+void add(const operand& a, const operand& b, float* out, std::size_t n);
+
+}  // namespace tidegate::runtime::kernels

@@ -1,0 +1,56 @@
+#include "actors/optimizers.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "launch/words.hpp"
+
+namespace tidegate::actors {
+namespace {
+
+using policies::optimizer_kind;
+
+TEST(optimizers, have_the_names_and_defaults_that_yaml_gives_them) {
+  for (const auto& [name, kind] : launch::optimizer_words) {
+    optimizer wanted;
+    wanted.name = name;
+    const auto spec = to_spec(wanted, "t");
+    ASSERT_TRUE(spec) << name;
+    EXPECT_EQ(*spec, policies::default_optimizer(kind)) << name;
+  }
+}
+
+TEST(optimizers, take_what_is_given) {
+  optimizer wanted{"adamw", 0.1F, 0.2F, 0.3F, 0.4F, 0.5F, 0.6F};
+  EXPECT_EQ(*to_spec(wanted, "t"), (policies::optimizer_spec{optimizer_kind::adamw, 0.1F, 0.2F,
+                                                             0.3F, 0.4F, 0.5F, 0.6F}));
+  wanted.name = "adam";
+  EXPECT_EQ(to_spec(wanted, "t")->weight_decay, 0.0F) << "has none";
+}
+
+TEST(optimizers, that_are_not_known_are_refused_by_name) {
+  optimizer wanted;
+  wanted.name = "adagrid";
+  const auto spec = to_spec(wanted, "fc1");
+  ASSERT_FALSE(spec);
+  EXPECT_EQ(spec.error().code(), runtime::errc::invalid_argument);
+  EXPECT_THAT(spec.error().message(),
+              testing::AllOf(testing::HasSubstr("'adagrid' of table 'fc1'"),
+                             testing::HasSubstr("sgd, momentum, adam, nesterov")));
+}
+
+TEST(optimizers, reach_the_kernels_whole) {
+  for (const auto& [name, kind] : launch::optimizer_words) {
+    const auto made = to_kernel({kind, 0.1F, 0.2F, 0.3F, 0.4F, 0.5F, 0.6F});
+    EXPECT_EQ(static_cast<int>(made.kind), static_cast<int>(kind)) << name;
+    EXPECT_EQ(made.learning_rate, 0.1F);
+    EXPECT_EQ(made.momentum, 0.2F);
+    EXPECT_EQ(made.beta1, 0.3F);
+    EXPECT_EQ(made.beta2, 0.4F);
+    EXPECT_EQ(made.epsilon, 0.5F);
+    EXPECT_EQ(made.weight_decay, 0.6F);
+  }
+}
+
+}  // namespace
+}  // namespace tidegate::actors

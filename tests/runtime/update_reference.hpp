@@ -1,0 +1,118 @@
+// What update.hpp promises, in the plainest scalar code: the tree by its definition, one
+// element at a time, and the optimizers' formulas in float32. Knows nothing of the kernels'
+// loops.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <vector>
+
+#include "runtime/kernels/update.hpp"
+
+namespace tidegate::tests {
+
+namespace kernels = runtime::kernels;
+
+inline float half_to_float(std::uint16_t bits) {
+  const bool negative = (bits >> 15) != 0;
+  const int exponent = bits >> 10 & 31;
+  const int mantissa = bits & 1023;
+  if (exponent == 31 && mantissa != 0) {  // NaN: quiet, payload kept
+    const std::uint32_t made =
+        (negative ? 0xffc0'0000u : 0x7fc0'0000u) | static_cast<std::uint32_t>(mantissa) << 13;
+    float nan;
+    std::memcpy(&nan, &made, sizeof nan);
+    return nan;
+  }
+  float size = std::numeric_limits<float>::infinity();
+  if (exponent == 0)
+    size = std::ldexp(static_cast<float>(mantissa), -24);
+  else if (exponent < 31)
+    size = std::ldexp(static_cast<float>(1024 + mantissa), exponent - 25);
+  return negative ? -size : size;
+}
+
+inline float element_at(const kernels::gradient& g, std::size_t i) {
+  const auto* bytes = static_cast<const unsigned char*>(g.data) + i * size_of(g.type);
+  float value = 0;
+  std::uint16_t half = 0;
+  if (g.type == kernels::element::float32) {
+    std::memcpy(&value, bytes, sizeof value);
+    return value;
+  }
+  std::memcpy(&half, bytes, sizeof half);
+  if (g.type == kernels::element::float16) return half_to_float(half);
+  const std::uint32_t upper = std::uint32_t{half} << 16;
+  std::memcpy(&value, &upper, sizeof value);
+  return value;
+}
+
+struct leaf {
+  bool there = false;
+  float value = 0;
+};
+// The tree over ranks [lo, lo + span).
+inline leaf tree_over(const std::vector<leaf>& leaves, std::size_t lo, std::size_t span) {
+  if (span == 1) return lo < leaves.size() ? leaves[lo] : leaf{};
+  const leaf left = tree_over(leaves, lo, span / 2);
+  const leaf right = tree_over(leaves, lo + span / 2, span / 2);
+  if (!left.there) return right;
+  if (!right.there) return left;
+  return {true, left.value + right.value};
+}
+
+inline float reference_sum(const std::vector<kernels::gradient>& inputs, std::size_t i) {
+  std::vector<leaf> leaves(inputs.back().rank + 1);
+  for (const auto& g : inputs) leaves[g.rank] = {true, element_at(g, i)};
+  std::size_t span = 1;
+  while (span < leaves.size()) span *= 2;
+  return tree_over(leaves, 0, span).value;
+}
+
+struct parameters {
+  std::vector<float> w, s1, s2;
+};
+
+// Step number `step`, from 1, of element i.
+inline void reference_step(const kernels::optimizer& how, int step, float scale, float sum,
+                           parameters& p, std::size_t i) {
+  using kind = kernels::optimizer_kind;
+  const float g = scale * sum;
+  const float lr = how.learning_rate;
+  float& w = p.w[i];
+  float& a = p.s1[i];
+  float& b = p.s2[i];
+  if (how.kind == kind::sgd) {
+    w = w - lr * g;
+  } else if (how.kind == kind::momentum) {
+    a = how.momentum * a + g;
+    w = w - lr * a;
+  } else if (how.kind == kind::nesterov) {
+    a = how.momentum * a + g;
+    w = w - lr * (g + how.momentum * a);
+  } else if (how.kind == kind::adagrad) {
+    a = a + g * g;
+    w = w - lr * g / (std::sqrt(a) + how.epsilon);
+  } else {
+    double power1 = 1, power2 = 1;
+    for (int k = 0; k < step; ++k) {
+      power1 *= how.beta1;
+      power2 *= how.beta2;
+    }
+    const auto rate = static_cast<float>(lr * std::sqrt(1.0 - power2) / (1.0 - power1));
+    a = how.beta1 * a + (1.0F - how.beta1) * g;
+    b = how.beta2 * b + (1.0F - how.beta2) * (g * g);
+    if (how.kind == kind::adamw)
+      w = w * static_cast<float>(1.0 - double{lr} * how.weight_decay);
+    w = w - rate * a / (std::sqrt(b) + how.epsilon);
+  }
+}
+
+inline constexpr kernels::optimizer_kind all_optimizers[] = {
+    kernels::optimizer_kind::sgd,      kernels::optimizer_kind::momentum,
+    kernels::optimizer_kind::nesterov, kernels::optimizer_kind::adagrad,
+    kernels::optimizer_kind::adam,     kernels::optimizer_kind::adamw};
+
+}  // namespace tidegate::tests
