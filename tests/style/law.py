@@ -10,7 +10,7 @@ PROJECT = {
     "policies": ["runtime/base"],
     "actors": ["runtime", "policies"],
     "launch": ["runtime/base", "policies", "actors"],
-    # Measures what lies below.
+    # Measures all that lies below.
     "launch/bench": ["runtime", "policies", "actors", "launch"],
     # What an example includes must be there for a user who has only the installed package.
     "examples": ["runtime/base", "tidegate"],
