@@ -2,8 +2,14 @@
 
 #include <iostream>
 
+#include "launch/bench/exchange.hpp"
 #include "launch/bench/options.hpp"
+#include "launch/bench/plot.hpp"
+#include "launch/bench/report.hpp"
 #include "launch/bench/roofline.hpp"
+#include "launch/bench/sizes.hpp"
+#include "launch/bench/statistics.hpp"
+#include "launch/bench/worker.hpp"
 #include "launch/command_line.hpp"
 #include "launch/files.hpp"
 
@@ -32,13 +38,51 @@ status run_roofline(const bench_options& options) {
   return put_out(roofline_table(*ceilings), roofline_json(*ceilings), options.json);
 }
 
+runtime::expected<std::vector<exchange_result>> measure_sizes(const bench_options& options) {
+  std::vector<exchange_result> results;
+  for (const auto bytes : options.bytes) {
+    auto result = measure_exchange(options, bytes);
+    if (!result)
+      return runtime::fail(result.error().code(),
+                           format_size(bytes) + ": " + result.error().message());
+    results.push_back(std::move(*result));
+  }
+  return results;
+}
+
+status run_exchange(const bench_options& options) {
+  const auto results = measure_sizes(options);
+  if (!results) return results.error();
+  if (!options.svg.empty()) {
+    plot_data data{"exchange time (median), " + std::to_string(options.workers) + " workers, " +
+                       std::to_string(options.shards) + " shards",
+                   {{"tidegate", {}}}};
+    for (const auto& r : *results)
+      data.series[0].points.push_back({static_cast<double>(r.bytes), median(r.seconds)});
+    if (auto drawn = launch::write_file_atomically(options.svg, plot_svg(data)); !drawn.ok())
+      return drawn;
+  }
+  return put_out(exchange_table(options, *results), exchange_json(options, *results),
+                 options.json);
+}
+
+status run_plot(const bench_options& options) {
+  const auto text = launch::read_file(options.file);
+  if (!text) return text.error();
+  const auto data = parse_plot(*text);
+  if (!data) return {data.error().code(), options.file + ": " + data.error().message()};
+  return launch::write_file_atomically(options.svg, plot_svg(*data));
+}
+
 status run_subject(const bench_options& options) {
   switch (options.subject) {
     case subject::roofline:
       return run_roofline(options);
     case subject::exchange:
-    case subject::latency:
+      return run_exchange(options);
     case subject::plot:
+      return run_plot(options);
+    case subject::latency:
     case subject::help:
       break;
   }
@@ -59,11 +103,13 @@ int exit_with(const status& result) {
 bool is_bench(const std::vector<std::string>& args) {
   if (args.empty()) return false;
   const bool help = args[0] == "help" || args[0] == "--help" || args[0] == "-h";
-  return args[0] == "bench" || (help && args.size() > 1 && args[1] == "bench");
+  return args[0] == "bench" || args[0] == "bench-worker" ||
+         (help && args.size() > 1 && args[1] == "bench");
 }
 
 int run_bench(const std::vector<std::string>& args) {
   std::vector<std::string> rest(args.begin() + 1, args.end());
+  if (args[0] == "bench-worker") return run_worker(rest);
   if (args[0] != "bench") rest = {"--help"};
   const auto options = parse_bench(rest);
   return exit_with(options ? run_subject(*options) : options.error());

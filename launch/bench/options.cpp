@@ -136,6 +136,19 @@ bench_options help_on(const std::string& topic) {
   return asked;
 }
 
+bench_options defaults_of(subject what) {
+  bench_options all;
+  all.subject = what;
+  if (what == subject::exchange) all.bytes = {4U << 20U, 16U << 20U, 64U << 20U};
+  if (what == subject::latency) {
+    all.workers = 1;
+    all.bytes = {4U << 10U};
+    all.iterations = 2000;
+    all.warmup = 200;
+  }
+  return all;
+}
+
 status check_together(const bench_options& all) {
   if (all.subject == subject::plot) {
     if (all.file.empty() || all.svg.empty())
@@ -157,8 +170,7 @@ status check_together(const bench_options& all) {
 runtime::expected<bench_options> parse_subject(const subject_words& which,
                                                const arguments& args) {
   namespace style = options::command_line_style;
-  bench_options all;
-  all.subject = which.what;
+  bench_options all = defaults_of(which.what);
   options::options_description known;
   auto add = known.add_options();
   add("help,h", "");
@@ -197,6 +209,18 @@ runtime::expected<bench_options> parse_subject(const subject_words& which,
 }
 
 }  // namespace
+
+runtime::kernels::optimizer_kind kernel_optimizer(policies::optimizer_kind kind) noexcept {
+  switch (kind) {
+    case policies::optimizer_kind::momentum:
+      return runtime::kernels::optimizer_kind::momentum;
+    case policies::optimizer_kind::adam:
+      return runtime::kernels::optimizer_kind::adam;
+    case policies::optimizer_kind::sgd:
+      break;
+  }
+  return runtime::kernels::optimizer_kind::sgd;
+}
 
 runtime::expected<bench_options> parse_bench(const arguments& args) {
   if (args.empty() || args.front() == "--help" || args.front() == "-h")
