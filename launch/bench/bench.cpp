@@ -66,6 +66,12 @@ status run_exchange(const bench_options& options) {
                  options.json);
 }
 
+status run_latency(const bench_options& options) {
+  const auto results = measure_sizes(options);
+  if (!results) return results.error();
+  return put_out(latency_table(*results), latency_json(options, *results), options.json);
+}
+
 status run_plot(const bench_options& options) {
   const auto text = launch::read_file(options.file);
   if (!text) return text.error();
@@ -80,9 +86,10 @@ status run_subject(const bench_options& options) {
       return run_roofline(options);
     case subject::exchange:
       return run_exchange(options);
+    case subject::latency:
+      return run_latency(options);
     case subject::plot:
       return run_plot(options);
-    case subject::latency:
     case subject::help:
       break;
   }

@@ -102,4 +102,30 @@ std::string exchange_json(const bench_options& options,
   return root.dump(2) + "\n";
 }
 
+std::string latency_table(const std::vector<exchange_result>& results) {
+  std::vector<std::vector<std::string>> rows{
+      {"bytes", "round trips", "p50 us", "p90 us", "p99 us", "max us"}};
+  for (const auto& r : results)
+    rows.push_back(
+        {format_size(r.bytes), std::to_string(r.seconds.size()),
+         microseconds(percentile(r.seconds, 0.5)), microseconds(percentile(r.seconds, 0.9)),
+         microseconds(percentile(r.seconds, 0.99)), microseconds(percentile(r.seconds, 1))});
+  return launch::format_table(rows, {0, 1, 2, 3, 4, 5});
+}
+
+std::string latency_json(const bench_options& options,
+                         const std::vector<exchange_result>& results) {
+  auto root = setting("latency", options);
+  for (const auto& r : results)
+    root["sizes"].push_back({{"bytes", r.bytes},
+                             {"warmup", r.warmup},
+                             {"iterations", r.seconds.size()},
+                             {"verified", r.verified},
+                             {"p50_seconds", percentile(r.seconds, 0.5)},
+                             {"p90_seconds", percentile(r.seconds, 0.9)},
+                             {"p99_seconds", percentile(r.seconds, 0.99)},
+                             {"max_seconds", percentile(r.seconds, 1)}});
+  return root.dump(2) + "\n";
+}
+
 }  // namespace tidegate::bench

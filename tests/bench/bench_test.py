@@ -88,6 +88,13 @@ class Exchange(BenchTest):
         self.fail(f"not within 30 s: {count} processes")
 
 
+class Latency(BenchTest):
+    def test_percentiles_ascend(self):
+        size = self.bench_json("latency", "--iterations", "20", "--warmup", "2")["sizes"][0]
+        self.assertEqual((size["bytes"], size["iterations"]), (4096, 20))
+        self.assertTrue(0 < size["p50_seconds"] <= size["p90_seconds"] <= size["p99_seconds"] <= size["max_seconds"])
+
+
 class Plot(BenchTest):
     def test_a_series_becomes_well_formed_svg(self):
         data = {"title": "<t> & more", "series": [{"name": f"s{i}\"'", "points": [[4096, 1e-4], [1 << 30, 2.5]]}

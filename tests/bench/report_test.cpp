@@ -49,5 +49,13 @@ TEST(report, payload_and_cpu_count_all_workers_and_servers) {
   EXPECT_THAT(exchange_table(options, {result_of({2e-3, 1e-3, 4e-3})}), HasSubstr("2000.0"));
 }
 
+TEST(report, latency) {
+  bench_options options;
+  const auto json = nlohmann::json::parse(latency_json(options, {result_of({1e-6, 2e-6})}));
+  EXPECT_EQ(json["sizes"][0]["p50_seconds"], 1e-6);
+  EXPECT_EQ(json["sizes"][0]["p99_seconds"], 2e-6);
+  EXPECT_THAT(latency_table({result_of({1e-6, 2e-6})}), HasSubstr("p99 us"));
+}
+
 }  // namespace
 }  // namespace tidegate::bench
