@@ -67,6 +67,7 @@ huge pages, threads are pinned, the best of the rounds counts.
   --bytes LIST       of one array; default: four times the last-level cache, 64 to 256 MiB
   --threads LIST     default 1 and all cores
   --inputs LIST      N; default 2,4
+  --optimizer O      only this one; default all
   --rounds N         default 5
   --json FILE        - for standard output, no table
 )";

@@ -36,7 +36,9 @@ const std::vector<subject_words>& subjects() {
       {"latency",
        subject::latency,
        {"bytes", "transport", "iterations", "warmup", "pin", "json"}},
-      {"roofline", subject::roofline, {"bytes", "threads", "inputs", "rounds", "json"}},
+      {"roofline",
+       subject::roofline,
+       {"bytes", "threads", "inputs", "optimizer", "rounds", "json"}},
       {"plot", subject::plot, {"svg"}}};
   return all;
 }
@@ -97,6 +99,7 @@ status set_one(const std::string& option, const std::string& text, bench_options
   if (option == "workers") return set_count(option, text, 1, bench_workers_max, into.workers);
   if (option == "shards")
     return set_count(option, text, 1, runtime::limits::shards_max, into.shards);
+  if (option == "optimizer") into.one_optimizer = true;
   if (option == "optimizer")
     return set_word(option, text, launch::optimizer_words, into.optimizer);
   if (option == "transport")

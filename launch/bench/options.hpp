@@ -24,6 +24,7 @@ struct bench_options {
   std::uint32_t shards = 1;
   std::vector<std::uint64_t> bytes;
   policies::optimizer_kind optimizer = policies::optimizer_kind::sgd;
+  bool one_optimizer = false;  // roofline: only that one
   policies::transport_kind transport = policies::transport_kind::automatic;
   std::uint32_t iterations = 0;  // 0: by size
   std::uint32_t warmup = 3;

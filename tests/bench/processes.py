@@ -68,17 +68,23 @@ def end(children):
     members = family([child.pid for child in alive])
     for child in alive:
         child.terminate()
-    deadline = time.monotonic() + GRACE_SECONDS
-    while time.monotonic() < deadline and any(identity(pid) == (pid, born) for pid, born in members):
-        for child in alive:
-            child.poll()
-        time.sleep(0.02)
+    wait_for_end(members, alive)
     for pid, born in members:
         if identity(pid) == (pid, born):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
+    wait_for_end(members, alive)
     for child in alive:
         child.wait()
+
+
+def wait_for_end(members, children):
+    """Until all are gone, but not for long. Children are reaped on the way."""
+    deadline = time.monotonic() + GRACE_SECONDS
+    while time.monotonic() < deadline and any(identity(pid) == (pid, born) for pid, born in members):
+        for child in children:
+            child.poll()
+        time.sleep(0.02)
 
 
 def run(commands, environment, seconds):

@@ -118,7 +118,7 @@ def openmpi(program):
 def mpich(program):
     found = [Variant("mpich", algorithm, program, algorithm)
              for algorithm in ("allreduce", "separate", "reduce_scatter")]
-    for algorithm in ("recursive_doubling", "reduce_scatter_allgather", "ring"):
+    for algorithm in ("recursive_doubling", "reduce_scatter_allgather"):
         found.append(Variant("mpich", f"allreduce, {algorithm}", program, "allreduce",
                              (("MPIR_CVAR_ALLREDUCE_INTRA_ALGORITHM", algorithm),
                               ("MPIR_CVAR_DEVICE_COLLECTIVES", "none"))))
