@@ -21,9 +21,9 @@ target_include_directories(tidegate_client INTERFACE
   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/actors/include>
   $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 
-# The libraries below the client. launch/ is a program's and stays out.
+# The libraries below the client. launch/ and launch/bench are a program's and stay out.
 get_property(TIDEGATE_CLIENT_LIBRARIES GLOBAL PROPERTY TIDEGATE_LIBRARIES)
-list(REMOVE_ITEM TIDEGATE_CLIENT_LIBRARIES tidegate_launch)
+list(FILTER TIDEGATE_CLIENT_LIBRARIES EXCLUDE REGEX "^tidegate_(launch|bench|measure)$")
 set_target_properties(tidegate_flags PROPERTIES EXPORT_NAME flags)
 install(TARGETS tidegate_client ${TIDEGATE_CLIENT_LIBRARIES} tidegate_flags
   EXPORT tidegateTargets

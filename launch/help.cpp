@@ -13,6 +13,8 @@ constexpr const char* general = R"(tidegate - a parameter server
       show processes, chunks per shard and memory; nothing is started
   tidegate launch FILE [--run-dir DIR] [--set path=value]...
       run it: coordinator, shards and workers on this machine
+  tidegate bench SUBJECT [options]
+      measure on this machine: exchange, latency, roofline; see tidegate bench --help
   tidegate help yaml
       every key of a cluster file
   tidegate COMMAND --help

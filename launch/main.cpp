@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "actors/node.hpp"
+#include "launch/bench/bench.hpp"
 #include "launch/program.hpp"
 
 namespace {
@@ -38,7 +39,8 @@ runtime::expected<std::unique_ptr<cluster_view>> observe(const node_options& opt
 }  // namespace
 
 int main(int argc, char** argv) {
+  const std::vector<std::string> args(argv + 1, argv + argc);
+  if (tidegate::bench::is_bench(args)) return tidegate::bench::run_bench(args);
   return tidegate::launch::run_program(
-      std::vector<std::string>(argv + 1, argv + argc),
-      {tidegate::actors::run_coordinator, tidegate::actors::run_shard, observe});
+      args, {tidegate::actors::run_coordinator, tidegate::actors::run_shard, observe});
 }

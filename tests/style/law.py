@@ -10,6 +10,8 @@ PROJECT = {
     "policies": ["runtime/base"],
     "actors": ["runtime", "policies"],
     "launch": ["runtime/base", "policies", "actors"],
+    # Measures all that lies below.
+    "launch/bench": ["runtime", "policies", "actors", "launch"],
     # What an example includes must be there for a user who has only the installed package.
     "examples": ["runtime/base", "tidegate"],
     "tests": ["runtime", "policies", "actors", "launch", "examples", "tidegate"],

@@ -1,0 +1,91 @@
+#include "launch/bench/options.hpp"
+
+namespace tidegate::bench {
+
+namespace {
+
+constexpr const char* general = R"(tidegate bench - measure on this machine
+
+  tidegate bench exchange [options]
+      whole exchanges of a real cluster: push, sum, optimizer, pull; every result verified
+  tidegate bench latency [options]
+      the round trip of a small exchange, one worker and one shard: p50, p90, p99
+  tidegate bench roofline [options]
+      what memory allows: read, copy, and the sum of N gradients with an optimizer's step
+  tidegate bench plot SERIES.json --svg FILE
+      draw measured series, log-log
+  tidegate bench SUBJECT --help
+
+Nothing is kept but the files that are asked for. Machines are noisy: compare figures of one run,
+repeat, and look at min and max. scripts/bench does so against other systems.
+)";
+
+constexpr const char* exchange = R"(tidegate bench exchange [options]
+
+Starts a cluster per size. Every worker pushes a gradient; the shards sum them and step the
+optimizer; every worker pulls the new parameters. Exchange time is from the first push to the last
+worker's last parameter. Gradients are filled before and results compared after the timed part:
+every element, in every iteration up to 4 MiB, above that in the first, every eighth and the last.
+
+  --workers W        1 to 64; default 2
+  --shards S         default 1
+  --bytes LIST       gradient of one worker, as in 4096 or 4MiB,64MiB; default 4MiB,16MiB,64MiB
+  --optimizer O      sgd, momentum, adam; default sgd
+  --transport T      auto, shm, tcp; default auto
+  --replicas R       0: shards have no replicas yet
+  --iterations N     timed ones per size; default: by size, 10 to 200
+  --warmup N         iterations before, not counted; default 3
+  --tables N         the bytes are split over so many tables; default 1
+  --chunk BYTES      the cluster's chunk size; default as in a cluster file
+  --pin WHERE        auto: shards, then workers, each to one core, round robin; none; or the
+                     cores to go round, as in 0,1
+  --json FILE        all figures, every iteration's time too; - for standard output, no table
+  --svg FILE         exchange time against size
+
+Columns: payload is W x bytes / median time. CPU is that of workers and servers, in the timed part,
+per GB of payload. Exit codes: 0 done; 1 a run failed or a result was wrong; 2 bad usage.
+)";
+
+constexpr const char* latency = R"(tidegate bench latency [options]
+
+An exchange of one worker with one shard, again and again: p50, p90, p99 and max of the round trip.
+
+  --bytes LIST       default 4KiB
+  --transport T      auto, shm, tcp; default auto
+  --iterations N     default 2000
+  --warmup N         default 200
+  --pin WHERE        as in tidegate bench exchange
+  --json FILE        - for standard output, no table
+)";
+
+constexpr const char* roofline = R"(tidegate bench roofline [options]
+
+Payload rates of this machine's memory: bytes read, bytes copied, and bytes of gradient taken in by
+the fused sum of N gradients with one step of each optimizer in place. Arrays are private memory on
+huge pages, threads are pinned, the best of the rounds counts.
+
+  --bytes LIST       of one array; default: four times the last-level cache, 64 to 256 MiB
+  --threads LIST     default 1 and all cores
+  --inputs LIST      N; default 2,4
+  --optimizer O      only this one; default all
+  --rounds N         default 5
+  --json FILE        - for standard output, no table
+)";
+
+constexpr const char* plot = R"(tidegate bench plot SERIES.json --svg FILE
+
+Draws time against size with logarithmic axes. The file:
+  {"title": "...", "series": [{"name": "...", "points": [[bytes, seconds], ...]}, ...]}
+)";
+
+}  // namespace
+
+std::string bench_help(const std::string& topic) {
+  if (topic == "exchange") return exchange;
+  if (topic == "latency") return latency;
+  if (topic == "roofline") return roofline;
+  if (topic == "plot") return plot;
+  return general;
+}
+
+}  // namespace tidegate::bench

@@ -1,0 +1,82 @@
+#include "launch/bench/measure.hpp"
+
+#include <cstdio>
+#include <ctime>
+
+#include "launch/bench/pattern.hpp"
+
+namespace tidegate::bench {
+
+namespace {
+
+runtime::status gather(arena& shared) {
+  if (auto all = shared.wait_for_all(waiting::patient); !all.ok()) return all;
+  return shared.wait_for_all(waiting::prompt);
+}
+
+runtime::status run(arena& shared, const measure_options& options, participant& self) {
+  const auto [ranks, iterations] = shared.shape();
+  const bool is_first = options.rank == 0;
+  const gradient_pattern gradients(options.rank);
+  reference truth(options.optimizer, ranks);
+  arena::account account;
+  for (std::uint32_t i = 0; i < iterations; ++i) {
+    const bool counts = i >= options.warmup;
+    gradients.fill(i, self.gradient());
+    const double servers_before = is_first ? self.servers_cpu_seconds() : 0;
+    if (auto all = gather(shared); !all.ok()) return all;
+    const double cpu_before = cpu_seconds();
+    const auto begin = now_ns();
+    if (auto done = self.exchange(); !done.ok()) return done;
+    const auto end = now_ns();
+    const double cpu_after = cpu_seconds();
+    shared.record(options.rank, i, {begin, end});
+    if (auto done = self.settle(); !done.ok()) return done;
+    if (auto all = shared.wait_for_all(waiting::patient); !all.ok()) return all;
+    if (counts) account.cpu_seconds += cpu_after - cpu_before;
+    if (counts && is_first)
+      account.servers_cpu_seconds += self.servers_cpu_seconds() - servers_before;
+    truth.step();
+    const auto parameters = self.parameters();
+    if (!is_verified(i, iterations, parameters.size_bytes())) continue;
+    if (auto right = verify(options.rank, parameters, truth); !right.ok()) return right;
+    ++account.verified;
+  }
+  shared.report(options.rank, account);
+  return shared.wait_for_all(waiting::patient);
+}
+
+}  // namespace
+
+runtime::status measure(arena& shared, const measure_options& options, participant& self) {
+  auto result = run(shared, options, self);
+  if (!result.ok())
+    shared.fail("rank " + std::to_string(options.rank) + ": " + result.message());
+  return result;
+}
+
+bool is_verified(std::uint32_t iteration, std::uint32_t iterations, std::uint64_t bytes) {
+  return bytes <= verify_always_bytes_max || iteration % verify_every == 0 ||
+         iteration + 1 == iterations;
+}
+
+runtime::status verify(std::uint32_t rank, std::span<const float> parameters,
+                       const reference& truth) {
+  const auto wrong = truth.check(parameters);
+  if (!wrong) return {};
+  char values[80];
+  std::snprintf(values, sizeof values, "expected %.9g, found %.9g", double{wrong->expected},
+                double{wrong->found});
+  return {runtime::errc::corrupt, "wrong parameters at rank " + std::to_string(rank) +
+                                      ", clock " + std::to_string(truth.clocks()) +
+                                      ", element " + std::to_string(wrong->element) + " of " +
+                                      std::to_string(parameters.size()) + ": " + values};
+}
+
+double cpu_seconds() noexcept {
+  timespec used = {};
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+  return static_cast<double>(used.tv_sec) + static_cast<double>(used.tv_nsec) * 1e-9;
+}
+
+}  // namespace tidegate::bench

@@ -1,0 +1,243 @@
+#include "launch/bench/options.hpp"
+
+#include <algorithm>
+
+#include <boost/program_options.hpp>
+
+#include "launch/bench/pattern.hpp"
+#include "launch/bench/sizes.hpp"
+#include "launch/nearest.hpp"
+#include "launch/words.hpp"
+#include "runtime/base/limits.hpp"
+
+namespace tidegate::bench {
+
+namespace {
+
+namespace options = boost::program_options;
+
+using arguments = std::vector<std::string>;
+using runtime::status;
+
+constexpr std::uint32_t counts_max = 1'000'000;
+
+struct subject_words {
+  std::string name;
+  subject what;
+  arguments known;
+};
+
+const std::vector<subject_words>& subjects() {
+  static const std::vector<subject_words> all{
+      {"exchange",
+       subject::exchange,
+       {"workers", "shards", "bytes", "optimizer", "transport", "replicas", "iterations",
+        "warmup", "tables", "chunk", "pin", "json", "svg"}},
+      {"latency",
+       subject::latency,
+       {"bytes", "transport", "iterations", "warmup", "pin", "json"}},
+      {"roofline",
+       subject::roofline,
+       {"bytes", "threads", "inputs", "optimizer", "rounds", "json"}},
+      {"plot", subject::plot, {"svg"}}};
+  return all;
+}
+
+status bad(std::string what) {
+  return {runtime::errc::invalid_argument, std::move(what)};
+}
+
+status set_count(const std::string& option, const std::string& text, std::uint32_t least,
+                 std::uint32_t most, std::uint32_t& into) {
+  const auto numbers = parse_numbers(text, most);
+  if (!numbers || numbers->size() != 1 || numbers->front() < least)
+    return bad("--" + option + " " + text + "; allowed: " + std::to_string(least) + " to " +
+               std::to_string(most));
+  into = numbers->front();
+  return {};
+}
+
+template <class Enum, std::size_t N>
+status set_word(const std::string& option, const std::string& text,
+                const launch::word_of<Enum> (&words)[N], Enum& into) {
+  arguments allowed;
+  for (const auto& [word, value] : words) {
+    if (word == text) {
+      into = value;
+      return {};
+    }
+    allowed.emplace_back(word);
+  }
+  return bad("--" + option + " " + text + "; allowed: " + launch::join(allowed));
+}
+
+status set_list(const std::string& option, const std::string& text, std::uint32_t most,
+                std::vector<std::uint32_t>& into) {
+  const auto numbers = parse_numbers(text, most);
+  if (!numbers) return bad("--" + option + ": " + numbers.error().message());
+  if (std::count(numbers->begin(), numbers->end(), 0U) != 0)
+    return bad("--" + option + " " + text + "; allowed: 1 and more");
+  into = *numbers;
+  return {};
+}
+
+status set_replicas(const std::string& text) {
+  if (text == "0") return {};
+  return bad("--replicas " + text +
+             "; allowed: 0. Shards have no replicas yet, so there is nothing to measure");
+}
+
+status set_pin(const std::string& text, std::string& into) {
+  into = text;
+  if (text == "auto" || text == "none") return {};
+  const auto cpus = parse_numbers(text, 4095);
+  if (cpus) return {};
+  return bad("--pin " + text + "; allowed: auto, none, or cores as in 0,1");
+}
+
+status set_one(const std::string& option, const std::string& text, bench_options& into) {
+  if (option == "workers") return set_count(option, text, 1, bench_workers_max, into.workers);
+  if (option == "shards")
+    return set_count(option, text, 1, runtime::limits::shards_max, into.shards);
+  if (option == "optimizer") into.one_optimizer = true;
+  if (option == "optimizer")
+    return set_word(option, text, launch::optimizer_words, into.optimizer);
+  if (option == "transport")
+    return set_word(option, text, launch::transport_words, into.transport);
+  if (option == "replicas") return set_replicas(text);
+  if (option == "iterations")
+    return set_count(option, text, 1, bench_iterations_max, into.iterations);
+  if (option == "warmup") return set_count(option, text, 0, 10'000, into.warmup);
+  if (option == "tables") return set_count(option, text, 1, 10'000, into.tables);
+  if (option == "rounds") return set_count(option, text, 1, 1000, into.rounds);
+  if (option == "threads") return set_list(option, text, counts_max, into.threads);
+  if (option == "inputs") return set_list(option, text, 64, into.inputs);
+  if (option == "pin") return set_pin(text, into.pin);
+  if (option == "json" || option == "svg") {
+    (option == "json" ? into.json : into.svg) = text;
+    return text.empty() ? bad("--" + option + " is the name of a file") : status{};
+  }
+  if (option == "bytes") {
+    const auto sizes = parse_sizes(text);
+    if (!sizes) return bad("--bytes: " + sizes.error().message());
+    into.bytes = *sizes;
+    return {};
+  }
+  const auto size = parse_size(text);  // chunk
+  if (!size || *size < runtime::limits::chunk_bytes_min ||
+      *size > runtime::limits::chunk_bytes_max)
+    return bad("--chunk " + text +
+               "; allowed: " + format_size(runtime::limits::chunk_bytes_min) + " to " +
+               format_size(runtime::limits::chunk_bytes_max));
+  into.chunk_bytes = *size;
+  return {};
+}
+
+bench_options help_on(const std::string& topic) {
+  bench_options asked;
+  asked.topic = topic;
+  return asked;
+}
+
+bench_options defaults_of(subject what) {
+  bench_options all;
+  all.subject = what;
+  if (what == subject::exchange) all.bytes = {4U << 20U, 16U << 20U, 64U << 20U};
+  if (what == subject::latency) {
+    all.workers = 1;
+    all.bytes = {4U << 10U};
+    all.iterations = 2000;
+    all.warmup = 200;
+  }
+  return all;
+}
+
+status check_together(const bench_options& all) {
+  if (all.subject == subject::plot) {
+    if (all.file.empty() || all.svg.empty())
+      return bad("tidegate bench plot: allowed: tidegate bench plot SERIES.json --svg FILE");
+    return {};
+  }
+  if (std::uint64_t{all.workers} * (all.iterations + all.warmup) > exact_steps_max)
+    return bad("--iterations " + std::to_string(all.iterations) + ": with " +
+               std::to_string(all.workers) +
+               " workers the sums would not stay exact; allowed: " +
+               std::to_string(exact_steps_max / all.workers - all.warmup) + " at most");
+  for (const auto bytes : all.bytes)
+    if (bytes / sizeof(float) < all.tables)
+      return bad("--tables " + std::to_string(all.tables) + " of " + format_size(bytes) +
+                 ": a table has at least one float");
+  return {};
+}
+
+runtime::expected<bench_options> parse_subject(const subject_words& which,
+                                               const arguments& args) {
+  namespace style = options::command_line_style;
+  bench_options all = defaults_of(which.what);
+  options::options_description known;
+  auto add = known.add_options();
+  add("help,h", "");
+  for (const auto& name : which.known) add(name.c_str(), options::value<std::string>(), "");
+  if (which.what == subject::plot) add("file", options::value<std::string>(), "");
+  options::positional_options_description words;
+  if (which.what == subject::plot) words.add("file", 1);
+  try {
+    const auto found = options::command_line_parser(args)
+                           .options(known)
+                           .positional(words)
+                           .style(style::unix_style & ~style::allow_guessing)
+                           .run();
+    for (const auto& option : found.options) {
+      if (option.string_key == "help") return help_on(which.name);
+      if (option.string_key == "file") {
+        all.file = option.value.front();
+        continue;
+      }
+      if (auto set = set_one(option.string_key, option.value.front(), all); !set.ok())
+        return runtime::fail(bad("tidegate bench " + which.name + ": " + set.message()));
+    }
+  } catch (const options::unknown_option& e) {
+    arguments allowed;
+    for (const auto& name : which.known) allowed.push_back("--" + name);
+    const auto near = launch::nearest(e.get_option_name(), allowed);
+    return runtime::fail(bad("tidegate bench " + which.name + ": unknown option '" +
+                             e.get_option_name() + "'" +
+                             (near.empty() ? "" : "; did you mean '" + near + "'?") +
+                             "; allowed: " + launch::join(allowed)));
+  } catch (const options::error& e) {
+    return runtime::fail(bad("tidegate bench " + which.name + ": " + e.what()));
+  }
+  if (auto fit = check_together(all); !fit.ok()) return runtime::fail(fit);
+  return all;
+}
+
+}  // namespace
+
+runtime::kernels::optimizer_kind kernel_optimizer(policies::optimizer_kind kind) noexcept {
+  switch (kind) {
+    case policies::optimizer_kind::momentum:
+      return runtime::kernels::optimizer_kind::momentum;
+    case policies::optimizer_kind::adam:
+      return runtime::kernels::optimizer_kind::adam;
+    case policies::optimizer_kind::sgd:
+      break;
+  }
+  return runtime::kernels::optimizer_kind::sgd;
+}
+
+runtime::expected<bench_options> parse_bench(const arguments& args) {
+  if (args.empty() || args.front() == "--help" || args.front() == "-h")
+    return help_on(args.size() > 1 ? args[1] : "");
+  arguments known;
+  for (const auto& which : subjects()) {
+    if (which.name == args.front())
+      return parse_subject(which, arguments(args.begin() + 1, args.end()));
+    known.push_back(which.name);
+  }
+  const auto near = launch::nearest(args.front(), known);
+  return runtime::fail(bad("tidegate bench: unknown subject '" + args.front() + "'" +
+                           (near.empty() ? "" : "; did you mean '" + near + "'?") +
+                           "; allowed: " + launch::join(known)));
+}
+
+}  // namespace tidegate::bench

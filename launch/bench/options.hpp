@@ -1,0 +1,50 @@
+// The command line of `tidegate bench`. Pure, any thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "policies/spec.hpp"
+#include "runtime/base/status.hpp"
+#include "runtime/kernels/update.hpp"
+
+namespace tidegate::bench {
+
+inline constexpr std::uint32_t bench_workers_max = 64;
+inline constexpr std::uint32_t bench_iterations_max = 100'000;  // of one size
+
+enum class subject : std::uint8_t { help, exchange, latency, roofline, plot };
+
+struct bench_options {
+  bench::subject subject = bench::subject::help;
+  std::string topic;  // of help: a subject, or empty
+  // exchange and latency; roofline uses bytes, threads, inputs, rounds
+  std::uint32_t workers = 2;
+  std::uint32_t shards = 1;
+  std::vector<std::uint64_t> bytes;
+  policies::optimizer_kind optimizer = policies::optimizer_kind::sgd;
+  bool one_optimizer = false;  // roofline: only that one
+  policies::transport_kind transport = policies::transport_kind::automatic;
+  std::uint32_t iterations = 0;  // 0: by size
+  std::uint32_t warmup = 3;
+  std::uint32_t tables = 1;
+  std::uint64_t chunk_bytes = 0;  // 0: the cluster's default
+  std::string pin = "auto";       // "auto", "none", "0,1"
+  std::vector<std::uint32_t> threads;
+  std::vector<std::uint32_t> inputs;
+  std::uint32_t rounds = 5;
+  std::string file;  // plot: the series
+  std::string json;  // files to write; "-": standard output in place of the table
+  std::string svg;
+};
+
+// `args` after `bench`. Errors: invalid_argument; the message says what is allowed.
+runtime::expected<bench_options> parse_bench(const std::vector<std::string>& args);
+
+runtime::kernels::optimizer_kind kernel_optimizer(policies::optimizer_kind kind) noexcept;
+
+// What --help prints; an unknown topic gives the general text.
+std::string bench_help(const std::string& topic);
+
+}  // namespace tidegate::bench

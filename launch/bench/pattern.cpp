@@ -1,0 +1,111 @@
+#include "launch/bench/pattern.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+namespace tidegate::bench {
+
+namespace {
+
+using runtime::kernels::optimizer_kind;
+
+constexpr double relative_error_max = 1e-4;  // of a float32 optimizer after some 1000 steps
+
+bool near(float expected, float found) {
+  const double difference = std::abs(double{found} - double{expected});
+  return difference <= relative_error_max * std::abs(double{expected});  // false for NaN
+}
+
+}  // namespace
+
+runtime::kernels::optimizer measured_optimizer(optimizer_kind kind) {
+  runtime::kernels::optimizer how;
+  how.kind = kind;
+  how.learning_rate = 1.0F / 1024;
+  return how;
+}
+
+float gradient_at(std::uint32_t rank, std::uint64_t clock, std::size_t element) {
+  const auto parity = static_cast<std::uint32_t>(clock % 2);
+  // Multiply and shift (Knuth); only to tell places apart.
+  auto key = static_cast<std::uint32_t>(element % pattern_period) * 2654435761U;
+  key ^= (rank * 2U + parity + 1U) * 2246822519U;
+  key *= 3266489917U;
+  return static_cast<float>(1U + (key >> 28U));
+}
+
+gradient_pattern::gradient_pattern(std::uint32_t rank) {
+  for (std::uint64_t parity = 0; parity < 2; ++parity) {
+    period_[parity].resize(pattern_period);
+    for (std::size_t i = 0; i < pattern_period; ++i)
+      period_[parity][i] = gradient_at(rank, parity, i);
+  }
+}
+
+void gradient_pattern::fill(std::uint64_t clock, std::span<float> out) const {
+  const auto& period = period_[clock % 2];
+  for (std::size_t at = 0; at < out.size(); at += pattern_period)
+    std::memcpy(out.data() + at, period.data(),
+                std::min(pattern_period, out.size() - at) * sizeof(float));
+}
+
+reference::reference(optimizer_kind kind, std::uint32_t ranks)
+    : how_(measured_optimizer(kind)),
+      parameters_(pattern_period),
+      moments_(pattern_period),
+      expected_(pattern_period) {
+  for (std::uint64_t parity = 0; parity < 2; ++parity) {
+    sums_[parity].resize(pattern_period);
+    for (std::uint32_t rank = 0; rank < ranks; ++rank)
+      for (std::size_t i = 0; i < pattern_period; ++i)
+        sums_[parity][i] += gradient_at(rank, parity, i);
+  }
+}
+
+void reference::step() {
+  const auto& sums = sums_[clocks_ % 2];
+  ++clocks_;
+  const auto t = static_cast<double>(clocks_);
+  double rate = how_.learning_rate;
+  if (how_.kind == optimizer_kind::adam)
+    rate *= std::sqrt(1.0 - std::pow(double{how_.beta2}, t)) /
+            (1.0 - std::pow(double{how_.beta1}, t));
+  for (std::size_t i = 0; i < pattern_period; ++i) {
+    auto& [first, second] = moments_[i];
+    const double g = sums[i];
+    switch (how_.kind) {
+      case optimizer_kind::sgd:
+        parameters_[i] -= rate * g;
+        break;
+      case optimizer_kind::momentum:
+        first = how_.momentum * first + g;
+        parameters_[i] -= rate * first;
+        break;
+      case optimizer_kind::adam:
+        first = how_.beta1 * first + (1.0 - how_.beta1) * g;
+        second = how_.beta2 * second + (1.0 - how_.beta2) * g * g;
+        parameters_[i] -= rate * first / (std::sqrt(second) + how_.epsilon);
+        break;
+    }
+    expected_[i] = static_cast<float>(parameters_[i]);
+  }
+}
+
+std::optional<mismatch> reference::check(std::span<const float> parameters) const {
+  const bool exact = how_.kind == optimizer_kind::sgd;
+  for (std::size_t at = 0; at < parameters.size(); at += pattern_period) {
+    const auto n = std::min(pattern_period, parameters.size() - at);
+    // The same bytes are right; zero is the only value that has two forms, and no sum is zero.
+    if (std::memcmp(parameters.data() + at, expected_.data(), n * sizeof(float)) == 0) continue;
+    for (std::size_t i = 0; i < n; ++i) {
+      const float expected = expected_[i];
+      const float found = parameters[at + i];
+      if (exact ? found != expected : !near(expected, found))
+        return mismatch{at + i, expected, found};
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace tidegate::bench

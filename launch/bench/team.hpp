@@ -1,0 +1,36 @@
+// Pinned threads that do a piece of work together, again and again. Created and used by one
+// thread.
+#pragma once
+
+#include <barrier>
+#include <cstdint>
+#include <functional>
+#include <thread>
+#include <vector>
+
+namespace tidegate::bench {
+
+class team {
+ public:
+  // One thread per core; cores that cannot be pinned to are used as they come.
+  explicit team(const std::vector<int>& cpus);
+  ~team();
+  team(const team&) = delete;
+  team& operator=(const team&) = delete;
+
+  std::uint32_t size() const noexcept { return static_cast<std::uint32_t>(threads_.size()); }
+  // Runs work(0) ... work(size - 1), each on its thread; seconds from the first begin to the
+  // last end.
+  double run(const std::function<void(std::uint32_t)>& work);
+
+ private:
+  void serve(std::uint32_t index, int cpu);
+
+  std::barrier<> gate_;
+  const std::function<void(std::uint32_t)>* work_ = nullptr;  // null at a gate: go home
+  std::vector<std::int64_t> begin_;
+  std::vector<std::int64_t> end_;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace tidegate::bench

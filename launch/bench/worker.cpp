@@ -1,0 +1,127 @@
+#include "launch/bench/worker.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "actors/client.hpp"
+#include "launch/bench/cpus.hpp"
+#include "launch/bench/exchanger.hpp"
+#include "launch/bench/optimizers.hpp"
+#include "launch/bench/server_processes.hpp"
+#include "launch/bench/sizes.hpp"
+#include "launch/nearest.hpp"
+
+namespace tidegate::bench {
+
+namespace {
+
+using runtime::status;
+
+constexpr std::size_t words_of_order = 7;
+constexpr std::uint32_t number_max = 1'000'000;
+
+std::string cpu_words(const std::vector<int>& cpus) {
+  std::vector<std::string> words;
+  for (const int cpu : cpus) words.push_back(std::to_string(cpu));
+  return words.empty() ? "none" : launch::join(words, ",");
+}
+
+// Rank 0 speaks for the shards, which know nothing of a benchmark.
+runtime::expected<server_processes> take_servers(const worker_order& order) {
+  const char* run_dir = std::getenv("TIDEGATE_RUN_DIR");
+  auto servers = server_processes::find(run_dir == nullptr ? "." : run_dir, order.shards);
+  if (!servers) return servers;
+  if (auto pinned = servers->pin(order.cpus); !pinned.ok()) return runtime::fail(pinned);
+  return servers;
+}
+
+status work(const worker_order& order, arena& shared, actors::session& job) {
+  auto self = exchanger::open(job, order.bytes / sizeof(float), order.tables);
+  if (!self) return self.error();
+  runtime::expected<server_processes> servers;
+  if (job.info().rank == 0) {
+    servers = take_servers(order);
+    if (!servers) return servers.error();
+    self->watch(&*servers);
+  }
+  if (auto done = measure(shared, {job.info().rank, order.warmup, order.optimizer}, *self);
+      !done.ok())
+    return done;
+  return job.finish();
+}
+
+// Before the session starts its threads, which inherit it.
+status pin_worker(const worker_order& order) {
+  if (order.cpus.empty()) return {};
+  const char* rank = std::getenv("TIDEGATE_RANK");
+  const auto place = order.shards + (rank == nullptr ? 0UL : std::strtoul(rank, nullptr, 10));
+  return pin_this_thread(order.cpus[place % order.cpus.size()]);
+}
+
+status join_and_work(const worker_order& order, arena& shared) {
+  if (auto pinned = pin_worker(order); !pinned.ok()) return pinned;
+  auto job = actors::session::connect();
+  if (!job) return job.error();
+  auto done = work(order, shared, *job);
+  if (!done.ok()) job->fail(done);
+  return done;
+}
+
+status run_order(const worker_order& order) {
+  auto shared = arena::open(order.arena);
+  if (!shared) return shared.error();
+  auto done = join_and_work(order, *shared);
+  if (!done.ok()) shared->fail(done.message());
+  return done;
+}
+
+}  // namespace
+
+std::vector<std::string> worker_command(const std::string& program, const worker_order& order) {
+  return {program,
+          "bench-worker",
+          order.arena,
+          std::to_string(order.bytes),
+          std::to_string(order.warmup),
+          std::to_string(order.tables),
+          std::to_string(order.shards),
+          std::string(optimizer_name(order.optimizer)),
+          cpu_words(order.cpus)};
+}
+
+runtime::expected<worker_order> parse_worker(const std::vector<std::string>& args) {
+  const auto bad = [] {
+    return runtime::fail(
+        runtime::errc::invalid_argument,
+        "tidegate bench-worker is internal: `tidegate bench exchange` starts it");
+  };
+  if (args.size() != words_of_order) return bad();
+  worker_order order;
+  order.arena = args[0];
+  const auto bytes = parse_size(args[1]);
+  const auto kind = parse_optimizer(args[5]);
+  if (!bytes || !kind) return bad();
+  order.bytes = *bytes;
+  order.optimizer = *kind;
+  std::uint32_t* const numbers[] = {&order.warmup, &order.tables, &order.shards};
+  for (std::size_t i = 0; i < 3; ++i) {
+    const auto number = parse_numbers(args[2 + i], number_max);
+    if (!number || number->size() != 1 || (i != 0 && number->front() == 0)) return bad();
+    *numbers[i] = number->front();
+  }
+  if (args[6] == "none") return order;
+  const auto cpus = parse_numbers(args[6], number_max);
+  if (!cpus) return bad();
+  order.cpus.assign(cpus->begin(), cpus->end());
+  return order;
+}
+
+int run_worker(const std::vector<std::string>& args) {
+  const auto order = parse_worker(args);
+  const auto done = order ? run_order(*order) : order.error();
+  if (done.ok()) return 0;
+  std::fprintf(stderr, "tidegate bench-worker: %s\n", done.message().c_str());
+  return order ? 1 : 2;
+}
+
+}  // namespace tidegate::bench

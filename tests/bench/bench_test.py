@@ -1,0 +1,128 @@
+"""Runs `tidegate bench` with tiny sizes and looks at its JSON. Times are not judged."""
+
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+import xml.etree.ElementTree
+
+TIDEGATE = os.environ["TIDEGATE"]
+
+
+class BenchTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="tidegate-bench-test-")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.temporary = self.folder / "tmp"
+        self.temporary.mkdir()
+
+    def bench(self, *arguments, expect=0):
+        done = subprocess.run([TIDEGATE, "bench", *arguments], capture_output=True, text=True, timeout=100,
+                              env={**os.environ, "TMPDIR": str(self.temporary)})
+        self.assertEqual(done.returncode, expect, done.stdout + done.stderr)
+        self.assertEqual(list(self.temporary.iterdir()), [], "something is left in the temporary folder")
+        return done.stdout if expect == 0 else done.stderr
+
+    def bench_json(self, *arguments):
+        return json.loads(self.bench(*arguments, "--json", "-"))
+
+
+class Exchange(BenchTest):
+    def test_a_run_is_verified_and_told(self):
+        plot = self.folder / "plot.svg"
+        found = self.bench_json("exchange", "--workers", "3", "--shards", "2", "--bytes", "4KiB,40004", "--tables",
+                                "2", "--optimizer", "adam", "--iterations", "5", "--warmup", "2", "--chunk",
+                                "4KiB", "--svg", str(plot))
+        self.assertEqual((found["workers"], found["shards"], found["optimizer"]), (3, 2, "adam"))
+        self.assertEqual([size["bytes"] for size in found["sizes"]], [4096, 40004])
+        for size in found["sizes"]:
+            self.assertEqual(size["verified"], 3 * (5 + 2))
+            self.assertEqual(len(size["seconds"]), 5)
+            self.assertTrue(0 < size["min_seconds"] <= size["median_seconds"] <= size["max_seconds"])
+            self.assertGreater(size["workers_cpu_seconds"], 0)
+            self.assertGreater(size["servers_cpu_seconds"], 0)
+        root = xml.etree.ElementTree.fromstring(plot.read_text())
+        self.assertEqual(root.tag, "{http://www.w3.org/2000/svg}svg")
+        self.assertEqual(len(root.findall(".//{http://www.w3.org/2000/svg}circle")), 2)
+
+    def test_over_tcp_and_to_a_file(self):
+        file = self.folder / "out.json"
+        table = self.bench("exchange", "--bytes", "64KiB", "--transport", "tcp", "--iterations", "3", "--pin", "none",
+                           "--json", str(file))
+        self.assertIn("64KiB", table)
+        self.assertEqual(json.loads(file.read_text())["sizes"][0]["iterations"], 3)
+
+    def test_bad_requests(self):
+        self.assertIn("no replicas yet", self.bench("exchange", "--replicas", "1", expect=2))
+        self.assertIn("core 4000", self.bench("exchange", "--pin", "4000", expect=2))
+
+    def test_an_interrupt_ends_it_and_leaves_nothing(self):
+        process = subprocess.Popen([TIDEGATE, "bench", "exchange", "--bytes", "4KiB", "--iterations", "100000"],
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                                   env={**os.environ, "TMPDIR": str(self.temporary)})
+        self.addCleanup(process.kill)
+        pids = self.wait_for_processes(4)
+        process.send_signal(signal.SIGINT)
+        self.assertIn("interrupted", process.communicate(timeout=30)[1])
+        self.assertEqual(process.returncode, 1)
+        self.assertEqual(list(self.temporary.iterdir()), [])
+        for pid in pids:
+            self.assertFalse(pathlib.Path(f"/proc/{pid}").exists(), pid)
+
+    def wait_for_processes(self, count):
+        deadline = time.monotonic() + 30
+        while time.monotonic() < deadline:
+            for file in self.temporary.glob("*/run/pids.json"):
+                try:
+                    pids = [one["pid"] for one in json.loads(file.read_text())]
+                except (OSError, ValueError):
+                    continue
+                if len(pids) == count:
+                    return pids
+            time.sleep(0.01)
+        self.fail(f"not within 30 s: {count} processes")
+
+
+class Latency(BenchTest):
+    def test_percentiles_ascend(self):
+        size = self.bench_json("latency", "--iterations", "20", "--warmup", "2")["sizes"][0]
+        self.assertEqual((size["bytes"], size["iterations"]), (4096, 20))
+        self.assertTrue(0 < size["p50_seconds"] <= size["p90_seconds"] <= size["p99_seconds"] <= size["max_seconds"])
+
+
+class Plot(BenchTest):
+    def test_a_series_becomes_well_formed_svg(self):
+        data = {"title": "<t> & more", "series": [{"name": f"s{i}\"'", "points": [[4096, 1e-4], [1 << 30, 2.5]]}
+                                                  for i in range(10)]}
+        series, svg = self.folder / "series.json", self.folder / "plot.svg"
+        series.write_text(json.dumps(data))
+        self.bench("plot", str(series), "--svg", str(svg))
+        texts = [e.text for e in xml.etree.ElementTree.fromstring(svg.read_text()).iter() if e.text]
+        self.assertIn("<t> & more", texts)
+        self.assertIn("s9\"'", texts)
+
+    def test_what_is_no_series_is_refused(self):
+        series = self.folder / "series.json"
+        series.write_text("[]")
+        self.assertIn("series", self.bench("plot", str(series), "--svg", "x", expect=2))
+
+
+class Roofline(BenchTest):
+    def test_every_operation_has_a_rate(self):
+        found = self.bench_json("roofline", "--bytes", "64KiB", "--rounds", "1", "--threads", "1")
+        operations = [one["operation"] for one in found["ceilings"]]
+        self.assertEqual(operations, ["read", "copy"] + [f"sum {n} + {o}" for n in (2, 4)
+                                                         for o in ("sgd", "momentum", "adam")])
+        self.assertTrue(all(one["gb_per_s"] > 0 for one in found["ceilings"]))
+
+    def test_more_threads_than_cores_are_refused(self):
+        self.assertIn("allowed: 1 to", self.bench("roofline", "--threads", "999999", expect=2))
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,115 @@
+#include "launch/bench/options.hpp"
+
+#include <gmock/gmock.h>
+
+#include "launch/bench/bench.hpp"
+#include "launch/bench/sizes.hpp"
+
+namespace tidegate::bench {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using words = std::vector<std::string>;
+
+std::string refusal_of(const words& args) {
+  const auto options = parse_bench(args);
+  return options ? "accepted" : options.error().message();
+}
+
+TEST(sizes, in_human_units) {
+  EXPECT_EQ(parse_size("4096").value(), 4096U);
+  EXPECT_EQ(parse_size("64KiB").value(), 65536U);
+  EXPECT_EQ(parse_size("4MiB").value(), 4U << 20U);
+  EXPECT_EQ(parse_size("64GiB").value(), size_bytes_max);
+  for (const auto* text :
+       {"", "0", "3", "4.5MiB", "4MB", "-4", "65GiB", "99999999999GiB", "GiB"})
+    EXPECT_FALSE(parse_size(text)) << text;
+  for (const auto bytes : {4ULL, 4096ULL, 5ULL << 20U, 1ULL << 30U})
+    EXPECT_EQ(parse_size(format_size(bytes)).value(), bytes);
+}
+
+TEST(sizes, lists) {
+  EXPECT_THAT(parse_sizes("4,8KiB,1MiB").value(), ElementsAre(4U, 8192U, 1U << 20U));
+  EXPECT_FALSE(parse_sizes(""));
+  EXPECT_FALSE(parse_sizes("4,,8"));
+  EXPECT_FALSE(parse_sizes("4,"));
+  EXPECT_THAT(parse_numbers("0,2,1", 2).value(), ElementsAre(0U, 2U, 1U));
+  EXPECT_FALSE(parse_numbers("3", 2));
+  EXPECT_FALSE(parse_numbers("a", 2));
+}
+
+TEST(bench_options, exchange) {
+  const auto all = parse_bench(
+      {"exchange",     "--workers", "4",           "--shards=2", "--bytes",    "4MiB,64MiB",
+       "--optimizer",  "adam",      "--transport", "tcp",        "--replicas", "0",
+       "--iterations", "7",         "--warmup",    "1",          "--tables",   "3",
+       "--chunk",      "1MiB",      "--pin",       "0,1",        "--json",     "j",
+       "--svg",        "s"});
+  ASSERT_TRUE(all) << all.error().message();
+  EXPECT_EQ(all->subject, subject::exchange);
+  EXPECT_EQ(all->workers, 4U);
+  EXPECT_EQ(all->shards, 2U);
+  EXPECT_THAT(all->bytes, ElementsAre(4U << 20U, 64U << 20U));
+  EXPECT_EQ(all->optimizer, policies::optimizer_kind::adam);
+  EXPECT_EQ(all->transport, policies::transport_kind::tcp);
+  EXPECT_EQ(all->iterations, 7U);
+  EXPECT_EQ(all->warmup, 1U);
+  EXPECT_EQ(all->tables, 3U);
+  EXPECT_EQ(all->chunk_bytes, 1U << 20U);
+  EXPECT_EQ(all->pin, "0,1");
+  EXPECT_EQ(all->json, "j");
+  EXPECT_EQ(all->svg, "s");
+}
+
+TEST(bench_options, says_what_is_allowed) {
+  EXPECT_THAT(refusal_of({"exchnage"}), HasSubstr("did you mean 'exchange'?"));
+  EXPECT_THAT(refusal_of({"exchange", "--worker", "2"}),
+              HasSubstr("did you mean '--workers'?"));
+  EXPECT_THAT(refusal_of({"exchange", "--workers", "0"}), HasSubstr("allowed: 1 to 64"));
+  EXPECT_THAT(refusal_of({"exchange", "--optimizer", "lion"}),
+              HasSubstr("sgd, momentum, adam"));
+  EXPECT_THAT(refusal_of({"exchange", "--transport", "rdma"}), HasSubstr("auto, shm, tcp"));
+  EXPECT_THAT(refusal_of({"exchange", "--pin", "left"}), HasSubstr("auto, none"));
+  EXPECT_THAT(refusal_of({"exchange", "--bytes", "7"}), HasSubstr("multiple of 4"));
+  EXPECT_THAT(refusal_of({"exchange", "--chunk", "4"}), HasSubstr("64 to 64MiB"));
+  EXPECT_THAT(refusal_of({"exchange", "word"}), HasSubstr("too many positional"));
+  EXPECT_THAT(refusal_of({"latency", "--workers", "2"}), HasSubstr("unknown option"));
+  EXPECT_THAT(refusal_of({"roofline", "--threads", "0"}), HasSubstr("1 and more"));
+  EXPECT_THAT(refusal_of({"plot"}), HasSubstr("--svg"));
+}
+
+TEST(bench_options, replicas_are_refused_until_there_are_some) {
+  EXPECT_THAT(refusal_of({"exchange", "--replicas", "1"}), HasSubstr("no replicas yet"));
+}
+
+TEST(bench_options, iterations_and_tables_have_bounds) {
+  EXPECT_EQ(refusal_of({"exchange", "--workers", "1", "--iterations", "100000"}), "accepted");
+  EXPECT_THAT(refusal_of({"exchange", "--iterations", "100001"}), HasSubstr("1 to 100000"));
+  EXPECT_THAT(refusal_of({"exchange", "--workers", "64", "--iterations", "16384"}),
+              HasSubstr("exact"));
+  EXPECT_THAT(refusal_of({"exchange", "--bytes", "8", "--tables", "3"}),
+              HasSubstr("--tables 3"));
+}
+
+TEST(bench_options, help_on_every_subject) {
+  for (const words& args : {words{}, words{"--help"}, words{"exchange", "--help"}})
+    EXPECT_EQ(parse_bench(args)->subject, subject::help);
+  EXPECT_EQ(parse_bench({"roofline", "-h"})->topic, "roofline");
+  EXPECT_THAT(bench_help(""), HasSubstr("tidegate bench roofline"));
+  EXPECT_THAT(bench_help("exchange"), HasSubstr("--replicas"));
+  EXPECT_THAT(bench_help("latency"), HasSubstr("p99"));
+  EXPECT_THAT(bench_help("roofline"), HasSubstr("--inputs"));
+  EXPECT_THAT(bench_help("plot"), HasSubstr("series"));
+}
+
+TEST(is_bench, knows_its_commands) {
+  EXPECT_TRUE(is_bench({"bench"}));
+  EXPECT_TRUE(is_bench({"help", "bench"}));
+  EXPECT_FALSE(is_bench({"help"}));
+  EXPECT_FALSE(is_bench({"launch", "bench"}));
+  EXPECT_FALSE(is_bench({}));
+}
+
+}  // namespace
+}  // namespace tidegate::bench

@@ -1,0 +1,82 @@
+"""What we measure ourselves against that is no whole system: the roofline of this machine's memory, and
+ucx_perftest on the same transport."""
+
+import contextlib
+import json
+import os
+import random
+import shutil
+
+import hosts
+import processes
+
+WAIT_SECONDS = 120
+UCX_TRANSPORTS = {"auto": "posix,sysv,tcp,self", "shm": "posix,sysv,self", "tcp": "tcp,self"}
+
+
+def roofline(tidegate, sizes, inputs, optimizer, threads):
+    """{bytes: [ceiling, ...]} of `tidegate bench roofline`."""
+    command = [str(tidegate), "bench", "roofline", "--bytes", ",".join(map(str, sizes)), "--inputs", str(inputs),
+               "--optimizer", optimizer, "--threads", ",".join(map(str, threads)), "--rounds", "3", "--json", "-"]
+    ended = processes.run([command], {}, WAIT_SECONDS)
+    if not ended.ok:
+        raise RuntimeError(f"{' '.join(command)}: {ended.why()}")
+    found = {}
+    for one in json.loads(ended.output)["ceilings"]:
+        found.setdefault(one["bytes"], []).append(one)
+    return found
+
+
+def latency(tidegate, transport, pin):
+    """Seconds: p50, p90, p99 of `tidegate bench latency`."""
+    ended = processes.run([[str(tidegate), "bench", "latency", "--transport", transport, "--pin", pin,
+                            "--json", "-"]], {}, WAIT_SECONDS)
+    if not ended.ok:
+        raise RuntimeError(f"tidegate bench latency: {ended.why()}")
+    return json.loads(ended.output)["sizes"][0]
+
+
+def perftest(test, size, iterations, transport, cpus, link=None, side=0):
+    """The numbers of ucx_perftest's last line: [iterations, percentile, average, overall, ...]; microseconds and
+    MB/s. `link`: a hosts.TwoHosts whose host `side` sends. None when it is not installed or failed."""
+    if not shutil.which("ucx_perftest"):
+        return None
+    port = str(random.randrange(20000, 30000))
+    environment = {"UCX_TLS": transport, "UCX_MM_ERROR_HANDLING": "y", "UCX_WARN_UNUSED_ENV_VARS": "n"}
+    server = ["ucx_perftest", "-p", port, "-c", str(cpus[0])]
+    to = link.address(1 - side) if link else "127.0.0.1"
+    client = ["ucx_perftest", to, "-p", port, "-c", str(cpus[-1]), "-t", test, "-s", str(size),
+              "-n", str(iterations), "-w", str(max(1, iterations // 10)), "-f"]
+    # The client does not wait for its server.
+    client = ["sh", "-c", 'sleep 0.5; exec "$@"', "sh", *client]
+    if link:
+        server, client = link.command(1 - side, server), link.command(side, client)
+    ended = processes.run([client, server], environment, WAIT_SECONDS)
+    for line in reversed(ended.output.splitlines()):
+        with contextlib.suppress(ValueError):
+            numbers = [float(word) for word in line.split()]
+            if len(numbers) >= 6:
+                return numbers
+    return None
+
+
+def ucx_round_trip(transport, cpus):
+    """Seconds: the median there and back of 4 KiB active messages."""
+    numbers = perftest("ucp_am_lat", 4096, 20000, UCX_TRANSPORTS[transport], cpus)
+    return None if numbers is None else 2 * numbers[1] * 1e-6
+
+
+def network(rounds, rate):
+    """GB/s of 1 MiB active messages between two hosts, one value a round and direction; why not, when it cannot be
+    measured."""
+    if not shutil.which("ucx_perftest"):
+        return "ucx_perftest is not installed (ucx-utils)"
+    cpus = sorted(os.sched_getaffinity(0))
+    try:
+        with hosts.TwoHosts(rate) as link:
+            found = [perftest("ucp_am_bw", 1 << 20, 1000, "tcp,self", cpus, link, side)
+                     for _ in range(rounds) for side in (0, 1)]
+    except hosts.NotHere as why:
+        return str(why)
+    rates = [numbers[5] * (1 << 20) / 1e9 for numbers in found if numbers]  # its MB are of 2^20 bytes
+    return rates or "ucx_perftest gave no result"
