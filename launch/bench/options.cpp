@@ -217,8 +217,14 @@ runtime::kernels::optimizer_kind kernel_optimizer(policies::optimizer_kind kind)
   switch (kind) {
     case policies::optimizer_kind::momentum:
       return runtime::kernels::optimizer_kind::momentum;
+    case policies::optimizer_kind::nesterov:
+      return runtime::kernels::optimizer_kind::nesterov;
+    case policies::optimizer_kind::adagrad:
+      return runtime::kernels::optimizer_kind::adagrad;
     case policies::optimizer_kind::adam:
       return runtime::kernels::optimizer_kind::adam;
+    case policies::optimizer_kind::adamw:
+      return runtime::kernels::optimizer_kind::adamw;
     case policies::optimizer_kind::sgd:
       break;
   }

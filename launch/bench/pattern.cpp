@@ -68,7 +68,7 @@ void reference::step() {
   ++clocks_;
   const auto t = static_cast<double>(clocks_);
   double rate = how_.learning_rate;
-  if (how_.kind == optimizer_kind::adam)
+  if (how_.kind == optimizer_kind::adam || how_.kind == optimizer_kind::adamw)
     rate *= std::sqrt(1.0 - std::pow(double{how_.beta2}, t)) /
             (1.0 - std::pow(double{how_.beta1}, t));
   for (std::size_t i = 0; i < pattern_period; ++i) {
@@ -82,6 +82,17 @@ void reference::step() {
         first = how_.momentum * first + g;
         parameters_[i] -= rate * first;
         break;
+      case optimizer_kind::nesterov:
+        first = how_.momentum * first + g;
+        parameters_[i] -= rate * (g + how_.momentum * first);
+        break;
+      case optimizer_kind::adagrad:
+        first += g * g;
+        parameters_[i] -= rate * g / (std::sqrt(first) + how_.epsilon);
+        break;
+      case optimizer_kind::adamw:
+        parameters_[i] -= double{how_.learning_rate} * how_.weight_decay * parameters_[i];
+        [[fallthrough]];
       case optimizer_kind::adam:
         first = how_.beta1 * first + (1.0 - how_.beta1) * g;
         second = how_.beta2 * second + (1.0 - how_.beta2) * g * g;
