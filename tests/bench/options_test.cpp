@@ -68,7 +68,7 @@ TEST(bench_options, says_what_is_allowed) {
               HasSubstr("did you mean '--workers'?"));
   EXPECT_THAT(refusal_of({"exchange", "--workers", "0"}), HasSubstr("allowed: 1 to 64"));
   EXPECT_THAT(refusal_of({"exchange", "--optimizer", "lion"}),
-              HasSubstr("sgd, momentum, adam"));
+              HasSubstr("sgd, momentum, nesterov, adagrad, adam, adamw"));
   EXPECT_THAT(refusal_of({"exchange", "--transport", "rdma"}), HasSubstr("auto, shm, tcp"));
   EXPECT_THAT(refusal_of({"exchange", "--pin", "left"}), HasSubstr("auto, none"));
   EXPECT_THAT(refusal_of({"exchange", "--bytes", "7"}), HasSubstr("multiple of 4"));
