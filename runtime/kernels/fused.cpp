@@ -37,6 +37,12 @@ void by_count(const Step& step, const dense_inputs& inputs, const chunk_arrays& 
       return run<Type, 3>(step, inputs, at);
     case 4:
       return run<Type, 4>(step, inputs, at);
+    case 5:
+      return run<Type, 5>(step, inputs, at);
+    case 6:
+      return run<Type, 6>(step, inputs, at);
+    case 7:
+      return run<Type, 7>(step, inputs, at);
     case 8:
       return run<Type, 8>(step, inputs, at);
   }

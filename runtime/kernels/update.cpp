@@ -12,8 +12,8 @@ namespace tidegate::runtime::kernels {
 namespace {
 
 // Floats: all partial sums of a deep tree stay in the L1 cache, and every input is read in runs
-// that are long enough for the memory. 256 to 512 measured best, 1024 and more clearly worse.
-constexpr std::size_t block = 512;
+// that are long enough for the memory. 128 to 512 measured alike, 1024 clearly worse.
+constexpr std::size_t block = 256;
 
 operand at_offset(const gradient& g, std::size_t offset) {
   return {static_cast<const std::byte*>(g.data) + offset * size_of(g.type), g.type};
@@ -51,11 +51,32 @@ std::uint64_t ranks_spanned(std::span<const gradient> inputs) {
   return std::bit_ceil(std::uint64_t{inputs.back().rank} + 1);
 }
 
+// The inputs as one type, where they have one and a loop for their number.
+bool have_loop(std::span<const gradient> inputs, std::size_t offset, dense_inputs& found) {
+  found.type = inputs[0].type;
+  found.count = inputs.size();
+  if (!is_fused(found.type, found.count)) return false;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i].type != found.type) return false;
+    found.data[i] = at_offset(inputs[i], offset).data;
+  }
+  return true;
+}
+
+bool find_dense(std::span<const gradient> inputs, dense_inputs& found) {
+  return have_loop(inputs, 0, found) && is_dense(inputs, 0, ranks_spanned(inputs));
+}
+
 // Sums elements [offset, offset + n) of the inputs, n <= block. Returns where the sum is: an
 // input itself when it is the only one, else `out`.
 operand sum_range(std::span<const gradient> inputs, std::uint64_t lo, std::uint64_t span,
                   std::size_t offset, float* out, std::size_t n) {
   if (inputs.size() == 1) return at_offset(inputs[0], offset);
+  dense_inputs full;  // every rank is there
+  if (inputs.size() == span && have_loop(inputs, offset, full)) {
+    fused_sum(full, out, n);
+    return {out, element::float32};
+  }
   const auto at = first_fork(inputs, lo, span);
   alignas(64) float scratch[block];
   const auto a = sum_range(inputs.first(at.left), at.lo, at.half, offset, out, n);
@@ -63,17 +84,6 @@ operand sum_range(std::span<const gradient> inputs, std::uint64_t lo, std::uint6
       sum_range(inputs.subspan(at.left), at.lo + at.half, at.half, offset, scratch, n);
   add(a, b, out, n);
   return {out, element::float32};
-}
-
-bool find_dense(std::span<const gradient> inputs, dense_inputs& found) {
-  found.type = inputs[0].type;
-  found.count = inputs.size();
-  if (!is_fused(found.type, found.count)) return false;
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (inputs[i].type != found.type) return false;
-    found.data[i] = inputs[i].data;
-  }
-  return is_dense(inputs, 0, ranks_spanned(inputs));
 }
 
 coefficients make_coefficients(const optimizer& how, adam_powers& powers, float scale) {
