@@ -69,6 +69,8 @@ policies::cluster_spec cluster_of(const bench_options& options,
   job.workers = options.workers;
   job.command = command;
   job.consistency.kind = policies::consistency_kind::bsp;
+  // Nothing that the peers would not do.
+  job.not_finite = policies::not_finite_rule::allow;
   job.reduce =
       policies::reduce_kind::sum;  // whole numbers stay whole for any number of workers
   job.optimizer = {options.optimizer, how.learning_rate, how.momentum,

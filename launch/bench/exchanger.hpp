@@ -1,12 +1,10 @@
-// One exchange through the client's interface: push, clock, pull. All that the benchmark knows
-// of that interface's way with memory is here. One thread; the session outlives it.
+// One exchange through the client's interface, in place. All that the benchmark knows of that
+// interface's way with memory is here. One thread; the session outlives it.
 #pragma once
 
-#include <memory>
 #include <vector>
 
 #include "actors/client.hpp"
-#include "launch/bench/huge_array.hpp"
 #include "launch/bench/measure.hpp"
 
 namespace tidegate::bench {
@@ -22,21 +20,21 @@ class exchanger final : public participant {
   // Whose CPU time counts as the servers'; may be left out.
   void watch(const server_processes* servers) noexcept { servers_ = servers; }
 
-  std::span<float> gradient() override { return gradient_.all(); }
-  runtime::status exchange() override;
-  std::span<const float> parameters() const override { return parameters_.all(); }
-  runtime::status settle() override;
+  std::size_t tables() const override { return tables_.size(); }
+  std::span<float> gradient(std::size_t table) override {
+    return job_->gradient(tables_[table]);
+  }
+  runtime::status exchange() override { return job_->exchange(tables_); }
+  std::span<const float> parameters(std::size_t table) const override {
+    return job_->parameters(tables_[table]);
+  }
   double servers_cpu_seconds() const override;
 
  private:
-  exchanger(actors::session& job, std::uint64_t elements);
+  explicit exchanger(actors::session& job) : job_(&job) {}
 
   actors::session* job_;
   std::vector<actors::table> tables_;
-  huge_array gradient_;
-  huge_array parameters_;
-  std::vector<actors::pending> pushed_;
-  std::vector<actors::pending> pulled_;
   const server_processes* servers_ = nullptr;
 };
 

@@ -14,6 +14,21 @@ runtime::status gather(arena& shared) {
   return shared.wait_for_all(waiting::prompt);
 }
 
+void fill(const gradient_pattern& gradients, std::uint32_t iteration, participant& self) {
+  std::size_t first = 0;
+  for (std::size_t t = 0; t < self.tables(); ++t) {
+    const auto out = self.gradient(t);
+    gradients.fill(iteration, first, out);
+    first += out.size();
+  }
+}
+
+std::uint64_t bytes_of(const participant& self) {
+  std::uint64_t bytes = 0;
+  for (std::size_t t = 0; t < self.tables(); ++t) bytes += self.parameters(t).size_bytes();
+  return bytes;
+}
+
 runtime::status run(arena& shared, const measure_options& options, participant& self) {
   const auto [ranks, iterations] = shared.shape();
   const bool is_first = options.rank == 0;
@@ -22,7 +37,7 @@ runtime::status run(arena& shared, const measure_options& options, participant& 
   arena::account account;
   for (std::uint32_t i = 0; i < iterations; ++i) {
     const bool counts = i >= options.warmup;
-    gradients.fill(i, self.gradient());
+    fill(gradients, i, self);
     const double servers_before = is_first ? self.servers_cpu_seconds() : 0;
     if (auto all = gather(shared); !all.ok()) return all;
     const double cpu_before = cpu_seconds();
@@ -31,15 +46,13 @@ runtime::status run(arena& shared, const measure_options& options, participant& 
     const auto end = now_ns();
     const double cpu_after = cpu_seconds();
     shared.record(options.rank, i, {begin, end});
-    if (auto done = self.settle(); !done.ok()) return done;
     if (auto all = shared.wait_for_all(waiting::patient); !all.ok()) return all;
     if (counts) account.cpu_seconds += cpu_after - cpu_before;
     if (counts && is_first)
       account.servers_cpu_seconds += self.servers_cpu_seconds() - servers_before;
     truth.step();
-    const auto parameters = self.parameters();
-    if (!is_verified(i, iterations, parameters.size_bytes())) continue;
-    if (auto right = verify(options.rank, parameters, truth); !right.ok()) return right;
+    if (!is_verified(i, iterations, bytes_of(self))) continue;
+    if (auto right = verify(options.rank, self, truth); !right.ok()) return right;
     ++account.verified;
   }
   shared.report(options.rank, account);
@@ -60,9 +73,14 @@ bool is_verified(std::uint32_t iteration, std::uint32_t iterations, std::uint64_
          iteration + 1 == iterations;
 }
 
-runtime::status verify(std::uint32_t rank, std::span<const float> parameters,
-                       const reference& truth) {
-  const auto wrong = truth.check(parameters);
+runtime::status verify(std::uint32_t rank, const participant& self, const reference& truth) {
+  std::optional<mismatch> wrong;
+  std::size_t first = 0;
+  for (std::size_t t = 0; t < self.tables() && !wrong; ++t) {
+    const auto parameters = self.parameters(t);
+    wrong = truth.check(first, parameters);
+    first += parameters.size();
+  }
   if (!wrong) return {};
   char values[80];
   std::snprintf(values, sizeof values, "expected %.9g, found %.9g", double{wrong->expected},
@@ -70,7 +88,7 @@ runtime::status verify(std::uint32_t rank, std::span<const float> parameters,
   return {runtime::errc::corrupt, "wrong parameters at rank " + std::to_string(rank) +
                                       ", clock " + std::to_string(truth.clocks()) +
                                       ", element " + std::to_string(wrong->element) + " of " +
-                                      std::to_string(parameters.size()) + ": " + values};
+                                      std::to_string(bytes_of(self) / sizeof(float)) + ": " + values};
 }
 
 double cpu_seconds() noexcept {

@@ -21,14 +21,14 @@ inline constexpr std::uint32_t verify_every = 8;
 class participant {
  public:
   virtual ~participant() = default;
+  // What is exchanged may lie in several arrays, one behind the other.
+  virtual std::size_t tables() const { return 1; }
   // Where this rank's gradient is to be written before an exchange.
-  virtual std::span<float> gradient() = 0;
+  virtual std::span<float> gradient(std::size_t table) = 0;
   // The timed part: from this rank's gradient to its new parameters.
   virtual runtime::status exchange() = 0;
   // As of the last exchange; valid until the next.
-  virtual std::span<const float> parameters() const = 0;
-  // Afterwards, not timed: until the gradient may be written again.
-  virtual runtime::status settle() { return {}; }
+  virtual std::span<const float> parameters(std::size_t table) const = 0;
   // CPU seconds so far of processes that are no rank; asked of rank 0 only.
   virtual double servers_cpu_seconds() const { return 0; }
 };
@@ -48,8 +48,7 @@ runtime::status measure(arena& shared, const measure_options& options, participa
 bool is_verified(std::uint32_t iteration, std::uint32_t iterations, std::uint64_t bytes);
 
 // What `measure` says of a wrong element.
-runtime::status verify(std::uint32_t rank, std::span<const float> parameters,
-                       const reference& truth);
+runtime::status verify(std::uint32_t rank, const participant& self, const reference& truth);
 
 double cpu_seconds() noexcept;  // of this process, all threads
 

@@ -43,11 +43,15 @@ gradient_pattern::gradient_pattern(std::uint32_t rank) {
   }
 }
 
-void gradient_pattern::fill(std::uint64_t clock, std::span<float> out) const {
+void gradient_pattern::fill(std::uint64_t clock, std::size_t first,
+                            std::span<float> out) const {
   const auto& period = period_[clock % 2];
-  for (std::size_t at = 0; at < out.size(); at += pattern_period)
-    std::memcpy(out.data() + at, period.data(),
-                std::min(pattern_period, out.size() - at) * sizeof(float));
+  for (std::size_t at = 0; at < out.size();) {
+    const auto begin = (first + at) % pattern_period;
+    const auto n = std::min(pattern_period - begin, out.size() - at);
+    std::memcpy(out.data() + at, period.data() + begin, n * sizeof(float));
+    at += n;
+  }
 }
 
 reference::reference(optimizer_kind kind, std::uint32_t ranks)
@@ -103,17 +107,21 @@ void reference::step() {
   }
 }
 
-std::optional<mismatch> reference::check(std::span<const float> parameters) const {
+std::optional<mismatch> reference::check(std::size_t first,
+                                         std::span<const float> parameters) const {
   const bool exact = how_.kind == optimizer_kind::sgd;
-  for (std::size_t at = 0; at < parameters.size(); at += pattern_period) {
-    const auto n = std::min(pattern_period, parameters.size() - at);
+  std::size_t n = 0;
+  for (std::size_t at = 0; at < parameters.size(); at += n) {
+    const auto begin = (first + at) % pattern_period;
+    const auto* expected_here = expected_.data() + begin;
+    n = std::min(pattern_period - begin, parameters.size() - at);
     // The same bytes are right; zero is the only value that has two forms, and no sum is zero.
-    if (std::memcmp(parameters.data() + at, expected_.data(), n * sizeof(float)) == 0) continue;
+    if (std::memcmp(parameters.data() + at, expected_here, n * sizeof(float)) == 0) continue;
     for (std::size_t i = 0; i < n; ++i) {
-      const float expected = expected_[i];
+      const float expected = expected_here[i];
       const float found = parameters[at + i];
       if (exact ? found != expected : !near(expected, found))
-        return mismatch{at + i, expected, found};
+        return mismatch{first + at + i, expected, found};
     }
   }
   return std::nullopt;

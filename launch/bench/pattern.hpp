@@ -32,7 +32,8 @@ float gradient_at(std::uint32_t rank, std::uint64_t clock, std::size_t element);
 class gradient_pattern {
  public:
   explicit gradient_pattern(std::uint32_t rank);
-  void fill(std::uint64_t clock, std::span<float> out) const;
+  // Element `first` and those behind it.
+  void fill(std::uint64_t clock, std::size_t first, std::span<float> out) const;
 
  private:
   std::vector<float> period_[2];  // by parity of the clock
@@ -53,7 +54,8 @@ class reference {
   void step();
   std::uint64_t clocks() const noexcept { return clocks_; }
   // The first element that is wrong: any difference under SGD, a relative one of 1e-4 else.
-  std::optional<mismatch> check(std::span<const float> parameters) const;
+  // `parameters` are those from element `first` on.
+  std::optional<mismatch> check(std::size_t first, std::span<const float> parameters) const;
 
  private:
   struct moments {

@@ -17,8 +17,8 @@ using testing::HasSubstr;
 class lone_rank final : public participant {
  public:
   explicit lone_rank(std::uint32_t wrong_clock) : wrong_clock_(wrong_clock) {}
-  std::span<float> gradient() override { return gradient_; }
-  std::span<const float> parameters() const override { return parameters_; }
+  std::span<float> gradient(std::size_t) override { return gradient_; }
+  std::span<const float> parameters(std::size_t) const override { return parameters_; }
   runtime::status exchange() override {
     for (std::size_t i = 0; i < parameters_.size(); ++i)
       parameters_[i] -= gradient_[i] / 1024.0F;

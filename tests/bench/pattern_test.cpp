@@ -26,7 +26,7 @@ struct server {
     std::vector<std::vector<float>> pushed(ranks, std::vector<float>(size));
     std::vector<gradient> inputs(ranks);
     for (std::uint32_t rank = 0; rank < ranks; ++rank) {
-      gradient_pattern(rank).fill(clock, pushed[rank]);
+      gradient_pattern(rank).fill(clock, 0, pushed[rank]);
       inputs[rank].data = pushed[rank].data();
       inputs[rank].rank = rank;
     }
@@ -37,7 +37,7 @@ struct server {
 
 TEST(pattern, fill_writes_what_gradient_at_says) {
   std::vector<float> out(size);
-  gradient_pattern(3).fill(5, out);
+  gradient_pattern(3).fill(5, 0, out);
   for (std::size_t i = 0; i < size; ++i) ASSERT_EQ(out[i], gradient_at(3, 5, i));
 }
 
@@ -61,7 +61,7 @@ TEST(reference, agrees_with_the_kernels_for_every_optimizer) {
     for (std::uint64_t clock = 0; clock < 50; ++clock) {
       one.step(3, clock);
       truth.step();
-      ASSERT_FALSE(truth.check(one.w)) << "clock " << clock;
+      ASSERT_FALSE(truth.check(0, one.w)) << "clock " << clock;
     }
   }
 }
@@ -76,12 +76,12 @@ TEST(reference, finds_one_wrong_element) {
     for (const std::size_t at : {std::size_t{0}, pattern_period, size - 1}) {
       auto wrong = one.w;
       wrong[at] *= 1.001F;
-      const auto found = truth.check(wrong);
+      const auto found = truth.check(0, wrong);
       ASSERT_TRUE(found);
       EXPECT_EQ(found->element, at);
       EXPECT_EQ(found->found, wrong[at]);
       wrong[at] = std::numeric_limits<float>::quiet_NaN();
-      EXPECT_TRUE(truth.check(wrong));
+      EXPECT_TRUE(truth.check(0, wrong));
     }
   }
 }
@@ -91,16 +91,16 @@ TEST(reference, finds_a_lost_gradient_a_stale_result_and_swapped_chunks) {
   reference truth(optimizer_kind::sgd, 2);
   one.step(1, 0);  // rank 1 is missing
   truth.step();
-  EXPECT_TRUE(truth.check(one.w));
+  EXPECT_TRUE(truth.check(0, one.w));
 
   server stale{optimizer_kind::sgd};
   stale.step(2, 0);
-  EXPECT_FALSE(truth.check(stale.w));
+  EXPECT_FALSE(truth.check(0, stale.w));
   auto swapped = stale.w;
   std::swap_ranges(swapped.begin(), swapped.begin() + 1024, swapped.begin() + 1024);
-  EXPECT_TRUE(truth.check(swapped));
+  EXPECT_TRUE(truth.check(0, swapped));
   truth.step();
-  EXPECT_TRUE(truth.check(stale.w));
+  EXPECT_TRUE(truth.check(0, stale.w));
 }
 
 TEST(reference, is_exact_as_far_as_it_says) {

@@ -33,10 +33,11 @@ class peer : public participant {
  public:
   explicit peer(const peer_options& options);
 
-  std::span<float> gradient() override { return gradient_.all(); }
-  std::span<const float> parameters() const override { return parameters_.all(); }
+  std::span<float> gradient(std::size_t) override { return gradient_.all(); }
+  std::span<const float> parameters(std::size_t) const override { return parameters_.all(); }
 
  protected:
+  float* gradient() noexcept { return gradient_.data(); }
   std::size_t elements() const noexcept { return gradient_.size(); }
   float* writable_parameters() noexcept { return parameters_.data(); }
   // The optimizer's step with a sum that is there, on `n` elements from `begin`; each element

@@ -36,7 +36,7 @@ class gloo_peer final : public bench::peer {
   explicit gloo_peer(const peer_options& options)
       : peer(options), options_(options), context_(connect(options)) {
     const auto count = static_cast<int>(elements());
-    const std::vector<float*> where{gradient().data()};
+    const std::vector<float*> where{gradient()};
     if (options.algorithm == "halving_doubling")
       older_ = std::make_unique<gloo::AllreduceHalvingDoubling<float>>(context_, where, count);
     if (options.algorithm == "ring_chunked")
@@ -49,7 +49,7 @@ class gloo_peer final : public bench::peer {
     } catch (const std::exception& e) {
       return {runtime::errc::unavailable, std::string("gloo: ") + e.what()};
     }
-    step(gradient().data(), 0, elements());
+    step(gradient(), 0, elements());
     return {};
   }
 
@@ -60,7 +60,7 @@ class gloo_peer final : public bench::peer {
       return;
     }
     gloo::AllreduceOptions how(context_);
-    how.setOutput(gradient().data(), elements());
+    how.setOutput(gradient(), elements());
     how.setAlgorithm(options_.algorithm == "bcube" ? gloo::AllreduceOptions::Algorithm::BCUBE
                                                    : gloo::AllreduceOptions::Algorithm::RING);
     how.setReduceFunction(

@@ -33,8 +33,8 @@ class mpi_peer final : public bench::peer {
   runtime::status exchange() override {
     if (scatters_) return step_share();
     const bool in_place = !sum_;
-    float* sum = in_place ? gradient().data() : sum_->data();
-    auto done = check(MPI_Allreduce(in_place ? MPI_IN_PLACE : gradient().data(), sum, count_,
+    float* sum = in_place ? gradient() : sum_->data();
+    auto done = check(MPI_Allreduce(in_place ? MPI_IN_PLACE : gradient(), sum, count_,
                                     MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD),
                       "MPI_Allreduce");
     if (done.ok()) step(sum, 0, elements());
@@ -44,7 +44,7 @@ class mpi_peer final : public bench::peer {
  private:
   runtime::status step_share() {
     const auto share = static_cast<int>(share_);
-    if (auto done = check(MPI_Reduce_scatter_block(gradient().data(), sum_->data(), share,
+    if (auto done = check(MPI_Reduce_scatter_block(gradient(), sum_->data(), share,
                                                    MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD),
                           "MPI_Reduce_scatter_block");
         !done.ok())
