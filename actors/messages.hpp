@@ -47,7 +47,7 @@ auto inspect(Inspector& f, chunk_place& x) {
 template <class Inspector>
 auto inspect(Inspector& f, open_job_call& x) {
   return f(caf::meta::type_name("tidegate::open_job_call"), x.token, x.epoch, x.workers, x.name,
-           x.consistency, x.reduce);
+           x.consistency, x.reduce, x.members);
 }
 template <class Inspector>
 auto inspect(Inspector& f, open_table_call& x) {

@@ -1,55 +1,34 @@
 #include "actors/shard.hpp"
 
-#include <bit>
-#include <span>
-#include <variant>
-
 #include "actors/errors.hpp"
-#include "actors/frame_tags.hpp"
-#include "actors/peer_address.hpp"
 #include "runtime/base/assert.hpp"
-#include "runtime/base/limits.hpp"
 #include "runtime/base/log.hpp"
 
 namespace tidegate::actors {
 
 namespace log = runtime::log;
 
-namespace {
-
-constexpr std::uint64_t turn_bytes = 2u << 20;  // summed before frames are looked at again
-
-}  // namespace
-
-using policies::frame_tag;
-using policies::refusal;
-using runtime::frame_kind;
-
-shard::shard(caf::actor_config& config, reactor& home, std::uint32_t index)
-    : reactor_actor<shard_actor::base>(config, home),
-      index_(index),
-      attach_pool_(std::make_shared<runtime::heap_source>()) {
-  attach_pool_.allow(runtime::place_wire_bytes, runtime::limits::tables_max);
-}
-
-shard::~shard() = default;
-
 shard::behavior_type shard::make_behavior() {
   sink_ = std::make_unique<frame_mailbox>(*this, *this, home());
   store_ = std::make_unique<shard_store>(home().link().memory());
+  front_ = std::make_unique<front>(*this, home(), core_, store_->memory(), index_);
   home().open_link(sink_.get());
   return {
       [this](const policies::open_job_call& call) { return open_job(call); },
       [this](const policies::open_table_call& call) { return open_table(call); },
-      [this](const policies::admit_worker_call& call) { return admit_worker(call); },
-      [this](const policies::close_job_call& call) { return close_job(call); },
-      [this](stop_atom) { quit(); },
-      [this](go_on_atom) {
-        going_on_ = false;
-        carry_out();
+      [this](const policies::admit_worker_call& call) -> caf::result<done_atom> {
+        if (auto admitted = front_->admit(call); !admitted.ok()) return to_error(admitted);
+        return done_atom::value;
       },
-      [this](frame_event& event) { on_frame(event); },
-      [this](const peer_lost_event& event) { on_peer_lost(event); },
+      [this](const policies::close_job_call& call) -> caf::result<done_atom> {
+        core_.close_job(call.token, front_->pending());
+        front_->carry_out();
+        return done_atom::value;
+      },
+      [this](stop_atom) { quit(); },
+      [this](go_on_atom) { front_->go_on(); },
+      [this](frame_event& event) { front_->on_frame(event); },
+      [this](const peer_lost_event& event) { front_->on_peer_lost(event); },
   };
 }
 
@@ -57,18 +36,21 @@ void shard::on_exit() {
   // Sends what is posted, then no more callbacks. The store stays until this object goes:
   // frames in the mailbox still hold places of it.
   home().close_link();
-  sending_.clear();
+  front_->close();
 }
 
 caf::result<done_atom> shard::open_job(const policies::open_job_call& call) {
-  core_.open_job(call.token, call.epoch, call.workers, call.consistency);
-  auto& options = jobs_[call.token].options;
+  core_.open_job(call.token, call.epoch, call.workers, call.consistency, call.members);
+  auto& options = jobs_[call.token];
   options.workers = call.workers;
   options.scale = call.reduce == policies::reduce_kind::mean
                       ? 1.0F / static_cast<float>(call.workers)
                       : 1.0F;
   log::info("job " + call.name + ": " + policies::to_string(call.consistency) + ", " +
-            std::to_string(call.workers) + " workers");
+            std::to_string(call.workers) + " workers" +
+            (call.members.empty()
+                 ? ""
+                 : ", which push under " + std::to_string(call.members.size()) + " ranks"));
   return done_atom::value;
 }
 
@@ -79,276 +61,22 @@ caf::result<done_atom> shard::open_table(const policies::open_table_call& call) 
         {runtime::errc::not_found, "this shard does not know the job of the table"});
   if (!core_.slots_of(call.table).empty()) return done_atom::value;  // an earlier call's
   const auto chunks = core_.open_table(call.token, call.table, call.places);
-  if (auto added = store_->add_table(call, chunks, job->second.options); !added.ok())
+  if (auto added = store_->add_table(call, chunks, job->second); !added.ok())
     return to_error(added);
-  names_[call.table] = runtime::encode(store_->place_of(call.table).name);
+  front_->table_opened(call.table);
   return done_atom::value;
 }
 
-caf::result<done_atom> shard::admit_worker(const policies::admit_worker_call& call) {
-  const auto code = core_.admit_worker(call.token, call.rank, call.incarnation);
-  if (code != refusal::none)
-    return to_error({runtime::errc::refused,
-                     "the shard refuses the worker: " + std::string(to_string(code))});
-  auto connected = home().link().connect(link_of(call.address));
-  if (!connected) return to_error(connected.error());
-  auto& worker = jobs_.at(call.token).workers[call.rank];
-  worker.peer = *connected;
-  worker.lost = false;
-  peers_[*connected] = {call.token, call.rank};
-  return done_atom::value;
+void shard::hand_on(const front::effects::hand_on&, front::inputs) {
+  TIDEGATE_ASSERT(false, "a shard applies what is pushed");
 }
 
-caf::result<done_atom> shard::close_job(const policies::close_job_call& call) {
-  core_.close_job(call.token, effects_);
-  carry_out();
-  return done_atom::value;
+void shard::ask(const front::effects::ask&) {
+  TIDEGATE_ASSERT(false, "a shard has the parameters");
 }
 
-shard::worker_link* shard::find(std::uint64_t job, std::uint32_t rank) {
-  const auto at = jobs_.find(job);
-  if (at == jobs_.end()) return nullptr;
-  const auto worker = at->second.workers.find(rank);
-  return worker == at->second.workers.end() ? nullptr : &worker->second;
-}
-
-void shard::on_peer_lost(const peer_lost_event& event) {
-  const auto lost = peers_.find(event.peer);
-  if (lost == peers_.end()) return;
-  log::info("lost the link to rank " + std::to_string(lost->second.rank) + ": " + event.why);
-  auto* worker = find(lost->second.job, lost->second.rank);
-  if (worker && worker->peer == event.peer) worker->lost = true;
-  peers_.erase(lost);
-}
-
-runtime::buffer shard::place(const runtime::frame_header& header) {
-  if (header.kind == frame_kind::attach)
-    return header.payload_bytes == runtime::place_wire_bytes
-               ? attach_pool_.lease(runtime::place_wire_bytes)
-               : runtime::buffer();
-  return place_push(header);
-}
-
-runtime::buffer shard::place_push(const runtime::frame_header& header) {
-  const auto tag = tag_of(header);
-  policies::push_admission admission{policies::push_admission::what::refuse,
-                                     refusal::wrong_size};
-  if (header.kind == frame_kind::push) admission = core_.begin_push(tag, header.payload_bytes);
-  using what = policies::push_admission::what;
-  if (admission.kind == what::drop) return {};
-  if (admission.kind == what::take) {
-    if (auto lease = store_->lease(header.payload_bytes)) return lease;
-    core_.cancel_push(tag);
-    admission.code = refusal::no_memory;
-  }
-  if (admission.code != refusal::none) count_refusal(tag, admission.code);
-  send(tag, header_of(frame_kind::push_ack, tag, admission.code));
-  return {};
-}
-
-void shard::on_frame_lost(const runtime::frame_header& header) {
-  if (header.kind == frame_kind::push) core_.cancel_push(tag_of(header));
-}
-
-void shard::count_refusal(const frame_tag& tag, refusal code) {
-  ++refusals_;
-  // The first ones are worth a line each, a flood is not.
-  if (refusals_ <= 16 || std::has_single_bit(refusals_))
-    log::warn("refused a frame of rank " + std::to_string(tag.rank) + ", table " +
-              std::to_string(tag.table) + ", chunk " + std::to_string(tag.chunk) + ", clock " +
-              std::to_string(tag.clock) + ": " + std::string(to_string(code)) + " (" +
-              std::to_string(refusals_) + " so far)");
-}
-
-void shard::on_frame(frame_event& event) {
-  const auto& header = event.header;
-  const auto tag = tag_of(header);
-  switch (header.kind) {
-    case frame_kind::push:
-    case frame_kind::skip:
-      on_push(tag, event);
-      break;
-    case frame_kind::pull:
-      core_.pull(tag, (header.flags & runtime::frame_flag_final) != 0, effects_);
-      break;
-    case frame_kind::finished:
-      core_.finished(tag, effects_);
-      break;
-    case frame_kind::attach:
-      on_attach(tag, event);
-      break;
-    case frame_kind::ring:
-      on_ring(tag, header);
-      break;
-    case frame_kind::push_ack:
-    case frame_kind::pull_reply:
-    case frame_kind::attach_ack:
-    case frame_kind::ring_ack:
-    case frame_kind::ring_reply:
-      count_refusal(tag, refusal::unknown_worker);  // not for shards
-      break;
-  }
-  carry_out();
-}
-
-void shard::on_push(const frame_tag& tag, frame_event& event) {
-  const bool skip = event.header.kind == frame_kind::skip;
-  core_.push(tag, skip ? policies::no_payload : store_->keep(std::move(event.payload)),
-             effects_);
-  if ((event.header.flags & runtime::frame_flag_pull) == 0) return;
-  auto next = tag;
-  ++next.clock;
-  core_.pull(next, false, effects_);
-}
-
-// Maps the worker's gradients and says where the parameters are.
-void shard::on_attach(const frame_tag& tag, const frame_event& event) {
-  auto code = core_.check_table(tag);
-  auto* worker = find(tag.job, tag.rank);
-  if (code == refusal::none && (!worker || core_.slots_of(tag.table).empty()))
-    code = refusal::unknown_table;
-  if (code == refusal::none) {
-    auto name = runtime::decode_place(event.payload.bytes());
-    auto opened = name ? worker->memory.open(*name, store_->reach_of(tag.table), 2, 2)
-                       : runtime::expected<runtime::window>(runtime::fail(name.error()));
-    if (opened) {
-      worker->gradients[tag.table] = *opened;
-    } else {
-      log::info("rank " + std::to_string(tag.rank) +
-                " sends frames, its memory cannot be read: " + opened.error().message());
-      code = refusal::no_window;
-    }
-  }
-  auto header = header_of(frame_kind::attach_ack, tag, code);
-  if (code != refusal::none) {
-    send(tag, header);
-    return;
-  }
-  const auto& wire = names_.at(tag.table);
-  header.payload_bytes = wire.size();
-  send(tag, header, wire);
-}
-
-void shard::on_ring(frame_tag tag, const runtime::frame_header& header) {
-  const auto has = [&](std::uint16_t flag) { return (header.flags & flag) != 0; };
-  const policies::shard_core::ring_request what{
-      has(runtime::frame_flag_push), has(runtime::frame_flag_skip),
-      has(runtime::frame_flag_pull), has(runtime::frame_flag_final)};
-  auto* worker = find(tag.job, tag.rank);
-  if (!worker || core_.check_worker(tag) != refusal::none)
-    return core_.ring(tag, what, {}, effects_);  // refused
-  if (tag.table != runtime::whole_job) {
-    const auto at = worker->gradients.find(tag.table);
-    if (at == worker->gradients.end())
-      return count_refusal(tag, refusal::no_window);  // not one of ours: we ring when attached
-    return ring_table(tag, at->second, what);
-  }
-  for (const auto& [table, gradients] : worker->gradients) {
-    tag.table = table;
-    ring_table(tag, gradients, what);
-  }
-}
-
-void shard::ring_table(const frame_tag& tag, const runtime::window& gradients,
-                       const policies::shard_core::ring_request& what) {
-  handles_.clear();
-  if (what.push) {
-    const auto* half = gradients.at(static_cast<std::uint32_t>(tag.clock % 2));
-    for (const auto slot : core_.slots_of(tag.table))
-      handles_.push_back(store_->keep(half, slot));
-  }
-  core_.ring(tag, what, handles_, effects_);
-}
-
-void shard::carry_out() {
-  budget_ = turn_bytes;
-  while (performed_ < effects_.list.size() && budget_ > 0) {
-    // A copy: what is carried out may not add to the list, but who knows in a year.
-    const auto effect = effects_.list[performed_++];
-    std::visit([&](const auto& what) { perform(what); }, effect);
-  }
-  if (performed_ < effects_.list.size()) return go_on();
-  effects_.clear();
-  performed_ = 0;
-}
-
-// In a later turn, after the link's frames.
-void shard::go_on() {
-  if (std::exchange(going_on_, true)) return;
+void shard::go_on_later() {
   caf::anon_send(shard_actor(this), go_on_atom::value);
-}
-
-void shard::perform(const effects::apply& what) {
-  store_->apply(what, std::span(effects_.inputs).subspan(what.first, what.count));
-  budget_ -= std::min(budget_, what.count * store_->bytes_of(what.slot));
-}
-
-void shard::perform(const effects::acknowledge& what) {
-  if (what.code != refusal::none) count_refusal(what.tag, what.code);
-  auto header = header_of(frame_kind::push_ack, what.tag, what.code);
-  send(what.tag, header);
-}
-
-void shard::perform(const effects::ring_acknowledge& what) {
-  if (what.code != refusal::none) count_refusal(what.tag, what.code);
-  auto header = header_of(frame_kind::ring_ack, what.tag, what.code);
-  header.count = what.count;
-  send(what.tag, header);
-}
-
-void shard::perform(const effects::ring_reply& what) {
-  if (what.code != refusal::none) count_refusal(what.tag, what.code);
-  auto header = header_of(frame_kind::ring_reply, what.tag, what.code);
-  header.count = what.count;
-  header.version = what.where.version;
-  header.min_clock = what.where.min_clock;
-  header.plane = static_cast<std::uint16_t>(what.where.plane);
-  if (what.applied) header.flags = runtime::frame_flag_applied;
-  send(what.tag, header);
-}
-
-void shard::perform(const effects::reply& what) {
-  auto header = header_of(frame_kind::pull_reply, what.tag, what.code);
-  if (what.code != refusal::none) {
-    count_refusal(what.tag, what.code);
-    send(what.tag, header);
-    return;
-  }
-  header.version = what.where.version;
-  header.min_clock = what.where.min_clock;
-  const auto parameters = store_->parameters(what.slot, what.where.plane);
-  header.payload_bytes = parameters.size();
-  const auto token = take_token(what);
-  if (!send(what.tag, header, parameters, token)) on_sent(token);
-}
-
-bool shard::send(const frame_tag& tag, runtime::frame_header header,
-                 std::span<const std::byte> payload, runtime::send_token token) {
-  const auto* worker = find(tag.job, tag.rank);
-  // A stranger has no address; who is gone asks again when it is back.
-  if (!worker || worker->lost) return false;
-  header.shard = static_cast<std::uint16_t>(index_);
-  home().link().post(worker->peer, header, payload, token);
-  return true;
-}
-
-runtime::send_token shard::take_token(const effects::reply& what) {
-  if (sending_free_.empty()) {
-    sending_.emplace_back();
-    sending_free_.reserve(sending_.size());
-    sending_free_.push_back(sending_.size());
-  }
-  const auto token = sending_free_.back();
-  sending_free_.pop_back();
-  sending_[token - 1] = {what.slot, what.tag.rank, what.where.plane};
-  return token;
-}
-
-void shard::on_sent(runtime::send_token token) {
-  TIDEGATE_ASSERT(token >= 1 && token <= sending_.size(), "a token of take_token");
-  const auto& one = sending_[token - 1];
-  core_.sent(one.slot, one.rank, one.plane);
-  sending_free_.push_back(token);
 }
 
 }  // namespace tidegate::actors

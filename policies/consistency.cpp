@@ -13,12 +13,14 @@ void consistency_policy::push_arrived(std::uint32_t rank, std::uint64_t clock,
   clocks_.advance(rank, clock + 1);
   decide_apply(rank, clock, out);
   release_parked(out);
+  decide_ask(out);
 }
 
 void consistency_policy::pull_arrived(const pull_request& pull, policy_decisions& out) {
   using what = policy_decision::what;
   switch (judge(pull)) {
     case answer::now:
+      pull_answered(pull.rank);
       out.push_back({what::answer, pull.rank, pull.clock});
       break;
     case answer::too_late:
@@ -26,6 +28,7 @@ void consistency_policy::pull_arrived(const pull_request& pull, policy_decisions
       break;
     case answer::later:
       parked_.push_back(pull);
+      decide_ask(out);
       break;
   }
 }
@@ -35,6 +38,7 @@ void consistency_policy::worker_finished(std::uint32_t rank, policy_decisions& o
   clocks_.finish(rank);
   decide_apply(rank, clock_vector::infinity, out);
   release_parked(out);
+  decide_ask(out);
 }
 
 void consistency_policy::worker_replaced(std::uint32_t rank) {
@@ -51,11 +55,13 @@ void consistency_policy::release_parked(policy_decisions& out) {
   std::size_t kept = 0;
   for (const auto& pull : parked_) {
     const auto verdict = judge(pull);
-    if (verdict == answer::later)
+    if (verdict == answer::later) {
       parked_[kept++] = pull;
-    else
-      out.push_back(
-          {verdict == answer::now ? what::answer : what::too_late, pull.rank, pull.clock});
+      continue;
+    }
+    if (verdict == answer::now) pull_answered(pull.rank);
+    out.push_back(
+        {verdict == answer::now ? what::answer : what::too_late, pull.rank, pull.clock});
   }
   parked_.resize(kept);
 }

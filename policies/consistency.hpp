@@ -33,6 +33,10 @@ struct policy_decision {
     apply_clock,  // optimizer step with the sum of all workers' pushes of `clock`
     answer,       // send the chunk to `rank`, which pulled at `clock`
     too_late,     // refuse that pull: the version it may have is gone
+    // Of relay_policy alone:
+    hand_on,  // send the sum of all members' pushes of `clock` upstream
+    settle,   // that sum has been answered
+    ask,      // pull at `clock` upstream
   };
   what kind = what::answer;
   std::uint32_t rank = 0;
@@ -49,6 +53,9 @@ class consistency_policy {
 
   // The push (or skip) of `clock` by `rank`; clocks of one rank come as 0, 1, 2, ...
   void push_arrived(std::uint32_t rank, std::uint64_t clock, policy_decisions& out);
+  // `rank` never pushes here: what it pushes comes from another, or not at all. Before any
+  // push.
+  void worker_absent(std::uint32_t rank) { clocks_.finish(rank); }
   // At most one pull per rank is parked at a time (the shard core sees to it).
   void pull_arrived(const pull_request& pull, policy_decisions& out);
   // No more pushes from `rank`.
@@ -71,14 +78,17 @@ class consistency_policy {
   }
   const clock_vector& clocks() const noexcept { return clocks_; }
   enum class answer : std::uint8_t { now, later, too_late };
+  const std::vector<pull_request>& parked_pulls() const noexcept { return parked_; }
+  answer judge(const pull_request& pull) const;
+  void release_parked(policy_decisions& out);
 
  private:
   // What to apply now that clocks() includes this push. `rank` finished: clock is infinity.
   virtual void decide_apply(std::uint32_t rank, std::uint64_t clock, policy_decisions& out) = 0;
   virtual answer decide_pull(const pull_request& pull) const = 0;
-
-  answer judge(const pull_request& pull) const;
-  void release_parked(policy_decisions& out);
+  virtual void pull_answered(std::uint32_t) {}
+  // After an event: what to ask for on behalf of who is parked.
+  virtual void decide_ask(policy_decisions&) {}
 
   clock_vector clocks_;
   std::vector<pull_request> parked_;

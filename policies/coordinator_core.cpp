@@ -75,8 +75,13 @@ void coordinator_core::begin_jobs(coordinator_effects& out) {
     const auto group = make_group(index, 0);
     for (std::uint32_t shard = 0; shard < cluster_.shards; ++shard)
       call(group, shard,
-           open_job_call{job.token, epoch_, job.spec.workers, job.spec.name,
-                         job.spec.consistency, job.spec.reduce},
+           open_job_call{job.token,
+                         epoch_,
+                         job.spec.workers,
+                         job.spec.name,
+                         job.spec.consistency,
+                         job.spec.reduce,
+                         {}},
            out);
     create_tables(index, job.spec.tables, 0, out);
   }

@@ -29,6 +29,7 @@ struct open_job_call {
   std::string name;
   consistency_spec consistency;
   reduce_kind reduce = reduce_kind::mean;
+  std::vector<std::uint32_t> members;  // ranks that push to shards; empty: all
 };
 
 // To a shard: own these chunks of a table, starting from their initial values.

@@ -1,6 +1,7 @@
 // Jobs, tables, workers, and what may come in. The steps themselves are in shard_steps.cpp.
 #include "policies/shard_core.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "runtime/base/assert.hpp"
@@ -8,12 +9,16 @@
 namespace tidegate::policies {
 
 void shard_core::open_job(std::uint64_t token, std::uint32_t epoch, std::uint32_t workers,
-                          const consistency_spec& consistency) {
+                          const consistency_spec& consistency,
+                          std::span<const std::uint32_t> members) {
   auto [at, fresh] = jobs_.try_emplace(token);
   if (!fresh) return;
   at->second.epoch = epoch;
   at->second.consistency = consistency;
   at->second.workers.resize(workers);
+  if (members.empty()) return;
+  for (std::uint32_t rank = 0; rank < workers; ++rank)
+    at->second.workers[rank].member = std::binary_search(members.begin(), members.end(), rank);
 }
 
 std::vector<owned_chunk> shard_core::open_table(std::uint64_t token, std::uint32_t table,
@@ -39,7 +44,16 @@ std::vector<owned_chunk> shard_core::open_table(std::uint64_t token, std::uint32
     chunk.index = static_cast<std::uint32_t>(at->second.order.size());
     chunk.elements = place.elements;
     chunk.home = &at->second;
-    chunk.policy = make_policy(job->second.consistency, workers);
+    if (job->second.relay_parts == 0) {
+      chunk.policy = make_policy(job->second.consistency, workers);
+    } else {
+      auto relay = std::make_unique<relay_policy>(job->second.consistency, workers,
+                                                  job->second.relay_parts);
+      chunk.relay = relay.get();
+      chunk.policy = std::move(relay);
+    }
+    for (std::uint32_t rank = 0; rank < workers; ++rank)
+      if (!job->second.workers[rank].member) chunk.policy->worker_absent(rank);
     chunk.workers.resize(workers);
     chunk.readers.reserve(planes_max(workers));
     chunk.readers.push_back(0);
@@ -53,7 +67,8 @@ refusal shard_core::admit_worker(std::uint64_t token, std::uint32_t rank,
                                  std::uint32_t incarnation) {
   const auto job = jobs_.find(token);
   if (job == jobs_.end()) return refusal::unknown_job;
-  if (rank >= job->second.workers.size()) return refusal::unknown_worker;
+  if (rank >= job->second.workers.size() || !job->second.workers[rank].member)
+    return refusal::unknown_worker;
   auto& worker = job->second.workers[rank];
   if (incarnation < worker.incarnation) return refusal::unknown_worker;
   if (incarnation == worker.incarnation) return refusal::none;

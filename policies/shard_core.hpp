@@ -13,6 +13,9 @@
 // the same or a later clock (a lease), or until a reply is sent. A step goes to another plane
 // if need be, in place otherwise.
 //
+// The half of an aggregator that faces its members is a shard core, too (open_relay): it hands
+// sums on instead of applying them, and its parameters come from upstream (shard_relay.cpp).
+//
 // One thread. Effects are appended in the order in which the shell must carry them out. Once
 // warm, step functions allocate nothing.
 #pragma once
@@ -29,6 +32,7 @@
 #include "policies/consistency.hpp"
 #include "policies/placement.hpp"
 #include "policies/protocol.hpp"
+#include "policies/relay.hpp"
 #include "policies/spec.hpp"
 #include "runtime/base/limits.hpp"
 
@@ -98,12 +102,25 @@ struct shard_effects {
     version_at where;
     bool applied = false;  // also acknowledges the push of the clock before
   };
+  // Of a relay: send the sum of these inputs (none: a skip) upstream, and say handed_on() when
+  // it is answered. The inputs stay until then.
+  struct hand_on {
+    std::uint32_t slot = 0;
+    std::uint32_t first = 0;
+    std::uint32_t count = 0;
+    std::uint64_t clock = 0;
+  };
+  // Of a relay: pull upstream as asked(slot) says, and say pulled() when it is answered.
+  struct ask {
+    std::uint32_t slot = 0;
+  };
   struct input {
     std::uint32_t rank = 0;
     payload_handle payload = no_payload;
   };
 
-  std::vector<std::variant<apply, release, acknowledge, reply, ring_acknowledge, ring_reply>>
+  std::vector<std::variant<apply, release, acknowledge, reply, ring_acknowledge, ring_reply,
+                           hand_on, ask>>
       list;
   std::vector<input> inputs;
 
@@ -129,9 +146,15 @@ struct push_admission {
 
 class shard_core {
  public:
-  // Opening again with the same token is ignored.
+  // Opening again with the same token is ignored. `members`: the ranks that push here,
+  // ascending; empty for all.
   void open_job(std::uint64_t token, std::uint32_t epoch, std::uint32_t workers,
-                const consistency_spec& consistency);
+                const consistency_spec& consistency,
+                std::span<const std::uint32_t> members = {});
+  // The same for an aggregator that hands a clock on in `parts` sums.
+  void open_relay(std::uint64_t token, std::uint32_t epoch, std::uint32_t workers,
+                  const consistency_spec& consistency, std::span<const std::uint32_t> members,
+                  std::size_t parts);
   // `places`: the chunks of the table on this shard. Returns them with slots. Opening a table
   // again returns what it has.
   std::vector<owned_chunk> open_table(std::uint64_t token, std::uint32_t table,
@@ -175,6 +198,20 @@ class shard_core {
   // never pushed to does not wait for it any longer.
   void finished(const frame_tag& tag, shard_effects& out);
 
+  // Of a relay. Upstream has applied the sum of `clock`, or refused it; told twice, it counts
+  // once.
+  void handed_on(std::uint32_t slot, std::uint64_t clock, refusal code, shard_effects& out);
+  // What to pull upstream; null when nothing is asked for.
+  const pull_request* asked(std::uint32_t slot) const;
+  // A plane that the parameters may be received into. Exactly one of cancel_pull and pulled
+  // follows; a refusal needs no plane.
+  std::uint32_t begin_pulled(std::uint32_t slot);
+  void cancel_pulled(std::uint32_t slot);
+  void pulled(std::uint32_t slot, refusal code, std::uint64_t version, std::uint64_t min_clock,
+              shard_effects& out);
+  // No member will push any more.
+  bool all_finished(std::uint64_t token) const;
+
   std::uint64_t pushes_held() const noexcept { return held_; }
   std::size_t chunks() const noexcept { return chunks_.size(); }  // slots so far
 
@@ -201,6 +238,7 @@ class shard_core {
     shard_effects::version_at lease;
   };
   struct worker_state {
+    bool member = true;             // else it does not push here
     std::uint32_t incarnation = 0;  // 0: never admitted
     bool finished = false;
   };
@@ -208,6 +246,7 @@ class shard_core {
     std::uint32_t epoch = 0;
     bool closed = false;
     consistency_spec consistency;
+    std::size_t relay_parts = 0;  // 0: no relay
     std::vector<worker_state> workers;
     std::vector<std::uint32_t> slots;  // of all its chunks
   };
@@ -233,6 +272,10 @@ class shard_core {
     table_state* home = nullptr;
     std::vector<std::uint32_t> readers;  // of each plane
     std::unique_ptr<consistency_policy> policy;
+    relay_policy* relay = nullptr;        // `policy`, when this is a relay
+    std::uint32_t filling = none_open;    // plane that is received into
+    refusal refused = refusal::none;      // what upstream said to a pull
+    std::array<refusal, window> codes{};  // what upstream said to clocks, by clock
     std::vector<worker_at_chunk> workers;
   };
   struct answer_run {
@@ -257,6 +300,13 @@ class shard_core {
   void carry_out(std::uint32_t slot, const frame_tag& base, shard_effects& out);
   void apply(std::uint32_t slot, const policy_decision& what, const frame_tag& base,
              shard_effects& out);
+  void hand_on(std::uint32_t slot, std::uint64_t clock, shard_effects& out);
+  void settle_clock(chunk_state& chunk, std::uint64_t clock, const frame_tag& base,
+                    shard_effects& out);
+  // Those of ranks [begin, end) that pushed `clock`; returns how many.
+  static std::uint32_t list_inputs(const chunk_state& chunk, std::uint32_t begin,
+                                   std::uint32_t end, std::uint64_t clock, shard_effects& out);
+  frame_tag base_of(const chunk_state& chunk) const;
   void settle(chunk_state& chunk, std::uint32_t rank, std::uint64_t clock,
               const frame_tag& base, refusal code, shard_effects& out);
   void acknowledge(const chunk_state& chunk, const frame_tag& tag, bool rings, refusal code,

@@ -96,7 +96,21 @@ void shard_core::carry_out(std::uint32_t slot, const frame_tag& base, shard_effe
       apply(slot, decision, base, out);
       continue;
     }
-    const auto code = decision.kind == what::answer ? refusal::none : refusal::too_late;
+    if (decision.kind == what::hand_on) {
+      hand_on(slot, decision.clock, out);
+      continue;
+    }
+    if (decision.kind == what::settle) {
+      settle_clock(chunk, decision.clock, base, out);
+      continue;
+    }
+    if (decision.kind == what::ask) {
+      out.list.push_back(shard_effects::ask{slot});
+      continue;
+    }
+    auto code = refusal::none;
+    if (decision.kind == what::too_late)
+      code = chunk.refused == refusal::none ? refusal::too_late : chunk.refused;
     answer(slot, tag_of(chunk, decision.rank, decision.clock, base), code, out);
   }
   decisions_.clear();
@@ -108,25 +122,30 @@ void shard_core::apply(std::uint32_t slot, const policy_decision& what, const fr
   const bool all = what.kind == policy_decision::what::apply_clock;
   const std::uint32_t begin = all ? 0 : what.rank;
   const auto end = all ? static_cast<std::uint32_t>(chunk.workers.size()) : what.rank + 1;
-  const auto takes_part = [&](const worker_at_chunk& worker) {
-    return worker.next > what.clock;
-  };
-
   const auto first = static_cast<std::uint32_t>(out.inputs.size());
-  for (std::uint32_t rank = begin; rank < end; ++rank) {
-    const auto& held = chunk.workers[rank].held[what.clock % window];
-    if (takes_part(chunk.workers[rank]) && held.payload != no_payload)
-      out.inputs.push_back({rank, held.payload});
-  }
-  const auto count = static_cast<std::uint32_t>(out.inputs.size()) - first;
+  const auto count = list_inputs(chunk, begin, end, what.clock, out);
   if (count > 0) {
     const auto from = std::exchange(chunk.plane, free_plane(chunk));
     out.list.push_back(shard_effects::apply{slot, first, count, from, chunk.plane});
   }
   ++chunk.version;
   for (std::uint32_t rank = begin; rank < end; ++rank)
-    if (takes_part(chunk.workers[rank]))
+    if (chunk.workers[rank].next > what.clock)
       settle(chunk, rank, what.clock, base, refusal::none, out);
+}
+
+std::uint32_t shard_core::list_inputs(const chunk_state& chunk, std::uint32_t begin,
+                                      std::uint32_t end, std::uint64_t clock,
+                                      shard_effects& out) {
+  std::uint32_t count = 0;
+  for (std::uint32_t rank = begin; rank < end; ++rank) {
+    const auto& worker = chunk.workers[rank];
+    const auto& held = worker.held[clock % window];
+    if (worker.next <= clock || held.payload == no_payload) continue;
+    out.inputs.push_back({rank, held.payload});
+    ++count;
+  }
+  return count;
 }
 
 // Where the next version goes: in place if nobody reads the current one.

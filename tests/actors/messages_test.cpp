@@ -32,8 +32,13 @@ class messages_test : public testing::Test {
 };
 
 TEST_F(messages_test, shard_calls) {
-  const auto job = roundtrip(policies::open_job_call{
-      7, 2, 3, "name", {policies::consistency_kind::ssp, 5}, policies::reduce_kind::sum});
+  const auto job = roundtrip(policies::open_job_call{7,
+                                                     2,
+                                                     3,
+                                                     "name",
+                                                     {policies::consistency_kind::ssp, 5},
+                                                     policies::reduce_kind::sum,
+                                                     {0, 4}});
   EXPECT_EQ(job.token, 7u);
   EXPECT_EQ(job.epoch, 2u);
   EXPECT_EQ(job.workers, 3u);

@@ -95,6 +95,10 @@ class world {
         break;
       case what::too_late:
         FAIL() << "a worker in order is never too late";
+      case what::hand_on:
+      case what::settle:
+      case what::ask:
+        FAIL() << "only aggregators relay";
     }
   }
 

@@ -1,0 +1,123 @@
+// The side of a shard or an aggregator that faces workers: takes their frames to a shard core
+// and carries out what it decides.
+//
+// Effects are carried out in order, a bounded amount of summing at a time, so that frames are
+// taken in while a large table is being updated. What differs between the two, the sums
+// themselves, is the owner's. Part of an actor; of its reactor's thread.
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "actors/front_memory.hpp"
+#include "actors/messages.hpp"
+#include "actors/reactor.hpp"
+#include "policies/shard_core.hpp"
+#include "runtime/memory/window.hpp"
+
+namespace tidegate::actors {
+
+class front {
+ public:
+  using effects = policies::shard_effects;
+  using inputs = std::span<const effects::input>;
+
+  class owner {
+   public:
+    virtual ~owner() = default;
+    virtual void apply(const effects::apply& what, inputs from) = 0;
+    virtual void hand_on(const effects::hand_on& what, inputs from) = 0;
+    virtual void ask(const effects::ask& what) = 0;
+    // Send yourself a go_on: there is more to carry out.
+    virtual void go_on_later() = 0;
+  };
+
+  // `index`: of the shard, as its answers name it.
+  front(owner& who, reactor& home, policies::shard_core& core, front_memory& memory,
+        std::uint32_t index);
+
+  runtime::status admit(const policies::admit_worker_call& call);
+  void table_opened(std::uint32_t table);
+
+  // What frame_mailbox::owner asks for, of pushes and attaches.
+  runtime::buffer place(const runtime::frame_header& header);
+  void on_sent(runtime::send_token token);
+  void on_frame_lost(const runtime::frame_header& header);
+  // A frame from a worker; others are counted.
+  void on_frame(frame_event& event);
+  void on_peer_lost(const peer_lost_event& event);
+  // Nothing is sent any more, and no memory may be asked back.
+  void close() { sending_.clear(); }
+
+  // Effects of calls that the owner makes itself; carry_out() follows.
+  effects& pending() noexcept { return effects_; }
+  // Of the list, until the budget is spent; the rest follows in a later turn.
+  void carry_out();
+  void go_on() {
+    going_on_ = false;
+    carry_out();
+  }
+
+ private:
+  struct peer_of {
+    std::uint64_t job = 0;
+    std::uint32_t rank = 0;
+  };
+  struct worker_link {
+    runtime::peer_id peer = 0;
+    bool lost = false;  // its memory stays mapped: steps that read it may be waiting
+    runtime::window_map memory;
+    std::map<std::uint32_t, runtime::window> gradients;  // by table
+  };
+  struct sending {
+    std::uint32_t slot = 0;
+    std::uint32_t rank = 0;
+    std::uint32_t plane = 0;
+  };
+
+  runtime::buffer place_push(const runtime::frame_header& header);
+  void on_push(const policies::frame_tag& tag, frame_event& event);
+  void on_attach(const policies::frame_tag& tag, const frame_event& event);
+  void on_ring(policies::frame_tag tag, const runtime::frame_header& header);
+  void ring_table(const policies::frame_tag& tag, const runtime::window& gradients,
+                  const policies::shard_core::ring_request& what);
+
+  template <class Effect>
+  inputs inputs_of(const Effect& what);
+  void perform(const effects::apply& what);
+  void perform(const effects::hand_on& what);
+  void perform(const effects::ask& what) { owner_.ask(what); }
+  void perform(const effects::release& what) { memory_.release(what.payload); }
+  void perform(const effects::acknowledge& what);
+  void perform(const effects::reply& what);
+  void perform(const effects::ring_acknowledge& what);
+  void perform(const effects::ring_reply& what);
+
+  worker_link* find(std::uint64_t job, std::uint32_t rank);
+  bool send(const policies::frame_tag& tag, runtime::frame_header header,
+            std::span<const std::byte> payload = {}, runtime::send_token token = 0);
+  runtime::send_token take_token(const effects::reply& what);
+  void count_refusal(const policies::frame_tag& tag, policies::refusal code);
+
+  owner& owner_;
+  reactor& home_;
+  policies::shard_core& core_;
+  front_memory& memory_;
+  std::uint32_t index_;
+  effects effects_;
+  std::size_t performed_ = 0;  // of effects_.list
+  std::uint64_t budget_ = 0;   // bytes that may be summed in this turn
+  bool going_on_ = false;      // a message to go on is in the mailbox
+  std::map<std::uint64_t, std::map<std::uint32_t, worker_link>> workers_;  // by job, by rank
+  std::map<runtime::peer_id, peer_of> peers_;
+  std::vector<policies::payload_handle> handles_;  // of the ring being handled
+  std::vector<sending> sending_;                   // by token - 1
+  std::vector<runtime::send_token> sending_free_;
+  std::map<std::uint32_t, runtime::place_wire> names_;  // of tables, as sent
+  runtime::size_pools attach_pool_;
+  std::uint64_t refusals_ = 0;
+};
+
+}  // namespace tidegate::actors

@@ -1,0 +1,166 @@
+#include "policies/aggregator_core.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "runtime/base/assert.hpp"
+
+namespace tidegate::policies {
+
+using kind = upstream_frame::what;
+
+void aggregator_core::open_job(job what) {
+  if (is_open()) return;
+  TIDEGATE_ASSERT(!what.nodes.empty(), "a group has a node");
+  job_ = std::move(what);
+  front_.open_relay(job_.token, job_.epoch, job_.workers, job_.consistency, job_.members,
+                    job_.nodes.size());
+}
+
+std::vector<owned_chunk> aggregator_core::open_table(std::uint32_t table,
+                                                     std::span<const chunk_place> places) {
+  auto owned = front_.open_table(job_.token, table, places);
+  auto [at, fresh] = slots_.try_emplace(table);
+  if (!fresh) return owned;
+  at->second.resize(places.size());
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    TIDEGATE_ASSERT(owned[i].slot == chunks_.size() && places[i].chunk == i,
+                    "the whole table, in order");
+    at->second[i] = owned[i].slot;
+    auto& chunk = chunks_.emplace_back();
+    chunk.table = table;
+    chunk.chunk = places[i].chunk;
+    chunk.shard = places[i].shard;
+  }
+  acked_.resize(chunks_.size() * window * job_.nodes.size(), 1);
+  return owned;
+}
+
+std::uint8_t& aggregator_core::acked(std::uint32_t slot, std::uint64_t clock,
+                                     std::size_t node) {
+  return acked_[(std::size_t{slot} * window + clock % window) * job_.nodes.size() + node];
+}
+
+std::optional<std::uint32_t> aggregator_core::find(const frame_tag& tag) const {
+  if (tag.job != job_.token || tag.epoch != job_.epoch) return {};
+  const auto table = slots_.find(tag.table);
+  if (table == slots_.end() || tag.chunk >= table->second.size()) return {};
+  return table->second[tag.chunk];
+}
+
+frame_tag aggregator_core::tag_of(const chunk_state& chunk, std::size_t node,
+                                  std::uint64_t clock) const {
+  return {job_.token,  job_.epoch,  1,     job_.nodes[node].first,
+          chunk.table, chunk.chunk, clock, chunk.request};
+}
+
+void aggregator_core::hand_on(const shard_effects::hand_on& what,
+                              std::span<const shard_effects::input> inputs,
+                              std::vector<upstream_frame>& out) {
+  auto& chunk = chunks_[what.slot];
+  const auto nodes = job_.nodes.size();
+  chunk.sums[what.clock % window] = {what.clock, static_cast<std::uint32_t>(nodes),
+                                     refusal::none};
+  for (std::size_t node = 0; node < nodes; ++node) acked(what.slot, what.clock, node) = 0;
+
+  const auto* asked = front_.asked(what.slot);
+  const bool pulls = asked && chunk.pull == reply::none && !asked->everything &&
+                     asked->clock == what.clock + 1;
+  if (pulls) {
+    chunk.pull = reply::awaited;
+    ++chunk.request;
+  }
+  std::uint32_t first = 0;
+  for (std::size_t node = 0; node < nodes; ++node) {
+    const auto end = job_.nodes[node].end;
+    auto last = first;
+    while (last < inputs.size() && inputs[last].rank < end) ++last;
+    upstream_frame frame;
+    frame.kind = last == first ? kind::skip : kind::push;
+    frame.shard = chunk.shard;
+    frame.node = static_cast<std::uint32_t>(node);
+    frame.tag = tag_of(chunk, node, what.clock);
+    frame.pulls = pulls && node == 0;
+    frame.first = first;
+    frame.count = last - first;
+    out.push_back(frame);
+    first = last;
+  }
+  TIDEGATE_ASSERT(first == inputs.size(), "the nodes cover the members");
+}
+
+void aggregator_core::ask(const shard_effects::ask& what, std::vector<upstream_frame>& out) {
+  auto& chunk = chunks_[what.slot];
+  const auto* asked = front_.asked(what.slot);
+  if (!asked || chunk.pull != reply::none) return;  // it went along with a push
+  chunk.pull = reply::awaited;
+  ++chunk.request;
+  upstream_frame frame;
+  frame.kind = kind::pull;
+  frame.shard = chunk.shard;
+  frame.tag = tag_of(chunk, 0, asked->clock);
+  frame.everything = asked->everything;
+  out.push_back(frame);
+}
+
+void aggregator_core::say_farewell(std::vector<upstream_frame>& out) {
+  if (farewell_said_ || !front_.all_finished(job_.token)) return;
+  farewell_said_ = true;
+  for (std::uint32_t shard = 0; shard < job_.upstreams; ++shard)
+    for (std::size_t node = 0; node < job_.nodes.size(); ++node) {
+      upstream_frame frame;
+      frame.kind = kind::finished;
+      frame.shard = shard;
+      frame.node = static_cast<std::uint32_t>(node);
+      frame.tag = {job_.token, job_.epoch, 1, job_.nodes[node].first, 0, whole_table, 0, 0};
+      out.push_back(frame);
+    }
+}
+
+void aggregator_core::on_ack(const frame_tag& tag, refusal code, shard_effects& out) {
+  const auto slot = find(tag);
+  if (!slot) return;
+  const auto node = std::find_if(job_.nodes.begin(), job_.nodes.end(),
+                                 [&](const rank_node& one) { return one.first == tag.rank; });
+  if (node == job_.nodes.end()) return;
+  auto& sum = chunks_[*slot].sums[tag.clock % window];
+  if (sum.remaining == 0 || sum.clock != tag.clock) return;
+  auto& heard = acked(*slot, tag.clock, static_cast<std::size_t>(node - job_.nodes.begin()));
+  if (std::exchange(heard, std::uint8_t{1}) != 0) return;
+  if (sum.code == refusal::none) sum.code = code;
+  if (--sum.remaining == 0) front_.handed_on(*slot, tag.clock, sum.code, out);
+}
+
+std::optional<std::uint32_t> aggregator_core::expects_reply(const frame_tag& tag) const {
+  const auto slot = find(tag);
+  if (!slot || tag.rank != job_.nodes.front().first) return {};
+  const auto& chunk = chunks_[*slot];
+  if (chunk.pull != reply::awaited || chunk.request != tag.request) return {};
+  return slot;
+}
+
+std::uint32_t aggregator_core::begin_reply(std::uint32_t slot) {
+  chunks_[slot].pull = reply::arriving;
+  return front_.begin_pulled(slot);
+}
+
+void aggregator_core::cancel_reply(const frame_tag& tag) {
+  const auto slot = find(tag);
+  if (!slot || chunks_[*slot].pull != reply::arriving) return;
+  chunks_[*slot].pull = reply::awaited;
+  front_.cancel_pulled(*slot);
+}
+
+void aggregator_core::on_reply(const frame_tag& tag, refusal code, std::uint64_t version,
+                               std::uint64_t min_clock, shard_effects& out) {
+  const auto slot = find(tag);
+  if (!slot) return;
+  auto& chunk = chunks_[*slot];
+  // One with a payload has begun; a refusal comes without.
+  const auto due = code == refusal::none ? reply::arriving : reply::awaited;
+  if (chunk.pull != due || chunk.request != tag.request) return;
+  chunk.pull = reply::none;
+  front_.pulled(*slot, code, version, min_clock, out);
+}
+
+}  // namespace tidegate::policies

@@ -1,0 +1,119 @@
+// What an aggregator decides: which sums to send upstream, what their answers mean for its
+// members.
+//
+// Two halves. The front faces the members and is a shard core that relays (shard_core.hpp):
+// whatever a member may send, late, twice or out of order, is judged there. The back is here:
+// sums under way upstream, and at most one pull per chunk.
+//
+// Upstream (shards, or one higher aggregator) knows the members by nodes: aligned groups of
+// ranks whose sum is a node of the canonical tree (runtime/kernels/update.hpp), each under its
+// lowest rank. A group that is not aligned has several; all push, the first one pulls.
+//
+// One thread. Once warm, nothing allocates.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "policies/placement.hpp"
+#include "policies/protocol.hpp"
+#include "policies/shard_core.hpp"
+#include "policies/spec.hpp"
+#include "runtime/base/limits.hpp"
+
+namespace tidegate::policies {
+
+// Ranks [first, end) of a job, an aligned block of its tree.
+struct rank_node {
+  std::uint32_t first = 0;
+  std::uint32_t end = 0;
+
+  friend bool operator==(const rank_node&, const rank_node&) = default;
+};
+
+// A frame to post upstream: of a chunk, or of the whole job (finished).
+struct upstream_frame {
+  enum class what : std::uint8_t { push, skip, pull, finished };
+  what kind = what::push;
+  std::uint32_t shard = 0;
+  std::uint32_t node = 0;  // index; its first rank is in tag
+  frame_tag tag;
+  bool pulls = false;       // push, skip: also of the clock after
+  bool everything = false;  // pull
+  std::uint32_t first = 0;  // push: of the inputs, `count` to sum
+  std::uint32_t count = 0;
+};
+
+class aggregator_core {
+ public:
+  struct job {
+    std::uint64_t token = 0;
+    std::uint32_t epoch = 0;
+    std::uint32_t workers = 0;  // of the whole job
+    consistency_spec consistency;
+    std::vector<std::uint32_t> members;  // ranks, or first ranks of lower nodes; ascending
+    std::vector<rank_node> nodes;        // ascending, they cover the members
+    std::uint32_t upstreams = 1;         // shards
+  };
+  // One job; opening it again is ignored.
+  void open_job(job what);
+  // All chunks of the table, with the shards that hold them. Slots as of the front.
+  std::vector<owned_chunk> open_table(std::uint32_t table, std::span<const chunk_place> places);
+
+  shard_core& front() noexcept { return front_; }
+  const shard_core& front() const noexcept { return front_; }
+  bool is_open() const noexcept { return !job_.nodes.empty(); }
+  const std::vector<rank_node>& nodes() const noexcept { return job_.nodes; }
+
+  // What to post when effects of the front are carried out. A pull that is due goes along with
+  // the last push.
+  void hand_on(const shard_effects::hand_on& what, std::span<const shard_effects::input> inputs,
+               std::vector<upstream_frame>& out);
+  void ask(const shard_effects::ask& what, std::vector<upstream_frame>& out);
+  // After a member's farewell: the group's own, once.
+  void say_farewell(std::vector<upstream_frame>& out);
+
+  // Answers from upstream; what does not belong to anything under way is dropped.
+  void on_ack(const frame_tag& tag, refusal code, shard_effects& out);
+  // The slot that this reply is for and has no place yet.
+  std::optional<std::uint32_t> expects_reply(const frame_tag& tag) const;
+  std::uint32_t begin_reply(std::uint32_t slot);  // the plane that it is received into
+  void cancel_reply(const frame_tag& tag);
+  void on_reply(const frame_tag& tag, refusal code, std::uint64_t version,
+                std::uint64_t min_clock, shard_effects& out);
+
+ private:
+  static constexpr auto window = runtime::limits::clocks_in_flight_max;
+
+  struct sum_under_way {
+    std::uint64_t clock = 0;
+    std::uint32_t remaining = 0;  // nodes
+    refusal code = refusal::none;
+  };
+  enum class reply : std::uint8_t { none, awaited, arriving };
+  struct chunk_state {
+    std::uint32_t table = 0;
+    std::uint32_t chunk = 0;
+    std::uint32_t shard = 0;
+    std::array<sum_under_way, window> sums{};  // by clock modulo window
+    reply pull = reply::none;
+    std::uint64_t request = 0;  // of the last pull
+  };
+
+  std::optional<std::uint32_t> find(const frame_tag& tag) const;
+  frame_tag tag_of(const chunk_state& chunk, std::size_t node, std::uint64_t clock) const;
+  std::uint8_t& acked(std::uint32_t slot, std::uint64_t clock, std::size_t node);
+
+  job job_;
+  shard_core front_;
+  std::map<std::uint32_t, std::vector<std::uint32_t>> slots_;  // by table, by chunk
+  std::vector<chunk_state> chunks_;                            // by slot
+  std::vector<std::uint8_t> acked_;                            // by slot, parity, node
+  bool farewell_said_ = false;
+};
+
+}  // namespace tidegate::policies

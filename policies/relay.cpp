@@ -1,0 +1,81 @@
+#include "policies/relay.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace tidegate::policies {
+
+relay_policy::relay_policy(const consistency_spec& spec, std::uint32_t workers,
+                           std::size_t parts)
+    : consistency_policy(workers),
+      spec_(spec),
+      waits_for_parts_(spec.kind == consistency_kind::ssp && parts > 1),
+      seen_(workers, 0) {}
+
+std::uint64_t relay_policy::applied_below(std::uint32_t rank) const noexcept {
+  return std::min(settled_, clocks().through(rank));
+}
+
+void relay_policy::decide_apply(std::uint32_t, std::uint64_t clock, policy_decisions& out) {
+  if (clock != clock_vector::infinity) arrived_ = std::max(arrived_, clock + 1);
+  const auto closed = std::min(clocks().min(), arrived_);
+  for (; gathered_ < closed; ++gathered_)
+    out.push_back({policy_decision::what::hand_on, 0, gathered_});
+}
+
+bool relay_policy::handed_on(std::uint64_t clock, policy_decisions& out) {
+  if (clock < settled_ || clock >= gathered_) return false;
+  if (std::exchange(answered_[clock % window], true)) return false;
+  for (; settled_ < gathered_ && answered_[settled_ % window]; ++settled_) {
+    answered_[settled_ % window] = false;
+    out.push_back({policy_decision::what::settle, 0, settled_});
+  }
+  decide_ask(out);
+  return true;
+}
+
+consistency_policy::answer relay_policy::decide_pull(const pull_request& pull) const {
+  if (overwrites()) {
+    if (has_ && have_ == pull.clock) return answer::now;
+    return pulls_ == 0 || have_ <= pull.clock ? answer::later : answer::too_late;
+  }
+  return has_ && have_ >= pull.clock && seen_[pull.rank] < pulls_ ? answer::now : answer::later;
+}
+
+bool relay_policy::may_ask(const pull_request& pull) const {
+  if (pull.clock == clock_vector::infinity) return clocks().min() == clock_vector::infinity;
+  if (spec_.kind == consistency_kind::async && !pull.everything) return true;
+  return (waits_for_parts_ ? settled_ : gathered_) >= pull.clock;
+}
+
+void relay_policy::decide_ask(policy_decisions& out) {
+  if (asking_) return;
+  for (const auto& pull : parked_pulls()) {
+    if (!may_ask(pull)) continue;
+    asking_ = true;
+    asked_ = pull;
+    // It comes to where the old version is.
+    if (overwrites()) has_ = false;
+    out.push_back({policy_decision::what::ask, pull.rank, pull.clock});
+    return;
+  }
+}
+
+void relay_policy::pulled(const received& what, policy_decisions& out) {
+  asking_ = false;
+  has_ = true;
+  ++pulls_;
+  have_ = overwrites() ? what.version : std::max(have_, asked_.clock);
+  min_clock_ = what.min_clock;
+  release_parked(out);
+  decide_ask(out);
+}
+
+void relay_policy::pull_refused(policy_decisions& out) {
+  asking_ = false;
+  for (const auto& pull : parked_pulls())
+    out.push_back({policy_decision::what::too_late, pull.rank, pull.clock});
+  for (std::uint32_t rank = 0; rank < clocks().workers(); ++rank) worker_replaced(rank);
+}
+
+}  // namespace tidegate::policies

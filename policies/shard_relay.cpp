@@ -1,0 +1,99 @@
+// The shard core of an aggregator: sums go upstream, parameters come from there.
+#include <algorithm>
+#include <utility>
+
+#include "policies/shard_core.hpp"
+#include "runtime/base/assert.hpp"
+
+namespace tidegate::policies {
+
+void shard_core::open_relay(std::uint64_t token, std::uint32_t epoch, std::uint32_t workers,
+                            const consistency_spec& consistency,
+                            std::span<const std::uint32_t> members, std::size_t parts) {
+  TIDEGATE_ASSERT(!members.empty() && parts >= 1, "an aggregator sums somebody");
+  open_job(token, epoch, workers, consistency, members);
+  jobs_.at(token).relay_parts = parts;
+}
+
+void shard_core::hand_on(std::uint32_t slot, std::uint64_t clock, shard_effects& out) {
+  const auto& chunk = chunks_[slot];
+  const auto first = static_cast<std::uint32_t>(out.inputs.size());
+  const auto end = static_cast<std::uint32_t>(chunk.workers.size());
+  const auto count = list_inputs(chunk, 0, end, clock, out);
+  out.list.push_back(shard_effects::hand_on{slot, first, count, clock});
+}
+
+void shard_core::settle_clock(chunk_state& chunk, std::uint64_t clock, const frame_tag& base,
+                              shard_effects& out) {
+  const auto code = std::exchange(chunk.codes[clock % window], refusal::none);
+  for (std::uint32_t rank = 0; rank < chunk.workers.size(); ++rank)
+    if (chunk.workers[rank].next > clock && chunk.workers[rank].held[clock % window].there)
+      settle(chunk, rank, clock, base, code, out);
+}
+
+frame_tag shard_core::base_of(const chunk_state& chunk) const {
+  frame_tag base;
+  base.job = chunk.home->token;
+  base.epoch = chunk.home->job->epoch;
+  return base;
+}
+
+void shard_core::handed_on(std::uint32_t slot, std::uint64_t clock, refusal code,
+                           shard_effects& out) {
+  auto& chunk = chunks_[slot];
+  if (chunk.home->job->closed || !chunk.relay->handed_on(clock, decisions_)) return;
+  chunk.codes[clock % window] = code;
+  carry_out(slot, base_of(chunk), out);
+  flush_runs(out);
+}
+
+const pull_request* shard_core::asked(std::uint32_t slot) const {
+  const auto* relay = chunks_[slot].relay;
+  return relay->asking() ? &relay->asked() : nullptr;
+}
+
+std::uint32_t shard_core::begin_pulled(std::uint32_t slot) {
+  auto& chunk = chunks_[slot];
+  TIDEGATE_ASSERT(chunk.filling == none_open, "one pull upstream at a time");
+  // Under ssp and async the version that is here may be asked for meanwhile.
+  const bool keeps = !chunk.relay->overwrites();
+  if (keeps) ++chunk.readers[chunk.plane];
+  chunk.filling = free_plane(chunk);
+  if (keeps) --chunk.readers[chunk.plane];
+  ++chunk.readers[chunk.filling];
+  return chunk.filling;
+}
+
+void shard_core::cancel_pulled(std::uint32_t slot) {
+  auto& chunk = chunks_[slot];
+  if (chunk.filling != none_open) --chunk.readers[std::exchange(chunk.filling, none_open)];
+}
+
+void shard_core::pulled(std::uint32_t slot, refusal code, std::uint64_t version,
+                        std::uint64_t min_clock, shard_effects& out) {
+  auto& chunk = chunks_[slot];
+  TIDEGATE_ASSERT((code == refusal::none) == (chunk.filling != none_open),
+                  "parameters have a plane");
+  const auto plane = chunk.filling;
+  cancel_pulled(slot);
+  if (chunk.home->job->closed) return;
+  if (code == refusal::none) {
+    chunk.plane = plane;
+    chunk.version = version;
+    chunk.relay->pulled({version, min_clock}, decisions_);
+  } else {
+    chunk.refused = code;
+    chunk.relay->pull_refused(decisions_);
+  }
+  carry_out(slot, base_of(chunk), out);
+  flush_runs(out);
+}
+
+bool shard_core::all_finished(std::uint64_t token) const {
+  const auto job = jobs_.find(token);
+  return job != jobs_.end() &&
+         std::all_of(job->second.workers.begin(), job->second.workers.end(),
+                     [](const worker_state& one) { return one.finished || !one.member; });
+}
+
+}  // namespace tidegate::policies
