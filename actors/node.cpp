@@ -13,7 +13,6 @@
 #include "actors/shard.hpp"
 #include "actors/system.hpp"
 #include "runtime/base/log.hpp"
-#include "runtime/ucx/ucx_link.hpp"
 
 namespace tidegate::actors {
 
@@ -54,7 +53,7 @@ status run_shard(const node_options& options) {
   auto coordinator =
       connect_coordinator(system, options.coordinator_host, options.coordinator_port);
   if (!coordinator) return coordinator.error();
-  auto home = reactor::start(system, runtime::make_ucx_link, shared_host());
+  auto home = reactor::start(system, make_own_link, shared_host());
   if (!home) return home.error();
   auto shard = spawn_on<actors::shard>(**home, system, options.index);
 

@@ -4,7 +4,8 @@
 // Environment of every node process and worker (set by the launcher):
 //   TIDEGATE_COORDINATOR=host:port   control plane of the coordinator (not for the coordinator
 //   itself) TIDEGATE_TOKEN=<16 hex digits>   drawn per run; a process with another token is
-//   refused TIDEGATE_TRANSPORT=auto|shm|tcp  see docs/yaml.md
+//   refused TIDEGATE_TRANSPORT=auto|shm|tcp|rdma  see docs/yaml.md
+//   TIDEGATE_HOST=<name>, TIDEGATE_ADDRESS=<address>   where the cluster names hosts
 //   TIDEGATE_START_TIMEOUT_MS=<ms>   cluster.start_timeout; 30,000 without it
 // and of workers: TIDEGATE_JOB=<name>, TIDEGATE_RANK=<0..>, TIDEGATE_INCARNATION=<1..>.
 #pragma once

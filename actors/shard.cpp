@@ -90,7 +90,8 @@ caf::result<done_atom> shard::admit_worker(const policies::admit_worker_call& ca
   if (code != refusal::none)
     return to_error({runtime::errc::refused,
                      "the shard refuses the worker: " + std::string(to_string(code))});
-  auto connected = home().link().connect(link_of(call.address));
+  auto connected =
+      home().link().connect(link_of(call.address), reach_of(home().address(), call.address));
   if (!connected) return to_error(connected.error());
   auto& worker = jobs_.at(call.token).workers[call.rank];
   worker.peer = *connected;
