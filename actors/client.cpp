@@ -7,7 +7,6 @@
 #include "actors/session_impl.hpp"
 #include "actors/system.hpp"
 #include "runtime/base/log.hpp"
-#include "runtime/ucx/ucx_link.hpp"
 
 namespace tidegate::actors {
 
@@ -49,7 +48,7 @@ expected<session> session::connect() {
   parts.system = &process->get();
   parts.keep = std::move(process);
   parts.coordinator = *coordinator;
-  parts.make_link = runtime::make_ucx_link;
+  parts.make_link = make_own_link;
   parts.host = shared_host();
   parts.who = std::move(*who);
   return join(std::move(parts));

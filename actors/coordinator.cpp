@@ -44,7 +44,8 @@ class coordinator final : public coordinator_actor::base {
  private:
   struct member {
     std::string job;          // empty: a shard
-    std::uint32_t index = 0;  // of the shard, or rank
+    std::uint32_t index = 0;  // of the shard or aggregator, or rank
+    bool aggregates = false;
   };
   template <class T>
   using promises = std::map<ticket, caf::typed_response_promise<T>>;
@@ -61,6 +62,8 @@ class coordinator final : public coordinator_actor::base {
 
   caf::result<done_atom> join_shard(std::uint32_t index, const std::string& address,
                                     const caf::actor& who);
+  caf::result<done_atom> join_aggregator(const std::string& job, std::uint32_t index,
+                                         const std::string& address, const caf::actor& who);
   caf::result<policies::worker_welcome> join_worker(const policies::worker_hello& hello,
                                                     const caf::actor& who);
   caf::result<policies::table_grant> open_table(const policies::table_request& asked);
@@ -79,7 +82,8 @@ class coordinator final : public coordinator_actor::base {
   policies::coordinator_core core_;
   coordinator_effects effects_;
   std::uint64_t token_;
-  std::map<std::uint32_t, shard_actor> shards_;
+  using shard_name = std::pair<std::string, std::uint32_t>;  // job of an aggregator, or empty
+  std::map<shard_name, shard_actor> shards_;
   std::map<caf::actor_addr, member> members_;
   ticket last_ticket_ = 0;
   promises<done_atom> shard_promises_;
@@ -124,14 +128,17 @@ void coordinator::watch(const caf::actor& who, member what) {
 
 void coordinator::call_shard(coordinator_effects::call_shard& what) {
   const auto call = what.call;
-  const auto& shard = shards_.at(what.shard);
+  const shard_name name{what.aggregator_of, what.shard};
+  const auto& shard = shards_.at(name);
   const auto succeeded = [this, call](done_atom) {
     core_.call_done(unix_now(), call, {}, effects_);
     carry_out();
   };
-  const auto failed = [this, call, index = what.shard](const caf::error& why) {
+  const auto failed = [this, call, name](const caf::error& why) {
+    const auto callee = name.first.empty() ? "shard " : "aggregator ";
     core_.call_done(unix_now(), call,
-                    to_status(why, "a call to shard " + std::to_string(index)), effects_);
+                    to_status(why, "a call to " + (callee + std::to_string(name.second))),
+                    effects_);
     carry_out();
   };
   std::visit(
@@ -154,8 +161,20 @@ caf::result<done_atom> coordinator::join_shard(std::uint32_t index, const std::s
                                                const caf::actor& who) {
   auto [id, answer] = promise(shard_promises_);
   if (core_.shard_joined(unix_now(), index, address, id, effects_)) {
-    shards_.insert_or_assign(index, caf::actor_cast<shard_actor>(who));
-    watch(who, {"", index});
+    shards_.insert_or_assign(shard_name("", index), caf::actor_cast<shard_actor>(who));
+    watch(who, {"", index, false});
+  }
+  carry_out();
+  return answer;
+}
+
+caf::result<done_atom> coordinator::join_aggregator(const std::string& job, std::uint32_t index,
+                                                    const std::string& address,
+                                                    const caf::actor& who) {
+  auto [id, answer] = promise(shard_promises_);
+  if (core_.aggregator_joined(unix_now(), job, index, address, id, effects_)) {
+    shards_.insert_or_assign(shard_name(job, index), caf::actor_cast<shard_actor>(who));
+    watch(who, {job, index, true});
   }
   carry_out();
   return answer;
@@ -164,7 +183,8 @@ caf::result<done_atom> coordinator::join_shard(std::uint32_t index, const std::s
 caf::result<policies::worker_welcome> coordinator::join_worker(
     const policies::worker_hello& hello, const caf::actor& who) {
   auto [id, answer] = promise(worker_promises_);
-  if (core_.worker_joined(unix_now(), hello, id, effects_)) watch(who, {hello.job, hello.rank});
+  if (core_.worker_joined(unix_now(), hello, id, effects_))
+    watch(who, {hello.job, hello.rank, false});
   carry_out();
   return answer;
 }
@@ -198,7 +218,7 @@ caf::result<done_atom> coordinator::fail_job(const std::string& job, const std::
 }
 
 caf::result<done_atom> coordinator::stop() {
-  for (auto& [index, shard] : shards_) send(shard, stop_atom::value);
+  for (auto& [name, shard] : shards_) send(shard, stop_atom::value);
   quit();
   return done_atom::value;
 }
@@ -214,6 +234,8 @@ coordinator::behavior_type coordinator::make_behavior() {
     // A worker that has finished leaves like this, too; the core tells them apart.
     if (lost->second.job.empty())
       core_.shard_lost(unix_now(), lost->second.index, why);
+    else if (lost->second.aggregates)
+      core_.aggregator_lost(unix_now(), lost->second.job, lost->second.index, why);
     else
       core_.worker_lost(unix_now(), lost->second.job, lost->second.index, why);
     members_.erase(lost);
@@ -223,6 +245,11 @@ coordinator::behavior_type coordinator::make_behavior() {
              const caf::actor& who) -> caf::result<done_atom> {
         if (!known(token)) return stranger();
         return join_shard(index, address, who);
+      },
+      [this](aggregator_atom, u64 token, const string& job, u32 index, const string& address,
+             const caf::actor& who) -> caf::result<done_atom> {
+        if (!known(token)) return stranger();
+        return join_aggregator(job, index, address, who);
       },
       [this](worker_atom, u64 token, const policies::worker_hello& hello,
              const caf::actor& who) -> caf::result<policies::worker_welcome> {

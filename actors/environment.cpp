@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "runtime/memory/segment.hpp"
+#include "runtime/ucx/ucx_link.hpp"
 
 namespace tidegate::actors {
 
@@ -44,7 +45,22 @@ expected<std::uint32_t> number(const char* name) {
 std::uint64_t shared_host() {
   const char* transport = std::getenv("TIDEGATE_TRANSPORT");
   const bool sends = transport && std::string_view(transport) == "tcp";
-  return sends ? 0 : runtime::host_identity();
+  const char* host = std::getenv("TIDEGATE_HOST");
+  return sends ? 0 : runtime::host_identity(host ? host : "");
+}
+
+expected<std::unique_ptr<runtime::link>> make_own_link() {
+  const auto text = [](const char* name) {
+    const char* value = std::getenv(name);
+    return std::string(value ? value : "");
+  };
+  runtime::ucx_options options;
+  options.address = text("TIDEGATE_ADDRESS");
+  const auto transport = text("TIDEGATE_TRANSPORT");
+  // Only where the transports are the launcher's choice, not the user's.
+  options.rdma_if_there = transport == "auto" && text("UCX_TLS") == "posix,sysv,tcp,self";
+  options.rdma_only = transport == "rdma";
+  return runtime::make_ucx_link(options);
 }
 
 status parse_address(const std::string& text, std::string& host, std::uint16_t& port) {

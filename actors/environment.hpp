@@ -3,10 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "actors/node.hpp"
 #include "runtime/base/status.hpp"
+#include "runtime/transport/link.hpp"
 
 namespace tidegate::actors {
 
@@ -25,6 +27,8 @@ runtime::expected<node_options> read_node_environment();
 // Whose memory this process may share (peer_address.hpp): its host's, or nobody's (0) when
 // TIDEGATE_TRANSPORT says that all payload is sent.
 std::uint64_t shared_host();
+// Makes this process's link: at the address of its host, over the transport it is told.
+runtime::expected<std::unique_ptr<runtime::link>> make_own_link();
 
 // "host:port". Errors: invalid_argument.
 runtime::status parse_address(const std::string& text, std::string& host, std::uint16_t& port);

@@ -41,7 +41,8 @@ runtime::status front::admit(const policies::admit_worker_call& call) {
   if (code != refusal::none)
     return {runtime::errc::refused,
             "the shard refuses the worker: " + std::string(to_string(code))};
-  auto connected = home_.link().connect(link_of(call.address));
+  auto connected =
+      home_.link().connect(link_of(call.address), reach_of(home_.address(), call.address));
   if (!connected) return connected.error();
   auto& worker = workers_[call.token][call.rank];
   worker.peer = *connected;

@@ -45,9 +45,13 @@ auto inspect(Inspector& f, chunk_place& x) {
            x.elements);
 }
 template <class Inspector>
+auto inspect(Inspector& f, rank_node& x) {
+  return f(caf::meta::type_name("tidegate::rank_node"), x.first, x.end);
+}
+template <class Inspector>
 auto inspect(Inspector& f, open_job_call& x) {
   return f(caf::meta::type_name("tidegate::open_job_call"), x.token, x.epoch, x.workers, x.name,
-           x.consistency, x.reduce, x.members);
+           x.consistency, x.reduce, x.members, x.nodes, x.upstream);
 }
 template <class Inspector>
 auto inspect(Inspector& f, open_table_call& x) {
@@ -66,7 +70,7 @@ auto inspect(Inspector& f, close_job_call& x) {
 template <class Inspector>
 auto inspect(Inspector& f, worker_welcome& x) {
   return f(caf::meta::type_name("tidegate::worker_welcome"), x.token, x.epoch, x.workers,
-           x.seed, x.policy, x.not_finite, x.shard_addresses);
+           x.seed, x.policy, x.not_finite, x.shard_addresses, x.aggregated);
 }
 template <class Inspector>
 auto inspect(Inspector& f, table_grant& x) {
@@ -154,6 +158,8 @@ CAF_ADD_TYPE_ID(tidegate, (tidegate::policies::close_job_call))
 CAF_ADD_ATOM(tidegate, tidegate::actors, opened_atom, "opened")
 CAF_ADD_TYPE_ID(tidegate, (std::vector<std::uint32_t>))
 CAF_ADD_ATOM(tidegate, tidegate::actors, go_on_atom, "go_on")
+CAF_ADD_TYPE_ID(tidegate, (tidegate::policies::rank_node))
+CAF_ADD_ATOM(tidegate, tidegate::actors, aggregator_atom, "aggregator")
 CAF_END_TYPE_ID_BLOCK(tidegate)
 
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tidegate::actors::frame_event)
@@ -167,6 +173,9 @@ namespace tidegate::actors {
 using coordinator_actor = caf::typed_actor<
     // a shard process: index, link address, its control actor
     caf::replies_to<shard_atom, std::uint64_t, std::uint32_t, std::string,
+                    caf::actor>::with<done_atom>,
+    // an aggregator process: job, number in it, link address, its control actor
+    caf::replies_to<aggregator_atom, std::uint64_t, std::string, std::uint32_t, std::string,
                     caf::actor>::with<done_atom>,
     // a worker process and its actor; answered when every shard expects it
     caf::replies_to<worker_atom, std::uint64_t, policies::worker_hello,
@@ -193,6 +202,7 @@ using coordinator_actor = caf::typed_actor<
     caf::replies_to<status_atom, std::uint64_t, std::uint64_t>::with<policies::cluster_status>,
     caf::replies_to<stop_atom, std::uint64_t>::with<done_atom>>;
 
+// Of shards and aggregators.
 using shard_actor =
     caf::typed_actor<caf::replies_to<policies::open_job_call>::with<done_atom>,
                      caf::replies_to<policies::open_table_call>::with<done_atom>,

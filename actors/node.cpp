@@ -7,13 +7,13 @@
 #include <caf/all.hpp>
 #include <caf/io/all.hpp>
 
+#include "actors/aggregator.hpp"
 #include "actors/coordinator.hpp"
 #include "actors/environment.hpp"
 #include "actors/errors.hpp"
 #include "actors/shard.hpp"
 #include "actors/system.hpp"
 #include "runtime/base/log.hpp"
-#include "runtime/ucx/ucx_link.hpp"
 
 namespace tidegate::actors {
 
@@ -47,47 +47,74 @@ status run_coordinator(const policies::cluster_spec& cluster, std::uint64_t toke
   return {};
 }
 
-status run_shard(const node_options& options) {
-  log::start("shard-" + std::to_string(options.index));
+namespace {
+
+// Blocks until the actor that `spawn` makes on a reactor has ended, or the coordinator is gone.
+// `hello`: what it joins the cluster with, before its address and itself.
+template <class Spawn, class... Hello>
+status run_node(const node_options& options, const std::string& what, const Spawn& spawn,
+                const Hello&... hello) {
   process_system process;
   auto& system = process.get();
   auto coordinator =
       connect_coordinator(system, options.coordinator_host, options.coordinator_port);
   if (!coordinator) return coordinator.error();
-  auto home = reactor::start(system, runtime::make_ucx_link, shared_host());
+  auto home = reactor::start(system, make_own_link, shared_host());
   if (!home) return home.error();
-  auto shard = spawn_on<actors::shard>(**home, system, options.index);
+  shard_actor node = spawn(**home, system);
 
   caf::scoped_actor self(system);
   status outcome;
   const auto patience = std::chrono::milliseconds(options.start_timeout_ms);
-  self->request(*coordinator, patience, shard_atom::value, options.token, options.index,
-                (*home)->address(), caf::actor_cast<caf::actor>(shard))
-      .receive([](done_atom) {},
-               [&](caf::error& why) {
-                 outcome = to_status(
-                     why, "joining the cluster as shard " + std::to_string(options.index));
-               });
+  self->request(*coordinator, patience, hello..., (*home)->address(),
+                caf::actor_cast<caf::actor>(node))
+      .receive(
+          [](done_atom) {},
+          [&](caf::error& why) { outcome = to_status(why, "joining the cluster as " + what); });
   if (outcome.ok()) {
-    // The shard ends by itself when told to stop; without a coordinator nobody would tell it.
+    // It ends by itself when told to stop; without a coordinator nobody would tell it.
     // At the end of a run the coordinator goes, too, and its going may be known here first.
     constexpr auto word_on_its_way = std::chrono::milliseconds(300);
     self->monitor(*coordinator);
-    self->monitor(shard);
-    bool shard_down = false;
+    self->monitor(node);
+    bool node_down = false;
     const auto note = [&](const caf::down_msg& down) {
-      shard_down = shard_down || down.source == shard->address();
+      node_down = node_down || down.source == node->address();
     };
     self->receive(note);
-    if (!shard_down)
+    if (!node_down)
       self->receive(
           note, caf::after(word_on_its_way) >> [] {});
-    if (!shard_down) outcome = {errc::unavailable, "the coordinator is gone"};
+    if (!node_down) outcome = {errc::unavailable, "the coordinator is gone"};
   }
-  self->send_exit(shard, caf::exit_reason::user_shutdown);
-  self->wait_for(shard);
-  shard = nullptr;
+  self->send_exit(node, caf::exit_reason::user_shutdown);
+  self->wait_for(node);
+  node = nullptr;
   return outcome;
+}
+
+}  // namespace
+
+status run_shard(const node_options& options) {
+  const auto index = options.index;
+  log::start("shard-" + std::to_string(index));
+  return run_node(
+      options, "shard " + std::to_string(index),
+      [&](reactor& home, caf::actor_system& system) {
+        return spawn_on<actors::shard>(home, system, index);
+      },
+      shard_atom::value, options.token, index);
+}
+
+status run_aggregator(const node_options& options) {
+  const auto index = options.index;
+  log::start("aggregator-" + options.job + "-" + std::to_string(index));
+  return run_node(
+      options, "aggregator " + std::to_string(index) + " of job " + options.job,
+      [&](reactor& home, caf::actor_system& system) {
+        return spawn_on<aggregator>(home, system);
+      },
+      aggregator_atom::value, options.token, options.job, index);
 }
 
 class observer::impl {

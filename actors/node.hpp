@@ -4,7 +4,8 @@
 // Environment of every node process and worker (set by the launcher):
 //   TIDEGATE_COORDINATOR=host:port   control plane of the coordinator (not for the coordinator
 //   itself) TIDEGATE_TOKEN=<16 hex digits>   drawn per run; a process with another token is
-//   refused TIDEGATE_TRANSPORT=auto|shm|tcp  see docs/yaml.md
+//   refused TIDEGATE_TRANSPORT=auto|shm|tcp|rdma  see docs/yaml.md
+//   TIDEGATE_HOST=<name>, TIDEGATE_ADDRESS=<address>   where the cluster names hosts
 //   TIDEGATE_START_TIMEOUT_MS=<ms>   cluster.start_timeout; 30,000 without it
 // and of workers: TIDEGATE_JOB=<name>, TIDEGATE_RANK=<0..>, TIDEGATE_INCARNATION=<1..>.
 #pragma once
@@ -24,7 +25,8 @@ struct node_options {
   std::string coordinator_host;
   std::uint16_t coordinator_port = 0;
   std::uint64_t token = 0;
-  std::uint32_t index = 0;  // of the shard
+  std::uint32_t index = 0;  // of the shard or aggregator
+  std::string job;          // of the aggregator
   policies::transport_kind transport = policies::transport_kind::automatic;
   std::uint32_t start_timeout_ms = 30'000;
 };
@@ -37,6 +39,7 @@ runtime::status run_coordinator(const policies::cluster_spec& cluster, std::uint
 // Blocks until the coordinator says stop or is lost. Errors: unavailable (no coordinator, no
 // transport).
 runtime::status run_shard(const node_options& options);
+runtime::status run_aggregator(const node_options& options);
 
 // The launcher's view of a running coordinator. One thread; every call is bounded by a
 // time-out.

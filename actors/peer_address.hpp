@@ -9,6 +9,8 @@
 #include <string>
 #include <string_view>
 
+#include "runtime/transport/link.hpp"
+
 namespace tidegate::actors {
 
 inline constexpr std::size_t host_digits = 16;
@@ -26,6 +28,12 @@ inline std::string_view link_of(std::string_view address) {
 inline bool share_memory(std::string_view one, std::string_view other) {
   const auto host = one.substr(0, host_digits);
   return host == other.substr(0, host_digits) && host != "0000000000000000";
+}
+
+// Links of one host may use what only reaches that host.
+inline runtime::reach reach_of(std::string_view one, std::string_view other) {
+  const bool same = one.substr(0, host_digits) == other.substr(0, host_digits);
+  return same ? runtime::reach::host : runtime::reach::network;
 }
 
 }  // namespace tidegate::actors

@@ -51,6 +51,7 @@ status session::impl::join() {
   if (!welcome) return welcome.error();
   info_ = {hello.job, welcome->policy, hello.rank, welcome->workers, welcome->seed};
   not_finite_ = welcome->not_finite;
+  aggregated_ = welcome->aggregated;
   worker_identity identity{hello.rank, hello.incarnation, std::move(*welcome),
                            parts_.coordinator, numbers_};
   worker_ = spawn_on<worker>(*reactor_, *parts_.system, std::move(identity));
@@ -93,6 +94,8 @@ status session::impl::start_table(const policies::table_grant& grant) {
   worker_command command;
   command.kind = worker_command::what::open;
   command.grant = grant;
+  if (aggregated_)
+    for (auto& place : command.grant.places) place.shard = 0;
   command.memory = memory;
   return start(std::move(command)).wait();
 }

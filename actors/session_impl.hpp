@@ -59,6 +59,7 @@ class session::impl {
   std::uint64_t clock_ = 0;
   progress progress_;
   std::chrono::steady_clock::time_point reported_{};
+  bool aggregated_ = false;  // one aggregator stands for all shards
   bool declared_ = false;
   bool ended_ = false;
 

@@ -40,6 +40,8 @@ void shard::on_exit() {
 }
 
 caf::result<done_atom> shard::open_job(const policies::open_job_call& call) {
+  if (!call.nodes.empty())
+    return to_error({runtime::errc::invalid_argument, "a shard hands nothing on"});
   core_.open_job(call.token, call.epoch, call.workers, call.consistency, call.members);
   auto& options = jobs_[call.token];
   options.workers = call.workers;

@@ -24,7 +24,8 @@ worker::behavior_type worker::make_behavior() {
   sink_ = std::make_unique<frame_mailbox>(*this, *this, home());
   home().open_link(sink_.get());
   for (const auto& address : identity_.welcome.shard_addresses) {
-    auto connected = home().link().connect(link_of(address));
+    auto connected =
+        home().link().connect(link_of(address), reach_of(home().address(), address));
     if (!connected) {
       broken_ = connected.error();
       break;

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "launch/words.hpp"
+#include "policies/hosts.hpp"
 
 namespace tidegate::launch {
 
@@ -15,23 +16,28 @@ void set_transport(const policies::cluster_spec& spec, variables& all) {
   const char* tls = "posix,sysv,tcp,self";
   if (spec.transport == kind::shm) tls = "posix,sysv,self";
   if (spec.transport == kind::tcp) tls = "tcp,self";
+  if (spec.transport == kind::rdma) tls = "rc,dc,ud,self";
   all.emplace("UCX_TLS", tls);
   // Without it UCX refuses shared memory to endpoints that want to hear of a dead peer.
-  if (spec.transport != kind::tcp) all.emplace("UCX_MM_ERROR_HANDLING", "y");
+  const bool shares = spec.transport == kind::automatic || spec.transport == kind::shm;
+  if (shares) all.emplace("UCX_MM_ERROR_HANDLING", "y");
   // A variable for a transport that UCX_TLS leaves out is no news.
   all.emplace("UCX_WARN_UNUSED_ENV_VARS", "n");
 }
 
 }  // namespace
 
-std::string reachable_host(const std::string& control_host) {
-  if (control_host == "0.0.0.0") return "127.0.0.1";
-  if (control_host == "::") return "::1";
-  return control_host;
+std::string reachable_host(const policies::cluster_spec& spec) {
+  const bool any4 = spec.control_host == "0.0.0.0";
+  if (!any4 && spec.control_host != "::") return spec.control_host;
+  const auto* home = policies::host_of_coordinator(spec);
+  if (home != nullptr && !home->address.empty()) return home->address;
+  return any4 ? "127.0.0.1" : "::1";
 }
 
 variables child_environment(const variables& base, const policies::cluster_spec& spec,
-                            const process_name& name, const run_identity& run) {
+                            const process_plan& process, const run_identity& run) {
+  const auto& name = process.name;
   auto all = base;
   // What an outer run may have left here is not about this one.
   std::erase_if(all, [](const auto& v) {
@@ -47,8 +53,11 @@ variables child_environment(const variables& base, const policies::cluster_spec&
     all["TIDEGATE_INCARNATION"] = "1";
   }
   if (name.role != process_role::coordinator) {
-    all["TIDEGATE_COORDINATOR"] =
-        reachable_host(spec.control_host) + ":" + std::to_string(run.port);
+    all["TIDEGATE_COORDINATOR"] = reachable_host(spec) + ":" + std::to_string(run.port);
+  }
+  if (const auto* host = policies::find_host(spec, process.host)) {
+    all["TIDEGATE_HOST"] = host->name;
+    if (!host->address.empty()) all["TIDEGATE_ADDRESS"] = host->address;
   }
   all["TIDEGATE_TOKEN"] = format_token(run.token);
   all["TIDEGATE_TRANSPORT"] = word(transport_words, spec.transport);

@@ -24,10 +24,10 @@ struct run_identity {
 // env. UCX_TLS and UCX_MM_ERROR_HANDLING follow the transport unless `base` or the job sets
 // them.
 variables child_environment(const variables& base, const policies::cluster_spec& spec,
-                            const process_name& name, const run_identity& run);
+                            const process_plan& process, const run_identity& run);
 
-// Where processes of the cluster reach a coordinator that listens on `control_host`.
-std::string reachable_host(const std::string& control_host);
+// Where processes of the cluster reach the coordinator, which may listen on all addresses.
+std::string reachable_host(const policies::cluster_spec& spec);
 
 variables parse_environment(const char* const* environment);
 // "NAME=value", sorted by name.

@@ -1,6 +1,7 @@
 #include "launch/plan.hpp"
 
 #include "launch/words.hpp"
+#include "policies/hosts.hpp"
 #include "policies/placement.hpp"
 #include "runtime/base/limits.hpp"
 
@@ -26,21 +27,24 @@ std::uint64_t state_copies(policies::optimizer_kind kind) {
 std::vector<process_plan> plan_processes(const policies::cluster_spec& spec) {
   std::vector<process_plan> all;
   const auto add = [&](process_role role, const std::string& job, std::uint32_t index,
-                       std::vector<std::string> command) {
+                       const policies::host_spec* host, std::vector<std::string> command) {
     auto& p = all.emplace_back();
+    if (host != nullptr) p.host = host->name;
     p.name.role = role;
     p.name.job = job;
     p.name.index = index;
     p.command = std::move(command);
   };
-  add(process_role::coordinator, {}, 0, {"tidegate", "node", "coordinator"});
+  add(process_role::coordinator, {}, 0, policies::host_of_coordinator(spec),
+      {"tidegate", "node", "coordinator"});
   for (std::uint32_t i = 0; i < spec.shards; ++i) {
-    add(process_role::shard, {}, i,
+    add(process_role::shard, {}, i, policies::host_of_shard(spec, i),
         {"tidegate", "node", "shard", "--index", std::to_string(i)});
   }
   for (const auto& job : spec.jobs) {
     for (std::uint32_t rank = 0; rank < job.workers; ++rank) {
-      add(process_role::worker, job.name, rank, job.command);
+      add(process_role::worker, job.name, rank, policies::host_of_worker(spec, job, rank),
+          job.command);
     }
   }
   return all;

@@ -27,6 +27,7 @@ struct process_name {
 
 struct process_plan {
   process_name name;
+  std::string host;                  // by name; empty: the cluster names none
   std::vector<std::string> command;  // as in the YAML; nodes: of tidegate itself
 };
 

@@ -11,14 +11,18 @@ namespace tidegate::launch {
 
 namespace {
 
-// Workers of a job run one command: one row for all of them, and one for all shards.
+// Workers of a job run one command: one row for all of them, and one for all shards; neighbours
+// on one host, where there are several.
 std::string process_rows(const cluster_plan& plan) {
+  const bool hosts = !plan.processes.empty() && !plan.processes.front().host.empty();
   std::vector<std::vector<std::string>> rows{{"role", "job", "index", "command"}};
+  if (hosts) rows[0].insert(rows[0].begin(), "host");
   for (std::size_t i = 0; i < plan.processes.size();) {
     const auto& first = plan.processes[i].name;
+    const auto& host = plan.processes[i].host;
     auto end = i;
     while (end < plan.processes.size() && plan.processes[end].name.role == first.role &&
-           plan.processes[end].name.job == first.job) {
+           plan.processes[end].name.job == first.job && plan.processes[end].host == host) {
       ++end;
     }
     auto index = std::to_string(first.index);
@@ -27,6 +31,7 @@ std::string process_rows(const cluster_plan& plan) {
                              ? join(plan.processes[i].command, " ")
                              : "tidegate node " + std::string(to_string(first.role));
     rows.push_back({std::string(to_string(first.role)), first.job, index, command});
+    if (hosts) rows.back().insert(rows.back().begin(), host);
     i = end;
   }
   return format_table(rows);
@@ -82,6 +87,7 @@ std::string plan_json(const cluster_plan& plan) {
                                  {"job", p.name.job},
                                  {"index", p.name.index},
                                  {"command", p.command}});
+    if (!p.host.empty()) root["processes"].back()["host"] = p.host;
   }
   root["jobs"] = json::array();
   for (const auto& j : plan.jobs) {

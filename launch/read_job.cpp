@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "launch/read_hosts.hpp"
 #include "launch/read_table.hpp"
 #include "launch/words.hpp"
 #include "launch/yaml_keys.hpp"
@@ -20,22 +21,7 @@ void read_command(const section& from, std::vector<std::string>& into) {
     into = {value.text};
     return;
   }
-  if (!value.is_list() || value.items.empty()) {
-    from.wrong("command", value.is_map() ? "is a map" : "is empty");
-    return;
-  }
-  for (const auto& item : value.items) {
-    // An argument may be empty, a program may not; neither can carry a zero byte to exec.
-    if (!item.is_scalar() || (into.empty() && item.text.empty()) ||
-        item.text.find('\0') != std::string::npos) {
-      from.note(item.where,
-                from.shown() + ".command: " +
-                    (item.is_scalar() ? "empty or not text" : std::string(describe(item))) +
-                    " in the list; allowed: " + std::string(key_of("jobs.*.command").allowed));
-      return;
-    }
-    into.push_back(item.text);
-  }
+  read_words(from, "command", into);
 }
 
 bool is_variable_name(std::string_view name) {
@@ -97,6 +83,7 @@ policies::job_spec read_job(const section& from, const std::string& name) {
   std::uint64_t workers = job.workers;
   from.number("workers", workers, 1, runtime::limits::workers_max);
   job.workers = static_cast<std::uint32_t>(workers);
+  job.hosts = read_host_names(from, "hosts");
   read_command(from, job.command);
   read_env(from.child("env"), job.env);
   read_consistency(from.child("consistency"), job.consistency);

@@ -6,6 +6,7 @@
 #include "launch/check_keys.hpp"
 #include "launch/files.hpp"
 #include "launch/overrides.hpp"
+#include "launch/read_hosts.hpp"
 #include "launch/read_job.hpp"
 #include "launch/scalars.hpp"
 #include "launch/words.hpp"
@@ -31,6 +32,7 @@ void read_cluster_map(const section& from, policies::cluster_spec& into) {
   std::uint64_t shards = into.shards;
   std::uint64_t timeout_ms = into.start_timeout_ms;
   std::uint64_t port = into.control_port;
+  read_hosts(from, into);
   if (from.require("name")) from.text("name", into.name, is_plain_name);
   from.number("shards", shards, 1, limits::shards_max);
   from.choice<policies::transport_kind>("transport", into.transport, transport_words);
@@ -125,7 +127,10 @@ runtime::expected<policies::cluster_spec> parse_cluster(const std::string& yaml,
     read_cluster_map(cluster, spec);
   }
   read_jobs(root, spec);
-  if (out.empty()) cross_check(cluster, spec);
+  if (out.empty()) {
+    cross_check(cluster, spec);
+    check_hosts(root, spec);
+  }
   if (!out.empty()) return runtime::fail(out.to_status());
   return spec;
 }

@@ -113,7 +113,7 @@ void run::start_rest() {
   started_ms_ = now_ms_;
   phase_ = phase::running;
   actors::node_options options;
-  options.coordinator_host = reachable_host(spec_.control_host);
+  options.coordinator_host = reachable_host(spec_);
   options.coordinator_port = identity_.port;
   options.token = identity_.token;
   options.transport = spec_.transport;

@@ -1,6 +1,7 @@
 #include "launch/starter.hpp"
 
 #include "launch/find_program.hpp"
+#include "policies/hosts.hpp"
 
 namespace tidegate::launch {
 
@@ -23,36 +24,44 @@ runtime::expected<starter> starter::create(const policies::cluster_spec& spec,
   made.own_program_ = *own;
   const auto folder = own->substr(0, own->rfind('/'));
   std::string missing;
-  for (const auto& job : spec.jobs) {
-    const auto found = find_program(job.command.front(), folder, get(environment, "PATH"));
+  const auto find = [&](const std::string& key, const std::string& program, std::string& into) {
+    const auto found = find_program(program, folder, get(environment, "PATH"));
     if (found) {
-      made.programs_[job.name] = *found;
+      into = *found;
     } else {
-      missing += (missing.empty() ? "" : "\n") + ("jobs." + job.name) +
-                 ".command: " + found.error().message();
+      missing += (missing.empty() ? "" : "\n") + key + ": " + found.error().message();
     }
-  }
+  };
+  for (const auto& job : spec.jobs)
+    find("jobs." + job.name + ".command", job.command.front(), made.programs_[job.name]);
+  for (const auto& host : spec.hosts)
+    if (!host.prefix.empty())
+      find("cluster.hosts." + host.name + ".prefix", host.prefix.front(),
+           made.prefixes_[host.name]);
   if (!missing.empty()) return runtime::fail(runtime::errc::not_found, missing);
   return made;
 }
 
 spawn_request starter::request(const process_plan& process, const run_identity& run,
                                const std::string& log_path, int ready_fd) const {
+  const bool is_worker = process.name.role == process_role::worker;
   spawn_request request;
-  request.program = own_program_;
+  request.program = is_worker ? programs_.at(process.name.job) : own_program_;
   request.arguments = process.command;
   request.log_path = log_path;
   request.environment =
-      format_environment(child_environment(environment_, spec_, process.name, run));
-  if (process.name.role == process_role::worker) {
-    request.program = programs_.at(process.name.job);
-    return request;
-  }
-  request.arguments.insert(request.arguments.end(), {"--run-dir", run.run_dir});
+      format_environment(child_environment(environment_, spec_, process, run));
+  if (!is_worker) request.arguments.insert(request.arguments.end(), {"--run-dir", run.run_dir});
   if (process.name.role == process_role::coordinator) {
     request.arguments.insert(request.arguments.end(), {"--ready-fd", std::to_string(ready_fd)});
     request.inherited_fd = ready_fd;
   }
+  const auto* host = policies::find_host(spec_, process.host);
+  if (host == nullptr || host->prefix.empty()) return request;
+  // What the prefix runs is found here: it may look elsewhere, or nowhere.
+  request.arguments.front() = request.program;
+  request.arguments.insert(request.arguments.begin(), host->prefix.begin(), host->prefix.end());
+  request.program = prefixes_.at(host->name);
   return request;
 }
 

@@ -13,8 +13,8 @@ namespace tidegate::launch {
 
 class starter {
  public:
-  // Finds the programs of all jobs. Errors: not_found (every missing one, a line each),
-  // io_error.
+  // Finds the programs of all jobs and of the hosts' prefixes. Errors: not_found (every missing
+  // one, a line each), io_error.
   static runtime::expected<starter> create(const policies::cluster_spec& spec,
                                            const variables& environment);
 
@@ -30,6 +30,7 @@ class starter {
   variables environment_;
   std::string own_program_;
   std::map<std::string, std::string> programs_;  // of jobs, by name
+  std::map<std::string, std::string> prefixes_;  // programs of hosts that have one, by name
 };
 
 }  // namespace tidegate::launch

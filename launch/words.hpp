@@ -16,7 +16,8 @@ using word_of = std::pair<std::string_view, Enum>;
 inline constexpr word_of<policies::transport_kind> transport_words[] = {
     {"auto", policies::transport_kind::automatic},
     {"shm", policies::transport_kind::shm},
-    {"tcp", policies::transport_kind::tcp}};
+    {"tcp", policies::transport_kind::tcp},
+    {"rdma", policies::transport_kind::rdma}};
 
 inline constexpr word_of<policies::consistency_kind> policy_words[] = {
     {"bsp", policies::consistency_kind::bsp},

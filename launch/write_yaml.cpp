@@ -14,6 +14,18 @@ std::string quote(const std::string& text) {
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
+std::string list_text(const std::vector<std::string>& words) {
+  std::string text;
+  for (const auto& word : words) text += (text.empty() ? "" : ", ") + quote(word);
+  return "[" + text + "]";
+}
+
+std::string host_text(const policies::host_spec& host) {
+  std::string text = "    " + quote(host.name) + ": {";
+  if (!host.address.empty()) text += "address: " + quote(host.address) + ", ";
+  return text + "prefix: " + list_text(host.prefix) + "}\n";
+}
+
 std::string optimizer_text(const policies::optimizer_spec& o) {
   std::string text = "{name: " + std::string(word(optimizer_words, o.kind)) +
                      ", learning_rate: " + format_real(o.learning_rate);
@@ -45,15 +57,14 @@ std::string table_text(const policies::table_spec& t) {
 }
 
 std::string job_text(const policies::job_spec& j) {
-  std::string command;
-  for (const auto& part : j.command) command += (command.empty() ? "" : ", ") + quote(part);
   std::string env;
   for (const auto& [name, value] : j.env) {
     env += (env.empty() ? "" : ", ") + quote(name) + ": " + quote(value);
   }
   std::string text = "  " + quote(j.name) + ":\n";
   text += "    workers: " + std::to_string(j.workers) + "\n";
-  text += "    command: [" + command + "]\n";
+  if (!j.hosts.empty()) text += "    hosts: " + list_text(j.hosts) + "\n";
+  text += "    command: " + list_text(j.command) + "\n";
   text += "    env: {" + env + "}\n";
   text += "    consistency: " + consistency_text(j.consistency) + "\n";
   text += "    optimizer: " + optimizer_text(j.optimizer) + "\n";
@@ -71,7 +82,12 @@ std::string job_text(const policies::job_spec& j) {
 std::string write_yaml(const policies::cluster_spec& spec) {
   std::string text = "cluster:\n";
   text += "  name: " + quote(spec.name) + "\n";
+  if (!spec.hosts.empty()) text += "  hosts:\n";
+  for (const auto& host : spec.hosts) text += host_text(host);
+  if (!spec.coordinator_host.empty())
+    text += "  coordinator_host: " + quote(spec.coordinator_host) + "\n";
   text += "  shards: " + std::to_string(spec.shards) + "\n";
+  if (!spec.shard_hosts.empty()) text += "  shard_hosts: " + list_text(spec.shard_hosts) + "\n";
   text += "  transport: " + std::string(word(transport_words, spec.transport)) + "\n";
   text += "  chunk_bytes: " + format_bytes(spec.chunk_bytes) + "\n";
   text += "  control: {host: " + quote(spec.control_host) +

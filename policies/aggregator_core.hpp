@@ -19,6 +19,7 @@
 #include <span>
 #include <vector>
 
+#include "policies/aggregation.hpp"
 #include "policies/placement.hpp"
 #include "policies/protocol.hpp"
 #include "policies/shard_core.hpp"
@@ -26,14 +27,6 @@
 #include "runtime/base/limits.hpp"
 
 namespace tidegate::policies {
-
-// Ranks [first, end) of a job, an aligned block of its tree.
-struct rank_node {
-  std::uint32_t first = 0;
-  std::uint32_t end = 0;
-
-  friend bool operator==(const rank_node&, const rank_node&) = default;
-};
 
 // A frame to post upstream: of a chunk, or of the whole job (finished).
 struct upstream_frame {

@@ -22,6 +22,8 @@ coordinator_core::coordinator_core(cluster_spec cluster, std::uint64_t token)
     made.spec = spec;
     made.token = runtime::stream_key(token, spec.name);
     made.workers.resize(spec.workers);
+    made.sums = plan_aggregation(cluster_, spec);
+    made.aggregator_addresses.resize(made.sums.aggregators.size());
   }
 }
 
@@ -62,29 +64,8 @@ bool coordinator_core::shard_joined(std::int64_t now, std::uint32_t index, std::
   ++shards_in_;
   event(now, "shard_joined", "shard " + std::to_string(index));
   out.answers.push_back({who, {}, {}});
-  if (!all_shards_in()) return true;
-  begin_jobs(out);
-  for (auto& [hello, waiting] : std::exchange(early_workers_, {})) admit(hello, waiting, out);
+  if (all_in()) all_joined(out);
   return true;
-}
-
-void coordinator_core::begin_jobs(coordinator_effects& out) {
-  for (std::size_t index = 0; index < jobs_.size(); ++index) {
-    const auto& job = jobs_[index];
-    if (job.state == job_state::failed) continue;
-    const auto group = make_group(index, 0);
-    for (std::uint32_t shard = 0; shard < cluster_.shards; ++shard)
-      call(group, shard,
-           open_job_call{job.token,
-                         epoch_,
-                         job.spec.workers,
-                         job.spec.name,
-                         job.spec.consistency,
-                         job.spec.reduce,
-                         {}},
-           out);
-    create_tables(index, job.spec.tables, 0, out);
-  }
 }
 
 runtime::status coordinator_core::check_worker(const worker_hello& hello) {
@@ -112,7 +93,7 @@ bool coordinator_core::worker_joined(std::int64_t now, const worker_hello& hello
   auto& job = *find(hello.job);
   job.workers[hello.rank].incarnation = hello.incarnation;
   event(now, "worker_joined", hello.job + " rank " + std::to_string(hello.rank));
-  if (all_shards_in())
+  if (all_in())
     admit(hello, who, out);
   else
     early_workers_.emplace_back(hello, who);
@@ -124,9 +105,9 @@ void coordinator_core::admit(const worker_hello& hello, ticket who, coordinator_
   const auto index = static_cast<std::size_t>(&job - jobs_.data());
   const auto group = make_group(index, who);
   groups_.at(group).about = hello;
-  for (std::uint32_t shard = 0; shard < cluster_.shards; ++shard)
-    call(group, shard,
-         admit_worker_call{job.token, hello.rank, hello.incarnation, hello.address}, out);
+  for (const auto& one : upstream_of(job.sums.of_worker[hello.rank]))
+    call(group, one, admit_worker_call{job.token, hello.rank, hello.incarnation, hello.address},
+         out);
 }
 
 void coordinator_core::open_table(const table_request& request, ticket who,
@@ -169,8 +150,7 @@ void coordinator_core::open_table(const table_request& request, ticket who,
   }
   if (tables_.size() >= limits::tables_max)
     return refuse(who, errc::over_limit, "the cluster holds its limit of tables", out);
-  if (!all_shards_in())
-    return refuse(who, errc::unavailable, "not all shards have joined", out);
+  if (!all_in()) return refuse(who, errc::unavailable, "not all shards have joined", out);
   auto spec = asked;
   if (!request.optimizer_given) spec.optimizer = job->spec.optimizer;
   create_tables(index, {spec}, who, out);
@@ -186,17 +166,20 @@ void coordinator_core::create_tables(std::size_t job, std::vector<table_spec> sp
     tables_.push_back({job, specs[i], {id, sizes[i], specs[i].name, placed[i]}, false});
     const auto group = make_group(job, who);
     groups_.at(group).about = id;
-    const auto key = runtime::stream_key(jobs_[job].spec.seed, specs[i].name);
+    open_table_call opening{jobs_[job].token,
+                            id,
+                            specs[i].optimizer,
+                            specs[i].init,
+                            runtime::stream_key(jobs_[job].spec.seed, specs[i].name),
+                            {}};
     for (std::uint32_t shard = 0; shard < cluster_.shards; ++shard) {
-      table_places mine;
-      std::copy_if(placed[i].begin(), placed[i].end(), std::back_inserter(mine),
+      auto mine = opening;
+      std::copy_if(placed[i].begin(), placed[i].end(), std::back_inserter(mine.places),
                    [&](const chunk_place& place) { return place.shard == shard; });
-      if (mine.empty()) continue;
-      call(group, shard,
-           open_table_call{jobs_[job].token, id, specs[i].optimizer, specs[i].init, key,
-                           std::move(mine)},
-           out);
+      if (!mine.places.empty()) call(group, {shard, false}, std::move(mine), out);
     }
+    opening.places = placed[i];
+    stage_tables(jobs_[job], opening, group);
   }
 }
 
@@ -208,12 +191,14 @@ coordinator_core::group_id coordinator_core::make_group(std::size_t job, ticket 
   return id;
 }
 
-void coordinator_core::call(group_id group, std::uint32_t shard, shard_call what,
+void coordinator_core::call(group_id group, callee who, shard_call what,
                             coordinator_effects& out) {
   const auto id = ++last_id_;
   calls_[id] = group;
-  ++groups_.at(group).remaining;
-  out.calls.push_back({shard, id, std::move(what)});
+  auto& of = groups_.at(group);
+  ++of.remaining;
+  out.calls.push_back(
+      {who.index, id, std::move(what), who.aggregator ? jobs_[of.job].spec.name : ""});
 }
 
 void coordinator_core::call_done(std::int64_t now, call_id call, const runtime::status& result,
@@ -225,19 +210,15 @@ void coordinator_core::call_done(std::int64_t now, call_id call, const runtime::
   if (group == groups_.end()) return;  // its job failed meanwhile
   if (!result.ok() && group->second.failure.ok()) group->second.failure = result;
   if (--group->second.remaining > 0) return;
+  if (group->second.failure.ok() && !group->second.later.empty()) {
+    const auto next = std::move(group->second.later.back());
+    group->second.later.pop_back();
+    for (const auto& one : next) this->call(group->first, one.who, one.what, out);
+    return;
+  }
   auto done = std::move(group->second);
   groups_.erase(group);
   close(now, done, out);
-}
-
-worker_welcome coordinator_core::welcome(const job_record& of) const {
-  return {of.token,
-          epoch_,
-          of.spec.workers,
-          of.spec.seed,
-          to_string(of.spec.consistency),
-          of.spec.not_finite,
-          shard_addresses_};
 }
 
 void coordinator_core::close(std::int64_t now, call_group& done, coordinator_effects& out) {
@@ -253,7 +234,7 @@ void coordinator_core::close(std::int64_t now, call_group& done, coordinator_eff
       job.began = now;
       event(now, "job_running", job.spec.name);
     }
-    for (auto who : done.waiting) out.answers.push_back({who, {}, welcome(job)});
+    for (auto who : done.waiting) out.answers.push_back({who, {}, welcome(job, hello->rank)});
   } else if (const auto* table = std::get_if<std::uint32_t>(&done.about)) {
     auto& opened = tables_[*table];
     opened.ready = true;
@@ -340,7 +321,7 @@ void coordinator_core::fail_job(std::int64_t now, const std::string& name,
   job->ended = now;
   if (job->began == 0) job->began = now;
   event(now, "job_failed", name + ": " + why);
-  close_on_shards(*job, out);
+  close_below(*job, out);
   const auto index = static_cast<std::size_t>(job - jobs_.data());
   for (auto at = groups_.begin(); at != groups_.end();) {
     if (at->second.job != index) {
@@ -356,13 +337,6 @@ void coordinator_core::fail_job(std::int64_t now, const std::string& name,
     refuse(early.second, errc::cancelled, "job " + name + " failed: " + why, out);
     return true;
   });
-}
-
-// Nobody waits for the answers; a shard that does not know the job has nothing to close.
-void coordinator_core::close_on_shards(const job_record& job, coordinator_effects& out) {
-  for (std::uint32_t shard = 0; shard < cluster_.shards; ++shard)
-    if (!shard_addresses_[shard].empty())
-      out.calls.push_back({shard, ++last_id_, close_job_call{job.token}});
 }
 
 void coordinator_core::shard_lost(std::int64_t now, std::uint32_t index,

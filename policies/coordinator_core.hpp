@@ -14,6 +14,7 @@
 #include <variant>
 #include <vector>
 
+#include "policies/aggregation.hpp"
 #include "policies/cluster_status.hpp"
 #include "policies/placement.hpp"
 #include "policies/spec.hpp"
@@ -30,16 +31,20 @@ struct open_job_call {
   consistency_spec consistency;
   reduce_kind reduce = reduce_kind::mean;
   std::vector<std::uint32_t> members;  // ranks that push to shards; empty: all
+  // To an aggregator: what it hands on, and to whom.
+  std::vector<rank_node> nodes;
+  std::vector<std::string> upstream;
 };
 
-// To a shard: own these chunks of a table, starting from their initial values.
+// To a shard: own these chunks of a table, starting from their initial values. To an
+// aggregator: all chunks, and to which of its upstreams they are handed on.
 struct open_table_call {
   std::uint64_t token = 0;
   std::uint32_t table = 0;
   optimizer_spec optimizer;
   init_spec init;
   std::uint64_t init_key = 0;  // runtime/base/rng.hpp; the same for all chunks of the table
-  table_places places;         // of this shard only
+  table_places places;         // of this process only
 };
 
 // To a shard: expect frames of this worker, and answer it at this address.
@@ -58,7 +63,8 @@ struct close_job_call {
 using shard_call =
     std::variant<open_job_call, open_table_call, admit_worker_call, close_job_call>;
 
-// To a worker: all it needs to talk to the shards.
+// To a worker: all it needs to talk to the shards, or to its aggregator, which is then the one
+// shard that it knows.
 struct worker_welcome {
   std::uint64_t token = 0;
   std::uint32_t epoch = 0;
@@ -67,6 +73,7 @@ struct worker_welcome {
   std::string policy;
   not_finite_rule not_finite = not_finite_rule::refuse;
   std::vector<std::string> shard_addresses;
+  bool aggregated = false;
 };
 
 struct table_grant {
@@ -106,10 +113,12 @@ using ticket = std::uint64_t;
 using call_id = std::uint64_t;
 
 struct coordinator_effects {
+  // `aggregator_of`: a job, then `shard` is the number of its aggregator; else empty.
   struct call_shard {
     std::uint32_t shard = 0;
     call_id call = 0;
     shard_call what;
+    std::string aggregator_of;
   };
   struct answer {
     ticket to = 0;
@@ -124,9 +133,11 @@ class coordinator_core {
  public:
   coordinator_core(cluster_spec cluster, std::uint64_t token);
 
-  // Both return whether the process was taken in; if not, the answer says why.
+  // All three return whether the process was taken in; if not, the answer says why.
   bool shard_joined(std::int64_t now, std::uint32_t index, std::string address, ticket who,
                     coordinator_effects& out);
+  bool aggregator_joined(std::int64_t now, const std::string& job, std::uint32_t index,
+                         std::string address, ticket who, coordinator_effects& out);
   bool worker_joined(std::int64_t now, const worker_hello& hello, ticket who,
                      coordinator_effects& out);
   // Creates or attaches.
@@ -149,6 +160,8 @@ class coordinator_core {
   // A member's actor is gone: noted, not judged. Whoever watches the processes decides what
   // follows. Leaving after the end of one's job is no loss.
   void shard_lost(std::int64_t now, std::uint32_t index, const std::string& why);
+  void aggregator_lost(std::int64_t now, const std::string& job, std::uint32_t index,
+                       const std::string& why);
   void worker_lost(std::int64_t now, const std::string& job, std::uint32_t rank,
                    const std::string& why);
 
@@ -169,6 +182,8 @@ class coordinator_core {
     job_state state = job_state::waiting;
     std::string failure;
     std::vector<worker_state> workers;
+    aggregation sums;
+    std::vector<std::string> aggregator_addresses;  // empty: not joined
     std::map<std::string, double> metrics;
     // Of the first worker that came to its first clock(): its rank, its tables ascending.
     std::optional<std::pair<std::uint32_t, std::vector<std::uint32_t>>> tables_opened;
@@ -182,27 +197,41 @@ class coordinator_core {
     table_grant grant;
     bool ready = false;
   };
-  // A set of calls to shards, and who waits for all of them.
+  using group_id = std::uint64_t;
+  struct callee {
+    std::uint32_t index = 0;
+    bool aggregator = false;  // of the group's job
+  };
+  struct staged_call {
+    callee who;
+    shard_call what;
+  };
+  // A set of calls to shards and aggregators, and who waits for all of them.
   struct call_group {
     std::uint32_t remaining = 0;
+    std::vector<std::vector<staged_call>> later;  // one set after the other, the last first
     std::size_t job = 0;
     std::vector<ticket> waiting;
     std::variant<std::monostate, worker_hello, std::uint32_t> about;  // worker, or table id
     runtime::status failure;
   };
-  using group_id = std::uint64_t;
-
   job_record* find(const std::string& name);
-  bool all_shards_in() const { return shards_in_ == cluster_.shards; }
-  void begin_jobs(coordinator_effects& out);
+  bool all_in() const;
+  void all_joined(coordinator_effects& out);
+  void open_job(std::size_t index, coordinator_effects& out);
+  open_job_call job_call(const job_record& job) const;
+  // Where a sum, or a worker's own pushes, go: to one aggregator or all shards.
+  std::vector<callee> upstream_of(std::uint32_t aggregator) const;
+  std::vector<std::string> addresses_of(const job_record& job, std::uint32_t aggregator) const;
+  void stage_tables(const job_record& job, const open_table_call& call, group_id group);
   void admit(const worker_hello& hello, ticket who, coordinator_effects& out);
   void create_tables(std::size_t job, std::vector<table_spec> specs, ticket who,
                      coordinator_effects& out);
   group_id make_group(std::size_t job, ticket who);
-  void call(group_id group, std::uint32_t shard, shard_call what, coordinator_effects& out);
+  void call(group_id group, callee who, shard_call what, coordinator_effects& out);
   void close(std::int64_t now, call_group& done, coordinator_effects& out);
-  worker_welcome welcome(const job_record& of) const;
-  void close_on_shards(const job_record& job, coordinator_effects& out);
+  worker_welcome welcome(const job_record& of, std::uint32_t rank) const;
+  void close_below(const job_record& job, coordinator_effects& out);
   static void sum_up(const job_record& job, job_status& shown);
   void event(std::int64_t now, std::string what, std::string detail);
   static void refuse(ticket who, runtime::errc code, std::string why, coordinator_effects& out);
@@ -217,7 +246,7 @@ class coordinator_core {
   std::vector<table_state> tables_;  // by id
   std::map<group_id, call_group> groups_;
   std::map<call_id, group_id> calls_;
-  std::vector<std::pair<worker_hello, ticket>> early_workers_;  // came before all shards
+  std::vector<std::pair<worker_hello, ticket>> early_workers_;  // came before the rest
   std::uint64_t last_id_ = 0;
   std::vector<cluster_event> events_;
 };

@@ -75,6 +75,17 @@ struct table_spec {
 enum class reduce_kind : std::uint8_t { mean, sum };  // of the workers' gradients of one clock
 enum class not_finite_rule : std::uint8_t { refuse, allow };
 
+// Who sums workers' gradients on the way to the shards: nobody, one per host, or a tree of
+// aggregators that have `fan_in` (a power of two) inputs each.
+enum class aggregators_kind : std::uint8_t { none, per_host, fan_in };
+
+struct aggregators_spec {
+  aggregators_kind kind = aggregators_kind::none;
+  std::uint32_t fan_in = 0;
+
+  friend bool operator==(const aggregators_spec&, const aggregators_spec&) = default;
+};
+
 struct job_spec {
   std::string name;
   std::uint32_t workers = 1;
@@ -83,16 +94,30 @@ struct job_spec {
   consistency_spec consistency;
   optimizer_spec optimizer;  // the default for tables that name none
   reduce_kind reduce = reduce_kind::mean;
+  aggregators_spec aggregators;
   not_finite_rule not_finite = not_finite_rule::refuse;
   std::uint64_t seed = 1;
   std::vector<table_spec> tables;  // declared ones; workers may create more
+  std::vector<std::string> hosts;  // of the workers, by name; empty: all of the cluster
 };
 
-enum class transport_kind : std::uint8_t { automatic, shm, tcp };
+enum class transport_kind : std::uint8_t { automatic, shm, tcp, rdma };
+
+// A machine, or what stands for one. Processes of different hosts never share memory.
+struct host_spec {
+  std::string name;
+  std::string address;              // at which the others reach it; empty: loopback
+  std::vector<std::string> prefix;  // goes before the command of each of its processes
+
+  friend bool operator==(const host_spec&, const host_spec&) = default;
+};
 
 struct cluster_spec {
   std::string name;
+  std::vector<host_spec> hosts;  // empty: everything runs where the launcher does
+  std::string coordinator_host;  // by name; empty: the first
   std::uint32_t shards = 1;
+  std::vector<std::string> shard_hosts;  // by name; empty: all
   transport_kind transport = transport_kind::automatic;
   std::uint64_t chunk_bytes = 256 * 1024;
   std::string control_host = "127.0.0.1";

@@ -12,6 +12,7 @@
 
 #include "launch/bench/arena.hpp"
 #include "launch/bench/cpus.hpp"
+#include "launch/bench/hosts.hpp"
 #include "launch/bench/pattern.hpp"
 #include "launch/bench/sizes.hpp"
 #include "launch/bench/worker.hpp"
@@ -75,6 +76,7 @@ policies::cluster_spec cluster_of(const bench_options& options,
       policies::reduce_kind::sum;  // whole numbers stay whole for any number of workers
   job.optimizer = {options.optimizer, how.learning_rate, how.momentum,
                    how.beta1,         how.beta2,         how.epsilon};
+  spread(options.hosts, spec);
   return spec;
 }
 

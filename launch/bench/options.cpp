@@ -4,6 +4,7 @@
 
 #include <boost/program_options.hpp>
 
+#include "launch/bench/hosts.hpp"
 #include "launch/bench/pattern.hpp"
 #include "launch/bench/sizes.hpp"
 #include "launch/nearest.hpp"
@@ -31,11 +32,11 @@ const std::vector<subject_words>& subjects() {
   static const std::vector<subject_words> all{
       {"exchange",
        subject::exchange,
-       {"workers", "shards", "bytes", "optimizer", "transport", "replicas", "iterations",
-        "warmup", "tables", "chunk", "pin", "json", "svg"}},
+       {"workers", "shards", "bytes", "optimizer", "transport", "hosts", "replicas",
+        "iterations", "warmup", "tables", "chunk", "pin", "json", "svg"}},
       {"latency",
        subject::latency,
-       {"bytes", "transport", "iterations", "warmup", "pin", "json"}},
+       {"bytes", "transport", "hosts", "iterations", "warmup", "pin", "json"}},
       {"roofline",
        subject::roofline,
        {"bytes", "threads", "inputs", "optimizer", "rounds", "json"}},
@@ -95,6 +96,13 @@ status set_pin(const std::string& text, std::string& into) {
   return bad("--pin " + text + "; allowed: auto, none, or cores as in 0,1");
 }
 
+status set_hosts(const std::string& text, std::vector<policies::host_spec>& into) {
+  auto hosts = parse_hosts(text);
+  if (!hosts) return bad("--hosts " + hosts.error().message());
+  into = std::move(*hosts);
+  return {};
+}
+
 status set_one(const std::string& option, const std::string& text, bench_options& into) {
   if (option == "workers") return set_count(option, text, 1, bench_workers_max, into.workers);
   if (option == "shards")
@@ -104,6 +112,7 @@ status set_one(const std::string& option, const std::string& text, bench_options
     return set_word(option, text, launch::optimizer_words, into.optimizer);
   if (option == "transport")
     return set_word(option, text, launch::transport_words, into.transport);
+  if (option == "hosts") return set_hosts(text, into.hosts);
   if (option == "replicas") return set_replicas(text);
   if (option == "iterations")
     return set_count(option, text, 1, bench_iterations_max, into.iterations);

@@ -48,6 +48,7 @@ json setting(const char* kind, const bench_options& options) {
            {"pin", options.pin},
            {"cores", cpus_of_pin(options.pin)}};
   if (options.chunk_bytes != 0) all["chunk_bytes"] = options.chunk_bytes;
+  for (const auto& host : options.hosts) all["hosts"].push_back(host.address);
   all["sizes"] = json::array();
   return all;
 }

@@ -156,11 +156,12 @@ bool segment::map_at(std::byte* where, std::size_t offset, std::size_t bytes) co
                 static_cast<off_t>(offset)) != MAP_FAILED;
 }
 
-std::uint64_t host_identity() {
+std::uint64_t host_identity(std::string_view name) {
   std::string boot;
   std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
   auto key = stream_key(inode_of("/proc/self/ns/net"), boot);
-  return mix64(key ^ inode_of("/proc/self/ns/pid"));
+  key = stream_key(mix64(key ^ inode_of("/proc/self/ns/pid")), name);
+  return key == 0 ? 1 : key;
 }
 
 }  // namespace tidegate::runtime

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "runtime/base/status.hpp"
 
@@ -66,8 +67,8 @@ class segment {
 };
 
 // The same for processes that can map each other's segments, most likely; different across
-// hosts and across network namespaces, which stand for hosts. Hashed from boot id, network and
-// pid namespace.
-std::uint64_t host_identity();
+// hosts, across network namespaces, which stand for hosts, and across hosts that the cluster
+// file tells apart by `name`. Hashed from boot id, network and pid namespace and name; never 0.
+std::uint64_t host_identity(std::string_view name = {});
 
 }  // namespace tidegate::runtime

@@ -42,6 +42,10 @@ class frame_sink {
   virtual void on_peer_lost(peer_id peer, const status& why) = 0;
 };
 
+// Where a peer is: on this host, or another one, to which shared memory does not lead even if
+// it looks so (network namespaces of one machine stand for hosts).
+enum class reach : std::uint8_t { host, network };
+
 // Counters of a link since it was made.
 struct link_counters {
   std::uint64_t frames_sent = 0;
@@ -63,7 +67,8 @@ class link {
   virtual std::string address() const = 0;
   // Starts a connection; frames may be posted at once. Errors: unavailable (no common
   // transport).
-  virtual expected<peer_id> connect(std::string_view address) = 0;
+  virtual expected<peer_id> connect(std::string_view address, reach where) = 0;
+  expected<peer_id> connect(std::string_view address) { return connect(address, reach::host); }
   // Sends a frame. header.payload_bytes must equal payload.size(). `payload` must stay
   // unchanged until on_sent(token), or for token 0 until nothing can refer to it any more.
   virtual void post(peer_id peer, const frame_header& header,

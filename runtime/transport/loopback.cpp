@@ -52,7 +52,7 @@ class loopback_link final : public link {
   void set_sink(frame_sink* sink) override { sink_ = sink; }
   std::string address() const override { return "loopback:" + std::to_string(index_); }
 
-  expected<peer_id> connect(std::string_view address) override {
+  expected<peer_id> connect(std::string_view address, reach) override {
     constexpr std::string_view prefix = "loopback:";
     std::uint32_t index = 0;
     const auto digits = address.substr(std::min(prefix.size(), address.size()));

@@ -12,6 +12,8 @@
 
 #include "runtime/base/assert.hpp"
 #include "runtime/transport/silent_sink.hpp"
+#include "runtime/ucx/ucx_address.hpp"
+#include "runtime/ucx/ucx_context.hpp"
 #include "runtime/ucx/ucx_error.hpp"
 #include "runtime/ucx/ucx_memory.hpp"
 
@@ -33,11 +35,11 @@ class ucx_link final : public link {
     if (worker_) ucp_worker_destroy(worker_);
   }
 
-  status open();
+  status open(const ucx_options& options);
 
   void set_sink(frame_sink* sink) override { sink_ = sink; }
   std::string address() const override { return address_; }
-  expected<peer_id> connect(std::string_view address) override;
+  expected<peer_id> connect(std::string_view address, reach where) override;
   void post(peer_id peer, const frame_header& header, std::span<const std::byte> payload,
             send_token token) override;
   unsigned progress() override;
@@ -114,21 +116,10 @@ class ucx_link final : public link {
   link_counters counters_;
 };
 
-status ucx_link::open() {
-  ucp_config_t* config = nullptr;
-  if (auto code = ucp_config_read(nullptr, nullptr, &config); code != UCS_OK)
-    return ucx_error("reading UCX's configuration", code);
-  // Keep-alive costs a system call in every progress(). Death is learnt from supervision, and a
-  // broken stream from the stream.
-  const auto modified = ucp_config_modify(config, "KEEPALIVE_INTERVAL", "inf");
-  TIDEGATE_ASSERT(modified == UCS_OK, "UCX knows KEEPALIVE_INTERVAL");
-  ucp_params_t params{};
-  params.field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_NAME;
-  params.features = UCP_FEATURE_AM | UCP_FEATURE_WAKEUP;
-  params.name = "tidegate";
-  const auto initialised = ucp_init(&params, config, &context_);
-  ucp_config_release(config);
-  if (initialised != UCS_OK) return ucx_error("starting UCX", initialised);
+status ucx_link::open(const ucx_options& options) {
+  auto context = make_ucx_context(options);
+  if (!context) return context.error();
+  context_ = *context;
   memory_ = std::make_shared<ucx_memory>(context_);
 
   ucp_worker_params_t worker_params{};
@@ -147,25 +138,24 @@ status ucx_link::open() {
   if (auto code = ucp_worker_set_am_recv_handler(worker_, &handler); code != UCS_OK)
     return ucx_error("installing the frame handler", code);
 
-  ucp_address_t* bytes = nullptr;
-  std::size_t length = 0;
-  if (auto code = ucp_worker_get_address(worker_, &bytes, &length); code != UCS_OK)
-    return ucx_error("asking for this process's UCX address", code);
-  address_.assign(reinterpret_cast<const char*>(bytes), length);
-  ucp_worker_release_address(worker_, bytes);
+  auto address = address_of(worker_);
+  if (!address) return address.error();
+  address_ = std::move(*address);
   if (auto code = ucp_worker_get_efd(worker_, &event_fd_); code != UCS_OK)
     return ucx_error("asking for UCX's event descriptor", code);
   return {};
 }
 
-expected<peer_id> ucx_link::connect(std::string_view address) {
+expected<peer_id> ucx_link::connect(std::string_view address, reach where) {
+  const auto target = part_of(address, where);
+  if (target.empty()) return fail(errc::unavailable, "connecting to a peer: no UCX address");
   auto& made = peers_.emplace_back();
   made.owner = this;
   made.id = static_cast<peer_id>(peers_.size() - 1);
   ucp_ep_params_t params{};
   params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
                       UCP_EP_PARAM_FIELD_ERR_HANDLER;
-  params.address = reinterpret_cast<const ucp_address_t*>(address.data());
+  params.address = reinterpret_cast<const ucp_address_t*>(target.data());
   params.err_mode = UCP_ERR_HANDLING_MODE_PEER;
   params.err_handler.cb = &ucx_link::on_error;
   params.err_handler.arg = &made;
@@ -391,9 +381,9 @@ void ucx_link::close(std::uint32_t flush_ms_max) {
 
 }  // namespace
 
-expected<std::unique_ptr<link>> make_ucx_link() {
+expected<std::unique_ptr<link>> make_ucx_link(const ucx_options& options) {
   auto made = std::make_unique<ucx_link>();
-  if (auto opened = made->open(); !opened.ok()) return fail(std::move(opened));
+  if (auto opened = made->open(options); !opened.ok()) return fail(std::move(opened));
   return std::unique_ptr<link>(std::move(made));
 }
 

@@ -7,13 +7,24 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "runtime/base/status.hpp"
 #include "runtime/transport/link.hpp"
 
 namespace tidegate::runtime {
 
-// Errors: unavailable (UCX finds no usable transport; the message names UCX_TLS).
-expected<std::unique_ptr<link>> make_ucx_link();
+struct ucx_options {
+  std::string address;         // at which other hosts reach this one; empty: all there are
+  bool rdma_if_there = false;  // add RDMA to UCX_TLS where the host has it
+  bool rdma_only = false;      // fail where it has none
+};
+
+// Errors: unavailable (UCX finds no usable transport; the message names UCX_TLS), not_found and
+// invalid_argument (the address is not of this host).
+expected<std::unique_ptr<link>> make_ucx_link(const ucx_options& options);
+inline expected<std::unique_ptr<link>> make_ucx_link() {
+  return make_ucx_link(ucx_options{});
+}
 
 }  // namespace tidegate::runtime

@@ -38,13 +38,18 @@ TEST_F(messages_test, shard_calls) {
                                                      "name",
                                                      {policies::consistency_kind::ssp, 5},
                                                      policies::reduce_kind::sum,
-                                                     {0, 4}});
+                                                     {0, 4},
+                                                     {{0, 4}, {4, 5}},
+                                                     {"above"}});
   EXPECT_EQ(job.token, 7u);
   EXPECT_EQ(job.epoch, 2u);
   EXPECT_EQ(job.workers, 3u);
   EXPECT_EQ(job.name, "name");
   EXPECT_EQ(job.consistency, (policies::consistency_spec{policies::consistency_kind::ssp, 5}));
   EXPECT_EQ(job.reduce, policies::reduce_kind::sum);
+  EXPECT_EQ(job.members, (std::vector<std::uint32_t>{0, 4}));
+  EXPECT_EQ(job.nodes, (std::vector<policies::rank_node>{{0, 4}, {4, 5}}));
+  EXPECT_EQ(job.upstream, std::vector<std::string>{"above"});
 
   policies::open_table_call table;
   table.token = 1;

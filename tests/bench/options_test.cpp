@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "launch/bench/bench.hpp"
+#include "launch/bench/hosts.hpp"
 #include "launch/bench/sizes.hpp"
 
 namespace tidegate::bench {
@@ -62,6 +63,20 @@ TEST(bench_options, exchange) {
   EXPECT_EQ(all->svg, "s");
 }
 
+TEST(bench_options, hosts_are_addresses_with_commands) {
+  const auto all = parse_bench({"exchange", "--hosts", "10.0.0.1, 10.0.0.2 ip netns exec b"});
+  ASSERT_TRUE(all) << all.error().message();
+  policies::cluster_spec spec;
+  spec.jobs.emplace_back();
+  spread(all->hosts, spec);
+  ASSERT_EQ(spec.hosts.size(), 2U);
+  EXPECT_EQ(spec.hosts[1].address, "10.0.0.2");
+  EXPECT_THAT(spec.hosts[1].prefix, testing::ElementsAre("ip", "netns", "exec", "b"));
+  EXPECT_EQ(spec.control_host, "10.0.0.1");
+  EXPECT_EQ(spec.shard_hosts, std::vector{spec.hosts[1].name});
+  EXPECT_EQ(spec.jobs[0].hosts, std::vector{spec.hosts[0].name});
+}
+
 TEST(bench_options, says_what_is_allowed) {
   EXPECT_THAT(refusal_of({"exchnage"}), HasSubstr("did you mean 'exchange'?"));
   EXPECT_THAT(refusal_of({"exchange", "--worker", "2"}),
@@ -69,7 +84,10 @@ TEST(bench_options, says_what_is_allowed) {
   EXPECT_THAT(refusal_of({"exchange", "--workers", "0"}), HasSubstr("allowed: 1 to 64"));
   EXPECT_THAT(refusal_of({"exchange", "--optimizer", "lion"}),
               HasSubstr("sgd, momentum, nesterov, adagrad, adam, adamw"));
-  EXPECT_THAT(refusal_of({"exchange", "--transport", "rdma"}), HasSubstr("auto, shm, tcp"));
+  EXPECT_THAT(refusal_of({"exchange", "--transport", "udp"}),
+              HasSubstr("auto, shm, tcp, rdma"));
+  EXPECT_THAT(refusal_of({"exchange", "--hosts", "10.0.0.1"}), HasSubstr("two hosts"));
+  EXPECT_THAT(refusal_of({"latency", "--hosts", "10.0.0.1,"}), HasSubstr("two hosts"));
   EXPECT_THAT(refusal_of({"exchange", "--pin", "left"}), HasSubstr("auto, none"));
   EXPECT_THAT(refusal_of({"exchange", "--bytes", "7"}), HasSubstr("multiple of 4"));
   EXPECT_THAT(refusal_of({"exchange", "--chunk", "4"}), HasSubstr("64 to 64MiB"));

@@ -54,7 +54,7 @@ def alive(pid):
 class Launch:
     """One `tidegate launch` in a run folder of its own."""
 
-    def __init__(self, yaml, *arguments, env=None, run_dir=None):
+    def __init__(self, yaml, *arguments, env=None, run_dir=None, runner=()):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="tidegate-e2e-"))
         self.yaml = self.folder / "cluster.yaml"
         self.yaml.write_text(yaml) if isinstance(yaml, str) else shutil.copy(yaml, self.yaml)
@@ -65,7 +65,7 @@ class Launch:
         self.output_path = self.folder / "output"
         with open(self.output_path, "wb") as output:
             self.process = subprocess.Popen(
-                [BIN / "tidegate", "launch", str(self.yaml), "--run-dir", str(self.run_dir), *arguments],
+                [*runner, BIN / "tidegate", "launch", str(self.yaml), "--run-dir", str(self.run_dir), *arguments],
                 stdout=output, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
                 cwd=self.folder, env={**os.environ, "TMPDIR": str(self.temporary), **(env or {})})
 
@@ -150,4 +150,4 @@ def main():
 
 
 __all__ = ["BIN", "SOURCE", "WORKER", "ClusterTest", "Launch", "alive", "cluster_yaml", "listening", "main",
-           "os", "pathlib", "segments", "signal", "subprocess", "time", "wait_until"]
+           "os", "pathlib", "segments", "signal", "subprocess", "sys", "time", "wait_until"]

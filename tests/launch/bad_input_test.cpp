@@ -147,8 +147,8 @@ TEST(bad_cluster, is_refused) {
   };
   EXPECT_THAT(with("shards: 0"),
               AllOf(HasSubstr(":1:28: cluster.shards: 0"), HasSubstr("1 to 1024")));
-  EXPECT_THAT(with("transport: rdma"),
-              HasSubstr("'rdma' is not allowed; allowed: auto, shm, tcp"));
+  EXPECT_THAT(with("transport: udp"),
+              HasSubstr("'udp' is not allowed; allowed: auto, shm, tcp, rdma"));
   EXPECT_THAT(with("chunk_bytes: 100"), HasSubstr("100 is no multiple of 64"));
   EXPECT_THAT(with("chunk_bytes: 32"), HasSubstr("32 is too small"));
   EXPECT_THAT(with("chunk_bytes: 128MiB"), HasSubstr("128MiB is too large"));
@@ -167,6 +167,30 @@ TEST(bad_cluster, is_refused) {
             "c.yaml:1:1: cluster: is missing; allowed: a map");
 }
 
+TEST(bad_hosts, are_refused) {
+  const auto with = [](const std::string& keys, const std::string& job = "") {
+    return refusal("cluster: {name: x, " + keys + "}\njobs: {j: {command: a" + job + "}}\n");
+  };
+  const std::string two = "hosts: {a: {address: x1}, b: {address: x2}}, ";
+  EXPECT_EQ(with("shards: 1, hosts: {a: }"), "accepted") << "one host needs no address";
+  EXPECT_EQ(with(two + "shards: 1", ", hosts: [b]"), "accepted");
+  EXPECT_THAT(with("hosts: {a b: {}}"), HasSubstr("'a b' is no host name"));
+  EXPECT_THAT(with("hosts: {a: 1}"), HasSubstr("cluster.hosts.a: is a plain value"));
+  EXPECT_THAT(with("hosts: {a: {adress: x}}"), HasSubstr("did you mean 'address'?"));
+  EXPECT_THAT(with("hosts: {a: {prefix: ip}}"),
+              HasSubstr("cluster.hosts.a.prefix: is a plain value"));
+  EXPECT_THAT(with("hosts: {a: {address: x}, b: {}}"),
+              HasSubstr("cluster.hosts.b: has no address, and with several hosts"));
+  EXPECT_THAT(with(two + "transport: shm"), HasSubstr("shm reaches no other host"));
+  EXPECT_THAT(with(two + "coordinator_host: blue"),
+              HasSubstr("cluster.coordinator_host: 'blue' is no host; allowed: a, b"));
+  EXPECT_THAT(with(two + "shard_hosts: [a, a]"), HasSubstr("'a' is there twice"));
+  EXPECT_THAT(with("shard_hosts: a"), HasSubstr("cluster.shard_hosts: is a plain value"));
+  EXPECT_THAT(
+      with("shards: 1", ", hosts: [a]"),
+      HasSubstr("jobs.j.hosts: 'a' is no host; allowed: names in cluster.hosts, which"));
+}
+
 TEST(bad_jobs_map, is_refused) {
   EXPECT_THAT(refusal("cluster: {name: x}\n"), HasSubstr("jobs: is missing"));
   EXPECT_THAT(refusal("cluster: {name: x}\njobs: {}\n"),
@@ -183,7 +207,8 @@ TEST(unknown_keys, get_the_nearest_known_one) {
   EXPECT_EQ(
       refusal("cluster: {name: x, shard: 2}\njobs: {j: {command: a}}\n"),
       "c.yaml:1:20: unknown key 'shard' in cluster; did you mean 'shards'?; allowed: name, "
-      "shards, transport, chunk_bytes, control, start_timeout");
+      "hosts, coordinator_host, shards, shard_hosts, transport, chunk_bytes, control, "
+      "start_timeout");
   EXPECT_THAT(refusal(with_job("    optimizer: {learning_rat: 1}\n")),
               HasSubstr("did you mean 'learning_rate'?"));
   EXPECT_THAT(refusal(with_job("    optimizer: {name: adamw, weight_deca: 1}\n")),

@@ -13,7 +13,11 @@ policies::cluster_spec spec_with(const std::string& transport) {
 }
 
 const run_identity identity{0xabc, 4711, "/runs/x"};
-const process_name worker{process_role::worker, "mlp", 3};
+const process_plan worker{{process_role::worker, "mlp", 3}, "", {}};
+
+process_plan node(process_role role) {
+  return {{role, "", 0}, "", {}};
+}
 
 TEST(environment, of_a_worker) {
   const auto all = child_environment({{"HOME", "/h"}}, spec_with("tcp"), worker, identity);
@@ -31,12 +35,12 @@ TEST(environment, of_a_worker) {
 
 TEST(environment, of_nodes_has_no_job) {
   const auto shard =
-      child_environment({}, spec_with("auto"), {process_role::shard, "", 0}, identity);
+      child_environment({}, spec_with("auto"), node(process_role::shard), identity);
   EXPECT_EQ(shard.count("TIDEGATE_JOB"), 0U);
   EXPECT_EQ(shard.count("OMP_NUM_THREADS"), 0U);
   EXPECT_EQ(shard.count("TIDEGATE_COORDINATOR"), 1U);
   const auto first =
-      child_environment({}, spec_with("auto"), {process_role::coordinator, "", 0}, identity);
+      child_environment({}, spec_with("auto"), node(process_role::coordinator), identity);
   EXPECT_EQ(first.count("TIDEGATE_COORDINATOR"), 0U);
 }
 
@@ -49,6 +53,7 @@ TEST(environment, follows_the_transport_unless_the_user_has_chosen) {
   EXPECT_EQ(tls("shm").at("UCX_MM_ERROR_HANDLING"), "y");
   EXPECT_EQ(tls("tcp").at("UCX_TLS"), "tcp,self");
   EXPECT_EQ(tls("tcp").count("UCX_MM_ERROR_HANDLING"), 0U);
+  EXPECT_EQ(tls("rdma").at("UCX_TLS"), "rc,dc,ud,self");
   const auto own = child_environment({{"UCX_TLS", "rc"}}, spec_with("tcp"), worker, identity);
   EXPECT_EQ(own.at("UCX_TLS"), "rc");
   auto spec = spec_with("tcp");
@@ -58,7 +63,7 @@ TEST(environment, follows_the_transport_unless_the_user_has_chosen) {
 
 TEST(environment, forgets_an_outer_run) {
   const auto all = child_environment({{"TIDEGATE_RANK", "9"}, {"TIDEGATE_LOG", "debug"}},
-                                     spec_with("auto"), {process_role::shard, "", 0}, identity);
+                                     spec_with("auto"), node(process_role::shard), identity);
   EXPECT_EQ(all.count("TIDEGATE_RANK"), 0U);
   EXPECT_EQ(all.at("TIDEGATE_LOG"), "debug");
 }
@@ -77,10 +82,28 @@ TEST(environment, tokens_both_ways) {
     EXPECT_FALSE(parse_token(bad, token));
 }
 
-TEST(environment, wildcard_hosts_are_reached_locally) {
-  EXPECT_EQ(reachable_host("0.0.0.0"), "127.0.0.1");
-  EXPECT_EQ(reachable_host("::"), "::1");
-  EXPECT_EQ(reachable_host("10.0.0.1"), "10.0.0.1");
+TEST(environment, wildcard_addresses_are_reached_at_the_coordinators_host) {
+  policies::cluster_spec spec;
+  const auto reached = [&](const std::string& control_host) {
+    spec.control_host = control_host;
+    return reachable_host(spec);
+  };
+  EXPECT_EQ(reached("0.0.0.0"), "127.0.0.1");
+  EXPECT_EQ(reached("::"), "::1");
+  EXPECT_EQ(reached("10.0.0.1"), "10.0.0.1");
+  spec.hosts = {{"a", "10.0.0.7", {}}};
+  EXPECT_EQ(reached("0.0.0.0"), "10.0.0.7");
+  EXPECT_EQ(reached("10.0.0.1"), "10.0.0.1");
+}
+
+TEST(environment, names_the_host_of_a_process) {
+  const auto spec = *parse_cluster(hosts_yaml(), "c.yaml", {});
+  auto process = node(process_role::shard);
+  process.host = "b";
+  const auto all = child_environment({}, spec, process, identity);
+  EXPECT_EQ(all.at("TIDEGATE_HOST"), "b");
+  EXPECT_EQ(all.at("TIDEGATE_ADDRESS"), "10.0.0.2");
+  EXPECT_EQ(all.at("TIDEGATE_COORDINATOR"), "10.0.0.1:4711");
 }
 
 TEST(find_program, looks_beside_then_in_path) {

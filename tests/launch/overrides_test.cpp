@@ -13,7 +13,9 @@ policies::cluster_spec must(const std::vector<std::string>& sets,
                             const std::string& yaml = fashion_yaml()) {
   auto spec = parse_cluster(yaml, "c.yaml", sets);
   EXPECT_TRUE(spec) << spec.error().message();
-  return spec.value_or(policies::cluster_spec{{}, 1, {}, 64, {}, 0, 1, {policies::job_spec{}}});
+  policies::cluster_spec none;
+  none.jobs.emplace_back();
+  return spec.value_or(none);
 }
 
 TEST(overrides, replace_scalars_lists_and_maps) {

@@ -23,6 +23,21 @@ TEST(plan, starts_coordinator_shards_workers) {
               testing::ElementsAre("fashion_mnist", "--model", "mlp"));
 }
 
+TEST(plan, places_workers_in_blocks_and_shards_in_turn) {
+  const auto plan = make_plan(*parse_cluster(hosts_yaml(), "c.yaml", {}));
+  std::string places;
+  for (const auto& p : plan.processes) places += p.name.to_string() + "@" + p.host + " ";
+  EXPECT_EQ(places,
+            "coordinator-0@a shard-0@b shard-1@c shard-2@b worker-j-0@a worker-j-1@a "
+            "worker-j-2@a worker-j-3@b worker-j-4@b ");
+  EXPECT_THAT(plan_text(plan), testing::HasSubstr("0..2"));
+  EXPECT_EQ(nlohmann::json::parse(plan_json(plan))["processes"][2]["host"], "c");
+  const auto moved = make_plan(*parse_cluster(
+      hosts_yaml(), "c.yaml", {"cluster.coordinator_host=c", "jobs.j.workers=1"}));
+  EXPECT_EQ(moved.processes.front().host, "c");
+  EXPECT_EQ(moved.processes.back().host, "a");
+}
+
 TEST(plan, counts_chunks_and_bytes_of_tables) {
   const auto plan = fashion_plan();
   ASSERT_EQ(plan.jobs.at(0).tables.size(), 2U);

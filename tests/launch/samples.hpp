@@ -38,6 +38,24 @@ inline std::string with_job(const std::string& lines) {
   return "cluster: {name: x}\njobs:\n  j:\n    command: run\n" + lines;
 }
 
+// Five workers on two of three hosts, shards on two others.
+inline std::string hosts_yaml() {
+  return R"(cluster:
+  name: hosts
+  hosts:
+    a: {address: 10.0.0.1}
+    b: {address: 10.0.0.2, prefix: [env, BLUE=1]}
+    c: {address: 10.0.0.3}
+  shards: 3
+  shard_hosts: [b, c]
+jobs:
+  j:
+    workers: 5
+    hosts: [a, b]
+    command: run
+)";
+}
+
 // The message of the refusal; "accepted" when there was none.
 inline std::string refusal(const std::string& yaml, const std::vector<std::string>& sets = {}) {
   const auto spec = parse_cluster(yaml, "c.yaml", sets);

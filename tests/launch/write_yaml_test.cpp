@@ -18,6 +18,7 @@ void expect_same(const policies::job_spec& a, const policies::job_spec& b) {
   EXPECT_EQ(a.not_finite, b.not_finite);
   EXPECT_EQ(a.seed, b.seed);
   EXPECT_EQ(a.tables, b.tables);
+  EXPECT_EQ(a.hosts, b.hosts);
 }
 
 // Writes, reads back, compares; the second text is the first.
@@ -28,7 +29,10 @@ void expect_round_trip(const std::string& yaml, const std::vector<std::string>& 
   const auto b = parse_cluster(text, "as_run.yaml", {});
   ASSERT_TRUE(b) << b.error().message() << "\n" << text;
   EXPECT_EQ(a->name, b->name);
+  EXPECT_EQ(a->hosts, b->hosts);
+  EXPECT_EQ(a->coordinator_host, b->coordinator_host);
   EXPECT_EQ(a->shards, b->shards);
+  EXPECT_EQ(a->shard_hosts, b->shard_hosts);
   EXPECT_EQ(a->transport, b->transport);
   EXPECT_EQ(a->chunk_bytes, b->chunk_bytes);
   EXPECT_EQ(a->control_host, b->control_host);
@@ -50,6 +54,11 @@ TEST(write_yaml, reads_back_as_the_identical_spec) {
   expect_round_trip(with_job(""));
   expect_round_trip(with_job("") + "  k: {command: [b], seed: 18446744073709551615}\n",
                     {"cluster.chunk_bytes=192", "cluster.start_timeout=1500ms"});
+}
+
+TEST(write_yaml, keeps_hosts) {
+  expect_round_trip(hosts_yaml());
+  expect_round_trip(hosts_yaml(), {"cluster.coordinator_host=c", "cluster.transport=rdma"});
 }
 
 TEST(write_yaml, keeps_floats_to_the_last_bit) {

@@ -5,10 +5,12 @@
 
 #include <caf/all.hpp>
 
+#include "actors/aggregator.hpp"
 #include "actors/coordinator.hpp"
 #include "actors/reactor_actor.hpp"
 #include "actors/session_core.hpp"
 #include "actors/shard.hpp"
+#include "policies/aggregation.hpp"
 #include "runtime/base/assert.hpp"
 #include "runtime/memory/segment.hpp"
 
@@ -23,15 +25,36 @@ local_cluster::local_cluster(policies::cluster_spec spec, actors::link_factory m
   coordinator_ = actors::spawn_coordinator(system, spec_, token_);
   caf::scoped_actor self(system);
   for (std::uint32_t index = 0; index < spec_.shards; ++index) {
-    auto home = actors::reactor::start(system, make_link_, host_);
-    TIDEGATE_ASSERT(home, "a reactor starts");
-    homes_.push_back(std::move(*home));
-    shards_.push_back(actors::spawn_on<actors::shard>(*homes_.back(), system, index));
+    auto& home = new_home();
+    shards_.push_back(actors::spawn_on<actors::shard>(home, system, index));
     bool joined = false;
     self->request(coordinator_, std::chrono::seconds(10), actors::shard_atom::value, token_,
-                  index, homes_.back()->address(), caf::actor_cast<caf::actor>(shards_.back()))
+                  index, home.address(), caf::actor_cast<caf::actor>(shards_.back()))
         .receive([&](actors::done_atom) { joined = true; }, [](caf::error&) {});
     TIDEGATE_ASSERT(joined, "a shard joins");
+  }
+  for (const auto& job : spec_.jobs) join_aggregators(job);
+}
+
+actors::reactor& local_cluster::new_home() {
+  auto home = actors::reactor::start(process_.get(), make_link_, host_);
+  TIDEGATE_ASSERT(home, "a reactor starts");
+  homes_.push_back(std::move(*home));
+  return *homes_.back();
+}
+
+void local_cluster::join_aggregators(const policies::job_spec& job) {
+  caf::scoped_actor self(process_.get());
+  const auto count = policies::plan_aggregation(spec_, job).aggregators.size();
+  for (std::uint32_t index = 0; index < count; ++index) {
+    auto& home = new_home();
+    shards_.push_back(actors::spawn_on<actors::aggregator>(home, process_.get()));
+    bool joined = false;
+    self->request(coordinator_, std::chrono::seconds(10), actors::aggregator_atom::value,
+                  token_, job.name, index, home.address(),
+                  caf::actor_cast<caf::actor>(shards_.back()))
+        .receive([&](actors::done_atom) { joined = true; }, [](caf::error&) {});
+    TIDEGATE_ASSERT(joined, "an aggregator joins");
   }
 }
 

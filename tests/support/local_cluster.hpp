@@ -1,5 +1,5 @@
-// A whole cluster in this process for tests: real coordinator, shards, reactors and sessions,
-// each on threads of its own, over links that the test chooses.
+// A whole cluster in this process for tests: real coordinator, shards, aggregators, reactors
+// and sessions, each on threads of its own, over links that the test chooses.
 #pragma once
 
 #include <functional>
@@ -35,9 +35,13 @@ class local_cluster {
   caf::actor_system& system() { return process_.get(); }
   actors::coordinator_actor coordinator() const { return coordinator_; }
   std::uint64_t token() const { return token_; }
+  std::size_t aggregators() const { return shards_.size() - spec_.shards; }
   const std::string& shard_address(std::size_t shard) const { return homes_[shard]->address(); }
 
  private:
+  actors::reactor& new_home();
+  void join_aggregators(const policies::job_spec& job);
+
   policies::cluster_spec spec_;
   actors::link_factory make_link_;
   std::uint64_t host_;
@@ -45,7 +49,7 @@ class local_cluster {
   actors::process_system process_;
   actors::coordinator_actor coordinator_;
   std::vector<std::unique_ptr<actors::reactor>> homes_;
-  std::vector<actors::shard_actor> shards_;
+  std::vector<actors::shard_actor> shards_;  // and after them the aggregators
   bool stopped_ = false;
 };
 

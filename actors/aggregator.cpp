@@ -1,0 +1,178 @@
+#include "actors/aggregator.hpp"
+
+#include <algorithm>
+#include <span>
+
+#include "actors/errors.hpp"
+#include "actors/frame_tags.hpp"
+#include "actors/peer_address.hpp"
+#include "runtime/base/assert.hpp"
+#include "runtime/base/log.hpp"
+
+namespace tidegate::actors {
+
+namespace log = runtime::log;
+
+using policies::refusal;
+using runtime::frame_kind;
+using kind = policies::upstream_frame::what;
+
+aggregator::behavior_type aggregator::make_behavior() {
+  sink_ = std::make_unique<frame_mailbox>(*this, *this, home());
+  store_ = std::make_unique<aggregator_store>(home().link().memory());
+  // Members know one shard.
+  front_ = std::make_unique<front>(*this, home(), core_.front(), store_->memory(), 0);
+  home().open_link(sink_.get());
+  return {
+      [this](const policies::open_job_call& call) { return open_job(call); },
+      [this](const policies::open_table_call& call) { return open_table(call); },
+      [this](const policies::admit_worker_call& call) -> caf::result<done_atom> {
+        if (auto admitted = front_->admit(call); !admitted.ok()) return to_error(admitted);
+        return done_atom::value;
+      },
+      [this](const policies::close_job_call& call) -> caf::result<done_atom> {
+        close_job(call.token);
+        return done_atom::value;
+      },
+      [this](stop_atom) { quit(); },
+      [this](go_on_atom) { front_->go_on(); },
+      [this](frame_event& event) { on_frame(event); },
+      [this](const peer_lost_event& event) { on_peer_lost(event); },
+  };
+}
+
+void aggregator::on_exit() {
+  home().close_link();
+  front_->close();
+}
+
+caf::result<done_atom> aggregator::open_job(const policies::open_job_call& call) {
+  if (core_.is_open()) return done_atom::value;  // an earlier call's
+  if (call.nodes.empty() || call.members.empty() || call.upstream.empty())
+    return to_error({runtime::errc::invalid_argument, "an aggregator hands sums on"});
+  for (const auto& address : call.upstream) {
+    auto connected =
+        home().link().connect(link_of(address), reach_of(home().address(), address));
+    if (!connected) return to_error(connected.error());
+    upstream_.push_back(*connected);
+  }
+  token_ = call.token;
+  workers_ = call.workers;
+  core_.open_job({call.token, call.epoch, call.workers, call.consistency, call.members,
+                  call.nodes, static_cast<std::uint32_t>(upstream_.size())});
+  log::info("job " + call.name + ": " + policies::to_string(call.consistency) + ", sums " +
+            std::to_string(call.members.size()) + " members to " +
+            std::to_string(call.nodes.size()) + (call.nodes.size() == 1 ? " sum" : " sums"));
+  return done_atom::value;
+}
+
+caf::result<done_atom> aggregator::open_table(const policies::open_table_call& call) {
+  if (!core_.is_open() || call.token != token_)
+    return to_error(
+        {runtime::errc::not_found, "this aggregator does not know the job of the table"});
+  if (!core_.front().slots_of(call.table).empty()) return done_atom::value;
+  for (const auto& place : call.places)
+    if (place.shard >= upstream_.size())
+      return to_error({runtime::errc::invalid_argument, "a chunk lives on no upstream"});
+  const auto chunks = core_.open_table(call.table, call.places);
+  if (auto added = store_->add_table(call.table, chunks, workers_, core_.nodes().size());
+      !added.ok())
+    return to_error(added);
+  front_->table_opened(call.table);
+  return done_atom::value;
+}
+
+void aggregator::close_job(std::uint64_t token) {
+  core_.front().close_job(token, front_->pending());
+  front_->carry_out();
+}
+
+void aggregator::on_peer_lost(const peer_lost_event& event) {
+  if (std::find(upstream_.begin(), upstream_.end(), event.peer) == upstream_.end())
+    return front_->on_peer_lost(event);
+  log::error("lost the link upstream: " + event.why);
+  close_job(token_);  // its members hear of it, and tell
+}
+
+// Parameters go to where members read them.
+runtime::buffer aggregator::place(const runtime::frame_header& header) {
+  if (header.kind != frame_kind::pull_reply) return front_->place(header);
+  const auto slot = core_.expects_reply(tag_of(header));
+  auto& memory = store_->memory();
+  if (!slot || header.payload_bytes != memory.bytes_of(*slot)) return {};
+  const auto plane = core_.begin_reply(*slot);
+  memory.prepare(*slot, plane);
+  return runtime::buffer::view(
+      {reinterpret_cast<std::byte*>(memory.at(*slot, plane)), memory.bytes_of(*slot)});
+}
+
+void aggregator::on_frame_lost(const runtime::frame_header& header) {
+  if (header.kind == frame_kind::pull_reply) return core_.cancel_reply(tag_of(header));
+  front_->on_frame_lost(header);
+}
+
+void aggregator::on_frame(frame_event& event) {
+  const auto& header = event.header;
+  const auto code = static_cast<refusal>(header.code);
+  if (header.kind == frame_kind::push_ack) {
+    core_.on_ack(tag_of(header), code, front_->pending());
+  } else if (header.kind == frame_kind::pull_reply) {
+    core_.on_reply(tag_of(header), code, header.version, header.min_clock, front_->pending());
+  } else {
+    front_->on_frame(event);
+    if (header.kind != frame_kind::finished) return;
+    frames_.clear();
+    core_.say_farewell(frames_);
+    return post(0, {});
+  }
+  front_->carry_out();
+}
+
+void aggregator::apply(const front::effects::apply&, front::inputs) {
+  TIDEGATE_ASSERT(false, "an aggregator hands on what is pushed");
+}
+
+void aggregator::hand_on(const front::effects::hand_on& what, front::inputs from) {
+  frames_.clear();
+  core_.hand_on(what, from, frames_);
+  post(what.slot, from);
+}
+
+void aggregator::ask(const front::effects::ask& what) {
+  frames_.clear();
+  core_.ask(what, frames_);
+  post(what.slot, {});
+}
+
+void aggregator::go_on_later() {
+  caf::anon_send(shard_actor(this), go_on_atom::value);
+}
+
+void aggregator::post(std::uint32_t slot, front::inputs from) {
+  for (const auto& frame : frames_) {
+    auto header = header_of(frame_kind::push, frame.tag, refusal::none);
+    std::span<const std::byte> payload;
+    switch (frame.kind) {
+      case kind::push:
+        payload = store_->sum(slot, frame.node, frame.tag.clock,
+                              from.subspan(frame.first, frame.count));
+        break;
+      case kind::skip:
+        header.kind = frame_kind::skip;
+        break;
+      case kind::pull:
+        header.kind = frame_kind::pull;
+        break;
+      case kind::finished:
+        header.kind = frame_kind::finished;
+        break;
+    }
+    if (frame.pulls) header.flags = runtime::frame_flag_pull;
+    if (frame.everything) header.flags = runtime::frame_flag_final;
+    header.payload_bytes = payload.size();
+    // Token 0: a push is answered after it was sent, and its sum stays until then.
+    home().link().post(upstream_[frame.shard], header, payload, 0);
+  }
+}
+
+}  // namespace tidegate::actors

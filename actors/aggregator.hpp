@@ -1,0 +1,58 @@
+// The aggregator actor: carries out what policies::aggregator_core decides, on the reactor that
+// owns its link. To its members it is a shard (front.hpp), to its upstream a worker.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "actors/aggregator_store.hpp"
+#include "actors/frame_mailbox.hpp"
+#include "actors/front.hpp"
+#include "actors/messages.hpp"
+#include "actors/reactor_actor.hpp"
+#include "policies/aggregator_core.hpp"
+
+namespace tidegate::actors {
+
+class aggregator final : public reactor_actor<shard_actor::base>,
+                         public frame_mailbox::owner,
+                         public front::owner {
+ public:
+  aggregator(caf::actor_config& config, reactor& home)
+      : reactor_actor<shard_actor::base>(config, home) {}
+
+  const char* name() const override { return "tidegate.aggregator"; }
+
+ protected:
+  behavior_type make_behavior() override;
+  void on_exit() override;
+
+ private:
+  runtime::buffer place(const runtime::frame_header& header) override;
+  void on_sent(runtime::send_token token) override { front_->on_sent(token); }
+  void on_frame_lost(const runtime::frame_header& header) override;
+  void apply(const front::effects::apply& what, front::inputs from) override;
+  void hand_on(const front::effects::hand_on& what, front::inputs from) override;
+  void ask(const front::effects::ask& what) override;
+  void go_on_later() override;
+
+  caf::result<done_atom> open_job(const policies::open_job_call& call);
+  caf::result<done_atom> open_table(const policies::open_table_call& call);
+  void close_job(std::uint64_t token);
+  void on_frame(frame_event& event);
+  void on_peer_lost(const peer_lost_event& event);
+  // Posts frames_; `from`: what their sums are made of.
+  void post(std::uint32_t slot, front::inputs from);
+
+  std::unique_ptr<frame_mailbox> sink_;
+  policies::aggregator_core core_;
+  std::unique_ptr<aggregator_store> store_;
+  std::unique_ptr<front> front_;
+  std::uint64_t token_ = 0;  // of the job
+  std::uint32_t workers_ = 0;
+  std::vector<runtime::peer_id> upstream_;
+  std::vector<policies::upstream_frame> frames_;  // to be posted now
+};
+
+}  // namespace tidegate::actors

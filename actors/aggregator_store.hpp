@@ -1,0 +1,52 @@
+// The memory of an aggregator: what faces its members (front_memory.hpp), and the sums that are
+// on their way upstream, one per node and clock parity. Holds no CAF and no protocol; one
+// reactor thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "actors/front_memory.hpp"
+#include "policies/aggregator_core.hpp"
+#include "runtime/base/limits.hpp"
+#include "runtime/base/status.hpp"
+#include "runtime/kernels/update.hpp"
+#include "runtime/memory/arena.hpp"
+
+namespace tidegate::actors {
+
+class aggregator_store {
+ public:
+  explicit aggregator_store(std::shared_ptr<runtime::memory_source> source)
+      : memory_(std::move(source)) {}
+
+  front_memory& memory() noexcept { return memory_; }
+
+  // All chunks of a table. `nodes`: of the group, the same for all tables. Errors: those of
+  // front_memory.
+  runtime::status add_table(std::uint32_t table, std::span<const policies::owned_chunk> chunks,
+                            std::uint32_t workers, std::size_t nodes);
+  // The sum of inputs, ascending in rank, valid until that of the clock after the next. A
+  // single one stays where it is.
+  std::span<const std::byte> sum(std::uint32_t slot, std::uint32_t node, std::uint64_t clock,
+                                 std::span<const policies::shard_effects::input> inputs);
+
+ private:
+  static constexpr auto window = runtime::limits::clocks_in_flight_max;
+  struct chunk_place {
+    std::uint32_t table = 0;
+    std::uint64_t offset = 0;  // in bytes within the table's place
+    std::size_t elements = 0;
+  };
+
+  front_memory memory_;
+  std::unique_ptr<runtime::arena> sums_;  // planes: node by node, clock parity by parity
+  std::map<std::uint32_t, runtime::arena::place> tables_;
+  std::vector<chunk_place> chunks_;                    // by slot
+  std::vector<runtime::kernels::gradient> gradients_;  // of the sum being made
+};
+
+}  // namespace tidegate::actors

@@ -1,0 +1,67 @@
+#include "runtime/ucx/ucx_context.hpp"
+
+#include <cstdlib>
+#include <memory>
+#include <string>
+
+#include "runtime/base/assert.hpp"
+#include "runtime/ucx/net_device.hpp"
+#include "runtime/ucx/ucx_error.hpp"
+
+namespace tidegate::runtime {
+
+namespace {
+
+// A setting of ours stands back behind the user's own UCX_<name>.
+void set(ucp_config_t* config, const std::string& name, const std::string& value) {
+  if (std::getenv(("UCX_" + name).c_str()) != nullptr) return;
+  const auto modified = ucp_config_modify(config, name.c_str(), value.c_str());
+  TIDEGATE_ASSERT(modified == UCS_OK, "UCX knows its own settings");
+}
+
+status choose_devices(const ucx_options& options, ucp_config_t* config) {
+  const bool rdma = has_rdma_device();
+  if (options.rdma_only && !rdma)
+    return {errc::unavailable,
+            "cluster.transport: rdma: this host has no RDMA device (/sys/class/infiniband is "
+            "empty or not there); auto and tcp need none"};
+  if (options.rdma_only) return {};
+  if (options.rdma_if_there && rdma) {
+    const auto all = std::string("rc,dc,ud,") + std::getenv("UCX_TLS");
+    const auto modified = ucp_config_modify(config, "TLS", all.c_str());
+    TIDEGATE_ASSERT(modified == UCS_OK, "UCX knows TLS");
+    return {};
+  }
+  if (options.address.empty()) return {};
+  // Only the interface that the others reach: UCX takes any that looks near, and some lead
+  // nowhere (bridges of containers).
+  const auto device = device_of(options.address);
+  if (!device) return device.error();
+  set(config, "NET_DEVICES", *device);
+  return {};
+}
+
+}  // namespace
+
+expected<ucp_context_h> make_ucx_context(const ucx_options& options) {
+  ucp_config_t* read = nullptr;
+  if (auto code = ucp_config_read(nullptr, nullptr, &read); code != UCS_OK)
+    return fail(ucx_error("reading UCX's configuration", code));
+  const std::unique_ptr<ucp_config_t, decltype(&ucp_config_release)> config(
+      read, &ucp_config_release);
+  // Keep-alive costs a system call in every progress(). Death is learnt from supervision, and a
+  // broken stream from the stream.
+  const auto modified = ucp_config_modify(read, "KEEPALIVE_INTERVAL", "inf");
+  TIDEGATE_ASSERT(modified == UCS_OK, "UCX knows KEEPALIVE_INTERVAL");
+  if (auto chosen = choose_devices(options, read); !chosen.ok()) return fail(std::move(chosen));
+  ucp_params_t params{};
+  params.field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_NAME;
+  params.features = UCP_FEATURE_AM | UCP_FEATURE_WAKEUP;
+  params.name = "tidegate";
+  ucp_context_h context = nullptr;
+  if (auto code = ucp_init(&params, read, &context); code != UCS_OK)
+    return fail(ucx_error("starting UCX", code));
+  return context;
+}
+
+}  // namespace tidegate::runtime

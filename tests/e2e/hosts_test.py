@@ -1,0 +1,91 @@
+"""Two hosts, which are network namespaces: the same bits as on one, payload over the wire between them and through
+memory within, and death noticed across. Skipped where namespaces cannot be made (they need root)."""
+
+from cluster import *
+
+sys.path.insert(0, str(SOURCE / "tests/bench"))
+import hosts  # noqa: E402
+
+JOB = {"workers": 4, "optimizer": {"name": "adam", "learning_rate": 0.05}}
+
+
+class Hosts(ClusterTest):
+    def two_hosts(self):
+        try:
+            link = hosts.TwoHosts()
+            link.__enter__()
+        except (hosts.NotHere, OSError) as why:
+            self.skipTest(str(why))
+        self.addCleanup(link.remove)
+        return link
+
+    def yaml(self, link, mode, **cluster):
+        """The launcher runs on host a, and reaches into b."""
+        named = {"a": {"address": link.address(0)},
+                 "b": {"address": link.address(1), "prefix": link.command(1, [])}}
+        return cluster_yaml({"job": {**JOB, "mode": mode}}, hosts=named, **cluster)
+
+    def hash_of(self, *arguments, **options):
+        return self.run_to_end(*arguments, **options).result()["jobs"][0]["parameters_sha256"]
+
+    def received(self, link):
+        """Bytes that came in over the wire, at both ends."""
+        return sum(int(hosts.ip("netns", "exec", name, "cat", f"/sys/class/net/{name}/statistics/rx_bytes"))
+                   for name in link.names)
+
+    def test_the_same_bits_as_on_one_host(self):
+        link = self.two_hosts()
+        alone = self.hash_of(cluster_yaml({"job": {**JOB, "mode": ["workload", 20]}}, shards=3))
+        for transport in ("auto", "tcp"):
+            with self.subTest(transport=transport):
+                yaml = self.yaml(link, ["workload", 20], shards=3, transport=transport, chunk_bytes="16KiB")
+                before = self.received(link)
+                self.assertEqual(self.hash_of(yaml, runner=link.command(0, [])), alone)
+                # 2 workers have 1 or 2 of 3 shards beyond the wire, 360 KB each way and clock between all.
+                self.assertGreater(self.received(link) - before, 20 * 2 * 360_000)
+
+    def test_processes_of_one_host_share_memory(self):
+        link = self.two_hosts()
+        yaml = self.yaml(link, ["workload", 20], shards=1, shard_hosts=["b"], transport="auto")
+        yaml = yaml.replace('"command"', '"hosts": ["b"], "command"')
+        before = self.received(link)
+        self.hash_of(yaml, runner=link.command(0, []))
+        self.assertLess(self.received(link) - before, 20 * 360_000, "only the control plane uses the wire")
+
+    def test_a_death_on_the_other_host_ends_the_run(self):
+        link = self.two_hosts()
+        run = self.launch(self.yaml(link, ["forever"], shards=2), runner=link.command(0, []))
+        processes = run.wait_for_training(7)
+        victim = next(p for p in processes if p["role"] == "worker" and p["index"] == 3)
+        namespace = pathlib.Path(f"/proc/{victim['pid']}/ns/net").stat().st_ino
+        self.assertNotEqual(namespace, pathlib.Path(f"/proc/{run.process.pid}/ns/net").stat().st_ino)
+        os.kill(victim["pid"], signal.SIGKILL)
+        self.assertEqual(run.wait(20), 3, run.output)
+        self.assertIn("worker-job-3", run.output)
+        self.assert_all_gone(processes, 5)
+
+    def test_killing_the_launcher_leaves_nobody(self):
+        link = self.two_hosts()
+        run = self.launch(self.yaml(link, ["forever"], shards=2), runner=link.command(0, []))
+        processes = run.wait_for_training(7)
+        run.process.kill()
+        self.assert_all_gone(processes, 5)
+
+    def test_an_address_that_is_not_there_is_named(self):
+        yaml = cluster_yaml({"job": {**JOB, "mode": ["workload", 2]}}, control={"host": "127.0.0.1"},
+                            hosts={"a": {"address": "192.0.2.77"}})
+        run = self.launch(yaml)
+        self.assertNotEqual(run.wait(60), 0)
+        logs = "".join(path.read_text() for path in (run.run_dir / "logs").iterdir())
+        self.assertIn("no interface of this host has the address 192.0.2.77", logs)
+
+    def test_rdma_without_a_device_is_named(self):
+        if os.path.isdir("/sys/class/infiniband") and os.listdir("/sys/class/infiniband"):
+            self.skipTest("this machine has an RDMA device")
+        run = self.launch(cluster_yaml({"job": {**JOB, "mode": ["workload", 2]}}, transport="rdma"))
+        self.assertNotEqual(run.wait(60), 0)
+        logs = "".join(path.read_text() for path in (run.run_dir / "logs").iterdir())
+        self.assertIn("this host has no RDMA device", logs)
+
+
+main()
