@@ -83,8 +83,7 @@ caf::result<done_atom> aggregator::open_table(const policies::open_table_call& c
 }
 
 void aggregator::close_job(std::uint64_t token) {
-  core_.front().close_job(token, front_->pending());
-  front_->carry_out();
+  front_->about_job(token, [&](auto& out) { core_.front().close_job(token, out); });
 }
 
 void aggregator::on_peer_lost(const peer_lost_event& event) {
@@ -115,9 +114,10 @@ void aggregator::on_frame(frame_event& event) {
   const auto& header = event.header;
   const auto code = static_cast<refusal>(header.code);
   if (header.kind == frame_kind::push_ack) {
-    core_.on_ack(tag_of(header), code, front_->pending());
+    core_.on_ack(tag_of(header), code, front_->pending(header.job, header.table));
   } else if (header.kind == frame_kind::pull_reply) {
-    core_.on_reply(tag_of(header), code, header.version, header.min_clock, front_->pending());
+    core_.on_reply(tag_of(header), code, header.version, header.min_clock,
+                   front_->pending(header.job, header.table));
   } else {
     front_->on_frame(event);
     if (header.kind != frame_kind::finished) return;

@@ -18,6 +18,7 @@ namespace log = runtime::log;
 namespace {
 
 constexpr std::uint64_t turn_bytes = 2u << 20;  // summed before frames are looked at again
+constexpr std::uint64_t no_job = 0;             // of the queue for frames that nobody knows
 
 }  // namespace
 
@@ -119,10 +120,12 @@ void front::on_frame(frame_event& event) {
       on_push(tag, event);
       break;
     case frame_kind::pull:
-      core_.pull(tag, (header.flags & runtime::frame_flag_final) != 0, effects_);
+      core_.pull(tag, (header.flags & runtime::frame_flag_final) != 0,
+                 pending(tag.job, tag.table));
       break;
     case frame_kind::finished:
-      core_.finished(tag, effects_);
+      about_job(core_.check_worker(tag) == refusal::none ? tag.job : no_job,
+                [&](effects& out) { core_.finished(tag, out); });
       break;
     case frame_kind::attach:
       on_attach(tag, event);
@@ -144,11 +147,11 @@ void front::on_frame(frame_event& event) {
 void front::on_push(const frame_tag& tag, frame_event& event) {
   const bool skip = event.header.kind == frame_kind::skip;
   core_.push(tag, skip ? policies::no_payload : memory_.keep(std::move(event.payload)),
-             effects_);
+             pending(tag.job, tag.table));
   if ((event.header.flags & runtime::frame_flag_pull) == 0) return;
   auto next = tag;
   ++next.clock;
-  core_.pull(next, false, effects_);
+  core_.pull(next, false, pending(tag.job, tag.table));
 }
 
 // Maps the worker's gradients and says where the parameters are.
@@ -186,7 +189,7 @@ void front::on_ring(frame_tag tag, const runtime::frame_header& header) {
       has(runtime::frame_flag_pull), has(runtime::frame_flag_final)};
   auto* worker = find(tag.job, tag.rank);
   if (!worker || core_.check_worker(tag) != refusal::none)
-    return core_.ring(tag, what, {}, effects_);  // refused
+    return core_.ring(tag, what, {}, pending(tag.job, tag.table));  // refused
   if (tag.table != runtime::whole_job) {
     const auto at = worker->gradients.find(tag.table);
     if (at == worker->gradients.end())
@@ -207,53 +210,61 @@ void front::ring_table(const frame_tag& tag, const runtime::window& gradients,
     for (const auto slot : core_.slots_of(tag.table))
       handles_.push_back(memory_.keep(half, slot));
   }
-  core_.ring(tag, what, handles_, effects_);
+  core_.ring(tag, what, handles_, pending(tag.job, tag.table));
+}
+
+// Strangers name tables as they like: those share one queue.
+front::effects& front::pending(std::uint64_t job, std::uint32_t table) {
+  return core_.has_table(job, table) ? queue_.of(job, table)
+                                     : queue_.of(no_job, runtime::whole_job);
+}
+
+void front::drain(std::uint64_t job) {
+  queue_.drain(job, [&](const auto& effect, inputs all) {
+    std::visit([&](const auto& what) { perform(what, all); }, effect);
+  });
 }
 
 void front::carry_out() {
+  const auto perform_one = [&](const auto& effect, inputs all) {
+    std::visit([&](const auto& what) { perform(what, all); }, effect);
+  };
   budget_ = turn_bytes;
-  while (performed_ < effects_.list.size() && budget_ > 0) {
-    // A copy: what is carried out may not add to the list, but who knows in a year.
-    const auto effect = effects_.list[performed_++];
-    std::visit([&](const auto& what) { perform(what); }, effect);
-  }
-  if (performed_ < effects_.list.size()) {
-    // In a later turn, after the link's frames.
-    if (!std::exchange(going_on_, true)) owner_.go_on_later();
-    return;
-  }
-  effects_.clear();
-  performed_ = 0;
+  while (budget_ > 0)
+    if (!queue_.step(perform_one)) return;
+  queue_.take_turns();
+  // In a later turn, after the link's frames.
+  if (!queue_.empty() && !std::exchange(going_on_, true)) owner_.go_on_later();
 }
 
 template <class Effect>
-front::inputs front::inputs_of(const Effect& what) {
+front::inputs front::inputs_of(const Effect& what, inputs all) {
   budget_ -= std::min(budget_, what.count * memory_.bytes_of(what.slot));
-  return inputs(effects_.inputs).subspan(what.first, what.count);
+  return all.subspan(what.first, what.count);
 }
 
-void front::perform(const effects::apply& what) {
-  owner_.apply(what, inputs_of(what));
+void front::perform(const effects::apply& what, inputs all) {
+  owner_.apply(what, inputs_of(what, all));
 }
 
-void front::perform(const effects::hand_on& what) {
-  owner_.hand_on(what, inputs_of(what));
+void front::perform(const effects::hand_on& what, inputs all) {
+  owner_.hand_on(what, inputs_of(what, all));
 }
 
-void front::perform(const effects::acknowledge& what) {
+void front::perform(const effects::acknowledge& what, inputs) {
   if (what.code != refusal::none) count_refusal(what.tag, what.code);
   auto header = header_of(frame_kind::push_ack, what.tag, what.code);
   send(what.tag, header);
 }
 
-void front::perform(const effects::ring_acknowledge& what) {
+void front::perform(const effects::ring_acknowledge& what, inputs) {
   if (what.code != refusal::none) count_refusal(what.tag, what.code);
   auto header = header_of(frame_kind::ring_ack, what.tag, what.code);
   header.count = what.count;
   send(what.tag, header);
 }
 
-void front::perform(const effects::ring_reply& what) {
+void front::perform(const effects::ring_reply& what, inputs) {
   if (what.code != refusal::none) count_refusal(what.tag, what.code);
   auto header = header_of(frame_kind::ring_reply, what.tag, what.code);
   header.count = what.count;
@@ -264,7 +275,7 @@ void front::perform(const effects::ring_reply& what) {
   send(what.tag, header);
 }
 
-void front::perform(const effects::reply& what) {
+void front::perform(const effects::reply& what, inputs) {
   auto header = header_of(frame_kind::pull_reply, what.tag, what.code);
   if (what.code != refusal::none) {
     count_refusal(what.tag, what.code);

@@ -1,9 +1,9 @@
 // The side of a shard or an aggregator that faces workers: takes their frames to a shard core
 // and carries out what it decides.
 //
-// Effects are carried out in order, a bounded amount of summing at a time, so that frames are
-// taken in while a large table is being updated. What differs between the two, the sums
-// themselves, is the owner's. Part of an actor; of its reactor's thread.
+// Effects are carried out in the order of shard_queue, a bounded amount of summing at a time,
+// so that frames are taken in while a large table is being updated. What differs between the
+// two, the sums themselves, is the owner's. Part of an actor; of its reactor's thread.
 #pragma once
 
 #include <map>
@@ -15,6 +15,7 @@
 #include "actors/messages.hpp"
 #include "actors/reactor.hpp"
 #include "policies/shard_core.hpp"
+#include "policies/shard_queue.hpp"
 #include "runtime/memory/window.hpp"
 
 namespace tidegate::actors {
@@ -51,9 +52,17 @@ class front {
   // Nothing is sent any more, and no memory may be asked back.
   void close() { sending_.clear(); }
 
-  // Effects of calls that the owner makes itself; carry_out() follows.
-  effects& pending() noexcept { return effects_; }
-  // Of the list, until the budget is spent; the rest follows in a later turn.
+  // For effects of calls about that table that the owner makes itself; carry_out() follows.
+  effects& pending(std::uint64_t job, std::uint32_t table);
+  // Calls the core about the whole job, call(effects), when all that waits for the job has been
+  // carried out, and carries out what it says.
+  template <class Call>
+  void about_job(std::uint64_t job, const Call& call) {
+    drain(job);
+    call(queue_.of(job, runtime::whole_job));
+    drain(job);
+  }
+  // Of what waits, until the budget is spent; the rest follows in a later turn.
   void carry_out();
   void go_on() {
     going_on_ = false;
@@ -84,16 +93,17 @@ class front {
   void ring_table(const policies::frame_tag& tag, const runtime::window& gradients,
                   const policies::shard_core::ring_request& what);
 
+  void drain(std::uint64_t job);
   template <class Effect>
-  inputs inputs_of(const Effect& what);
-  void perform(const effects::apply& what);
-  void perform(const effects::hand_on& what);
-  void perform(const effects::ask& what) { owner_.ask(what); }
-  void perform(const effects::release& what) { memory_.release(what.payload); }
-  void perform(const effects::acknowledge& what);
-  void perform(const effects::reply& what);
-  void perform(const effects::ring_acknowledge& what);
-  void perform(const effects::ring_reply& what);
+  inputs inputs_of(const Effect& what, inputs all);
+  void perform(const effects::apply& what, inputs all);
+  void perform(const effects::hand_on& what, inputs all);
+  void perform(const effects::ask& what, inputs) { owner_.ask(what); }
+  void perform(const effects::release& what, inputs) { memory_.release(what.payload); }
+  void perform(const effects::acknowledge& what, inputs);
+  void perform(const effects::reply& what, inputs);
+  void perform(const effects::ring_acknowledge& what, inputs);
+  void perform(const effects::ring_reply& what, inputs);
 
   worker_link* find(std::uint64_t job, std::uint32_t rank);
   bool send(const policies::frame_tag& tag, runtime::frame_header header,
@@ -106,10 +116,9 @@ class front {
   policies::shard_core& core_;
   front_memory& memory_;
   std::uint32_t index_;
-  effects effects_;
-  std::size_t performed_ = 0;  // of effects_.list
-  std::uint64_t budget_ = 0;   // bytes that may be summed in this turn
-  bool going_on_ = false;      // a message to go on is in the mailbox
+  policies::shard_queue queue_;
+  std::uint64_t budget_ = 0;  // bytes that may be summed in this turn
+  bool going_on_ = false;     // a message to go on is in the mailbox
   std::map<std::uint64_t, std::map<std::uint32_t, worker_link>> workers_;  // by job, by rank
   std::map<runtime::peer_id, peer_of> peers_;
   std::vector<policies::payload_handle> handles_;  // of the ring being handled
