@@ -121,6 +121,12 @@ std::span<const float> session::parameters(const table& where) const {
   return impl_->parameters(where);
 }
 
+std::span<const stretch> session::parameter_stretches(const table& where) const {
+  const auto at = impl_->memories_.find(where.id);
+  if (at == impl_->memories_.end()) return {};
+  return at->second->stretches();
+}
+
 pending session::push(const table& where) {
   return push_from(where, gradient(where), nullptr);
 }

@@ -46,6 +46,12 @@ struct table {
   std::uint64_t size = 0;  // elements of float32
 };
 
+// Elements of a table that lie side by side.
+struct stretch {
+  std::uint64_t first = 0;
+  std::span<const float> values;
+};
+
 // The optimizer that shards run for a table created by a worker; docs/yaml.md says which value
 // belongs to which. An empty one is the default of the named optimizer.
 struct optimizer {
@@ -118,6 +124,10 @@ class session {
   // where they were received. Valid until this worker's next pull or push of the table: read
   // them before you push. Empty before the first pull in place.
   std::span<const float> parameters(const table& where) const;
+  // The same where it lies, ascending, without gaps. Shards keep a chunk's versions in several
+  // places, and under ssp and async neighbours may be apart; parameters() then copies them
+  // together. Under bsp there is one stretch.
+  std::span<const stretch> parameter_stretches(const table& where) const;
 
   // As the calls with spans below, without a copy: pushes what gradient() holds, pulls to where
   // parameters() says.

@@ -48,7 +48,7 @@ class session::impl {
   session_parts parts_;
   runtime::arena gradients_{"tidegate-gradients", runtime::limits::clocks_in_flight_max};
   std::map<std::uint32_t, std::shared_ptr<table_memory>> memories_;
-  std::map<std::uint32_t, std::vector<float>> gathered_;  // of tables in several pieces
+  std::map<std::uint32_t, std::vector<float>> gathered_;  // of tables in several stretches
   caf::scoped_actor self_;
   std::unique_ptr<reactor> reactor_;
   worker_actor worker_;

@@ -108,9 +108,12 @@ void worker::take_gradient(table_state& table, const float* gradient) {
   if (!gradient || !table.memory->has_windows()) return;
   const auto place = table.memory->gradient(core_.now());
   std::memcpy(place.data(), gradient, place.size_bytes());
-  identity_.numbers->payload_bytes_copied.fetch_add(place.size_bytes(),
-                                                    std::memory_order_relaxed);
+  count_copied(place.size_bytes());
   table.gradient = nullptr;
+}
+
+void worker::count_copied(std::uint64_t bytes) {
+  identity_.numbers->payload_bytes_copied.fetch_add(bytes, std::memory_order_relaxed);
 }
 
 void worker::on_command(worker_command& command) {
@@ -217,10 +220,12 @@ void worker::on_frame(const frame_event& event) {
   const auto code = static_cast<refusal>(header.code);
   effects_.clear();
   if (header.kind == frame_kind::push_ack && header.chunk == runtime::whole_job) {
+    count_copied(header.version);
     core_.on_finish_ack(header.shard, code, effects_);
   } else if (header.kind == frame_kind::push_ack) {
     core_.on_ack(header.table, header.chunk, header.clock, code, effects_);
   } else if (header.kind == frame_kind::pull_reply) {
+    count_copied(event.copied);
     core_.on_reply(header.table, header.chunk, {header.request, code, header.min_clock, 0},
                    effects_);
   } else if (header.kind == frame_kind::attach_ack) {
@@ -254,7 +259,7 @@ void worker::finish_pull(std::uint32_t id) {
   for (const auto& part : core_.parts_of(id))
     if (part.attached)
       copied += table.memory->copy_part(part, core_.planes_of(id), table.parameters);
-  identity_.numbers->payload_bytes_copied.fetch_add(copied, std::memory_order_relaxed);
+  count_copied(copied);
 }
 
 void worker::carry_out() {

@@ -91,6 +91,7 @@ class worker final : public reactor_actor<worker_actor::base>, public frame_mail
   void on_attached(const frame_event& event);
   void on_ring(const runtime::frame_header& header);
   void finish_pull(std::uint32_t table);
+  void count_copied(std::uint64_t bytes);
   runtime::errc start(worker_command& command, policies::operation op);
   void carry_out();
   runtime::frame_header header_for(runtime::frame_kind kind, std::uint32_t table) const;
