@@ -151,6 +151,7 @@ class session {
   // Parameters with every update of every worker in them: waits until all have finished or have
   // come to this worker's clock, whatever the policy.
   pending pull_final(const table& where, std::span<float> parameters);
+  pending pull_final(const table& where);  // in place
 
   // Ends this worker's clock. Blocks while the oldest pushes under way are too many clocks
   // behind (limits.hpp), which bounds the memory of shards. A table not pushed adds

@@ -33,6 +33,8 @@ class session::impl {
   runtime::status start_table(const policies::table_grant& grant);
   pending pull(const table& where, std::span<float> parameters,
                policies::worker_core::extent what);
+  pending pull(const table& where, float* into,
+               policies::worker_core::extent what);  // null: in place
   runtime::status finish();
   std::span<const float> parameters(const table& where);
   void report_now(bool even_if_recent);
