@@ -215,8 +215,9 @@ void shard::on_attach(const frame_tag& tag, const frame_event& event) {
     if (opened) {
       worker->gradients[tag.table] = *opened;
     } else {
-      log::info("rank " + std::to_string(tag.rank) +
-                " sends frames, its memory cannot be read: " + opened.error().message());
+      if (++windows_refused_ <= 16)  // a flood is not worth a flood
+        log::info("rank " + std::to_string(tag.rank) +
+                  " sends frames, its memory cannot be read: " + opened.error().message());
       code = refusal::no_window;
     }
   }

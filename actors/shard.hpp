@@ -102,6 +102,7 @@ class shard final : public reactor_actor<shard_actor::base>, public frame_mailbo
   std::map<std::uint32_t, runtime::place_wire> names_;  // of tables, as sent
   runtime::size_pools attach_pool_;
   std::uint64_t refusals_ = 0;
+  std::uint64_t windows_refused_ = 0;
 };
 
 }  // namespace tidegate::actors
