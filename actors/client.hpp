@@ -1,14 +1,14 @@
 // The client side of a job: what a worker program uses, and all it needs.
 //
-//   auto s = session::connect();              // from the environment that `tidegate launch`
-//   sets auto t = s->open_table("weights", {784, 10}); s->pull(*t, params).wait(); // the
-//   version that the job's policy allows s->push(*t, gradient).wait();             // gradient
-//   of this clock; wait = applied exactly once s->clock();                               //
-//   this worker's next clock
+//   auto s = session::connect();                    // from the launcher's environment
+//   auto t = s->open_table("weights", {784, 10});
+//   s->pull(*t).wait();                              // the version that the policy allows
+//   compute(s->parameters(*t), s->gradient(*t));     // reads one, writes the other
+//   s->push(*t).wait();                              // wait = applied exactly once
+//   s->clock();                                      // this worker's next clock
 //
 // One clock of one worker: any pulls of a table, then at most one push of it, then clock(). The
-// policy
-// (`bsp`, `ssp`, `async`) of the job decides how long a pull waits. Errors are values.
+// policy (`bsp`, `ssp`, `async`) of the job decides how long a pull waits. Errors are values.
 //
 // Thread rule: a session belongs to one thread at a time. Callbacks given to `pending::then`
 // run on the session's reactor thread and must not block or call the session. Ownership: spans
