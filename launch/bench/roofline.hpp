@@ -1,5 +1,6 @@
 // The ceilings of this machine: how fast memory is read, copied, and summed with one optimizer
-// step on it. The exchange cannot be faster than the last.
+// step on it; and the same sum when other cores have just written what is summed, as workers
+// do. The exchange cannot be faster than the last.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +21,7 @@ struct roofline_options {
 };
 
 struct ceiling {
-  std::string operation;  // "read", "copy", "sum 2 + sgd"
+  std::string operation;  // "read", "copy", "sum 2 + sgd", "fresh sum 2 + sgd"
   std::uint32_t inputs = 1;
   std::string optimizer;    // of a sum
   std::uint64_t bytes = 0;  // of one array

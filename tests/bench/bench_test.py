@@ -116,8 +116,8 @@ class Roofline(BenchTest):
     def test_every_operation_has_a_rate(self):
         found = self.bench_json("roofline", "--bytes", "64KiB", "--rounds", "1", "--threads", "1")
         operations = [one["operation"] for one in found["ceilings"]]
-        self.assertEqual(operations, ["read", "copy"] + [f"sum {n} + {o}" for n in (2, 4)
-                                                         for o in ("sgd", "momentum", "adam")])
+        self.assertEqual(operations, ["read", "copy"] + [f"{how}sum {n} + {o}" for n in (2, 4)
+                                                         for o in ("sgd", "momentum", "adam") for how in ("", "fresh ")])
         self.assertTrue(all(one["gb_per_s"] > 0 for one in found["ceilings"]))
 
     def test_more_threads_than_cores_are_refused(self):
