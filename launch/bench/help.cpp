@@ -30,7 +30,7 @@ every element, in every iteration up to 4 MiB, above that in the first, every ei
   --workers W        1 to 64; default 2
   --shards S         default 1
   --bytes LIST       gradient of one worker, as in 4096 or 4MiB,64MiB; default 4MiB,16MiB,64MiB
-  --optimizer O      sgd, momentum, adam; default sgd
+  --optimizer O      sgd, momentum, nesterov, adagrad, adam, adamw; default sgd
   --transport T      auto, shm, tcp; default auto
   --replicas R       0: shards have no replicas yet
   --iterations N     timed ones per size; default: by size, 10 to 200
@@ -68,7 +68,7 @@ stay where they are; a fresh sum takes gradients that the cores of the workers h
   --bytes LIST       of one array; default: four times the last-level cache, 64 to 256 MiB
   --threads LIST     default 1 and all cores
   --inputs LIST      N; default 2,4
-  --optimizer O      only this one; default all
+  --optimizer O      only this one; default sgd, momentum, adam
   --rounds N         default 5
   --json FILE        - for standard output, no table
 )";

@@ -16,7 +16,7 @@ struct roofline_options {
   std::vector<std::uint64_t> bytes;    // of one array; empty: larger than the last-level cache
   std::vector<std::uint32_t> threads;  // empty: 1 and one per core
   std::vector<std::uint32_t> inputs{2, 4};
-  std::vector<runtime::kernels::optimizer_kind> optimizers;  // empty: all
+  std::vector<runtime::kernels::optimizer_kind> optimizers;  // empty: sgd, momentum, adam
   std::uint32_t rounds = 5;                                  // the best counts
 };
 

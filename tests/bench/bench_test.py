@@ -50,6 +50,11 @@ class Exchange(BenchTest):
         self.assertEqual(root.tag, "{http://www.w3.org/2000/svg}svg")
         self.assertEqual(len(root.findall(".//{http://www.w3.org/2000/svg}circle")), 2)
 
+    def test_every_optimizer_is_right(self):
+        for optimizer in ("sgd", "momentum", "nesterov", "adagrad", "adam", "adamw"):
+            found = self.bench_json("exchange", "--bytes", "64KiB", "--optimizer", optimizer, "--iterations", "3")
+            self.assertEqual(found["sizes"][0]["verified"], 2 * (3 + 3), optimizer)
+
     def test_over_tcp_and_to_a_file(self):
         file = self.folder / "out.json"
         table = self.bench("exchange", "--bytes", "64KiB", "--transport", "tcp", "--iterations", "3", "--pin", "none",
