@@ -79,6 +79,7 @@ class front {
     bool lost = false;  // its memory stays mapped: steps that read it may be waiting
     runtime::window_map memory;
     std::map<std::uint32_t, runtime::window> gradients;  // by table
+    std::uint64_t payload_bytes_copied = 0;              // of its pushes
   };
   struct sending {
     std::uint32_t slot = 0;
@@ -127,6 +128,7 @@ class front {
   std::map<std::uint32_t, runtime::place_wire> names_;  // of tables, as sent
   runtime::size_pools attach_pool_;
   std::uint64_t refusals_ = 0;
+  std::uint64_t windows_refused_ = 0;
 };
 
 }  // namespace tidegate::actors
