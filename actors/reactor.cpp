@@ -183,7 +183,7 @@ void reactor::take_drive() {
   using clock = std::chrono::steady_clock;
   const auto due = [&] {
     if (driven_ || guests_.load() > 0) return false;
-    if (remote_waits_.load() || stopping_.load()) return true;
+    if (work_waits()) return true;
     return background_.load() && clock::now() - left_ > guest_grace;
   };
   std::unique_lock lock(gate_);
@@ -215,14 +215,21 @@ void reactor::enter() {
   owner_ = std::this_thread::get_id();
 }
 
+// Of who drives, or of who holds the gate while nobody does.
+bool reactor::work_waits() const {
+  return !ready_.empty() || remote_waits_.load() || stopping_.load();
+}
+
 void reactor::leave() {
+  // What the last progress made ready: nobody is woken for an actor that is ready already.
+  if (!ready_.empty()) run_ready();
   bool wanted = false;
   {
     std::lock_guard lock(gate_);
     driven_ = false;
     owner_ = std::thread::id();
     left_ = std::chrono::steady_clock::now();
-    wanted = --guests_ > 0 || (parked_ && (remote_waits_.load() || stopping_.load()));
+    wanted = --guests_ > 0 || (parked_ && work_waits());
   }
   if (wanted) gate_changed_.notify_all();
 }

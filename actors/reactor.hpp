@@ -101,6 +101,7 @@ class reactor final : public caf::execution_unit {
   void wake();
   void watch(int fd);
 
+  bool work_waits() const;
   void enter();
   void leave();
   // The reactor's own thread: waits for its turn.
