@@ -184,6 +184,33 @@ TEST(aggregators, same_bits_over_ucx) {
   }
 }
 
+TEST(aggregators, a_failure_reaches_who_waits_in_every_group) {
+  for (const bool windows : {false, true}) {
+    auto spec = small_cluster(2, 6, {consistency_kind::bsp, 0}, 320);
+    spec.jobs[0].aggregators = by_two;
+    runtime::loopback_network network;
+    local_cluster cluster(
+        spec,
+        [&] { return runtime::expected<std::unique_ptr<runtime::link>>(network.make_link()); },
+        windows);
+    std::atomic<int> told{0};
+    cluster.run_workers("job", [&](actors::session& session) {
+      workload_options work;
+      if (session.info().rank == 3) {
+        session.fail({runtime::errc::invalid_argument, "no more data"});
+        return;
+      }
+      const auto done = run_workload(session, work);
+      EXPECT_FALSE(done.ok());
+      told += done.ok() ? 0 : 1;
+    });
+    EXPECT_EQ(told, 5);
+    const auto status = cluster.status();
+    EXPECT_EQ(status.jobs[0].state, policies::job_state::failed);
+    EXPECT_NE(status.jobs[0].failure.find("no more data"), std::string::npos);
+  }
+}
+
 // Gradients are small whole numbers, so that every order of summing gives the same floats: what
 // is lost or doubled shows, under ssp and async, too.
 class whole_numbers : public testing::TestWithParam<policies::consistency_spec> {};
@@ -227,7 +254,9 @@ TEST_P(whole_numbers, every_update_arrives_once_and_the_end_holds_all) {
       runtime::loopback_network network({5, 3});
       local_cluster cluster(
           spec,
-          [&] { return runtime::expected<std::unique_ptr<runtime::link>>(network.make_link()); },
+          [&] {
+            return runtime::expected<std::unique_ptr<runtime::link>>(network.make_link());
+          },
           windows);
       cluster.run_workers("job", [&](actors::session& session) {
         float last = 0;
@@ -252,7 +281,8 @@ std::string policy_name(const testing::TestParamInfo<policies::consistency_spec>
 INSTANTIATE_TEST_SUITE_P(policies, whole_numbers,
                          testing::Values(policies::consistency_spec{consistency_kind::bsp, 0},
                                          policies::consistency_spec{consistency_kind::ssp, 1},
-                                         policies::consistency_spec{consistency_kind::async, 0}),
+                                         policies::consistency_spec{consistency_kind::async,
+                                                                    0}),
                          policy_name);
 
 }  // namespace
