@@ -1,6 +1,7 @@
 // Aggregators change who sums, not what comes out.
 #include <algorithm>
 #include <atomic>
+#include <latch>
 #include <string>
 #include <vector>
 
@@ -194,13 +195,14 @@ TEST(aggregators, a_failure_reaches_who_waits_in_every_group) {
         [&] { return runtime::expected<std::unique_ptr<runtime::link>>(network.make_link()); },
         windows);
     std::atomic<int> told{0};
+    std::latch all_in(6);
     cluster.run_workers("job", [&](actors::session& session) {
-      workload_options work;
+      all_in.arrive_and_wait();
       if (session.info().rank == 3) {
         session.fail({runtime::errc::invalid_argument, "no more data"});
         return;
       }
-      const auto done = run_workload(session, work);
+      const auto done = run_workload(session, {});
       EXPECT_FALSE(done.ok());
       told += done.ok() ? 0 : 1;
     });
