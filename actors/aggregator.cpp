@@ -57,7 +57,7 @@ caf::result<done_atom> aggregator::open_job(const policies::open_job_call& call)
     upstream_.push_back(*connected);
   }
   token_ = call.token;
-  workers_ = call.workers;
+  sizes_ = {call.workers, static_cast<std::uint32_t>(call.members.size()), 1};
   core_.open_job({call.token, call.epoch, call.workers, call.consistency, call.members,
                   call.nodes, static_cast<std::uint32_t>(upstream_.size())});
   log::info("job " + call.name + ": " + policies::to_string(call.consistency) + ", sums " +
@@ -75,7 +75,7 @@ caf::result<done_atom> aggregator::open_table(const policies::open_table_call& c
     if (place.shard >= upstream_.size())
       return to_error({runtime::errc::invalid_argument, "a chunk lives on no upstream"});
   const auto chunks = core_.open_table(call.table, call.places);
-  if (auto added = store_->add_table(call.table, chunks, workers_, core_.nodes().size());
+  if (auto added = store_->add_table(call.table, chunks, sizes_, core_.nodes().size());
       !added.ok())
     return to_error(added);
   front_->table_opened(call.table);

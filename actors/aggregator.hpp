@@ -50,7 +50,7 @@ class aggregator final : public reactor_actor<shard_actor::base>,
   std::unique_ptr<aggregator_store> store_;
   std::unique_ptr<front> front_;
   std::uint64_t token_ = 0;  // of the job
-  std::uint32_t workers_ = 0;
+  front_memory::sizes sizes_;
   std::vector<runtime::peer_id> upstream_;
   std::vector<policies::upstream_frame> frames_;  // to be posted now
 };

@@ -6,15 +6,15 @@ using runtime::status;
 
 status aggregator_store::add_table(std::uint32_t table,
                                    std::span<const policies::owned_chunk> chunks,
-                                   std::uint32_t workers, std::size_t nodes) {
+                                   front_memory::sizes how, std::size_t nodes) {
   const auto planes = static_cast<std::uint32_t>(nodes * window);
   std::uint64_t bytes = 0;
   for (const auto& chunk : chunks) {
     chunks_.push_back({table, bytes, chunk.elements});
     bytes += chunk.elements * sizeof(float);
   }
-  if (auto room = memory_.add_table(table, chunks, workers, 1 + planes); !room.ok())
-    return room;
+  how.copies = 1 + planes;
+  if (auto room = memory_.add_table(table, chunks, how); !room.ok()) return room;
   if (!sums_) sums_ = std::make_unique<runtime::arena>("tidegate-sums", planes);
   auto place = sums_->allocate(bytes);
   if (!place) return place.error();

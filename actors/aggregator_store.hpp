@@ -25,10 +25,10 @@ class aggregator_store {
 
   front_memory& memory() noexcept { return memory_; }
 
-  // All chunks of a table. `nodes`: of the group, the same for all tables. Errors: those of
-  // front_memory.
+  // All chunks of a table, of which this process keeps the parameters and `nodes` sums, the
+  // same number for all tables. Errors: those of front_memory.
   runtime::status add_table(std::uint32_t table, std::span<const policies::owned_chunk> chunks,
-                            std::uint32_t workers, std::size_t nodes);
+                            front_memory::sizes how, std::size_t nodes);
   // The sum of inputs, ascending in rank, valid until that of the clock after the next. A
   // single one stays where it is.
   std::span<const std::byte> sum(std::uint32_t slot, std::uint32_t node, std::uint64_t clock,

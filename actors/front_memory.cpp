@@ -25,24 +25,25 @@ std::uint64_t machine_bytes() {
 
 status front_memory::add_table(std::uint32_t table,
                                std::span<const policies::owned_chunk> chunks,
-                               std::uint32_t workers, std::uint64_t copies) {
+                               const sizes& how) {
   TIDEGATE_ASSERT(!tables_.contains(table), "a table is made once");
   auto& made = tables_[table];
   std::uint64_t bytes = 0;
   for (const auto& chunk : chunks) {
     TIDEGATE_ASSERT(chunk.slot == chunks_.size(), "slots are dense");
     const auto size = chunk.elements * sizeof(float);
-    gradients_pool_.allow(size, std::size_t{workers} * runtime::limits::clocks_in_flight_max);
+    gradients_pool_.allow(size,
+                          std::size_t{how.members} * runtime::limits::clocks_in_flight_max);
     // Also on failure: slots are those of the core.
     chunks_.push_back({table, chunk.first, bytes, chunk.elements});
     bytes += size;
     made.reach = std::max(made.reach, chunk.first * sizeof(float) + size);
   }
-  bytes_kept_ += bytes * copies;
+  bytes_kept_ += bytes * how.copies;
   if (bytes_kept_ > machine_bytes())
     return {errc::over_limit, "the shard would keep " + std::to_string(bytes_kept_) +
                                   " bytes; the machine has " + std::to_string(machine_bytes())};
-  made.planes = policies::planes_max(workers);
+  made.planes = policies::planes_max(how.workers);
   auto& parameters =
       parameters_.try_emplace(made.planes, runtime::arena("tidegate-parameters", made.planes))
           .first->second;

@@ -25,10 +25,15 @@ class front_memory {
   explicit front_memory(std::shared_ptr<runtime::memory_source> source)
       : gradients_pool_(std::move(source)) {}
 
-  // Room for chunks, whose slots are the next unused ones. `copies`: of each chunk's bytes,
-  // that this process will keep in all. Errors: over_limit, io_error (memory is short).
+  struct sizes {
+    std::uint32_t workers = 1;  // of the job
+    std::uint32_t members = 1;  // that push here
+    std::uint64_t copies = 1;   // of each chunk's bytes, that this process will keep in all
+  };
+  // Room for chunks, whose slots are the next unused ones. Errors: over_limit, io_error (memory
+  // is short).
   runtime::status add_table(std::uint32_t table, std::span<const policies::owned_chunk> chunks,
-                            std::uint32_t workers, std::uint64_t copies);
+                            const sizes& how);
   // Where the chunks of a table lie, from the first on; they fill `bytes`.
   struct table_place {
     runtime::place_name name;

@@ -44,6 +44,8 @@ caf::result<done_atom> shard::open_job(const policies::open_job_call& call) {
   core_.open_job(call.token, call.epoch, call.workers, call.consistency, call.members);
   auto& options = jobs_[call.token];
   options.workers = call.workers;
+  options.members =
+      call.members.empty() ? call.workers : static_cast<std::uint32_t>(call.members.size());
   options.scale = call.reduce == policies::reduce_kind::mean
                       ? 1.0F / static_cast<float>(call.workers)
                       : 1.0F;

@@ -30,7 +30,8 @@ status shard_store::add_table(const policies::open_table_call& table,
     made.optimizer = how;
     made.scale = options.scale;
   }
-  if (auto room = memory_.add_table(table.table, chunks, options.workers, 1 + arrays);
+  if (auto room = memory_.add_table(table.table, chunks,
+                                    {options.workers, options.members, 1 + arrays});
       !room.ok())
     return room;
   for (const auto& chunk : chunks) {

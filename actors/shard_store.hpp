@@ -21,6 +21,7 @@ namespace tidegate::actors {
 struct store_options {
   float scale = 1.0F;  // of the summed gradients
   std::uint32_t workers = 1;
+  std::uint32_t members = 1;  // of the workers and aggregators, that push here
 };
 
 class shard_store {

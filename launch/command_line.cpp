@@ -60,6 +60,9 @@ options::options_description describe(command_kind kind, command_line& into) {
       add("run-dir", options::value(&into.run_dir)->required(), "");
       add("ready-fd", options::value(&into.ready_fd)->required(), "");
       break;
+    case command_kind::node_aggregator:
+      add("job", options::value(&into.job)->required(), "");
+      [[fallthrough]];
     case command_kind::node_shard:
       add("run-dir", options::value(&into.run_dir)->required(), "");
       add("index", options::value(&into.index)->required(), "");
@@ -103,17 +106,21 @@ runtime::expected<arguments> parse_options(const std::string& name, command_kind
 }
 
 runtime::expected<command_line> parse_node(const arguments& args) {
-  static const arguments roles{"coordinator", "shard"};
-  if (args.size() < 2 || std::find(roles.begin(), roles.end(), args[1]) == roles.end()) {
-    const std::string word = args.size() < 2 ? "" : args[1];
-    return bad("tidegate node: unknown role '" + word + "'" + did_you_mean(word, roles));
+  static const std::vector<command> roles{
+      {"coordinator", command_kind::node_coordinator, {"--run-dir", "--ready-fd"}},
+      {"shard", command_kind::node_shard, {"--run-dir", "--index"}},
+      {"aggregator", command_kind::node_aggregator, {"--run-dir", "--job", "--index"}}};
+  const std::string word = args.size() < 2 ? "" : args[1];
+  const auto role = std::find_if(roles.begin(), roles.end(),
+                                 [&](const command& one) { return one.name == word; });
+  if (role == roles.end()) {
+    arguments names;
+    for (const auto& one : roles) names.push_back(one.name);
+    return bad("tidegate node: unknown role '" + word + "'" + did_you_mean(word, names));
   }
   command_line line;
-  line.kind = args[1] == "shard" ? command_kind::node_shard : command_kind::node_coordinator;
-  const auto rest = parse_options("node " + args[1], line.kind,
-                                  line.kind == command_kind::node_shard
-                                      ? arguments{"--run-dir", "--index"}
-                                      : arguments{"--run-dir", "--ready-fd"},
+  line.kind = role->kind;
+  const auto rest = parse_options("node " + word, line.kind, role->known_options,
                                   arguments(args.begin() + 2, args.end()), line);
   if (!rest) return runtime::fail(rest.error());
   if (!rest->empty()) return bad("tidegate node: '" + rest->front() + "' is one word too many");

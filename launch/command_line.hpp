@@ -25,6 +25,7 @@ enum class command_kind : std::uint8_t {
   launch,
   node_coordinator,  // internal: what `launch` starts
   node_shard,
+  node_aggregator,
 };
 
 struct command_line {
@@ -34,7 +35,8 @@ struct command_line {
   std::vector<std::string> sets;  // --set, in order
   bool json = false;              // plan
   std::string run_dir;            // launch: empty for the default; nodes: required
-  std::uint32_t index = 0;        // node shard
+  std::uint32_t index = 0;        // node shard, node aggregator
+  std::string job;                // node aggregator
   int ready_fd = -1;              // node coordinator: gets "PORT\n"
 };
 

@@ -12,7 +12,7 @@ constexpr const char* general = R"(tidegate - a parameter server
   tidegate plan FILE [--json] [--set path=value]...
       show processes, chunks per shard and memory; nothing is started
   tidegate launch FILE [--run-dir DIR] [--set path=value]...
-      run it: coordinator, shards and workers on this machine
+      run it: coordinator, shards, aggregators and workers
   tidegate bench SUBJECT [options]
       measure on this machine: exchange, latency, roofline; see tidegate bench --help
   tidegate help yaml
@@ -20,7 +20,7 @@ constexpr const char* general = R"(tidegate - a parameter server
   tidegate COMMAND --help
   tidegate --version
 
-Internal: `tidegate node coordinator|shard` is what `launch` starts.
+Internal: `tidegate node coordinator|shard|aggregator` is what `launch` starts.
 
 Exit codes: 0 done; 1 a job failed or was interrupted; 2 bad usage or YAML;
 3 a process died and was not to be replaced.
@@ -60,6 +60,7 @@ logs/ROLE-INDEX.log. Ctrl-C ends everything within two seconds; again, at once.
 
 constexpr const char* node = R"(tidegate node coordinator --run-dir DIR --ready-fd N
 tidegate node shard --run-dir DIR --index I
+tidegate node aggregator --run-dir DIR --job JOB --index I
 
 Internal: the processes that `tidegate launch` starts. They read DIR/cluster.yaml and take
 TIDEGATE_COORDINATOR, TIDEGATE_TOKEN and TIDEGATE_TRANSPORT from their environment. The coordinator

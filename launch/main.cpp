@@ -42,5 +42,6 @@ int main(int argc, char** argv) {
   const std::vector<std::string> args(argv + 1, argv + argc);
   if (tidegate::bench::is_bench(args)) return tidegate::bench::run_bench(args);
   return tidegate::launch::run_program(
-      args, {tidegate::actors::run_coordinator, tidegate::actors::run_shard, observe});
+      args, {tidegate::actors::run_coordinator, tidegate::actors::run_shard,
+             tidegate::actors::run_aggregator, observe});
 }

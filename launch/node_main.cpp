@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "launch/environment.hpp"
+#include "launch/plan.hpp"
 #include "launch/read_spec.hpp"
 #include "launch/scalars.hpp"
 #include "runtime/base/log.hpp"
@@ -38,8 +39,9 @@ runtime::status run_coordinator(const command_line& line, const policies::cluste
   return cluster.run_coordinator(spec, token, on_ready);
 }
 
-runtime::status run_shard(const command_line& line, const policies::cluster_spec& spec,
-                          std::uint64_t token, const services& cluster) {
+// A shard or an aggregator.
+runtime::status run_member(const command_line& line, const policies::cluster_spec& spec,
+                           std::uint64_t token, const services& cluster) {
   const auto address = variable("TIDEGATE_COORDINATOR");
   const auto colon = address.rfind(':');
   if (colon == std::string::npos) return bad_variable("TIDEGATE_COORDINATOR");
@@ -50,9 +52,17 @@ runtime::status run_shard(const command_line& line, const policies::cluster_spec
   options.coordinator_port = static_cast<std::uint16_t>(*port);
   options.token = token;
   options.index = line.index;
+  options.job = line.job;
   options.transport = spec.transport;
   options.start_timeout_ms = spec.start_timeout_ms;
-  return cluster.run_shard(options);
+  return line.kind == command_kind::node_shard ? cluster.run_shard(options)
+                                               : cluster.run_aggregator(options);
+}
+
+process_name name_of(const command_line& line) {
+  if (line.kind == command_kind::node_coordinator) return {};
+  const bool is_shard = line.kind == command_kind::node_shard;
+  return {is_shard ? process_role::shard : process_role::aggregator, line.job, line.index};
 }
 
 }  // namespace
@@ -60,8 +70,8 @@ runtime::status run_shard(const command_line& line, const policies::cluster_spec
 int node_main(const command_line& line, const services& cluster) {
   std::signal(SIGINT, SIG_IGN);
   std::signal(SIGPIPE, SIG_IGN);
-  const bool is_shard = line.kind == command_kind::node_shard;
-  runtime::log::start(is_shard ? "shard-" + std::to_string(line.index) : "coordinator-0");
+  const bool is_coordinator = line.kind == command_kind::node_coordinator;
+  runtime::log::start(name_of(line).to_string());
   std::uint64_t token = 0;
   runtime::status result;
   const auto spec = load_cluster(line.run_dir + "/cluster.yaml", {});
@@ -70,8 +80,8 @@ int node_main(const command_line& line, const services& cluster) {
   } else if (!parse_token(variable("TIDEGATE_TOKEN"), token)) {
     result = bad_variable("TIDEGATE_TOKEN");
   } else {
-    result = is_shard ? run_shard(line, *spec, token, cluster)
-                      : run_coordinator(line, *spec, token, cluster);
+    result = is_coordinator ? run_coordinator(line, *spec, token, cluster)
+                            : run_member(line, *spec, token, cluster);
   }
   if (result.ok()) return static_cast<int>(exit_code::done);
   runtime::log::error(result.to_string());

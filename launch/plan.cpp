@@ -1,6 +1,7 @@
 #include "launch/plan.hpp"
 
 #include "launch/words.hpp"
+#include "policies/aggregation.hpp"
 #include "policies/hosts.hpp"
 #include "policies/placement.hpp"
 #include "runtime/base/limits.hpp"
@@ -42,6 +43,15 @@ std::vector<process_plan> plan_processes(const policies::cluster_spec& spec) {
         {"tidegate", "node", "shard", "--index", std::to_string(i)});
   }
   for (const auto& job : spec.jobs) {
+    const auto sums = policies::plan_aggregation(spec, job).aggregators;
+    for (std::uint32_t i = 0; i < sums.size(); ++i) {
+      add(process_role::aggregator, job.name, i,
+          policies::host_of_aggregator(spec, job, sums[i]),
+          {"tidegate", "node", "aggregator", "--job=" + job.name, "--index",
+           std::to_string(i)});
+    }
+  }
+  for (const auto& job : spec.jobs) {
     for (std::uint32_t rank = 0; rank < job.workers; ++rank) {
       add(process_role::worker, job.name, rank, policies::host_of_worker(spec, job, rank),
           job.command);
@@ -50,14 +60,18 @@ std::vector<process_plan> plan_processes(const policies::cluster_spec& spec) {
   return all;
 }
 
-job_plan plan_job(const policies::job_spec& job, policies::placement& places,
-                  std::vector<shard_plan>& shards) {
-  job_plan plan{job.name, policy_text(job.consistency), job.workers, {}};
+job_plan plan_job(const policies::job_spec& job, const policies::aggregation& sums,
+                  policies::placement& places, std::vector<shard_plan>& shards) {
+  job_plan plan{job.name,
+                policy_text(job.consistency),
+                job.workers,
+                static_cast<std::uint32_t>(sums.aggregators.size()),
+                {}};
   std::vector<std::uint64_t> sizes;
   for (const auto& t : job.tables) sizes.push_back(t.size());
   const auto placed = places.add(sizes);
   const auto copies_in_flight =
-      std::uint64_t{runtime::limits::clocks_in_flight_max} * job.workers;
+      std::uint64_t{runtime::limits::clocks_in_flight_max} * sums.top.size();
   for (std::size_t i = 0; i < placed.size(); ++i) {
     const auto& t = job.tables[i];
     table_plan table{t.name,           t.size(), t.size() * sizeof(float),
@@ -87,13 +101,15 @@ std::string_view to_string(process_role role) noexcept {
       return "shard";
     case process_role::worker:
       return "worker";
+    case process_role::aggregator:
+      return "aggregator";
   }
   return "?";
 }
 
 std::string process_name::to_string() const {
   std::string text(launch::to_string(role));
-  if (role == process_role::worker) text += "-" + job;
+  if (!job.empty()) text += "-" + job;
   return text + "-" + std::to_string(index);
 }
 
@@ -112,7 +128,9 @@ cluster_plan make_plan(const policies::cluster_spec& spec) {
   plan.processes = plan_processes(spec);
   plan.shards.resize(spec.shards);
   policies::placement places(spec.shards, spec.chunk_bytes);
-  for (const auto& job : spec.jobs) plan.jobs.push_back(plan_job(job, places, plan.shards));
+  for (const auto& job : spec.jobs)
+    plan.jobs.push_back(
+        plan_job(job, policies::plan_aggregation(spec, job), places, plan.shards));
   return plan;
 }
 

@@ -10,11 +10,12 @@
 
 namespace tidegate::launch {
 
-enum class process_role : std::uint8_t { coordinator, shard, worker };
+enum class process_role : std::uint8_t { coordinator, shard, worker, aggregator };
 
 std::string_view to_string(process_role role) noexcept;
 
-// Who a process is. `job` only for workers; `index` is the shard's number or the worker's rank.
+// Who a process is. `job` only for workers and aggregators; `index` is the shard's number, the
+// aggregator's number in its job, or the worker's rank.
 struct process_name {
   process_role role = process_role::coordinator;
   std::string job;
@@ -44,14 +45,16 @@ struct job_plan {
   std::string name;
   std::string policy;  // "bsp", "ssp(3)", "async"
   std::uint32_t workers = 0;
+  std::uint32_t aggregators = 0;
   std::vector<table_plan> tables;  // declared ones
 };
 
 struct shard_plan {
   std::uint64_t chunks = 0;
   std::uint64_t parameter_bytes = 0;
-  std::uint64_t state_bytes = 0;        // of optimizers: none to two copies
-  std::uint64_t receive_bytes_max = 0;  // gradients that may wait: clocks in flight x workers
+  std::uint64_t state_bytes = 0;  // of optimizers: none to two copies
+  std::uint64_t receive_bytes_max =
+      0;  // gradients that may wait: clocks in flight x who pushes
 };
 
 struct cluster_plan {

@@ -48,7 +48,11 @@ std::string per_shard(const std::vector<std::uint64_t>& counts) {
 
 std::string job_rows(const job_plan& job) {
   std::string text = "\njob " + job.name + ": " + std::to_string(job.workers) +
-                     (job.workers == 1 ? " worker, " : " workers, ") + job.policy + "\n";
+                     (job.workers == 1 ? " worker, " : " workers, ") + job.policy;
+  if (job.aggregators > 0)
+    text += ", " + std::to_string(job.aggregators) +
+            (job.aggregators == 1 ? " aggregator" : " aggregators");
+  text += "\n";
   if (job.tables.empty()) return text + "  no tables declared; workers create them\n";
   std::vector<std::vector<std::string>> rows{
       {"table", "elements", "size", "chunks", "optimizer", "chunks per shard"}};
@@ -100,8 +104,11 @@ std::string plan_json(const cluster_plan& plan) {
                         {"chunks_per_shard", t.chunks_per_shard},
                         {"optimizer", word(optimizer_words, t.optimizer)}});
     }
-    root["jobs"].push_back(
-        {{"name", j.name}, {"policy", j.policy}, {"workers", j.workers}, {"tables", tables}});
+    root["jobs"].push_back({{"name", j.name},
+                            {"policy", j.policy},
+                            {"workers", j.workers},
+                            {"aggregators", j.aggregators},
+                            {"tables", tables}});
   }
   root["shards"] = json::array();
   for (const auto& s : plan.shards) {

@@ -1,5 +1,6 @@
 #include "launch/read_job.hpp"
 
+#include <bit>
 #include <limits>
 
 #include "launch/read_hosts.hpp"
@@ -75,6 +76,24 @@ void read_consistency(const section& from, policies::consistency_spec& into) {
              "has no meaning with policy " + std::string(word(policy_words, into.kind)));
 }
 
+void read_aggregators(const section& from, policies::aggregators_spec& into) {
+  using kind = policies::aggregators_kind;
+  const auto* value = from.get("aggregators");
+  if (value == nullptr) return;
+  if (!value->is_map()) {
+    from.choice<kind>("aggregators", into.kind, aggregators_words);
+    return;
+  }
+  const auto tree = from.child("aggregators");
+  std::uint64_t fan_in = 0;
+  if (tree.get("fan_in") == nullptr) {
+    from.wrong("aggregators", "is a map without fan_in");
+  } else if (tree.number("fan_in", fan_in, 2, runtime::limits::workers_max)) {
+    if (!std::has_single_bit(fan_in)) tree.wrong("fan_in", std::to_string(fan_in) + " is none");
+    into = {kind::fan_in, static_cast<std::uint32_t>(fan_in)};
+  }
+}
+
 }  // namespace
 
 policies::job_spec read_job(const section& from, const std::string& name) {
@@ -89,6 +108,7 @@ policies::job_spec read_job(const section& from, const std::string& name) {
   read_consistency(from.child("consistency"), job.consistency);
   job.optimizer = read_optimizer(from.child("optimizer"), {});
   from.choice<policies::reduce_kind>("reduce", job.reduce, reduce_words);
+  read_aggregators(from, job.aggregators);
   from.child("gradients")
       .choice<policies::not_finite_rule>("not_finite", job.not_finite, not_finite_words);
   from.number("seed", job.seed, 0, std::numeric_limits<std::uint64_t>::max());

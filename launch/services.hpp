@@ -24,11 +24,12 @@ class cluster_view {
 };
 
 struct services {
-  // As actors::run_coordinator, run_shard and observer::connect.
+  // As actors::run_coordinator, run_shard, run_aggregator and observer::connect.
   std::function<runtime::status(const policies::cluster_spec&, std::uint64_t token,
                                 const std::function<void(std::uint16_t)>& on_ready)>
       run_coordinator;
   std::function<runtime::status(const actors::node_options&)> run_shard;
+  std::function<runtime::status(const actors::node_options&)> run_aggregator;
   std::function<runtime::expected<std::unique_ptr<cluster_view>>(const actors::node_options&)>
       observe;
 };

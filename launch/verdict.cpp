@@ -10,7 +10,7 @@ using policies::job_state;
 std::string to_string(const process_end& end) {
   std::string text(to_string(end.name.role));
   text += " " + std::to_string(end.name.index);
-  if (end.name.role == process_role::worker) text += " of job " + end.name.job;
+  if (!end.name.job.empty()) text += " of job " + end.name.job;
   text += " (pid " + std::to_string(end.pid) + ")";
   if (!end.by_signal) return text + " exited with status " + std::to_string(end.code);
   const char* name = ::sigabbrev_np(end.code);

@@ -49,6 +49,10 @@ constexpr optimizer_keys keys_of(policies::optimizer_kind kind) noexcept {
 inline constexpr word_of<policies::reduce_kind> reduce_words[] = {
     {"mean", policies::reduce_kind::mean}, {"sum", policies::reduce_kind::sum}};
 
+inline constexpr word_of<policies::aggregators_kind> aggregators_words[] = {
+    {"none", policies::aggregators_kind::none},
+    {"per_host", policies::aggregators_kind::per_host}};
+
 inline constexpr word_of<policies::not_finite_rule> not_finite_words[] = {
     {"refuse", policies::not_finite_rule::refuse}, {"allow", policies::not_finite_rule::allow}};
 

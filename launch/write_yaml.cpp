@@ -47,6 +47,12 @@ std::string consistency_text(const policies::consistency_spec& c) {
   return text + "}";
 }
 
+std::string aggregators_text(const policies::aggregators_spec& a) {
+  if (a.kind == policies::aggregators_kind::fan_in)
+    return "{fan_in: " + std::to_string(a.fan_in) + "}";
+  return std::string(word(aggregators_words, a.kind));
+}
+
 std::string table_text(const policies::table_spec& t) {
   std::string shape;
   for (const auto n : t.shape) shape += (shape.empty() ? "" : ", ") + std::to_string(n);
@@ -69,6 +75,7 @@ std::string job_text(const policies::job_spec& j) {
   text += "    consistency: " + consistency_text(j.consistency) + "\n";
   text += "    optimizer: " + optimizer_text(j.optimizer) + "\n";
   text += "    reduce: " + std::string(word(reduce_words, j.reduce)) + "\n";
+  text += "    aggregators: " + aggregators_text(j.aggregators) + "\n";
   text += "    gradients: {not_finite: " + std::string(word(not_finite_words, j.not_finite)) +
           "}\n";
   text += "    seed: " + std::to_string(j.seed) + "\n";

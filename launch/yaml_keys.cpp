@@ -42,6 +42,8 @@ constexpr yaml_key keys[] = {
   {"jobs.*.optimizer.epsilon", "real", "1e-08; adagrad 1e-10", "a finite number > 0; only with name adagrad, adam or adamw", "keeps the step finite where gradients are 0"},
   {"jobs.*.optimizer.weight_decay", "real", "0.01", "a finite number >= 0; only with name adamw", "share of a parameter, times learning_rate, that a step takes off"},
   {"jobs.*.reduce", "choice", "mean", "mean, sum", "how the workers' gradients of one clock become one"},
+  {"jobs.*.aggregators", "choice or map", "none", "none, per_host, or {fan_in: k}", "who sums the workers' gradients before they reach the shards: nobody, one process per host, or a tree of processes with k inputs each"},
+  {"jobs.*.aggregators.fan_in", "number", "-", "2 to 1024, a power of two: sums follow a binary tree", "inputs of an aggregator; the shards get at most as many"},
   {"jobs.*.gradients", "map", "{}", "a map", "checks on what workers push"},
   {"jobs.*.gradients.not_finite", "choice", "refuse", "refuse, allow", "what happens to a gradient with NaN or infinity in it; refuse fails the job"},
   {"jobs.*.seed", "number", "1", "0 to 18446744073709551615", "first parameters and the workers' random numbers"},

@@ -167,6 +167,23 @@ TEST(bad_cluster, is_refused) {
             "c.yaml:1:1: cluster: is missing; allowed: a map");
 }
 
+TEST(bad_aggregators, are_refused) {
+  const auto with = [](const std::string& value) {
+    return refusal(with_job("    aggregators: " + value + "\n"));
+  };
+  const std::string place = "c.yaml:5:18: jobs.j.aggregators: ";
+  const std::string allowed = "; allowed: none, per_host, or {fan_in: k}";
+  EXPECT_EQ(with("per_rack"), place + "'per_rack' is not allowed" + allowed);
+  EXPECT_EQ(with("{}"), place + "is a map without fan_in" + allowed);
+  EXPECT_EQ(with("[2]"), place + "is a list" + allowed);
+  EXPECT_EQ(with("{fan_in: 6}"),
+            "c.yaml:5:27: jobs.j.aggregators.fan_in: 6 is none; allowed: 2 to 1024, a power of "
+            "two: sums follow a binary tree");
+  EXPECT_THAT(with("{fan_in: 1}"), HasSubstr("jobs.j.aggregators.fan_in: "));
+  EXPECT_THAT(with("{fan_in: 2048}"), HasSubstr("allowed: 2 to 1024, a power of two"));
+  EXPECT_THAT(with("{fan_on: 2}"), HasSubstr("did you mean 'fan_in'?"));
+}
+
 TEST(bad_hosts, are_refused) {
   const auto with = [](const std::string& keys, const std::string& job = "") {
     return refusal("cluster: {name: x, " + keys + "}\njobs: {j: {command: a" + job + "}}\n");

@@ -48,6 +48,12 @@ TEST(command_line, nodes) {
   const auto two = parse_command_line({"node", "shard", "--run-dir", "d", "--index", "3"});
   ASSERT_TRUE(two) << two.error().message();
   EXPECT_EQ(two->index, 3U);
+  const auto three =
+      parse_command_line({"node", "aggregator", "--job=-x", "--index", "2", "--run-dir", "d"});
+  ASSERT_TRUE(three) << three.error().message();
+  EXPECT_EQ(three->kind, command_kind::node_aggregator);
+  EXPECT_EQ(three->job, "-x");
+  EXPECT_EQ(three->index, 2U);
   EXPECT_THAT(refusal_of({"node", "shrad"}), HasSubstr("did you mean 'shard'?"));
   EXPECT_THAT(refusal_of({"node"}), HasSubstr("unknown role ''"));
   EXPECT_THAT(refusal_of({"node", "shard", "--run-dir", "d"}), HasSubstr("--index"));

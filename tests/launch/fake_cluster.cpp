@@ -202,7 +202,7 @@ std::string get(const char* name) {
 }  // namespace
 
 services fake_services() {
-  return {run_coordinator, run_shard, observe};
+  return {run_coordinator, run_shard, run_shard, observe};
 }
 
 int fake_worker(const std::vector<std::string>& arguments) {

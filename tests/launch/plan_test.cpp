@@ -38,6 +38,31 @@ TEST(plan, places_workers_in_blocks_and_shards_in_turn) {
   EXPECT_EQ(moved.processes.back().host, "a");
 }
 
+TEST(plan, places_aggregators_with_those_whom_they_sum) {
+  const auto names = [](const std::string& aggregators) {
+    const auto plan = make_plan(
+        *parse_cluster(hosts_yaml(), "c.yaml", {"jobs.j.aggregators=" + aggregators}));
+    std::string places;
+    for (const auto& p : plan.processes)
+      if (p.name.role == process_role::aggregator)
+        places += p.name.to_string() + "@" + p.host + " ";
+    EXPECT_EQ(plan.jobs[0].aggregators, std::count(places.begin(), places.end(), '@'));
+    return places;
+  };
+  EXPECT_EQ(names("none"), "");
+  // Ranks 0 to 2 on a, 3 and 4 on b.
+  EXPECT_EQ(names("per_host"), "aggregator-j-0@a aggregator-j-1@b ");
+  // {0, 1}, {2, 3}, and over both {0 .. 3}; 4 has nobody to be summed with.
+  EXPECT_EQ(names("{fan_in: 2}"), "aggregator-j-0@a aggregator-j-1@a aggregator-j-2@a ");
+  const auto plan =
+      make_plan(*parse_cluster(hosts_yaml(), "c.yaml", {"jobs.j.aggregators={fan_in: 2}"}));
+  EXPECT_THAT(plan_text(plan), testing::HasSubstr("5 workers, bsp, 3 aggregators"));
+  EXPECT_THAT(plan_text(plan), testing::HasSubstr("tidegate node aggregator"));
+  EXPECT_EQ(
+      nlohmann::json::parse(plan_json(plan))["processes"][4]["command"],
+      (std::vector<std::string>{"tidegate", "node", "aggregator", "--job=j", "--index", "0"}));
+}
+
 TEST(plan, counts_chunks_and_bytes_of_tables) {
   const auto plan = fashion_plan();
   ASSERT_EQ(plan.jobs.at(0).tables.size(), 2U);

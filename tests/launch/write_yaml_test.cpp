@@ -19,6 +19,7 @@ void expect_same(const policies::job_spec& a, const policies::job_spec& b) {
   EXPECT_EQ(a.seed, b.seed);
   EXPECT_EQ(a.tables, b.tables);
   EXPECT_EQ(a.hosts, b.hosts);
+  EXPECT_EQ(a.aggregators, b.aggregators);
 }
 
 // Writes, reads back, compares; the second text is the first.
@@ -54,6 +55,14 @@ TEST(write_yaml, reads_back_as_the_identical_spec) {
   expect_round_trip(with_job(""));
   expect_round_trip(with_job("") + "  k: {command: [b], seed: 18446744073709551615}\n",
                     {"cluster.chunk_bytes=192", "cluster.start_timeout=1500ms"});
+}
+
+TEST(write_yaml, keeps_aggregators) {
+  expect_round_trip(with_job("    aggregators: none\n"));
+  expect_round_trip(with_job("    aggregators: per_host\n"));
+  expect_round_trip(with_job("    aggregators: {fan_in: 16}\n"));
+  expect_round_trip(with_job("    aggregators: none\n"),
+                    {"jobs.j.aggregators={fan_in: 4}", "jobs.j.workers=9"});
 }
 
 TEST(write_yaml, keeps_hosts) {

@@ -35,7 +35,7 @@ TEST(yaml_keys, have_unique_paths_whose_parents_are_maps) {
     EXPECT_TRUE(paths.insert(k.path).second) << k.path;
     const auto dot = k.path.rfind('.');
     if (dot == std::string_view::npos) continue;
-    EXPECT_EQ(key_of(k.path.substr(0, dot)).type, "map") << k.path;
+    EXPECT_TRUE(key_of(k.path.substr(0, dot)).type.ends_with("map")) << k.path;
   }
 }
 

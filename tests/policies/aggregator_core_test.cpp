@@ -6,6 +6,7 @@
 
 #include "policies/clock_vector.hpp"
 #include "tests/policies/aggregator_fixture.hpp"
+#include "tests/support/allocations.hpp"
 
 namespace tidegate::policies {
 namespace {
@@ -268,6 +269,39 @@ TEST(aggregator_core, a_refused_pull_reaches_who_waits_and_a_closed_job_refuses_
   group.ack(2, 0);
   group.ack(4, 0);
   EXPECT_TRUE(group.effects.list.empty()) << "late answers find nobody";
+}
+
+TEST(aggregator_core, allocates_nothing_once_warm) {
+  relay group(bsp);
+  std::uint64_t request = 0;
+  const auto one_clock = [&](std::uint64_t clock) {
+    const auto tag = [&](std::uint32_t rank) { return relay::tag(rank, clock, clock + 1); };
+    for (const std::uint32_t rank : {2u, 3u, 4u}) {
+      group.effects.clear();
+      group.frames.clear();
+      group.core.front().push(tag(rank), rank * 10, group.effects);
+      auto next = tag(rank);
+      ++next.clock;
+      group.core.front().pull(next, false, group.effects);
+      group.carry_out();
+    }
+    EXPECT_EQ(group.frames.size(), 2u) << "the pull goes along";
+    group.effects.clear();
+    for (const std::uint32_t node : {2u, 4u})
+      group.core.on_ack(relay::tag(node, clock), refusal::none, group.effects);
+    const auto answer = relay::tag(2, 0, ++request);
+    const auto slot = group.core.expects_reply(answer);
+    ASSERT_TRUE(slot);
+    group.core.begin_reply(*slot);
+    group.core.on_reply(answer, refusal::none, clock + 1, clock + 1, group.effects);
+    for (const auto& effect : group.effects.list)
+      if (const auto* reply = std::get_if<replies>(&effect))
+        group.core.front().sent(reply->slot, reply->tag.rank, reply->where.plane);
+  };
+  for (std::uint64_t clock = 0; clock < 4; ++clock) one_clock(clock);
+  const auto before = tests::allocations();
+  for (std::uint64_t clock = 4; clock < 100; ++clock) one_clock(clock);
+  EXPECT_EQ(tests::allocations() - before, 0u);
 }
 
 TEST(aggregator_core, strangers_and_ranks_of_other_groups_are_refused) {

@@ -86,6 +86,14 @@ struct relay {
     return found;
   }
 
+  void carry_out() {
+    for (const auto& effect : effects.list) {
+      if (const auto* sum = std::get_if<shard_effects::hand_on>(&effect))
+        core.hand_on(*sum, std::span(effects.inputs).subspan(sum->first, sum->count), frames);
+      if (const auto* ask = std::get_if<shard_effects::ask>(&effect)) core.ask(*ask, frames);
+    }
+  }
+
   aggregator_core core;
   shard_effects effects;
   std::vector<upstream_frame> frames;
@@ -96,13 +104,7 @@ struct relay {
     effects.clear();
     frames.clear();
   }
-  void end() {
-    for (const auto& effect : effects.list) {
-      if (const auto* sum = std::get_if<shard_effects::hand_on>(&effect))
-        core.hand_on(*sum, std::span(effects.inputs).subspan(sum->first, sum->count), frames);
-      if (const auto* ask = std::get_if<shard_effects::ask>(&effect)) core.ask(*ask, frames);
-    }
-  }
+  void end() { carry_out(); }
 };
 
 }  // namespace tidegate::policies

@@ -1,0 +1,144 @@
+// The coordinator of a job with aggregators: who is waited for, called in which order, and told
+// what.
+#include <map>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "policies/coordinator_core.hpp"
+
+namespace tidegate::policies {
+namespace {
+
+using runtime::errc;
+
+// Five workers, two shards, fan_in 2: aggregators 0 {0, 1}, 1 {2, 3} and above them 2 {0 .. 3};
+// worker 4 is alone.
+cluster_spec tree_cluster() {
+  cluster_spec spec;
+  spec.name = "c";
+  spec.shards = 2;
+  spec.chunk_bytes = 64;
+  job_spec job;
+  job.name = "j";
+  job.workers = 5;
+  job.aggregators = {aggregators_kind::fan_in, 2};
+  table_spec declared;
+  declared.name = "w";
+  declared.shape = {40};
+  job.tables.push_back(declared);
+  spec.jobs.push_back(job);
+  return spec;
+}
+
+class coordinator_aggregators_test : public testing::Test {
+ protected:
+  coordinator_core core{tree_cluster(), 99};
+  coordinator_effects out;
+
+  void join_all() {
+    core.shard_joined(1, 0, "s0", 1, out);
+    core.shard_joined(1, 1, "s1", 2, out);
+    for (std::uint32_t i = 0; i < 3; ++i)
+      EXPECT_TRUE(core.aggregator_joined(1, "j", i, "a" + std::to_string(i), 10 + i, out));
+    out.answers.clear();
+  }
+  // "shard 0" or "aggregator 2" of every call of this type, in order; answers all calls.
+  template <class T>
+  std::vector<std::string> answer_calls(const runtime::status& result = {}) {
+    std::vector<std::string> called;
+    auto calls = std::move(out.calls);
+    out.calls.clear();
+    for (const auto& call : calls) {
+      if (std::holds_alternative<T>(call.what))
+        called.push_back((call.aggregator_of.empty() ? "shard " : "aggregator ") +
+                         std::to_string(call.shard));
+      core.call_done(1, call.call, result, out);
+    }
+    return called;
+  }
+  using names = std::vector<std::string>;
+};
+
+TEST_F(coordinator_aggregators_test, jobs_open_when_shards_and_aggregators_are_in) {
+  core.worker_joined(1, {"j", 0, 1, "w0"}, 7, out);
+  core.shard_joined(1, 0, "s0", 1, out);
+  core.shard_joined(1, 1, "s1", 2, out);
+  core.aggregator_joined(1, "j", 2, "a2", 3, out);
+  core.aggregator_joined(1, "j", 0, "a0", 4, out);
+  EXPECT_TRUE(out.calls.empty());
+  EXPECT_FALSE(core.aggregator_joined(1, "j", 0, "a0", 5, out)) << "twice";
+  EXPECT_EQ(out.answers.back().result.code(), errc::already_exists);
+  EXPECT_FALSE(core.aggregator_joined(1, "j", 3, "a3", 5, out)) << "one too many";
+  EXPECT_FALSE(core.aggregator_joined(1, "k", 0, "a0", 5, out)) << "no such job";
+  EXPECT_EQ(out.answers.back().result.code(), errc::invalid_argument);
+  core.aggregator_joined(1, "j", 1, "a1", 6, out);
+  std::map<std::string, open_job_call> opened;
+  for (const auto& call : out.calls)
+    if (const auto* open = std::get_if<open_job_call>(&call.what))
+      opened[call.aggregator_of + std::to_string(call.shard)] = *open;
+  ASSERT_EQ(opened.size(), 5u);
+  EXPECT_EQ(opened["0"].members, (std::vector<std::uint32_t>{0, 4}));
+  EXPECT_TRUE(opened["1"].nodes.empty());
+  EXPECT_EQ(opened["j0"].members, (std::vector<std::uint32_t>{0, 1}));
+  EXPECT_EQ(opened["j0"].nodes, (std::vector<rank_node>{{0, 2}}));
+  EXPECT_EQ(opened["j0"].upstream, std::vector<std::string>{"a2"});
+  EXPECT_EQ(opened["j2"].members, (std::vector<std::uint32_t>{0, 2}));
+  EXPECT_EQ(opened["j2"].upstream, (std::vector<std::string>{"s0", "s1"}));
+  EXPECT_EQ(opened["j2"].workers, 5u);
+}
+
+TEST_F(coordinator_aggregators_test, everybody_is_admitted_where_it_pushes) {
+  join_all();
+  std::map<std::string, std::vector<std::uint32_t>> admitted;
+  for (const auto& call : out.calls)
+    if (const auto* admit = std::get_if<admit_worker_call>(&call.what))
+      admitted[call.aggregator_of + std::to_string(call.shard) + " " + admit->address]
+          .push_back(admit->rank);
+  using ranks = std::vector<std::uint32_t>;
+  const std::map<std::string, ranks> expected{
+      {"j2 a0", {0}}, {"j2 a1", {2}}, {"0 a2", {0}}, {"1 a2", {0}}};
+  EXPECT_EQ(admitted, expected);
+  out.calls.clear();
+  core.worker_joined(1, {"j", 3, 1, "w3"}, 7, out);
+  EXPECT_EQ(answer_calls<admit_worker_call>(), names{"aggregator 1"});
+  core.worker_joined(1, {"j", 4, 1, "w4"}, 8, out);
+  EXPECT_EQ(answer_calls<admit_worker_call>(), (names{"shard 0", "shard 1"}));
+  ASSERT_EQ(out.answers.size(), 2u);
+  const auto& below = std::get<worker_welcome>(out.answers[0].value);
+  EXPECT_TRUE(below.aggregated);
+  EXPECT_EQ(below.shard_addresses, std::vector<std::string>{"a1"});
+  const auto& alone = std::get<worker_welcome>(out.answers[1].value);
+  EXPECT_FALSE(alone.aggregated);
+  EXPECT_EQ(alone.shard_addresses, (std::vector<std::string>{"s0", "s1"}));
+}
+
+TEST_F(coordinator_aggregators_test, tables_are_opened_from_the_shards_down) {
+  join_all();
+  EXPECT_EQ(answer_calls<open_table_call>(), (names{"shard 0", "shard 1"}));
+  ASSERT_EQ(out.calls.size(), 1u);
+  const auto& top = std::get<open_table_call>(out.calls[0].what);
+  EXPECT_EQ(top.places.size(), 3u) << "all chunks, on two shards";
+  EXPECT_EQ(top.places[1].shard, 1u);
+  EXPECT_EQ(answer_calls<open_table_call>(), names{"aggregator 2"});
+  for (const auto& call : out.calls)
+    for (const auto& place : std::get<open_table_call>(call.what).places)
+      EXPECT_EQ(place.shard, 0u) << "its one upstream";
+  EXPECT_TRUE(core.tables("j").empty());
+  EXPECT_EQ(answer_calls<open_table_call>(), (names{"aggregator 0", "aggregator 1"}));
+  EXPECT_EQ(core.tables("j").size(), 1u);
+}
+
+TEST_F(coordinator_aggregators_test, an_aggregator_that_refuses_a_table_fails_the_job) {
+  join_all();
+  answer_calls<open_table_call>();
+  answer_calls<open_table_call>({errc::io_error, "no memory"});
+  EXPECT_EQ(core.status(2, 0).jobs[0].state, job_state::failed);
+  EXPECT_NE(core.status(2, 0).jobs[0].failure.find("no memory"), std::string::npos);
+  EXPECT_EQ(answer_calls<close_job_call>(),
+            (names{"shard 0", "shard 1", "aggregator 0", "aggregator 1", "aggregator 2"}));
+}
+
+}  // namespace
+}  // namespace tidegate::policies
