@@ -28,6 +28,7 @@ using runtime::frame_kind;
 shard::shard(caf::actor_config& config, reactor& home, std::uint32_t index)
     : reactor_actor<shard_actor::base>(config, home),
       index_(index),
+      sender_(home),
       attach_pool_(std::make_shared<runtime::heap_source>()) {
   attach_pool_.allow(runtime::place_wire_bytes, runtime::limits::tables_max);
 }
@@ -56,6 +57,7 @@ shard::behavior_type shard::make_behavior() {
 void shard::on_exit() {
   // Sends what is posted, then no more callbacks. The store stays until this object goes:
   // frames in the mailbox still hold places of it.
+  sender_.drop();
   home().close_link();
   sending_.clear();
 }
@@ -319,18 +321,25 @@ void shard::perform(const effects::reply& what) {
   header.min_clock = what.where.min_clock;
   const auto parameters = store_->parameters(what.slot, what.where.plane);
   header.payload_bytes = parameters.size();
-  const auto token = take_token(what);
-  if (!send(what.tag, header, parameters, token)) on_sent(token);
+  header.shard = static_cast<std::uint16_t>(index_);
+  const auto* worker = reachable(what.tag);
+  if (!worker) return core_.sent(what.slot, what.tag.rank, what.where.plane);
+  sender_.send(worker->peer, header, parameters,
+               policies::use_order(what.tag.clock, what.tag.table), take_token(what));
 }
 
-bool shard::send(const frame_tag& tag, runtime::frame_header header,
-                 std::span<const std::byte> payload, runtime::send_token token) {
+// A stranger has no address; who is gone asks again when it is back.
+const shard::worker_link* shard::reachable(const frame_tag& tag) {
   const auto* worker = find(tag.job, tag.rank);
-  // A stranger has no address; who is gone asks again when it is back.
-  if (!worker || worker->lost) return false;
+  return worker && !worker->lost ? worker : nullptr;
+}
+
+void shard::send(const frame_tag& tag, runtime::frame_header header,
+                 std::span<const std::byte> small_payload) {
+  const auto* worker = reachable(tag);
+  if (!worker) return;
   header.shard = static_cast<std::uint16_t>(index_);
-  home().link().post(worker->peer, header, payload, token);
-  return true;
+  home().link().post(worker->peer, header, small_payload, 0);
 }
 
 runtime::send_token shard::take_token(const effects::reply& what) {
@@ -346,6 +355,10 @@ runtime::send_token shard::take_token(const effects::reply& what) {
 }
 
 void shard::on_sent(runtime::send_token token) {
+  reply_sent(sender_.on_sent(token));
+}
+
+void shard::reply_sent(runtime::send_token token) {
   TIDEGATE_ASSERT(token >= 1 && token <= sending_.size(), "a token of take_token");
   const auto& one = sending_[token - 1];
   core_.sent(one.slot, one.rank, one.plane);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "actors/frame_mailbox.hpp"
+#include "actors/frame_sender.hpp"
 #include "actors/messages.hpp"
 #include "actors/reactor_actor.hpp"
 #include "actors/shard_store.hpp"
@@ -75,12 +76,15 @@ class shard final : public reactor_actor<shard_actor::base>, public frame_mailbo
   void perform(const effects::ring_reply& what);
 
   worker_link* find(std::uint64_t job, std::uint32_t rank);
-  bool send(const policies::frame_tag& tag, runtime::frame_header header,
-            std::span<const std::byte> payload = {}, runtime::send_token token = 0);
+  const worker_link* reachable(const policies::frame_tag& tag);
+  void send(const policies::frame_tag& tag, runtime::frame_header header,
+            std::span<const std::byte> small_payload = {});
+  void reply_sent(runtime::send_token token);
   runtime::send_token take_token(const effects::reply& what);
   void count_refusal(const policies::frame_tag& tag, policies::refusal code);
 
   std::uint32_t index_;
+  frame_sender sender_;
   std::unique_ptr<frame_mailbox> sink_;
   std::unique_ptr<shard_store> store_;
   policies::shard_core core_;
