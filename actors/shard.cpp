@@ -1,5 +1,6 @@
 #include "actors/shard.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <span>
 #include <variant>
@@ -286,7 +287,25 @@ void shard::perform(const effects::apply& what) {
   budget_ -= std::min(budget_, what.count * store_->bytes_of(what.slot));
 }
 
+// Whether the reply to the pull of the clock after, which is about to go out, says it, too:
+// half of the small frames of an exchange. Those of one step are neighbours.
+bool shard::reply_carries(const effects::acknowledge& what) {
+  constexpr std::size_t neighbours = 64;
+  const auto end = std::min(effects_.list.size(), performed_ + neighbours);
+  for (auto at = performed_; at < end; ++at) {
+    auto* reply = std::get_if<effects::reply>(&effects_.list[at]);
+    if (!reply || reply->code != refusal::none) continue;
+    auto same = reply->tag;
+    same.clock = what.tag.clock;
+    same.request = what.tag.request;
+    if (same != what.tag || reply->tag.clock != what.tag.clock + 1) continue;
+    return reply->applied = true;
+  }
+  return false;
+}
+
 void shard::perform(const effects::acknowledge& what) {
+  if (what.code == refusal::none && reply_carries(what)) return;
   if (what.code != refusal::none) count_refusal(what.tag, what.code);
   auto header = header_of(frame_kind::push_ack, what.tag, what.code);
   send(what.tag, header);
@@ -319,6 +338,7 @@ void shard::perform(const effects::reply& what) {
   }
   header.version = what.where.version;
   header.min_clock = what.where.min_clock;
+  if (what.applied) header.flags = runtime::frame_flag_applied;
   const auto parameters = store_->parameters(what.slot, what.where.plane);
   header.payload_bytes = parameters.size();
   header.shard = static_cast<std::uint16_t>(index_);

@@ -76,6 +76,7 @@ class shard final : public reactor_actor<shard_actor::base>, public frame_mailbo
   void perform(const effects::ring_reply& what);
 
   worker_link* find(std::uint64_t job, std::uint32_t rank);
+  bool reply_carries(const effects::acknowledge& what);
   const worker_link* reachable(const policies::frame_tag& tag);
   void send(const policies::frame_tag& tag, runtime::frame_header header,
             std::span<const std::byte> small_payload = {});

@@ -226,6 +226,8 @@ void worker::on_frame(const frame_event& event) {
   } else if (header.kind == frame_kind::push_ack) {
     core_.on_ack(header.table, header.chunk, header.clock, code, effects_);
   } else if (header.kind == frame_kind::pull_reply) {
+    if ((header.flags & runtime::frame_flag_applied) != 0)
+      core_.on_ack(header.table, header.chunk, header.clock - 1, refusal::none, effects_);
     core_.on_reply(header.table, header.chunk, {header.request, code, header.min_clock, 0},
                    effects_);
   } else if (header.kind == frame_kind::attach_ack) {

@@ -83,6 +83,7 @@ struct shard_effects {
     refusal code = refusal::none;
     std::uint32_t slot = 0;
     version_at where;
+    bool applied = false;  // the shell's: it also acknowledges the push of the clock before
   };
   // The same for `count` chunks of a worker that rings; tag.chunk is the index of the first
   // among the table's chunks here, or whole_table for a refusal of all.
