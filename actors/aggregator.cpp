@@ -116,6 +116,10 @@ void aggregator::on_frame(frame_event& event) {
   if (header.kind == frame_kind::push_ack) {
     core_.on_ack(tag_of(header), code, front_->pending(header.job, header.table));
   } else if (header.kind == frame_kind::pull_reply) {
+    auto pushed = tag_of(header);
+    --pushed.clock;
+    if ((header.flags & runtime::frame_flag_applied) != 0)
+      core_.on_ack(pushed, refusal::none, front_->pending(header.job, header.table));
     core_.on_reply(tag_of(header), code, header.version, header.min_clock,
                    front_->pending(header.job, header.table));
   } else {
@@ -169,9 +173,14 @@ void aggregator::post(std::uint32_t slot, front::inputs from) {
     }
     if (frame.pulls) header.flags = runtime::frame_flag_pull;
     if (frame.everything) header.flags = runtime::frame_flag_final;
+    if (payload.empty()) {
+      front_->sender().send(upstream_[frame.shard], header);
+      continue;
+    }
     header.payload_bytes = payload.size();
-    // Token 0: a push is answered after it was sent, and its sum stays until then.
-    home().link().post(upstream_[frame.shard], header, payload, 0);
+    // Nobody asks when it is sent: a push is answered after that, and its sum stays until then.
+    front_->sender().send(upstream_[frame.shard], header, payload,
+                          policies::use_order(frame.tag.clock, frame.tag.table));
   }
 }
 

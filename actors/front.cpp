@@ -33,6 +33,7 @@ front::front(owner& who, reactor& home, policies::shard_core& core, front_memory
       core_(core),
       memory_(memory),
       index_(index),
+      sender_(home),
       attach_pool_(std::make_shared<runtime::heap_source>()) {
   attach_pool_.allow(runtime::place_wire_bytes, runtime::limits::tables_max);
 }
@@ -148,11 +149,7 @@ void front::on_push(const frame_tag& tag, frame_event& event) {
   const bool skip = event.header.kind == frame_kind::skip;
   if (auto* worker = find(tag.job, tag.rank)) worker->payload_bytes_copied += event.copied;
   core_.push(tag, skip ? policies::no_payload : memory_.keep(std::move(event.payload)),
-             pending(tag.job, tag.table));
-  if ((event.header.flags & runtime::frame_flag_pull) == 0) return;
-  auto next = tag;
-  ++next.clock;
-  core_.pull(next, false, pending(tag.job, tag.table));
+             pending(tag.job, tag.table), (event.header.flags & runtime::frame_flag_pull) != 0);
 }
 
 // Maps the worker's gradients and says where the parameters are.
@@ -289,20 +286,28 @@ void front::perform(const effects::reply& what, inputs) {
   }
   header.version = what.where.version;
   header.min_clock = what.where.min_clock;
+  if (what.applied) header.flags = runtime::frame_flag_applied;
   const auto parameters = memory_.parameters(what.slot, what.where.plane);
   header.payload_bytes = parameters.size();
-  const auto token = take_token(what);
-  if (!send(what.tag, header, parameters, token)) on_sent(token);
+  header.shard = static_cast<std::uint16_t>(index_);
+  const auto* worker = reachable(what.tag);
+  if (!worker) return core_.sent(what.slot, what.tag.rank, what.where.plane);
+  sender_.send(worker->peer, header, parameters,
+               policies::use_order(what.tag.clock, what.tag.table), take_token(what));
 }
 
-bool front::send(const frame_tag& tag, runtime::frame_header header,
-                 std::span<const std::byte> payload, runtime::send_token token) {
+// A stranger has no address; who is gone asks again when it is back.
+const front::worker_link* front::reachable(const frame_tag& tag) {
   const auto* worker = find(tag.job, tag.rank);
-  // A stranger has no address; who is gone asks again when it is back.
-  if (!worker || worker->lost) return false;
+  return worker && !worker->lost ? worker : nullptr;
+}
+
+void front::send(const frame_tag& tag, runtime::frame_header header,
+                 std::span<const std::byte> small_payload) {
+  const auto* worker = reachable(tag);
+  if (!worker) return;
   header.shard = static_cast<std::uint16_t>(index_);
-  home_.link().post(worker->peer, header, payload, token);
-  return true;
+  home_.link().post(worker->peer, header, small_payload, 0);
 }
 
 runtime::send_token front::take_token(const effects::reply& what) {
@@ -318,10 +323,12 @@ runtime::send_token front::take_token(const effects::reply& what) {
 }
 
 void front::on_sent(runtime::send_token token) {
-  TIDEGATE_ASSERT(token >= 1 && token <= sending_.size(), "a token of take_token");
-  const auto& one = sending_[token - 1];
+  const auto reply = sender_.on_sent(token);
+  if (reply == 0) return;  // a frame of the owner's
+  TIDEGATE_ASSERT(reply <= sending_.size(), "a token of take_token");
+  const auto& one = sending_[reply - 1];
   core_.sent(one.slot, one.rank, one.plane);
-  sending_free_.push_back(token);
+  sending_free_.push_back(reply);
 }
 
 }  // namespace tidegate::actors

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "actors/frame_sender.hpp"
 #include "actors/front_memory.hpp"
 #include "actors/messages.hpp"
 #include "actors/reactor.hpp"
@@ -50,7 +51,12 @@ class front {
   void on_frame(frame_event& event);
   void on_peer_lost(const peer_lost_event& event);
   // Nothing is sent any more, and no memory may be asked back.
-  void close() { sending_.clear(); }
+  void close() {
+    sender_.drop();
+    sending_.clear();
+  }
+  // For the owner's own frames, whose tokens come to on_sent(), too.
+  frame_sender& sender() noexcept { return sender_; }
 
   // For effects of calls about that table that the owner makes itself; carry_out() follows.
   effects& pending(std::uint64_t job, std::uint32_t table);
@@ -107,8 +113,9 @@ class front {
   void perform(const effects::ring_reply& what, inputs);
 
   worker_link* find(std::uint64_t job, std::uint32_t rank);
-  bool send(const policies::frame_tag& tag, runtime::frame_header header,
-            std::span<const std::byte> payload = {}, runtime::send_token token = 0);
+  const worker_link* reachable(const policies::frame_tag& tag);
+  void send(const policies::frame_tag& tag, runtime::frame_header header,
+            std::span<const std::byte> small_payload = {});
   runtime::send_token take_token(const effects::reply& what);
   void count_refusal(const policies::frame_tag& tag, policies::refusal code);
 
@@ -117,6 +124,7 @@ class front {
   policies::shard_core& core_;
   front_memory& memory_;
   std::uint32_t index_;
+  frame_sender sender_;
   policies::shard_queue queue_;
   std::uint64_t budget_ = 0;  // bytes that may be summed in this turn
   bool going_on_ = false;     // a message to go on is in the mailbox
