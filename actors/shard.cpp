@@ -197,6 +197,7 @@ void shard::on_frame(frame_event& event) {
 
 void shard::on_push(const frame_tag& tag, frame_event& event) {
   const bool skip = event.header.kind == frame_kind::skip;
+  if (auto* worker = find(tag.job, tag.rank)) worker->payload_bytes_copied += event.copied;
   core_.push(tag, skip ? policies::no_payload : store_->keep(std::move(event.payload)),
              effects_);
   if ((event.header.flags & runtime::frame_flag_pull) == 0) return;
@@ -218,8 +219,9 @@ void shard::on_attach(const frame_tag& tag, const frame_event& event) {
     if (opened) {
       worker->gradients[tag.table] = *opened;
     } else {
-      log::info("rank " + std::to_string(tag.rank) +
-                " sends frames, its memory cannot be read: " + opened.error().message());
+      if (++windows_refused_ <= 16)  // a flood is not worth a flood
+        log::info("rank " + std::to_string(tag.rank) +
+                  " sends frames, its memory cannot be read: " + opened.error().message());
       code = refusal::no_window;
     }
   }
@@ -308,6 +310,9 @@ void shard::perform(const effects::acknowledge& what) {
   if (what.code == refusal::none && reply_carries(what)) return;
   if (what.code != refusal::none) count_refusal(what.tag, what.code);
   auto header = header_of(frame_kind::push_ack, what.tag, what.code);
+  if (what.tag.chunk == runtime::whole_job)
+    if (const auto* worker = find(what.tag.job, what.tag.rank))
+      header.version = worker->payload_bytes_copied;
   send(what.tag, header);
 }
 

@@ -42,6 +42,7 @@ class shard final : public reactor_actor<shard_actor::base>, public frame_mailbo
     bool lost = false;  // its memory stays mapped: steps that read it may be waiting
     runtime::window_map memory;
     std::map<std::uint32_t, runtime::window> gradients;  // by table
+    std::uint64_t payload_bytes_copied = 0;              // of its pushes
   };
   struct job_state {
     store_options options;
@@ -106,6 +107,7 @@ class shard final : public reactor_actor<shard_actor::base>, public frame_mailbo
   std::map<std::uint32_t, runtime::place_wire> names_;  // of tables, as sent
   runtime::size_pools attach_pool_;
   std::uint64_t refusals_ = 0;
+  std::uint64_t windows_refused_ = 0;
 };
 
 }  // namespace tidegate::actors
