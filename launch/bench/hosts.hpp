@@ -13,8 +13,8 @@ namespace tidegate::bench {
 // that starts its processes. Errors: invalid_argument (not two hosts, or one has no address).
 runtime::expected<std::vector<policies::host_spec>> parse_hosts(const std::string& text);
 
-// Coordinator and workers on the first host, shards on the last, so that all payload crosses the
-// network.
+// Coordinator and workers on the first host, shards on the last, so that all payload crosses
+// the network.
 void spread(const std::vector<policies::host_spec>& hosts, policies::cluster_spec& into);
 
 }  // namespace tidegate::bench

@@ -84,7 +84,8 @@ TEST(bench_options, says_what_is_allowed) {
   EXPECT_THAT(refusal_of({"exchange", "--workers", "0"}), HasSubstr("allowed: 1 to 64"));
   EXPECT_THAT(refusal_of({"exchange", "--optimizer", "lion"}),
               HasSubstr("sgd, momentum, nesterov, adagrad, adam, adamw"));
-  EXPECT_THAT(refusal_of({"exchange", "--transport", "udp"}), HasSubstr("auto, shm, tcp, rdma"));
+  EXPECT_THAT(refusal_of({"exchange", "--transport", "udp"}),
+              HasSubstr("auto, shm, tcp, rdma"));
   EXPECT_THAT(refusal_of({"exchange", "--hosts", "10.0.0.1"}), HasSubstr("two hosts"));
   EXPECT_THAT(refusal_of({"latency", "--hosts", "10.0.0.1,"}), HasSubstr("two hosts"));
   EXPECT_THAT(refusal_of({"exchange", "--pin", "left"}), HasSubstr("auto, none"));
