@@ -42,6 +42,7 @@ aggregator::behavior_type aggregator::make_behavior() {
 }
 
 void aggregator::on_exit() {
+  front_->sender().drop();
   home().close_link();
   front_->close();
 }
@@ -117,7 +118,9 @@ void aggregator::on_frame(frame_event& event) {
   if (header.kind == frame_kind::push_ack) {
     core_.on_ack(tag_of(header), code, front_->pending());
   } else if (header.kind == frame_kind::pull_reply) {
-    core_.on_reply(tag_of(header), code, header.version, header.min_clock, front_->pending());
+    const bool applied = (header.flags & runtime::frame_flag_applied) != 0;
+    core_.on_reply(tag_of(header), code, {header.version, header.min_clock, applied},
+                   front_->pending());
   } else {
     front_->on_frame(event);
     if (header.kind != frame_kind::finished) return;
@@ -169,9 +172,15 @@ void aggregator::post(std::uint32_t slot, front::inputs from) {
     }
     if (frame.pulls) header.flags = runtime::frame_flag_pull;
     if (frame.everything) header.flags = runtime::frame_flag_final;
+    const auto peer = upstream_[frame.shard];
+    if (payload.empty()) {
+      front_->sender().send(peer, header);
+      continue;
+    }
+    // Nobody asks when it is sent: a push is answered after that, and its sum stays until then.
     header.payload_bytes = payload.size();
-    // Token 0: a push is answered after it was sent, and its sum stays until then.
-    home().link().post(upstream_[frame.shard], header, payload, 0);
+    front_->sender().send(peer, header, payload,
+                          policies::use_order(frame.tag.clock, frame.tag.table));
   }
 }
 

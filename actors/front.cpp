@@ -32,6 +32,7 @@ front::front(owner& who, reactor& home, policies::shard_core& core, front_memory
       core_(core),
       memory_(memory),
       index_(index),
+      sender_(home),
       attach_pool_(std::make_shared<runtime::heap_source>()) {
   attach_pool_.allow(runtime::place_wire_bytes, runtime::limits::tables_max);
 }
@@ -240,7 +241,25 @@ void front::perform(const effects::hand_on& what) {
   owner_.hand_on(what, inputs_of(what));
 }
 
+// Whether the reply to the pull of the clock after, which is about to go out, says it, too:
+// half of the small frames of an exchange. Those of one step are neighbours.
+bool front::reply_carries(const effects::acknowledge& what) {
+  constexpr std::size_t neighbours = 64;
+  const auto end = std::min(effects_.list.size(), performed_ + neighbours);
+  for (auto at = performed_; at < end; ++at) {
+    auto* reply = std::get_if<effects::reply>(&effects_.list[at]);
+    if (!reply || reply->code != refusal::none) continue;
+    auto same = reply->tag;
+    same.clock = what.tag.clock;
+    same.request = what.tag.request;
+    if (same != what.tag || reply->tag.clock != what.tag.clock + 1) continue;
+    return reply->applied = true;
+  }
+  return false;
+}
+
 void front::perform(const effects::acknowledge& what) {
+  if (what.code == refusal::none && reply_carries(what)) return;
   if (what.code != refusal::none) count_refusal(what.tag, what.code);
   auto header = header_of(frame_kind::push_ack, what.tag, what.code);
   send(what.tag, header);
@@ -273,20 +292,28 @@ void front::perform(const effects::reply& what) {
   }
   header.version = what.where.version;
   header.min_clock = what.where.min_clock;
+  if (what.applied) header.flags = runtime::frame_flag_applied;
   const auto parameters = memory_.parameters(what.slot, what.where.plane);
   header.payload_bytes = parameters.size();
-  const auto token = take_token(what);
-  if (!send(what.tag, header, parameters, token)) on_sent(token);
+  header.shard = static_cast<std::uint16_t>(index_);
+  const auto* worker = reachable(what.tag);
+  if (!worker) return core_.sent(what.slot, what.tag.rank, what.where.plane);
+  sender_.send(worker->peer, header, parameters,
+               policies::use_order(what.tag.clock, what.tag.table), take_token(what));
 }
 
-bool front::send(const frame_tag& tag, runtime::frame_header header,
-                 std::span<const std::byte> payload, runtime::send_token token) {
+// A stranger has no address; who is gone asks again when it is back.
+const front::worker_link* front::reachable(const frame_tag& tag) {
   const auto* worker = find(tag.job, tag.rank);
-  // A stranger has no address; who is gone asks again when it is back.
-  if (!worker || worker->lost) return false;
+  return worker && !worker->lost ? worker : nullptr;
+}
+
+void front::send(const frame_tag& tag, runtime::frame_header header,
+                 std::span<const std::byte> small_payload) {
+  const auto* worker = reachable(tag);
+  if (!worker) return;
   header.shard = static_cast<std::uint16_t>(index_);
-  home_.link().post(worker->peer, header, payload, token);
-  return true;
+  home_.link().post(worker->peer, header, small_payload, 0);
 }
 
 runtime::send_token front::take_token(const effects::reply& what) {
@@ -302,10 +329,12 @@ runtime::send_token front::take_token(const effects::reply& what) {
 }
 
 void front::on_sent(runtime::send_token token) {
-  TIDEGATE_ASSERT(token >= 1 && token <= sending_.size(), "a token of take_token");
-  const auto& one = sending_[token - 1];
+  const auto reply = sender_.on_sent(token);
+  if (reply == 0) return;  // the owner's
+  TIDEGATE_ASSERT(reply <= sending_.size(), "a token of take_token");
+  const auto& one = sending_[reply - 1];
   core_.sent(one.slot, one.rank, one.plane);
-  sending_free_.push_back(token);
+  sending_free_.push_back(reply);
 }
 
 }  // namespace tidegate::actors

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "actors/frame_sender.hpp"
 #include "actors/front_memory.hpp"
 #include "actors/messages.hpp"
 #include "actors/reactor.hpp"
@@ -50,6 +51,8 @@ class front {
   void on_peer_lost(const peer_lost_event& event);
   // Nothing is sent any more, and no memory may be asked back.
   void close() { sending_.clear(); }
+  // Of all frames with payload, the owner's, too; its on_sent() goes through front::on_sent().
+  frame_sender& sender() noexcept { return sender_; }
 
   // Effects of calls that the owner makes itself; carry_out() follows.
   effects& pending() noexcept { return effects_; }
@@ -96,8 +99,10 @@ class front {
   void perform(const effects::ring_reply& what);
 
   worker_link* find(std::uint64_t job, std::uint32_t rank);
-  bool send(const policies::frame_tag& tag, runtime::frame_header header,
-            std::span<const std::byte> payload = {}, runtime::send_token token = 0);
+  bool reply_carries(const effects::acknowledge& what);
+  const worker_link* reachable(const policies::frame_tag& tag);
+  void send(const policies::frame_tag& tag, runtime::frame_header header,
+            std::span<const std::byte> small_payload = {});
   runtime::send_token take_token(const effects::reply& what);
   void count_refusal(const policies::frame_tag& tag, policies::refusal code);
 
@@ -106,6 +111,7 @@ class front {
   policies::shard_core& core_;
   front_memory& memory_;
   std::uint32_t index_;
+  frame_sender sender_;
   effects effects_;
   std::size_t performed_ = 0;  // of effects_.list
   std::uint64_t budget_ = 0;   // bytes that may be summed in this turn

@@ -35,6 +35,7 @@ shard::behavior_type shard::make_behavior() {
 void shard::on_exit() {
   // Sends what is posted, then no more callbacks. The store stays until this object goes:
   // frames in the mailbox still hold places of it.
+  front_->sender().drop();
   home().close_link();
   front_->close();
 }

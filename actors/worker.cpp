@@ -18,6 +18,7 @@ using runtime::status;
 worker::worker(caf::actor_config& config, reactor& home, worker_identity identity)
     : reactor_actor<worker_actor::base>(config, home),
       identity_(std::move(identity)),
+      sender_(home),
       core_(static_cast<std::uint32_t>(identity_.welcome.shard_addresses.size())) {}
 
 worker::behavior_type worker::make_behavior() {
@@ -140,7 +141,10 @@ void worker::on_command(worker_command& command) {
 // The table is open when every shard that shares our memory has looked at it.
 void worker::open(worker_command& command) {
   const auto id = command.grant.table;
-  auto& table = tables_[id];
+  const auto opened_before = tables_.size();
+  const auto [at, fresh] = tables_.try_emplace(id);
+  auto& table = at->second;
+  if (fresh) table.opened_as = opened_before;
   table.name = command.grant.name;
   if (!table.memory) table.memory = command.memory;
   core_.add_table(id, std::move(command.grant.places));
@@ -222,6 +226,8 @@ void worker::on_frame(const frame_event& event) {
   } else if (header.kind == frame_kind::push_ack) {
     core_.on_ack(header.table, header.chunk, header.clock, code, effects_);
   } else if (header.kind == frame_kind::pull_reply) {
+    if ((header.flags & runtime::frame_flag_applied) != 0)
+      core_.on_ack(header.table, header.chunk, header.clock - 1, refusal::none, effects_);
     core_.on_reply(header.table, header.chunk, {header.request, code, header.min_clock, 0},
                    effects_);
   } else if (header.kind == frame_kind::attach_ack) {
@@ -292,7 +298,6 @@ void worker::send(const policies::worker_effects::send& what) {
   header.chunk = what.chunk;
   header.clock = what.clock;
   header.request = what.request;
-  std::span<const std::byte> payload;
   const auto flag = [&](bool set, std::uint16_t bit) {
     if (set) header.flags = static_cast<std::uint16_t>(header.flags | bit);
   };
@@ -301,9 +306,14 @@ void worker::send(const policies::worker_effects::send& what) {
       const auto& table = tables_.at(what.table);
       const auto* gradient =
           table.gradient ? table.gradient : table.memory->gradient(what.clock).data();
-      payload = std::as_bytes(std::span(gradient + what.first, what.elements));
+      const auto payload = std::as_bytes(std::span(gradient + what.first, what.elements));
+      header.payload_bytes = payload.size();
       flag(what.pulls, runtime::frame_flag_pull);
-      break;
+      // What is opened first is used first: early layers, which the next clock waits for.
+      // Nobody asks when it is sent: a push is acknowledged only when applied, which is after
+      // that.
+      return sender_.send(shards_[what.shard], header, payload,
+                          policies::use_order(what.clock, table.opened_as));
     }
     case kind::skip:
       header.kind = frame_kind::skip;
@@ -325,15 +335,14 @@ void worker::send(const policies::worker_effects::send& what) {
       header.chunk = runtime::whole_job;
       break;
   }
-  header.payload_bytes = payload.size();
-  // Token 0: a push is acknowledged only when applied, which is after it was sent.
-  home().link().post(shards_[what.shard], header, payload, 0);
+  sender_.send(shards_[what.shard], header);
 }
 
 void worker::fail_all(const status& why) {
   if (broken_.ok()) broken_ = why;
   // First the link, by force: once an operation has ended, its memory is the user's again, and
   // nothing may read or write it any more.
+  sender_.drop();
   home().close_link(0);
   for (auto& [op, operation] : std::exchange(operations_, {}))
     operation.done->complete({why.code(), operation.doing + ": " + why.message()});

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "actors/frame_mailbox.hpp"
+#include "actors/frame_sender.hpp"
 #include "actors/messages.hpp"
 #include "actors/pending_state.hpp"
 #include "actors/reactor_actor.hpp"
@@ -67,6 +68,7 @@ class worker final : public reactor_actor<worker_actor::base>, public frame_mail
  private:
   struct table_state {
     std::string name;
+    std::uint64_t opened_as = 0;  // the first of all tables: 0
     std::shared_ptr<table_memory> memory;
     const float* gradient = nullptr;  // of the push being started
     float* parameters = nullptr;      // of the pull under way, unless in place
@@ -81,7 +83,7 @@ class worker final : public reactor_actor<worker_actor::base>, public frame_mail
   };
 
   runtime::buffer place(const runtime::frame_header& header) override;
-  void on_sent(runtime::send_token) override {}
+  void on_sent(runtime::send_token token) override { sender_.on_sent(token); }
   void on_frame_lost(const runtime::frame_header&) override {}  // the peer is lost, too
 
   void on_command(worker_command& command);
@@ -99,6 +101,7 @@ class worker final : public reactor_actor<worker_actor::base>, public frame_mail
   std::string describe(const worker_command& command) const;
 
   worker_identity identity_;
+  frame_sender sender_;
   std::unique_ptr<frame_mailbox> sink_;
   policies::worker_core core_;
   policies::worker_effects effects_;

@@ -21,6 +21,10 @@ void set_transport(const policies::cluster_spec& spec, variables& all) {
   // Without it UCX refuses shared memory to endpoints that want to hear of a dead peer.
   const bool shares = spec.transport == kind::automatic || spec.transport == kind::shm;
   if (shares) all.emplace("UCX_MM_ERROR_HANDLING", "y");
+  // Over TCP UCX cuts payload into pieces of this size, and each costs several system calls at
+  // both ends, which must agree on it. Half of a usual second-level cache: UCX copies from
+  // there to where the payload belongs.
+  all.emplace("UCX_TCP_RX_SEG_SIZE", "512K");
   // A variable for a transport that UCX_TLS leaves out is no news.
   all.emplace("UCX_WARN_UNUSED_ENV_VARS", "n");
 }

@@ -36,6 +36,7 @@ void read_cluster_map(const section& from, policies::cluster_spec& into) {
   if (from.require("name")) from.text("name", into.name, is_plain_name);
   from.number("shards", shards, 1, limits::shards_max);
   from.choice<policies::transport_kind>("transport", into.transport, transport_words);
+  into.chunk_bytes = policies::default_chunk_bytes(into.hosts.size());
   from.bytes("chunk_bytes", into.chunk_bytes, limits::chunk_bytes_min, limits::chunk_bytes_max,
              64);
   from.duration_ms("start_timeout", timeout_ms, 1, start_timeout_ms_max);

@@ -18,7 +18,7 @@ constexpr yaml_key keys[] = {
   {"cluster.shards", "number", "1", "1 to 1024", "shard processes; each holds a part of the parameters"},
   {"cluster.shard_hosts", "list", "-", "a list of names in cluster.hosts", "the hosts of the shards, which take them in turn; all without it"},
   {"cluster.transport", "choice", "auto", "auto, shm, tcp, rdma", "how payload travels: shared memory, TCP, RDMA, or the best one that works"},
-  {"cluster.chunk_bytes", "bytes", "256KiB", "64 to 64MiB, a multiple of 64; plain or with KiB, MiB", "tables are cut into chunks of this size; a chunk lives on one shard"},
+  {"cluster.chunk_bytes", "bytes", "256KiB", "64 to 64MiB, a multiple of 64; plain or with KiB, MiB", "tables are cut into chunks of this size; a chunk lives on one shard; with several hosts 512KiB"},
   {"cluster.control", "map", "-", "a map", "where the coordinator listens"},
   {"cluster.control.host", "text", "127.0.0.1", "an address of the coordinator's host", "address of the control plane; with hosts, that of the coordinator's"},
   {"cluster.control.port", "number", "0", "0 to 65535", "port of the control plane; 0: the system chooses"},

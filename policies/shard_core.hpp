@@ -87,6 +87,7 @@ struct shard_effects {
     refusal code = refusal::none;
     std::uint32_t slot = 0;
     version_at where;
+    bool applied = false;  // the shell's: it also acknowledges the push of the clock before
   };
   // The same for `count` chunks of a worker that rings; tag.chunk is the index of the first
   // among the table's chunks here, or whole_table for a refusal of all.
@@ -199,8 +200,9 @@ class shard_core {
   void finished(const frame_tag& tag, shard_effects& out);
 
   // Of a relay. Upstream has applied the sum of `clock`, or refused it; told twice, it counts
-  // once.
-  void handed_on(std::uint32_t slot, std::uint64_t clock, refusal code, shard_effects& out);
+  // once. `answer_follows`: pulled() is next, and its answers may carry these, too.
+  void handed_on(std::uint32_t slot, std::uint64_t clock, refusal code, bool answer_follows,
+                 shard_effects& out);
   // What to pull upstream; null when nothing is asked for.
   const pull_request* asked(std::uint32_t slot) const;
   // A plane that the parameters may be received into. Exactly one of cancel_pull and pulled

@@ -229,7 +229,7 @@ void shard_core::pull(const frame_tag& tag, bool everything, shard_effects& out)
     chunks_[slot].policy->pull_arrived({tag.rank, tag.clock, everything}, decisions_);
     carry_out(slot, tag, out);
   } else if (code != refusal::none) {
-    out.list.push_back(shard_effects::reply{tag, code, 0, {}});
+    out.list.push_back(shard_effects::reply{tag, code, 0, {}, false});
   }
   flush_runs(out);
 }
@@ -270,7 +270,7 @@ void shard_core::answer(std::uint32_t slot, const frame_tag& tag, refusal code,
   if (worker.pull_rings)
     add_to_run(chunk, {true, tag, 1, code, where, false, false});
   else
-    out.list.push_back(shard_effects::reply{tag, code, slot, where});
+    out.list.push_back(shard_effects::reply{tag, code, slot, where, false});
 }
 
 // Neighbouring chunks with the same answer become one frame.

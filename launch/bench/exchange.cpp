@@ -64,7 +64,9 @@ policies::cluster_spec cluster_of(const bench_options& options,
   spec.name = "bench";
   spec.shards = options.shards;
   spec.transport = options.transport;
-  if (options.chunk_bytes != 0) spec.chunk_bytes = options.chunk_bytes;
+  spec.chunk_bytes = options.chunk_bytes != 0
+                         ? options.chunk_bytes
+                         : policies::default_chunk_bytes(options.hosts.size());
   auto& job = spec.jobs.emplace_back();
   job.name = "bench";
   job.workers = options.workers;

@@ -50,7 +50,7 @@ inline constexpr std::uint16_t frame_flag_push = 2;   // ring: the gradient of `
 inline constexpr std::uint16_t frame_flag_skip = 4;   // ring: there is none for `clock`
 // ring: pull; with a push or skip, of the clock after it. push: likewise.
 inline constexpr std::uint16_t frame_flag_pull = 8;
-// ring_reply: the push of the clock before is applied, too.
+// pull_reply, ring_reply: the push of the clock before is applied, too.
 inline constexpr std::uint16_t frame_flag_applied = 16;
 
 struct frame_header {

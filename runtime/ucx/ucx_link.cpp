@@ -22,6 +22,9 @@ namespace tidegate::runtime {
 namespace {
 
 constexpr unsigned am_id = 1;
+// Above it a payload is announced and then received where it belongs; up to it the round trip
+// costs more than the copy.
+constexpr std::size_t eager_bytes_max = 8192;
 
 class ucx_link final : public link {
  public:
@@ -179,7 +182,10 @@ void ucx_link::post(peer_id peer, const frame_header& header,
   if (to.lost) return finish_send(slot, UCS_ERR_CONNECTION_RESET);
 
   ucp_request_param_t param{};
-  param.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
+  param.op_attr_mask =
+      UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_FLAGS;
+  param.flags =
+      payload.size() > eager_bytes_max ? UCP_AM_SEND_FLAG_RNDV : UCP_AM_SEND_FLAG_EAGER;
   param.cb.send = &ucx_link::on_send_done;
   param.user_data = &slot;
   ++counters_.frames_sent;

@@ -3,6 +3,8 @@
 import math
 import statistics
 
+import network
+
 HOW_TO = """# Benchmarks
 
 `scripts/bench` wrote this page; edit [document.py](../tests/bench/document.py) and not the page. Machines where this
@@ -170,18 +172,38 @@ def latency_section(latency):
             + table(["us", "min", "median", "max"], rows))
 
 
-def network_section(network):
-    text = ("## Two hosts\n\nTwo network namespaces joined by a pair of virtual interfaces, TCP only, both "
-            "directions, with and without a limit of 10 Gbit/s. Ours: **not measured**, because the launcher cannot "
-            "start processes on other hosts yet. The yardstick is there already: `ucx_perftest -t ucp_am_bw -s "
-            "1048576` on the same link.\n\n")
+def network_rows(name, found):
+    """Rates beside ucx_perftest's, then round trips; `found` of network.measure."""
+    def row(what, key, to, factor, digits):
+        values = [value * factor for value in found[key]]
+        if not values:
+            return [name, what, "-", "-", "-", "-"]
+        share = network.ratio(found, key, to)
+        return [name, what, *[f"{f(values):.{digits}f}" for f in (min, statistics.median, max)],
+                "-" if share is None else f"{share:.2f}"]
+    rows = [row("ucx_perftest, one direction, GB/s", "ucx one way", "ucx one way", 1, 2),
+            row("two ucx_perftest, each direction, GB/s", "ucx both ways", "ucx one way", 1, 2)]
+    for key in found:
+        if key.startswith("ours ") and key != "ours p50":
+            size = int(key.split()[1])
+            rows.append(row(f"tidegate, {size_text(size)}, each direction, GB/s", key, "ucx one way", 1, 2))
+            rows.append(row(f"tidegate, {size_text(size)}, CPU s/GB of gradient", f"cpu {size}", f"cpu {size}", 1, 2)[:-1]
+                        + [""])
+    return rows + [row("ucx_perftest ucp_am_lat, 4 KiB, p50 x 2, us", "ucx round trip", "ucx round trip", 1e6, 1),
+                   row("tidegate bench latency, 4 KiB, p50, us", "ours p50", "ucx round trip", 1e6, 1)]
+
+
+def network_section(links):
+    text = ("## Two hosts\n\nTwo network namespaces joined by a pair of virtual interfaces, TCP, with and without a "
+            "limit of 10 Gbit/s in each direction. The worker is on one, the shard on the other, so that gradients go "
+            "one way while parameters come the other; sums and steps (SGD) are included. `ucx_perftest -t ucp_am_bw "
+            "-s 1048576` sends the same megabyte again and again in one direction on the same link in the same "
+            "rounds; a second one sends against it for the row below. `ratio` is to its median.\n\n")
     rows = []
-    for name, rates in network.items():
-        if isinstance(rates, str):
-            rows.append([name, f"not measured: {rates}", "", ""])
-        else:
-            rows.append([name, *[f"{f(rates):.2f}" for f in (min, statistics.median, max)]])
-    return text + table(["ucx_perftest, GB/s", "min", "median", "max"], rows)
+    for name, found in links.items():
+        rows += [[name, f"not measured: {found}", "", "", "", ""]] if isinstance(found, str) else \
+            network_rows(name, found)
+    return text + table(["link", "what", "min", "median", "max", "ratio"], rows)
 
 
 def page(data):

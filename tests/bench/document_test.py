@@ -35,6 +35,10 @@ def configuration():
     return {"workers": 2, "shards": 1, "sizes": sizes}
 
 
+NETWORK = {"ucx one way": [1.1, 1.2, 1.3], "ucx both ways": [], "ours 16777216": [0.8, 0.9, 1.0],
+           "cpu 16777216": [1.3, 1.3, 1.3], "ours p50": [30e-6], "ucx round trip": [20e-6]}
+
+
 class DocumentTest(unittest.TestCase):
     def test_ratios_are_to_the_best_variant_of_the_best_peer(self):
         rows = list(document.ratio_rows(configuration()))
@@ -61,14 +65,21 @@ class DocumentTest(unittest.TestCase):
         self.assertEqual(plot["series"][1]["points"], [[4 << 20, 2e-3], [64 << 20, 80e-3]])
         json.dumps(plot)
 
+    def test_the_network_is_compared_with_one_direction_of_the_yardstick(self):
+        rows = {row[1]: row[2:] for row in document.network_rows("link", NETWORK)}
+        self.assertEqual(rows["tidegate, 16 MiB, each direction, GB/s"], ["0.80", "0.90", "1.00", "0.75"])
+        self.assertEqual(rows["two ucx_perftest, each direction, GB/s"], ["-"] * 4)
+        self.assertEqual(rows["tidegate bench latency, 4 KiB, p50, us"], ["30.0", "30.0", "30.0", "1.50"])
+
     def test_the_page_is_whole(self):
         data = {"machine": {"processor": "x"}, "memory_settings": "A=1", "commands": {"gloo: ring": "bench_gloo"},
                 "settings": {"rounds": 5, "optimizer": "sgd", "transport": "auto", "pin": "auto"},
                 "configurations": [{**configuration(), "svg": "benchmarks-2x1.svg"}],
                 "latency": {"transport": "auto", "p50": [1e-6], "p99": [2e-6], "ucx_round_trip": []},
-                "network": {"10 Gbit/s": [1.0, 1.1], "not shaped": "not root"}}
+                "network": {"10 Gbit/s": NETWORK, "not shaped": "not root"}}
         page = document.page(data)
-        for text in ("2 workers, 1 shard", "(benchmarks-2x1.svg)", "not measured: not root", "`bench_gloo`"):
+        for text in ("2 workers, 1 shard", "(benchmarks-2x1.svg)", "not measured: not root", "`bench_gloo`",
+                     "tidegate, 16 MiB, each direction, GB/s"):
             self.assertIn(text, page)
         # As seen from docs/, where the page lies.
         for link in re.findall(r"\]\((\.\./[^)]*)\)", page):

@@ -3,11 +3,9 @@ ucx_perftest on the same transport."""
 
 import contextlib
 import json
-import os
 import random
 import shutil
 
-import hosts
 import processes
 
 WAIT_SECONDS = 120
@@ -64,19 +62,3 @@ def ucx_round_trip(transport, cpus):
     """Seconds: the median there and back of 4 KiB active messages."""
     numbers = perftest("ucp_am_lat", 4096, 20000, UCX_TRANSPORTS[transport], cpus)
     return None if numbers is None else 2 * numbers[1] * 1e-6
-
-
-def network(rounds, rate):
-    """GB/s of 1 MiB active messages between two hosts, one value a round and direction; why not, when it cannot be
-    measured."""
-    if not shutil.which("ucx_perftest"):
-        return "ucx_perftest is not installed (ucx-utils)"
-    cpus = sorted(os.sched_getaffinity(0))
-    try:
-        with hosts.TwoHosts(rate) as link:
-            found = [perftest("ucp_am_bw", 1 << 20, 1000, "tcp,self", cpus, link, side)
-                     for _ in range(rounds) for side in (0, 1)]
-    except hosts.NotHere as why:
-        return str(why)
-    rates = [numbers[5] * (1 << 20) / 1e9 for numbers in found if numbers]  # its MB are of 2^20 bytes
-    return rates or "ucx_perftest gave no result"

@@ -142,5 +142,12 @@ TEST(load_cluster, says_why_a_file_cannot_be_read) {
   EXPECT_EQ(folder.error().code(), runtime::errc::io_error);
 }
 
+TEST(parse_cluster, chunks_are_larger_where_they_cross_a_network) {
+  EXPECT_EQ(parse_cluster(with_job(""), "c.yaml", {})->chunk_bytes, 256U << 10U);
+  EXPECT_EQ(parse_cluster(hosts_yaml(), "c.yaml", {})->chunk_bytes, 512U << 10U);
+  EXPECT_EQ(parse_cluster(hosts_yaml(), "c.yaml", {"cluster.chunk_bytes=64"})->chunk_bytes,
+            64U);
+}
+
 }  // namespace
 }  // namespace tidegate::launch

@@ -197,7 +197,8 @@ class world {
     if (!slot) return;
     planes_[group_.begin_reply(*slot)] = held;
     shard_effects next;
-    group_.on_reply(reply.tag, refusal::none, reply.where.version, reply.where.min_clock, next);
+    group_.on_reply(reply.tag, refusal::none,
+                    {reply.where.version, reply.where.min_clock, false}, next);
     carry_out_group(next);
   }
 

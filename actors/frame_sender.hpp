@@ -1,0 +1,46 @@
+// Sends the frames of an actor: those without payload at once, those with payload in the order
+// and number that policies::send_queue allows. Of the reactor's thread; no longer than the
+// actor.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "actors/reactor.hpp"
+#include "policies/send_queue.hpp"
+#include "runtime/transport/link.hpp"
+
+namespace tidegate::actors {
+
+class frame_sender {
+ public:
+  explicit frame_sender(reactor& home) : home_(home) {}
+
+  void send(runtime::peer_id peer, const runtime::frame_header& header);
+  // `payload` must stay unchanged until on_sent() has returned `done`, or with 0 until nothing
+  // can refer to it any more. Lower priorities overtake.
+  void send(runtime::peer_id peer, const runtime::frame_header& header,
+            std::span<const std::byte> payload, std::uint64_t priority,
+            runtime::send_token done = 0);
+  // To be called for every token that the link tells; returns `done` of that frame.
+  runtime::send_token on_sent(runtime::send_token token);
+  // Nothing that waits is sent any more.
+  void drop() { queue_.clear(); }
+
+ private:
+  struct frame {
+    runtime::peer_id peer = 0;
+    runtime::frame_header header;
+    std::span<const std::byte> payload;
+    runtime::send_token done = 0;
+  };
+  void post_next(runtime::peer_id peer);
+
+  reactor& home_;
+  policies::send_queue queue_;
+  std::vector<frame> frames_;  // by handle
+  std::vector<std::uint32_t> frames_free_;
+};
+
+}  // namespace tidegate::actors

@@ -1,0 +1,68 @@
+// Which frame with payload goes out next: those of each peer by priority, and only so many at a
+// time.
+//
+// A frame that has been handed to the network cannot be overtaken. So few are handed over, just
+// enough to keep the network busy, and the rest waits here, where a small frame of a table that
+// is used next passes the many chunks of one that is used last. Peers have a queue each, so
+// that all links carry payload at every moment. One thread. Once warm, nothing allocates.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace tidegate::policies {
+
+struct send_limits {  // of one peer, on the way at a time
+  std::uint64_t bytes = 4U << 20U;
+  std::uint32_t frames = 16;
+};
+
+// A priority: earlier clocks first, and within one what is used first.
+constexpr std::uint64_t use_order(std::uint64_t clock, std::uint64_t order) noexcept {
+  constexpr unsigned order_bits = 20;  // limits::tables_max
+  constexpr auto last = (std::uint64_t{1} << (64 - order_bits)) - 1;
+  return std::min(clock, last) << order_bits | order;
+}
+
+class send_queue {
+ public:
+  struct frame {
+    std::uint32_t peer = 0;
+    std::uint32_t handle = 0;    // the caller's name for it
+    std::uint64_t priority = 0;  // lower goes first; equals go in order
+    std::uint64_t bytes = 0;
+  };
+
+  explicit send_queue(send_limits most = {}) : most_(most) {}
+
+  void add(const frame& what);
+  // The next frame for this peer that may go now, which then is on the way. A frame larger than
+  // the limit goes alone.
+  std::optional<frame> next(std::uint32_t peer);
+  // A frame is not on the way any more: it has arrived, or never will.
+  void sent(std::uint32_t peer, std::uint64_t bytes);
+  // Forgets what waits.
+  void clear();
+
+  std::size_t waiting() const noexcept;
+
+ private:
+  struct waiting_frame {
+    frame what;
+    std::uint64_t number = 0;  // of arrival
+  };
+  struct lane_state {
+    std::vector<waiting_frame> heap;
+    std::uint64_t bytes = 0;  // on the way
+    std::uint32_t frames = 0;
+  };
+  static bool later(const waiting_frame& one, const waiting_frame& other) noexcept;
+
+  send_limits most_;
+  std::vector<lane_state> lanes_;  // by peer
+  std::uint64_t added_ = 0;
+};
+
+}  // namespace tidegate::policies
