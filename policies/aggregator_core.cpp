@@ -118,6 +118,11 @@ void aggregator_core::say_farewell(std::vector<upstream_frame>& out) {
 }
 
 void aggregator_core::on_ack(const frame_tag& tag, refusal code, shard_effects& out) {
+  ack(tag, code, false, out);
+}
+
+void aggregator_core::ack(const frame_tag& tag, refusal code, bool answer_follows,
+                          shard_effects& out) {
   const auto slot = find(tag);
   if (!slot) return;
   const auto node = std::find_if(job_.nodes.begin(), job_.nodes.end(),
@@ -128,7 +133,7 @@ void aggregator_core::on_ack(const frame_tag& tag, refusal code, shard_effects& 
   auto& heard = acked(*slot, tag.clock, static_cast<std::size_t>(node - job_.nodes.begin()));
   if (std::exchange(heard, std::uint8_t{1}) != 0) return;
   if (sum.code == refusal::none) sum.code = code;
-  if (--sum.remaining == 0) front_.handed_on(*slot, tag.clock, sum.code, out);
+  if (--sum.remaining == 0) front_.handed_on(*slot, tag.clock, sum.code, answer_follows, out);
 }
 
 std::optional<std::uint32_t> aggregator_core::expects_reply(const frame_tag& tag) const {
@@ -151,16 +156,22 @@ void aggregator_core::cancel_reply(const frame_tag& tag) {
   front_.cancel_pulled(*slot);
 }
 
-void aggregator_core::on_reply(const frame_tag& tag, refusal code, std::uint64_t version,
-                               std::uint64_t min_clock, shard_effects& out) {
+void aggregator_core::on_reply(const frame_tag& tag, refusal code, const parameters& what,
+                               shard_effects& out) {
   const auto slot = find(tag);
   if (!slot) return;
   auto& chunk = chunks_[*slot];
   // One with a payload has begun; a refusal comes without.
   const auto due = code == refusal::none ? reply::arriving : reply::awaited;
-  if (chunk.pull != due || chunk.request != tag.request) return;
+  const bool expected = chunk.pull == due && chunk.request == tag.request;
+  if (what.applied) {
+    auto pushed = tag;
+    --pushed.clock;
+    ack(pushed, refusal::none, expected, out);
+  }
+  if (!expected) return;
   chunk.pull = reply::none;
-  front_.pulled(*slot, code, version, min_clock, out);
+  front_.pulled(*slot, code, what.version, what.min_clock, out);
 }
 
 }  // namespace tidegate::policies

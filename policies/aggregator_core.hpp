@@ -76,8 +76,12 @@ class aggregator_core {
   std::optional<std::uint32_t> expects_reply(const frame_tag& tag) const;
   std::uint32_t begin_reply(std::uint32_t slot);  // the plane that it is received into
   void cancel_reply(const frame_tag& tag);
-  void on_reply(const frame_tag& tag, refusal code, std::uint64_t version,
-                std::uint64_t min_clock, shard_effects& out);
+  struct parameters {
+    std::uint64_t version = 0;
+    std::uint64_t min_clock = 0;
+    bool applied = false;  // the reply also acknowledges the push of the clock before
+  };
+  void on_reply(const frame_tag& tag, refusal code, const parameters& what, shard_effects& out);
 
  private:
   static constexpr auto window = runtime::limits::clocks_in_flight_max;
@@ -98,6 +102,7 @@ class aggregator_core {
   };
 
   std::optional<std::uint32_t> find(const frame_tag& tag) const;
+  void ack(const frame_tag& tag, refusal code, bool answer_follows, shard_effects& out);
   frame_tag tag_of(const chunk_state& chunk, std::size_t node, std::uint64_t clock) const;
   std::uint8_t& acked(std::uint32_t slot, std::uint64_t clock, std::size_t node);
 

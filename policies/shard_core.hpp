@@ -203,8 +203,9 @@ class shard_core {
   void finished(const frame_tag& tag, shard_effects& out);
 
   // Of a relay. Upstream has applied the sum of `clock`, or refused it; told twice, it counts
-  // once.
-  void handed_on(std::uint32_t slot, std::uint64_t clock, refusal code, shard_effects& out);
+  // once. `answer_follows`: pulled() is next, and its answers may carry these, too.
+  void handed_on(std::uint32_t slot, std::uint64_t clock, refusal code, bool answer_follows,
+                 shard_effects& out);
   // What to pull upstream; null when nothing is asked for.
   const pull_request* asked(std::uint32_t slot) const;
   // A plane that the parameters may be received into. Exactly one of cancel_pull and pulled

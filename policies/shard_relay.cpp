@@ -39,12 +39,12 @@ frame_tag shard_core::base_of(const chunk_state& chunk) const {
 }
 
 void shard_core::handed_on(std::uint32_t slot, std::uint64_t clock, refusal code,
-                           shard_effects& out) {
+                           bool answer_follows, shard_effects& out) {
   auto& chunk = chunks_[slot];
   if (chunk.home->job->closed || !chunk.relay->handed_on(clock, decisions_)) return;
   chunk.codes[clock % window] = code;
   carry_out(slot, base_of(chunk), out);
-  flush_runs(out);
+  if (!answer_follows) flush_runs(out);
 }
 
 const pull_request* shard_core::asked(std::uint32_t slot) const {

@@ -271,6 +271,32 @@ TEST(aggregator_core, a_refused_pull_reaches_who_waits_and_a_closed_job_refuses_
   EXPECT_TRUE(group.effects.list.empty()) << "late answers find nobody";
 }
 
+TEST(aggregator_core, a_reply_that_acknowledges_is_one_frame_to_each_member_that_rings) {
+  relay group(bsp, {2, 3}, {{2, 4}});
+  const std::vector<payload_handle> gradients{1, 2};
+  for (const std::uint32_t rank : {2u, 3u}) {
+    group.effects.clear();
+    group.frames.clear();
+    group.core.front().ring(relay::tag(rank, 0, 1), {true, false, true, false}, gradients,
+                            group.effects);
+    group.carry_out();
+  }
+  ASSERT_EQ(group.frames.size(), 2u) << "two chunks";
+  EXPECT_TRUE(group.frames[0].pulls);
+  group.effects.clear();
+  const auto answer = relay::tag(2, 1, 1);
+  group.core.begin_reply(*group.core.expects_reply(answer));
+  group.core.on_reply(answer, refusal::none, {1, 1, true}, group.effects);
+  const auto rings = group.all<shard_effects::ring_reply>();
+  ASSERT_EQ(rings.size(), 2u);
+  EXPECT_TRUE(rings[0].applied && rings[1].applied);
+  EXPECT_TRUE(group.all<shard_effects::ring_acknowledge>().empty());
+  EXPECT_EQ(group.all<releases>().size(), 2u);
+  group.effects.clear();
+  group.core.on_reply(answer, refusal::none, {1, 1, true}, group.effects);
+  EXPECT_TRUE(group.effects.list.empty()) << "a duplicate";
+}
+
 TEST(aggregator_core, allocates_nothing_once_warm) {
   relay group(bsp);
   std::uint64_t request = 0;
@@ -293,7 +319,7 @@ TEST(aggregator_core, allocates_nothing_once_warm) {
     const auto slot = group.core.expects_reply(answer);
     ASSERT_TRUE(slot);
     group.core.begin_reply(*slot);
-    group.core.on_reply(answer, refusal::none, clock + 1, clock + 1, group.effects);
+    group.core.on_reply(answer, refusal::none, {clock + 1, clock + 1, false}, group.effects);
     for (const auto& effect : group.effects.list)
       if (const auto* reply = std::get_if<replies>(&effect))
         group.core.front().sent(reply->slot, reply->tag.rank, reply->where.plane);

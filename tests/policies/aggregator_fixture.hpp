@@ -60,13 +60,13 @@ struct relay {
     const auto answer = tag(core.nodes().front().first, 0, request);
     const auto slot = core.expects_reply(answer);
     if (slot) plane = core.begin_reply(*slot);
-    core.on_reply(answer, refusal::none, version, min_clock, effects);
+    core.on_reply(answer, refusal::none, {version, min_clock, false}, effects);
     end();
     return slot.has_value();
   }
   void refuse_pull(std::uint64_t request, refusal code) {
     begin();
-    core.on_reply(tag(core.nodes().front().first, 0, request), code, 0, 0, effects);
+    core.on_reply(tag(core.nodes().front().first, 0, request), code, {}, effects);
     end();
   }
 
