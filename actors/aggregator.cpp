@@ -42,7 +42,6 @@ aggregator::behavior_type aggregator::make_behavior() {
 }
 
 void aggregator::on_exit() {
-  front_->sender().drop();
   home().close_link();
   front_->close();
 }
@@ -84,8 +83,7 @@ caf::result<done_atom> aggregator::open_table(const policies::open_table_call& c
 }
 
 void aggregator::close_job(std::uint64_t token) {
-  core_.front().close_job(token, front_->pending());
-  front_->carry_out();
+  front_->about_job(token, [&](auto& out) { core_.front().close_job(token, out); });
 }
 
 void aggregator::on_peer_lost(const peer_lost_event& event) {
@@ -116,11 +114,11 @@ void aggregator::on_frame(frame_event& event) {
   const auto& header = event.header;
   const auto code = static_cast<refusal>(header.code);
   if (header.kind == frame_kind::push_ack) {
-    core_.on_ack(tag_of(header), code, front_->pending());
+    core_.on_ack(tag_of(header), code, front_->pending(header.job, header.table));
   } else if (header.kind == frame_kind::pull_reply) {
     const bool applied = (header.flags & runtime::frame_flag_applied) != 0;
     core_.on_reply(tag_of(header), code, {header.version, header.min_clock, applied},
-                   front_->pending());
+                   front_->pending(header.job, header.table));
   } else {
     front_->on_frame(event);
     if (header.kind != frame_kind::finished) return;
@@ -172,14 +170,13 @@ void aggregator::post(std::uint32_t slot, front::inputs from) {
     }
     if (frame.pulls) header.flags = runtime::frame_flag_pull;
     if (frame.everything) header.flags = runtime::frame_flag_final;
-    const auto peer = upstream_[frame.shard];
     if (payload.empty()) {
-      front_->sender().send(peer, header);
+      front_->sender().send(upstream_[frame.shard], header);
       continue;
     }
-    // Nobody asks when it is sent: a push is answered after that, and its sum stays until then.
     header.payload_bytes = payload.size();
-    front_->sender().send(peer, header, payload,
+    // Nobody asks when it is sent: a push is answered after that, and its sum stays until then.
+    front_->sender().send(upstream_[frame.shard], header, payload,
                           policies::use_order(frame.tag.clock, frame.tag.table));
   }
 }

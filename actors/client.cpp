@@ -94,10 +94,14 @@ pending session::push(const table& where, std::span<const float> gradient) {
 pending session::impl::pull(const table& where, std::span<float> parameters, extent what) {
   if (auto checked = check(where, parameters.size(), "pull"); !checked.ok())
     return failed(std::move(checked));
+  return pull(where, parameters.data(), what);
+}
+
+pending session::impl::pull(const table& where, float* into, extent what) {
   worker_command command;
   command.kind = worker_command::what::pull;
   command.table = where.id;
-  command.parameters = parameters.data();
+  command.parameters = into;
   command.extent = what;
   return start(std::move(command));
 }
@@ -118,6 +122,12 @@ std::span<float> session::gradient(const table& where) {
 
 std::span<const float> session::parameters(const table& where) const {
   return impl_->parameters(where);
+}
+
+std::span<const stretch> session::parameter_stretches(const table& where) const {
+  const auto at = impl_->memories_.find(where.id);
+  if (at == impl_->memories_.end()) return {};
+  return at->second->stretches();
 }
 
 pending session::push(const table& where) {
@@ -141,10 +151,13 @@ pending session::push_from(const table& where, std::span<const float> gradient,
 pending session::pull(const table& where) {
   if (auto checked = impl_->check(where, where.size, "pull"); !checked.ok())
     return failed(std::move(checked));
-  worker_command command;
-  command.kind = worker_command::what::pull;
-  command.table = where.id;
-  return impl_->start(std::move(command));
+  return impl_->pull(where, nullptr, extent::as_policy);
+}
+
+pending session::pull_final(const table& where) {
+  if (auto checked = impl_->check(where, where.size, "pull"); !checked.ok())
+    return failed(std::move(checked));
+  return impl_->pull(where, nullptr, extent::everything);
 }
 
 status session::exchange(std::span<const table> tables) {

@@ -1,14 +1,14 @@
 // The client side of a job: what a worker program uses, and all it needs.
 //
-//   auto s = session::connect();              // from the environment that `tidegate launch`
-//   sets auto t = s->open_table("weights", {784, 10}); s->pull(*t, params).wait(); // the
-//   version that the job's policy allows s->push(*t, gradient).wait();             // gradient
-//   of this clock; wait = applied exactly once s->clock();                               //
-//   this worker's next clock
+//   auto s = session::connect();                    // from the launcher's environment
+//   auto t = s->open_table("weights", {784, 10});
+//   s->pull(*t).wait();                              // the version that the policy allows
+//   compute(s->parameters(*t), s->gradient(*t));     // reads one, writes the other
+//   s->push(*t).wait();                              // wait = applied exactly once
+//   s->clock();                                      // this worker's next clock
 //
 // One clock of one worker: any pulls of a table, then at most one push of it, then clock(). The
-// policy
-// (`bsp`, `ssp`, `async`) of the job decides how long a pull waits. Errors are values.
+// policy (`bsp`, `ssp`, `async`) of the job decides how long a pull waits. Errors are values.
 //
 // Thread rule: a session belongs to one thread at a time. Callbacks given to `pending::then`
 // run on the session's reactor thread and must not block or call the session. Ownership: spans
@@ -44,6 +44,12 @@ struct job_info {
 struct table {
   std::uint32_t id = 0;
   std::uint64_t size = 0;  // elements of float32
+};
+
+// Elements of a table that lie side by side.
+struct stretch {
+  std::uint64_t first = 0;
+  std::span<const float> values;
 };
 
 // The optimizer that shards run for a table created by a worker; docs/yaml.md says which value
@@ -118,6 +124,10 @@ class session {
   // where they were received. Valid until this worker's next pull or push of the table: read
   // them before you push. Empty before the first pull in place.
   std::span<const float> parameters(const table& where) const;
+  // The same where it lies, ascending, without gaps. Shards keep a chunk's versions in several
+  // places, and under ssp and async neighbours may be apart; parameters() then copies them
+  // together. Under bsp there is one stretch.
+  std::span<const stretch> parameter_stretches(const table& where) const;
 
   // As the calls with spans below, without a copy: pushes what gradient() holds, pulls to where
   // parameters() says.
@@ -141,6 +151,7 @@ class session {
   // Parameters with every update of every worker in them: waits until all have finished or have
   // come to this worker's clock, whatever the policy.
   pending pull_final(const table& where, std::span<float> parameters);
+  pending pull_final(const table& where);  // in place
 
   // Ends this worker's clock. Blocks while the oldest pushes under way are too many clocks
   // behind (limits.hpp), which bounds the memory of shards. A table not pushed adds

@@ -60,7 +60,7 @@ expected<std::unique_ptr<runtime::link>> make_own_link() {
   // Only where the transports are the launcher's choice, not the user's.
   options.rdma_if_there = transport == "auto" && text("UCX_TLS") == "posix,sysv,tcp,self";
   options.rdma_only = transport == "rdma";
-  return runtime::make_ucx_link(options);
+  return runtime::open_ucx_link(options);
 }
 
 status parse_address(const std::string& text, std::string& host, std::uint16_t& port) {

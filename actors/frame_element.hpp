@@ -41,7 +41,7 @@ class frame_element final
 
   static caf::mailbox_element_ptr take(const std::shared_ptr<store>& home,
                                        const runtime::frame_header& header,
-                                       runtime::buffer payload) {
+                                       runtime::buffer payload, std::uint64_t copied) {
     if (home->free.empty()) {
       home->free.reserve(++home->made);
       home->free.push_back(std::make_unique<frame_element>(home));
@@ -51,6 +51,7 @@ class frame_element final
     auto& event = std::get<0>(element->data());
     event.header = header;
     event.payload = std::move(payload);
+    event.copied = copied;
     return caf::mailbox_element_ptr(element);
   }
 

@@ -15,6 +15,7 @@
 
 #include "actors/frame_element.hpp"
 #include "actors/messages.hpp"
+#include "actors/reactor.hpp"
 #include "runtime/base/log.hpp"
 #include "runtime/transport/link.hpp"
 
@@ -31,7 +32,7 @@ class frame_mailbox final : public runtime::frame_sink {
     virtual void on_frame_lost(const runtime::frame_header& header) = 0;
   };
 
-  frame_mailbox(owner& who, caf::abstract_actor& actor, caf::execution_unit& home)
+  frame_mailbox(owner& who, caf::abstract_actor& actor, reactor& home)
       : owner_(who), actor_(actor), home_(home) {}
   ~frame_mailbox() override { elements_->close(); }
 
@@ -39,7 +40,10 @@ class frame_mailbox final : public runtime::frame_sink {
     return owner_.place(header);
   }
   void on_frame(const runtime::frame_header& header, runtime::buffer payload) override {
-    actor_.enqueue(frame_element::take(elements_, header, std::move(payload)), &home_);
+    // A link counts what it copied right before it hands over the frame.
+    const auto copied = home_.link().counters().payload_bytes_copied;
+    const auto now = copied - std::exchange(copied_, copied);
+    actor_.enqueue(frame_element::take(elements_, header, std::move(payload), now), &home_);
   }
   void on_sent(runtime::send_token token, const runtime::status&) override {
     owner_.on_sent(token);  // a failure is a lost peer, told apart
@@ -66,9 +70,10 @@ class frame_mailbox final : public runtime::frame_sink {
 
   owner& owner_;
   caf::abstract_actor& actor_;
-  caf::execution_unit& home_;
+  reactor& home_;
   std::shared_ptr<frame_element::store> elements_ = std::make_shared<frame_element::store>();
   std::uint64_t bad_frames_ = 0;
+  std::uint64_t copied_ = 0;  // by the link, so far
 };
 
 }  // namespace tidegate::actors

@@ -18,6 +18,7 @@ namespace log = runtime::log;
 namespace {
 
 constexpr std::uint64_t turn_bytes = 2u << 20;  // summed before frames are looked at again
+constexpr std::uint64_t no_job = 0;             // of the queue for frames that nobody knows
 
 }  // namespace
 
@@ -120,10 +121,12 @@ void front::on_frame(frame_event& event) {
       on_push(tag, event);
       break;
     case frame_kind::pull:
-      core_.pull(tag, (header.flags & runtime::frame_flag_final) != 0, effects_);
+      core_.pull(tag, (header.flags & runtime::frame_flag_final) != 0,
+                 pending(tag.job, tag.table));
       break;
     case frame_kind::finished:
-      core_.finished(tag, effects_);
+      about_job(core_.check_worker(tag) == refusal::none ? tag.job : no_job,
+                [&](effects& out) { core_.finished(tag, out); });
       break;
     case frame_kind::attach:
       on_attach(tag, event);
@@ -144,12 +147,9 @@ void front::on_frame(frame_event& event) {
 
 void front::on_push(const frame_tag& tag, frame_event& event) {
   const bool skip = event.header.kind == frame_kind::skip;
+  if (auto* worker = find(tag.job, tag.rank)) worker->payload_bytes_copied += event.copied;
   core_.push(tag, skip ? policies::no_payload : memory_.keep(std::move(event.payload)),
-             effects_);
-  if ((event.header.flags & runtime::frame_flag_pull) == 0) return;
-  auto next = tag;
-  ++next.clock;
-  core_.pull(next, false, effects_);
+             pending(tag.job, tag.table), (event.header.flags & runtime::frame_flag_pull) != 0);
 }
 
 // Maps the worker's gradients and says where the parameters are.
@@ -165,8 +165,9 @@ void front::on_attach(const frame_tag& tag, const frame_event& event) {
     if (opened) {
       worker->gradients[tag.table] = *opened;
     } else {
-      log::info("rank " + std::to_string(tag.rank) +
-                " sends frames, its memory cannot be read: " + opened.error().message());
+      if (++windows_refused_ <= 16)  // a flood is not worth a flood
+        log::info("rank " + std::to_string(tag.rank) +
+                  " sends frames, its memory cannot be read: " + opened.error().message());
       code = refusal::no_window;
     }
   }
@@ -187,7 +188,7 @@ void front::on_ring(frame_tag tag, const runtime::frame_header& header) {
       has(runtime::frame_flag_pull), has(runtime::frame_flag_final)};
   auto* worker = find(tag.job, tag.rank);
   if (!worker || core_.check_worker(tag) != refusal::none)
-    return core_.ring(tag, what, {}, effects_);  // refused
+    return core_.ring(tag, what, {}, pending(tag.job, tag.table));  // refused
   if (tag.table != runtime::whole_job) {
     const auto at = worker->gradients.find(tag.table);
     if (at == worker->gradients.end())
@@ -208,71 +209,64 @@ void front::ring_table(const frame_tag& tag, const runtime::window& gradients,
     for (const auto slot : core_.slots_of(tag.table))
       handles_.push_back(memory_.keep(half, slot));
   }
-  core_.ring(tag, what, handles_, effects_);
+  core_.ring(tag, what, handles_, pending(tag.job, tag.table));
+}
+
+// Strangers name tables as they like: those share one queue.
+front::effects& front::pending(std::uint64_t job, std::uint32_t table) {
+  return core_.has_table(job, table) ? queue_.of(job, table)
+                                     : queue_.of(no_job, runtime::whole_job);
+}
+
+void front::drain(std::uint64_t job) {
+  queue_.drain(job, [&](const auto& effect, inputs all) {
+    std::visit([&](const auto& what) { perform(what, all); }, effect);
+  });
 }
 
 void front::carry_out() {
+  const auto perform_one = [&](const auto& effect, inputs all) {
+    std::visit([&](const auto& what) { perform(what, all); }, effect);
+  };
   budget_ = turn_bytes;
-  while (performed_ < effects_.list.size() && budget_ > 0) {
-    // A copy: what is carried out may not add to the list, but who knows in a year.
-    const auto effect = effects_.list[performed_++];
-    std::visit([&](const auto& what) { perform(what); }, effect);
-  }
-  if (performed_ < effects_.list.size()) {
-    // In a later turn, after the link's frames.
-    if (!std::exchange(going_on_, true)) owner_.go_on_later();
-    return;
-  }
-  effects_.clear();
-  performed_ = 0;
+  while (budget_ > 0)
+    if (!queue_.step(perform_one)) return;
+  queue_.take_turns();
+  // In a later turn, after the link's frames.
+  if (!queue_.empty() && !std::exchange(going_on_, true)) owner_.go_on_later();
 }
 
 template <class Effect>
-front::inputs front::inputs_of(const Effect& what) {
+front::inputs front::inputs_of(const Effect& what, inputs all) {
   budget_ -= std::min(budget_, what.count * memory_.bytes_of(what.slot));
-  return inputs(effects_.inputs).subspan(what.first, what.count);
+  return all.subspan(what.first, what.count);
 }
 
-void front::perform(const effects::apply& what) {
-  owner_.apply(what, inputs_of(what));
+void front::perform(const effects::apply& what, inputs all) {
+  owner_.apply(what, inputs_of(what, all));
 }
 
-void front::perform(const effects::hand_on& what) {
-  owner_.hand_on(what, inputs_of(what));
+void front::perform(const effects::hand_on& what, inputs all) {
+  owner_.hand_on(what, inputs_of(what, all));
 }
 
-// Whether the reply to the pull of the clock after, which is about to go out, says it, too:
-// half of the small frames of an exchange. Those of one step are neighbours.
-bool front::reply_carries(const effects::acknowledge& what) {
-  constexpr std::size_t neighbours = 64;
-  const auto end = std::min(effects_.list.size(), performed_ + neighbours);
-  for (auto at = performed_; at < end; ++at) {
-    auto* reply = std::get_if<effects::reply>(&effects_.list[at]);
-    if (!reply || reply->code != refusal::none) continue;
-    auto same = reply->tag;
-    same.clock = what.tag.clock;
-    same.request = what.tag.request;
-    if (same != what.tag || reply->tag.clock != what.tag.clock + 1) continue;
-    return reply->applied = true;
-  }
-  return false;
-}
-
-void front::perform(const effects::acknowledge& what) {
-  if (what.code == refusal::none && reply_carries(what)) return;
+void front::perform(const effects::acknowledge& what, inputs) {
   if (what.code != refusal::none) count_refusal(what.tag, what.code);
   auto header = header_of(frame_kind::push_ack, what.tag, what.code);
+  if (what.tag.chunk == runtime::whole_job)
+    if (const auto* worker = find(what.tag.job, what.tag.rank))
+      header.version = worker->payload_bytes_copied;
   send(what.tag, header);
 }
 
-void front::perform(const effects::ring_acknowledge& what) {
+void front::perform(const effects::ring_acknowledge& what, inputs) {
   if (what.code != refusal::none) count_refusal(what.tag, what.code);
   auto header = header_of(frame_kind::ring_ack, what.tag, what.code);
   header.count = what.count;
   send(what.tag, header);
 }
 
-void front::perform(const effects::ring_reply& what) {
+void front::perform(const effects::ring_reply& what, inputs) {
   if (what.code != refusal::none) count_refusal(what.tag, what.code);
   auto header = header_of(frame_kind::ring_reply, what.tag, what.code);
   header.count = what.count;
@@ -283,7 +277,7 @@ void front::perform(const effects::ring_reply& what) {
   send(what.tag, header);
 }
 
-void front::perform(const effects::reply& what) {
+void front::perform(const effects::reply& what, inputs) {
   auto header = header_of(frame_kind::pull_reply, what.tag, what.code);
   if (what.code != refusal::none) {
     count_refusal(what.tag, what.code);
@@ -330,7 +324,7 @@ runtime::send_token front::take_token(const effects::reply& what) {
 
 void front::on_sent(runtime::send_token token) {
   const auto reply = sender_.on_sent(token);
-  if (reply == 0) return;  // the owner's
+  if (reply == 0) return;  // a frame of the owner's
   TIDEGATE_ASSERT(reply <= sending_.size(), "a token of take_token");
   const auto& one = sending_[reply - 1];
   core_.sent(one.slot, one.rank, one.plane);

@@ -1,9 +1,9 @@
 // The side of a shard or an aggregator that faces workers: takes their frames to a shard core
 // and carries out what it decides.
 //
-// Effects are carried out in order, a bounded amount of summing at a time, so that frames are
-// taken in while a large table is being updated. What differs between the two, the sums
-// themselves, is the owner's. Part of an actor; of its reactor's thread.
+// Effects are carried out in the order of shard_queue, a bounded amount of summing at a time,
+// so that frames are taken in while a large table is being updated. What differs between the
+// two, the sums themselves, is the owner's. Part of an actor; of its reactor's thread.
 #pragma once
 
 #include <map>
@@ -16,6 +16,7 @@
 #include "actors/messages.hpp"
 #include "actors/reactor.hpp"
 #include "policies/shard_core.hpp"
+#include "policies/shard_queue.hpp"
 #include "runtime/memory/window.hpp"
 
 namespace tidegate::actors {
@@ -50,13 +51,24 @@ class front {
   void on_frame(frame_event& event);
   void on_peer_lost(const peer_lost_event& event);
   // Nothing is sent any more, and no memory may be asked back.
-  void close() { sending_.clear(); }
-  // Of all frames with payload, the owner's, too; its on_sent() goes through front::on_sent().
+  void close() {
+    sender_.drop();
+    sending_.clear();
+  }
+  // For the owner's own frames, whose tokens come to on_sent(), too.
   frame_sender& sender() noexcept { return sender_; }
 
-  // Effects of calls that the owner makes itself; carry_out() follows.
-  effects& pending() noexcept { return effects_; }
-  // Of the list, until the budget is spent; the rest follows in a later turn.
+  // For effects of calls about that table that the owner makes itself; carry_out() follows.
+  effects& pending(std::uint64_t job, std::uint32_t table);
+  // Calls the core about the whole job, call(effects), when all that waits for the job has been
+  // carried out, and carries out what it says.
+  template <class Call>
+  void about_job(std::uint64_t job, const Call& call) {
+    drain(job);
+    call(queue_.of(job, runtime::whole_job));
+    drain(job);
+  }
+  // Of what waits, until the budget is spent; the rest follows in a later turn.
   void carry_out();
   void go_on() {
     going_on_ = false;
@@ -73,6 +85,7 @@ class front {
     bool lost = false;  // its memory stays mapped: steps that read it may be waiting
     runtime::window_map memory;
     std::map<std::uint32_t, runtime::window> gradients;  // by table
+    std::uint64_t payload_bytes_copied = 0;              // of its pushes
   };
   struct sending {
     std::uint32_t slot = 0;
@@ -87,19 +100,19 @@ class front {
   void ring_table(const policies::frame_tag& tag, const runtime::window& gradients,
                   const policies::shard_core::ring_request& what);
 
+  void drain(std::uint64_t job);
   template <class Effect>
-  inputs inputs_of(const Effect& what);
-  void perform(const effects::apply& what);
-  void perform(const effects::hand_on& what);
-  void perform(const effects::ask& what) { owner_.ask(what); }
-  void perform(const effects::release& what) { memory_.release(what.payload); }
-  void perform(const effects::acknowledge& what);
-  void perform(const effects::reply& what);
-  void perform(const effects::ring_acknowledge& what);
-  void perform(const effects::ring_reply& what);
+  inputs inputs_of(const Effect& what, inputs all);
+  void perform(const effects::apply& what, inputs all);
+  void perform(const effects::hand_on& what, inputs all);
+  void perform(const effects::ask& what, inputs) { owner_.ask(what); }
+  void perform(const effects::release& what, inputs) { memory_.release(what.payload); }
+  void perform(const effects::acknowledge& what, inputs);
+  void perform(const effects::reply& what, inputs);
+  void perform(const effects::ring_acknowledge& what, inputs);
+  void perform(const effects::ring_reply& what, inputs);
 
   worker_link* find(std::uint64_t job, std::uint32_t rank);
-  bool reply_carries(const effects::acknowledge& what);
   const worker_link* reachable(const policies::frame_tag& tag);
   void send(const policies::frame_tag& tag, runtime::frame_header header,
             std::span<const std::byte> small_payload = {});
@@ -112,10 +125,9 @@ class front {
   front_memory& memory_;
   std::uint32_t index_;
   frame_sender sender_;
-  effects effects_;
-  std::size_t performed_ = 0;  // of effects_.list
-  std::uint64_t budget_ = 0;   // bytes that may be summed in this turn
-  bool going_on_ = false;      // a message to go on is in the mailbox
+  policies::shard_queue queue_;
+  std::uint64_t budget_ = 0;  // bytes that may be summed in this turn
+  bool going_on_ = false;     // a message to go on is in the mailbox
   std::map<std::uint64_t, std::map<std::uint32_t, worker_link>> workers_;  // by job, by rank
   std::map<runtime::peer_id, peer_of> peers_;
   std::vector<policies::payload_handle> handles_;  // of the ring being handled
@@ -124,6 +136,7 @@ class front {
   std::map<std::uint32_t, runtime::place_wire> names_;  // of tables, as sent
   runtime::size_pools attach_pool_;
   std::uint64_t refusals_ = 0;
+  std::uint64_t windows_refused_ = 0;
 };
 
 }  // namespace tidegate::actors

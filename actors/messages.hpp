@@ -85,7 +85,7 @@ auto inspect(Inspector& f, worker_hello& x) {
 template <class Inspector>
 auto inspect(Inspector& f, worker_progress& x) {
   return f(caf::meta::type_name("tidegate::worker_progress"), x.clock, x.clocks_total, x.epoch,
-           x.loss, x.samples, x.staleness_max);
+           x.loss, x.samples, x.staleness_max, x.payload_bytes_copied);
 }
 template <class Inspector>
 auto inspect(Inspector& f, table_request& x) {
@@ -96,8 +96,8 @@ template <class Inspector>
 auto inspect(Inspector& f, job_status& x) {
   return f(caf::meta::type_name("tidegate::job_status"), x.name, x.policy, x.state, x.failure,
            x.workers_joined, x.workers_finished, x.clock_slowest, x.clock_fastest,
-           x.clocks_total, x.epoch, x.loss, x.samples, x.staleness_max, x.seconds, x.metrics,
-           x.parameters_sha256);
+           x.clocks_total, x.epoch, x.loss, x.samples, x.staleness_max, x.payload_bytes_copied,
+           x.seconds, x.metrics, x.parameters_sha256);
 }
 template <class Inspector>
 auto inspect(Inspector& f, cluster_event& x) {
@@ -117,6 +117,7 @@ namespace tidegate::actors {
 struct frame_event {
   runtime::frame_header header;
   runtime::buffer payload;
+  std::uint64_t copied = 0;  // bytes of the payload that the CPU moved in our code
 };
 
 struct worker_command;  // worker.hpp; stays in the process

@@ -4,11 +4,9 @@
 #include <array>
 #include <chrono>
 #include <future>
-#include <poll.h>
 #include <sched.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <caf/resumable.hpp>
@@ -22,19 +20,16 @@ namespace {
 
 constexpr std::size_t messages_per_turn =
     64;  // of one actor, before the link is progressed again
-// Waiting goes in three steps, because a sleeper that is armed costs its senders a system call
-// for every fragment that finds it asleep, and a yielder on a busy machine waits for whole time
-// slices.
-// 1. Yield: the answer is often a few microseconds away. A yield that took long says that the
-// core has
-//    other takers, and this step is left out for a while.
-constexpr unsigned yields_max = 64;
+// Waiting goes in two steps.
+// 1. Yield: the answer is often a few microseconds away, and waking a sleeper takes longer. A
+// yield that took long says that the core has other takers: a yielder then waits for whole time
+// slices, a sleeper is put before others when it wakes, so this step is left out for a while.
 constexpr auto yield_long = std::chrono::microseconds(300);
 constexpr auto contention_memory = std::chrono::milliseconds(50);
-// 2. Nap, unarmed: what arrives is found in one batch at the end; messages still wake at once.
-constexpr unsigned naps_max = 20;
-constexpr long nap_ns = 50'000;
-// 3. Arm and block.
+// Our thread may have nothing to do for hours; a guest has sent something and waits for it.
+constexpr auto patience = std::chrono::microseconds(100);
+constexpr auto guest_patience = std::chrono::microseconds(1000);
+// 2. Arm and block.
 
 // A guest that left is often back soon; our thread does not take the drive before this is over.
 constexpr auto guest_grace = std::chrono::microseconds(300);
@@ -151,28 +146,23 @@ bool reactor::turn() {
   return ran || moved > 0;
 }
 
-unsigned reactor::wait(unsigned idle_turns) {
-  if (idle_turns < yields_max && yield()) return idle_turns + 1;
-  if (idle_turns < yields_max + naps_max) {
-    nap();
-    return std::max(idle_turns, yields_max) + 1;
-  }
-  return sleep() ? 0 : idle_turns;
+void reactor::wait(bool after_work) {
+  if (!yield(after_work)) sleep();
 }
 
 void reactor::loop() {
-  prctl(PR_SET_TIMERSLACK, 5'000UL, 0, 0, 0);  // ns: naps are short
   watch(wake_fd_);
-  unsigned idle_turns = 0;
+  bool worked = true;
   while (true) {
     const bool busy = turn();
     if (!busy && stopping_.load()) break;
     if (guests_.load() > 0 || (!busy && !background_.load())) {
       give_drive();
       take_drive();
-      idle_turns = 0;
+      worked = true;
     } else {
-      idle_turns = busy ? 0 : wait(idle_turns);
+      if (!busy) wait(worked);
+      worked = busy;
     }
   }
   close_link();
@@ -193,7 +183,7 @@ void reactor::take_drive() {
   using clock = std::chrono::steady_clock;
   const auto due = [&] {
     if (driven_ || guests_.load() > 0) return false;
-    if (remote_waits_.load() || stopping_.load()) return true;
+    if (work_waits()) return true;
     return background_.load() && clock::now() - left_ > guest_grace;
   };
   std::unique_lock lock(gate_);
@@ -225,14 +215,21 @@ void reactor::enter() {
   owner_ = std::this_thread::get_id();
 }
 
+// Of who drives, or of who holds the gate while nobody does.
+bool reactor::work_waits() const {
+  return !ready_.empty() || remote_waits_.load() || stopping_.load();
+}
+
 void reactor::leave() {
+  // What the last progress made ready: nobody is woken for an actor that is ready already.
+  if (!ready_.empty()) run_ready();
   bool wanted = false;
   {
     std::lock_guard lock(gate_);
     driven_ = false;
     owner_ = std::thread::id();
     left_ = std::chrono::steady_clock::now();
-    wanted = --guests_ > 0 || (parked_ && (remote_waits_.load() || stopping_.load()));
+    wanted = --guests_ > 0 || (parked_ && work_waits());
   }
   if (wanted) gate_changed_.notify_all();
 }
@@ -245,20 +242,16 @@ reactor::guest::~guest() {
   home_.leave();
 }
 
-bool reactor::yield() {
+bool reactor::yield(bool after_work) {
   using clock = std::chrono::steady_clock;
   const auto before = clock::now();
-  if (before < contended_until_) return false;
+  if (after_work) idle_since_ = before;
+  const auto waits = guests_.load(std::memory_order_relaxed) > 0 ? guest_patience : patience;
+  if (before < contended_until_ || before - idle_since_ > waits) return false;
   sched_yield();
   const auto after = clock::now();
   if (after - before > yield_long) contended_until_ = after + contention_memory;
   return true;
-}
-
-void reactor::nap() {
-  pollfd wake{wake_fd_, POLLIN, 0};
-  const timespec length{0, nap_ns};
-  if (ppoll(&wake, 1, &length, nullptr) > 0) drain_wake();
 }
 
 void reactor::drain_wake() {
@@ -287,14 +280,13 @@ void reactor::close_link(std::uint32_t flush_ms_max) {
   link_->close(flush_ms_max);
 }
 
-bool reactor::sleep() {
-  if (link_open_ && !link_->arm()) return false;
+void reactor::sleep() {
+  if (link_open_ && !link_->arm()) return;  // there is something to do after all
   std::array<epoll_event, 2> events{};
   // A message may have come between run_ready and here: its eventfd is readable, so this
   // returns.
   epoll_wait(epoll_fd_, events.data(), static_cast<int>(events.size()), -1);
   drain_wake();
-  return true;
 }
 
 }  // namespace tidegate::actors

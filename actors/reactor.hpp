@@ -62,8 +62,11 @@ class reactor final : public caf::execution_unit {
     // Runs until `done` returns true; sleeps when there is nothing to do.
     template <class Done>
     void run_until(const Done& done) {
-      unsigned idle_turns = 0;
-      while (!done()) idle_turns = turn() ? 0 : home_.wait(idle_turns);
+      for (bool worked = true; !done();) {
+        const bool busy = turn();
+        if (!busy) home_.wait(worked);
+        worked = busy;
+      }
     }
 
    private:
@@ -89,17 +92,16 @@ class reactor final : public caf::execution_unit {
   bool turn();
   bool run_ready();
   void take_remote();
-  // One step of waiting after `idle_turns` turns without work; returns the new count.
-  unsigned wait(unsigned idle_turns);
-  // False when the machine is so busy that yielding would cost time slices.
-  bool yield();
-  void nap();
-  // False when the link had something to do after all.
-  bool sleep();
+  // One step of waiting; `after_work`: the first one since there was something to do.
+  void wait(bool after_work);
+  // False when it is time to sleep.
+  bool yield(bool after_work);
+  void sleep();
   void drain_wake();
   void wake();
   void watch(int fd);
 
+  bool work_waits() const;
   void enter();
   void leave();
   // The reactor's own thread: waits for its turn.
@@ -110,6 +112,7 @@ class reactor final : public caf::execution_unit {
   std::string address_;
   bool link_open_ = false;
   std::chrono::steady_clock::time_point contended_until_{};
+  std::chrono::steady_clock::time_point idle_since_{};
   std::deque<caf::resumable*> ready_;  // the driver's
 
   std::mutex mutex_;  // guards remote_

@@ -104,8 +104,8 @@ status session::impl::start_table(const policies::table_grant& grant) {
 std::span<const float> session::impl::parameters(const table& where) {
   const auto at = memories_.find(where.id);
   if (at == memories_.end()) return {};
-  const auto pieces = at->second->pieces();
-  if (pieces.size() < 2) return pieces.empty() ? std::span<const float>() : pieces[0].values;
+  const auto found = at->second->stretches();
+  if (found.size() < 2) return found.empty() ? std::span<const float>() : found[0].values;
   auto& whole = gathered_[where.id];
   whole.resize(where.size);
   at->second->gather(whole);
@@ -139,8 +139,13 @@ status session::impl::check_finite(const table& where, std::span<const float> gr
 }
 
 policies::worker_progress session::impl::numbers_now() const {
-  return {clock_,         progress_.clocks_total, progress_.epoch,
-          progress_.loss, progress_.samples,      numbers_->staleness_max.load()};
+  return {clock_,
+          progress_.clocks_total,
+          progress_.epoch,
+          progress_.loss,
+          progress_.samples,
+          numbers_->staleness_max.load(),
+          numbers_->payload_bytes_copied.load()};
 }
 
 void session::impl::report_now(bool even_if_recent) {
@@ -179,19 +184,17 @@ expected<std::string> session::impl::hash_parameters() {
                          parts_.who.node.token, info_.job);
   if (!all) return runtime::fail(all.error());
   runtime::sha256 hash;
-  std::vector<float> values;
   for (const auto& grant : *all) {
     if (!tables_.contains(grant.table)) {
       if (auto opened = start_table(grant); !opened.ok()) return runtime::fail(opened);
     }
-    values.resize(grant.elements);
     worker_command pull;
     pull.kind = worker_command::what::pull;
     pull.table = grant.table;
-    pull.parameters = values.data();
     pull.extent = extent::to_the_end;
     if (auto pulled = start(std::move(pull)).wait(); !pulled.ok()) return runtime::fail(pulled);
-    hash.update(std::as_bytes(std::span(values)));
+    for (const auto& part : memories_.at(grant.table)->stretches())
+      hash.update(std::as_bytes(part.values));
   }
   return hash.finish();
 }

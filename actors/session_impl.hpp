@@ -33,6 +33,8 @@ class session::impl {
   runtime::status start_table(const policies::table_grant& grant);
   pending pull(const table& where, std::span<float> parameters,
                policies::worker_core::extent what);
+  pending pull(const table& where, float* into,
+               policies::worker_core::extent what);  // null: in place
   runtime::status finish();
   std::span<const float> parameters(const table& where);
   void report_now(bool even_if_recent);
@@ -48,7 +50,7 @@ class session::impl {
   session_parts parts_;
   runtime::arena gradients_{"tidegate-gradients", runtime::limits::clocks_in_flight_max};
   std::map<std::uint32_t, std::shared_ptr<table_memory>> memories_;
-  std::map<std::uint32_t, std::vector<float>> gathered_;  // of tables in several pieces
+  std::map<std::uint32_t, std::vector<float>> gathered_;  // of tables in several stretches
   caf::scoped_actor self_;
   std::unique_ptr<reactor> reactor_;
   worker_actor worker_;

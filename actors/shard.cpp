@@ -21,8 +21,7 @@ shard::behavior_type shard::make_behavior() {
         return done_atom::value;
       },
       [this](const policies::close_job_call& call) -> caf::result<done_atom> {
-        core_.close_job(call.token, front_->pending());
-        front_->carry_out();
+        front_->about_job(call.token, [&](auto& out) { core_.close_job(call.token, out); });
         return done_atom::value;
       },
       [this](stop_atom) { quit(); },
@@ -35,7 +34,6 @@ shard::behavior_type shard::make_behavior() {
 void shard::on_exit() {
   // Sends what is posted, then no more callbacks. The store stays until this object goes:
   // frames in the mailbox still hold places of it.
-  front_->sender().drop();
   home().close_link();
   front_->close();
 }

@@ -26,7 +26,7 @@ table_memory::table_memory(runtime::arena& gradients,
       places_(places.begin(), places.end()),
       sources_(places.size()),
       elements_(places.back().first + places.back().elements) {
-  pieces_.reserve(places.size());
+  stretches_.reserve(places.size());
 }
 
 table_memory::~table_memory() {
@@ -98,23 +98,23 @@ const float* table_memory::at(std::size_t chunk, std::uint32_t plane) const {
 }
 
 void table_memory::found(std::span<const std::uint32_t> planes) {
-  pieces_.clear();
+  stretches_.clear();
   for (std::size_t chunk = 0; chunk < places_.size(); ++chunk) {
     const auto& place = places_[chunk];
     const std::span values(at(chunk, planes[chunk]), place.elements);
-    if (!pieces_.empty()) {
-      auto& last = pieces_.back().values;
+    if (!stretches_.empty()) {
+      auto& last = stretches_.back().values;
       if (last.data() + last.size() == values.data()) {
         last = {last.data(), last.size() + values.size()};
         continue;
       }
     }
-    pieces_.push_back({place.first, values});
+    stretches_.push_back({place.first, values});
   }
 }
 
 void table_memory::gather(std::span<float> out) const {
-  for (const auto& one : pieces_)
+  for (const auto& one : stretches_)
     std::memcpy(out.data() + one.first, one.values.data(), one.values.size_bytes());
 }
 

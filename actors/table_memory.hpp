@@ -12,6 +12,7 @@
 #include <span>
 #include <vector>
 
+#include "actors/client.hpp"
 #include "policies/placement.hpp"
 #include "policies/worker_core.hpp"
 #include "runtime/base/status.hpp"
@@ -43,12 +44,8 @@ class table_memory {
 
   // One past pull, as found: `planes` per chunk.
   void found(std::span<const std::uint32_t> planes);
-  struct piece {
-    std::uint64_t first = 0;  // element
-    std::span<const float> values;
-  };
-  // Ascending, as few as there are stretches of memory; valid until the next found().
-  std::span<const piece> pieces() const noexcept { return pieces_; }
+  // Ascending, as few as there are; valid until the next found().
+  std::span<const stretch> stretches() const noexcept { return stretches_; }
   // All of them into `out`, which has room for the table.
   void gather(std::span<float> out) const;
   // The chunks of a part into the table that begins at `out`; returns the bytes copied.
@@ -73,7 +70,7 @@ class table_memory {
   std::uint64_t elements_ = 0;
   bool has_windows_ = false;
   std::byte* room_ = nullptr;  // of the whole table; made when needed
-  std::vector<piece> pieces_;
+  std::vector<stretch> stretches_;
 };
 
 }  // namespace tidegate::actors

@@ -38,7 +38,7 @@ worker::behavior_type worker::make_behavior() {
     fail_all({errc::unavailable, "the coordinator is gone"});
   });
   return {
-      [this](worker_command_ptr& command) { on_command(*command); },
+      [this](const worker_command_ptr& command) { on_command(command); },
       [this](frame_event& event) { on_frame(event); },
       [this](const peer_lost_event& event) {
         fail_all({errc::unavailable, "lost the connection to shard " +
@@ -52,8 +52,8 @@ void worker::on_exit() {
   fail_all({errc::cancelled, "the session was closed"});
 }
 
-std::string worker::describe(const worker_command& command) const {
-  const auto at = " at clock " + std::to_string(core_.now());
+std::string worker::describe(const worker_command& command, std::uint64_t clock) const {
+  const auto at = " at clock " + std::to_string(clock);
   const auto table = tables_.find(command.table);
   const auto name = table == tables_.end() ? "?" : table->second.name;
   switch (command.kind) {
@@ -110,31 +110,36 @@ void worker::take_gradient(table_state& table, const float* gradient) {
   if (!gradient || !table.memory->has_windows()) return;
   const auto place = table.memory->gradient(core_.now());
   std::memcpy(place.data(), gradient, place.size_bytes());
-  identity_.numbers->payload_bytes_copied.fetch_add(place.size_bytes(),
-                                                    std::memory_order_relaxed);
+  count_copied(place.size_bytes());
   table.gradient = nullptr;
 }
 
-void worker::on_command(worker_command& command) {
+void worker::count_copied(std::uint64_t bytes) {
+  identity_.numbers->payload_bytes_copied.fetch_add(bytes, std::memory_order_relaxed);
+}
+
+void worker::on_command(const worker_command_ptr& what) {
+  auto& command = *what;
   if (!broken_.ok()) return command.done->complete(broken_);
   if (command.kind == worker_command::what::open) return open(command);
   const auto op = ++last_operation_;
-  auto doing = describe(command);
+  const auto clock = core_.now();
   effects_.clear();
   const auto code = start(command, op);
+  const auto doing = [&] { return describe(command, clock); };
   if (code == errc::not_found)
-    return command.done->complete({code, doing + ": this session did not open the table"});
+    return command.done->complete({code, doing() + ": this session did not open the table"});
   if (code == errc::cancelled)
     return command.done->complete(
-        {code, doing + ": an earlier operation failed: a shard refused: " +
+        {code, doing() + ": an earlier operation failed: a shard refused: " +
                    std::string(to_string(core_.failure()))});
   if (code != errc::ok)
     return command.done->complete(
-        {code, doing +
+        {code, doing() +
                    ": out of order. Within a clock a table takes its pulls one after another, "
                    "then one push, then clock(); nothing after finish()"});
   if (command.kind == worker_command::what::pull) command.tables.push_back(command.table);
-  operations_[op] = {std::move(doing), std::move(command.done), std::move(command.tables)};
+  operations_[op] = {what, clock};
   carry_out();
 }
 
@@ -222,10 +227,12 @@ void worker::on_frame(const frame_event& event) {
   const auto code = static_cast<refusal>(header.code);
   effects_.clear();
   if (header.kind == frame_kind::push_ack && header.chunk == runtime::whole_job) {
+    count_copied(header.version);
     core_.on_finish_ack(header.shard, code, effects_);
   } else if (header.kind == frame_kind::push_ack) {
     core_.on_ack(header.table, header.chunk, header.clock, code, effects_);
   } else if (header.kind == frame_kind::pull_reply) {
+    count_copied(event.copied);
     if ((header.flags & runtime::frame_flag_applied) != 0)
       core_.on_ack(header.table, header.chunk, header.clock - 1, refusal::none, effects_);
     core_.on_reply(header.table, header.chunk, {header.request, code, header.min_clock, 0},
@@ -261,7 +268,7 @@ void worker::finish_pull(std::uint32_t id) {
   for (const auto& part : core_.parts_of(id))
     if (part.attached)
       copied += table.memory->copy_part(part, core_.planes_of(id), table.parameters);
-  identity_.numbers->payload_bytes_copied.fetch_add(copied, std::memory_order_relaxed);
+  count_copied(copied);
 }
 
 void worker::carry_out() {
@@ -269,15 +276,15 @@ void worker::carry_out() {
   for (const auto& ended : effects_.dones) {
     auto at = operations_.find(ended.op);
     if (at == operations_.end()) continue;
-    auto operation = std::move(at->second);
+    const auto [command, clock] = std::move(at->second);
     operations_.erase(at);
-    if (ended.code == refusal::none)
-      for (const auto table : operation.pulled) finish_pull(table);
-    operation.done->complete(
-        ended.code == refusal::none
-            ? status()
-            : status(errc::refused, operation.doing + ": a shard refused: " +
-                                        std::string(to_string(ended.code))));
+    if (ended.code == refusal::none) {
+      for (const auto table : command->tables) finish_pull(table);
+      command->done->complete({});
+      continue;
+    }
+    command->done->complete({errc::refused, describe(*command, clock) + ": a shard refused: " +
+                                                std::string(to_string(ended.code))});
   }
 }
 
@@ -345,7 +352,8 @@ void worker::fail_all(const status& why) {
   sender_.drop();
   home().close_link(0);
   for (auto& [op, operation] : std::exchange(operations_, {}))
-    operation.done->complete({why.code(), operation.doing + ": " + why.message()});
+    operation.command->done->complete(
+        {why.code(), describe(*operation.command, operation.clock) + ": " + why.message()});
   for (auto& [id, table] : tables_)
     if (auto opened = std::exchange(table.opened, nullptr))
       opened->complete({why.code(), "opening table '" + table.name + "': " + why.message()});

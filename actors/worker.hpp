@@ -26,7 +26,7 @@ struct worker_command {
   policies::table_grant grant;           // open
   std::shared_ptr<table_memory> memory;  // open
   std::uint32_t table = 0;
-  std::vector<std::uint32_t> tables;  // exchange
+  std::vector<std::uint32_t> tables;  // exchange, pull: pulled ones
   const float* gradient = nullptr;    // push: all elements of the table; null: in place
   float* parameters = nullptr;        // pull: likewise
   policies::worker_core::extent extent = policies::worker_core::extent::as_policy;
@@ -77,28 +77,29 @@ class worker final : public reactor_actor<worker_actor::base>, public frame_mail
     pending_ptr opened;
   };
   struct operation_state {
-    std::string doing;  // "push of table 'w' at clock 3"
-    pending_ptr done;
-    std::vector<std::uint32_t> pulled;  // tables
+    worker_command_ptr command;
+    std::uint64_t clock = 0;  // at which it began
   };
 
   runtime::buffer place(const runtime::frame_header& header) override;
   void on_sent(runtime::send_token token) override { sender_.on_sent(token); }
   void on_frame_lost(const runtime::frame_header&) override {}  // the peer is lost, too
 
-  void on_command(worker_command& command);
+  void on_command(const worker_command_ptr& what);
   void open(worker_command& command);
   void take_gradient(table_state& table, const float* gradient);
   void on_frame(const frame_event& event);
   void on_attached(const frame_event& event);
   void on_ring(const runtime::frame_header& header);
   void finish_pull(std::uint32_t table);
+  void count_copied(std::uint64_t bytes);
   runtime::errc start(worker_command& command, policies::operation op);
   void carry_out();
   runtime::frame_header header_for(runtime::frame_kind kind, std::uint32_t table) const;
   void send(const policies::worker_effects::send& what);
   void fail_all(const runtime::status& why);
-  std::string describe(const worker_command& command) const;
+  // "push of table 'w' at clock 3"
+  std::string describe(const worker_command& command, std::uint64_t clock) const;
 
   worker_identity identity_;
   frame_sender sender_;

@@ -3,9 +3,9 @@
 // rate.
 //
 //   tidegate launch push_pull.yaml
+#include <algorithm>
 #include <cstdio>
 #include <tidegate/client.hpp>
-#include <vector>
 
 namespace {
 
@@ -19,26 +19,26 @@ tidegate::status train(tidegate::session& job) {
   auto weights = job.open_table("weights", {1000}, options);
   if (!weights) return weights.error();
 
-  std::vector<float> parameters(weights->size);
-  const std::vector<float> gradient(weights->size, 1.0F);
   for (auto c = job.now(); c < clocks; c = job.now()) {
     // The parameters of clock c: every worker's gradients of the clocks before it, and nothing
     // else.
-    if (auto s = job.pull(*weights, parameters).wait(); !s) return s;
+    if (auto s = job.pull(*weights).wait(); !s) return s;
     const float expected = 1.0F - static_cast<float>(c) * rate;
-    for (float value : parameters) {
+    for (float value : job.parameters(*weights)) {
       if (value == expected) continue;
       return {tidegate::errc::corrupt, "clock " + std::to_string(c) + ": pulled " +
                                            std::to_string(value) + ", expected " +
                                            std::to_string(expected)};
     }
-    // A real worker computes its gradient from `parameters` and its own data here.
-    if (auto s = job.push(*weights, gradient).wait(); !s) return s;
+    // A real worker computes its gradient from parameters and its own data here. The next push
+    // of this table ends what parameters() said.
+    std::ranges::fill(job.gradient(*weights), 1.0F);
+    if (auto s = job.push(*weights).wait(); !s) return s;
     if (auto s = job.clock(); !s) return s;
     job.report({.clocks_total = clocks, .loss = expected, .samples = c + 1});
   }
-  if (auto s = job.pull_final(*weights, parameters).wait(); !s) return s;
-  if (job.info().rank == 0) job.report_metric("weight", parameters[0]);
+  if (auto s = job.pull_final(*weights).wait(); !s) return s;
+  if (job.info().rank == 0) job.report_metric("weight", job.parameters(*weights)[0]);
   return job.finish();
 }
 

@@ -48,6 +48,7 @@ json job_json(const policies::job_status& job) {
           {"samples_per_second",
            job.samples == 0 ? json(nullptr) : finite(samples_per_second(job))},
           {"staleness_max", job.staleness_max},
+          {"payload_bytes_copied", job.payload_bytes_copied},
           {"clocks", job.clock_slowest},
           {"parameters_sha256", text_or_null(job.parameters_sha256)},
           {"metrics", others}};

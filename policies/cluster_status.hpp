@@ -19,12 +19,13 @@ struct job_status {
   std::uint32_t workers_finished = 0;
   std::uint64_t clock_slowest = 0;  // clocks finished by the slowest worker
   std::uint64_t clock_fastest = 0;
-  std::uint64_t clocks_total = 0;   // clocks each worker will run; 0: unknown
-  double epoch = 0;                 // of the slowest worker
-  double loss = 0;                  // mean over workers of the last reported
-  std::uint64_t samples = 0;        // processed so far, over all workers
-  std::uint64_t staleness_max = 0;  // clocks, over all pulls so far
-  double seconds = 0;               // since the first worker joined; frozen when done or failed
+  std::uint64_t clocks_total = 0;          // clocks each worker will run; 0: unknown
+  double epoch = 0;                        // of the slowest worker
+  double loss = 0;                         // mean over workers of the last reported
+  std::uint64_t samples = 0;               // processed so far, over all workers
+  std::uint64_t staleness_max = 0;         // clocks, over all pulls so far
+  std::uint64_t payload_bytes_copied = 0;  // by our code, over all workers that have reported
+  double seconds = 0;  // since the first worker joined; frozen when done or failed
   std::map<std::string, double> metrics;  // reported by workers: "test_accuracy", "loss", ...
   std::string parameters_sha256;          // hex, when done
 };

@@ -98,6 +98,7 @@ struct worker_progress {
   double loss = 0;
   std::uint64_t samples = 0;
   std::uint64_t staleness_max = 0;
+  std::uint64_t payload_bytes_copied = 0;  // when finished, also by shards for this worker
 };
 
 // `options_given`: the worker chose the init itself, else a declared table keeps the YAML's.

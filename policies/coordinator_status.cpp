@@ -45,6 +45,7 @@ void coordinator_core::sum_up(const job_record& job, job_status& shown) {
     shown.clocks_total = std::max(shown.clocks_total, worker.last.clocks_total);
     shown.samples += worker.last.samples;
     shown.staleness_max = std::max(shown.staleness_max, worker.last.staleness_max);
+    shown.payload_bytes_copied += worker.last.payload_bytes_copied;
     losses += worker.last.loss;
   }
   shown.clock_slowest = slowest;

@@ -99,9 +99,12 @@ refusal shard_core::check_worker(const frame_tag& tag) const {
 
 refusal shard_core::check_table(const frame_tag& tag) const {
   if (const auto code = check_worker(tag); code != refusal::none) return code;
-  const auto table = tables_.find(tag.table);
-  const bool known = table != tables_.end() && table->second.token == tag.job;
-  return known ? refusal::none : refusal::unknown_table;
+  return has_table(tag.job, tag.table) ? refusal::none : refusal::unknown_table;
+}
+
+bool shard_core::has_table(std::uint64_t token, std::uint32_t table) const {
+  const auto at = tables_.find(table);
+  return at != tables_.end() && at->second.token == token;
 }
 
 std::span<const std::uint32_t> shard_core::slots_of(std::uint32_t table) const {

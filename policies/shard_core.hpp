@@ -87,7 +87,7 @@ struct shard_effects {
     refusal code = refusal::none;
     std::uint32_t slot = 0;
     version_at where;
-    bool applied = false;  // the shell's: it also acknowledges the push of the clock before
+    bool applied = false;  // also acknowledges the push of the clock before
   };
   // The same for `count` chunks of a worker that rings; tag.chunk is the index of the first
   // among the table's chunks here, or whole_table for a refusal of all.
@@ -175,7 +175,9 @@ class shard_core {
   // May this push be received? `payload_bytes` as announced.
   refusal check_push(const frame_tag& tag, std::uint64_t payload_bytes) const;
 
-  void push(const frame_tag& tag, payload_handle payload, shard_effects& out);
+  // `pulls`: also pulls at the clock after.
+  void push(const frame_tag& tag, payload_handle payload, shard_effects& out,
+            bool pulls = false);
   void pull(const frame_tag& tag, bool everything, shard_effects& out);
   // The reply of `rank` in `slot` has left `plane`, or never will.
   void sent(std::uint32_t slot, std::uint32_t rank, std::uint32_t plane);
@@ -183,6 +185,7 @@ class shard_core {
   // The chunks of a table here, in order: of them the functions below speak by index.
   refusal check_worker(const frame_tag& tag) const;
   refusal check_table(const frame_tag& tag) const;
+  bool has_table(std::uint64_t token, std::uint32_t table) const;
   std::span<const std::uint32_t> slots_of(std::uint32_t table) const;
   // All of them at once. With a push (one payload per chunk) or a skip at tag.clock the pull,
   // if any, is of the clock after.
@@ -318,6 +321,9 @@ class shard_core {
                           const frame_tag& base);
   static void end_lease(chunk_state& chunk, worker_at_chunk& worker);
   static std::uint32_t free_plane(chunk_state& chunk);
+  void hold_push(const frame_tag& tag, payload_handle payload, shard_effects& out);
+  void park_pull(const frame_tag& tag, bool everything, shard_effects& out);
+  void join_answers(std::size_t begin, shard_effects& out);
   void add_to_run(const chunk_state& chunk, answer_run what);
   void merge_runs();
   void flush_runs(shard_effects& out);
@@ -326,7 +332,8 @@ class shard_core {
   std::map<std::uint32_t, table_state> tables_;
   std::vector<chunk_state> chunks_;
   policy_decisions decisions_;
-  std::vector<answer_run> runs_;  // of the step under way
+  std::vector<answer_run> runs_;      // of the step under way
+  std::vector<std::size_t> replies_;  // by rank, of join_answers
   std::uint64_t held_ = 0;
 };
 

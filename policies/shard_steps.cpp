@@ -13,7 +13,25 @@ constexpr std::uint8_t replies_under_way_max = 2;  // of a worker at a chunk; se
 
 }  // namespace
 
-void shard_core::push(const frame_tag& tag, payload_handle payload, shard_effects& out) {
+void shard_core::push(const frame_tag& tag, payload_handle payload, shard_effects& out,
+                      bool pulls) {
+  const auto begin = out.list.size();
+  hold_push(tag, payload, out);
+  if (pulls) {
+    auto next = tag;
+    ++next.clock;
+    park_pull(next, false, out);
+  }
+  flush_runs(out);
+  join_answers(begin, out);
+}
+
+void shard_core::pull(const frame_tag& tag, bool everything, shard_effects& out) {
+  park_pull(tag, everything, out);
+  flush_runs(out);
+}
+
+void shard_core::hold_push(const frame_tag& tag, payload_handle payload, shard_effects& out) {
   std::uint32_t slot = 0;
   auto code = find_chunk(tag, slot);
   if (code == refusal::none) code = check_clock(chunks_[slot], tag);
@@ -24,7 +42,6 @@ void shard_core::push(const frame_tag& tag, payload_handle payload, shard_effect
   }
   take(chunks_[slot], tag, payload, false, out);
   carry_out(slot, tag, out);
-  flush_runs(out);
 }
 
 void shard_core::ring(const frame_tag& tag, const ring_request& what,
@@ -222,7 +239,7 @@ bool shard_core::begin_pull(chunk_state& chunk, const frame_tag& tag, bool rings
   return true;
 }
 
-void shard_core::pull(const frame_tag& tag, bool everything, shard_effects& out) {
+void shard_core::park_pull(const frame_tag& tag, bool everything, shard_effects& out) {
   std::uint32_t slot = 0;
   auto code = find_chunk(tag, slot);
   if (code == refusal::none && begin_pull(chunks_[slot], tag, false, code)) {
@@ -231,7 +248,6 @@ void shard_core::pull(const frame_tag& tag, bool everything, shard_effects& out)
   } else if (code != refusal::none) {
     out.list.push_back(shard_effects::reply{tag, code, 0, {}, false});
   }
-  flush_runs(out);
 }
 
 void shard_core::ring_pull(const frame_tag& tag, bool everything, shard_effects& out) {
@@ -271,6 +287,39 @@ void shard_core::answer(std::uint32_t slot, const frame_tag& tag, refusal code,
     add_to_run(chunk, {true, tag, 1, code, where, false, false});
   else
     out.list.push_back(shard_effects::reply{tag, code, slot, where, false});
+}
+
+// The acknowledgement of a push and the reply to the pull of the clock after it, of the same
+// worker in the same step, become one frame.
+void shard_core::join_answers(std::size_t begin, shard_effects& out) {
+  auto& list = out.list;
+  const auto reply_at = [&](std::size_t i) {
+    return std::get_if<shard_effects::reply>(&list[i]);
+  };
+  bool any = false;
+  for (auto i = begin; i < list.size(); ++i) {
+    const auto* reply = reply_at(i);
+    if (!reply || reply->code != refusal::none) continue;
+    if (reply->tag.rank >= replies_.size()) replies_.resize(reply->tag.rank + 1);
+    replies_[reply->tag.rank] = i;
+    any = true;
+  }
+  if (!any) return;
+  const auto joins = [&](std::size_t i) {
+    const auto* ack = std::get_if<shard_effects::acknowledge>(&list[i]);
+    if (!ack || ack->code != refusal::none || ack->tag.rank >= replies_.size()) return false;
+    const auto at = replies_[ack->tag.rank];
+    if (at <= i || at >= list.size()) return false;
+    auto* reply = reply_at(at);
+    if (!reply || reply->tag.chunk != ack->tag.chunk || reply->tag.clock != ack->tag.clock + 1)
+      return false;
+    return reply->applied = true;
+  };
+  auto kept = begin;
+  for (auto i = begin; i < list.size(); ++i)
+    if (!joins(i)) list[kept++] = list[i];
+  list.resize(kept);
+  std::fill(replies_.begin(), replies_.end(), 0);
 }
 
 // Neighbouring chunks with the same answer become one frame.

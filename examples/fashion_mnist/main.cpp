@@ -4,7 +4,6 @@
 // Exit codes: 0 done; 1 the job was told why this worker failed; 2 failed before it joined a
 // job.
 #include <cstdio>
-#include <optional>
 #include <span>
 #include <tidegate/client.hpp>
 
@@ -18,9 +17,8 @@ namespace {
 
 using trainer = worker<session>;
 
-// `work` is filled in here but owned by main, which lets it outlive the session.
 status train(session& job, const options& chosen, const training_options& training,
-             const labelled_images& train_set, std::optional<trainer>& work) {
+             const labelled_images& train_set) {
   const bool evaluates = job.info().rank == 0;
   labelled_images test_set;
   if (evaluates) {
@@ -29,9 +27,8 @@ status train(session& job, const options& chosen, const training_options& traini
     if (!loaded) return loaded.error();
     test_set = std::move(*loaded);
   }
-  auto made = trainer::make(job, train_set, training);
-  if (!made) return made.error();
-  work.emplace(std::move(*made));
+  auto work = trainer::make(job, train_set, training);
+  if (!work) return work.error();
   if (auto s = work->train(); !s) return s;
   if (evaluates) {
     if (auto s = work->report_final(train_set, test_set); !s) return s;
@@ -62,11 +59,10 @@ int run(std::span<const char* const> arguments) {
       .batch = chosen->batch,
       .kernels = *kernels,
   };
-  std::optional<trainer> work;  // before the session, so that its buffers go after it
   auto job = session::connect();
   if (!job) return refuse(job.error());
   const status result =
-      train_set ? train(*job, *chosen, training, *train_set, work) : train_set.error();
+      train_set ? train(*job, *chosen, training, *train_set) : train_set.error();
   if (result) return 0;
   job->fail(result);
   std::fprintf(stderr, "fashion_mnist: rank %u: %s\n", job->info().rank,

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include "runtime/base/assert.hpp"
+
 namespace tidegate::examples {
 
 namespace {
@@ -38,13 +40,12 @@ model::model(std::vector<std::uint32_t> widths, std::uint32_t batch_max, dense_k
     outputs_.emplace_back(batch_max * out);
     deltas_.emplace_back(batch_max * out);
   }
-  for (const auto& tensor : tensors_) parameters_.emplace_back(tensor.size);
+  parameters_.resize(tensors_.size());
 }
 
-gradient_set model::make_gradients() const {
-  gradient_set result;
-  for (const auto& tensor : tensors_) result.emplace_back(tensor.size);
-  return result;
+void model::use(std::size_t tensor, std::span<const float> parameters) {
+  TIDEGATE_ASSERT(parameters.size() == tensors_[tensor].size, "a tensor whole");
+  parameters_[tensor] = parameters.data();
 }
 
 dense_shape model::shape(std::size_t layer, std::size_t rows) const noexcept {
@@ -59,9 +60,8 @@ const float* model::layer_input(std::size_t layer,
 batch_score model::evaluate(std::span<const float> inputs,
                             std::span<const std::uint8_t> labels) {
   for (std::size_t i = 0; i < layers(); ++i) {
-    kernels_.forward(shape(i, labels.size()), layer_input(i, inputs),
-                     parameters_[2 * i].span().data(), parameters_[2 * i + 1].span().data(),
-                     i + 1 < layers(), outputs_[i].span().data());
+    kernels_.forward(shape(i, labels.size()), layer_input(i, inputs), parameters_[2 * i],
+                     parameters_[2 * i + 1], i + 1 < layers(), outputs_[i].span().data());
   }
   batch_score total;
   const std::size_t classes = widths_.back();
@@ -75,7 +75,8 @@ batch_score model::evaluate(std::span<const float> inputs,
 }
 
 batch_score model::gradients(std::span<const float> inputs,
-                             std::span<const std::uint8_t> labels, gradient_set& out) {
+                             std::span<const std::uint8_t> labels,
+                             std::span<const std::span<float>> out) {
   const batch_score score = evaluate(inputs, labels);
   const std::size_t classes = widths_.back();
   const float scale = 1.0F / static_cast<float>(labels.size());
@@ -86,11 +87,11 @@ batch_score model::gradients(std::span<const float> inputs,
   for (std::size_t i = layers(); i-- > 0;) {
     const float* input = layer_input(i, inputs);
     const float* delta = deltas_[i].span().data();
-    kernels_.gradients(shape(i, labels.size()), input, delta, out[2 * i].span().data(),
-                       out[2 * i + 1].span().data());
+    kernels_.gradients(shape(i, labels.size()), input, delta, out[2 * i].data(),
+                       out[2 * i + 1].data());
     if (i == 0) break;
-    kernels_.input_delta(shape(i, labels.size()), input, parameters_[2 * i].span().data(),
-                         delta, deltas_[i - 1].span().data());
+    kernels_.input_delta(shape(i, labels.size()), input, parameters_[2 * i], delta,
+                         deltas_[i - 1].span().data());
   }
   return score;
 }

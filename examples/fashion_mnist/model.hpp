@@ -1,10 +1,9 @@
 // A multi-layer perceptron for classification: dense layers, ReLU between them, softmax cross
 // entropy at the end. With no hidden layer it is softmax regression.
 //
-// The model owns its parameters (one tensor each, filled by a pull) and its scratch memory;
-// gradients go where the caller says, so that a gradient which is still being pushed is not
-// overwritten. All float32, row-major. One thread per model. No call after the constructor
-// allocates.
+// Parameters are read and gradients are written where the caller says, so that both may lie
+// where a session keeps them; the model owns its scratch memory. All float32, row-major. One
+// thread per model. No call after the constructor allocates.
 #pragma once
 
 #include <cstdint>
@@ -38,8 +37,6 @@ struct tensor_info {
   std::size_t size = 0;
 };
 
-using gradient_set = std::vector<float_buffer>;  // one per tensor, in the model's order
-
 // Sums over a batch.
 struct batch_score {
   double loss = 0;  // cross entropy in nats
@@ -52,14 +49,15 @@ class model {
   model(std::vector<std::uint32_t> widths, std::uint32_t batch_max, dense_kernels kernels);
 
   const std::vector<tensor_info>& tensors() const noexcept { return tensors_; }
-  std::span<float> parameters(std::size_t tensor) { return parameters_[tensor].span(); }
-  gradient_set make_gradients() const;
+  // Where a tensor is read from now on, all of it; to be said before the first call below.
+  void use(std::size_t tensor, std::span<const float> parameters);
 
   // inputs: [labels.size(), widths[0]]; labels: below widths.back().
   batch_score evaluate(std::span<const float> inputs, std::span<const std::uint8_t> labels);
-  // As above, and overwrites `out` with the gradient of the mean loss of the batch.
+  // As above, and overwrites `out`, one per tensor, with the gradient of the mean loss of the
+  // batch.
   batch_score gradients(std::span<const float> inputs, std::span<const std::uint8_t> labels,
-                        gradient_set& out);
+                        std::span<const std::span<float>> out);
 
  private:
   std::size_t layers() const noexcept { return widths_.size() - 1; }
@@ -69,7 +67,7 @@ class model {
   std::vector<std::uint32_t> widths_;
   dense_kernels kernels_;
   std::vector<tensor_info> tensors_;
-  std::vector<float_buffer> parameters_;
+  std::vector<const float*> parameters_;
   std::vector<float_buffer> outputs_;  // of each layer, [batch_max, widths_[layer + 1]]
   std::vector<float_buffer> deltas_;   // d loss / d outputs_
 };

@@ -2,17 +2,20 @@
 // says at the end. Written against the session's interface and not its type, so that tests run
 // it without a cluster.
 //
+// Nothing is copied: the model reads parameters where the session finds them, which lasts until
+// the push, and writes gradients where shards sum from. Pushes travel while the next clock is
+// computed; clock() and finish() say if one has failed.
+//
 // `Session` is tidegate::session or looks like it. One thread; the worker borrows session and
-// data, and owns model and gradients. It must outlive the session: pulls and pushes that are
-// under way use its memory until the session closes. Errors are values: the first failure of
-// any call is returned, with what was being done in front.
+// data, and owns the model. Errors are values: the first failure of any call is returned, with
+// what was being done in front.
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -66,18 +69,16 @@ class worker {
     while (session_->now() < clocks) {
       if (auto s = run_clock(session_->now()); !s) return s;
     }
-    return wait_for_pushes();
+    return {};
   }
 
   // For rank 0, after train(): final parameters, their loss on `train_set` and accuracy on
   // `test_set`.
   runtime::status report_final(const labelled_images& train_set,
                                const labelled_images& test_set) {
-    std::vector<pending> pulls;
-    for (std::size_t i = 0; i < tables_.size(); ++i) {
-      pulls.push_back(session_->pull_final(tables_[i], model_.parameters(i)));
-    }
-    if (auto s = wait_all(pulls, "final pull"); !s) return s;
+    pulls_.clear();
+    for (const auto& one : tables_) pulls_.push_back(session_->pull_final(one));
+    if (auto s = finish_pulls("final pull"); !s) return s;
     const batch_score test = score_all(model_, test_set, rows_max());
     const batch_score train = score_all(model_, train_set, rows_max());
     session_->report_metric("test_accuracy",
@@ -92,16 +93,8 @@ class worker {
 
  private:
   using table = typename decltype(std::declval<Session&>().open_table({}, {}))::value_type;
-  using pending = decltype(std::declval<Session&>().pull({}, {}));
+  using pending = decltype(std::declval<Session&>().pull({}));
   using wall = std::chrono::steady_clock;
-
-  // A gradient that is under way may not be written, and a push may stay under way for some
-  // clocks. Three sets: one that is written, two that travel.
-  struct flight {
-    gradient_set gradients;
-    std::vector<pending> pushes;
-  };
-  static constexpr std::size_t flights = 3;
 
   worker(Session& session, const labelled_images& train, const training_options& options)
       : session_(&session),
@@ -109,9 +102,8 @@ class worker {
         model_(options.widths, std::max(options.batch, evaluation_rows), options.kernels),
         sampler_({session.info().seed, train.count, session.info().workers, session.info().rank,
                   options.batch}),
-        batch_(train, options.batch) {
-    for (auto& one : flights_) one.gradients = model_.make_gradients();
-  }
+        batch_(train, options.batch),
+        gradients_(model_.tensors().size()) {}
 
   std::uint32_t rows_max() const noexcept { return std::max(options_.batch, evaluation_rows); }
 
@@ -126,39 +118,26 @@ class worker {
 
   runtime::status run_clock(std::uint64_t clock) {
     pulls_.clear();
-    for (std::size_t i = 0; i < tables_.size(); ++i) {
-      pulls_.push_back(session_->pull(tables_[i], model_.parameters(i)));
-    }
+    for (const auto& one : tables_) pulls_.push_back(session_->pull(one));
     batch_.load(sampler_.batch(clock));  // while the pulls are under way
-    if (auto s = wait_all(pulls_, "pull"); !s) return s;
+    if (auto s = finish_pulls("pull"); !s) return s;
 
-    flight& now = flights_[clock % flights];
-    if (auto s = wait_all(now.pushes, "push"); !s) return s;
-    now.pushes.clear();
-    const batch_score score = model_.gradients(batch_.inputs(), batch_.labels(), now.gradients);
     for (std::size_t i = 0; i < tables_.size(); ++i) {
-      now.pushes.push_back(session_->push(tables_[i], std::as_const(now.gradients[i]).span()));
+      gradients_[i] = session_->gradient(tables_[i]);
     }
+    const batch_score score = model_.gradients(batch_.inputs(), batch_.labels(), gradients_);
+    for (const auto& one : tables_) session_->push(one);
     if (auto s = session_->clock(); !s) return in("clock", s);
     note_progress(clock + 1, score.loss / options_.batch);
     return {};
   }
 
-  runtime::status wait_for_pushes() {
-    for (auto& one : flights_) {
-      if (auto s = wait_all(one.pushes, "push"); !s) return s;
+  runtime::status finish_pulls(const char* what) {
+    for (std::size_t i = 0; i < tables_.size(); ++i) {
+      if (auto s = pulls_[i].wait(); !s) return in(what + (" " + model_.tensors()[i].name), s);
+      model_.use(i, session_->parameters(tables_[i]));
     }
     return {};
-  }
-
-  // Waits for every one, also after a failure: the spans must outlive them.
-  runtime::status wait_all(const std::vector<pending>& operations, const char* what) {
-    runtime::status first;
-    for (std::size_t i = 0; i < operations.size(); ++i) {
-      auto s = operations[i].wait();
-      if (!s && first) first = in(what + (" " + model_.tensors()[i].name), s);
-    }
-    return first;
   }
 
   static runtime::status in(const std::string& what, const runtime::status& why) {
@@ -188,7 +167,7 @@ class worker {
   batch_buffer batch_;
   std::vector<table> tables_;
   std::vector<pending> pulls_;
-  std::array<flight, flights> flights_;
+  std::vector<std::span<float>> gradients_;  // one per tensor
   std::optional<double> smoothed_;
   wall::time_point reported_ = wall::now();
 };

@@ -138,7 +138,7 @@ std::optional<double> copied_bytes(const std::string& result_file) {
   const auto text = launch::read_file(result_file);
   if (!text) return std::nullopt;
   const auto result = nlohmann::json::parse(*text, nullptr, false);
-  const auto at = nlohmann::json::json_pointer("/jobs/0/metrics/payload_bytes_copied");
+  const auto at = nlohmann::json::json_pointer("/jobs/0/payload_bytes_copied");
   if (!result.is_object() || !result.contains(at) || !result[at].is_number())
     return std::nullopt;
   return result[at].get<double>();

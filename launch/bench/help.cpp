@@ -30,7 +30,7 @@ every element, in every iteration up to 4 MiB, above that in the first, every ei
   --workers W        1 to 64; default 2
   --shards S         default 1
   --bytes LIST       gradient of one worker, as in 4096 or 4MiB,64MiB; default 4MiB,16MiB,64MiB
-  --optimizer O      sgd, momentum, adam; default sgd
+  --optimizer O      sgd, momentum, nesterov, adagrad, adam, adamw; default sgd
   --transport T      auto, shm, tcp, rdma; default auto
   --hosts A,B        workers on host A, where this command runs, and shards on host B: for each
                      its address, then perhaps the command that starts its processes, as in
@@ -66,12 +66,13 @@ constexpr const char* roofline = R"(tidegate bench roofline [options]
 
 Payload rates of this machine's memory: bytes read, bytes copied, and bytes of gradient taken in by
 the fused sum of N gradients with one step of each optimizer in place. Arrays are private memory on
-huge pages, threads are pinned, the best of the rounds counts.
+huge pages, threads are pinned, the best of the rounds counts. A sum is repeated over arrays that
+stay where they are; a fresh sum takes gradients that the cores of the workers have just written.
 
   --bytes LIST       of one array; default: four times the last-level cache, 64 to 256 MiB
   --threads LIST     default 1 and all cores
   --inputs LIST      N; default 2,4
-  --optimizer O      only this one; default all
+  --optimizer O      only this one; default sgd, momentum, adam
   --rounds N         default 5
   --json FILE        - for standard output, no table
 )";

@@ -85,10 +85,10 @@ runtime::status verify(std::uint32_t rank, const participant& self, const refere
   char values[80];
   std::snprintf(values, sizeof values, "expected %.9g, found %.9g", double{wrong->expected},
                 double{wrong->found});
-  return {runtime::errc::corrupt, "wrong parameters at rank " + std::to_string(rank) +
-                                      ", clock " + std::to_string(truth.clocks()) +
-                                      ", element " + std::to_string(wrong->element) + " of " +
-                                      std::to_string(bytes_of(self) / sizeof(float)) + ": " + values};
+  return {runtime::errc::corrupt,
+          "wrong parameters at rank " + std::to_string(rank) + ", clock " +
+              std::to_string(truth.clocks()) + ", element " + std::to_string(wrong->element) +
+              " of " + std::to_string(bytes_of(self) / sizeof(float)) + ": " + values};
 }
 
 double cpu_seconds() noexcept {

@@ -9,9 +9,9 @@ namespace {
 using runtime::kernels::optimizer_kind;
 
 constexpr std::pair<optimizer_kind, std::string_view> names[] = {
-    {optimizer_kind::sgd, "sgd"},
-    {optimizer_kind::momentum, "momentum"},
-    {optimizer_kind::adam, "adam"}};
+    {optimizer_kind::sgd, "sgd"},           {optimizer_kind::momentum, "momentum"},
+    {optimizer_kind::nesterov, "nesterov"}, {optimizer_kind::adagrad, "adagrad"},
+    {optimizer_kind::adam, "adam"},         {optimizer_kind::adamw, "adamw"}};
 
 }  // namespace
 

@@ -9,7 +9,7 @@
 namespace tidegate::bench {
 
 std::string_view optimizer_name(runtime::kernels::optimizer_kind kind) noexcept;
-// "sgd", "momentum", "adam".
+// As in YAML.
 std::optional<runtime::kernels::optimizer_kind> parse_optimizer(std::string_view name) noexcept;
 
 }  // namespace tidegate::bench

@@ -4,6 +4,7 @@
 
 #include <boost/program_options.hpp>
 
+#include "actors/optimizers.hpp"
 #include "launch/bench/hosts.hpp"
 #include "launch/bench/pattern.hpp"
 #include "launch/bench/sizes.hpp"
@@ -222,22 +223,8 @@ runtime::expected<bench_options> parse_subject(const subject_words& which,
 
 }  // namespace
 
-runtime::kernels::optimizer_kind kernel_optimizer(policies::optimizer_kind kind) noexcept {
-  switch (kind) {
-    case policies::optimizer_kind::momentum:
-      return runtime::kernels::optimizer_kind::momentum;
-    case policies::optimizer_kind::nesterov:
-      return runtime::kernels::optimizer_kind::nesterov;
-    case policies::optimizer_kind::adagrad:
-      return runtime::kernels::optimizer_kind::adagrad;
-    case policies::optimizer_kind::adam:
-      return runtime::kernels::optimizer_kind::adam;
-    case policies::optimizer_kind::adamw:
-      return runtime::kernels::optimizer_kind::adamw;
-    case policies::optimizer_kind::sgd:
-      break;
-  }
-  return runtime::kernels::optimizer_kind::sgd;
+runtime::kernels::optimizer_kind kernel_optimizer(policies::optimizer_kind kind) {
+  return actors::to_kernel(policies::default_optimizer(kind)).kind;
 }
 
 runtime::expected<bench_options> parse_bench(const arguments& args) {

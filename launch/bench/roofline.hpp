@@ -1,5 +1,6 @@
 // The ceilings of this machine: how fast memory is read, copied, and summed with one optimizer
-// step on it. The exchange cannot be faster than the last.
+// step on it; and the same sum when other cores have just written what is summed, as workers
+// do. The exchange cannot be faster than the last.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +16,12 @@ struct roofline_options {
   std::vector<std::uint64_t> bytes;    // of one array; empty: larger than the last-level cache
   std::vector<std::uint32_t> threads;  // empty: 1 and one per core
   std::vector<std::uint32_t> inputs{2, 4};
-  std::vector<runtime::kernels::optimizer_kind> optimizers;  // empty: all
+  std::vector<runtime::kernels::optimizer_kind> optimizers;  // empty: sgd, momentum, adam
   std::uint32_t rounds = 5;                                  // the best counts
 };
 
 struct ceiling {
-  std::string operation;  // "read", "copy", "sum 2 + sgd"
+  std::string operation;  // "read", "copy", "sum 2 + sgd", "fresh sum 2 + sgd"
   std::uint32_t inputs = 1;
   std::string optimizer;    // of a sum
   std::uint64_t bytes = 0;  // of one array

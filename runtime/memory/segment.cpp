@@ -90,7 +90,7 @@ expected<segment> segment::open(const segment_name& name) {
   const auto path = "/proc/" + std::to_string(name.pid) + "/fd/" + std::to_string(name.fd);
   segment made;
   made.name_ = name;
-  made.fd_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  made.fd_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // it may be a pipe
   if (made.fd_ < 0) return fail(errc::unavailable, "cannot open " + path + because(errno));
   struct stat found {};
   const bool same = ::fstat(made.fd_, &found) == 0 && name.bytes > 0 &&

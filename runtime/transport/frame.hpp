@@ -64,7 +64,9 @@ struct frame_header {
   std::uint32_t chunk = 0;
   std::uint32_t code = 0;  // refusal (policies/protocol.hpp), 0 = fine
   std::uint64_t clock = 0;
-  std::uint64_t version = 0;    // of the chunk, in replies
+  // Replies: of the chunk. The answer to finished: payload bytes that the shard copied for this
+  // worker, which should be none.
+  std::uint64_t version = 0;
   std::uint64_t min_clock = 0;  // replies: every worker's clocks below this are in
   std::uint64_t payload_bytes = 0;
   std::uint64_t request =

@@ -387,7 +387,7 @@ void ucx_link::close(std::uint32_t flush_ms_max) {
 
 }  // namespace
 
-expected<std::unique_ptr<link>> make_ucx_link(const ucx_options& options) {
+expected<std::unique_ptr<link>> open_ucx_link(const ucx_options& options) {
   auto made = std::make_unique<ucx_link>();
   if (auto opened = made->open(options); !opened.ok()) return fail(std::move(opened));
   return std::unique_ptr<link>(std::move(made));

@@ -22,9 +22,9 @@ struct ucx_options {
 
 // Errors: unavailable (UCX finds no usable transport; the message names UCX_TLS), not_found and
 // invalid_argument (the address is not of this host).
-expected<std::unique_ptr<link>> make_ucx_link(const ucx_options& options);
+expected<std::unique_ptr<link>> open_ucx_link(const ucx_options& options);
 inline expected<std::unique_ptr<link>> make_ucx_link() {
-  return make_ucx_link(ucx_options{});
+  return open_ucx_link({});
 }
 
 }  // namespace tidegate::runtime

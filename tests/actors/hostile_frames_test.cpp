@@ -7,11 +7,13 @@
 #include <span>
 #include <string>
 #include <thread>
+#include <unistd.h>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "actors/peer_address.hpp"
+#include "runtime/memory/segment.hpp"
 #include "runtime/transport/loopback.hpp"
 #include "runtime/transport/silent_sink.hpp"
 #include "tests/support/local_cluster.hpp"
@@ -68,10 +70,62 @@ class attacker {
         h.incarnation = 9;
         h.code = kind == frame_kind::pull_reply ? 1 : 0;
       });
+    ring();
+    attach();
     link_->progress();
   }
 
  private:
+  void ring() {
+    const auto bell = [&](auto change) {
+      send([&](auto& h) {
+        h.kind = frame_kind::ring;
+        h.flags = runtime::frame_flag_push | runtime::frame_flag_pull;
+        h.payload_bytes = 0;
+        change(h);
+      });
+    };
+    bell([](auto& h) { h.job = 1; });
+    bell([](auto& h) { h.epoch = 99; });
+    bell([](auto& h) { h.worker = 3; });
+    bell([](auto& h) { h.incarnation = 7; });
+    bell([](auto& h) { h.table = 9999; });
+    bell([](auto& h) { h.clock = ~std::uint64_t{0}; });
+    bell([](auto& h) { h.table = runtime::whole_job, h.incarnation = 7; });
+    bell([](auto& h) { h.flags = 0; });
+    bell([](auto& h) { h.flags |= runtime::frame_flag_skip, h.clock += 99; });
+    bell([](auto& h) { h.payload_bytes = 64; });
+    for (auto kind : {frame_kind::ring_ack, frame_kind::ring_reply, frame_kind::attach_ack})
+      bell([&](auto& h) { h.kind = kind, h.count = 5; });
+  }
+
+  // Places that are none: cut short, of nobody, of a file that is no memory, past an end.
+  void attach() {
+    const auto place = [&](const runtime::place_name& name, auto change) {
+      const auto wire = runtime::encode(name);
+      std::copy(wire.begin(), wire.end(), payload_.begin());
+      send([&](auto& h) {
+        h.kind = frame_kind::attach;
+        h.payload_bytes = wire.size();
+        change(h);
+      });
+    };
+    const auto keep = [](auto&) {};
+    const runtime::segment_name nobody{0x7fff'fff0, 3, 1, 4096};
+    const runtime::segment_name terminal{static_cast<std::uint32_t>(::getpid()), 0, 1, 4096};
+    place({nobody, 4096, 0}, keep);
+    place({terminal, 4096, 0}, keep);
+    place({mine_->name(), mine_->size(), mine_->size() - 4}, keep);
+    place({mine_->name(), ~std::uint64_t{0}, 0}, keep);
+    place({mine_->name(), mine_->size() / 2, ~std::uint64_t{3}}, keep);
+    place({mine_->name(), mine_->size() / 2, 2}, keep);
+    place({mine_->name(), mine_->size() / 2, 0}, [](auto& h) { h.payload_bytes = 39; });
+    place({mine_->name(), mine_->size() / 2, 0}, [](auto& h) { h.payload_bytes = 41; });
+    place({mine_->name(), mine_->size() / 2, 0}, [](auto& h) { h.incarnation = 7; });
+    place({mine_->name(), mine_->size() / 2, 0}, [](auto& h) { h.worker = 3; });
+    place({mine_->name(), mine_->size() / 2, 0}, [](auto& h) { h.table = 9999; });
+  }
+
   template <class Change>
   void send(Change change) {
     frame_header header;
@@ -91,14 +145,16 @@ class attacker {
   std::uint64_t job_;
   runtime::peer_id shard_ = 0;
   std::uint64_t clock_ = 0;
+  runtime::expected<runtime::segment> mine_ = runtime::segment::create("attacker", 1 << 21);
   std::vector<std::byte> payload_ = std::vector<std::byte>(64, std::byte{0x7f});
 };
 
-std::string run(bool hostile) {
+std::string run(bool hostile, bool windows) {
   runtime::loopback_network network;
-  local_cluster cluster(small_cluster(1, 3, {consistency_kind::bsp, 0}, 64), [&] {
-    return runtime::expected<std::unique_ptr<runtime::link>>(network.make_link());
-  });
+  local_cluster cluster(
+      small_cluster(1, 3, {consistency_kind::bsp, 0}, 64),
+      [&] { return runtime::expected<std::unique_ptr<runtime::link>>(network.make_link()); },
+      windows);
   attacker stranger(network, cluster.shard_address(0),
                     runtime::stream_key(cluster.token(), "job"));
   workload_options work;
@@ -124,9 +180,10 @@ std::string run(bool hostile) {
 }
 
 TEST(hostile_frames, change_nothing) {
-  const auto quiet = run(false);
+  const auto quiet = run(false, false);
   ASSERT_EQ(quiet.size(), 64u);
-  EXPECT_EQ(run(true), quiet);
+  EXPECT_EQ(run(true, false), quiet);
+  EXPECT_EQ(run(true, true), quiet);
 }
 
 }  // namespace

@@ -93,13 +93,14 @@ TEST_F(messages_test, worker_messages) {
   EXPECT_EQ(grant.elements, 40u);
   EXPECT_EQ(grant.name, "w");
   EXPECT_EQ(grant.places.size(), 1u);
-  const auto progress = roundtrip(policies::worker_progress{1, 2, 0.5, 0.25, 3, 4});
+  const auto progress = roundtrip(policies::worker_progress{1, 2, 0.5, 0.25, 3, 4, 5});
   EXPECT_EQ(progress.clock, 1u);
   EXPECT_EQ(progress.clocks_total, 2u);
   EXPECT_EQ(progress.epoch, 0.5);
   EXPECT_EQ(progress.loss, 0.25);
   EXPECT_EQ(progress.samples, 3u);
   EXPECT_EQ(progress.staleness_max, 4u);
+  EXPECT_EQ(progress.payload_bytes_copied, 5u);
   policies::table_request request;
   request.job = "j";
   request.spec.name = "t";
@@ -133,6 +134,7 @@ TEST_F(messages_test, cluster_status) {
   job.loss = 8;
   job.samples = 9;
   job.staleness_max = 10;
+  job.payload_bytes_copied = 13;
   job.seconds = 11;
   job.metrics = {{"test_accuracy", 0.9}};
   job.parameters_sha256 = "abc";
@@ -155,6 +157,7 @@ TEST_F(messages_test, cluster_status) {
   EXPECT_EQ(copy.jobs[0].loss, 8);
   EXPECT_EQ(copy.jobs[0].samples, 9u);
   EXPECT_EQ(copy.jobs[0].staleness_max, 10u);
+  EXPECT_EQ(copy.jobs[0].payload_bytes_copied, 13u);
   EXPECT_EQ(copy.jobs[0].seconds, 11);
   EXPECT_EQ(copy.jobs[0].metrics.at("test_accuracy"), 0.9);
   EXPECT_EQ(copy.jobs[0].parameters_sha256, "abc");

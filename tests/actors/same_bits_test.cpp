@@ -109,7 +109,7 @@ TEST(same_bits, ucx_link_equals_loopback) {
     for (const auto way : {workload_way::spans, workload_way::exchange}) {
       how.windows = windows;
       how.work.way = way;
-      EXPECT_EQ(hash_of(how, [] { return runtime::make_ucx_link(); }), reference)
+      EXPECT_EQ(hash_of(how, runtime::make_ucx_link), reference)
           << "windows " << windows << " way " << static_cast<int>(way);
     }
 }

@@ -50,6 +50,11 @@ class Exchange(BenchTest):
         self.assertEqual(root.tag, "{http://www.w3.org/2000/svg}svg")
         self.assertEqual(len(root.findall(".//{http://www.w3.org/2000/svg}circle")), 2)
 
+    def test_every_optimizer_is_right(self):
+        for optimizer in ("sgd", "momentum", "nesterov", "adagrad", "adam", "adamw"):
+            found = self.bench_json("exchange", "--bytes", "64KiB", "--optimizer", optimizer, "--iterations", "3")
+            self.assertEqual(found["sizes"][0]["verified"], 2 * (3 + 3), optimizer)
+
     def test_over_tcp_and_to_a_file(self):
         file = self.folder / "out.json"
         table = self.bench("exchange", "--bytes", "64KiB", "--transport", "tcp", "--iterations", "3", "--pin", "none",
@@ -116,8 +121,8 @@ class Roofline(BenchTest):
     def test_every_operation_has_a_rate(self):
         found = self.bench_json("roofline", "--bytes", "64KiB", "--rounds", "1", "--threads", "1")
         operations = [one["operation"] for one in found["ceilings"]]
-        self.assertEqual(operations, ["read", "copy"] + [f"sum {n} + {o}" for n in (2, 4)
-                                                         for o in ("sgd", "momentum", "adam")])
+        self.assertEqual(operations, ["read", "copy"] + [f"{how}sum {n} + {o}" for n in (2, 4)
+                                                         for o in ("sgd", "momentum", "adam") for how in ("", "fresh ")])
         self.assertTrue(all(one["gb_per_s"] > 0 for one in found["ceilings"]))
 
     def test_more_threads_than_cores_are_refused(self):

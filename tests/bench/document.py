@@ -39,7 +39,9 @@ round's figure is the median of its exchanges, and the tables show min, median a
 
 The **roofline** is the sum of W inputs with the optimizer's step in place, over private memory on huge pages, measured
 by `tidegate bench roofline` in the same rounds, with as many threads as there are shards and with all cores; its best
-counts.
+counts. It is repeated over arrays that stay where they are, in the cache of one core if they fit. In the **fresh**
+roofline the gradients have just been written by the cores of the workers, as in every exchange: what a shard that lost
+no time at all would reach.
 """
 
 
@@ -82,14 +84,18 @@ def best_peer(size):
     return min((best(size, peer) for peer in peers(size)), key=lambda one: one["median"], default=None)
 
 
-def ceiling(size, threads):
-    return next((one for one in size["roofline"] if one["operation"].startswith("sum") and one["threads"] == threads),
-                None)
+def ceiling(size, like):
+    return next((one for one in size["roofline"] if named(one) == named(like)), None)
 
 
 def ceilings(size):
-    return sorted((one for one in size["roofline"] if one["operation"].startswith("sum")),
-                  key=lambda one: one["threads"])
+    return sorted((one for one in size["roofline"] if "sum" in one["operation"]),
+                  key=lambda one: (one["operation"], one["threads"]))
+
+
+def named(ceiling):
+    fresh = "fresh, " if ceiling["operation"].startswith("fresh") else ""
+    return f"{fresh}threads: {ceiling['threads']}"
 
 
 def geometric_mean(values):
@@ -104,7 +110,7 @@ def times_table(configuration):
                          milliseconds(one["median"]), milliseconds(one["max"]), f"{one['payload_gb_per_s']:.2f}",
                          f"{one['cpu_seconds_per_gb']:.3f}", one["verified"]])
         for one in ceilings(size):
-            rows.append([size_text(size["bytes"]), "roofline", f"threads: {one['threads']}",
+            rows.append([size_text(size["bytes"]), "roofline", named(one),
                          milliseconds(one["seconds"]), "", "", f"{one['gb_per_s']:.2f}", "", ""])
     return table(["bytes", "system", "variant", "min ms", "median ms", "max ms", "payload GB/s", "CPU s/GB",
                   "verified"], rows)
@@ -123,14 +129,14 @@ def ratio_rows(configuration):
 
 def ratios(configuration):
     found = list(ratio_rows(configuration))
-    threads = [one["threads"] for one in ceilings(configuration["sizes"][0])]
+    roofs = [named(one) for one in ceilings(configuration["sizes"][0])]
     rows = [[size_text(size), "-" if to_peer is None else f"{to_peer:.2f}", peer, *[f"{one:.2f}" for one in to_roof]]
             for size, to_peer, peer, to_roof in found]
     means = [geometric_mean([to_peer for _, to_peer, _, _ in found if to_peer is not None])]
-    means += [geometric_mean([to_roof[i] for *_, to_roof in found if len(to_roof) > i]) for i in range(len(threads))]
+    means += [geometric_mean([to_roof[i] for *_, to_roof in found if len(to_roof) > i]) for i in range(len(roofs))]
     shown = ["-" if mean is None else f"{mean:.2f}" for mean in means]
     rows.append(["geometric mean", shown[0], "", *shown[1:]])
-    return table(["bytes", "ours / best peer", "best peer", *[f"ours / roofline, threads: {n}" for n in threads]], rows)
+    return table(["bytes", "ours / best peer", "best peer", *[f"ours / roofline, {roof}" for roof in roofs]], rows)
 
 
 def failures(configuration):
@@ -154,8 +160,8 @@ def plot(configuration, optimizer):
         series.append({"name": peer + " (best)",
                        "points": [[s["bytes"], best(s, peer)["median"]] for s in sizes if best(s, peer)]})
     for one in ceilings(sizes[0]):
-        found = [(s["bytes"], ceiling(s, one["threads"])) for s in sizes]
-        series.append({"name": f"roofline, threads: {one['threads']}",
+        found = [(s["bytes"], ceiling(s, one)) for s in sizes]
+        series.append({"name": f"roofline, {named(one)}",
                        "points": [[size, roof["seconds"]] for size, roof in found if roof]})
     return {"title": f"exchange time, {name_of(configuration)}, {optimizer}", "series": series}
 

@@ -17,6 +17,8 @@ class FashionMnist(ClusterTest):
         if bound is not None:
             self.assertLessEqual(result["staleness_max"], bound)
         self.assertEqual(len(result["parameters_sha256"]), 64)
+        if policy == "bsp":
+            self.assertEqual(result["payload_bytes_copied"], 0)
         return result["test_accuracy"]
 
     def compare(self, example, job, least):

@@ -71,6 +71,10 @@ class Hosts(ClusterTest):
         run.process.kill()
         self.assert_all_gone(processes, 5)
 
+    def test_the_example_is_valid(self):
+        subprocess.run([BIN / "tidegate", "validate", SOURCE / "examples/two_hosts.yaml"], check=True,
+                       stdout=subprocess.DEVNULL, timeout=20)
+
     def test_an_address_that_is_not_there_is_named(self):
         yaml = cluster_yaml({"job": {**JOB, "mode": ["workload", 2]}}, control={"host": "127.0.0.1"},
                             hosts={"a": {"address": "192.0.2.77"}})

@@ -1,11 +1,13 @@
 // A session of one worker in memory, with SGD: looks like tidegate::session to `worker`, and
-// checks that the caller keeps a session's rules. A push is under way until the caller waits
-// for it. One thread; owns tables and pushes under way, borrows spans as the real one does.
+// checks that the caller keeps a session's rules. A push is under way until the clock after the
+// next; what parameters() showed is spoilt by the next push. One thread; owns everything.
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <span>
 #include <string>
@@ -58,22 +60,28 @@ class fake_session {
       x = init * (static_cast<float>(random.below(2001)) / 1000.0F - 1.0F);
     }
     names_.emplace_back(name);
+    shown_.emplace_back(size);
+    gradients_.push_back({std::vector<float>(size), std::vector<float>(size)});
     values_.push_back(std::move(values));
     clocks_applied_.push_back(0);
     return table{names_.size() - 1};
   }
 
-  pending pull(const table& where, std::span<float> out) {
-    return pending([this, where, out]() -> runtime::status {
+  pending pull(const table& where) {
+    return pending([this, where]() -> runtime::status {
       if (!fail_pull) return fail_pull;
-      std::ranges::copy(values_[where.id], out.begin());
+      shown_[where.id] = values_[where.id];
       return {};
     });
   }
-  pending pull_final(const table& where, std::span<float> out) { return pull(where, out); }
+  pending pull_final(const table& where) { return pull(where); }
+  std::span<const float> parameters(const table& where) const { return shown_[where.id]; }
+  std::span<float> gradient(const table& where) { return gradients_[where.id][clock_ % 2]; }
 
   // Applied at once, so that a test can compare runs, and once per clock, as shards do.
-  pending push(const table& where, std::span<const float> gradient) {
+  pending push(const table& where) {
+    const auto gradient = this->gradient(where);
+    std::ranges::fill(shown_[where.id], std::numeric_limits<float>::quiet_NaN());
     if (clock_ >= clocks_applied_[where.id]) {
       for (std::size_t i = 0; i < gradient.size(); ++i) {
         values_[where.id][i] -= 0.1F * gradient[i];
@@ -82,18 +90,19 @@ class fake_session {
     }
     const std::uint64_t id = ++pushes_;
     in_flight[id] = {gradient, {gradient.begin(), gradient.end()}, clock_};
-    return pending([this, id]() -> runtime::status {
-      complete(id);
-      return {};
-    });
+    return pending([]() -> runtime::status { return {}; });
   }
 
   runtime::status clock() {
     if (clock_ == fail_clock_at) return {runtime::errc::unavailable, "cut off"};
     ++clock_;
-    std::uint64_t oldest = clock_;
-    for (const auto& [id, one] : in_flight) oldest = std::min(oldest, one.clock);
-    most_in_flight = std::max(most_in_flight, clock_ - oldest);
+    // The half of the clock to come is free again, and must be as it was pushed until now.
+    std::erase_if(in_flight, [&](const auto& one) {
+      const auto& [where, as_pushed, clock] = one.second;
+      if (clock + 2 > clock_) return false;
+      if (!std::ranges::equal(where, as_pushed)) ++broken_rules;
+      return true;
+    });
     return {};
   }
 
@@ -109,8 +118,7 @@ class fake_session {
     std::uint64_t clock = 0;
   };
   std::map<std::uint64_t, flight> in_flight;
-  std::uint64_t most_in_flight = 0;  // clocks
-  std::size_t broken_rules = 0;      // gradients that changed while under way
+  std::size_t broken_rules = 0;  // gradients that changed while under way
   std::vector<progress> reports;
   std::map<std::string, double> metrics;
   float init = 0.0F;
@@ -118,19 +126,14 @@ class fake_session {
   runtime::status fail_pull;
 
  private:
-  void complete(std::uint64_t id) {
-    const auto found = in_flight.find(id);
-    if (found == in_flight.end()) return;
-    if (!std::ranges::equal(found->second.where, found->second.as_pushed)) ++broken_rules;
-    in_flight.erase(found);
-  }
-
   info_type info_;
   std::uint64_t clock_ = 0;
   std::uint64_t pushes_ = 0;
   std::vector<std::string> names_;
   std::vector<std::uint64_t> clocks_applied_;  // per table
   std::vector<std::vector<float>> values_;
+  std::vector<std::vector<float>> shown_;
+  std::vector<std::array<std::vector<float>, 2>> gradients_;
 };
 
 }  // namespace tidegate::examples

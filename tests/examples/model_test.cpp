@@ -54,11 +54,30 @@ batch make_batch(std::uint32_t rows, std::uint32_t pixels, std::uint32_t classes
   return result;
 }
 
-void fill_parameters(model& m, float scale) {
+using tensors = std::vector<float_buffer>;
+
+// One per tensor of the model.
+tensors make_tensors(const model& m) {
+  tensors result;
+  for (const auto& one : m.tensors()) result.emplace_back(one.size);
+  return result;
+}
+
+std::vector<std::span<float>> spans(tensors& all) {
+  std::vector<std::span<float>> result;
+  for (auto& one : all) result.push_back(one.span());
+  return result;
+}
+
+// Parameters that the model reads.
+tensors give_parameters(model& m, float scale) {
+  auto result = make_tensors(m);
   splitmix64 random(12);
-  for (std::size_t t = 0; t < m.tensors().size(); ++t) {
-    for (auto& x : m.parameters(t)) x = scale * draw(random);
+  for (std::size_t t = 0; t < result.size(); ++t) {
+    for (auto& x : result[t].span()) x = scale * draw(random);
+    m.use(t, result[t].span());
   }
+  return result;
 }
 
 class model_test : public testing::TestWithParam<simd_level> {
@@ -83,13 +102,15 @@ TEST_P(model_test, names_and_shapes_are_those_of_the_yaml_files) {
 
 TEST_P(model_test, untrained_softmax_is_undecided) {
   model m(softmax_widths(), 8, kernels_);
+  const auto zeros = give_parameters(m, 0);
   const batch data = make_batch(8, 784, 10);
   EXPECT_NEAR(m.evaluate(data.inputs, data.labels).loss / 8, std::log(10.0), 1e-6);
 }
 
 // The mean loss with tensor `t`, element `i` moved by `by`.
-double loss_moved(model& m, const batch& data, std::size_t t, std::size_t i, float by) {
-  auto parameters = m.parameters(t);
+double loss_moved(model& m, tensors& all, const batch& data, std::size_t t, std::size_t i,
+                  float by) {
+  auto parameters = all[t].span();
   const float before = parameters[i];
   parameters[i] = before + by;
   const double loss = m.evaluate(data.inputs, data.labels).loss;
@@ -100,20 +121,20 @@ double loss_moved(model& m, const batch& data, std::size_t t, std::size_t i, flo
 // Differences of a float32 loss: with this step rounding and curvature both stay below the
 // tolerance. Where a ReLU switches within the step there is no derivative to compare with; the
 // slopes to the left and to the right then differ, and the element is passed over.
-void expect_gradients_match(model& m, const batch& data) {
-  auto gradients = m.make_gradients();
-  m.gradients(data.inputs, data.labels, gradients);
+void expect_gradients_match(model& m, tensors& parameters, const batch& data) {
+  auto gradients = make_tensors(m);
+  m.gradients(data.inputs, data.labels, spans(gradients));
   constexpr float step = 1.0F / 1024;
   constexpr double tolerance = 1e-3;
-  const double here = loss_moved(m, data, 0, 0, 0.0F);
+  const double here = loss_moved(m, parameters, data, 0, 0, 0.0F);
   std::size_t checked = 0;
   std::size_t elements = 0;
   double largest = 0;
   for (std::size_t t = 0; t < gradients.size(); ++t) {
     const auto gradient = gradients[t].span();
     for (std::size_t i = 0; i < gradient.size(); ++i) {
-      const double right = (loss_moved(m, data, t, i, step) - here) / double{step};
-      const double left = (here - loss_moved(m, data, t, i, -step)) / double{step};
+      const double right = (loss_moved(m, parameters, data, t, i, step) - here) / double{step};
+      const double left = (here - loss_moved(m, parameters, data, t, i, -step)) / double{step};
       ++elements;
       if (std::abs(right - left) > tolerance) continue;
       ++checked;
@@ -128,14 +149,14 @@ void expect_gradients_match(model& m, const batch& data) {
 
 TEST_P(model_test, softmax_gradient_matches_finite_differences) {
   model m({20, 5}, 16, kernels_);
-  fill_parameters(m, 0.5F);
-  expect_gradients_match(m, make_batch(16, 20, 5));
+  auto parameters = give_parameters(m, 0.5F);
+  expect_gradients_match(m, parameters, make_batch(16, 20, 5));
 }
 
 TEST_P(model_test, mlp_gradient_matches_finite_differences) {
   model m({20, 12, 9, 5}, 16, kernels_);
-  fill_parameters(m, 0.5F);
-  expect_gradients_match(m, make_batch(16, 20, 5));
+  auto parameters = give_parameters(m, 0.5F);
+  expect_gradients_match(m, parameters, make_batch(16, 20, 5));
 }
 
 TEST_P(model_test, wide_layers_match_a_naive_product) {
@@ -160,27 +181,28 @@ TEST_P(model_test, wide_layers_match_a_naive_product) {
 
 TEST_P(model_test, a_step_does_not_allocate) {
   model m(mlp_widths(), 64, kernels_);
-  fill_parameters(m, 0.05F);
-  auto gradients = m.make_gradients();
+  const auto parameters = give_parameters(m, 0.05F);
+  auto gradients = make_tensors(m);
+  const auto out = spans(gradients);
   const batch data = make_batch(64, 784, 10);
-  m.gradients(data.inputs, data.labels, gradients);
+  m.gradients(data.inputs, data.labels, out);
   const auto before = allocations;
-  m.gradients(data.inputs, data.labels, gradients);
+  m.gradients(data.inputs, data.labels, out);
   EXPECT_EQ(allocations - before, 0U);
   EXPECT_GT(before, 0U) << "the counter is not linked in";
 }
 
 TEST_P(model_test, bits_do_not_depend_on_addresses) {
   model m(mlp_widths(), 32, kernels_);
-  fill_parameters(m, 0.05F);
+  const auto parameters = give_parameters(m, 0.05F);
   const batch data = make_batch(32, 784, 10);
-  auto first = m.make_gradients();
-  auto second = m.make_gradients();
-  m.gradients(data.inputs, data.labels, first);
+  auto first = make_tensors(m);
+  auto second = make_tensors(m);
+  m.gradients(data.inputs, data.labels, spans(first));
   std::vector<float> moved(data.inputs.size() + 16);
   for (std::size_t offset = 1; offset < 9; offset += 3) {
     std::copy(data.inputs.begin(), data.inputs.end(), moved.begin() + offset);
-    m.gradients({moved.data() + offset, data.inputs.size()}, data.labels, second);
+    m.gradients({moved.data() + offset, data.inputs.size()}, data.labels, spans(second));
     for (std::size_t t = 0; t < first.size(); ++t) {
       ASSERT_TRUE(std::ranges::equal(first[t].span(), second[t].span())) << offset << ", " << t;
     }
@@ -189,11 +211,11 @@ TEST_P(model_test, bits_do_not_depend_on_addresses) {
 
 TEST_P(model_test, not_a_number_is_not_hidden) {
   model m({20, 12, 5}, 4, kernels_);
-  fill_parameters(m, 0.5F);
+  const auto parameters = give_parameters(m, 0.5F);
   batch data = make_batch(4, 20, 5);
   data.inputs[3] = std::nanf("");
-  auto gradients = m.make_gradients();
-  m.gradients(data.inputs, data.labels, gradients);
+  auto gradients = make_tensors(m);
+  m.gradients(data.inputs, data.labels, spans(gradients));
   EXPECT_TRUE(std::ranges::any_of(gradients[0].span(), [](float x) { return std::isnan(x); }));
 }
 

@@ -21,6 +21,7 @@ TEST(result, holds_what_was_reported_and_null_for_the_rest) {
   job.loss = 0.25;
   job.clock_slowest = 7;
   job.staleness_max = 2;
+  job.payload_bytes_copied = 12;
   job.parameters_sha256 = "ff";
   policies::job_status silent;
   silent.name = "silent";
@@ -32,6 +33,7 @@ TEST(result, holds_what_was_reported_and_null_for_the_rest) {
   EXPECT_EQ(one["wall_seconds"], 4);
   EXPECT_EQ(one["samples_per_second"], 25);
   EXPECT_EQ(one["staleness_max"], 2);
+  EXPECT_EQ(one["payload_bytes_copied"], 12);
   EXPECT_EQ(one["clocks"], 7);
   EXPECT_EQ(one["parameters_sha256"], "ff");
   EXPECT_EQ(one["metrics"], (json{{"f1", 0.5}}));

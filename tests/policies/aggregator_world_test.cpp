@@ -179,22 +179,30 @@ class world {
           for (const auto& one : payloads_.at(out.inputs[step->first + i].payload))
             ASSERT_TRUE(applied_.insert(one).second) << "applied twice";
       } else if (const auto* ack = std::get_if<shard_effects::acknowledge>(&effect)) {
-        send([this, ack = *ack] {
-          if (ack.tag.rank == 3) return on_ack(ack.tag, ack.code);
-          shard_effects next;
-          group_.on_ack(ack.tag, ack.code, next);
-          carry_out_group(next);
-        });
+        send([this, ack = *ack] { take_ack(ack.tag, ack.code); });
       } else if (const auto* reply = std::get_if<shard_effects::reply>(&effect)) {
         shard_.sent(reply->slot, reply->tag.rank, reply->where.plane);
         ASSERT_EQ(reply->code, refusal::none);
         send([this, reply = *reply, held = applied_] {
+          if (reply.applied) take_ack(before(reply.tag), refusal::none);
           reply.tag.rank == 3 ? on_reply(reply.tag, held) : take_reply(reply, held);
         });
       } else if (const auto* gone = std::get_if<shard_effects::release>(&effect)) {
         payloads_.erase(gone->payload);
       }
     }
+  }
+
+  static frame_tag before(frame_tag tag) {
+    --tag.clock;
+    return tag;
+  }
+
+  void take_ack(const frame_tag& of, refusal code) {
+    if (of.rank == 3) return on_ack(of, code);
+    shard_effects next;
+    group_.on_ack(of, code, next);
+    carry_out_group(next);
   }
 
   void take_reply(const shard_effects::reply& reply, const updates& held) {
@@ -226,6 +234,7 @@ class world {
           if (!sent_.insert({reply.tag.rank, reply.tag.request}).second) return;
           const auto held = planes_.at(reply.where.plane);
           group_.front().sent(reply.slot, reply.tag.rank, reply.where.plane);
+          if (reply.applied) on_ack(before(reply.tag), refusal::none);
           on_reply(reply.tag, held);
         });
       } else if (const auto* gone = std::get_if<shard_effects::release>(&effect)) {
@@ -243,13 +252,8 @@ class world {
       shard_effects out;
       if (frame.kind == kind::finished) shard_.finished(frame.tag, out);
       if (frame.kind == kind::pull) shard_.pull(frame.tag, frame.everything, out);
-      if (frame.kind == kind::push) shard_.push(frame.tag, keep(sum), out);
-      if (frame.kind == kind::skip) shard_.push(frame.tag, no_payload, out);
-      if (frame.pulls) {
-        auto next = frame.tag;
-        ++next.clock;
-        shard_.pull(next, false, out);
-      }
+      if (frame.kind == kind::push) shard_.push(frame.tag, keep(sum), out, frame.pulls);
+      if (frame.kind == kind::skip) shard_.push(frame.tag, no_payload, out, frame.pulls);
       carry_out_shard(out);
     });
   }

@@ -65,6 +65,35 @@ TEST(shard_core, pushes_of_a_worker_are_put_back_in_order) {
   EXPECT_EQ(out.inputs[1].payload, 21u);
 }
 
+TEST(shard_core, a_reply_acknowledges_the_push_before_it) {
+  auto core = make_core({consistency_kind::bsp, 0}, 3);
+  shard_effects out;
+  core.push(tag(0, 0), 10, out, true);
+  core.push(tag(1, 0), 11, out);  // does not pull
+  core.push(tag(2, 0), 12, out, true);
+  ASSERT_EQ(all<reply>(out).size(), 2u);
+  for (const auto& one : all<reply>(out)) {
+    EXPECT_TRUE(one.applied);
+    EXPECT_EQ(one.tag.clock, 1u);
+  }
+  ASSERT_EQ(all<ack>(out).size(), 1u) << "of the one without a pull";
+  EXPECT_EQ(all<ack>(out)[0].tag.rank, 1u);
+  EXPECT_EQ(all<release>(out).size(), 3u);
+  out.clear();
+  core.pull(tag(1, 1), false, out);
+  ASSERT_EQ(all<reply>(out).size(), 1u);
+  EXPECT_FALSE(all<reply>(out)[0].applied) << "acknowledged already";
+}
+
+TEST(shard_core, a_refusal_stays_a_frame_of_its_own) {
+  auto core = make_core({consistency_kind::async, 0}, 1);
+  shard_effects out;
+  core.push(tag(0, 7), 10, out, true);
+  ASSERT_EQ(all<ack>(out).size(), 1u);
+  EXPECT_NE(all<ack>(out)[0].code, refusal::none);
+  for (const auto& one : all<reply>(out)) EXPECT_FALSE(one.applied);
+}
+
 TEST(shard_core, refuses_what_it_should) {
   auto core = make_core({consistency_kind::bsp, 0}, 2);
   const auto check = [&](auto change, std::uint64_t bytes = 32) {

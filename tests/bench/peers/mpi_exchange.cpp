@@ -44,8 +44,8 @@ class mpi_peer final : public bench::peer {
  private:
   runtime::status step_share() {
     const auto share = static_cast<int>(share_);
-    if (auto done = check(MPI_Reduce_scatter_block(gradient(), sum_->data(), share,
-                                                   MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD),
+    if (auto done = check(MPI_Reduce_scatter_block(gradient(), sum_->data(), share, MPI_FLOAT,
+                                                   MPI_SUM, MPI_COMM_WORLD),
                           "MPI_Reduce_scatter_block");
         !done.ok())
       return done;
