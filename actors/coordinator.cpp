@@ -73,6 +73,7 @@ class coordinator final : public coordinator_actor::base {
                                      double value);
   caf::result<done_atom> fail_job(const std::string& job, const std::string& why);
   caf::result<done_atom> stop();
+  void on_down(const caf::down_msg& down);
 
   void watch(const caf::actor& who, member what);
   void carry_out();
@@ -223,23 +224,25 @@ caf::result<done_atom> coordinator::stop() {
   return done_atom::value;
 }
 
+void coordinator::on_down(const caf::down_msg& down) {
+  const auto lost = members_.find(down.source);
+  if (lost == members_.end()) return;
+  const auto why = system().render(down.reason);
+  // A worker that has finished leaves like this, too; the core tells them apart.
+  if (lost->second.job.empty())
+    core_.shard_lost(unix_now(), lost->second.index, why);
+  else if (lost->second.aggregates)
+    core_.aggregator_lost(unix_now(), lost->second.job, lost->second.index, why);
+  else
+    core_.worker_lost(unix_now(), lost->second.job, lost->second.index, why);
+  members_.erase(lost);
+}
+
 coordinator::behavior_type coordinator::make_behavior() {
   using u32 = std::uint32_t;
   using u64 = std::uint64_t;
   using std::string;
-  set_down_handler([this](const caf::down_msg& down) {
-    const auto lost = members_.find(down.source);
-    if (lost == members_.end()) return;
-    const auto why = system().render(down.reason);
-    // A worker that has finished leaves like this, too; the core tells them apart.
-    if (lost->second.job.empty())
-      core_.shard_lost(unix_now(), lost->second.index, why);
-    else if (lost->second.aggregates)
-      core_.aggregator_lost(unix_now(), lost->second.job, lost->second.index, why);
-    else
-      core_.worker_lost(unix_now(), lost->second.job, lost->second.index, why);
-    members_.erase(lost);
-  });
+  set_down_handler([this](const caf::down_msg& down) { on_down(down); });
   return {
       [this](shard_atom, u64 token, u32 index, const string& address,
              const caf::actor& who) -> caf::result<done_atom> {

@@ -46,6 +46,7 @@ void consistency_policy::worker_replaced(std::uint32_t rank) {
 }
 
 consistency_policy::answer consistency_policy::judge(const pull_request& pull) const {
+  if (!has_parameters()) return answer::later;
   if (pull.everything) return complete_below() >= pull.clock ? answer::now : answer::later;
   return decide_pull(pull);
 }

@@ -86,6 +86,8 @@ class consistency_policy {
   // What to apply now that clocks() includes this push. `rank` finished: clock is infinity.
   virtual void decide_apply(std::uint32_t rank, std::uint64_t clock, policy_decisions& out) = 0;
   virtual answer decide_pull(const pull_request& pull) const = 0;
+  // Whether there is anything to answer with.
+  virtual bool has_parameters() const noexcept { return true; }
   virtual void pull_answered(std::uint32_t) {}
   // After an event: what to ask for on behalf of who is parked.
   virtual void decide_ask(policy_decisions&) {}

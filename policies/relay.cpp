@@ -36,10 +36,10 @@ bool relay_policy::handed_on(std::uint64_t clock, policy_decisions& out) {
 
 consistency_policy::answer relay_policy::decide_pull(const pull_request& pull) const {
   if (overwrites()) {
-    if (has_ && have_ == pull.clock) return answer::now;
-    return pulls_ == 0 || have_ <= pull.clock ? answer::later : answer::too_late;
+    if (have_ == pull.clock) return answer::now;
+    return have_ < pull.clock ? answer::later : answer::too_late;
   }
-  return has_ && have_ >= pull.clock && seen_[pull.rank] < pulls_ ? answer::now : answer::later;
+  return have_ >= pull.clock && seen_[pull.rank] < pulls_ ? answer::now : answer::later;
 }
 
 bool relay_policy::may_ask(const pull_request& pull) const {

@@ -39,7 +39,7 @@ class relay_policy final : public consistency_policy {
   const pull_request& asked() const noexcept { return asked_; }
   bool overwrites() const noexcept { return spec_.kind == consistency_kind::bsp; }
 
-  std::uint64_t complete_below() const noexcept override { return has_ ? min_clock_ : 0; }
+  std::uint64_t complete_below() const noexcept override { return min_clock_; }
   std::uint64_t applied_below(std::uint32_t rank) const noexcept override;
 
  private:
@@ -47,6 +47,7 @@ class relay_policy final : public consistency_policy {
 
   void decide_apply(std::uint32_t rank, std::uint64_t clock, policy_decisions& out) override;
   answer decide_pull(const pull_request& pull) const override;
+  bool has_parameters() const noexcept override { return has_; }
   void pull_answered(std::uint32_t rank) override { seen_[rank] = pulls_; }
   void decide_ask(policy_decisions& out) override;
   bool may_ask(const pull_request& pull) const;

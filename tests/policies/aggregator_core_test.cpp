@@ -243,6 +243,17 @@ TEST(aggregator_core, the_group_finishes_once_and_its_end_can_be_pulled) {
   EXPECT_TRUE(group.frames.empty());
 }
 
+TEST(aggregator_core, nothing_is_answered_before_parameters_have_come) {
+  for (const auto& policy : {bsp, ssp, async}) {
+    relay group(policy);
+    group.pull(2, 0, 1, true);
+    EXPECT_TRUE(group.effects.list.size() == 1 && group.frames.size() == 1);
+    EXPECT_TRUE(group.frames[0].everything);
+    EXPECT_TRUE(group.reply(group.frames[0].tag.request, 0, 0));
+    EXPECT_EQ(group.ranks<replies>(), (ranks{2}));
+  }
+}
+
 TEST(aggregator_core, everything_is_asked_for_as_such) {
   relay group(ssp, {2, 3}, {{2, 4}});
   group.pull(3, 0, 1);

@@ -67,6 +67,7 @@ class world {
     std::uint64_t acked = 0;  // clocks
     std::set<std::uint64_t> acks;
     bool waiting = false;  // for its pull
+    bool saw_all = false;  // its last one
     bool ended = false;
   };
 
@@ -97,12 +98,13 @@ class world {
 
   void next_pull(std::uint32_t rank) {
     auto& me = states_[rank];
-    if (me.clock == clocks) return finish(rank);
+    if (me.saw_all) return finish(rank);
+    const bool everything = me.clock == clocks;
     me.waiting = true;
     const auto pull = tag(rank, me.clock, ++me.request);
-    send([this, rank, pull] {
+    send([this, rank, pull, everything] {
       shard_effects out;
-      home_of(rank).pull(pull, false, out);
+      home_of(rank).pull(pull, everything, out);
       carry_out(rank, out);
     });
   }
@@ -143,7 +145,7 @@ class world {
     const bool waited = !me.waiting && me.clock >= me.acked + 2;
     while (me.acks.contains(me.acked)) ++me.acked;
     const bool may_go_on = me.clock < me.acked + 2;
-    if (!me.waiting && ((waited && may_go_on) || me.clock == clocks)) next_pull(of.rank);
+    if (!me.waiting && ((waited && may_go_on) || me.saw_all)) next_pull(of.rank);
   }
 
   void on_reply(const frame_tag& of, const updates& held) {
@@ -164,7 +166,10 @@ class world {
                                       << (in ? " has " : " lacks ") << other << "'s " << clock;
       }
     }
-    next_push(of.rank);
+    if (me.clock < clocks) return next_push(of.rank);
+    ASSERT_EQ(held.size(), workers * clocks - skips()) << "rank " << of.rank;
+    me.saw_all = true;
+    finish(of.rank);
   }
 
   void carry_out_shard(shard_effects& out) {
