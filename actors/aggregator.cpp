@@ -42,6 +42,7 @@ aggregator::behavior_type aggregator::make_behavior() {
 }
 
 void aggregator::on_exit() {
+  front_->sender().drop();
   home().close_link();
   front_->close();
 }
@@ -170,13 +171,14 @@ void aggregator::post(std::uint32_t slot, front::inputs from) {
     }
     if (frame.pulls) header.flags = runtime::frame_flag_pull;
     if (frame.everything) header.flags = runtime::frame_flag_final;
+    const auto peer = upstream_[frame.shard];
     if (payload.empty()) {
-      front_->sender().send(upstream_[frame.shard], header);
+      front_->sender().send(peer, header);
       continue;
     }
-    header.payload_bytes = payload.size();
     // Nobody asks when it is sent: a push is answered after that, and its sum stays until then.
-    front_->sender().send(upstream_[frame.shard], header, payload,
+    header.payload_bytes = payload.size();
+    front_->sender().send(peer, header, payload,
                           policies::use_order(frame.tag.clock, frame.tag.table));
   }
 }

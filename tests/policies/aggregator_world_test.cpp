@@ -184,8 +184,9 @@ class world {
         shard_.sent(reply->slot, reply->tag.rank, reply->where.plane);
         ASSERT_EQ(reply->code, refusal::none);
         send([this, reply = *reply, held = applied_] {
-          if (reply.applied) take_ack(before(reply.tag), refusal::none);
-          reply.tag.rank == 3 ? on_reply(reply.tag, held) : take_reply(reply, held);
+          if (reply.tag.rank != 3) return take_reply(reply, held);
+          if (reply.applied) on_ack(before(reply.tag), refusal::none);
+          on_reply(reply.tag, held);
         });
       } else if (const auto* gone = std::get_if<shard_effects::release>(&effect)) {
         payloads_.erase(gone->payload);
@@ -211,7 +212,7 @@ class world {
     planes_[group_.begin_reply(*slot)] = held;
     shard_effects next;
     group_.on_reply(reply.tag, refusal::none,
-                    {reply.where.version, reply.where.min_clock, false}, next);
+                    {reply.where.version, reply.where.min_clock, reply.applied}, next);
     carry_out_group(next);
   }
 
