@@ -35,7 +35,6 @@ aggregator::behavior_type aggregator::make_behavior() {
         return done_atom::value;
       },
       [this](stop_atom) { quit(); },
-      [this](go_on_atom) { front_->go_on(); },
       [this](frame_event& event) { on_frame(event); },
       [this](const peer_lost_event& event) { on_peer_lost(event); },
   };
@@ -143,10 +142,6 @@ void aggregator::ask(const front::effects::ask& what) {
   frames_.clear();
   core_.ask(what, frames_);
   post(what.slot, {});
-}
-
-void aggregator::go_on_later() {
-  caf::anon_send(shard_actor(this), go_on_atom::value);
 }
 
 void aggregator::post(std::uint32_t slot, front::inputs from) {

@@ -228,12 +228,14 @@ void front::carry_out() {
   const auto perform_one = [&](const auto& effect, inputs all) {
     std::visit([&](const auto& what) { perform(what, all); }, effect);
   };
+  if (going_on_) return;  // soon
   budget_ = turn_bytes;
   while (budget_ > 0)
     if (!queue_.step(perform_one)) return;
   queue_.take_turns();
-  // In a later turn, after the link's frames.
-  if (!queue_.empty() && !std::exchange(going_on_, true)) owner_.go_on_later();
+  if (queue_.empty()) return;
+  going_on_ = true;
+  home_.after_progress(*this);
 }
 
 template <class Effect>

@@ -21,7 +21,7 @@
 
 namespace tidegate::actors {
 
-class front {
+class front final : public reactor::continuation {
  public:
   using effects = policies::shard_effects;
   using inputs = std::span<const effects::input>;
@@ -32,8 +32,6 @@ class front {
     virtual void apply(const effects::apply& what, inputs from) = 0;
     virtual void hand_on(const effects::hand_on& what, inputs from) = 0;
     virtual void ask(const effects::ask& what) = 0;
-    // Send yourself a go_on: there is more to carry out.
-    virtual void go_on_later() = 0;
   };
 
   // `index`: of the shard, as its answers name it.
@@ -52,6 +50,7 @@ class front {
   void on_peer_lost(const peer_lost_event& event);
   // Nothing is sent any more, and no memory may be asked back.
   void close() {
+    home_.forget(*this);
     sender_.drop();
     sending_.clear();
   }
@@ -68,9 +67,11 @@ class front {
     call(queue_.of(job, runtime::whole_job));
     drain(job);
   }
-  // Of what waits, until the budget is spent; the rest follows in a later turn.
+  // Of what waits, until the budget is spent; the rest follows when the link has been looked
+  // at.
   void carry_out();
-  void go_on() {
+  // The reactor's: the next part.
+  void go_on() override {
     going_on_ = false;
     carry_out();
   }
@@ -127,7 +128,7 @@ class front {
   frame_sender sender_;
   policies::shard_queue queue_;
   std::uint64_t budget_ = 0;  // bytes that may be summed in this turn
-  bool going_on_ = false;     // a message to go on is in the mailbox
+  bool going_on_ = false;     // the reactor will call go_on()
   std::map<std::uint64_t, std::map<std::uint32_t, worker_link>> workers_;  // by job, by rank
   std::map<runtime::peer_id, peer_of> peers_;
   std::vector<policies::payload_handle> handles_;  // of the ring being handled

@@ -158,7 +158,6 @@ CAF_ADD_ATOM(tidegate, tidegate::actors, stop_atom, "stop")
 CAF_ADD_TYPE_ID(tidegate, (tidegate::policies::close_job_call))
 CAF_ADD_ATOM(tidegate, tidegate::actors, opened_atom, "opened")
 CAF_ADD_TYPE_ID(tidegate, (std::vector<std::uint32_t>))
-CAF_ADD_ATOM(tidegate, tidegate::actors, go_on_atom, "go_on")
 CAF_ADD_TYPE_ID(tidegate, (tidegate::policies::rank_node))
 CAF_ADD_ATOM(tidegate, tidegate::actors, aggregator_atom, "aggregator")
 CAF_END_TYPE_ID_BLOCK(tidegate)
@@ -209,8 +208,8 @@ using shard_actor =
                      caf::replies_to<policies::open_table_call>::with<done_atom>,
                      caf::replies_to<policies::admit_worker_call>::with<done_atom>,
                      caf::replies_to<policies::close_job_call>::with<done_atom>,
-                     caf::reacts_to<stop_atom>, caf::reacts_to<go_on_atom>,
-                     caf::reacts_to<frame_event>, caf::reacts_to<peer_lost_event>>;
+                     caf::reacts_to<stop_atom>, caf::reacts_to<frame_event>,
+                     caf::reacts_to<peer_lost_event>>;
 
 using worker_actor =
     caf::typed_actor<caf::reacts_to<worker_command_ptr>, caf::reacts_to<frame_event>,

@@ -143,7 +143,16 @@ bool reactor::run_ready() {
 bool reactor::turn() {
   const bool ran = run_ready();
   const unsigned moved = link_open_ ? link_->progress() : 0;
-  return ran || moved > 0;
+  const bool went_on = run_put_off();
+  return ran || moved > 0 || went_on;
+}
+
+bool reactor::run_put_off() {
+  if (put_off_.empty()) return false;
+  std::swap(put_off_, going_on_);
+  for (auto* one : going_on_) one->go_on();  // may put off again
+  going_on_.clear();
+  return true;
 }
 
 void reactor::wait(bool after_work) {
@@ -217,7 +226,7 @@ void reactor::enter() {
 
 // Of who drives, or of who holds the gate while nobody does.
 bool reactor::work_waits() const {
-  return !ready_.empty() || remote_waits_.load() || stopping_.load();
+  return !ready_.empty() || !put_off_.empty() || remote_waits_.load() || stopping_.load();
 }
 
 void reactor::leave() {

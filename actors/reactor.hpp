@@ -77,6 +77,17 @@ class reactor final : public caf::execution_unit {
   // that a guest would not wait for; on at first. Any thread.
   void run_in_background(bool on);
 
+  // Work that has been put off so that the link is looked at in between.
+  class continuation {
+   public:
+    virtual ~continuation() = default;
+    virtual void go_on() = 0;
+  };
+  // Of the reactor's thread: calls what.go_on() once, after the link's next progress. A message
+  // to oneself would not do: CAF gives an actor those in the same turn.
+  void after_progress(continuation& what) { put_off_.push_back(&what); }
+  void forget(const continuation& what) { std::erase(put_off_, &what); }
+
   // Of the reactor's thread, all but address().
   runtime::link& link() noexcept { return *link_; }
   // The actor that serves the link's frames takes it (first turn) and gives it up (on exit):
@@ -92,6 +103,7 @@ class reactor final : public caf::execution_unit {
   bool turn();
   bool run_ready();
   void take_remote();
+  bool run_put_off();
   // One step of waiting; `after_work`: the first one since there was something to do.
   void wait(bool after_work);
   // False when it is time to sleep.
@@ -113,7 +125,9 @@ class reactor final : public caf::execution_unit {
   bool link_open_ = false;
   std::chrono::steady_clock::time_point contended_until_{};
   std::chrono::steady_clock::time_point idle_since_{};
-  std::deque<caf::resumable*> ready_;  // the driver's
+  std::deque<caf::resumable*> ready_;   // the driver's
+  std::vector<continuation*> put_off_;  // likewise
+  std::vector<continuation*> going_on_;
 
   std::mutex mutex_;  // guards remote_
   std::vector<caf::resumable*> remote_;

@@ -25,7 +25,6 @@ shard::behavior_type shard::make_behavior() {
         return done_atom::value;
       },
       [this](stop_atom) { quit(); },
-      [this](go_on_atom) { front_->go_on(); },
       [this](frame_event& event) { front_->on_frame(event); },
       [this](const peer_lost_event& event) { front_->on_peer_lost(event); },
   };
@@ -76,10 +75,6 @@ void shard::hand_on(const front::effects::hand_on&, front::inputs) {
 
 void shard::ask(const front::effects::ask&) {
   TIDEGATE_ASSERT(false, "a shard has the parameters");
-}
-
-void shard::go_on_later() {
-  caf::anon_send(shard_actor(this), go_on_atom::value);
 }
 
 }  // namespace tidegate::actors

@@ -40,7 +40,6 @@ class shard final : public reactor_actor<shard_actor::base>,
   }
   void hand_on(const front::effects::hand_on& what, front::inputs from) override;
   void ask(const front::effects::ask& what) override;
-  void go_on_later() override;
 
   caf::result<done_atom> open_job(const policies::open_job_call& call);
   caf::result<done_atom> open_table(const policies::open_table_call& call);

@@ -80,6 +80,7 @@ void shard_core::pulled(std::uint32_t slot, refusal code, std::uint64_t version,
   if (code == refusal::none) {
     chunk.plane = plane;
     chunk.version = version;
+    chunk.refused = refusal::none;
     chunk.relay->pulled({version, min_clock}, decisions_);
   } else {
     chunk.refused = code;

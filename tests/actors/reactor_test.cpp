@@ -79,6 +79,34 @@ TEST_F(reactor_test, what_a_guest_leaves_ready_is_run) {
   EXPECT_TRUE(comes());
 }
 
+class counter_of_turns final : public actors::reactor::continuation {
+ public:
+  explicit counter_of_turns(actors::reactor& home) : home_(home) {}
+  void go_on() override {
+    ++turns;
+    home_.after_progress(*this);
+  }
+  int turns = 0;
+
+ private:
+  actors::reactor& home_;
+};
+
+TEST_F(reactor_test, what_is_put_off_is_done_once_a_turn) {
+  actors::reactor::guest driver(*home);
+  counter_of_turns work(*home);
+  driver.turn();
+  EXPECT_EQ(work.turns, 0);
+  home->after_progress(work);
+  for (int turn = 1; turn <= 3; ++turn) {
+    EXPECT_TRUE(driver.turn());
+    EXPECT_EQ(work.turns, turn);
+  }
+  home->forget(work);
+  driver.turn();
+  EXPECT_EQ(work.turns, 3);
+}
+
 TEST_F(reactor_test, a_guest_drives) {
   home->run_in_background(false);
   auto reached = at_zero.get_future();
