@@ -95,6 +95,12 @@ runtime::buffer front::place_push(const runtime::frame_header& header) {
   }
   if (admission.code != refusal::none) count_refusal(tag, admission.code);
   send(tag, header_of(frame_kind::push_ack, tag, admission.code));
+  if (admission.code == refusal::none || (header.flags & runtime::frame_flag_pull) == 0)
+    return {};
+  // Who pulls with a push that is refused is told, too, and does not wait for ever.
+  auto pull = tag;
+  ++pull.clock;
+  send(pull, header_of(frame_kind::pull_reply, pull, admission.code));
   return {};
 }
 
