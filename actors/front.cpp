@@ -93,14 +93,15 @@ runtime::buffer front::place_push(const runtime::frame_header& header) {
     core_.cancel_push(tag);
     admission.code = refusal::no_memory;
   }
-  if (admission.code != refusal::none) count_refusal(tag, admission.code);
-  send(tag, header_of(frame_kind::push_ack, tag, admission.code));
-  if (admission.code == refusal::none || (header.flags & runtime::frame_flag_pull) == 0)
-    return {};
-  // Who pulls with a push that is refused is told, too, and does not wait for ever.
-  auto pull = tag;
-  ++pull.clock;
-  send(pull, header_of(frame_kind::pull_reply, pull, admission.code));
+  // Behind what waits: a duplicate is not acknowledged before its step has been made.
+  auto& out = pending(tag.job, tag.table);
+  out.list.push_back(effects::acknowledge{tag, admission.code});
+  if (admission.code != refusal::none && (header.flags & runtime::frame_flag_pull) != 0) {
+    auto pull = tag;
+    ++pull.clock;
+    out.list.push_back(effects::reply{pull, admission.code, 0, {}, false});
+  }
+  go_on_soon();  // not within the link's progress
   return {};
 }
 
@@ -239,9 +240,11 @@ void front::carry_out() {
   while (budget_ > 0)
     if (!queue_.step(perform_one)) return;
   queue_.take_turns();
-  if (queue_.empty()) return;
-  going_on_ = true;
-  home_.after_progress(*this);
+  if (!queue_.empty()) go_on_soon();
+}
+
+void front::go_on_soon() {
+  if (!std::exchange(going_on_, true)) home_.after_progress(*this);
 }
 
 template <class Effect>

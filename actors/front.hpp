@@ -101,6 +101,7 @@ class front final : public reactor::continuation {
   void ring_table(const policies::frame_tag& tag, const runtime::window& gradients,
                   const policies::shard_core::ring_request& what);
 
+  void go_on_soon();
   void drain(std::uint64_t job);
   template <class Effect>
   inputs inputs_of(const Effect& what, inputs all);
