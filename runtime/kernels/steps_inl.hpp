@@ -111,7 +111,7 @@ HWY_INLINE void prefetch(const Sum& sum, const chunk_arrays& at, std::size_t i) 
   if constexpr (Step::has_before) hwy::Prefetch(at.before + i);
   if constexpr (Step::states >= 1) hwy::Prefetch(at.state1 + i);
   if constexpr (Step::states >= 2) hwy::Prefetch(at.state2 + i);
-  if (at.after != at.before && !at.past_caches) hwy::Prefetch(at.after + i);
+  if (at.after != at.before) hwy::Prefetch(at.after + i);
 }
 
 // Steps along the chunk. What is left of a vector at the ends goes one element at a time,
@@ -122,18 +122,6 @@ HWY_NOINLINE void pass(Step step, Sum sum, chunk_arrays at) {
   const hn::CappedTag<float, 1> one;
   const std::size_t lanes = hn::Lanes(d);
   std::size_t i = 0;
-  if (at.past_caches) {
-    const auto is_aligned = [&](std::size_t k) HWY_ATTR {
-      return reinterpret_cast<std::uintptr_t>(at.after + k) % (lanes * sizeof(float)) == 0;
-    };
-    for (; i < at.n && !is_aligned(i); ++i)
-      hn::StoreU(step(one, sum(one, i), at, i), one, at.after + i);
-    for (; i + lanes <= at.n; i += lanes) {
-      prefetch<Step>(sum, at, i + floats_ahead);
-      hn::Stream(step(d, sum(d, i), at, i), d, at.after + i);
-    }
-    hwy::FlushStream();
-  }
   for (; i + lanes <= at.n; i += lanes) {
     prefetch<Step>(sum, at, i + floats_ahead);
     hn::StoreU(step(d, sum(d, i), at, i), d, at.after + i);

@@ -104,7 +104,7 @@ double roofline_now(const arrays& at) {
   return std::max({bytes / read, 2 * bytes / copy, 2 * bytes / stream});
 }
 
-enum class target : std::uint8_t { in_place, other, past_caches };
+enum class target : std::uint8_t { in_place, other };
 
 struct kernel_case {
   optimizer_kind kind = optimizer_kind::sgd;
@@ -125,9 +125,9 @@ void step(const kernel_case& what, const arrays& at, std::size_t first, std::siz
   }
   kernels::adam_powers powers;
   float* into = at[what.into == target::in_place ? before : after] + first;
-  kernels::apply_update(how, powers, std::span(inputs).first(what.inputs), 0.5F,
-                        {at[before] + first, into, at[state1] + first, at[state2] + first,
-                         count, what.into == target::past_caches});
+  kernels::apply_update(
+      how, powers, std::span(inputs).first(what.inputs), 0.5F,
+      {at[before] + first, into, at[state1] + first, at[state2] + first, count});
 }
 
 void measure(benchmark::State& state, const kernel_case& what) {
@@ -169,7 +169,7 @@ const char* word(optimizer_kind kind) {
 
 void add(const kernel_case& what, const std::string& size) {
   constexpr const char* types[] = {"float32", "float16", "bfloat16"};
-  constexpr const char* places[] = {"in_place", "other", "past_caches"};
+  constexpr const char* places[] = {"in_place", "other"};
   const auto name = std::string(word(what.kind)) + "/" + std::to_string(what.inputs) + "x" +
                     types[static_cast<std::size_t>(what.type)] + "/" + size + "/" +
                     places[static_cast<std::size_t>(what.into)];
@@ -190,8 +190,7 @@ void add_all(std::size_t bytes, const std::string& size) {
          {optimizer_kind::sgd, optimizer_kind::momentum, optimizer_kind::nesterov,
           optimizer_kind::adagrad, optimizer_kind::adam, optimizer_kind::adamw})
       add({kind, inputs, element::float32, target::in_place, bytes}, size);
-    for (const auto into : {target::other, target::past_caches})
-      add({optimizer_kind::sgd, inputs, element::float32, into, bytes}, size);
+    add({optimizer_kind::sgd, inputs, element::float32, target::other, bytes}, size);
     for (const auto type : {element::float16, element::bfloat16})
       add({optimizer_kind::sgd, inputs, type, target::in_place, bytes}, size);
   }
