@@ -13,6 +13,7 @@
 #include "launch/bench/sizes.hpp"
 #include "launch/bench/team.hpp"
 #include "launch/text_table.hpp"
+#include "runtime/kernels/roofline.hpp"
 
 namespace tidegate::bench {
 
@@ -36,17 +37,9 @@ slice slice_of(std::size_t elements, std::uint32_t part, std::uint32_t parts) {
   return {cut(part), cut(part + 1) - cut(part)};
 }
 
-// Adds up whole words: any float may be in there, and additions of integers do not wait for one
-// another. What does not fill a last step is left out.
 void read_all(const float* data, std::size_t elements) {
-  using words = std::uint32_t __attribute__((vector_size(16), aligned(4), may_alias));
-  constexpr std::size_t lanes = sizeof(words) / sizeof(float);
-  constexpr std::size_t sums_at_once = 8;
-  words sums[sums_at_once] = {};
-  for (std::size_t i = 0; i + sums_at_once * lanes <= elements; i += sums_at_once * lanes)
-    for (std::size_t k = 0; k < sums_at_once; ++k)
-      sums[k] += *reinterpret_cast<const words*>(data + i + k * lanes);
-  asm volatile("" : : "m"(sums));
+  const float sum = runtime::kernels::read_pass(data, elements);
+  asm volatile("" : : "m"(sum));
 }
 
 class bench_of_one_size {
