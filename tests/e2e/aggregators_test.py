@@ -1,17 +1,14 @@
 """Aggregators as processes: the same bits, a quarter of the bytes between two hosts of four workers each, and a death
 that is named. What needs namespaces is skipped where they cannot be made (without root)."""
 
-from cluster import *
-
-sys.path.insert(0, str(SOURCE / "tests/bench"))
-import hosts  # noqa: E402
+from two_hosts import *
 
 CLOCKS = 30
 TABLE_BYTES = (300 * 300 + 10) * 4  # of one pull or push by e2e_worker
 OPTIMIZER = {"name": "adam", "learning_rate": 0.05}
 
 
-class Aggregators(ClusterTest):
+class Aggregators(TwoHostsTest):
     def job(self, aggregators, workers, clocks, policy="bsp"):
         return {"job": {"workers": workers, "optimizer": OPTIMIZER, "aggregators": aggregators,
                         "consistency": {"policy": policy}, "mode": ["workload", clocks]}}
@@ -43,28 +40,16 @@ class Aggregators(ClusterTest):
         self.assertIn(f"aggregator 0 of job job (pid {victim['pid']}) was killed by SIGKILL", run.output)
         self.assert_all_gone(processes, 5)
 
-    def two_hosts(self):
-        try:
-            link = hosts.TwoHosts()
-            link.__enter__()
-        except (hosts.NotHere, OSError) as why:
-            self.skipTest(str(why))
-        self.addCleanup(link.remove)
-        return link
-
     def crossed(self, link, aggregators, policy):
         """The bytes that a run of 8 workers on two hosts sends over the wire, and its result. The shard is on the
         first host, so that what crosses is what the second one's four workers push and pull."""
-        def received():
-            return sum(int(hosts.ip("netns", "exec", name, "cat", f"/sys/class/net/{name}/statistics/rx_bytes"))
-                       for name in link.names)
         named = {"a": {"address": link.address(0)},
                  "b": {"address": link.address(1), "prefix": link.command(1, [])}}
         yaml = cluster_yaml(self.job(aggregators, 8, CLOCKS, policy), shards=1, hosts=named, shard_hosts=["a"],
                             chunk_bytes="64KiB")
-        before = received()
+        before = self.received(link)
         _, parameters = self.hash_of(yaml, runner=link.command(0, []))
-        return received() - before, parameters
+        return self.received(link) - before, parameters
 
     def test_a_quarter_of_the_bytes_crosses(self):
         link = self.two_hosts()

@@ -1,24 +1,12 @@
 """Two hosts, which are network namespaces: the same bits as on one, payload over the wire between them and through
 memory within, and death noticed across. Skipped where namespaces cannot be made (they need root)."""
 
-from cluster import *
-
-sys.path.insert(0, str(SOURCE / "tests/bench"))
-import hosts  # noqa: E402
+from two_hosts import *
 
 JOB = {"workers": 4, "optimizer": {"name": "adam", "learning_rate": 0.05}}
 
 
-class Hosts(ClusterTest):
-    def two_hosts(self):
-        try:
-            link = hosts.TwoHosts()
-            link.__enter__()
-        except (hosts.NotHere, OSError) as why:
-            self.skipTest(str(why))
-        self.addCleanup(link.remove)
-        return link
-
+class Hosts(TwoHostsTest):
     def yaml(self, link, mode, **cluster):
         """The launcher runs on host a, and reaches into b."""
         named = {"a": {"address": link.address(0)},
@@ -27,11 +15,6 @@ class Hosts(ClusterTest):
 
     def hash_of(self, *arguments, **options):
         return self.run_to_end(*arguments, **options).result()["jobs"][0]["parameters_sha256"]
-
-    def received(self, link):
-        """Bytes that came in over the wire, at both ends."""
-        return sum(int(hosts.ip("netns", "exec", name, "cat", f"/sys/class/net/{name}/statistics/rx_bytes"))
-                   for name in link.names)
 
     def test_the_same_bits_as_on_one_host(self):
         link = self.two_hosts()
