@@ -117,7 +117,7 @@ pending session::pull_final(const table& where, std::span<float> parameters) {
 std::span<float> session::gradient(const table& where) {
   const auto at = impl_->memories_.find(where.id);
   if (at == impl_->memories_.end()) return {};
-  return at->second->gradient(impl_->clock_);
+  return at->second->gradient(impl_->half());
 }
 
 std::span<const float> session::parameters(const table& where) const {
@@ -145,6 +145,7 @@ pending session::push_from(const table& where, std::span<const float> gradient,
   command.kind = worker_command::what::push;
   command.table = where.id;
   command.gradient = from;
+  command.half = impl_->half();
   return impl_->start(std::move(command));
 }
 
@@ -170,6 +171,7 @@ status session::exchange(std::span<const table> tables) {
     if (auto finite = impl_->check_finite(where, gradient(where)); !finite.ok()) return finite;
     command.tables.push_back(where.id);
   }
+  command.half = impl_->half();
   auto done = impl_->start(std::move(command)).wait();
   if (!done.ok()) return done;
   ++impl_->clock_;

@@ -117,7 +117,7 @@ class session {
                                       const table_options& options);
 
   // Where this clock's gradient of a table may be written: memory that shards of this host sum
-  // straight from. Valid until the push of this clock; the half of the next clock is another.
+  // straight from. Valid until the push of this clock: the next clock's may be elsewhere.
   // Empty for a table that this session did not open.
   std::span<float> gradient(const table& where);
   // The parameters as the last pull found them, read where a shard of this host keeps them or

@@ -18,7 +18,8 @@ namespace log = runtime::log;
 namespace {
 
 constexpr std::uint64_t turn_bytes = 2u << 20;  // summed before frames are looked at again
-constexpr std::uint64_t no_job = 0;             // of the queue for frames that nobody knows
+constexpr auto gradient_halves = runtime::limits::clocks_in_flight_max;
+constexpr std::uint64_t no_job = 0;  // of the queue for frames that nobody knows
 
 }  // namespace
 
@@ -167,7 +168,8 @@ void front::on_attach(const frame_tag& tag, const frame_event& event) {
     code = refusal::unknown_table;
   if (code == refusal::none) {
     auto name = runtime::decode_place(event.payload.bytes());
-    auto opened = name ? worker->memory.open(*name, memory_.reach_of(tag.table), 2, 2)
+    auto opened = name ? worker->memory.open(*name, memory_.reach_of(tag.table),
+                                             gradient_halves, gradient_halves)
                        : runtime::expected<runtime::window>(runtime::fail(name.error()));
     if (opened) {
       worker->gradients[tag.table] = *opened;
@@ -196,23 +198,25 @@ void front::on_ring(frame_tag tag, const runtime::frame_header& header) {
   auto* worker = find(tag.job, tag.rank);
   if (!worker || core_.check_worker(tag) != refusal::none)
     return core_.ring(tag, what, {}, pending(tag.job, tag.table));  // refused
+  if (header.plane >= gradient_halves)
+    return count_refusal(tag, refusal::no_window);  // not one of ours, either
   if (tag.table != runtime::whole_job) {
     const auto at = worker->gradients.find(tag.table);
     if (at == worker->gradients.end())
       return count_refusal(tag, refusal::no_window);  // not one of ours: we ring when attached
-    return ring_table(tag, at->second, what);
+    return ring_table(tag, at->second, header.plane, what);
   }
   for (const auto& [table, gradients] : worker->gradients) {
     tag.table = table;
-    ring_table(tag, gradients, what);
+    ring_table(tag, gradients, header.plane, what);
   }
 }
 
 void front::ring_table(const frame_tag& tag, const runtime::window& gradients,
-                       const policies::shard_core::ring_request& what) {
+                       std::uint32_t plane, const policies::shard_core::ring_request& what) {
   handles_.clear();
   if (what.push) {
-    const auto* half = gradients.at(static_cast<std::uint32_t>(tag.clock % 2));
+    const auto* half = gradients.at(plane);
     for (const auto slot : core_.slots_of(tag.table))
       handles_.push_back(memory_.keep(half, slot));
   }

@@ -99,7 +99,7 @@ class front final : public reactor::continuation {
   void on_attach(const policies::frame_tag& tag, const frame_event& event);
   void on_ring(policies::frame_tag tag, const runtime::frame_header& header);
   void ring_table(const policies::frame_tag& tag, const runtime::window& gradients,
-                  const policies::shard_core::ring_request& what);
+                  std::uint32_t plane, const policies::shard_core::ring_request& what);
 
   void go_on_soon();
   void drain(std::uint64_t job);

@@ -16,6 +16,7 @@
 #include "actors/session_core.hpp"
 #include "actors/table_memory.hpp"
 #include "actors/worker.hpp"
+#include "policies/gradient_half.hpp"
 #include "runtime/base/limits.hpp"
 
 namespace tidegate::actors {
@@ -37,6 +38,10 @@ class session::impl {
                policies::worker_core::extent what);  // null: in place
   runtime::status finish();
   std::span<const float> parameters(const table& where);
+  // Where this clock's gradients are written.
+  std::uint32_t half() {
+    return half_.at(clock_, numbers_->pushes_under_way.load(std::memory_order_acquire) > 0);
+  }
   void report_now(bool even_if_recent);
   runtime::status declare_tables();
   runtime::status tell_failure(const std::string& why);
@@ -59,6 +64,7 @@ class session::impl {
   policies::not_finite_rule not_finite_ = policies::not_finite_rule::refuse;
   std::map<std::uint32_t, policies::table_grant> tables_;
   std::uint64_t clock_ = 0;
+  policies::gradient_half half_;
   progress progress_;
   std::chrono::steady_clock::time_point reported_{};
   bool aggregated_ = false;  // one aggregator stands for all shards

@@ -45,8 +45,7 @@ runtime::expected<std::shared_ptr<table_memory>> table_memory::make(
   return made;
 }
 
-std::span<float> table_memory::gradient(std::uint64_t clock) const {
-  const auto half = static_cast<std::uint32_t>(clock % gradients_.planes());
+std::span<float> table_memory::gradient(std::uint32_t half) const {
   return {reinterpret_cast<float*>(gradients_.at(place_, half)), elements_};
 }
 

@@ -1,10 +1,10 @@
 // The memory of one table in a worker: its gradients, and the parameters of its last pull.
 //
-// Gradients lie in a shared segment, one half per clock parity, so that shards on this host sum
-// straight out of it and others are sent from it. Parameters are read where shards of this host
-// keep them, or arrive in memory of ours; chunks from several places are mapped side by side,
-// so that the table is one array as long as their shards keep its version in plane 0 (always,
-// under bsp). One thread at a time: the driver of the session's reactor.
+// Gradients lie in a shared segment, in two halves (policies/gradient_half.hpp), so that shards
+// on this host sum straight out of it and others are sent from it. Parameters are read where
+// shards of this host keep them, or arrive in memory of ours; chunks from several places are
+// mapped side by side, so that the table is one array as long as their shards keep its version
+// in plane 0 (always, under bsp). One thread at a time: the driver of the session's reactor.
 #pragma once
 
 #include <cstdint>
@@ -31,8 +31,8 @@ class table_memory {
   table_memory& operator=(const table_memory&) = delete;
 
   std::uint64_t elements() const noexcept { return elements_; }
-  // All elements, to be written before the push of `clock` and left alone until it is applied.
-  std::span<float> gradient(std::uint64_t clock) const;
+  // All elements, to be written before their push and left alone until it is applied.
+  std::span<float> gradient(std::uint32_t half) const;
   runtime::place_name gradient_name() const { return gradients_.name(place_); }
 
   // The part of the table on a shard may be read at `name`. Errors: those of window_map::open.

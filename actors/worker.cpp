@@ -78,8 +78,8 @@ errc worker::start(worker_command& command, policies::operation op) {
     case worker_command::what::open:
       break;  // done in on_command
     case worker_command::what::push: {
-      const auto code = core_.push(command.table, op, effects_);
-      if (code == errc::ok) take_gradient(tables_.at(command.table), command.gradient);
+      const auto code = core_.push(command.table, op, effects_, command.half);
+      if (code == errc::ok) take_gradient(tables_.at(command.table), command);
       return code;
     }
     case worker_command::what::pull: {
@@ -95,7 +95,7 @@ errc worker::start(worker_command& command, policies::operation op) {
           at->second.gradient = nullptr;
           at->second.parameters = nullptr;
         }
-      return core_.exchange(command.tables, op, effects_);
+      return core_.exchange(command.tables, op, effects_, command.half);
     }
     case worker_command::what::finish:
       return core_.finish(op, effects_);
@@ -105,11 +105,11 @@ errc worker::start(worker_command& command, policies::operation op) {
 
 // Shards read gradients in place; those of a user's own memory are copied there first. Without
 // such a shard they are sent from where they are.
-void worker::take_gradient(table_state& table, const float* gradient) {
-  table.gradient = gradient;
-  if (!gradient || !table.memory->has_windows()) return;
-  const auto place = table.memory->gradient(core_.now());
-  std::memcpy(place.data(), gradient, place.size_bytes());
+void worker::take_gradient(table_state& table, const worker_command& command) {
+  table.gradient = command.gradient;
+  if (!command.gradient || !table.memory->has_windows()) return;
+  const auto place = table.memory->gradient(command.half);
+  std::memcpy(place.data(), command.gradient, place.size_bytes());
   count_copied(place.size_bytes());
   table.gradient = nullptr;
 }
@@ -140,6 +140,7 @@ void worker::on_command(const worker_command_ptr& what) {
                    "then one push, then clock(); nothing after finish()"});
   if (command.kind == worker_command::what::pull) command.tables.push_back(command.table);
   operations_[op] = {what, clock};
+  update_numbers();
   carry_out();
 }
 
@@ -242,8 +243,15 @@ void worker::on_frame(const frame_event& event) {
   } else {
     on_ring(header);
   }
-  identity_.numbers->staleness_max.store(core_.staleness_max(), std::memory_order_relaxed);
+  update_numbers();
   carry_out();
+}
+
+// Before those who wait for an operation go on and read them.
+void worker::update_numbers() {
+  auto& numbers = *identity_.numbers;
+  numbers.staleness_max.store(core_.staleness_max(), std::memory_order_relaxed);
+  numbers.pushes_under_way.store(core_.pushes_under_way(), std::memory_order_release);
 }
 
 void worker::on_ring(const runtime::frame_header& header) {
@@ -312,7 +320,7 @@ void worker::send(const policies::worker_effects::send& what) {
     case kind::push: {
       const auto& table = tables_.at(what.table);
       const auto* gradient =
-          table.gradient ? table.gradient : table.memory->gradient(what.clock).data();
+          table.gradient ? table.gradient : table.memory->gradient(what.half).data();
       const auto payload = std::as_bytes(std::span(gradient + what.first, what.elements));
       header.payload_bytes = payload.size();
       flag(what.pulls, runtime::frame_flag_pull);
@@ -332,6 +340,7 @@ void worker::send(const policies::worker_effects::send& what) {
       break;
     case kind::ring:
       header.kind = frame_kind::ring;
+      header.plane = static_cast<std::uint16_t>(what.half);
       flag(what.everything, runtime::frame_flag_final);
       flag(what.pushes, runtime::frame_flag_push);
       flag(what.skips, runtime::frame_flag_skip);

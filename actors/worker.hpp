@@ -28,6 +28,7 @@ struct worker_command {
   std::uint32_t table = 0;
   std::vector<std::uint32_t> tables;  // exchange, pull: pulled ones
   const float* gradient = nullptr;    // push: all elements of the table; null: in place
+  std::uint32_t half = 0;             // push, exchange: where in place is
   float* parameters = nullptr;        // pull: likewise
   policies::worker_core::extent extent = policies::worker_core::extent::as_policy;
   pending_ptr done;
@@ -43,6 +44,7 @@ struct worker_command {
 
 // Numbers that the session's thread may read at any time.
 struct worker_numbers {
+  std::atomic<std::uint64_t> pushes_under_way{0};
   std::atomic<std::uint64_t> staleness_max{0};
   std::atomic<std::uint64_t> payload_bytes_copied{0};  // by us, not by UCX or the kernel
 };
@@ -87,12 +89,13 @@ class worker final : public reactor_actor<worker_actor::base>, public frame_mail
 
   void on_command(const worker_command_ptr& what);
   void open(worker_command& command);
-  void take_gradient(table_state& table, const float* gradient);
+  void take_gradient(table_state& table, const worker_command& command);
   void on_frame(const frame_event& event);
   void on_attached(const frame_event& event);
   void on_ring(const runtime::frame_header& header);
   void finish_pull(std::uint32_t table);
   void count_copied(std::uint64_t bytes);
+  void update_numbers();
   runtime::errc start(worker_command& command, policies::operation op);
   void carry_out();
   runtime::frame_header header_for(runtime::frame_kind kind, std::uint32_t table) const;

@@ -21,6 +21,7 @@ void worker_core::ack(push_state& push, std::uint32_t chunk, refusal code,
   if (code != refusal::none && push.code == refusal::none) push.code = code;
   if (--push.remaining > 0) return;
   push.active = false;
+  if (push.op != 0) --pushes_under_way_;
   if (push.code != refusal::none && failure_ == refusal::none) failure_ = push.code;
   if (push.op != 0) ended(push.op, push.code, out);
   settle(out);

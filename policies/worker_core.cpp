@@ -54,13 +54,14 @@ bool worker_core::may_push(const table_state& table) const {
          table.pushed_below <= clock_;
 }
 
-errc worker_core::push(std::uint32_t id, operation op, worker_effects& out) {
+errc worker_core::push(std::uint32_t id, operation op, worker_effects& out,
+                       std::uint32_t half) {
   if (failure_ != refusal::none) return errc::cancelled;
   const auto at = tables_.find(id);
   if (at == tables_.end()) return errc::not_found;
   if (!may_push(at->second)) return errc::out_of_order;
   mark_push(at->second, op);
-  send_push(id, at->second, false, false, out);
+  send_push(id, at->second, {.half = half}, out);
   return errc::ok;
 }
 
@@ -74,6 +75,7 @@ void worker_core::mark_push(table_state& table, operation op) {
   push.code = refusal::none;
   std::fill(push.acked.begin(), push.acked.end(), std::uint8_t{0});
   table.pushed_below = clock_ + 1;
+  if (op != 0) ++pushes_under_way_;
 }
 
 void worker_core::mark_pull(table_state& table, operation op, std::uint64_t clock) {
@@ -87,37 +89,59 @@ void worker_core::mark_pull(table_state& table, operation op, std::uint64_t cloc
   std::fill(pull.chunks.begin(), pull.chunks.end(), replied::no);
 }
 
-void worker_core::send_push(std::uint32_t id, const table_state& table, bool skips, bool pulls,
+void worker_core::send_push(std::uint32_t id, const table_state& table, const push_kind& how,
                             worker_effects& out) const {
-  const auto kind = skips ? send_kind::skip : send_kind::push;
-  const auto request = pulls ? last_request_ : 0;
-  for (const auto& part : table.parts)
-    if (part.attached)
-      out.sends.push_back({send_kind::ring, part.shard, id, 0, 0, 0, clock_, request, false,
-                           !skips, skips, pulls});
+  worker_effects::send one;
+  one.table = id;
+  one.clock = clock_;
+  one.request = how.pulls ? last_request_ : 0;
+  one.half = how.half;
+  one.pulls = how.pulls;
+  auto ring = one;
+  ring.kind = send_kind::ring;
+  ring.pushes = !how.skips;
+  ring.skips = how.skips;
+  for (const auto& part : table.parts) {
+    if (!part.attached) continue;
+    ring.shard = part.shard;
+    out.sends.push_back(ring);
+  }
+  one.kind = how.skips ? send_kind::skip : send_kind::push;
   for (const auto& part : table.parts) {
     if (part.attached) continue;
+    one.shard = part.shard;
     for (const auto chunk : part.chunks) {
       const auto& place = table.places[chunk];
-      out.sends.push_back({kind, place.shard, id, chunk, place.first, place.elements, clock_,
-                           request, false, false, false, pulls});
+      one.chunk = chunk;
+      one.first = place.first;
+      one.elements = place.elements;
+      out.sends.push_back(one);
     }
   }
 }
 
 void worker_core::send_pull(std::uint32_t id, const table_state& table, bool everything,
                             worker_effects& out) const {
-  const auto& pull = table.pull;
+  worker_effects::send one;
+  one.table = id;
+  one.clock = table.pull.clock;
+  one.request = table.pull.request;
+  one.everything = everything;
+  one.pulls = true;
   for (const auto& part : table.parts) {
+    one.shard = part.shard;
+    one.kind = part.attached ? send_kind::ring : send_kind::pull;
     if (part.attached) {
-      out.sends.push_back({send_kind::ring, part.shard, id, 0, 0, 0, pull.clock, pull.request,
-                           everything, false, false, true});
+      out.sends.push_back(one);
       continue;
     }
     for (const auto chunk : part.chunks) {
       const auto& place = table.places[chunk];
-      out.sends.push_back({send_kind::pull, place.shard, id, chunk, place.first, place.elements,
-                           pull.clock, pull.request, everything, false, false, true});
+      auto of_chunk = one;
+      of_chunk.chunk = chunk;
+      of_chunk.first = place.first;
+      of_chunk.elements = place.elements;
+      out.sends.push_back(of_chunk);
     }
   }
 }
@@ -145,7 +169,7 @@ errc worker_core::clock(operation op, worker_effects& out) {
   for (auto& [id, table] : tables_) {
     if (table.pushed_below > clock_) continue;
     mark_push(table, 0);
-    send_push(id, table, true, false, out);
+    send_push(id, table, {.skips = true}, out);
   }
   ++clock_;
   clock_op_ = op;
@@ -154,7 +178,7 @@ errc worker_core::clock(operation op, worker_effects& out) {
 }
 
 errc worker_core::exchange(std::span<const std::uint32_t> ids, operation op,
-                           worker_effects& out) {
+                           worker_effects& out, std::uint32_t half) {
   if (failure_ != refusal::none) return errc::cancelled;
   if (finished_ || clock_op_ != 0 || exchange_.op != 0) return errc::out_of_order;
   for (auto& [id, table] : tables_) {
@@ -177,10 +201,10 @@ errc worker_core::exchange(std::span<const std::uint32_t> ids, operation op,
       mark_pull(table, op, clock_ + 1);
     } else if (table.pushed_below <= clock_) {
       mark_push(table, 0);
-      send_push(id, table, true, false, out);
+      send_push(id, table, {.skips = true}, out);
     }
   }
-  send_exchange(listed, out);
+  send_exchange(listed, half, out);
   ++clock_;
   clock_op_ = op;
   settle(out);
@@ -188,7 +212,8 @@ errc worker_core::exchange(std::span<const std::uint32_t> ids, operation op,
 }
 
 // One ring per shard for all tables when all take part and are attached there.
-void worker_core::send_exchange(std::size_t listed, worker_effects& out) const {
+void worker_core::send_exchange(std::size_t listed, std::uint32_t half,
+                                worker_effects& out) const {
   const bool all = listed == tables_.size() && listed > 1 &&
                    std::all_of(tables_.begin(), tables_.end(), [](const auto& entry) {
                      return std::all_of(entry.second.parts.begin(), entry.second.parts.end(),
@@ -196,16 +221,23 @@ void worker_core::send_exchange(std::size_t listed, worker_effects& out) const {
                    });
   if (!all) {
     for (const auto& [id, table] : tables_)
-      if (table.listed) send_push(id, table, false, true, out);
+      if (table.listed) send_push(id, table, {.pulls = true, .half = half}, out);
     return;
   }
   for (std::uint32_t shard = 0; shard < finish_acked_.size(); ++shard) {
     const bool any = std::any_of(tables_.begin(), tables_.end(), [&](const auto& entry) {
       return part_at(entry.second, shard) != nullptr;
     });
-    if (any)
-      out.sends.push_back({send_kind::ring, shard, all_tables, 0, 0, 0, clock_, last_request_,
-                           false, true, false, true});
+    if (!any) continue;
+    worker_effects::send ring;
+    ring.kind = send_kind::ring;
+    ring.shard = shard;
+    ring.table = all_tables;
+    ring.clock = clock_;
+    ring.request = last_request_;
+    ring.half = half;
+    ring.pushes = ring.pulls = true;
+    out.sends.push_back(ring);
   }
 }
 

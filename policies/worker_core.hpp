@@ -36,6 +36,7 @@ struct worker_effects {
     std::uint64_t elements = 0;
     std::uint64_t clock = 0;
     std::uint64_t request = 0;  // of the pull
+    std::uint32_t half = 0;     // push, ring that pushes: where the gradients lie
     bool everything = false;    // pull, ring
     bool pushes = false;        // ring
     bool skips = false;         // ring
@@ -75,7 +76,9 @@ class worker_core {
   // Each either starts `op` and returns ok, or returns why not (errc::out_of_order, not_found)
   // and leaves everything as it was. errc::cancelled: failure() says why nothing works any
   // more.
-  runtime::errc push(std::uint32_t table, operation op, worker_effects& out);
+  // `half`: where in the double buffer the gradient lies (gradient_half.hpp).
+  runtime::errc push(std::uint32_t table, operation op, worker_effects& out,
+                     std::uint32_t half = 0);
   // `everything`: answered when all other workers have finished or come to this clock;
   // `to_the_end`: when all workers have finished, this one included (then allowed after
   // finish).
@@ -85,7 +88,7 @@ class worker_core {
   runtime::errc clock(operation op, worker_effects& out);
   // Pushes these tables, ends the clock, pulls them at the new one; done when all is.
   runtime::errc exchange(std::span<const std::uint32_t> tables, operation op,
-                         worker_effects& out);
+                         worker_effects& out, std::uint32_t half = 0);
   // Says farewell to all shards once every push is acknowledged; done when they have
   // acknowledged it.
   runtime::errc finish(operation op, worker_effects& out);
@@ -127,6 +130,8 @@ class worker_core {
   // Why every operation is refused from now on; none while all is well.
   refusal failure() const noexcept { return failure_; }
   std::uint64_t now() const noexcept { return clock_; }
+  // Gradients that shards may still read: of pushes that are not acknowledged.
+  std::uint64_t pushes_under_way() const noexcept { return pushes_under_way_; }
   // Largest (own clock - min clock) of any reply so far.
   std::uint64_t staleness_max() const noexcept { return staleness_max_; }
 
@@ -164,11 +169,16 @@ class worker_core {
   bool may_push(const table_state& table) const;
   void mark_push(table_state& table, operation op);
   void mark_pull(table_state& table, operation op, std::uint64_t clock);
-  void send_push(std::uint32_t id, const table_state& table, bool skips, bool pulls,
+  struct push_kind {
+    bool skips = false;
+    bool pulls = false;
+    std::uint32_t half = 0;
+  };
+  void send_push(std::uint32_t id, const table_state& table, const push_kind& how,
                  worker_effects& out) const;
   void send_pull(std::uint32_t id, const table_state& table, bool everything,
                  worker_effects& out) const;
-  void send_exchange(std::size_t listed, worker_effects& out) const;
+  void send_exchange(std::size_t listed, std::uint32_t half, worker_effects& out) const;
   void ack(push_state& push, std::uint32_t chunk, refusal code, worker_effects& out);
   void answer(table_state& table, std::uint32_t chunk, const reply& what, worker_effects& out);
   const table_part* part_at(const table_state& table, std::uint32_t shard) const;
@@ -181,6 +191,7 @@ class worker_core {
   std::map<std::uint32_t, table_state> tables_;
   std::uint64_t clock_ = 0;
   std::uint64_t last_request_ = 0;
+  std::uint64_t pushes_under_way_ = 0;  // skips apart
   operation clock_op_ = 0;
   operation finish_op_ = 0;
   struct {

@@ -72,7 +72,9 @@ struct frame_header {
   std::uint64_t request =
       0;                    // number of a pull of this worker, rising; comes back in its reply
   std::uint32_t count = 0;  // ring_ack, ring_reply: chunks
-  std::uint16_t plane = 0;  // ring_reply: where the parameters are (memory/arena.hpp)
+  // Which copy (memory/arena.hpp). ring_reply: of the parameters, to be read. ring with a push:
+  // of the gradients.
+  std::uint16_t plane = 0;
   std::uint16_t shard = 0;  // index of the shard that answers
 
   friend bool operator==(const frame_header&, const frame_header&) = default;
@@ -80,7 +82,7 @@ struct frame_header {
 
 inline constexpr std::size_t frame_header_bytes = 88;
 inline constexpr std::uint32_t frame_magic = 0x31474454;  // "TDG1"
-inline constexpr std::uint8_t frame_version = 2;
+inline constexpr std::uint8_t frame_version = 3;
 
 using frame_header_wire = std::array<std::byte, frame_header_bytes>;
 

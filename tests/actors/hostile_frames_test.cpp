@@ -93,6 +93,8 @@ class attacker {
     bell([](auto& h) { h.clock = ~std::uint64_t{0}; });
     bell([](auto& h) { h.table = runtime::whole_job, h.incarnation = 7; });
     bell([](auto& h) { h.flags = 0; });
+    bell([](auto& h) { h.plane = 2; });
+    bell([](auto& h) { h.table = runtime::whole_job, h.plane = 0xffff; });
     bell([](auto& h) { h.flags |= runtime::frame_flag_skip, h.clock += 99; });
     bell([](auto& h) { h.payload_bytes = 64; });
     for (auto kind : {frame_kind::ring_ack, frame_kind::ring_reply, frame_kind::attach_ack})

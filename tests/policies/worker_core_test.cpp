@@ -44,6 +44,26 @@ TEST(worker_core, a_push_goes_chunk_by_chunk_to_its_shards_and_ends_with_the_las
   EXPECT_EQ(out.dones[0].op, 1u);
 }
 
+TEST(worker_core, says_where_gradients_lie_and_how_many_may_still_be_read) {
+  auto core = make_core();
+  core.attach(4, 1);
+  worker_effects out;
+  ASSERT_EQ(core.push(3, 1, out, 1), errc::ok);
+  EXPECT_EQ(core.pushes_under_way(), 1u);
+  ASSERT_EQ(core.clock(2, out), errc::ok);
+  EXPECT_EQ(core.pushes_under_way(), 1u) << "a skip has no gradient";
+  out.clear();
+  const std::uint32_t tables[] = {3, 4};
+  ASSERT_EQ(core.exchange(tables, 3, out, 1), errc::ok);
+  EXPECT_EQ(core.pushes_under_way(), 3u);
+  ASSERT_EQ(out.sends.size(), 3u);
+  for (const auto& one : out.sends) EXPECT_EQ(one.half, 1u);
+  ack_all(core, 0, out);
+  EXPECT_EQ(core.pushes_under_way(), 2u);
+  ack_all(core, 1, out);
+  EXPECT_EQ(core.pushes_under_way(), 0u);
+}
+
 TEST(worker_core, calls_out_of_order_are_refused_and_change_nothing) {
   auto core = make_core();
   worker_effects out;
