@@ -66,8 +66,9 @@ constexpr const char* roofline = R"(tidegate bench roofline [options]
 
 Payload rates of this machine's memory: bytes read, bytes copied, and bytes of gradient taken in by
 the fused sum of N gradients with one step of each optimizer in place. Arrays are private memory on
-huge pages, threads are pinned, the best of the rounds counts. A sum is repeated over arrays that
-stay where they are; a fresh sum takes gradients that the cores of the workers have just written.
+huge pages, threads are pinned. Shown are the best and the median of the rounds, and the payload rate
+at the best. A sum is repeated over arrays that stay where they are; a fresh sum takes gradients that
+the cores of the workers have just written.
 
   --bytes LIST       of one array; default: four times the last-level cache, 64 to 256 MiB
   --threads LIST     default 1 and all cores

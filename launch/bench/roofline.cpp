@@ -42,6 +42,15 @@ void read_all(const float* data, std::size_t elements) {
   asm volatile("" : : "m"(sum));
 }
 
+// The first reading warms up.
+ceiling summed_up(ceiling what, std::vector<double> seconds) {
+  seconds.erase(seconds.begin());
+  std::sort(seconds.begin(), seconds.end());
+  what.seconds = seconds.front();
+  what.median_seconds = seconds[seconds.size() / 2];
+  return what;
+}
+
 class bench_of_one_size {
  public:
   bench_of_one_size(const roofline_options& options, std::uint64_t bytes,
@@ -75,16 +84,15 @@ class bench_of_one_size {
  private:
   ceiling time(team& threads, ceiling what, const std::function<void(slice)>& work) const {
     const auto repeats = std::max<std::uint64_t>(1, bytes_per_reading / bytes_);
+    std::vector<double> found;
     for (std::uint32_t round = 0; round < options_.rounds + 1; ++round) {
       const double seconds = threads.run([&](std::uint32_t part) {
         for (std::uint64_t i = 0; i < repeats; ++i)
           work(slice_of(elements_, part, threads.size()));
       });
-      const double once = seconds / static_cast<double>(repeats);
-      // The first round warms up.
-      if (round == 1 || (round > 1 && once < what.seconds)) what.seconds = once;
+      found.push_back(seconds / static_cast<double>(repeats));
     }
-    return what;
+    return summed_up(std::move(what), std::move(found));
   }
 
   // The sum as a shard meets it: every input has just been written by the core of its worker,
@@ -95,6 +103,7 @@ class bench_of_one_size {
                  threads.size()};
     const auto readings =
         options_.rounds * std::clamp<std::uint64_t>(bytes_per_reading / bytes_, 1, 16);
+    std::vector<double> found;
     for (std::uint64_t reading = 0; reading < readings + 1; ++reading) {
       everybody_.run([&](std::uint32_t core) {
         for (std::uint32_t i = 0; i < inputs; ++i) {
@@ -103,13 +112,11 @@ class bench_of_one_size {
           std::fill_n(inputs_[i].data(), elements_, static_cast<float>(reading % 2));
         }
       });
-      const double seconds = threads.run([&](std::uint32_t part) {
+      found.push_back(threads.run([&](std::uint32_t part) {
         update(kind, inputs, slice_of(elements_, part, threads.size()));
-      });
-      // The first one warms up.
-      if (reading == 1 || (reading > 1 && seconds < what.seconds)) what.seconds = seconds;
+      }));
     }
-    return what;
+    return summed_up(std::move(what), std::move(found));
   }
 
   // As a shard does it: all inputs, and the parameters in place.
@@ -171,14 +178,16 @@ runtime::expected<std::vector<ceiling>> measure_roofline(const roofline_options&
 
 std::string roofline_table(const std::vector<ceiling>& ceilings) {
   std::vector<std::vector<std::string>> rows{
-      {"array", "operation", "threads", "best", "payload"}};
+      {"array", "operation", "threads", "best", "median", "payload"}};
   for (const auto& c : ceilings) {
-    char best[32], rate[32];
+    char best[32], median[32], rate[32];
     std::snprintf(best, sizeof best, "%.1f us", c.seconds * 1e6);
+    std::snprintf(median, sizeof median, "%.1f us", c.median_seconds * 1e6);
     std::snprintf(rate, sizeof rate, "%.2f GB/s", c.gb_per_s());
-    rows.push_back({format_size(c.bytes), c.operation, std::to_string(c.threads), best, rate});
+    rows.push_back(
+        {format_size(c.bytes), c.operation, std::to_string(c.threads), best, median, rate});
   }
-  return launch::format_table(rows, {2, 3, 4});
+  return launch::format_table(rows, {2, 3, 4, 5});
 }
 
 std::string roofline_json(const std::vector<ceiling>& ceilings) {
@@ -191,6 +200,7 @@ std::string roofline_json(const std::vector<ceiling>& ceilings) {
                                 {"bytes", c.bytes},
                                 {"threads", c.threads},
                                 {"seconds", c.seconds},
+                                {"median_seconds", c.median_seconds},
                                 {"gb_per_s", c.gb_per_s()}});
   return root.dump(2) + "\n";
 }

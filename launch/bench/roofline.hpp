@@ -17,7 +17,7 @@ struct roofline_options {
   std::vector<std::uint32_t> threads;  // empty: 1 and one per core
   std::vector<std::uint32_t> inputs{2, 4};
   std::vector<runtime::kernels::optimizer_kind> optimizers;  // empty: sgd, momentum, adam
-  std::uint32_t rounds = 5;                                  // the best counts
+  std::uint32_t rounds = 5;
 };
 
 struct ceiling {
@@ -26,8 +26,11 @@ struct ceiling {
   std::string optimizer;    // of a sum
   std::uint64_t bytes = 0;  // of one array
   std::uint32_t threads = 1;
-  double seconds = 0;  // best, of the operation once over the whole array
-  // Payload: bytes read, bytes copied, bytes of gradients taken in.
+  // Of the operation once over the whole array: the best, and what is usual. Who is compared by
+  // a median, as exchanges are, is to be compared with the latter.
+  double seconds = 0;
+  double median_seconds = 0;
+  // Payload at the best: bytes read, bytes copied, bytes of gradients taken in.
   double gb_per_s() const noexcept {
     return inputs * static_cast<double>(bytes) / seconds / 1e9;
   }

@@ -124,6 +124,7 @@ class Roofline(BenchTest):
         self.assertEqual(operations, ["read", "copy"] + [f"{how}sum {n} + {o}" for n in (2, 4)
                                                          for o in ("sgd", "momentum", "adam") for how in ("", "fresh ")])
         self.assertTrue(all(one["gb_per_s"] > 0 for one in found["ceilings"]))
+        self.assertTrue(all(one["median_seconds"] >= one["seconds"] for one in found["ceilings"]))
 
     def test_more_threads_than_cores_are_refused(self):
         self.assertIn("allowed: 1 to", self.bench("roofline", "--threads", "999999", expect=2))

@@ -85,7 +85,7 @@ class Comparison:
             for variant in field[turn:] + field[:turn]:
                 self.once(variant, work, SECONDS_PER_RUN, runs[variant], failures)
         return {"bytes": work.bytes, "iterations": work.iterations, "trials": trials,
-                "roofline": self.best_ceilings(ceilings), "failures": failures,
+                "roofline": self.ceilings_of_rounds(ceilings), "failures": failures,
                 "variants": [{"system": variant.system, "variant": variant.name, **self.of_runs(found, work)}
                              for variant, found in runs.items() if found]}
 
@@ -142,15 +142,21 @@ class Comparison:
         return {**result, "payload_bytes_copied": copied[-1] if copied else None}
 
     @staticmethod
-    def best_ceilings(rounds):
-        """Per operation and number of threads the best of the rounds: a ceiling is what can be reached."""
-        best = {}
+    def ceilings_of_rounds(rounds):
+        """Per operation and number of threads, over the rounds: the best reading, and of the rounds' medians, as for
+        exchanges, the median and the largest."""
+        found = {}
         for ceilings in rounds:
             for one in ceilings:
-                key = (one["operation"], one["threads"])
-                if key not in best or one["seconds"] < best[key]["seconds"]:
-                    best[key] = one
-        return list(best.values())
+                found.setdefault((one["operation"], one["threads"]), []).append(one)
+        result = []
+        for of_rounds in found.values():
+            first = of_rounds[0]
+            medians = [one["median_seconds"] for one in of_rounds]
+            median = statistics.median(medians)
+            result.append({**first, "min": min(one["seconds"] for one in of_rounds), "median": median,
+                           "max": max(medians), "payload_gb_per_s": first["inputs"] * first["bytes"] / median / 1e9})
+        return result
 
     def latency(self):
         say("latency")

@@ -38,10 +38,11 @@ fastest few take part in the rounds; the best of them counts. Systems run one at
 round's figure is the median of its exchanges, and the tables show min, median and max over the rounds.
 
 The **roofline** is the sum of W inputs with the optimizer's step in place, over private memory on huge pages, measured
-by `tidegate bench roofline` in the same rounds, with as many threads as there are shards and with all cores; its best
-counts. It is repeated over arrays that stay where they are, in the cache of one core if they fit. In the **fresh**
-roofline the gradients have just been written by the cores of the workers, as in every exchange: what a shard that lost
-no time at all would reach.
+by `tidegate bench roofline` in the same rounds, with as many threads as there are shards and with all cores. It is
+repeated over arrays that stay where they are, in the cache of one core if they fit. In the **fresh** roofline the
+gradients have just been written by the cores of the workers, as in every exchange: what a shard that lost no time at
+all would reach. As for exchanges a round's figure is its median; min is the best reading of all rounds. Ratios are
+between medians.
 """
 
 
@@ -110,8 +111,9 @@ def times_table(configuration):
                          milliseconds(one["median"]), milliseconds(one["max"]), f"{one['payload_gb_per_s']:.2f}",
                          f"{one['cpu_seconds_per_gb']:.3f}", one["verified"]])
         for one in ceilings(size):
-            rows.append([size_text(size["bytes"]), "roofline", named(one),
-                         milliseconds(one["seconds"]), "", "", f"{one['gb_per_s']:.2f}", "", ""])
+            rows.append([size_text(size["bytes"]), "roofline", named(one), milliseconds(one["min"]),
+                         milliseconds(one["median"]), milliseconds(one["max"]), f"{one['payload_gb_per_s']:.2f}",
+                         "", ""])
     return table(["bytes", "system", "variant", "min ms", "median ms", "max ms", "payload GB/s", "CPU s/GB",
                   "verified"], rows)
 
@@ -123,7 +125,7 @@ def ratio_rows(configuration):
         if own is None:
             continue
         to_peer = own["payload_gb_per_s"] / peer["payload_gb_per_s"] if peer else None
-        to_roof = [own["payload_gb_per_s"] / one["gb_per_s"] for one in ceilings(size)]
+        to_roof = [own["payload_gb_per_s"] / one["payload_gb_per_s"] for one in ceilings(size)]
         yield size["bytes"], to_peer, f"{peer['system']}: {peer['variant']}" if peer else "none ran", to_roof
 
 
@@ -162,7 +164,7 @@ def plot(configuration, optimizer):
     for one in ceilings(sizes[0]):
         found = [(s["bytes"], ceiling(s, one)) for s in sizes]
         series.append({"name": f"roofline, {named(one)}",
-                       "points": [[size, roof["seconds"]] for size, roof in found if roof]})
+                       "points": [[size, roof["median"]] for size, roof in found if roof]})
     return {"title": f"exchange time, {name_of(configuration)}, {optimizer}", "series": series}
 
 

@@ -19,8 +19,10 @@ def variant(system, name, median, work_bytes):
 
 
 def roof(size, threads, seconds):
-    return {"operation": "sum 2 + sgd", "inputs": 2, "bytes": size, "threads": threads, "seconds": seconds,
-            "gb_per_s": 2 * size / seconds / 1e9}
+    """As measured in three rounds, whose medians are around `seconds`."""
+    rounds = [[{"operation": "sum 2 + sgd", "inputs": 2, "bytes": size, "threads": threads,
+                "seconds": seconds * share / 2, "median_seconds": seconds * share}] for share in (1.5, 0.5, 1)]
+    return compare.Comparison.ceilings_of_rounds(rounds)[0]
 
 
 def configuration():
@@ -46,6 +48,11 @@ class DocumentTest(unittest.TestCase):
         self.assertEqual({row[2] for row in rows}, {"gloo: bcube"})
         self.assertEqual([round(one, 6) for one in rows[0][3]], [0.5, 0.25])
         self.assertIn("| geometric mean | 2.00 ", document.ratios(configuration()))
+
+    def test_a_roofline_has_the_best_reading_and_its_rounds_medians(self):
+        one = roof(4 << 20, 1, 1e-3)
+        self.assertEqual([one["min"], one["median"], one["max"]], [0.25e-3, 1e-3, 1.5e-3])
+        self.assertIn("| 4 MiB  | roofline | threads: 2", document.times_table(configuration()))
 
     def test_without_peers_there_is_no_ratio(self):
         one = configuration()
