@@ -138,7 +138,7 @@ pending session::push_from(const table& where, std::span<const float> gradient,
                            const float* from) {
   if (auto checked = impl_->check(where, gradient.size(), "push"); !checked.ok())
     return failed(std::move(checked));
-  if (auto told = impl_->declare_tables(); !told.ok()) return failed(std::move(told));
+  if (auto told = impl_->before_moving(); !told.ok()) return failed(std::move(told));
   if (auto finite = impl_->check_finite(where, gradient); !finite.ok())
     return failed(std::move(finite));
   worker_command command;
@@ -162,7 +162,7 @@ pending session::pull_final(const table& where) {
 }
 
 status session::exchange(std::span<const table> tables) {
-  if (auto told = impl_->declare_tables(); !told.ok()) return told;
+  if (auto told = impl_->before_moving(); !told.ok()) return told;
   worker_command command;
   command.kind = worker_command::what::exchange;
   for (const auto& where : tables) {
@@ -180,7 +180,7 @@ status session::exchange(std::span<const table> tables) {
 }
 
 status session::clock() {
-  if (auto told = impl_->declare_tables(); !told.ok()) return told;
+  if (auto told = impl_->before_moving(); !told.ok()) return told;
   worker_command command;
   command.kind = worker_command::what::clock;
   auto done = impl_->start(std::move(command)).wait();
@@ -197,20 +197,19 @@ void session::report(const progress& now) {
 
 void session::report_metric(std::string_view name, double value) {
   const std::string metric(name);
-  auto told =
-      impl_->ask<done_atom>("reporting metric " + metric, metric_atom::value,
-                            impl_->parts_.who.node.token, impl_->info_.job, metric, value);
-  if (!told) runtime::log::warn(told.error().to_string());
+  if (auto told = impl_->tell_metric(metric, value); !told.ok())
+    runtime::log::warn(told.to_string());
 }
 
 status session::finish() {
-  return impl_->finish();
+  return impl_->carry_out(impl_->core_.finish()).result;
 }
 
 void session::fail(const status& why) {
   const auto text = "worker " + std::to_string(impl_->info_.rank) + ": " + why.message();
   runtime::log::error(text);
-  if (auto told = impl_->tell_failure(text); !told.ok()) runtime::log::warn(told.to_string());
+  if (auto told = impl_->carry_out(impl_->core_.fail(text)).result; !told.ok())
+    runtime::log::warn(told.to_string());
 }
 
 }  // namespace tidegate::actors

@@ -29,7 +29,7 @@
 
 namespace tidegate::actors {
 
-struct session_parts;  // session_core.hpp, for tests
+struct session_parts;  // session_parts.hpp, for tests
 
 // Who this worker is; fixed for the life of a session.
 struct job_info {

@@ -3,8 +3,6 @@
 #include <cmath>
 #include <utility>
 
-#include "runtime/base/log.hpp"
-#include "runtime/base/sha256.hpp"
 #include "runtime/kernels/update.hpp"
 
 namespace tidegate::actors {
@@ -13,6 +11,7 @@ using runtime::errc;
 using runtime::expected;
 using runtime::status;
 using extent = policies::worker_core::extent;
+using what = policies::session_step::what;
 
 namespace {
 
@@ -21,8 +20,7 @@ constexpr auto progress_interval = std::chrono::milliseconds(100);
 }  // namespace
 
 session::impl::~impl() {
-  if (!ended_ && worker_)
-    tell_failure("worker " + std::to_string(info_.rank) + " left before finish()").ok();
+  carry_out(core_.leave()).result.ok();  // whoever goes without a word is noticed in any case
   if (worker_) {
     self_->send_exit(worker_, caf::exit_reason::user_shutdown);
     self_->wait_for(worker_);
@@ -35,26 +33,79 @@ status session::impl::join() {
   auto started = reactor::start(*parts_.system, parts_.make_link, parts_.host);
   if (!started) return started.error();
   reactor_ = std::move(*started);
-  // The handle that the coordinator watches; the worker actor itself is made once we know the
-  // shards.
-  policies::worker_hello hello{parts_.who.job, parts_.who.rank, parts_.who.incarnation,
-                               reactor_->address()};
-  const auto me = caf::actor_cast<caf::actor>(self_.ptr());
-  expected<policies::worker_welcome> welcome = runtime::fail(errc::unavailable, "");
-  const auto doing = "joining job " + hello.job + " as rank " + std::to_string(hello.rank);
-  const auto patience = std::chrono::milliseconds(parts_.who.node.start_timeout_ms);
-  self_
-      ->request(parts_.coordinator, patience, worker_atom::value, parts_.who.node.token, hello,
-                me)
-      .receive([&](policies::worker_welcome& value) { welcome = std::move(value); },
-               [&](caf::error& why) { welcome = runtime::fail(to_status(why, doing)); });
-  if (!welcome) return welcome.error();
-  info_ = {hello.job, welcome->policy, hello.rank, welcome->workers, welcome->seed};
-  not_finite_ = welcome->not_finite;
-  aggregated_ = welcome->aggregated;
-  worker_identity identity{hello.rank, hello.incarnation, std::move(*welcome),
-                           parts_.coordinator, numbers_};
+  auto joined = carry_out(core_.join({parts_.who.job, parts_.who.rank, parts_.who.incarnation,
+                                      reactor_->address()}))
+                    .result;
+  if (!joined.ok()) return joined;
+  const auto& hello = core_.hello();
+  const auto& welcome = core_.welcome();
+  info_ = {hello.job, welcome.policy, hello.rank, welcome.workers, welcome.seed};
+  worker_identity identity{hello.rank, hello.incarnation, welcome, parts_.coordinator,
+                           numbers_};
   worker_ = spawn_on<worker>(*reactor_, *parts_.system, std::move(identity));
+  return {};
+}
+
+// Steps of an operation, to its end.
+policies::session_step session::impl::carry_out(policies::session_step step) {
+  while (step.kind != what::done) {
+    policies::session_answer answer;
+    auto result = perform(step, answer);
+    step = core_.next(std::move(result), std::move(answer));
+  }
+  return step;
+}
+
+status session::impl::perform(const policies::session_step& step,
+                              policies::session_answer& answer) {
+  const auto token = parts_.who.node.token;
+  switch (step.kind) {
+    case what::ask_welcome: {
+      const auto& hello = core_.hello();
+      // The handle that the coordinator watches; the worker actor itself is made once we know
+      // the shards.
+      return ask<policies::worker_welcome>(
+          std::chrono::milliseconds(parts_.who.node.start_timeout_ms),
+          "joining job " + hello.job + " as rank " + std::to_string(hello.rank), answer,
+          worker_atom::value, token, hello, caf::actor_cast<caf::actor>(self_.ptr()));
+    }
+    case what::ask_grant:
+      return ask<policies::table_grant>(answer_timeout,
+                                        "opening table '" + step.request.spec.name + "'",
+                                        answer, table_atom::value, token, step.request);
+    case what::tell_opened:
+      return ask<done_atom>(answer_timeout, "telling the coordinator which tables are open",
+                            answer, opened_atom::value, token, info_.job, info_.rank,
+                            step.tables);
+    case what::ask_grants:
+      return ask<grants>(answer_timeout, "asking for the job's tables", answer,
+                         tables_atom::value, token, info_.job);
+    case what::tell_finished:
+      return ask<done_atom>(answer_timeout,
+                            "telling the coordinator that this worker has finished", answer,
+                            finished_atom::value, token, info_.job, info_.rank, numbers_now(),
+                            info_.rank == 0 ? hash_.finish() : std::string());
+    case what::tell_failed:
+      return ask<done_atom>(answer_timeout, "telling the coordinator of a failure", answer,
+                            fail_atom::value, token, core_.hello().job, step.why);
+    case what::attach:
+      return attach(step.grant);
+    case what::farewell:
+      return command(worker_command::what::finish).wait();
+    case what::pull_to_end: {
+      worker_command pull;
+      pull.kind = worker_command::what::pull;
+      pull.table = step.grant.table;
+      pull.extent = extent::to_the_end;
+      return start(std::move(pull)).wait();
+    }
+    case what::hash:
+      for (const auto& part : memories_.at(step.grant.table)->stretches())
+        hash_.update(std::as_bytes(part.values));
+      return {};
+    case what::done:
+      break;
+  }
   return {};
 }
 
@@ -69,22 +120,19 @@ pending session::impl::start(worker_command command) {
   return result;
 }
 
-expected<table> session::impl::open(const policies::table_request& request) {
-  if (ended_ || declared_)
-    return runtime::fail(
-        errc::out_of_order,
-        "table '" + request.spec.name +
-            "' must be opened before the first push() or clock() of the worker");
-  auto grant = ask<policies::table_grant>("opening table '" + request.spec.name + "'",
-                                          table_atom::value, parts_.who.node.token, request);
-  if (!grant) return runtime::fail(grant.error());
-  if (auto opened = start_table(*grant); !opened.ok()) return runtime::fail(opened);
-  const table made{grant->table, grant->elements};
-  tables_[made.id] = std::move(*grant);
-  return made;
+pending session::impl::command(worker_command::what kind) {
+  worker_command made;
+  made.kind = kind;
+  return start(std::move(made));
 }
 
-status session::impl::start_table(const policies::table_grant& grant) {
+expected<table> session::impl::open(const policies::table_request& request) {
+  const auto opened = carry_out(core_.open(request));
+  if (!opened.result.ok()) return runtime::fail(opened.result);
+  return table{opened.grant.table, opened.grant.elements};
+}
+
+status session::impl::attach(const policies::table_grant& grant) {
   auto& memory = memories_[grant.table];
   if (!memory) {
     auto made = table_memory::make(gradients_, grant.places);
@@ -94,7 +142,7 @@ status session::impl::start_table(const policies::table_grant& grant) {
   worker_command command;
   command.kind = worker_command::what::open;
   command.grant = grant;
-  if (aggregated_)
+  if (core_.welcome().aggregated)
     for (auto& place : command.grant.places) place.shard = 0;
   command.memory = memory;
   return start(std::move(command)).wait();
@@ -115,23 +163,22 @@ std::span<const float> session::impl::parameters(const table& where) {
 }
 
 status session::impl::check(const table& where, std::size_t elements, const char* doing) const {
-  const auto known = tables_.find(where.id);
-  if (known == tables_.end())
+  const auto* known = core_.table(where.id);
+  if (known == nullptr)
     return {errc::not_found, std::string(doing) + " of a table that this session did not open"};
-  if (elements != known->second.elements)
-    return {errc::invalid_argument, std::string(doing) + " of table '" + known->second.name +
+  if (elements != known->elements)
+    return {errc::invalid_argument, std::string(doing) + " of table '" + known->name +
                                         "' with " + std::to_string(elements) +
-                                        " elements; it has " +
-                                        std::to_string(known->second.elements)};
+                                        " elements; it has " + std::to_string(known->elements)};
   return {};
 }
 
 status session::impl::check_finite(const table& where, std::span<const float> gradient) const {
-  if (not_finite_ == policies::not_finite_rule::allow) return {};
+  if (core_.welcome().not_finite == policies::not_finite_rule::allow) return {};
   const auto at = runtime::kernels::first_not_finite(gradient.data(), gradient.size());
   if (at == gradient.size()) return {};
   return {errc::not_finite,
-          "the gradient of table '" + tables_.at(where.id).name + "' has " +
+          "the gradient of table '" + core_.table(where.id)->name + "' has " +
               (std::isnan(gradient[at]) ? "NaN" : "infinity") + " at element " +
               std::to_string(at) + " (worker " + std::to_string(info_.rank) + ", clock " +
               std::to_string(clock_) +
@@ -156,65 +203,10 @@ void session::impl::report_now(bool even_if_recent) {
               info_.rank, numbers_now());
 }
 
-// Once, before the first push or clock(): a worker that opened other tables than its peers
-// would wait for them for ever.
-status session::impl::declare_tables() {
-  if (declared_) return {};
-  std::vector<std::uint32_t> mine;
-  for (const auto& [id, grant] : tables_) mine.push_back(id);
-  auto told =
-      ask<done_atom>("telling the coordinator which tables are open", opened_atom::value,
-                     parts_.who.node.token, info_.job, info_.rank, mine);
-  if (!told) return told.error();
-  declared_ = true;
-  return {};
-}
-
-status session::impl::tell_failure(const std::string& why) {
-  ended_ = true;
-  auto told = ask<done_atom>("telling the coordinator of a failure", fail_atom::value,
-                             parts_.who.node.token, info_.job, why);
-  return told ? status() : told.error();
-}
-
-// SHA-256 over all tables of the job in the order of their names, once every worker has
-// finished.
-expected<std::string> session::impl::hash_parameters() {
-  auto all = ask<grants>("asking for the job's tables", tables_atom::value,
-                         parts_.who.node.token, info_.job);
-  if (!all) return runtime::fail(all.error());
-  runtime::sha256 hash;
-  for (const auto& grant : *all) {
-    if (!tables_.contains(grant.table)) {
-      if (auto opened = start_table(grant); !opened.ok()) return runtime::fail(opened);
-    }
-    worker_command pull;
-    pull.kind = worker_command::what::pull;
-    pull.table = grant.table;
-    pull.extent = extent::to_the_end;
-    if (auto pulled = start(std::move(pull)).wait(); !pulled.ok()) return runtime::fail(pulled);
-    for (const auto& part : memories_.at(grant.table)->stretches())
-      hash.update(std::as_bytes(part.values));
-  }
-  return hash.finish();
-}
-
-status session::impl::finish() {
-  worker_command command;
-  command.kind = worker_command::what::finish;
-  if (auto done = start(std::move(command)).wait(); !done.ok()) return done;
-  std::string sha256;
-  if (info_.rank == 0) {
-    auto hashed = hash_parameters();
-    if (!hashed) return hashed.error();
-    sha256 = *hashed;
-  }
-  auto told = ask<done_atom>("telling the coordinator that this worker has finished",
-                             finished_atom::value, parts_.who.node.token, info_.job, info_.rank,
-                             numbers_now(), sha256);
-  if (!told) return told.error();
-  ended_ = true;
-  return {};
+status session::impl::tell_metric(const std::string& name, double value) {
+  policies::session_answer none;
+  return ask<done_atom>(answer_timeout, "reporting metric " + name, none, metric_atom::value,
+                        parts_.who.node.token, info_.job, name, value);
 }
 
 }  // namespace tidegate::actors

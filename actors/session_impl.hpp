@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -13,11 +14,13 @@
 #include "actors/client.hpp"
 #include "actors/errors.hpp"
 #include "actors/reactor_actor.hpp"
-#include "actors/session_core.hpp"
+#include "actors/session_parts.hpp"
 #include "actors/table_memory.hpp"
 #include "actors/worker.hpp"
 #include "policies/gradient_half.hpp"
+#include "policies/session_core.hpp"
 #include "runtime/base/limits.hpp"
+#include "runtime/base/sha256.hpp"
 
 namespace tidegate::actors {
 
@@ -31,26 +34,24 @@ class session::impl {
   runtime::status join();
   runtime::expected<table> open(const policies::table_request& request);
   pending start(worker_command command);
-  runtime::status start_table(const policies::table_grant& grant);
+  pending command(worker_command::what kind);
   pending pull(const table& where, std::span<float> parameters,
                policies::worker_core::extent what);
   pending pull(const table& where, float* into,
                policies::worker_core::extent what);  // null: in place
-  runtime::status finish();
+  // An operation of the core, from its first step to `done`.
+  policies::session_step carry_out(policies::session_step step);
   std::span<const float> parameters(const table& where);
   // Where this clock's gradients are written.
   std::uint32_t half() {
     return half_.at(clock_, numbers_->pushes_under_way.load(std::memory_order_acquire) > 0);
   }
   void report_now(bool even_if_recent);
-  runtime::status declare_tables();
-  runtime::status tell_failure(const std::string& why);
+  runtime::status tell_metric(const std::string& name, double value);
+  runtime::status before_moving() { return carry_out(core_.before_moving()).result; }
   runtime::status check(const table& where, std::size_t elements, const char* doing) const;
   runtime::status check_finite(const table& where, std::span<const float> gradient) const;
   static session wrap(std::unique_ptr<impl> self) { return session(std::move(self)); }
-
-  template <class T, class... Ts>
-  runtime::expected<T> ask(const std::string& doing, const Ts&... xs);
 
   session_parts parts_;
   runtime::arena gradients_{"tidegate-gradients", runtime::limits::clocks_in_flight_max};
@@ -61,27 +62,33 @@ class session::impl {
   worker_actor worker_;
   std::shared_ptr<worker_numbers> numbers_ = std::make_shared<worker_numbers>();
   job_info info_;
-  policies::not_finite_rule not_finite_ = policies::not_finite_rule::refuse;
-  std::map<std::uint32_t, policies::table_grant> tables_;
+  policies::session_core core_;
+  runtime::sha256 hash_;  // of the job's parameters
   std::uint64_t clock_ = 0;
   policies::gradient_half half_;
   progress progress_;
   std::chrono::steady_clock::time_point reported_{};
-  bool aggregated_ = false;  // one aggregator stands for all shards
-  bool declared_ = false;
-  bool ended_ = false;
 
  private:
-  runtime::expected<std::string> hash_parameters();
+  runtime::status perform(const policies::session_step& step, policies::session_answer& answer);
+  runtime::status attach(const policies::table_grant& grant);
+  // A request to the coordinator; a T that is no done_atom becomes the answer.
+  template <class T, class... Ts>
+  runtime::status ask(std::chrono::milliseconds patience, const std::string& doing,
+                      policies::session_answer& answer, const Ts&... xs);
   policies::worker_progress numbers_now() const;
 };
 
 template <class T, class... Ts>
-runtime::expected<T> session::impl::ask(const std::string& doing, const Ts&... xs) {
-  runtime::expected<T> result = runtime::fail(runtime::errc::unavailable, doing);
-  self_->request(parts_.coordinator, answer_timeout, xs...)
-      .receive([&](T& value) { result = std::move(value); },
-               [&](caf::error& why) { result = runtime::fail(to_status(why, doing)); });
+runtime::status session::impl::ask(std::chrono::milliseconds patience, const std::string& doing,
+                                   policies::session_answer& answer, const Ts&... xs) {
+  runtime::status result;
+  self_->request(parts_.coordinator, patience, xs...)
+      .receive(
+          [&](T& value) {
+            if constexpr (!std::is_same_v<T, done_atom>) answer = std::move(value);
+          },
+          [&](caf::error& why) { result = to_status(why, doing); });
   return result;
 }
 

@@ -8,7 +8,7 @@
 #include "actors/aggregator.hpp"
 #include "actors/coordinator.hpp"
 #include "actors/reactor_actor.hpp"
-#include "actors/session_core.hpp"
+#include "actors/session_parts.hpp"
 #include "actors/shard.hpp"
 #include "policies/aggregation.hpp"
 #include "runtime/base/assert.hpp"

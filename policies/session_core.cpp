@@ -1,0 +1,154 @@
+#include "policies/session_core.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "runtime/base/assert.hpp"
+
+namespace tidegate::policies {
+
+using what = session_step::what;
+using runtime::errc;
+using runtime::status;
+
+session_step session_core::begin(doing operation, what first) {
+  TIDEGATE_ASSERT(doing_ == doing::nothing, "a session does one thing at a time");
+  doing_ = operation;
+  at_ = first;
+  session_step step;
+  step.kind = first;
+  return step;
+}
+
+session_step session_core::end(status result) {
+  doing_ = doing::nothing;
+  at_ = what::done;
+  session_step step;
+  step.result = std::move(result);
+  return step;
+}
+
+session_step session_core::join(const worker_hello& hello) {
+  hello_ = hello;
+  return begin(doing::joining, what::ask_welcome);
+}
+
+session_step session_core::open(const table_request& request) {
+  if (ended_ || declared_)
+    return end({errc::out_of_order,
+                "table '" + request.spec.name +
+                    "' must be opened before the first push() or clock() of the worker"});
+  auto step = begin(doing::opening, what::ask_grant);
+  step.request = request;
+  return step;
+}
+
+session_step session_core::before_moving() {
+  if (declared_) return end({});
+  auto step = begin(doing::declaring, what::tell_opened);
+  for (const auto& [id, grant] : tables_) step.tables.push_back(id);
+  return step;
+}
+
+session_step session_core::finish() {
+  return begin(doing::finishing, what::farewell);
+}
+
+session_step session_core::fail(const std::string& why) {
+  ended_ = true;
+  auto step = begin(doing::failing, what::tell_failed);
+  step.why = why;
+  return step;
+}
+
+session_step session_core::leave() {
+  if (ended_ || !joined_) return end({});
+  return fail("worker " + std::to_string(hello_.rank) + " left before finish()");
+}
+
+const table_grant* session_core::table(std::uint32_t id) const {
+  const auto at = tables_.find(id);
+  return at == tables_.end() ? nullptr : &at->second;
+}
+
+session_step session_core::next(status result, session_answer answer) {
+  TIDEGATE_ASSERT(doing_ != doing::nothing, "a step was being carried out");
+  if (!result.ok()) return end(std::move(result));
+  switch (doing_) {
+    case doing::joining:
+      return after_join(answer);
+    case doing::opening:
+      return after_open(answer);
+    case doing::declaring:
+      declared_ = true;
+      return end({});
+    case doing::finishing:
+      return after_finish(answer);
+    case doing::failing:
+    case doing::nothing:
+      break;
+  }
+  return end({});
+}
+
+session_step session_core::after_join(session_answer& answer) {
+  welcome_ = std::get<worker_welcome>(std::move(answer));
+  joined_ = true;
+  return end({});
+}
+
+session_step session_core::after_open(session_answer& answer) {
+  if (at_ == what::attach) {
+    auto step = end({});
+    step.grant = grant_;
+    tables_[grant_.table] = std::move(grant_);
+    return step;
+  }
+  grant_ = std::get<table_grant>(std::move(answer));
+  session_step step;
+  step.kind = at_ = what::attach;
+  step.grant = grant_;
+  return step;
+}
+
+// Rank 0 hashes all tables in the order of their names, and opens those that it has not.
+session_step session_core::after_finish(session_answer& answer) {
+  session_step step;
+  switch (at_) {
+    case what::farewell:
+      step.kind = at_ = hello_.rank == 0 ? what::ask_grants : what::tell_finished;
+      return step;
+    case what::ask_grants:
+      hashing_ = std::get<std::vector<table_grant>>(std::move(answer));
+      std::reverse(hashing_.begin(), hashing_.end());
+      return next_table();
+    case what::attach:
+      at_ = what::pull_to_end;
+      break;
+    case what::pull_to_end:
+      at_ = what::hash;
+      break;
+    case what::hash:
+      hashing_.pop_back();
+      return next_table();
+    default:
+      ended_ = true;
+      return end({});
+  }
+  step.kind = at_;
+  step.grant = hashing_.back();
+  return step;
+}
+
+session_step session_core::next_table() {
+  session_step step;
+  if (hashing_.empty()) {
+    step.kind = at_ = what::tell_finished;
+    return step;
+  }
+  step.grant = hashing_.back();
+  step.kind = at_ = table(step.grant.table) == nullptr ? what::attach : what::pull_to_end;
+  return step;
+}
+
+}  // namespace tidegate::policies

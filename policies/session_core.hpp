@@ -1,0 +1,91 @@
+// What a worker's session does besides pushing and pulling, and in which order: join the job,
+// open tables, say which are open before anything moves, end.
+//
+// One thing at a time. An operation begins with a call that returns its first step; the shell
+// carries the step out, tells how it went with next(), and gets the following one, until
+// `done`. Steps are questions to the coordinator or commands to the worker core's shell. One
+// thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "policies/coordinator_core.hpp"
+#include "runtime/base/status.hpp"
+
+namespace tidegate::policies {
+
+struct session_step {
+  enum class what : std::uint8_t {
+    // To the coordinator; its answer, or why there is none, goes to next().
+    ask_welcome,
+    ask_grant,      // `request`
+    tell_opened,    // `tables`
+    ask_grants,     // of all tables of the job
+    tell_finished,  // with the hash, if any step made one
+    tell_failed,    // `why`
+    // To the worker; next() when it is done.
+    attach,       // `grant`: the table can be used afterwards
+    farewell,     // wait for all pushes, tell the shards
+    pull_to_end,  // `grant`: as all workers leave it
+    hash,         // `grant`: what was pulled, into the job's hash
+    done,         // the operation has ended with `result`
+  };
+  what kind = what::done;
+  runtime::status result;
+  std::string why;
+  table_request request;
+  table_grant grant;
+  std::vector<std::uint32_t> tables;
+};
+
+using session_answer =
+    std::variant<std::monostate, worker_welcome, table_grant, std::vector<table_grant>>;
+
+class session_core {
+ public:
+  session_step join(const worker_hello& hello);
+  // Errors: out_of_order (something has moved, or the session has ended).
+  session_step open(const table_request& request);
+  // Before a push, clock or exchange: the first time the coordinator is told which tables are
+  // open.
+  session_step before_moving();
+  // Errors of this and of next(): those of the steps.
+  session_step finish();
+  session_step fail(const std::string& why);
+  // The session goes away: a job that it neither finished nor failed hears of it.
+  session_step leave();
+
+  session_step next(runtime::status result, session_answer answer = {});
+
+  const worker_welcome& welcome() const noexcept { return welcome_; }
+  const worker_hello& hello() const noexcept { return hello_; }
+  // Opened ones; null for others.
+  const table_grant* table(std::uint32_t id) const;
+
+ private:
+  enum class doing : std::uint8_t { nothing, joining, opening, declaring, finishing, failing };
+
+  session_step begin(doing what, session_step::what first);
+  session_step end(runtime::status result);
+  session_step after_join(session_answer& answer);
+  session_step after_open(session_answer& answer);
+  session_step after_finish(session_answer& answer);
+  session_step next_table();
+
+  worker_hello hello_;
+  worker_welcome welcome_;
+  std::map<std::uint32_t, table_grant> tables_;
+  bool joined_ = false;
+  bool declared_ = false;
+  bool ended_ = false;
+  doing doing_ = doing::nothing;
+  session_step::what at_ = session_step::what::done;  // the step being carried out
+  table_grant grant_;                                 // being opened
+  std::vector<table_grant> hashing_;                  // of the job, the next one last
+};
+
+}  // namespace tidegate::policies

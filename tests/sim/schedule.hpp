@@ -1,0 +1,45 @@
+// Virtual time: what will happen, in the order of its times; at equal times in the order in
+// which it was planned. Nothing else in a simulation knows a clock. One thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+namespace tidegate::sim {
+
+using nanoseconds = std::int64_t;
+
+constexpr nanoseconds microsecond = 1'000;
+constexpr nanoseconds millisecond = 1'000'000;
+constexpr nanoseconds second = 1'000'000'000;
+
+class schedule {
+ public:
+  using action = std::function<void()>;
+
+  nanoseconds now() const noexcept { return now_; }
+  std::uint64_t steps() const noexcept { return steps_; }
+  bool empty() const noexcept { return heap_.empty(); }
+
+  // Not before now (asserted).
+  void at(nanoseconds when, action what);
+  void after(nanoseconds delay, action what) { at(now_ + delay, std::move(what)); }
+  // Makes the next thing happen; false when nothing is planned.
+  bool step();
+
+ private:
+  struct planned {
+    nanoseconds when = 0;
+    std::uint64_t number = 0;
+    action what;
+  };
+  static bool later(const planned& one, const planned& other) noexcept;
+
+  nanoseconds now_ = 0;
+  std::uint64_t planned_ = 0;
+  std::uint64_t steps_ = 0;
+  std::vector<planned> heap_;
+};
+
+}  // namespace tidegate::sim
