@@ -27,8 +27,8 @@ class draws {
   template <class Number>
   Number between(Number low, Number high) noexcept {
     TIDEGATE_ASSERT(low <= high, "a range");
-    return static_cast<Number>(low + static_cast<Number>(below(
-                                         static_cast<std::uint64_t>(high - low) + 1)));
+    return static_cast<Number>(
+        low + static_cast<Number>(below(static_cast<std::uint64_t>(high - low) + 1)));
   }
   bool chance(double probability) noexcept {
     return static_cast<double>(next() >> 11) * 0x1p-53 < probability;

@@ -1,0 +1,119 @@
+#include "tests/sim/network.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "runtime/base/assert.hpp"
+
+namespace tidegate::sim {
+
+void network::join(process_id who, endpoint& what) {
+  const bool fresh = endpoints_.emplace(who, &what).second;
+  TIDEGATE_ASSERT(fresh, "a process has one life");
+}
+
+void network::meet(process_id one, process_id other) {
+  met_[one].insert(other);
+  met_[other].insert(one);
+}
+
+void network::leave(process_id who) {
+  endpoints_.erase(who);
+  for (const auto peer : std::exchange(met_[who], {})) {
+    met_[peer].erase(who);
+    time_.after(chance_.between<nanoseconds>(1, faults_.detect_max), [this, peer, who] {
+      const auto at = endpoints_.find(peer);
+      if (at != endpoints_.end()) at->second->on_peer_lost(who);
+    });
+  }
+}
+
+void network::partition(const std::set<process_id>& side, nanoseconds until) {
+  cuts_.push_back({side, until});
+}
+
+nanoseconds network::arrival(process_id from, process_id to) {
+  std::erase_if(cuts_, [&](const cut& one) { return one.until <= time_.now(); });
+  auto leaves = time_.now();
+  for (const auto& one : cuts_)
+    if (one.side.contains(from) != one.side.contains(to)) leaves = std::max(leaves, one.until);
+  auto when = leaves + chance_.between(faults_.latency_min, faults_.latency_max);
+  if (faults_.straggle > 0 && chance_.chance(faults_.straggle)) {
+    ++counted_.late;
+    when += chance_.between<nanoseconds>(0, faults_.straggle_max);
+  }
+  return when;
+}
+
+void network::post(process_id from, process_id to, const runtime::frame_header& header,
+                   memory_view payload, std::uint64_t token) {
+  TIDEGATE_ASSERT(header.payload_bytes == payload.count * sizeof(float),
+                  "the header tells the payload");
+  if (!lives(from)) return;
+  ++counted_.frames;
+  meet(from, to);
+  const frame what{from, to, header, std::move(payload), token};
+  if (faults_.drop > 0 && chance_.chance(faults_.drop)) {
+    ++counted_.dropped;
+    time_.at(arrival(from, to), [this, what] {
+      if (const auto at = endpoints_.find(what.from); at != endpoints_.end())
+        at->second->on_sent(what.token);
+    });
+    return;
+  }
+  const bool twice = faults_.duplicate > 0 && chance_.chance(faults_.duplicate);
+  time_.at(arrival(from, to), [this, what] { arrive(what, false); });
+  if (!twice) return;
+  ++counted_.doubled;
+  // The same bytes once more, whatever becomes of the sender's memory meanwhile.
+  auto again = what;
+  if (what.payload) {
+    const auto values = what.payload.values();
+    again.payload = {std::make_shared<std::vector<float>>(values.begin(), values.end()), 0,
+                     values.size()};
+  }
+  time_.at(arrival(from, to), [this, again] { arrive(again, true); });
+}
+
+void network::arrive(const frame& what, bool again) {
+  const auto to = endpoints_.find(what.to);
+  const auto sent = [this, what, again] {
+    const auto from = endpoints_.find(what.from);
+    if (!again && from != endpoints_.end()) from->second->on_sent(what.token);
+  };
+  if (to == endpoints_.end()) return sent();
+  if (!what.payload) {
+    to->second->on_frame(what.from, what.header, {});
+    return sent();
+  }
+  auto place = to->second->place(what.from, what.header);
+  if (!place) return sent();
+  TIDEGATE_ASSERT(place.count == what.payload.count, "a place fits its payload");
+  time_.after(chance_.between(faults_.latency_min, faults_.latency_max),
+              [this, what, place, sent] {
+                transfer(what, place);
+                sent();
+              });
+}
+
+void network::transfer(const frame& what, memory_view place) {
+  const auto to = endpoints_.find(what.to);
+  if (to == endpoints_.end()) return;
+  if (!lives(what.from)) return to->second->on_frame_lost(what.from, what.header);
+  const auto from = what.payload.values();
+  std::copy(from.begin(), from.end(), place.values().begin());
+  to->second->on_frame(what.from, what.header, std::move(place));
+}
+
+void network::ask(process_id from, process_id to, std::function<void()> arrive,
+                  std::function<void()> fail) {
+  if (!lives(from)) return;
+  meet(from, to);
+  time_.at(arrival(from, to),
+           [this, from, to, arrive = std::move(arrive), fail = std::move(fail)] {
+             if (lives(to)) return arrive();
+             if (lives(from) && fail) fail();
+           });
+}
+
+}  // namespace tidegate::sim

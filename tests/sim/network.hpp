@@ -1,0 +1,120 @@
+// The network of a simulated cluster: frames with payload between processes, and questions of
+// the control plane.
+//
+// Frames may be late, overtake each other, come twice, or not at all; a payload is read from
+// its sender's memory when it has been given a place, as in a rendezvous, so that whoever
+// writes there before on_sent() changes what arrives. A process that is gone neither sends nor
+// receives, and its peers hear of it after a while. Questions are answered or fail. Everything
+// is drawn from the simulation's chance. One thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <span>
+#include <vector>
+
+#include "runtime/transport/frame.hpp"
+#include "tests/sim/draws.hpp"
+#include "tests/sim/schedule.hpp"
+
+namespace tidegate::sim {
+
+using process_id = std::uint32_t;  // of one life of a process; never used again
+
+// Memory that outlives its process while somebody has it mapped.
+using memory = std::shared_ptr<std::vector<float>>;
+
+struct memory_view {
+  memory where;
+  std::size_t first = 0;
+  std::size_t count = 0;
+
+  explicit operator bool() const noexcept { return where != nullptr; }
+  std::span<float> values() const { return {where->data() + first, count}; }
+};
+
+// A process, as the network sees it.
+class endpoint {
+ public:
+  virtual ~endpoint() = default;
+  // Where a payload goes; none refuses the frame.
+  virtual memory_view place(process_id from, const runtime::frame_header& header) = 0;
+  virtual void on_frame(process_id from, const runtime::frame_header& header,
+                        memory_view payload) = 0;
+  // A frame that was given a place will not come.
+  virtual void on_frame_lost(process_id from, const runtime::frame_header& header) = 0;
+  virtual void on_sent(std::uint64_t token) = 0;
+  virtual void on_peer_lost(process_id peer) = 0;
+};
+
+// What the network does to what is sent.
+struct network_faults {
+  nanoseconds latency_min = 20 * microsecond;
+  nanoseconds latency_max = 200 * microsecond;
+  double drop = 0;       // frames that never come
+  double duplicate = 0;  // frames that come twice
+  double straggle = 0;   // frames that are `straggle_max` late
+  nanoseconds straggle_max = 50 * millisecond;
+  nanoseconds detect_max = 5 * millisecond;  // from a death until a peer hears of it
+};
+
+class network {
+ public:
+  network(schedule& time, draws& chance) : time_(time), chance_(chance) {}
+
+  // Faults from now on. `none` heals everything.
+  void set_faults(const network_faults& faults) { faults_ = faults; }
+  const network_faults& faults() const noexcept { return faults_; }
+  // Between these two sides nothing passes until `until`; what is sent waits.
+  void partition(const std::set<process_id>& side, nanoseconds until);
+
+  void join(process_id who, endpoint& what);
+  // It is dead: whoever has exchanged anything with it hears of that.
+  void leave(process_id who);
+  bool lives(process_id who) const { return endpoints_.contains(who); }
+
+  void post(process_id from, process_id to, const runtime::frame_header& header,
+            memory_view payload, std::uint64_t token);
+  // `arrive` runs at `to` if it lives then, else `fail` at `from` if that does.
+  void ask(process_id from, process_id to, std::function<void()> arrive,
+           std::function<void()> fail);
+
+  struct counters {
+    std::uint64_t frames = 0;
+    std::uint64_t dropped = 0;
+    std::uint64_t doubled = 0;
+    std::uint64_t late = 0;
+  };
+  const counters& counted() const noexcept { return counted_; }
+
+ private:
+  struct frame {
+    process_id from = 0;
+    process_id to = 0;
+    runtime::frame_header header;
+    memory_view payload;
+    std::uint64_t token = 0;
+  };
+  nanoseconds arrival(process_id from, process_id to);
+  void arrive(const frame& what, bool again);
+  void transfer(const frame& what, memory_view place);
+  void meet(process_id one, process_id other);
+
+  struct cut {
+    std::set<process_id> side;
+    nanoseconds until = 0;
+  };
+
+  schedule& time_;
+  draws& chance_;
+  network_faults faults_;
+  std::map<process_id, endpoint*> endpoints_;
+  std::map<process_id, std::set<process_id>> met_;
+  std::vector<cut> cuts_;
+  counters counted_;
+};
+
+}  // namespace tidegate::sim
