@@ -43,10 +43,15 @@ runtime::status front::admit(const policies::admit_worker_call& call) {
   if (code != refusal::none)
     return {runtime::errc::refused,
             "the shard refuses the worker: " + std::string(to_string(code))};
+  const auto* known = find(call.token, call.rank);
+  if (known && known->incarnation == call.incarnation && !known->lost)
+    return {};  // an earlier call's
   auto connected =
       home_.link().connect(link_of(call.address), reach_of(home_.address(), call.address));
   if (!connected) return connected.error();
+  if (known) leave(known->peer);
   auto& worker = workers_[call.token][call.rank];
+  worker.incarnation = call.incarnation;
   worker.peer = *connected;
   worker.lost = false;
   peers_[*connected] = {call.token, call.rank};
@@ -70,7 +75,13 @@ void front::on_peer_lost(const peer_lost_event& event) {
   log::info("lost the link to rank " + std::to_string(lost->second.rank) + ": " + event.why);
   auto* worker = find(lost->second.job, lost->second.rank);
   if (worker && worker->peer == event.peer) worker->lost = true;
-  peers_.erase(lost);
+  leave(event.peer);
+}
+
+// Replies that wait for this peer are not sent any more.
+void front::leave(runtime::peer_id peer) {
+  peers_.erase(peer);
+  for (const auto token : sender_.drop(peer)) give_back(token);
 }
 
 runtime::buffer front::place(const runtime::frame_header& header) {
@@ -334,12 +345,16 @@ runtime::send_token front::take_token(const effects::reply& what) {
 }
 
 void front::on_sent(runtime::send_token token) {
-  const auto reply = sender_.on_sent(token);
-  if (reply == 0) return;  // a frame of the owner's
-  TIDEGATE_ASSERT(reply <= sending_.size(), "a token of take_token");
-  const auto& one = sending_[reply - 1];
+  give_back(sender_.on_sent(token));
+}
+
+// A reply has left its plane, or never will.
+void front::give_back(runtime::send_token token) {
+  if (token == 0) return;  // a frame of the owner's
+  TIDEGATE_ASSERT(token <= sending_.size(), "a token of take_token");
+  const auto& one = sending_[token - 1];
   core_.sent(one.slot, one.rank, one.plane);
-  sending_free_.push_back(reply);
+  sending_free_.push_back(token);
 }
 
 }  // namespace tidegate::actors

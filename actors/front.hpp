@@ -82,6 +82,7 @@ class front final : public reactor::continuation {
     std::uint32_t rank = 0;
   };
   struct worker_link {
+    std::uint32_t incarnation = 0;
     runtime::peer_id peer = 0;
     bool lost = false;  // its memory stays mapped: steps that read it may be waiting
     runtime::window_map memory;
@@ -119,6 +120,8 @@ class front final : public reactor::continuation {
   void send(const policies::frame_tag& tag, runtime::frame_header header,
             std::span<const std::byte> small_payload = {});
   runtime::send_token take_token(const effects::reply& what);
+  void give_back(runtime::send_token token);
+  void leave(runtime::peer_id peer);
   void count_refusal(const policies::frame_tag& tag, policies::refusal code);
 
   owner& owner_;

@@ -1,0 +1,84 @@
+// The side of a shard that faces workers, when workers go, come back, or are not what they
+// should be.
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/actors/front_fixture.hpp"
+
+namespace tidegate::tests {
+namespace {
+
+using policies::consistency_kind;
+
+constexpr std::uint32_t on_the_way_max = 16;  // policies::send_limits
+
+// Pulls more than may be on the way at a time: two replies of the last chunk wait.
+void pull_until_two_wait(peer& who) {
+  for (std::uint32_t chunk = 0; chunk < on_the_way_max; ++chunk) {
+    who.pull(chunk);
+    EXPECT_EQ(who.next(frame_kind::pull_reply).code, 0u);
+  }
+  who.pull(on_the_way_max);
+  who.pull(on_the_way_max);
+}
+
+TEST_F(front_test, replies_that_wait_for_a_lost_worker_give_their_planes_back) {
+  open_job({consistency_kind::async, 0}, 2);
+  ASSERT_TRUE(open_table(on_the_way_max + 1));
+  auto lost = join(0);
+  auto other = join(1);
+  hooks.keep_sent = true;
+  pull_until_two_wait(*lost);
+  lost->die();
+  // An answer that goes nowhere tells the shard; the other's pull is then handled before, its
+  // next frame after that is known.
+  other->post(lost->header(frame_kind::skip, 0, 9));
+  other->pull(0);
+  other->next(frame_kind::pull_reply);
+  other->attach((on_the_way_max + 1) * elements);
+  EXPECT_EQ(other->next(frame_kind::attach_ack).code, 0u);
+  other->push(on_the_way_max, 0, std::vector<float>(elements, 1.0F));
+  other->next(frame_kind::push_ack);
+  other->ring(1, runtime::frame_flag_pull);
+  frame_header reply;
+  do reply = other->next(frame_kind::ring_reply);
+  while (reply.chunk + reply.count <= on_the_way_max);
+  EXPECT_EQ(reply.version, 1u);
+  EXPECT_EQ(reply.plane, 0u) << "nobody reads plane 0 of the last chunk: the step is in place";
+  const auto posted = hooks.payloads_posted.load();
+  hooks.keep_sent = false;
+  other->pull(0, 1);
+  other->next(frame_kind::pull_reply);
+  EXPECT_EQ(hooks.payloads_posted, posted + 1) << "nothing is sent to who is gone";
+}
+
+// Links over shared memory learn late of a process that died, and its sends do not end.
+TEST_F(front_test, replies_that_wait_for_a_replaced_worker_give_their_planes_back) {
+  open_job({consistency_kind::async, 0}, 1);
+  ASSERT_TRUE(open_table(on_the_way_max + 1));
+  auto before = join(0);
+  hooks.keep_sent = true;
+  pull_until_two_wait(*before);
+  before->pull(on_the_way_max);
+  EXPECT_EQ(before->next(frame_kind::pull_reply).code,
+            static_cast<std::uint32_t>(refusal::pull_under_way));
+  auto after = join(0, 2);
+  after->pull(on_the_way_max);
+  EXPECT_EQ(after->next(frame_kind::pull_reply).code, 0u);
+}
+
+TEST_F(front_test, admitting_a_worker_again_changes_nothing) {
+  open_job({consistency_kind::async, 0}, 1);
+  ASSERT_TRUE(open_table(on_the_way_max + 1));
+  auto worker = join(0);
+  hooks.keep_sent = true;
+  pull_until_two_wait(*worker);
+  EXPECT_TRUE(call(worker->admission()));
+  hooks.keep_sent = false;
+  EXPECT_EQ(worker->next(frame_kind::pull_reply).chunk, on_the_way_max);
+  EXPECT_EQ(worker->next(frame_kind::pull_reply).chunk, on_the_way_max);
+}
+
+}  // namespace
+}  // namespace tidegate::tests
