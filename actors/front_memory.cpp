@@ -107,4 +107,10 @@ void front_memory::release(payload_handle handle) {
   payloads_free_.push_back(handle);
 }
 
+std::size_t front_memory::kept_in(const runtime::window_map& where) const {
+  return static_cast<std::size_t>(
+      std::count_if(payloads_.begin(), payloads_.end(),
+                    [&](const payload& one) { return where.holds(one.data); }));
+}
+
 }  // namespace tidegate::actors

@@ -17,6 +17,7 @@
 #include "runtime/base/status.hpp"
 #include "runtime/memory/arena.hpp"
 #include "runtime/memory/buffer.hpp"
+#include "runtime/memory/window.hpp"
 
 namespace tidegate::actors {
 
@@ -59,6 +60,8 @@ class front_memory {
     return payloads_[handle - 1].data;
   }
   void release(policies::payload_handle handle);
+  // How many of the gradients that are kept lie there.
+  std::size_t kept_in(const runtime::window_map& where) const;
 
  private:
   struct table_memory {

@@ -74,16 +74,19 @@ class peer final : public runtime::frame_sink {
   void push(std::uint32_t chunk, std::uint64_t clock, const std::vector<float>& gradient) {
     post(header(frame_kind::push, chunk, clock), std::as_bytes(std::span(gradient)));
   }
+  void skip(std::uint32_t chunk, std::uint64_t clock) {
+    post(header(frame_kind::skip, chunk, clock));
+  }
   void ring(std::uint64_t clock, std::uint16_t flags) {
     auto bell = header(frame_kind::ring, 0, clock);
     bell.flags = flags;
     bell.request = ++request_;
     post(bell);
   }
-  // Shares a gradient of `elements`, twice, with the shard.
-  std::span<float> attach(std::size_t elements) {
+  // Shares a gradient of `elements`, twice, with the shard; the half of even clocks.
+  std::span<float> attach(std::size_t elements, const std::string& label = "worker") {
     const auto half = runtime::segment::huge_page_bytes;
-    auto made = runtime::segment::create("worker", 2 * half);
+    auto made = runtime::segment::create(label, 2 * half);
     EXPECT_TRUE(made);
     const auto wire = runtime::encode({made->name(), half, 0});
     post(header(frame_kind::attach, 0, 0), wire);

@@ -1,5 +1,8 @@
 // The side of a shard that faces workers, when workers go, come back, or are not what they
 // should be.
+#include <algorithm>
+#include <fstream>
+#include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -78,6 +81,60 @@ TEST_F(front_test, admitting_a_worker_again_changes_nothing) {
   hooks.keep_sent = false;
   EXPECT_EQ(worker->next(frame_kind::pull_reply).chunk, on_the_way_max);
   EXPECT_EQ(worker->next(frame_kind::pull_reply).chunk, on_the_way_max);
+}
+
+bool is_mapped(const std::string& label) {
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);)
+    if (line.find(label) != std::string::npos) return true;
+  return false;
+}
+
+TEST_F(front_test, a_push_outlives_the_process_that_left_it_in_its_memory) {
+  const std::string label = "front-test-earlier";
+  open_job({consistency_kind::bsp, 0}, 2);
+  ASSERT_TRUE(open_table(1));
+  auto other = join(1);
+  auto before = join(0);
+  const std::vector<float> ones(elements, 1.0F);
+  before->push(0, 0, ones);
+  other->push(0, 0, ones);
+  EXPECT_EQ(before->next(frame_kind::push_ack).clock, 0u);
+  other->skip(0, 1);
+  before->skip(0, 1);
+  EXPECT_EQ(before->next(frame_kind::push_ack).clock, 1u);
+  std::ranges::fill(before->attach(elements, label), 10.0F);
+  EXPECT_EQ(before->next(frame_kind::attach_ack).code, 0u);
+  before->ring(2, runtime::frame_flag_push);
+  before->pull(0, 0);  // too late, and answered after the ring
+  before->next(frame_kind::pull_reply);
+  before->die();
+  ASSERT_TRUE(is_mapped(label));
+
+  auto after = join(0, 2);
+  after->ring(3, runtime::frame_flag_push);  // of no memory: it has not attached any
+  std::ranges::fill(after->attach(elements), 100.0F);
+  EXPECT_EQ(after->next(frame_kind::attach_ack).code, 0u);
+  EXPECT_TRUE(is_mapped(label)) << "a step will sum out of it";
+  other->push(0, 2, ones);
+  other->pull(0, 3);
+  other->next(frame_kind::pull_reply);
+  EXPECT_EQ(other->received(), std::vector<float>(elements, -13.0F));
+  EXPECT_FALSE(is_mapped(label)) << "nothing lies there any more";
+
+  after->skip(0, 3);
+  other->push(0, 3, ones);
+  after->ring(4, runtime::frame_flag_push);
+  other->push(0, 4, ones);
+  other->pull(0, 5);
+  other->next(frame_kind::pull_reply);
+  EXPECT_EQ(other->received(), std::vector<float>(elements, -115.0F));
+  auto farewell = after->header(frame_kind::finished, runtime::whole_job, 5);
+  after->post(farewell);
+  frame_header answer;
+  do answer = after->next(frame_kind::push_ack);
+  while (answer.chunk != runtime::whole_job);
+  EXPECT_EQ(answer.version, 0u) << "what the shard copied for the earlier one";
 }
 
 }  // namespace
