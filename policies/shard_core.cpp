@@ -63,6 +63,16 @@ std::vector<owned_chunk> shard_core::open_table(std::uint64_t token, std::uint32
   return owned;
 }
 
+void shard_core::forget_table(std::uint32_t table) {
+  const auto at = tables_.find(table);
+  if (at == tables_.end()) return;
+  for (const auto slot : at->second.order) {
+    std::erase(at->second.job->slots, slot);
+    chunks_[slot] = {};
+  }
+  tables_.erase(at);
+}
+
 refusal shard_core::admit_worker(std::uint64_t token, std::uint32_t rank,
                                  std::uint32_t incarnation) {
   const auto job = jobs_.find(token);

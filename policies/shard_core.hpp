@@ -160,6 +160,8 @@ class shard_core {
   // again returns what it has.
   std::vector<owned_chunk> open_table(std::uint64_t token, std::uint32_t table,
                                       std::span<const chunk_place> places);
+  // It cannot be kept after all: as if it had never been opened. Its slots are not used again.
+  void forget_table(std::uint32_t table);
   // A worker process joins or replaces an earlier one of its rank.
   refusal admit_worker(std::uint64_t token, std::uint32_t rank, std::uint32_t incarnation);
 

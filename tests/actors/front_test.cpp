@@ -83,6 +83,31 @@ TEST_F(front_test, admitting_a_worker_again_changes_nothing) {
   EXPECT_EQ(worker->next(frame_kind::pull_reply).chunk, on_the_way_max);
 }
 
+TEST_F(front_test, a_table_without_memory_is_unknown_and_may_be_opened_again) {
+  open_job({consistency_kind::async, 0}, 1);
+  auto worker = join(0);
+  EXPECT_FALSE(open_table(2, std::uint64_t{1} << 48)) << "more than a machine has";
+  const auto unknown = static_cast<std::uint32_t>(refusal::unknown_table);
+  worker->attach(elements);
+  EXPECT_EQ(worker->next(frame_kind::attach_ack).code, unknown);
+  worker->pull(0);
+  EXPECT_EQ(worker->next(frame_kind::pull_reply).code, unknown);
+  worker->skip(1, 0);
+  EXPECT_EQ(worker->next(frame_kind::push_ack).code, unknown);
+  const std::vector<float> ones(elements, 1.0F);
+  worker->push(0, 0, ones);
+  EXPECT_EQ(worker->next(frame_kind::push_ack).code, unknown);
+  worker->ring(0, runtime::frame_flag_push | runtime::frame_flag_pull);
+  worker->post(worker->header(frame_kind::finished, runtime::whole_job, 0));
+  EXPECT_EQ(worker->next(frame_kind::push_ack).chunk, runtime::whole_job);
+
+  EXPECT_TRUE(open_table(2));
+  auto again = join(0, 2);
+  again->pull(1);
+  EXPECT_EQ(again->next(frame_kind::pull_reply).code, 0u);
+  EXPECT_EQ(again->received(), std::vector<float>(elements, 0.0F));
+}
+
 bool is_mapped(const std::string& label) {
   std::ifstream maps("/proc/self/maps");
   for (std::string line; std::getline(maps, line);)
