@@ -108,6 +108,33 @@ TEST_F(front_test, a_table_without_memory_is_unknown_and_may_be_opened_again) {
   EXPECT_EQ(again->received(), std::vector<float>(elements, 0.0F));
 }
 
+// Before its payload has a place: the pull that it carries would wait for ever.
+TEST_F(front_test, a_push_that_is_refused_refuses_its_pull_too) {
+  open_job({consistency_kind::bsp, 0}, 2);
+  ASSERT_TRUE(open_table(1));
+  auto worker = join(0);
+  const std::vector<float> ones(elements, 1.0F);
+  const auto push = [&](std::uint64_t clock, std::uint16_t flags) {
+    auto header = worker->header(frame_kind::push, 0, clock);
+    header.flags = flags;
+    header.request = clock;
+    worker->post(header, std::as_bytes(std::span(ones)));
+  };
+  const auto beyond = static_cast<std::uint32_t>(refusal::beyond_window);
+  push(8, 0);
+  EXPECT_EQ(worker->next(frame_kind::push_ack).clock, 8u);
+  worker->pull(0);
+  EXPECT_EQ(worker->next(frame_kind::pull_reply).clock, 0u) << "who did not pull";
+  push(9, runtime::frame_flag_pull);
+  const auto refused = worker->next(frame_kind::push_ack);
+  EXPECT_EQ(refused.clock, 9u);
+  EXPECT_EQ(refused.code, beyond);
+  const auto reply = worker->next(frame_kind::pull_reply);
+  EXPECT_EQ(reply.clock, 10u);
+  EXPECT_EQ(reply.request, 9u);
+  EXPECT_EQ(reply.code, beyond);
+}
+
 bool is_mapped(const std::string& label) {
   std::ifstream maps("/proc/self/maps");
   for (std::string line; std::getline(maps, line);)
