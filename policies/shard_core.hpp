@@ -340,8 +340,9 @@ class shard_core {
   std::uint64_t held_ = 0;
 };
 
-// Planes that versions of a chunk may need at most: each worker reads one or has two replies on
-// the way, one is current, one is written.
+// Planes that versions of a chunk may need at most: each worker reads two, of which one may be
+// in place and the others are replies on the way; one is current; one is written. (A shard
+// needs one less: it leaves the current one for another only while somebody reads it.)
 constexpr std::uint32_t planes_max(std::uint32_t workers) noexcept {
   return 2 * workers + 2;
 }
