@@ -75,8 +75,10 @@ caf::result<done_atom> aggregator::open_table(const policies::open_table_call& c
       return to_error({runtime::errc::invalid_argument, "a chunk lives on no upstream"});
   const auto chunks = core_.open_table(call.table, call.places);
   if (auto added = store_->add_table(call.table, chunks, sizes_, core_.nodes().size());
-      !added.ok())
+      !added.ok()) {
+    core_.forget_table(call.table);
     return to_error(added);
+  }
   front_->table_opened(call.table);
   return done_atom::value;
 }

@@ -17,7 +17,10 @@ status aggregator_store::add_table(std::uint32_t table,
   if (auto room = memory_.add_table(table, chunks, how); !room.ok()) return room;
   if (!sums_) sums_ = std::make_unique<runtime::arena>("tidegate-sums", planes);
   auto place = sums_->allocate(bytes);
-  if (!place) return place.error();
+  if (!place) {
+    memory_.forget_table(table);
+    return place.error();
+  }
   tables_[table] = *place;
   for (std::uint32_t plane = 1; plane < planes; ++plane) sums_->prepare(*place, plane);
   return {};

@@ -30,6 +30,17 @@ void frame_sender::post_next(runtime::peer_id peer) {
   }
 }
 
+std::vector<runtime::send_token> frame_sender::drop(runtime::peer_id peer) {
+  std::vector<std::uint32_t> handles;
+  queue_.drop(peer, handles);
+  std::vector<runtime::send_token> tokens;
+  for (const auto handle : handles) {
+    tokens.push_back(frames_[handle].done);
+    frames_free_.push_back(handle);
+  }
+  return tokens;
+}
+
 runtime::send_token frame_sender::on_sent(runtime::send_token token) {
   TIDEGATE_ASSERT(token >= 1 && token <= frames_.size(), "a token of send()");
   const auto handle = static_cast<std::uint32_t>(token - 1);

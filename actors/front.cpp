@@ -6,7 +6,6 @@
 #include <variant>
 
 #include "actors/frame_tags.hpp"
-#include "actors/peer_address.hpp"
 #include "runtime/base/assert.hpp"
 #include "runtime/base/limits.hpp"
 #include "runtime/base/log.hpp"
@@ -39,21 +38,6 @@ front::front(owner& who, reactor& home, policies::shard_core& core, front_memory
   attach_pool_.allow(runtime::place_wire_bytes, runtime::limits::tables_max);
 }
 
-runtime::status front::admit(const policies::admit_worker_call& call) {
-  const auto code = core_.admit_worker(call.token, call.rank, call.incarnation);
-  if (code != refusal::none)
-    return {runtime::errc::refused,
-            "the shard refuses the worker: " + std::string(to_string(code))};
-  auto connected =
-      home_.link().connect(link_of(call.address), reach_of(home_.address(), call.address));
-  if (!connected) return connected.error();
-  auto& worker = workers_[call.token][call.rank];
-  worker.peer = *connected;
-  worker.lost = false;
-  peers_[*connected] = {call.token, call.rank};
-  return {};
-}
-
 void front::table_opened(std::uint32_t table) {
   names_[table] = runtime::encode(memory_.place_of(table).name);
 }
@@ -63,15 +47,6 @@ front::worker_link* front::find(std::uint64_t job, std::uint32_t rank) {
   if (at == workers_.end()) return nullptr;
   const auto worker = at->second.find(rank);
   return worker == at->second.end() ? nullptr : &worker->second;
-}
-
-void front::on_peer_lost(const peer_lost_event& event) {
-  const auto lost = peers_.find(event.peer);
-  if (lost == peers_.end()) return;
-  log::info("lost the link to rank " + std::to_string(lost->second.rank) + ": " + event.why);
-  auto* worker = find(lost->second.job, lost->second.rank);
-  if (worker && worker->peer == event.peer) worker->lost = true;
-  peers_.erase(lost);
 }
 
 runtime::buffer front::place(const runtime::frame_header& header) {
@@ -155,7 +130,9 @@ void front::on_frame(frame_event& event) {
 
 void front::on_push(const frame_tag& tag, frame_event& event) {
   const bool skip = event.header.kind == frame_kind::skip;
-  if (auto* worker = find(tag.job, tag.rank)) worker->payload_bytes_copied += event.copied;
+  auto* worker = find(tag.job, tag.rank);
+  if (worker && worker->incarnation == tag.incarnation)
+    worker->payload_bytes_copied += event.copied;
   core_.push(tag, skip ? policies::no_payload : memory_.keep(std::move(event.payload)),
              pending(tag.job, tag.table), (event.header.flags & runtime::frame_flag_pull) != 0);
 }
@@ -265,6 +242,11 @@ void front::perform(const effects::hand_on& what, inputs all) {
   owner_.hand_on(what, inputs_of(what, all));
 }
 
+void front::perform(const effects::release& what, inputs) {
+  if (!retired_.empty()) count_off(memory_.gradient(what.payload));
+  memory_.release(what.payload);
+}
+
 void front::perform(const effects::acknowledge& what, inputs) {
   if (what.code != refusal::none) count_refusal(what.tag, what.code);
   auto header = header_of(frame_kind::push_ack, what.tag, what.code);
@@ -338,12 +320,16 @@ runtime::send_token front::take_token(const effects::reply& what) {
 }
 
 void front::on_sent(runtime::send_token token) {
-  const auto reply = sender_.on_sent(token);
-  if (reply == 0) return;  // a frame of the owner's
-  TIDEGATE_ASSERT(reply <= sending_.size(), "a token of take_token");
-  const auto& one = sending_[reply - 1];
+  give_back(sender_.on_sent(token));
+}
+
+// A reply has left its plane, or never will.
+void front::give_back(runtime::send_token token) {
+  if (token == 0) return;  // a frame of the owner's
+  TIDEGATE_ASSERT(token <= sending_.size(), "a token of take_token");
+  const auto& one = sending_[token - 1];
   core_.sent(one.slot, one.rank, one.plane);
-  sending_free_.push_back(reply);
+  sending_free_.push_back(token);
 }
 
 }  // namespace tidegate::actors

@@ -82,11 +82,19 @@ class front final : public reactor::continuation {
     std::uint32_t rank = 0;
   };
   struct worker_link {
+    std::uint32_t incarnation = 0;
     runtime::peer_id peer = 0;
     bool lost = false;  // its memory stays mapped: steps that read it may be waiting
     runtime::window_map memory;
     std::map<std::uint32_t, runtime::window> gradients;  // by table
     std::uint64_t payload_bytes_copied = 0;              // of its pushes
+  };
+  // Of a process that has been replaced, mapped as long as pushes lie in it that are not summed
+  // yet.
+  struct retired_memory {
+    std::uint64_t job = 0;
+    std::size_t pushes = 0;
+    runtime::window_map memory;
   };
   struct sending {
     std::uint32_t slot = 0;
@@ -108,7 +116,7 @@ class front final : public reactor::continuation {
   void perform(const effects::apply& what, inputs all);
   void perform(const effects::hand_on& what, inputs all);
   void perform(const effects::ask& what, inputs) { owner_.ask(what); }
-  void perform(const effects::release& what, inputs) { memory_.release(what.payload); }
+  void perform(const effects::release& what, inputs);
   void perform(const effects::acknowledge& what, inputs);
   void perform(const effects::reply& what, inputs);
   void perform(const effects::ring_acknowledge& what, inputs);
@@ -119,6 +127,10 @@ class front final : public reactor::continuation {
   void send(const policies::frame_tag& tag, runtime::frame_header header,
             std::span<const std::byte> small_payload = {});
   runtime::send_token take_token(const effects::reply& what);
+  void give_back(runtime::send_token token);
+  void leave(runtime::peer_id peer);
+  void retire(std::uint64_t job, runtime::window_map memory);
+  void count_off(const float* gradient);
   void count_refusal(const policies::frame_tag& tag, policies::refusal code);
 
   owner& owner_;
@@ -132,6 +144,7 @@ class front final : public reactor::continuation {
   bool going_on_ = false;     // the reactor will call go_on()
   std::map<std::uint64_t, std::map<std::uint32_t, worker_link>> workers_;  // by job, by rank
   std::map<runtime::peer_id, peer_of> peers_;
+  std::vector<retired_memory> retired_;
   std::vector<policies::payload_handle> handles_;  // of the ring being handled
   std::vector<sending> sending_;                   // by token - 1
   std::vector<runtime::send_token> sending_free_;

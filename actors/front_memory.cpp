@@ -27,21 +27,19 @@ status front_memory::add_table(std::uint32_t table,
                                std::span<const policies::owned_chunk> chunks,
                                const sizes& how) {
   TIDEGATE_ASSERT(!tables_.contains(table), "a table is made once");
-  auto& made = tables_[table];
+  table_memory made;
   std::uint64_t bytes = 0;
   for (const auto& chunk : chunks) {
     TIDEGATE_ASSERT(chunk.slot == chunks_.size(), "slots are dense");
     const auto size = chunk.elements * sizeof(float);
-    gradients_pool_.allow(size,
-                          std::size_t{how.members} * runtime::limits::clocks_in_flight_max);
     // Also on failure: slots are those of the core.
     chunks_.push_back({table, chunk.first, bytes, chunk.elements});
     bytes += size;
     made.reach = std::max(made.reach, chunk.first * sizeof(float) + size);
   }
-  bytes_kept_ += bytes * how.copies;
-  if (bytes_kept_ > machine_bytes())
-    return {errc::over_limit, "the shard would keep " + std::to_string(bytes_kept_) +
+  const auto kept = bytes_kept_ + bytes * how.copies;
+  if (kept > machine_bytes())
+    return {errc::over_limit, "the shard would keep " + std::to_string(kept) +
                                   " bytes; the machine has " + std::to_string(machine_bytes())};
   made.planes = policies::planes_max(how.workers);
   auto& parameters =
@@ -52,6 +50,11 @@ status front_memory::add_table(std::uint32_t table,
   made.place = *place;
   made.prepared.assign(made.planes, false);
   made.prepared[0] = true;
+  tables_.emplace(table, std::move(made));
+  bytes_kept_ = kept;
+  for (const auto& chunk : chunks)
+    gradients_pool_.allow(chunk.elements * sizeof(float),
+                          std::size_t{how.members} * runtime::limits::clocks_in_flight_max);
   return {};
 }
 
@@ -105,6 +108,12 @@ void front_memory::release(payload_handle handle) {
                   "a payload is released once");
   payloads_[handle - 1] = {};
   payloads_free_.push_back(handle);
+}
+
+std::size_t front_memory::kept_in(const runtime::window_map& where) const {
+  return static_cast<std::size_t>(
+      std::count_if(payloads_.begin(), payloads_.end(),
+                    [&](const payload& one) { return where.holds(one.data); }));
 }
 
 }  // namespace tidegate::actors

@@ -17,6 +17,7 @@
 #include "runtime/base/status.hpp"
 #include "runtime/memory/arena.hpp"
 #include "runtime/memory/buffer.hpp"
+#include "runtime/memory/window.hpp"
 
 namespace tidegate::actors {
 
@@ -31,9 +32,11 @@ class front_memory {
     std::uint64_t copies = 1;   // of each chunk's bytes, that this process will keep in all
   };
   // Room for chunks, whose slots are the next unused ones. Errors: over_limit, io_error (memory
-  // is short).
+  // is short); then the slots are used up, and the table may be added again with others.
   runtime::status add_table(std::uint32_t table, std::span<const policies::owned_chunk> chunks,
                             const sizes& how);
+  // What else its owner needs could not be had; the room stays taken.
+  void forget_table(std::uint32_t table) { tables_.erase(table); }
   // Where the chunks of a table lie, from the first on; they fill `bytes`.
   struct table_place {
     runtime::place_name name;
@@ -59,6 +62,8 @@ class front_memory {
     return payloads_[handle - 1].data;
   }
   void release(policies::payload_handle handle);
+  // How many of the gradients that are kept lie there.
+  std::size_t kept_in(const runtime::window_map& where) const;
 
  private:
   struct table_memory {

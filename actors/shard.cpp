@@ -63,8 +63,10 @@ caf::result<done_atom> shard::open_table(const policies::open_table_call& call) 
         {runtime::errc::not_found, "this shard does not know the job of the table"});
   if (!core_.slots_of(call.table).empty()) return done_atom::value;  // an earlier call's
   const auto chunks = core_.open_table(call.token, call.table, call.places);
-  if (auto added = store_->add_table(call, chunks, job->second); !added.ok())
+  if (auto added = store_->add_table(call, chunks, job->second); !added.ok()) {
+    core_.forget_table(call.table);
     return to_error(added);
+  }
   front_->table_opened(call.table);
   return done_atom::value;
 }

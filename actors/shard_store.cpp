@@ -39,7 +39,10 @@ status shard_store::add_table(const policies::open_table_call& table,
     for (auto* state : {&made.state1, &made.state2}) {
       if (state == &made.state2 ? arrays < 2 : arrays < 1) continue;
       auto room = add_state(made.elements * sizeof(float));
-      if (!room) return room.error();
+      if (!room) {
+        memory_.forget_table(table.table);
+        return room.error();
+      }
       *state = *room;
     }
     fill(memory_.at(chunk.slot, 0), chunk, table.init, table.init_key);

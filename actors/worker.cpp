@@ -120,7 +120,9 @@ void worker::count_copied(std::uint64_t bytes) {
 
 void worker::on_command(const worker_command_ptr& what) {
   auto& command = *what;
-  if (!broken_.ok()) return command.done->complete(broken_);
+  if (!broken_.ok())
+    return command.done->complete(
+        {broken_.code(), describe(command, core_.now()) + ": " + broken_.message()});
   if (command.kind == worker_command::what::open) return open(command);
   const auto op = ++last_operation_;
   const auto clock = core_.now();
@@ -129,10 +131,6 @@ void worker::on_command(const worker_command_ptr& what) {
   const auto doing = [&] { return describe(command, clock); };
   if (code == errc::not_found)
     return command.done->complete({code, doing() + ": this session did not open the table"});
-  if (code == errc::cancelled)
-    return command.done->complete(
-        {code, doing() + ": an earlier operation failed: a shard refused: " +
-                   std::string(to_string(core_.failure()))});
   if (code != errc::ok)
     return command.done->complete(
         {code, doing() +
@@ -280,6 +278,8 @@ void worker::finish_pull(std::uint32_t id) {
 }
 
 void worker::carry_out() {
+  const auto failure = core_.failure();
+  if (failure != refusal::none) let_go();
   for (const auto& what : effects_.sends) send(what);
   for (const auto& ended : effects_.dones) {
     auto at = operations_.find(ended.op);
@@ -294,6 +294,9 @@ void worker::carry_out() {
     command->done->complete({errc::refused, describe(*command, clock) + ": a shard refused: " +
                                                 std::string(to_string(ended.code))});
   }
+  if (failure != refusal::none)
+    fail_all({errc::cancelled, "an earlier operation failed: a shard refused: " +
+                                   std::string(to_string(failure))});
 }
 
 runtime::frame_header worker::header_for(frame_kind kind, std::uint32_t table) const {
@@ -354,12 +357,17 @@ void worker::send(const policies::worker_effects::send& what) {
   sender_.send(shards_[what.shard], header);
 }
 
-void worker::fail_all(const status& why) {
-  if (broken_.ok()) broken_ = why;
-  // First the link, by force: once an operation has ended, its memory is the user's again, and
-  // nothing may read or write it any more.
+// Before operations end that may not be over for the link: once one has ended, its memory is
+// the user's again. Gradients that wait are not sent, and the link is closed by force, which
+// ends payloads that are being received or sent; after that it asks for no more places.
+void worker::let_go() {
   sender_.drop();
   home().close_link(0);
+}
+
+void worker::fail_all(const status& why) {
+  if (broken_.ok()) broken_ = why;
+  let_go();
   for (auto& [op, operation] : std::exchange(operations_, {}))
     operation.command->done->complete(
         {why.code(), describe(*operation.command, operation.clock) + ": " + why.message()});

@@ -100,6 +100,7 @@ class worker final : public reactor_actor<worker_actor::base>, public frame_mail
   void carry_out();
   runtime::frame_header header_for(runtime::frame_kind kind, std::uint32_t table) const;
   void send(const policies::worker_effects::send& what);
+  void let_go();
   void fail_all(const runtime::status& why);
   // "push of table 'w' at clock 3"
   std::string describe(const worker_command& command, std::uint64_t clock) const;

@@ -36,6 +36,11 @@ std::vector<owned_chunk> aggregator_core::open_table(std::uint32_t table,
   return owned;
 }
 
+void aggregator_core::forget_table(std::uint32_t table) {
+  front_.forget_table(table);
+  slots_.erase(table);
+}
+
 std::uint8_t& aggregator_core::acked(std::uint32_t slot, std::uint64_t clock,
                                      std::size_t node) {
   return acked_[(std::size_t{slot} * window + clock % window) * job_.nodes.size() + node];

@@ -57,6 +57,9 @@ class aggregator_core {
   // All chunks of the table, with the shards that hold them. Slots as of the front.
   std::vector<owned_chunk> open_table(std::uint32_t table, std::span<const chunk_place> places);
 
+  // It cannot be kept after all.
+  void forget_table(std::uint32_t table);
+
   shard_core& front() noexcept { return front_; }
   const shard_core& front() const noexcept { return front_; }
   bool is_open() const noexcept { return !job_.nodes.empty(); }

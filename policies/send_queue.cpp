@@ -41,6 +41,13 @@ void send_queue::sent(std::uint32_t peer, std::uint64_t bytes) {
   lanes_[peer].bytes -= bytes;
 }
 
+void send_queue::drop(std::uint32_t peer, std::vector<std::uint32_t>& handles) {
+  if (peer >= lanes_.size()) return;
+  auto& heap = lanes_[peer].heap;
+  for (const auto& one : heap) handles.push_back(one.what.handle);
+  heap.clear();
+}
+
 void send_queue::clear() {
   for (auto& lane : lanes_) lane.heap.clear();
 }

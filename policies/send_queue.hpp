@@ -43,7 +43,9 @@ class send_queue {
   std::optional<frame> next(std::uint32_t peer);
   // A frame is not on the way any more: it has arrived, or never will.
   void sent(std::uint32_t peer, std::uint64_t bytes);
-  // Forgets what waits.
+  // Forgets what waits for this peer, and appends its handles.
+  void drop(std::uint32_t peer, std::vector<std::uint32_t>& handles);
+  // Forgets what waits for anybody.
   void clear();
 
   std::size_t waiting() const noexcept;

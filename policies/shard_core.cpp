@@ -63,6 +63,16 @@ std::vector<owned_chunk> shard_core::open_table(std::uint64_t token, std::uint32
   return owned;
 }
 
+void shard_core::forget_table(std::uint32_t table) {
+  const auto at = tables_.find(table);
+  if (at == tables_.end()) return;
+  for (const auto slot : at->second.order) {
+    std::erase(at->second.job->slots, slot);
+    chunks_[slot] = {};
+  }
+  tables_.erase(at);
+}
+
 refusal shard_core::admit_worker(std::uint64_t token, std::uint32_t rank,
                                  std::uint32_t incarnation) {
   const auto job = jobs_.find(token);
@@ -100,6 +110,11 @@ refusal shard_core::check_worker(const frame_tag& tag) const {
 refusal shard_core::check_table(const frame_tag& tag) const {
   if (const auto code = check_worker(tag); code != refusal::none) return code;
   return has_table(tag.job, tag.table) ? refusal::none : refusal::unknown_table;
+}
+
+bool shard_core::is_closed(std::uint64_t token) const {
+  const auto job = jobs_.find(token);
+  return job != jobs_.end() && job->second.closed;
 }
 
 bool shard_core::has_table(std::uint64_t token, std::uint32_t table) const {

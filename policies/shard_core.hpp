@@ -160,6 +160,8 @@ class shard_core {
   // again returns what it has.
   std::vector<owned_chunk> open_table(std::uint64_t token, std::uint32_t table,
                                       std::span<const chunk_place> places);
+  // It cannot be kept after all: as if it had never been opened. Its slots are not used again.
+  void forget_table(std::uint32_t table);
   // A worker process joins or replaces an earlier one of its rank.
   refusal admit_worker(std::uint64_t token, std::uint32_t rank, std::uint32_t incarnation);
 
@@ -185,6 +187,7 @@ class shard_core {
   // The chunks of a table here, in order: of them the functions below speak by index.
   refusal check_worker(const frame_tag& tag) const;
   refusal check_table(const frame_tag& tag) const;
+  bool is_closed(std::uint64_t token) const;
   bool has_table(std::uint64_t token, std::uint32_t table) const;
   std::span<const std::uint32_t> slots_of(std::uint32_t table) const;
   // All of them at once. With a push (one payload per chunk) or a skip at tag.clock the pull,
@@ -337,8 +340,9 @@ class shard_core {
   std::uint64_t held_ = 0;
 };
 
-// Planes that versions of a chunk may need at most: each worker reads one or has two replies on
-// the way, one is current, one is written.
+// Planes that versions of a chunk may need at most: each worker reads two, of which one may be
+// in place and the others are replies on the way; one is current; one is written. (A shard
+// needs one less: it leaves the current one for another only while somebody reads it.)
 constexpr std::uint32_t planes_max(std::uint32_t workers) noexcept {
   return 2 * workers + 2;
 }

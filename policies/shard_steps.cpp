@@ -9,7 +9,9 @@ namespace tidegate::policies {
 
 namespace {
 
-constexpr std::uint8_t replies_under_way_max = 2;  // of a worker at a chunk; see planes_max
+// Of a worker at a chunk. One that is answered had fewer, so that its replies and its lease,
+// which ends with its next pull, are never more together: planes_max.
+constexpr std::uint8_t replies_under_way_max = 2;
 
 }  // namespace
 
@@ -270,7 +272,7 @@ void shard_core::answer(std::uint32_t slot, const frame_tag& tag, refusal code,
   auto& chunk = chunks_[slot];
   auto& worker = chunk.workers[tag.rank];
   worker.pulling = false;
-  if (code == refusal::none && !worker.pull_rings && worker.sending >= replies_under_way_max)
+  if (code == refusal::none && worker.sending >= replies_under_way_max)
     code = refusal::pull_under_way;
   shard_effects::version_at where{chunk.plane, chunk.version, chunk.policy->complete_below()};
   if (code != refusal::none) where = {};

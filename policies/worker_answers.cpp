@@ -18,12 +18,12 @@ void worker_core::on_ack(std::uint32_t id, std::uint32_t chunk, std::uint64_t cl
 void worker_core::ack(push_state& push, std::uint32_t chunk, refusal code,
                       worker_effects& out) {
   if (std::exchange(push.acked[chunk], std::uint8_t{1}) != 0) return;  // a duplicate
-  if (code != refusal::none && push.code == refusal::none) push.code = code;
+  if (code != refusal::none) return fail(code, out);
   if (--push.remaining > 0) return;
   push.active = false;
-  if (push.op != 0) --pushes_under_way_;
-  if (push.code != refusal::none && failure_ == refusal::none) failure_ = push.code;
-  if (push.op != 0) ended(push.op, push.code, out);
+  if (push.op == 0) return settle(out);
+  --pushes_under_way_;
+  ended(push.op, refusal::none, out);
   settle(out);
 }
 
@@ -69,8 +69,8 @@ void worker_core::on_ring_reply(const chunk_run& where, const reply& what,
 
 void worker_core::on_finish_ack(std::uint32_t shard, refusal code, worker_effects& out) {
   if (!farewell_sent_ || shard >= finish_acked_.size()) return;
-  finish_acked_[shard] = 1;
-  if (code != refusal::none && failure_ == refusal::none) failure_ = code;
+  if (std::exchange(finish_acked_[shard], std::uint8_t{1}) != 0) return;
+  if (code != refusal::none) return fail(code, out);
   settle(out);
 }
 
@@ -136,19 +136,30 @@ bool worker_core::pushes_acked() const {
 }
 
 void worker_core::settle(worker_effects& out) {
-  const bool failed = failure_ != refusal::none;
-  if (failed && exchange_.op != 0) {  // its other parts may never come
-    exchange_.remaining = 1;
-    clock_op_ = exchange_.op;
-  }
-  if (clock_op_ != 0 && (failed || window_open()))
-    ended(std::exchange(clock_op_, 0), failure_, out);
+  if (clock_op_ != 0 && window_open()) ended(std::exchange(clock_op_, 0), refusal::none, out);
   if (finish_op_ == 0) return;
-  if (!failed && !farewell_sent_ && pushes_acked()) say_farewell(out);
+  if (!farewell_sent_ && pushes_acked()) say_farewell(out);
   const bool heard = std::all_of(finish_acked_.begin(), finish_acked_.end(),
                                  [](auto acked) { return acked != 0; });
-  if (failed || (farewell_sent_ && heard))
-    out.dones.push_back({std::exchange(finish_op_, 0), failure_});
+  if (farewell_sent_ && heard)
+    out.dones.push_back({std::exchange(finish_op_, 0), refusal::none});
+}
+
+// Everything under way ends now: its other answers may never come, and if they do, they belong
+// to nothing.
+void worker_core::fail(refusal code, worker_effects& out) {
+  failure_ = code;
+  const auto end = [&](operation op) {
+    if (op != 0 && op != exchange_.op) out.dones.push_back({op, code});
+  };
+  for (auto& [id, table] : tables_) {
+    for (auto& push : table.pushes)
+      if (std::exchange(push.active, false)) end(push.op);
+    if (std::exchange(table.pull.active, false)) end(table.pull.op);
+  }
+  end(std::exchange(clock_op_, 0));
+  end(std::exchange(finish_op_, 0));
+  if (const auto op = std::exchange(exchange_.op, 0); op != 0) out.dones.push_back({op, code});
 }
 
 }  // namespace tidegate::policies

@@ -72,7 +72,6 @@ void worker_core::mark_push(table_state& table, operation op) {
   push.clock = clock_;
   push.op = op;
   push.remaining = static_cast<std::uint32_t>(table.places.size());
-  push.code = refusal::none;
   std::fill(push.acked.begin(), push.acked.end(), std::uint8_t{0});
   table.pushed_below = clock_ + 1;
   if (op != 0) ++pushes_under_way_;

@@ -4,7 +4,10 @@
 // Order within one clock and table: any pulls, one after another; then at most one push; then
 // clock(). exchange() is a push, clock() and a pull at the new clock in one. Pushes of at most
 // limits::clocks_in_flight_max clocks are unacknowledged at a time. Operations are named by the
-// shell with non-zero numbers; each ends with exactly one `done`.
+// shell with non-zero numbers; each ends with exactly one `done`. A push or farewell that is
+// refused ends them all at once: an answer that comes later is expected no more, but one that
+// has begun may still be arriving, and what was to be sent may be on its way. The shell sees to
+// it that neither touches memory of an operation that has ended.
 //
 // A table's part on a shard that shares memory with this worker (attached) is pushed and pulled
 // whole, by one ring; the others chunk by chunk. One thread. Once warm, nothing allocates.
@@ -143,7 +146,6 @@ class worker_core {
     std::uint64_t clock = 0;
     operation op = 0;  // 0: a skip
     std::uint32_t remaining = 0;
-    refusal code = refusal::none;
     std::vector<std::uint8_t> acked;  // per chunk
   };
   enum class replied : std::uint8_t { no, arriving, yes };
@@ -187,6 +189,7 @@ class worker_core {
   bool pushes_acked() const;
   void say_farewell(worker_effects& out);
   void settle(worker_effects& out);
+  void fail(refusal code, worker_effects& out);
 
   std::map<std::uint32_t, table_state> tables_;
   std::uint64_t clock_ = 0;
@@ -201,7 +204,7 @@ class worker_core {
   } exchange_;
   bool finished_ = false;
   bool farewell_sent_ = false;
-  refusal failure_ = refusal::none;         // of a push or farewell; fails what waits
+  refusal failure_ = refusal::none;         // of a push or farewell; ended everything
   std::vector<std::uint8_t> finish_acked_;  // per shard
   std::uint64_t staleness_max_ = 0;
 };

@@ -21,6 +21,13 @@ const segment* window_map::find(const segment_name& name) const noexcept {
   return at == segments_.end() ? nullptr : &*at;
 }
 
+bool window_map::holds(const void* at) const noexcept {
+  const auto* byte = static_cast<const std::byte*>(at);
+  return std::any_of(segments_.begin(), segments_.end(), [&](const segment& one) {
+    return byte >= one.data() && byte < one.data() + one.size();
+  });
+}
+
 expected<window> window_map::open(const place_name& name, std::uint64_t bytes,
                                   std::uint32_t planes, std::uint32_t prepared) {
   // Nothing of a peer's word is believed: it may be wrong, and a mapping is only so long.

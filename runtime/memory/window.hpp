@@ -31,6 +31,8 @@ class window_map {
                         std::uint32_t prepared);
   // The segment that holds a place; null when it was never opened.
   const segment* find(const segment_name& name) const noexcept;
+  // Whether this address lies in one of the segments.
+  bool holds(const void* at) const noexcept;
 
  private:
   std::vector<segment> segments_;

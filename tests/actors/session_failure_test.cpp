@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/actors/session_fixture.hpp"
+#include "tests/support/hooked_link.hpp"
 
 namespace tidegate::tests {
 namespace {
@@ -110,6 +111,52 @@ TEST_F(session_failure_test, after_a_failure_memory_belongs_to_the_user) {
   EXPECT_TRUE(late.ok() || late.code() == errc::unavailable) << late.to_string();
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
   EXPECT_EQ(w, floats(6400, 42.0F));
+}
+
+// A reply is being written into the user's memory, and gradients wait to be sent from there,
+// when a shard refuses a push of another table.
+TEST_F(session_failure_test, a_refused_push_ends_what_is_under_way_and_lets_go_of_its_memory) {
+  constexpr std::uint64_t chunk_bytes = 3 << 20;  // one on the way, a second waits
+  constexpr std::uint64_t elements = 2 * chunk_bytes / sizeof(float);
+  std::uint32_t bad = 0;
+  link_hooks hooks;
+  hooks.posting = [&](runtime::frame_header& header) {
+    if (header.kind == runtime::frame_kind::push && header.table == bad) header.epoch = 99;
+  };
+  bool hooked = false;
+  local_cluster cluster(
+      small_cluster(1, 1, {consistency_kind::async, 0}, chunk_bytes),
+      [&]() -> runtime::expected<std::unique_ptr<runtime::link>> {
+        return hooked ? hooks.on(network.make_link()) : network.make_link();
+      },
+      false);
+  hooked = true;
+  auto s = cluster.join("job", 0);
+  ASSERT_TRUE(s);
+  const auto refused = s->open_table("refused", {8});
+  ASSERT_TRUE(refused);
+  bad = refused->id;
+  const auto pulling = s->open_table("pulling", {64});
+  const auto pushing = open(*s, elements);
+  ASSERT_TRUE(pulling);
+  floats w(64, 7.0F), g(elements, 1.0F), one(8, 1.0F);
+  hooks.keep_arriving = true;
+  hooks.keep_sent = true;
+  auto pulled = s->pull(*pulling, w);
+  while (hooks.arriving < 1) std::this_thread::yield();
+  auto pushed = s->push(pushing, g);
+  auto failed = s->push(*refused, one);
+  expect(failed.wait(), errc::refused, "push of table 'refused' at clock 0: a shard refused");
+  expect(pulled.wait(), errc::refused, "pull of table 'pulling' at clock 0: a shard refused");
+  expect(pushed.wait(), errc::refused, "push of table 't' at clock 0: a shard refused");
+  std::fill(w.begin(), w.end(), 42.0F);
+  hooks.keep_arriving = false;
+  hooks.keep_sent = false;
+  // Each lets the link make progress.
+  expect(s->push(pushing, g).wait(), errc::cancelled, "an earlier operation failed");
+  expect(s->clock(), errc::cancelled, "an earlier operation failed");
+  EXPECT_EQ(w, floats(64, 42.0F));
+  EXPECT_EQ(hooks.payloads_posted, 2u) << "of three: what waited stays";
 }
 
 TEST_F(session_failure_test, a_failed_session_refuses_everything_with_the_reason) {

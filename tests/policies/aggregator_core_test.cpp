@@ -341,6 +341,20 @@ TEST(aggregator_core, allocates_nothing_once_warm) {
   EXPECT_EQ(tests::allocations() - before, 0u);
 }
 
+TEST(aggregator_core, a_table_that_is_forgotten_may_be_opened_again) {
+  relay group(bsp);
+  group.core.forget_table(relay::table);
+  group.push(2, 0, 20);
+  EXPECT_EQ(group.ranks<acks>(refusal::unknown_table), ranks{2});
+  const std::vector<chunk_place> places{{0, 0, 0, 8}, {1, 1, 8, 8}};
+  EXPECT_EQ(group.core.open_table(relay::table, places)[0].slot, 2u);
+  for (const std::uint32_t rank : {2u, 3u, 4u}) group.push(rank, 0, rank * 10);
+  EXPECT_EQ(group.frames.size(), 2u);
+  group.ack(2, 0);
+  group.ack(4, 0);
+  EXPECT_EQ(group.ranks<acks>(), (ranks{2, 3, 4}));
+}
+
 TEST(aggregator_core, strangers_and_ranks_of_other_groups_are_refused) {
   relay group(bsp);
   EXPECT_EQ(group.core.front().admit_worker(relay::job, 5, 1), refusal::unknown_worker);

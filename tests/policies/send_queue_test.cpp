@@ -77,6 +77,20 @@ TEST(send_queue, forgets_what_waits_but_not_what_is_on_the_way) {
   EXPECT_EQ(pop_all(queue, 0), "2 ");
 }
 
+TEST(send_queue, drops_what_waits_for_one_peer) {
+  send_queue queue({mib, 4});
+  for (std::uint32_t i = 0; i < 6; ++i) queue.add({i % 2, i, 0, mib});
+  EXPECT_EQ(pop_all(queue, 0), "0 ");
+  std::vector<std::uint32_t> handles;
+  queue.drop(0, handles);
+  queue.drop(7, handles);
+  EXPECT_EQ(handles, (std::vector<std::uint32_t>{2, 4}));
+  EXPECT_EQ(queue.waiting(), 3U) << "of the other peer";
+  queue.sent(0, mib);
+  EXPECT_EQ(pop_all(queue, 0), "") << "what was on the way has come to its end";
+  EXPECT_EQ(pop_all(queue, 1), "1 ");
+}
+
 // Random frames, sent in any order: each goes exactly once, none while the lane is full, and
 // never one of lower rank while a better one waits.
 TEST(send_queue, every_frame_goes_once_in_order_of_priority) {

@@ -217,6 +217,27 @@ TEST(shard_core, a_push_has_one_place_however_often_it_is_sent) {
       << "what the old incarnation had on its way does not block the new one";
 }
 
+TEST(shard_core, a_table_that_is_forgotten_was_never_there) {
+  auto core = make_core({consistency_kind::bsp, 0}, 2);
+  const std::vector<chunk_place> places{{0, 0, 0, 8}, {1, 0, 8, 8}};
+  EXPECT_EQ(core.open_table(job, 6, places)[1].slot, 3u);
+  core.forget_table(6);
+  core.forget_table(9);
+  shard_effects out;
+  auto at = tag(0, 0);
+  at.table = 6;
+  EXPECT_EQ(core.check_table(at), refusal::unknown_table);
+  EXPECT_EQ(core.begin_push(at, 32).code, refusal::unknown_table);
+  EXPECT_TRUE(core.slots_of(6).empty());
+  core.pull(at, false, out);
+  EXPECT_EQ(all<reply>(out).at(0).code, refusal::unknown_table);
+  EXPECT_EQ(core.admit_worker(job, 0, 2), refusal::none);
+  EXPECT_EQ(core.open_table(job, 6, places)[1].slot, 5u) << "other slots";
+  core.push(tag(1, 0), 1, out);
+  core.close_job(job, out);
+  EXPECT_EQ(core.pushes_held(), 0u);
+}
+
 TEST(shard_core, closing_a_job_refuses_whoever_waits_and_whatever_comes) {
   auto core = make_core({consistency_kind::bsp, 0}, 2);
   shard_effects out;

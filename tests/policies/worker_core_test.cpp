@@ -148,6 +148,40 @@ TEST(worker_core, a_refusal_ends_a_clock_that_waits) {
   EXPECT_EQ(core.push(3, 3, out), errc::cancelled) << "and does not run into the open window";
 }
 
+// The other shards' answers may never come: they wait for workers that will not push.
+TEST(worker_core, a_refusal_ends_every_operation_once) {
+  auto core = make_core();
+  worker_effects out;
+  ASSERT_EQ(core.clock(1, out), errc::ok);
+  ASSERT_EQ(core.pull(4, 2, extent::as_policy, out), errc::ok);
+  ASSERT_EQ(core.push(3, 3, out), errc::ok);
+  out.clear();
+  core.begin_reply(4, 0);
+  core.on_ack(3, 0, 1, refusal::no_memory, out);
+  ASSERT_EQ(out.dones.size(), 2u);
+  for (const auto& one : out.dones) EXPECT_EQ(one.code, refusal::no_memory);
+  EXPECT_EQ(out.dones[0].op + out.dones[1].op, 5u) << "the push, with one answer, and the pull";
+  out.clear();
+  EXPECT_FALSE(core.expects_reply(4, 0, 1));
+  core.on_reply(4, 0, {1, refusal::none, 1, 0}, out);
+  core.on_ack(3, 1, 1, refusal::no_memory, out);
+  core.on_ack(3, 1, 0, refusal::job_ended, out);
+  ack_all(core, 0, out);
+  EXPECT_TRUE(out.dones.empty() && out.sends.empty()) << "late answers are nobody's";
+  EXPECT_EQ(core.failure(), refusal::no_memory);
+}
+
+TEST(worker_core, a_refused_farewell_ends_finish_once) {
+  auto core = make_core();
+  worker_effects out;
+  ASSERT_EQ(core.finish(1, out), errc::ok);
+  core.on_finish_ack(0, refusal::job_ended, out);
+  core.on_finish_ack(1, refusal::job_ended, out);
+  ASSERT_EQ(out.dones.size(), 1u);
+  EXPECT_EQ(out.dones[0].code, refusal::job_ended);
+  EXPECT_EQ(core.pull(3, 2, extent::to_the_end, out), errc::cancelled);
+}
+
 TEST(worker_core, a_pull_ends_with_its_last_reply_and_measures_staleness) {
   auto core = make_core();
   worker_effects out;
@@ -267,6 +301,8 @@ TEST(worker_core, an_exchange_that_a_shard_refuses_ends_with_its_reason) {
   ASSERT_EQ(core.exchange(three, 7, out), errc::ok);
   core.on_ring_ack({3, 0, 0, 0}, 0, refusal::job_ended, out);
   core.on_ack(3, 1, 0, refusal::none, out);
+  core.on_ring_reply({3, 0, 0, 0}, {1, refusal::job_ended, 0, 0}, out);
+  core.on_reply(3, 1, {1, refusal::job_ended, 0, 0}, out);
   ASSERT_EQ(out.dones.size(), 1u);
   EXPECT_EQ(out.dones[0].code, refusal::job_ended);
   EXPECT_EQ(core.pull(3, 8, extent::as_policy, out), errc::cancelled);
