@@ -32,6 +32,7 @@ void ucx_link::post(peer_id peer, const frame_header& header,
       payload.size() > eager_bytes_max ? UCP_AM_SEND_FLAG_RNDV : UCP_AM_SEND_FLAG_EAGER;
   param.cb.send = &ucx_link::on_send_done;
   param.user_data = &slot;
+  ++counters_.messages_sent;
   ++counters_.frames_sent;
   counters_.payload_bytes_sent += payload.size();
   const auto request =
@@ -48,12 +49,16 @@ ucs_status_t ucx_link::on_message(void* self, const void* header, std::size_t he
   const auto wire = std::span(static_cast<const std::byte*>(header), header_length);
   const auto decoded = decode(wire, length);
   if (!decoded) {
-    ++link.counters_.frames_bad;
-    link.sink_->on_bad_frame(decoded.error());
+    link.bad_frame(decoded.error());
     return UCS_OK;  // drops a rendezvous, too; its sender completes
   }
   return link.receive(*decoded, data, length,
                       (param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) != 0);
+}
+
+void ucx_link::bad_frame(const status& why) {
+  ++counters_.frames_bad;
+  sink_->on_bad_frame(why);
 }
 
 ucs_status_t ucx_link::receive(const frame_header& header, void* data, std::size_t length,

@@ -24,21 +24,40 @@ status ucx_link::open(const ucx_options& options) {
   if (auto code = ucp_worker_create(context_, &worker_params, &worker_); code != UCS_OK)
     return ucx_error("making a UCX worker", code);
 
-  ucp_am_handler_param_t handler{};
-  handler.field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_FLAGS |
-                       UCP_AM_HANDLER_PARAM_FIELD_CB | UCP_AM_HANDLER_PARAM_FIELD_ARG;
-  handler.id = frame_am_id;
-  handler.flags = UCP_AM_FLAG_WHOLE_MSG;
-  handler.cb = &ucx_link::on_message;
-  handler.arg = this;
-  if (auto code = ucp_worker_set_am_recv_handler(worker_, &handler); code != UCS_OK)
-    return ucx_error("installing the frame handler", code);
+  if (auto set = handle(frame_am_id, &ucx_link::on_message); !set.ok()) return set;
+  if (auto set = handle(bundle_am_id, &ucx_link::on_bundle); !set.ok()) return set;
+  if (auto asked = ask_limits(); !asked.ok()) return asked;
 
   auto address = address_of(worker_);
   if (!address) return address.error();
   address_ = std::move(*address);
   if (auto code = ucp_worker_get_efd(worker_, &event_fd_); code != UCS_OK)
     return ucx_error("asking for UCX's event descriptor", code);
+  return {};
+}
+
+status ucx_link::handle(unsigned id, ucp_am_recv_callback_t callback) {
+  ucp_am_handler_param_t handler{};
+  handler.field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_FLAGS |
+                       UCP_AM_HANDLER_PARAM_FIELD_CB | UCP_AM_HANDLER_PARAM_FIELD_ARG;
+  handler.id = id;
+  handler.flags = UCP_AM_FLAG_WHOLE_MSG;
+  handler.cb = callback;
+  handler.arg = this;
+  if (auto code = ucp_worker_set_am_recv_handler(worker_, &handler); code != UCS_OK)
+    return ucx_error("installing the frame handler", code);
+  return {};
+}
+
+// The headers of a bundle are one header of UCX's: 8 KiB over shared memory and TCP.
+status ucx_link::ask_limits() {
+  ucp_worker_attr_t attributes{};
+  attributes.field_mask = UCP_WORKER_ATTR_FIELD_MAX_AM_HEADER;
+  if (auto code = ucp_worker_query(worker_, &attributes); code != UCS_OK)
+    return ucx_error("asking for UCX's limits", code);
+  bundle_frames_most_ = std::clamp<std::size_t>(attributes.max_am_header / frame_header_bytes,
+                                                1, bundle_frames_max);
+  arriving_.reserve(bundle_frames_max);
   return {};
 }
 

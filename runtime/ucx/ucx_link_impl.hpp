@@ -1,7 +1,9 @@
 // The class behind open_ucx_link(), of this folder alone: connections, progress and the end are
-// in ucx_link.cpp, frames on their way in ucx_frames.cpp. One reactor thread.
+// in ucx_link.cpp, frames on their way in ucx_frames.cpp and
+// ucx_bundles.cpp. One reactor thread.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <deque>
 #include <memory>
@@ -18,6 +20,7 @@
 namespace tidegate::runtime {
 
 inline constexpr unsigned frame_am_id = 1;
+inline constexpr unsigned bundle_am_id = 2;
 
 class ucx_link final : public link {
  public:
@@ -38,6 +41,8 @@ class ucx_link final : public link {
   expected<peer_id> connect(std::string_view address, reach where) override;
   void post(peer_id peer, const frame_header& header, std::span<const std::byte> payload,
             send_token token) override;
+  void post_bundle(peer_id peer, std::span<const outgoing> frames) override;
+  std::size_t bundle_frames_most() const override { return bundle_frames_most_; }
   unsigned progress() override;
   int event_fd() const override { return event_fd_; }
   bool arm() override;
@@ -59,6 +64,15 @@ class ucx_link final : public link {
     send_token token = 0;
     frame_header_wire header{};
   };
+  // One bundle under way. UCX reads all of it until completion.
+  struct bundle_slot {
+    ucx_link* owner = nullptr;
+    peer_id to = 0;
+    std::size_t frames = 0;
+    std::array<frame_header_wire, bundle_frames_max> headers{};
+    std::array<ucp_dt_iov_t, bundle_frames_max> payloads{};
+    std::array<send_token, bundle_frames_max> tokens{};
+  };
   // One rendezvous under way.
   struct receive_slot {
     ucx_link* owner = nullptr;
@@ -69,11 +83,21 @@ class ucx_link final : public link {
   static ucs_status_t on_message(void* self, const void* header, std::size_t header_length,
                                  void* data, std::size_t length,
                                  const ucp_am_recv_param_t* param);
+  static ucs_status_t on_bundle(void* self, const void* headers, std::size_t headers_length,
+                                void* data, std::size_t length,
+                                const ucp_am_recv_param_t* param);
+  static void on_bundle_done(void* request, ucs_status_t code, void* slot);
   static void on_send_done(void* request, ucs_status_t code, void* slot);
   static void on_receive_done(void* request, ucs_status_t code, std::size_t length, void* slot);
   static void on_error(void* peer, ucp_ep_h endpoint, ucs_status_t code);
 
   ucs_status_t receive(const frame_header& header, void* data, std::size_t length, bool rndv);
+  void receive_bundle(std::span<const std::byte> payload);
+  void bad_frame(const status& why);
+  status handle(unsigned id, ucp_am_recv_callback_t callback);
+  status ask_limits();
+  void finish_bundle(bundle_slot& slot, ucs_status_t code);
+  bundle_slot& take_bundle_slot();
   void finish_receive(receive_slot& slot, ucs_status_t code);
   void finish_send(send_slot& slot, ucs_status_t code);
   void lose(connection& who, ucs_status_t code);
@@ -101,6 +125,10 @@ class ucx_link final : public link {
   std::deque<connection> peers_;
   std::deque<send_slot> sends_;
   std::vector<send_slot*> sends_free_;
+  std::deque<bundle_slot> bundles_;
+  std::vector<bundle_slot*> bundles_free_;
+  std::size_t bundle_frames_most_ = 1;
+  std::vector<frame_header> arriving_;  // of the bundle that is being received
   std::deque<receive_slot> receives_;
   std::vector<receive_slot*> receives_free_;
   std::size_t sends_under_way_ = 0;
