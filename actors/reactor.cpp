@@ -137,7 +137,13 @@ bool reactor::run_ready() {
         break;
     }
   }
+  end_turn();
   return any;
+}
+
+void reactor::end_turn() {
+  for (std::size_t i = 0; i < ending_.size(); ++i) ending_[i]->go_on();
+  ending_.clear();
 }
 
 bool reactor::turn() {
@@ -152,6 +158,7 @@ bool reactor::run_put_off() {
   std::swap(put_off_, going_on_);
   for (auto* one : going_on_) one->go_on();  // may put off again
   going_on_.clear();
+  end_turn();
   return true;
 }
 
@@ -285,6 +292,7 @@ void reactor::open_link(runtime::frame_sink* sink) {
 void reactor::close_link(std::uint32_t flush_ms_max) {
   if (!link_open_) return;
   epoll_ctl(epoll_fd_, EPOLL_CTL_DEL, link_->event_fd(), nullptr);
+  if (flush_ms_max > 0) end_turn();
   link_open_ = false;  // also while close() progresses, nobody else does
   link_->close(flush_ms_max);
 }

@@ -86,7 +86,12 @@ class reactor final : public caf::execution_unit {
   // Of the reactor's thread: calls what.go_on() once, after the link's next progress. A message
   // to oneself would not do: CAF gives an actor those in the same turn.
   void after_progress(continuation& what) { put_off_.push_back(&what); }
-  void forget(const continuation& what) { std::erase(put_off_, &what); }
+  // Likewise before it, when the actors that are ready now have run.
+  void before_progress(continuation& what) { ending_.push_back(&what); }
+  void forget(const continuation& what) {
+    std::erase(put_off_, &what);
+    std::erase(ending_, &what);
+  }
 
   // Of the reactor's thread, all but address().
   runtime::link& link() noexcept { return *link_; }
@@ -104,6 +109,7 @@ class reactor final : public caf::execution_unit {
   bool run_ready();
   void take_remote();
   bool run_put_off();
+  void end_turn();
   // One step of waiting; `after_work`: the first one since there was something to do.
   void wait(bool after_work);
   // False when it is time to sleep.
@@ -128,6 +134,7 @@ class reactor final : public caf::execution_unit {
   std::deque<caf::resumable*> ready_;   // the driver's
   std::vector<continuation*> put_off_;  // likewise
   std::vector<continuation*> going_on_;
+  std::vector<continuation*> ending_;  // before progress
 
   std::mutex mutex_;  // guards remote_
   std::vector<caf::resumable*> remote_;

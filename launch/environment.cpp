@@ -25,6 +25,9 @@ void set_transport(const policies::cluster_spec& spec, variables& all) {
   // both ends, which must agree on it. Half of a usual second-level cache: UCX copies from
   // there to where the payload belongs.
   all.emplace("UCX_TCP_RX_SEG_SIZE", "512K");
+  // Pieces of memory in one system call: what bundles of small frames are made of. UCX 1.13.1
+  // has room for 16, and breaks with more.
+  all.emplace("UCX_TCP_MAX_IOV", "16");
   // A variable for a transport that UCX_TLS leaves out is no news.
   all.emplace("UCX_WARN_UNUSED_ENV_VARS", "n");
 }

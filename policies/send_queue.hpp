@@ -1,22 +1,34 @@
-// Which frame with payload goes out next: those of each peer by priority, and only so many at a
-// time.
+// Which frames with payload go out next: those of each peer by priority, only so many at a
+// time, and small ones together.
 //
-// A frame that has been handed to the network cannot be overtaken. So few are handed over, just
-// enough to keep the network busy, and the rest waits here, where a small frame of a table that
-// is used next passes the many chunks of one that is used last. Peers have a queue each, so
-// that all links carry payload at every moment. One thread. Once warm, nothing allocates.
+// A message that has been handed to the network cannot be overtaken. So few are handed over,
+// just enough to keep the network busy, and the rest waits here, where a small frame of a table
+// that is used next passes the many chunks of one that is used last. Peers have a queue each,
+// so that all links carry payload at every moment.
+//
+// A message costs as much as many KiB of payload. So small frames that are next to each other
+// in this order share one, a bundle. Nothing waits for company: bundles are made of what is
+// there when a message may go. Who adds many frames in a row asks for messages when it has
+// added the last, or when add() says that the next message is worth it. One thread. Once warm,
+// nothing allocates.
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
-#include <optional>
+#include <span>
 #include <vector>
 
 namespace tidegate::policies {
 
-struct send_limits {  // of one peer, on the way at a time
+struct send_limits {
+  // Of one peer, on the way at a time.
   std::uint64_t bytes = 4U << 20U;
-  std::uint32_t frames = 16;
+  std::uint32_t messages = 16;
+  // Of a bundle, and of a frame in one.
+  std::uint64_t bundle_bytes = 256U << 10U;
+  std::size_t bundle_frames = 64;
+  std::uint64_t small_bytes = 32U << 10U;
 };
 
 // A priority: earlier clocks first, and within one what is used first.
@@ -37,11 +49,12 @@ class send_queue {
 
   explicit send_queue(send_limits most = {}) : most_(most) {}
 
-  void add(const frame& what);
-  // The next frame for this peer that may go now, which then is on the way. A frame larger than
-  // the limit goes alone.
-  std::optional<frame> next(std::uint32_t peer);
-  // A frame is not on the way any more: it has arrived, or never will.
+  // False when next() had better be asked after other frames that are about to be added.
+  bool add(const frame& what);
+  // The frames of the next message for this peer, which then is on the way; none when none may
+  // go now. A frame larger than the limit goes alone. Valid until the next call.
+  std::span<const frame> next(std::uint32_t peer);
+  // A message is not on the way any more: it has arrived, or never will.
   void sent(std::uint32_t peer, std::uint64_t bytes);
   // Forgets what waits for this peer, and appends its handles.
   void drop(std::uint32_t peer, std::vector<std::uint32_t>& handles);
@@ -57,13 +70,18 @@ class send_queue {
   };
   struct lane_state {
     std::vector<waiting_frame> heap;
+    std::uint64_t bytes_waiting = 0;
     std::uint64_t bytes = 0;  // on the way
-    std::uint32_t frames = 0;
+    std::uint32_t messages = 0;
   };
   static bool later(const waiting_frame& one, const waiting_frame& other) noexcept;
+  bool small(std::uint64_t bytes) const noexcept;
+  bool joins(const lane_state& lane, std::uint64_t bytes) const noexcept;
+  void take(lane_state& lane);
 
   send_limits most_;
   std::vector<lane_state> lanes_;  // by peer
+  std::vector<frame> message_;     // the one that next() returned
   std::uint64_t added_ = 0;
 };
 

@@ -104,6 +104,10 @@ expected<frame_header> decode(std::span<const std::byte> wire,
   return header;
 }
 
+std::uint64_t claimed_payload_bytes(std::span<const std::byte> wire) noexcept {
+  return get<std::uint64_t>(wire, 64);
+}
+
 place_wire encode(const place_name& place) noexcept {
   place_wire wire{};
   put(wire, 0, place.segment.pid);

@@ -82,7 +82,7 @@ struct frame_header {
 
 inline constexpr std::size_t frame_header_bytes = 88;
 inline constexpr std::uint32_t frame_magic = 0x31474454;  // "TDG1"
-inline constexpr std::uint8_t frame_version = 3;
+inline constexpr std::uint8_t frame_version = 3;          // of bundle.hpp, too
 
 using frame_header_wire = std::array<std::byte, frame_header_bytes>;
 
@@ -91,6 +91,8 @@ frame_header_wire encode(const frame_header& header) noexcept;
 // `payload_bytes_arrived`: what the transport counted. Errors: corrupt, with what is wrong.
 expected<frame_header> decode(std::span<const std::byte> wire,
                               std::uint64_t payload_bytes_arrived);
+// What a header says about its payload, which nobody has checked. `wire`: frame_header_bytes.
+std::uint64_t claimed_payload_bytes(std::span<const std::byte> wire) noexcept;
 
 // The payload of attach and of attach_ack.
 inline constexpr std::size_t place_wire_bytes = 40;

@@ -16,12 +16,21 @@
 
 #include "runtime/base/status.hpp"
 #include "runtime/memory/buffer.hpp"
+#include "runtime/transport/bundle.hpp"
 #include "runtime/transport/frame.hpp"
 
 namespace tidegate::runtime {
 
 using peer_id = std::uint32_t;     // of this link, never reused
 using send_token = std::uint64_t;  // the caller's name for a post; 0: no need to know
+
+// A frame on its way out. header.payload_bytes equals payload.size(). `payload` must stay
+// unchanged until on_sent(token), or for token 0 until nothing can refer to it any more.
+struct outgoing {
+  frame_header header;
+  std::span<const std::byte> payload;
+  send_token token = 0;
+};
 
 // What a link tells its owner.
 class frame_sink {
@@ -48,6 +57,7 @@ enum class reach : std::uint8_t { host, network };
 
 // Counters of a link since it was made.
 struct link_counters {
+  std::uint64_t messages_sent = 0;  // a frame, or a bundle of several
   std::uint64_t frames_sent = 0;
   std::uint64_t frames_received = 0;
   std::uint64_t frames_bad = 0;      // did not decode
@@ -69,10 +79,15 @@ class link {
   // transport).
   virtual expected<peer_id> connect(std::string_view address, reach where) = 0;
   expected<peer_id> connect(std::string_view address) { return connect(address, reach::host); }
-  // Sends a frame. header.payload_bytes must equal payload.size(). `payload` must stay
-  // unchanged until on_sent(token), or for token 0 until nothing can refer to it any more.
+  // Sends a frame; see outgoing.
   virtual void post(peer_id peer, const frame_header& header,
                     std::span<const std::byte> payload, send_token token) = 0;
+  // Sends frames with payload in one message (bundle.hpp): at least one, at most
+  // bundle_frames_most() and bundle_payload_bytes_max. The other side sees them one by one, and
+  // may refuse some. Tokens are told in order, one right after another.
+  virtual void post_bundle(peer_id peer, std::span<const outgoing> frames) = 0;
+  // 1: bundles would not pay; up to bundle_frames_max.
+  virtual std::size_t bundle_frames_most() const = 0;
   // Moves what can be moved; returns how many things happened (0: idle).
   virtual unsigned progress() = 0;
   // A descriptor that is readable when progress() has work, once arm() returned true.

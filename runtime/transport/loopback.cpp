@@ -15,9 +15,11 @@ namespace tidegate::runtime {
 
 namespace {
 
+// A message: a frame, or a bundle.
 struct envelope {
-  frame_header_wire header;
+  std::vector<std::byte> headers;
   std::vector<std::byte> payload;
+  bool bundle = false;
 };
 
 // Where the frames for one link wait. Shared by all posting threads.
@@ -67,26 +69,14 @@ class loopback_link final : public link {
 
   void post(peer_id peer, const frame_header& header, std::span<const std::byte> payload,
             send_token token) override {
-    TIDEGATE_ASSERT(peer < peers_.size(), "a peer of this link");
-    TIDEGATE_ASSERT(header.payload_bytes == payload.size(), "the header tells the payload");
-    auto& target = *peers_[peer];
-    status result;
-    {
-      std::lock_guard lock(target.mutex);
-      if (target.open)
-        target.waiting.push_back({encode(header), {payload.begin(), payload.end()}});
-      else
-        result = status(errc::unavailable, "the peer has closed its link");
-    }
-    wake(target.event_fd);
-    ++counters_.frames_sent;
-    counters_.payload_bytes_sent += payload.size();
-    if (!result.ok() && told_lost_.insert(peer).second) lost_.push_back(peer);
-    if (token != 0 || !result.ok()) {
-      if (token != 0) sent_.push_back({token, result});
-      wake(inbox_->event_fd);
-    }
+    const outgoing one{header, payload, token};
+    send(peer, {&one, 1}, false);
   }
+  void post_bundle(peer_id peer, std::span<const outgoing> frames) override {
+    TIDEGATE_ASSERT(!frames.empty() && frames.size() <= bundle_frames_max, "a bundle");
+    send(peer, frames, true);
+  }
+  std::size_t bundle_frames_most() const override { return bundle_frames_max; }
 
   unsigned progress() override {
     std::uint64_t drained = 0;
@@ -136,6 +126,36 @@ class loopback_link final : public link {
     if (::write(fd, &one, sizeof one) < 0) return;
   }
 
+  void send(peer_id peer, std::span<const outgoing> frames, bool bundle) {
+    TIDEGATE_ASSERT(peer < peers_.size(), "a peer of this link");
+    envelope message;
+    message.bundle = bundle;
+    for (const auto& one : frames) {
+      TIDEGATE_ASSERT(one.header.payload_bytes == one.payload.size(),
+                      "the header tells the payload");
+      const auto wire = encode(one.header);
+      message.headers.insert(message.headers.end(), wire.begin(), wire.end());
+      message.payload.insert(message.payload.end(), one.payload.begin(), one.payload.end());
+    }
+    counters_.messages_sent += 1;
+    counters_.frames_sent += frames.size();
+    counters_.payload_bytes_sent += message.payload.size();
+    auto& target = *peers_[peer];
+    status result;
+    {
+      std::lock_guard lock(target.mutex);
+      if (target.open)
+        target.waiting.push_back(std::move(message));
+      else
+        result = status(errc::unavailable, "the peer has closed its link");
+    }
+    wake(target.event_fd);
+    if (!result.ok() && told_lost_.insert(peer).second) lost_.push_back(peer);
+    for (const auto& one : frames)
+      if (one.token != 0) sent_.push_back({one.token, result});
+    if (!sent_.empty() || !result.ok()) wake(inbox_->event_fd);
+  }
+
   unsigned tell_outcomes() {
     std::vector<outcome> sent;
     std::vector<peer_id> lost;
@@ -147,25 +167,40 @@ class loopback_link final : public link {
     return static_cast<unsigned>(sent.size() + lost.size());
   }
 
-  void deliver(envelope& from) {
-    auto header = decode(from.header, from.payload.size());
-    if (!header) {
-      ++counters_.frames_bad;
-      sink_->on_bad_frame(header.error());
-      return;
+  void deliver(const envelope& from) {
+    headers_.clear();
+    status decoded;
+    if (from.bundle) {
+      decoded = decode_bundle(from.headers, from.payload.size(), headers_);
+    } else if (const auto header = decode(from.headers, from.payload.size())) {
+      headers_.push_back(*header);
+    } else {
+      decoded = header.error();
     }
+    if (!decoded.ok()) {
+      ++counters_.frames_bad;
+      return sink_->on_bad_frame(decoded);
+    }
+    std::span<const std::byte> payload = from.payload;
+    for (const auto& header : headers_) {
+      hand_over(header, payload.first(header.payload_bytes));
+      payload = payload.subspan(header.payload_bytes);
+    }
+  }
+
+  void hand_over(const frame_header& header, std::span<const std::byte> payload) {
     ++counters_.frames_received;
-    if (from.payload.empty()) return sink_->on_frame(*header, {});
-    buffer place = sink_->place(*header);
+    if (payload.empty()) return sink_->on_frame(header, {});
+    buffer place = sink_->place(header);
     if (!place) {
       ++counters_.frames_refused;
       return;
     }
-    TIDEGATE_ASSERT(place.size() == from.payload.size(), "a place fits its payload");
-    std::memcpy(place.data(), from.payload.data(), from.payload.size());
-    counters_.payload_bytes_received += from.payload.size();
-    counters_.payload_bytes_copied += from.payload.size();
-    sink_->on_frame(*header, std::move(place));
+    TIDEGATE_ASSERT(place.size() == payload.size(), "a place fits its payload");
+    std::memcpy(place.data(), payload.data(), payload.size());
+    counters_.payload_bytes_received += payload.size();
+    counters_.payload_bytes_copied += payload.size();
+    sink_->on_frame(header, std::move(place));
   }
 
   loopback_network::state& network_;
@@ -175,6 +210,7 @@ class loopback_link final : public link {
   frame_sink* sink_ = nullptr;
   std::vector<envelope> held_;
   std::vector<envelope> due_;
+  std::vector<frame_header> headers_;  // of the message being delivered
   std::vector<outcome> sent_;
   std::vector<peer_id> lost_;
   std::set<peer_id> told_lost_;

@@ -1,123 +1,16 @@
 #include "runtime/ucx/ucx_link.hpp"
 
 #include <algorithm>
-#include <chrono>
-#include <cstdlib>
-#include <cstring>
-#include <deque>
 #include <string>
-#include <vector>
-
-#include <ucp/api/ucp.h>
+#include <utility>
 
 #include "runtime/base/assert.hpp"
-#include "runtime/transport/silent_sink.hpp"
 #include "runtime/ucx/ucx_address.hpp"
 #include "runtime/ucx/ucx_context.hpp"
 #include "runtime/ucx/ucx_error.hpp"
-#include "runtime/ucx/ucx_memory.hpp"
+#include "runtime/ucx/ucx_link_impl.hpp"
 
 namespace tidegate::runtime {
-
-namespace {
-
-constexpr unsigned am_id = 1;
-// Above it a payload is announced and then received where it belongs; up to it the round trip
-// costs more than the copy.
-constexpr std::size_t eager_bytes_max = 8192;
-
-class ucx_link final : public link {
- public:
-  ~ucx_link() override {
-    if (worker_) close(0);
-    if (worker_ && stuck_) {
-      // UCX would abort. The process is about to end; the memory may stay until then.
-      static_cast<void>(new std::shared_ptr<ucx_memory>(memory_));
-      return;
-    }
-    if (worker_) ucp_worker_destroy(worker_);
-  }
-
-  status open(const ucx_options& options);
-
-  void set_sink(frame_sink* sink) override { sink_ = sink; }
-  std::string address() const override { return address_; }
-  expected<peer_id> connect(std::string_view address, reach where) override;
-  void post(peer_id peer, const frame_header& header, std::span<const std::byte> payload,
-            send_token token) override;
-  unsigned progress() override;
-  int event_fd() const override { return event_fd_; }
-  bool arm() override;
-  void close(std::uint32_t flush_ms_max) override;
-  std::shared_ptr<memory_source> memory() override { return memory_; }
-  const link_counters& counters() const override { return counters_; }
-
- private:
-  struct connection {
-    ucx_link* owner = nullptr;
-    peer_id id = 0;
-    ucp_ep_h endpoint = nullptr;
-    bool lost = false;
-  };
-  // One send under way. Slots are kept and reused: the header must live until completion.
-  struct send_slot {
-    ucx_link* owner = nullptr;
-    peer_id to = 0;
-    send_token token = 0;
-    frame_header_wire header{};
-  };
-  // One rendezvous under way.
-  struct receive_slot {
-    ucx_link* owner = nullptr;
-    frame_header header;
-    buffer place;
-  };
-
-  static ucs_status_t on_message(void* self, const void* header, std::size_t header_length,
-                                 void* data, std::size_t length,
-                                 const ucp_am_recv_param_t* param);
-  static void on_send_done(void* request, ucs_status_t code, void* slot);
-  static void on_receive_done(void* request, ucs_status_t code, std::size_t length, void* slot);
-  static void on_error(void* peer, ucp_ep_h endpoint, ucs_status_t code);
-
-  ucs_status_t receive(const frame_header& header, void* data, std::size_t length, bool rndv);
-  void finish_receive(receive_slot& slot, ucs_status_t code);
-  void finish_send(send_slot& slot, ucs_status_t code);
-  void lose(connection& who, ucs_status_t code);
-  using steady_clock = std::chrono::steady_clock;
-  void drain(std::vector<void*>& requests, steady_clock::time_point deadline);
-  send_slot& take_send_slot();
-  receive_slot& take_receive_slot();
-
-  struct outcome {
-    send_token token;
-    ucs_status_t code;
-  };
-  struct loss {
-    peer_id peer;
-    ucs_status_t code;
-  };
-
-  ucp_context_h context_ = nullptr;
-  ucp_worker_h worker_ = nullptr;
-  int event_fd_ = -1;
-  std::string address_;
-  std::shared_ptr<ucx_memory> memory_;  // owns the context
-  silent_sink nobody_;
-  frame_sink* sink_ = &nobody_;
-  std::deque<connection> peers_;
-  std::deque<send_slot> sends_;
-  std::vector<send_slot*> sends_free_;
-  std::deque<receive_slot> receives_;
-  std::vector<receive_slot*> receives_free_;
-  std::size_t sends_under_way_ = 0;
-  std::size_t receives_under_way_ = 0;
-  bool stuck_ = false;         // requests of UCX that do not end
-  std::vector<outcome> sent_;  // told in progress()
-  std::vector<outcome> telling_;
-  std::vector<loss> lost_;
-  link_counters counters_;
-};
 
 status ucx_link::open(const ucx_options& options) {
   auto context = make_ucx_context(options);
@@ -131,21 +24,40 @@ status ucx_link::open(const ucx_options& options) {
   if (auto code = ucp_worker_create(context_, &worker_params, &worker_); code != UCS_OK)
     return ucx_error("making a UCX worker", code);
 
-  ucp_am_handler_param_t handler{};
-  handler.field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_FLAGS |
-                       UCP_AM_HANDLER_PARAM_FIELD_CB | UCP_AM_HANDLER_PARAM_FIELD_ARG;
-  handler.id = am_id;
-  handler.flags = UCP_AM_FLAG_WHOLE_MSG;
-  handler.cb = &ucx_link::on_message;
-  handler.arg = this;
-  if (auto code = ucp_worker_set_am_recv_handler(worker_, &handler); code != UCS_OK)
-    return ucx_error("installing the frame handler", code);
+  if (auto set = handle(frame_am_id, &ucx_link::on_message); !set.ok()) return set;
+  if (auto set = handle(bundle_am_id, &ucx_link::on_bundle); !set.ok()) return set;
+  if (auto asked = ask_limits(); !asked.ok()) return asked;
 
   auto address = address_of(worker_);
   if (!address) return address.error();
   address_ = std::move(*address);
   if (auto code = ucp_worker_get_efd(worker_, &event_fd_); code != UCS_OK)
     return ucx_error("asking for UCX's event descriptor", code);
+  return {};
+}
+
+status ucx_link::handle(unsigned id, ucp_am_recv_callback_t callback) {
+  ucp_am_handler_param_t handler{};
+  handler.field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_FLAGS |
+                       UCP_AM_HANDLER_PARAM_FIELD_CB | UCP_AM_HANDLER_PARAM_FIELD_ARG;
+  handler.id = id;
+  handler.flags = UCP_AM_FLAG_WHOLE_MSG;
+  handler.cb = callback;
+  handler.arg = this;
+  if (auto code = ucp_worker_set_am_recv_handler(worker_, &handler); code != UCS_OK)
+    return ucx_error("installing the frame handler", code);
+  return {};
+}
+
+// The headers of a bundle are one header of UCX's: 8 KiB over shared memory and TCP.
+status ucx_link::ask_limits() {
+  ucp_worker_attr_t attributes{};
+  attributes.field_mask = UCP_WORKER_ATTR_FIELD_MAX_AM_HEADER;
+  if (auto code = ucp_worker_query(worker_, &attributes); code != UCS_OK)
+    return ucx_error("asking for UCX's limits", code);
+  bundle_frames_most_ = std::clamp<std::size_t>(attributes.max_am_header / frame_header_bytes,
+                                                1, bundle_frames_max);
+  arriving_.reserve(bundle_frames_max);
   return {};
 }
 
@@ -168,33 +80,6 @@ expected<peer_id> ucx_link::connect(std::string_view address, reach where) {
     return tl::unexpected(ucx_error("connecting to a peer: no transport in common", code));
   }
   return made.id;
-}
-
-void ucx_link::post(peer_id peer, const frame_header& header,
-                    std::span<const std::byte> payload, send_token token) {
-  TIDEGATE_ASSERT(peer < peers_.size(), "a peer of this link");
-  TIDEGATE_ASSERT(header.payload_bytes == payload.size(), "the header tells the payload");
-  auto& to = peers_[peer];
-  auto& slot = take_send_slot();
-  slot.to = peer;
-  slot.token = token;
-  slot.header = encode(header);
-  if (to.lost) return finish_send(slot, UCS_ERR_CONNECTION_RESET);
-
-  ucp_request_param_t param{};
-  param.op_attr_mask =
-      UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_FLAGS;
-  param.flags =
-      payload.size() > eager_bytes_max ? UCP_AM_SEND_FLAG_RNDV : UCP_AM_SEND_FLAG_EAGER;
-  param.cb.send = &ucx_link::on_send_done;
-  param.user_data = &slot;
-  ++counters_.frames_sent;
-  counters_.payload_bytes_sent += payload.size();
-  const auto request =
-      ucp_am_send_nbx(to.endpoint, am_id, slot.header.data(), slot.header.size(),
-                      payload.data(), payload.size(), &param);
-  if (UCS_PTR_IS_PTR(request)) return;  // on_send_done frees it
-  finish_send(slot, UCS_PTR_RAW_STATUS(request));
 }
 
 unsigned ucx_link::progress() {
@@ -221,82 +106,6 @@ bool ucx_link::arm() {
   return ucp_worker_arm(worker_) == UCS_OK;  // UCS_ERR_BUSY: events wait, progress again
 }
 
-ucs_status_t ucx_link::on_message(void* self, const void* header, std::size_t header_length,
-                                  void* data, std::size_t length,
-                                  const ucp_am_recv_param_t* param) {
-  auto& link = *static_cast<ucx_link*>(self);
-  const auto wire = std::span(static_cast<const std::byte*>(header), header_length);
-  const auto decoded = decode(wire, length);
-  if (!decoded) {
-    ++link.counters_.frames_bad;
-    link.sink_->on_bad_frame(decoded.error());
-    return UCS_OK;  // drops a rendezvous, too; its sender completes
-  }
-  return link.receive(*decoded, data, length,
-                      (param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) != 0);
-}
-
-ucs_status_t ucx_link::receive(const frame_header& header, void* data, std::size_t length,
-                               bool rndv) {
-  if (length == 0) {
-    ++counters_.frames_received;
-    sink_->on_frame(header, {});
-    return UCS_OK;
-  }
-  buffer place = sink_->place(header);
-  if (!place) {
-    ++counters_.frames_refused;
-    return UCS_OK;
-  }
-  TIDEGATE_ASSERT(place.size() == length, "a place fits its payload");
-  auto& slot = take_receive_slot();
-  slot.header = header;
-  slot.place = std::move(place);
-  if (!rndv) {
-    std::memcpy(slot.place.data(), data, length);
-    counters_.payload_bytes_copied += length;
-    finish_receive(slot, UCS_OK);
-    return UCS_OK;
-  }
-  ucp_request_param_t param{};
-  param.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
-  param.cb.recv_am = &ucx_link::on_receive_done;
-  param.user_data = &slot;
-  const auto request = ucp_am_recv_data_nbx(worker_, data, slot.place.data(), length, &param);
-  if (!UCS_PTR_IS_PTR(request)) finish_receive(slot, UCS_PTR_RAW_STATUS(request));
-  return UCS_INPROGRESS;
-}
-
-void ucx_link::finish_receive(receive_slot& slot, ucs_status_t code) {
-  buffer place = std::move(slot.place);
-  const auto header = slot.header;
-  receives_free_.push_back(&slot);
-  --receives_under_way_;
-  if (code != UCS_OK) return sink_->on_frame_lost(header);  // on_error tells of the peer
-  ++counters_.frames_received;
-  counters_.payload_bytes_received += place.size();
-  sink_->on_frame(header, std::move(place));
-}
-
-void ucx_link::finish_send(send_slot& slot, ucs_status_t code) {
-  if (slot.token != 0) sent_.push_back({slot.token, code});
-  if (code != UCS_OK) lose(peers_[slot.to], code);
-  --sends_under_way_;
-  sends_free_.push_back(&slot);
-}
-
-void ucx_link::on_send_done(void* request, ucs_status_t code, void* slot) {
-  auto& done = *static_cast<send_slot*>(slot);
-  done.owner->finish_send(done, code);
-  ucp_request_free(request);
-}
-
-void ucx_link::on_receive_done(void* request, ucs_status_t code, std::size_t, void* slot) {
-  auto& done = *static_cast<receive_slot*>(slot);
-  done.owner->finish_receive(done, code);
-  ucp_request_free(request);
-}
-
 void ucx_link::on_error(void* who, ucp_ep_h, ucs_status_t code) {
   auto& broken = *static_cast<connection*>(who);
   broken.owner->lose(broken, code);
@@ -306,30 +115,6 @@ void ucx_link::lose(connection& who, ucs_status_t code) {
   if (who.lost) return;
   who.lost = true;
   lost_.push_back({who.id, code});
-}
-
-ucx_link::send_slot& ucx_link::take_send_slot() {
-  if (sends_free_.empty()) {
-    sends_free_.push_back(&sends_.emplace_back());
-    sends_free_.back()->owner = this;
-    sends_free_.reserve(sends_.size());
-  }
-  auto* slot = sends_free_.back();
-  sends_free_.pop_back();
-  ++sends_under_way_;
-  return *slot;
-}
-
-ucx_link::receive_slot& ucx_link::take_receive_slot() {
-  if (receives_free_.empty()) {
-    receives_free_.push_back(&receives_.emplace_back());
-    receives_free_.back()->owner = this;
-    receives_free_.reserve(receives_.size());
-  }
-  auto* slot = receives_free_.back();
-  receives_free_.pop_back();
-  ++receives_under_way_;
-  return *slot;
 }
 
 // Waits for requests and frees them; those still under way at the deadline stay in the list.
@@ -384,8 +169,6 @@ void ucx_link::close(std::uint32_t flush_ms_max) {
   for (auto& slot : receives_)
     slot.place = {};  // leases go back; nothing writes to them any more
 }
-
-}  // namespace
 
 expected<std::unique_ptr<link>> open_ucx_link(const ucx_options& options) {
   auto made = std::make_unique<ucx_link>();

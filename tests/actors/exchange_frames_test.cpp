@@ -45,13 +45,14 @@ class counting_link final : public runtime::link {
   }
   void post(runtime::peer_id peer, const runtime::frame_header& header,
             std::span<const std::byte> payload, runtime::send_token token) override {
-    ++all_.posted[static_cast<std::size_t>(header.kind)];
-    if (header.kind == runtime::frame_kind::push) {
-      const std::lock_guard lock(all_.mutex);
-      all_.pushed.push_back(header.table);
-    }
+    count(header);
     inner_->post(peer, header, payload, token);
   }
+  void post_bundle(runtime::peer_id peer, std::span<const runtime::outgoing> frames) override {
+    for (const auto& one : frames) count(one.header);
+    inner_->post_bundle(peer, frames);
+  }
+  std::size_t bundle_frames_most() const override { return inner_->bundle_frames_most(); }
   unsigned progress() override { return all_.gate ? inner_->progress() : 0; }
   int event_fd() const override { return inner_->event_fd(); }
   bool arm() override { return inner_->arm(); }
@@ -60,6 +61,13 @@ class counting_link final : public runtime::link {
   const runtime::link_counters& counters() const override { return inner_->counters(); }
 
  private:
+  void count(const runtime::frame_header& header) {
+    ++all_.posted[static_cast<std::size_t>(header.kind)];
+    if (header.kind != runtime::frame_kind::push) return;
+    const std::lock_guard lock(all_.mutex);
+    all_.pushed.push_back(header.table);
+  }
+
   std::unique_ptr<runtime::link> inner_;
   totals& all_;
 };

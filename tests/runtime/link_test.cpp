@@ -9,6 +9,7 @@
 #include <memory>
 #include <numeric>
 #include <poll.h>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -31,7 +32,7 @@ struct recorder final : frame_sink {
   };
 
   buffer place(const frame_header& header) override {
-    if (refuse) return {};
+    if (refuse || refused_clocks.contains(header.clock)) return {};
     places.emplace_back(header.payload_bytes);
     return buffer::view(places.back());
   }
@@ -39,11 +40,16 @@ struct recorder final : frame_sink {
     arrivals.push_back({header, {payload.bytes().begin(), payload.bytes().end()}});
   }
   void on_frame_lost(const frame_header& header) override { frames_lost.push_back(header); }
-  void on_sent(send_token token, const status& outcome) override { sent[token] = outcome; }
+  void on_sent(send_token token, const status& outcome) override {
+    sent[token] = outcome;
+    told.push_back(token);
+  }
   void on_bad_frame(const status& why) override { bad.push_back(why.message()); }
   void on_peer_lost(peer_id peer, const status&) override { lost.push_back(peer); }
 
   bool refuse = false;
+  std::set<std::uint64_t> refused_clocks;
+  std::vector<send_token> told;
   std::deque<std::vector<std::byte>> places;
   std::vector<arrival> arrivals;
   std::map<send_token, status> sent;
@@ -195,6 +201,93 @@ TEST_P(link_test, a_closed_peer_is_reported) {
   while (!at_a.sent.contains(7) && clock::now() < told) a->progress();
   ASSERT_TRUE(at_a.sent.contains(7));
   EXPECT_FALSE(at_a.sent[7].ok());
+}
+
+// Of sizes that differ, together less than `most` bytes.
+class some_frames {
+ public:
+  some_frames(std::size_t many, std::size_t most) {
+    for (std::size_t i = 0; i < many; ++i) {
+      auto& payload = payloads_.emplace_back(most / many / (1 + i % 7) / 4 * 4);
+      for (std::size_t at = 0; at < payload.size(); ++at)
+        payload[at] = static_cast<std::byte>(at * 31 + i);
+      outgoing one;
+      one.header.kind = frame_kind::push;
+      one.header.clock = i;
+      one.header.payload_bytes = payload.size();
+      one.payload = payload;
+      one.token = 100 + i;
+      frames.push_back(one);
+    }
+  }
+  bool is(const recorder::arrival& arrived) const {
+    return arrived.header == frames[arrived.header.clock].header &&
+           arrived.payload == payloads_[arrived.header.clock];
+  }
+
+  std::vector<outgoing> frames;
+
+ private:
+  std::deque<std::vector<std::byte>> payloads_;
+};
+
+TEST_P(link_test, a_bundle_is_one_message_and_arrives_as_its_frames) {
+  ASSERT_GE(a->bundle_frames_most(), 2U);
+  for (const std::size_t many : {std::size_t{1}, std::size_t{2}, a->bundle_frames_most()})
+    for (const std::size_t bytes : {4096U, 65'536U, 1U << 20U}) {
+      at_b.arrivals.clear();
+      at_a.told.clear();
+      const some_frames sent(many, bytes);
+      const auto before = a->counters();
+      const auto copied = b->counters().payload_bytes_copied;
+      a->post_bundle(to_b, sent.frames);
+      ASSERT_TRUE(until([&] {
+        return at_b.arrivals.size() == many && at_a.told.size() == many;
+      })) << many
+          << " frames of " << bytes << " bytes";
+      std::uint64_t all = 0;
+      for (std::size_t i = 0; i < many; ++i) {
+        EXPECT_EQ(at_b.arrivals[i].header.clock, i) << "in order";
+        EXPECT_TRUE(sent.is(at_b.arrivals[i])) << i;
+        EXPECT_EQ(at_a.told[i], 100 + i);
+        EXPECT_TRUE(at_a.sent[100 + i].ok());
+        all += sent.frames[i].payload.size();
+      }
+      EXPECT_EQ(a->counters().messages_sent, before.messages_sent + 1);
+      EXPECT_EQ(a->counters().frames_sent, before.frames_sent + many);
+      EXPECT_EQ(a->counters().payload_bytes_sent, before.payload_bytes_sent + all);
+      EXPECT_EQ(b->counters().payload_bytes_copied, copied + all);
+    }
+}
+
+TEST_P(link_test, a_frame_of_a_bundle_that_is_refused_leaves_the_others) {
+  at_b.refused_clocks = {0, 3, 4, 9};
+  const some_frames sent(10, 100'000);
+  a->post_bundle(to_b, sent.frames);
+  ASSERT_TRUE(until([&] { return at_b.arrivals.size() == 6 && at_a.told.size() == 10; }));
+  for (const auto& arrival : at_b.arrivals) {
+    EXPECT_FALSE(at_b.refused_clocks.contains(arrival.header.clock));
+    EXPECT_TRUE(sent.is(arrival)) << arrival.header.clock;
+  }
+  EXPECT_EQ(b->counters().frames_refused, 4U);
+}
+
+TEST_P(link_test, bundles_to_a_closed_peer_are_told_as_lost) {
+  b->close(100);
+  b.reset();
+  const some_frames sent(8, 1 << 20);
+  const auto deadline = clock::now() + std::chrono::seconds(60);
+  while (at_a.lost.empty() && clock::now() < deadline) {
+    if (at_a.told.size() % 8 == 0) a->post_bundle(to_b, sent.frames);
+    a->progress();
+  }
+  ASSERT_EQ(at_a.lost, std::vector<peer_id>{to_b});
+  at_a.told.clear();
+  a->post_bundle(to_b, sent.frames);
+  const auto told = clock::now() + std::chrono::seconds(10);
+  while (at_a.told.size() < 8 && clock::now() < told) a->progress();
+  ASSERT_GE(at_a.told.size(), 8U);
+  for (std::size_t i = 0; i < 8; ++i) EXPECT_FALSE(at_a.sent[100 + i].ok());
 }
 
 #ifdef TIDEGATE_TEST_UCX

@@ -33,6 +33,11 @@ class hooked_link final : public runtime::link, public runtime::frame_sink {
     if (!payload.empty()) ++hooks_.payloads_posted;
     inner_->post(peer, changed, payload, token);
   }
+  // One by one, so that the hooks see each.
+  void post_bundle(runtime::peer_id peer, std::span<const runtime::outgoing> frames) override {
+    for (const auto& one : frames) post(peer, one.header, one.payload, one.token);
+  }
+  std::size_t bundle_frames_most() const override { return 1; }
   unsigned progress() override {
     const unsigned happened = inner_->progress();
     return happened + tell_sent() + tell_arrived();

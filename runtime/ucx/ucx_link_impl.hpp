@@ -1,0 +1,143 @@
+// The class behind open_ucx_link(), of this folder alone: connections, progress and the end are
+// in ucx_link.cpp, frames on their way in ucx_frames.cpp and
+// ucx_bundles.cpp. One reactor thread.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <deque>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <ucp/api/ucp.h>
+
+#include "runtime/transport/silent_sink.hpp"
+#include "runtime/ucx/ucx_link.hpp"
+#include "runtime/ucx/ucx_memory.hpp"
+
+namespace tidegate::runtime {
+
+inline constexpr unsigned frame_am_id = 1;
+inline constexpr unsigned bundle_am_id = 2;
+
+class ucx_link final : public link {
+ public:
+  ~ucx_link() override {
+    if (worker_) close(0);
+    if (worker_ && stuck_) {
+      // UCX would abort. The process is about to end; the memory may stay until then.
+      static_cast<void>(new std::shared_ptr<ucx_memory>(memory_));
+      return;
+    }
+    if (worker_) ucp_worker_destroy(worker_);
+  }
+
+  status open(const ucx_options& options);
+
+  void set_sink(frame_sink* sink) override { sink_ = sink; }
+  std::string address() const override { return address_; }
+  expected<peer_id> connect(std::string_view address, reach where) override;
+  void post(peer_id peer, const frame_header& header, std::span<const std::byte> payload,
+            send_token token) override;
+  void post_bundle(peer_id peer, std::span<const outgoing> frames) override;
+  std::size_t bundle_frames_most() const override { return bundle_frames_most_; }
+  unsigned progress() override;
+  int event_fd() const override { return event_fd_; }
+  bool arm() override;
+  void close(std::uint32_t flush_ms_max) override;
+  std::shared_ptr<memory_source> memory() override { return memory_; }
+  const link_counters& counters() const override { return counters_; }
+
+ private:
+  struct connection {
+    ucx_link* owner = nullptr;
+    peer_id id = 0;
+    ucp_ep_h endpoint = nullptr;
+    bool lost = false;
+  };
+  // One send under way. Slots are kept and reused: the header must live until completion.
+  struct send_slot {
+    ucx_link* owner = nullptr;
+    peer_id to = 0;
+    send_token token = 0;
+    frame_header_wire header{};
+  };
+  // One bundle under way. UCX reads all of it until completion.
+  struct bundle_slot {
+    ucx_link* owner = nullptr;
+    peer_id to = 0;
+    std::size_t frames = 0;
+    std::array<frame_header_wire, bundle_frames_max> headers{};
+    std::array<ucp_dt_iov_t, bundle_frames_max> payloads{};
+    std::array<send_token, bundle_frames_max> tokens{};
+  };
+  // One rendezvous under way.
+  struct receive_slot {
+    ucx_link* owner = nullptr;
+    frame_header header;
+    buffer place;
+  };
+
+  static ucs_status_t on_message(void* self, const void* header, std::size_t header_length,
+                                 void* data, std::size_t length,
+                                 const ucp_am_recv_param_t* param);
+  static ucs_status_t on_bundle(void* self, const void* headers, std::size_t headers_length,
+                                void* data, std::size_t length,
+                                const ucp_am_recv_param_t* param);
+  static void on_bundle_done(void* request, ucs_status_t code, void* slot);
+  static void on_send_done(void* request, ucs_status_t code, void* slot);
+  static void on_receive_done(void* request, ucs_status_t code, std::size_t length, void* slot);
+  static void on_error(void* peer, ucp_ep_h endpoint, ucs_status_t code);
+
+  ucs_status_t receive(const frame_header& header, void* data, std::size_t length, bool rndv);
+  void receive_bundle(std::span<const std::byte> payload);
+  void bad_frame(const status& why);
+  status handle(unsigned id, ucp_am_recv_callback_t callback);
+  status ask_limits();
+  void finish_bundle(bundle_slot& slot, ucs_status_t code);
+  bundle_slot& take_bundle_slot();
+  void finish_receive(receive_slot& slot, ucs_status_t code);
+  void finish_send(send_slot& slot, ucs_status_t code);
+  void lose(connection& who, ucs_status_t code);
+  using steady_clock = std::chrono::steady_clock;
+  void drain(std::vector<void*>& requests, steady_clock::time_point deadline);
+  send_slot& take_send_slot();
+  receive_slot& take_receive_slot();
+
+  struct outcome {
+    send_token token;
+    ucs_status_t code;
+  };
+  struct loss {
+    peer_id peer;
+    ucs_status_t code;
+  };
+
+  ucp_context_h context_ = nullptr;
+  ucp_worker_h worker_ = nullptr;
+  int event_fd_ = -1;
+  std::string address_;
+  std::shared_ptr<ucx_memory> memory_;  // owns the context
+  silent_sink nobody_;
+  frame_sink* sink_ = &nobody_;
+  std::deque<connection> peers_;
+  std::deque<send_slot> sends_;
+  std::vector<send_slot*> sends_free_;
+  std::deque<bundle_slot> bundles_;
+  std::vector<bundle_slot*> bundles_free_;
+  std::size_t bundle_frames_most_ = 1;
+  std::vector<frame_header> arriving_;  // of the bundle that is being received
+  std::deque<receive_slot> receives_;
+  std::vector<receive_slot*> receives_free_;
+  std::size_t sends_under_way_ = 0;
+  std::size_t receives_under_way_ = 0;
+  bool stuck_ = false;         // requests of UCX that do not end
+  std::vector<outcome> sent_;  // told in progress()
+  std::vector<outcome> telling_;
+  std::vector<loss> lost_;
+  link_counters counters_;
+};
+
+}  // namespace tidegate::runtime
