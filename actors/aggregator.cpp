@@ -4,8 +4,8 @@
 #include <span>
 
 #include "actors/errors.hpp"
-#include "actors/frame_tags.hpp"
 #include "actors/peer_address.hpp"
+#include "policies/frame_tags.hpp"
 #include "runtime/base/assert.hpp"
 #include "runtime/base/log.hpp"
 
@@ -13,7 +13,9 @@ namespace tidegate::actors {
 
 namespace log = runtime::log;
 
+using policies::header_of;
 using policies::refusal;
+using policies::tag_of;
 using runtime::frame_kind;
 using kind = policies::upstream_frame::what;
 
@@ -84,7 +86,7 @@ caf::result<done_atom> aggregator::open_table(const policies::open_table_call& c
 }
 
 void aggregator::close_job(std::uint64_t token) {
-  front_->about_job(token, [&](auto& out) { core_.front().close_job(token, out); });
+  front_->core().about_job(token, [&](auto& out) { core_.front().close_job(token, out); });
 }
 
 void aggregator::on_peer_lost(const peer_lost_event& event) {
@@ -115,11 +117,11 @@ void aggregator::on_frame(frame_event& event) {
   const auto& header = event.header;
   const auto code = static_cast<refusal>(header.code);
   if (header.kind == frame_kind::push_ack) {
-    core_.on_ack(tag_of(header), code, front_->pending(header.job, header.table));
+    core_.on_ack(tag_of(header), code, front_->core().pending(header.job, header.table));
   } else if (header.kind == frame_kind::pull_reply) {
     const bool applied = (header.flags & runtime::frame_flag_applied) != 0;
     core_.on_reply(tag_of(header), code, {header.version, header.min_clock, applied},
-                   front_->pending(header.job, header.table));
+                   front_->core().pending(header.job, header.table));
   } else {
     front_->on_frame(event);
     if (header.kind != frame_kind::finished) return;
@@ -127,7 +129,7 @@ void aggregator::on_frame(frame_event& event) {
     core_.say_farewell(frames_);
     return post(0, {});
   }
-  front_->carry_out();
+  front_->core().carry_out();
 }
 
 void aggregator::apply(const front::effects::apply&, front::inputs) {

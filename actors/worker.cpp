@@ -4,7 +4,7 @@
 #include <span>
 #include <utility>
 
-#include "actors/frame_tags.hpp"
+#include "policies/frame_tags.hpp"
 #include "actors/peer_address.hpp"
 #include "runtime/base/log.hpp"
 

@@ -1,19 +1,19 @@
-// Between what the cores speak of and the headers on the wire.
+// Between tags, by which a core names pushes and pulls, and the headers of their frames.
 #pragma once
 
 #include "policies/protocol.hpp"
 #include "policies/shard_core.hpp"
-#include "runtime/transport/frame.hpp"
+#include "runtime/base/frame_header.hpp"
 
-namespace tidegate::actors {
+namespace tidegate::policies {
 
-inline policies::frame_tag tag_of(const runtime::frame_header& header) {
+inline frame_tag tag_of(const runtime::frame_header& header) {
   return {header.job,   header.epoch, header.incarnation, header.worker,
           header.table, header.chunk, header.clock,       header.request};
 }
 
-inline runtime::frame_header header_of(runtime::frame_kind kind, const policies::frame_tag& tag,
-                                       policies::refusal code) {
+inline runtime::frame_header header_of(runtime::frame_kind kind, const frame_tag& tag,
+                                       refusal code) {
   runtime::frame_header header;
   header.kind = kind;
   header.job = tag.job;
@@ -28,4 +28,4 @@ inline runtime::frame_header header_of(runtime::frame_kind kind, const policies:
   return header;
 }
 
-}  // namespace tidegate::actors
+}  // namespace tidegate::policies

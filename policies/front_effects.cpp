@@ -1,0 +1,128 @@
+// What the shard core has decided, carried out in order.
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include "policies/frame_tags.hpp"
+#include "policies/front_core.hpp"
+#include "runtime/base/assert.hpp"
+
+namespace tidegate::policies {
+
+using runtime::frame_kind;
+
+void front_core::drain(std::uint64_t job) {
+  queue_.drain(job, [&](const auto& effect, inputs all) {
+    std::visit([&](const auto& what) { perform(what, all); }, effect);
+  });
+}
+
+void front_core::carry_out() {
+  const auto perform_one = [&](const auto& effect, inputs all) {
+    std::visit([&](const auto& what) { perform(what, all); }, effect);
+  };
+  if (going_on_) return;  // soon
+  budget_ = turn_bytes_;
+  while (budget_ > 0)
+    if (!queue_.step(perform_one)) return;
+  queue_.take_turns();
+  if (!queue_.empty()) go_on_soon();
+}
+
+void front_core::go_on_soon() {
+  if (!std::exchange(going_on_, true)) shell_.go_on_soon();
+}
+
+template <class Effect>
+front_core::inputs front_core::inputs_of(const Effect& what, inputs all) {
+  budget_ -= std::min(budget_, what.count * shell_.bytes_of(what.slot));
+  return all.subspan(what.first, what.count);
+}
+
+void front_core::perform(const effects::apply& what, inputs all) {
+  shell_.apply(what, inputs_of(what, all));
+}
+
+void front_core::perform(const effects::hand_on& what, inputs all) {
+  shell_.hand_on(what, inputs_of(what, all));
+}
+
+void front_core::perform(const effects::acknowledge& what, inputs) {
+  if (what.code != refusal::none) shell_.note_refusal(what.tag, what.code);
+  auto header = header_of(frame_kind::push_ack, what.tag, what.code);
+  if (what.tag.chunk == runtime::whole_job)
+    if (const auto* who = find(what.tag.job, what.tag.rank))
+      header.version = who->payload_bytes_copied;
+  send(what.tag, header);
+}
+
+void front_core::perform(const effects::ring_acknowledge& what, inputs) {
+  if (what.code != refusal::none) shell_.note_refusal(what.tag, what.code);
+  auto header = header_of(frame_kind::ring_ack, what.tag, what.code);
+  header.count = what.count;
+  send(what.tag, header);
+}
+
+void front_core::perform(const effects::ring_reply& what, inputs) {
+  if (what.code != refusal::none) shell_.note_refusal(what.tag, what.code);
+  auto header = header_of(frame_kind::ring_reply, what.tag, what.code);
+  header.count = what.count;
+  header.version = what.where.version;
+  header.min_clock = what.where.min_clock;
+  header.plane = static_cast<std::uint16_t>(what.where.plane);
+  if (what.applied) header.flags = runtime::frame_flag_applied;
+  send(what.tag, header);
+}
+
+void front_core::perform(const effects::reply& what, inputs) {
+  auto header = header_of(frame_kind::pull_reply, what.tag, what.code);
+  if (what.code != refusal::none) {
+    shell_.note_refusal(what.tag, what.code);
+    send(what.tag, header);
+    return;
+  }
+  header.version = what.where.version;
+  header.min_clock = what.where.min_clock;
+  if (what.applied) header.flags = runtime::frame_flag_applied;
+  header.payload_bytes = shell_.bytes_of(what.slot);
+  header.shard = static_cast<std::uint16_t>(index_);
+  const auto* who = reachable(what.tag);
+  if (!who) return core_.sent(what.slot, what.tag.rank, what.where.plane);
+  shell_.send_parameters(who->peer, header, what.slot, what.where.plane, take_name(what));
+}
+
+// A stranger has no address; who is gone asks again when it is back.
+const front_core::member* front_core::reachable(const frame_tag& tag) {
+  const auto* who = find(tag.job, tag.rank);
+  return who && !who->lost ? who : nullptr;
+}
+
+void front_core::send(const frame_tag& tag, runtime::frame_header header) {
+  const auto* who = reachable(tag);
+  if (!who) return;
+  header.shard = static_cast<std::uint16_t>(index_);
+  shell_.send(who->peer, header);
+}
+
+send_name front_core::take_name(const effects::reply& what) {
+  if (sending_free_.empty()) {
+    sending_.emplace_back();
+    sending_free_.reserve(sending_.size());
+    sending_free_.push_back(sending_.size());
+  }
+  const auto name = sending_free_.back();
+  sending_free_.pop_back();
+  sending_[name - 1] = {what.slot, what.tag.rank, what.where.plane};
+  return name;
+}
+
+// A reply has left its plane, or never will.
+void front_core::sent(send_name name) {
+  if (name == 0) return;  // a frame of the owner's
+  TIDEGATE_ASSERT(name <= sending_.size(), "a name of take_name");
+  const auto& one = sending_[name - 1];
+  core_.sent(one.slot, one.rank, one.plane);
+  sending_free_.push_back(name);
+}
+
+}  // namespace tidegate::policies

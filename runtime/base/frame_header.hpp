@@ -1,0 +1,70 @@
+// What a frame of the data plane says: who, which push or pull, what came of it. Its wire form
+// is runtime/transport/frame.hpp's; cores speak of frames in these words.
+//
+// Between processes of one host that have mapped each other's memory (attach) payload does not
+// travel: a `ring` says that a whole table's gradient lies there, and is answered for runs of
+// chunks. `chunk` then is the index of the first among the table's chunks on that shard.
+#pragma once
+
+#include <cstdint>
+
+namespace tidegate::runtime {
+
+enum class frame_kind : std::uint8_t {
+  push = 1,      // worker -> shard: gradient of a chunk; payload
+  push_ack = 2,  // shard -> worker: applied once (code 0), or why not
+  skip = 3,  // worker -> shard: no push of this table in this clock; acknowledged like a push
+  pull = 4,  // worker -> shard: asks for a chunk
+  pull_reply = 5,   // shard -> worker: parameters of a chunk (payload, code 0), or why not
+  finished = 6,     // worker -> shard: no more pushes from this worker; acknowledged
+  attach = 7,       // worker -> shard: here are my gradients of a table; payload: a place_name
+  attach_ack = 8,   // shard -> worker: here are my parameters of it (payload: a place_name), or
+                    // why not
+  ring = 9,         // worker -> shard: push, skip, pull of a table in place, as its flags say
+  ring_ack = 10,    // shard -> worker: a push or skip of `count` chunks is applied, or why not
+  ring_reply = 11,  // shard -> worker: `count` chunks may be read in `plane`, or why not
+};
+inline constexpr std::uint8_t frame_kind_last = 11;
+
+// The chunk of frames that speak of a whole job (finished and its acknowledgement), and the
+// table of a ring for every table that its sender has attached.
+inline constexpr std::uint32_t whole_job = 0xffff'ffff;
+
+// Bits of `flags`.
+inline constexpr std::uint16_t frame_flag_final = 1;  // pull, ring: of everything, see
+                                                      // session::pull_final
+inline constexpr std::uint16_t frame_flag_push = 2;   // ring: the gradient of `clock` is there
+inline constexpr std::uint16_t frame_flag_skip = 4;   // ring: there is none for `clock`
+// ring: pull; with a push or skip, of the clock after it. push: likewise.
+inline constexpr std::uint16_t frame_flag_pull = 8;
+// pull_reply, ring_reply: the push of the clock before is applied, too.
+inline constexpr std::uint16_t frame_flag_applied = 16;
+
+struct frame_header {
+  frame_kind kind = frame_kind::push;
+  std::uint16_t flags = 0;
+  std::uint64_t job = 0;  // token
+  std::uint32_t epoch = 0;
+  std::uint32_t incarnation = 0;
+  std::uint32_t worker = 0;  // rank
+  std::uint32_t table = 0;
+  std::uint32_t chunk = 0;
+  std::uint32_t code = 0;  // refusal (policies/protocol.hpp), 0 = fine
+  std::uint64_t clock = 0;
+  // Replies: of the chunk. The answer to finished: payload bytes that the shard copied for this
+  // worker, which should be none.
+  std::uint64_t version = 0;
+  std::uint64_t min_clock = 0;  // replies: every worker's clocks below this are in
+  std::uint64_t payload_bytes = 0;
+  std::uint64_t request =
+      0;                    // number of a pull of this worker, rising; comes back in its reply
+  std::uint32_t count = 0;  // ring_ack, ring_reply: chunks
+  // Which copy (memory/arena.hpp). ring_reply: of the parameters, to be read. ring with a push:
+  // of the gradients.
+  std::uint16_t plane = 0;
+  std::uint16_t shard = 0;  // index of the shard that answers
+
+  friend bool operator==(const frame_header&, const frame_header&) = default;
+};
+
+}  // namespace tidegate::runtime
