@@ -21,7 +21,8 @@ shard::behavior_type shard::make_behavior() {
         return done_atom::value;
       },
       [this](const policies::close_job_call& call) -> caf::result<done_atom> {
-        front_->core().about_job(call.token, [&](auto& out) { core_.close_job(call.token, out); });
+        front_->core().about_job(call.token,
+                                 [&](auto& out) { core_.close_job(call.token, out); });
         return done_atom::value;
       },
       [this](stop_atom) { quit(); },

@@ -4,8 +4,8 @@
 #include <span>
 #include <utility>
 
-#include "policies/frame_tags.hpp"
 #include "actors/peer_address.hpp"
+#include "policies/frame_tags.hpp"
 #include "runtime/base/log.hpp"
 
 namespace tidegate::actors {
