@@ -43,6 +43,7 @@ aggregator::behavior_type aggregator::make_behavior() {
 }
 
 void aggregator::on_exit() {
+  front_->sender().post_all();
   home().close_link();
   front_->close();
 }

@@ -67,6 +67,11 @@ bool frame_sender::post_next(runtime::peer_id peer) {
   return true;
 }
 
+void frame_sender::post_all() {
+  queue_.lift_limits();
+  for (runtime::peer_id peer = 0; peer < queue_.peers(); ++peer) post_all(peer);
+}
+
 std::vector<runtime::send_token> frame_sender::drop(runtime::peer_id peer) {
   std::vector<std::uint32_t> handles;
   queue_.drop(peer, handles);

@@ -26,6 +26,9 @@ class frame_sender final : public reactor::continuation {
             runtime::send_token done = 0);
   // To be called for every token that the link tells; returns `done` of that frame.
   runtime::send_token on_sent(runtime::send_token token);
+  // Hands everything that waits to the link, however much: before it closes, which then sends
+  // it in the time that it takes for that.
+  void post_all();
   // What waits for this peer is not sent any more; returns the `done` of each such frame. What
   // the link has already ends with on_sent().
   std::vector<runtime::send_token> drop(runtime::peer_id peer);

@@ -32,6 +32,7 @@ shard::behavior_type shard::make_behavior() {
 }
 
 void shard::on_exit() {
+  front_->sender().post_all();
   // Sends what is posted, then no more callbacks. The store stays until this object goes:
   // frames in the mailbox still hold places of it.
   home().close_link();

@@ -48,7 +48,8 @@ worker::behavior_type worker::make_behavior() {
 }
 
 void worker::on_exit() {
-  home().close_link();  // what is posted goes out
+  // What is posted goes out. After finish() no gradient waits to be: all are acknowledged.
+  home().close_link();
   fail_all({errc::cancelled, "the session was closed"});
 }
 

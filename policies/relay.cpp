@@ -48,17 +48,25 @@ bool relay_policy::may_ask(const pull_request& pull) const {
   return (waits_for_parts_ ? settled_ : gathered_) >= pull.clock;
 }
 
-void relay_policy::decide_ask(policy_decisions& out) {
-  if (asking_) return;
+// One of everything waits upstream for workers elsewhere, so that those which do not go first.
+const pull_request* relay_policy::next_to_ask() const {
+  const pull_request* found = nullptr;
   for (const auto& pull : parked_pulls()) {
     if (!may_ask(pull)) continue;
-    asking_ = true;
-    asked_ = pull;
-    // It comes to where the old version is.
-    if (overwrites()) has_ = false;
-    out.push_back({policy_decision::what::ask, pull.rank, pull.clock});
-    return;
+    if (!pull.everything) return &pull;
+    if (!found) found = &pull;
   }
+  return found;
+}
+
+void relay_policy::decide_ask(policy_decisions& out) {
+  const auto* pull = asking_ ? nullptr : next_to_ask();
+  if (!pull) return;
+  asking_ = true;
+  asked_ = *pull;
+  // It comes to where the old version is.
+  if (overwrites()) has_ = false;
+  out.push_back({policy_decision::what::ask, pull->rank, pull->clock});
 }
 
 void relay_policy::pulled(const received& what, policy_decisions& out) {

@@ -8,7 +8,7 @@
 //          handed on: their own are in, and the others' as far as upstream's bound says;
 //   async  a pull that was made by a member at clock c or later; nobody waits for the others.
 // A member that has been given a pull's result and asks again gets a newer one (ssp, async).
-// One pull is under way at a time.
+// One pull is under way at a time, as upstream takes no more of one worker and chunk.
 #pragma once
 
 #include <array>
@@ -51,6 +51,7 @@ class relay_policy final : public consistency_policy {
   void pull_answered(std::uint32_t rank) override { seen_[rank] = pulls_; }
   void decide_ask(policy_decisions& out) override;
   bool may_ask(const pull_request& pull) const;
+  const pull_request* next_to_ask() const;
 
   consistency_spec spec_;
   bool waits_for_parts_;

@@ -1,6 +1,7 @@
 #include "policies/send_queue.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "runtime/base/assert.hpp"
 
@@ -66,6 +67,11 @@ void send_queue::sent(std::uint32_t peer, std::uint64_t bytes) {
       "what has been sent was on the way");
   --lanes_[peer].messages;
   lanes_[peer].bytes -= bytes;
+}
+
+void send_queue::lift_limits() noexcept {
+  most_.bytes = std::numeric_limits<std::uint64_t>::max();
+  most_.messages = std::numeric_limits<std::uint32_t>::max();
 }
 
 void send_queue::drop(std::uint32_t peer, std::vector<std::uint32_t>& handles) {

@@ -56,6 +56,9 @@ class send_queue {
   std::span<const frame> next(std::uint32_t peer);
   // A message is not on the way any more: it has arrived, or never will.
   void sent(std::uint32_t peer, std::uint64_t bytes);
+  // From now on everything may go at once.
+  void lift_limits() noexcept;
+  std::uint32_t peers() const noexcept { return static_cast<std::uint32_t>(lanes_.size()); }
   // Forgets what waits for this peer, and appends its handles.
   void drop(std::uint32_t peer, std::vector<std::uint32_t>& handles);
   // Forgets what waits for anybody.

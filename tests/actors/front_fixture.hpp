@@ -112,6 +112,12 @@ class peer final : public runtime::frame_sink {
       if (link_->progress() == 0) std::this_thread::yield();
     }
   }
+  // How many frames of this kind have come by now, and were not asked for yet.
+  std::size_t all_that_came(frame_kind kind) {
+    while (link_->progress() > 0) {
+    }
+    return static_cast<std::size_t>(std::ranges::count(frames_, kind, &frame_header::kind));
+  }
   // The parameters that came last.
   const std::vector<float>& received() const { return received_; }
 

@@ -108,6 +108,19 @@ TEST_F(front_test, a_table_without_memory_is_unknown_and_may_be_opened_again) {
   EXPECT_EQ(again->received(), std::vector<float>(elements, 0.0F));
 }
 
+TEST_F(front_test, an_orderly_end_sends_the_replies_that_wait) {
+  open_job({consistency_kind::async, 0}, 1);
+  ASSERT_TRUE(open_table(on_the_way_max + 1));
+  auto worker = join(0);
+  hooks.keep_sent = true;
+  pull_until_two_wait(*worker);
+  worker->pull(on_the_way_max);  // refused at once: the two before it are waiting now
+  EXPECT_NE(worker->next(frame_kind::pull_reply).code, 0u);
+  stop();
+  EXPECT_EQ(worker->all_that_came(frame_kind::pull_reply), 2u);
+  EXPECT_EQ(worker->received(), std::vector<float>(elements, 0.0F));
+}
+
 // Before its payload has a place: the pull that it carries would wait for ever.
 TEST_F(front_test, a_push_that_is_refused_refuses_its_pull_too) {
   open_job({consistency_kind::bsp, 0}, 2);

@@ -267,6 +267,25 @@ TEST(aggregator_core, everything_is_asked_for_as_such) {
   EXPECT_EQ(group.ranks<replies>(), (ranks{2}));
 }
 
+// The one that waits for workers elsewhere holds nobody up who waits already.
+TEST(aggregator_core, everything_is_asked_for_last) {
+  relay group(ssp, {2, 3}, {{2, 4}});
+  for (const std::uint32_t rank : {2u, 3u}) group.push(rank, 0, rank * 10);
+  group.pull(2, 2, 1, true);
+  group.pull(3, 2, 1);
+  group.push(2, 1, 21);
+  EXPECT_TRUE(group.all<shard_effects::ask>().empty()) << "the other's push is to come";
+  group.push(3, 1, 31);
+  ASSERT_EQ(group.frames.size(), 1u);
+  EXPECT_TRUE(group.frames[0].pulls) << "along with the sum: it is the one of the policy";
+  EXPECT_TRUE(group.reply(1, 2, 0));
+  EXPECT_EQ(group.ranks<replies>(), (ranks{3}));
+  ASSERT_EQ(group.frames.size(), 1u);
+  EXPECT_TRUE(group.frames[0].everything) << "and now that of everything";
+  EXPECT_TRUE(group.reply(2, 4, 2));
+  EXPECT_EQ(group.ranks<replies>(), (ranks{2}));
+}
+
 TEST(aggregator_core, a_refused_pull_reaches_who_waits_and_a_closed_job_refuses_all) {
   relay group(bsp);
   group.pull(2, 0, 1);

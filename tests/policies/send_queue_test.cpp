@@ -158,6 +158,16 @@ TEST(send_queue, says_when_a_message_is_worth_its_cost) {
   EXPECT_EQ(pop(queue, 0), "6+7+8+9");
 }
 
+TEST(send_queue, without_limits_everything_goes) {
+  send_queue queue({mib, 4});
+  for (std::uint32_t i = 0; i < 12; ++i) queue.add({i % 2, i, 12 - i, mib});
+  EXPECT_EQ(pop_all(queue, 0), "10 ");
+  queue.lift_limits();
+  EXPECT_EQ(queue.peers(), 2U);
+  EXPECT_EQ(pop_all(queue, 0), "8 6 4 2 0 ");
+  EXPECT_EQ(pop_all(queue, 1), "11 9 7 5 3 1 ");
+}
+
 // Random frames, sent in any order: each goes exactly once, none while the lane is full, and
 // never one of lower rank while a better one waits.
 class random_traffic {
