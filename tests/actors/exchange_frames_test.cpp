@@ -1,7 +1,9 @@
 // What an exchange costs on the wire, over UCX: frames by kind, and payload that we copy.
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <mutex>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -16,6 +18,7 @@ namespace {
 
 struct totals {
   std::array<std::atomic<std::uint64_t>, runtime::frame_kind_last + 1> posted{};
+  std::atomic<std::uint64_t> messages{0};
   std::atomic<bool> gate{true};  // closed: nothing moves that was posted
   std::mutex mutex;
   std::vector<std::uint32_t> pushed;  // tables, as posted
@@ -45,10 +48,12 @@ class counting_link final : public runtime::link {
   }
   void post(runtime::peer_id peer, const runtime::frame_header& header,
             std::span<const std::byte> payload, runtime::send_token token) override {
+    ++all_.messages;
     count(header);
     inner_->post(peer, header, payload, token);
   }
   void post_bundle(runtime::peer_id peer, std::span<const runtime::outgoing> frames) override {
+    ++all_.messages;
     for (const auto& one : frames) count(one.header);
     inner_->post_bundle(peer, frames);
   }
@@ -123,6 +128,51 @@ TEST_F(exchange_frames_test, two_a_chunk_and_no_copy) {
   EXPECT_EQ(all_.of(frame_kind::pull), last_pulls);
   EXPECT_EQ(all_.payload_received, (2 * each + last_pulls) * chunk_bytes);
   EXPECT_EQ(all_.payload_copied, 0U);
+}
+
+// Biases and norms: hundreds of tables of a few KiB.
+TEST_F(exchange_frames_test, small_tables_share_messages) {
+  constexpr std::uint64_t many = 200;
+  const auto elements = [](std::uint64_t t) { return (t % 16 + 1) * 1024 / sizeof(float); };
+  std::uint64_t bytes = 0;        // of all tables
+  std::uint64_t bytes_eager = 0;  // of those that are copied even when they go alone
+  for (std::uint64_t t = 0; t < many; ++t) {
+    const auto one = elements(t) * sizeof(float);
+    bytes += one;
+    if (one <= 8192) bytes_eager += one;
+  }
+  std::uint64_t sent = 0;
+  {
+    auto cluster = make_cluster(1, 1);
+    cluster.run_workers("job", [&](session& s) {
+      actors::table_options how;
+      how.init_constant = 1.0F;
+      std::vector<actors::table> tables;
+      for (std::uint64_t t = 0; t < many; ++t)
+        tables.push_back(*s.open_table("t" + std::to_string(t), {elements(t)}, how));
+      const auto before = all_.messages.load();
+      for (std::uint64_t c = 1; c <= clocks; ++c) {
+        for (const auto& t : tables) std::ranges::fill(s.gradient(t), static_cast<float>(t.id));
+        const auto done = s.exchange(tables);
+        ASSERT_TRUE(done.ok()) << done.to_string();
+        for (const auto& t : tables) {
+          const auto expected = 1.0F - 0.5F * static_cast<float>(c * t.id);
+          for (const float value : s.parameters(t)) ASSERT_EQ(value, expected) << t.id;
+        }
+      }
+      sent = all_.messages - before;
+      EXPECT_TRUE(s.finish().ok());
+    });
+    EXPECT_EQ(cluster.status().jobs[0].state, policies::job_state::done);
+  }
+  using runtime::frame_kind;
+  EXPECT_EQ(all_.of(frame_kind::push), many * clocks);
+  EXPECT_EQ(all_.of(frame_kind::pull_reply), many * (clocks + 1)) << "rank 0 hashes them";
+  // Seven bundles hold the bytes of a direction; who is late makes more.
+  EXPECT_LT(sent, 2 * many * clocks / 8);
+  EXPECT_EQ(all_.payload_received, (2 * clocks + 1) * bytes);
+  EXPECT_GE(all_.payload_copied, (2 * clocks + 1) * bytes_eager);
+  EXPECT_LE(all_.payload_copied, all_.payload_received);
 }
 
 // Backpropagation makes the last layer's gradient first; the next clock needs the first layer's

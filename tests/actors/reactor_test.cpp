@@ -107,6 +107,38 @@ TEST_F(reactor_test, what_is_put_off_is_done_once_a_turn) {
   EXPECT_EQ(work.turns, 3);
 }
 
+class notes_the_countdown final : public actors::reactor::continuation {
+ public:
+  explicit notes_the_countdown(std::future<void> reached) : reached_(std::move(reached)) {}
+  void go_on() override {
+    ++turns;
+    was_reached = reached_.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+  }
+  int turns = 0;
+  bool was_reached = false;
+
+ private:
+  std::future<void> reached_;
+};
+
+TEST_F(reactor_test, the_end_of_a_turn_is_after_its_actors) {
+  home->run_in_background(false);
+  actors::reactor::guest driver(*home);
+  notes_the_countdown work(at_zero.get_future());
+  home->before_progress(work);
+  caf::anon_send(counter, 3);
+  EXPECT_EQ(work.turns, 0);
+  driver.turn();
+  EXPECT_EQ(work.turns, 1);
+  EXPECT_TRUE(work.was_reached);
+  driver.turn();
+  EXPECT_EQ(work.turns, 1) << "once";
+  home->before_progress(work);
+  home->forget(work);
+  driver.turn();
+  EXPECT_EQ(work.turns, 1);
+}
+
 TEST_F(reactor_test, a_guest_drives) {
   home->run_in_background(false);
   auto reached = at_zero.get_future();
