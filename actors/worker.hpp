@@ -15,7 +15,7 @@
 #include "actors/pending_state.hpp"
 #include "actors/reactor_actor.hpp"
 #include "actors/table_memory.hpp"
-#include "policies/worker_core.hpp"
+#include "policies/client_core.hpp"
 #include "runtime/memory/window.hpp"
 
 namespace tidegate::actors {
@@ -57,7 +57,9 @@ struct worker_identity {
   std::shared_ptr<worker_numbers> numbers;
 };
 
-class worker final : public reactor_actor<worker_actor::base>, public frame_mailbox::owner {
+class worker final : public reactor_actor<worker_actor::base>,
+                     public frame_mailbox::owner,
+                     public policies::client_shell {
  public:
   worker(caf::actor_config& config, reactor& home, worker_identity identity);
 
@@ -70,12 +72,10 @@ class worker final : public reactor_actor<worker_actor::base>, public frame_mail
  private:
   struct table_state {
     std::string name;
-    std::uint64_t opened_as = 0;  // the first of all tables: 0
     std::shared_ptr<table_memory> memory;
     const float* gradient = nullptr;  // of the push being started
     float* parameters = nullptr;      // of the pull under way, unless in place
     runtime::place_wire place{};      // as sent to shards
-    std::uint32_t attaching = 0;      // answers to come before it is open
     pending_ptr opened;
   };
   struct operation_state {
@@ -89,18 +89,25 @@ class worker final : public reactor_actor<worker_actor::base>, public frame_mail
 
   void on_command(const worker_command_ptr& what);
   void open(worker_command& command);
+  void take_memory(const worker_command& command);
   void take_gradient(table_state& table, const worker_command& command);
   void on_frame(const frame_event& event);
-  void on_attached(const frame_event& event);
-  void on_ring(const runtime::frame_header& header);
   void finish_pull(std::uint32_t table);
-  void count_copied(std::uint64_t bytes);
   void update_numbers();
   runtime::errc start(worker_command& command, policies::operation op);
+  void send(std::uint32_t shard, const runtime::frame_header& header) override {
+    sender_.send(shards_[shard], header);
+  }
+  void send_place(std::uint32_t shard, const runtime::frame_header& header) override;
+  void send_gradient(const policies::worker_effects::send& what,
+                     const runtime::frame_header& header, std::uint64_t priority) override;
+  bool map_parameters(std::uint32_t table, const policies::table_part& part,
+                      std::span<const std::byte> place) override;
+  void opened(std::uint32_t table) override;
+  void done(policies::operation op, policies::refusal code) override;
+  void let_go() override;
+  void copied(std::uint64_t bytes) override;
   void carry_out();
-  runtime::frame_header header_for(runtime::frame_kind kind, std::uint32_t table) const;
-  void send(const policies::worker_effects::send& what);
-  void let_go();
   void fail_all(const runtime::status& why);
   // "push of table 'w' at clock 3"
   std::string describe(const worker_command& command, std::uint64_t clock) const;
@@ -108,10 +115,8 @@ class worker final : public reactor_actor<worker_actor::base>, public frame_mail
   worker_identity identity_;
   frame_sender sender_;
   std::unique_ptr<frame_mailbox> sink_;
-  policies::worker_core core_;
-  policies::worker_effects effects_;
+  policies::client_core core_;
   std::vector<runtime::peer_id> shards_;
-  bool all_attached_ = true;  // nothing moves while the session's thread is away
   std::map<std::uint32_t, table_state> tables_;
   runtime::window_map windows_;
   std::map<std::uint64_t, runtime::place_wire> answers_;  // to attach, as they arrive

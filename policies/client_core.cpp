@@ -1,0 +1,172 @@
+#include "policies/client_core.hpp"
+
+#include <utility>
+
+#include "policies/send_queue.hpp"
+#include "policies/shard_core.hpp"
+#include "runtime/base/rare.hpp"
+
+namespace tidegate::policies {
+
+using runtime::frame_header;
+using runtime::frame_kind;
+
+client_core::client_core(client_shell& shell, const worker_welcome& welcome, std::uint32_t rank,
+                         std::uint32_t incarnation)
+    : shell_(shell),
+      token_(welcome.token),
+      epoch_(welcome.epoch),
+      workers_(welcome.workers),
+      rank_(rank),
+      incarnation_(incarnation),
+      worker_(static_cast<std::uint32_t>(welcome.shard_addresses.size())) {}
+
+// A table is open when every shard that shares our memory has looked at it.
+void client_core::open(std::uint32_t table, std::vector<chunk_place> places,
+                       const std::function<bool(std::uint32_t shard)>& shares) {
+  const auto opened_before = tables_.size();
+  const auto [at, fresh] = tables_.try_emplace(table);
+  auto& state = at->second;
+  if (fresh) state.opened_as = opened_before;
+  state.open = false;
+  worker_.add_table(table, std::move(places));
+  for (const auto& part : worker_.parts_of(table)) {
+    if (part.attached) continue;
+    if (!shares(part.shard)) {
+      frames_with_.insert(part.shard);
+      continue;
+    }
+    state.attaching.insert(part.shard);
+    shell_.send_place(part.shard, header_for(frame_kind::attach, table));
+  }
+  if (state.attaching.empty()) opened(table, state);
+}
+
+void client_core::opened(std::uint32_t table, table_state& state) {
+  if (!std::exchange(state.open, true)) shell_.opened(table);
+}
+
+void client_core::on_attached(const frame_header& header, std::span<const std::byte> place) {
+  const auto at = tables_.find(header.table);
+  if (at == tables_.end() || at->second.attaching.erase(header.shard) == 0) return;
+  bool attached = false;
+  for (const auto& part : worker_.parts_of(header.table))
+    if (part.shard == header.shard && header.code == 0)
+      attached = shell_.map_parameters(header.table, part, place);
+  if (attached) {
+    worker_.attach(header.table, header.shard);
+  } else {
+    TIDEGATE_RARE("client: memory on one host that cannot be shared");
+    frames_with_.insert(header.shard);
+  }
+  if (at->second.attaching.empty()) opened(header.table, at->second);
+}
+
+bool client_core::is_mine(const frame_header& header) const {
+  return header.job == token_ && header.incarnation == incarnation_;
+}
+
+bool client_core::expects(const frame_header& header) const {
+  if (failed_ || !is_mine(header)) return false;
+  if (header.kind == frame_kind::attach_ack) {
+    const auto at = tables_.find(header.table);
+    return at != tables_.end() && at->second.attaching.contains(header.shard);
+  }
+  return header.kind == frame_kind::pull_reply &&
+         worker_.expects_reply(header.table, header.chunk, header.request) &&
+         header.payload_bytes ==
+             worker_.place_of(header.table, header.chunk).elements * sizeof(float);
+}
+
+void client_core::frame(const frame_header& header, std::span<const std::byte> bytes) {
+  if (failed_ || !is_mine(header)) return;
+  effects_.clear();
+  const auto code = static_cast<refusal>(header.code);
+  if (header.kind == frame_kind::push_ack && header.chunk == runtime::whole_job) {
+    shell_.copied(header.version);
+    worker_.on_finish_ack(header.shard, code, effects_);
+  } else if (header.kind == frame_kind::push_ack) {
+    worker_.on_ack(header.table, header.chunk, header.clock, code, effects_);
+  } else if (header.kind == frame_kind::pull_reply) {
+    if ((header.flags & runtime::frame_flag_applied) != 0)
+      worker_.on_ack(header.table, header.chunk, header.clock - 1, refusal::none, effects_);
+    worker_.on_reply(header.table, header.chunk, {header.request, code, header.min_clock, 0},
+                     effects_);
+  } else if (header.kind == frame_kind::attach_ack) {
+    on_attached(header, bytes);
+  } else {
+    on_ring(header);
+  }
+}
+
+void client_core::on_ring(const frame_header& header) {
+  const auto code = static_cast<refusal>(header.code);
+  const worker_core::chunk_run where{header.table, header.shard, header.chunk, header.count};
+  if (header.kind == frame_kind::ring_ack)
+    return worker_.on_ring_ack(where, header.clock, code, effects_);
+  if (header.kind != frame_kind::ring_reply || header.plane >= planes_max(workers_)) return;
+  if ((header.flags & runtime::frame_flag_applied) != 0)
+    worker_.on_ring_ack(where, header.clock - 1, refusal::none, effects_);
+  worker_.on_ring_reply(where, {header.request, code, header.min_clock, header.plane},
+                        effects_);
+}
+
+void client_core::carry_out() {
+  if (worker_.failure() != refusal::none && !std::exchange(failed_, true)) shell_.let_go();
+  for (const auto& what : effects_.sends) send(what);
+  for (const auto& one : effects_.dones) shell_.done(one.op, one.code);
+  effects_.clear();
+}
+
+frame_header client_core::header_for(frame_kind kind, std::uint32_t table) const {
+  frame_header header;
+  header.kind = kind;
+  header.job = token_;
+  header.epoch = epoch_;
+  header.incarnation = incarnation_;
+  header.worker = rank_;
+  header.table = table;
+  return header;
+}
+
+void client_core::send(const worker_effects::send& what) {
+  using kind = worker_effects::send_kind;
+  auto header = header_for(frame_kind::push, what.table);
+  header.chunk = what.chunk;
+  header.clock = what.clock;
+  header.request = what.request;
+  const auto flag = [&](bool set, std::uint16_t bit) {
+    if (set) header.flags = static_cast<std::uint16_t>(header.flags | bit);
+  };
+  switch (what.kind) {
+    case kind::push:
+      header.payload_bytes = what.elements * sizeof(float);
+      flag(what.pulls, runtime::frame_flag_pull);
+      // What is opened first is used first: early layers, which the next clock waits for.
+      return shell_.send_gradient(what, header,
+                                  use_order(what.clock, tables_.at(what.table).opened_as));
+    case kind::skip:
+      header.kind = frame_kind::skip;
+      flag(what.pulls, runtime::frame_flag_pull);
+      break;
+    case kind::pull:
+      header.kind = frame_kind::pull;
+      flag(what.everything, runtime::frame_flag_final);
+      break;
+    case kind::ring:
+      header.kind = frame_kind::ring;
+      header.plane = static_cast<std::uint16_t>(what.half);
+      flag(what.everything, runtime::frame_flag_final);
+      flag(what.pushes, runtime::frame_flag_push);
+      flag(what.skips, runtime::frame_flag_skip);
+      flag(what.pulls, runtime::frame_flag_pull);
+      break;
+    case kind::finished:
+      header.kind = frame_kind::finished;
+      header.chunk = runtime::whole_job;
+      break;
+  }
+  shell_.send(what.shard, header);
+}
+
+}  // namespace tidegate::policies

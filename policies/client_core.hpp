@@ -1,0 +1,103 @@
+// The side of a worker that faces shards: what its worker core decides becomes frames, and
+// their answers go back to it. Tables are attached here, too: each shard that shares memory
+// with this worker is told where the gradients lie, and says where the parameters are.
+//
+// Everything that touches memory or a network is the shell's: an actor, or a simulated process.
+// One thread. No function of the shell may call back. Once warm, nothing allocates.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <set>
+#include <span>
+#include <vector>
+
+#include "policies/coordinator_core.hpp"
+#include "policies/worker_core.hpp"
+#include "runtime/base/frame_header.hpp"
+
+namespace tidegate::policies {
+
+class client_shell {
+ public:
+  virtual ~client_shell() = default;
+
+  // Frames to a shard, by its index in the welcome. The second tells where the gradients of
+  // header.table are. The third sends elements of a push's gradient; lower priorities overtake.
+  virtual void send(std::uint32_t shard, const runtime::frame_header& header) = 0;
+  virtual void send_place(std::uint32_t shard, const runtime::frame_header& header) = 0;
+  virtual void send_gradient(const worker_effects::send& what,
+                             const runtime::frame_header& header, std::uint64_t priority) = 0;
+  // Maps the parameters of a table's part, whose place is in the payload of an attach_ack.
+  // False: frames are used.
+  virtual bool map_parameters(std::uint32_t table, const table_part& part,
+                              std::span<const std::byte> place) = 0;
+  // The table can be used.
+  virtual void opened(std::uint32_t table) = 0;
+  // An operation has ended. Before the first one that fails let_go() is called: memory of
+  // operations is the user's again, and nothing may read or write it any more.
+  virtual void done(operation op, refusal code) = 0;
+  virtual void let_go() = 0;
+  // Payload that shards copied for this worker.
+  virtual void copied(std::uint64_t bytes) = 0;
+};
+
+class client_core {
+ public:
+  client_core(client_shell& shell, const worker_welcome& welcome, std::uint32_t rank,
+              std::uint32_t incarnation);
+
+  // `shares`: whether this shard shares memory with us. opened() follows.
+  void open(std::uint32_t table, std::vector<chunk_place> places,
+            const std::function<bool(std::uint32_t shard)>& shares);
+  // Nothing of what is open is sent in frames.
+  bool attached_everywhere() const noexcept { return frames_with_.empty(); }
+
+  // Begins operations: start(worker, effects) calls the worker core, once; what it decides is
+  // carried out by carry_out(), when the shell is ready for it.
+  template <class Start>
+  runtime::errc begin(const Start& start) {
+    effects_.clear();
+    return start(worker_, effects_);
+  }
+  void carry_out();
+
+  // A frame with payload is arriving: may it have a place? begin_reply() when it gets one.
+  bool expects(const runtime::frame_header& header) const;
+  void begin_reply(const runtime::frame_header& header) {
+    worker_.begin_reply(header.table, header.chunk);
+  }
+  // A frame is here; the worker core is ahead of what is carried out until carry_out().
+  // `bytes`: of an attach_ack.
+  void frame(const runtime::frame_header& header, std::span<const std::byte> bytes);
+
+  const worker_core& worker() const noexcept { return worker_; }
+
+ private:
+  struct table_state {
+    std::uint64_t opened_as = 0;  // the first of all tables: 0
+    bool open = false;
+    std::set<std::uint32_t> attaching;  // shards that have not answered
+  };
+  bool is_mine(const runtime::frame_header& header) const;
+  void on_attached(const runtime::frame_header& header, std::span<const std::byte> place);
+  void on_ring(const runtime::frame_header& header);
+  void opened(std::uint32_t table, table_state& state);
+  runtime::frame_header header_for(runtime::frame_kind kind, std::uint32_t table) const;
+  void send(const worker_effects::send& what);
+
+  client_shell& shell_;
+  std::uint64_t token_;
+  std::uint32_t epoch_;
+  std::uint32_t workers_;
+  std::uint32_t rank_;
+  std::uint32_t incarnation_;
+  worker_core worker_;
+  worker_effects effects_;
+  std::map<std::uint32_t, table_state> tables_;
+  std::set<std::uint32_t> frames_with_;  // shards
+  bool failed_ = false;
+};
+
+}  // namespace tidegate::policies
