@@ -54,6 +54,7 @@ TEST(environment, follows_the_transport_unless_the_user_has_chosen) {
   EXPECT_EQ(tls("tcp").at("UCX_TLS"), "tcp,self");
   EXPECT_EQ(tls("tcp").count("UCX_MM_ERROR_HANDLING"), 0U);
   EXPECT_EQ(tls("rdma").at("UCX_TLS"), "rc,dc,ud,self");
+  EXPECT_EQ(tls("tcp").at("UCX_TCP_MAX_IOV"), "16");
   const auto own = child_environment({{"UCX_TLS", "rc"}}, spec_with("tcp"), worker, identity);
   EXPECT_EQ(own.at("UCX_TLS"), "rc");
   auto spec = spec_with("tcp");
