@@ -25,10 +25,10 @@ namespace tidegate::sim {
 using process_id = std::uint32_t;  // of one life of a process; never used again
 
 // Memory that outlives its process while somebody has it mapped.
-using memory = std::shared_ptr<std::vector<float>>;
+using region = std::shared_ptr<std::vector<float>>;
 
 struct memory_view {
-  memory where;
+  region where;
   std::size_t first = 0;
   std::size_t count = 0;
 
@@ -72,6 +72,8 @@ class network {
   void partition(const std::set<process_id>& side, nanoseconds until);
 
   void join(process_id who, endpoint& what);
+  // They hear of each other's end, even if they never exchange anything.
+  void introduce(process_id one, process_id other) { meet(one, other); }
   // It is dead: whoever has exchanged anything with it hears of that.
   void leave(process_id who);
   bool lives(process_id who) const { return endpoints_.contains(who); }

@@ -1,0 +1,141 @@
+#include "tests/sim/aggregator.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "policies/frame_tags.hpp"
+#include "runtime/base/assert.hpp"
+#include "runtime/base/limits.hpp"
+#include "tests/sim/coordinator.hpp"
+
+namespace tidegate::sim {
+
+using policies::refusal;
+using policies::tag_of;
+using runtime::frame_kind;
+using kind = policies::upstream_frame::what;
+
+void aggregator_process::start() {
+  process::ask<coordinator_process>(
+      world_.coordinator,
+      [job = job_, index = number_, me = id(), address = address()](coordinator_process& to,
+                                                                    answer_to reply) {
+        to.aggregator_joined(job, index, address, me, std::move(reply));
+      },
+      [this](const answer& got) {
+        if (!got.result.ok()) note("could not join: " + got.result.to_string());
+      });
+}
+
+runtime::status aggregator_process::open_job(const policies::open_job_call& call) {
+  if (core_.is_open()) return {};
+  for (const auto& address : call.upstream) upstream_.push_back(id_of(address));
+  token_ = call.token;
+  members_ = static_cast<std::uint32_t>(call.members.size());
+  core_.open_job({call.token, call.epoch, call.workers, call.consistency, call.members,
+                  call.nodes, static_cast<std::uint32_t>(upstream_.size())});
+  return {};
+}
+
+runtime::status aggregator_process::open_table(const policies::open_table_call& call) {
+  if (!core_.is_open() || call.token != token_)
+    return {runtime::errc::not_found, "no such job"};
+  if (!core_.front().slots_of(call.table).empty()) return {};
+  memory_.add_table(call.table, core_.open_table(call.table, call.places), members_);
+  return {};
+}
+
+void aggregator_process::close_job(std::uint64_t token) {
+  front_.about_job(token, [&](auto& out) { core_.front().close_job(token, out); });
+}
+
+bool aggregator_process::is_upstream(process_id who) const {
+  return std::find(upstream_.begin(), upstream_.end(), who) != upstream_.end();
+}
+
+memory_view aggregator_process::place_upstream(const runtime::frame_header& header) {
+  const auto slot = core_.expects_reply(tag_of(header));
+  if (!slot || header.payload_bytes != memory_.bytes_of(*slot)) return {};
+  return memory_.parameters(*slot, core_.begin_reply(*slot));
+}
+
+void aggregator_process::on_frame_lost(process_id from, const runtime::frame_header& header) {
+  if (header.kind == frame_kind::pull_reply) return core_.cancel_reply(tag_of(header));
+  front_process::on_frame_lost(from, header);
+}
+
+bool aggregator_process::upstream_frame(process_id, const runtime::frame_header& header) {
+  const auto code = static_cast<refusal>(header.code);
+  if (header.kind == frame_kind::push_ack) {
+    core_.on_ack(tag_of(header), code, front_.pending(header.job, header.table));
+  } else if (header.kind == frame_kind::pull_reply) {
+    const bool applied = (header.flags & runtime::frame_flag_applied) != 0;
+    core_.on_reply(tag_of(header), code, {header.version, header.min_clock, applied},
+                   front_.pending(header.job, header.table));
+  } else {
+    if (header.kind != frame_kind::finished) return false;
+    front_.frame(header, policies::no_payload, {}, 0);
+    frames_.clear();
+    core_.say_farewell(frames_);
+    post(0, {});
+    return true;
+  }
+  front_.carry_out();
+  return true;
+}
+
+void aggregator_process::apply(const effects::apply&, inputs) {
+  TIDEGATE_ASSERT(false, "an aggregator hands on what is pushed");
+}
+
+void aggregator_process::hand_on(const effects::hand_on& what, inputs from) {
+  frames_.clear();
+  core_.hand_on(what, from, frames_);
+  post(what.slot, from);
+}
+
+void aggregator_process::ask(const effects::ask& what) {
+  frames_.clear();
+  core_.ask(what, frames_);
+  post(what.slot, {});
+}
+
+memory_view aggregator_process::sum(std::uint32_t slot, const policies::upstream_frame& frame,
+                                    inputs from) {
+  updates of;
+  std::vector<runtime::kernels::gradient> gradients;
+  for (const auto& one : from) {
+    const auto& payload = memory_.at(one.payload);
+    of.insert(of.end(), payload.of.begin(), payload.of.end());
+    gradients.push_back({payload.values.values().data(), one.rank});
+  }
+  world_.check.summed({id(), frame.tag.rank, frame.tag.table, frame.tag.chunk, frame.tag.clock},
+                      std::move(of));
+  if (from.size() == 1) return memory_.at(from[0].payload).values;
+  constexpr auto window = runtime::limits::clocks_in_flight_max;
+  auto& out = sums_[{slot, frame.node, frame.tag.clock % window}];
+  if (!out) out = std::make_shared<std::vector<float>>(memory_.bytes_of(slot) / 4);
+  runtime::kernels::tree_sum(gradients, out->data(), out->size());
+  return {out, 0, out->size()};
+}
+
+void aggregator_process::post(std::uint32_t slot, inputs from) {
+  for (const auto& frame : frames_) {
+    auto header = policies::header_of(frame_kind::push, frame.tag, refusal::none);
+    memory_view payload;
+    if (frame.kind == kind::push)
+      payload = sum(slot, frame, from.subspan(frame.first, frame.count));
+    else if (frame.kind == kind::skip)
+      header.kind = frame_kind::skip;
+    else if (frame.kind == kind::pull)
+      header.kind = frame_kind::pull;
+    else
+      header.kind = frame_kind::finished;
+    if (frame.pulls) header.flags = runtime::frame_flag_pull;
+    if (frame.everything) header.flags = runtime::frame_flag_final;
+    header.payload_bytes = payload.count * sizeof(float);
+    world_.net.post(id(), upstream_.at(frame.shard), header, std::move(payload), 0);
+  }
+}
+
+}  // namespace tidegate::sim

@@ -1,0 +1,55 @@
+// A simulated aggregator process; see actors/aggregator. One thread.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "policies/aggregator_core.hpp"
+#include "tests/sim/front.hpp"
+
+namespace tidegate::sim {
+
+struct aggregator_base {
+  policies::aggregator_core core_;
+};
+
+class aggregator_process final : private aggregator_base, public front_process {
+ public:
+  aggregator_process(world& where, process_id id, std::uint32_t host, std::string job,
+                     std::uint32_t index)
+      : front_process(where, id, role::aggregator,
+                      "aggregator-" + job + "-" + std::to_string(index), host, 0,
+                      core_.front()),
+        job_(std::move(job)),
+        number_(index) {}
+
+  void start() override;
+  runtime::status open_job(const policies::open_job_call& call) override;
+  runtime::status open_table(const policies::open_table_call& call) override;
+  void close_job(std::uint64_t token) override;
+
+ private:
+  bool upstream_frame(process_id from, const runtime::frame_header& header) override;
+  void upstream_lost() override { close_job(token_); }
+  memory_view place_upstream(const runtime::frame_header& header) override;
+  bool is_upstream(process_id who) const override;
+  void on_frame_lost(process_id from, const runtime::frame_header& header) override;
+  void apply(const effects::apply&, inputs) override;
+  void hand_on(const effects::hand_on& what, inputs from) override;
+  void ask(const effects::ask& what) override;
+  void post(std::uint32_t slot, inputs from);
+  memory_view sum(std::uint32_t slot, const policies::upstream_frame& frame, inputs from);
+
+  std::string job_;
+  std::uint32_t number_;
+  std::uint64_t token_ = 0;
+  std::uint32_t members_ = 0;
+  std::vector<process_id> upstream_;
+  std::vector<policies::upstream_frame> frames_;
+  // Sums on their way, by slot, node and parity of the clock.
+  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint64_t>, region> sums_;
+};
+
+}  // namespace tidegate::sim

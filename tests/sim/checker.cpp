@@ -1,0 +1,141 @@
+#include "tests/sim/checker.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "runtime/base/rng.hpp"
+#include "tests/sim/kernel_optimizer.hpp"
+
+namespace tidegate::sim {
+
+namespace kernels = runtime::kernels;
+
+namespace {
+
+std::uint64_t digest_of(std::span<const float> values) {
+  std::uint64_t digest = values.size();
+  for (const float value : values)
+    digest = runtime::mix64(digest ^ std::bit_cast<std::uint32_t>(value));
+  return digest;
+}
+
+std::string text(const update& one) {
+  return "rank " + std::to_string(one.rank) + " clock " + std::to_string(one.clock);
+}
+
+std::string place(std::uint32_t table, std::uint32_t chunk) {
+  return "table " + std::to_string(table) + " chunk " + std::to_string(chunk) + ": ";
+}
+
+}  // namespace
+
+void checker::fail(std::string promise, std::string what) {
+  violations_.push_back({std::move(promise), std::move(what)});
+}
+
+checker::chunk_state* checker::find(std::uint64_t job, std::uint32_t table,
+                                    std::uint32_t chunk) {
+  const auto at = chunks_.find({job, table, chunk});
+  return at == chunks_.end() ? nullptr : &at->second;
+}
+
+void checker::open_chunk(std::uint64_t job, std::uint32_t table, std::uint32_t chunk,
+                         const policies::optimizer_spec& how, float scale,
+                         std::span<const float> first_values) {
+  auto& made = chunks_[{job, table, chunk}];
+  made.how = kernel_optimizer(how);
+  made.scale = scale;
+  made.parameters.assign(first_values.begin(), first_values.end());
+  made.state1.resize(first_values.size());
+  made.state2.resize(first_values.size());
+  made.versions = {{digest_of(first_values), 0}};
+}
+
+void checker::pushed(std::uint64_t job, std::uint32_t table, std::uint32_t chunk,
+                     const update& which, std::span<const float> gradient) {
+  auto* at = find(job, table, chunk);
+  if (!at) return fail("exactly once", place(table, chunk) + "pushed before it was opened");
+  at->written[which].assign(gradient.begin(), gradient.end());
+}
+
+void checker::applied(std::uint64_t job, std::uint32_t table, std::uint32_t chunk, updates with,
+                      std::span<const float> parameters) {
+  auto* at = find(job, table, chunk);
+  if (!at) return fail("exactly once", place(table, chunk) + "applied before it was opened");
+  std::sort(with.begin(), with.end());
+  std::vector<kernels::gradient> inputs;
+  for (const auto& one : with) {
+    if (!at->at.emplace(one, at->at.size()).second)
+      return fail("exactly once", place(table, chunk) + text(one) + " is applied twice");
+    const auto written = at->written.find(one);
+    if (written == at->written.end())
+      return fail("exactly once", place(table, chunk) + text(one) + " was never pushed");
+    inputs.push_back({written->second.data(), one.rank});
+  }
+  kernels::chunk_arrays arrays;
+  arrays.before = arrays.after = at->parameters.data();
+  arrays.state1 = at->state1.data();
+  arrays.state2 = at->state2.data();
+  arrays.n = at->parameters.size();
+  kernels::apply_update(at->how, at->powers, inputs, at->scale, arrays);
+  at->versions.push_back({digest_of(at->parameters), at->at.size()});
+  if (digest_of(parameters) != at->versions.back().digest)
+    fail("same bits", place(table, chunk) + "a step with " + text(with.front()) + " and " +
+                          std::to_string(with.size() - 1) +
+                          " more made other parameters than what was pushed makes");
+}
+
+// Whether a version has what a pull must find.
+bool checker::holds(const policies::consistency_spec& policy, const chunk_state& chunk,
+                    const version& what, const reading& how, std::string* missing) const {
+  using policies::consistency_kind;
+  const auto has = [&](const update& one) {
+    const auto at = chunk.at.find(one);
+    return at != chunk.at.end() && at->second < what.updates;
+  };
+  const bool bsp = policy.kind == consistency_kind::bsp;
+  const std::uint64_t slack = bsp || how.everything ? 0 : policy.staleness;
+  for (const auto& [one, gradient] : chunk.written) {
+    const bool own = one.rank == how.rank && one.clock < how.clock;
+    const bool others = one.clock + slack < how.clock;
+    const bool due =
+        policy.kind == consistency_kind::async && !how.everything ? false : own || others;
+    if (due && !has(one)) {
+      *missing = text(one) + " is missing";
+      return false;
+    }
+    if (bsp && one.clock >= how.clock && has(one)) {
+      *missing = text(one) + " is in already";
+      return false;
+    }
+  }
+  return true;
+}
+
+void checker::pulled(std::uint64_t job, std::uint32_t table, std::uint32_t chunk,
+                     const reading& how, std::span<const float> values) {
+  auto* at = find(job, table, chunk);
+  if (!at) return fail("consistency", place(table, chunk) + "pulled before it was opened");
+  const auto digest = digest_of(values);
+  bool known = false;
+  std::string missing;
+  for (auto one = at->versions.rbegin(); one != at->versions.rend(); ++one) {
+    if (one->digest != digest) continue;
+    known = true;
+    if (holds(jobs_.at(job).consistency, *at, *one, how, &missing)) return;
+  }
+  const auto who = place(table, chunk) + "rank " + std::to_string(how.rank) + " at clock " +
+                   std::to_string(how.clock);
+  if (!known) return fail("never torn", who + " reads what never was a version");
+  fail("consistency", who + ": " + missing);
+}
+
+void checker::all_done() {
+  for (auto& [where, chunk] : chunks_)
+    for (const auto& [one, gradient] : chunk.written)
+      if (!chunk.at.contains(one))
+        fail("exactly once", place(std::get<1>(where), std::get<2>(where)) + text(one) +
+                                 " was pushed and never applied, and the job is done");
+}
+
+}  // namespace tidegate::sim

@@ -1,0 +1,115 @@
+// What must hold in every simulated cluster, kept apart from the cores that are to keep it.
+//
+// The checker hears what workers wrote, what shards summed and what workers read, and has its
+// own parameters, updated with what was written, never with what a shard claims. So it sees
+// updates that are lost, doubled, or summed in another order, memory that was written too early
+// or read too late, and pulls that hold less than the policy promises. One thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <span>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "policies/coordinator_core.hpp"
+#include "runtime/kernels/update.hpp"
+#include "tests/sim/network.hpp"
+
+namespace tidegate::sim {
+
+struct violation {
+  std::string promise;  // "exactly once", "staleness", ...
+  std::string what;
+};
+
+// One worker's gradient of one clock.
+struct update {
+  std::uint32_t rank = 0;
+  std::uint64_t clock = 0;
+
+  friend auto operator<=>(const update&, const update&) = default;
+};
+using updates = std::vector<update>;
+
+class checker {
+ public:
+  // What workers of a job may expect.
+  void expect_job(const policies::job_spec& spec) { expected_[spec.name] = spec; }
+  // The job of that name goes by this token.
+  void open_job(std::uint64_t token, const std::string& name) {
+    jobs_.emplace(token, expected_.at(name));
+  }
+  // A chunk of a table, as its shard starts it.
+  void open_chunk(std::uint64_t job, std::uint32_t table, std::uint32_t chunk,
+                  const policies::optimizer_spec& how, float scale,
+                  std::span<const float> first_values);
+
+  // A worker pushes this chunk's gradient.
+  void pushed(std::uint64_t job, std::uint32_t table, std::uint32_t chunk, const update& which,
+              std::span<const float> gradient);
+  // An aggregator sends the sum of these upstream, under a rank and clock of its own.
+  struct sum_key {
+    process_id from = 0;
+    std::uint32_t rank = 0;
+    std::uint32_t table = 0;
+    std::uint32_t chunk = 0;
+    std::uint64_t clock = 0;
+
+    friend auto operator<=>(const sum_key&, const sum_key&) = default;
+  };
+  void summed(const sum_key& what, updates of) { sums_[what] = std::move(of); }
+  // Null: a push of a worker's own.
+  const updates* sum_of(const sum_key& what) const {
+    const auto at = sums_.find(what);
+    return at == sums_.end() ? nullptr : &at->second;
+  }
+  // A shard made a step with these and has these parameters now.
+  void applied(std::uint64_t job, std::uint32_t table, std::uint32_t chunk, updates with,
+               std::span<const float> parameters);
+  // A worker that asked at `clock` may read these now. `everything`: see session::pull_final.
+  struct reading {
+    std::uint32_t rank = 0;
+    std::uint64_t clock = 0;
+    bool everything = false;
+  };
+  void pulled(std::uint64_t job, std::uint32_t table, std::uint32_t chunk, const reading& how,
+              std::span<const float> values);
+  // All jobs are done.
+  void all_done();
+
+  void fail(std::string promise, std::string what);
+  const std::vector<violation>& violations() const noexcept { return violations_; }
+  bool broken() const noexcept { return !violations_.empty(); }
+
+ private:
+  struct version {
+    std::uint64_t digest = 0;
+    std::size_t updates = 0;  // the first so many of `order`
+  };
+  struct chunk_state {
+    runtime::kernels::optimizer how;
+    runtime::kernels::adam_powers powers;
+    float scale = 1;
+    std::vector<float> parameters, state1, state2;
+    std::map<update, std::vector<float>> written;
+    std::map<update, std::size_t> at;  // applied ones: their place in the order
+    std::vector<version> versions;
+  };
+  using key = std::tuple<std::uint64_t, std::uint32_t, std::uint32_t>;
+
+  chunk_state* find(std::uint64_t job, std::uint32_t table, std::uint32_t chunk);
+  bool holds(const policies::consistency_spec& policy, const chunk_state& chunk,
+             const version& what, const reading& how, std::string* missing) const;
+
+  std::map<std::string, policies::job_spec> expected_;
+  std::map<std::uint64_t, policies::job_spec> jobs_;
+  std::map<key, chunk_state> chunks_;
+  std::map<sum_key, updates> sums_;
+  std::vector<violation> violations_;
+};
+
+}  // namespace tidegate::sim

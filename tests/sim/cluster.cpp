@@ -1,0 +1,85 @@
+#include "tests/sim/cluster.hpp"
+
+#include <algorithm>
+#include <memory>
+
+#include "tests/sim/process.hpp"
+
+namespace tidegate::sim {
+
+namespace {
+
+// From the last fault to the end.
+constexpr nanoseconds end_within = 120 * second;
+
+void plan_deaths(world& where) {
+  for (const auto& one : where.plan.deaths)
+    where.time.at(one.when, [&where, one] {
+      std::vector<process_id> candidates;
+      for (const auto& [id, process] : where.processes())
+        if (process->what() == one.whose) candidates.push_back(id);
+      if (!candidates.empty()) where.kill(candidates[one.pick % candidates.size()]);
+    });
+}
+
+void plan_partitions(world& where) {
+  for (const auto& one : where.plan.partitions)
+    where.time.at(one.when, [&where, one] {
+      std::set<process_id> side;
+      for (const auto& [id, process] : where.processes())
+        if ((one.side >> (id % 64) & 1) != 0 && process->what() != role::launcher)
+          side.insert(id);
+      where.log.note(where.time.now(), "network", "is cut in two");
+      where.net.partition(side, one.when + one.lasts);
+    });
+}
+
+}  // namespace
+
+cluster_result run_cluster(const cluster_plan& plan, std::uint64_t seed, bool with_trace) {
+  world where(plan, seed);
+  if (with_trace) where.log.turn_on();
+  where.net.set_faults(plan.faults);
+  for (std::size_t i = 0; i < plan.spec.jobs.size(); ++i)
+    where.check.expect_job(plan.spec.jobs[i]);
+  where.launcher =
+      where.add([&](process_id id) { return std::make_unique<launcher>(where, id); });
+  plan_deaths(where);
+  plan_partitions(where);
+  auto last_fault = plan.faults_end;
+  for (const auto& one : plan.deaths) last_fault = std::max(last_fault, one.when);
+  for (const auto& one : plan.partitions)
+    last_fault = std::max(last_fault, one.when + one.lasts);
+  where.time.at(plan.faults_end, [&] {
+    auto healthy = network_faults();
+    where.net.set_faults(healthy);
+  });
+
+  const auto& launch = launcher::of(where);
+  const auto cap = last_fault + end_within;
+  while (!launch.ended() && !where.check.broken() && where.time.now() < cap)
+    if (!where.time.step()) break;
+
+  cluster_result result;
+  result.stuck = !launch.ended() && !where.check.broken();
+  result.how = launch.ended().value_or(outcome::job_failed);
+  result.why = launch.why();
+  if (launch.ended() == outcome::done) where.check.all_done();
+  if (launch.ended() && *launch.ended() != outcome::done && !plan.may_fail)
+    where.check.fail("ends well",
+                     "nothing failed that a job may not survive, but: " + result.why);
+  result.violations = where.check.violations();
+  result.draws = where.chance.count();
+  result.digest = where.chance.digest();
+  result.events = where.time.steps();
+  result.took = where.time.now();
+  if (with_trace) {
+    for (const auto& one : result.violations)
+      where.log.note(where.time.now(), "checker", one.promise + ": " + one.what);
+    result.text = where.log.text();
+    result.chrome = where.log.chrome_json();
+  }
+  return result;
+}
+
+}  // namespace tidegate::sim

@@ -1,0 +1,136 @@
+#include "tests/sim/coordinator.hpp"
+
+#include <variant>
+
+#include "tests/sim/front.hpp"
+
+namespace tidegate::sim {
+
+policies::ticket coordinator_process::wait(answer_to reply) {
+  waiting_.emplace(++last_ticket_, std::move(reply));
+  return last_ticket_;
+}
+
+void coordinator_process::shard_joined(std::uint32_t index, const std::string& address,
+                                       process_id who, answer_to reply) {
+  const auto id = wait(std::move(reply));
+  if (core_.shard_joined(world_.time.now(), index, address, id, effects_)) {
+    shards_[{"", index}] = who;
+    members_[who] = {"", index, false, false};
+  }
+  carry_out();
+}
+
+void coordinator_process::aggregator_joined(const std::string& job, std::uint32_t index,
+                                            const std::string& address, process_id who,
+                                            answer_to reply) {
+  const auto id = wait(std::move(reply));
+  if (core_.aggregator_joined(world_.time.now(), job, index, address, id, effects_)) {
+    shards_[{job, index}] = who;
+    members_[who] = {job, index, true, false};
+  }
+  carry_out();
+}
+
+void coordinator_process::worker_joined(const policies::worker_hello& hello, process_id who,
+                                        answer_to reply) {
+  const auto id = wait(std::move(reply));
+  if (core_.worker_joined(world_.time.now(), hello, id, effects_))
+    members_[who] = {hello.job, hello.rank, false, true};
+  carry_out();
+}
+
+void coordinator_process::open_table(const policies::table_request& request, answer_to reply) {
+  core_.open_table(request, wait(std::move(reply)), effects_);
+  carry_out();
+}
+
+void coordinator_process::tables_opened(const std::string& job, std::uint32_t rank,
+                                        const std::vector<std::uint32_t>& tables,
+                                        const answer_to& reply) {
+  core_.tables_opened(world_.time.now(), job, rank, tables, effects_);
+  carry_out();
+  reply({});
+}
+
+void coordinator_process::tables(const std::string& job, const answer_to& reply) {
+  reply({{}, core_.tables(job)});
+}
+
+void coordinator_process::finished(const std::string& job, std::uint32_t rank,
+                                   const policies::worker_progress& last,
+                                   const std::string& digest, const answer_to& reply) {
+  core_.worker_finished(world_.time.now(), job, rank, last, digest);
+  reply({});
+}
+
+void coordinator_process::fail_job(const std::string& job, const std::string& why,
+                                   const answer_to& reply) {
+  note("job " + job + " fails: " + why);
+  core_.fail_job(world_.time.now(), job, why, effects_);
+  carry_out();
+  reply({});
+}
+
+void coordinator_process::status(const answer_to& reply) {
+  reply({{}, core_.status(world_.time.now(), 0)});
+}
+
+void coordinator_process::peer_lost(process_id peer) {
+  const auto at = members_.find(peer);
+  if (at == members_.end()) return;
+  const auto& lost = at->second;
+  if (lost.works)
+    core_.worker_lost(world_.time.now(), lost.job, lost.index, "gone");
+  else if (lost.aggregates)
+    core_.aggregator_lost(world_.time.now(), lost.job, lost.index, "gone");
+  else
+    core_.shard_lost(world_.time.now(), lost.index, "gone");
+  members_.erase(at);
+}
+
+void coordinator_process::call(const policies::coordinator_effects::call_shard& what) {
+  ask<front_process>(
+      shards_.at({what.aggregator_of, what.shard}),
+      [content = what.what](front_process& to, const answer_to& reply) {
+        struct {
+          front_process& shard;
+          runtime::status operator()(const policies::open_job_call& c) {
+            return shard.open_job(c);
+          }
+          runtime::status operator()(const policies::open_table_call& c) {
+            return shard.open_table(c);
+          }
+          runtime::status operator()(const policies::admit_worker_call& c) {
+            return shard.admit(c);
+          }
+          runtime::status operator()(const policies::close_job_call& c) {
+            shard.close_job(c.token);
+            return {};
+          }
+        } visitor{to};
+        reply({std::visit(visitor, content), {}});
+      },
+      [this, call = what.call](const answer& got) {
+        core_.call_done(world_.time.now(), call, got.result, effects_);
+        carry_out();
+      });
+}
+
+void coordinator_process::carry_out() {
+  auto effects = std::exchange(effects_, {});
+  for (const auto& one : effects.calls) call(one);
+  for (auto& one : effects.answers) {
+    const auto at = waiting_.find(one.to);
+    if (at == waiting_.end()) continue;
+    const auto reply = std::move(at->second);
+    waiting_.erase(at);
+    answer got;
+    got.result = one.result;
+    if (auto* welcome = std::get_if<policies::worker_welcome>(&one.value)) got.value = *welcome;
+    if (auto* grant = std::get_if<policies::table_grant>(&one.value)) got.value = *grant;
+    reply(std::move(got));
+  }
+}
+
+}  // namespace tidegate::sim

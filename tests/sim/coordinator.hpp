@@ -1,0 +1,62 @@
+// A simulated coordinator process; see actors/coordinator. One thread.
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+
+#include "policies/coordinator_core.hpp"
+#include "tests/sim/process.hpp"
+
+namespace tidegate::sim {
+
+class coordinator_process final : public process {
+ public:
+  coordinator_process(world& where, process_id id)
+      : process(where, id, role::coordinator, "coordinator", 0),
+        core_(where.plan.spec, where.token) {}
+
+  void start() override {}
+
+  void shard_joined(std::uint32_t index, const std::string& address, process_id who,
+                    answer_to reply);
+  void aggregator_joined(const std::string& job, std::uint32_t index,
+                         const std::string& address, process_id who, answer_to reply);
+  void worker_joined(const policies::worker_hello& hello, process_id who, answer_to reply);
+  void open_table(const policies::table_request& request, answer_to reply);
+  void tables_opened(const std::string& job, std::uint32_t rank,
+                     const std::vector<std::uint32_t>& tables, const answer_to& reply);
+  void tables(const std::string& job, const answer_to& reply);
+  void finished(const std::string& job, std::uint32_t rank,
+                const policies::worker_progress& last, const std::string& digest,
+                const answer_to& reply);
+  void fail_job(const std::string& job, const std::string& why, const answer_to& reply);
+  void status(const answer_to& reply);
+
+ private:
+  struct member {
+    std::string job;
+    std::uint32_t index = 0;
+    bool aggregates = false;
+    bool works = false;
+  };
+
+  memory_view place(process_id, const runtime::frame_header&) override { return {}; }
+  void on_frame(process_id, const runtime::frame_header&, memory_view) override {}
+  void on_frame_lost(process_id, const runtime::frame_header&) override {}
+  void on_sent(std::uint64_t) override {}
+  void peer_lost(process_id peer) override;
+
+  policies::ticket wait(answer_to reply);
+  void carry_out();
+  void call(const policies::coordinator_effects::call_shard& what);
+
+  policies::coordinator_core core_;
+  policies::coordinator_effects effects_;
+  std::map<policies::ticket, answer_to> waiting_;
+  policies::ticket last_ticket_ = 0;
+  std::map<std::pair<std::string, std::uint32_t>, process_id> shards_;
+  std::map<process_id, member> members_;
+};
+
+}  // namespace tidegate::sim

@@ -1,0 +1,95 @@
+#include "tests/sim/draw_plan.hpp"
+
+#include <algorithm>
+
+#include "tests/sim/draws.hpp"
+
+namespace tidegate::sim {
+
+namespace {
+
+template <class Number>
+Number draw(draws& chance, const range<Number>& of) {
+  return chance.between(of.low, of.high);
+}
+
+template <class Value>
+const Value& pick(draws& chance, const std::vector<Value>& from) {
+  return from[static_cast<std::size_t>(chance.below(from.size()))];
+}
+
+policies::optimizer_spec draw_optimizer(draws& chance) {
+  return policies::default_optimizer(static_cast<policies::optimizer_kind>(chance.below(6)));
+}
+
+policies::job_spec draw_job(const scenario& of, draws& chance, std::size_t number) {
+  policies::job_spec job;
+  job.name = "job" + std::to_string(number);
+  job.workers = draw(chance, of.workers);
+  job.command = {"simulated"};
+  job.consistency = pick(chance, of.policies);
+  job.reduce = chance.chance(0.5) ? policies::reduce_kind::mean : policies::reduce_kind::sum;
+  job.seed = chance.next();
+  if (!of.aggregators.empty()) job.aggregators = pick(chance, of.aggregators);
+  const auto tables = draw(chance, of.tables);
+  for (std::uint32_t t = 0; t < tables; ++t) {
+    policies::table_spec table;
+    table.name = "t" + std::to_string(t);
+    table.shape = {draw(chance, of.elements)};
+    table.optimizer = draw_optimizer(chance);
+    if (chance.chance(0.5)) table.init = {policies::init_kind::uniform, 1.0F};
+    job.tables.push_back(std::move(table));
+  }
+  return job;
+}
+
+worker_script draw_script(const scenario& of, draws& chance) {
+  worker_script script;
+  script.way = pick(chance, of.ways);
+  script.clocks = draw(chance, of.clocks);
+  // Who waits for its pushes before it skips others may wait for one that does the same.
+  if (script.way == worker_way::overlapped && chance.chance(0.5)) script.skip = of.skip;
+  script.compute_max = chance.between(microsecond, 3 * millisecond);
+  script.pause = of.pause;
+  script.pause_max = of.pause_max;
+  return script;
+}
+
+}  // namespace
+
+cluster_plan draw_plan(const scenario& of, std::uint64_t seed) {
+  draws chance(runtime::mix64(seed ^ 0x706c616eULL));
+  cluster_plan plan;
+  auto& spec = plan.spec;
+  spec.name = of.name;
+  spec.shards = draw(chance, of.shards);
+  spec.chunk_bytes = 64 * chance.between<std::uint64_t>(1, 3);
+  const auto hosts = draw(chance, of.hosts);
+  for (std::uint32_t i = 0; i < hosts; ++i)
+    spec.hosts.push_back({"host" + std::to_string(i), "10.0.0." + std::to_string(i + 1), {}});
+  const auto jobs = draw(chance, of.jobs);
+  for (std::uint32_t i = 0; i < jobs; ++i) {
+    spec.jobs.push_back(draw_job(of, chance, i));
+    plan.scripts.push_back(draw_script(of, chance));
+  }
+  plan.windows = of.windows && chance.chance(0.7);
+  plan.faults = of.faults;
+  plan.faults_end = of.faults_last;
+  plan.no_memory = chance.chance(0.5) ? of.no_memory : 0;
+  plan.no_window = chance.chance(0.5) ? of.no_window : 0;
+  plan.may_fail = of.may_fail;
+  // A small turn makes the shard stop between any two steps.
+  if (chance.chance(0.5)) plan.turn_bytes = chance.between<std::uint64_t>(1, 512);
+  const auto deaths = draw(chance, of.deaths);
+  for (std::uint32_t i = 0; i < deaths; ++i)
+    plan.deaths.push_back({pick(chance, of.mortal), chance.next(),
+                           chance.between<nanoseconds>(0, 300 * millisecond)});
+  const auto cuts = draw(chance, of.partitions);
+  for (std::uint32_t i = 0; i < cuts; ++i)
+    plan.partitions.push_back({chance.between<nanoseconds>(0, 300 * millisecond),
+                               chance.between<nanoseconds>(1, of.partition_max),
+                               chance.next()});
+  return plan;
+}
+
+}  // namespace tidegate::sim

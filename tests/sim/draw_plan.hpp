@@ -1,0 +1,51 @@
+// From a scenario and a seed to one cluster. Pure.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tests/sim/plan.hpp"
+
+namespace tidegate::sim {
+
+template <class Number>
+struct range {
+  Number low{};
+  Number high{};
+};
+
+// What a family of clusters has in common; see tests/sim/scenarios.
+struct scenario {
+  std::string name;
+  std::uint32_t weight = 1;  // in the standard mix
+  range<std::uint32_t> shards{1, 3};
+  range<std::uint32_t> workers{1, 5};
+  range<std::uint32_t> hosts{1, 2};
+  range<std::uint32_t> jobs{1, 1};
+  range<std::uint32_t> tables{1, 3};
+  range<std::uint64_t> elements{1, 60};
+  range<std::uint64_t> clocks{2, 8};
+  std::vector<policies::consistency_spec> policies;
+  std::vector<policies::aggregators_spec> aggregators;
+  std::vector<worker_way> ways{worker_way::pull_push, worker_way::overlapped,
+                               worker_way::exchange};
+  bool windows = true;  // may be drawn
+  double skip = 0;
+  double pause = 0;
+  nanoseconds pause_max = 0;
+  double slow_workers = 0;  // share of jobs with one that computes up to 20 times as long
+  network_faults faults;
+  nanoseconds faults_last = 2 * second;
+  range<std::uint32_t> partitions{0, 0};
+  nanoseconds partition_max = 100 * millisecond;
+  range<std::uint32_t> deaths{0, 0};
+  std::vector<role> mortal{role::worker, role::shard, role::aggregator, role::coordinator};
+  double no_memory = 0;
+  double no_window = 0;
+  bool may_fail = false;
+};
+
+cluster_plan draw_plan(const scenario& of, std::uint64_t seed);
+
+}  // namespace tidegate::sim

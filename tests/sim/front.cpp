@@ -1,0 +1,152 @@
+#include "tests/sim/front.hpp"
+
+#include <cstring>
+#include <utility>
+
+#include "policies/frame_tags.hpp"
+#include "runtime/base/assert.hpp"
+#include "runtime/base/limits.hpp"
+#include "tests/sim/worker.hpp"
+
+namespace tidegate::sim {
+
+using policies::refusal;
+using runtime::frame_kind;
+
+front_process::front_process(world& where, process_id id, role what, std::string name,
+                             std::uint32_t host, std::uint32_t index,
+                             policies::shard_core& shard)
+    : process(where, id, what, std::move(name), host),
+      shard_(shard),
+      front_(*this, shard, index, where.plan.turn_bytes),
+      index_(index) {}
+
+runtime::status front_process::admit(const policies::admit_worker_call& call) {
+  const auto admission = front_.admit(call);
+  if (admission.code != refusal::none)
+    return {runtime::errc::refused, std::string(to_string(admission.code))};
+  if (admission.connect) front_.connected(call, id_of(call.address));
+  return {};
+}
+
+void front_process::peer_lost(process_id peer) {
+  if (is_upstream(peer)) return upstream_lost();
+  front_.peer_lost(peer);
+}
+
+memory_view front_process::place(process_id, const runtime::frame_header& header) {
+  if (header.kind == frame_kind::pull_reply) return place_upstream(header);
+  if (!front_.place(header)) return {};
+  if (world_.plan.no_memory > 0 && world_.chance.chance(world_.plan.no_memory)) {
+    front_.no_place(header);
+    return {};
+  }
+  auto lease = memory_.lease(header.payload_bytes);
+  if (!lease) {
+    world_.check.fail("bounded", name() + " has no room for a push within the credits");
+    front_.no_place(header);
+    return {};
+  }
+  arriving_.insert(lease.where.get());
+  return lease;
+}
+
+// What a push adds up to, as its sender knows it.
+updates front_process::updates_of(process_id from, const runtime::frame_header& header,
+                                  std::uint32_t table, std::uint32_t chunk) const {
+  if (const auto* sum = world_.check.sum_of({from, header.worker, table, chunk, header.clock}))
+    return *sum;
+  return {{header.worker, header.clock}};
+}
+
+void front_process::on_frame(process_id from, const runtime::frame_header& header,
+                             memory_view arrived) {
+  current_ = header;
+  current_from_ = from;
+  if (upstream_frame(from, header)) return check_credits();
+  auto handle = policies::no_payload;
+  if (header.kind == frame_kind::push) {
+    arriving_.erase(arrived.where.get());
+    handle = memory_.keep(
+        {std::move(arrived), updates_of(from, header, header.table, header.chunk)}, true);
+  }
+  // The place of a member's gradients is the member itself: it says so in the sender's number.
+  std::byte place[sizeof(process_id)];
+  std::memcpy(place, &from, sizeof from);
+  front_.frame(header, handle, place, 0);
+  check_credits();
+}
+
+void front_process::on_frame_lost(process_id, const runtime::frame_header& header) {
+  if (header.kind == frame_kind::push) front_.frame_lost(header);
+}
+
+void front_process::on_sent(std::uint64_t token) {
+  front_.sent(token);
+}
+
+void front_process::send(peer_id to, const runtime::frame_header& header) {
+  world_.net.post(id(), to, header, {}, 0);
+}
+
+// Where parameters are is where their process is, which the frame tells.
+void front_process::send_place(peer_id to, const runtime::frame_header& header) {
+  world_.net.post(id(), to, header, {}, 0);
+}
+
+void front_process::send_parameters(peer_id to, const runtime::frame_header& header,
+                                    std::uint32_t slot, std::uint32_t plane,
+                                    policies::send_name name) {
+  world_.net.post(id(), to, header, memory_.parameters(slot, plane), name);
+}
+
+refusal front_process::map_gradients(const policies::member_key& who, std::uint32_t table,
+                                     std::span<const std::byte> place) {
+  process_id from = 0;
+  std::memcpy(&from, place.data(), sizeof from);
+  const auto* owner = world_.find_as<worker>(from);
+  if (!owner || (world_.plan.no_window > 0 && world_.chance.chance(world_.plan.no_window)))
+    return refusal::no_window;
+  members_[who][table] = {owner->gradients_of(table)};
+  return refusal::none;
+}
+
+policies::payload_handle front_process::keep_in_place(const policies::member_key& who,
+                                                      std::uint32_t table, std::uint32_t half,
+                                                      std::uint32_t slot) {
+  const auto& gradient = members_.at(who).at(table).halves.at(half);
+  memory_view part{gradient, memory_.first_of(slot), memory_.bytes_of(slot) / 4};
+  return memory_.keep(
+      {std::move(part), updates_of(current_from_, current_, table, memory_.chunk_of(slot))},
+      false);
+}
+
+void front_process::release(policies::payload_handle payload) {
+  memory_.release(payload);
+}
+
+void front_process::forget(const policies::member_key& who) {
+  members_.erase(who);  // what is kept of it stays mapped
+}
+
+void front_process::go_on_soon() {
+  later(microsecond, [this] {
+    front_.go_on();
+    check_credits();
+  });
+}
+
+void front_process::note_refusal(const policies::frame_tag& tag, refusal code) {
+  note("refuses a frame of rank " + std::to_string(tag.rank) + " clock " +
+       std::to_string(tag.clock) + ": " + std::string(to_string(code)));
+}
+
+void front_process::check_credits() {
+  const auto bound = shard_.chunks() * world_.plan.spec.jobs.front().workers *
+                     runtime::limits::clocks_in_flight_max;
+  if (shard_.pushes_held() > bound)
+    world_.check.fail("bounded", name() + " holds " + std::to_string(shard_.pushes_held()) +
+                                     " pushes; credits allow " + std::to_string(bound));
+}
+
+}  // namespace tidegate::sim

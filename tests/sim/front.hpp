@@ -1,0 +1,77 @@
+// The shell of policies::front_core in a simulated process; see actors/front. What differs
+// between a shard and an aggregator is theirs.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "policies/front_core.hpp"
+#include "tests/sim/front_memory.hpp"
+#include "tests/sim/process.hpp"
+
+namespace tidegate::sim {
+
+class front_process : public process, public policies::front_shell {
+ public:
+  front_process(world& where, process_id id, role what, std::string name, std::uint32_t host,
+                std::uint32_t index, policies::shard_core& shard);
+
+  // Calls of the coordinator.
+  virtual runtime::status open_job(const policies::open_job_call& call) = 0;
+  virtual runtime::status open_table(const policies::open_table_call& call) = 0;
+  runtime::status admit(const policies::admit_worker_call& call);
+  virtual void close_job(std::uint64_t token) = 0;
+
+  const front_memory& memory() const noexcept { return memory_; }
+
+ protected:
+  // A frame of upstream, if any: whether it was one.
+  virtual bool upstream_frame(process_id, const runtime::frame_header&) { return false; }
+  virtual void upstream_lost() {}
+  virtual memory_view place_upstream(const runtime::frame_header&) { return {}; }
+  virtual bool is_upstream(process_id) const { return false; }
+
+  memory_view place(process_id from, const runtime::frame_header& header) override;
+  void on_frame(process_id from, const runtime::frame_header& header,
+                memory_view arrived) override;
+  void on_frame_lost(process_id from, const runtime::frame_header& header) override;
+  void on_sent(std::uint64_t token) override;
+  void peer_lost(process_id peer) override;
+
+  void send(peer_id to, const runtime::frame_header& header) override;
+  void send_place(peer_id to, const runtime::frame_header& header) override;
+  void send_parameters(peer_id to, const runtime::frame_header& header, std::uint32_t slot,
+                       std::uint32_t plane, policies::send_name name) override;
+  void drop(peer_id, std::vector<policies::send_name>&) override {}
+  policies::refusal map_gradients(const policies::member_key& who, std::uint32_t table,
+                                  std::span<const std::byte> place) override;
+  policies::payload_handle keep_in_place(const policies::member_key& who, std::uint32_t table,
+                                         std::uint32_t half, std::uint32_t slot) override;
+  void release(policies::payload_handle payload) override;
+  void forget(const policies::member_key& who) override;
+  std::uint64_t bytes_of(std::uint32_t slot) const override { return memory_.bytes_of(slot); }
+  void go_on_soon() override;
+  void note_refusal(const policies::frame_tag& tag, policies::refusal code) override;
+
+  updates updates_of(process_id from, const runtime::frame_header& header, std::uint32_t table,
+                     std::uint32_t chunk) const;
+  void check_credits();
+
+  policies::shard_core& shard_;
+  front_memory memory_;
+  policies::front_core front_;
+  std::uint32_t index_;
+
+ private:
+  struct mapped {
+    std::vector<region> halves;  // of the whole table
+  };
+  std::map<policies::member_key, std::map<std::uint32_t, mapped>> members_;
+  std::set<std::vector<float>*> arriving_;  // leases of pushes on their way
+  runtime::frame_header current_;           // being handled
+  process_id current_from_ = 0;
+};
+
+}  // namespace tidegate::sim

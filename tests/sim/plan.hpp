@@ -1,0 +1,56 @@
+// One simulated cluster: what runs in it, what its workers do, and what goes wrong. Drawn from
+// a scenario and a seed; plain values.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "policies/spec.hpp"
+#include "tests/sim/network.hpp"
+#include "tests/sim/schedule.hpp"
+
+namespace tidegate::sim {
+
+// How a worker moves its data; see session.
+enum class worker_way : std::uint8_t { pull_push, overlapped, exchange };
+
+struct worker_script {
+  worker_way way = worker_way::pull_push;
+  std::uint64_t clocks = 5;
+  double skip = 0;              // pushes left out
+  nanoseconds compute_min = 0;  // of a clock
+  nanoseconds compute_max = millisecond;
+  double pause = 0;  // clocks before which a worker stops for a while
+  nanoseconds pause_max = 50 * millisecond;
+};
+
+enum class role : std::uint8_t { launcher, coordinator, shard, aggregator, worker };
+
+struct death {
+  role whose = role::worker;
+  std::uint64_t pick = 0;  // which of them, modulo their number
+  nanoseconds when = 0;
+};
+
+struct partition {
+  nanoseconds when = 0;
+  nanoseconds lasts = 0;
+  std::uint64_t side = 0;  // bits: which processes are on one side
+};
+
+struct cluster_plan {
+  policies::cluster_spec spec;
+  bool windows = true;                 // processes of one host share memory
+  std::vector<worker_script> scripts;  // by job
+  network_faults faults;
+  nanoseconds faults_end = 0;  // afterwards the network is healthy
+  std::vector<death> deaths;
+  std::vector<partition> partitions;
+  double no_memory = 0;  // pushes for which a shard has no room
+  double no_window = 0;  // attaches that fail
+  std::uint64_t turn_bytes = 2U << 20U;
+  bool may_fail = false;  // a job may end as failed; else all must be done
+};
+
+}  // namespace tidegate::sim

@@ -1,0 +1,93 @@
+#include "tests/sim/process.hpp"
+
+#include <utility>
+
+#include "runtime/base/assert.hpp"
+
+namespace tidegate::sim {
+
+namespace {
+
+constexpr nanoseconds answer_timeout = 30 * second;
+
+}  // namespace
+
+process* world::find(process_id id) const {
+  const auto at = processes_.find(id);
+  return at == processes_.end() ? nullptr : at->second.get();
+}
+
+process_id world::add(std::function<std::unique_ptr<process>(process_id)> make) {
+  const auto id = ++last_;
+  auto made = make(id);
+  net.join(id, *made);
+  auto& started = *(processes_[id] = std::move(made));
+  log.note(time.now(), started.name(), "starts");
+  started.start();
+  return id;
+}
+
+void world::kill(process_id id) {
+  const auto at = processes_.find(id);
+  if (at == processes_.end()) return;
+  log.note(time.now(), at->second->name(), "is gone");
+  graves_.push_back(std::move(at->second));
+  processes_.erase(at);
+  net.leave(id);
+}
+
+process_id process::id_of(const std::string& address) {
+  return static_cast<process_id>(std::stoul(address));
+}
+
+bool process::shares_memory_with(const std::string& address) const {
+  return world_.plan.windows && address.substr(address.find('@') + 1) == std::to_string(host_);
+}
+
+void process::later(nanoseconds delay, std::function<void()> what) {
+  world_.time.after(delay, [&where = world_, id = id_, what = std::move(what)] {
+    if (where.find(id)) what();
+  });
+}
+
+void process::ask_any(process_id to, std::function<void(process&, answer_to)> at,
+                      answer_to back) {
+  const auto number = ++last_question_;
+  open_[number] = {to, std::move(back)};
+  auto& where = world_;
+  const auto me = id_;
+  const auto reply = [&where, me, to, number](answer what) {
+    where.net.ask(to, me,
+                  [&where, me, number, what = std::move(what)] {
+                    if (auto* asker = where.find(me)) asker->answered(number, what);
+                  },
+                  {});
+  };
+  where.net.ask(
+      id_, to, [&where, to, at = std::move(at), reply] { at(*where.find(to), reply); },
+      [this, number] {
+        answered(number, {{runtime::errc::unavailable, "nobody is there"}, {}});
+      });
+  later(answer_timeout, [this, number] {
+    answered(number, {{runtime::errc::timed_out, "no answer"}, {}});
+  });
+}
+
+void process::answered(std::uint64_t number, answer what) {
+  const auto at = open_.find(number);
+  if (at == open_.end()) return;
+  const auto back = std::move(at->second.back);
+  open_.erase(at);
+  back(std::move(what));
+}
+
+void process::on_peer_lost(process_id peer) {
+  std::vector<std::uint64_t> lost;
+  for (const auto& [number, one] : open_)
+    if (one.to == peer) lost.push_back(number);
+  for (const auto number : lost)
+    answered(number, {{runtime::errc::unavailable, "the other side is gone"}, {}});
+  peer_lost(peer);
+}
+
+}  // namespace tidegate::sim

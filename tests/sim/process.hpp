@@ -1,0 +1,117 @@
+// A process of a simulated cluster, and the world that it lives in. One thread.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "policies/cluster_status.hpp"
+#include "policies/coordinator_core.hpp"
+#include "runtime/base/status.hpp"
+#include "tests/sim/checker.hpp"
+#include "tests/sim/draws.hpp"
+#include "tests/sim/network.hpp"
+#include "tests/sim/plan.hpp"
+#include "tests/sim/schedule.hpp"
+#include "tests/sim/trace.hpp"
+
+namespace tidegate::sim {
+
+class process;
+
+struct world {
+  world(const cluster_plan& what, std::uint64_t seed)
+      : plan(what), chance(seed), net(time, chance) {}
+
+  const cluster_plan& plan;
+  schedule time;
+  draws chance;
+  network net;
+  checker check;
+  trace log;
+  std::uint64_t token = 1;  // of the run
+  process_id launcher = 0;
+  process_id coordinator = 0;
+
+  // Null for one that is gone.
+  process* find(process_id id) const;
+  template <class Process>
+  Process* find_as(process_id id) const {
+    return dynamic_cast<Process*>(find(id));
+  }
+  process_id add(std::function<std::unique_ptr<process>(process_id)> make);
+  // kill -9: at once and without a word.
+  void kill(process_id id);
+  const std::map<process_id, std::unique_ptr<process>>& processes() const { return processes_; }
+
+ private:
+  std::map<process_id, std::unique_ptr<process>> processes_;
+  std::vector<std::unique_ptr<process>> graves_;  // who may be on the stack
+  process_id last_ = 0;
+};
+
+// What a question of the control plane comes back with.
+struct answer {
+  runtime::status result;
+  std::variant<std::monostate, policies::worker_welcome, policies::table_grant,
+               std::vector<policies::table_grant>, policies::cluster_status>
+      value;
+};
+using answer_to = std::function<void(answer)>;
+
+class process : public endpoint {
+ public:
+  process(world& where, process_id id, role what, std::string name, std::uint32_t host)
+      : world_(where), id_(id), role_(what), name_(std::move(name)), host_(host) {}
+
+  process_id id() const noexcept { return id_; }
+  role what() const noexcept { return role_; }
+  const std::string& name() const noexcept { return name_; }
+  std::uint32_t host() const noexcept { return host_; }
+  // By which others reach it; with its host, as processes of one host share memory.
+  std::string address() const { return std::to_string(id_) + "@" + std::to_string(host_); }
+  static process_id id_of(const std::string& address);
+  bool shares_memory_with(const std::string& address) const;
+
+  virtual void start() = 0;
+  void on_peer_lost(process_id peer) final;
+
+ protected:
+  virtual void peer_lost(process_id peer) = 0;
+  // Asks another process: at(target, reply) runs there. `back` runs here, once, with the
+  // answer, or with why there is none.
+  template <class Target>
+  void ask(process_id to, std::function<void(Target&, answer_to)> at, answer_to back) {
+    ask_any(
+        to,
+        [at = std::move(at)](process& target, answer_to reply) {
+          at(dynamic_cast<Target&>(target), std::move(reply));
+        },
+        std::move(back));
+  }
+  // Runs here after a while, unless this process has ended.
+  void later(nanoseconds delay, std::function<void()> what);
+  void note(const std::string& text) const { world_.log.note(world_.time.now(), name_, text); }
+
+  world& world_;
+
+ private:
+  void ask_any(process_id to, std::function<void(process&, answer_to)> at, answer_to back);
+  void answered(std::uint64_t question, answer what);
+
+  struct question {
+    process_id to = 0;
+    answer_to back;
+  };
+  process_id id_;
+  role role_;
+  std::string name_;
+  std::uint32_t host_;
+  std::map<std::uint64_t, question> open_;
+  std::uint64_t last_question_ = 0;
+};
+
+}  // namespace tidegate::sim

@@ -1,0 +1,207 @@
+// The session of a simulated worker. Its program is in worker_program.cpp.
+#include "tests/sim/worker.hpp"
+
+#include <cstring>
+#include <utility>
+
+#include "runtime/base/assert.hpp"
+#include "tests/sim/coordinator.hpp"
+#include "tests/sim/front.hpp"
+
+namespace tidegate::sim {
+
+using policies::refusal;
+using runtime::frame_kind;
+using what = policies::session_step::what;
+
+worker::worker(world& where, process_id id, std::uint32_t host, std::size_t job,
+               std::uint32_t rank, std::uint32_t incarnation)
+    : process(where, id, role::worker,
+              "worker-" + where.plan.spec.jobs[job].name + "-" + std::to_string(rank), host),
+      spec_(where.plan.spec.jobs[job]),
+      script_(where.plan.scripts[job]),
+      rank_(rank),
+      incarnation_(incarnation) {}
+
+void worker::start() {
+  carry_out(session_.join({spec_.name, rank_, incarnation_, address()}),
+            [this](const policies::session_step& joined) {
+              if (!joined.result.ok()) return give_up("joining: " + joined.result.to_string());
+              client_ = std::make_unique<policies::client_core>(*this, session_.welcome(),
+                                                                rank_, incarnation_);
+              open_tables(0);
+            });
+}
+
+// Steps of an operation, to its end.
+void worker::carry_out(policies::session_step step,
+                       std::function<void(policies::session_step)> then) {
+  if (step.kind == what::done) return then(std::move(step));
+  perform(step, [this, then = std::move(then)](answer got) {
+    policies::session_answer value;
+    if (auto* welcome = std::get_if<policies::worker_welcome>(&got.value)) value = *welcome;
+    if (auto* grant = std::get_if<policies::table_grant>(&got.value)) value = *grant;
+    if (auto* all = std::get_if<std::vector<policies::table_grant>>(&got.value)) value = *all;
+    carry_out(session_.next(std::move(got.result), std::move(value)), then);
+  });
+}
+
+void worker::perform(const policies::session_step& step, answer_to back) {
+  const auto to_coordinator = [&](std::function<void(coordinator_process&, answer_to)> at) {
+    process::ask<coordinator_process>(world_.coordinator, std::move(at), std::move(back));
+  };
+  const auto job = spec_.name;
+  const auto rank = rank_;
+  switch (step.kind) {
+    case what::ask_welcome:
+      return to_coordinator([hello = session_.hello(), me = id()](auto& to, answer_to reply) {
+        to.worker_joined(hello, me, std::move(reply));
+      });
+    case what::ask_grant:
+      return to_coordinator([request = step.request](auto& to, answer_to reply) {
+        to.open_table(request, std::move(reply));
+      });
+    case what::tell_opened:
+      return to_coordinator([job, rank, tables = step.tables](auto& to, answer_to reply) {
+        to.tables_opened(job, rank, tables, reply);
+      });
+    case what::ask_grants:
+      return to_coordinator([job](auto& to, answer_to reply) { to.tables(job, reply); });
+    case what::tell_finished:
+      return to_coordinator([job, rank, clock = clock_](auto& to, answer_to reply) {
+        policies::worker_progress last;
+        last.clock = clock;
+        to.finished(job, rank, last, rank == 0 ? "digest" : "", reply);
+      });
+    case what::tell_failed:
+      return to_coordinator(
+          [job, why = step.why](auto& to, answer_to reply) { to.fail_job(job, why, reply); });
+    case what::attach:
+      return attach(step.grant, std::move(back));
+    case what::farewell:
+      return begin(
+          [](auto& core, auto op, auto& out) { return core.finish(op, out); },
+          [back = std::move(back)](refusal code) {
+            back({code == refusal::none
+                      ? runtime::status()
+                      : runtime::status(runtime::errc::refused, std::string(to_string(code))),
+                  {}});
+          });
+    case what::pull_to_end:
+      return pull_to_end(step.grant.table, std::move(back));
+    case what::hash:
+      read(~std::uint64_t{0}, true, step.grant.table);
+      return back({});
+    case what::done:
+      break;
+  }
+}
+
+void worker::attach(const policies::table_grant& grant, answer_to back) {
+  auto& table = tables_[grant.table];
+  if (table.halves.empty()) {
+    table.grant = grant;
+    for (int i = 0; i < 2; ++i)
+      table.halves.push_back(std::make_shared<std::vector<float>>(grant.elements));
+    table.room = std::make_shared<std::vector<float>>(grant.elements);
+    table.sources.resize(grant.places.size());
+  }
+  opening_[grant.table] = std::move(back);
+  auto places = grant.places;
+  const auto& welcome = session_.welcome();
+  if (welcome.aggregated)
+    for (auto& place : places) place.shard = 0;
+  client_->open(grant.table, std::move(places), [&](std::uint32_t shard) {
+    return shares_memory_with(welcome.shard_addresses[shard]);
+  });
+}
+
+void worker::opened(std::uint32_t table) {
+  const auto back = std::exchange(opening_[table], nullptr);
+  if (back) later(0, [back] { back({}); });  // out of the core's call
+}
+
+void worker::pull_to_end(std::uint32_t table, answer_to back) {
+  begin(
+      [table](auto& core, auto op, auto& out) {
+        return core.pull(table, op, policies::worker_core::extent::to_the_end, out);
+      },
+      [back = std::move(back)](refusal code) {
+        back({code == refusal::none
+                  ? runtime::status()
+                  : runtime::status(runtime::errc::refused, std::string(to_string(code))),
+              {}});
+      });
+}
+
+void worker::begin(const start_of& start, callback then) {
+  const auto op = ++last_operation_;
+  const auto code = client_->begin([&](auto& core, auto& out) { return start(core, op, out); });
+  if (code != runtime::errc::ok) {
+    then(refusal::job_ended);
+    return;
+  }
+  operations_[op] = std::move(then);
+  client_->carry_out();
+}
+
+void worker::done(policies::operation op, refusal code) {
+  const auto at = operations_.find(op);
+  if (at == operations_.end())
+    return world_.check.fail("one end", name() + ": an operation ends twice");
+  auto then = std::move(at->second);
+  operations_.erase(at);
+  later(0, [then = std::move(then), code] { then(code); });
+}
+
+std::uint32_t worker::half() {
+  return half_.at(clock_, client_->worker().pushes_under_way() > 0);
+}
+
+void worker::send(std::uint32_t shard, const runtime::frame_header& header) {
+  world_.net.post(id(), id_of(session_.welcome().shard_addresses[shard]), header, {}, 0);
+}
+
+void worker::send_place(std::uint32_t shard, const runtime::frame_header& header) {
+  send(shard, header);
+}
+
+void worker::send_gradient(const policies::worker_effects::send& sent,
+                           const runtime::frame_header& header, std::uint64_t) {
+  world_.net.post(id(), id_of(session_.welcome().shard_addresses[sent.shard]), header,
+                  {tables_.at(sent.table).halves[sent.half], sent.first, sent.elements}, 0);
+}
+
+bool worker::map_parameters(std::uint32_t table, const policies::table_part& part,
+                            std::span<const std::byte>) {
+  const auto* home =
+      world_.find_as<front_process>(id_of(session_.welcome().shard_addresses[part.shard]));
+  if (!home) return false;
+  const auto& memory = home->memory();
+  for (const auto slot : memory.slots_of(table))
+    tables_.at(table).sources[memory.chunk_of(slot)].mapped = memory.planes_of(slot);
+  return true;
+}
+
+memory_view worker::place(process_id, const runtime::frame_header& header) {
+  if (let_go_ || !client_ || header.kind != frame_kind::pull_reply || !client_->expects(header))
+    return {};
+  const auto& place = client_->worker().place_of(header.table, header.chunk);
+  client_->begin_reply(header);
+  return {tables_.at(header.table).room, place.first, place.elements};
+}
+
+void worker::on_frame(process_id, const runtime::frame_header& header, memory_view) {
+  if (let_go_ || !client_) return;
+  client_->frame(header, {});
+  client_->carry_out();
+}
+
+void worker::peer_lost(process_id peer) {
+  if (ended_) return;
+  if (peer == world_.coordinator) return give_up("the coordinator is gone");
+  for (const auto& address : session_.welcome().shard_addresses)
+    if (id_of(address) == peer) return give_up("lost the connection to a shard");
+}
+
+}  // namespace tidegate::sim

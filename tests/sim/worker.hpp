@@ -1,0 +1,102 @@
+// A simulated worker process: a session as actors/client offers it, and a program that trains
+// with it. Gradients depend on the parameters that were read, the rank and the clock, so that
+// whatever goes wrong shows. One thread.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "policies/client_core.hpp"
+#include "policies/gradient_half.hpp"
+#include "policies/session_core.hpp"
+#include "tests/sim/front_memory.hpp"
+#include "tests/sim/process.hpp"
+
+namespace tidegate::sim {
+
+class worker final : public process, public policies::client_shell {
+ public:
+  worker(world& where, process_id id, std::uint32_t host, std::size_t job, std::uint32_t rank,
+         std::uint32_t incarnation);
+
+  void start() override;
+  // The halves of a table's gradient, as shards of this host map them.
+  std::vector<region> gradients_of(std::uint32_t table) const {
+    return tables_.at(table).halves;
+  }
+
+ private:
+  struct chunk_source {
+    front_memory::planes mapped;  // null: it arrives in the table's room
+  };
+  struct table_state {
+    policies::table_grant grant;
+    std::vector<region> halves;
+    region room;
+    std::vector<chunk_source> sources;  // by chunk
+    std::vector<float> parameters;      // as last read
+  };
+  using callback = std::function<void(policies::refusal)>;
+
+  // The session.
+  void carry_out(policies::session_step step, std::function<void(policies::session_step)> then);
+  void perform(const policies::session_step& step, answer_to back);
+  void attach(const policies::table_grant& grant, answer_to back);
+  void pull_to_end(std::uint32_t table, answer_to back);
+  using start_of = std::function<runtime::errc(policies::worker_core&, policies::operation,
+                                               policies::worker_effects&)>;
+  void begin(const start_of& start, callback then);
+  std::uint32_t half();
+
+  // The program.
+  void open_tables(std::size_t next);
+  void run_clock();
+  void pull_all(std::function<void()> then);
+  void read(std::uint64_t clock, bool everything, std::uint32_t table);
+  void compute();
+  void write_and_push();
+  void write_gradient(table_state& table);
+  void end_clock();
+  void finish();
+  void give_up(const std::string& why);
+  memory_view chunk_values(const table_state& table, std::uint32_t chunk) const;
+
+  // The client core's.
+  void send(std::uint32_t shard, const runtime::frame_header& header) override;
+  void send_place(std::uint32_t shard, const runtime::frame_header& header) override;
+  void send_gradient(const policies::worker_effects::send& what,
+                     const runtime::frame_header& header, std::uint64_t priority) override;
+  bool map_parameters(std::uint32_t table, const policies::table_part& part,
+                      std::span<const std::byte> place) override;
+  void opened(std::uint32_t table) override;
+  void done(policies::operation op, policies::refusal code) override;
+  void let_go() override { let_go_ = true; }
+  void copied(std::uint64_t) override {}
+
+  memory_view place(process_id from, const runtime::frame_header& header) override;
+  void on_frame(process_id from, const runtime::frame_header& header,
+                memory_view arrived) override;
+  void on_frame_lost(process_id, const runtime::frame_header&) override {}
+  void on_sent(std::uint64_t) override {}
+  void peer_lost(process_id peer) override;
+
+  const policies::job_spec& spec_;
+  const worker_script& script_;
+  std::uint32_t rank_;
+  std::uint32_t incarnation_;
+  policies::session_core session_;
+  std::unique_ptr<policies::client_core> client_;
+  policies::gradient_half half_;
+  std::map<std::uint32_t, table_state> tables_;
+  std::vector<std::uint32_t> ids_;  // of the program's tables
+  std::map<std::uint32_t, answer_to> opening_;
+  std::map<policies::operation, callback> operations_;
+  policies::operation last_operation_ = 0;
+  std::uint64_t clock_ = 0;
+  bool let_go_ = false;
+  bool ended_ = false;
+};
+
+}  // namespace tidegate::sim

@@ -1,0 +1,177 @@
+// What a simulated worker trains.
+#include <algorithm>
+
+#include "runtime/base/rng.hpp"
+#include "tests/sim/coordinator.hpp"
+#include "tests/sim/launcher.hpp"
+#include "tests/sim/worker.hpp"
+
+namespace tidegate::sim {
+
+using policies::refusal;
+using extent = policies::worker_core::extent;
+
+void worker::open_tables(std::size_t next) {
+  if (next == spec_.tables.size()) {
+    carry_out(session_.before_moving(), [this](const policies::session_step& told) {
+      if (!told.result.ok()) return give_up("telling its tables: " + told.result.to_string());
+      if (script_.way == worker_way::exchange) return pull_all([this] { compute(); });
+      run_clock();
+    });
+    return;
+  }
+  policies::table_request request;
+  request.job = spec_.name;
+  request.spec.name = spec_.tables[next].name;
+  request.spec.shape = spec_.tables[next].shape;
+  carry_out(session_.open(request), [this, next](const policies::session_step& opened) {
+    if (!opened.result.ok()) return give_up("opening: " + opened.result.to_string());
+    ids_.push_back(opened.grant.table);
+    open_tables(next + 1);
+  });
+}
+
+void worker::run_clock() {
+  if (clock_ == script_.clocks) return finish();
+  pull_all([this] { compute(); });
+}
+
+// All tables at once, then reads them.
+void worker::pull_all(std::function<void()> then) {
+  auto left = std::make_shared<std::size_t>(ids_.size());
+  auto shared = std::make_shared<std::function<void()>>(std::move(then));
+  for (const auto table : ids_)
+    begin([table](auto& core, auto op,
+                  auto& out) { return core.pull(table, op, extent::as_policy, out); },
+          [this, left, shared, table](refusal code) {
+            if (ended_) return;
+            if (code != refusal::none)
+              return give_up("a pull is refused: " + std::string(to_string(code)));
+            read(clock_, false, table);
+            if (--*left == 0) (*shared)();
+          });
+}
+
+memory_view worker::chunk_values(const table_state& table, std::uint32_t chunk) const {
+  const auto& place = table.grant.places[chunk];
+  const auto& source = table.sources[chunk];
+  for (const auto& part : client_->worker().parts_of(table.grant.table))
+    if (part.attached && source.mapped &&
+        std::find(part.chunks.begin(), part.chunks.end(), chunk) != part.chunks.end())
+      return {(*source.mapped).at(client_->worker().planes_of(table.grant.table)[chunk]), 0,
+              place.elements};
+  return {table.room, place.first, place.elements};
+}
+
+void worker::read(std::uint64_t clock, bool everything, std::uint32_t id) {
+  auto& table = tables_.at(id);
+  table.parameters.resize(table.grant.elements);
+  for (const auto& place : table.grant.places) {
+    const auto values = chunk_values(table, place.chunk).values();
+    world_.check.pulled(session_.welcome().token, id, place.chunk, {rank_, clock, everything},
+                        values);
+    std::copy(values.begin(), values.end(),
+              table.parameters.begin() + static_cast<std::ptrdiff_t>(place.first));
+  }
+}
+
+void worker::compute() {
+  auto takes = world_.chance.between(script_.compute_min, script_.compute_max);
+  if (script_.pause > 0 && world_.chance.chance(script_.pause))
+    takes += world_.chance.between<nanoseconds>(0, script_.pause_max);
+  later(takes, [this] {
+    if (!ended_) write_and_push();
+  });
+}
+
+// What was read must still be there: nobody may write what a worker may read.
+void worker::write_gradient(table_state& table) {
+  for (const auto& place : table.grant.places) {
+    const auto values = chunk_values(table, place.chunk).values();
+    if (!std::equal(values.begin(), values.end(),
+                    table.parameters.begin() + static_cast<std::ptrdiff_t>(place.first)))
+      world_.check.fail("never torn", name() + ": parameters changed while they were read");
+  }
+  const auto id = table.grant.table;
+  const auto key =
+      runtime::mix64(session_.welcome().seed ^ (rank_ * 1000003ULL + clock_ * 7919ULL + id));
+  auto& out = *table.halves[half()];
+  for (std::size_t i = 0; i < out.size(); ++i)
+    out[i] = 0.25F * table.parameters[i] + runtime::uniform_signed(key, i);
+  for (const auto& place : table.grant.places)
+    world_.check.pushed(session_.welcome().token, id, place.chunk, {rank_, clock_},
+                        std::span(out).subspan(place.first, place.elements));
+}
+
+void worker::write_and_push() {
+  std::vector<std::uint32_t> pushed;
+  for (const auto id : ids_) {
+    if (script_.skip > 0 && world_.chance.chance(script_.skip)) continue;
+    write_gradient(tables_.at(id));
+    pushed.push_back(id);
+  }
+  const auto failed = [this](refusal code) {
+    if (code != refusal::none && !ended_) give_up("refused: " + std::string(to_string(code)));
+    return ended_;
+  };
+  if (script_.way == worker_way::exchange) {
+    if (pushed.size() != ids_.size())
+      for (const auto id : ids_)
+        if (std::find(pushed.begin(), pushed.end(), id) == pushed.end())
+          write_gradient(tables_.at(id));
+    begin(
+        [this](auto& core, auto op, auto& out) { return core.exchange(ids_, op, out, half()); },
+        [this, failed](refusal code) {
+          if (failed(code)) return;
+          ++clock_;
+          for (const auto id : ids_) read(clock_, false, id);
+          if (clock_ == script_.clocks) return finish();
+          compute();
+        });
+    return;
+  }
+  if (pushed.empty()) return end_clock();
+  auto left = std::make_shared<std::size_t>(pushed.size());
+  for (const auto id : pushed) {
+    begin([this, id](auto& core, auto op, auto& out) { return core.push(id, op, out, half()); },
+          [this, failed, left](refusal code) {
+            if (failed(code)) return;
+            if (--*left == 0 && script_.way == worker_way::pull_push) end_clock();
+          });
+    if (ended_) return;
+  }
+  if (script_.way == worker_way::overlapped) end_clock();
+}
+
+void worker::end_clock() {
+  begin([](auto& core, auto op, auto& out) { return core.clock(op, out); },
+        [this](refusal code) {
+          if (ended_) return;
+          if (code != refusal::none) return give_up("clock: " + std::string(to_string(code)));
+          ++clock_;
+          run_clock();
+        });
+}
+
+void worker::finish() {
+  carry_out(session_.finish(), [this](const policies::session_step& finished) {
+    if (ended_) return;
+    if (!finished.result.ok()) return give_up("finish: " + finished.result.to_string());
+    ended_ = true;
+    launcher::of(world_).exits(id(), true);
+  });
+}
+
+// As a program that returns an error: the job hears of it, then the process ends.
+void worker::give_up(const std::string& why) {
+  if (std::exchange(ended_, true)) return;
+  note("gives up: " + why);
+  const auto leave = [this] { launcher::of(world_).exits(id(), false); };
+  process::ask<coordinator_process>(
+      world_.coordinator,
+      [job = spec_.name, text = name() + ": " + why](
+          coordinator_process& to, const answer_to& reply) { to.fail_job(job, text, reply); },
+      [leave](const answer&) { leave(); });
+}
+
+}  // namespace tidegate::sim
