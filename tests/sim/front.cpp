@@ -23,6 +23,8 @@ front_process::front_process(world& where, process_id id, role what, std::string
 
 runtime::status front_process::admit(const policies::admit_worker_call& call) {
   const auto admission = front_.admit(call);
+  note("admit rank " + std::to_string(call.rank) + " job " + std::to_string(call.token) +
+       " -> " + std::string(to_string(admission.code)));
   if (admission.code != refusal::none)
     return {runtime::errc::refused, std::string(to_string(admission.code))};
   if (admission.connect) front_.connected(call, id_of(call.address));

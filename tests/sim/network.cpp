@@ -109,11 +109,12 @@ void network::ask(process_id from, process_id to, std::function<void()> arrive,
                   std::function<void()> fail) {
   if (!lives(from)) return;
   meet(from, to);
-  time_.at(arrival(from, to),
-           [this, from, to, arrive = std::move(arrive), fail = std::move(fail)] {
-             if (lives(to)) return arrive();
-             if (lives(from) && fail) fail();
-           });
+  auto& last = asked_[{from, to}];
+  last = std::max(last, arrival(from, to));
+  time_.at(last, [this, from, to, arrive = std::move(arrive), fail = std::move(fail)] {
+    if (lives(to)) return arrive();
+    if (lives(from) && fail) fail();
+  });
 }
 
 }  // namespace tidegate::sim

@@ -80,7 +80,8 @@ class network {
 
   void post(process_id from, process_id to, const runtime::frame_header& header,
             memory_view payload, std::uint64_t token);
-  // `arrive` runs at `to` if it lives then, else `fail` at `from` if that does.
+  // `arrive` runs at `to` if it lives then, else `fail` at `from` if that does. In the order of
+  // the calls between two processes, as over one connection.
   void ask(process_id from, process_id to, std::function<void()> arrive,
            std::function<void()> fail);
 
@@ -116,6 +117,7 @@ class network {
   std::map<process_id, endpoint*> endpoints_;
   std::map<process_id, std::set<process_id>> met_;
   std::vector<cut> cuts_;
+  std::map<std::pair<process_id, process_id>, nanoseconds> asked_;  // arrival of the last one
   counters counted_;
 };
 
