@@ -37,6 +37,8 @@ class relay_policy final : public consistency_policy {
   // The pull under way, when there is one.
   bool asking() const noexcept { return asking_; }
   const pull_request& asked() const noexcept { return asked_; }
+  // Clocks below this have been handed on, though upstream may not have answered all.
+  std::uint64_t handed_on_below() const noexcept { return gathered_; }
   bool overwrites() const noexcept { return spec_.kind == consistency_kind::bsp; }
 
   std::uint64_t complete_below() const noexcept override { return min_clock_; }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "runtime/base/assert.hpp"
+#include "runtime/base/rare.hpp"
 
 namespace tidegate::policies {
 
@@ -190,8 +191,17 @@ void shard_core::close_job(std::uint64_t token, shard_effects& out) {
     auto& chunk = chunks_[slot];
     for (std::uint32_t rank = 0; rank < chunk.workers.size(); ++rank) {
       auto& worker = chunk.workers[rank];
-      for (const auto& held : worker.held)
-        if (held.there) settle(chunk, rank, held.clock, base, refusal::job_ended, out);
+      for (const auto& held : worker.held) {
+        if (!held.there) continue;
+        if (chunk.relay && held.clock < chunk.relay->handed_on_below()) {
+          // On its way upstream, perhaps from this payload: it stays until that is answered.
+          TIDEGATE_RARE("relay: a job ends while a sum is on its way");
+          acknowledge(chunk, tag_of(chunk, rank, held.clock, base), held.rings,
+                      refusal::job_ended, out);
+        } else {
+          settle(chunk, rank, held.clock, base, refusal::job_ended, out);
+        }
+      }
       if (worker.pulling)
         answer(slot, tag_of(chunk, rank, worker.pull_clock, base), refusal::job_ended, out);
     }

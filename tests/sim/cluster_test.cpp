@@ -22,6 +22,42 @@ scenario calm() {
   return made;
 }
 
+scenario rough() {
+  auto made = calm();
+  made.name = "rough";
+  made.faults.latency_max = 2 * millisecond;
+  made.faults.duplicate = 0.2;
+  made.faults.straggle = 0.05;
+  made.skip = 0.2;
+  made.pause = 0.1;
+  made.pause_max = 20 * millisecond;
+  made.jobs = {1, 2};
+  made.partitions = {0, 3};
+  made.no_window = 0.3;
+  return made;
+}
+
+scenario deadly() {
+  auto made = rough();
+  made.name = "deadly";
+  made.deaths = {1, 3};
+  made.no_memory = 0.02;
+  made.may_fail = true;
+  return made;
+}
+
+void run(const scenario& what);
+
+TEST(cluster, rough_ones_end_well) {
+  run(rough());
+}
+TEST(cluster, deadly_ones_keep_their_promises) {
+  run(deadly());
+}
+TEST(cluster, calm_ones_end_well) {
+  run(calm());
+}
+
 TEST(cluster, of_a_seed_is_the_same_twice) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     const auto plan = draw_plan(calm(), seed);
@@ -33,23 +69,25 @@ TEST(cluster, of_a_seed_is_the_same_twice) {
   }
 }
 
-TEST(cluster, calm_ones_end_well) {
+void run(const scenario& what) {
   const char* seeds = std::getenv("SEEDS");
   const char* first = std::getenv("SEED");
   const std::uint64_t begin = first ? std::strtoull(first, nullptr, 10) : 1;
   const auto end = begin + (seeds ? std::strtoull(seeds, nullptr, 10) : 100);
   std::uint64_t events = 0;
+  int ends[3] = {};
   for (auto seed = begin; seed < end; ++seed) {
-    const auto found = run_cluster(draw_plan(calm(), seed), seed, first != nullptr);
+    const auto found = run_cluster(draw_plan(what, seed), seed, first != nullptr);
     events += found.events;
+    ++ends[static_cast<int>(found.how)];
     if (first) std::fputs(found.text.c_str(), stdout);
     EXPECT_FALSE(found.stuck) << seed;
     for (const auto& one : found.violations)
       ADD_FAILURE() << "seed " << seed << ", " << one.promise << ": " << one.what;
-    if (HasFailure()) break;
+    if (testing::Test::HasFailure()) break;
   }
-  RecordProperty("events", std::to_string(events));
-  std::printf("%llu events\n", static_cast<unsigned long long>(events));
+  std::printf("%llu events; done %d failed %d died %d\n",
+              static_cast<unsigned long long>(events), ends[0], ends[1], ends[2]);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "tests/sim/front.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -144,8 +145,10 @@ void front_process::note_refusal(const policies::frame_tag& tag, refusal code) {
 }
 
 void front_process::check_credits() {
-  const auto bound = shard_.chunks() * world_.plan.spec.jobs.front().workers *
-                     runtime::limits::clocks_in_flight_max;
+  std::uint64_t workers = 0;  // of the largest job
+  for (const auto& job : world_.plan.spec.jobs)
+    workers = std::max<std::uint64_t>(workers, job.workers);
+  const auto bound = shard_.chunks() * workers * runtime::limits::clocks_in_flight_max;
   if (shard_.pushes_held() > bound)
     world_.check.fail("bounded", name() + " holds " + std::to_string(shard_.pushes_held()) +
                                      " pushes; credits allow " + std::to_string(bound));

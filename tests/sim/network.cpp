@@ -52,17 +52,14 @@ void network::post(process_id from, process_id to, const runtime::frame_header& 
   if (!lives(from)) return;
   ++counted_.frames;
   meet(from, to);
-  const frame what{from, to, header, std::move(payload), token};
+  const frame what{from, to, header, std::move(payload), token, std::make_shared<bool>(false)};
   if (faults_.drop > 0 && chance_.chance(faults_.drop)) {
     ++counted_.dropped;
-    time_.at(arrival(from, to), [this, what] {
-      if (const auto at = endpoints_.find(what.from); at != endpoints_.end())
-        at->second->on_sent(what.token);
-    });
+    time_.at(arrival(from, to), [this, what] { tell_sent(what); });
     return;
   }
   const bool twice = faults_.duplicate > 0 && chance_.chance(faults_.duplicate);
-  time_.at(arrival(from, to), [this, what] { arrive(what, false); });
+  time_.at(arrival(from, to), [this, what] { arrive(what); });
   if (!twice) return;
   ++counted_.doubled;
   // The same bytes once more, whatever becomes of the sender's memory meanwhile.
@@ -72,36 +69,37 @@ void network::post(process_id from, process_id to, const runtime::frame_header& 
     again.payload = {std::make_shared<std::vector<float>>(values.begin(), values.end()), 0,
                      values.size()};
   }
-  time_.at(arrival(from, to), [this, again] { arrive(again, true); });
+  time_.at(arrival(from, to), [this, again] { arrive(again); });
 }
 
-void network::arrive(const frame& what, bool again) {
+// Once, with the first copy that arrives: what answers it comes after that.
+void network::tell_sent(const frame& what) {
+  const auto from = endpoints_.find(what.from);
+  if (from != endpoints_.end() && !std::exchange(*what.told, true))
+    from->second->on_sent(what.token);
+}
+
+void network::arrive(const frame& what) {
   const auto to = endpoints_.find(what.to);
-  const auto sent = [this, what, again] {
-    const auto from = endpoints_.find(what.from);
-    if (!again && from != endpoints_.end()) from->second->on_sent(what.token);
-  };
-  if (to == endpoints_.end()) return sent();
+  if (to == endpoints_.end()) return tell_sent(what);
   if (!what.payload) {
-    to->second->on_frame(what.from, what.header, {});
-    return sent();
+    tell_sent(what);
+    return to->second->on_frame(what.from, what.header, {});
   }
   auto place = to->second->place(what.from, what.header);
-  if (!place) return sent();
+  if (!place) return tell_sent(what);
   TIDEGATE_ASSERT(place.count == what.payload.count, "a place fits its payload");
   time_.after(chance_.between(faults_.latency_min, faults_.latency_max),
-              [this, what, place, sent] {
-                transfer(what, place);
-                sent();
-              });
+              [this, what, place] { transfer(what, place); });
 }
 
 void network::transfer(const frame& what, memory_view place) {
   const auto to = endpoints_.find(what.to);
-  if (to == endpoints_.end()) return;
+  if (to == endpoints_.end()) return tell_sent(what);
   if (!lives(what.from)) return to->second->on_frame_lost(what.from, what.header);
   const auto from = what.payload.values();
   std::copy(from.begin(), from.end(), place.values().begin());
+  tell_sent(what);
   to->second->on_frame(what.from, what.header, std::move(place));
 }
 

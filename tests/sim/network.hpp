@@ -100,9 +100,11 @@ class network {
     runtime::frame_header header;
     memory_view payload;
     std::uint64_t token = 0;
+    std::shared_ptr<bool> told;  // the sender knows that it has been sent
   };
   nanoseconds arrival(process_id from, process_id to);
-  void arrive(const frame& what, bool again);
+  void arrive(const frame& what);
+  void tell_sent(const frame& what);
   void transfer(const frame& what, memory_view place);
   void meet(process_id one, process_id other);
 
