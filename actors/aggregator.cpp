@@ -1,6 +1,7 @@
 #include "actors/aggregator.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <span>
 
 #include "actors/errors.hpp"
@@ -18,6 +19,12 @@ using policies::refusal;
 using policies::tag_of;
 using runtime::frame_kind;
 using kind = policies::upstream_frame::what;
+
+namespace {
+
+constexpr auto answer_watch = std::chrono::milliseconds(500);
+
+}  // namespace
 
 aggregator::behavior_type aggregator::make_behavior() {
   sink_ = std::make_unique<frame_mailbox>(*this, *this, home());
@@ -43,6 +50,7 @@ aggregator::behavior_type aggregator::make_behavior() {
 }
 
 void aggregator::on_exit() {
+  home().forget(*this);
   front_->sender().post_all();
   home().close_link();
   front_->close();
@@ -117,7 +125,9 @@ void aggregator::on_frame_lost(const runtime::frame_header& header) {
 void aggregator::on_frame(frame_event& event) {
   const auto& header = event.header;
   const auto code = static_cast<refusal>(header.code);
-  if (header.kind == frame_kind::push_ack) {
+  if (header.kind == frame_kind::push_ack && header.chunk == runtime::whole_job) {
+    core_.on_farewell_ack(header.shard, header.worker);
+  } else if (header.kind == frame_kind::push_ack) {
     core_.on_ack(tag_of(header), code, front_->core().pending(header.job, header.table));
   } else if (header.kind == frame_kind::pull_reply) {
     const bool applied = (header.flags & runtime::frame_flag_applied) != 0;
@@ -149,14 +159,30 @@ void aggregator::ask(const front::effects::ask& what) {
   post(what.slot, {});
 }
 
+void aggregator::watch_answers() {
+  if (watching_ || !core_.is_busy()) return;
+  watching_ = true;
+  home().after(answer_watch, *this);
+}
+
+void aggregator::go_on() {
+  watching_ = false;
+  frames_.clear();
+  core_.tick(std::chrono::steady_clock::now().time_since_epoch().count(), frames_);
+  post(0, {});
+  watch_answers();
+}
+
 void aggregator::post(std::uint32_t slot, front::inputs from) {
+  if (!frames_.empty()) watch_answers();
   for (const auto& frame : frames_) {
     auto header = header_of(frame_kind::push, frame.tag, refusal::none);
     std::span<const std::byte> payload;
     switch (frame.kind) {
       case kind::push:
-        payload = store_->sum(slot, frame.node, frame.tag.clock,
-                              from.subspan(frame.first, frame.count));
+        payload = frame.again ? store_->sum_again(frame)
+                              : store_->sum(slot, frame.node, frame.tag.clock,
+                                            from.subspan(frame.first, frame.count));
         break;
       case kind::skip:
         header.kind = frame_kind::skip;

@@ -33,8 +33,12 @@ class aggregator_store {
   // single one stays where it is.
   std::span<const std::byte> sum(std::uint32_t slot, std::uint32_t node, std::uint64_t clock,
                                  std::span<const policies::shard_effects::input> inputs);
+  // The one that was made for this frame before.
+  std::span<const std::byte> sum_again(const policies::upstream_frame& frame) const;
 
  private:
+  float* place_of(std::uint32_t slot, std::uint32_t node, std::uint64_t clock) const;
+
   static constexpr auto window = runtime::limits::clocks_in_flight_max;
   struct chunk_place {
     std::uint32_t table = 0;

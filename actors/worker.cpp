@@ -1,5 +1,6 @@
 #include "actors/worker.hpp"
 
+#include <chrono>
 #include <cstring>
 #include <span>
 #include <utility>
@@ -14,6 +15,12 @@ using policies::refusal;
 using runtime::errc;
 using runtime::frame_kind;
 using runtime::status;
+
+namespace {
+
+constexpr auto answer_watch = std::chrono::milliseconds(500);
+
+}  // namespace
 
 worker::worker(caf::actor_config& config, reactor& home, worker_identity identity)
     : reactor_actor<worker_actor::base>(config, home),
@@ -48,6 +55,7 @@ worker::behavior_type worker::make_behavior() {
 }
 
 void worker::on_exit() {
+  home().forget(*this);
   // What is posted goes out. After finish() no gradient waits to be: all are acknowledged.
   home().close_link();
   fail_all({errc::cancelled, "the session was closed"});
@@ -94,29 +102,33 @@ errc worker::start(worker_command& command, policies::operation op) {
   });
 }
 
-// Where the memory of an operation that has begun is.
-void worker::take_memory(const worker_command& command) {
-  if (command.kind == worker_command::what::push)
-    return take_gradient(tables_.at(command.table), command);
+// Where the memory of an operation that began at `clock` is.
+void worker::take_memory(const worker_command& command, std::uint64_t clock) {
+  const auto gradient_of = [&](table_state& table) -> const float*& {
+    return table.gradients[clock % table.gradients.size()];
+  };
+  if (command.kind == worker_command::what::push) {
+    auto& table = tables_.at(command.table);
+    gradient_of(table) = take_gradient(table, command);
+  }
   if (command.kind == worker_command::what::pull)
     tables_.at(command.table).parameters = command.parameters;
   if (command.kind != worker_command::what::exchange) return;
   for (const auto id : command.tables) {
     auto& table = tables_.at(id);
-    table.gradient = nullptr;
+    gradient_of(table) = nullptr;
     table.parameters = nullptr;
   }
 }
 
 // Shards read gradients in place; those of a user's own memory are copied there first. Without
 // such a shard they are sent from where they are.
-void worker::take_gradient(table_state& table, const worker_command& command) {
-  table.gradient = command.gradient;
-  if (!command.gradient || !table.memory->has_windows()) return;
+const float* worker::take_gradient(const table_state& table, const worker_command& command) {
+  if (!command.gradient || !table.memory->has_windows()) return command.gradient;
   const auto place = table.memory->gradient(command.half);
   std::memcpy(place.data(), command.gradient, place.size_bytes());
   copied(place.size_bytes());
-  table.gradient = nullptr;
+  return nullptr;
 }
 
 void worker::copied(std::uint64_t bytes) {
@@ -140,11 +152,12 @@ void worker::on_command(const worker_command_ptr& what) {
         {code, doing() +
                    ": out of order. Within a clock a table takes its pulls one after another, "
                    "then one push, then clock(); nothing after finish()"});
-  take_memory(command);
+  take_memory(command, clock);
   if (command.kind == worker_command::what::pull) command.tables.push_back(command.table);
   operations_[op] = {what, clock};
   update_numbers();
   carry_out();
+  watch_answers();
 }
 
 void worker::open(worker_command& command) {
@@ -157,6 +170,7 @@ void worker::open(worker_command& command) {
   core_.open(id, std::move(command.grant.places), [this](std::uint32_t shard) {
     return share_memory(home().address(), identity_.welcome.shard_addresses[shard]);
   });
+  watch_answers();
 }
 
 void worker::opened(std::uint32_t table) {
@@ -223,6 +237,20 @@ void worker::finish_pull(std::uint32_t id) {
   copied(bytes);
 }
 
+void worker::watch_answers() {
+  if (watching_ || !core_.is_busy()) return;
+  watching_ = true;
+  home().after(answer_watch, *this);
+}
+
+void worker::go_on() {
+  watching_ = false;
+  if (!broken_.ok()) return;
+  core_.tick(std::chrono::steady_clock::now().time_since_epoch().count());
+  carry_out();
+  watch_answers();
+}
+
 void worker::carry_out() {
   core_.carry_out();
   const auto failure = core_.worker().failure();
@@ -255,8 +283,8 @@ void worker::send_place(std::uint32_t shard, const runtime::frame_header& header
 void worker::send_gradient(const policies::worker_effects::send& what,
                            const runtime::frame_header& header, std::uint64_t priority) {
   const auto& table = tables_.at(what.table);
-  const auto* gradient =
-      table.gradient ? table.gradient : table.memory->gradient(what.half).data();
+  const auto* own = table.gradients[what.clock % table.gradients.size()];
+  const auto* gradient = own ? own : table.memory->gradient(what.half).data();
   sender_.send(shards_[what.shard], header,
                std::as_bytes(std::span(gradient + what.first, what.elements)), priority);
 }

@@ -3,6 +3,7 @@
 // pending::state.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <map>
 #include <memory>
@@ -16,6 +17,7 @@
 #include "actors/reactor_actor.hpp"
 #include "actors/table_memory.hpp"
 #include "policies/client_core.hpp"
+#include "runtime/base/limits.hpp"
 #include "runtime/memory/window.hpp"
 
 namespace tidegate::actors {
@@ -59,7 +61,8 @@ struct worker_identity {
 
 class worker final : public reactor_actor<worker_actor::base>,
                      public frame_mailbox::owner,
-                     public policies::client_shell {
+                     public policies::client_shell,
+                     private reactor::continuation {
  public:
   worker(caf::actor_config& config, reactor& home, worker_identity identity);
 
@@ -73,9 +76,10 @@ class worker final : public reactor_actor<worker_actor::base>,
   struct table_state {
     std::string name;
     std::shared_ptr<table_memory> memory;
-    const float* gradient = nullptr;  // of the push being started
-    float* parameters = nullptr;      // of the pull under way, unless in place
-    runtime::place_wire place{};      // as sent to shards
+    // Of the pushes under way, by clock modulo window; null: in place.
+    std::array<const float*, runtime::limits::clocks_in_flight_max> gradients{};
+    float* parameters = nullptr;  // of the pull under way, unless in place
+    runtime::place_wire place{};  // as sent to shards
     pending_ptr opened;
   };
   struct operation_state {
@@ -89,8 +93,8 @@ class worker final : public reactor_actor<worker_actor::base>,
 
   void on_command(const worker_command_ptr& what);
   void open(worker_command& command);
-  void take_memory(const worker_command& command);
-  void take_gradient(table_state& table, const worker_command& command);
+  void take_memory(const worker_command& command, std::uint64_t clock);
+  const float* take_gradient(const table_state& table, const worker_command& command);
   void on_frame(const frame_event& event);
   void finish_pull(std::uint32_t table);
   void update_numbers();
@@ -108,6 +112,9 @@ class worker final : public reactor_actor<worker_actor::base>,
   void let_go() override;
   void copied(std::uint64_t bytes) override;
   void carry_out();
+  // As long as something waits for its answer, it is asked for again now and then.
+  void watch_answers();
+  void go_on() override;
   void fail_all(const runtime::status& why);
   // "push of table 'w' at clock 3"
   std::string describe(const worker_command& command, std::uint64_t clock) const;
@@ -122,6 +129,7 @@ class worker final : public reactor_actor<worker_actor::base>,
   std::map<std::uint64_t, runtime::place_wire> answers_;  // to attach, as they arrive
   std::map<policies::operation, operation_state> operations_;
   policies::operation last_operation_ = 0;
+  bool watching_ = false;
   runtime::status broken_;  // why nothing works any more
 };
 

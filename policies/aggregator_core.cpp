@@ -4,10 +4,13 @@
 #include <utility>
 
 #include "runtime/base/assert.hpp"
+#include "runtime/base/planted.hpp"
 
 namespace tidegate::policies {
 
 using kind = upstream_frame::what;
+using runtime::is_planted;
+using runtime::planted_bug;
 
 void aggregator_core::open_job(job what) {
   if (is_open()) return;
@@ -32,7 +35,7 @@ std::vector<owned_chunk> aggregator_core::open_table(std::uint32_t table,
     chunk.chunk = places[i].chunk;
     chunk.shard = places[i].shard;
   }
-  acked_.resize(chunks_.size() * window * job_.nodes.size(), 1);
+  parts_.resize(chunks_.size() * window * job_.nodes.size());
   return owned;
 }
 
@@ -41,9 +44,9 @@ void aggregator_core::forget_table(std::uint32_t table) {
   slots_.erase(table);
 }
 
-std::uint8_t& aggregator_core::acked(std::uint32_t slot, std::uint64_t clock,
-                                     std::size_t node) {
-  return acked_[(std::size_t{slot} * window + clock % window) * job_.nodes.size() + node];
+aggregator_core::sum_part& aggregator_core::part_of(std::uint32_t slot, std::uint64_t clock,
+                                                    std::size_t node) {
+  return parts_[(std::size_t{slot} * window + clock % window) * job_.nodes.size() + node];
 }
 
 std::optional<std::uint32_t> aggregator_core::find(const frame_tag& tag) const {
@@ -64,15 +67,15 @@ void aggregator_core::hand_on(const shard_effects::hand_on& what,
                               std::vector<upstream_frame>& out) {
   auto& chunk = chunks_[what.slot];
   const auto nodes = job_.nodes.size();
-  chunk.sums[what.clock % window] = {what.clock, static_cast<std::uint32_t>(nodes),
-                                     refusal::none};
-  for (std::size_t node = 0; node < nodes; ++node) acked(what.slot, what.clock, node) = 0;
+  chunk.sums[what.clock % window] = {
+      what.clock, static_cast<std::uint32_t>(nodes), refusal::none, {}};
 
   const auto* asked = front_.asked(what.slot);
   const bool pulls = asked && chunk.pull == reply::none && !asked->everything &&
                      asked->clock == what.clock + 1;
   if (pulls) {
     chunk.pull = reply::awaited;
+    chunk.pull_again = {};
     ++chunk.request;
   }
   std::uint32_t first = 0;
@@ -88,7 +91,13 @@ void aggregator_core::hand_on(const shard_effects::hand_on& what,
     frame.pulls = pulls && node == 0;
     frame.first = first;
     frame.count = last - first;
+    if (is_planted(planted_bug::aggregator_counts_a_rank_twice) && first > 0) {
+      --frame.first;
+      ++frame.count;
+    }
     out.push_back(frame);
+    part_of(what.slot, what.clock, node) = {
+        false, frame.kind == kind::skip, frame.count == 1 ? inputs[first].payload : no_payload};
     first = last;
   }
   TIDEGATE_ASSERT(first == inputs.size(), "the nodes cover the members");
@@ -99,27 +108,39 @@ void aggregator_core::ask(const shard_effects::ask& what, std::vector<upstream_f
   const auto* asked = front_.asked(what.slot);
   if (!asked || chunk.pull != reply::none) return;  // it went along with a push
   chunk.pull = reply::awaited;
+  chunk.pull_again = {};
   ++chunk.request;
+  out.push_back(pull_frame(what.slot));
+}
+
+upstream_frame aggregator_core::pull_frame(std::uint32_t slot) const {
+  const auto& chunk = chunks_[slot];
+  const auto* asked = front_.asked(slot);
+  TIDEGATE_ASSERT(asked != nullptr, "somebody waits for the pull");
   upstream_frame frame;
   frame.kind = kind::pull;
   frame.shard = chunk.shard;
   frame.tag = tag_of(chunk, 0, asked->clock);
   frame.everything = asked->everything;
-  out.push_back(frame);
+  return frame;
+}
+
+upstream_frame aggregator_core::farewell_frame(std::uint32_t shard, std::size_t node) const {
+  upstream_frame frame;
+  frame.kind = kind::finished;
+  frame.shard = shard;
+  frame.node = static_cast<std::uint32_t>(node);
+  frame.tag = {job_.token, job_.epoch, 1, job_.nodes[node].first, 0, whole_table, 0, 0};
+  return frame;
 }
 
 void aggregator_core::say_farewell(std::vector<upstream_frame>& out) {
   if (farewell_said_ || !front_.all_finished(job_.token)) return;
   farewell_said_ = true;
+  farewell_heard_.assign(job_.upstreams * job_.nodes.size(), 0);
   for (std::uint32_t shard = 0; shard < job_.upstreams; ++shard)
-    for (std::size_t node = 0; node < job_.nodes.size(); ++node) {
-      upstream_frame frame;
-      frame.kind = kind::finished;
-      frame.shard = shard;
-      frame.node = static_cast<std::uint32_t>(node);
-      frame.tag = {job_.token, job_.epoch, 1, job_.nodes[node].first, 0, whole_table, 0, 0};
-      out.push_back(frame);
-    }
+    for (std::size_t node = 0; node < job_.nodes.size(); ++node)
+      out.push_back(farewell_frame(shard, node));
 }
 
 void aggregator_core::on_ack(const frame_tag& tag, refusal code, shard_effects& out) {
@@ -135,8 +156,8 @@ void aggregator_core::ack(const frame_tag& tag, refusal code, bool answer_follow
   if (node == job_.nodes.end()) return;
   auto& sum = chunks_[*slot].sums[tag.clock % window];
   if (sum.remaining == 0 || sum.clock != tag.clock) return;
-  auto& heard = acked(*slot, tag.clock, static_cast<std::size_t>(node - job_.nodes.begin()));
-  if (std::exchange(heard, std::uint8_t{1}) != 0) return;
+  auto& part = part_of(*slot, tag.clock, static_cast<std::size_t>(node - job_.nodes.begin()));
+  if (std::exchange(part.acked, true)) return;
   if (sum.code == refusal::none) sum.code = code;
   if (--sum.remaining == 0) front_.handed_on(*slot, tag.clock, sum.code, answer_follows, out);
 }

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "policies/aggregation.hpp"
+#include "policies/patience.hpp"
 #include "policies/placement.hpp"
 #include "policies/protocol.hpp"
 #include "policies/shard_core.hpp"
@@ -39,6 +40,10 @@ struct upstream_frame {
   bool everything = false;  // pull
   std::uint32_t first = 0;  // push: of the inputs, `count` to sum
   std::uint32_t count = 0;
+  // push: the sum that was sent before, or this payload if it was the only input.
+  bool again = false;
+  std::uint32_t slot = 0;  // again
+  payload_handle single = no_payload;
 };
 
 class aggregator_core {
@@ -73,6 +78,12 @@ class aggregator_core {
   // After a member's farewell: the group's own, once.
   void say_farewell(std::vector<upstream_frame>& out);
 
+  // Sends again what upstream has not answered for too long. `now`: see worker_core::tick.
+  void tick(std::int64_t now, std::vector<upstream_frame>& out);
+  bool is_busy() const;
+  // Upstream `shard` has heard the farewell of a node.
+  void on_farewell_ack(std::uint32_t shard, std::uint32_t node_rank);
+
   // Answers from upstream; what does not belong to anything under way is dropped.
   void on_ack(const frame_tag& tag, refusal code, shard_effects& out);
   // The slot that this reply is for and has no place yet.
@@ -93,6 +104,13 @@ class aggregator_core {
     std::uint64_t clock = 0;
     std::uint32_t remaining = 0;  // nodes
     refusal code = refusal::none;
+    patience again;
+  };
+  // One node's part of a sum.
+  struct sum_part {
+    bool acked = true;
+    bool skips = false;
+    payload_handle single = no_payload;
   };
   enum class reply : std::uint8_t { none, awaited, arriving };
   struct chunk_state {
@@ -102,19 +120,25 @@ class aggregator_core {
     std::array<sum_under_way, window> sums{};  // by clock modulo window
     reply pull = reply::none;
     std::uint64_t request = 0;  // of the last pull
+    patience pull_again;
   };
 
   std::optional<std::uint32_t> find(const frame_tag& tag) const;
   void ack(const frame_tag& tag, refusal code, bool answer_follows, shard_effects& out);
   frame_tag tag_of(const chunk_state& chunk, std::size_t node, std::uint64_t clock) const;
-  std::uint8_t& acked(std::uint32_t slot, std::uint64_t clock, std::size_t node);
+  sum_part& part_of(std::uint32_t slot, std::uint64_t clock, std::size_t node);
+  upstream_frame pull_frame(std::uint32_t slot) const;
+  upstream_frame farewell_frame(std::uint32_t shard, std::size_t node) const;
+  void sums_again(std::uint32_t slot, std::int64_t now, std::vector<upstream_frame>& out);
 
   job job_;
   shard_core front_;
   std::map<std::uint32_t, std::vector<std::uint32_t>> slots_;  // by table, by chunk
   std::vector<chunk_state> chunks_;                            // by slot
-  std::vector<std::uint8_t> acked_;                            // by slot, parity, node
+  std::vector<sum_part> parts_;                                // by slot, parity, node
   bool farewell_said_ = false;
+  std::vector<std::uint8_t> farewell_heard_;  // by shard, node
+  patience farewell_again_;
 };
 
 }  // namespace tidegate::policies

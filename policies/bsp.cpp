@@ -2,7 +2,12 @@
 
 #include <algorithm>
 
+#include "runtime/base/planted.hpp"
+
 namespace tidegate::policies {
+
+using runtime::is_planted;
+using runtime::planted_bug;
 
 std::uint64_t bsp_policy::complete_below() const noexcept {
   return clocks().min() == clock_vector::infinity ? clock_vector::infinity : version_;
@@ -15,13 +20,18 @@ std::uint64_t bsp_policy::applied_below(std::uint32_t rank) const noexcept {
 void bsp_policy::decide_apply(std::uint32_t, std::uint64_t clock, policy_decisions& out) {
   if (clock != clock_vector::infinity) arrived_ = std::max(arrived_, clock + 1);
   // A clock is closed when every worker that still runs has pushed it; finished ones stay out.
-  const auto closed = std::min(clocks().min(), arrived_);
+  auto closed = std::min(clocks().min(), arrived_);
+  if (is_planted(planted_bug::late_worker_dropped) && arrived_ > version_ + 1)
+    closed = version_ + 1;
   for (; version_ < closed; ++version_)
     out.push_back({policy_decision::what::apply_clock, 0, version_});
 }
 
 consistency_policy::answer bsp_policy::decide_pull(const pull_request& pull) const {
   if (version_ == pull.clock) return answer::now;
+  if (is_planted(planted_bug::bsp_waits_only_for_its_own_push) &&
+      clocks().through(pull.rank) >= pull.clock)
+    return answer::now;
   return version_ < pull.clock ? answer::later : answer::too_late;
 }
 

@@ -1,5 +1,6 @@
 #include "policies/client_core.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "policies/send_queue.hpp"
@@ -42,6 +43,25 @@ void client_core::open(std::uint32_t table, std::vector<chunk_place> places,
   if (state.attaching.empty()) opened(table, state);
 }
 
+bool client_core::is_busy() const {
+  return !failed_ && (worker_.is_busy() ||
+                      std::any_of(tables_.begin(), tables_.end(), [](const auto& entry) {
+                        return !entry.second.attaching.empty();
+                      }));
+}
+
+void client_core::tick(std::int64_t now) {
+  effects_.clear();
+  if (failed_) return;
+  worker_.tick(now, effects_);
+  for (auto& [id, state] : tables_) {
+    if (state.attaching.empty() || !state.attach_again.is_over(now)) continue;
+    TIDEGATE_RARE("client: a shard is asked for its memory again");
+    for (const auto shard : state.attaching)
+      shell_.send_place(shard, header_for(frame_kind::attach, id));
+  }
+}
+
 void client_core::opened(std::uint32_t table, table_state& state) {
   if (!std::exchange(state.open, true)) shell_.opened(table);
 }
@@ -63,7 +83,8 @@ void client_core::on_attached(const frame_header& header, std::span<const std::b
 }
 
 bool client_core::is_mine(const frame_header& header) const {
-  return header.job == token_ && header.incarnation == incarnation_;
+  // Answers carry the epoch of what they answer: a refusal of an earlier one is not ours.
+  return header.job == token_ && header.epoch == epoch_ && header.incarnation == incarnation_;
 }
 
 bool client_core::expects(const frame_header& header) const {

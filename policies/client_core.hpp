@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "policies/coordinator_core.hpp"
+#include "policies/patience.hpp"
 #include "policies/worker_core.hpp"
 #include "runtime/base/frame_header.hpp"
 
@@ -63,6 +64,10 @@ class client_core {
   }
   void carry_out();
 
+  // Sends again what has not been answered; see worker_core::tick. carry_out() follows.
+  void tick(std::int64_t now);
+  bool is_busy() const;
+
   // A frame with payload is arriving: may it have a place? begin_reply() when it gets one.
   bool expects(const runtime::frame_header& header) const;
   void begin_reply(const runtime::frame_header& header) {
@@ -79,6 +84,7 @@ class client_core {
     std::uint64_t opened_as = 0;  // the first of all tables: 0
     bool open = false;
     std::set<std::uint32_t> attaching;  // shards that have not answered
+    patience attach_again;
   };
   bool is_mine(const runtime::frame_header& header) const;
   void on_attached(const runtime::frame_header& header, std::span<const std::byte> place);

@@ -3,8 +3,12 @@
 #include <algorithm>
 
 #include "runtime/base/assert.hpp"
+#include "runtime/base/planted.hpp"
 
 namespace tidegate::policies {
+
+using runtime::is_planted;
+using runtime::planted_bug;
 
 void consistency_policy::push_arrived(std::uint32_t rank, std::uint64_t clock,
                                       policy_decisions& out) {
@@ -47,6 +51,8 @@ void consistency_policy::worker_replaced(std::uint32_t rank) {
 
 consistency_policy::answer consistency_policy::judge(const pull_request& pull) const {
   if (!has_parameters()) return answer::later;
+  if (pull.everything && is_planted(planted_bug::everything_is_not_waited_for))
+    return answer::now;
   if (pull.everything) return complete_below() >= pull.clock ? answer::now : answer::later;
   return decide_pull(pull);
 }
@@ -57,6 +63,7 @@ void consistency_policy::release_parked(policy_decisions& out) {
   for (const auto& pull : parked_) {
     const auto verdict = judge(pull);
     if (verdict == answer::later) {
+      if (is_planted(planted_bug::parked_pull_forgotten) && parked_.size() > 2) continue;
       parked_[kept++] = pull;
       continue;
     }

@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "runtime/base/limits.hpp"
+#include "runtime/base/planted.hpp"
 
 namespace tidegate::policies {
 
@@ -21,7 +22,8 @@ class gradient_half {
     static_assert(runtime::limits::clocks_in_flight_max == 2, "halves of a double buffer");
     if (clock < undecided_) return half_;
     undecided_ = clock + 1;
-    if (under_way) half_ = 1 - half_;
+    if (under_way && !runtime::is_planted(runtime::planted_bug::half_written_while_read))
+      half_ = 1 - half_;
     return half_;
   }
 

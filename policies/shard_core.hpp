@@ -314,6 +314,8 @@ class shard_core {
   // Those of ranks [begin, end) that pushed `clock`; returns how many.
   static std::uint32_t list_inputs(const chunk_state& chunk, std::uint32_t begin,
                                    std::uint32_t end, std::uint64_t clock, shard_effects& out);
+  static void plant(chunk_state& chunk, std::uint32_t first, std::uint64_t clock,
+                    shard_effects& out);
   frame_tag base_of(const chunk_state& chunk) const;
   void settle(chunk_state& chunk, std::uint32_t rank, std::uint64_t clock,
               const frame_tag& base, refusal code, shard_effects& out);

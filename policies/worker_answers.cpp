@@ -79,7 +79,7 @@ bool worker_core::expects_reply(std::uint32_t id, std::uint32_t chunk,
   const auto at = tables_.find(id);
   if (at == tables_.end() || chunk >= at->second.places.size()) return false;
   const auto& pull = at->second.pull;
-  return pull.active && pull.request == request && pull.chunks[chunk] == replied::no;
+  return pull.active && pull.requests[chunk] == request && pull.chunks[chunk] == replied::no;
 }
 
 void worker_core::begin_reply(std::uint32_t id, std::uint32_t chunk) {
@@ -93,7 +93,7 @@ void worker_core::on_reply(std::uint32_t id, std::uint32_t chunk, const reply& w
   const auto& pull = at->second.pull;
   // One with a payload has begun; a refusal comes without.
   const auto due = what.code == refusal::none ? replied::arriving : replied::no;
-  if (!pull.active || pull.request != what.request || pull.chunks[chunk] != due) return;
+  if (!pull.active || pull.requests[chunk] != what.request || pull.chunks[chunk] != due) return;
   answer(at->second, chunk, what, out);
 }
 

@@ -19,6 +19,7 @@ void worker_core::add_table(std::uint32_t id, std::vector<chunk_place> places) {
   table.pushed_below = clock_;
   for (auto& push : table.pushes) push.acked.resize(places.size());
   table.pull.chunks.resize(places.size());
+  table.pull.requests.resize(places.size());
   table.planes.resize(places.size());
   for (const auto& place : places) {
     auto part = std::find_if(table.parts.begin(), table.parts.end(),
@@ -60,73 +61,92 @@ errc worker_core::push(std::uint32_t id, operation op, worker_effects& out,
   const auto at = tables_.find(id);
   if (at == tables_.end()) return errc::not_found;
   if (!may_push(at->second)) return errc::out_of_order;
-  mark_push(at->second, op);
-  send_push(id, at->second, {.half = half}, out);
+  mark_push(at->second, op, half);
+  send_push(id, at->second, false, out);
   return errc::ok;
 }
 
-void worker_core::mark_push(table_state& table, operation op) {
+void worker_core::mark_push(table_state& table, operation op, std::uint32_t half) {
   auto& push = table.pushes[clock_ % window];
   TIDEGATE_ASSERT(!push.active, "clock() waits for the credit window");
   push.active = true;
   push.clock = clock_;
   push.op = op;
+  push.half = half;
+  push.again = {};
   push.remaining = static_cast<std::uint32_t>(table.places.size());
   std::fill(push.acked.begin(), push.acked.end(), std::uint8_t{0});
   table.pushed_below = clock_ + 1;
   if (op != 0) ++pushes_under_way_;
 }
 
-void worker_core::mark_pull(table_state& table, operation op, std::uint64_t clock) {
+void worker_core::mark_pull(table_state& table, operation op, std::uint64_t clock,
+                            bool everything) {
   auto& pull = table.pull;
   pull.active = true;
   pull.clock = clock;
-  pull.request = last_request_;
+  pull.everything = everything;
   pull.op = op;
+  pull.again = {};
   pull.remaining = static_cast<std::uint32_t>(table.places.size());
   pull.code = refusal::none;
   std::fill(pull.chunks.begin(), pull.chunks.end(), replied::no);
+  std::fill(pull.requests.begin(), pull.requests.end(), last_request_);
 }
 
-void worker_core::send_push(std::uint32_t id, const table_state& table, const push_kind& how,
-                            worker_effects& out) const {
+worker_effects::send worker_core::send_of(std::uint32_t id, const push_state& push,
+                                          bool rings) {
+  const bool skips = push.op == 0;
   worker_effects::send one;
+  one.kind = rings ? send_kind::ring : skips ? send_kind::skip : send_kind::push;
   one.table = id;
-  one.clock = clock_;
-  one.request = how.pulls ? last_request_ : 0;
-  one.half = how.half;
-  one.pulls = how.pulls;
-  auto ring = one;
-  ring.kind = send_kind::ring;
-  ring.pushes = !how.skips;
-  ring.skips = how.skips;
-  for (const auto& part : table.parts) {
-    if (!part.attached) continue;
-    ring.shard = part.shard;
-    out.sends.push_back(ring);
-  }
-  one.kind = how.skips ? send_kind::skip : send_kind::push;
-  for (const auto& part : table.parts) {
-    if (part.attached) continue;
-    one.shard = part.shard;
-    for (const auto chunk : part.chunks) {
-      const auto& place = table.places[chunk];
-      one.chunk = chunk;
-      one.first = place.first;
-      one.elements = place.elements;
-      out.sends.push_back(one);
+  one.clock = push.clock;
+  one.half = push.half;
+  one.pushes = rings && !skips;
+  one.skips = rings && skips;
+  return one;
+}
+
+// `pulls`: with the last request, of the clock after.
+void worker_core::send_push(std::uint32_t id, const table_state& table, bool pulls,
+                            worker_effects& out) const {
+  const auto& push = table.pushes[clock_ % window];
+  for (const bool rings : {true, false}) {
+    auto one = send_of(id, push, rings);
+    one.pulls = pulls;
+    one.request = pulls ? last_request_ : 0;
+    for (const auto& part : table.parts) {
+      if (part.attached != rings) continue;
+      one.shard = part.shard;
+      if (rings) out.sends.push_back(one);
+      if (rings) continue;
+      for (const auto chunk : part.chunks) {
+        aim(one, table.places[chunk]);
+        out.sends.push_back(one);
+      }
     }
   }
 }
 
-void worker_core::send_pull(std::uint32_t id, const table_state& table, bool everything,
-                            worker_effects& out) const {
+void worker_core::aim(worker_effects::send& one, const chunk_place& place) {
+  one.chunk = place.chunk;
+  one.first = place.first;
+  one.elements = place.elements;
+}
+
+worker_effects::send worker_core::pull_of(std::uint32_t id, const table_state& table) const {
   worker_effects::send one;
   one.table = id;
   one.clock = table.pull.clock;
-  one.request = table.pull.request;
-  one.everything = everything;
+  one.request = last_request_;
+  one.everything = table.pull.everything;
   one.pulls = true;
+  return one;
+}
+
+void worker_core::send_pull(std::uint32_t id, const table_state& table,
+                            worker_effects& out) const {
+  auto one = pull_of(id, table);
   for (const auto& part : table.parts) {
     one.shard = part.shard;
     one.kind = part.attached ? send_kind::ring : send_kind::pull;
@@ -135,11 +155,8 @@ void worker_core::send_pull(std::uint32_t id, const table_state& table, bool eve
       continue;
     }
     for (const auto chunk : part.chunks) {
-      const auto& place = table.places[chunk];
       auto of_chunk = one;
-      of_chunk.chunk = chunk;
-      of_chunk.first = place.first;
-      of_chunk.elements = place.elements;
+      aim(of_chunk, table.places[chunk]);
       out.sends.push_back(of_chunk);
     }
   }
@@ -155,8 +172,8 @@ errc worker_core::pull(std::uint32_t id, operation op, extent what, worker_effec
   if (finished_ != to_the_end) return errc::out_of_order;
   if (!to_the_end && table.pushed_below > clock_) return errc::out_of_order;
   ++last_request_;
-  mark_pull(table, op, to_the_end ? clock_vector::infinity : clock_);
-  send_pull(id, table, what != extent::as_policy, out);
+  mark_pull(table, op, to_the_end ? clock_vector::infinity : clock_, what != extent::as_policy);
+  send_pull(id, table, out);
   return errc::ok;
 }
 
@@ -168,7 +185,7 @@ errc worker_core::clock(operation op, worker_effects& out) {
   for (auto& [id, table] : tables_) {
     if (table.pushed_below > clock_) continue;
     mark_push(table, 0);
-    send_push(id, table, {.skips = true}, out);
+    send_push(id, table, false, out);
   }
   ++clock_;
   clock_op_ = op;
@@ -196,11 +213,11 @@ errc worker_core::exchange(std::span<const std::uint32_t> ids, operation op,
   exchange_ = {op, 2 * listed + 1, refusal::none};
   for (auto& [id, table] : tables_) {
     if (table.listed) {
-      mark_push(table, op);
-      mark_pull(table, op, clock_ + 1);
+      mark_push(table, op, half);
+      mark_pull(table, op, clock_ + 1, false);
     } else if (table.pushed_below <= clock_) {
       mark_push(table, 0);
-      send_push(id, table, {.skips = true}, out);
+      send_push(id, table, false, out);
     }
   }
   send_exchange(listed, half, out);
@@ -220,7 +237,7 @@ void worker_core::send_exchange(std::size_t listed, std::uint32_t half,
                    });
   if (!all) {
     for (const auto& [id, table] : tables_)
-      if (table.listed) send_push(id, table, {.pulls = true, .half = half}, out);
+      if (table.listed) send_push(id, table, true, out);
     return;
   }
   for (std::uint32_t shard = 0; shard < finish_acked_.size(); ++shard) {
@@ -251,15 +268,17 @@ errc worker_core::finish(operation op, worker_effects& out) {
   return errc::ok;
 }
 
+void worker_core::farewell_to(std::uint32_t shard, worker_effects& out) const {
+  worker_effects::send farewell;
+  farewell.kind = send_kind::finished;
+  farewell.shard = shard;
+  farewell.clock = clock_;
+  out.sends.push_back(farewell);
+}
+
 void worker_core::say_farewell(worker_effects& out) {
   farewell_sent_ = true;
-  for (std::uint32_t shard = 0; shard < finish_acked_.size(); ++shard) {
-    worker_effects::send farewell;
-    farewell.kind = send_kind::finished;
-    farewell.shard = shard;
-    farewell.clock = clock_;
-    out.sends.push_back(farewell);
-  }
+  for (std::uint32_t shard = 0; shard < finish_acked_.size(); ++shard) farewell_to(shard, out);
 }
 
 }  // namespace tidegate::policies

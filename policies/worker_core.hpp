@@ -9,6 +9,9 @@
 // has begun may still be arriving, and what was to be sent may be on its way. The shell sees to
 // it that neither touches memory of an operation that has ended.
 //
+// Frames may be lost. What is not answered in time is sent again, at growing intervals, for as
+// long as it takes: tick(). Shards tell what they have seen before.
+//
 // A table's part on a shard that shares memory with this worker (attached) is pushed and pulled
 // whole, by one ring; the others chunk by chunk. One thread. Once warm, nothing allocates.
 #pragma once
@@ -19,6 +22,7 @@
 #include <span>
 #include <vector>
 
+#include "policies/patience.hpp"
 #include "policies/placement.hpp"
 #include "policies/protocol.hpp"
 #include "runtime/base/limits.hpp"
@@ -124,6 +128,11 @@ class worker_core {
                    worker_effects& out);
   void on_ring_reply(const chunk_run& where, const reply& what, worker_effects& out);
 
+  // Sends again what has waited too long for its answer. `now`: any clock that does not go
+  // back, in nanoseconds. Call it now and then while is_busy().
+  void tick(std::int64_t now, worker_effects& out);
+  bool is_busy() const;
+
   // The place of a chunk in its table; asserted to exist.
   const chunk_place& place_of(std::uint32_t table, std::uint32_t chunk) const;
   std::span<const table_part> parts_of(std::uint32_t table) const;
@@ -145,6 +154,8 @@ class worker_core {
     bool active = false;
     std::uint64_t clock = 0;
     operation op = 0;  // 0: a skip
+    std::uint32_t half = 0;
+    patience again;
     std::uint32_t remaining = 0;
     std::vector<std::uint8_t> acked;  // per chunk
   };
@@ -152,11 +163,13 @@ class worker_core {
   struct pull_state {
     bool active = false;
     std::uint64_t clock = 0;
-    std::uint64_t request = 0;
+    bool everything = false;
     operation op = 0;
     std::uint32_t remaining = 0;
     refusal code = refusal::none;
+    patience again;
     std::vector<replied> chunks;
+    std::vector<std::uint64_t> requests;  // per chunk; asked for again it has a new number
   };
   struct table_state {
     std::vector<chunk_place> places;
@@ -169,17 +182,18 @@ class worker_core {
   };
 
   bool may_push(const table_state& table) const;
-  void mark_push(table_state& table, operation op);
-  void mark_pull(table_state& table, operation op, std::uint64_t clock);
-  struct push_kind {
-    bool skips = false;
-    bool pulls = false;
-    std::uint32_t half = 0;
-  };
-  void send_push(std::uint32_t id, const table_state& table, const push_kind& how,
+  void mark_push(table_state& table, operation op, std::uint32_t half = 0);
+  void mark_pull(table_state& table, operation op, std::uint64_t clock, bool everything);
+  void send_push(std::uint32_t id, const table_state& table, bool pulls,
                  worker_effects& out) const;
-  void send_pull(std::uint32_t id, const table_state& table, bool everything,
-                 worker_effects& out) const;
+  static void aim(worker_effects::send& one, const chunk_place& place);
+  worker_effects::send pull_of(std::uint32_t id, const table_state& table) const;
+  void send_pull(std::uint32_t id, const table_state& table, worker_effects& out) const;
+  void push_again(std::uint32_t id, const table_state& table, const push_state& push,
+                  worker_effects& out) const;
+  void pull_again(std::uint32_t id, table_state& table, worker_effects& out);
+  static worker_effects::send send_of(std::uint32_t id, const push_state& push, bool rings);
+  void farewell_to(std::uint32_t shard, worker_effects& out) const;
   void send_exchange(std::size_t listed, std::uint32_t half, worker_effects& out) const;
   void ack(push_state& push, std::uint32_t chunk, refusal code, worker_effects& out);
   void answer(table_state& table, std::uint32_t chunk, const reply& what, worker_effects& out);
@@ -204,6 +218,7 @@ class worker_core {
   } exchange_;
   bool finished_ = false;
   bool farewell_sent_ = false;
+  patience farewell_again_;
   refusal failure_ = refusal::none;         // of a push or farewell; ended everything
   std::vector<std::uint8_t> finish_acked_;  // per shard
   std::uint64_t staleness_max_ = 0;

@@ -120,8 +120,9 @@ TEST_F(session_failure_test, a_refused_push_ends_what_is_under_way_and_lets_go_o
   constexpr std::uint64_t elements = 2 * chunk_bytes / sizeof(float);
   std::uint32_t bad = 0;
   link_hooks hooks;
-  hooks.posting = [&](runtime::frame_header& header) {
-    if (header.kind == runtime::frame_kind::push && header.table == bad) header.epoch = 99;
+  hooks.receiving = [&](runtime::frame_header& header) {
+    if (header.kind == runtime::frame_kind::push_ack && header.table == bad)
+      header.code = static_cast<std::uint32_t>(policies::refusal::no_memory);
   };
   bool hooked = false;
   local_cluster cluster(

@@ -15,6 +15,12 @@ using policies::tag_of;
 using runtime::frame_kind;
 using kind = policies::upstream_frame::what;
 
+namespace {
+
+constexpr nanoseconds tick_interval = 500 * millisecond;
+
+}  // namespace
+
 void aggregator_process::start() {
   process::ask<coordinator_process>(
       world_.coordinator,
@@ -66,7 +72,9 @@ void aggregator_process::on_frame_lost(process_id from, const runtime::frame_hea
 
 bool aggregator_process::upstream_frame(process_id, const runtime::frame_header& header) {
   const auto code = static_cast<refusal>(header.code);
-  if (header.kind == frame_kind::push_ack) {
+  if (header.kind == frame_kind::push_ack && header.chunk == runtime::whole_job) {
+    core_.on_farewell_ack(header.shard, header.worker);
+  } else if (header.kind == frame_kind::push_ack) {
     core_.on_ack(tag_of(header), code, front_.pending(header.job, header.table));
   } else if (header.kind == frame_kind::pull_reply) {
     const bool applied = (header.flags & runtime::frame_flag_applied) != 0;
@@ -105,13 +113,17 @@ memory_view aggregator_process::sum(std::uint32_t slot, const policies::upstream
   updates of;
   std::vector<runtime::kernels::gradient> gradients;
   for (const auto& one : from) {
-    const auto& payload = memory_.at(one.payload);
-    of.insert(of.end(), payload.of.begin(), payload.of.end());
-    gradients.push_back({payload.values.values().data(), one.rank});
+    const auto* payload = memory_.find(one.payload);
+    if (!payload) {
+      world_.check.fail("given back", name() + " sums a payload that was given back");
+      return {};
+    }
+    of.insert(of.end(), payload->of.begin(), payload->of.end());
+    gradients.push_back({payload->values.values().data(), one.rank});
   }
   world_.check.summed({id(), frame.tag.rank, frame.tag.table, frame.tag.chunk, frame.tag.clock},
                       std::move(of));
-  if (from.size() == 1) return memory_.at(from[0].payload).values;
+  if (from.size() == 1) return memory_.find(from[0].payload)->values;
   constexpr auto window = runtime::limits::clocks_in_flight_max;
   auto& out = sums_[{slot, frame.node, frame.tag.clock % window}];
   if (!out) out = std::make_shared<std::vector<float>>(memory_.bytes_of(slot) / 4);
@@ -119,11 +131,37 @@ memory_view aggregator_process::sum(std::uint32_t slot, const policies::upstream
   return {out, 0, out->size()};
 }
 
+void aggregator_process::tick() {
+  if (ticking_ || !core_.is_busy()) return;
+  ticking_ = true;
+  later(tick_interval, [this] {
+    ticking_ = false;
+    frames_.clear();
+    core_.tick(local_now(), frames_);
+    post(0, {});
+    tick();
+  });
+}
+
+memory_view aggregator_process::sum_again(const policies::upstream_frame& frame) {
+  if (frame.single != policies::no_payload) {
+    const auto* payload = memory_.find(frame.single);
+    if (payload) return payload->values;
+    world_.check.fail("given back", name() + " sends a payload that was given back");
+    return {};
+  }
+  constexpr auto window = runtime::limits::clocks_in_flight_max;
+  const auto& out = sums_.at({frame.slot, frame.node, frame.tag.clock % window});
+  return {out, 0, out->size()};
+}
+
 void aggregator_process::post(std::uint32_t slot, inputs from) {
   for (const auto& frame : frames_) {
     auto header = policies::header_of(frame_kind::push, frame.tag, refusal::none);
     memory_view payload;
-    if (frame.kind == kind::push)
+    if (frame.kind == kind::push && frame.again)
+      payload = sum_again(frame);
+    else if (frame.kind == kind::push)
       payload = sum(slot, frame, from.subspan(frame.first, frame.count));
     else if (frame.kind == kind::skip)
       header.kind = frame_kind::skip;
@@ -136,6 +174,7 @@ void aggregator_process::post(std::uint32_t slot, inputs from) {
     header.payload_bytes = payload.count * sizeof(float);
     world_.net.post(id(), upstream_.at(frame.shard), header, std::move(payload), 0);
   }
+  tick();
 }
 
 }  // namespace tidegate::sim

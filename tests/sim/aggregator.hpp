@@ -40,6 +40,8 @@ class aggregator_process final : private aggregator_base, public front_process {
   void hand_on(const effects::hand_on& what, inputs from) override;
   void ask(const effects::ask& what) override;
   void post(std::uint32_t slot, inputs from);
+  void tick();
+  memory_view sum_again(const policies::upstream_frame& frame);
   memory_view sum(std::uint32_t slot, const policies::upstream_frame& frame, inputs from);
 
   std::string job_;
@@ -48,6 +50,7 @@ class aggregator_process final : private aggregator_base, public front_process {
   std::uint32_t members_ = 0;
   std::vector<process_id> upstream_;
   std::vector<policies::upstream_frame> frames_;
+  bool ticking_ = false;
   // Sums on their way, by slot, node and parity of the clock.
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint64_t>, region> sums_;
 };

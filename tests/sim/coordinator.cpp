@@ -14,7 +14,7 @@ policies::ticket coordinator_process::wait(answer_to reply) {
 void coordinator_process::shard_joined(std::uint32_t index, const std::string& address,
                                        process_id who, answer_to reply) {
   const auto id = wait(std::move(reply));
-  if (core_.shard_joined(world_.time.now(), index, address, id, effects_)) {
+  if (core_.shard_joined(local_now(), index, address, id, effects_)) {
     shards_[{"", index}] = who;
     members_[who] = {"", index, false, false};
   }
@@ -25,7 +25,7 @@ void coordinator_process::aggregator_joined(const std::string& job, std::uint32_
                                             const std::string& address, process_id who,
                                             answer_to reply) {
   const auto id = wait(std::move(reply));
-  if (core_.aggregator_joined(world_.time.now(), job, index, address, id, effects_)) {
+  if (core_.aggregator_joined(local_now(), job, index, address, id, effects_)) {
     shards_[{job, index}] = who;
     members_[who] = {job, index, true, false};
   }
@@ -35,7 +35,7 @@ void coordinator_process::aggregator_joined(const std::string& job, std::uint32_
 void coordinator_process::worker_joined(const policies::worker_hello& hello, process_id who,
                                         answer_to reply) {
   const auto id = wait(std::move(reply));
-  if (core_.worker_joined(world_.time.now(), hello, id, effects_))
+  if (core_.worker_joined(local_now(), hello, id, effects_))
     members_[who] = {hello.job, hello.rank, false, true};
   carry_out();
 }
@@ -48,7 +48,7 @@ void coordinator_process::open_table(const policies::table_request& request, ans
 void coordinator_process::tables_opened(const std::string& job, std::uint32_t rank,
                                         const std::vector<std::uint32_t>& tables,
                                         const answer_to& reply) {
-  core_.tables_opened(world_.time.now(), job, rank, tables, effects_);
+  core_.tables_opened(local_now(), job, rank, tables, effects_);
   carry_out();
   reply({});
 }
@@ -60,20 +60,20 @@ void coordinator_process::tables(const std::string& job, const answer_to& reply)
 void coordinator_process::finished(const std::string& job, std::uint32_t rank,
                                    const policies::worker_progress& last,
                                    const std::string& digest, const answer_to& reply) {
-  core_.worker_finished(world_.time.now(), job, rank, last, digest);
+  core_.worker_finished(local_now(), job, rank, last, digest);
   reply({});
 }
 
 void coordinator_process::fail_job(const std::string& job, const std::string& why,
                                    const answer_to& reply) {
   note("job " + job + " fails: " + why);
-  core_.fail_job(world_.time.now(), job, why, effects_);
+  core_.fail_job(local_now(), job, why, effects_);
   carry_out();
   reply({});
 }
 
 void coordinator_process::status(const answer_to& reply) {
-  reply({{}, core_.status(world_.time.now(), 0)});
+  reply({{}, core_.status(local_now(), 0)});
 }
 
 void coordinator_process::peer_lost(process_id peer) {
@@ -81,11 +81,11 @@ void coordinator_process::peer_lost(process_id peer) {
   if (at == members_.end()) return;
   const auto& lost = at->second;
   if (lost.works)
-    core_.worker_lost(world_.time.now(), lost.job, lost.index, "gone");
+    core_.worker_lost(local_now(), lost.job, lost.index, "gone");
   else if (lost.aggregates)
-    core_.aggregator_lost(world_.time.now(), lost.job, lost.index, "gone");
+    core_.aggregator_lost(local_now(), lost.job, lost.index, "gone");
   else
-    core_.shard_lost(world_.time.now(), lost.index, "gone");
+    core_.shard_lost(local_now(), lost.index, "gone");
   members_.erase(at);
 }
 
@@ -112,7 +112,7 @@ void coordinator_process::call(const policies::coordinator_effects::call_shard& 
         reply({std::visit(visitor, content), {}});
       },
       [this, call = what.call](const answer& got) {
-        core_.call_done(world_.time.now(), call, got.result, effects_);
+        core_.call_done(local_now(), call, got.result, effects_);
         carry_out();
       });
 }

@@ -50,6 +50,10 @@ worker_script draw_script(const scenario& of, draws& chance) {
   // Who waits for its pushes before it skips others may wait for one that does the same.
   if (script.way == worker_way::overlapped && chance.chance(0.5)) script.skip = of.skip;
   script.compute_max = chance.between(microsecond, 3 * millisecond);
+  if (chance.chance(of.slow_workers)) {
+    script.slow_rank = chance.next();
+    script.slow_factor = chance.between<std::uint32_t>(2, 20);
+  }
   script.pause = of.pause;
   script.pause_max = of.pause_max;
   return script;
@@ -72,9 +76,11 @@ cluster_plan draw_plan(const scenario& of, std::uint64_t seed) {
     spec.jobs.push_back(draw_job(of, chance, i));
     plan.scripts.push_back(draw_script(of, chance));
   }
-  plan.windows = of.windows && chance.chance(0.7);
+  plan.windows = chance.chance(of.windows);
   plan.faults = of.faults;
   plan.faults_end = of.faults_last;
+  plan.clock_skew = of.clock_skew;
+  plan.strangers = of.strangers;
   plan.no_memory = chance.chance(0.5) ? of.no_memory : 0;
   plan.no_window = chance.chance(0.5) ? of.no_window : 0;
   plan.may_fail = of.may_fail;

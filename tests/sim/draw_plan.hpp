@@ -30,7 +30,7 @@ struct scenario {
   std::vector<policies::aggregators_spec> aggregators;
   std::vector<worker_way> ways{worker_way::pull_push, worker_way::overlapped,
                                worker_way::exchange};
-  bool windows = true;  // may be drawn
+  double windows = 0.7;  // share of clusters in which processes of a host share memory
   double skip = 0;
   double pause = 0;
   nanoseconds pause_max = 0;
@@ -41,6 +41,8 @@ struct scenario {
   nanoseconds partition_max = 100 * millisecond;
   range<std::uint32_t> deaths{0, 0};
   std::vector<role> mortal{role::worker, role::shard, role::aggregator, role::coordinator};
+  double clock_skew = 0;
+  double strangers = 0;
   double no_memory = 0;
   double no_window = 0;
   bool may_fail = false;

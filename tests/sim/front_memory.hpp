@@ -42,7 +42,11 @@ class front_memory {
   memory_view lease(std::uint64_t bytes);
   void give_back(const memory_view& lease);
   policies::payload_handle keep(payload what, bool leased);
-  const payload& at(policies::payload_handle handle) const { return kept_.at(handle).what; }
+  // Null for one that was given back.
+  const payload* find(policies::payload_handle handle) const {
+    const auto at = kept_.find(handle);
+    return at == kept_.end() ? nullptr : &at->second.what;
+  }
   void release(policies::payload_handle handle);
 
   std::size_t kept() const noexcept { return kept_.size(); }

@@ -18,6 +18,8 @@ enum class worker_way : std::uint8_t { pull_push, overlapped, exchange };
 struct worker_script {
   worker_way way = worker_way::pull_push;
   std::uint64_t clocks = 5;
+  std::uint64_t slow_rank = 0;  // modulo the workers: computes so much longer than the others
+  std::uint32_t slow_factor = 1;
   double skip = 0;              // pushes left out
   nanoseconds compute_min = 0;  // of a clock
   nanoseconds compute_max = millisecond;
@@ -47,8 +49,10 @@ struct cluster_plan {
   nanoseconds faults_end = 0;  // afterwards the network is healthy
   std::vector<death> deaths;
   std::vector<partition> partitions;
-  double no_memory = 0;  // pushes for which a shard has no room
-  double no_window = 0;  // attaches that fail
+  double clock_skew = 0;  // clocks of processes run up to so much faster or slower
+  double strangers = 0;   // frames that come once more from an earlier epoch, with other bytes
+  double no_memory = 0;   // pushes for which a shard has no room
+  double no_window = 0;   // attaches that fail
   std::uint64_t turn_bytes = 2U << 20U;
   bool may_fail = false;  // a job may end as failed; else all must be done
 };

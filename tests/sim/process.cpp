@@ -36,6 +36,13 @@ void world::kill(process_id id) {
   net.leave(id);
 }
 
+process::process(world& where, process_id id, role what, std::string name, std::uint32_t host)
+    : world_(where), id_(id), role_(what), name_(std::move(name)), host_(host) {
+  const auto skew = where.plan.clock_skew;
+  if (skew > 0)
+    pace_ = 1 + skew * (2 * static_cast<double>(where.chance.below(1001)) / 1000 - 1);
+}
+
 process_id process::id_of(const std::string& address) {
   return static_cast<process_id>(std::stoul(address));
 }

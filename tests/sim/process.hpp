@@ -64,8 +64,7 @@ using answer_to = std::function<void(answer)>;
 
 class process : public endpoint {
  public:
-  process(world& where, process_id id, role what, std::string name, std::uint32_t host)
-      : world_(where), id_(id), role_(what), name_(std::move(name)), host_(host) {}
+  process(world& where, process_id id, role what, std::string name, std::uint32_t host);
 
   process_id id() const noexcept { return id_; }
   role what() const noexcept { return role_; }
@@ -94,6 +93,10 @@ class process : public endpoint {
   }
   // Runs here after a while, unless this process has ended.
   void later(nanoseconds delay, std::function<void()> what);
+  // By this process's own clock, which is not quite right.
+  nanoseconds local_now() const {
+    return static_cast<nanoseconds>(static_cast<double>(world_.time.now()) * pace_);
+  }
   void note(const std::string& text) const { world_.log.note(world_.time.now(), name_, text); }
 
   world& world_;
@@ -110,6 +113,7 @@ class process : public endpoint {
   role role_;
   std::string name_;
   std::uint32_t host_;
+  double pace_ = 1;
   std::map<std::uint64_t, question> open_;
   std::uint64_t last_question_ = 0;
 };

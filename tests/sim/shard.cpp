@@ -69,9 +69,11 @@ void shard_process::apply(const effects::apply& what, inputs from) {
   std::vector<kernels::gradient> gradients;
   updates with;
   for (const auto& one : from) {
-    const auto& payload = memory_.at(one.payload);
-    gradients.push_back({payload.values.values().data(), one.rank});
-    with.insert(with.end(), payload.of.begin(), payload.of.end());
+    const auto* payload = memory_.find(one.payload);
+    if (!payload)
+      return world_.check.fail("given back", name() + " sums a payload that was given back");
+    gradients.push_back({payload->values.values().data(), one.rank});
+    with.insert(with.end(), payload->of.begin(), payload->of.end());
   }
   const auto before = memory_.parameters(what.slot, what.from).values();
   const auto after = memory_.parameters(what.slot, what.to).values();

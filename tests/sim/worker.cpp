@@ -14,6 +14,12 @@ using policies::refusal;
 using runtime::frame_kind;
 using what = policies::session_step::what;
 
+namespace {
+
+constexpr nanoseconds tick_interval = 500 * millisecond;
+
+}  // namespace
+
 worker::worker(world& where, process_id id, std::uint32_t host, std::size_t job,
                std::uint32_t rank, std::uint32_t incarnation)
     : process(where, id, role::worker,
@@ -114,6 +120,7 @@ void worker::attach(const policies::table_grant& grant, answer_to back) {
   client_->open(grant.table, std::move(places), [&](std::uint32_t shard) {
     return shares_memory_with(welcome.shard_addresses[shard]);
   });
+  tick();
 }
 
 void worker::opened(std::uint32_t table) {
@@ -143,6 +150,7 @@ void worker::begin(const start_of& start, callback then) {
   }
   operations_[op] = std::move(then);
   client_->carry_out();
+  tick();
 }
 
 void worker::done(policies::operation op, refusal code) {
@@ -154,12 +162,40 @@ void worker::done(policies::operation op, refusal code) {
   later(0, [then = std::move(then), code] { then(code); });
 }
 
+// As long as something waits for its answer.
+void worker::tick() {
+  if (ticking_ || !client_ || !client_->is_busy()) return;
+  ticking_ = true;
+  later(tick_interval, [this] {
+    ticking_ = false;
+    if (ended_) return;
+    client_->tick(local_now());
+    client_->carry_out();
+    tick();
+  });
+}
+
 std::uint32_t worker::half() {
   return half_.at(clock_, client_->worker().pushes_under_way() > 0);
 }
 
+// Now and then an earlier epoch's frame with other bytes comes first.
+void worker::post(std::uint32_t shard, const runtime::frame_header& header,
+                  memory_view payload) {
+  const auto to = id_of(session_.welcome().shard_addresses[shard]);
+  if (world_.plan.strangers > 0 && world_.chance.chance(world_.plan.strangers)) {
+    auto stale = header;
+    --stale.epoch;
+    memory_view other = payload;
+    if (payload)
+      other = {std::make_shared<std::vector<float>>(payload.count, 1e6F), 0, payload.count};
+    world_.net.post(id(), to, stale, other, 0);
+  }
+  world_.net.post(id(), to, header, std::move(payload), 0);
+}
+
 void worker::send(std::uint32_t shard, const runtime::frame_header& header) {
-  world_.net.post(id(), id_of(session_.welcome().shard_addresses[shard]), header, {}, 0);
+  post(shard, header, {});
 }
 
 void worker::send_place(std::uint32_t shard, const runtime::frame_header& header) {
@@ -168,8 +204,8 @@ void worker::send_place(std::uint32_t shard, const runtime::frame_header& header
 
 void worker::send_gradient(const policies::worker_effects::send& sent,
                            const runtime::frame_header& header, std::uint64_t) {
-  world_.net.post(id(), id_of(session_.welcome().shard_addresses[sent.shard]), header,
-                  {tables_.at(sent.table).halves[sent.half], sent.first, sent.elements}, 0);
+  post(sent.shard, header,
+       {tables_.at(sent.table).halves[sent.half], sent.first, sent.elements});
 }
 
 bool worker::map_parameters(std::uint32_t table, const policies::table_part& part,

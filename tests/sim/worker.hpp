@@ -48,7 +48,9 @@ class worker final : public process, public policies::client_shell {
   using start_of = std::function<runtime::errc(policies::worker_core&, policies::operation,
                                                policies::worker_effects&)>;
   void begin(const start_of& start, callback then);
+  void post(std::uint32_t shard, const runtime::frame_header& header, memory_view payload);
   std::uint32_t half();
+  void tick();
 
   // The program.
   void open_tables(std::size_t next);
@@ -96,6 +98,7 @@ class worker final : public process, public policies::client_shell {
   policies::operation last_operation_ = 0;
   std::uint64_t clock_ = 0;
   bool let_go_ = false;
+  bool ticking_ = false;
   bool ended_ = false;
 };
 

@@ -77,6 +77,7 @@ void worker::read(std::uint64_t clock, bool everything, std::uint32_t id) {
 
 void worker::compute() {
   auto takes = world_.chance.between(script_.compute_min, script_.compute_max);
+  if (script_.slow_rank % spec_.workers == rank_) takes *= script_.slow_factor;
   if (script_.pause > 0 && world_.chance.chance(script_.pause))
     takes += world_.chance.between<nanoseconds>(0, script_.pause_max);
   later(takes, [this] {

@@ -12,6 +12,8 @@ PROJECT = {
     "launch": ["runtime/base", "policies", "actors"],
     # Measures all that lies below.
     "launch/bench": ["runtime", "policies", "actors", "launch"],
+    # `tidegate simulate`: the simulator is a library of tests/sim.
+    "launch/simulate": ["runtime/base", "policies", "launch", "launch/bench", "tests/sim"],
     # What an example includes must be there for a user who has only the installed package.
     "examples": ["runtime/base", "tidegate"],
     "tests": ["runtime", "policies", "actors", "launch", "examples", "tidegate"],

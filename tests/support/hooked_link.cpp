@@ -28,10 +28,8 @@ class hooked_link final : public runtime::link, public runtime::frame_sink {
   }
   void post(runtime::peer_id peer, const frame_header& header,
             std::span<const std::byte> payload, runtime::send_token token) override {
-    auto changed = header;
-    if (hooks_.posting) hooks_.posting(changed);
     if (!payload.empty()) ++hooks_.payloads_posted;
-    inner_->post(peer, changed, payload, token);
+    inner_->post(peer, header, payload, token);
   }
   // One by one, so that the hooks see each.
   void post_bundle(runtime::peer_id peer, std::span<const runtime::outgoing> frames) override {
@@ -72,7 +70,9 @@ class hooked_link final : public runtime::link, public runtime::frame_sink {
       ++hooks_.arriving;
       return;
     }
-    sink_->on_frame(header, std::move(payload));
+    auto changed = header;
+    if (hooks_.receiving) hooks_.receiving(changed);
+    sink_->on_frame(changed, std::move(payload));
   }
   void on_frame_lost(const frame_header& header) override { sink_->on_frame_lost(header); }
   void on_sent(runtime::send_token token, const status&) override { sent_.push_back(token); }

@@ -1,5 +1,5 @@
 // A link for tests that passes on what another does, and lets a test change or put off what
-// crosses it: a frame that is posted, the end of a send, a payload that is arriving.
+// crosses it: a frame that has arrived, the end of a send, a payload that is arriving.
 #pragma once
 
 #include <atomic>
@@ -12,9 +12,9 @@
 
 namespace tidegate::tests {
 
-// Of the test's thread, but for `posting`, which is called on the link's.
+// Of the test's thread, but for `receiving`, which is called on the link's.
 struct link_hooks {
-  std::function<void(runtime::frame_header&)> posting;  // may change it; set before first use
+  std::function<void(runtime::frame_header&)> receiving;  // may change it; set before first use
   std::atomic<bool> keep_sent{false};                   // while set, no send of a payload ends
   std::atomic<bool> keep_arriving{false};  // while set, payloads of replies are not written
 

@@ -1,0 +1,258 @@
+#include "launch/simulate/read_scenario.hpp"
+
+#include <charconv>
+#include <functional>
+#include <map>
+#include <optional>
+
+#include "launch/nearest.hpp"
+#include "launch/scalars.hpp"
+#include "launch/simulate/standard_texts.hpp"
+#include "launch/yaml_tree.hpp"
+#include "runtime/base/assert.hpp"
+
+namespace tidegate::launch {
+
+namespace {
+
+using sim::scenario;
+
+// Reads a value; false: it is none.
+using reader = std::function<bool(const yaml_node&)>;
+struct key {
+  reader read;
+  std::string allowed;
+};
+using keys = std::map<std::string, key>;
+
+std::pair<std::string, std::string> halves(const std::string& text) {
+  const auto dots = text.find("..");
+  if (dots == std::string::npos) return {text, text};
+  return {text.substr(0, dots), text.substr(dots + 2)};
+}
+
+template <class Number>
+reader numbers(sim::range<Number>& into) {
+  return [&into](const yaml_node& node) {
+    const auto [low, high] = halves(node.text);
+    const auto first = parse_unsigned(low);
+    const auto last = parse_unsigned(high);
+    if (!first || !last || *first > *last || *last > 1'000'000) return false;
+    into = {static_cast<Number>(*first), static_cast<Number>(*last)};
+    return true;
+  };
+}
+
+std::optional<sim::nanoseconds> duration(const std::string& text) {
+  if (text.size() > 2 && text.ends_with("us")) {
+    const auto count = parse_unsigned(text.substr(0, text.size() - 2));
+    if (!count || *count > 1'000'000'000) return std::nullopt;
+    return static_cast<sim::nanoseconds>(*count) * sim::microsecond;
+  }
+  const auto ms = parse_duration_ms(text);
+  if (!ms || *ms > 3'600'000) return std::nullopt;
+  return static_cast<sim::nanoseconds>(*ms) * sim::millisecond;
+}
+
+reader duration_of(sim::nanoseconds& into) {
+  return [&into](const yaml_node& node) {
+    const auto read = duration(node.text);
+    if (read) into = *read;
+    return read.has_value();
+  };
+}
+
+reader durations(sim::nanoseconds& low, sim::nanoseconds& high) {
+  return [&low, &high](const yaml_node& node) {
+    const auto [first, last] = halves(node.text);
+    const auto from = duration(first);
+    const auto to = duration(last);
+    if (!from || !to || *from > *to) return false;
+    low = *from;
+    high = *to;
+    return true;
+  };
+}
+
+reader chance(double& into) {
+  return [&into](const yaml_node& node) {
+    const auto read = parse_real(node.text);
+    if (!read || !(*read >= 0 && *read <= 1)) return false;
+    into = static_cast<double>(*read);
+    return true;
+  };
+}
+
+// Lists of words, each read by one(word).
+template <class Value>
+reader words(std::vector<Value>& into,
+             const std::function<std::optional<Value>(const std::string&)>& one) {
+  return [&into, one](const yaml_node& node) {
+    if (!node.is_list() || node.items.empty()) return false;
+    into.clear();
+    for (const auto& item : node.items) {
+      const auto read = one(item.text);
+      if (!read) return false;
+      into.push_back(*read);
+    }
+    return true;
+  };
+}
+
+// "ssp(3)" with "ssp" -> 3.
+std::optional<std::uint32_t> argument(const std::string& text, const std::string& name) {
+  if (!text.starts_with(name + "(") || !text.ends_with(")")) return std::nullopt;
+  const auto number =
+      parse_unsigned(text.substr(name.size() + 1, text.size() - name.size() - 2));
+  if (!number || *number > 1000) return std::nullopt;
+  return static_cast<std::uint32_t>(*number);
+}
+
+std::optional<policies::consistency_spec> policy(const std::string& text) {
+  using policies::consistency_kind;
+  if (text == "bsp") return policies::consistency_spec{consistency_kind::bsp, 0};
+  if (text == "async") return policies::consistency_spec{consistency_kind::async, 0};
+  const auto staleness = argument(text, "ssp");
+  if (!staleness) return std::nullopt;
+  return policies::consistency_spec{consistency_kind::ssp, *staleness};
+}
+
+std::optional<policies::aggregators_spec> aggregators(const std::string& text) {
+  using policies::aggregators_kind;
+  if (text == "none") return policies::aggregators_spec{};
+  if (text == "per_host") return policies::aggregators_spec{aggregators_kind::per_host, 0};
+  const auto fan_in = argument(text, "fan_in");
+  if (!fan_in || *fan_in < 2 || (*fan_in & (*fan_in - 1)) != 0) return std::nullopt;
+  return policies::aggregators_spec{aggregators_kind::fan_in, *fan_in};
+}
+
+std::optional<sim::worker_way> way(const std::string& text) {
+  if (text == "pull_push") return sim::worker_way::pull_push;
+  if (text == "overlapped") return sim::worker_way::overlapped;
+  if (text == "exchange") return sim::worker_way::exchange;
+  return std::nullopt;
+}
+
+std::optional<sim::role> mortal(const std::string& text) {
+  if (text == "worker") return sim::role::worker;
+  if (text == "shard") return sim::role::shard;
+  if (text == "aggregator") return sim::role::aggregator;
+  if (text == "coordinator") return sim::role::coordinator;
+  return std::nullopt;
+}
+
+keys keys_of(scenario& into) {
+  const std::string count = "a number or a range as 1..3";
+  const std::string share = "0 to 1";
+  const std::string time = "a time as 20us, 5ms, 2s";
+  keys all;
+  all["name"] = {[&](const yaml_node& node) {
+                   into.name = node.text;
+                   return !node.text.empty();
+                 },
+                 "text"};
+  all["weight"] = {[&](const yaml_node& node) {
+                     const auto read = parse_unsigned(node.text);
+                     if (!read || *read < 1 || *read > 1000) return false;
+                     into.weight = static_cast<std::uint32_t>(*read);
+                     return true;
+                   },
+                   "1 to 1000"};
+  all["ends"] = {[&](const yaml_node& node) {
+                   into.may_fail = node.text == "anyhow";
+                   return into.may_fail || node.text == "done";
+                 },
+                 "done, anyhow"};
+  all["cluster.shards"] = {numbers(into.shards), count};
+  all["cluster.workers"] = {numbers(into.workers), count};
+  all["cluster.hosts"] = {numbers(into.hosts), count};
+  all["cluster.jobs"] = {numbers(into.jobs), count};
+  all["cluster.tables"] = {numbers(into.tables), count};
+  all["cluster.elements"] = {numbers(into.elements), count};
+  all["cluster.clocks"] = {numbers(into.clocks), count};
+  all["cluster.policies"] = {words<policies::consistency_spec>(into.policies, policy),
+                             "a list of bsp, ssp(N), async"};
+  all["cluster.aggregators"] = {
+      words<policies::aggregators_spec>(into.aggregators, aggregators),
+      "a list of none, per_host, fan_in(N), N a power of two"};
+  all["cluster.windows"] = {chance(into.windows), share};
+  all["workers.ways"] = {words<sim::worker_way>(into.ways, way),
+                         "a list of pull_push, overlapped, exchange"};
+  all["workers.skip"] = {chance(into.skip), share};
+  all["workers.slow"] = {chance(into.slow_workers), share};
+  all["workers.pause"] = {chance(into.pause), share};
+  all["workers.pause_max"] = {duration_of(into.pause_max), time};
+  all["network.latency"] = {durations(into.faults.latency_min, into.faults.latency_max),
+                            time + " or a range of two"};
+  all["network.drop"] = {chance(into.faults.drop), share};
+  all["network.duplicate"] = {chance(into.faults.duplicate), share};
+  all["network.late"] = {chance(into.faults.straggle), share};
+  all["network.late_max"] = {duration_of(into.faults.straggle_max), time};
+  all["network.strangers"] = {chance(into.strangers), share};
+  all["network.healthy_after"] = {duration_of(into.faults_last), time};
+  all["partitions.count"] = {numbers(into.partitions), count};
+  all["partitions.last"] = {duration_of(into.partition_max), time};
+  all["deaths.count"] = {numbers(into.deaths), count};
+  all["deaths.of"] = {words<sim::role>(into.mortal, mortal),
+                      "a list of worker, shard, aggregator, coordinator"};
+  all["clocks.skew"] = {chance(into.clock_skew), share};
+  all["memory.no_room"] = {chance(into.no_memory), share};
+  all["memory.no_window"] = {chance(into.no_window), share};
+  return all;
+}
+
+void read(const yaml_node& map, const std::string& path, const keys& known, problems& out) {
+  for (const auto& entry : map.entries) {
+    const auto here = path.empty() ? entry.key : path + "." + entry.key;
+    const auto at = known.find(here);
+    if (at != known.end()) {
+      if (!at->second.read(entry.value))
+        out.add(entry.value.where,
+                here + ": '" + entry.value.text + "' is wrong; allowed: " + at->second.allowed);
+      continue;
+    }
+    const auto below = known.lower_bound(here + ".");
+    if (below != known.end() && below->first.starts_with(here + ".") && entry.value.is_map()) {
+      read(entry.value, here, known, out);
+      continue;
+    }
+    std::vector<std::string> names;
+    for (const auto& [name, one] : known) names.push_back(name);
+    const auto near = nearest(here, names);
+    out.add(entry.where, here + ": nobody reads this key" +
+                             (near.empty() ? "" : "; did you mean " + near + "?"));
+  }
+}
+
+}  // namespace
+
+runtime::expected<scenario> read_scenario(const std::string& text, const std::string& source) {
+  problems found;
+  const auto root = parse_yaml(text, source, false, found);
+  scenario made;
+  made.policies.clear();
+  if (found.empty()) {
+    if (root.is_map())
+      read(root, "", keys_of(made), found);
+    else
+      found.add(root.where, "a scenario is a map");
+  }
+  if (found.empty() && made.name.empty()) found.add(root.where, "name: is missing");
+  if (found.empty() && made.policies.empty())
+    found.add(root.where,
+              "cluster.policies: is missing; allowed: a list of bsp, ssp(N), async");
+  if (auto wrong = found.to_status(); !wrong.ok()) return runtime::fail(std::move(wrong));
+  return made;
+}
+
+std::vector<scenario> standard_mix() {
+  std::vector<scenario> mix;
+  for (const auto& [source, text] : standard_texts()) {
+    auto one = read_scenario(text, source);
+    TIDEGATE_ASSERT(one.has_value(), one ? "" : one.error().message().c_str());
+    mix.push_back(std::move(*one));
+  }
+  return mix;
+}
+
+}  // namespace tidegate::launch

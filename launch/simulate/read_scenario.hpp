@@ -1,0 +1,21 @@
+// Scenarios of the simulator, from YAML: which clusters, and what goes wrong in them. The keys
+// are told by docs/testing.md; tests/sim/scenarios has the standard ones. Pure, any thread.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "runtime/base/status.hpp"
+#include "tests/sim/draw_plan.hpp"
+
+namespace tidegate::launch {
+
+// `source` names the text in messages. Errors: invalid_argument, a line per problem,
+// `source:line:column: what`.
+runtime::expected<sim::scenario> read_scenario(const std::string& text,
+                                               const std::string& source);
+
+// The standard ones, which are part of this program.
+std::vector<sim::scenario> standard_mix();
+
+}  // namespace tidegate::launch

@@ -1,0 +1,222 @@
+#include "launch/simulate/seeds.hpp"
+
+#include <chrono>
+#include <iostream>
+#include <sys/random.h>
+
+#include <nlohmann/json.hpp>
+
+#include "launch/command_line.hpp"
+#include "launch/files.hpp"
+#include "launch/nearest.hpp"
+#include "launch/scalars.hpp"
+#include "launch/simulate/read_scenario.hpp"
+#include "launch/simulate/version.hpp"
+#include "runtime/base/assert.hpp"
+#include "tests/sim/simulate.hpp"
+
+namespace tidegate::launch {
+
+namespace {
+
+using runtime::errc;
+using runtime::status;
+
+constexpr std::uint64_t seeds_most = 1'000'000'000;
+
+status bad(std::string what) {
+  return {errc::invalid_argument, std::move(what)};
+}
+
+status set(const std::string& option, const std::string& value, seeds_options& into) {
+  if (option == "--trace" || option == "--json" || option == "--scenario") {
+    if (value.empty()) return bad(option + " needs a value");
+    if (option == "--trace") into.trace = value;
+    if (option == "--json") into.json = value;
+    if (option == "--scenario") into.scenarios.push_back(value);
+    return {};
+  }
+  if (option == "--first-seed" && value == "new") {
+    into.drawn = true;
+    return {};
+  }
+  if (option != "--seeds" && option != "--first-seed") {
+    const std::vector<std::string> known{"--seeds", "--first-seed", "--scenario", "--trace",
+                                         "--json"};
+    const auto near = nearest(option, known);
+    return bad("simulate: no option " + option +
+               (near.empty() ? "" : "; did you mean " + near + "?") +
+               " Allowed: " + join(known));
+  }
+  const auto number = parse_unsigned(value);
+  const bool counts = option == "--seeds";
+  if (!number || (counts && (*number == 0 || *number > seeds_most)))
+    return bad(option + " " + value + "; allowed: " +
+               (counts ? "1 to " + std::to_string(seeds_most) : "a number, or new"));
+  (counts ? into.seeds : into.first_seed) = *number;
+  return {};
+}
+
+runtime::expected<sim::scenario> find_scenario(const std::string& name,
+                                               const std::vector<sim::scenario>& mix) {
+  std::vector<std::string> names;
+  for (const auto& one : mix) {
+    if (one.name == name) return one;
+    names.push_back(one.name);
+  }
+  if (!name.ends_with(".yaml"))
+    return runtime::fail(errc::invalid_argument, "--scenario " + name + "; allowed: " +
+                                                     join(names) + ", or a file *.yaml");
+  const auto text = read_file(name);
+  if (!text) return runtime::fail(text.error());
+  return read_scenario(*text, name);
+}
+
+runtime::expected<std::vector<sim::scenario>> choose(const seeds_options& options) {
+  auto mix = standard_mix();
+  if (options.scenarios.empty()) return mix;
+  std::vector<sim::scenario> chosen;
+  for (const auto& name : options.scenarios) {
+    auto one = find_scenario(name, mix);
+    if (!one) return runtime::fail(one.error());
+    chosen.push_back(std::move(*one));
+  }
+  return chosen;
+}
+
+std::string replay(const sim::seed_failure& one) {
+  return "tidegate simulate --seeds 1 --first-seed " + std::to_string(one.seed) +
+         " --scenario " + one.scenario + " --trace trace.txt";
+}
+
+std::string describe(const sim::seed_failure& one) {
+  std::string text = "seed " + std::to_string(one.seed) + ", scenario " + one.scenario +
+                     ", commit " + built_commit() + "\n";
+  if (one.stuck) text += "  stuck: no end, though all faults had stopped\n";
+  for (const auto& v : one.violations) text += "  " + v.promise + ": " + v.what + "\n";
+  return text + "  again: " + replay(one) + "\n";
+}
+
+std::string as_json(const seeds_options& options, const sim::simulate_report& report,
+                    double seconds) {
+  nlohmann::ordered_json root{{"first_seed", options.first_seed},
+                              {"clusters", report.clusters},
+                              {"violations", report.violations},
+                              {"stuck", report.stuck},
+                              {"seconds", seconds},
+                              {"events_per_s", static_cast<double>(report.events) / seconds},
+                              {"commit", built_commit()},
+                              {"scenarios", report.of_scenario},
+                              {"ended", report.ended},
+                              {"never_hit", report.never_hit},
+                              {"failures", nlohmann::ordered_json::array()}};
+  for (const auto& one : report.failures) {
+    nlohmann::ordered_json shown{{"seed", one.seed},
+                                 {"scenario", one.scenario},
+                                 {"stuck", one.stuck},
+                                 {"replay", replay(one)},
+                                 {"violations", nlohmann::ordered_json::array()}};
+    for (const auto& v : one.violations)
+      shown["violations"].push_back({{"promise", v.promise}, {"what", v.what}});
+    root["failures"].push_back(shown);
+  }
+  return root.dump(2) + "\n";
+}
+
+std::string as_text(const seeds_options& options, const sim::simulate_report& report,
+                    double seconds) {
+  const auto last = options.first_seed + (report.clusters == 0 ? 0 : report.clusters - 1);
+  std::string text = std::to_string(report.clusters) + " clusters, seeds " +
+                     std::to_string(options.first_seed) + " to " + std::to_string(last) + ", " +
+                     std::to_string(report.violations) + " broke a promise, " +
+                     std::to_string(report.stuck) + " stuck\n";
+  char rate[80];
+  std::snprintf(rate, sizeof rate,
+                "%.1f s, %.0f clusters a minute, %.2f million events a second", seconds,
+                static_cast<double>(report.clusters) / seconds * 60,
+                static_cast<double>(report.events) / seconds / 1e6);
+  text += std::string(rate) + "\n";
+  for (const auto& [name, count] : report.of_scenario)
+    text += "  " + name + ": " + std::to_string(count) + "\n";
+  for (const auto& [how, count] : report.ended)
+    text += "  ended as " + how + ": " + std::to_string(count) + "\n";
+  for (const auto& name : report.never_hit) text += "  never hit: " + name + "\n";
+  return text;
+}
+
+status write_trace(const seeds_options& options, const std::vector<sim::scenario>& mix) {
+  const auto& of = sim::scenario_of({options.first_seed, 1, mix, 1}, options.first_seed);
+  const auto found =
+      run_cluster(sim::draw_plan(of, options.first_seed), options.first_seed, true);
+  if (auto written = write_file_atomically(options.trace, found.text); !written.ok())
+    return written;
+  return write_file_atomically(options.trace + ".chrome.json", found.chrome);
+}
+
+int usage(const status& why) {
+  std::cerr << "tidegate: " << why.message() << "\n";
+  return static_cast<int>(exit_code::bad_usage);
+}
+
+}  // namespace
+
+runtime::expected<seeds_options> parse_seeds(const std::vector<std::string>& args) {
+  seeds_options options;
+  for (std::size_t i = 0; i < args.size(); ++i) {
+    auto option = args[i];
+    std::string value;
+    if (const auto equals = option.find('='); equals != std::string::npos) {
+      value = option.substr(equals + 1);
+      option.resize(equals);
+    } else if (i + 1 < args.size()) {
+      value = args[++i];
+    }
+    if (auto done = set(option, value, options); !done.ok()) return runtime::fail(done);
+  }
+  if (options.drawn) {
+    const auto n = ::getrandom(&options.first_seed, sizeof options.first_seed, 0);
+    TIDEGATE_ASSERT(n == sizeof options.first_seed, "getrandom gives 8 bytes");
+    options.first_seed %= 1'000'000'000'000ULL;
+  }
+  return options;
+}
+
+int run_seeds(const seeds_options& options) {
+  const auto mix = choose(options);
+  if (!mix) return usage(mix.error());
+  if (!options.trace.empty())
+    if (auto written = write_trace(options, *mix); !written.ok()) return usage(written);
+  std::cerr << "seeds from " << options.first_seed << "\n";
+  const auto begin = std::chrono::steady_clock::now();
+  const auto report =
+      sim::simulate({options.first_seed, options.seeds, *mix, 10}, [] { return true; });
+  const auto seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  const auto json = as_json(options, report, seconds);
+  std::cout << (options.json == "-" ? json : as_text(options, report, seconds));
+  for (const auto& one : report.failures) std::cerr << describe(one);
+  if (!options.json.empty() && options.json != "-")
+    if (auto written = write_file_atomically(options.json, json); !written.ok())
+      return usage(written);
+  if (report.violations > 0) return static_cast<int>(exit_code::job_failed);
+  return report.stuck > 0 ? exit_stuck : 0;
+}
+
+std::string seeds_help() {
+  return R"(tidegate simulate [options]
+
+Runs whole clusters in one thread under virtual time: the same cores as in production, a network that
+delays, doubles, reorders and loses, and processes that die, all drawn from a seed. Every seed is run
+twice. Checkers apart from the cores tell what was broken.
+
+  --seeds N          how many, default 1000
+  --first-seed S     default 1; new draws one and prints it
+  --scenario NAME    of tests/sim/scenarios, or a file *.yaml; again for several; default: the mix
+  --trace FILE       what happened in the first seed, as text; and FILE.chrome.json
+  --json FILE        - for standard output, in place of the text
+
+Exit code: 0 clean, 1 a promise was broken, 2 usage, 4 stuck.
+)";
+}
+
+}  // namespace tidegate::launch

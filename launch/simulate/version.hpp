@@ -1,0 +1,10 @@
+// The commit that this program was built from, "unknown" outside a checkout.
+#pragma once
+
+#include <string>
+
+namespace tidegate::launch {
+
+std::string built_commit();
+
+}  // namespace tidegate::launch

@@ -1,0 +1,70 @@
+// What an aggregator sends again because upstream has not answered.
+#include <algorithm>
+
+#include "policies/aggregator_core.hpp"
+#include "runtime/base/rare.hpp"
+
+namespace tidegate::policies {
+
+using kind = upstream_frame::what;
+
+bool aggregator_core::is_busy() const {
+  const bool waits = std::any_of(chunks_.begin(), chunks_.end(), [](const chunk_state& chunk) {
+    return chunk.pull != reply::none ||
+           std::any_of(chunk.sums.begin(), chunk.sums.end(),
+                       [](const sum_under_way& sum) { return sum.remaining > 0; });
+  });
+  return waits || std::any_of(farewell_heard_.begin(), farewell_heard_.end(),
+                              [](auto heard) { return heard == 0; });
+}
+
+void aggregator_core::tick(std::int64_t now, std::vector<upstream_frame>& out) {
+  for (std::uint32_t slot = 0; slot < chunks_.size(); ++slot) {
+    auto& chunk = chunks_[slot];
+    sums_again(slot, now, out);
+    if (chunk.pull != reply::awaited || !front_.asked(slot)) continue;
+    if (!chunk.pull_again.is_over(now)) continue;
+    TIDEGATE_RARE("aggregator: a pull is sent again");
+    ++chunk.request;
+    out.push_back(pull_frame(slot));
+  }
+  if (!farewell_said_ || !farewell_again_.is_over(now)) return;
+  const auto nodes = job_.nodes.size();
+  for (std::size_t i = 0; i < farewell_heard_.size(); ++i) {
+    if (farewell_heard_[i] != 0) continue;
+    TIDEGATE_RARE("aggregator: a farewell is said again");
+    out.push_back(farewell_frame(static_cast<std::uint32_t>(i / nodes), i % nodes));
+  }
+}
+
+void aggregator_core::sums_again(std::uint32_t slot, std::int64_t now,
+                                 std::vector<upstream_frame>& out) {
+  auto& chunk = chunks_[slot];
+  for (auto& sum : chunk.sums) {
+    if (sum.remaining == 0 || !sum.again.is_over(now)) continue;
+    for (std::size_t node = 0; node < job_.nodes.size(); ++node) {
+      const auto& part = part_of(slot, sum.clock, node);
+      if (part.acked) continue;
+      TIDEGATE_RARE("aggregator: a sum is sent again");
+      upstream_frame frame;
+      frame.kind = part.skips ? kind::skip : kind::push;
+      frame.shard = chunk.shard;
+      frame.node = static_cast<std::uint32_t>(node);
+      frame.tag = tag_of(chunk, node, sum.clock);
+      frame.again = true;
+      frame.single = part.single;
+      frame.slot = slot;
+      out.push_back(frame);
+    }
+  }
+}
+
+void aggregator_core::on_farewell_ack(std::uint32_t shard, std::uint32_t node_rank) {
+  for (std::size_t node = 0; node < job_.nodes.size(); ++node) {
+    const auto at = shard * job_.nodes.size() + node;
+    if (job_.nodes[node].first == node_rank && at < farewell_heard_.size())
+      farewell_heard_[at] = 1;
+  }
+}
+
+}  // namespace tidegate::policies

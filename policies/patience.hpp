@@ -1,0 +1,37 @@
+// When to send something again that has not been answered: after a second, then after twice as
+// long each time, at most eight seconds. Value type.
+//
+// An answer may be long in coming without anything being lost: under bsp a push is acknowledged
+// when the slowest worker has pushed. Asking again costs a frame without payload, which is
+// announced and not wanted.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+namespace tidegate::policies {
+
+class patience {
+ public:
+  // `now` in nanoseconds, of a clock that does not go back. The first call starts it.
+  bool is_over(std::int64_t now) noexcept {
+    if (wait_ == 0) {
+      wait_ = wait_first_ns;
+      due_ = now + wait_;
+      return false;
+    }
+    if (now < due_) return false;
+    wait_ = std::min(2 * wait_, wait_most_ns);
+    due_ = now + wait_;
+    return true;
+  }
+
+ private:
+  static constexpr std::int64_t wait_first_ns = 1'000'000'000;
+  static constexpr std::int64_t wait_most_ns = 8'000'000'000;
+
+  std::int64_t wait_ = 0;  // 0: not started
+  std::int64_t due_ = 0;
+};
+
+}  // namespace tidegate::policies

@@ -1,0 +1,75 @@
+// What is sent again because no answer came.
+#include <algorithm>
+
+#include "policies/worker_core.hpp"
+#include "runtime/base/rare.hpp"
+
+namespace tidegate::policies {
+
+using send_kind = worker_effects::send_kind;
+
+bool worker_core::is_busy() const {
+  return !pushes_acked() || (farewell_sent_ && finish_op_ != 0) ||
+         std::any_of(tables_.begin(), tables_.end(),
+                     [](const auto& entry) { return entry.second.pull.active; });
+}
+
+void worker_core::tick(std::int64_t now, worker_effects& out) {
+  for (auto& [id, table] : tables_) {
+    // Older clocks first.
+    for (std::uint64_t age = window; age > 0; --age) {
+      auto& push = table.pushes[(clock_ + 1 + window - age) % window];
+      if (push.active && push.again.is_over(now)) push_again(id, table, push, out);
+    }
+    if (table.pull.active && table.pull.again.is_over(now)) pull_again(id, table, out);
+  }
+  if (finish_op_ == 0 || !farewell_sent_ || !farewell_again_.is_over(now)) return;
+  TIDEGATE_RARE("worker: a farewell is said again");
+  for (std::uint32_t shard = 0; shard < finish_acked_.size(); ++shard)
+    if (finish_acked_[shard] == 0) farewell_to(shard, out);
+}
+
+void worker_core::push_again(std::uint32_t id, const table_state& table, const push_state& push,
+                             worker_effects& out) const {
+  TIDEGATE_RARE("worker: a push is sent again");
+  for (const auto& part : table.parts) {
+    auto one = send_of(id, push, part.attached);
+    one.shard = part.shard;
+    bool rung = false;
+    for (const auto chunk : part.chunks) {
+      if (push.acked[chunk] != 0 || rung) continue;
+      rung = part.attached;  // once for all
+      if (!rung) aim(one, table.places[chunk]);
+      out.sends.push_back(one);
+    }
+  }
+}
+
+// With a new number, as shards answer each number once. A chunk that is arriving is not lost.
+void worker_core::pull_again(std::uint32_t id, table_state& table, worker_effects& out) {
+  TIDEGATE_RARE("worker: a pull is sent again");
+  ++last_request_;
+  auto& pull = table.pull;
+  auto one = pull_of(id, table);
+  for (const auto& part : table.parts) {
+    one.shard = part.shard;
+    one.kind = part.attached ? send_kind::ring : send_kind::pull;
+    const auto is_due = [&](std::uint32_t chunk) { return pull.chunks[chunk] == replied::no; };
+    if (std::none_of(part.chunks.begin(), part.chunks.end(), is_due)) continue;
+    for (const auto chunk : part.chunks) {
+      if (part.attached && pull.chunks[chunk] == replied::yes) {
+        // The ring asks for the whole part, and moves the lease to what it is answered with.
+        pull.chunks[chunk] = replied::no;
+        ++pull.remaining;
+      }
+      if (!is_due(chunk)) continue;
+      pull.requests[chunk] = last_request_;
+      if (part.attached) continue;
+      aim(one, table.places[chunk]);
+      out.sends.push_back(one);
+    }
+    if (part.attached) out.sends.push_back(one);
+  }
+}
+
+}  // namespace tidegate::policies

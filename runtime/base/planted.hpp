@@ -1,0 +1,41 @@
+// Known mistakes that a build for the simulator's own test can make (TIDEGATE_PLANTED_BUGS): a
+// checker that finds none of them proves nothing. In every other build is_planted() is false
+// and the compiler drops what it guards.
+#pragma once
+
+#include <cstdint>
+
+namespace tidegate::runtime {
+
+enum class planted_bug : std::uint8_t {
+  none,
+  sum_in_order_of_arrival,
+  ssp_off_by_one,
+  bsp_waits_only_for_its_own_push,  // as in ps-lite issue 143
+  parked_pull_forgotten,
+  credit_leaked,
+  stale_epoch_accepted,
+  duplicate_applied,
+  payload_given_back_early,
+  lease_ignored,
+  aggregator_counts_a_rank_twice,
+  late_worker_dropped,
+  acknowledged_before_applied,
+  half_written_while_read,
+  everything_is_not_waited_for,
+  resent_pull_answered_twice,
+};
+inline constexpr auto planted_bug_last = planted_bug::resent_pull_answered_twice;
+
+#ifdef TIDEGATE_PLANTED_BUGS
+inline planted_bug planted = planted_bug::none;  // which one is there now
+inline bool is_planted(planted_bug which) noexcept {
+  return planted == which;
+}
+#else
+constexpr bool is_planted(planted_bug) noexcept {
+  return false;
+}
+#endif
+
+}  // namespace tidegate::runtime

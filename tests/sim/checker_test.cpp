@@ -1,0 +1,143 @@
+// Every promise that the checker keeps an eye on, broken once by hand.
+#include "tests/sim/checker.hpp"
+
+#include <gtest/gtest.h>
+
+namespace tidegate::sim {
+namespace {
+
+using policies::consistency_kind;
+
+constexpr std::uint64_t job = 7;
+constexpr std::uint32_t table = 3;
+constexpr std::uint32_t chunk = 0;
+
+class checker_test : public testing::Test {
+ protected:
+  void start(consistency_kind kind, std::uint32_t staleness = 0) {
+    policies::job_spec spec;
+    spec.name = "job";
+    spec.workers = 3;
+    spec.consistency = {kind, staleness};
+    check.expect_job(spec);
+    check.open_job(job, "job");
+    auto sgd = policies::default_optimizer(policies::optimizer_kind::sgd);
+    sgd.learning_rate = 1;
+    check.open_chunk(job, table, chunk, sgd, 1.0F, parameters);
+  }
+  // Rank r pushes r + 1 of every element.
+  void push(std::uint32_t rank, std::uint64_t clock) {
+    check.pushed(job, table, chunk, {rank, clock},
+                 std::vector<float>(2, static_cast<float>(rank + 1)));
+  }
+  void apply(const updates& with) {
+    for (auto& value : parameters)
+      for (const auto& one : with) value -= static_cast<float>(one.rank + 1);
+    check.applied(job, table, chunk, with, parameters);
+  }
+  void read(std::uint32_t rank, std::uint64_t clock, bool everything = false) {
+    check.pulled(job, table, chunk, {rank, clock, everything}, parameters);
+  }
+  std::string broken() const {
+    return check.broken() ? check.violations().front().promise : "";
+  }
+
+  checker check;
+  std::vector<float> parameters = std::vector<float>(2, 10.0F);
+};
+
+TEST_F(checker_test, is_content_with_a_clock_of_bsp) {
+  start(consistency_kind::bsp);
+  read(0, 0);
+  for (const std::uint32_t rank : {0u, 1u, 2u}) push(rank, 0);
+  apply({{0, 0}, {1, 0}, {2, 0}});
+  read(1, 1);
+  read(0, ~std::uint64_t{0}, true);
+  check.all_done();
+  EXPECT_EQ(broken(), "");
+}
+
+TEST_F(checker_test, sees_an_update_twice) {
+  start(consistency_kind::async);
+  push(1, 0);
+  apply({{1, 0}});
+  apply({{1, 0}});
+  EXPECT_EQ(broken(), "exactly once");
+}
+
+TEST_F(checker_test, sees_an_update_that_nobody_pushed) {
+  start(consistency_kind::async);
+  apply({{1, 0}});
+  EXPECT_EQ(broken(), "exactly once");
+}
+
+TEST_F(checker_test, sees_at_the_end_what_was_never_applied) {
+  start(consistency_kind::async);
+  push(1, 0);
+  check.all_done();
+  EXPECT_EQ(broken(), "exactly once");
+}
+
+TEST_F(checker_test, sees_a_step_with_other_values) {
+  start(consistency_kind::async);
+  push(1, 0);
+  parameters[1] += 0.5F;
+  apply({{1, 0}});
+  EXPECT_EQ(broken(), "same bits");
+}
+
+TEST_F(checker_test, sees_values_that_never_were_a_version) {
+  start(consistency_kind::async);
+  push(1, 0);
+  apply({{1, 0}});
+  parameters[0] = 10.0F;  // half of the step
+  read(0, 0);
+  EXPECT_EQ(broken(), "never torn");
+}
+
+TEST_F(checker_test, sees_a_bsp_pull_that_misses_another_worker) {
+  start(consistency_kind::bsp);
+  push(0, 0);
+  push(1, 0);
+  apply({{0, 0}});
+  read(0, 1);
+  EXPECT_EQ(broken(), "consistency");
+}
+
+TEST_F(checker_test, sees_a_bsp_pull_that_finds_too_much) {
+  start(consistency_kind::bsp);
+  push(0, 0);
+  apply({{0, 0}});
+  read(1, 0);
+  EXPECT_EQ(broken(), "consistency");
+}
+
+TEST_F(checker_test, knows_the_bound_of_ssp_and_a_workers_own_updates) {
+  start(consistency_kind::ssp, 1);
+  push(0, 0);
+  push(1, 0);
+  apply({{0, 0}});
+  read(0, 1);
+  EXPECT_EQ(broken(), "") << "one clock behind is allowed";
+  read(1, 1);
+  EXPECT_EQ(broken(), "consistency") << "its own is missing";
+}
+
+TEST_F(checker_test, sees_an_ssp_pull_beyond_the_bound) {
+  start(consistency_kind::ssp, 1);
+  push(1, 0);
+  read(0, 2);
+  EXPECT_EQ(broken(), "consistency");
+}
+
+TEST_F(checker_test, sees_a_final_pull_that_is_not_final) {
+  start(consistency_kind::async);
+  push(1, 0);
+  read(0, 0);
+  EXPECT_EQ(broken(), "");
+  read(0, ~std::uint64_t{0}, true);
+  EXPECT_EQ(broken(), "consistency");
+}
+
+}  // namespace
+}  // namespace tidegate::sim
