@@ -93,26 +93,6 @@ job_plan plan_job(const policies::job_spec& job, const policies::aggregation& su
 
 }  // namespace
 
-std::string_view to_string(process_role role) noexcept {
-  switch (role) {
-    case process_role::coordinator:
-      return "coordinator";
-    case process_role::shard:
-      return "shard";
-    case process_role::worker:
-      return "worker";
-    case process_role::aggregator:
-      return "aggregator";
-  }
-  return "?";
-}
-
-std::string process_name::to_string() const {
-  std::string text(launch::to_string(role));
-  if (!job.empty()) text += "-" + job;
-  return text + "-" + std::to_string(index);
-}
-
 std::string policy_text(const policies::consistency_spec& policy) {
   std::string text(word(policy_words, policy.kind));
   if (policy.kind == policies::consistency_kind::ssp) {

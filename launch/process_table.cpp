@@ -1,6 +1,5 @@
 #include "launch/process_table.hpp"
 
-#include <algorithm>
 #include <signal.h>
 #include <sys/wait.h>
 
@@ -14,16 +13,17 @@ constexpr auto by_pid_fd = static_cast<idtype_t>(3);
 }  // namespace
 
 process_table::~process_table() {
-  signal_all(SIGKILL);
+  for (const auto& c : children_) ::kill(-c.process.pid, SIGKILL);
   for (const auto& c : children_) ::waitpid(c.process.pid, nullptr, 0);
 }
 
-runtime::expected<pid_t> process_table::start(const process_name& name,
+runtime::expected<pid_t> process_table::start(policies::process_number number,
+                                              const process_name& name,
                                               const spawn_request& request) {
   auto process = spawn(request);
   if (!process) return runtime::fail(process.error());
   const auto pid = process->pid;
-  children_.push_back({name, std::move(*process)});
+  children_.push_back({number, name, std::move(*process)});
   return pid;
 }
 
@@ -38,30 +38,21 @@ std::vector<process_end> process_table::reap() {
     // Before the pid is given back: until then the group cannot be anybody else's.
     ::kill(-c.process.pid, SIGKILL);
     ::waitid(by_pid_fd, id, &info, WEXITED);
-    ends.push_back({c.name, c.process.pid, info.si_code != CLD_EXITED, info.si_status});
+    ends.push_back(
+        {c.number, c.name, c.process.pid, info.si_code != CLD_EXITED, info.si_status});
     c.process.pid = -1;
   }
   std::erase_if(children_, [](const auto& c) { return c.process.pid == -1; });
   return ends;
 }
 
-void process_table::signal_all(int signal) const {
+void process_table::signal(policies::process_number process, int number) const {
   for (const auto& c : children_) {
-    ::kill(-c.process.pid, signal);
+    if (c.number != process) continue;
+    ::kill(-c.process.pid, number);
     // A stopped process would keep a SIGTERM waiting.
-    if (signal == SIGTERM) ::kill(-c.process.pid, SIGCONT);
+    if (number == SIGTERM) ::kill(-c.process.pid, SIGCONT);
   }
-}
-
-std::size_t process_table::count(process_role role) const {
-  return static_cast<std::size_t>(std::count_if(
-      children_.begin(), children_.end(), [&](const auto& c) { return c.name.role == role; }));
-}
-
-std::size_t process_table::workers_of(const std::string& job) const {
-  return static_cast<std::size_t>(std::count_if(
-      children_.begin(), children_.end(),
-      [&](const auto& c) { return c.name.role == process_role::worker && c.name.job == job; }));
 }
 
 std::vector<live_process> process_table::list() const {

@@ -1,13 +1,13 @@
-// The processes of a run that live. Main thread only (see spawn.hpp). Ends them all when
-// destroyed.
+// The processes of a run that live, by their numbers in the plan. Main thread only (see
+// spawn.hpp). Ends them all when destroyed.
 #pragma once
 
 #include <poll.h>
 #include <vector>
 
+#include "launch/process_end.hpp"
 #include "launch/result.hpp"
 #include "launch/spawn.hpp"
-#include "launch/verdict.hpp"
 
 namespace tidegate::launch {
 
@@ -19,24 +19,23 @@ class process_table {
   ~process_table();
 
   // Errors: as spawn.
-  runtime::expected<pid_t> start(const process_name& name, const spawn_request& request);
+  runtime::expected<pid_t> start(policies::process_number number, const process_name& name,
+                                 const spawn_request& request);
 
   // Those that have ended since the last call, in the order they were started. What a process
   // left running in its group is killed.
   std::vector<process_end> reap();
 
-  // To every process left, and to what it started (its group).
-  void signal_all(int signal) const;
+  // To the process, if it is left, and to what it started (its group).
+  void signal(policies::process_number process, int number) const;
 
-  bool empty() const noexcept { return children_.empty(); }
-  std::size_t count(process_role role) const;
-  std::size_t workers_of(const std::string& job) const;
   std::vector<live_process> list() const;
   // Adds a descriptor per process that becomes readable when the process ends.
   void add_to(std::vector<pollfd>& fds) const;
 
  private:
   struct child {
+    policies::process_number number = 0;
     process_name name;
     spawned process;
   };

@@ -39,9 +39,9 @@ std::int64_t unix_ns_now() {
   return duration_cast<nanoseconds>(system_clock::now().time_since_epoch()).count();
 }
 
-std::int64_t monotonic_ms_now() {
+std::int64_t monotonic_ns_now() {
   using namespace std::chrono;
-  return duration_cast<milliseconds>(steady_clock::now().time_since_epoch()).count();
+  return duration_cast<nanoseconds>(steady_clock::now().time_since_epoch()).count();
 }
 
 }  // namespace tidegate::launch

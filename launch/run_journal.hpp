@@ -37,6 +37,6 @@ class run_journal {
 };
 
 std::int64_t unix_ns_now();
-std::int64_t monotonic_ms_now();
+std::int64_t monotonic_ns_now();
 
 }  // namespace tidegate::launch

@@ -1,0 +1,221 @@
+#include "policies/launch_core.hpp"
+
+#include <algorithm>
+
+#include "runtime/base/assert.hpp"
+
+namespace tidegate::policies {
+
+namespace {
+
+constexpr std::int64_t millisecond = 1'000'000;
+// Ending within two seconds: a chance to leave by itself, SIGTERM, SIGKILL.
+constexpr std::int64_t end_terminate_after = 200 * millisecond;
+constexpr std::int64_t end_kill_after = 1200 * millisecond;
+// After success nothing is in a hurry.
+constexpr std::int64_t stop_terminate_after = 2000 * millisecond;
+constexpr std::int64_t stop_kill_after = 4000 * millisecond;
+
+std::vector<job_status> waiting_jobs(const launch_plan& plan) {
+  std::vector<job_status> jobs;
+  for (const auto& one : plan.jobs) {
+    auto& job = jobs.emplace_back();
+    job.name = one.name;
+    job.policy = one.policy;
+  }
+  return jobs;
+}
+
+bool has_ended(const job_status& job) {
+  return job.state == job_state::done || job.state == job_state::failed;
+}
+
+}  // namespace
+
+launch_core::launch_core(launch_plan plan)
+    : plan_(std::move(plan)),
+      start_timeout_(plan_.start_timeout_ms * millisecond),
+      processes_(plan_.processes.size(), process_state::waiting),
+      jobs_(waiting_jobs(plan_)) {
+  TIDEGATE_ASSERT(!plan_.processes.empty() && role_of(0) == process_role::coordinator,
+                  "the others are told where the coordinator is");
+}
+
+void launch_core::begin(std::int64_t now, launch_effects& out) {
+  phase_since_ = now;
+  start_next(now, out);
+}
+
+// One after the other, so that the first that does not start is the last that was tried.
+void launch_core::start_next(std::int64_t now, launch_effects& out) {
+  const auto next = std::find(processes_.begin(), processes_.end(), process_state::waiting);
+  if (next != processes_.end()) {
+    *next = process_state::starting;
+    const auto process = static_cast<process_number>(next - processes_.begin());
+    out.all.emplace_back(launch_effects::start{process});
+    return;
+  }
+  phase_ = phase::running;
+  phase_since_ = now;
+  watches_ = true;
+  out.all.emplace_back(launch_effects::watch{});
+}
+
+void launch_core::started(std::int64_t now, process_number process, launch_effects& out) {
+  TIDEGATE_ASSERT(processes_[process] == process_state::starting, "it was to be started");
+  processes_[process] = process_state::alive;
+  // The others wait for the coordinator to be ready.
+  if (process != 0) start_next(now, out);
+}
+
+void launch_core::could_not_start(std::int64_t now, process_number process,
+                                  const std::string& why, launch_effects& out) {
+  TIDEGATE_ASSERT(processes_[process] == process_state::starting, "it was to be started");
+  processes_[process] = process_state::gone;
+  begin_end(now, run_outcome::job_failed,
+            plan_.processes[process].to_string() + " could not be started: " + why, out);
+}
+
+void launch_core::coordinator_ready(std::int64_t now, launch_effects& out) {
+  if (phase_ == phase::starting) start_next(now, out);
+}
+
+void launch_core::coordinator_unusable(std::int64_t now, const std::string& why,
+                                       launch_effects& out) {
+  if (phase_ == phase::starting) begin_end(now, run_outcome::job_failed, why, out);
+}
+
+void launch_core::polled(const coordinator_news& news, launch_effects& out) {
+  answered_ = news.answered;
+  if (!news.jobs.empty()) jobs_ = news.jobs;
+  if (is_watching() && healthy_ && !news.health.ok())
+    out.all.emplace_back(launch_effects::note{"coordinator_silent", news.health.to_string()});
+  healthy_ = news.health.ok();
+}
+
+void launch_core::unreachable(std::int64_t now, const runtime::status& why,
+                              launch_effects& out) {
+  if (!is_watching()) return;
+  begin_end(now, run_outcome::job_failed, "cannot reach the coordinator: " + why.to_string(),
+            out);
+}
+
+void launch_core::interrupted(std::int64_t now, const std::string& by, launch_effects& out) {
+  if (phase_ == phase::ending) {
+    kill_at_ = now;  // asked for twice: at once
+  } else {
+    begin_end(now, run_outcome::job_failed, "interrupted by " + by, out);
+  }
+}
+
+void launch_core::ended(std::int64_t now, process_number process, process_exit exit) {
+  TIDEGATE_ASSERT(processes_[process] == process_state::alive, "what ends has been started");
+  processes_[process] = process_state::gone;
+  if (!is_watching()) return;
+  poll_wanted_ = watches_;
+  const bool is_node = role_of(process) != process_role::worker;
+  if (exit.kind != process_exit::how::clean || is_node)
+    unjudged_.push_back({process, std::move(exit), now, watches_ ? polls_ + 1 : 0});
+}
+
+void launch_core::decide(std::int64_t now, launch_effects& out) {
+  if (poll_wanted_ && is_watching()) {
+    ++polls_;
+    out.all.emplace_back(launch_effects::poll_now{});
+  }
+  poll_wanted_ = false;
+  judge_ends(now, out);
+  check_jobs(now, out);
+  advance(now, out);
+  if (!is_over() || concluded_) return;
+  concluded_ = true;
+  out.all.emplace_back(launch_effects::conclude{outcome_, reason_});
+}
+
+void launch_core::advance(std::int64_t now, launch_effects& out) {
+  if (phase_ == phase::starting && now >= phase_since_ + start_timeout_)
+    begin_end(now, run_outcome::job_failed,
+              "the coordinator was not ready within " + plan_.start_timeout_text +
+                  " (cluster.start_timeout)",
+              out);
+  if (phase_ == phase::running && all_done()) phase_ = phase::leaving;
+  const auto left = alive();
+  const auto is_worker = [&](auto p) { return role_of(p) == process_role::worker; };
+  if (phase_ == phase::leaving && unjudged_.empty() &&
+      std::none_of(left.begin(), left.end(), is_worker)) {
+    phase_ = phase::stopping;
+    terminate_at_ = now + stop_terminate_after;
+    kill_at_ = now + stop_kill_after;
+    out.all.emplace_back(launch_effects::stop_cluster{});
+  }
+  if (now >= terminate_at_) {
+    terminate_at_ = never;
+    for (const auto process : left) out.all.emplace_back(launch_effects::terminate{process});
+  }
+  if (now >= kill_at_) {
+    kill_at_ = never;
+    for (const auto process : left) {
+      out.all.emplace_back(
+          launch_effects::note{"process_killed", plan_.processes[process].to_string()});
+      out.all.emplace_back(launch_effects::kill{process});
+    }
+  }
+}
+
+void launch_core::begin_end(std::int64_t now, run_outcome outcome, const std::string& reason,
+                            launch_effects& out) {
+  if (phase_ == phase::ending) return;
+  const bool jobs_are_done = phase_ == phase::stopping;
+  phase_ = phase::ending;
+  outcome_ = jobs_are_done ? run_outcome::done : outcome;
+  reason_ = reason;
+  terminate_at_ = now + end_terminate_after;
+  kill_at_ = now + end_kill_after;
+  unjudged_.clear();
+  out.all.emplace_back(launch_effects::note{"ending", reason});
+  out.all.emplace_back(launch_effects::complain{"tidegate: " + reason});
+  if (!watches_) return;
+  launch_effects::stop_cluster stop;
+  for (const auto& job : jobs_)
+    if (!has_ended(job)) stop.failures.emplace_back(job.name, reason);
+  out.all.emplace_back(std::move(stop));
+}
+
+bool launch_core::is_over() const {
+  return phase_ >= phase::stopping && alive().empty() &&
+         std::find(processes_.begin(), processes_.end(), process_state::starting) ==
+             processes_.end();
+}
+
+std::vector<process_number> launch_core::alive() const {
+  std::vector<process_number> all;
+  for (process_number i = 0; i < processes_.size(); ++i)
+    if (processes_[i] == process_state::alive) all.push_back(i);
+  return all;
+}
+
+std::uint32_t launch_core::workers_alive(const std::string& job) const {
+  std::uint32_t count = 0;
+  for (const auto process : alive())
+    if (role_of(process) == process_role::worker && plan_.processes[process].job == job)
+      ++count;
+  return count;
+}
+
+const job_status* launch_core::job(const std::string& name) const {
+  const auto at =
+      std::find_if(jobs_.begin(), jobs_.end(), [&](const auto& j) { return j.name == name; });
+  return at == jobs_.end() ? nullptr : &*at;
+}
+
+std::vector<job_status> launch_core::result() const {
+  auto jobs = jobs_;
+  for (auto& job : jobs) {
+    if (has_ended(job)) continue;
+    job.state = job_state::failed;
+    job.failure = reason_;
+  }
+  return jobs;
+}
+
+}  // namespace tidegate::policies

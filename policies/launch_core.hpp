@@ -1,0 +1,194 @@
+// What the launcher decides: which process is started when, what the end of one means, when a
+// job has failed, when and how everything is ended, and how the run has ended.
+//
+//   starting --coordinator ready--> running --all jobs done--> leaving --workers gone-->
+//   stopping
+//       \________________________________\__a failure or a request__________\__________>
+//       ending
+//
+// Events come in turns: any number of them, then decide(), which judges what they come to
+// together. So it makes no difference which is told first, that a job has failed or what
+// killed one of its workers. Each call appends effects, which the shell carries out in their
+// order. One thread; time is an argument: nanoseconds of a clock that never goes back.
+//
+// What the end of a process means is one verdict of judge(), and what is waited for is one time
+// in next_wake().
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "policies/cluster_status.hpp"
+#include "policies/process_name.hpp"
+#include "runtime/base/status.hpp"
+
+namespace tidegate::policies {
+
+struct launch_plan {
+  struct job {
+    std::string name;
+    std::string policy;  // "bsp", as job_status has it
+    std::uint32_t workers = 0;
+  };
+  std::vector<process_name> processes;  // in the order they are started, the coordinator first
+  std::vector<job> jobs;
+  std::uint32_t start_timeout_ms = 30'000;
+  std::string start_timeout_text = "30s";  // for messages
+};
+
+using process_number = std::uint32_t;  // in launch_plan::processes
+
+// How a process has ended. `text`: "worker 2 of job mlp (pid 47) was killed by SIGKILL".
+struct process_exit {
+  enum class how : std::uint8_t { clean, bad_status, by_signal };
+  how kind = how::clean;
+  std::string text;
+};
+
+enum class run_outcome : std::uint8_t { done, job_failed, process_died };
+
+struct launch_effects {
+  // Answered by started() or could_not_start() before any other event.
+  struct start {
+    process_number process = 0;
+  };
+  // All processes are started: poll the coordinator from now on, again and again.
+  struct watch {};
+  // Poll without delay. Counted from 1, see coordinator_news.
+  struct poll_now {};
+  // Poll once more, tell the coordinator that these jobs have failed, and why, and to stop.
+  struct stop_cluster {
+    std::vector<std::pair<std::string, std::string>> failures;
+  };
+  // A process is asked to end, or ended.
+  struct terminate {
+    process_number process = 0;
+  };
+  struct kill {
+    process_number process = 0;
+  };
+  // For the journal of the run.
+  struct note {
+    std::string what;
+    std::string detail;
+  };
+  // For people: a line, and the end of what a process has said.
+  struct complain {
+    std::string text;
+  };
+  struct show_log {
+    process_number process = 0;
+  };
+  // Every process has ended; the last effect. `reason`: why not all jobs are done.
+  struct conclude {
+    run_outcome outcome = run_outcome::done;
+    std::string reason;
+  };
+  using effect = std::variant<start, watch, poll_now, stop_cluster, terminate, kill, note,
+                              complain, show_log, conclude>;
+  std::vector<effect> all;
+};
+
+// How polling the coordinator goes. May be told again when nothing has changed.
+struct coordinator_news {
+  runtime::status health;        // of the latest poll
+  std::uint64_t answered = 0;    // the latest poll_now that has come before that poll
+  std::vector<job_status> jobs;  // of the latest poll that was answered; empty: of none
+};
+
+class launch_core {
+ public:
+  static constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
+
+  explicit launch_core(launch_plan plan);
+
+  void begin(std::int64_t now, launch_effects& out);
+  void started(std::int64_t now, process_number process, launch_effects& out);
+  void could_not_start(std::int64_t now, process_number process, const std::string& why,
+                       launch_effects& out);
+  // The coordinator listens. One that ends before it does is only told by ended().
+  void coordinator_ready(std::int64_t now, launch_effects& out);
+  // It said something else than that it listens.
+  void coordinator_unusable(std::int64_t now, const std::string& why, launch_effects& out);
+  void polled(const coordinator_news& news, launch_effects& out);
+  // No connection to the coordinator within the start timeout.
+  void unreachable(std::int64_t now, const runtime::status& why, launch_effects& out);
+  // `by`: "SIGINT". Asked for twice, everything ends at once.
+  void interrupted(std::int64_t now, const std::string& by, launch_effects& out);
+  void ended(std::int64_t now, process_number process, process_exit exit);
+  // After the events of a turn, and at next_wake().
+  void decide(std::int64_t now, launch_effects& out);
+
+  // When decide() is due although nothing has happened; `never`.
+  std::int64_t next_wake() const;
+
+  // Whether jobs have begun to run and are not being ended.
+  bool is_running() const { return phase_ == phase::running || phase_ == phase::leaving; }
+  // As last told; null: no job of this name.
+  const job_status* job(const std::string& name) const;
+  std::uint32_t workers_alive(const std::string& job) const;
+  // All jobs at the end: those that neither finished nor failed have failed for the reason that
+  // the run was ended for.
+  std::vector<job_status> result() const;
+
+ private:
+  enum class phase : std::uint8_t { starting, running, leaving, stopping, ending };
+  enum class process_state : std::uint8_t { waiting, starting, alive, gone };
+  enum class verdict : std::uint8_t {
+    as_expected,    // a worker that is done
+    after_its_job,  // it ended badly, but its job was done by then: a warning
+    job_failed,     // the worker said so itself, then ended
+    process_died,   // nobody expected it
+  };
+  struct unjudged {
+    process_number process = 0;
+    process_exit exit;
+    std::int64_t at = 0;
+    std::uint64_t poll = 0;  // its answer tells what the job thinks of it
+  };
+
+  void start_next(std::int64_t now, launch_effects& out);
+  void judge_ends(std::int64_t now, launch_effects& out);
+  std::int64_t ripe_at(const unjudged& end) const;
+  verdict judge(const unjudged& end) const;
+  void check_jobs(std::int64_t now, launch_effects& out);
+  void check_workers(std::int64_t now, launch_effects& out);
+  void advance(std::int64_t now, launch_effects& out);
+  void begin_end(std::int64_t now, run_outcome outcome, const std::string& reason,
+                 launch_effects& out);
+
+  bool is_watching() const { return phase_ <= phase::leaving; }
+  bool is_over() const;
+  bool all_done() const;
+  bool workers_missing(const launch_plan::job& job) const;
+  const job_status* first_failed() const;
+  process_role role_of(process_number process) const { return plan_.processes[process].role; }
+  std::vector<process_number> alive() const;
+
+  launch_plan plan_;
+  std::int64_t start_timeout_;
+  phase phase_ = phase::starting;
+  std::vector<process_state> processes_;
+  std::vector<job_status> jobs_;
+  std::vector<unjudged> unjudged_;
+  run_outcome outcome_ = run_outcome::done;
+  std::string reason_;
+  bool healthy_ = true;
+  bool concluded_ = false;
+  bool watches_ = false;      // the coordinator is polled
+  bool poll_wanted_ = false;  // a process has ended since
+  std::uint64_t polls_ = 0;   // asked for
+  std::uint64_t answered_ = 0;
+
+  std::int64_t phase_since_ = 0;          // of starting, then of running
+  std::int64_t failure_seen_at_ = never;  // the first
+  std::int64_t workers_gone_at_ = never;  // while a job that is not done lacks workers
+  std::int64_t terminate_at_ = never;
+  std::int64_t kill_at_ = never;
+};
+
+}  // namespace tidegate::policies

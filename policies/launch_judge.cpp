@@ -1,0 +1,149 @@
+// launch_core: what the ends of processes and the states of jobs mean, and when that is known.
+#include <algorithm>
+
+#include "policies/launch_core.hpp"
+
+namespace tidegate::policies {
+
+namespace {
+
+constexpr std::int64_t millisecond = 1'000'000;
+// How long a status may take that tells whether a worker that has ended was done.
+constexpr std::int64_t judge_after_max = 1000 * millisecond;
+// A job that fails because a process died is told apart by waiting for the news of the death.
+constexpr std::int64_t failure_settle = 150 * millisecond;
+// From the exit of a job's last worker to the coordinator's word that the job is done.
+constexpr std::int64_t done_lag_max = 5000 * millisecond;
+
+}  // namespace
+
+std::int64_t launch_core::ripe_at(const unjudged& end) const {
+  using how = process_exit::how;
+  if (role_of(end.process) != process_role::worker)
+    return end.exit.kind == how::by_signal ? end.at : end.at + failure_settle;
+  return answered_ >= end.poll ? end.at : end.at + judge_after_max;
+}
+
+// By the states of the jobs after the end. Nodes are expected to live until they are told to
+// stop.
+launch_core::verdict launch_core::judge(const unjudged& end) const {
+  const auto& name = plan_.processes[end.process];
+  if (name.role != process_role::worker) return verdict::process_died;
+  if (end.exit.kind == process_exit::how::clean) return verdict::as_expected;
+  const auto* status = job(name.job);
+  const auto state = status == nullptr ? job_state::waiting : status->state;
+  if (state == job_state::done) return verdict::after_its_job;
+  // A signal is never a worker's own word, even where its death has failed the job meanwhile.
+  const bool by_signal = end.exit.kind == process_exit::how::by_signal;
+  if (state == job_state::failed && !by_signal) return verdict::job_failed;
+  return verdict::process_died;
+}
+
+void launch_core::judge_ends(std::int64_t now, launch_effects& out) {
+  if (!is_watching()) return;
+  const auto is_ripe = [&](const unjudged& end) { return now >= ripe_at(end); };
+  // A death explains failures that came of it, so deaths come first, and those by a signal
+  // before those by a status: a process that lost its coordinator may be reaped before the
+  // coordinator.
+  for (const bool by_signal : {true, false})
+    for (const auto& end : unjudged_) {
+      if ((end.exit.kind == process_exit::how::by_signal) != by_signal || !is_ripe(end) ||
+          judge(end) != verdict::process_died)
+        continue;
+      const auto process = end.process;
+      const auto text = end.exit.text;
+      begin_end(now, run_outcome::process_died, text, out);
+      out.all.emplace_back(launch_effects::show_log{process});
+      return;
+    }
+  for (const auto& end : unjudged_) {
+    if (!is_ripe(end)) continue;
+    if (judge(end) == verdict::after_its_job)
+      out.all.emplace_back(
+          launch_effects::complain{"warning: " + end.exit.text + ", after its job was done"});
+    else
+      failure_seen_at_ = std::min(failure_seen_at_, now);
+  }
+  std::erase_if(unjudged_, is_ripe);
+}
+
+void launch_core::check_jobs(std::int64_t now, launch_effects& out) {
+  if (!is_watching() || !watches_) return;
+  const auto* failed = first_failed();
+  if (failed == nullptr) {
+    check_workers(now, out);
+    return;
+  }
+  failure_seen_at_ = std::min(failure_seen_at_, now);
+  if (unjudged_.empty() && now >= failure_seen_at_ + failure_settle)
+    begin_end(now, run_outcome::job_failed,
+              "job " + failed->name + " failed: " + failed->failure, out);
+}
+
+void launch_core::check_workers(std::int64_t now, launch_effects& out) {
+  bool left_alone = false;
+  for (const auto& one : plan_.jobs) {
+    const auto* status = job(one.name);
+    if (status == nullptr || status->state == job_state::done) continue;
+    const auto gone = one.workers - workers_alive(one.name);
+    const bool here = gone > status->workers_finished;
+    left_alone = left_alone || here;
+    if (here && workers_gone_at_ != never && now >= workers_gone_at_ + done_lag_max) {
+      begin_end(now, run_outcome::job_failed,
+                "job " + one.name + " failed: " + std::to_string(gone) +
+                    " of its workers have exited, but only " +
+                    std::to_string(status->workers_finished) +
+                    " have finished; did they call finish()?",
+                out);
+      return;
+    }
+    if (workers_missing(one) && now >= phase_since_ + start_timeout_) {
+      begin_end(now, run_outcome::job_failed,
+                "job " + one.name + " failed: " + std::to_string(status->workers_joined) +
+                    " of " + std::to_string(one.workers) + " workers joined within " +
+                    plan_.start_timeout_text + " (cluster.start_timeout)",
+                out);
+      return;
+    }
+  }
+  if (!left_alone) workers_gone_at_ = never;
+  if (left_alone) workers_gone_at_ = std::min(workers_gone_at_, now);
+}
+
+std::int64_t launch_core::next_wake() const {
+  auto at = std::min(terminate_at_, kill_at_);
+  const auto earlier = [&](std::int64_t other) { at = std::min(at, other); };
+  if (!is_watching()) return at;
+  for (const auto& end : unjudged_) earlier(ripe_at(end));
+  if (!watches_) {
+    earlier(phase_since_ + start_timeout_);
+  } else if (first_failed() != nullptr) {
+    if (unjudged_.empty() && failure_seen_at_ != never)
+      earlier(failure_seen_at_ + failure_settle);
+  } else {
+    if (workers_gone_at_ != never) earlier(workers_gone_at_ + done_lag_max);
+    for (const auto& one : plan_.jobs)
+      if (workers_missing(one)) earlier(phase_since_ + start_timeout_);
+  }
+  return at;
+}
+
+bool launch_core::workers_missing(const launch_plan::job& one) const {
+  const auto* status = job(one.name);
+  return status != nullptr && status->state == job_state::waiting &&
+         status->workers_joined < one.workers;
+}
+
+bool launch_core::all_done() const {
+  return !jobs_.empty() && std::all_of(jobs_.begin(), jobs_.end(), [](const auto& j) {
+    return j.state == job_state::done;
+  });
+}
+
+const job_status* launch_core::first_failed() const {
+  const auto at = std::find_if(jobs_.begin(), jobs_.end(),
+                               [](const auto& j) { return j.state == job_state::failed; });
+  return at == jobs_.end() ? nullptr : &*at;
+}
+
+}  // namespace tidegate::policies

@@ -1,0 +1,26 @@
+// Who a process of a cluster is. Plain values.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace tidegate::policies {
+
+enum class process_role : std::uint8_t { coordinator, shard, worker, aggregator };
+
+std::string_view to_string(process_role role) noexcept;
+
+// `job` only for workers and aggregators; `index` is the shard's number, the aggregator's
+// number in its job, or the worker's rank.
+struct process_name {
+  process_role role = process_role::coordinator;
+  std::string job;
+  std::uint32_t index = 0;
+
+  // "coordinator-0", "shard-1", "worker-mlp-3": for messages and log files.
+  std::string to_string() const;
+  friend bool operator==(const process_name&, const process_name&) = default;
+};
+
+}  // namespace tidegate::policies

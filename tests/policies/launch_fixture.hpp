@@ -1,0 +1,219 @@
+// A run of a cluster as its core decides it: one shard, and the jobs that a test names. Starts
+// what the core starts, keeps the time, and says what came of each event, a line an effect.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "policies/launch_core.hpp"
+
+namespace tidegate::policies::tests {
+
+using lines = std::vector<std::string>;
+using how = process_exit::how;
+
+inline job_status job_in(const std::string& name, job_state state) {
+  job_status job;
+  job.name = name;
+  job.state = state;
+  return job;
+}
+
+inline job_status waiting(const std::string& name, std::uint32_t joined) {
+  auto job = job_in(name, job_state::waiting);
+  job.workers_joined = joined;
+  return job;
+}
+
+inline job_status running(const std::string& name, std::uint32_t finished = 0) {
+  auto job = job_in(name, job_state::running);
+  job.workers_finished = finished;
+  return job;
+}
+
+inline job_status done(const std::string& name) {
+  return job_in(name, job_state::done);
+}
+
+inline job_status failed(const std::string& name, const std::string& why) {
+  auto job = job_in(name, job_state::failed);
+  job.failure = why;
+  return job;
+}
+
+class launched {
+ public:
+  // Jobs and their workers.
+  explicit launched(const std::vector<std::pair<std::string, std::uint32_t>>& jobs)
+      : plan_(plan_of(jobs)), core_(plan_) {
+    core_.begin(now_, out_);
+    decide();
+  }
+
+  // One that goes on: everything is started, and that has been looked at.
+  static launched running_with(const std::vector<std::pair<std::string, std::uint32_t>>& jobs) {
+    launched run(jobs);
+    run.ready();
+    run.seen();
+    return run;
+  }
+
+  // The next process that is started does not start.
+  void cannot_start(const std::string& name) { unstartable_ = name; }
+
+  void ready() {
+    core_.coordinator_ready(now_, out_);
+    decide();
+  }
+  void gives_no_port() {
+    core_.coordinator_unusable(now_, "no port", out_);
+    decide();
+  }
+  void says(const std::vector<job_status>& jobs) {
+    core_.polled({{}, polls_, jobs}, out_);
+    decide();
+  }
+  // As it was before the latest poll that was asked for.
+  void says_of_before(const std::vector<job_status>& jobs) {
+    core_.polled({{}, polls_ - 1, jobs}, out_);
+    decide();
+  }
+  void is_silent() {
+    core_.polled({{runtime::errc::timed_out, "no answer"}, polls_, {}}, out_);
+    decide();
+  }
+  void is_unreachable() {
+    core_.unreachable(now_, {runtime::errc::unavailable, "nobody listens"}, out_);
+    decide();
+  }
+  void is_interrupted() {
+    core_.interrupted(now_, "SIGINT", out_);
+    decide();
+  }
+  void ends(const std::string& name, how kind = how::clean) {
+    ends(std::vector{std::pair{name, kind}});
+  }
+  // In one turn.
+  void ends(const std::vector<std::pair<std::string, how>>& all) {
+    for (const auto& [name, kind] : all) core_.ended(now_, number_of(name), exit(name, kind));
+    decide();
+  }
+  void all_end(const std::vector<std::string>& names) {
+    for (const auto& name : names) ends(name);
+  }
+  // Passes time, waking the core only when it wants to be.
+  void pass_ms(std::int64_t ms) {
+    const auto until = now_ + ms * 1'000'000;
+    while (core_.next_wake() <= until) {
+      now_ = core_.next_wake();
+      decide();
+    }
+    now_ = until;
+  }
+
+  // What has come of everything since the last call.
+  lines seen() { return std::exchange(seen_, {}); }
+  // Until the core wants to be woken; -1: it does not.
+  std::int64_t sleeps_ms() const {
+    const auto wake = core_.next_wake();
+    return wake == launch_core::never ? -1 : (wake - now_) / 1'000'000;
+  }
+  launch_core& core() { return core_; }
+
+ private:
+  static launch_plan plan_of(const std::vector<std::pair<std::string, std::uint32_t>>& jobs) {
+    launch_plan plan;
+    plan.processes = {{process_role::coordinator, "", 0}, {process_role::shard, "", 0}};
+    for (const auto& [name, workers] : jobs) {
+      plan.jobs.push_back({name, "bsp", workers});
+      for (std::uint32_t i = 0; i < workers; ++i)
+        plan.processes.push_back({process_role::worker, name, i});
+    }
+    return plan;
+  }
+  static process_exit exit(const std::string& name, how kind) {
+    return {kind, name + (kind == how::clean        ? " ended"
+                          : kind == how::bad_status ? " exited with status 1"
+                                                    : " was killed")};
+  }
+
+  process_number number_of(const std::string& name) const {
+    const auto at = std::find_if(plan_.processes.begin(), plan_.processes.end(),
+                                 [&](const auto& p) { return p.to_string() == name; });
+    EXPECT_NE(at, plan_.processes.end()) << name;
+    return static_cast<process_number>(at - plan_.processes.begin());
+  }
+
+  void decide() {
+    carry_out();
+    core_.decide(now_, out_);
+    carry_out();
+    EXPECT_GT(core_.next_wake(), now_) << "what is due has been decided";
+  }
+  void carry_out() {
+    while (!out_.all.empty())
+      for (const auto& effect : std::exchange(out_.all, {})) carry_out(effect);
+  }
+  void carry_out(const launch_effects::effect& effect) {
+    seen_.push_back(std::visit([this](const auto& what) { return text_of(what); }, effect));
+    polls_ += std::holds_alternative<launch_effects::poll_now>(effect) ? 1 : 0;
+    const auto* start = std::get_if<launch_effects::start>(&effect);
+    if (start == nullptr) return;
+    if (name_of(start->process) == unstartable_)
+      core_.could_not_start(now_, start->process, "no memory", out_);
+    else
+      core_.started(now_, start->process, out_);
+  }
+
+  std::string name_of(process_number process) const {
+    return plan_.processes[process].to_string();
+  }
+  template <class Effect>
+  std::string text_of(const Effect& what) const {
+    if constexpr (std::is_same_v<Effect, launch_effects::start>)
+      return "start " + name_of(what.process);
+    else if constexpr (std::is_same_v<Effect, launch_effects::watch>)
+      return "watch";
+    else if constexpr (std::is_same_v<Effect, launch_effects::poll_now>)
+      return "poll";
+    else if constexpr (std::is_same_v<Effect, launch_effects::stop_cluster>)
+      return text_of_stop(what);
+    else if constexpr (std::is_same_v<Effect, launch_effects::terminate>)
+      return "terminate " + name_of(what.process);
+    else if constexpr (std::is_same_v<Effect, launch_effects::kill>)
+      return "kill " + name_of(what.process);
+    else if constexpr (std::is_same_v<Effect, launch_effects::note>)
+      return "note " + what.what + ": " + what.detail;
+    else if constexpr (std::is_same_v<Effect, launch_effects::complain>)
+      return what.text;
+    else if constexpr (std::is_same_v<Effect, launch_effects::show_log>)
+      return "log of " + name_of(what.process);
+    else
+      return text_of_end(what);
+  }
+  static std::string text_of_stop(const launch_effects::stop_cluster& what) {
+    std::string text = "stop";
+    for (const auto& [job, why] : what.failures) text += ", " + job + " has failed: " + why;
+    return text;
+  }
+  static std::string text_of_end(const launch_effects::conclude& what) {
+    const char* const words[] = {"done", "job failed", "process died"};
+    return std::string("over: ") + words[static_cast<int>(what.outcome)] +
+           (what.reason.empty() ? "" : ", " + what.reason);
+  }
+
+  launch_plan plan_;
+  launch_core core_;
+  launch_effects out_;
+  lines seen_;
+  std::string unstartable_;
+  std::uint64_t polls_ = 0;
+  std::int64_t now_ = 1'000'000'000;
+};
+
+}  // namespace tidegate::policies::tests
