@@ -21,9 +21,9 @@ target_include_directories(tidegate_client INTERFACE
   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/actors/include>
   $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 
-# The libraries below the client. launch/ and launch/bench are a program's and stay out.
+# The libraries below the client. What only a program needs stays out.
 get_property(TIDEGATE_CLIENT_LIBRARIES GLOBAL PROPERTY TIDEGATE_LIBRARIES)
-list(FILTER TIDEGATE_CLIENT_LIBRARIES EXCLUDE REGEX "^tidegate_(launch|bench|measure)$")
+list(FILTER TIDEGATE_CLIENT_LIBRARIES EXCLUDE REGEX "^tidegate_(launch|bench|measure|scale|simulate)$")
 set_target_properties(tidegate_flags PROPERTIES EXPORT_NAME flags)
 install(TARGETS tidegate_client ${TIDEGATE_CLIENT_LIBRARIES} tidegate_flags
   EXPORT tidegateTargets

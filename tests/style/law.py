@@ -12,9 +12,13 @@ PROJECT = {
     "launch": ["runtime/base", "policies", "actors"],
     # Measures all that lies below.
     "launch/bench": ["runtime", "policies", "actors", "launch"],
+    # The model of `tidegate simulate` is a library of tests/sim.
+    "launch/simulate": ["runtime/base", "policies", "launch", "launch/bench", "tests/sim"],
     # What an example includes must be there for a user who has only the installed package.
     "examples": ["runtime/base", "tidegate"],
     "tests": ["runtime", "policies", "actors", "launch", "examples", "tidegate"],
+    # The program runs it: it sees no test, and no actor.
+    "tests/sim/scale": ["runtime/base", "policies", "tests/sim"],
     "python": ["runtime/base", "tidegate"],
 }
 
