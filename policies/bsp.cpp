@@ -21,8 +21,13 @@ void bsp_policy::decide_apply(std::uint32_t, std::uint64_t clock, policy_decisio
   if (clock != clock_vector::infinity) arrived_ = std::max(arrived_, clock + 1);
   // A clock is closed when every worker that still runs has pushed it; finished ones stay out.
   auto closed = std::min(clocks().min(), arrived_);
-  if (is_planted(planted_bug::late_worker_dropped) && arrived_ > version_ + 1)
-    closed = version_ + 1;
+  if (is_planted(planted_bug::late_worker_dropped) && arrived_ > version_ &&
+      version_ % 2 == 1) {
+    std::uint32_t late = 0;
+    for (std::uint32_t rank = 0; rank < clocks().workers(); ++rank)
+      late += clocks().through(rank) <= version_ ? 1 : 0;
+    if (clocks().workers() > 2 && late == 1) closed = version_ + 1;
+  }
   for (; version_ < closed; ++version_)
     out.push_back({policy_decision::what::apply_clock, 0, version_});
 }

@@ -14,9 +14,15 @@ void consistency_policy::push_arrived(std::uint32_t rank, std::uint64_t clock,
                                       policy_decisions& out) {
   TIDEGATE_ASSERT(clock == clocks_.through(rank),
                   "pushes of a worker arrive in clock order, once");
+  const auto min = clocks_.min();
+  const auto complete = complete_below();
   clocks_.advance(rank, clock + 1);
   decide_apply(rank, clock, out);
-  release_parked(out);
+  // Thousands may be parked, and most pushes free none of them.
+  if (clocks_.min() != min || complete_below() != complete)
+    release_parked(out);
+  else
+    release_own(rank, out);
   decide_ask(out);
 }
 
@@ -32,6 +38,7 @@ void consistency_policy::pull_arrived(const pull_request& pull, policy_decisions
       break;
     case answer::later:
       parked_.push_back(pull);
+      waits_[pull.rank] = 1;
       decide_ask(out);
       break;
   }
@@ -46,6 +53,7 @@ void consistency_policy::worker_finished(std::uint32_t rank, policy_decisions& o
 }
 
 void consistency_policy::worker_replaced(std::uint32_t rank) {
+  waits_[rank] = 0;
   std::erase_if(parked_, [&](const pull_request& pull) { return pull.rank == rank; });
 }
 
@@ -57,21 +65,28 @@ consistency_policy::answer consistency_policy::judge(const pull_request& pull) c
   return decide_pull(pull);
 }
 
-void consistency_policy::release_parked(policy_decisions& out) {
+// True: it waits no more.
+bool consistency_policy::release(const pull_request& pull, policy_decisions& out) {
   using what = policy_decision::what;
-  std::size_t kept = 0;
-  for (const auto& pull : parked_) {
-    const auto verdict = judge(pull);
-    if (verdict == answer::later) {
-      if (is_planted(planted_bug::parked_pull_forgotten) && parked_.size() > 2) continue;
-      parked_[kept++] = pull;
-      continue;
-    }
-    if (verdict == answer::now) pull_answered(pull.rank);
-    out.push_back(
-        {verdict == answer::now ? what::answer : what::too_late, pull.rank, pull.clock});
-  }
-  parked_.resize(kept);
+  const auto verdict = judge(pull);
+  if (verdict == answer::later)
+    return is_planted(planted_bug::parked_pull_forgotten) && parked_.size() > 2;
+  if (verdict == answer::now) pull_answered(pull.rank);
+  waits_[pull.rank] = 0;
+  out.push_back(
+      {verdict == answer::now ? what::answer : what::too_late, pull.rank, pull.clock});
+  return true;
+}
+
+void consistency_policy::release_parked(policy_decisions& out) {
+  std::erase_if(parked_, [&](const pull_request& pull) { return release(pull, out); });
+}
+
+void consistency_policy::release_own(std::uint32_t rank, policy_decisions& out) {
+  if (waits_[rank] == 0) return;
+  std::erase_if(parked_, [&](const pull_request& pull) {
+    return pull.rank == rank && release(pull, out);
+  });
 }
 
 }  // namespace tidegate::policies

@@ -73,7 +73,7 @@ class consistency_policy {
   std::size_t parked() const noexcept { return parked_.size(); }
 
  protected:
-  explicit consistency_policy(std::uint32_t workers) : clocks_(workers) {
+  explicit consistency_policy(std::uint32_t workers) : clocks_(workers), waits_(workers, 0) {
     parked_.reserve(workers);
   }
   const clock_vector& clocks() const noexcept { return clocks_; }
@@ -83,8 +83,12 @@ class consistency_policy {
   void release_parked(policy_decisions& out);
 
  private:
+  void release_own(std::uint32_t rank, policy_decisions& out);
+  bool release(const pull_request& pull, policy_decisions& out);
   // What to apply now that clocks() includes this push. `rank` finished: clock is infinity.
   virtual void decide_apply(std::uint32_t rank, std::uint64_t clock, policy_decisions& out) = 0;
+  // Of a push that moves neither clocks().min() nor complete_below(), only who pushed may be
+  // answered differently than before: the others who are parked are not asked about again.
   virtual answer decide_pull(const pull_request& pull) const = 0;
   // Whether there is anything to answer with.
   virtual bool has_parameters() const noexcept { return true; }
@@ -93,7 +97,8 @@ class consistency_policy {
   virtual void decide_ask(policy_decisions&) {}
 
   clock_vector clocks_;
-  std::vector<pull_request> parked_;
+  std::vector<pull_request> parked_;  // in order of arrival
+  std::vector<std::uint8_t> waits_;   // by rank: whether it is parked
 };
 
 // The registry. `workers` is the size of the job.

@@ -12,6 +12,14 @@ namespace tidegate::policies {
 using runtime::is_planted;
 using runtime::planted_bug;
 
+namespace {
+
+// Of a worker at a chunk. One that is answered had fewer, so that its replies and its lease,
+// which ends with its next pull, are never more together: planes_max.
+constexpr std::uint8_t replies_under_way_max = 2;
+
+}  // namespace
+
 bool shard_core::begin_pull(chunk_state& chunk, const frame_tag& tag, bool rings,
                             refusal& code) {
   auto& worker = chunk.workers[tag.rank];

@@ -12,14 +12,6 @@ namespace tidegate::policies {
 using runtime::is_planted;
 using runtime::planted_bug;
 
-namespace {
-
-// Of a worker at a chunk. One that is answered had fewer, so that its replies and its lease,
-// which ends with its next pull, are never more together: planes_max.
-constexpr std::uint8_t replies_under_way_max = 2;
-
-}  // namespace
-
 void shard_core::push(const frame_tag& tag, payload_handle payload, shard_effects& out,
                       bool pulls) {
   const auto begin = out.list.size();

@@ -202,6 +202,21 @@ int run_seeds(const seeds_options& options) {
   return report.stuck > 0 ? exit_stuck : 0;
 }
 
+bool is_seeds(const std::vector<std::string>& args) {
+  if (args.empty() || args[0] != "simulate") return false;
+  return args.size() == 1 || args[1].starts_with("-");
+}
+
+int run_seeds(const std::vector<std::string>& args) {
+  const std::vector<std::string> rest(args.begin() + 1, args.end());
+  if (!rest.empty() && (rest[0] == "--help" || rest[0] == "-h")) {
+    std::cout << seeds_help();
+    return 0;
+  }
+  const auto options = parse_seeds(rest);
+  return options ? run_seeds(*options) : usage(options.error());
+}
+
 std::string seeds_help() {
   return R"(tidegate simulate [options]
 

@@ -24,6 +24,9 @@ inline constexpr int exit_stuck = 4;
 // Without the word `simulate`. Errors: invalid_argument.
 runtime::expected<seeds_options> parse_seeds(const std::vector<std::string>& args);
 int run_seeds(const seeds_options& options);
+// The same from the whole command line.
+bool is_seeds(const std::vector<std::string>& args);
+int run_seeds(const std::vector<std::string>& args);
 std::string seeds_help();
 
 }  // namespace tidegate::launch

@@ -189,6 +189,44 @@ TEST(bsp_policy, refuses_a_version_that_is_gone) {
   EXPECT_EQ(out[0].kind, what::too_late);
 }
 
+TEST(ssp_policy, a_pull_that_overtook_its_own_push_is_answered_by_that_push) {
+  auto policy = make_policy({consistency_kind::ssp, 3}, 2);
+  policy_decisions out;
+  policy->pull_arrived({0, 1, false}, out);
+  EXPECT_TRUE(out.empty());
+  policy->push_arrived(0, 0, out);  // the other is still at 0: min does not move
+  ASSERT_EQ(out.size(), 2u);
+  EXPECT_EQ(out[1], (policy_decision{what::answer, 0, 1}));
+  EXPECT_EQ(policy->parked(), 0u);
+}
+
+// Counts how often it is asked.
+class asked_policy final : public consistency_policy {
+ public:
+  explicit asked_policy(std::uint32_t workers) : consistency_policy(workers) {}
+  mutable std::uint64_t asked = 0;
+
+ private:
+  void decide_apply(std::uint32_t, std::uint64_t, policy_decisions&) override {}
+  answer decide_pull(const pull_request& pull) const override {
+    ++asked;
+    return clocks().min() >= pull.clock ? answer::now : answer::later;
+  }
+};
+
+TEST(consistency_policy, a_clock_of_many_workers_looks_at_each_of_them_thrice) {
+  constexpr std::uint32_t workers = 1000;
+  asked_policy policy(workers);
+  policy_decisions out;
+  for (std::uint32_t rank = 0; rank < workers; ++rank) {
+    policy.push_arrived(rank, 0, out);
+    policy.pull_arrived({rank, 1, false}, out);
+  }
+  EXPECT_EQ(out.size(), workers) << "all are answered";
+  // When its pull comes, perhaps at its own push, and when the last push frees it.
+  EXPECT_LE(policy.asked, 3 * workers);
+}
+
 TEST(ssp_policy, lets_the_fast_run_exactly_s_clocks_ahead) {
   auto policy = make_policy({consistency_kind::ssp, 3}, 2);
   policy_decisions out;

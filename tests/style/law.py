@@ -17,6 +17,8 @@ PROJECT = {
     # What an example includes must be there for a user who has only the installed package.
     "examples": ["runtime/base", "tidegate"],
     "tests": ["runtime", "policies", "actors", "launch", "examples", "tidegate"],
+    # The program runs it: it sees no test, and no actor.
+    "tests/sim/scale": ["runtime/base", "policies", "tests/sim"],
     "python": ["runtime/base", "tidegate"],
 }
 
