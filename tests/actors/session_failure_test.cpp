@@ -10,6 +10,7 @@
 
 #include <gtest/gtest.h>
 
+#include "policies/protocol.hpp"
 #include "tests/actors/session_fixture.hpp"
 #include "tests/support/hooked_link.hpp"
 

@@ -15,7 +15,7 @@ namespace tidegate::tests {
 // Of the test's thread, but for `receiving`, which is called on the link's.
 struct link_hooks {
   std::function<void(runtime::frame_header&)> receiving;  // may change it; set before first use
-  std::atomic<bool> keep_sent{false};                   // while set, no send of a payload ends
+  std::atomic<bool> keep_sent{false};      // while set, no send of a payload ends
   std::atomic<bool> keep_arriving{false};  // while set, payloads of replies are not written
 
   std::atomic<std::uint64_t> payloads_posted{0};
