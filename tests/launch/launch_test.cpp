@@ -210,6 +210,19 @@ TEST(launch, a_coordinator_that_ends_or_never_gets_ready) {
   EXPECT_THAT(silent.output(), HasSubstr("the coordinator was not ready within 300ms"));
 }
 
+TEST(launch, a_node_of_another_protocol_refuses_to_start) {
+  for (const auto& [setting, says] :
+       {std::pair<std::string, std::string>{"TIDEGATE_PROTOCOL=250", "the launcher speaks 250"},
+        {"--unset=TIDEGATE_PROTOCOL", "the launcher does not say which it speaks"}}) {
+    launched run("cluster: {name: t, hosts: {a: {address: 127.0.0.1, prefix: [env, " + setting +
+                 "]}}}\njobs:\n" + fake_job("mlp", 1, "done"));
+    EXPECT_EQ(run.wait(), 3) << run.output();
+    EXPECT_THAT(run.output(),
+                AllOf(HasSubstr("coordinator 0 (pid "), HasSubstr("built for protocol "),
+                      HasSubstr(says), HasSubstr("install the launcher's Tidegate")));
+  }
+}
+
 TEST(launch, refuses_what_cannot_start) {
   launched missing(fake_yaml(1, "  a: {command: no_such_program}\n  b: {command: ./gone}\n"));
   EXPECT_EQ(missing.wait(), 2);
