@@ -126,6 +126,10 @@ TEST(launch, tells_a_killed_worker_by_its_rank) {
   EXPECT_THAT(run.output(), HasSubstr("tidegate: worker 1 of job mlp (pid " +
                                       std::to_string(pid_of(processes, "worker", 1)) +
                                       ") was killed by SIGKILL"));
+  EXPECT_THAT(
+      run.read("events.jsonl"),
+      HasSubstr(std::to_string(pid_of(processes, "worker", 0)) + ") was killed by SIGTERM"))
+      << "the others are asked first";
   expect_all_dead(pids_of(processes));
 }
 
