@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "policies/protocol_version.hpp"
 #include "runtime/memory/segment.hpp"
 #include "runtime/ucx/ucx_link.hpp"
 
@@ -78,6 +79,9 @@ expected<node_options> read_node_environment() {
   if (!coordinator) return fail(coordinator.error());
   auto parsed = parse_address(*coordinator, options.coordinator_host, options.coordinator_port);
   if (!parsed.ok()) return fail(parsed.code(), "TIDEGATE_COORDINATOR: " + parsed.message());
+  auto same = policies::check_protocol(std::getenv(policies::protocol_variable),
+                                       "rebuild the worker against the installed Tidegate");
+  if (!same.ok()) return fail(same);
   auto token = variable("TIDEGATE_TOKEN");
   if (!token) return fail(token.error());
   if (!parse(*token, options.token, 16))

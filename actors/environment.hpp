@@ -19,7 +19,8 @@ struct worker_environment {
   std::uint32_t incarnation = 1;
 };
 
-// Errors: invalid_argument, naming the variable that is missing or wrong.
+// Errors: invalid_argument, naming the variable that is missing or wrong, or saying that this
+// program is built for another protocol than the launcher's.
 runtime::expected<worker_environment> read_worker_environment();
 // Of a shard process: coordinator, token; `index` comes from its command line.
 runtime::expected<node_options> read_node_environment();

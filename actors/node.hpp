@@ -5,6 +5,7 @@
 //   TIDEGATE_COORDINATOR=host:port   control plane of the coordinator (not for the coordinator
 //   itself) TIDEGATE_TOKEN=<16 hex digits>   drawn per run; a process with another token is
 //   refused TIDEGATE_TRANSPORT=auto|shm|tcp|rdma  see docs/yaml.md
+//   TIDEGATE_PROTOCOL=<n>   that the launcher speaks; a process built for another one refuses
 //   TIDEGATE_HOST=<name>, TIDEGATE_ADDRESS=<address>   where the cluster names hosts
 //   TIDEGATE_START_TIMEOUT_MS=<ms>   cluster.start_timeout; 30,000 without it
 // and of workers: TIDEGATE_JOB=<name>, TIDEGATE_RANK=<0..>, TIDEGATE_INCARNATION=<1..>.

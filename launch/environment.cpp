@@ -6,6 +6,7 @@
 
 #include "launch/words.hpp"
 #include "policies/hosts.hpp"
+#include "policies/protocol_version.hpp"
 
 namespace tidegate::launch {
 
@@ -66,6 +67,7 @@ variables child_environment(const variables& base, const policies::cluster_spec&
     all["TIDEGATE_HOST"] = host->name;
     if (!host->address.empty()) all["TIDEGATE_ADDRESS"] = host->address;
   }
+  all[policies::protocol_variable] = policies::protocol_text();
   all["TIDEGATE_TOKEN"] = format_token(run.token);
   all["TIDEGATE_TRANSPORT"] = word(transport_words, spec.transport);
   all["TIDEGATE_START_TIMEOUT_MS"] = std::to_string(spec.start_timeout_ms);

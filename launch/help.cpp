@@ -63,8 +63,8 @@ tidegate node shard --run-dir DIR --index I
 tidegate node aggregator --run-dir DIR --job JOB --index I
 
 Internal: the processes that `tidegate launch` starts. They read DIR/cluster.yaml and take
-TIDEGATE_COORDINATOR, TIDEGATE_TOKEN and TIDEGATE_TRANSPORT from their environment. The coordinator
-writes "PORT\n" to descriptor N once it listens.
+TIDEGATE_COORDINATOR, TIDEGATE_PROTOCOL, TIDEGATE_TOKEN and TIDEGATE_TRANSPORT from their
+environment. The coordinator writes "PORT\n" to descriptor N once it listens.
 )";
 
 }  // namespace

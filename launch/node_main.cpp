@@ -9,6 +9,7 @@
 #include "launch/plan.hpp"
 #include "launch/read_spec.hpp"
 #include "launch/scalars.hpp"
+#include "policies/protocol_version.hpp"
 #include "runtime/base/log.hpp"
 
 namespace tidegate::launch {
@@ -65,6 +66,11 @@ process_name name_of(const command_line& line) {
   return {is_shard ? process_role::shard : process_role::aggregator, line.job, line.index};
 }
 
+int exit_with(const runtime::status& why) {
+  runtime::log::error(why.to_string());
+  return static_cast<int>(exit_code::job_failed);
+}
+
 }  // namespace
 
 int node_main(const command_line& line, const services& cluster) {
@@ -73,7 +79,10 @@ int node_main(const command_line& line, const services& cluster) {
   const bool is_coordinator = line.kind == command_kind::node_coordinator;
   runtime::log::start(name_of(line).to_string());
   std::uint64_t token = 0;
-  runtime::status result;
+  // First: what another version writes into the file and the environment is not known here.
+  auto result = policies::check_protocol(std::getenv(policies::protocol_variable),
+                                         "install the launcher's Tidegate on this host");
+  if (!result.ok()) return exit_with(result);
   const auto spec = load_cluster(line.run_dir + "/cluster.yaml", {});
   if (!spec) {
     result = spec.error();
@@ -83,9 +92,7 @@ int node_main(const command_line& line, const services& cluster) {
     result = is_coordinator ? run_coordinator(line, *spec, token, cluster)
                             : run_member(line, *spec, token, cluster);
   }
-  if (result.ok()) return static_cast<int>(exit_code::done);
-  runtime::log::error(result.to_string());
-  return static_cast<int>(exit_code::job_failed);
+  return result.ok() ? static_cast<int>(exit_code::done) : exit_with(result);
 }
 
 }  // namespace tidegate::launch

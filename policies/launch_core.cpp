@@ -164,7 +164,7 @@ void launch_core::advance(std::int64_t now, launch_effects& out) {
 
 void launch_core::begin_end(std::int64_t now, run_outcome outcome, const std::string& reason,
                             launch_effects& out) {
-  if (phase_ == phase::ending) return;
+  TIDEGATE_ASSERT(phase_ != phase::ending, "one reason ends a run");
   const bool jobs_are_done = phase_ == phase::stopping;
   phase_ = phase::ending;
   outcome_ = jobs_are_done ? run_outcome::done : outcome;

@@ -10,6 +10,10 @@
 
 namespace tidegate::runtime {
 
+// Of the wire forms of frames and bundles. Processes of other versions do not understand each
+// other; see policies/protocol_version.hpp.
+inline constexpr std::uint8_t frame_version = 3;
+
 enum class frame_kind : std::uint8_t {
   push = 1,      // worker -> shard: gradient of a chunk; payload
   push_ack = 2,  // shard -> worker: applied once (code 0), or why not

@@ -22,7 +22,6 @@ namespace tidegate::runtime {
 
 inline constexpr std::size_t frame_header_bytes = 88;
 inline constexpr std::uint32_t frame_magic = 0x31474454;  // "TDG1"
-inline constexpr std::uint8_t frame_version = 3;          // of bundle.hpp, too
 
 using frame_header_wire = std::array<std::byte, frame_header_bytes>;
 

@@ -89,6 +89,14 @@ class BadInput(ClusterTest):
         self.refused(yaml, 1, "dataset-fashion-mnist", "/nonexistent", arguments=(
             "--set", "jobs.mlp.command=[fashion_mnist, --model, mlp, --data, /nonexistent]"))
 
+    def test_a_worker_of_another_protocol(self):
+        # env changes what the launcher tells, as a worker built with another Tidegate reads it.
+        for setting, says in (("TIDEGATE_PROTOCOL=250", "the launcher speaks 250"),
+                              ("--unset=TIDEGATE_PROTOCOL", "the launcher does not say")):
+            job = {"workers": 1, "mode": [], "command": ["env", setting, str(WORKER), "workload", "3"]}
+            self.refused(cluster_yaml({"job": job}), 3, "built for protocol", says,
+                         "rebuild the worker against the installed Tidegate")
+
     def test_outside_a_cluster(self):
         env = {k: v for k, v in os.environ.items() if not k.startswith("TIDEGATE_")}
         alone = subprocess.run([WORKER, "idle"], capture_output=True, env=env)

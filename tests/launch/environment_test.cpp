@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "launch/find_program.hpp"
+#include "policies/protocol_version.hpp"
 #include "tests/launch/samples.hpp"
 
 namespace tidegate::launch {
@@ -25,6 +26,7 @@ TEST(environment, of_a_worker) {
   EXPECT_EQ(all.at("OMP_NUM_THREADS"), "1");
   EXPECT_EQ(all.at("TIDEGATE_COORDINATOR"), "127.0.0.1:4711");
   EXPECT_EQ(all.at("TIDEGATE_TOKEN"), "0000000000000abc");
+  EXPECT_EQ(all.at("TIDEGATE_PROTOCOL"), policies::protocol_text());
   EXPECT_EQ(all.at("TIDEGATE_TRANSPORT"), "tcp");
   EXPECT_EQ(all.at("TIDEGATE_START_TIMEOUT_MS"), "5000");
   EXPECT_EQ(all.at("TIDEGATE_JOB"), "mlp");

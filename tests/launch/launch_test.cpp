@@ -126,6 +126,10 @@ TEST(launch, tells_a_killed_worker_by_its_rank) {
   EXPECT_THAT(run.output(), HasSubstr("tidegate: worker 1 of job mlp (pid " +
                                       std::to_string(pid_of(processes, "worker", 1)) +
                                       ") was killed by SIGKILL"));
+  EXPECT_THAT(
+      run.read("events.jsonl"),
+      HasSubstr(std::to_string(pid_of(processes, "worker", 0)) + ") was killed by SIGTERM"))
+      << "the others are asked first";
   expect_all_dead(pids_of(processes));
 }
 
@@ -208,6 +212,19 @@ TEST(launch, a_coordinator_that_ends_or_never_gets_ready) {
                   {"--set", "cluster.start_timeout=300ms"});
   EXPECT_EQ(silent.wait(), 1) << silent.output();
   EXPECT_THAT(silent.output(), HasSubstr("the coordinator was not ready within 300ms"));
+}
+
+TEST(launch, a_node_of_another_protocol_refuses_to_start) {
+  for (const auto& [setting, says] :
+       {std::pair<std::string, std::string>{"TIDEGATE_PROTOCOL=250", "the launcher speaks 250"},
+        {"--unset=TIDEGATE_PROTOCOL", "the launcher does not say which it speaks"}}) {
+    launched run("cluster: {name: t, hosts: {a: {address: 127.0.0.1, prefix: [env, " + setting +
+                 "]}}}\njobs:\n" + fake_job("mlp", 1, "done"));
+    EXPECT_EQ(run.wait(), 3) << run.output();
+    EXPECT_THAT(run.output(),
+                AllOf(HasSubstr("coordinator 0 (pid "), HasSubstr("built for protocol "),
+                      HasSubstr(says), HasSubstr("install the launcher's Tidegate")));
+  }
 }
 
 TEST(launch, refuses_what_cannot_start) {

@@ -42,6 +42,8 @@ TEST(launch_core, an_orderly_run) {
   EXPECT_FALSE(run.core().is_running());
   run.all_end({"coordinator-0", "shard-0"});
   EXPECT_THAT(run.seen(), ElementsAre("over: done"));
+  run.says({done("mlp")});
+  EXPECT_THAT(run.seen(), IsEmpty()) << "over once";
 }
 
 TEST(launch_core, what_does_not_leave_after_success_is_ended) {
@@ -100,6 +102,12 @@ TEST(launch_core, a_worker_that_ends_badly_after_its_job_is_a_warning) {
   run.says({done("mlp")});
   EXPECT_THAT(run.seen(),
               ElementsAre("warning: worker-mlp-0 was killed, after its job was done", "stop"));
+  auto known = launched::running_with({{"mlp", 1}});
+  known.says({done("mlp")});
+  known.ends("worker-mlp-0", how::bad_status);
+  EXPECT_THAT(known.seen(), ElementsAre("poll")) << "no stop before the verdict";
+  known.says({done("mlp")});
+  EXPECT_THAT(known.seen(), ElementsAre(HasSubstr("warning: "), "stop"));
 }
 
 TEST(launch_core, a_node_is_to_live_until_it_is_told_to_stop) {
@@ -176,6 +184,7 @@ TEST(launch_core, a_job_that_fails_by_a_death_whose_news_comes_later) {
   run.pass_ms(149);
   run.ends("worker-mlp-1", how::by_signal);
   run.pass_ms(500);
+  run.says_of_before({failed("mlp", "worker 1 is lost")});
   EXPECT_THAT(run.seen(), ElementsAre("poll")) << "the job waits for the verdict";
   run.says({failed("mlp", "worker 1 is lost")});
   EXPECT_THAT(run.seen(), Contains("tidegate: worker-mlp-1 was killed"));
@@ -234,8 +243,10 @@ TEST(launch_core, workers_that_exit_cleanly_without_a_word_leave_a_job_that_has_
 }
 
 TEST(launch_core, workers_that_do_not_join_in_time) {
-  auto run = launched::running_with({{"mlp", 2}, {"odd", 2}});
-  EXPECT_EQ(run.sleeps_ms(), 30'000);
+  launched run({{"mlp", 2}, {"odd", 2}});
+  run.pass_ms(10'000);
+  run.ready();
+  EXPECT_EQ(run.sleeps_ms(), 30'000) << "from their own start";
   run.pass_ms(29'000);
   run.says({running("mlp"), waiting("odd", 1)});
   EXPECT_EQ(run.sleeps_ms(), 1000);
@@ -321,11 +332,22 @@ TEST(launch_core, of_two_jobs_one_fails_and_the_other_ends_with_it) {
   EXPECT_EQ(jobs[1].failure, "job mlp failed: NaN in fc1");
 }
 
+TEST(launch_core, two_jobs_are_done_when_both_are) {
+  auto run = launched::running_with({{"mlp", 1}, {"cnn", 1}});
+  run.says({done("mlp"), running("cnn", 1)});
+  run.ends("worker-mlp-0");
+  run.ends("worker-cnn-0");
+  EXPECT_THAT(run.seen(), ElementsAre("poll", "poll"));
+  run.says({done("mlp"), done("cnn")});
+  EXPECT_THAT(run.seen(), ElementsAre("stop"));
+}
+
 TEST(launch_core, of_two_jobs_the_one_that_is_done_stays_done) {
   auto run = launched::running_with({{"mlp", 1}, {"cnn", 1}});
   run.says({done("mlp"), running("cnn")});
   run.ends("worker-mlp-0");
   EXPECT_TRUE(run.core().is_running());
+  EXPECT_EQ(run.sleeps_ms(), -1) << "nobody misses the workers of a job that is done";
   run.seen();
   run.ends("worker-cnn-0", how::by_signal);
   run.says({done("mlp"), running("cnn")});

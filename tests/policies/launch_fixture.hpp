@@ -109,7 +109,7 @@ class launched {
   // Passes time, waking the core only when it wants to be.
   void pass_ms(std::int64_t ms) {
     const auto until = now_ + ms * 1'000'000;
-    while (core_.next_wake() <= until) {
+    while (core_.next_wake() > now_ && core_.next_wake() <= until) {
       now_ = core_.next_wake();
       decide();
     }
