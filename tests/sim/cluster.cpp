@@ -62,10 +62,16 @@ cluster_result run_cluster(const cluster_plan& plan, std::uint64_t seed, bool wi
 
   cluster_result result;
   result.stuck = !launch.ended() && !where.check.broken();
-  result.how = launch.ended().value_or(outcome::job_failed);
-  result.why = launch.why();
-  if (launch.ended() == outcome::done) where.check.all_done();
-  if (launch.ended() && *launch.ended() != outcome::done && !plan.may_fail)
+  if (launch.ended()) {
+    result.how = launch.ended()->how;
+    result.why = launch.ended()->why;
+  }
+  const bool done = launch.ended() && result.how == policies::run_outcome::done;
+  if (done) where.check.all_done();
+  if (launch.ended() && where.processes().size() > 1)
+    where.check.fail("nothing left", std::to_string(where.processes().size() - 1) +
+                                         " processes outlive the launcher");
+  if (launch.ended() && !done && !plan.may_fail)
     where.check.fail("ends well",
                      "nothing failed that a job may not survive, but: " + result.why);
   result.violations = where.check.violations();

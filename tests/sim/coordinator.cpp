@@ -3,6 +3,7 @@
 #include <variant>
 
 #include "tests/sim/front.hpp"
+#include "tests/sim/launcher.hpp"
 
 namespace tidegate::sim {
 
@@ -74,6 +75,16 @@ void coordinator_process::fail_job(const std::string& job, const std::string& wh
 
 void coordinator_process::status(const answer_to& reply) {
   reply({{}, core_.status(local_now(), 0)});
+}
+
+void coordinator_process::stop() {
+  for (const auto& [name, shard] : shards_)
+    world_.net.ask(id(), shard,
+                   [&where = world_, shard] {
+                     if (where.find(shard)) launcher::of(where).exits(shard, true);
+                   },
+                   {});
+  launcher::of(world_).exits(id(), true);
 }
 
 void coordinator_process::peer_lost(process_id peer) {

@@ -32,6 +32,8 @@ class coordinator_process final : public process {
                 const answer_to& reply);
   void fail_job(const std::string& job, const std::string& why, const answer_to& reply);
   void status(const answer_to& reply);
+  // Tells the shards, and goes.
+  void stop();
 
  private:
   struct member {

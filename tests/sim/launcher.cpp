@@ -1,8 +1,10 @@
 #include "tests/sim/launcher.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "policies/aggregation.hpp"
+#include "policies/consistency.hpp"
 #include "runtime/base/assert.hpp"
 #include "tests/sim/aggregator.hpp"
 #include "tests/sim/coordinator.hpp"
@@ -11,12 +13,39 @@
 
 namespace tidegate::sim {
 
+using policies::launch_effects;
+using policies::process_exit;
+using policies::process_number;
+using policies::process_role;
+
 namespace {
 
 constexpr nanoseconds poll_interval = 200 * millisecond;
-constexpr nanoseconds start_spread = 20 * millisecond;
+constexpr nanoseconds start_most = 20 * millisecond;
+constexpr nanoseconds signal_most = 5 * millisecond;
+
+policies::launch_plan plan_of(const policies::cluster_spec& spec) {
+  policies::launch_plan plan;
+  plan.processes.push_back({process_role::coordinator, "", 0});
+  for (std::uint32_t i = 0; i < spec.shards; ++i)
+    plan.processes.push_back({process_role::shard, "", i});
+  for (const auto& job : spec.jobs) {
+    const auto sums = policies::plan_aggregation(spec, job);
+    for (std::uint32_t i = 0; i < sums.aggregators.size(); ++i)
+      plan.processes.push_back({process_role::aggregator, job.name, i});
+    for (std::uint32_t rank = 0; rank < job.workers; ++rank)
+      plan.processes.push_back({process_role::worker, job.name, rank});
+    plan.jobs.push_back({job.name, to_string(job.consistency), job.workers});
+  }
+  return plan;
+}
 
 }  // namespace
+
+launcher::launcher(world& where, process_id id)
+    : process(where, id, role::launcher, "launcher", 0),
+      core_(plan_of(where.plan.spec)),
+      names_(plan_of(where.plan.spec).processes) {}
 
 launcher& launcher::of(world& where) {
   auto* found = where.find_as<launcher>(where.launcher);
@@ -25,93 +54,162 @@ launcher& launcher::of(world& where) {
 }
 
 void launcher::start() {
-  world_.coordinator = world_.add(
-      [this](process_id id) { return std::make_unique<coordinator_process>(world_, id); });
-  watch(world_.coordinator);
-  later(millisecond, [this] { start_rest(); });
-  later(poll_interval, [this] { poll(); });
+  later(0, [this] {
+    core_.begin(local_now(), effects_);
+    carry_out();
+  });
 }
 
-void launcher::watch(process_id who) {
-  running_[who] = world_.find(who)->name();
-  world_.net.introduce(id(), who);
+// What has been decided, and what that comes to.
+void launcher::carry_out() {
+  core_.decide(local_now(), effects_);
+  while (!effects_.all.empty()) {
+    const auto list = std::exchange(effects_.all, {});
+    for (const auto& one : list) std::visit([this](const auto& what) { perform(what); }, one);
+  }
+  if (!ended_) wake_at(core_.next_wake());
 }
 
-void launcher::start_rest() {
+void launcher::wake_at(std::int64_t when) {
+  if (when == policies::launch_core::never || when >= waking_) return;
+  waking_ = when;
+  // This clock may be slow: then it is asked again.
+  later(std::max<nanoseconds>(millisecond, when - local_now()), [this] {
+    waking_ = policies::launch_core::never;
+    if (!ended_) carry_out();
+  });
+}
+
+std::unique_ptr<process> launcher::make(const policies::process_name& name, process_id id) {
   const auto& spec = world_.plan.spec;
   const auto hosts = static_cast<std::uint32_t>(std::max<std::size_t>(1, spec.hosts.size()));
-  const auto begin = [this](auto make) {
-    later(world_.chance.between<nanoseconds>(0, start_spread), [this, make] {
-      if (!ended_) watch(world_.add(make));
-    });
-  };
-  for (std::uint32_t i = 0; i < spec.shards; ++i)
-    begin([this, i, hosts](process_id id) {
-      return std::make_unique<shard_process>(world_, id, i % hosts, i);
-    });
-  for (std::size_t job = 0; job < spec.jobs.size(); ++job) {
-    const auto& one = spec.jobs[job];
-    const auto sums = policies::plan_aggregation(spec, one);
-    for (std::uint32_t i = 0; i < sums.aggregators.size(); ++i) {
-      const auto host = sums.aggregators[i].members.front() * hosts / one.workers;
-      begin([this, host, name = one.name, i](process_id id) {
-        return std::make_unique<aggregator_process>(world_, id, host, name, i);
-      });
-    }
-    for (std::uint32_t rank = 0; rank < one.workers; ++rank) {
-      ++workers_left_;
-      begin([this, job, rank, host = rank * hosts / one.workers](process_id id) {
-        return std::make_unique<worker>(world_, id, host, job, rank, 1);
-      });
-    }
-  }
+  if (name.role == process_role::coordinator)
+    return std::make_unique<coordinator_process>(world_, id);
+  if (name.role == process_role::shard)
+    return std::make_unique<shard_process>(world_, id, name.index % hosts, name.index);
+  std::size_t job = 0;
+  while (spec.jobs[job].name != name.job) ++job;
+  const auto workers = spec.jobs[job].workers;
+  if (name.role == process_role::worker)
+    return std::make_unique<worker>(world_, id, name.index * hosts / workers, job, name.index,
+                                    1);
+  const auto sums = policies::plan_aggregation(spec, spec.jobs[job]);
+  const auto host = sums.aggregators[name.index].members.front() * hosts / workers;
+  return std::make_unique<aggregator_process>(world_, id, host, name.job, name.index);
+}
+
+// A program takes a while to begin.
+void launcher::perform(const launch_effects::start& what) {
+  core_.started(local_now(), what.process, effects_);
+  const bool first = names_[what.process].role == process_role::coordinator;
+  later(first ? 0 : world_.chance.between<nanoseconds>(0, start_most),
+        [this, number = what.process] {
+          if (!ended_) begin(number);
+        });
+}
+
+void launcher::begin(process_number number) {
+  const auto who =
+      world_.add([this, number](process_id id) { return make(names_[number], id); });
+  running_[number] = who;
+  world_.net.introduce(id(), who);
+  if (names_[number].role != process_role::coordinator) return;
+  world_.coordinator = who;
+  later(millisecond, [this] {
+    core_.coordinator_ready(local_now(), effects_);
+    carry_out();
+  });
 }
 
 void launcher::exits(process_id who, bool well) {
-  if (well) {
-    left_well_.insert(who);
-    --workers_left_;
-  }
+  left_[who] = well;
   later(0, [this, who] { world_.kill(who); });
 }
 
-// As run::judge_ends: a death that was not an orderly end is the end of the run.
 void launcher::peer_lost(process_id peer) {
-  const auto at = running_.find(peer);
+  const auto at = std::find_if(running_.begin(), running_.end(),
+                               [&](const auto& one) { return one.second == peer; });
   if (at == running_.end()) return;
-  const auto name = at->second;
+  const auto number = at->first;
   running_.erase(at);
-  if (left_well_.contains(peer)) return;
-  end(outcome::process_died, name + " ended");
+  process_exit exit;
+  const auto left = left_.find(peer);
+  exit.kind = left == left_.end() ? process_exit::how::by_signal
+              : left->second      ? process_exit::how::clean
+                                  : process_exit::how::bad_status;
+  exit.text = names_[number].to_string() + " ended";
+  core_.ended(local_now(), number, exit);
+  carry_out();
 }
 
 void launcher::poll() {
   if (ended_) return;
+  const auto answered = polls_;
   process::ask<coordinator_process>(
       world_.coordinator,
       [](coordinator_process& to, const answer_to& reply) { to.status(reply); },
-      [this](const answer& got) {
+      [this, answered](const answer& got) {
+        policies::coordinator_news news;
+        news.health = got.result;
+        news.answered = answered;
         if (const auto* status = std::get_if<policies::cluster_status>(&got.value))
-          on_status(*status);
+          news.jobs = status->jobs;
+        core_.polled(news, effects_);
+        carry_out();
       });
-  later(poll_interval, [this] { poll(); });
 }
 
-void launcher::on_status(const policies::cluster_status& status) {
-  bool all_done = true;
-  for (const auto& job : status.jobs) {
-    if (job.state == policies::job_state::failed)
-      return end(outcome::job_failed, job.name + ": " + job.failure);
-    all_done = all_done && job.state == policies::job_state::done;
-  }
-  if (all_done && workers_left_ == 0) end(outcome::done, "");
-}
-
-void launcher::end(outcome how, const std::string& why) {
+void launcher::perform(const launch_effects::watch&) {
   if (ended_) return;
-  ended_ = how;
-  why_ = why;
-  note("the run has ended: " + (why.empty() ? "done" : why));
+  poll();
+  later(poll_interval, [this] { perform(launch_effects::watch()); });
+}
+
+void launcher::perform(const launch_effects::poll_now&) {
+  ++polls_;
+  poll();
+}
+
+void launcher::perform(const launch_effects::stop_cluster& what) {
+  for (const auto& [job, why] : what.failures)
+    process::ask<coordinator_process>(
+        world_.coordinator,
+        [job = job, why = why](coordinator_process& to, const answer_to& reply) {
+          to.fail_job(job, why, reply);
+        },
+        [](const answer&) {});
+  process::ask<coordinator_process>(
+      world_.coordinator,
+      [](coordinator_process& to, const answer_to& reply) {
+        reply({});
+        to.stop();
+      },
+      [](const answer&) {});
+}
+
+void launcher::perform(const launch_effects::terminate& what) {
+  const auto at = running_.find(what.process);
+  if (at == running_.end()) return;
+  later(world_.chance.between<nanoseconds>(0, signal_most),
+        [this, who = at->second] { world_.kill(who); });
+}
+
+void launcher::perform(const launch_effects::kill& what) {
+  const auto at = running_.find(what.process);
+  if (at != running_.end()) world_.kill(at->second);
+}
+
+void launcher::perform(const launch_effects::note& what) {
+  note(what.what + ": " + what.detail);
+}
+
+void launcher::perform(const launch_effects::complain& what) {
+  note(what.text);
+}
+
+void launcher::perform(const launch_effects::conclude& what) {
+  ended_ = {what.outcome, what.reason};
+  note("the run has ended: " + (what.reason.empty() ? "done" : what.reason));
 }
 
 }  // namespace tidegate::sim

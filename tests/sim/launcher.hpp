@@ -1,30 +1,31 @@
-// The simulated launcher: starts the processes of a plan, watches them, and decides when and
-// how the run ends, as launch/run does. One thread.
+// The simulated launcher: the shell of policies::launch_core, see launch/run. One thread.
 #pragma once
 
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
+#include <vector>
 
+#include "policies/launch_core.hpp"
 #include "tests/sim/process.hpp"
 
 namespace tidegate::sim {
 
-enum class outcome : std::uint8_t { done, job_failed, process_died };
-
 class launcher final : public process {
  public:
-  launcher(world& where, process_id id) : process(where, id, role::launcher, "launcher", 0) {}
+  launcher(world& where, process_id id);
   static launcher& of(world& where);
 
   void start() override;
   // A process leaves by itself; `well`: with exit code 0.
   void exits(process_id who, bool well);
 
-  // How the run has ended.
-  const std::optional<outcome>& ended() const noexcept { return ended_; }
-  const std::string& why() const noexcept { return why_; }
+  // How the run has ended, when every process has.
+  struct end {
+    policies::run_outcome how = policies::run_outcome::done;
+    std::string why;
+  };
+  const std::optional<end>& ended() const noexcept { return ended_; }
 
  private:
   memory_view place(process_id, const runtime::frame_header&) override { return {}; }
@@ -33,17 +34,31 @@ class launcher final : public process {
   void on_sent(std::uint64_t) override {}
   void peer_lost(process_id peer) override;
 
-  void start_rest();
-  void watch(process_id who);
-  void poll();
-  void on_status(const policies::cluster_status& status);
-  void end(outcome how, const std::string& why);
+  void carry_out();
+  void perform(const policies::launch_effects::start& what);
+  void perform(const policies::launch_effects::watch&);
+  void perform(const policies::launch_effects::poll_now&);
+  void perform(const policies::launch_effects::stop_cluster& what);
+  void perform(const policies::launch_effects::terminate& what);
+  void perform(const policies::launch_effects::kill& what);
+  void perform(const policies::launch_effects::note& what);
+  void perform(const policies::launch_effects::complain& what);
+  void perform(const policies::launch_effects::show_log&) {}
+  void perform(const policies::launch_effects::conclude& what);
 
-  std::map<process_id, std::string> running_;
-  std::set<process_id> left_well_;
-  std::size_t workers_left_ = 0;
-  std::optional<outcome> ended_;
-  std::string why_;
+  std::unique_ptr<process> make(const policies::process_name& name, process_id id);
+  void begin(policies::process_number number);
+  void poll();
+  void wake_at(std::int64_t when);
+
+  policies::launch_core core_;
+  policies::launch_effects effects_;
+  std::vector<policies::process_name> names_;
+  std::map<policies::process_number, process_id> running_;
+  std::map<process_id, bool> left_;  // by themselves: whether well
+  std::uint64_t polls_ = 0;          // asked for at once
+  std::int64_t waking_ = policies::launch_core::never;
+  std::optional<end> ended_;
 };
 
 }  // namespace tidegate::sim

@@ -10,13 +10,13 @@ namespace tidegate::sim {
 
 namespace {
 
-const char* text_of(outcome how) {
+const char* text_of(policies::run_outcome how) {
   switch (how) {
-    case outcome::done:
+    case policies::run_outcome::done:
       return "done";
-    case outcome::job_failed:
+    case policies::run_outcome::job_failed:
       return "job failed";
-    case outcome::process_died:
+    case policies::run_outcome::process_died:
       return "process died";
   }
   return "";
