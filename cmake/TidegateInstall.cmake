@@ -60,5 +60,6 @@ install(FILES
   examples/fashion_mnist_softmax.yaml
   examples/push_pull.cpp
   examples/push_pull.yaml
+  examples/scale.yaml
   examples/two_jobs.yaml
   DESTINATION "${CMAKE_INSTALL_DATADIR}/tidegate/examples")
