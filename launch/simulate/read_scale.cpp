@@ -178,6 +178,10 @@ void cross_check(const section& from, const scale_plan& plan) {
     if (workers * plan.common.clocks > worker_clocks_max)
       from.wrong("clocks", std::to_string(plan.common.clocks) + " of " +
                                std::to_string(workers) + " workers are too many");
+  const auto& common = plan.common;
+  const bool sends = !common.one_host && common.link_rate > 0;
+  if (common.compute.mean == 0 && common.sum_rate == 0 && common.step_rate == 0 && !sends)
+    from.child("compute").wrong("time", "0, and neither sums nor links take time");
   const auto combinations =
       plan.workers.size() * plan.shards.size() * plan.policies.size() * plan.aggregators.size();
   if (combinations > combinations_max)

@@ -78,6 +78,7 @@ TEST(read_scale, says_where_and_what) {
       {"scale: {workers: 1, hosts: {link: fast}}", "'fast' is not allowed"},
       {"scale: {workers: 1, one_host: maybe}", "true, false"},
       {"scale: {workers: 100000, clocks: 1000000}", "too many"},
+      {"scale: {workers: 1, compute: {time: 0}}", "neither sums nor links take time"},
   };
   for (const auto& [yaml, message] : wrong) {
     const auto plan = parse_scale(yaml, "s.yaml");
