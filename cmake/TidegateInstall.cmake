@@ -24,7 +24,7 @@ target_include_directories(tidegate_client INTERFACE
 # The libraries below the client. What only a program needs stays out.
 get_property(TIDEGATE_CLIENT_LIBRARIES GLOBAL PROPERTY TIDEGATE_LIBRARIES)
 list(FILTER TIDEGATE_CLIENT_LIBRARIES EXCLUDE REGEX
-  "^tidegate_(launch|bench|measure|sim|scenarios|seeds|scale|simulate)$")
+  "^tidegate_(launch|bench|measure|sim|scenarios|scale|simulate)$")
 set_target_properties(tidegate_flags PROPERTIES EXPORT_NAME flags)
 install(TARGETS tidegate_client ${TIDEGATE_CLIENT_LIBRARIES} tidegate_flags
   EXPORT tidegateTargets
@@ -61,5 +61,6 @@ install(FILES
   examples/fashion_mnist_softmax.yaml
   examples/push_pull.cpp
   examples/push_pull.yaml
+  examples/scale.yaml
   examples/two_jobs.yaml
   DESTINATION "${CMAKE_INSTALL_DATADIR}/tidegate/examples")

@@ -7,7 +7,7 @@ foreach(file IN LISTS FILES)
 endforeach()
 file(WRITE "${OUT}" "#include \"launch/simulate/standard_texts.hpp\"
 
-namespace tidegate::launch {
+namespace tidegate::simulate {
 
 namespace {
 
@@ -20,5 +20,5 @@ std::span<const scenario_text> standard_texts() {
   return texts;
 }
 
-}  // namespace tidegate::launch
+}  // namespace tidegate::simulate
 ")

@@ -6,13 +6,13 @@ if(failed)
 endif()
 set(text "#include \"launch/simulate/version.hpp\"
 
-namespace tidegate::launch {
+namespace tidegate::simulate {
 
 std::string built_commit() {
   return \"${commit}\";
 }
 
-}  // namespace tidegate::launch
+}  // namespace tidegate::simulate
 ")
 if(EXISTS "${OUT}")
   file(READ "${OUT}" before)

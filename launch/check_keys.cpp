@@ -3,20 +3,20 @@
 #include <algorithm>
 
 #include "launch/nearest.hpp"
-#include "launch/yaml_keys.hpp"
 
 namespace tidegate::launch {
 
 namespace {
 
 void walk(const yaml_node& node, const std::string& pattern, const std::string& shown,
-          problems& out) {
-  const auto known = keys_below(pattern);
+          key_table table, problems& out) {
+  const auto known = keys_below(pattern, table);
   if (known.empty()) return;  // a leaf: its reader says what is wrong with a map here
   const bool free_names = known.front() == "*";
   for (const auto& e : node.entries) {
     if (free_names || std::find(known.begin(), known.end(), e.key) != known.end()) {
-      walk(e.value, join_path(pattern, free_names ? "*" : e.key), join_path(shown, e.key), out);
+      walk(e.value, join_path(pattern, free_names ? "*" : e.key), join_path(shown, e.key),
+           table, out);
       continue;
     }
     std::string what = "unknown key '" + e.key + "' in " + (shown.empty() ? "the file" : shown);
@@ -31,8 +31,8 @@ void walk(const yaml_node& node, const std::string& pattern, const std::string& 
 
 }  // namespace
 
-void check_keys(const yaml_node& root, problems& out) {
-  walk(root, "", "", out);
+void check_keys(const yaml_node& root, problems& out, key_table table) {
+  walk(root, "", "", table, out);
 }
 
 }  // namespace tidegate::launch

@@ -15,6 +15,8 @@ constexpr const char* general = R"(tidegate - a parameter server
       run it: coordinator, shards, aggregators and workers
   tidegate bench SUBJECT [options]
       measure on this machine: exchange, latency, roofline; see tidegate bench --help
+  tidegate simulate FILE [options]
+      model a cluster of thousands on paper; see tidegate simulate --help
   tidegate help yaml
       every key of a cluster file
   tidegate COMMAND --help

@@ -6,7 +6,7 @@
 #include "actors/node.hpp"
 #include "launch/bench/bench.hpp"
 #include "launch/program.hpp"
-#include "launch/simulate/seeds.hpp"
+#include "launch/simulate/simulate.hpp"
 
 namespace {
 
@@ -42,7 +42,7 @@ runtime::expected<std::unique_ptr<cluster_view>> observe(const node_options& opt
 int main(int argc, char** argv) {
   const std::vector<std::string> args(argv + 1, argv + argc);
   if (tidegate::bench::is_bench(args)) return tidegate::bench::run_bench(args);
-  if (tidegate::launch::is_seeds(args)) return tidegate::launch::run_seeds(args);
+  if (tidegate::simulate::is_simulate(args)) return tidegate::simulate::run_simulate(args);
   return tidegate::launch::run_program(
       args, {tidegate::actors::run_coordinator, tidegate::actors::run_shard,
              tidegate::actors::run_aggregator, observe});

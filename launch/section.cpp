@@ -3,17 +3,17 @@
 #include <algorithm>
 
 #include "launch/scalars.hpp"
-#include "launch/yaml_keys.hpp"
 
 namespace tidegate::launch {
 
 section::section(const yaml_node* node, place where, std::string pattern, std::string shown,
-                 problems& out)
+                 problems& out, key_table table)
     : node_(node),
       where_(std::move(where)),
       pattern_(std::move(pattern)),
       shown_(std::move(shown)),
-      out_(&out) {}
+      out_(&out),
+      table_(table) {}
 
 const yaml_node* section::get(std::string_view key) const noexcept {
   if (node_ == nullptr) return nullptr;
@@ -25,7 +25,7 @@ void section::wrong(std::string_view key, const std::string& what) const {
   const auto* value = get(key);
   out_->add(value == nullptr ? where_ : value->where,
             join_path(shown_, key) + ": " + what +
-                "; allowed: " + std::string(key_of(join_path(pattern_, key)).allowed));
+                "; allowed: " + std::string(key_of(join_path(pattern_, key), table_).allowed));
 }
 
 bool section::require(std::string_view key) const {
@@ -129,7 +129,8 @@ section section::child(std::string_view key) const {
     wrong(key, value->is_null() ? "has no value" : "is " + std::string(describe(*value)));
     value = nullptr;
   }
-  return {value, std::move(where), join_path(pattern_, key), join_path(shown_, key), *out_};
+  return {value, std::move(where), join_path(pattern_, key), join_path(shown_, key), *out_,
+          table_};
 }
 
 bool is_plain_name(std::string_view name) noexcept {

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <utility>
 
+#include "launch/yaml_keys.hpp"
 #include "launch/yaml_tree.hpp"
 
 namespace tidegate::launch {
@@ -22,7 +23,7 @@ class section {
   // `pattern` is the path in the key table, `shown` that in the file ("jobs.*" and "jobs.mlp").
   // A null node is a section without keys: required ones are missed at `where`.
   section(const yaml_node* node, place where, std::string pattern, std::string shown,
-          problems& out);
+          problems& out, key_table table = known_keys());
 
   // Readers of one key. They leave `into` alone when the key is absent or wrong; true: it was
   // read.
@@ -76,6 +77,7 @@ class section {
   std::string pattern_;
   std::string shown_;
   problems* out_;
+  key_table table_;
 };
 
 // 1 to 64 of A-Z a-z 0-9 _ -: names that are part of file names.

@@ -66,20 +66,20 @@ constexpr yaml_key keys[] = {
 
 }  // namespace
 
-std::span<const yaml_key> known_keys() noexcept {
+key_table known_keys() noexcept {
   return keys;
 }
 
-const yaml_key& key_of(std::string_view pattern) noexcept {
-  for (const auto& k : keys) {
+const yaml_key& key_of(std::string_view pattern, key_table table) noexcept {
+  for (const auto& k : table) {
     if (k.path == pattern) return k;
   }
   TIDEGATE_ASSERT(false, "every key that is read has a row in the table");
 }
 
-std::vector<std::string> keys_below(std::string_view pattern) {
+std::vector<std::string> keys_below(std::string_view pattern, key_table table) {
   std::vector<std::string> below;
-  for (const auto& k : keys) {
+  for (const auto& k : table) {
     auto rest = k.path;
     if (!pattern.empty()) {
       if (!rest.starts_with(pattern) || rest.size() <= pattern.size()) continue;
@@ -110,9 +110,9 @@ std::string markdown_row(const yaml_key& key) {
   return row;
 }
 
-std::string keys_help() {
-  std::string text = "Keys of a cluster file (`*` is a name you choose):\n";
-  for (const auto& k : keys) {
+std::string keys_help(std::string_view heading, key_table table) {
+  std::string text = std::string(heading) + " (`*` is a name you choose):\n";
+  for (const auto& k : table) {
     text += "\n  " + std::string(k.path) + "\n      " + std::string(k.doc) + "\n      " +
             std::string(k.type) + "; default: " + std::string(k.preset) +
             "; allowed: " + std::string(k.allowed) + "\n";

@@ -68,8 +68,25 @@ std::string time_text(double seconds) {
   return format("%g us", seconds * 1e6);
 }
 
+std::string text_of(plot_unit unit, double value) {
+  switch (unit) {
+    case plot_unit::bytes:
+      return format_size(static_cast<std::uint64_t>(std::clamp(value, 1.0, 0x1p62)));
+    case plot_unit::seconds:
+      return time_text(value);
+    case plot_unit::number:
+      break;
+  }
+  return format("%g", value);
+}
+
+// Bytes have powers of two, all else of ten.
+double base_of(plot_unit unit) {
+  return unit == plot_unit::bytes ? 2 : 10;
+}
+
 bool can_be_shown(const plot_point& p) {
-  return std::isfinite(p.bytes) && std::isfinite(p.seconds) && p.bytes > 0 && p.seconds > 0;
+  return std::isfinite(p.x) && std::isfinite(p.y) && p.x > 0 && p.y > 0;
 }
 
 struct range {
@@ -79,12 +96,13 @@ struct range {
 
 class picture {
  public:
-  explicit picture(const plot_data& data) : data_(data) {
+  explicit picture(const plot_data& data)
+      : data_(data), x_base_(base_of(data.x_unit)), y_base_(base_of(data.y_unit)) {
     bool first = true;
     for (const auto& series : data.series)
       for (const auto& p : series.points) {
         if (!can_be_shown(p)) continue;
-        const double x = std::log2(p.bytes), y = std::log10(p.seconds);
+        const double x = x_of(p), y = y_of(p);
         if (first) x_ = {x, x}, y_ = {y, y};
         first = false;
         x_ = {std::min(x_.low, x), std::max(x_.high, x)};
@@ -108,12 +126,13 @@ class picture {
   }
 
  private:
-  double at_x(double log2_bytes) const {
-    return left + (log2_bytes - x_.low) / (x_.high - x_.low) * (width - left - right);
+  double x_of(const plot_point& p) const { return std::log2(p.x) / std::log2(x_base_); }
+  double y_of(const plot_point& p) const { return std::log2(p.y) / std::log2(y_base_); }
+  double at_x(double log_x) const {
+    return left + (log_x - x_.low) / (x_.high - x_.low) * (width - left - right);
   }
-  double at_y(double log10_seconds) const {
-    return height - bottom -
-           (log10_seconds - y_.low) / (y_.high - y_.low) * (height - top - bottom);
+  double at_y(double log_y) const {
+    return height - bottom - (log_y - y_.low) / (y_.high - y_.low) * (height - top - bottom);
   }
 
   std::string axes() const {
@@ -121,20 +140,19 @@ class picture {
     const double step = std::max(1.0, std::ceil((x_.high - x_.low) / 10));
     for (double x = x_.low; x <= x_.high; x += step) {
       out += line(at_x(x), top, at_x(x), height - bottom, "#e4e4e4");
-      const auto bytes = static_cast<std::uint64_t>(std::exp2(std::clamp(x, 0.0, 62.0)));
-      out += label(at_x(x), height - bottom + 18, "middle", format_size(bytes));
+      out += label(at_x(x), height - bottom + 18, "middle",
+                   text_of(data_.x_unit, std::pow(x_base_, x)));
     }
     for (double y = y_.low; y <= y_.high; ++y) {
       out += line(left, at_y(y), width - right, at_y(y), "#c8c8c8");
-      out += label(left - 8, at_y(y) + 4, "end", time_text(std::pow(10.0, y)));
-      for (int k = 2; k < 10 && y < y_.high; ++k)
+      out += label(left - 8, at_y(y) + 4, "end", text_of(data_.y_unit, std::pow(y_base_, y)));
+      for (int k = 2; k < y_base_ && y < y_.high; ++k)
         out += line(left, at_y(y + std::log10(k)), width - right, at_y(y + std::log10(k)),
                     "#f0f0f0");
     }
     out += line(left, top, left, height - bottom, "#444444");
     out += line(left, height - bottom, width - right, height - bottom, "#444444");
-    return out + label((left + width - right) / 2, height - 16, "middle",
-                       "bytes of one worker's gradient");
+    return out + label((left + width - right) / 2, height - 16, "middle", data_.x_name);
   }
 
   std::string curve(std::size_t index) const {
@@ -145,7 +163,7 @@ class picture {
     std::string path, dots;
     for (const auto& p : series.points) {
       if (!can_be_shown(p)) continue;
-      const double x = at_x(std::log2(p.bytes)), y = at_y(std::log10(p.seconds));
+      const double x = at_x(x_of(p)), y = at_y(y_of(p));
       path += format("%s%.1f,%.1f", path.empty() ? "" : " ", x, y);
       dots += format("<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3\"/>\n", x, y);
     }
@@ -160,6 +178,8 @@ class picture {
   }
 
   const plot_data& data_;
+  double x_base_;
+  double y_base_;
   range x_;
   range y_;
 };

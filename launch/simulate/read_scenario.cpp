@@ -11,10 +11,17 @@
 #include "launch/yaml_tree.hpp"
 #include "runtime/base/assert.hpp"
 
-namespace tidegate::launch {
+namespace tidegate::simulate {
 
 namespace {
 
+using launch::nearest;
+using launch::parse_duration_ms;
+using launch::parse_real;
+using launch::parse_unsigned;
+using launch::parse_yaml;
+using launch::problems;
+using launch::yaml_node;
 using sim::scenario;
 
 // Reads a value; false: it is none.
@@ -255,4 +262,4 @@ std::vector<scenario> standard_mix() {
   return mix;
 }
 
-}  // namespace tidegate::launch
+}  // namespace tidegate::simulate

@@ -8,7 +8,7 @@
 #include "runtime/base/status.hpp"
 #include "tests/sim/draw_plan.hpp"
 
-namespace tidegate::launch {
+namespace tidegate::simulate {
 
 // `source` names the text in messages. Errors: invalid_argument, a line per problem,
 // `source:line:column: what`.
@@ -18,4 +18,4 @@ runtime::expected<sim::scenario> read_scenario(const std::string& text,
 // The standard ones, which are part of this program.
 std::vector<sim::scenario> standard_mix();
 
-}  // namespace tidegate::launch
+}  // namespace tidegate::simulate

@@ -1,5 +1,6 @@
 #include "launch/simulate/seeds.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <iostream>
 #include <sys/random.h>
@@ -15,10 +16,16 @@
 #include "runtime/base/assert.hpp"
 #include "tests/sim/simulate.hpp"
 
-namespace tidegate::launch {
+namespace tidegate::simulate {
 
 namespace {
 
+using launch::exit_code;
+using launch::join;
+using launch::nearest;
+using launch::parse_unsigned;
+using launch::read_file;
+using launch::write_file_atomically;
 using runtime::errc;
 using runtime::status;
 
@@ -203,22 +210,19 @@ int run_seeds(const seeds_options& options) {
 }
 
 bool is_seeds(const std::vector<std::string>& args) {
-  if (args.empty() || args[0] != "simulate") return false;
-  return args.size() == 1 || args[1].starts_with("-");
+  return std::any_of(args.begin(), args.end(), [](const std::string& one) {
+    return one.starts_with("--seeds") || one.starts_with("--first-seed") ||
+           one.starts_with("--scenario") || one.starts_with("--trace");
+  });
 }
 
 int run_seeds(const std::vector<std::string>& args) {
-  const std::vector<std::string> rest(args.begin() + 1, args.end());
-  if (!rest.empty() && (rest[0] == "--help" || rest[0] == "-h")) {
-    std::cout << seeds_help();
-    return 0;
-  }
-  const auto options = parse_seeds(rest);
+  const auto options = parse_seeds(args);
   return options ? run_seeds(*options) : usage(options.error());
 }
 
 std::string seeds_help() {
-  return R"(tidegate simulate [options]
+  return R"(tidegate simulate --seeds N [options]
 
 Runs whole clusters in one thread under virtual time: the same cores as in production, a network that
 delays, doubles, reorders and loses, and processes that die, all drawn from a seed. Every seed is run
@@ -234,4 +238,4 @@ Exit code: 0 clean, 1 a promise was broken, 2 usage, 4 stuck.
 )";
 }
 
-}  // namespace tidegate::launch
+}  // namespace tidegate::simulate

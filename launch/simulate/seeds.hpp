@@ -8,7 +8,7 @@
 
 #include "runtime/base/status.hpp"
 
-namespace tidegate::launch {
+namespace tidegate::simulate {
 
 struct seeds_options {
   std::uint64_t seeds = 1000;
@@ -24,9 +24,9 @@ inline constexpr int exit_stuck = 4;
 // Without the word `simulate`. Errors: invalid_argument.
 runtime::expected<seeds_options> parse_seeds(const std::vector<std::string>& args);
 int run_seeds(const seeds_options& options);
-// The same from the whole command line.
+// The same from arguments, if they are its.
 bool is_seeds(const std::vector<std::string>& args);
 int run_seeds(const std::vector<std::string>& args);
 std::string seeds_help();
 
-}  // namespace tidegate::launch
+}  // namespace tidegate::simulate

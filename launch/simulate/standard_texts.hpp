@@ -3,7 +3,7 @@
 
 #include <span>
 
-namespace tidegate::launch {
+namespace tidegate::simulate {
 
 struct scenario_text {
   const char* source;  // file name
@@ -12,4 +12,4 @@ struct scenario_text {
 
 std::span<const scenario_text> standard_texts();
 
-}  // namespace tidegate::launch
+}  // namespace tidegate::simulate

@@ -3,8 +3,8 @@
 
 #include <string>
 
-namespace tidegate::launch {
+namespace tidegate::simulate {
 
 std::string built_commit();
 
-}  // namespace tidegate::launch
+}  // namespace tidegate::simulate

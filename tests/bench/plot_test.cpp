@@ -44,6 +44,15 @@ TEST(plot, of_nothing_is_a_picture_too) {
   }
 }
 
+TEST(plot, has_the_units_of_its_axes) {
+  plot_data data{"t", {{"a", {{10, 1000}, {1000, 100'000}}}}};
+  data.x_unit = data.y_unit = plot_unit::number;
+  data.x_name = "workers";
+  const auto svg = plot_svg(data);
+  for (const auto* text : {">100<", ">10000<", ">workers<"}) EXPECT_THAT(svg, HasSubstr(text));
+  EXPECT_THAT(svg, Not(HasSubstr("KiB")));
+}
+
 TEST(plot, reads_series) {
   const auto data =
       parse_plot(R"({"title": "t", "series": [{"name": "a", "points": [[4, 0.5], [8, 1]]}]})");
@@ -51,8 +60,8 @@ TEST(plot, reads_series) {
   EXPECT_EQ(data->title, "t");
   ASSERT_EQ(data->series.size(), 1U);
   EXPECT_EQ(data->series[0].name, "a");
-  EXPECT_EQ(data->series[0].points[1].bytes, 8);
-  EXPECT_EQ(data->series[0].points[0].seconds, 0.5);
+  EXPECT_EQ(data->series[0].points[1].x, 8);
+  EXPECT_EQ(data->series[0].points[0].y, 0.5);
 }
 
 TEST(plot, refuses_what_is_no_list_of_series) {

@@ -10,7 +10,7 @@ namespace tidegate::sim {
 namespace {
 
 TEST(cluster, of_a_seed_is_the_same_to_the_last_draw) {
-  for (const auto& of : launch::standard_mix())
+  for (const auto& of : tidegate::simulate::standard_mix())
     for (std::uint64_t seed = 1; seed <= 5; ++seed) {
       const auto plan = draw_plan(of, seed);
       const auto once = run_cluster(plan, seed, false);
@@ -34,7 +34,7 @@ TEST_P(standard, is_clean) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(mix, standard, testing::ValuesIn(launch::standard_mix()),
+INSTANTIATE_TEST_SUITE_P(mix, standard, testing::ValuesIn(tidegate::simulate::standard_mix()),
                          [](const auto& of) { return of.param.name; });
 
 }  // namespace

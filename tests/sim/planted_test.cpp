@@ -24,7 +24,7 @@ class planted : public testing::TestWithParam<int> {
 
 TEST_P(planted, is_found) {
   simulate_options options;
-  options.mix = launch::standard_mix();
+  options.mix = tidegate::simulate::standard_mix();
   options.seeds = seeds_most;
   options.failures_max = 1;
   const auto found = simulate(options, [] { return true; });

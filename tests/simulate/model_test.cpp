@@ -38,6 +38,14 @@ TEST(model, bsp_without_stragglers_is_compute_then_transfer) {
   EXPECT_NEAR(seconds_per_clock(run(what), what), 1 + 1 + 2 * 0.25, 10 * chunk);
 }
 
+TEST(model, every_link_on_the_way_adds_a_chunk) {
+  auto what = only_compute({consistency_kind::bsp, 0}, 1);
+  what.link_rate = 64 * mib;
+  what.chunk_bytes = 1 << 20;
+  // Out, in, out and in: the last chunk leaves the first link after a second.
+  EXPECT_NEAR(seconds_per_clock(run(what), what), 1 + 1 + 3.0 / 64, 1e-6);
+}
+
 TEST(model, bsp_runs_as_the_slowest_does) {
   const auto what = only_compute({consistency_kind::bsp, 0}, 8);
   const auto made =

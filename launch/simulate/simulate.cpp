@@ -1,0 +1,129 @@
+#include "launch/simulate/simulate.hpp"
+
+#include <algorithm>
+#include <array>
+#include <iostream>
+#include <utility>
+
+#include "launch/command_line.hpp"
+#include "launch/files.hpp"
+#include "launch/nearest.hpp"
+#include "launch/scalars.hpp"
+#include "launch/simulate/keys.hpp"
+#include "launch/simulate/read_scale.hpp"
+#include "launch/simulate/report.hpp"
+#include "launch/simulate/seeds.hpp"
+#include "tests/sim/scale/model.hpp"
+
+namespace tidegate::simulate {
+
+namespace {
+
+using launch::exit_code;
+using runtime::status;
+
+constexpr const char* help = R"(tidegate simulate FILE [options]
+
+Models clusters too large to be had: the real consistency policies and plans of aggregators over
+machines on paper. FILE has compute times, links and rates, and lists of workers, shards, policies
+and aggregators, of which every combination is run. docs/scaling.md says what is modelled, how to
+calibrate it, and what came of it.
+
+  --json FILE        all figures; - for standard output, no table
+  --svg PREFIX       pictures: PREFIX-rate.svg, -linear.svg, -waiting.svg, -staleness.svg
+  --seed N           of the compute times, in place of the file's; equal seeds, equal figures
+
+Columns: clocks/s of one worker. Of linear: beside as many workers that never wait, pause or are
+slow. Waiting: of a worker's time, all but computing; p99 over workers. For others: waiting for
+their pushes. Staleness: clocks, over pulls. Bottleneck: what is used most of the time.
+Exit codes: 0 done; 1 a file cannot be written; 2 bad usage or YAML.
+
+)";
+
+status run_scale(const scale_options& options) {
+  const auto text = launch::read_file(options.file);
+  if (!text) return {runtime::errc::invalid_argument, text.error().message()};
+  auto plan = parse_scale(*text, options.file);
+  if (!plan) return plan.error();
+  if (!options.seed.empty()) plan->common.seed = *launch::parse_unsigned(options.seed);
+  std::vector<modelled> runs;
+  for (const auto& one : plan->settings()) runs.push_back({one, sim::scale::run(one)});
+  const auto json = scale_json(runs);
+  std::cout << (options.json == "-" ? json : scale_table(runs)) << std::flush;
+  if (!options.json.empty() && options.json != "-")
+    if (auto written = launch::write_file_atomically(options.json, json); !written)
+      return written;
+  if (options.svg.empty()) return {};
+  for (const auto& [name, svg] : scale_pictures(runs))
+    if (auto written = launch::write_file_atomically(options.svg + name, svg); !written)
+      return written;
+  return {};
+}
+
+}  // namespace
+
+bool is_simulate(const std::vector<std::string>& args) {
+  if (args.empty()) return false;
+  const bool asks = args[0] == "help" || args[0] == "--help" || args[0] == "-h";
+  return args[0] == "simulate" || (asks && args.size() > 1 && args[1] == "simulate");
+}
+
+runtime::expected<scale_options> parse_simulate(const std::vector<std::string>& args) {
+  const auto bad = [](const std::string& what) {
+    return runtime::fail(runtime::errc::invalid_argument,
+                         what + "; see tidegate simulate --help");
+  };
+  scale_options made;
+  const std::array<std::pair<std::string, std::string*>, 3> known{
+      {{"--json", &made.json}, {"--svg", &made.svg}, {"--seed", &made.seed}}};
+  for (std::size_t at = 0; at < args.size(); ++at) {
+    const auto& word = args[at];
+    if (word == "--help" || word == "-h") {
+      made.help = true;
+      return made;
+    }
+    std::string* into = nullptr;
+    std::vector<std::string> names;
+    for (const auto& [name, value] : known) {
+      names.push_back(name);
+      if (word == name) into = value;
+    }
+    if (into == nullptr && word.starts_with("--")) {
+      const auto near = launch::nearest(word, names);
+      return bad("unknown option " + word +
+                 (near.empty() ? std::string() : "; did you mean " + near + "?"));
+    }
+    if (into == nullptr) {
+      if (!made.file.empty()) return bad("one file, not also " + word);
+      into = &made.file;
+    } else if (++at == args.size()) {
+      return bad(word + " needs a value");
+    }
+    *into = args[at];
+  }
+  if (made.file.empty()) return bad("which file?");
+  if (!made.seed.empty() && !launch::parse_unsigned(made.seed))
+    return bad("--seed " + made.seed + "; allowed: 0 to 18446744073709551615");
+  return made;
+}
+
+int run_simulate(const std::vector<std::string>& args) {
+  std::vector<std::string> rest(args.begin() + 1, args.end());
+  if (args[0] != "simulate") rest = {"--help"};
+  if (is_seeds(rest) && std::find(rest.begin(), rest.end(), "--help") == rest.end())
+    return run_seeds(rest);
+  const auto options = parse_simulate(rest);
+  if (options && options->help) {
+    std::cout << seeds_help() << "\n"
+              << help << launch::keys_help("Keys of FILE", scale_keys());
+    return static_cast<int>(exit_code::done);
+  }
+  const auto result = options ? run_scale(*options) : options.error();
+  if (result.ok()) return static_cast<int>(exit_code::done);
+  std::cerr << "tidegate: " << result.message() << "\n";
+  return static_cast<int>(result.code() == runtime::errc::invalid_argument
+                              ? exit_code::bad_usage
+                              : exit_code::job_failed);
+}
+
+}  // namespace tidegate::simulate
