@@ -1,7 +1,6 @@
 #include "actors/aggregator.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <span>
 
 #include "actors/errors.hpp"
@@ -19,12 +18,6 @@ using policies::refusal;
 using policies::tag_of;
 using runtime::frame_kind;
 using kind = policies::upstream_frame::what;
-
-namespace {
-
-constexpr auto answer_watch = std::chrono::milliseconds(500);
-
-}  // namespace
 
 aggregator::behavior_type aggregator::make_behavior() {
   sink_ = std::make_unique<frame_mailbox>(*this, *this, home());
@@ -50,7 +43,6 @@ aggregator::behavior_type aggregator::make_behavior() {
 }
 
 void aggregator::on_exit() {
-  home().forget(*this);
   front_->sender().post_all();
   home().close_link();
   front_->close();
@@ -159,30 +151,14 @@ void aggregator::ask(const front::effects::ask& what) {
   post(what.slot, {});
 }
 
-void aggregator::watch_answers() {
-  if (watching_ || !core_.is_busy()) return;
-  watching_ = true;
-  home().after(answer_watch, *this);
-}
-
-void aggregator::go_on() {
-  watching_ = false;
-  frames_.clear();
-  core_.tick(std::chrono::steady_clock::now().time_since_epoch().count(), frames_);
-  post(0, {});
-  watch_answers();
-}
-
 void aggregator::post(std::uint32_t slot, front::inputs from) {
-  if (!frames_.empty()) watch_answers();
   for (const auto& frame : frames_) {
     auto header = header_of(frame_kind::push, frame.tag, refusal::none);
     std::span<const std::byte> payload;
     switch (frame.kind) {
       case kind::push:
-        payload = frame.again ? store_->sum_again(frame)
-                              : store_->sum(slot, frame.node, frame.tag.clock,
-                                            from.subspan(frame.first, frame.count));
+        payload = store_->sum(slot, frame.node, frame.tag.clock,
+                              from.subspan(frame.first, frame.count));
         break;
       case kind::skip:
         header.kind = frame_kind::skip;

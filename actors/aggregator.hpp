@@ -17,8 +17,7 @@ namespace tidegate::actors {
 
 class aggregator final : public reactor_actor<shard_actor::base>,
                          public frame_mailbox::owner,
-                         public front::owner,
-                         private reactor::continuation {
+                         public front::owner {
  public:
   aggregator(caf::actor_config& config, reactor& home)
       : reactor_actor<shard_actor::base>(config, home) {}
@@ -42,9 +41,6 @@ class aggregator final : public reactor_actor<shard_actor::base>,
   void close_job(std::uint64_t token);
   void on_frame(frame_event& event);
   void on_peer_lost(const peer_lost_event& event);
-  // As long as upstream owes answers, it is asked again now and then.
-  void watch_answers();
-  void go_on() override;
   // Posts frames_; `from`: what their sums are made of.
   void post(std::uint32_t slot, front::inputs from);
 
@@ -56,7 +52,6 @@ class aggregator final : public reactor_actor<shard_actor::base>,
   front_memory::sizes sizes_;
   std::vector<runtime::peer_id> upstream_;
   std::vector<policies::upstream_frame> frames_;  // to be posted now
-  bool watching_ = false;
 };
 
 }  // namespace tidegate::actors

@@ -35,25 +35,11 @@ std::span<const std::byte> aggregator_store::sum(
   gradients_.clear();
   for (const auto& input : inputs)
     gradients_.push_back({memory_.gradient(input.payload), input.rank});
-  auto* out = place_of(slot, node, clock);
+  const auto plane = static_cast<std::uint32_t>(node * window + clock % window);
+  auto* out =
+      reinterpret_cast<float*>(sums_->at(tables_.at(chunk.table), plane) + chunk.offset);
   runtime::kernels::tree_sum(gradients_, out, chunk.elements);
   return std::as_bytes(std::span(out, chunk.elements));
-}
-
-float* aggregator_store::place_of(std::uint32_t slot, std::uint32_t node,
-                                  std::uint64_t clock) const {
-  const auto& chunk = chunks_[slot];
-  const auto plane = static_cast<std::uint32_t>(node * window + clock % window);
-  return reinterpret_cast<float*>(sums_->at(tables_.at(chunk.table), plane) + chunk.offset);
-}
-
-std::span<const std::byte> aggregator_store::sum_again(
-    const policies::upstream_frame& frame) const {
-  const auto elements = chunks_[frame.slot].elements;
-  const auto* data = frame.single != policies::no_payload
-                         ? memory_.gradient(frame.single)
-                         : place_of(frame.slot, frame.node, frame.tag.clock);
-  return std::as_bytes(std::span(data, elements));
 }
 
 }  // namespace tidegate::actors

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "actors/front_memory.hpp"
-#include "policies/aggregator_core.hpp"
 #include "runtime/base/limits.hpp"
 #include "runtime/base/status.hpp"
 #include "runtime/kernels/update.hpp"
@@ -33,12 +32,8 @@ class aggregator_store {
   // single one stays where it is.
   std::span<const std::byte> sum(std::uint32_t slot, std::uint32_t node, std::uint64_t clock,
                                  std::span<const policies::shard_effects::input> inputs);
-  // The one that was made for this frame before.
-  std::span<const std::byte> sum_again(const policies::upstream_frame& frame) const;
 
  private:
-  float* place_of(std::uint32_t slot, std::uint32_t node, std::uint64_t clock) const;
-
   static constexpr auto window = runtime::limits::clocks_in_flight_max;
   struct chunk_place {
     std::uint32_t table = 0;

@@ -302,32 +302,8 @@ void reactor::sleep() {
   std::array<epoll_event, 2> events{};
   // A message may have come between run_ready and here: its eventfd is readable, so this
   // returns.
-  epoll_wait(epoll_fd_, events.data(), static_cast<int>(events.size()), until_timer());
+  epoll_wait(epoll_fd_, events.data(), static_cast<int>(events.size()), -1);
   drain_wake();
-  if (!timers_.empty()) run_timers();
-}
-
-int reactor::until_timer() const {
-  if (timers_.empty()) return -1;
-  const auto first = std::min_element(
-      timers_.begin(), timers_.end(),
-      [](const timer& one, const timer& other) { return one.due < other.due; });
-  const auto left = std::chrono::ceil<std::chrono::milliseconds>(
-      first->due - std::chrono::steady_clock::now());
-  return static_cast<int>(std::max<std::int64_t>(0, left.count()));
-}
-
-void reactor::run_timers() {
-  const auto now = std::chrono::steady_clock::now();
-  // One at a time: what is called may set timers and forget them.
-  for (;;) {
-    const auto due = std::find_if(timers_.begin(), timers_.end(),
-                                  [&](const timer& one) { return one.due <= now; });
-    if (due == timers_.end()) return;
-    auto* what = due->what;
-    timers_.erase(due);
-    what->go_on();
-  }
 }
 
 }  // namespace tidegate::actors

@@ -88,15 +88,9 @@ class reactor final : public caf::execution_unit {
   void after_progress(continuation& what) { put_off_.push_back(&what); }
   // Likewise before it, when the actors that are ready now have run.
   void before_progress(continuation& what) { ending_.push_back(&what); }
-  // Of the reactor's thread: calls what.go_on() once when this much time has passed and there
-  // is nothing else to do. Nothing happens while nobody drives.
-  void after(std::chrono::milliseconds delay, continuation& what) {
-    timers_.push_back({std::chrono::steady_clock::now() + delay, &what});
-  }
   void forget(const continuation& what) {
     std::erase(put_off_, &what);
     std::erase(ending_, &what);
-    std::erase_if(timers_, [&](const timer& one) { return one.what == &what; });
   }
 
   // Of the reactor's thread, all but address().
@@ -121,9 +115,6 @@ class reactor final : public caf::execution_unit {
   // False when it is time to sleep.
   bool yield(bool after_work);
   void sleep();
-  // How long to sleep at most, in milliseconds; -1: for ever.
-  int until_timer() const;
-  void run_timers();
   void drain_wake();
   void wake();
   void watch(int fd);
@@ -144,11 +135,6 @@ class reactor final : public caf::execution_unit {
   std::vector<continuation*> put_off_;  // likewise
   std::vector<continuation*> going_on_;
   std::vector<continuation*> ending_;  // before progress
-  struct timer {
-    std::chrono::steady_clock::time_point due;
-    continuation* what = nullptr;
-  };
-  std::vector<timer> timers_;  // few
 
   std::mutex mutex_;  // guards remote_
   std::vector<caf::resumable*> remote_;

@@ -1,6 +1,5 @@
 #include "actors/worker.hpp"
 
-#include <chrono>
 #include <cstring>
 #include <span>
 #include <utility>
@@ -15,12 +14,6 @@ using policies::refusal;
 using runtime::errc;
 using runtime::frame_kind;
 using runtime::status;
-
-namespace {
-
-constexpr auto answer_watch = std::chrono::milliseconds(500);
-
-}  // namespace
 
 worker::worker(caf::actor_config& config, reactor& home, worker_identity identity)
     : reactor_actor<worker_actor::base>(config, home),
@@ -55,7 +48,6 @@ worker::behavior_type worker::make_behavior() {
 }
 
 void worker::on_exit() {
-  home().forget(*this);
   // What is posted goes out. After finish() no gradient waits to be: all are acknowledged.
   home().close_link();
   fail_all({errc::cancelled, "the session was closed"});
@@ -157,7 +149,6 @@ void worker::on_command(const worker_command_ptr& what) {
   operations_[op] = {what, clock};
   update_numbers();
   carry_out();
-  watch_answers();
 }
 
 void worker::open(worker_command& command) {
@@ -170,7 +161,6 @@ void worker::open(worker_command& command) {
   core_.open(id, std::move(command.grant.places), [this](std::uint32_t shard) {
     return share_memory(home().address(), identity_.welcome.shard_addresses[shard]);
   });
-  watch_answers();
 }
 
 void worker::opened(std::uint32_t table) {
@@ -235,20 +225,6 @@ void worker::finish_pull(std::uint32_t id) {
     if (part.attached)
       bytes += table.memory->copy_part(part, core.planes_of(id), table.parameters);
   copied(bytes);
-}
-
-void worker::watch_answers() {
-  if (watching_ || !core_.is_busy()) return;
-  watching_ = true;
-  home().after(answer_watch, *this);
-}
-
-void worker::go_on() {
-  watching_ = false;
-  if (!broken_.ok()) return;
-  core_.tick(std::chrono::steady_clock::now().time_since_epoch().count());
-  carry_out();
-  watch_answers();
 }
 
 void worker::carry_out() {

@@ -61,8 +61,7 @@ struct worker_identity {
 
 class worker final : public reactor_actor<worker_actor::base>,
                      public frame_mailbox::owner,
-                     public policies::client_shell,
-                     private reactor::continuation {
+                     public policies::client_shell {
  public:
   worker(caf::actor_config& config, reactor& home, worker_identity identity);
 
@@ -112,9 +111,6 @@ class worker final : public reactor_actor<worker_actor::base>,
   void let_go() override;
   void copied(std::uint64_t bytes) override;
   void carry_out();
-  // As long as something waits for its answer, it is asked for again now and then.
-  void watch_answers();
-  void go_on() override;
   void fail_all(const runtime::status& why);
   // "push of table 'w' at clock 3"
   std::string describe(const worker_command& command, std::uint64_t clock) const;
@@ -129,7 +125,6 @@ class worker final : public reactor_actor<worker_actor::base>,
   std::map<std::uint64_t, runtime::place_wire> answers_;  // to attach, as they arrive
   std::map<policies::operation, operation_state> operations_;
   policies::operation last_operation_ = 0;
-  bool watching_ = false;
   runtime::status broken_;  // why nothing works any more
 };
 

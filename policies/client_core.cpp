@@ -104,8 +104,7 @@ void client_core::frame(const frame_header& header, std::span<const std::byte> b
   effects_.clear();
   const auto code = static_cast<refusal>(header.code);
   if (header.kind == frame_kind::push_ack && header.chunk == runtime::whole_job) {
-    shell_.copied(header.version);
-    worker_.on_finish_ack(header.shard, code, effects_);
+    if (worker_.on_finish_ack(header.shard, code, effects_)) shell_.copied(header.version);
   } else if (header.kind == frame_kind::push_ack) {
     worker_.on_ack(header.table, header.chunk, header.clock, code, effects_);
   } else if (header.kind == frame_kind::pull_reply) {

@@ -2,8 +2,8 @@
 // long each time, at most eight seconds. Value type.
 //
 // An answer may be long in coming without anything being lost: under bsp a push is acknowledged
-// when the slowest worker has pushed. Asking again costs a frame without payload, which is
-// announced and not wanted.
+// when the slowest worker has pushed. Asking again costs an announcement that is not wanted, or
+// for a small payload, which is not announced, the payload once more.
 #pragma once
 
 #include <algorithm>

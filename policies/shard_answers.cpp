@@ -74,8 +74,12 @@ void shard_core::answer(std::uint32_t slot, const frame_tag& tag, refusal code,
   auto& chunk = chunks_[slot];
   auto& worker = chunk.workers[tag.rank];
   worker.pulling = false;
-  if (code == refusal::none && worker.sending >= replies_under_way_max)
+  if (code == refusal::none && worker.sending >= replies_under_way_max) {
+    // Asked for again while two answers are on their way: one of those will do.
+    TIDEGATE_RARE("shard: two replies are on their way already");
+    if (!worker.pull_rings) return;
     code = refusal::pull_under_way;
+  }
   shard_effects::version_at where{chunk.plane, chunk.version, chunk.policy->complete_below()};
   if (code != refusal::none) where = {};
   if (code == refusal::none) {

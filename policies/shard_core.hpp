@@ -309,6 +309,7 @@ class shard_core {
   void apply(std::uint32_t slot, const policy_decision& what, const frame_tag& base,
              shard_effects& out);
   void hand_on(std::uint32_t slot, std::uint64_t clock, shard_effects& out);
+  void let_go(chunk_state& chunk, shard_effects& out);
   void settle_clock(chunk_state& chunk, std::uint64_t clock, const frame_tag& base,
                     shard_effects& out);
   // Those of ranks [begin, end) that pushed `clock`; returns how many.

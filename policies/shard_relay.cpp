@@ -41,10 +41,25 @@ frame_tag shard_core::base_of(const chunk_state& chunk) const {
 void shard_core::handed_on(std::uint32_t slot, std::uint64_t clock, refusal code,
                            bool answer_follows, shard_effects& out) {
   auto& chunk = chunks_[slot];
-  if (chunk.home->job->closed || !chunk.relay->handed_on(clock, decisions_)) return;
+  if (!chunk.relay->handed_on(clock, decisions_)) return;
+  if (chunk.home->job->closed) return let_go(chunk, out);
   chunk.codes[clock % window] = code;
   carry_out(slot, base_of(chunk), out);
   if (!answer_follows) flush_runs(out);
+}
+
+// Members have been told that the job has ended; what was kept for the sum goes.
+void shard_core::let_go(chunk_state& chunk, shard_effects& out) {
+  for (const auto& decision : std::exchange(decisions_, {})) {
+    if (decision.kind != policy_decision::what::settle) continue;
+    for (auto& worker : chunk.workers) {
+      auto& held = worker.held[decision.clock % window];
+      if (!held.there || held.clock != decision.clock) continue;
+      if (held.payload != no_payload) out.list.push_back(shard_effects::release{held.payload});
+      held = {};
+      --held_;
+    }
+  }
 }
 
 const pull_request* shard_core::asked(std::uint32_t slot) const {

@@ -67,11 +67,11 @@ void worker_core::on_ring_reply(const chunk_run& where, const reply& what,
   }
 }
 
-void worker_core::on_finish_ack(std::uint32_t shard, refusal code, worker_effects& out) {
-  if (!farewell_sent_ || shard >= finish_acked_.size()) return;
-  if (std::exchange(finish_acked_[shard], std::uint8_t{1}) != 0) return;
-  if (code != refusal::none) return fail(code, out);
-  settle(out);
+bool worker_core::on_finish_ack(std::uint32_t shard, refusal code, worker_effects& out) {
+  if (!farewell_sent_ || shard >= finish_acked_.size()) return false;
+  if (std::exchange(finish_acked_[shard], std::uint8_t{1}) != 0) return false;
+  code != refusal::none ? fail(code, out) : settle(out);
+  return true;
 }
 
 bool worker_core::expects_reply(std::uint32_t id, std::uint32_t chunk,

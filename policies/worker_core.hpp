@@ -102,7 +102,8 @@ class worker_core {
 
   void on_ack(std::uint32_t table, std::uint32_t chunk, std::uint64_t clock, refusal code,
               worker_effects& out);
-  void on_finish_ack(std::uint32_t shard, refusal code, worker_effects& out);
+  // False: it was known.
+  bool on_finish_ack(std::uint32_t shard, refusal code, worker_effects& out);
   // True if this reply belongs to the pull under way, so that its payload has a place. The
   // caller says begin_reply before it gives the place away: a second copy then has none.
   bool expects_reply(std::uint32_t table, std::uint32_t chunk, std::uint64_t request) const;

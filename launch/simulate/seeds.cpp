@@ -152,7 +152,8 @@ std::string as_text(const seeds_options& options, const sim::simulate_report& re
 }
 
 status write_trace(const seeds_options& options, const std::vector<sim::scenario>& mix) {
-  const auto& of = sim::scenario_of({options.first_seed, 1, mix, 1}, options.first_seed);
+  const sim::simulate_options one{options.first_seed, 1, mix, 1};
+  const auto& of = sim::scenario_of(one, options.first_seed);
   const auto found =
       run_cluster(sim::draw_plan(of, options.first_seed), options.first_seed, true);
   if (auto written = write_file_atomically(options.trace, found.text); !written.ok())

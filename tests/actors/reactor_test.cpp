@@ -107,31 +107,6 @@ TEST_F(reactor_test, what_is_put_off_is_done_once_a_turn) {
   EXPECT_EQ(work.turns, 3);
 }
 
-class alarm final : public actors::reactor::continuation {
- public:
-  void go_on() override { ++rung; }
-  int rung = 0;
-};
-
-TEST_F(reactor_test, a_timer_rings_once_when_its_time_has_come_and_not_when_it_is_forgotten) {
-  using std::chrono::steady_clock;
-  constexpr auto delay = std::chrono::milliseconds(20);
-  actors::reactor::guest driver(*home);
-  alarm kept, forgotten, later;
-  const auto before = steady_clock::now();
-  home->after(delay, forgotten);
-  home->after(delay, kept);
-  home->after(std::chrono::hours(1), later);
-  home->forget(forgotten);
-  driver.run_until([&] { return kept.rung > 0; });
-  EXPECT_GE(steady_clock::now() - before, delay);
-  home->after(delay, kept);
-  driver.run_until([&] { return kept.rung > 1; });
-  EXPECT_EQ(forgotten.rung, 0);
-  EXPECT_EQ(later.rung, 0);
-  home->forget(later);
-}
-
 class notes_the_countdown final : public actors::reactor::continuation {
  public:
   explicit notes_the_countdown(std::future<void> reached) : reached_(std::move(reached)) {}

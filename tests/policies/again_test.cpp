@@ -93,6 +93,7 @@ TEST(worker_again, a_pull_has_a_new_number_and_the_old_reply_comes_too_late) {
   core.begin_reply(3, 0);
   core.on_reply(3, 0, {sent[0].request, refusal::none, 0, 0}, out);
   ASSERT_EQ(out.dones.size(), 1u);
+  EXPECT_EQ(out.dones[0].code, refusal::none);
 }
 
 // The lease moves to what is answered last, and so must all of the part.
@@ -167,6 +168,14 @@ TEST_F(shard_again, a_pull_whose_reply_was_lost_is_answered_again) {
   core_.sent(0, 0, 0);
   core_.pull(tag(0, 0, 2), false, out_);
   EXPECT_EQ(replied(), (std::vector<std::uint64_t>{1, 2}));
+}
+
+TEST_F(shard_again, a_third_answer_is_not_sent_while_two_are_on_their_way) {
+  for (const std::uint64_t number : {1u, 2u, 3u}) core_.pull(tag(0, 0, number), false, out_);
+  EXPECT_EQ(replied(), (std::vector<std::uint64_t>{1, 2}));
+  core_.sent(0, 0, 0);
+  core_.pull(tag(0, 0, 4), false, out_);
+  EXPECT_EQ(replied(), (std::vector<std::uint64_t>{1, 2, 4}));
 }
 
 TEST_F(shard_again, a_pull_at_another_clock_while_one_is_parked_is_refused) {

@@ -119,10 +119,17 @@ void checker::pulled(std::uint64_t job, std::uint32_t table, std::uint32_t chunk
   const auto digest = digest_of(values);
   bool known = false;
   std::string missing;
-  for (auto one = at->versions.rbegin(); one != at->versions.rend(); ++one) {
-    if (one->digest != digest) continue;
+  auto& newest = at->newest_read[how.rank];
+  for (auto number = at->versions.size(); number-- > 0;) {
+    const auto& one = at->versions[number];
+    if (one.digest != digest) continue;
     known = true;
-    if (holds(jobs_.at(job).consistency, *at, *one, how, &missing)) return;
+    if (number < newest)
+      missing = "older than what this rank has read before";
+    else if (holds(jobs_.at(job).consistency, *at, one, how, &missing)) {
+      newest = number;
+      return;
+    }
   }
   const auto who = place(table, chunk) + "rank " + std::to_string(how.rank) + " at clock " +
                    std::to_string(how.clock);

@@ -98,6 +98,7 @@ class checker {
     std::map<update, std::vector<float>> written;
     std::map<update, std::size_t> at;  // applied ones: their place in the order
     std::vector<version> versions;
+    std::map<std::uint32_t, std::size_t> newest_read;  // version, by rank
   };
   using key = std::tuple<std::uint64_t, std::uint32_t, std::uint32_t>;
 

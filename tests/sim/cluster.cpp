@@ -22,12 +22,14 @@ void plan_deaths(world& where) {
     });
 }
 
+// The launcher and the coordinator stay together: a launcher that hears nothing for five
+// seconds of workers that have ended gives their job up.
 void plan_partitions(world& where) {
   for (const auto& one : where.plan.partitions)
     where.time.at(one.when, [&where, one] {
       std::set<process_id> side;
       for (const auto& [id, process] : where.processes())
-        if ((one.side >> (id % 64) & 1) != 0 && process->what() != role::launcher)
+        if ((one.side >> (id % 64) & 1) != 0 && process->what() > role::coordinator)
           side.insert(id);
       where.log.note(where.time.now(), "network", "is cut in two");
       where.net.partition(side, one.when + one.lasts);

@@ -1,5 +1,6 @@
 #include "tests/sim/coordinator.hpp"
 
+#include <algorithm>
 #include <variant>
 
 #include "tests/sim/front.hpp"
@@ -77,11 +78,19 @@ void coordinator_process::status(const answer_to& reply) {
   reply({{}, core_.status(local_now(), 0)});
 }
 
+bool coordinator_process::all_done() const {
+  const auto status = core_.status(local_now(), 0);
+  return std::all_of(status.jobs.begin(), status.jobs.end(),
+                     [](const auto& job) { return job.state == policies::job_state::done; });
+}
+
 void coordinator_process::stop() {
   for (const auto& [name, shard] : shards_)
     world_.net.ask(id(), shard,
-                   [&where = world_, shard] {
-                     if (where.find(shard)) launcher::of(where).exits(shard, true);
+                   [&where = world_, shard, done = all_done()] {
+                     auto* home = where.find_as<front_process>(shard);
+                     if (home && done) home->check_rest();
+                     if (home) launcher::of(where).exits(shard, true);
                    },
                    {});
   launcher::of(world_).exits(id(), true);

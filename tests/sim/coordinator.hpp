@@ -49,6 +49,7 @@ class coordinator_process final : public process {
   void on_sent(std::uint64_t) override {}
   void peer_lost(process_id peer) override;
 
+  bool all_done() const;
   policies::ticket wait(answer_to reply);
   void carry_out();
   void call(const policies::coordinator_effects::call_shard& what);

@@ -144,6 +144,14 @@ void front_process::note_refusal(const policies::frame_tag& tag, refusal code) {
        std::to_string(tag.clock) + ": " + std::string(to_string(code)));
 }
 
+void front_process::check_rest() {
+  if (shard_.pushes_held() > 0 || memory_.kept() > 0 || memory_.leased() > 0)
+    world_.check.fail("credits conserved",
+                      name() + " ends with " + std::to_string(shard_.pushes_held()) +
+                          " pushes, " + std::to_string(memory_.kept()) + " payloads and " +
+                          std::to_string(memory_.leased()) + " leases");
+}
+
 void front_process::check_credits() {
   std::uint64_t workers = 0;  // of the largest job
   for (const auto& job : world_.plan.spec.jobs)

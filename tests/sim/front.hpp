@@ -25,6 +25,8 @@ class front_process : public process, public policies::front_shell {
   virtual void close_job(std::uint64_t token) = 0;
 
   const front_memory& memory() const noexcept { return memory_; }
+  // All jobs are done: nothing is held for anybody.
+  void check_rest();
 
  protected:
   // A frame of upstream, if any: whether it was one.
