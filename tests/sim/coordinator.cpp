@@ -87,7 +87,7 @@ bool coordinator_process::all_done() const {
 void coordinator_process::stop() {
   for (const auto& [name, shard] : shards_)
     world_.net.ask(id(), shard,
-                   [&where = world_, shard, done = all_done()] {
+                   [&where = world_, shard = shard, done = all_done()] {
                      auto* home = where.find_as<front_process>(shard);
                      if (home && done) home->check_rest();
                      if (home) launcher::of(where).exits(shard, true);
