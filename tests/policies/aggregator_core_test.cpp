@@ -298,7 +298,8 @@ TEST(aggregator_core, a_refused_pull_reaches_who_waits_and_a_closed_job_refuses_
   EXPECT_EQ(group.ranks<acks>(refusal::job_ended), (ranks{2, 3, 4}));
   group.ack(2, 0);
   group.ack(4, 0);
-  EXPECT_TRUE(group.effects.list.empty()) << "late answers find nobody";
+  EXPECT_EQ(group.all<releases>().size(), 3u) << "which were on their way until now";
+  EXPECT_EQ(group.effects.list.size(), 3u) << "late answers find nobody";
 }
 
 TEST(aggregator_core, a_reply_that_acknowledges_is_one_frame_to_each_member_that_rings) {
