@@ -14,7 +14,6 @@ namespace tidegate::actors {
 namespace log = runtime::log;
 
 using policies::header_of;
-using policies::refusal;
 using policies::tag_of;
 using runtime::frame_kind;
 using kind = policies::upstream_frame::what;
@@ -116,23 +115,15 @@ void aggregator::on_frame_lost(const runtime::frame_header& header) {
 
 void aggregator::on_frame(frame_event& event) {
   const auto& header = event.header;
-  const auto code = static_cast<refusal>(header.code);
-  if (header.kind == frame_kind::push_ack && header.chunk == runtime::whole_job) {
-    core_.on_farewell_ack(header.shard, header.worker);
-  } else if (header.kind == frame_kind::push_ack) {
-    core_.on_ack(tag_of(header), code, front_->core().pending(header.job, header.table));
-  } else if (header.kind == frame_kind::pull_reply) {
-    const bool applied = (header.flags & runtime::frame_flag_applied) != 0;
-    core_.on_reply(tag_of(header), code, {header.version, header.min_clock, applied},
-                   front_->core().pending(header.job, header.table));
-  } else {
-    front_->on_frame(event);
-    if (header.kind != frame_kind::finished) return;
-    frames_.clear();
-    core_.say_farewell(frames_);
-    return post(0, {});
+  if (policies::aggregator_core::is_answer(header)) {
+    core_.on_answer(header, front_->core().pending(header.job, header.table));
+    return front_->core().carry_out();
   }
-  front_->core().carry_out();
+  front_->on_frame(event);
+  if (header.kind != frame_kind::finished) return;
+  frames_.clear();
+  core_.say_farewell(frames_);
+  post(0, {});
 }
 
 void aggregator::apply(const front::effects::apply&, front::inputs) {
@@ -153,29 +144,13 @@ void aggregator::ask(const front::effects::ask& what) {
 
 void aggregator::post(std::uint32_t slot, front::inputs from) {
   for (const auto& frame : frames_) {
-    auto header = header_of(frame_kind::push, frame.tag, refusal::none);
-    std::span<const std::byte> payload;
-    switch (frame.kind) {
-      case kind::push:
-        payload = store_->sum(slot, frame.node, frame.tag.clock,
-                              from.subspan(frame.first, frame.count));
-        break;
-      case kind::skip:
-        header.kind = frame_kind::skip;
-        break;
-      case kind::pull:
-        header.kind = frame_kind::pull;
-        break;
-      case kind::finished:
-        header.kind = frame_kind::finished;
-        break;
-    }
-    if (frame.pulls) header.flags = runtime::frame_flag_pull;
-    if (frame.everything) header.flags = runtime::frame_flag_final;
-    if (payload.empty()) {
+    auto header = header_of(frame);
+    if (frame.kind != kind::push) {
       front_->sender().send(upstream_[frame.shard], header);
       continue;
     }
+    const auto payload =
+        store_->sum(slot, frame.node, frame.tag.clock, from.subspan(frame.first, frame.count));
     header.payload_bytes = payload.size();
     // Nobody asks when it is sent: a push is answered after that, and its sum stays until then.
     front_->sender().send(upstream_[frame.shard], header, payload,

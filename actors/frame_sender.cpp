@@ -41,12 +41,17 @@ void frame_sender::send(runtime::peer_id peer, const runtime::frame_header& head
 
 void frame_sender::put_off(runtime::peer_id peer) {
   if (put_off_.empty()) home_.before_progress(*this);
-  if (std::find(put_off_.begin(), put_off_.end(), peer) == put_off_.end())
-    put_off_.push_back(peer);
+  if (peer >= is_put_off_.size()) is_put_off_.resize(peer + std::size_t{1});
+  if (is_put_off_[peer]) return;
+  is_put_off_[peer] = true;
+  put_off_.push_back(peer);
 }
 
 void frame_sender::go_on() {
-  for (const auto peer : put_off_) post_all(peer);
+  for (const auto peer : put_off_) {
+    is_put_off_[peer] = false;
+    post_all(peer);
+  }
   put_off_.clear();
 }
 
@@ -98,6 +103,7 @@ runtime::send_token frame_sender::on_sent(runtime::send_token token) {
 void frame_sender::drop() {
   queue_.clear();
   put_off_.clear();
+  is_put_off_.clear();
   home_.forget(*this);
 }
 

@@ -57,6 +57,7 @@ class frame_sender final : public reactor::continuation {
   std::vector<std::uint32_t> frames_free_;
   std::vector<runtime::outgoing> message_;  // the one that is being posted
   std::vector<runtime::peer_id> put_off_;   // frames were added for them in this turn
+  std::vector<bool> is_put_off_;            // by peer
 };
 
 }  // namespace tidegate::actors

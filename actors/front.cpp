@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "actors/peer_address.hpp"
+#include "policies/gradient_half.hpp"
 #include "runtime/base/limits.hpp"
 #include "runtime/base/log.hpp"
 
@@ -12,13 +13,13 @@ namespace tidegate::actors {
 namespace log = runtime::log;
 
 using policies::frame_tag;
+using policies::gradient_halves;
 using policies::member_key;
 using policies::refusal;
 using runtime::frame_kind;
 
 namespace {
 
-constexpr auto gradient_halves = runtime::limits::clocks_in_flight_max;
 constexpr std::uint64_t lines_max = 16;  // of the log; a flood is not worth a flood
 
 }  // namespace
@@ -27,7 +28,6 @@ front::front(owner& who, reactor& home, policies::shard_core& shard, front_memor
              std::uint32_t index)
     : owner_(who),
       home_(home),
-      shard_(shard),
       memory_(memory),
       sender_(home),
       core_(*this, shard, index),
@@ -137,16 +137,13 @@ void front::forget(const member_key& who) {
   auto memory = std::move(at->second.memory);
   members_.erase(at);
   const auto pushes = memory_.kept_in(memory);
-  if (pushes > 0) retired_.push_back({who.job, pushes, std::move(memory)});
+  if (pushes > 0) retired_.push_back({pushes, std::move(memory)});
 }
 
-// Of a closed job all pushes are released, but an aggregator may still be sending one.
 void front::count_off(const float* gradient) {
   for (auto& one : retired_)
     if (one.memory.holds(gradient)) --one.pushes;
-  std::erase_if(retired_, [&](const retired_memory& one) {
-    return one.pushes == 0 && !shard_.is_closed(one.job);
-  });
+  std::erase_if(retired_, [](const retired_memory& one) { return one.pushes == 0; });
 }
 
 void front::note_refusal(const frame_tag& tag, refusal code) {

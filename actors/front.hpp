@@ -55,7 +55,6 @@ class front final : public policies::front_shell, public reactor::continuation {
   // Of a process that has been replaced, mapped as long as pushes lie in it that are not summed
   // yet.
   struct retired_memory {
-    std::uint64_t job = 0;
     std::size_t pushes = 0;
     runtime::window_map memory;
   };
@@ -85,7 +84,6 @@ class front final : public policies::front_shell, public reactor::continuation {
 
   owner& owner_;
   reactor& home_;
-  policies::shard_core& shard_;
   front_memory& memory_;
   frame_sender sender_;
   policies::front_core core_;

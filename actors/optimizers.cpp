@@ -5,24 +5,20 @@
 
 namespace tidegate::actors {
 
-namespace kernels = runtime::kernels;
-
 namespace {
 
 struct known_optimizer {
   std::string_view name;  // as in YAML
   policies::optimizer_kind spec;
-  kernels::optimizer_kind kernel;
 };
 
-// In the order of policies::optimizer_kind.
 constexpr known_optimizer known[] = {
-    {"sgd", policies::optimizer_kind::sgd, kernels::optimizer_kind::sgd},
-    {"momentum", policies::optimizer_kind::momentum, kernels::optimizer_kind::momentum},
-    {"adam", policies::optimizer_kind::adam, kernels::optimizer_kind::adam},
-    {"nesterov", policies::optimizer_kind::nesterov, kernels::optimizer_kind::nesterov},
-    {"adagrad", policies::optimizer_kind::adagrad, kernels::optimizer_kind::adagrad},
-    {"adamw", policies::optimizer_kind::adamw, kernels::optimizer_kind::adamw},
+    {"sgd", policies::optimizer_kind::sgd},
+    {"momentum", policies::optimizer_kind::momentum},
+    {"adam", policies::optimizer_kind::adam},
+    {"nesterov", policies::optimizer_kind::nesterov},
+    {"adagrad", policies::optimizer_kind::adagrad},
+    {"adamw", policies::optimizer_kind::adamw},
 };
 
 std::string known_names() {
@@ -53,19 +49,6 @@ runtime::expected<policies::optimizer_spec> to_spec(const optimizer& wanted,
   if (wanted.weight_decay && spec.kind == policies::optimizer_kind::adamw)
     spec.weight_decay = *wanted.weight_decay;
   return spec;
-}
-
-kernels::optimizer to_kernel(const policies::optimizer_spec& spec) noexcept {
-  kernels::optimizer made;
-  for (const auto& k : known)
-    if (k.spec == spec.kind) made.kind = k.kernel;
-  made.learning_rate = spec.learning_rate;
-  made.momentum = spec.momentum;
-  made.beta1 = spec.beta1;
-  made.beta2 = spec.beta2;
-  made.epsilon = spec.epsilon;
-  made.weight_decay = spec.weight_decay;
-  return made;
 }
 
 }  // namespace tidegate::actors

@@ -1,5 +1,5 @@
 // Optimizers as they go through the actors: from what a worker names to the plain spec that
-// travels, and from the spec to what the kernels run. Pure functions, any thread.
+// travels (kernel_optimizer.hpp: from the spec to what the kernels run). Pure, any thread.
 #pragma once
 
 #include <string_view>
@@ -7,7 +7,6 @@
 #include "actors/client.hpp"
 #include "policies/spec.hpp"
 #include "runtime/base/status.hpp"
-#include "runtime/kernels/update.hpp"
 
 namespace tidegate::actors {
 
@@ -15,7 +14,5 @@ namespace tidegate::actors {
 // message. Errors: invalid_argument (no such optimizer).
 runtime::expected<policies::optimizer_spec> to_spec(const optimizer& wanted,
                                                     std::string_view table);
-
-runtime::kernels::optimizer to_kernel(const policies::optimizer_spec& spec) noexcept;
 
 }  // namespace tidegate::actors

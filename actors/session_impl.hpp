@@ -54,7 +54,7 @@ class session::impl {
   static session wrap(std::unique_ptr<impl> self) { return session(std::move(self)); }
 
   session_parts parts_;
-  runtime::arena gradients_{"tidegate-gradients", runtime::limits::clocks_in_flight_max};
+  runtime::arena gradients_{"tidegate-gradients", policies::gradient_halves};
   std::map<std::uint32_t, std::shared_ptr<table_memory>> memories_;
   std::map<std::uint32_t, std::vector<float>> gathered_;  // of tables in several stretches
   caf::scoped_actor self_;

@@ -1,6 +1,6 @@
 #include "actors/shard_store.hpp"
 
-#include "actors/optimizers.hpp"
+#include "actors/kernel_optimizer.hpp"
 #include "runtime/base/rng.hpp"
 
 namespace tidegate::actors {

@@ -94,21 +94,18 @@ errc worker::start(worker_command& command, policies::operation op) {
   });
 }
 
-// Where the memory of an operation that began at `clock` is.
-void worker::take_memory(const worker_command& command, std::uint64_t clock) {
-  const auto gradient_of = [&](table_state& table) -> const float*& {
-    return table.gradients[clock % table.gradients.size()];
-  };
+// Where the memory of an operation that has begun is.
+void worker::take_memory(const worker_command& command) {
   if (command.kind == worker_command::what::push) {
     auto& table = tables_.at(command.table);
-    gradient_of(table) = take_gradient(table, command);
+    table.gradient = take_gradient(table, command);
   }
   if (command.kind == worker_command::what::pull)
     tables_.at(command.table).parameters = command.parameters;
   if (command.kind != worker_command::what::exchange) return;
   for (const auto id : command.tables) {
     auto& table = tables_.at(id);
-    gradient_of(table) = nullptr;
+    table.gradient = nullptr;
     table.parameters = nullptr;
   }
 }
@@ -144,7 +141,7 @@ void worker::on_command(const worker_command_ptr& what) {
         {code, doing() +
                    ": out of order. Within a clock a table takes its pulls one after another, "
                    "then one push, then clock(); nothing after finish()"});
-  take_memory(command, clock);
+  take_memory(command);
   if (command.kind == worker_command::what::pull) command.tables.push_back(command.table);
   operations_[op] = {what, clock};
   update_numbers();
@@ -259,8 +256,8 @@ void worker::send_place(std::uint32_t shard, const runtime::frame_header& header
 void worker::send_gradient(const policies::worker_effects::send& what,
                            const runtime::frame_header& header, std::uint64_t priority) {
   const auto& table = tables_.at(what.table);
-  const auto* own = table.gradients[what.clock % table.gradients.size()];
-  const auto* gradient = own ? own : table.memory->gradient(what.half).data();
+  const auto* gradient =
+      table.gradient ? table.gradient : table.memory->gradient(what.half).data();
   sender_.send(shards_[what.shard], header,
                std::as_bytes(std::span(gradient + what.first, what.elements)), priority);
 }

@@ -3,7 +3,6 @@
 // pending::state.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <map>
 #include <memory>
@@ -17,7 +16,6 @@
 #include "actors/reactor_actor.hpp"
 #include "actors/table_memory.hpp"
 #include "policies/client_core.hpp"
-#include "runtime/base/limits.hpp"
 #include "runtime/memory/window.hpp"
 
 namespace tidegate::actors {
@@ -75,10 +73,9 @@ class worker final : public reactor_actor<worker_actor::base>,
   struct table_state {
     std::string name;
     std::shared_ptr<table_memory> memory;
-    // Of the pushes under way, by clock modulo window; null: in place.
-    std::array<const float*, runtime::limits::clocks_in_flight_max> gradients{};
-    float* parameters = nullptr;  // of the pull under way, unless in place
-    runtime::place_wire place{};  // as sent to shards
+    const float* gradient = nullptr;  // of the push being started; null: in place
+    float* parameters = nullptr;      // of the pull under way, unless in place
+    runtime::place_wire place{};      // as sent to shards
     pending_ptr opened;
   };
   struct operation_state {
@@ -92,7 +89,7 @@ class worker final : public reactor_actor<worker_actor::base>,
 
   void on_command(const worker_command_ptr& what);
   void open(worker_command& command);
-  void take_memory(const worker_command& command, std::uint64_t clock);
+  void take_memory(const worker_command& command);
   const float* take_gradient(const table_state& table, const worker_command& command);
   void on_frame(const frame_event& event);
   void finish_pull(std::uint32_t table);

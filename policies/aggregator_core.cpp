@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <utility>
 
+#include "policies/frame_tags.hpp"
 #include "runtime/base/assert.hpp"
 #include "runtime/base/planted.hpp"
 
 namespace tidegate::policies {
 
 using kind = upstream_frame::what;
+using runtime::frame_kind;
 using runtime::is_planted;
 using runtime::planted_bug;
 
@@ -141,6 +143,33 @@ void aggregator_core::say_farewell(std::vector<upstream_frame>& out) {
   for (std::uint32_t shard = 0; shard < job_.upstreams; ++shard)
     for (std::size_t node = 0; node < job_.nodes.size(); ++node)
       out.push_back(farewell_frame(shard, node));
+}
+
+runtime::frame_header header_of(const upstream_frame& frame) {
+  auto header = header_of(frame_kind::push, frame.tag, refusal::none);
+  if (frame.kind == kind::skip) header.kind = frame_kind::skip;
+  if (frame.kind == kind::pull) header.kind = frame_kind::pull;
+  if (frame.kind == kind::finished) header.kind = frame_kind::finished;
+  if (frame.pulls) header.flags = runtime::frame_flag_pull;
+  if (frame.everything) header.flags = runtime::frame_flag_final;
+  return header;
+}
+
+bool aggregator_core::is_answer(const runtime::frame_header& header) {
+  return header.kind == frame_kind::push_ack || header.kind == frame_kind::pull_reply;
+}
+
+void aggregator_core::on_answer(const runtime::frame_header& header, shard_effects& out) {
+  const auto tag = policies::tag_of(header);
+  const auto code = static_cast<refusal>(header.code);
+  if (header.kind == frame_kind::pull_reply) {
+    const bool applied = (header.flags & runtime::frame_flag_applied) != 0;
+    on_reply(tag, code, {header.version, header.min_clock, applied}, out);
+  } else if (header.chunk == runtime::whole_job) {
+    on_farewell_ack(header.shard, header.worker);
+  } else {
+    on_ack(tag, code, out);
+  }
 }
 
 void aggregator_core::on_ack(const frame_tag& tag, refusal code, shard_effects& out) {

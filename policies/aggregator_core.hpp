@@ -25,6 +25,7 @@
 #include "policies/protocol.hpp"
 #include "policies/shard_core.hpp"
 #include "policies/spec.hpp"
+#include "runtime/base/frame_header.hpp"
 #include "runtime/base/limits.hpp"
 
 namespace tidegate::policies {
@@ -45,6 +46,9 @@ struct upstream_frame {
   std::uint32_t slot = 0;  // again
   payload_handle single = no_payload;
 };
+
+// Its frame, but for the payload.
+runtime::frame_header header_of(const upstream_frame& frame);
 
 class aggregator_core {
  public:
@@ -81,10 +85,12 @@ class aggregator_core {
   // Sends again what upstream has not answered for too long. `now`: see worker_core::tick.
   void tick(std::int64_t now, std::vector<upstream_frame>& out);
   bool is_busy() const;
-  // Upstream `shard` has heard the farewell of a node.
-  void on_farewell_ack(std::uint32_t shard, std::uint32_t node_rank);
 
-  // Answers from upstream; what does not belong to anything under way is dropped.
+  // Answers from upstream, which `out`, of their table, tells members of. What does not belong
+  // to anything under way is dropped.
+  static bool is_answer(const runtime::frame_header& header);
+  void on_answer(const runtime::frame_header& header, shard_effects& out);
+  void on_farewell_ack(std::uint32_t shard, std::uint32_t node_rank);
   void on_ack(const frame_tag& tag, refusal code, shard_effects& out);
   // The slot that this reply is for and has no place yet.
   std::optional<std::uint32_t> expects_reply(const frame_tag& tag) const;

@@ -2,8 +2,8 @@
 #include "policies/front_core.hpp"
 
 #include "policies/frame_tags.hpp"
+#include "policies/gradient_half.hpp"
 #include "runtime/base/assert.hpp"
-#include "runtime/base/limits.hpp"
 #include "runtime/base/rare.hpp"
 
 namespace tidegate::policies {
@@ -12,7 +12,6 @@ using runtime::frame_kind;
 
 namespace {
 
-constexpr auto gradient_halves = runtime::limits::clocks_in_flight_max;
 constexpr std::uint64_t no_job = 0;  // of the queue for frames that nobody knows
 
 }  // namespace

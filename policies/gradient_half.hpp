@@ -14,12 +14,14 @@
 
 namespace tidegate::policies {
 
+inline constexpr std::uint32_t gradient_halves = 2;
+static_assert(runtime::limits::clocks_in_flight_max == gradient_halves);
+
 class gradient_half {
  public:
   // The half of `clock`, which never falls. The first call in a clock decides; `under_way`:
   // some push of an earlier clock is not acknowledged yet.
   std::uint32_t at(std::uint64_t clock, bool under_way) noexcept {
-    static_assert(runtime::limits::clocks_in_flight_max == 2, "halves of a double buffer");
     if (clock < undecided_) return half_;
     undecided_ = clock + 1;
     if (under_way && !runtime::is_planted(runtime::planted_bug::half_written_while_read))

@@ -118,11 +118,6 @@ refusal shard_core::check_table(const frame_tag& tag) const {
   return has_table(tag.job, tag.table) ? refusal::none : refusal::unknown_table;
 }
 
-bool shard_core::is_closed(std::uint64_t token) const {
-  const auto job = jobs_.find(token);
-  return job != jobs_.end() && job->second.closed;
-}
-
 bool shard_core::has_table(std::uint64_t token, std::uint32_t table) const {
   const auto at = tables_.find(table);
   return at != tables_.end() && at->second.token == token;

@@ -187,7 +187,6 @@ class shard_core {
   // The chunks of a table here, in order: of them the functions below speak by index.
   refusal check_worker(const frame_tag& tag) const;
   refusal check_table(const frame_tag& tag) const;
-  bool is_closed(std::uint64_t token) const;
   bool has_table(std::uint64_t token, std::uint32_t table) const;
   std::span<const std::uint32_t> slots_of(std::uint32_t table) const;
   // All of them at once. With a push (one payload per chunk) or a skip at tag.clock the pull,

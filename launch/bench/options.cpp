@@ -4,7 +4,7 @@
 
 #include <boost/program_options.hpp>
 
-#include "actors/optimizers.hpp"
+#include "actors/kernel_optimizer.hpp"
 #include "launch/bench/hosts.hpp"
 #include "launch/bench/pattern.hpp"
 #include "launch/bench/sizes.hpp"

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "actors/kernel_optimizer.hpp"
 #include "launch/words.hpp"
 
 namespace tidegate::actors {

@@ -10,7 +10,6 @@
 
 namespace tidegate::sim {
 
-using policies::refusal;
 using policies::tag_of;
 using runtime::frame_kind;
 using kind = policies::upstream_frame::what;
@@ -71,24 +70,16 @@ void aggregator_process::on_frame_lost(process_id from, const runtime::frame_hea
 }
 
 bool aggregator_process::upstream_frame(process_id, const runtime::frame_header& header) {
-  const auto code = static_cast<refusal>(header.code);
-  if (header.kind == frame_kind::push_ack && header.chunk == runtime::whole_job) {
-    core_.on_farewell_ack(header.shard, header.worker);
-  } else if (header.kind == frame_kind::push_ack) {
-    core_.on_ack(tag_of(header), code, front_.pending(header.job, header.table));
-  } else if (header.kind == frame_kind::pull_reply) {
-    const bool applied = (header.flags & runtime::frame_flag_applied) != 0;
-    core_.on_reply(tag_of(header), code, {header.version, header.min_clock, applied},
-                   front_.pending(header.job, header.table));
-  } else {
-    if (header.kind != frame_kind::finished) return false;
-    front_.frame(header, policies::no_payload, {}, 0);
-    frames_.clear();
-    core_.say_farewell(frames_);
-    post(0, {});
+  if (policies::aggregator_core::is_answer(header)) {
+    core_.on_answer(header, front_.pending(header.job, header.table));
+    front_.carry_out();
     return true;
   }
-  front_.carry_out();
+  if (header.kind != frame_kind::finished) return false;
+  front_.frame(header, policies::no_payload, {}, 0);
+  frames_.clear();
+  core_.say_farewell(frames_);
+  post(0, {});
   return true;
 }
 
@@ -157,20 +148,11 @@ memory_view aggregator_process::sum_again(const policies::upstream_frame& frame)
 
 void aggregator_process::post(std::uint32_t slot, inputs from) {
   for (const auto& frame : frames_) {
-    auto header = policies::header_of(frame_kind::push, frame.tag, refusal::none);
+    auto header = policies::header_of(frame);
     memory_view payload;
-    if (frame.kind == kind::push && frame.again)
-      payload = sum_again(frame);
-    else if (frame.kind == kind::push)
-      payload = sum(slot, frame, from.subspan(frame.first, frame.count));
-    else if (frame.kind == kind::skip)
-      header.kind = frame_kind::skip;
-    else if (frame.kind == kind::pull)
-      header.kind = frame_kind::pull;
-    else
-      header.kind = frame_kind::finished;
-    if (frame.pulls) header.flags = runtime::frame_flag_pull;
-    if (frame.everything) header.flags = runtime::frame_flag_final;
+    if (frame.kind == kind::push)
+      payload = frame.again ? sum_again(frame)
+                            : sum(slot, frame, from.subspan(frame.first, frame.count));
     header.payload_bytes = payload.count * sizeof(float);
     world_.net.post(id(), upstream_.at(frame.shard), header, std::move(payload), 0);
   }

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "actors/kernel_optimizer.hpp"
 #include "runtime/base/rng.hpp"
-#include "tests/sim/kernel_optimizer.hpp"
 
 namespace tidegate::sim {
 
@@ -43,7 +43,7 @@ void checker::open_chunk(std::uint64_t job, std::uint32_t table, std::uint32_t c
                          const policies::optimizer_spec& how, float scale,
                          std::span<const float> first_values) {
   auto& made = chunks_[{job, table, chunk}];
-  made.how = kernel_optimizer(how);
+  made.how = actors::to_kernel(how);
   made.scale = scale;
   made.parameters.assign(first_values.begin(), first_values.end());
   made.state1.resize(first_values.size());

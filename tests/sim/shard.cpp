@@ -2,10 +2,10 @@
 
 #include <utility>
 
+#include "actors/kernel_optimizer.hpp"
 #include "runtime/base/assert.hpp"
 #include "runtime/base/rng.hpp"
 #include "tests/sim/coordinator.hpp"
-#include "tests/sim/kernel_optimizer.hpp"
 
 namespace tidegate::sim {
 
@@ -44,7 +44,7 @@ runtime::status shard_process::open_table(const policies::open_table_call& call)
   memory_.add_table(call.table, chunks, job->second.members);
   for (const auto& one : chunks) {
     auto& made = chunks_.emplace_back();
-    made.how = kernel_optimizer(call.optimizer);
+    made.how = actors::to_kernel(call.optimizer);
     made.scale = job->second.scale;
     made.job = call.token;
     made.state1.resize(one.elements);

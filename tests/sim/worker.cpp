@@ -107,7 +107,7 @@ void worker::attach(const policies::table_grant& grant, answer_to back) {
   auto& table = tables_[grant.table];
   if (table.halves.empty()) {
     table.grant = grant;
-    for (int i = 0; i < 2; ++i)
+    for (std::uint32_t i = 0; i < policies::gradient_halves; ++i)
       table.halves.push_back(std::make_shared<std::vector<float>>(grant.elements));
     table.room = std::make_shared<std::vector<float>>(grant.elements);
     table.sources.resize(grant.places.size());
