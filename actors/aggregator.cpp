@@ -27,9 +27,10 @@ aggregator::behavior_type aggregator::make_behavior() {
   return {
       [this](const policies::open_job_call& call) { return open_job(call); },
       [this](const policies::open_table_call& call) { return open_table(call); },
-      [this](const policies::admit_worker_call& call) -> caf::result<done_atom> {
-        if (auto admitted = front_->admit(call); !admitted.ok()) return to_error(admitted);
-        return done_atom::value;
+      [this](const policies::admit_worker_call& call) -> caf::result<std::uint64_t> {
+        auto admitted = front_->admit(call);
+        if (!admitted) return to_error(admitted.error());
+        return *admitted;
       },
       [this](const policies::close_job_call& call) -> caf::result<done_atom> {
         close_job(call.token);
@@ -60,7 +61,8 @@ caf::result<done_atom> aggregator::open_job(const policies::open_job_call& call)
   token_ = call.token;
   sizes_ = {call.workers, static_cast<std::uint32_t>(call.members.size()), 1};
   core_.open_job({call.token, call.epoch, call.workers, call.consistency, call.members,
-                  call.nodes, static_cast<std::uint32_t>(upstream_.size())});
+                  call.nodes, static_cast<std::uint32_t>(upstream_.size()),
+                  call.workers_come_back});
   log::info("job " + call.name + ": " + policies::to_string(call.consistency) + ", sums " +
             std::to_string(call.members.size()) + " members to " +
             std::to_string(call.nodes.size()) + (call.nodes.size() == 1 ? " sum" : " sums"));

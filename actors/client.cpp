@@ -58,6 +58,7 @@ const job_info& session::info() const noexcept {
   return impl_->info_;
 }
 std::uint64_t session::now() const noexcept {
+  impl_->core_.clock_asked();
   return impl_->clock_;
 }
 

@@ -38,6 +38,7 @@ struct job_info {
   std::uint32_t rank = 0;  // 0 .. workers - 1
   std::uint32_t workers = 1;
   std::uint64_t seed = 1;
+  std::uint32_t incarnation = 1;  // higher: it took the place of a process that died
 };
 
 // A handle to a table of the job; cheap to copy, valid as long as its session.
@@ -106,7 +107,10 @@ class session {
   ~session();  // without finish(): the job learns that this worker left early, and fails
 
   const job_info& info() const noexcept;
-  std::uint64_t now() const noexcept;  // this worker's clock, from 0
+  // This worker's clock: from 0, or where it goes on when it took the place of a process that
+  // died. A program that does the same at the same clock, whichever process runs it, and begins
+  // at now(), is one that may die at any moment; others are refused when they come back.
+  std::uint64_t now() const noexcept;
 
   // Creates the table or attaches to the one of that name; row-major float32 of `shape`. The
   // first worker to come decides; a different shape or options afterwards: invalid_argument.

@@ -131,8 +131,8 @@ void coordinator::call_shard(coordinator_effects::call_shard& what) {
   const auto call = what.call;
   const shard_name name{what.aggregator_of, what.shard};
   const auto& shard = shards_.at(name);
-  const auto succeeded = [this, call](done_atom) {
-    core_.call_done(unix_now(), call, {}, effects_);
+  const auto succeeded = [this, call](std::uint64_t answer) {
+    core_.call_done(unix_now(), call, {}, effects_, answer);
     carry_out();
   };
   const auto failed = [this, call, name](const caf::error& why) {
@@ -144,7 +144,12 @@ void coordinator::call_shard(coordinator_effects::call_shard& what) {
   };
   std::visit(
       [&](const auto& content) {
-        request(shard, shard_call_timeout, content).then(succeeded, failed);
+        auto asked = request(shard, shard_call_timeout, content);
+        if constexpr (std::is_same_v<std::decay_t<decltype(content)>,
+                                     policies::admit_worker_call>)
+          asked.then(succeeded, failed);
+        else
+          asked.then([succeeded](done_atom) { succeeded(0); }, failed);
       },
       what.what);
 }

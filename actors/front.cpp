@@ -35,17 +35,17 @@ front::front(owner& who, reactor& home, policies::shard_core& shard, front_memor
   attach_pool_.allow(runtime::place_wire_bytes, runtime::limits::tables_max);
 }
 
-runtime::status front::admit(const policies::admit_worker_call& call) {
+runtime::expected<std::uint64_t> front::admit(const policies::admit_worker_call& call) {
   const auto admission = core_.admit(call);
   if (admission.code != refusal::none)
-    return {runtime::errc::refused,
-            "the shard refuses the worker: " + std::string(to_string(admission.code))};
-  if (!admission.connect) return {};
+    return runtime::fail(runtime::errc::refused, "the shard refuses the worker: " +
+                                                     std::string(to_string(admission.code)));
+  if (!admission.connect) return admission.first_clock;
   auto connected =
       home_.link().connect(link_of(call.address), reach_of(home_.address(), call.address));
-  if (!connected) return connected.error();
+  if (!connected) return runtime::fail(connected.error());
   core_.connected(call, *connected);
-  return {};
+  return admission.first_clock;
 }
 
 void front::table_opened(std::uint32_t table) {

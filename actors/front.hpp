@@ -31,7 +31,8 @@ class front final : public policies::front_shell, public reactor::continuation {
   front(owner& who, reactor& home, policies::shard_core& shard, front_memory& memory,
         std::uint32_t index);
 
-  runtime::status admit(const policies::admit_worker_call& call);
+  // The answer to the call.
+  runtime::expected<std::uint64_t> admit(const policies::admit_worker_call& call);
   void table_opened(std::uint32_t table);
 
   // What frame_mailbox::owner asks for, of pushes and attaches.

@@ -51,7 +51,7 @@ auto inspect(Inspector& f, rank_node& x) {
 template <class Inspector>
 auto inspect(Inspector& f, open_job_call& x) {
   return f(caf::meta::type_name("tidegate::open_job_call"), x.token, x.epoch, x.workers, x.name,
-           x.consistency, x.reduce, x.members, x.nodes, x.upstream);
+           x.consistency, x.reduce, x.workers_come_back, x.members, x.nodes, x.upstream);
 }
 template <class Inspector>
 auto inspect(Inspector& f, open_table_call& x) {
@@ -69,8 +69,8 @@ auto inspect(Inspector& f, close_job_call& x) {
 }
 template <class Inspector>
 auto inspect(Inspector& f, worker_welcome& x) {
-  return f(caf::meta::type_name("tidegate::worker_welcome"), x.token, x.epoch, x.workers,
-           x.seed, x.policy, x.not_finite, x.shard_addresses, x.aggregated);
+  return f(caf::meta::type_name("tidegate::worker_welcome"), x.token, x.epoch, x.first_clock,
+           x.workers, x.seed, x.policy, x.not_finite, x.shard_addresses, x.aggregated);
 }
 template <class Inspector>
 auto inspect(Inspector& f, table_grant& x) {
@@ -206,7 +206,7 @@ using coordinator_actor = caf::typed_actor<
 using shard_actor =
     caf::typed_actor<caf::replies_to<policies::open_job_call>::with<done_atom>,
                      caf::replies_to<policies::open_table_call>::with<done_atom>,
-                     caf::replies_to<policies::admit_worker_call>::with<done_atom>,
+                     caf::replies_to<policies::admit_worker_call>::with<std::uint64_t>,
                      caf::replies_to<policies::close_job_call>::with<done_atom>,
                      caf::reacts_to<stop_atom>, caf::reacts_to<frame_event>,
                      caf::reacts_to<peer_lost_event>>;

@@ -39,7 +39,9 @@ status session::impl::join() {
   if (!joined.ok()) return joined;
   const auto& hello = core_.hello();
   const auto& welcome = core_.welcome();
-  info_ = {hello.job, welcome.policy, hello.rank, welcome.workers, welcome.seed};
+  info_ = {hello.job,       welcome.policy, hello.rank,
+           welcome.workers, welcome.seed,   hello.incarnation};
+  clock_ = welcome.first_clock;
   worker_identity identity{hello.rank, hello.incarnation, welcome, parts_.coordinator,
                            numbers_};
   worker_ = spawn_on<worker>(*reactor_, *parts_.system, std::move(identity));

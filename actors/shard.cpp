@@ -16,9 +16,10 @@ shard::behavior_type shard::make_behavior() {
   return {
       [this](const policies::open_job_call& call) { return open_job(call); },
       [this](const policies::open_table_call& call) { return open_table(call); },
-      [this](const policies::admit_worker_call& call) -> caf::result<done_atom> {
-        if (auto admitted = front_->admit(call); !admitted.ok()) return to_error(admitted);
-        return done_atom::value;
+      [this](const policies::admit_worker_call& call) -> caf::result<std::uint64_t> {
+        auto admitted = front_->admit(call);
+        if (!admitted) return to_error(admitted.error());
+        return *admitted;
       },
       [this](const policies::close_job_call& call) -> caf::result<done_atom> {
         front_->core().about_job(call.token,
@@ -42,7 +43,8 @@ void shard::on_exit() {
 caf::result<done_atom> shard::open_job(const policies::open_job_call& call) {
   if (!call.nodes.empty())
     return to_error({runtime::errc::invalid_argument, "a shard hands nothing on"});
-  core_.open_job(call.token, call.epoch, call.workers, call.consistency, call.members);
+  core_.open_job(call.token, {call.epoch, call.workers, call.consistency,
+                              call.workers_come_back, call.members});
   auto& options = jobs_[call.token];
   options.workers = call.workers;
   options.members =

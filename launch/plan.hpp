@@ -18,6 +18,7 @@ struct process_plan {
   process_name name;
   std::string host;                  // by name; empty: the cluster names none
   std::vector<std::string> command;  // as in the YAML; nodes: of tidegate itself
+  std::uint32_t incarnation = 1;     // rises when it comes back
 };
 
 struct table_plan {

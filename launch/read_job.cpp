@@ -107,6 +107,8 @@ policies::job_spec read_job(const section& from, const std::string& name) {
   read_env(from.child("env"), job.env);
   read_consistency(from.child("consistency"), job.consistency);
   job.optimizer = read_optimizer(from.child("optimizer"), {});
+  from.choice<policies::worker_loss_rule>("on_worker_loss", job.on_worker_loss,
+                                          worker_loss_words);
   from.choice<policies::reduce_kind>("reduce", job.reduce, reduce_words);
   read_aggregators(from, job.aggregators);
   from.child("gradients")

@@ -8,6 +8,7 @@
 #include "launch/overrides.hpp"
 #include "launch/read_hosts.hpp"
 #include "launch/read_job.hpp"
+#include "launch/read_supervision.hpp"
 #include "launch/scalars.hpp"
 #include "launch/words.hpp"
 #include "launch/yaml_keys.hpp"
@@ -114,8 +115,9 @@ runtime::expected<policies::cluster_spec> parse_cluster(const std::string& yaml,
   // mislead.
   if (!out.empty()) return runtime::fail(out.to_status());
   if (!tree.is_map()) {
-    out.add(tree.where, (tree.is_null() ? "the file is empty" : "the file is no map") +
-                            std::string("; allowed: a map with the keys cluster and jobs"));
+    out.add(tree.where,
+            (tree.is_null() ? "the file is empty" : "the file is no map") +
+                std::string("; allowed: a map with the keys cluster, supervision and jobs"));
     return runtime::fail(out.to_status());
   }
   apply_overrides(tree, sets, out);
@@ -127,6 +129,7 @@ runtime::expected<policies::cluster_spec> parse_cluster(const std::string& yaml,
   if (root.get("cluster") != nullptr && root.get("cluster")->is_map()) {
     read_cluster_map(cluster, spec);
   }
+  read_supervision(root.child("supervision"), spec.supervision);
   read_jobs(root, spec);
   if (out.empty()) {
     cross_check(cluster, spec);

@@ -5,6 +5,7 @@
 #include <sys/random.h>
 
 #include "launch/scalars.hpp"
+#include "launch/stale_segments.hpp"
 #include "runtime/base/assert.hpp"
 
 namespace tidegate::launch {
@@ -28,7 +29,10 @@ policies::launch_plan plan_for_core(const policies::cluster_spec& spec,
                                     const cluster_plan& plan) {
   policies::launch_plan what;
   for (const auto& p : plan.processes) what.processes.push_back(p.name);
-  for (const auto& j : plan.jobs) what.jobs.push_back({j.name, j.policy, j.workers});
+  for (const auto& j : spec.jobs)
+    what.jobs.push_back({j.name, policy_text(j.consistency), j.workers,
+                         j.on_worker_loss == policies::worker_loss_rule::restart});
+  what.supervision = spec.supervision;
   what.start_timeout_ms = spec.start_timeout_ms;
   what.start_timeout_text = format_duration_ms(spec.start_timeout_ms);
   return what;
@@ -127,6 +131,7 @@ void run::on_ends() {
     journal_.event("process_ended", to_string(end));
     core_.ended(now_, end.process, to_exit(end));
     pids_changed_ = true;
+    if (end.by_signal) remove_stale_segments();
   }
 }
 
@@ -140,19 +145,23 @@ void run::carry_out_effects() {
 }
 
 void run::act(const effects::start& what) {
-  const auto pid = spawn_one(what.process);
+  const auto pid = spawn_one(what);
   pids_changed_ = true;
   if (!pid) {
     core_.could_not_start(now_, what.process, pid.error().message(), todo_);
     return;
   }
   const auto& name = plan_.processes[what.process].name;
-  journal_.event("process_started", name.to_string() + " pid " + std::to_string(*pid));
+  journal_.event(
+      what.incarnation == 1 ? "process_started" : "process_restarted",
+      name.to_string() + " pid " + std::to_string(*pid) +
+          (what.incarnation == 1 ? "" : " incarnation " + std::to_string(what.incarnation)));
   core_.started(now_, what.process, todo_);
 }
 
-runtime::expected<pid_t> run::spawn_one(policies::process_number number) {
-  const auto& process = plan_.processes[number];
+runtime::expected<pid_t> run::spawn_one(const effects::start& what) {
+  auto process = plan_.processes[what.process];
+  process.incarnation = what.incarnation;
   unique_fd write_end;
   if (process.name.role == process_role::coordinator) {
     int ends[2];
@@ -163,7 +172,7 @@ runtime::expected<pid_t> run::spawn_one(policies::process_number number) {
     ::fcntl(ready_.get(), F_SETFL, O_NONBLOCK);
   }
   const auto log = journal_.folder().log_path(process.name);
-  return table_.start(number, process.name,
+  return table_.start(what.process, process.name,
                       starter_.request(process, identity_, log, write_end.get()));
 }
 

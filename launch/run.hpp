@@ -50,7 +50,7 @@ class run {
   void act(const effects::complain& what);
   void act(const effects::show_log& what);
   void act(const effects::conclude& what);
-  runtime::expected<pid_t> spawn_one(policies::process_number number);
+  runtime::expected<pid_t> spawn_one(const effects::start& what);
 
   void write_pids();
   void show();

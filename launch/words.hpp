@@ -56,6 +56,10 @@ inline constexpr word_of<policies::aggregators_kind> aggregators_words[] = {
 inline constexpr word_of<policies::not_finite_rule> not_finite_words[] = {
     {"refuse", policies::not_finite_rule::refuse}, {"allow", policies::not_finite_rule::allow}};
 
+inline constexpr word_of<policies::worker_loss_rule> worker_loss_words[] = {
+    {"restart", policies::worker_loss_rule::restart},
+    {"fail", policies::worker_loss_rule::fail}};
+
 // The word of a value; every value has one.
 template <class Enum, std::size_t N>
 constexpr std::string_view word(const word_of<Enum> (&words)[N], Enum value) noexcept {

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "launch/read_supervision.hpp"
 #include "launch/scalars.hpp"
 #include "launch/words.hpp"
 
@@ -74,6 +75,8 @@ std::string job_text(const policies::job_spec& j) {
   text += "    env: {" + env + "}\n";
   text += "    consistency: " + consistency_text(j.consistency) + "\n";
   text += "    optimizer: " + optimizer_text(j.optimizer) + "\n";
+  text +=
+      "    on_worker_loss: " + std::string(word(worker_loss_words, j.on_worker_loss)) + "\n";
   text += "    reduce: " + std::string(word(reduce_words, j.reduce)) + "\n";
   text += "    aggregators: " + aggregators_text(j.aggregators) + "\n";
   text += "    gradients: {not_finite: " + std::string(word(not_finite_words, j.not_finite)) +
@@ -100,6 +103,10 @@ std::string write_yaml(const policies::cluster_spec& spec) {
   text += "  control: {host: " + quote(spec.control_host) +
           ", port: " + std::to_string(spec.control_port) + "}\n";
   text += "  start_timeout: " + format_duration_ms(spec.start_timeout_ms) + "\n";
+  const auto& worker = spec.supervision.worker;
+  text += "supervision:\n  worker: {max_restarts: " + std::to_string(worker.max_restarts) +
+          ", within: " + format_duration_ms(worker.within_ms) +
+          ", backoff: " + backoff_text(worker) + "}\n";
   text += "jobs:\n";
   for (const auto& job : spec.jobs) text += job_text(job);
   return text;

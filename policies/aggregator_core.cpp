@@ -18,8 +18,10 @@ void aggregator_core::open_job(job what) {
   if (is_open()) return;
   TIDEGATE_ASSERT(!what.nodes.empty(), "a group has a node");
   job_ = std::move(what);
-  front_.open_relay(job_.token, job_.epoch, job_.workers, job_.consistency, job_.members,
-                    job_.nodes.size());
+  front_.open_relay(
+      job_.token,
+      {job_.epoch, job_.workers, job_.consistency, job_.workers_come_back, job_.members},
+      job_.nodes.size());
 }
 
 std::vector<owned_chunk> aggregator_core::open_table(std::uint32_t table,

@@ -60,6 +60,7 @@ class aggregator_core {
     std::vector<std::uint32_t> members;  // ranks, or first ranks of lower nodes; ascending
     std::vector<rank_node> nodes;        // ascending, they cover the members
     std::uint32_t upstreams = 1;         // shards
+    bool workers_come_back = false;      // see shard_core::open_job
   };
   // One job; opening it again is ignored.
   void open_job(job what);

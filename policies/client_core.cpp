@@ -20,7 +20,8 @@ client_core::client_core(client_shell& shell, const worker_welcome& welcome, std
       workers_(welcome.workers),
       rank_(rank),
       incarnation_(incarnation),
-      worker_(static_cast<std::uint32_t>(welcome.shard_addresses.size())) {}
+      worker_(static_cast<std::uint32_t>(welcome.shard_addresses.size()), welcome.first_clock) {
+}
 
 // A table is open when every shard that shares our memory has looked at it.
 void client_core::open(std::uint32_t table, std::vector<chunk_place> places,

@@ -57,6 +57,7 @@ open_job_call coordinator_core::job_call(const job_record& job) const {
           job.spec.name,
           job.spec.consistency,
           job.spec.reduce,
+          job.spec.on_worker_loss == worker_loss_rule::restart,
           {},
           {},
           {}};
@@ -117,10 +118,12 @@ void coordinator_core::stage_tables(const job_record& job, const open_table_call
   }
 }
 
-worker_welcome coordinator_core::welcome(const job_record& of, std::uint32_t rank) const {
+worker_welcome coordinator_core::welcome(const job_record& of, std::uint32_t rank,
+                                         std::uint64_t first_clock) const {
   const auto aggregator = of.sums.of_worker[rank];
   return {of.token,
           epoch_,
+          first_clock,
           of.spec.workers,
           of.spec.seed,
           to_string(of.spec.consistency),

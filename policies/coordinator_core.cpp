@@ -92,7 +92,15 @@ bool coordinator_core::worker_joined(std::int64_t now, const worker_hello& hello
   }
   auto& job = *find(hello.job);
   job.workers[hello.rank].incarnation = hello.incarnation;
-  event(now, "worker_joined", hello.job + " rank " + std::to_string(hello.rank));
+  event(now, "worker_joined",
+        hello.job + " rank " + std::to_string(hello.rank) +
+            (hello.incarnation > 1 ? " incarnation " + std::to_string(hello.incarnation) : ""));
+  // One that has died while it waited is not admitted any more.
+  std::erase_if(early_workers_, [&](const auto& early) {
+    const bool same = early.first.job == hello.job && early.first.rank == hello.rank;
+    if (same) refuse(early.second, errc::cancelled, "another process has taken its rank", out);
+    return same;
+  });
   if (all_in())
     admit(hello, who, out);
   else
@@ -202,13 +210,14 @@ void coordinator_core::call(group_id group, callee who, shard_call what,
 }
 
 void coordinator_core::call_done(std::int64_t now, call_id call, const runtime::status& result,
-                                 coordinator_effects& out) {
+                                 coordinator_effects& out, std::uint64_t answer) {
   const auto at = calls_.find(call);
   if (at == calls_.end()) return;
   const auto group = groups_.find(at->second);
   calls_.erase(at);
   if (group == groups_.end()) return;  // its job failed meanwhile
   if (!result.ok() && group->second.failure.ok()) group->second.failure = result;
+  if (result.ok()) group->second.first_clock = std::min(group->second.first_clock, answer);
   if (--group->second.remaining > 0) return;
   if (group->second.failure.ok() && !group->second.later.empty()) {
     const auto next = std::move(group->second.later.back());
@@ -223,19 +232,13 @@ void coordinator_core::call_done(std::int64_t now, call_id call, const runtime::
 
 void coordinator_core::close(std::int64_t now, call_group& done, coordinator_effects& out) {
   auto& job = jobs_[done.job];
+  if (const auto* hello = std::get_if<worker_hello>(&done.about))
+    return admitted(now, done, *hello, out);
   if (!done.failure.ok()) {
     for (auto who : done.waiting) out.answers.push_back({who, done.failure, {}});
     return fail_job(now, job.spec.name, "a shard refused: " + done.failure.message(), out);
   }
-  if (const auto* hello = std::get_if<worker_hello>(&done.about)) {
-    job.workers[hello->rank].joined = true;
-    if (job.state == job_state::waiting) {
-      job.state = job_state::running;
-      job.began = now;
-      event(now, "job_running", job.spec.name);
-    }
-    for (auto who : done.waiting) out.answers.push_back({who, {}, welcome(job, hello->rank)});
-  } else if (const auto* table = std::get_if<std::uint32_t>(&done.about)) {
+  if (const auto* table = std::get_if<std::uint32_t>(&done.about)) {
     auto& opened = tables_[*table];
     opened.ready = true;
     event(now, "table_open",
@@ -244,6 +247,36 @@ void coordinator_core::close(std::int64_t now, call_group& done, coordinator_eff
               std::to_string(opened.grant.places.size()) + " chunks");
     for (auto who : done.waiting) out.answers.push_back({who, {}, opened.grant});
   }
+}
+
+// A shard that cannot let a worker in fails that process, which may be dying, and not the job:
+// the launcher starts it again, up to its limit.
+void coordinator_core::admitted(std::int64_t now, const call_group& done,
+                                const worker_hello& hello, coordinator_effects& out) {
+  auto& job = jobs_[done.job];
+  auto& worker = job.workers[hello.rank];
+  auto result = done.failure;
+  if (result.ok() && worker.incarnation != hello.incarnation)
+    result = {errc::cancelled, "another process has taken its rank"};
+  if (!result.ok()) {
+    event(now, "worker_refused",
+          hello.job + " rank " + std::to_string(hello.rank) + ": " + result.message());
+    for (auto who : done.waiting) out.answers.push_back({who, result, {}});
+    return;
+  }
+  worker.joined = true;
+  if (job.state == job_state::waiting) {
+    job.state = job_state::running;
+    job.began = now;
+    event(now, "job_running", job.spec.name);
+  }
+  const auto first = done.first_clock == clock_vector::infinity ? 0 : done.first_clock;
+  if (hello.incarnation > 1)
+    event(now, "worker_resumes",
+          hello.job + " rank " + std::to_string(hello.rank) + " at clock " +
+              std::to_string(first));
+  for (auto who : done.waiting)
+    out.answers.push_back({who, {}, welcome(job, hello.rank, first)});
 }
 
 void coordinator_core::progress(const std::string& name, std::uint32_t rank,

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "policies/aggregation.hpp"
+#include "policies/clock_vector.hpp"
 #include "policies/cluster_status.hpp"
 #include "policies/placement.hpp"
 #include "policies/spec.hpp"
@@ -30,6 +31,7 @@ struct open_job_call {
   std::string name;
   consistency_spec consistency;
   reduce_kind reduce = reduce_kind::mean;
+  bool workers_come_back = false;      // see shard_core::open_job
   std::vector<std::uint32_t> members;  // ranks that push to shards; empty: all
   // To an aggregator: what it hands on, and to whom.
   std::vector<rank_node> nodes;
@@ -47,7 +49,8 @@ struct open_table_call {
   table_places places;         // of this process only
 };
 
-// To a shard: expect frames of this worker, and answer it at this address.
+// To a shard: expect frames of this worker, and answer it at this address. Answered with
+// shard_core::first_missing.
 struct admit_worker_call {
   std::uint64_t token = 0;
   std::uint32_t rank = 0;
@@ -68,6 +71,7 @@ using shard_call =
 struct worker_welcome {
   std::uint64_t token = 0;
   std::uint32_t epoch = 0;
+  std::uint64_t first_clock = 0;  // of a worker that comes back: where it goes on
   std::uint32_t workers = 0;
   std::uint64_t seed = 0;
   std::string policy;
@@ -143,8 +147,9 @@ class coordinator_core {
                      coordinator_effects& out);
   // Creates or attaches.
   void open_table(const table_request& request, ticket who, coordinator_effects& out);
+  // `answer`: of an admit_worker_call.
   void call_done(std::int64_t now, call_id call, const runtime::status& result,
-                 coordinator_effects& out);
+                 coordinator_effects& out, std::uint64_t answer = 0);
 
   // At its first clock(), after which a worker opens no more. A table that one worker of a bsp
   // or ssp job opened and another did not would wait for ever: the job fails and says so.
@@ -214,6 +219,7 @@ class coordinator_core {
     std::size_t job = 0;
     std::vector<ticket> waiting;
     std::variant<std::monostate, worker_hello, std::uint32_t> about;  // worker, or table id
+    std::uint64_t first_clock = clock_vector::infinity;  // the least that was answered
     runtime::status failure;
   };
   job_record* find(const std::string& name);
@@ -231,7 +237,10 @@ class coordinator_core {
   group_id make_group(std::size_t job, ticket who);
   void call(group_id group, callee who, shard_call what, coordinator_effects& out);
   void close(std::int64_t now, call_group& done, coordinator_effects& out);
-  worker_welcome welcome(const job_record& of, std::uint32_t rank) const;
+  worker_welcome welcome(const job_record& of, std::uint32_t rank,
+                         std::uint64_t first_clock) const;
+  void admitted(std::int64_t now, const call_group& done, const worker_hello& hello,
+                coordinator_effects& out);
   void close_below(const job_record& job, coordinator_effects& out);
   static void sum_up(const job_record& job, job_status& shown);
   void event(std::int64_t now, std::string what, std::string detail);

@@ -18,10 +18,11 @@ constexpr std::uint64_t no_job = 0;  // of the queue for frames that nobody know
 
 front_core::admission front_core::admit(const admit_worker_call& call) {
   const auto code = core_.admit_worker(call.token, call.rank, call.incarnation);
-  if (code != refusal::none) return {code, false};
+  if (code != refusal::none) return {code, false, 0};
   const auto* known = find(call.token, call.rank);
   // An earlier call's is connected.
-  return {code, !known || known->incarnation != call.incarnation || known->lost};
+  return {code, !known || known->incarnation != call.incarnation || known->lost,
+          core_.first_missing(call.token, call.rank)};
 }
 
 void front_core::connected(const admit_worker_call& call, peer_id peer) {
@@ -29,6 +30,7 @@ void front_core::connected(const admit_worker_call& call, peer_id peer) {
   if (known) leave(known->peer);
   if (known && known->incarnation != call.incarnation) {
     TIDEGATE_RARE("front: a worker comes back as another process");
+    give_up_replies(call.token, call.rank);
     shell_.forget({call.token, call.rank, known->incarnation});
     *known = {};
   }
@@ -59,6 +61,16 @@ void front_core::leave(peer_id peer) {
   dropped_.clear();
   shell_.drop(peer, dropped_);
   for (const auto name : dropped_) sent(name);
+}
+
+// A network may notice late that who was to have them is dead. Nobody reads them: what they are
+// sent from may be written again, and the next process of that rank is answered anew.
+void front_core::give_up_replies(std::uint64_t job, std::uint32_t rank) {
+  for (auto& one : sending_) {
+    if (!one.counts || one.job != job || one.rank != rank) continue;
+    one.counts = false;
+    core_.sent(one.slot, one.rank, one.plane);
+  }
 }
 
 front_core::member* front_core::find(std::uint64_t job, std::uint32_t rank) {

@@ -92,6 +92,7 @@ class front_core {
   struct admission {
     refusal code = refusal::none;
     bool connect = false;
+    std::uint64_t first_clock = 0;  // see admit_worker_call
   };
   admission admit(const admit_worker_call& call);
   void connected(const admit_worker_call& call, peer_id peer);
@@ -137,9 +138,11 @@ class front_core {
     std::uint64_t payload_bytes_copied = 0;  // of its pushes
   };
   struct sending {
+    std::uint64_t job = 0;
     std::uint32_t slot = 0;
     std::uint32_t rank = 0;
     std::uint32_t plane = 0;
+    bool counts = false;  // the core waits for it
   };
   using inputs = front_shell::inputs;
 
@@ -151,6 +154,7 @@ class front_core {
   void ring_table(const frame_tag& tag, std::uint32_t half,
                   const shard_core::ring_request& what);
   void leave(peer_id peer);
+  void give_up_replies(std::uint64_t job, std::uint32_t rank);
 
   void go_on_soon();
   void drain(std::uint64_t job);

@@ -112,7 +112,7 @@ send_name front_core::take_name(const effects::reply& what) {
   }
   const auto name = sending_free_.back();
   sending_free_.pop_back();
-  sending_[name - 1] = {what.slot, what.tag.rank, what.where.plane};
+  sending_[name - 1] = {what.tag.job, what.slot, what.tag.rank, what.where.plane, true};
   return name;
 }
 
@@ -120,8 +120,8 @@ send_name front_core::take_name(const effects::reply& what) {
 void front_core::sent(send_name name) {
   if (name == 0) return;  // a frame of the owner's
   TIDEGATE_ASSERT(name <= sending_.size(), "a name of take_name");
-  const auto& one = sending_[name - 1];
-  core_.sent(one.slot, one.rank, one.plane);
+  auto& one = sending_[name - 1];
+  if (std::exchange(one.counts, false)) core_.sent(one.slot, one.rank, one.plane);
   sending_free_.push_back(name);
 }
 

@@ -36,7 +36,9 @@ launch_core::launch_core(launch_plan plan)
     : plan_(std::move(plan)),
       start_timeout_(plan_.start_timeout_ms * millisecond),
       processes_(plan_.processes.size(), process_state::waiting),
-      jobs_(waiting_jobs(plan_)) {
+      jobs_(waiting_jobs(plan_)),
+      incarnations_(plan_.processes.size(), 1),
+      intensity_(plan_.processes.size()) {
   TIDEGATE_ASSERT(!plan_.processes.empty() && role_of(0) == process_role::coordinator,
                   "the others are told where the coordinator is");
 }
@@ -52,7 +54,7 @@ void launch_core::start_next(std::int64_t now, launch_effects& out) {
   if (next != processes_.end()) {
     *next = process_state::starting;
     const auto process = static_cast<process_number>(next - processes_.begin());
-    out.all.emplace_back(launch_effects::start{process});
+    out.all.emplace_back(launch_effects::start{process, incarnations_[process]});
     return;
   }
   phase_ = phase::running;
@@ -64,8 +66,8 @@ void launch_core::start_next(std::int64_t now, launch_effects& out) {
 void launch_core::started(std::int64_t now, process_number process, launch_effects& out) {
   TIDEGATE_ASSERT(processes_[process] == process_state::starting, "it was to be started");
   processes_[process] = process_state::alive;
-  // The others wait for the coordinator to be ready.
-  if (process != 0) start_next(now, out);
+  // The others wait for the coordinator to be ready; one that comes back is out of the row.
+  if (process != 0 && incarnations_[process] == 1) start_next(now, out);
 }
 
 void launch_core::could_not_start(std::int64_t now, process_number process,
@@ -125,6 +127,7 @@ void launch_core::decide(std::int64_t now, launch_effects& out) {
   }
   poll_wanted_ = false;
   judge_ends(now, out);
+  start_again(now, out);
   check_jobs(now, out);
   advance(now, out);
   if (!is_over() || concluded_) return;
@@ -172,6 +175,7 @@ void launch_core::begin_end(std::int64_t now, run_outcome outcome, const std::st
   terminate_at_ = now + end_terminate_after;
   kill_at_ = now + end_kill_after;
   unjudged_.clear();
+  resting_.clear();
   out.all.emplace_back(launch_effects::note{"ending", reason});
   out.all.emplace_back(launch_effects::complain{"tidegate: " + reason});
   if (!watches_) return;

@@ -24,6 +24,7 @@
 
 #include "policies/cluster_status.hpp"
 #include "policies/process_name.hpp"
+#include "policies/restarts.hpp"
 #include "runtime/base/status.hpp"
 
 namespace tidegate::policies {
@@ -33,11 +34,13 @@ struct launch_plan {
     std::string name;
     std::string policy;  // "bsp", as job_status has it
     std::uint32_t workers = 0;
+    bool workers_come_back = false;
   };
   std::vector<process_name> processes;  // in the order they are started, the coordinator first
   std::vector<job> jobs;
   std::uint32_t start_timeout_ms = 30'000;
   std::string start_timeout_text = "30s";  // for messages
+  supervision_spec supervision;
 };
 
 using process_number = std::uint32_t;  // in launch_plan::processes
@@ -55,6 +58,7 @@ struct launch_effects {
   // Answered by started() or could_not_start() before any other event.
   struct start {
     process_number process = 0;
+    std::uint32_t incarnation = 1;  // rises when it comes back
   };
   // All processes are started: poll the coordinator from now on, again and again.
   struct watch {};
@@ -137,12 +141,17 @@ class launch_core {
 
  private:
   enum class phase : std::uint8_t { starting, running, leaving, stopping, ending };
-  enum class process_state : std::uint8_t { waiting, starting, alive, gone };
+  enum class process_state : std::uint8_t { waiting, starting, alive, resting, gone };
   enum class verdict : std::uint8_t {
     as_expected,    // a worker that is done
     after_its_job,  // it ended badly, but its job was done by then: a warning
     job_failed,     // the worker said so itself, then ended
     process_died,   // nobody expected it
+  };
+  // One that has died and comes back.
+  struct rest {
+    process_number process = 0;
+    std::int64_t until = 0;
   };
   struct unjudged {
     process_number process = 0;
@@ -155,6 +164,10 @@ class launch_core {
   void judge_ends(std::int64_t now, launch_effects& out);
   std::int64_t ripe_at(const unjudged& end) const;
   verdict judge(const unjudged& end) const;
+  bool comes_back(process_number process) const;
+  void bury(const unjudged& end, std::int64_t now, launch_effects& out);
+  void start_again(std::int64_t now, launch_effects& out);
+  std::uint32_t workers_gone(const launch_plan::job& job) const;
   void check_jobs(std::int64_t now, launch_effects& out);
   void check_workers(std::int64_t now, launch_effects& out);
   void advance(std::int64_t now, launch_effects& out);
@@ -175,6 +188,9 @@ class launch_core {
   std::vector<process_state> processes_;
   std::vector<job_status> jobs_;
   std::vector<unjudged> unjudged_;
+  std::vector<std::uint32_t> incarnations_;   // by process
+  std::vector<restart_intensity> intensity_;  // by process
+  std::vector<rest> resting_;
   run_outcome outcome_ = run_outcome::done;
   std::string reason_;
   bool healthy_ = true;

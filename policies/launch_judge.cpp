@@ -1,5 +1,7 @@
 // launch_core: what the ends of processes and the states of jobs mean, and when that is known.
 #include <algorithm>
+#include <functional>
+#include <utility>
 
 #include "policies/launch_core.hpp"
 
@@ -42,29 +44,86 @@ launch_core::verdict launch_core::judge(const unjudged& end) const {
 void launch_core::judge_ends(std::int64_t now, launch_effects& out) {
   if (!is_watching()) return;
   const auto is_ripe = [&](const unjudged& end) { return now >= ripe_at(end); };
+  auto ripe = unjudged_;
+  std::erase_if(ripe, std::not_fn(is_ripe));
+  std::erase_if(unjudged_, is_ripe);
   // A death explains failures that came of it, so deaths come first, and those by a signal
   // before those by a status: a process that lost its coordinator may be reaped before the
-  // coordinator.
-  for (const bool by_signal : {true, false})
-    for (const auto& end : unjudged_) {
-      if ((end.exit.kind == process_exit::how::by_signal) != by_signal || !is_ripe(end) ||
-          judge(end) != verdict::process_died)
-        continue;
-      const auto process = end.process;
-      const auto text = end.exit.text;
-      begin_end(now, run_outcome::process_died, text, out);
-      out.all.emplace_back(launch_effects::show_log{process});
-      return;
-    }
-  for (const auto& end : unjudged_) {
-    if (!is_ripe(end)) continue;
-    if (judge(end) == verdict::after_its_job)
+  // coordinator. One that nobody comes back from explains all others.
+  for (const bool may_come_back : {false, true})
+    for (const bool by_signal : {true, false})
+      for (const auto& end : ripe)
+        if (is_watching() && (end.exit.kind == process_exit::how::by_signal) == by_signal &&
+            judge(end) == verdict::process_died && comes_back(end.process) == may_come_back)
+          bury(end, now, out);
+  for (const auto& end : ripe) {
+    const auto what = judge(end);
+    if (what == verdict::after_its_job && is_watching())
       out.all.emplace_back(
           launch_effects::complain{"warning: " + end.exit.text + ", after its job was done"});
-    else
+    else if (what == verdict::job_failed)
       failure_seen_at_ = std::min(failure_seen_at_, now);
   }
-  std::erase_if(unjudged_, is_ripe);
+}
+
+bool launch_core::comes_back(process_number process) const {
+  const auto& name = plan_.processes[process];
+  const auto* status = job(name.job);
+  const bool goes_on = status == nullptr || status->state == job_state::waiting ||
+                       status->state == job_state::running;
+  return name.role == process_role::worker && goes_on &&
+         std::any_of(plan_.jobs.begin(), plan_.jobs.end(), [&](const auto& one) {
+           return one.name == name.job && one.workers_come_back;
+         });
+}
+
+// A process has died: it comes back, or the run ends.
+void launch_core::bury(const unjudged& end, std::int64_t now, launch_effects& out) {
+  const auto process = end.process;
+  const auto& limits = plan_.supervision.worker;
+  std::string why = end.exit.text;
+  if (comes_back(process)) {
+    const auto pause = intensity_[process].died(end.at, limits);
+    if (pause) {
+      const auto incarnation = ++incarnations_[process];
+      processes_[process] = process_state::resting;
+      resting_.push_back({process, end.at + *pause});
+      out.all.emplace_back(launch_effects::note{"process_died", why});
+      out.all.emplace_back(launch_effects::complain{
+          "tidegate: " + why + "; it is started again" +
+          (*pause > 0 ? " in " + std::to_string(*pause / millisecond) + " ms" : "") +
+          " (incarnation " + std::to_string(incarnation) + ")"});
+      return;
+    }
+    why += "; it has died " + std::to_string(intensity_[process].recent_deaths()) +
+           " times within " + std::to_string(limits.within_ms) +
+           " ms (supervision.worker.max_restarts)";
+  }
+  begin_end(now, run_outcome::process_died, why, out);
+  out.all.emplace_back(launch_effects::show_log{process});
+}
+
+void launch_core::start_again(std::int64_t now, launch_effects& out) {
+  if (!is_watching()) return;
+  for (const auto& one : std::exchange(resting_, {})) {
+    if (one.until > now) {
+      resting_.push_back(one);
+    } else if (comes_back(one.process)) {
+      processes_[one.process] = process_state::starting;
+      out.all.emplace_back(launch_effects::start{one.process, incarnations_[one.process]});
+    } else {
+      processes_[one.process] = process_state::gone;  // its job has ended meanwhile
+    }
+  }
+}
+
+std::uint32_t launch_core::workers_gone(const launch_plan::job& one) const {
+  std::uint32_t count = 0;
+  for (process_number i = 0; i < processes_.size(); ++i)
+    if (processes_[i] == process_state::gone && role_of(i) == process_role::worker &&
+        plan_.processes[i].job == one.name)
+      ++count;
+  return count;
 }
 
 void launch_core::check_jobs(std::int64_t now, launch_effects& out) {
@@ -85,7 +144,7 @@ void launch_core::check_workers(std::int64_t now, launch_effects& out) {
   for (const auto& one : plan_.jobs) {
     const auto* status = job(one.name);
     if (status == nullptr || status->state == job_state::done) continue;
-    const auto gone = one.workers - workers_alive(one.name);
+    const auto gone = workers_gone(one);
     const bool here = gone > status->workers_finished;
     left_alone = left_alone || here;
     if (here && workers_gone_at_ != never && now >= workers_gone_at_ + done_lag_max) {
@@ -115,6 +174,7 @@ std::int64_t launch_core::next_wake() const {
   const auto earlier = [&](std::int64_t other) { at = std::min(at, other); };
   if (!is_watching()) return at;
   for (const auto& end : unjudged_) earlier(ripe_at(end));
+  for (const auto& one : resting_) earlier(one.until);
   if (!watches_) {
     earlier(phase_since_ + start_timeout_);
   } else if (first_failed() != nullptr) {

@@ -6,10 +6,11 @@
 namespace tidegate::policies {
 
 relay_policy::relay_policy(const consistency_spec& spec, std::uint32_t workers,
-                           std::size_t parts)
+                           std::size_t parts, bool keeps_current)
     : consistency_policy(workers),
       spec_(spec),
       waits_for_parts_(spec.kind == consistency_kind::ssp && parts > 1),
+      keeps_current_(keeps_current),
       seen_(workers, 0) {}
 
 std::uint64_t relay_policy::applied_below(std::uint32_t rank) const noexcept {
@@ -35,7 +36,7 @@ bool relay_policy::handed_on(std::uint64_t clock, policy_decisions& out) {
 }
 
 consistency_policy::answer relay_policy::decide_pull(const pull_request& pull) const {
-  if (overwrites()) {
+  if (is_bsp()) {
     if (have_ == pull.clock) return answer::now;
     return have_ < pull.clock ? answer::later : answer::too_late;
   }
@@ -64,7 +65,6 @@ void relay_policy::decide_ask(policy_decisions& out) {
   if (!pull) return;
   asking_ = true;
   asked_ = *pull;
-  // It comes to where the old version is.
   if (overwrites()) has_ = false;
   out.push_back({policy_decision::what::ask, pull->rank, pull->clock});
 }
@@ -73,7 +73,7 @@ void relay_policy::pulled(const received& what, policy_decisions& out) {
   asking_ = false;
   has_ = true;
   ++pulls_;
-  have_ = overwrites() ? what.version : std::max(have_, asked_.clock);
+  have_ = is_bsp() ? what.version : std::max(have_, asked_.clock);
   min_clock_ = what.min_clock;
   release_parked(out);
   decide_ask(out);

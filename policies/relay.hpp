@@ -22,7 +22,10 @@ class relay_policy final : public consistency_policy {
  public:
   // `parts`: sums that each clock is handed on in. The frames of several may overtake each
   // other, so that a pull waits for their answers where it must find them applied.
-  relay_policy(const consistency_spec& spec, std::uint32_t workers, std::size_t parts);
+  // `keeps_current`: what is here stays while a newer version comes, as a member that comes
+  // back may ask for it.
+  relay_policy(const consistency_spec& spec, std::uint32_t workers, std::size_t parts,
+               bool keeps_current);
 
   // Upstream has answered the sum of `clock`; true when it was not known yet.
   bool handed_on(std::uint64_t clock, policy_decisions& out);
@@ -39,7 +42,8 @@ class relay_policy final : public consistency_policy {
   const pull_request& asked() const noexcept { return asked_; }
   // Clocks below this have been handed on, though upstream may not have answered all.
   std::uint64_t handed_on_below() const noexcept { return gathered_; }
-  bool overwrites() const noexcept { return spec_.kind == consistency_kind::bsp; }
+  // A new version comes to where the current one is.
+  bool overwrites() const noexcept { return is_bsp() && !keeps_current_; }
 
   std::uint64_t complete_below() const noexcept override { return min_clock_; }
   std::uint64_t applied_below(std::uint32_t rank) const noexcept override;
@@ -52,11 +56,13 @@ class relay_policy final : public consistency_policy {
   bool has_parameters() const noexcept override { return has_; }
   void pull_answered(std::uint32_t rank) override { seen_[rank] = pulls_; }
   void decide_ask(policy_decisions& out) override;
+  bool is_bsp() const noexcept { return spec_.kind == consistency_kind::bsp; }
   bool may_ask(const pull_request& pull) const;
   const pull_request* next_to_ask() const;
 
   consistency_spec spec_;
   bool waits_for_parts_;
+  bool keeps_current_;
   std::uint64_t gathered_ = 0;  // clocks handed on
   std::uint64_t arrived_ = 0;   // clocks of which any push arrived
   std::uint64_t settled_ = 0;

@@ -45,6 +45,12 @@ session_step session_core::open(const table_request& request) {
 
 session_step session_core::before_moving() {
   if (declared_) return end({});
+  if (welcome_.first_clock > 0 && !knows_clock_)
+    return end({errc::out_of_order,
+                "this worker was started again and goes on at clock " +
+                    std::to_string(welcome_.first_clock) +
+                    ", but the program has not asked for it: begin at session.now(), or choose "
+                    "`on_worker_loss: fail` for this job"});
   auto step = begin(doing::declaring, what::tell_opened);
   for (const auto& [id, grant] : tables_) step.tables.push_back(id);
   return step;

@@ -50,8 +50,11 @@ class session_core {
   session_step join(const worker_hello& hello);
   // Errors: out_of_order (something has moved, or the session has ended).
   session_step open(const table_request& request);
+  // The program has asked which clock it is at.
+  void clock_asked() noexcept { knows_clock_ = true; }
   // Before a push, clock or exchange: the first time the coordinator is told which tables are
-  // open.
+  // open. Errors: out_of_order (it came back in the middle of the job, and the program goes on
+  // as if it were at the beginning).
   session_step before_moving();
   // Errors of this and of next(): those of the steps.
   session_step finish();
@@ -81,6 +84,7 @@ class session_core {
   std::map<std::uint32_t, table_grant> tables_;
   bool joined_ = false;
   bool declared_ = false;
+  bool knows_clock_ = false;
   bool ended_ = false;
   doing doing_ = doing::nothing;
   session_step::what at_ = session_step::what::done;  // the step being carried out

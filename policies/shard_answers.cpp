@@ -80,10 +80,10 @@ void shard_core::answer(std::uint32_t slot, const frame_tag& tag, refusal code,
     if (!worker.pull_rings) return;
     code = refusal::pull_under_way;
   }
-  shard_effects::version_at where{chunk.plane, chunk.version, chunk.policy->complete_below()};
-  if (code != refusal::none) where = {};
+  shard_effects::version_at where;
   if (code == refusal::none) {
-    ++chunk.readers[chunk.plane];
+    where = version_for(chunk, tag.clock);
+    ++chunk.readers[where.plane];
     if (worker.pull_rings) {
       worker.leased = true;
       worker.lease = where;
@@ -95,6 +95,17 @@ void shard_core::answer(std::uint32_t slot, const frame_tag& tag, refusal code,
     add_to_run(chunk, {true, tag, 1, code, where, false, false});
   else
     out.list.push_back(shard_effects::reply{tag, code, slot, where, false});
+}
+
+// The current one, but for a worker that has come back to the clock before.
+shard_effects::version_at shard_core::version_for(const chunk_state& chunk,
+                                                  std::uint64_t clock) {
+  if (chunk.version != clock && has_previous(chunk, clock) &&
+      !is_planted(planted_bug::previous_version_not_kept)) {
+    TIDEGATE_RARE("shard: a worker comes back to the version before");
+    return {chunk.previous, chunk.previous_version, chunk.previous_version};
+  }
+  return {chunk.plane, chunk.version, chunk.policy->complete_below()};
 }
 
 // The acknowledgement of a push and the reply to the pull of the clock after it, of the same

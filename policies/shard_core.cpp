@@ -13,17 +13,19 @@ namespace tidegate::policies {
 using runtime::is_planted;
 using runtime::planted_bug;
 
-void shard_core::open_job(std::uint64_t token, std::uint32_t epoch, std::uint32_t workers,
-                          const consistency_spec& consistency,
-                          std::span<const std::uint32_t> members) {
+void shard_core::open_job(std::uint64_t token, const job_options& options) {
   auto [at, fresh] = jobs_.try_emplace(token);
   if (!fresh) return;
-  at->second.epoch = epoch;
-  at->second.consistency = consistency;
-  at->second.workers.resize(workers);
+  auto& job = at->second;
+  job.epoch = options.epoch;
+  job.consistency = options.consistency;
+  job.keeps_previous =
+      options.workers_come_back && options.consistency.kind == consistency_kind::bsp;
+  job.workers.resize(options.workers);
+  const auto& members = options.members;
   if (members.empty()) return;
-  for (std::uint32_t rank = 0; rank < workers; ++rank)
-    at->second.workers[rank].member = std::binary_search(members.begin(), members.end(), rank);
+  for (std::uint32_t rank = 0; rank < options.workers; ++rank)
+    job.workers[rank].member = std::binary_search(members.begin(), members.end(), rank);
 }
 
 std::vector<owned_chunk> shard_core::open_table(std::uint64_t token, std::uint32_t table,
@@ -52,8 +54,9 @@ std::vector<owned_chunk> shard_core::open_table(std::uint64_t token, std::uint32
     if (job->second.relay_parts == 0) {
       chunk.policy = make_policy(job->second.consistency, workers);
     } else {
-      auto relay = std::make_unique<relay_policy>(job->second.consistency, workers,
-                                                  job->second.relay_parts);
+      auto relay =
+          std::make_unique<relay_policy>(job->second.consistency, workers,
+                                         job->second.relay_parts, job->second.keeps_previous);
       chunk.relay = relay.get();
       chunk.policy = std::move(relay);
     }
@@ -95,10 +98,27 @@ refusal shard_core::admit_worker(std::uint64_t token, std::uint32_t rank,
     at_chunk.pulling = false;
     at_chunk.request = 0;
     end_lease(chunk, at_chunk);
-    for (auto& held : at_chunk.held)
+    for (auto& held : at_chunk.held) {
       held.arriving = false;  // of the one before, now a stranger
+      if (is_planted(planted_bug::held_push_forgotten_at_replacement)) held = {};
+    }
   }
   return refusal::none;
+}
+
+std::uint64_t shard_core::first_missing(std::uint64_t token, std::uint32_t rank) const {
+  auto first = clock_vector::infinity;
+  const auto job = jobs_.find(token);
+  if (job == jobs_.end() || rank >= job->second.workers.size()) return first;
+  for (const auto slot : job->second.slots) {
+    // One who has finished has no bound of its own.
+    const auto& chunk = chunks_[slot];
+    first = std::min({first, chunk.workers[rank].next, chunk.policy->applied_below(rank)});
+  }
+  if (is_planted(planted_bug::resumes_where_the_furthest_chunk_is) && first < 1000)
+    for (const auto slot : job->second.slots)
+      first = std::max(first, chunks_[slot].workers[rank].next);
+  return first;
 }
 
 refusal shard_core::check_worker(const frame_tag& tag) const {

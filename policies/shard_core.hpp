@@ -147,15 +147,19 @@ struct push_admission {
 
 class shard_core {
  public:
-  // Opening again with the same token is ignored. `members`: the ranks that push here,
-  // ascending; empty for all.
-  void open_job(std::uint64_t token, std::uint32_t epoch, std::uint32_t workers,
-                const consistency_spec& consistency,
-                std::span<const std::uint32_t> members = {});
+  // Opening again with the same token is ignored.
+  struct job_options {
+    std::uint32_t epoch = 0;
+    std::uint32_t workers = 0;
+    consistency_spec consistency;
+    // Under bsp the version before the current one is kept, for a worker that comes back: it
+    // may have pushed a clock to some chunks, and needs that clock's version of all.
+    bool workers_come_back = false;
+    std::span<const std::uint32_t> members;  // the ranks that push here, ascending; empty: all
+  };
+  void open_job(std::uint64_t token, const job_options& options);
   // The same for an aggregator that hands a clock on in `parts` sums.
-  void open_relay(std::uint64_t token, std::uint32_t epoch, std::uint32_t workers,
-                  const consistency_spec& consistency, std::span<const std::uint32_t> members,
-                  std::size_t parts);
+  void open_relay(std::uint64_t token, const job_options& options, std::size_t parts);
   // `places`: the chunks of the table on this shard. Returns them with slots. Opening a table
   // again returns what it has.
   std::vector<owned_chunk> open_table(std::uint64_t token, std::uint32_t table,
@@ -164,6 +168,10 @@ class shard_core {
   void forget_table(std::uint32_t table);
   // A worker process joins or replaces an earlier one of its rank.
   refusal admit_worker(std::uint64_t token, std::uint32_t rank, std::uint32_t incarnation);
+  // The first clock of this rank that is not in some chunk here: clock_vector's infinity
+  // without chunks. A worker that comes back goes on there; what is held of it then counts as
+  // unacknowledged pushes of the new process, within its credits.
+  std::uint64_t first_missing(std::uint64_t token, std::uint32_t rank) const;
 
   // The job ends here: whoever waits is refused, what is held is released, later frames are
   // refused.
@@ -252,6 +260,7 @@ class shard_core {
   struct job_state {
     std::uint32_t epoch = 0;
     bool closed = false;
+    bool keeps_previous = false;
     consistency_spec consistency;
     std::size_t relay_parts = 0;  // 0: no relay
     std::vector<worker_state> workers;
@@ -276,6 +285,8 @@ class shard_core {
     std::uint32_t plane = 0;  // of the current version
     std::uint64_t elements = 0;
     std::uint64_t version = 0;
+    std::uint32_t previous = none_open;  // plane of the version before, when it is kept
+    std::uint64_t previous_version = 0;
     table_state* home = nullptr;
     std::vector<std::uint32_t> readers;  // of each plane
     std::unique_ptr<consistency_policy> policy;
@@ -322,6 +333,9 @@ class shard_core {
   void acknowledge(const chunk_state& chunk, const frame_tag& tag, bool rings, refusal code,
                    shard_effects& out);
   void answer(std::uint32_t slot, const frame_tag& tag, refusal code, shard_effects& out);
+  static shard_effects::version_at version_for(const chunk_state& chunk, std::uint64_t clock);
+  static bool has_previous(const chunk_state& chunk, std::uint64_t clock);
+  static void keep_previous(chunk_state& chunk, std::uint32_t plane, std::uint64_t version);
   static frame_tag tag_of(const chunk_state& chunk, std::uint32_t rank, std::uint64_t clock,
                           const frame_tag& base);
   static void end_lease(chunk_state& chunk, worker_at_chunk& worker);
@@ -343,10 +357,10 @@ class shard_core {
 };
 
 // Planes that versions of a chunk may need at most: each worker reads two, of which one may be
-// in place and the others are replies on the way; one is current; one is written. (A shard
-// needs one less: it leaves the current one for another only while somebody reads it.)
+// in place and the others are replies on the way; one is current; one is kept for who comes
+// back; one is written.
 constexpr std::uint32_t planes_max(std::uint32_t workers) noexcept {
-  return 2 * workers + 2;
+  return 2 * workers + 3;
 }
 
 }  // namespace tidegate::policies

@@ -7,11 +7,10 @@
 
 namespace tidegate::policies {
 
-void shard_core::open_relay(std::uint64_t token, std::uint32_t epoch, std::uint32_t workers,
-                            const consistency_spec& consistency,
-                            std::span<const std::uint32_t> members, std::size_t parts) {
-  TIDEGATE_ASSERT(!members.empty() && parts >= 1, "an aggregator sums somebody");
-  open_job(token, epoch, workers, consistency, members);
+void shard_core::open_relay(std::uint64_t token, const job_options& options,
+                            std::size_t parts) {
+  TIDEGATE_ASSERT(!options.members.empty() && parts >= 1, "an aggregator sums somebody");
+  open_job(token, options);
   jobs_.at(token).relay_parts = parts;
 }
 
@@ -93,6 +92,8 @@ void shard_core::pulled(std::uint32_t slot, refusal code, std::uint64_t version,
   cancel_pulled(slot);
   if (chunk.home->job->closed) return;
   if (code == refusal::none) {
+    if (chunk.home->job->keeps_previous && version != chunk.version)
+      keep_previous(chunk, chunk.plane, chunk.version);
     chunk.plane = plane;
     chunk.version = version;
     chunk.refused = refusal::none;

@@ -134,7 +134,7 @@ void shard_core::carry_out(std::uint32_t slot, const frame_tag& base, shard_effe
       continue;
     }
     auto code = refusal::none;
-    if (decision.kind == what::too_late)
+    if (decision.kind == what::too_late && !has_previous(chunk, decision.clock))
       code = chunk.refused == refusal::none ? refusal::too_late : chunk.refused;
     answer(slot, tag_of(chunk, decision.rank, decision.clock, base), code, out);
   }
@@ -149,15 +149,29 @@ void shard_core::apply(std::uint32_t slot, const policy_decision& what, const fr
   const auto end = all ? static_cast<std::uint32_t>(chunk.workers.size()) : what.rank + 1;
   const auto first = static_cast<std::uint32_t>(out.inputs.size());
   const auto count = list_inputs(chunk, begin, end, what.clock, out);
+  const auto from = chunk.plane;
+  if (chunk.home->job->keeps_previous) keep_previous(chunk, from, chunk.version);
   if (count > 0) {
     plant(chunk, first, what.clock, out);
-    const auto from = std::exchange(chunk.plane, free_plane(chunk));
+    chunk.plane = free_plane(chunk);
     out.list.push_back(shard_effects::apply{slot, first, count, from, chunk.plane});
   }
   ++chunk.version;
   for (std::uint32_t rank = begin; rank < end; ++rank)
     if (chunk.workers[rank].next > what.clock)
       settle(chunk, rank, what.clock, base, refusal::none, out);
+}
+
+// Counts as a reader, so that no step writes there. What was kept before goes.
+void shard_core::keep_previous(chunk_state& chunk, std::uint32_t plane, std::uint64_t version) {
+  if (chunk.previous != none_open) --chunk.readers[chunk.previous];
+  chunk.previous = plane;
+  chunk.previous_version = version;
+  ++chunk.readers[plane];
+}
+
+bool shard_core::has_previous(const chunk_state& chunk, std::uint64_t clock) {
+  return chunk.previous != none_open && chunk.previous_version == clock;
 }
 
 // Mistakes with what is summed; see planted.hpp.

@@ -74,6 +74,9 @@ struct table_spec {
 
 enum class reduce_kind : std::uint8_t { mean, sum };  // of the workers' gradients of one clock
 enum class not_finite_rule : std::uint8_t { refuse, allow };
+// What a worker's death means: a new process goes on at the clock where it died, or the job
+// fails.
+enum class worker_loss_rule : std::uint8_t { restart, fail };
 
 // Who sums workers' gradients on the way to the shards: nobody, one per host, or a tree of
 // aggregators that have `fan_in` (a power of two) inputs each.
@@ -96,6 +99,7 @@ struct job_spec {
   reduce_kind reduce = reduce_kind::mean;
   aggregators_spec aggregators;
   not_finite_rule not_finite = not_finite_rule::refuse;
+  worker_loss_rule on_worker_loss = worker_loss_rule::restart;
   std::uint64_t seed = 1;
   std::vector<table_spec> tables;  // declared ones; workers may create more
   std::vector<std::string> hosts;  // of the workers, by name; empty: all of the cluster
@@ -118,6 +122,21 @@ constexpr std::uint64_t default_chunk_bytes(std::size_t hosts) noexcept {
   return hosts > 1 ? 512 * 1024 : 256 * 1024;
 }
 
+// How often a process may be started again, as in Erlang/OTP: more than so many deaths within
+// this time end the run. The first comes back at once, the next after a pause that doubles.
+struct restart_spec {
+  std::uint32_t max_restarts = 5;
+  std::uint32_t within_ms = 60'000;
+  std::uint32_t backoff_first_ms = 100;
+  std::uint32_t backoff_last_ms = 5'000;
+
+  friend bool operator==(const restart_spec&, const restart_spec&) = default;
+};
+
+struct supervision_spec {
+  restart_spec worker;
+};
+
 struct cluster_spec {
   std::string name;
   std::vector<host_spec> hosts;  // empty: everything runs where the launcher does
@@ -129,6 +148,7 @@ struct cluster_spec {
   std::string control_host = "127.0.0.1";
   std::uint16_t control_port = 0;  // 0: the system chooses
   std::uint32_t start_timeout_ms = 30'000;
+  supervision_spec supervision;
   std::vector<job_spec> jobs;
 };
 

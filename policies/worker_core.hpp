@@ -73,7 +73,9 @@ struct table_part {
 
 class worker_core {
  public:
-  explicit worker_core(std::uint32_t shards) : finish_acked_(shards, 0) {}
+  // `first_clock`: of a worker that comes back.
+  explicit worker_core(std::uint32_t shards, std::uint64_t first_clock = 0)
+      : clock_(first_clock), finish_acked_(shards, 0) {}
 
   // Tables are added once, before they are used; `places` covers the whole table.
   void add_table(std::uint32_t table, std::vector<chunk_place> places);

@@ -199,7 +199,9 @@ keys keys_of(scenario& into) {
   all["network.healthy_after"] = {duration_of(into.faults_last), time};
   all["partitions.count"] = {numbers(into.partitions), count};
   all["partitions.last"] = {duration_of(into.partition_max), time};
+  all["workers.come_back"] = {chance(into.come_back), share};
   all["deaths.count"] = {numbers(into.deaths), count};
+  all["deaths.within"] = {duration_of(into.deaths_within), time};
   all["deaths.of"] = {words<sim::role>(into.mortal, mortal),
                       "a list of worker, shard, aggregator, coordinator"};
   all["clocks.skew"] = {chance(into.clock_skew), share};

@@ -24,8 +24,11 @@ enum class planted_bug : std::uint8_t {
   half_written_while_read,
   everything_is_not_waited_for,
   resent_pull_answered_twice,
+  resumes_where_the_furthest_chunk_is,
+  previous_version_not_kept,
+  held_push_forgotten_at_replacement,
 };
-inline constexpr auto planted_bug_last = planted_bug::resent_pull_answered_twice;
+inline constexpr auto planted_bug_last = planted_bug::held_push_forgotten_at_replacement;
 
 #ifdef TIDEGATE_PLANTED_BUGS
 inline planted_bug planted = planted_bug::none;  // which one is there now

@@ -178,6 +178,14 @@ class front_test : public testing::Test {
         .receive([&](actors::done_atom) { done = true; }, [](caf::error&) {});
     return done;
   }
+  // The clock at which this worker is to go on.
+  std::optional<std::uint64_t> admit(const policies::admit_worker_call& what) {
+    caf::scoped_actor self(process.get());
+    std::optional<std::uint64_t> first;
+    self->request(shard, std::chrono::seconds(60), what)
+        .receive([&](std::uint64_t clock) { first = clock; }, [](caf::error&) {});
+    return first;
+  }
   void open_job(policies::consistency_spec consistency, std::uint32_t workers) {
     policies::open_job_call what;
     what.token = token;
@@ -201,7 +209,7 @@ class front_test : public testing::Test {
   }
   std::unique_ptr<peer> join(std::uint32_t rank, std::uint32_t incarnation = 1) {
     auto made = std::make_unique<peer>(network, home->address(), rank, incarnation);
-    EXPECT_TRUE(call(made->admission()));
+    EXPECT_TRUE(admit(made->admission()));
     return made;
   }
 

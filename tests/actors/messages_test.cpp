@@ -38,6 +38,7 @@ TEST_F(messages_test, shard_calls) {
                                                      "name",
                                                      {policies::consistency_kind::ssp, 5},
                                                      policies::reduce_kind::sum,
+                                                     true,
                                                      {0, 4},
                                                      {{0, 4}, {4, 5}},
                                                      {"above"}});
@@ -47,6 +48,7 @@ TEST_F(messages_test, shard_calls) {
   EXPECT_EQ(job.name, "name");
   EXPECT_EQ(job.consistency, (policies::consistency_spec{policies::consistency_kind::ssp, 5}));
   EXPECT_EQ(job.reduce, policies::reduce_kind::sum);
+  EXPECT_TRUE(job.workers_come_back);
   EXPECT_EQ(job.members, (std::vector<std::uint32_t>{0, 4}));
   EXPECT_EQ(job.nodes, (std::vector<policies::rank_node>{{0, 4}, {4, 5}}));
   EXPECT_EQ(job.upstream, std::vector<std::string>{"above"});
@@ -80,9 +82,10 @@ TEST_F(messages_test, worker_messages) {
   EXPECT_EQ(hello.incarnation, 2u);
   EXPECT_EQ(hello.address, "addr");
   const auto welcome = roundtrip(policies::worker_welcome{
-      1, 2, 3, 4, "ssp(3)", policies::not_finite_rule::allow, {"x", "y"}});
+      1, 2, 9, 3, 4, "ssp(3)", policies::not_finite_rule::allow, {"x", "y"}});
   EXPECT_EQ(welcome.token, 1u);
   EXPECT_EQ(welcome.epoch, 2u);
+  EXPECT_EQ(welcome.first_clock, 9u);
   EXPECT_EQ(welcome.workers, 3u);
   EXPECT_EQ(welcome.seed, 4u);
   EXPECT_EQ(welcome.policy, "ssp(3)");

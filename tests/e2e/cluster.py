@@ -85,7 +85,7 @@ class Launch:
             return []
 
     def started_pids(self):
-        return [int(pid) for pid in re.findall(r"process_started.*? pid (\d+)", self.events_text())]
+        return [int(pid) for pid in re.findall(r"process_(?:re)?started.*? pid (\d+)", self.events_text())]
 
     def wait_for_training(self, processes):
         """All processes are there and every worker has made a clock."""

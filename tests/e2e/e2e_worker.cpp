@@ -1,11 +1,14 @@
 // A worker program for end-to-end tests: `e2e_worker MODE [ARGUMENT]`.
-//   workload CLOCKS   the bits of tests/support/workload.hpp
+//   workload CLOCKS [PAUSE_US [WAY]]   the bits of tests/support/workload.hpp
+//   count CLOCKS [PAUSE_US]   pushes integers, so that what is lost or doubled shows in a sum
+//   forgets CLOCKS    trains from clock 0 on, whatever the session says
 //   idle SECONDS      joins, opens a table, waits, finishes
 //   nan               pushes a NaN
 //   shape             pushes a gradient of the wrong size
 //   exit CODE         leaves without a word
 //   leave             rank 1 leaves without a word and with status 0, the others train
 //   forever           trains until it is killed
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -15,6 +18,7 @@
 #include <vector>
 
 #include "actors/client.hpp"
+#include "runtime/base/rng.hpp"
 #include "tests/support/workload.hpp"
 
 namespace {
@@ -38,7 +42,68 @@ status push_once(actors::session& session, std::size_t size, float value) {
   return session.finish();
 }
 
-status run(actors::session& session, const std::string& mode, int argument) {
+void pause(runtime::rng& random, std::uint64_t us_max) {
+  if (us_max > 0)
+    std::this_thread::sleep_for(std::chrono::microseconds(random.below(us_max + 1)));
+}
+
+// With SGD of rate 1, sums instead of means and parameters from 0, every parameter ends as
+// minus the number of pushes: floats count exactly up to 2^24. On the way a worker never finds
+// less than its own pushes.
+status count(actors::session& session, std::uint64_t clocks, std::uint64_t pause_us_max) {
+  constexpr std::uint64_t elements = 5000;
+  actors::table_options how;
+  how.optimizer = {.name = "sgd", .learning_rate = 1.0F};
+  auto table = session.open_table("sums", {elements}, how);
+  if (!table) return table.error();
+  runtime::rng pauses(session.info().rank);
+  const auto all = [&](const char* when, float least, float most) -> status {
+    for (const float value : session.parameters(*table))
+      if (-value < least || -value > most)
+        return {runtime::errc::corrupt, std::string(when) + ": " + std::to_string(-value) +
+                                            " pushes, not within " + std::to_string(least) +
+                                            " and " + std::to_string(most)};
+    return {};
+  };
+  const auto pushes = static_cast<float>(clocks * session.info().workers);
+  while (session.now() < clocks) {
+    if (auto done = session.pull(*table).wait(); !done.ok()) return done;
+    if (auto right = all("pull", static_cast<float>(session.now()), pushes); !right.ok())
+      return right;
+    pause(pauses, pause_us_max);
+    std::ranges::fill(session.gradient(*table), 1.0F);
+    auto pushed = session.push(*table);
+    if (auto done = session.clock(); !done.ok()) return done;
+  }
+  if (auto done = session.pull_final(*table).wait(); !done.ok()) return done;
+  if (auto right = all("at the end", pushes, pushes); !right.ok()) return right;
+  if (session.info().rank == 0) session.report_metric("pushes", -session.parameters(*table)[0]);
+  return session.finish();
+}
+
+status forgets(actors::session& session, int clocks) {
+  auto table = session.open_table("t", {1000});
+  if (!table) return table.error();
+  const std::vector<float> gradient(1000, 1.0F);
+  for (int clock = 0; clock < clocks; ++clock) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    if (auto pushed = session.push(*table, gradient).wait(); !pushed.ok()) return pushed;
+    if (auto clocked = session.clock(); !clocked.ok()) return clocked;
+  }
+  return session.finish();
+}
+
+tests::workload_way way_of(const std::string& word) {
+  using enum tests::workload_way;
+  return word == "exchange" ? exchange : word == "in_place" ? in_place : spans;
+}
+
+status run(actors::session& session, const std::vector<std::string>& words) {
+  const auto& mode = words[0];
+  const int argument = words.size() > 1 ? std::stoi(words[1]) : 0;
+  const auto pause_us = words.size() > 2 ? std::stoull(words[2]) : 0;
+  if (mode == "count") return count(session, static_cast<std::uint64_t>(argument), pause_us);
+  if (mode == "forgets") return forgets(session, argument);
   if (mode == "idle") return idle(session, argument);
   if (mode == "nan") return push_once(session, 1000, std::numeric_limits<float>::quiet_NaN());
   if (mode == "shape") return push_once(session, 999, 1.0F);
@@ -46,6 +111,8 @@ status run(actors::session& session, const std::string& mode, int argument) {
   if (mode == "leave" && session.info().rank == 1) std::_Exit(0);
   tests::workload_options work;
   work.shapes = {{300, 300}, {10}};
+  work.pause_us_max = pause_us;
+  work.way = way_of(words.size() > 3 ? words[3] : "");
   work.clocks = mode == "forever" || mode == "leave" ? ~std::uint64_t{0}
                                                      : static_cast<std::uint64_t>(argument);
   return tests::run_workload(session, work);
@@ -54,14 +121,14 @@ status run(actors::session& session, const std::string& mode, int argument) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::string mode = argc > 1 ? argv[1] : "";
-  const int argument = argc > 2 ? std::atoi(argv[2]) : 0;
+  std::vector<std::string> words(argv + 1, argv + argc);
+  if (words.empty()) words.emplace_back();
   auto session = actors::session::connect();
   if (!session) {
     std::fprintf(stderr, "%s\n", session.error().to_string().c_str());
     return 2;
   }
-  if (const auto done = run(*session, mode, argument); !done.ok()) {
+  if (const auto done = run(*session, words); !done.ok()) {
     session->fail(done);
     return 1;
   }

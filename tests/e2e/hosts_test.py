@@ -39,12 +39,12 @@ class Hosts(TwoHostsTest):
         link = self.two_hosts()
         run = self.launch(self.yaml(link, ["forever"], shards=2), runner=link.command(0, []))
         processes = run.wait_for_training(7)
-        victim = next(p for p in processes if p["role"] == "worker" and p["index"] == 3)
+        victim = next(p for p in processes if p["role"] == "shard" and p["index"] == 1)
         namespace = pathlib.Path(f"/proc/{victim['pid']}/ns/net").stat().st_ino
         self.assertNotEqual(namespace, pathlib.Path(f"/proc/{run.process.pid}/ns/net").stat().st_ino)
         os.kill(victim["pid"], signal.SIGKILL)
         self.assertEqual(run.wait(20), 3, run.output)
-        self.assertIn("worker-job-3", run.output)
+        self.assertIn("shard-1", run.output)
         self.assert_all_gone(processes, 5)
 
     def test_killing_the_launcher_leaves_nobody(self):

@@ -5,7 +5,7 @@ import json
 
 from cluster import *
 
-FOREVER = {"job": {"workers": 2, "mode": ["forever"]}}
+FOREVER = {"job": {"workers": 2, "mode": ["forever"], "on_worker_loss": "fail"}}
 PROCESSES = 5  # coordinator, two shards, two workers
 
 
@@ -74,7 +74,7 @@ class OrderlyEnd(ClusterTest):
                 self.assert_nothing_left(run, processes)
 
     def test_a_worker_that_leaves_without_a_word(self):
-        run = self.run_to_end(cluster_yaml({"job": {"workers": 2, "mode": ["exit", 7]}}), expect=3)
+        run = self.run_to_end(cluster_yaml({"job": {"workers": 2, "mode": ["exit", 7], "on_worker_loss": "fail"}}), expect=3)
         self.assertIn("7", run.output)
         self.assert_nothing_left(run, [])
 

@@ -112,6 +112,17 @@ TEST(launch, a_worker_that_exits_without_a_word_ends_the_run) {
   EXPECT_THAT(run.output(), HasSubstr("exited with status 7"));
 }
 
+TEST(launch, a_worker_that_crashes_again_and_again_ends_the_run_too) {
+  launched run("supervision: {worker: {max_restarts: 2, backoff: 10ms}}\n" +
+               fake_yaml(1, fake_job("lax", 1, "exit, '7'", "restart")));
+  EXPECT_EQ(run.wait(), 3) << run.output();
+  EXPECT_THAT(run.output(), AllOf(HasSubstr("it is started again (incarnation 2)"),
+                                  HasSubstr("it is started again in 10 ms (incarnation 3)"),
+                                  HasSubstr("it has died 3 times within 60000 ms "
+                                            "(supervision.worker.max_restarts)")));
+  EXPECT_THAT(run.read("events.jsonl"), HasSubstr("process_restarted"));
+}
+
 TEST(launch, a_job_whose_workers_are_gone_has_failed) {
   launched run(fake_yaml(1, fake_job("lax", 1, "exit, '0'")));
   EXPECT_EQ(run.wait(), 1) << run.output();

@@ -121,9 +121,11 @@ std::string fake_yaml(int shards, const std::string& job_lines, const std::strin
          ", start_timeout: 3s}\njobs:\n" + job_lines;
 }
 
-std::string fake_job(const std::string& name, int workers, const std::string& action) {
+std::string fake_job(const std::string& name, int workers, const std::string& action,
+                     const std::string& on_worker_loss) {
   return "  " + name + ": {workers: " + std::to_string(workers) +
-         ", command: [fake_tidegate, worker, " + action + "]}\n";
+         ", command: [fake_tidegate, worker, " + action +
+         "], on_worker_loss: " + on_worker_loss + "}\n";
 }
 
 bool is_alive(int pid) {

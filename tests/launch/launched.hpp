@@ -48,7 +48,8 @@ class launched {
 // The YAML of jobs of fake workers: each "name: {workers: 2, action: [...]}".
 std::string fake_yaml(int shards, const std::string& job_lines, const std::string& name = "t");
 // One job: `workers` that all do the same.
-std::string fake_job(const std::string& name, int workers, const std::string& action);
+std::string fake_job(const std::string& name, int workers, const std::string& action,
+                     const std::string& on_worker_loss = "fail");
 
 bool is_alive(int pid);  // neither gone nor a zombie
 // Blocks until it is not (fails the test after 5 s).

@@ -130,7 +130,7 @@ TEST(worker_again, a_farewell_to_those_who_have_not_heard_it) {
 class shard_again : public testing::Test {
  protected:
   void SetUp() override {
-    core_.open_job(7, 1, 2, {consistency_kind::bsp, 0});
+    core_.open_job(7, {1, 2, {consistency_kind::bsp, 0}, false, {}});
     core_.open_table(7, 3, places_);
     for (const std::uint32_t rank : {0u, 1u}) core_.admit_worker(7, rank, 1);
   }

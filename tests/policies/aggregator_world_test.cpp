@@ -36,10 +36,11 @@ class world {
   world(const consistency_spec& consistency, std::uint64_t seed)
       : spec_(consistency), random_(seed) {
     const std::vector<chunk_place> places{{0, 0, 0, 8}};
-    shard_.open_job(job, 1, workers, spec_, std::vector<std::uint32_t>{0, 2, 3});
+    const std::vector<std::uint32_t> ranks{0, 2, 3};
+    shard_.open_job(job, {1, workers, spec_, true, ranks});
     shard_.open_table(job, table, places);
     for (const std::uint32_t rank : {0u, 2u, 3u}) shard_.admit_worker(job, rank, 1);
-    group_.open_job({job, 1, workers, spec_, {0, 1, 2}, {{0, 2}, {2, 3}}, 1});
+    group_.open_job({job, 1, workers, spec_, {0, 1, 2}, {{0, 2}, {2, 3}}, 1, true});
     group_.open_table(table, places);
     for (const std::uint32_t rank : {0u, 1u, 2u}) group_.front().admit_worker(job, rank, 1);
   }

@@ -233,5 +233,55 @@ TEST_F(coordinator_core_test, events_are_handed_out_from_where_the_caller_is) {
   EXPECT_TRUE(core.status(1, 10'000).events.empty());
 }
 
+TEST_F(coordinator_core_test, a_worker_goes_on_where_the_last_shard_has_it) {
+  join_shards();
+  core.worker_joined(1, {"j", 0, 1, "a"}, 5, out);
+  answer_calls();
+  EXPECT_EQ(std::get<worker_welcome>(only_answer().value).first_clock, 0U);
+  out.answers.clear();
+  core.worker_joined(2, {"j", 0, 2, "b"}, 6, out);
+  ASSERT_EQ(out.calls.size(), 2U);
+  core.call_done(2, out.calls[0].call, {}, out, 9);
+  core.call_done(2, out.calls[1].call, {}, out, 8);
+  EXPECT_EQ(std::get<worker_welcome>(only_answer().value).first_clock, 8U);
+  const auto events = core.status(2, 0).events;
+  EXPECT_EQ(events.back().what, "worker_resumes");
+  EXPECT_EQ(events.back().detail, "j rank 0 at clock 8");
+}
+
+TEST_F(coordinator_core_test, a_worker_that_cannot_be_let_in_is_refused_and_its_job_goes_on) {
+  join_shards();
+  core.worker_joined(1, {"j", 0, 1, "a"}, 5, out);
+  core.call_done(1, out.calls[0].call, {errc::unavailable, "its address is gone"}, out);
+  core.call_done(1, out.calls[1].call, {}, out);
+  EXPECT_EQ(only_answer().result.code(), errc::unavailable);
+  EXPECT_EQ(core.status(1, 0).jobs[0].state, job_state::waiting);
+}
+
+TEST_F(coordinator_core_test, a_process_that_has_been_replaced_meanwhile_is_not_welcome) {
+  join_shards();
+  core.worker_joined(1, {"j", 0, 1, "a"}, 5, out);
+  auto calls = std::exchange(out.calls, {});
+  core.worker_joined(1, {"j", 0, 2, "b"}, 6, out);
+  for (const auto& call : calls) core.call_done(1, call.call, {}, out);
+  EXPECT_EQ(only_answer().to, 5U);
+  EXPECT_EQ(only_answer().result.code(), errc::cancelled);
+  out.answers.clear();
+  answer_calls();
+  EXPECT_TRUE(only_answer().result.ok());
+}
+
+TEST_F(coordinator_core_test, of_two_processes_that_come_early_the_last_one_waits) {
+  core.worker_joined(1, {"j", 0, 1, "a"}, 5, out);
+  core.worker_joined(1, {"j", 0, 2, "b"}, 6, out);
+  EXPECT_EQ(only_answer().to, 5U);
+  EXPECT_FALSE(only_answer().result.ok());
+  join_shards();
+  std::size_t admitted = 0;
+  for (const auto& call : out.calls)
+    admitted += std::holds_alternative<admit_worker_call>(call.what) ? 1 : 0;
+  EXPECT_EQ(admitted, 0U) << "answered by join_shards";
+}
+
 }  // namespace
 }  // namespace tidegate::policies

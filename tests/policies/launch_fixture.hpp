@@ -49,15 +49,17 @@ inline job_status failed(const std::string& name, const std::string& why) {
 class launched {
  public:
   // Jobs and their workers.
-  explicit launched(const std::vector<std::pair<std::string, std::uint32_t>>& jobs)
-      : plan_(plan_of(jobs)), core_(plan_) {
+  explicit launched(const std::vector<std::pair<std::string, std::uint32_t>>& jobs,
+                    bool workers_come_back = false)
+      : plan_(plan_of(jobs, workers_come_back)), core_(plan_) {
     core_.begin(now_, out_);
     decide();
   }
 
   // One that goes on: everything is started, and that has been looked at.
-  static launched running_with(const std::vector<std::pair<std::string, std::uint32_t>>& jobs) {
-    launched run(jobs);
+  static launched running_with(const std::vector<std::pair<std::string, std::uint32_t>>& jobs,
+                               bool workers_come_back = false) {
+    launched run(jobs, workers_come_back);
     run.ready();
     run.seen();
     return run;
@@ -126,11 +128,13 @@ class launched {
   launch_core& core() { return core_; }
 
  private:
-  static launch_plan plan_of(const std::vector<std::pair<std::string, std::uint32_t>>& jobs) {
+  static launch_plan plan_of(const std::vector<std::pair<std::string, std::uint32_t>>& jobs,
+                             bool workers_come_back) {
     launch_plan plan;
+    plan.supervision.worker = {2, 60'000, 100, 5'000};
     plan.processes = {{process_role::coordinator, "", 0}, {process_role::shard, "", 0}};
     for (const auto& [name, workers] : jobs) {
-      plan.jobs.push_back({name, "bsp", workers});
+      plan.jobs.push_back({name, "bsp", workers, workers_come_back});
       for (std::uint32_t i = 0; i < workers; ++i)
         plan.processes.push_back({process_role::worker, name, i});
     }
@@ -176,7 +180,8 @@ class launched {
   template <class Effect>
   std::string text_of(const Effect& what) const {
     if constexpr (std::is_same_v<Effect, launch_effects::start>)
-      return "start " + name_of(what.process);
+      return "start " + name_of(what.process) +
+             (what.incarnation == 1 ? "" : " again, " + std::to_string(what.incarnation));
     else if constexpr (std::is_same_v<Effect, launch_effects::watch>)
       return "watch";
     else if constexpr (std::is_same_v<Effect, launch_effects::poll_now>)

@@ -30,9 +30,9 @@ class hostile_world {
     std::vector<std::uint32_t> members;
     for (std::uint32_t rank = 0; rank < workers; ++rank) members.push_back(rank);
     if (relays)
-      core_.open_relay(job, epoch, workers, {kind, 0}, members, 1);
+      core_.open_relay(job, {epoch, workers, {kind, 0}, true, members}, 1);
     else
-      core_.open_job(job, epoch, workers, {kind, 0});
+      core_.open_job(job, {epoch, workers, {kind, 0}, true, {}});
     core_.open_table(job, table, std::vector<chunk_place>{{0, 0, 0, 8}});
     for (const auto rank : members) EXPECT_EQ(core_.admit_worker(job, rank, 1), refusal::none);
   }
@@ -147,11 +147,11 @@ class hostile_world {
 };
 
 // The most planes that any of these worlds used.
-std::uint32_t planes_used(std::uint32_t workers, bool relays) {
+std::uint32_t planes_used(std::uint32_t workers, bool relays, consistency_kind kind) {
   std::uint32_t most = 0;
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     hostile_world world(seed, workers);
-    world.open(relays, consistency_kind::async);
+    world.open(relays, kind);
     for (int i = 0; i < steps; ++i) {
       world.step();
       if (relays) world.receive();
@@ -161,15 +161,22 @@ std::uint32_t planes_used(std::uint32_t workers, bool relays) {
   return most;
 }
 
+constexpr auto async = consistency_kind::async;
+constexpr auto bsp = consistency_kind::bsp;  // keeps the version before
+
 TEST(planes, a_shard_has_as_many_as_it_ever_needs) {
-  for (const std::uint32_t workers : {1u, 2u, 3u})
-    EXPECT_EQ(planes_used(workers, false), planes_max(workers) - 1)
+  for (const std::uint32_t workers : {1u, 2u, 3u}) {
+    EXPECT_EQ(planes_used(workers, false, bsp), planes_max(workers) - 1)
         << "of " << workers << " workers; the current version is one of those that are read";
+    EXPECT_EQ(planes_used(workers, false, async), planes_max(workers) - 2);
+  }
 }
 
 TEST(planes, an_aggregator_has_as_many_as_it_ever_needs) {
-  for (const std::uint32_t workers : {1u, 2u, 3u})
-    EXPECT_EQ(planes_used(workers, true), planes_max(workers)) << workers << " workers";
+  for (const std::uint32_t workers : {1u, 2u, 3u}) {
+    EXPECT_EQ(planes_used(workers, true, bsp), planes_max(workers)) << workers << " workers";
+    EXPECT_EQ(planes_used(workers, true, async), planes_max(workers) - 1);
+  }
 }
 
 }  // namespace

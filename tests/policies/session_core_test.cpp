@@ -128,5 +128,18 @@ TEST(session_core, a_failure_is_told_once) {
   EXPECT_TRUE(kinds(core, core.leave()).empty());
 }
 
+TEST(session_core, who_comes_back_must_know_where_it_is) {
+  session_core core;
+  core.join({"job", 1, 2, "address"});
+  worker_welcome welcome;
+  welcome.first_clock = 17;
+  EXPECT_TRUE(core.next({}, welcome).result.ok());
+  const auto refused = core.before_moving();
+  EXPECT_EQ(refused.result.code(), errc::out_of_order);
+  EXPECT_NE(refused.result.message().find("clock 17"), std::string::npos);
+  core.clock_asked();
+  EXPECT_EQ(core.before_moving().kind, what::tell_opened);
+}
+
 }  // namespace
 }  // namespace tidegate::policies

@@ -55,7 +55,14 @@ void checker::pushed(std::uint64_t job, std::uint32_t table, std::uint32_t chunk
                      const update& which, std::span<const float> gradient) {
   auto* at = find(job, table, chunk);
   if (!at) return fail("exactly once", place(table, chunk) + "pushed before it was opened");
-  at->written[which].assign(gradient.begin(), gradient.end());
+  auto& all = at->written[which];
+  // What a worker computes depends on what it has read, rank and clock.
+  if (jobs_.at(job).consistency.kind == policies::consistency_kind::bsp)
+    for (const auto& [incarnation, earlier] : all)
+      if (digest_of(earlier) != digest_of(gradient))
+        fail("same bits", place(table, chunk) + text(which) +
+                              " came back and computed something else than before");
+  all[which.incarnation].assign(gradient.begin(), gradient.end());
 }
 
 void checker::applied(std::uint64_t job, std::uint32_t table, std::uint32_t chunk, updates with,
@@ -68,9 +75,9 @@ void checker::applied(std::uint64_t job, std::uint32_t table, std::uint32_t chun
     if (!at->at.emplace(one, at->at.size()).second)
       return fail("exactly once", place(table, chunk) + text(one) + " is applied twice");
     const auto written = at->written.find(one);
-    if (written == at->written.end())
+    if (written == at->written.end() || !written->second.contains(one.incarnation))
       return fail("exactly once", place(table, chunk) + text(one) + " was never pushed");
-    inputs.push_back({written->second.data(), one.rank});
+    inputs.push_back({written->second.at(one.incarnation).data(), one.rank});
   }
   kernels::chunk_arrays arrays;
   arrays.before = arrays.after = at->parameters.data();
@@ -119,7 +126,7 @@ void checker::pulled(std::uint64_t job, std::uint32_t table, std::uint32_t chunk
   const auto digest = digest_of(values);
   bool known = false;
   std::string missing;
-  auto& newest = at->newest_read[how.rank];
+  auto& newest = at->newest_read[{how.rank, how.incarnation}];
   for (auto number = at->versions.size(); number-- > 0;) {
     const auto& one = at->versions[number];
     if (one.digest != digest) continue;

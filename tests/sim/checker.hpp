@@ -26,12 +26,17 @@ struct violation {
   std::string what;
 };
 
-// One worker's gradient of one clock.
+// One worker's gradient of one clock. A worker that comes back may write another one; which of
+// them is applied is the shard's choice, but only one is.
 struct update {
   std::uint32_t rank = 0;
   std::uint64_t clock = 0;
+  std::uint32_t incarnation = 1;
 
-  friend auto operator<=>(const update&, const update&) = default;
+  friend auto operator<=>(const update& a, const update& b) {
+    return std::tie(a.rank, a.clock) <=> std::tie(b.rank, b.clock);
+  }
+  friend bool operator==(const update& a, const update& b) { return (a <=> b) == 0; }
 };
 using updates = std::vector<update>;
 
@@ -75,6 +80,7 @@ class checker {
     std::uint32_t rank = 0;
     std::uint64_t clock = 0;
     bool everything = false;
+    std::uint32_t incarnation = 1;
   };
   void pulled(std::uint64_t job, std::uint32_t table, std::uint32_t chunk, const reading& how,
               std::span<const float> values);
@@ -95,10 +101,11 @@ class checker {
     runtime::kernels::adam_powers powers;
     float scale = 1;
     std::vector<float> parameters, state1, state2;
-    std::map<update, std::vector<float>> written;
+    std::map<update, std::map<std::uint32_t, std::vector<float>>> written;  // by incarnation
     std::map<update, std::size_t> at;  // applied ones: their place in the order
     std::vector<version> versions;
-    std::map<std::uint32_t, std::size_t> newest_read;  // version, by rank
+    // Version, by rank and incarnation.
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::size_t> newest_read;
   };
   using key = std::tuple<std::uint64_t, std::uint32_t, std::uint32_t>;
 

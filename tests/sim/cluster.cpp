@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <memory>
 
+#include "policies/aggregation.hpp"
+#include "policies/consistency.hpp"
 #include "tests/sim/process.hpp"
 
 namespace tidegate::sim {
@@ -36,11 +38,30 @@ void plan_partitions(world& where) {
     });
 }
 
+// What the reader of a trace wants to know first.
+void describe(world& where) {
+  const auto& plan = where.plan;
+  const char* const ways[] = {"pull_push", "overlapped", "exchange"};
+  for (std::size_t i = 0; i < plan.spec.jobs.size(); ++i) {
+    const auto& job = plan.spec.jobs[i];
+    const auto& script = plan.scripts[i];
+    where.log.note(
+        0, "plan",
+        job.name + ": " + to_string(job.consistency) + ", " + std::to_string(job.workers) +
+            " workers, " + std::to_string(script.clocks) + " clocks, " +
+            ways[static_cast<int>(script.way)] + ", " + std::to_string(job.tables.size()) +
+            " tables, " + std::to_string(plan.spec.shards) + " shards, " +
+            std::to_string(policies::plan_aggregation(plan.spec, job).aggregators.size()) +
+            " aggregators, windows " + (plan.windows ? "on" : "off"));
+  }
+}
+
 }  // namespace
 
 cluster_result run_cluster(const cluster_plan& plan, std::uint64_t seed, bool with_trace) {
   world where(plan, seed);
   if (with_trace) where.log.turn_on();
+  describe(where);
   where.net.set_faults(plan.faults);
   for (std::size_t i = 0; i < plan.spec.jobs.size(); ++i)
     where.check.expect_job(plan.spec.jobs[i]);

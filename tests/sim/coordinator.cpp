@@ -115,24 +115,23 @@ void coordinator_process::call(const policies::coordinator_effects::call_shard& 
       [content = what.what](front_process& to, const answer_to& reply) {
         struct {
           front_process& shard;
-          runtime::status operator()(const policies::open_job_call& c) {
-            return shard.open_job(c);
+          answer operator()(const policies::open_job_call& c) {
+            return {shard.open_job(c), {}};
           }
-          runtime::status operator()(const policies::open_table_call& c) {
-            return shard.open_table(c);
+          answer operator()(const policies::open_table_call& c) {
+            return {shard.open_table(c), {}};
           }
-          runtime::status operator()(const policies::admit_worker_call& c) {
-            return shard.admit(c);
-          }
-          runtime::status operator()(const policies::close_job_call& c) {
+          answer operator()(const policies::admit_worker_call& c) { return shard.admit(c); }
+          answer operator()(const policies::close_job_call& c) {
             shard.close_job(c.token);
             return {};
           }
         } visitor{to};
-        reply({std::visit(visitor, content), {}});
+        reply(std::visit(visitor, content));
       },
       [this, call = what.call](const answer& got) {
-        core_.call_done(local_now(), call, got.result, effects_);
+        const auto* first = std::get_if<std::uint64_t>(&got.value);
+        core_.call_done(local_now(), call, got.result, effects_, first ? *first : 0);
         carry_out();
       });
 }

@@ -31,6 +31,7 @@ policies::job_spec draw_job(const scenario& of, draws& chance, std::size_t numbe
   job.reduce = chance.chance(0.5) ? policies::reduce_kind::mean : policies::reduce_kind::sum;
   job.seed = chance.next();
   if (!of.aggregators.empty()) job.aggregators = pick(chance, of.aggregators);
+  if (!chance.chance(of.come_back)) job.on_worker_loss = policies::worker_loss_rule::fail;
   const auto tables = draw(chance, of.tables);
   for (std::uint32_t t = 0; t < tables; ++t) {
     policies::table_spec table;
@@ -89,7 +90,7 @@ cluster_plan draw_plan(const scenario& of, std::uint64_t seed) {
   const auto deaths = draw(chance, of.deaths);
   for (std::uint32_t i = 0; i < deaths; ++i)
     plan.deaths.push_back({pick(chance, of.mortal), chance.next(),
-                           chance.between<nanoseconds>(0, 300 * millisecond)});
+                           chance.between<nanoseconds>(0, of.deaths_within)});
   const auto cuts = draw(chance, of.partitions);
   for (std::uint32_t i = 0; i < cuts; ++i)
     plan.partitions.push_back({chance.between<nanoseconds>(0, 300 * millisecond),

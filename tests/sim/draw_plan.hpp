@@ -40,6 +40,8 @@ struct scenario {
   range<std::uint32_t> partitions{0, 0};
   nanoseconds partition_max = 100 * millisecond;
   range<std::uint32_t> deaths{0, 0};
+  double come_back = 1;  // share of jobs whose workers are started again
+  nanoseconds deaths_within = 300 * millisecond;
   std::vector<role> mortal{role::worker, role::shard, role::aggregator, role::coordinator};
   double clock_skew = 0;
   double strangers = 0;

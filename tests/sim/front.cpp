@@ -22,19 +22,26 @@ front_process::front_process(world& where, process_id id, role what, std::string
       front_(*this, shard, index, where.plan.turn_bytes),
       index_(index) {}
 
-runtime::status front_process::admit(const policies::admit_worker_call& call) {
+answer front_process::admit(const policies::admit_worker_call& call) {
   const auto admission = front_.admit(call);
   note("admit rank " + std::to_string(call.rank) + " job " + std::to_string(call.token) +
        " -> " + std::string(to_string(admission.code)));
   if (admission.code != refusal::none)
-    return {runtime::errc::refused, std::string(to_string(admission.code))};
+    return {{runtime::errc::refused, std::string(to_string(admission.code))}, {}};
   if (admission.connect) front_.connected(call, id_of(call.address));
-  return {};
+  return {{}, admission.first_clock};
 }
 
 void front_process::peer_lost(process_id peer) {
   if (is_upstream(peer)) return upstream_lost();
   front_.peer_lost(peer);
+}
+
+front_process::push_name front_process::name_of(const runtime::frame_header& header) {
+  return {{header.job, header.worker, header.incarnation},
+          header.table,
+          header.chunk,
+          header.clock};
 }
 
 memory_view front_process::place(process_id, const runtime::frame_header& header) {
@@ -50,7 +57,7 @@ memory_view front_process::place(process_id, const runtime::frame_header& header
     front_.no_place(header);
     return {};
   }
-  arriving_.insert(lease.where.get());
+  arriving_[name_of(header)] = lease;
   return lease;
 }
 
@@ -59,7 +66,7 @@ updates front_process::updates_of(process_id from, const runtime::frame_header& 
                                   std::uint32_t table, std::uint32_t chunk) const {
   if (const auto* sum = world_.check.sum_of({from, header.worker, table, chunk, header.clock}))
     return *sum;
-  return {{header.worker, header.clock}};
+  return {{header.worker, header.clock, header.incarnation}};
 }
 
 void front_process::on_frame(process_id from, const runtime::frame_header& header,
@@ -69,7 +76,7 @@ void front_process::on_frame(process_id from, const runtime::frame_header& heade
   if (upstream_frame(from, header)) return check_credits();
   auto handle = policies::no_payload;
   if (header.kind == frame_kind::push) {
-    arriving_.erase(arrived.where.get());
+    arriving_.erase(name_of(header));
     handle = memory_.keep(
         {std::move(arrived), updates_of(from, header, header.table, header.chunk)}, true);
   }
@@ -81,7 +88,13 @@ void front_process::on_frame(process_id from, const runtime::frame_header& heade
 }
 
 void front_process::on_frame_lost(process_id, const runtime::frame_header& header) {
-  if (header.kind == frame_kind::push) front_.frame_lost(header);
+  if (header.kind != frame_kind::push) return;
+  const auto at = arriving_.find(name_of(header));
+  if (at != arriving_.end()) {
+    memory_.give_back(at->second);
+    arriving_.erase(at);
+  }
+  front_.frame_lost(header);
 }
 
 void front_process::on_sent(std::uint64_t token) {

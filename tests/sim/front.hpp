@@ -21,7 +21,7 @@ class front_process : public process, public policies::front_shell {
   // Calls of the coordinator.
   virtual runtime::status open_job(const policies::open_job_call& call) = 0;
   virtual runtime::status open_table(const policies::open_table_call& call) = 0;
-  runtime::status admit(const policies::admit_worker_call& call);
+  answer admit(const policies::admit_worker_call& call);
   virtual void close_job(std::uint64_t token) = 0;
 
   const front_memory& memory() const noexcept { return memory_; }
@@ -71,8 +71,11 @@ class front_process : public process, public policies::front_shell {
     std::vector<region> halves;  // of the whole table
   };
   std::map<policies::member_key, std::map<std::uint32_t, mapped>> members_;
-  std::set<std::vector<float>*> arriving_;  // leases of pushes on their way
-  runtime::frame_header current_;           // being handled
+  using push_name =
+      std::tuple<policies::member_key, std::uint32_t, std::uint32_t, std::uint64_t>;
+  static push_name name_of(const runtime::frame_header& header);
+  std::map<push_name, memory_view> arriving_;  // leases of pushes on their way
+  runtime::frame_header current_;              // being handled
   process_id current_from_ = 0;
 };
 

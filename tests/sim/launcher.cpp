@@ -35,8 +35,10 @@ policies::launch_plan plan_of(const policies::cluster_spec& spec) {
       plan.processes.push_back({process_role::aggregator, job.name, i});
     for (std::uint32_t rank = 0; rank < job.workers; ++rank)
       plan.processes.push_back({process_role::worker, job.name, rank});
-    plan.jobs.push_back({job.name, to_string(job.consistency), job.workers});
+    plan.jobs.push_back({job.name, to_string(job.consistency), job.workers,
+                         job.on_worker_loss == policies::worker_loss_rule::restart});
   }
+  plan.supervision = spec.supervision;
   return plan;
 }
 
@@ -80,7 +82,8 @@ void launcher::wake_at(std::int64_t when) {
   });
 }
 
-std::unique_ptr<process> launcher::make(const policies::process_name& name, process_id id) {
+std::unique_ptr<process> launcher::make(const policies::process_name& name, process_id id,
+                                        std::uint32_t incarnation) {
   const auto& spec = world_.plan.spec;
   const auto hosts = static_cast<std::uint32_t>(std::max<std::size_t>(1, spec.hosts.size()));
   if (name.role == process_role::coordinator)
@@ -92,7 +95,7 @@ std::unique_ptr<process> launcher::make(const policies::process_name& name, proc
   const auto workers = spec.jobs[job].workers;
   if (name.role == process_role::worker)
     return std::make_unique<worker>(world_, id, name.index * hosts / workers, job, name.index,
-                                    1);
+                                    incarnation);
   const auto sums = policies::plan_aggregation(spec, spec.jobs[job]);
   const auto host = sums.aggregators[name.index].members.front() * hosts / workers;
   return std::make_unique<aggregator_process>(world_, id, host, name.job, name.index);
@@ -102,15 +105,15 @@ std::unique_ptr<process> launcher::make(const policies::process_name& name, proc
 void launcher::perform(const launch_effects::start& what) {
   core_.started(local_now(), what.process, effects_);
   const bool first = names_[what.process].role == process_role::coordinator;
-  later(first ? 0 : world_.chance.between<nanoseconds>(0, start_most),
-        [this, number = what.process] {
-          if (!ended_) begin(number);
-        });
+  later(first ? 0 : world_.chance.between<nanoseconds>(0, start_most), [this, what] {
+    if (!ended_) begin(what);
+  });
 }
 
-void launcher::begin(process_number number) {
+void launcher::begin(const launch_effects::start& what) {
+  const auto number = what.process;
   const auto who =
-      world_.add([this, number](process_id id) { return make(names_[number], id); });
+      world_.add([&](process_id id) { return make(names_[number], id, what.incarnation); });
   running_[number] = who;
   world_.net.introduce(id(), who);
   if (names_[number].role != process_role::coordinator) return;

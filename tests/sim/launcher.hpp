@@ -46,8 +46,9 @@ class launcher final : public process {
   void perform(const policies::launch_effects::show_log&) {}
   void perform(const policies::launch_effects::conclude& what);
 
-  std::unique_ptr<process> make(const policies::process_name& name, process_id id);
-  void begin(policies::process_number number);
+  std::unique_ptr<process> make(const policies::process_name& name, process_id id,
+                                std::uint32_t incarnation);
+  void begin(const policies::launch_effects::start& what);
   void poll();
   void wake_at(std::int64_t when);
 

@@ -57,7 +57,7 @@ struct world {
 struct answer {
   runtime::status result;
   std::variant<std::monostate, policies::worker_welcome, policies::table_grant,
-               std::vector<policies::table_grant>, policies::cluster_status>
+               std::vector<policies::table_grant>, policies::cluster_status, std::uint64_t>
       value;
 };
 using answer_to = std::function<void(answer)>;

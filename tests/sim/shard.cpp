@@ -24,7 +24,8 @@ void shard_process::start() {
 }
 
 runtime::status shard_process::open_job(const policies::open_job_call& call) {
-  core_.open_job(call.token, call.epoch, call.workers, call.consistency, call.members);
+  core_.open_job(call.token, {call.epoch, call.workers, call.consistency,
+                              call.workers_come_back, call.members});
   world_.check.open_job(call.token, call.name);
   note("opens job " + std::to_string(call.token) + " workers " + std::to_string(call.workers));
   auto& options = jobs_[call.token];

@@ -35,6 +35,8 @@ void worker::start() {
               if (!joined.result.ok()) return give_up("joining: " + joined.result.to_string());
               client_ = std::make_unique<policies::client_core>(*this, session_.welcome(),
                                                                 rank_, incarnation_);
+              clock_ = session_.welcome().first_clock;
+              session_.clock_asked();
               open_tables(0);
             });
 }

@@ -63,6 +63,7 @@ class worker final : public process, public policies::client_shell {
   void end_clock();
   void finish();
   void give_up(const std::string& why);
+  bool skips(std::uint32_t table) const;
   memory_view chunk_values(const table_state& table, std::uint32_t chunk) const;
 
   // The client core's.

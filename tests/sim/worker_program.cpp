@@ -15,8 +15,7 @@ void worker::open_tables(std::size_t next) {
   if (next == spec_.tables.size()) {
     carry_out(session_.before_moving(), [this](const policies::session_step& told) {
       if (!told.result.ok()) return give_up("telling its tables: " + told.result.to_string());
-      if (script_.way == worker_way::exchange) return pull_all([this] { compute(); });
-      run_clock();
+      run_clock();  // one that comes back may have made all its clocks
     });
     return;
   }
@@ -68,8 +67,8 @@ void worker::read(std::uint64_t clock, bool everything, std::uint32_t id) {
   table.parameters.resize(table.grant.elements);
   for (const auto& place : table.grant.places) {
     const auto values = chunk_values(table, place.chunk).values();
-    world_.check.pulled(session_.welcome().token, id, place.chunk, {rank_, clock, everything},
-                        values);
+    world_.check.pulled(session_.welcome().token, id, place.chunk,
+                        {rank_, clock, everything, incarnation_}, values);
     std::copy(values.begin(), values.end(),
               table.parameters.begin() + static_cast<std::ptrdiff_t>(place.first));
   }
@@ -100,14 +99,23 @@ void worker::write_gradient(table_state& table) {
   for (std::size_t i = 0; i < out.size(); ++i)
     out[i] = 0.25F * table.parameters[i] + runtime::uniform_signed(key, i);
   for (const auto& place : table.grant.places)
-    world_.check.pushed(session_.welcome().token, id, place.chunk, {rank_, clock_},
+    world_.check.pushed(session_.welcome().token, id, place.chunk,
+                        {rank_, clock_, incarnation_},
                         std::span(out).subspan(place.first, place.elements));
+}
+
+// Of rank and clock alone, as gradients: who comes back does the same again.
+bool worker::skips(std::uint32_t table) const {
+  const auto key =
+      runtime::mix64(session_.welcome().seed ^ (rank_ * 10007ULL + clock_ * 101ULL));
+  return script_.skip > 0 &&
+         static_cast<double>(runtime::mix64(key + table) % 1000) < 1000 * script_.skip;
 }
 
 void worker::write_and_push() {
   std::vector<std::uint32_t> pushed;
   for (const auto id : ids_) {
-    if (script_.skip > 0 && world_.chance.chance(script_.skip)) continue;
+    if (skips(id)) continue;
     write_gradient(tables_.at(id));
     pushed.push_back(id);
   }

@@ -48,9 +48,10 @@ runtime::status pull_in_place(actors::session& session,
 }
 
 runtime::status run_clock_in_place(actors::session& session,
-                                   const std::vector<actors::table>& tables, workload_way way) {
+                                   const std::vector<actors::table>& tables, workload_way way,
+                                   bool first) {
   // An exchange leaves the parameters of the next clock.
-  if (way == workload_way::in_place || session.now() == 0)
+  if (way == workload_way::in_place || first)
     if (auto done = pull_in_place(session, tables); !done.ok()) return done;
   write_gradients(session, tables);
   if (way == workload_way::exchange) return session.exchange(tables);
@@ -76,13 +77,14 @@ runtime::status run_workload(actors::session& session, const workload_options& o
     for (auto& set : gradients) set.emplace_back(table->size);
   }
   runtime::rng pauses(options.pause_seed * 977 + session.info().rank);
-  for (std::uint64_t c = 0; c < options.clocks; ++c) {
+  const auto begin = session.now();
+  for (auto c = begin; c < options.clocks; ++c) {
     if (options.pause_us_max > 0)
       std::this_thread::sleep_for(
           std::chrono::microseconds(pauses.below(options.pause_us_max + 1)));
     auto done = options.way == workload_way::spans
                     ? run_clock(session, tables, parameters, gradients[c % 2])
-                    : run_clock_in_place(session, tables, options.way);
+                    : run_clock_in_place(session, tables, options.way, c == begin);
     if (!done.ok()) return done;
   }
   return session.finish();

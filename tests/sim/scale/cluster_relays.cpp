@@ -19,7 +19,7 @@ void cluster::open_relays() {
     auto& one = relays_[at];
     const auto members = static_cast<std::uint32_t>(planned.members.size());
     one.policy = std::make_unique<policies::relay_policy>(what_.consistency, members,
-                                                          planned.nodes.size());
+                                                          planned.nodes.size(), true);
     one.arrived.resize(members);
     for (const auto& member : planned.members) one.workers += workers_of(member);
   }

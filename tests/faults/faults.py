@@ -1,0 +1,49 @@
+"""Kills processes of a running cluster and keeps the account of it."""
+
+import json
+import pathlib
+import random
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "e2e"))
+
+from cluster import *  # noqa: E402  (the path above)
+import cluster  # noqa: E402
+
+
+class FaultTest(ClusterTest):
+    def setUp(self):
+        self.before = segments()
+
+    def kill_now_and_then(self, run, role, kills, seed, pause=(0.05, 0.4)):
+        """Kills random processes of a role, each time another life of it, until there were so many or the
+        run has ended. Returns how many."""
+        chance = random.Random(seed)
+        wait_until(lambda: self.made_a_clock(run) or run.process.poll() is not None, 30, "a clock above 0")
+        killed = set()
+        while len(killed) < kills and run.process.poll() is None:
+            time.sleep(chance.uniform(*pause))  # when, not whether: the moment is what is drawn
+            living = [p["pid"] for p in run.processes()
+                      if p["role"] == role and p["pid"] not in killed and alive(p["pid"])]
+            if not living:
+                continue
+            victim = chance.choice(living)
+            os.kill(victim, signal.SIGKILL)
+            killed.add(victim)
+        return len(killed)
+
+    @staticmethod
+    def made_a_clock(run):
+        return any(c in run.output for c in ("clock 1", "clock 2", "clock 3", "clock 4", "clock 5",
+                                             "clock 6", "clock 7", "clock 8", "clock 9"))
+
+    def count_events(self, run, what):
+        return sum(json.loads(line)["what"] == what for line in run.events_text().splitlines())
+
+    def assert_nothing_left(self, run):
+        self.assert_all_gone([{"pid": pid} for pid in run.started_pids()], 5)
+        wait_until(lambda: not segments() - self.before, 5, f"no segment left; there is {segments() - self.before}")
+        self.assertEqual(list(run.temporary.iterdir()), [])
+
+
+__all__ = cluster.__all__ + ["FaultTest", "json"]

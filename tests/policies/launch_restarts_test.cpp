@@ -1,0 +1,76 @@
+// Processes that die and come back, as the launcher's core decides it.
+#include <gmock/gmock.h>
+
+#include "tests/policies/launch_fixture.hpp"
+
+namespace tidegate::policies::tests {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+TEST(launch_core, a_worker_that_dies_is_started_again) {
+  auto run = launched::running_with({{"mlp", 2}}, true);
+  run.says({running("mlp")});
+  run.ends("worker-mlp-1", how::by_signal);
+  EXPECT_THAT(run.seen(), ElementsAre("poll"));
+  run.says({running("mlp")});
+  EXPECT_THAT(run.seen(), ElementsAre("note process_died: worker-mlp-1 was killed",
+                                      "tidegate: worker-mlp-1 was killed; it is started again "
+                                      "(incarnation 2)",
+                                      "start worker-mlp-1 again, 2"));
+  run.ends("worker-mlp-1", how::bad_status);
+  run.says({running("mlp")});
+  EXPECT_THAT(run.seen(), Contains("tidegate: worker-mlp-1 exited with status 1; it is "
+                                   "started again in 100 ms (incarnation 3)"));
+  EXPECT_EQ(run.sleeps_ms(), 100);
+  run.pass_ms(100);
+  EXPECT_THAT(run.seen(), ElementsAre("start worker-mlp-1 again, 3"));
+  run.ends("worker-mlp-1", how::by_signal);
+  run.says({running("mlp")});
+  EXPECT_THAT(run.seen(), Contains("log of worker-mlp-1")) << "two restarts are allowed";
+}
+
+TEST(launch_core, one_that_rests_is_not_missed_and_does_not_hold_up_the_end) {
+  auto run = launched::running_with({{"mlp", 1}}, true);
+  run.says({running("mlp")});
+  for (int i = 0; i < 2; ++i) {
+    run.ends("worker-mlp-0", how::by_signal);
+    run.says({running("mlp", 1)});
+  }
+  run.seen();
+  run.pass_ms(50);
+  run.says({done("mlp")});
+  EXPECT_THAT(run.seen(), ElementsAre("stop")) << "all was done, though it died before it left";
+  run.pass_ms(100);
+  EXPECT_THAT(run.seen(), IsEmpty()) << "nothing is started any more";
+}
+
+TEST(launch_core, a_shards_death_explains_that_of_a_worker_that_would_come_back) {
+  auto run = launched::running_with({{"mlp", 1}}, true);
+  run.says({running("mlp")});
+  run.ends({{"worker-mlp-0", how::by_signal}, {"shard-0", how::by_signal}});
+  EXPECT_THAT(run.seen(), Contains("tidegate: shard-0 was killed"));
+}
+
+TEST(launch_core, what_ends_the_run_is_not_stopped_by_a_worker_that_rests) {
+  auto run = launched::running_with({{"mlp", 2}}, true);
+  run.says({running("mlp")});
+  for (int i = 0; i < 2; ++i) {
+    run.ends("worker-mlp-0", how::by_signal);
+    run.says({running("mlp")});
+  }
+  run.seen();
+  run.is_interrupted();
+  run.pass_ms(199);
+  run.seen();
+  run.pass_ms(1);
+  EXPECT_THAT(run.seen(), ElementsAre("terminate coordinator-0", "terminate shard-0",
+                                      "terminate worker-mlp-1"));
+  run.all_end({"coordinator-0", "shard-0", "worker-mlp-1"});
+  EXPECT_THAT(run.seen(), ElementsAre("over: job failed, interrupted by SIGINT"));
+}
+
+}  // namespace
+}  // namespace tidegate::policies::tests
