@@ -4,6 +4,7 @@
 PROJECT = {
     "runtime/base": [],
     "runtime/memory": ["runtime/base"],
+    "runtime/storage": ["runtime/base"],
     "runtime/transport": ["runtime/base", "runtime/memory"],
     "runtime/ucx": ["runtime/base", "runtime/memory", "runtime/transport"],
     "runtime/kernels": ["runtime/base", "runtime/memory"],
