@@ -19,53 +19,58 @@ status broken(const std::string& name, const char* what) {
 
 }  // namespace
 
-status disk::begin(const std::string& name) {
-  if (is_off()) return {errc::unavailable, name + ": the machine is off"};
-  --calls_left_;
-  ++calls_;
+status disk_view::begin(const std::string& name) {
+  if (disk_.is_off() || life_ != disk_.life_)
+    return {errc::unavailable, name + ": the machine is off"};
+  --disk_.calls_left_;
+  ++disk_.calls_;
   if (!runtime::is_file_name(name)) return {errc::invalid_argument, name + ": no name"};
   return {};
 }
 
-runtime::expected<disk::file_ptr> disk::find(const std::string& name) {
+runtime::expected<disk::file_ptr> disk_view::find(const std::string& name) {
   if (auto begun = begin(name); !begun) return runtime::fail(std::move(begun));
-  const auto found = names_.find(name);
-  if (found == names_.end()) return runtime::fail(errc::not_found, name + ": not found");
+  const auto found = disk_.names_.find(name);
+  if (found == disk_.names_.end()) return runtime::fail(errc::not_found, name + ": not found");
   return found->second;
 }
 
-status disk::create(const std::string& name) {
+disk::file& disk_view::opened(const std::string& name) {
+  const auto found = open_.find(name);
+  TIDEGATE_ASSERT(found != open_.end(), "the file has been created here and not closed");
+  return *found->second;
+}
+
+status disk_view::create(const std::string& name) {
   if (auto begun = begin(name); !begun) return begun;
-  if (names_.contains(name)) return {errc::already_exists, name + ": is there already"};
-  const auto made = std::make_shared<file>();
-  names_[name] = open_[name] = made;
-  changes_.push_back({name, made, {}, {}});
+  if (disk_.names_.contains(name)) return {errc::already_exists, name + ": is there already"};
+  const auto made = std::make_shared<disk::file>();
+  disk_.names_[name] = open_[name] = made;
+  disk_.changes_.push_back({name, made, {}, {}});
   return {};
 }
 
-status disk::append(const std::string& name, std::span<const std::byte> bytes) {
+status disk_view::append(const std::string& name, std::span<const std::byte> bytes) {
   if (auto begun = begin(name); !begun) return begun;
-  TIDEGATE_ASSERT(open_.contains(name), "the file has been created and not closed");
-  auto& into = open_[name]->bytes;
+  auto& into = opened(name).bytes;
   status result;
-  const auto used = bytes_used();
-  const auto room = faults.capacity_bytes - std::min(used, faults.capacity_bytes);
+  const auto used = disk_.bytes_used();
+  const auto room = disk_.faults.capacity_bytes - std::min(used, disk_.faults.capacity_bytes);
   if (room < bytes.size()) {
     bytes = bytes.first(static_cast<std::size_t>(room));
     result = {errc::no_space, name + ": cannot be written: the disk is full"};
-  } else if (fails(faults.fail_append)) {
-    bytes = bytes.first(static_cast<std::size_t>(chance_.below(bytes.size() + 1)));
+  } else if (disk_.fails(disk_.faults.fail_append)) {
+    bytes = bytes.first(static_cast<std::size_t>(disk_.chance_.below(bytes.size() + 1)));
     result = broken(name, "cannot be written");
   }
   into.insert(into.end(), bytes.begin(), bytes.end());
   return result;
 }
 
-status disk::sync(const std::string& name) {
+status disk_view::sync(const std::string& name) {
   if (auto begun = begin(name); !begun) return begun;
-  TIDEGATE_ASSERT(open_.contains(name), "the file has been created and not closed");
-  auto& what = *open_[name];
-  if (fails(faults.fail_sync)) {
+  auto& what = opened(name);
+  if (disk_.fails(disk_.faults.fail_sync)) {
     what.dropped = true;
     return broken(name, "cannot be synced");
   }
@@ -73,56 +78,59 @@ status disk::sync(const std::string& name) {
   return {};
 }
 
-status disk::close(const std::string& name) {
+status disk_view::close(const std::string& name) {
   if (auto begun = begin(name); !begun) return begun;
-  TIDEGATE_ASSERT(open_.erase(name) == 1, "the file has been created and not closed");
+  (void)opened(name);
+  open_.erase(name);
   return {};
 }
 
-status disk::rename(const std::string& from, const std::string& to) {
+status disk_view::rename(const std::string& from, const std::string& to) {
   auto moved = find(from);
   if (!moved) return moved.error();
   if (!runtime::is_file_name(to)) return {errc::invalid_argument, to + ": no name"};
   TIDEGATE_ASSERT(!open_.contains(from) && !open_.contains(to), "closed before it is renamed");
-  if (fails(faults.fail_rename)) return broken(from, "cannot be renamed");
-  names_.erase(from);
-  names_[to] = *moved;
-  changes_.push_back({to, *moved, from, {}});
+  if (disk_.fails(disk_.faults.fail_rename)) return broken(from, "cannot be renamed");
+  disk_.names_.erase(from);
+  disk_.names_[to] = *moved;
+  disk_.changes_.push_back({to, *moved, from, {}});
   return {};
 }
 
-status disk::remove(const std::string& name) {
+status disk_view::remove(const std::string& name) {
   auto removed = find(name);
   if (!removed) return removed.error();
   open_.erase(name);
-  names_.erase(name);
-  changes_.push_back({name, {}, {}, *removed});
+  disk_.names_.erase(name);
+  disk_.changes_.push_back({name, {}, {}, *removed});
   return {};
 }
 
-status disk::sync_folder() {
+status disk_view::sync_folder() {
   if (auto begun = begin("folder"); !begun) return begun;
-  if (fails(faults.fail_sync)) return broken("folder", "cannot be synced");
-  durable_names_ = names_;
-  changes_.clear();
+  if (disk_.fails(disk_.faults.fail_sync)) return broken("folder", "cannot be synced");
+  disk_.durable_names_ = disk_.names_;
+  disk_.changes_.clear();
   return {};
 }
 
-runtime::expected<std::vector<std::string>> disk::list() {
+runtime::expected<std::vector<std::string>> disk_view::list() {
   if (auto begun = begin("folder"); !begun) return runtime::fail(std::move(begun));
   std::vector<std::string> all;
-  for (const auto& [name, what] : names_) all.push_back(name);
+  for (const auto& [name, what] : disk_.names_) all.push_back(name);
   return all;
 }
 
-runtime::expected<std::uint64_t> disk::size(const std::string& name) {
-  return find(name).map([](const file_ptr& what) { return std::uint64_t{what->bytes.size()}; });
+runtime::expected<std::uint64_t> disk_view::size(const std::string& name) {
+  return find(name).map(
+      [](const disk::file_ptr& what) { return std::uint64_t{what->bytes.size()}; });
 }
 
-status disk::read(const std::string& name, std::uint64_t offset, std::span<std::byte> into) {
+status disk_view::read(const std::string& name, std::uint64_t offset,
+                       std::span<std::byte> into) {
   const auto found = find(name);
   if (!found) return found.error();
-  if (fails(faults.fail_read)) return broken(name, "cannot be read");
+  if (disk_.fails(disk_.faults.fail_read)) return broken(name, "cannot be read");
   const auto& bytes = (*found)->bytes;
   if (offset > bytes.size() || bytes.size() - offset < into.size())
     return {errc::corrupt, name + ": ends at byte " + std::to_string(bytes.size())};
@@ -140,8 +148,8 @@ void disk::crash() {
   keep_some_changes();
   names_ = durable_names_;
   for (auto& [name, what] : names_) tear(*what);
-  open_.clear();
-  calls_left_ = std::numeric_limits<std::uint64_t>::max();
+  ++life_;
+  turn_on();
 }
 
 // A journal writes changes in their order and loses the last; others write each for itself.

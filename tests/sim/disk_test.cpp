@@ -18,19 +18,19 @@ std::span<const std::byte> bytes(const std::string& text) {
   return std::as_bytes(std::span(text));
 }
 
-std::string read(disk& from, const std::string& name) {
+std::string read(disk_view& from, const std::string& name) {
   std::string text(from.size(name).value_or(0), '\0');
   EXPECT_TRUE(from.read(name, 0, std::as_writable_bytes(std::span(text))));
   return text;
 }
 
-void write(disk& to, const std::string& name, const std::string& text) {
+void write(disk_view& to, const std::string& name, const std::string& text) {
   EXPECT_TRUE(to.create(name));
   EXPECT_TRUE(to.append(name, bytes(text)));
 }
 
 // What is in the folder, as one text.
-std::string all_of(disk& what) {
+std::string all_of(disk_view& what) {
   std::string all;
   const auto names = *what.list();
   for (const auto& name : names) all += name + "=" + read(what, name) + " ";
@@ -38,20 +38,22 @@ std::string all_of(disk& what) {
 }
 
 // All that a crash after `run` has left, over many seeds.
-std::set<std::string> left_by(const std::function<void(disk&)>& run) {
+std::set<std::string> left_by(const std::function<void(disk&, disk_view&)>& run) {
   std::set<std::string> seen;
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
     draws chance(seed);
-    disk made(chance);
-    run(made);
-    made.crash();
-    seen.insert(all_of(made));
+    disk machine(chance);
+    disk_view before(machine);
+    run(machine, before);
+    machine.crash();
+    disk_view after(machine);
+    seen.insert(all_of(after));
   }
   return seen;
 }
 
 TEST(disk, what_was_synced_stays) {
-  const auto seen = left_by([](disk& d) {
+  const auto seen = left_by([](disk&, disk_view& d) {
     write(d, "a", "tide");
     EXPECT_TRUE(d.sync("a"));
     EXPECT_TRUE(d.close("a"));
@@ -63,7 +65,7 @@ TEST(disk, what_was_synced_stays) {
 
 TEST(disk, a_file_that_was_not_synced_is_torn_in_every_way) {
   const std::string text(600, 'x');
-  const auto seen = left_by([&](disk& d) {
+  const auto seen = left_by([&](disk&, disk_view& d) {
     write(d, "a", "ab");
     EXPECT_TRUE(d.sync("a"));
     EXPECT_TRUE(d.sync_folder());
@@ -82,7 +84,7 @@ TEST(disk, a_file_that_was_not_synced_is_torn_in_every_way) {
 }
 
 TEST(disk, names_that_were_not_synced_are_there_in_any_combination) {
-  const auto seen = left_by([](disk& d) {
+  const auto seen = left_by([](disk&, disk_view& d) {
     write(d, "old", "1");
     write(d, "doomed", "2");
     EXPECT_TRUE(d.sync("old") && d.sync("doomed") && d.close("old") && d.close("doomed"));
@@ -98,33 +100,36 @@ TEST(disk, names_that_were_not_synced_are_there_in_any_combination) {
 }
 
 TEST(disk, a_sync_that_fails_drops_what_it_had_and_the_next_one_does_not_know) {
-  const auto seen = left_by([](disk& d) {
+  const auto seen = left_by([](disk& machine, disk_view& d) {
     write(d, "a", "x");
     EXPECT_TRUE(d.sync_folder());
-    d.faults.fail_sync = 1;
+    machine.faults.fail_sync = 1;
     EXPECT_EQ(d.sync("a").code(), errc::io_error);
-    d.faults.fail_sync = 0;
+    machine.faults.fail_sync = 0;
     EXPECT_TRUE(d.sync("a"));
   });
   EXPECT_TRUE(seen.contains("a= "));
 }
 
-TEST(disk, the_end_of_a_process_loses_nothing_and_saves_nothing) {
+TEST(disk, processes_see_one_folder_and_keep_what_they_have_open) {
   draws chance(1);
-  disk d(chance);
-  write(d, "a", "x");
-  d.end_processes();
-  EXPECT_EQ(all_of(d), "a=x ");
-  EXPECT_TRUE(left_by([](disk& other) {
-                write(other, "a", "x");
-                other.end_processes();
-              }).contains(""));
+  disk machine(chance);
+  disk_view one(machine);
+  disk_view other(machine);
+  write(one, "a", "x");
+  EXPECT_EQ(all_of(other), "a=x ");
+  EXPECT_TRUE(other.remove("a"));
+  EXPECT_TRUE(one.append("a", bytes("y"))) << "it still has it";
+  EXPECT_TRUE(one.close("a"));
+  EXPECT_EQ(one.rename("a", "b").code(), errc::not_found);
+  EXPECT_DEATH((void)other.append("a", bytes("z")), "created here");
 }
 
 TEST(disk, a_full_disk_takes_what_fits) {
   draws chance(1);
-  disk d(chance);
-  d.faults.capacity_bytes = 5;
+  disk machine(chance);
+  disk_view d(machine);
+  machine.faults.capacity_bytes = 5;
   write(d, "a", "abc");
   EXPECT_TRUE(d.create("b"));
   EXPECT_EQ(d.append("b", bytes("def")).code(), errc::no_space);
@@ -135,7 +140,8 @@ TEST(disk, a_full_disk_takes_what_fits) {
 
 TEST(disk, refuses_as_a_file_system_does) {
   draws chance(1);
-  disk d(chance);
+  disk machine(chance);
+  disk_view d(machine);
   write(d, "a", "x");
   EXPECT_EQ(d.create("a").code(), errc::already_exists);
   EXPECT_EQ(d.create("../a").code(), errc::invalid_argument);
@@ -144,26 +150,31 @@ TEST(disk, refuses_as_a_file_system_does) {
   EXPECT_EQ(d.rename("b", "c").code(), errc::not_found);
   std::byte two[2];
   EXPECT_EQ(d.read("a", 0, two).code(), errc::corrupt);
-  d.faults.fail_read = 1;
+  machine.faults.fail_read = 1;
   EXPECT_EQ(d.read("a", 0, std::span(two).first(1)).code(), errc::io_error);
 }
 
 TEST(disk, a_machine_that_is_off_answers_nothing_until_it_comes_up) {
   draws chance(1);
-  disk d(chance);
-  d.turn_off_after(2);
+  disk machine(chance);
+  disk_view d(machine);
+  machine.turn_off_after(2);
   write(d, "a", "x");
-  EXPECT_TRUE(d.is_off());
+  EXPECT_TRUE(machine.is_off());
   EXPECT_EQ(d.sync("a").code(), errc::unavailable);
-  d.crash();
-  EXPECT_TRUE(d.list());
+  machine.turn_on();
+  EXPECT_EQ(all_of(d), "a=x ");
+  machine.crash();
+  EXPECT_EQ(d.list().error().code(), errc::unavailable) << "its process is gone";
+  EXPECT_TRUE(disk_view(machine).list());
 }
 
 TEST(disk, flips_one_bit) {
   draws chance(1);
-  disk d(chance);
+  disk machine(chance);
+  disk_view d(machine);
   write(d, "a", std::string(64, '\0'));
-  d.flip_bit("a");
+  machine.flip_bit("a");
   int ones = 0;
   for (const char c : read(d, "a")) ones += __builtin_popcount(static_cast<unsigned char>(c));
   EXPECT_EQ(ones, 1);
