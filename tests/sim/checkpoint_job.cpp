@@ -20,7 +20,7 @@ double fraction(std::uint64_t key) {
 checkpoint_job::checkpoint_job(draws& chance)
     : seed_(chance.next()), workers_(chance.between<std::uint32_t>(1, 4)) {
   consistency_.kind = static_cast<policies::consistency_kind>(chance.below(3));
-  const auto count = chance.between<std::uint32_t>(1, 3);
+  const auto count = chance.between<std::uint32_t>(1, 2);
   for (std::uint32_t i = 0; i < count; ++i) {
     job_table made;
     // Also names like those of chunks.
