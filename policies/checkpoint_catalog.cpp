@@ -1,7 +1,6 @@
 #include "policies/checkpoint_catalog.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <iterator>
 
 #include "runtime/base/assert.hpp"
@@ -65,14 +64,9 @@ runtime::expected<std::optional<checkpoint_reader>> checkpoint_catalog::newest(
   // whoever goes on from what it finds here must find it again.
   if (!is_planted(planted_bug::checkpoint_believed_before_synced))
     if (auto synced = folder_.sync_folder(); !synced) return fail(std::move(synced));
-  const auto names = list();
-  if (!names) return fail(names.error());
-  std::set<checkpoint_id, std::greater<>> manifests;
-  for (const auto& name : *names)
-    if (const auto file = parse_checkpoint_file(name);
-        file && file->is_manifest && !file->is_temporary)
-      manifests.insert(file->id);
-  for (const auto id : manifests) {
+  const auto manifests = ids();
+  if (!manifests) return fail(manifests.error());
+  for (const auto id : *manifests) {
     auto whole = verify(id);
     if (whole) {
       whole_.insert(id);
@@ -83,6 +77,18 @@ runtime::expected<std::optional<checkpoint_reader>> checkpoint_catalog::newest(
                        " cannot be used: " + whole.error().to_string());
   }
   return std::optional<checkpoint_reader>();
+}
+
+runtime::expected<std::vector<checkpoint_id>> checkpoint_catalog::ids() {
+  const auto names = list();
+  if (!names) return fail(names.error());
+  std::vector<checkpoint_id> made;
+  for (const auto& name : *names)
+    if (const auto file = parse_checkpoint_file(name);
+        file && file->is_manifest && !file->is_temporary)
+      made.push_back(file->id);
+  std::sort(made.rbegin(), made.rend());
+  return made;
 }
 
 runtime::expected<checkpoint_reader> checkpoint_catalog::verify(checkpoint_id id) {

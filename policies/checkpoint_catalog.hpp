@@ -28,6 +28,11 @@ class checkpoint_catalog {
   runtime::expected<std::optional<checkpoint_reader>> newest(
       std::vector<std::string>& findings);
 
+  // The checkpoints that have a manifest, newest first. Errors: those of list.
+  runtime::expected<std::vector<checkpoint_id>> ids();
+  // Reads all of a checkpoint. Errors: why it is not whole.
+  runtime::expected<checkpoint_reader> verify(checkpoint_id id);
+
   // A checkpoint begins, under a number that no file here has had, as far as this catalog has
   // seen; one that had been begun and not added is given up: what shards still write of it is
   // theirs to lose. Shards may write their files now.
@@ -43,7 +48,6 @@ class checkpoint_catalog {
 
  private:
   runtime::expected<std::vector<std::string>> list();
-  runtime::expected<checkpoint_reader> verify(checkpoint_id id);
   bool is_needless(checkpoint_id id, std::uint32_t keep) const;
 
   runtime::storage& folder_;

@@ -33,6 +33,10 @@ bool take_number(std::string_view& text, Number& number) {
 
 }  // namespace
 
+std::string checkpoint_folder(std::string_view run_dir, std::string_view job) {
+  return std::string(run_dir) + "/checkpoints/" + std::string(job);
+}
+
 std::string to_string(checkpoint_id id) {
   return "e" + padded(id.epoch, epoch_digits) + "-" + padded(id.number, number_digits);
 }

@@ -25,6 +25,9 @@ struct checkpoint_id {
   friend auto operator<=>(const checkpoint_id&, const checkpoint_id&) = default;
 };
 
+// RUN_DIR/checkpoints/JOB
+std::string checkpoint_folder(std::string_view run_dir, std::string_view job);
+
 std::string to_string(checkpoint_id id);  // "e0002-00000017"
 std::optional<checkpoint_id> parse_checkpoint_id(std::string_view text);
 
