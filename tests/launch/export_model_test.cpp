@@ -97,8 +97,8 @@ TEST_F(export_model_test, python_reads_what_was_written) {
 TEST_F(export_model_test, python_reads_a_shards_own_file) {
   write("mlp", 10, 1);
   std::size_t arrays = 0;
-  for (const auto& chunk : job.cut(chance, 1, 10)[0].chunks)
-    arrays += chunk_arrays(chunk.about);
+  const auto cut = job.cut(chance, 1, 10);
+  for (const auto& chunk : cut[0].chunks) arrays += chunk_arrays(chunk.about);
   const auto files = policies::checkpoint_folder(run_dir, "mlp") + "/";
   EXPECT_EQ(tensors_of(files + policies::shard_file_name({1, 1}, 0)).size(), arrays);
 }
