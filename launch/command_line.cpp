@@ -19,6 +19,8 @@ struct command {
   std::string name;
   command_kind kind;
   arguments known_options;
+  std::string argument = "cluster file";
+  std::string example = "cluster.yaml";
 };
 
 const std::vector<command>& commands() {
@@ -26,6 +28,11 @@ const std::vector<command>& commands() {
       {"validate", command_kind::validate, {"--set", "--help"}},
       {"plan", command_kind::plan, {"--json", "--set", "--help"}},
       {"launch", command_kind::launch, {"--run-dir", "--set", "--help"}},
+      {"export",
+       command_kind::export_model,
+       {"--output", "--job", "--list", "--help"},
+       "run folder",
+       "RUN_DIR"},
   };
   return all;
 }
@@ -55,6 +62,11 @@ options::options_description describe(command_kind kind, command_line& into) {
     case command_kind::plan:
       add("set", options::value(&into.sets)->composing(), "");
       add("json", options::bool_switch(&into.json), "");
+      break;
+    case command_kind::export_model:
+      add("output,o", options::value(&into.output), "");
+      add("job", options::value(&into.job), "");
+      add("list", options::bool_switch(&into.list), "");
       break;
     case command_kind::node_coordinator:
       add("run-dir", options::value(&into.run_dir)->required(), "");
@@ -136,11 +148,13 @@ runtime::expected<command_line> parse_file_command(const command& which,
   if (!words) return runtime::fail(words.error());
   if (line.kind == command_kind::help) return line;
   if (words->size() != 1) {
-    return bad(
-        "tidegate " + which.name +
-        (words->empty() ? ": no cluster file is given" : ": more than one cluster file") +
-        "; allowed: tidegate " + which.name + " cluster.yaml [options]");
+    return bad("tidegate " + which.name +
+               (words->empty() ? ": no " + which.argument + " is given"
+                               : ": more than one " + which.argument) +
+               "; allowed: tidegate " + which.name + " " + which.example + " [options]");
   }
+  if (line.kind == command_kind::export_model && line.list != line.output.empty())
+    return bad("tidegate export: give either -o FILE or --list");
   line.file = words->front();
   return line;
 }

@@ -23,6 +23,7 @@ enum class command_kind : std::uint8_t {
   validate,
   plan,
   launch,
+  export_model,
   node_coordinator,  // internal: what `launch` starts
   node_shard,
   node_aggregator,
@@ -31,12 +32,14 @@ enum class command_kind : std::uint8_t {
 struct command_line {
   command_kind kind = command_kind::help;
   std::string topic;              // of help: a command, "yaml", or empty
-  std::string file;               // the cluster file
+  std::string file;               // the cluster file; export: the run folder
   std::vector<std::string> sets;  // --set, in order
   bool json = false;              // plan
   std::string run_dir;            // launch: empty for the default; nodes: required
   std::uint32_t index = 0;        // node shard, node aggregator
-  std::string job;                // node aggregator
+  std::string job;                // node aggregator; export: empty for the only one
+  std::string output;             // export
+  bool list = false;              // export
   int ready_fd = -1;              // node coordinator: gets "PORT\n"
 };
 

@@ -13,6 +13,8 @@ constexpr const char* general = R"(tidegate - a parameter server
       show processes, chunks per shard and memory; nothing is started
   tidegate launch FILE [--run-dir DIR] [--set path=value]...
       run it: coordinator, shards, aggregators and workers
+  tidegate export RUN_DIR -o FILE [--job NAME]
+      write a job's newest checkpoint as one safetensors file
   tidegate bench SUBJECT [options]
       measure on this machine: exchange, latency, roofline; see tidegate bench --help
   tidegate simulate FILE [options]
@@ -60,6 +62,20 @@ In the run folder: cluster.yaml (as run), plan.txt, plan.json, pids.json, events
 logs/ROLE-INDEX.log. Ctrl-C ends everything within two seconds; again, at once.
 )";
 
+constexpr const char* export_model = R"(tidegate export RUN_DIR -o FILE [--job NAME]
+tidegate export RUN_DIR --list [--job NAME]
+
+Writes the tables of a job, from its newest checkpoint that is whole, as one safetensors file: a
+tensor per table, float32. Reads RUN_DIR/checkpoints/NAME and changes nothing there; the run may
+still go on. Says which newer checkpoints are damaged.
+
+  -o, --output FILE  what to write; replaced as a whole
+  --job NAME         needed where several jobs have checkpoints
+  --list             show all checkpoints, and whether each is whole, in place of writing
+
+Exit codes: 0 done; 1 no checkpoint is whole, or FILE cannot be written; 2 bad usage.
+)";
+
 constexpr const char* node = R"(tidegate node coordinator --run-dir DIR --ready-fd N
 tidegate node shard --run-dir DIR --index I
 tidegate node aggregator --run-dir DIR --job JOB --index I
@@ -75,6 +91,7 @@ std::string help_text(const std::string& topic) {
   if (topic == "validate") return std::string(validate) + sets;
   if (topic == "plan") return std::string(plan) + sets;
   if (topic == "launch") return std::string(launch) + sets;
+  if (topic == "export") return export_model;
   if (topic.starts_with("node")) return node;
   if (topic == "yaml") return keys_help();
   return general;

@@ -10,21 +10,6 @@ namespace tidegate::launch {
 
 namespace {
 
-std::uint64_t state_copies(policies::optimizer_kind kind) {
-  switch (kind) {
-    case policies::optimizer_kind::sgd:
-      return 0;
-    case policies::optimizer_kind::momentum:
-    case policies::optimizer_kind::nesterov:
-    case policies::optimizer_kind::adagrad:
-      return 1;
-    case policies::optimizer_kind::adam:
-    case policies::optimizer_kind::adamw:
-      return 2;
-  }
-  return 0;
-}
-
 std::vector<process_plan> plan_processes(const policies::cluster_spec& spec) {
   std::vector<process_plan> all;
   const auto add = [&](process_role role, const std::string& job, std::uint32_t index,
@@ -83,7 +68,7 @@ job_plan plan_job(const policies::job_spec& job, const policies::aggregation& su
       ++table.chunks_per_shard[chunk.shard];
       ++shard.chunks;
       shard.parameter_bytes += bytes;
-      shard.state_bytes += bytes * state_copies(t.optimizer.kind);
+      shard.state_bytes += bytes * state_arrays(t.optimizer.kind);
       shard.receive_bytes_max += bytes * copies_in_flight;
     }
     plan.tables.push_back(std::move(table));

@@ -3,6 +3,7 @@
 #include <iostream>
 
 #include "launch/command_line.hpp"
+#include "launch/export_model.hpp"
 #include "launch/launcher.hpp"
 #include "launch/node_main.hpp"
 #include "launch/plan.hpp"
@@ -37,6 +38,16 @@ int run_on_file(const command_line& line, const services& cluster) {
   return exit_with(exit_code::done);
 }
 
+int run_export(const command_line& line) {
+  const export_options options{line.file, line.job, line.output};
+  const auto result = line.list ? list_checkpoints(options, std::cout)
+                                : export_model(options, std::cout, std::cerr);
+  if (result.ok()) return exit_with(exit_code::done);
+  std::cerr << "tidegate: " << result.message() << "\n";
+  return exit_with(result.code() == runtime::errc::invalid_argument ? exit_code::bad_usage
+                                                                    : exit_code::job_failed);
+}
+
 }  // namespace
 
 int run_program(const std::vector<std::string>& args, const services& cluster) {
@@ -56,6 +67,8 @@ int run_program(const std::vector<std::string>& args, const services& cluster) {
     case command_kind::node_shard:
     case command_kind::node_aggregator:
       return node_main(*line, cluster);
+    case command_kind::export_model:
+      return run_export(*line);
     case command_kind::validate:
     case command_kind::plan:
     case command_kind::launch:

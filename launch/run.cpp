@@ -162,13 +162,13 @@ void run::act(const effects::start& what) {
 runtime::expected<pid_t> run::spawn_one(const effects::start& what) {
   auto process = plan_.processes[what.process];
   process.incarnation = what.incarnation;
-  unique_fd write_end;
+  runtime::unique_fd write_end;
   if (process.name.role == process_role::coordinator) {
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC) != 0)
       return runtime::fail(runtime::errc::io_error, "no more file descriptors");
-    ready_ = unique_fd(ends[0]);
-    write_end = unique_fd(ends[1]);
+    ready_ = runtime::unique_fd(ends[0]);
+    write_end = runtime::unique_fd(ends[1]);
     ::fcntl(ready_.get(), F_SETFL, O_NONBLOCK);
   }
   const auto log = journal_.folder().log_path(process.name);

@@ -65,7 +65,7 @@ class run {
   run_identity identity_;
   signal_source signals_;
   process_table table_;
-  unique_fd ready_;
+  runtime::unique_fd ready_;
   std::string ready_text_;
   std::unique_ptr<status_poller> poller_;
 

@@ -80,8 +80,8 @@ runtime::expected<run_folder> run_folder::create(const std::string& wanted,
   if (folder.path_.ends_with('/')) folder.path_.pop_back();
   if (!error) fs::create_directory(folder.path_ + "/logs", error);
   if (error) return runtime::fail(refuse(runtime::errc::io_error, *claimed, error.message()));
-  folder.events_ = unique_fd(::open((folder.path_ + "/events.jsonl").c_str(),
-                                    O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
+  folder.events_ = runtime::unique_fd(::open((folder.path_ + "/events.jsonl").c_str(),
+                                             O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
   if (!folder.events_) {
     return runtime::fail(refuse(runtime::errc::io_error, *claimed, std::strerror(errno)));
   }
@@ -107,7 +107,7 @@ runtime::status run_folder::append_event(std::int64_t unix_ns, std::string_view 
 
 std::string last_lines(const std::string& path, std::size_t lines_max) {
   constexpr off_t bytes_max = 8 * 1024;
-  const unique_fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const runtime::unique_fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd) return {};
   const auto end = ::lseek(fd.get(), 0, SEEK_END);
   const auto begin = end > bytes_max ? end - bytes_max : 0;

@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "launch/plan.hpp"
-#include "launch/unique_fd.hpp"
 #include "runtime/base/status.hpp"
+#include "runtime/base/unique_fd.hpp"
 
 namespace tidegate::launch {
 
@@ -33,7 +33,7 @@ class run_folder {
  private:
   std::string path_;
   std::string shown_;
-  unique_fd events_;
+  runtime::unique_fd events_;
 };
 
 // The last lines of a file, at most 8 KiB; empty when it cannot be read.

@@ -5,7 +5,7 @@
 #include <signal.h>
 #include <sys/signalfd.h>
 
-#include "launch/unique_fd.hpp"
+#include "runtime/base/unique_fd.hpp"
 
 namespace tidegate::launch {
 
@@ -16,7 +16,7 @@ class signal_source {
     sigemptyset(&set);
     for (const int s : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&set, s);
     ::sigprocmask(SIG_BLOCK, &set, &before_);
-    fd_ = unique_fd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+    fd_ = runtime::unique_fd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
     struct sigaction ignore = {};
     ignore.sa_handler = SIG_IGN;  // a reader of our output that has gone away ends nothing
     ::sigaction(SIGPIPE, &ignore, &pipe_before_);
@@ -39,7 +39,7 @@ class signal_source {
  private:
   sigset_t before_ = {};
   struct sigaction pipe_before_ = {};
-  unique_fd fd_;
+  runtime::unique_fd fd_;
 };
 
 }  // namespace tidegate::launch

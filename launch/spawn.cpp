@@ -72,16 +72,16 @@ int exec_error(int fd) {
 }  // namespace
 
 runtime::expected<spawned> spawn(const spawn_request& request) {
-  const unique_fd null_fd(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-  const unique_fd log_fd(
+  const runtime::unique_fd null_fd(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  const runtime::unique_fd log_fd(
       ::open(request.log_path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
   if (!log_fd) return runtime::fail(failure(request.log_path, errno));
   int ends[2];
   if (!null_fd || ::pipe2(ends, O_CLOEXEC) != 0) {
     return runtime::fail(failure("no more file descriptors", errno));
   }
-  const unique_fd read_end(ends[0]);
-  unique_fd write_end(ends[1]);
+  const runtime::unique_fd read_end(ends[0]);
+  runtime::unique_fd write_end(ends[1]);
   auto arguments = pointers(request.arguments);
   auto environment = pointers(request.environment);
   const child_plan plan{request.program.c_str(), arguments.data(), environment.data(),
@@ -96,7 +96,7 @@ runtime::expected<spawned> spawn(const spawn_request& request) {
     ::waitpid(pid, nullptr, 0);
     return runtime::fail(failure(request.program, why));
   }
-  unique_fd pid_fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+  runtime::unique_fd pid_fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
   if (!pid_fd) {
     const int why = errno;
     ::kill(-pid, SIGKILL);

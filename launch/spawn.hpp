@@ -6,8 +6,8 @@
 #include <sys/types.h>
 #include <vector>
 
-#include "launch/unique_fd.hpp"
 #include "runtime/base/status.hpp"
+#include "runtime/base/unique_fd.hpp"
 
 namespace tidegate::launch {
 
@@ -21,7 +21,7 @@ struct spawn_request {
 
 struct spawned {
   pid_t pid = -1;
-  unique_fd pid_fd;  // readable once the process has ended
+  runtime::unique_fd pid_fd;  // readable once the process has ended
 };
 
 // The child leads a process group of its own, reads /dev/null, has default signal handling and

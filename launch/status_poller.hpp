@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "launch/services.hpp"
-#include "launch/unique_fd.hpp"
+#include "runtime/base/unique_fd.hpp"
 
 namespace tidegate::launch {
 
@@ -58,7 +58,7 @@ class status_poller {
   observe_function observe_;
   actors::node_options options_;
   std::uint32_t interval_ms_;
-  unique_fd wake_;
+  runtime::unique_fd wake_;
   std::unique_ptr<cluster_view> view_;  // the thread's
   std::uint64_t events_seen_ = 0;       // the thread's
 

@@ -21,6 +21,22 @@ struct consistency_spec {
 
 enum class optimizer_kind : std::uint8_t { sgd, momentum, adam, nesterov, adagrad, adamw };
 
+// Arrays of state that the optimizer keeps, each as large as the parameters.
+constexpr std::uint32_t state_arrays(optimizer_kind kind) noexcept {
+  switch (kind) {
+    case optimizer_kind::sgd:
+      return 0;
+    case optimizer_kind::momentum:
+    case optimizer_kind::nesterov:
+    case optimizer_kind::adagrad:
+      return 1;
+    case optimizer_kind::adam:
+    case optimizer_kind::adamw:
+      return 2;
+  }
+  return 0;
+}
+
 struct optimizer_spec {
   optimizer_kind kind = optimizer_kind::sgd;
   float learning_rate = 0.01F;

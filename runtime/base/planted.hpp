@@ -27,8 +27,19 @@ enum class planted_bug : std::uint8_t {
   resumes_where_the_furthest_chunk_is,
   previous_version_not_kept,
   held_push_forgotten_at_replacement,
+
+  // Of checkpoints: a simulation of disks that fail finds them (sim_checkpoint_planted_test).
+  checkpoint_renamed_before_synced = 128,
+  checkpoint_folder_not_synced,
+  checkpoint_hash_not_checked,
+  checkpoint_pruned_too_early,
+  checkpoint_believed_before_synced,
 };
 inline constexpr auto planted_bug_last = planted_bug::held_push_forgotten_at_replacement;
+inline constexpr auto planted_checkpoint_bug_first =
+    planted_bug::checkpoint_renamed_before_synced;
+inline constexpr auto planted_checkpoint_bug_last =
+    planted_bug::checkpoint_believed_before_synced;
 
 #ifdef TIDEGATE_PLANTED_BUGS
 inline planted_bug planted = planted_bug::none;  // which one is there now

@@ -30,6 +30,8 @@ std::string_view to_string(errc code) noexcept {
       return "cancelled";
     case errc::corrupt:
       return "corrupt";
+    case errc::no_space:
+      return "no_space";
   }
   return "unknown";
 }

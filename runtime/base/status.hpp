@@ -30,7 +30,8 @@ enum class errc : std::uint16_t {
   not_finite = 9,   // NaN or infinity in a gradient
   over_limit = 10,  // a bound of limits.hpp was reached
   cancelled = 11,
-  corrupt = 12,  // bytes that do not decode
+  corrupt = 12,   // bytes that do not decode
+  no_space = 13,  // a disk is full
 };
 
 // "invalid_argument", for logs and messages.

@@ -7,7 +7,7 @@
 
 #include <gmock/gmock.h>
 
-#include "tests/bench/temporary.hpp"
+#include "tests/support/temporary.hpp"
 
 namespace tidegate::bench {
 namespace {
@@ -38,7 +38,7 @@ bool all_of_ranks(std::uint32_t ranks, const std::string& path, Body body) {
 TEST(arena, the_barrier_keeps_processes_in_step) {
   constexpr std::uint32_t ranks = 5;  // more than a small machine has cores
   constexpr std::uint32_t iterations = 200;
-  const temporary_folder folder;
+  const tests::temporary_folder folder;
   auto shared = arena::create(folder.path("a"), {ranks, iterations});
   ASSERT_TRUE(shared) << shared.error().message();
   ASSERT_TRUE(all_of_ranks(ranks, folder.path("a"), [](arena& mine, std::uint32_t rank) {
@@ -61,7 +61,7 @@ TEST(arena, the_barrier_keeps_processes_in_step) {
 }
 
 TEST(arena, a_failure_frees_who_waits_and_the_first_one_counts) {
-  const temporary_folder folder;
+  const tests::temporary_folder folder;
   auto shared = arena::create(folder.path("a"), {3, 1});
   ASSERT_TRUE(shared);
   EXPECT_TRUE(all_of_ranks(3, folder.path("a"), [](arena& mine, std::uint32_t rank) {
@@ -77,7 +77,7 @@ TEST(arena, a_failure_frees_who_waits_and_the_first_one_counts) {
 }
 
 TEST(arena, who_waits_for_a_rank_that_does_not_come_gives_up) {
-  const temporary_folder folder;
+  const tests::temporary_folder folder;
   auto shared = arena::create(folder.path("a"), {2, 1});
   ASSERT_TRUE(shared);
   EXPECT_EQ(shared->wait_for_all(waiting::patient, 20).code(), errc::timed_out);
@@ -85,7 +85,7 @@ TEST(arena, who_waits_for_a_rank_that_does_not_come_gives_up) {
 }
 
 TEST(arena, an_exchange_is_from_the_first_begin_to_the_last_end) {
-  const temporary_folder folder;
+  const tests::temporary_folder folder;
   auto shared = arena::create(folder.path("a"), {3, 2});
   ASSERT_TRUE(shared);
   shared->record(0, 1, {100, 150});
@@ -95,7 +95,7 @@ TEST(arena, an_exchange_is_from_the_first_begin_to_the_last_end) {
 }
 
 TEST(arena, refuses_bad_shapes_and_bad_files) {
-  const temporary_folder folder;
+  const tests::temporary_folder folder;
   EXPECT_EQ(arena::create(folder.path("a"), {0, 1}).error().code(), errc::invalid_argument);
   EXPECT_EQ(arena::create(folder.path("a"), {ranks_max + 1, 1}).error().code(),
             errc::invalid_argument);

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 
 #include "launch/bench/pattern.hpp"
-#include "tests/bench/temporary.hpp"
+#include "tests/support/temporary.hpp"
 
 namespace tidegate::bench {
 namespace {
@@ -35,7 +35,7 @@ class lone_rank final : public participant {
 };
 
 TEST(measure, records_and_verifies_every_iteration) {
-  const temporary_folder folder;
+  const tests::temporary_folder folder;
   auto shared = arena::create(folder.path("a"), {1, 10});
   ASSERT_TRUE(shared);
   lone_rank right(0);
@@ -47,7 +47,7 @@ TEST(measure, records_and_verifies_every_iteration) {
 }
 
 TEST(measure, a_wrong_result_fails_it_and_says_where) {
-  const temporary_folder folder;
+  const tests::temporary_folder folder;
   auto shared = arena::create(folder.path("a"), {1, 10});
   ASSERT_TRUE(shared);
   lone_rank wrong(4);

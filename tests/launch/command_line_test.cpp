@@ -39,6 +39,21 @@ TEST(command_line, launch) {
   EXPECT_EQ(line->run_dir, "out");
 }
 
+TEST(command_line, export_model) {
+  const auto line =
+      parse_command_line({"export", "runs/x", "-o", "m.safetensors", "--job=mlp"});
+  ASSERT_TRUE(line) << line.error().message();
+  EXPECT_EQ(line->kind, command_kind::export_model);
+  EXPECT_EQ(line->file, "runs/x");
+  EXPECT_EQ(line->output, "m.safetensors");
+  EXPECT_EQ(line->job, "mlp");
+  EXPECT_TRUE(parse_command_line({"export", "runs/x", "--list"})->list);
+  EXPECT_THAT(refusal_of({"export"}), HasSubstr("no run folder is given"));
+  EXPECT_THAT(refusal_of({"export", "a", "b"}), HasSubstr("more than one run folder"));
+  EXPECT_THAT(refusal_of({"export", "a"}), HasSubstr("either -o FILE or --list"));
+  EXPECT_THAT(refusal_of({"export", "a", "-o", "b", "--list"}), HasSubstr("either"));
+}
+
 TEST(command_line, nodes) {
   const auto one =
       parse_command_line({"node", "coordinator", "--run-dir", "d", "--ready-fd", "7"});
@@ -91,6 +106,7 @@ TEST(command_line, wants_exactly_one_file) {
 TEST(help_text, exists_for_every_topic) {
   EXPECT_THAT(help_text(""), HasSubstr("Exit codes"));
   EXPECT_THAT(help_text("launch"), HasSubstr("--run-dir"));
+  EXPECT_THAT(help_text("export"), HasSubstr("--output"));
   EXPECT_THAT(help_text("plan"), HasSubstr("--json"));
   EXPECT_THAT(help_text("validate"), HasSubstr("--set"));
   EXPECT_THAT(help_text("node"), HasSubstr("Internal"));

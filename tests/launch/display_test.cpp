@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "launch/unique_fd.hpp"
+#include "runtime/base/unique_fd.hpp"
 
 namespace tidegate::launch {
 namespace {
@@ -16,16 +16,16 @@ class displays : public testing::Test {
   displays() {
     int ends[2];
     EXPECT_EQ(::pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
-    read_end_ = unique_fd(ends[0]);
-    write_end_ = unique_fd(ends[1]);
+    read_end_ = runtime::unique_fd(ends[0]);
+    write_end_ = runtime::unique_fd(ends[1]);
   }
   std::string written() {
     char block[4096];
     const auto n = ::read(read_end_.get(), block, sizeof block);
     return n < 0 ? "" : std::string(block, static_cast<std::size_t>(n));
   }
-  unique_fd read_end_;
-  unique_fd write_end_;
+  runtime::unique_fd read_end_;
+  runtime::unique_fd write_end_;
 };
 
 TEST_F(displays, redraw_in_place_on_a_terminal) {

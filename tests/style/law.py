@@ -4,12 +4,13 @@
 PROJECT = {
     "runtime/base": [],
     "runtime/memory": ["runtime/base"],
+    "runtime/storage": ["runtime/base"],
     "runtime/transport": ["runtime/base", "runtime/memory"],
     "runtime/ucx": ["runtime/base", "runtime/memory", "runtime/transport"],
     "runtime/kernels": ["runtime/base", "runtime/memory"],
     "policies": ["runtime/base"],
     "actors": ["runtime", "policies"],
-    "launch": ["runtime/base", "policies", "actors"],
+    "launch": ["runtime/base", "runtime/storage", "policies", "actors"],
     # Measures all that lies below.
     "launch/bench": ["runtime", "policies", "actors", "launch"],
     # `tidegate simulate`: the simulator is a library of tests/sim.

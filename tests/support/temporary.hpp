@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string>
 
-namespace tidegate::bench {
+namespace tidegate::tests {
 
 class temporary_folder {
  public:
@@ -23,4 +23,4 @@ class temporary_folder {
   std::string path_;
 };
 
-}  // namespace tidegate::bench
+}  // namespace tidegate::tests

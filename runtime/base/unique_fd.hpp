@@ -4,7 +4,7 @@
 #include <unistd.h>
 #include <utility>
 
-namespace tidegate::launch {
+namespace tidegate::runtime {
 
 class unique_fd {
  public:
@@ -22,6 +22,8 @@ class unique_fd {
 
   int get() const noexcept { return fd_; }
   explicit operator bool() const noexcept { return fd_ >= 0; }
+  // The caller owns it from here on.
+  int release() noexcept { return std::exchange(fd_, -1); }
   void reset() noexcept {
     if (fd_ >= 0) ::close(fd_);
     fd_ = -1;
@@ -31,4 +33,4 @@ class unique_fd {
   int fd_ = -1;
 };
 
-}  // namespace tidegate::launch
+}  // namespace tidegate::runtime
