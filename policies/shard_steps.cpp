@@ -95,6 +95,7 @@ void shard_core::take(chunk_state& chunk, const frame_tag& tag, payload_handle p
     decisions_.push_back({policy_decision::what::apply_one, tag.rank, tag.clock});
     return;
   }
+  if (is_planted(planted_bug::lease_ended_by_an_old_push)) end_lease(chunk, worker);
   if (applied || place.there) {  // a duplicate
     if (payload != no_payload) out.list.push_back(shard_effects::release{payload});
     if (applied) acknowledge(chunk, tag, rings, refusal::none, out);

@@ -24,8 +24,9 @@ enum class planted_bug : std::uint8_t {
   half_written_while_read,
   everything_is_not_waited_for,
   resent_pull_answered_twice,
+  lease_ended_by_an_old_push,
 };
-inline constexpr auto planted_bug_last = planted_bug::resent_pull_answered_twice;
+inline constexpr auto planted_bug_last = planted_bug::lease_ended_by_an_old_push;
 
 #ifdef TIDEGATE_PLANTED_BUGS
 inline planted_bug planted = planted_bug::none;  // which one is there now

@@ -61,7 +61,7 @@ bool aggregator_process::is_upstream(process_id who) const {
 memory_view aggregator_process::place_upstream(const runtime::frame_header& header) {
   const auto slot = core_.expects_reply(tag_of(header));
   if (!slot || header.payload_bytes != memory_.bytes_of(*slot)) return {};
-  return memory_.parameters(*slot, core_.begin_reply(*slot));
+  return memory_.room(*slot, core_.begin_reply(*slot), false);
 }
 
 void aggregator_process::on_frame_lost(process_id from, const runtime::frame_header& header) {

@@ -78,6 +78,14 @@ void front_process::on_frame(process_id from, const runtime::frame_header& heade
   std::memcpy(place, &from, sizeof from);
   front_.frame(header, handle, place, 0);
   check_credits();
+  spoil_planes(header.table);
+}
+
+// Of what this frame was about: with it readers leave.
+void front_process::spoil_planes(std::uint32_t table) {
+  for (const auto slot : shard_.slots_of(table))
+    memory_.spoil_planes(slot,
+                         [&](std::uint32_t plane) { return shard_.is_read(slot, plane); });
 }
 
 void front_process::on_frame_lost(process_id, const runtime::frame_header& header) {

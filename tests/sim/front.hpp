@@ -60,6 +60,7 @@ class front_process : public process, public policies::front_shell {
   updates updates_of(process_id from, const runtime::frame_header& header, std::uint32_t table,
                      std::uint32_t chunk) const;
   void check_credits();
+  void spoil_planes(std::uint32_t table);
 
   policies::shard_core& shard_;
   front_memory memory_;

@@ -52,7 +52,8 @@ void network::post(process_id from, process_id to, const runtime::frame_header& 
   if (!lives(from)) return;
   ++counted_.frames;
   meet(from, to);
-  const frame what{from, to, header, std::move(payload), token, std::make_shared<bool>(false)};
+  const frame what{from, to, header, token, std::make_shared<flight>()};
+  what.shared->payload = std::move(payload);
   if (faults_.drop > 0 && chance_.chance(faults_.drop)) {
     ++counted_.dropped;
     time_.at(arrival(from, to), [this, what] { tell_sent(what); });
@@ -62,33 +63,34 @@ void network::post(process_id from, process_id to, const runtime::frame_header& 
   time_.at(arrival(from, to), [this, what] { arrive(what); });
   if (!twice) return;
   ++counted_.doubled;
-  // The same bytes once more, whatever becomes of the sender's memory meanwhile.
-  auto again = what;
-  if (what.payload) {
-    const auto values = what.payload.values();
-    again.payload = {std::make_shared<std::vector<float>>(values.begin(), values.end()), 0,
-                     values.size()};
-  }
-  time_.at(arrival(from, to), [this, again] { arrive(again); });
+  what.shared->twice = true;
+  time_.at(arrival(from, to), [this, what] { arrive(what); });
 }
 
-// Once, with the first copy that arrives: what answers it comes after that.
+// Once, with the first copy that arrives: what answers it comes after that. The other copy has
+// the same bytes, whatever becomes of the sender's memory from now on.
 void network::tell_sent(const frame& what) {
+  auto& shared = *what.shared;
+  if (std::exchange(shared.told, true)) return;
+  if (shared.twice && shared.payload) {
+    const auto values = shared.payload.values();
+    shared.payload = {std::make_shared<std::vector<float>>(values.begin(), values.end()), 0,
+                      values.size()};
+  }
   const auto from = endpoints_.find(what.from);
-  if (from != endpoints_.end() && !std::exchange(*what.told, true))
-    from->second->on_sent(what.token);
+  if (from != endpoints_.end()) from->second->on_sent(what.token);
 }
 
 void network::arrive(const frame& what) {
   const auto to = endpoints_.find(what.to);
   if (to == endpoints_.end()) return tell_sent(what);
-  if (!what.payload) {
+  if (!what.shared->payload) {
     tell_sent(what);
     return to->second->on_frame(what.from, what.header, {});
   }
   auto place = to->second->place(what.from, what.header);
   if (!place) return tell_sent(what);
-  TIDEGATE_ASSERT(place.count == what.payload.count, "a place fits its payload");
+  TIDEGATE_ASSERT(place.count == what.shared->payload.count, "a place fits its payload");
   time_.after(chance_.between(faults_.latency_min, faults_.latency_max),
               [this, what, place] { transfer(what, place); });
 }
@@ -97,7 +99,7 @@ void network::transfer(const frame& what, memory_view place) {
   const auto to = endpoints_.find(what.to);
   if (to == endpoints_.end()) return tell_sent(what);
   if (!lives(what.from)) return to->second->on_frame_lost(what.from, what.header);
-  const auto from = what.payload.values();
+  const auto from = what.shared->payload.values();
   std::copy(from.begin(), from.end(), place.values().begin());
   tell_sent(what);
   to->second->on_frame(what.from, what.header, std::move(place));

@@ -94,13 +94,18 @@ class network {
   const counters& counted() const noexcept { return counted_; }
 
  private:
+  // What the copies of a frame have in common.
+  struct flight {
+    memory_view payload;
+    bool twice = false;
+    bool told = false;  // the sender knows that it has been sent
+  };
   struct frame {
     process_id from = 0;
     process_id to = 0;
     runtime::frame_header header;
-    memory_view payload;
     std::uint64_t token = 0;
-    std::shared_ptr<bool> told;  // the sender knows that it has been sent
+    std::shared_ptr<flight> shared;
   };
   nanoseconds arrival(process_id from, process_id to);
   void arrive(const frame& what);

@@ -1,5 +1,7 @@
 #include "tests/sim/network.hpp"
 
+#include <functional>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -18,21 +20,26 @@ class listener final : public endpoint {
   }
   void on_frame(process_id, const runtime::frame_header& header, memory_view payload) override {
     told.push_back("frame " + std::to_string(header.clock));
-    if (payload) values.assign(payload.values().begin(), payload.values().end());
+    if (!payload) return;
+    values.assign(payload.values().begin(), payload.values().end());
+    sums.push_back(std::accumulate(values.begin(), values.end(), 0.0F));
   }
   void on_frame_lost(process_id, const runtime::frame_header&) override {
     told.emplace_back("lost");
   }
   void on_sent(std::uint64_t token) override {
     told.push_back("sent " + std::to_string(token));
+    if (when_sent) when_sent();
   }
   void on_peer_lost(process_id peer) override {
     told.push_back("peer lost " + std::to_string(peer));
   }
 
   bool refuses = false;
+  std::function<void()> when_sent;
   std::vector<std::string> told;
   std::vector<float> values;
+  std::vector<float> sums;  // of all payloads
 };
 
 class network_test : public testing::Test {
@@ -88,9 +95,11 @@ TEST_F(network_test, a_payload_is_read_late_so_that_writing_too_early_shows) {
 TEST_F(network_test, a_second_copy_has_the_first_ones_bytes_and_is_not_told_of) {
   net.set_faults({.duplicate = 1});
   const auto memory = std::make_shared<std::vector<float>>(4, 1.0F);
+  one.when_sent = [&] { memory->assign(4, 2.0F); };
   post(7, memory);
   run();
   EXPECT_EQ(frames(), 2u);
+  EXPECT_EQ(two.sums, (std::vector<float>{4, 4})) << "though the memory has been written again";
   EXPECT_EQ(one.told, std::vector<std::string>{"sent 7"});
 }
 

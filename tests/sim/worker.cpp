@@ -159,6 +159,7 @@ void worker::done(policies::operation op, refusal code) {
     return world_.check.fail("one end", name() + ": an operation ends twice");
   auto then = std::move(at->second);
   operations_.erase(at);
+  if (code == refusal::none) spoil_pushed(op);
   later(0, [then = std::move(then), code] { then(code); });
 }
 

@@ -3,6 +3,7 @@
 // whatever goes wrong shows. One thread.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <map>
 #include <string>
@@ -34,11 +35,18 @@ class worker final : public process, public policies::client_shell {
   struct table_state {
     policies::table_grant grant;
     std::vector<region> halves;
+    std::array<std::uint64_t, policies::gradient_halves> written{};  // in which clock
     region room;
     std::vector<chunk_source> sources;  // by chunk
     std::vector<float> parameters;      // as last read
   };
   using callback = std::function<void(policies::refusal)>;
+  // Of an operation: what it pushes, from where.
+  struct push_under_way {
+    std::vector<std::uint32_t> tables;
+    std::uint32_t half = 0;
+    std::uint64_t clock = 0;
+  };
 
   // The session.
   void carry_out(policies::session_step step, std::function<void(policies::session_step)> then);
@@ -60,6 +68,8 @@ class worker final : public process, public policies::client_shell {
   void compute();
   void write_and_push();
   void write_gradient(table_state& table);
+  void note_push(std::vector<std::uint32_t> tables);
+  void spoil_pushed(policies::operation op);
   void end_clock();
   void finish();
   void give_up(const std::string& why);
@@ -95,6 +105,7 @@ class worker final : public process, public policies::client_shell {
   std::vector<std::uint32_t> ids_;  // of the program's tables
   std::map<std::uint32_t, answer_to> opening_;
   std::map<policies::operation, callback> operations_;
+  std::map<policies::operation, push_under_way> pushing_;
   policies::operation last_operation_ = 0;
   std::uint64_t clock_ = 0;
   bool let_go_ = false;

@@ -97,11 +97,31 @@ void worker::write_gradient(table_state& table) {
   const auto key =
       runtime::mix64(session_.welcome().seed ^ (rank_ * 1000003ULL + clock_ * 7919ULL + id));
   auto& out = *table.halves[half()];
+  table.written[half()] = clock_;
   for (std::size_t i = 0; i < out.size(); ++i)
     out[i] = 0.25F * table.parameters[i] + runtime::uniform_signed(key, i);
   for (const auto& place : table.grant.places)
     world_.check.pushed(session_.welcome().token, id, place.chunk, {rank_, clock_},
                         std::span(out).subspan(place.first, place.elements));
+}
+
+// The operation that begins next.
+void worker::note_push(std::vector<std::uint32_t> tables) {
+  pushing_[last_operation_ + 1] = {std::move(tables), half(), clock_};
+}
+
+// All of it is in the parameters: the memory is the program's again, and whoever still reads it
+// finds no numbers. Unless the program has written there since.
+void worker::spoil_pushed(policies::operation op) {
+  const auto at = pushing_.find(op);
+  if (at == pushing_.end()) return;
+  const auto what = std::move(at->second);
+  pushing_.erase(at);
+  for (const auto id : what.tables) {
+    const auto& table = tables_.at(id);
+    const auto& half = table.halves[what.half];
+    if (table.written[what.half] == what.clock) spoil({half, 0, half->size()});
+  }
 }
 
 void worker::write_and_push() {
@@ -120,6 +140,7 @@ void worker::write_and_push() {
       for (const auto id : ids_)
         if (std::find(pushed.begin(), pushed.end(), id) == pushed.end())
           write_gradient(tables_.at(id));
+    note_push(ids_);
     begin(
         [this](auto& core, auto op, auto& out) { return core.exchange(ids_, op, out, half()); },
         [this, failed](refusal code) {
@@ -134,6 +155,7 @@ void worker::write_and_push() {
   if (pushed.empty()) return end_clock();
   auto left = std::make_shared<std::size_t>(pushed.size());
   for (const auto id : pushed) {
+    note_push({id});
     begin([this, id](auto& core, auto op, auto& out) { return core.push(id, op, out, half()); },
           [this, failed, left](refusal code) {
             if (failed(code)) return;
