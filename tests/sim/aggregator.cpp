@@ -128,7 +128,7 @@ void aggregator_process::tick() {
   later(tick_interval, [this] {
     ticking_ = false;
     frames_.clear();
-    core_.tick(local_now(), frames_);
+    if (sender_.waiting() == 0) core_.tick(local_now(), frames_);
     post(0, {});
     tick();
   });
@@ -154,7 +154,12 @@ void aggregator_process::post(std::uint32_t slot, inputs from) {
       payload = frame.again ? sum_again(frame)
                             : sum(slot, frame, from.subspan(frame.first, frame.count));
     header.payload_bytes = payload.count * sizeof(float);
-    world_.net.post(id(), upstream_.at(frame.shard), header, std::move(payload), 0);
+    const auto to = upstream_.at(frame.shard);
+    if (payload)
+      sender_.send(to, header, std::move(payload),
+                   policies::use_order(frame.tag.clock, frame.tag.table));
+    else
+      sender_.send(to, header);
   }
   tick();
 }

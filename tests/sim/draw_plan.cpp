@@ -59,6 +59,17 @@ worker_script draw_script(const scenario& of, draws& chance) {
   return script;
 }
 
+// Chunks are small here, and so are limits that are reached.
+policies::send_limits draw_limits(draws& chance) {
+  policies::send_limits limits;
+  limits.messages = chance.between<std::uint32_t>(1, 4);
+  limits.bytes = chance.between<std::uint64_t>(1, 1024);
+  limits.bundle_bytes = chance.between<std::uint64_t>(1, 1024);
+  limits.bundle_frames = chance.between<std::size_t>(1, 8);
+  limits.small_bytes = chance.between<std::uint64_t>(0, 256);
+  return limits;
+}
+
 }  // namespace
 
 cluster_plan draw_plan(const scenario& of, std::uint64_t seed) {
@@ -95,6 +106,7 @@ cluster_plan draw_plan(const scenario& of, std::uint64_t seed) {
     plan.partitions.push_back({chance.between<nanoseconds>(0, 300 * millisecond),
                                chance.between<nanoseconds>(1, of.partition_max),
                                chance.next()});
+  if (chance.chance(0.5)) plan.sends = draw_limits(chance);
   return plan;
 }
 

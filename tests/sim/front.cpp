@@ -19,6 +19,7 @@ front_process::front_process(world& where, process_id id, role what, std::string
                              policies::shard_core& shard)
     : process(where, id, what, std::move(name), host),
       shard_(shard),
+      sender_(where, id),
       front_(*this, shard, index, where.plan.turn_bytes),
       index_(index) {}
 
@@ -93,22 +94,23 @@ void front_process::on_frame_lost(process_id, const runtime::frame_header& heade
 }
 
 void front_process::on_sent(std::uint64_t token) {
-  front_.sent(token);
+  front_.sent(sender_.on_sent(token));
 }
 
 void front_process::send(peer_id to, const runtime::frame_header& header) {
-  world_.net.post(id(), to, header, {}, 0);
+  sender_.send(to, header);
 }
 
 // Where parameters are is where their process is, which the frame tells.
 void front_process::send_place(peer_id to, const runtime::frame_header& header) {
-  world_.net.post(id(), to, header, {}, 0);
+  sender_.send(to, header);
 }
 
 void front_process::send_parameters(peer_id to, const runtime::frame_header& header,
                                     std::uint32_t slot, std::uint32_t plane,
                                     policies::send_name name) {
-  world_.net.post(id(), to, header, memory_.parameters(slot, plane), name);
+  sender_.send(to, header, memory_.parameters(slot, plane),
+               policies::use_order(header.clock, header.table), name);
 }
 
 refusal front_process::map_gradients(const policies::member_key& who, std::uint32_t table,
@@ -160,6 +162,17 @@ void front_process::check_rest() {
                           std::to_string(memory_.leased()) + " leases");
 }
 
+// Replies, of which two of a chunk may be under way to a worker; what an aggregator hands on is
+// bounded by its members' credits, and asked for once more at most while it waits.
+void front_process::check_waiting(std::uint64_t workers) {
+  const auto each = 2 + 2 * std::uint64_t{runtime::limits::clocks_in_flight_max};
+  const auto bound = shard_.chunks() * workers * each;
+  if (sender_.waiting() > bound)
+    world_.check.fail("bounded", name() + " has " + std::to_string(sender_.waiting()) +
+                                     " frames that wait; credits allow " +
+                                     std::to_string(bound));
+}
+
 void front_process::check_credits() {
   std::uint64_t workers = 0;  // of the largest job
   for (const auto& job : world_.plan.spec.jobs)
@@ -168,6 +181,7 @@ void front_process::check_credits() {
   if (shard_.pushes_held() > bound)
     world_.check.fail("bounded", name() + " holds " + std::to_string(shard_.pushes_held()) +
                                      " pushes; credits allow " + std::to_string(bound));
+  check_waiting(workers);
 }
 
 }  // namespace tidegate::sim

@@ -190,8 +190,9 @@ void launcher::perform(const launch_effects::stop_cluster& what) {
 void launcher::perform(const launch_effects::terminate& what) {
   const auto at = running_.find(what.process);
   if (at == running_.end()) return;
-  later(world_.chance.between<nanoseconds>(0, signal_most),
-        [this, who = at->second] { world_.kill(who); });
+  later(world_.chance.between<nanoseconds>(0, signal_most), [this, who = at->second] {
+    world_.net.run_at(who, [this, who] { world_.kill(who); });
+  });
 }
 
 void launcher::perform(const launch_effects::kill& what) {

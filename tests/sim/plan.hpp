@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "policies/send_queue.hpp"
 #include "policies/spec.hpp"
 #include "tests/sim/network.hpp"
 #include "tests/sim/schedule.hpp"
@@ -54,6 +55,7 @@ struct cluster_plan {
   double no_memory = 0;   // pushes for which a shard has no room
   double no_window = 0;   // attaches that fail
   std::uint64_t turn_bytes = 2U << 20U;
+  policies::send_limits sends;
   bool may_fail = false;  // a job may end as failed; else all must be done
 };
 

@@ -14,6 +14,7 @@
 #include "policies/session_core.hpp"
 #include "tests/sim/front_memory.hpp"
 #include "tests/sim/process.hpp"
+#include "tests/sim/sender.hpp"
 
 namespace tidegate::sim {
 
@@ -56,7 +57,10 @@ class worker final : public process, public policies::client_shell {
   using start_of = std::function<runtime::errc(policies::worker_core&, policies::operation,
                                                policies::worker_effects&)>;
   void begin(const start_of& start, callback then);
-  void post(std::uint32_t shard, const runtime::frame_header& header, memory_view payload);
+  process_id home_of(std::uint32_t shard) const;
+  void maybe_stranger(process_id to, const runtime::frame_header& header,
+                      const memory_view& payload);
+  void check_waiting() const;
   std::uint32_t half();
   void tick();
 
@@ -84,14 +88,17 @@ class worker final : public process, public policies::client_shell {
                       std::span<const std::byte> place) override;
   void opened(std::uint32_t table) override;
   void done(policies::operation op, policies::refusal code) override;
-  void let_go() override { let_go_ = true; }
+  void let_go() override {
+    let_go_ = true;
+    sender_.drop();
+  }
   void copied(std::uint64_t) override {}
 
   memory_view place(process_id from, const runtime::frame_header& header) override;
   void on_frame(process_id from, const runtime::frame_header& header,
                 memory_view arrived) override;
   void on_frame_lost(process_id, const runtime::frame_header&) override {}
-  void on_sent(std::uint64_t) override {}
+  void on_sent(std::uint64_t token) override { sender_.on_sent(token); }
   void peer_lost(process_id peer) override;
 
   const policies::job_spec& spec_;
@@ -100,6 +107,7 @@ class worker final : public process, public policies::client_shell {
   std::uint32_t incarnation_;
   policies::session_core session_;
   std::unique_ptr<policies::client_core> client_;
+  sender sender_;
   policies::gradient_half half_;
   std::map<std::uint32_t, table_state> tables_;
   std::vector<std::uint32_t> ids_;  // of the program's tables
