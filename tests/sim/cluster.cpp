@@ -12,13 +12,32 @@ namespace {
 // From the last fault to the end.
 constexpr nanoseconds end_within = 120 * second;
 
+// One of that role, if there is one then.
+process_id choose(const world& where, role whose, std::uint64_t pick) {
+  std::vector<process_id> candidates;
+  for (const auto& [id, process] : where.processes())
+    if (process->what() == whose) candidates.push_back(id);
+  return candidates.empty() ? 0 : candidates[pick % candidates.size()];
+}
+
 void plan_deaths(world& where) {
   for (const auto& one : where.plan.deaths)
+    where.time.at(one.when, [&where, one] { where.kill(choose(where, one.whose, one.pick)); });
+}
+
+void plan_stalls(world& where) {
+  for (const auto& one : where.plan.stalls)
     where.time.at(one.when, [&where, one] {
-      std::vector<process_id> candidates;
-      for (const auto& [id, process] : where.processes())
-        if (process->what() == one.whose) candidates.push_back(id);
-      if (!candidates.empty()) where.kill(candidates[one.pick % candidates.size()]);
+      const auto who = choose(where, one.whose, one.pick);
+      const auto* found = where.find(who);
+      if (!found) return;
+      where.log.note(where.time.now(), found->name(), "stalls");
+      where.net.stall(who);
+      where.time.after(one.lasts, [&where, who] {
+        if (where.find(who))
+          where.log.note(where.time.now(), where.find(who)->name(), "goes on");
+        where.net.go_on(who);
+      });
     });
 }
 
@@ -47,11 +66,13 @@ cluster_result run_cluster(const cluster_plan& plan, std::uint64_t seed, bool wi
   where.launcher =
       where.add([&](process_id id) { return std::make_unique<launcher>(where, id); });
   plan_deaths(where);
+  plan_stalls(where);
   plan_partitions(where);
   auto last_fault = plan.faults_end;
   for (const auto& one : plan.deaths) last_fault = std::max(last_fault, one.when);
   for (const auto& one : plan.partitions)
     last_fault = std::max(last_fault, one.when + one.lasts);
+  for (const auto& one : plan.stalls) last_fault = std::max(last_fault, one.when + one.lasts);
   where.time.at(plan.faults_end, [&] {
     auto healthy = network_faults();
     where.net.set_faults(healthy);

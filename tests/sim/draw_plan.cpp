@@ -101,6 +101,11 @@ cluster_plan draw_plan(const scenario& of, std::uint64_t seed) {
   for (std::uint32_t i = 0; i < deaths; ++i)
     plan.deaths.push_back({pick(chance, of.mortal), chance.next(),
                            chance.between<nanoseconds>(0, 300 * millisecond)});
+  const auto stalls = draw(chance, of.stalls);
+  for (std::uint32_t i = 0; i < stalls; ++i)
+    plan.stalls.push_back({pick(chance, of.stalling), chance.next(),
+                           chance.between<nanoseconds>(0, 300 * millisecond),
+                           chance.between<nanoseconds>(1, of.stall_max)});
   const auto cuts = draw(chance, of.partitions);
   for (std::uint32_t i = 0; i < cuts; ++i)
     plan.partitions.push_back({chance.between<nanoseconds>(0, 300 * millisecond),

@@ -41,6 +41,9 @@ struct scenario {
   nanoseconds partition_max = 100 * millisecond;
   range<std::uint32_t> deaths{0, 0};
   std::vector<role> mortal{role::worker, role::shard, role::aggregator, role::coordinator};
+  range<std::uint32_t> stalls{0, 0};
+  nanoseconds stall_max = second;
+  std::vector<role> stalling{role::worker, role::shard, role::aggregator};
   double clock_skew = 0;
   double strangers = 0;
   double no_memory = 0;

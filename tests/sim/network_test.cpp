@@ -121,6 +121,50 @@ TEST_F(network_test, nothing_passes_a_partition_before_its_end) {
   EXPECT_GE(asked_at, 10 * second);
 }
 
+TEST_F(network_test, what_reaches_a_stalled_process_waits_and_comes_in_order) {
+  const auto memory = std::make_shared<std::vector<float>>(4, 1.0F);
+  std::vector<int> asked;
+  net.stall(2);
+  for (int i = 0; i < 10; ++i) {
+    post(static_cast<std::uint64_t>(i), memory);
+    net.ask(1, 2, [&asked, i] { asked.push_back(i); }, {});
+  }
+  run();
+  EXPECT_TRUE(two.told.empty());
+  EXPECT_TRUE(asked.empty());
+  EXPECT_TRUE(one.told.empty()) << "nothing has been sent that nobody has taken";
+  net.go_on(2);
+  run();
+  EXPECT_EQ(frames(), 10u);
+  EXPECT_EQ(one.told.size(), 10u);
+  EXPECT_TRUE(std::is_sorted(asked.begin(), asked.end()));
+  EXPECT_EQ(asked.size(), 10u);
+}
+
+TEST_F(network_test, who_dies_while_it_is_stalled_has_heard_nothing_and_is_heard_of) {
+  net.stall(2);
+  post(7, std::make_shared<std::vector<float>>(4, 1.0F));
+  run();
+  net.leave(2);
+  run();
+  EXPECT_TRUE(two.told.empty());
+  EXPECT_EQ(one.told, (std::vector<std::string>{"sent 7", "peer lost 2"}));
+}
+
+TEST_F(network_test, the_frames_of_a_bundle_come_together_in_their_order) {
+  std::vector<outgoing> bundle(3);
+  for (std::uint64_t i = 0; i < 3; ++i) {
+    bundle[i].header.clock = bundle[i].token = i;
+    bundle[i].header.payload_bytes = 8;
+    bundle[i].payload = {std::make_shared<std::vector<float>>(2, static_cast<float>(i)), 0, 2};
+  }
+  net.post(1, 2, bundle);
+  EXPECT_TRUE(time.step());
+  EXPECT_EQ(two.told, (std::vector<std::string>{"frame 0", "frame 1", "frame 2"}));
+  EXPECT_EQ(two.sums, (std::vector<float>{0, 2, 4}));
+  EXPECT_EQ(one.told, (std::vector<std::string>{"sent 0", "sent 1", "sent 2"}));
+}
+
 TEST_F(network_test, a_death_is_heard_of_by_whom_it_concerns_and_ends_what_is_on_its_way) {
   listener stranger;
   net.join(3, stranger);
