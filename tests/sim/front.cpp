@@ -1,12 +1,10 @@
 #include "tests/sim/front.hpp"
 
-#include <algorithm>
 #include <cstring>
 #include <utility>
 
 #include "policies/frame_tags.hpp"
 #include "runtime/base/assert.hpp"
-#include "runtime/base/limits.hpp"
 #include "tests/sim/worker.hpp"
 
 namespace tidegate::sim {
@@ -52,6 +50,7 @@ memory_view front_process::place(process_id, const runtime::frame_header& header
     return {};
   }
   arriving_.insert(lease.where.get());
+  world_.check.accepted(id(), header.job, header.epoch);
   return lease;
 }
 
@@ -82,13 +81,6 @@ void front_process::on_frame(process_id from, const runtime::frame_header& heade
   spoil_planes(header.table);
 }
 
-// Of what this frame was about: with it readers leave.
-void front_process::spoil_planes(std::uint32_t table) {
-  for (const auto slot : shard_.slots_of(table))
-    memory_.spoil_planes(slot,
-                         [&](std::uint32_t plane) { return shard_.is_read(slot, plane); });
-}
-
 void front_process::on_frame_lost(process_id, const runtime::frame_header& header) {
   if (header.kind == frame_kind::push) front_.frame_lost(header);
 }
@@ -98,6 +90,7 @@ void front_process::on_sent(std::uint64_t token) {
 }
 
 void front_process::send(peer_id to, const runtime::frame_header& header) {
+  check_answer(header, header.plane);
   sender_.send(to, header);
 }
 
@@ -109,6 +102,7 @@ void front_process::send_place(peer_id to, const runtime::frame_header& header) 
 void front_process::send_parameters(peer_id to, const runtime::frame_header& header,
                                     std::uint32_t slot, std::uint32_t plane,
                                     policies::send_name name) {
+  check_answer(header, plane);
   sender_.send(to, header, memory_.parameters(slot, plane),
                policies::use_order(header.clock, header.table), name);
 }
@@ -127,6 +121,7 @@ refusal front_process::map_gradients(const policies::member_key& who, std::uint3
 policies::payload_handle front_process::keep_in_place(const policies::member_key& who,
                                                       std::uint32_t table, std::uint32_t half,
                                                       std::uint32_t slot) {
+  world_.check.accepted(id(), current_.job, current_.epoch);
   const auto& gradient = members_.at(who).at(table).halves.at(half);
   memory_view part{gradient, memory_.first_of(slot), memory_.bytes_of(slot) / 4};
   return memory_.keep(
@@ -152,36 +147,6 @@ void front_process::go_on_soon() {
 void front_process::note_refusal(const policies::frame_tag& tag, refusal code) {
   note("refuses a frame of rank " + std::to_string(tag.rank) + " clock " +
        std::to_string(tag.clock) + ": " + std::string(to_string(code)));
-}
-
-void front_process::check_rest() {
-  if (shard_.pushes_held() > 0 || memory_.kept() > 0 || memory_.leased() > 0)
-    world_.check.fail("credits conserved",
-                      name() + " ends with " + std::to_string(shard_.pushes_held()) +
-                          " pushes, " + std::to_string(memory_.kept()) + " payloads and " +
-                          std::to_string(memory_.leased()) + " leases");
-}
-
-// Replies, of which two of a chunk may be under way to a worker; what an aggregator hands on is
-// bounded by its members' credits, and asked for once more at most while it waits.
-void front_process::check_waiting(std::uint64_t workers) {
-  const auto each = 2 + 2 * std::uint64_t{runtime::limits::clocks_in_flight_max};
-  const auto bound = shard_.chunks() * workers * each;
-  if (sender_.waiting() > bound)
-    world_.check.fail("bounded", name() + " has " + std::to_string(sender_.waiting()) +
-                                     " frames that wait; credits allow " +
-                                     std::to_string(bound));
-}
-
-void front_process::check_credits() {
-  std::uint64_t workers = 0;  // of the largest job
-  for (const auto& job : world_.plan.spec.jobs)
-    workers = std::max<std::uint64_t>(workers, job.workers);
-  const auto bound = shard_.chunks() * workers * runtime::limits::clocks_in_flight_max;
-  if (shard_.pushes_held() > bound)
-    world_.check.fail("bounded", name() + " holds " + std::to_string(shard_.pushes_held()) +
-                                     " pushes; credits allow " + std::to_string(bound));
-  check_waiting(workers);
 }
 
 }  // namespace tidegate::sim

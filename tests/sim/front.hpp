@@ -65,6 +65,7 @@ class front_process : public process, public policies::front_shell {
   void check_credits();
   void check_waiting(std::uint64_t workers);
   void spoil_planes(std::uint32_t table);
+  void check_answer(const runtime::frame_header& header, std::uint32_t plane);
 
   policies::shard_core& shard_;
   front_memory memory_;
