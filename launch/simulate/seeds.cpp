@@ -116,6 +116,8 @@ std::string as_json(const seeds_options& options, const sim::simulate_report& re
                               {"scenarios", report.of_scenario},
                               {"ended", report.ended},
                               {"never_hit", report.never_hit},
+                              {"never_forced", report.never_forced},
+                              {"never_turned", report.never_turned},
                               {"failures", nlohmann::ordered_json::array()}};
   for (const auto& one : report.failures) {
     nlohmann::ordered_json shown{{"seed", one.seed},
@@ -148,6 +150,8 @@ std::string as_text(const seeds_options& options, const sim::simulate_report& re
   for (const auto& [how, count] : report.ended)
     text += "  ended as " + how + ": " + std::to_string(count) + "\n";
   for (const auto& name : report.never_hit) text += "  never hit: " + name + "\n";
+  for (const auto& name : report.never_forced) text += "  never forced: " + name + "\n";
+  for (const auto& name : report.never_turned) text += "  knob never turned: " + name + "\n";
   return text;
 }
 

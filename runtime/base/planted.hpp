@@ -25,8 +25,9 @@ enum class planted_bug : std::uint8_t {
   everything_is_not_waited_for,
   resent_pull_answered_twice,
   lease_ended_by_an_old_push,
+  waiting_frames_forgotten,
 };
-inline constexpr auto planted_bug_last = planted_bug::lease_ended_by_an_old_push;
+inline constexpr auto planted_bug_last = planted_bug::waiting_frames_forgotten;
 
 #ifdef TIDEGATE_PLANTED_BUGS
 inline planted_bug planted = planted_bug::none;  // which one is there now

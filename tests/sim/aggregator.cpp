@@ -14,12 +14,6 @@ using policies::tag_of;
 using runtime::frame_kind;
 using kind = policies::upstream_frame::what;
 
-namespace {
-
-constexpr nanoseconds tick_interval = 500 * millisecond;
-
-}  // namespace
-
 void aggregator_process::start() {
   process::ask<coordinator_process>(
       world_.coordinator,
@@ -34,6 +28,7 @@ void aggregator_process::start() {
 
 runtime::status aggregator_process::open_job(const policies::open_job_call& call) {
   if (core_.is_open()) return {};
+  core_.set_patience(world_.plan.set.patience);
   for (const auto& address : call.upstream) upstream_.push_back(id_of(address));
   token_ = call.token;
   members_ = static_cast<std::uint32_t>(call.members.size());
@@ -125,7 +120,7 @@ memory_view aggregator_process::sum(std::uint32_t slot, const policies::upstream
 void aggregator_process::tick() {
   if (ticking_ || !core_.is_busy()) return;
   ticking_ = true;
-  later(tick_interval, [this] {
+  later(world_.plan.set.look, [this] {
     ticking_ = false;
     frames_.clear();
     if (sender_.waiting() == 0) core_.tick(local_now(), frames_);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "runtime/base/buggify.hpp"
 #include "tests/sim/process.hpp"
 
 namespace tidegate::sim {
@@ -11,6 +12,14 @@ namespace {
 
 // From the last fault to the end.
 constexpr nanoseconds end_within = 120 * second;
+
+// As the seed draws them, for as long as this lives.
+struct forced_branches {
+  explicit forced_branches(std::uint64_t seed) { runtime::draw_forced(seed); }
+  ~forced_branches() { runtime::clear_forced(); }
+  forced_branches(const forced_branches&) = delete;
+  forced_branches& operator=(const forced_branches&) = delete;
+};
 
 // One of that role, if there is one then.
 process_id choose(const world& where, role whose, std::uint64_t pick) {
@@ -60,7 +69,10 @@ void plan_partitions(world& where) {
 cluster_result run_cluster(const cluster_plan& plan, std::uint64_t seed, bool with_trace) {
   world where(plan, seed);
   if (with_trace) where.log.turn_on();
-  where.net.set_faults(plan.faults);
+  const forced_branches forced(seed);
+  auto faults = plan.faults;
+  faults.grain = plan.set.grain;
+  where.net.set_faults(faults);
   for (std::size_t i = 0; i < plan.spec.jobs.size(); ++i)
     where.check.expect_job(plan.spec.jobs[i]);
   where.launcher =
@@ -75,6 +87,7 @@ cluster_result run_cluster(const cluster_plan& plan, std::uint64_t seed, bool wi
   for (const auto& one : plan.stalls) last_fault = std::max(last_fault, one.when + one.lasts);
   where.time.at(plan.faults_end, [&] {
     auto healthy = network_faults();
+    healthy.grain = plan.set.grain;
     where.net.set_faults(healthy);
   });
 

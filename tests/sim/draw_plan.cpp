@@ -59,17 +59,6 @@ worker_script draw_script(const scenario& of, draws& chance) {
   return script;
 }
 
-// Chunks are small here, and so are limits that are reached.
-policies::send_limits draw_limits(draws& chance) {
-  policies::send_limits limits;
-  limits.messages = chance.between<std::uint32_t>(1, 4);
-  limits.bytes = chance.between<std::uint64_t>(1, 1024);
-  limits.bundle_bytes = chance.between<std::uint64_t>(1, 1024);
-  limits.bundle_frames = chance.between<std::size_t>(1, 8);
-  limits.small_bytes = chance.between<std::uint64_t>(0, 256);
-  return limits;
-}
-
 }  // namespace
 
 cluster_plan draw_plan(const scenario& of, std::uint64_t seed) {
@@ -95,8 +84,6 @@ cluster_plan draw_plan(const scenario& of, std::uint64_t seed) {
   plan.no_memory = chance.chance(0.5) ? of.no_memory : 0;
   plan.no_window = chance.chance(0.5) ? of.no_window : 0;
   plan.may_fail = of.may_fail;
-  // A small turn makes the shard stop between any two steps.
-  if (chance.chance(0.5)) plan.turn_bytes = chance.between<std::uint64_t>(1, 512);
   const auto deaths = draw(chance, of.deaths);
   for (std::uint32_t i = 0; i < deaths; ++i)
     plan.deaths.push_back({pick(chance, of.mortal), chance.next(),
@@ -111,7 +98,8 @@ cluster_plan draw_plan(const scenario& of, std::uint64_t seed) {
     plan.partitions.push_back({chance.between<nanoseconds>(0, 300 * millisecond),
                                chance.between<nanoseconds>(1, of.partition_max),
                                chance.next()});
-  if (chance.chance(0.5)) plan.sends = draw_limits(chance);
+  draws others(runtime::mix64(seed ^ 0x6b6e6f6273ULL));
+  plan.set = draw_knobs(others);
   return plan;
 }
 

@@ -18,7 +18,7 @@ front_process::front_process(world& where, process_id id, role what, std::string
     : process(where, id, what, std::move(name), host),
       shard_(shard),
       sender_(where, id),
-      front_(*this, shard, index, where.plan.turn_bytes),
+      front_(*this, shard, index, where.plan.set.turn_bytes),
       index_(index) {}
 
 runtime::status front_process::admit(const policies::admit_worker_call& call) {
@@ -138,7 +138,7 @@ void front_process::forget(const policies::member_key& who) {
 }
 
 void front_process::go_on_soon() {
-  later(microsecond, [this] {
+  later(world_.plan.set.go_on, [this] {
     front_.go_on();
     check_credits();
   });

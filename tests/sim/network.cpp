@@ -85,7 +85,14 @@ void network::post(process_id from, process_id to, std::vector<outgoing> frames)
 }
 
 void network::send_on(const message& what) {
-  time_.at(arrival(what.from, what.to), [this, what] { arrive(what); });
+  auto when = arrival(what.from, what.to);
+  std::uint64_t order = 0;
+  if (faults_.grain > 0) {
+    when += faults_.grain - when % faults_.grain;
+    order = chance_.next();
+  }
+  time_.at(
+      when, [this, what] { arrive(what); }, order);
 }
 
 // Once, with the first copy that arrives: what answers it comes after that. The other copy has

@@ -62,6 +62,7 @@ struct network_faults {
   double straggle = 0;   // frames that are `straggle_max` late
   nanoseconds straggle_max = 50 * millisecond;
   nanoseconds detect_max = 5 * millisecond;  // from a death until a peer hears of it
+  nanoseconds grain = 0;  // frames arrive at multiples of it: many at once, in any order
 };
 
 struct outgoing {

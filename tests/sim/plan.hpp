@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "policies/send_queue.hpp"
 #include "policies/spec.hpp"
+#include "tests/sim/knobs.hpp"
 #include "tests/sim/network.hpp"
 #include "tests/sim/schedule.hpp"
 
@@ -63,8 +63,7 @@ struct cluster_plan {
   double strangers = 0;   // frames that come once more from an earlier epoch, with other bytes
   double no_memory = 0;   // pushes for which a shard has no room
   double no_window = 0;   // attaches that fail
-  std::uint64_t turn_bytes = 2U << 20U;
-  policies::send_limits sends;
+  knobs set;
   bool may_fail = false;  // a job may end as failed; else all must be done
 };
 

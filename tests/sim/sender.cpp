@@ -7,7 +7,7 @@
 namespace tidegate::sim {
 
 sender::sender(world& where, process_id of)
-    : world_(where), of_(of), core_(*this, where.plan.sends) {}
+    : world_(where), of_(of), core_(*this, where.plan.set.sends) {}
 
 void sender::send(process_id to, const runtime::frame_header& header) {
   world_.net.post(of_, to, header, {}, 0);
@@ -31,9 +31,9 @@ void sender::post(std::uint32_t to, std::span<const policies::send_queue::frame>
   world_.net.post(of_, to, std::move(frames));
 }
 
-// A process reads its mail before it looks at the network again: a turn lasts an instant.
+// A process reads its mail before it looks at the network again.
 void sender::go_on_soon() {
-  world_.later(of_, 0, [this] { core_.go_on(); });
+  world_.later(of_, world_.plan.set.turn, [this] { core_.go_on(); });
 }
 
 }  // namespace tidegate::sim

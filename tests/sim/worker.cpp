@@ -15,12 +15,6 @@ using policies::refusal;
 using runtime::frame_kind;
 using what = policies::session_step::what;
 
-namespace {
-
-constexpr nanoseconds tick_interval = 500 * millisecond;
-
-}  // namespace
-
 worker::worker(world& where, process_id id, std::uint32_t host, std::size_t job,
                std::uint32_t rank, std::uint32_t incarnation)
     : process(where, id, role::worker,
@@ -37,6 +31,7 @@ void worker::start() {
               if (!joined.result.ok()) return give_up("joining: " + joined.result.to_string());
               client_ = std::make_unique<policies::client_core>(*this, session_.welcome(),
                                                                 rank_, incarnation_);
+              client_->set_patience(world_.plan.set.patience);
               open_tables(0);
             });
 }
@@ -169,7 +164,7 @@ void worker::done(policies::operation op, refusal code) {
 void worker::tick() {
   if (ticking_ || !client_ || !client_->is_busy()) return;
   ticking_ = true;
-  later(tick_interval, [this] {
+  later(world_.plan.set.look, [this] {
     ticking_ = false;
     if (ended_) return;
     if (sender_.waiting() == 0) {

@@ -68,6 +68,7 @@ class worker final : public process, public policies::client_shell {
   void open_tables(std::size_t next);
   void run_clock();
   void pull_all(std::function<void()> then);
+  void maybe_mistake();
   void read(std::uint64_t clock, bool everything, std::uint32_t table);
   void compute();
   void write_and_push();

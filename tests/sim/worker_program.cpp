@@ -50,6 +50,25 @@ void worker::pull_all(std::function<void()> then) {
             read(clock_, false, table);
             if (--*left == 0) (*shared)();
           });
+  maybe_mistake();
+}
+
+// A call while operations are under way that it may not be made beside: it is told so, and
+// leaves everything as it was.
+void worker::maybe_mistake() {
+  if (ended_ || world_.plan.set.mistakes == 0) return;
+  if (!world_.chance.chance(world_.plan.set.mistakes)) return;
+  const auto which = world_.chance.below(4);
+  const auto table = ids_[world_.chance.below(ids_.size())];
+  const auto op = last_operation_ + 1;
+  const auto code = client_->begin([&](auto& core, auto& out) {
+    if (which == 0) return core.pull(table, op, extent::as_policy, out);
+    if (which == 1) return core.push(table, op, out, half());
+    return which == 2 ? core.clock(op, out) : core.finish(op, out);
+  });
+  client_->carry_out();
+  if (code != runtime::errc::out_of_order)
+    world_.check.fail("in order", name() + ": a call out of order is not told so");
 }
 
 memory_view worker::chunk_values(const table_state& table, std::uint32_t chunk) const {
@@ -150,7 +169,7 @@ void worker::write_and_push() {
           if (clock_ == script_.clocks) return finish();
           compute();
         });
-    return;
+    return maybe_mistake();
   }
   if (pushed.empty()) return end_clock();
   auto left = std::make_shared<std::size_t>(pushed.size());
