@@ -230,7 +230,7 @@ std::string seeds_help() {
   return R"(tidegate simulate --seeds N [options]
 
 Runs whole clusters in one thread under virtual time: the same cores as in production, a network that
-delays, doubles, reorders and loses, and processes that die, all drawn from a seed. Every seed is run
+delays, doubles, reorders and loses, and processes that die or stall, all drawn from a seed. Every seed is run
 twice. Checkers apart from the cores tell what was broken.
 
   --seeds N          how many, default 1000
