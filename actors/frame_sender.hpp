@@ -1,7 +1,7 @@
-// Sends the frames of an actor: those without payload at once, those with payload in the order
-// and number that policies::send_queue allows, small ones together. What one turn of the actor
-// adds goes out before the link is progressed again, so that its small frames share messages.
-// Of the reactor's thread; no longer than the actor.
+// Sends the frames of an actor: those without payload at once, those with payload as
+// policies::send_core decides. What one turn of the actor adds goes out before the link is
+// progressed again, so that its small frames share messages. Of the reactor's thread; no longer
+// than the actor.
 #pragma once
 
 #include <cstdint>
@@ -9,12 +9,12 @@
 #include <vector>
 
 #include "actors/reactor.hpp"
-#include "policies/send_queue.hpp"
+#include "policies/send_core.hpp"
 #include "runtime/transport/link.hpp"
 
 namespace tidegate::actors {
 
-class frame_sender final : public reactor::continuation {
+class frame_sender final : public reactor::continuation, private policies::send_shell {
  public:
   explicit frame_sender(reactor& home);
 
@@ -28,36 +28,26 @@ class frame_sender final : public reactor::continuation {
   runtime::send_token on_sent(runtime::send_token token);
   // Hands everything that waits to the link, however much: before it closes, which then sends
   // it in the time that it takes for that.
-  void post_all();
-  // What waits for this peer is not sent any more; returns the `done` of each such frame. What
+  void post_all() { core_.post_all(); }
+  // What waits for this peer is not sent any more; appends the `done` of each such frame. What
   // the link has already ends with on_sent().
-  std::vector<runtime::send_token> drop(runtime::peer_id peer);
+  void drop(runtime::peer_id peer, std::vector<runtime::send_token>& tokens) {
+    core_.drop(peer, tokens);
+  }
   // Nothing that waits is sent any more.
   void drop();
 
   // The reactor's, before the link's progress.
-  void go_on() override;
+  void go_on() override { core_.go_on(); }
 
  private:
-  struct frame {
-    runtime::outgoing what;  // its token is the link's
-    runtime::peer_id peer = 0;
-    runtime::send_token done = 0;
-    std::uint64_t message_bytes = 0;  // of the message that it is the last of; 0: more follow
-  };
-  void put_off(runtime::peer_id peer);
-  bool post_next(runtime::peer_id peer);
-  void post_all(runtime::peer_id peer) {
-    while (post_next(peer)) continue;
-  }
+  void post(std::uint32_t peer, std::span<const policies::send_queue::frame> message) override;
+  void go_on_soon() override { home_.before_progress(*this); }
 
   reactor& home_;
-  policies::send_queue queue_;
-  std::vector<frame> frames_;  // by handle
-  std::vector<std::uint32_t> frames_free_;
+  policies::send_core core_;
+  std::vector<runtime::outgoing> frames_;   // by handle; their tokens are the link's
   std::vector<runtime::outgoing> message_;  // the one that is being posted
-  std::vector<runtime::peer_id> put_off_;   // frames were added for them in this turn
-  std::vector<bool> is_put_off_;            // by peer
 };
 
 }  // namespace tidegate::actors

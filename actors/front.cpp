@@ -100,7 +100,7 @@ void front::send_parameters(peer_id to, const runtime::frame_header& header, std
 }
 
 void front::drop(peer_id to, std::vector<policies::send_name>& names) {
-  for (const auto name : sender_.drop(to)) names.push_back(name);
+  sender_.drop(to, names);
 }
 
 refusal front::map_gradients(const member_key& who, std::uint32_t table,

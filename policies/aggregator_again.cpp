@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "policies/aggregator_core.hpp"
+#include "runtime/base/buggify.hpp"
 #include "runtime/base/rare.hpp"
 
 namespace tidegate::policies {
@@ -23,12 +24,12 @@ void aggregator_core::tick(std::int64_t now, std::vector<upstream_frame>& out) {
     auto& chunk = chunks_[slot];
     sums_again(slot, now, out);
     if (chunk.pull != reply::awaited || !front_.asked(slot)) continue;
-    if (!chunk.pull_again.is_over(now)) continue;
+    if (!chunk.pull_again.is_over(now, patience_)) continue;
     TIDEGATE_RARE("aggregator: a pull is sent again");
     ++chunk.request;
     out.push_back(pull_frame(slot));
   }
-  if (!farewell_said_ || !farewell_again_.is_over(now)) return;
+  if (!farewell_said_ || !farewell_again_.is_over(now, patience_)) return;
   const auto nodes = job_.nodes.size();
   for (std::size_t i = 0; i < farewell_heard_.size(); ++i) {
     if (farewell_heard_[i] != 0) continue;
@@ -41,7 +42,9 @@ void aggregator_core::sums_again(std::uint32_t slot, std::int64_t now,
                                  std::vector<upstream_frame>& out) {
   auto& chunk = chunks_[slot];
   for (auto& sum : chunk.sums) {
-    if (sum.remaining == 0 || !sum.again.is_over(now)) continue;
+    if (sum.remaining == 0) continue;
+    const bool early = TIDEGATE_BUGGIFY("aggregator: a sum is sent again early");
+    if (!sum.again.is_over(now, patience_) && !early) continue;
     for (std::size_t node = 0; node < job_.nodes.size(); ++node) {
       const auto& part = part_of(slot, sum.clock, node);
       if (part.acked) continue;

@@ -5,6 +5,7 @@
 
 #include "policies/frame_tags.hpp"
 #include "runtime/base/assert.hpp"
+#include "runtime/base/buggify.hpp"
 #include "runtime/base/planted.hpp"
 
 namespace tidegate::policies {
@@ -76,7 +77,8 @@ void aggregator_core::hand_on(const shard_effects::hand_on& what,
 
   const auto* asked = front_.asked(what.slot);
   const bool pulls = asked && chunk.pull == reply::none && !asked->everything &&
-                     asked->clock == what.clock + 1;
+                     asked->clock == what.clock + 1 &&
+                     !TIDEGATE_BUGGIFY("aggregator: a pull goes alone");
   if (pulls) {
     chunk.pull = reply::awaited;
     chunk.pull_again = {};

@@ -85,6 +85,7 @@ class aggregator_core {
 
   // Sends again what upstream has not answered for too long. `now`: see worker_core::tick.
   void tick(std::int64_t now, std::vector<upstream_frame>& out);
+  void set_patience(const patience_limits& how) { patience_ = how; }
   bool is_busy() const;
 
   // Answers from upstream, which `out`, of their table, tells members of. What does not belong
@@ -146,6 +147,7 @@ class aggregator_core {
   bool farewell_said_ = false;
   std::vector<std::uint8_t> farewell_heard_;  // by shard, node
   patience farewell_again_;
+  patience_limits patience_;
 };
 
 }  // namespace tidegate::policies

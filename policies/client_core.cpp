@@ -56,7 +56,7 @@ void client_core::tick(std::int64_t now) {
   if (failed_) return;
   worker_.tick(now, effects_);
   for (auto& [id, state] : tables_) {
-    if (state.attaching.empty() || !state.attach_again.is_over(now)) continue;
+    if (state.attaching.empty() || !state.attach_again.is_over(now, patience_)) continue;
     TIDEGATE_RARE("client: a shard is asked for its memory again");
     for (const auto shard : state.attaching)
       shell_.send_place(shard, header_for(frame_kind::attach, id));

@@ -64,8 +64,13 @@ class client_core {
   }
   void carry_out();
 
-  // Sends again what has not been answered; see worker_core::tick. carry_out() follows.
+  // Sends again what has not been answered; see worker_core::tick. carry_out() follows. Not
+  // while frames wait to be sent: what has not left cannot be lost, and would wait twice.
   void tick(std::int64_t now);
+  void set_patience(const patience_limits& how) {
+    patience_ = how;
+    worker_.set_patience(how);
+  }
   bool is_busy() const;
 
   // A frame with payload is arriving: may it have a place? begin_reply() when it gets one.
@@ -103,6 +108,7 @@ class client_core {
   worker_effects effects_;
   std::map<std::uint32_t, table_state> tables_;
   std::set<std::uint32_t> frames_with_;  // shards
+  patience_limits patience_;
   bool failed_ = false;
 };
 

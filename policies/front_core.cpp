@@ -4,6 +4,7 @@
 #include "policies/frame_tags.hpp"
 #include "policies/gradient_half.hpp"
 #include "runtime/base/assert.hpp"
+#include "runtime/base/buggify.hpp"
 #include "runtime/base/rare.hpp"
 
 namespace tidegate::policies {
@@ -165,6 +166,8 @@ void front_core::on_attach(const frame_tag& tag, std::span<const std::byte> plac
   if (code == refusal::none && (!who || who->incarnation != tag.incarnation))
     code = refusal::unknown_worker;  // admitted, but not connected
   if (code == refusal::none && core_.slots_of(tag.table).empty()) code = refusal::unknown_table;
+  if (code == refusal::none && TIDEGATE_BUGGIFY("front: a window is refused"))
+    code = refusal::no_window;
   if (code == refusal::none)
     code = shell_.map_gradients({tag.job, tag.rank, tag.incarnation}, tag.table, place);
   if (code == refusal::none) who->attached.insert(tag.table);

@@ -6,6 +6,7 @@
 #include "policies/frame_tags.hpp"
 #include "policies/front_core.hpp"
 #include "runtime/base/assert.hpp"
+#include "runtime/base/buggify.hpp"
 
 namespace tidegate::policies {
 
@@ -23,7 +24,7 @@ void front_core::carry_out() {
   };
   if (going_on_) return;  // soon
   budget_ = turn_bytes_;
-  while (budget_ > 0)
+  while (budget_ > 0 && !TIDEGATE_BUGGIFY("front: work is put off with budget left"))
     if (!queue_.step(perform_one)) return;
   queue_.take_turns();
   if (!queue_.empty()) go_on_soon();

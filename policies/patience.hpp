@@ -11,25 +11,28 @@
 
 namespace tidegate::policies {
 
+struct patience_limits {
+  std::int64_t first_ns = 1'000'000'000;
+  std::int64_t most_ns = 8'000'000'000;
+  std::int64_t growth = 2;  // times as long as before
+};
+
 class patience {
  public:
   // `now` in nanoseconds, of a clock that does not go back. The first call starts it.
-  bool is_over(std::int64_t now) noexcept {
+  bool is_over(std::int64_t now, const patience_limits& how = {}) noexcept {
     if (wait_ == 0) {
-      wait_ = wait_first_ns;
+      wait_ = how.first_ns;
       due_ = now + wait_;
       return false;
     }
     if (now < due_) return false;
-    wait_ = std::min(2 * wait_, wait_most_ns);
+    wait_ = std::min(how.growth * wait_, how.most_ns);
     due_ = now + wait_;
     return true;
   }
 
  private:
-  static constexpr std::int64_t wait_first_ns = 1'000'000'000;
-  static constexpr std::int64_t wait_most_ns = 8'000'000'000;
-
   std::int64_t wait_ = 0;  // 0: not started
   std::int64_t due_ = 0;
 };

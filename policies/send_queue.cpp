@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "runtime/base/assert.hpp"
+#include "runtime/base/buggify.hpp"
 
 namespace tidegate::policies {
 
@@ -50,11 +51,12 @@ std::span<const send_queue::frame> send_queue::next(std::uint32_t peer) {
   if (lane.heap.empty()) return {};
   auto bytes = lane.heap.front().what.bytes;
   const bool fits = lane.messages < most_.messages && lane.bytes + bytes <= most_.bytes;
-  if (lane.messages > 0 && !fits) return {};
+  const bool waits = TIDEGATE_BUGGIFY("send: a message waits for the one before");
+  if (lane.messages > 0 && (!fits || waits)) return {};
   take(lane);
   ++lane.messages;
   if (!small(bytes)) return message_;
-  while (joins(lane, bytes)) {
+  while (joins(lane, bytes) && !TIDEGATE_BUGGIFY("send: a bundle leaves early")) {
     bytes += lane.heap.front().what.bytes;
     take(lane);
   }

@@ -4,6 +4,7 @@
 
 #include "policies/shard_core.hpp"
 #include "runtime/base/assert.hpp"
+#include "runtime/base/buggify.hpp"
 #include "runtime/base/planted.hpp"
 #include "runtime/base/rare.hpp"
 
@@ -125,6 +126,7 @@ void shard_core::join_answers(std::size_t begin, shard_effects& out) {
   }
   if (!any) return;
   const auto joins = [&](std::size_t i) {
+    if (TIDEGATE_BUGGIFY("shard: an acknowledgement goes alone")) return false;
     const auto* ack = std::get_if<shard_effects::acknowledge>(&list[i]);
     if (!ack || ack->code != refusal::none || ack->tag.rank >= replies_.size()) return false;
     const auto at = replies_[ack->tag.rank];
@@ -146,7 +148,7 @@ void shard_core::add_to_run(const chunk_state& chunk, answer_run what) {
   auto& open = chunk.home->runs[what.tag.rank];
   auto& last = what.is_reply ? open.reply : open.acknowledge;
   what.tag.chunk = chunk.index;
-  if (last != none_open) {
+  if (last != none_open && !TIDEGATE_BUGGIFY("shard: a run of chunks is cut")) {
     auto& before = runs_[last];
     auto next = before.tag;
     next.chunk += before.count;
@@ -167,7 +169,8 @@ void shard_core::merge_runs() {
     auto& answer = runs_[reply];
     const bool same = answer.code == refusal::none && answer.count == one.count &&
                       answer.tag.chunk == one.tag.chunk &&
-                      answer.tag.clock == one.tag.clock + 1;
+                      answer.tag.clock == one.tag.clock + 1 &&
+                      !TIDEGATE_BUGGIFY("shard: a ring is acknowledged alone");
     one.merged = same;
     answer.applied = answer.applied || same;
   }

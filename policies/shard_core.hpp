@@ -227,6 +227,11 @@ class shard_core {
   // No member will push any more.
   bool all_finished(std::uint64_t token) const;
 
+  // Whether anybody may read that plane, once all that has been decided is carried out.
+  bool is_read(std::uint32_t slot, std::uint32_t plane) const {
+    const auto& chunk = chunks_[slot];
+    return plane == chunk.plane || (plane < chunk.readers.size() && chunk.readers[plane] > 0);
+  }
   std::uint64_t pushes_held() const noexcept { return held_; }
   std::size_t chunks() const noexcept { return chunks_.size(); }  // slots so far
 

@@ -4,6 +4,7 @@
 
 #include "policies/shard_core.hpp"
 #include "runtime/base/assert.hpp"
+#include "runtime/base/buggify.hpp"
 #include "runtime/base/planted.hpp"
 #include "runtime/base/rare.hpp"
 
@@ -95,6 +96,7 @@ void shard_core::take(chunk_state& chunk, const frame_tag& tag, payload_handle p
     decisions_.push_back({policy_decision::what::apply_one, tag.rank, tag.clock});
     return;
   }
+  if (is_planted(planted_bug::lease_ended_by_an_old_push)) end_lease(chunk, worker);
   if (applied || place.there) {  // a duplicate
     if (payload != no_payload) out.list.push_back(shard_effects::release{payload});
     if (applied) acknowledge(chunk, tag, rings, refusal::none, out);
@@ -206,11 +208,15 @@ std::uint32_t shard_core::list_inputs(const chunk_state& chunk, std::uint32_t be
 
 // Where the next version goes: in place if nobody reads the current one.
 std::uint32_t shard_core::free_plane(chunk_state& chunk) {
-  if (chunk.readers[chunk.plane] == 0 || is_planted(planted_bug::lease_ignored))
-    return chunk.plane;
-  const auto found = std::find(chunk.readers.begin(), chunk.readers.end(), 0U);
+  if (is_planted(planted_bug::lease_ignored)) return chunk.plane;
+  const bool moves = TIDEGATE_BUGGIFY("shard: a step changes planes");
+  if (moves) ++chunk.readers[chunk.plane];  // as if
+  const auto found = chunk.readers[chunk.plane] == 0
+                         ? chunk.readers.begin() + chunk.plane
+                         : std::find(chunk.readers.begin(), chunk.readers.end(), 0U);
   const auto plane = static_cast<std::uint32_t>(found - chunk.readers.begin());
   if (found == chunk.readers.end()) chunk.readers.push_back(0);
+  if (moves) --chunk.readers[chunk.plane];
   TIDEGATE_ASSERT(plane < planes_max(static_cast<std::uint32_t>(chunk.workers.size())),
                   "readers are bounded");
   return plane;

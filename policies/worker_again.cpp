@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "policies/worker_core.hpp"
+#include "runtime/base/buggify.hpp"
 #include "runtime/base/rare.hpp"
 
 namespace tidegate::policies {
@@ -19,11 +20,16 @@ void worker_core::tick(std::int64_t now, worker_effects& out) {
     // Older clocks first.
     for (std::uint64_t age = window; age > 0; --age) {
       auto& push = table.pushes[(clock_ + 1 + window - age) % window];
-      if (push.active && push.again.is_over(now)) push_again(id, table, push, out);
+      const bool early = push.active && TIDEGATE_BUGGIFY("worker: a push is sent again early");
+      if (push.active && (push.again.is_over(now, patience_) || early))
+        push_again(id, table, push, out);
     }
-    if (table.pull.active && table.pull.again.is_over(now)) pull_again(id, table, out);
+    const bool early =
+        table.pull.active && TIDEGATE_BUGGIFY("worker: a pull is sent again early");
+    if (table.pull.active && (table.pull.again.is_over(now, patience_) || early))
+      pull_again(id, table, out);
   }
-  if (finish_op_ == 0 || !farewell_sent_ || !farewell_again_.is_over(now)) return;
+  if (finish_op_ == 0 || !farewell_sent_ || !farewell_again_.is_over(now, patience_)) return;
   TIDEGATE_RARE("worker: a farewell is said again");
   for (std::uint32_t shard = 0; shard < finish_acked_.size(); ++shard)
     if (finish_acked_[shard] == 0) farewell_to(shard, out);

@@ -134,6 +134,7 @@ class worker_core {
   // Sends again what has waited too long for its answer. `now`: any clock that does not go
   // back, in nanoseconds. Call it now and then while is_busy().
   void tick(std::int64_t now, worker_effects& out);
+  void set_patience(const patience_limits& how) { patience_ = how; }
   bool is_busy() const;
 
   // The place of a chunk in its table; asserted to exist.
@@ -222,6 +223,7 @@ class worker_core {
   bool finished_ = false;
   bool farewell_sent_ = false;
   patience farewell_again_;
+  patience_limits patience_;
   refusal failure_ = refusal::none;         // of a push or farewell; ended everything
   std::vector<std::uint8_t> finish_acked_;  // per shard
   std::uint64_t staleness_max_ = 0;

@@ -148,6 +148,12 @@ std::optional<sim::role> mortal(const std::string& text) {
   return std::nullopt;
 }
 
+// The coordinator and the launcher hear of deaths and judge them by time: those go on.
+std::optional<sim::role> stalling(const std::string& text) {
+  const auto whose = mortal(text);
+  return whose == sim::role::coordinator ? std::nullopt : whose;
+}
+
 keys keys_of(scenario& into) {
   const std::string count = "a number or a range as 1..3";
   const std::string share = "0 to 1";
@@ -204,6 +210,10 @@ keys keys_of(scenario& into) {
   all["deaths.within"] = {duration_of(into.deaths_within), time};
   all["deaths.of"] = {words<sim::role>(into.mortal, mortal),
                       "a list of worker, shard, aggregator, coordinator"};
+  all["stalls.count"] = {numbers(into.stalls), count};
+  all["stalls.last"] = {duration_of(into.stall_max), time};
+  all["stalls.of"] = {words<sim::role>(into.stalling, stalling),
+                      "a list of worker, shard, aggregator"};
   all["clocks.skew"] = {chance(into.clock_skew), share};
   all["memory.no_room"] = {chance(into.no_memory), share};
   all["memory.no_window"] = {chance(into.no_window), share};

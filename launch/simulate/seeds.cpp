@@ -116,6 +116,8 @@ std::string as_json(const seeds_options& options, const sim::simulate_report& re
                               {"scenarios", report.of_scenario},
                               {"ended", report.ended},
                               {"never_hit", report.never_hit},
+                              {"never_forced", report.never_forced},
+                              {"never_turned", report.never_turned},
                               {"failures", nlohmann::ordered_json::array()}};
   for (const auto& one : report.failures) {
     nlohmann::ordered_json shown{{"seed", one.seed},
@@ -148,6 +150,8 @@ std::string as_text(const seeds_options& options, const sim::simulate_report& re
   for (const auto& [how, count] : report.ended)
     text += "  ended as " + how + ": " + std::to_string(count) + "\n";
   for (const auto& name : report.never_hit) text += "  never hit: " + name + "\n";
+  for (const auto& name : report.never_forced) text += "  never forced: " + name + "\n";
+  for (const auto& name : report.never_turned) text += "  knob never turned: " + name + "\n";
   return text;
 }
 
@@ -226,7 +230,7 @@ std::string seeds_help() {
   return R"(tidegate simulate --seeds N [options]
 
 Runs whole clusters in one thread under virtual time: the same cores as in production, a network that
-delays, doubles, reorders and loses, and processes that die, all drawn from a seed. Every seed is run
+delays, doubles, reorders and loses, and processes that die or stall, all drawn from a seed. Every seed is run
 twice. Checkers apart from the cores tell what was broken.
 
   --seeds N          how many, default 1000

@@ -27,6 +27,8 @@ enum class planted_bug : std::uint8_t {
   resumes_where_the_furthest_chunk_is,
   previous_version_not_kept,
   held_push_forgotten_at_replacement,
+  lease_ended_by_an_old_push,
+  waiting_frames_forgotten,
 
   // Of checkpoints: a simulation of disks that fail finds them (sim_checkpoint_planted_test).
   checkpoint_renamed_before_synced = 128,
@@ -35,7 +37,7 @@ enum class planted_bug : std::uint8_t {
   checkpoint_pruned_too_early,
   checkpoint_believed_before_synced,
 };
-inline constexpr auto planted_bug_last = planted_bug::held_push_forgotten_at_replacement;
+inline constexpr auto planted_bug_last = planted_bug::waiting_frames_forgotten;
 inline constexpr auto planted_checkpoint_bug_first =
     planted_bug::checkpoint_renamed_before_synced;
 inline constexpr auto planted_checkpoint_bug_last =

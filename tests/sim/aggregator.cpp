@@ -14,12 +14,6 @@ using policies::tag_of;
 using runtime::frame_kind;
 using kind = policies::upstream_frame::what;
 
-namespace {
-
-constexpr nanoseconds tick_interval = 500 * millisecond;
-
-}  // namespace
-
 void aggregator_process::start() {
   process::ask<coordinator_process>(
       world_.coordinator,
@@ -34,6 +28,7 @@ void aggregator_process::start() {
 
 runtime::status aggregator_process::open_job(const policies::open_job_call& call) {
   if (core_.is_open()) return {};
+  core_.set_patience(world_.plan.set.patience);
   for (const auto& address : call.upstream) upstream_.push_back(id_of(address));
   token_ = call.token;
   members_ = static_cast<std::uint32_t>(call.members.size());
@@ -62,7 +57,7 @@ bool aggregator_process::is_upstream(process_id who) const {
 memory_view aggregator_process::place_upstream(const runtime::frame_header& header) {
   const auto slot = core_.expects_reply(tag_of(header));
   if (!slot || header.payload_bytes != memory_.bytes_of(*slot)) return {};
-  return memory_.parameters(*slot, core_.begin_reply(*slot));
+  return memory_.room(*slot, core_.begin_reply(*slot), false);
 }
 
 void aggregator_process::on_frame_lost(process_id from, const runtime::frame_header& header) {
@@ -126,10 +121,10 @@ memory_view aggregator_process::sum(std::uint32_t slot, const policies::upstream
 void aggregator_process::tick() {
   if (ticking_ || !core_.is_busy()) return;
   ticking_ = true;
-  later(tick_interval, [this] {
+  later(world_.plan.set.look, [this] {
     ticking_ = false;
     frames_.clear();
-    core_.tick(local_now(), frames_);
+    if (sender_.waiting() == 0) core_.tick(local_now(), frames_);
     post(0, {});
     tick();
   });
@@ -155,7 +150,12 @@ void aggregator_process::post(std::uint32_t slot, inputs from) {
       payload = frame.again ? sum_again(frame)
                             : sum(slot, frame, from.subspan(frame.first, frame.count));
     header.payload_bytes = payload.count * sizeof(float);
-    world_.net.post(id(), upstream_.at(frame.shard), header, std::move(payload), 0);
+    const auto to = upstream_.at(frame.shard);
+    if (payload)
+      sender_.send(to, header, std::move(payload),
+                   policies::use_order(frame.tag.clock, frame.tag.table));
+    else
+      sender_.send(to, header);
   }
   tick();
 }

@@ -144,6 +144,41 @@ void checker::pulled(std::uint64_t job, std::uint32_t table, std::uint32_t chunk
   fail("consistency", who + ": " + missing);
 }
 
+void checker::answered(std::uint64_t job, std::uint32_t table, std::uint32_t chunk,
+                       const reading& how, std::span<const float> values) {
+  auto* at = find(job, table, chunk);
+  if (!at) return fail("consistency", place(table, chunk) + "answered before it was opened");
+  const auto who = place(table, chunk) + "rank " + std::to_string(how.rank) + " at clock " +
+                   std::to_string(how.clock) + " is answered ";
+  if (digest_of(values) != at->versions.back().digest)
+    return fail("fresh", who + "with other parameters than the newest");
+  std::string missing;
+  if (!holds(jobs_.at(job).consistency, *at, at->versions.back(), how, &missing))
+    fail("consistency", who + "though " + missing);
+}
+
+void checker::accepted(process_id who, std::uint64_t job, std::uint32_t epoch) {
+  auto& newest = epochs_[{who, job}];
+  if (epoch < newest)
+    fail("epochs rise", "process " + std::to_string(who) + " takes a frame of epoch " +
+                            std::to_string(epoch) + " after one of " + std::to_string(newest));
+  newest = std::max(newest, epoch);
+}
+
+void checker::served(process_id who, std::uint64_t job, std::uint32_t epoch,
+                     std::uint32_t table, std::uint32_t chunk) {
+  auto* at = find(job, table, chunk);
+  if (!at) return fail("one server", place(table, chunk) + "served before it was opened");
+  const auto text = place(table, chunk) + "process " + std::to_string(who) +
+                    " answers in epoch " + std::to_string(epoch) + ", ";
+  if (epoch < at->epoch)
+    return fail("epochs rise", text + "which is over since " + std::to_string(at->epoch));
+  if (epoch == at->epoch && at->server != 0 && who != at->server)
+    return fail("one server", text + "and so does process " + std::to_string(at->server));
+  at->epoch = epoch;
+  at->server = who;
+}
+
 void checker::all_done() {
   for (auto& [where, chunk] : chunks_)
     for (const auto& [one, gradient] : chunk.written)

@@ -84,6 +84,14 @@ class checker {
   };
   void pulled(std::uint64_t job, std::uint32_t table, std::uint32_t chunk, const reading& how,
               std::span<const float> values);
+  // A shard answers a pull with these: the newest it has, and what the policy says by now.
+  void answered(std::uint64_t job, std::uint32_t table, std::uint32_t chunk, const reading& how,
+                std::span<const float> values);
+  // A process takes a frame for its job's, or answers one.
+  void accepted(process_id who, std::uint64_t job, std::uint32_t epoch);
+  // It gives a chunk's parameters away, or says that a push is in them.
+  void served(process_id who, std::uint64_t job, std::uint32_t epoch, std::uint32_t table,
+              std::uint32_t chunk);
   // All jobs are done.
   void all_done();
 
@@ -106,6 +114,8 @@ class checker {
     std::vector<version> versions;
     // Version, by rank and incarnation.
     std::map<std::pair<std::uint32_t, std::uint32_t>, std::size_t> newest_read;
+    std::uint32_t epoch = 0;                           // in which `server` answers
+    process_id server = 0;
   };
   using key = std::tuple<std::uint64_t, std::uint32_t, std::uint32_t>;
 
@@ -117,6 +127,7 @@ class checker {
   std::map<std::uint64_t, policies::job_spec> jobs_;
   std::map<key, chunk_state> chunks_;
   std::map<sum_key, updates> sums_;
+  std::map<std::pair<process_id, std::uint64_t>, std::uint32_t> epochs_;  // by process and job
   std::vector<violation> violations_;
 };
 

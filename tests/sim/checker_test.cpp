@@ -38,6 +38,9 @@ class checker_test : public testing::Test {
   void read(std::uint32_t rank, std::uint64_t clock, bool everything = false) {
     check.pulled(job, table, chunk, {rank, clock, everything}, parameters);
   }
+  void answer(std::uint32_t rank, std::uint64_t clock) {
+    check.answered(job, table, chunk, {rank, clock, false}, parameters);
+  }
   std::string broken() const {
     return check.broken() ? check.violations().front().promise : "";
   }
@@ -137,6 +140,65 @@ TEST_F(checker_test, sees_a_final_pull_that_is_not_final) {
   EXPECT_EQ(broken(), "");
   read(0, ~std::uint64_t{0}, true);
   EXPECT_EQ(broken(), "consistency");
+}
+
+TEST_F(checker_test, sees_an_answer_that_is_not_the_newest) {
+  start(consistency_kind::async);
+  answer(0, 0);
+  push(1, 0);
+  const auto before = parameters;
+  apply({{1, 0}});
+  answer(0, 0);
+  EXPECT_EQ(broken(), "");
+  parameters = before;
+  answer(0, 0);
+  EXPECT_EQ(broken(), "fresh");
+}
+
+TEST_F(checker_test, sees_an_answer_before_its_time) {
+  start(consistency_kind::ssp, 1);
+  push(0, 0);
+  apply({{0, 0}});
+  push(1, 0);
+  answer(0, 1);
+  EXPECT_EQ(broken(), "");
+  answer(0, 2);
+  EXPECT_EQ(broken(), "consistency");
+}
+
+TEST_F(checker_test, sees_a_bsp_answer_with_too_much) {
+  start(consistency_kind::bsp);
+  push(0, 0);
+  apply({{0, 0}});
+  answer(1, 0);
+  EXPECT_EQ(broken(), "consistency");
+}
+
+TEST_F(checker_test, sees_an_epoch_that_falls) {
+  check.accepted(1, job, 4);
+  check.accepted(1, job, 5);
+  check.accepted(2, job, 4);  // has not heard of it yet
+  check.accepted(1, job + 1, 1);
+  EXPECT_EQ(broken(), "");
+  check.accepted(1, job, 4);
+  EXPECT_EQ(broken(), "epochs rise");
+}
+
+TEST_F(checker_test, sees_two_that_serve_a_chunk_in_one_epoch) {
+  start(consistency_kind::async);
+  check.served(1, job, 4, table, chunk);
+  check.served(1, job, 4, table, chunk);
+  check.served(2, job, 5, table, chunk);
+  EXPECT_EQ(broken(), "") << "another epoch, another server";
+  check.served(1, job, 5, table, chunk);
+  EXPECT_EQ(broken(), "one server");
+}
+
+TEST_F(checker_test, sees_one_that_serves_in_an_epoch_that_is_over) {
+  start(consistency_kind::async);
+  check.served(2, job, 5, table, chunk);
+  check.served(1, job, 4, table, chunk);
+  EXPECT_EQ(broken(), "epochs rise");
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include "policies/aggregation.hpp"
 #include "policies/consistency.hpp"
+#include "runtime/base/buggify.hpp"
 #include "tests/sim/process.hpp"
 
 namespace tidegate::sim {
@@ -14,13 +15,40 @@ namespace {
 // From the last fault to the end.
 constexpr nanoseconds end_within = 120 * second;
 
+// As the seed draws them, for as long as this lives.
+struct forced_branches {
+  explicit forced_branches(std::uint64_t seed) { runtime::draw_forced(seed); }
+  ~forced_branches() { runtime::clear_forced(); }
+  forced_branches(const forced_branches&) = delete;
+  forced_branches& operator=(const forced_branches&) = delete;
+};
+
+// One of that role, if there is one then.
+process_id choose(const world& where, role whose, std::uint64_t pick) {
+  std::vector<process_id> candidates;
+  for (const auto& [id, process] : where.processes())
+    if (process->what() == whose) candidates.push_back(id);
+  return candidates.empty() ? 0 : candidates[pick % candidates.size()];
+}
+
 void plan_deaths(world& where) {
   for (const auto& one : where.plan.deaths)
+    where.time.at(one.when, [&where, one] { where.kill(choose(where, one.whose, one.pick)); });
+}
+
+void plan_stalls(world& where) {
+  for (const auto& one : where.plan.stalls)
     where.time.at(one.when, [&where, one] {
-      std::vector<process_id> candidates;
-      for (const auto& [id, process] : where.processes())
-        if (process->what() == one.whose) candidates.push_back(id);
-      if (!candidates.empty()) where.kill(candidates[one.pick % candidates.size()]);
+      const auto who = choose(where, one.whose, one.pick);
+      const auto* found = where.find(who);
+      if (!found) return;
+      where.log.note(where.time.now(), found->name(), "stalls");
+      where.net.stall(who);
+      where.time.after(one.lasts, [&where, who] {
+        if (where.find(who))
+          where.log.note(where.time.now(), where.find(who)->name(), "goes on");
+        where.net.go_on(who);
+      });
     });
 }
 
@@ -62,19 +90,25 @@ cluster_result run_cluster(const cluster_plan& plan, std::uint64_t seed, bool wi
   world where(plan, seed);
   if (with_trace) where.log.turn_on();
   describe(where);
-  where.net.set_faults(plan.faults);
+  const forced_branches forced(seed);
+  auto faults = plan.faults;
+  faults.grain = plan.set.grain;
+  where.net.set_faults(faults);
   for (std::size_t i = 0; i < plan.spec.jobs.size(); ++i)
     where.check.expect_job(plan.spec.jobs[i]);
   where.launcher =
       where.add([&](process_id id) { return std::make_unique<launcher>(where, id); });
   plan_deaths(where);
+  plan_stalls(where);
   plan_partitions(where);
   auto last_fault = plan.faults_end;
   for (const auto& one : plan.deaths) last_fault = std::max(last_fault, one.when);
   for (const auto& one : plan.partitions)
     last_fault = std::max(last_fault, one.when + one.lasts);
+  for (const auto& one : plan.stalls) last_fault = std::max(last_fault, one.when + one.lasts);
   where.time.at(plan.faults_end, [&] {
     auto healthy = network_faults();
+    healthy.grain = plan.set.grain;
     where.net.set_faults(healthy);
   });
 

@@ -23,6 +23,17 @@ TEST(cluster, of_a_seed_is_the_same_to_the_last_draw) {
     }
 }
 
+// What is never forced or turned guards nothing; the report says what that is.
+TEST(simulate, forces_every_branch_and_turns_every_knob) {
+  const auto one = simulate({1, 1, tidegate::simulate::standard_mix(), 1}, [] { return true; });
+  EXPECT_FALSE(one.never_turned.empty());
+  EXPECT_FALSE(one.never_forced.empty());
+  const auto many =
+      simulate({1, 500, tidegate::simulate::standard_mix(), 1}, [] { return true; });
+  EXPECT_EQ(many.never_turned, std::vector<std::string>());
+  EXPECT_EQ(many.never_forced, std::vector<std::string>());
+}
+
 class standard : public testing::TestWithParam<sim::scenario> {};
 
 TEST_P(standard, is_clean) {

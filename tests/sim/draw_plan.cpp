@@ -85,17 +85,22 @@ cluster_plan draw_plan(const scenario& of, std::uint64_t seed) {
   plan.no_memory = chance.chance(0.5) ? of.no_memory : 0;
   plan.no_window = chance.chance(0.5) ? of.no_window : 0;
   plan.may_fail = of.may_fail;
-  // A small turn makes the shard stop between any two steps.
-  if (chance.chance(0.5)) plan.turn_bytes = chance.between<std::uint64_t>(1, 512);
   const auto deaths = draw(chance, of.deaths);
   for (std::uint32_t i = 0; i < deaths; ++i)
     plan.deaths.push_back({pick(chance, of.mortal), chance.next(),
                            chance.between<nanoseconds>(0, of.deaths_within)});
+  const auto stalls = draw(chance, of.stalls);
+  for (std::uint32_t i = 0; i < stalls; ++i)
+    plan.stalls.push_back({pick(chance, of.stalling), chance.next(),
+                           chance.between<nanoseconds>(0, 300 * millisecond),
+                           chance.between<nanoseconds>(1, of.stall_max)});
   const auto cuts = draw(chance, of.partitions);
   for (std::uint32_t i = 0; i < cuts; ++i)
     plan.partitions.push_back({chance.between<nanoseconds>(0, 300 * millisecond),
                                chance.between<nanoseconds>(1, of.partition_max),
                                chance.next()});
+  draws others(runtime::mix64(seed ^ 0x6b6e6f6273ULL));
+  plan.set = draw_knobs(others);
   return plan;
 }
 

@@ -43,6 +43,9 @@ struct scenario {
   double come_back = 1;  // share of jobs whose workers are started again
   nanoseconds deaths_within = 300 * millisecond;
   std::vector<role> mortal{role::worker, role::shard, role::aggregator, role::coordinator};
+  range<std::uint32_t> stalls{0, 0};
+  nanoseconds stall_max = second;
+  std::vector<role> stalling{role::worker, role::shard, role::aggregator};
   double clock_skew = 0;
   double strangers = 0;
   double no_memory = 0;

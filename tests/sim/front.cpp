@@ -1,12 +1,10 @@
 #include "tests/sim/front.hpp"
 
-#include <algorithm>
 #include <cstring>
 #include <utility>
 
 #include "policies/frame_tags.hpp"
 #include "runtime/base/assert.hpp"
-#include "runtime/base/limits.hpp"
 #include "tests/sim/worker.hpp"
 
 namespace tidegate::sim {
@@ -19,7 +17,8 @@ front_process::front_process(world& where, process_id id, role what, std::string
                              policies::shard_core& shard)
     : process(where, id, what, std::move(name), host),
       shard_(shard),
-      front_(*this, shard, index, where.plan.turn_bytes),
+      sender_(where, id),
+      front_(*this, shard, index, where.plan.set.turn_bytes),
       index_(index) {}
 
 answer front_process::admit(const policies::admit_worker_call& call) {
@@ -58,6 +57,7 @@ memory_view front_process::place(process_id, const runtime::frame_header& header
     return {};
   }
   arriving_[name_of(header)] = lease;
+  world_.check.accepted(id(), header.job, header.epoch);
   return lease;
 }
 
@@ -85,6 +85,7 @@ void front_process::on_frame(process_id from, const runtime::frame_header& heade
   std::memcpy(place, &from, sizeof from);
   front_.frame(header, handle, place, 0);
   check_credits();
+  spoil_planes(header.table);
 }
 
 void front_process::on_frame_lost(process_id, const runtime::frame_header& header) {
@@ -98,22 +99,25 @@ void front_process::on_frame_lost(process_id, const runtime::frame_header& heade
 }
 
 void front_process::on_sent(std::uint64_t token) {
-  front_.sent(token);
+  front_.sent(sender_.on_sent(token));
 }
 
 void front_process::send(peer_id to, const runtime::frame_header& header) {
-  world_.net.post(id(), to, header, {}, 0);
+  check_answer(header, header.plane);
+  sender_.send(to, header);
 }
 
 // Where parameters are is where their process is, which the frame tells.
 void front_process::send_place(peer_id to, const runtime::frame_header& header) {
-  world_.net.post(id(), to, header, {}, 0);
+  sender_.send(to, header);
 }
 
 void front_process::send_parameters(peer_id to, const runtime::frame_header& header,
                                     std::uint32_t slot, std::uint32_t plane,
                                     policies::send_name name) {
-  world_.net.post(id(), to, header, memory_.parameters(slot, plane), name);
+  check_answer(header, plane);
+  sender_.send(to, header, memory_.parameters(slot, plane),
+               policies::use_order(header.clock, header.table), name);
 }
 
 refusal front_process::map_gradients(const policies::member_key& who, std::uint32_t table,
@@ -130,6 +134,7 @@ refusal front_process::map_gradients(const policies::member_key& who, std::uint3
 policies::payload_handle front_process::keep_in_place(const policies::member_key& who,
                                                       std::uint32_t table, std::uint32_t half,
                                                       std::uint32_t slot) {
+  world_.check.accepted(id(), current_.job, current_.epoch);
   const auto& gradient = members_.at(who).at(table).halves.at(half);
   memory_view part{gradient, memory_.first_of(slot), memory_.bytes_of(slot) / 4};
   return memory_.keep(
@@ -146,7 +151,7 @@ void front_process::forget(const policies::member_key& who) {
 }
 
 void front_process::go_on_soon() {
-  later(microsecond, [this] {
+  later(world_.plan.set.go_on, [this] {
     front_.go_on();
     check_credits();
   });
@@ -155,24 +160,6 @@ void front_process::go_on_soon() {
 void front_process::note_refusal(const policies::frame_tag& tag, refusal code) {
   note("refuses a frame of rank " + std::to_string(tag.rank) + " clock " +
        std::to_string(tag.clock) + ": " + std::string(to_string(code)));
-}
-
-void front_process::check_rest() {
-  if (shard_.pushes_held() > 0 || memory_.kept() > 0 || memory_.leased() > 0)
-    world_.check.fail("credits conserved",
-                      name() + " ends with " + std::to_string(shard_.pushes_held()) +
-                          " pushes, " + std::to_string(memory_.kept()) + " payloads and " +
-                          std::to_string(memory_.leased()) + " leases");
-}
-
-void front_process::check_credits() {
-  std::uint64_t workers = 0;  // of the largest job
-  for (const auto& job : world_.plan.spec.jobs)
-    workers = std::max<std::uint64_t>(workers, job.workers);
-  const auto bound = shard_.chunks() * workers * runtime::limits::clocks_in_flight_max;
-  if (shard_.pushes_held() > bound)
-    world_.check.fail("bounded", name() + " holds " + std::to_string(shard_.pushes_held()) +
-                                     " pushes; credits allow " + std::to_string(bound));
 }
 
 }  // namespace tidegate::sim

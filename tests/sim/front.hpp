@@ -10,6 +10,7 @@
 #include "policies/front_core.hpp"
 #include "tests/sim/front_memory.hpp"
 #include "tests/sim/process.hpp"
+#include "tests/sim/sender.hpp"
 
 namespace tidegate::sim {
 
@@ -46,7 +47,9 @@ class front_process : public process, public policies::front_shell {
   void send_place(peer_id to, const runtime::frame_header& header) override;
   void send_parameters(peer_id to, const runtime::frame_header& header, std::uint32_t slot,
                        std::uint32_t plane, policies::send_name name) override;
-  void drop(peer_id, std::vector<policies::send_name>&) override {}
+  void drop(peer_id to, std::vector<policies::send_name>& names) override {
+    sender_.drop(to, names);
+  }
   policies::refusal map_gradients(const policies::member_key& who, std::uint32_t table,
                                   std::span<const std::byte> place) override;
   policies::payload_handle keep_in_place(const policies::member_key& who, std::uint32_t table,
@@ -60,9 +63,13 @@ class front_process : public process, public policies::front_shell {
   updates updates_of(process_id from, const runtime::frame_header& header, std::uint32_t table,
                      std::uint32_t chunk) const;
   void check_credits();
+  void check_waiting(std::uint64_t workers);
+  void spoil_planes(std::uint32_t table);
+  void check_answer(const runtime::frame_header& header, std::uint32_t plane);
 
   policies::shard_core& shard_;
   front_memory memory_;
+  sender sender_;
   policies::front_core front_;
   std::uint32_t index_;
 

@@ -15,6 +15,9 @@
 
 namespace tidegate::sim {
 
+// What is read after it was given back is no number.
+void spoil(const memory_view& what);
+
 // A gradient, or a sum of some.
 struct payload {
   memory_view values;
@@ -27,6 +30,19 @@ class front_memory {
   void add_table(std::uint32_t table, const std::vector<policies::owned_chunk>& chunks,
                  std::uint32_t members);
   memory_view parameters(std::uint32_t slot, std::uint32_t plane);
+  // The same, to be written as a whole: for `steps`, by a step of the optimizer.
+  memory_view room(std::uint32_t slot, std::uint32_t plane, bool steps);
+  // Planes that nobody may read, is_read(plane), are no numbers from now on.
+  template <class IsRead>
+  void spoil_planes(std::uint32_t slot, const IsRead& is_read) {
+    auto& chunk = chunks_.at(slot);
+    for (std::uint32_t plane = 0; plane < chunk.spoiled.size(); ++plane) {
+      // The core is ahead: a step may be due that reads what the last one has written.
+      if (chunk.spoiled[plane] || plane == chunk.newest || is_read(plane)) continue;
+      chunk.spoiled[plane] = true;
+      spoil(parameters(slot, plane));
+    }
+  }
   // As mapped by a worker: stays when this process is gone.
   using planes = std::shared_ptr<std::vector<region>>;
   planes planes_of(std::uint32_t slot) const { return chunks_.at(slot).planes; }
@@ -59,6 +75,8 @@ class front_memory {
     std::uint64_t first = 0;
     std::uint64_t elements = 0;
     front_memory::planes planes;
+    std::vector<bool> spoiled;  // by plane
+    std::uint32_t newest = 0;   // plane that the last step has written
   };
   struct kept_payload {
     payload what;

@@ -20,8 +20,6 @@ using policies::process_role;
 
 namespace {
 
-constexpr nanoseconds poll_interval = 200 * millisecond;
-constexpr nanoseconds start_most = 20 * millisecond;
 constexpr nanoseconds signal_most = 5 * millisecond;
 
 policies::launch_plan plan_of(const policies::cluster_spec& spec) {
@@ -105,13 +103,24 @@ std::unique_ptr<process> launcher::make(const policies::process_name& name, proc
 void launcher::perform(const launch_effects::start& what) {
   core_.started(local_now(), what.process, effects_);
   const bool first = names_[what.process].role == process_role::coordinator;
-  later(first ? 0 : world_.chance.between<nanoseconds>(0, start_most), [this, what] {
-    if (!ended_) begin(what);
-  });
+  later(first ? 0 : world_.chance.between<nanoseconds>(0, world_.plan.set.start_most),
+        [this, what] {
+          if (!ended_) begin(what);
+        });
+  starting_[what.process] = true;
 }
 
 void launcher::begin(const launch_effects::start& what) {
   const auto number = what.process;
+  const bool may = starting_.at(number);
+  starting_.erase(number);
+  if (!may) {
+    process_exit exit;
+    exit.kind = process_exit::how::by_signal;
+    exit.text = names_[number].to_string() + " ended before it began";
+    core_.ended(local_now(), number, exit);
+    return carry_out();
+  }
   const auto who =
       world_.add([&](process_id id) { return make(names_[number], id, what.incarnation); });
   running_[number] = who;
@@ -165,7 +174,7 @@ void launcher::poll() {
 void launcher::perform(const launch_effects::watch&) {
   if (ended_) return;
   poll();
-  later(poll_interval, [this] { perform(launch_effects::watch()); });
+  later(world_.plan.set.poll, [this] { perform(launch_effects::watch()); });
 }
 
 void launcher::perform(const launch_effects::poll_now&) {
@@ -192,14 +201,22 @@ void launcher::perform(const launch_effects::stop_cluster& what) {
 
 void launcher::perform(const launch_effects::terminate& what) {
   const auto at = running_.find(what.process);
-  if (at == running_.end()) return;
-  later(world_.chance.between<nanoseconds>(0, signal_most),
-        [this, who = at->second] { world_.kill(who); });
+  if (at == running_.end()) return end_early(what.process);
+  later(world_.chance.between<nanoseconds>(0, signal_most), [this, who = at->second] {
+    world_.net.run_at(who, [this, who] { world_.kill(who); });
+  });
 }
 
 void launcher::perform(const launch_effects::kill& what) {
   const auto at = running_.find(what.process);
-  if (at != running_.end()) world_.kill(at->second);
+  if (at == running_.end()) return end_early(what.process);
+  world_.kill(at->second);
+}
+
+// It has been started and its program has not begun.
+void launcher::end_early(process_number number) {
+  const auto at = starting_.find(number);
+  if (at != starting_.end()) at->second = false;
 }
 
 void launcher::perform(const launch_effects::note& what) {

@@ -49,6 +49,7 @@ class launcher final : public process {
   std::unique_ptr<process> make(const policies::process_name& name, process_id id,
                                 std::uint32_t incarnation);
   void begin(const policies::launch_effects::start& what);
+  void end_early(policies::process_number number);
   void poll();
   void wake_at(std::int64_t when);
 
@@ -56,8 +57,9 @@ class launcher final : public process {
   policies::launch_effects effects_;
   std::vector<policies::process_name> names_;
   std::map<policies::process_number, process_id> running_;
-  std::map<process_id, bool> left_;  // by themselves: whether well
-  std::uint64_t polls_ = 0;          // asked for at once
+  std::map<policies::process_number, bool> starting_;  // whether they still may
+  std::map<process_id, bool> left_;                    // by themselves: whether well
+  std::uint64_t polls_ = 0;                            // asked for at once
   std::int64_t waking_ = policies::launch_core::never;
   std::optional<end> ended_;
 };

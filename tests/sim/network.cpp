@@ -22,10 +22,13 @@ void network::leave(process_id who) {
   for (const auto peer : std::exchange(met_[who], {})) {
     met_[peer].erase(who);
     time_.after(chance_.between<nanoseconds>(1, faults_.detect_max), [this, peer, who] {
-      const auto at = endpoints_.find(peer);
-      if (at != endpoints_.end()) at->second->on_peer_lost(who);
+      run_at(peer, [this, peer, who] {
+        const auto at = endpoints_.find(peer);
+        if (at != endpoints_.end()) at->second->on_peer_lost(who);
+      });
     });
   }
+  go_on(who);
 }
 
 void network::partition(const std::set<process_id>& side, nanoseconds until) {
@@ -45,62 +48,118 @@ nanoseconds network::arrival(process_id from, process_id to) {
   return when;
 }
 
-void network::post(process_id from, process_id to, const runtime::frame_header& header,
-                   memory_view payload, std::uint64_t token) {
-  TIDEGATE_ASSERT(header.payload_bytes == payload.count * sizeof(float),
-                  "the header tells the payload");
+void network::go_on(process_id who) {
+  const auto at = stalled_.find(who);
+  if (at == stalled_.end()) return;
+  const auto waiting = std::move(at->second);
+  stalled_.erase(at);
+  for (const auto& one : waiting) one();
+}
+
+void network::run_at(process_id who, std::function<void()> what) {
+  const auto at = stalled_.find(who);
+  if (at == stalled_.end()) return what();
+  at->second.push_back(std::move(what));
+}
+
+void network::post(process_id from, process_id to, std::vector<outgoing> frames) {
+  for (const auto& one : frames)
+    TIDEGATE_ASSERT(one.header.payload_bytes == one.payload.count * sizeof(float),
+                    "the header tells the payload");
   if (!lives(from)) return;
-  ++counted_.frames;
+  ++counted_.messages;
   meet(from, to);
-  const frame what{from, to, header, std::move(payload), token, std::make_shared<bool>(false)};
+  const message what{from, to, std::make_shared<flight>()};
+  what.shared->frames = std::move(frames);
   if (faults_.drop > 0 && chance_.chance(faults_.drop)) {
     ++counted_.dropped;
     time_.at(arrival(from, to), [this, what] { tell_sent(what); });
     return;
   }
   const bool twice = faults_.duplicate > 0 && chance_.chance(faults_.duplicate);
-  time_.at(arrival(from, to), [this, what] { arrive(what); });
+  send_on(what);
   if (!twice) return;
   ++counted_.doubled;
-  // The same bytes once more, whatever becomes of the sender's memory meanwhile.
-  auto again = what;
-  if (what.payload) {
-    const auto values = what.payload.values();
-    again.payload = {std::make_shared<std::vector<float>>(values.begin(), values.end()), 0,
+  what.shared->twice = true;
+  send_on(what);
+}
+
+void network::send_on(const message& what) {
+  auto when = arrival(what.from, what.to);
+  std::uint64_t order = 0;
+  if (faults_.grain > 0) {
+    when += faults_.grain - when % faults_.grain;
+    order = chance_.next();
+  }
+  time_.at(
+      when, [this, what] { arrive(what); }, order);
+}
+
+// Once, with the first copy that arrives: what answers it comes after that. The other copy has
+// the same bytes, whatever becomes of the sender's memory from now on.
+void network::tell_sent(const message& what) {
+  auto& shared = *what.shared;
+  if (std::exchange(shared.told, true)) return;
+  if (shared.twice || shared.frames.size() > 1)
+    for (auto& one : shared.frames) {
+      if (!one.payload) continue;
+      const auto values = one.payload.values();
+      one.payload = {std::make_shared<std::vector<float>>(values.begin(), values.end()), 0,
                      values.size()};
-  }
-  time_.at(arrival(from, to), [this, again] { arrive(again); });
+    }
+  for (const auto& one : shared.frames)
+    run_at(what.from, [this, from = what.from, token = one.token] {
+      const auto at = endpoints_.find(from);
+      if (at != endpoints_.end()) at->second->on_sent(token);
+    });
 }
 
-// Once, with the first copy that arrives: what answers it comes after that.
-void network::tell_sent(const frame& what) {
-  const auto from = endpoints_.find(what.from);
-  if (from != endpoints_.end() && !std::exchange(*what.told, true))
-    from->second->on_sent(what.token);
+void network::arrive(const message& what) {
+  if (stalled_.contains(what.to)) return run_at(what.to, [this, what] { arrive(what); });
+  if (!lives(what.to)) return tell_sent(what);
+  const auto& frames = what.shared->frames;
+  if (frames.size() == 1 && frames.front().payload) return announce(what);
+  tell_sent(what);
+  unpack(what);
 }
 
-void network::arrive(const frame& what) {
-  const auto to = endpoints_.find(what.to);
-  if (to == endpoints_.end()) return tell_sent(what);
-  if (!what.payload) {
-    tell_sent(what);
-    return to->second->on_frame(what.from, what.header, {});
+// Payloads have come along.
+void network::unpack(const message& what) {
+  for (const auto& one : what.shared->frames) {
+    const auto to = endpoints_.find(what.to);
+    if (to == endpoints_.end()) return;
+    memory_view place;
+    if (one.payload) {
+      place = to->second->place(what.from, one.header);
+      if (!place) continue;
+      TIDEGATE_ASSERT(place.count == one.payload.count, "a place fits its payload");
+      const auto from = one.payload.values();
+      std::copy(from.begin(), from.end(), place.values().begin());
+    }
+    to->second->on_frame(what.from, one.header, std::move(place));
   }
-  auto place = to->second->place(what.from, what.header);
+}
+
+void network::announce(const message& what) {
+  const auto& frame = what.shared->frames.front();
+  auto place = endpoints_.at(what.to)->place(what.from, frame.header);
   if (!place) return tell_sent(what);
-  TIDEGATE_ASSERT(place.count == what.payload.count, "a place fits its payload");
+  TIDEGATE_ASSERT(place.count == frame.payload.count, "a place fits its payload");
   time_.after(chance_.between(faults_.latency_min, faults_.latency_max),
               [this, what, place] { transfer(what, place); });
 }
 
-void network::transfer(const frame& what, memory_view place) {
+void network::transfer(const message& what, memory_view place) {
+  if (stalled_.contains(what.to))
+    return run_at(what.to, [this, what, place] { transfer(what, place); });
   const auto to = endpoints_.find(what.to);
   if (to == endpoints_.end()) return tell_sent(what);
-  if (!lives(what.from)) return to->second->on_frame_lost(what.from, what.header);
-  const auto from = what.payload.values();
+  const auto& frame = what.shared->frames.front();
+  if (!lives(what.from)) return to->second->on_frame_lost(what.from, frame.header);
+  const auto from = frame.payload.values();
   std::copy(from.begin(), from.end(), place.values().begin());
   tell_sent(what);
-  to->second->on_frame(what.from, what.header, std::move(place));
+  to->second->on_frame(what.from, frame.header, std::move(place));
 }
 
 void network::ask(process_id from, process_id to, std::function<void()> arrive,
@@ -110,8 +169,14 @@ void network::ask(process_id from, process_id to, std::function<void()> arrive,
   auto& last = asked_[{from, to}];
   last = std::max(last, arrival(from, to));
   time_.at(last, [this, from, to, arrive = std::move(arrive), fail = std::move(fail)] {
-    if (lives(to)) return arrive();
-    if (lives(from) && fail) fail();
+    if (lives(to))
+      return run_at(to, [this, to, arrive] {
+        if (lives(to)) arrive();
+      });
+    if (fail)
+      run_at(from, [this, from, fail] {
+        if (lives(from)) fail();
+      });
   });
 }
 

@@ -1,19 +1,22 @@
 // The network of a simulated cluster: frames with payload between processes, and questions of
 // the control plane.
 //
-// Frames may be late, overtake each other, come twice, or not at all; a payload is read from
-// its sender's memory when it has been given a place, as in a rendezvous, so that whoever
-// writes there before on_sent() changes what arrives. A process that is gone neither sends nor
-// receives, and its peers hear of it after a while. Questions are answered or fail. Everything
-// is drawn from the simulation's chance. One thread.
+// Frames may be late, overtake each other, come twice, or not at all; the frames of a bundle
+// share that. A payload is read from its sender's memory late, that of a lone frame when it has
+// been given a place, as in a rendezvous: so whoever writes there before on_sent() changes what
+// arrives. A process that is gone neither sends nor receives, and its peers hear of it after a
+// while. One that is stalled takes nothing until it goes on. Questions are answered or fail.
+// Everything is drawn from the simulation's chance. One thread.
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
 #include <set>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "runtime/transport/frame.hpp"
@@ -59,6 +62,13 @@ struct network_faults {
   double straggle = 0;   // frames that are `straggle_max` late
   nanoseconds straggle_max = 50 * millisecond;
   nanoseconds detect_max = 5 * millisecond;  // from a death until a peer hears of it
+  nanoseconds grain = 0;  // frames arrive at multiples of it: many at once, in any order
+};
+
+struct outgoing {
+  runtime::frame_header header;
+  memory_view payload;
+  std::uint64_t token = 0;  // what on_sent() tells
 };
 
 class network {
@@ -78,15 +88,25 @@ class network {
   void leave(process_id who);
   bool lives(process_id who) const { return endpoints_.contains(who); }
 
+  // A frame, or a bundle of several.
+  void post(process_id from, process_id to, std::vector<outgoing> message);
   void post(process_id from, process_id to, const runtime::frame_header& header,
-            memory_view payload, std::uint64_t token);
+            memory_view payload, std::uint64_t token) {
+    post(from, to, {{header, std::move(payload), token}});
+  }
   // `arrive` runs at `to` if it lives then, else `fail` at `from` if that does. In the order of
   // the calls between two processes, as over one connection.
   void ask(process_id from, process_id to, std::function<void()> arrive,
            std::function<void()> fail);
 
+  // As by SIGSTOP and SIGCONT: nothing runs in it in between, and what reaches it waits.
+  void stall(process_id who) { stalled_[who]; }
+  void go_on(process_id who);
+  // Runs there now, or when it goes on, perhaps to find it gone.
+  void run_at(process_id who, std::function<void()> what);
+
   struct counters {
-    std::uint64_t frames = 0;
+    std::uint64_t messages = 0;
     std::uint64_t dropped = 0;
     std::uint64_t doubled = 0;
     std::uint64_t late = 0;
@@ -94,18 +114,24 @@ class network {
   const counters& counted() const noexcept { return counted_; }
 
  private:
-  struct frame {
+  // What the copies of a message have in common.
+  struct flight {
+    std::vector<outgoing> frames;
+    bool twice = false;
+    bool told = false;  // the sender knows that it has been sent
+  };
+  struct message {
     process_id from = 0;
     process_id to = 0;
-    runtime::frame_header header;
-    memory_view payload;
-    std::uint64_t token = 0;
-    std::shared_ptr<bool> told;  // the sender knows that it has been sent
+    std::shared_ptr<flight> shared;
   };
   nanoseconds arrival(process_id from, process_id to);
-  void arrive(const frame& what);
-  void tell_sent(const frame& what);
-  void transfer(const frame& what, memory_view place);
+  void send_on(const message& what);
+  void arrive(const message& what);
+  void unpack(const message& what);
+  void announce(const message& what);
+  void tell_sent(const message& what);
+  void transfer(const message& what, memory_view place);
   void meet(process_id one, process_id other);
 
   struct cut {
@@ -119,7 +145,8 @@ class network {
   std::map<process_id, endpoint*> endpoints_;
   std::map<process_id, std::set<process_id>> met_;
   std::vector<cut> cuts_;
-  std::map<std::pair<process_id, process_id>, nanoseconds> asked_;  // arrival of the last one
+  std::map<process_id, std::deque<std::function<void()>>> stalled_;  // what has reached them
+  std::map<std::pair<process_id, process_id>, nanoseconds> asked_;   // arrival of the last one
   counters counted_;
 };
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "policies/spec.hpp"
+#include "tests/sim/knobs.hpp"
 #include "tests/sim/network.hpp"
 #include "tests/sim/schedule.hpp"
 
@@ -35,6 +36,14 @@ struct death {
   nanoseconds when = 0;
 };
 
+// It stops for a while, as by SIGSTOP and SIGCONT.
+struct stall {
+  role whose = role::worker;
+  std::uint64_t pick = 0;
+  nanoseconds when = 0;
+  nanoseconds lasts = 0;
+};
+
 struct partition {
   nanoseconds when = 0;
   nanoseconds lasts = 0;
@@ -48,12 +57,13 @@ struct cluster_plan {
   network_faults faults;
   nanoseconds faults_end = 0;  // afterwards the network is healthy
   std::vector<death> deaths;
+  std::vector<stall> stalls;
   std::vector<partition> partitions;
   double clock_skew = 0;  // clocks of processes run up to so much faster or slower
   double strangers = 0;   // frames that come once more from an earlier epoch, with other bytes
   double no_memory = 0;   // pushes for which a shard has no room
   double no_window = 0;   // attaches that fail
-  std::uint64_t turn_bytes = 2U << 20U;
+  knobs set;
   bool may_fail = false;  // a job may end as failed; else all must be done
 };
 

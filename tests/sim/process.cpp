@@ -36,6 +36,14 @@ void world::kill(process_id id) {
   net.leave(id);
 }
 
+void world::later(process_id who, nanoseconds delay, std::function<void()> what) {
+  time.after(delay, [this, who, what = std::move(what)]() mutable {
+    net.run_at(who, [this, who, what = std::move(what)] {
+      if (find(who)) what();
+    });
+  });
+}
+
 process::process(world& where, process_id id, role what, std::string name, std::uint32_t host)
     : world_(where), id_(id), role_(what), name_(std::move(name)), host_(host) {
   const auto skew = where.plan.clock_skew;
@@ -52,9 +60,7 @@ bool process::shares_memory_with(const std::string& address) const {
 }
 
 void process::later(nanoseconds delay, std::function<void()> what) {
-  world_.time.after(delay, [&where = world_, id = id_, what = std::move(what)] {
-    if (where.find(id)) what();
-  });
+  world_.later(id_, delay, std::move(what));
 }
 
 void process::ask_any(process_id to, std::function<void(process&, answer_to)> at,

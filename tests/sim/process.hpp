@@ -45,6 +45,8 @@ struct world {
   process_id add(std::function<std::unique_ptr<process>(process_id)> make);
   // kill -9: at once and without a word.
   void kill(process_id id);
+  // Runs there after a while, unless it is gone by then.
+  void later(process_id who, nanoseconds delay, std::function<void()> what);
   const std::map<process_id, std::unique_ptr<process>>& processes() const { return processes_; }
 
  private:

@@ -8,12 +8,13 @@
 namespace tidegate::sim {
 
 bool schedule::later(const planned& one, const planned& other) noexcept {
-  return one.when != other.when ? one.when > other.when : one.number > other.number;
+  if (one.when != other.when) return one.when > other.when;
+  return one.order != other.order ? one.order > other.order : one.number > other.number;
 }
 
-void schedule::at(nanoseconds when, action what) {
+void schedule::at(nanoseconds when, action what, std::uint64_t order) {
   TIDEGATE_ASSERT(when >= now_, "nothing happens in the past");
-  heap_.push_back({when, planned_++, std::move(what)});
+  heap_.push_back({when, order, planned_++, std::move(what)});
   std::push_heap(heap_.begin(), heap_.end(), &later);
 }
 

@@ -1,5 +1,6 @@
-// Virtual time: what will happen, in the order of its times; at equal times in the order in
-// which it was planned. Nothing else in a simulation knows a clock. One thread.
+// Virtual time: what will happen, in the order of its times; at equal times and unless it says
+// otherwise in the order in which it was planned. Nothing else in a simulation knows a clock.
+// One thread.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +23,8 @@ class schedule {
   std::uint64_t steps() const noexcept { return steps_; }
   bool empty() const noexcept { return heap_.empty(); }
 
-  // Not before now (asserted).
-  void at(nanoseconds when, action what);
+  // Not before now (asserted). Of what is planned for the same time, lower orders come first.
+  void at(nanoseconds when, action what, std::uint64_t order = 0);
   void after(nanoseconds delay, action what) { at(now_ + delay, std::move(what)); }
   // Makes the next thing happen; false when nothing is planned.
   bool step();
@@ -31,6 +32,7 @@ class schedule {
  private:
   struct planned {
     nanoseconds when = 0;
+    std::uint64_t order = 0;
     std::uint64_t number = 0;
     action what;
   };

@@ -77,7 +77,7 @@ void shard_process::apply(const effects::apply& what, inputs from) {
     with.insert(with.end(), payload->of.begin(), payload->of.end());
   }
   const auto before = memory_.parameters(what.slot, what.from).values();
-  const auto after = memory_.parameters(what.slot, what.to).values();
+  const auto after = memory_.room(what.slot, what.to, true).values();
   kernels::chunk_arrays arrays;
   arrays.before = before.data();
   arrays.after = after.data();

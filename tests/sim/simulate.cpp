@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/base/assert.hpp"
+#include "runtime/base/buggify.hpp"
 #include "runtime/base/rare.hpp"
 #include "runtime/base/rng.hpp"
 
@@ -38,10 +39,12 @@ const scenario& scenario_of(const simulate_options& options, std::uint64_t seed)
 
 simulate_report simulate(const simulate_options& options, const std::function<bool()>& go_on) {
   simulate_report report;
+  std::uint64_t turned = 0;
   for (std::uint64_t i = 0; i < options.seeds && go_on(); ++i) {
     const auto seed = options.first_seed + i;
     const auto& of = scenario_of(options, seed);
     const auto plan = draw_plan(of, seed);
+    turned |= plan.set.turned;
     auto once = run_cluster(plan, seed, false);
     const auto again = run_cluster(plan, seed, false);
     if (once.digest != again.digest || once.draws != again.draws || once.events != again.events)
@@ -60,7 +63,11 @@ simulate_report simulate(const simulate_options& options, const std::function<bo
   }
   for (const auto& mark : runtime::rare_marks())
     if (!mark.reached.load(std::memory_order_relaxed)) report.never_hit.push_back(mark.name);
-  std::sort(report.never_hit.begin(), report.never_hit.end());
+  for (const auto& mark : runtime::forced_marks())
+    if (!mark.taken.load(std::memory_order_relaxed)) report.never_forced.push_back(mark.name);
+  report.never_turned = unturned_knobs(turned);
+  for (auto* list : {&report.never_hit, &report.never_forced, &report.never_turned})
+    std::sort(list->begin(), list->end());
   return report;
 }
 

@@ -35,7 +35,10 @@ struct simulate_report {
   std::map<std::string, std::uint64_t> of_scenario;
   std::map<std::string, std::uint64_t> ended;  // "done", "job failed", "process died"
   std::vector<seed_failure> failures;
-  std::vector<std::string> never_hit;  // rare branches, in order
+  // In order:
+  std::vector<std::string> never_hit;     // rare branches
+  std::vector<std::string> never_forced;  // branches that could have been
+  std::vector<std::string> never_turned;  // knobs
 };
 
 // The scenario of a seed, by the weights of the mix.

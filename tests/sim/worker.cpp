@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "runtime/base/assert.hpp"
+#include "runtime/base/limits.hpp"
 #include "tests/sim/coordinator.hpp"
 #include "tests/sim/front.hpp"
 
@@ -14,12 +15,6 @@ using policies::refusal;
 using runtime::frame_kind;
 using what = policies::session_step::what;
 
-namespace {
-
-constexpr nanoseconds tick_interval = 500 * millisecond;
-
-}  // namespace
-
 worker::worker(world& where, process_id id, std::uint32_t host, std::size_t job,
                std::uint32_t rank, std::uint32_t incarnation)
     : process(where, id, role::worker,
@@ -27,7 +22,8 @@ worker::worker(world& where, process_id id, std::uint32_t host, std::size_t job,
       spec_(where.plan.spec.jobs[job]),
       script_(where.plan.scripts[job]),
       rank_(rank),
-      incarnation_(incarnation) {}
+      incarnation_(incarnation),
+      sender_(where, id) {}
 
 void worker::start() {
   carry_out(session_.join({spec_.name, rank_, incarnation_, address()}),
@@ -37,6 +33,7 @@ void worker::start() {
                                                                 rank_, incarnation_);
               clock_ = session_.welcome().first_clock;
               session_.clock_asked();
+              client_->set_patience(world_.plan.set.patience);
               open_tables(0);
             });
 }
@@ -161,6 +158,7 @@ void worker::done(policies::operation op, refusal code) {
     return world_.check.fail("one end", name() + ": an operation ends twice");
   auto then = std::move(at->second);
   operations_.erase(at);
+  if (code == refusal::none) spoil_pushed(op);
   later(0, [then = std::move(then), code] { then(code); });
 }
 
@@ -168,11 +166,13 @@ void worker::done(policies::operation op, refusal code) {
 void worker::tick() {
   if (ticking_ || !client_ || !client_->is_busy()) return;
   ticking_ = true;
-  later(tick_interval, [this] {
+  later(world_.plan.set.look, [this] {
     ticking_ = false;
     if (ended_) return;
-    client_->tick(local_now());
-    client_->carry_out();
+    if (sender_.waiting() == 0) {
+      client_->tick(local_now());
+      client_->carry_out();
+    }
     tick();
   });
 }
@@ -181,23 +181,25 @@ std::uint32_t worker::half() {
   return half_.at(clock_, client_->worker().pushes_under_way() > 0);
 }
 
+process_id worker::home_of(std::uint32_t shard) const {
+  return id_of(session_.welcome().shard_addresses[shard]);
+}
+
 // Now and then an earlier epoch's frame with other bytes comes first.
-void worker::post(std::uint32_t shard, const runtime::frame_header& header,
-                  memory_view payload) {
-  const auto to = id_of(session_.welcome().shard_addresses[shard]);
-  if (world_.plan.strangers > 0 && world_.chance.chance(world_.plan.strangers)) {
-    auto stale = header;
-    --stale.epoch;
-    memory_view other = payload;
-    if (payload)
-      other = {std::make_shared<std::vector<float>>(payload.count, 1e6F), 0, payload.count};
-    world_.net.post(id(), to, stale, other, 0);
-  }
-  world_.net.post(id(), to, header, std::move(payload), 0);
+void worker::maybe_stranger(process_id to, const runtime::frame_header& header,
+                            const memory_view& payload) {
+  if (world_.plan.strangers == 0 || !world_.chance.chance(world_.plan.strangers)) return;
+  auto stale = header;
+  --stale.epoch;
+  memory_view other;
+  if (payload)
+    other = {std::make_shared<std::vector<float>>(payload.count, 1e6F), 0, payload.count};
+  world_.net.post(id(), to, stale, other, 0);
 }
 
 void worker::send(std::uint32_t shard, const runtime::frame_header& header) {
-  post(shard, header, {});
+  maybe_stranger(home_of(shard), header, {});
+  sender_.send(home_of(shard), header);
 }
 
 void worker::send_place(std::uint32_t shard, const runtime::frame_header& header) {
@@ -205,15 +207,28 @@ void worker::send_place(std::uint32_t shard, const runtime::frame_header& header
 }
 
 void worker::send_gradient(const policies::worker_effects::send& sent,
-                           const runtime::frame_header& header, std::uint64_t) {
-  post(sent.shard, header,
-       {tables_.at(sent.table).halves[sent.half], sent.first, sent.elements});
+                           const runtime::frame_header& header, std::uint64_t priority) {
+  const memory_view gradient{tables_.at(sent.table).halves[sent.half], sent.first,
+                             sent.elements};
+  maybe_stranger(home_of(sent.shard), header, gradient);
+  sender_.send(home_of(sent.shard), header, gradient, priority);
+  check_waiting();
+}
+
+// Gradients of the clocks in flight, and once more where they are sent again.
+void worker::check_waiting() const {
+  std::size_t chunks = 0;
+  for (const auto& [id, table] : tables_) chunks += table.grant.places.size();
+  const auto bound = 2 * chunks * runtime::limits::clocks_in_flight_max;
+  if (sender_.waiting() > bound)
+    world_.check.fail("bounded", name() + " has " + std::to_string(sender_.waiting()) +
+                                     " gradients that wait; credits allow " +
+                                     std::to_string(bound));
 }
 
 bool worker::map_parameters(std::uint32_t table, const policies::table_part& part,
                             std::span<const std::byte>) {
-  const auto* home =
-      world_.find_as<front_process>(id_of(session_.welcome().shard_addresses[part.shard]));
+  const auto* home = world_.find_as<front_process>(home_of(part.shard));
   if (!home) return false;
   const auto& memory = home->memory();
   for (const auto slot : memory.slots_of(table))
@@ -226,6 +241,7 @@ memory_view worker::place(process_id, const runtime::frame_header& header) {
     return {};
   const auto& place = client_->worker().place_of(header.table, header.chunk);
   client_->begin_reply(header);
+  world_.check.accepted(id(), header.job, header.epoch);
   return {tables_.at(header.table).room, place.first, place.elements};
 }
 

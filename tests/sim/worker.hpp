@@ -3,6 +3,7 @@
 // whatever goes wrong shows. One thread.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <map>
 #include <string>
@@ -13,6 +14,7 @@
 #include "policies/session_core.hpp"
 #include "tests/sim/front_memory.hpp"
 #include "tests/sim/process.hpp"
+#include "tests/sim/sender.hpp"
 
 namespace tidegate::sim {
 
@@ -34,11 +36,18 @@ class worker final : public process, public policies::client_shell {
   struct table_state {
     policies::table_grant grant;
     std::vector<region> halves;
+    std::array<std::uint64_t, policies::gradient_halves> written{};  // in which clock
     region room;
     std::vector<chunk_source> sources;  // by chunk
     std::vector<float> parameters;      // as last read
   };
   using callback = std::function<void(policies::refusal)>;
+  // Of an operation: what it pushes, from where.
+  struct push_under_way {
+    std::vector<std::uint32_t> tables;
+    std::uint32_t half = 0;
+    std::uint64_t clock = 0;
+  };
 
   // The session.
   void carry_out(policies::session_step step, std::function<void(policies::session_step)> then);
@@ -48,7 +57,10 @@ class worker final : public process, public policies::client_shell {
   using start_of = std::function<runtime::errc(policies::worker_core&, policies::operation,
                                                policies::worker_effects&)>;
   void begin(const start_of& start, callback then);
-  void post(std::uint32_t shard, const runtime::frame_header& header, memory_view payload);
+  process_id home_of(std::uint32_t shard) const;
+  void maybe_stranger(process_id to, const runtime::frame_header& header,
+                      const memory_view& payload);
+  void check_waiting() const;
   std::uint32_t half();
   void tick();
 
@@ -56,10 +68,13 @@ class worker final : public process, public policies::client_shell {
   void open_tables(std::size_t next);
   void run_clock();
   void pull_all(std::function<void()> then);
+  void maybe_mistake();
   void read(std::uint64_t clock, bool everything, std::uint32_t table);
   void compute();
   void write_and_push();
   void write_gradient(table_state& table);
+  void note_push(std::vector<std::uint32_t> tables);
+  void spoil_pushed(policies::operation op);
   void end_clock();
   void finish();
   void give_up(const std::string& why);
@@ -75,14 +90,17 @@ class worker final : public process, public policies::client_shell {
                       std::span<const std::byte> place) override;
   void opened(std::uint32_t table) override;
   void done(policies::operation op, policies::refusal code) override;
-  void let_go() override { let_go_ = true; }
+  void let_go() override {
+    let_go_ = true;
+    sender_.drop();
+  }
   void copied(std::uint64_t) override {}
 
   memory_view place(process_id from, const runtime::frame_header& header) override;
   void on_frame(process_id from, const runtime::frame_header& header,
                 memory_view arrived) override;
   void on_frame_lost(process_id, const runtime::frame_header&) override {}
-  void on_sent(std::uint64_t) override {}
+  void on_sent(std::uint64_t token) override { sender_.on_sent(token); }
   void peer_lost(process_id peer) override;
 
   const policies::job_spec& spec_;
@@ -91,11 +109,13 @@ class worker final : public process, public policies::client_shell {
   std::uint32_t incarnation_;
   policies::session_core session_;
   std::unique_ptr<policies::client_core> client_;
+  sender sender_;
   policies::gradient_half half_;
   std::map<std::uint32_t, table_state> tables_;
   std::vector<std::uint32_t> ids_;  // of the program's tables
   std::map<std::uint32_t, answer_to> opening_;
   std::map<policies::operation, callback> operations_;
+  std::map<policies::operation, push_under_way> pushing_;
   policies::operation last_operation_ = 0;
   std::uint64_t clock_ = 0;
   bool let_go_ = false;

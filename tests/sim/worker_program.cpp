@@ -49,6 +49,25 @@ void worker::pull_all(std::function<void()> then) {
             read(clock_, false, table);
             if (--*left == 0) (*shared)();
           });
+  maybe_mistake();
+}
+
+// A call while operations are under way that it may not be made beside: it is told so, and
+// leaves everything as it was.
+void worker::maybe_mistake() {
+  if (ended_ || world_.plan.set.mistakes == 0) return;
+  if (!world_.chance.chance(world_.plan.set.mistakes)) return;
+  const auto which = world_.chance.below(4);
+  const auto table = ids_[world_.chance.below(ids_.size())];
+  const auto op = last_operation_ + 1;
+  const auto code = client_->begin([&](auto& core, auto& out) {
+    if (which == 0) return core.pull(table, op, extent::as_policy, out);
+    if (which == 1) return core.push(table, op, out, half());
+    return which == 2 ? core.clock(op, out) : core.finish(op, out);
+  });
+  client_->carry_out();
+  if (code != runtime::errc::out_of_order)
+    world_.check.fail("in order", name() + ": a call out of order is not told so");
 }
 
 memory_view worker::chunk_values(const table_state& table, std::uint32_t chunk) const {
@@ -96,6 +115,7 @@ void worker::write_gradient(table_state& table) {
   const auto key =
       runtime::mix64(session_.welcome().seed ^ (rank_ * 1000003ULL + clock_ * 7919ULL + id));
   auto& out = *table.halves[half()];
+  table.written[half()] = clock_;
   for (std::size_t i = 0; i < out.size(); ++i)
     out[i] = 0.25F * table.parameters[i] + runtime::uniform_signed(key, i);
   for (const auto& place : table.grant.places)
@@ -110,6 +130,25 @@ bool worker::skips(std::uint32_t table) const {
       runtime::mix64(session_.welcome().seed ^ (rank_ * 10007ULL + clock_ * 101ULL));
   return script_.skip > 0 &&
          static_cast<double>(runtime::mix64(key + table) % 1000) < 1000 * script_.skip;
+}
+
+// The operation that begins next.
+void worker::note_push(std::vector<std::uint32_t> tables) {
+  pushing_[last_operation_ + 1] = {std::move(tables), half(), clock_};
+}
+
+// All of it is in the parameters: the memory is the program's again, and whoever still reads it
+// finds no numbers. Unless the program has written there since.
+void worker::spoil_pushed(policies::operation op) {
+  const auto at = pushing_.find(op);
+  if (at == pushing_.end()) return;
+  const auto what = std::move(at->second);
+  pushing_.erase(at);
+  for (const auto id : what.tables) {
+    const auto& table = tables_.at(id);
+    const auto& half = table.halves[what.half];
+    if (table.written[what.half] == what.clock) spoil({half, 0, half->size()});
+  }
 }
 
 void worker::write_and_push() {
@@ -128,6 +167,7 @@ void worker::write_and_push() {
       for (const auto id : ids_)
         if (std::find(pushed.begin(), pushed.end(), id) == pushed.end())
           write_gradient(tables_.at(id));
+    note_push(ids_);
     begin(
         [this](auto& core, auto op, auto& out) { return core.exchange(ids_, op, out, half()); },
         [this, failed](refusal code) {
@@ -137,11 +177,12 @@ void worker::write_and_push() {
           if (clock_ == script_.clocks) return finish();
           compute();
         });
-    return;
+    return maybe_mistake();
   }
   if (pushed.empty()) return end_clock();
   auto left = std::make_shared<std::size_t>(pushed.size());
   for (const auto id : pushed) {
+    note_push({id});
     begin([this, id](auto& core, auto op, auto& out) { return core.push(id, op, out, half()); },
           [this, failed, left](refusal code) {
             if (failed(code)) return;

@@ -1,0 +1,74 @@
+// What a simulated shard or aggregator tells the checker, and what it must not hold.
+#include <algorithm>
+
+#include "policies/clock_vector.hpp"
+#include "policies/protocol.hpp"
+#include "runtime/base/limits.hpp"
+#include "tests/sim/front.hpp"
+
+namespace tidegate::sim {
+
+using runtime::frame_kind;
+
+// Of what this frame was about: with it readers leave.
+void front_process::spoil_planes(std::uint32_t table) {
+  for (const auto slot : shard_.slots_of(table))
+    memory_.spoil_planes(slot,
+                         [&](std::uint32_t plane) { return shard_.is_read(slot, plane); });
+}
+
+// An aggregator answers for nobody but its upstream, which is checked.
+void front_process::check_answer(const runtime::frame_header& header, std::uint32_t plane) {
+  if (what() != role::shard || header.code != 0 || header.chunk == runtime::whole_job) return;
+  const bool rings =
+      header.kind == frame_kind::ring_ack || header.kind == frame_kind::ring_reply;
+  const bool replies =
+      header.kind == frame_kind::pull_reply || header.kind == frame_kind::ring_reply;
+  if (!rings && !replies && header.kind != frame_kind::push_ack) return;
+  world_.check.accepted(id(), header.job, header.epoch);
+  const checker::reading how{header.worker, header.clock,
+                             header.clock == policies::clock_vector::infinity};
+  const auto& slots = memory_.slots_of(header.table);
+  for (std::uint32_t index = 0; index < slots.size(); ++index) {
+    const auto slot = slots[index];
+    const auto chunk = memory_.chunk_of(slot);
+    const bool among = rings ? index - header.chunk < header.count : chunk == header.chunk;
+    if (!among) continue;
+    world_.check.served(id(), header.job, header.epoch, header.table, chunk);
+    if (replies)
+      world_.check.answered(header.job, header.table, chunk, how,
+                            memory_.parameters(slot, plane).values());
+  }
+}
+
+void front_process::check_rest() {
+  if (shard_.pushes_held() > 0 || memory_.kept() > 0 || memory_.leased() > 0)
+    world_.check.fail("credits conserved",
+                      name() + " ends with " + std::to_string(shard_.pushes_held()) +
+                          " pushes, " + std::to_string(memory_.kept()) + " payloads and " +
+                          std::to_string(memory_.leased()) + " leases");
+}
+
+// Replies, of which two of a chunk may be under way to a worker; what an aggregator hands on is
+// bounded by its members' credits, and asked for once more at most while it waits.
+void front_process::check_waiting(std::uint64_t workers) {
+  const auto each = 2 + 2 * std::uint64_t{runtime::limits::clocks_in_flight_max};
+  const auto bound = shard_.chunks() * workers * each;
+  if (sender_.waiting() > bound)
+    world_.check.fail("bounded", name() + " has " + std::to_string(sender_.waiting()) +
+                                     " frames that wait; credits allow " +
+                                     std::to_string(bound));
+}
+
+void front_process::check_credits() {
+  std::uint64_t workers = 0;  // of the largest job
+  for (const auto& job : world_.plan.spec.jobs)
+    workers = std::max<std::uint64_t>(workers, job.workers);
+  const auto bound = shard_.chunks() * workers * runtime::limits::clocks_in_flight_max;
+  if (shard_.pushes_held() > bound)
+    world_.check.fail("bounded", name() + " holds " + std::to_string(shard_.pushes_held()) +
+                                     " pushes; credits allow " + std::to_string(bound));
+  check_waiting(workers);
+}
+
+}  // namespace tidegate::sim
