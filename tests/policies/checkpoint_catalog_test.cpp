@@ -124,6 +124,19 @@ TEST_F(checkpoint_catalog_test, a_file_of_another_checkpoint_in_its_place_is_not
   EXPECT_THAT(findings[0], HasSubstr("is the manifest of " + to_string(old)));
 }
 
+// Also by who compares no hashes.
+TEST_F(checkpoint_catalog_test, a_shards_file_says_which_checkpoint_it_is_of) {
+  const auto old = write(catalog, 10);
+  const auto id = write(catalog, 20);
+  auto manifest = newest()->manifest();
+  EXPECT_TRUE(checkpoint_reader::open(disk, manifest));
+  replace(shard_file_name(id, 0), bytes_of(shard_file_name(old, 0)));
+  manifest.parts[0].file.bytes = *disk.size(shard_file_name(id, 0));
+  const auto opened = checkpoint_reader::open(disk, manifest);
+  ASSERT_FALSE(opened);
+  EXPECT_THAT(opened.error().message(), HasSubstr("is another file than the manifest lists"));
+}
+
 TEST_F(checkpoint_catalog_test, keeps_as_many_as_it_should) {
   std::vector<checkpoint_id> ids;
   for (std::uint64_t clock = 1; clock <= 6; ++clock) {

@@ -111,8 +111,18 @@ class world {
     }
     ++result_.restored;
     if (shards_ != shards_before_) ++result_.from_another;
-    durable_.insert(id);  // whoever goes on from it must find it again
+    remember(id);  // whoever goes on from it must find it again
     return result_.failure.empty();
+  }
+
+  void remember(checkpoint_id id) {
+    durable_.insert(id);
+    kept_.insert(id);
+    const auto needless = [&](checkpoint_id old) {
+      return std::count_if(durable_.upper_bound(old), durable_.end(),
+                           [&](checkpoint_id one) { return !damaged_.contains(one); }) >= keep_;
+    };
+    std::erase_if(kept_, needless);
   }
 
   void make_checkpoint() {
@@ -137,7 +147,7 @@ class world {
       manifest.parts[i].file = shards[i].writer->written();
     if (written && write(manifest)) {
       catalog_->add(id);
-      durable_.insert(id);
+      remember(id);
       ++result_.checkpoints;
     } else {
       ++result_.given_up;
@@ -185,10 +195,8 @@ class world {
   // One file of a durable checkpoint, while another one that must be kept is whole.
   void damage() {
     std::vector<checkpoint_id> whole;
-    std::uint32_t looked_at = 0;
-    for (auto id = durable_.rbegin(); id != durable_.rend() && looked_at < keep_;
-         ++id, ++looked_at)
-      if (!damaged_.contains(*id)) whole.push_back(*id);
+    for (const auto id : kept_)
+      if (!damaged_.contains(id)) whole.push_back(id);
     if (whole.size() < 2) return;
     const auto id = whole[chance_.below(whole.size())];
     disk_view view(disk_);
@@ -198,7 +206,7 @@ class world {
       if (const auto file = policies::parse_checkpoint_file(name);
           file && file->id == id && !file->is_temporary)
         files.push_back(name);
-    if (files.empty()) return;  // needless by now, and removed
+    if (files.empty()) return fail(to_string(id) + " is gone, and was to be kept");
     disk_.flip_bit(files[chance_.below(files.size())]);
     damaged_.insert(id);
   }
@@ -220,6 +228,7 @@ class world {
   std::vector<writing> left_;                     // processes that nobody waits for
   std::map<checkpoint_id, std::uint64_t> begun_;  // and its clock
   std::set<checkpoint_id> durable_;               // that somebody was told, or relied on
+  std::set<checkpoint_id> kept_;                  // of them, those that nothing makes needless
   std::set<checkpoint_id> damaged_;
   checkpoint_world_result result_;
 };
