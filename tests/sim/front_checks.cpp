@@ -27,7 +27,8 @@ void front_process::check_answer(const runtime::frame_header& header, std::uint3
   if (!rings && !replies && header.kind != frame_kind::push_ack) return;
   world_.check.accepted(id(), header.job, header.epoch);
   const checker::reading how{header.worker, header.clock,
-                             header.clock == policies::clock_vector::infinity};
+                             header.clock == policies::clock_vector::infinity,
+                             header.incarnation};
   const auto& slots = memory_.slots_of(header.table);
   for (std::uint32_t index = 0; index < slots.size(); ++index) {
     const auto slot = slots[index];
