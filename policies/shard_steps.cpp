@@ -89,8 +89,9 @@ void shard_core::take(chunk_state& chunk, const frame_tag& tag, payload_handle p
   auto& worker = chunk.workers[tag.rank];
   auto& place = worker.held[tag.clock % window];
   const bool applied = tag.clock < chunk.policy->applied_below(tag.rank);
-  if (is_planted(planted_bug::duplicate_applied) && applied && payload != no_payload &&
-      tag.clock + window > chunk.policy->applied_below(tag.rank) && !place.there) {
+  if (is_planted(planted_bug::duplicate_applied) && applied && !chunk.relay &&
+      payload != no_payload && tag.clock + window > chunk.policy->applied_below(tag.rank) &&
+      !place.there) {
     place = {false, true, rings, tag.clock, payload};
     ++held_;
     decisions_.push_back({policy_decision::what::apply_one, tag.rank, tag.clock});
