@@ -32,6 +32,11 @@ aggregator::behavior_type aggregator::make_behavior() {
         if (!admitted) return to_error(admitted.error());
         return *admitted;
       },
+      [](const policies::checkpoint_call&) -> caf::result<std::uint64_t> {
+        return to_error(
+            {runtime::errc::invalid_argument, "an aggregator has nothing to keep"});
+      },
+      [](const part_written_event&) {},
       [this](const policies::close_job_call& call) -> caf::result<done_atom> {
         close_job(call.token);
         return done_atom::value;
@@ -59,7 +64,10 @@ caf::result<done_atom> aggregator::open_job(const policies::open_job_call& call)
     upstream_.push_back(*connected);
   }
   token_ = call.token;
-  sizes_ = {call.workers, static_cast<std::uint32_t>(call.members.size()), 1};
+  const bool keeps_previous =
+      call.workers_come_back && call.consistency.kind == policies::consistency_kind::bsp;
+  sizes_ = {call.workers, static_cast<std::uint32_t>(call.members.size()),
+            keeps_previous ? 2U : 1U};
   core_.open_job({call.token, call.epoch, call.workers, call.consistency, call.members,
                   call.nodes, static_cast<std::uint32_t>(upstream_.size()),
                   call.workers_come_back});
@@ -83,8 +91,14 @@ caf::result<done_atom> aggregator::open_table(const policies::open_table_call& c
     core_.forget_table(call.table);
     return to_error(added);
   }
+  if (call.first_clock > 0) core_.begin_at(chunks, call.first_clock);
   front_->table_opened(call.table);
   return done_atom::value;
+}
+
+void aggregator::snapshot(const front::effects::snapshot&,
+                          const policies::shard_core::cut_state&) {
+  TIDEGATE_ASSERT(false, "an aggregator has nothing to keep");
 }
 
 void aggregator::close_job(std::uint64_t token) {

@@ -35,6 +35,8 @@ class aggregator final : public reactor_actor<shard_actor::base>,
   void apply(const front::effects::apply& what, front::inputs from) override;
   void hand_on(const front::effects::hand_on& what, front::inputs from) override;
   void ask(const front::effects::ask& what) override;
+  void snapshot(const front::effects::snapshot& what,
+                const policies::shard_core::cut_state& state) override;
 
   caf::result<done_atom> open_job(const policies::open_job_call& call);
   caf::result<done_atom> open_table(const policies::open_table_call& call);

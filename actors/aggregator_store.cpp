@@ -13,7 +13,7 @@ status aggregator_store::add_table(std::uint32_t table,
     chunks_.push_back({table, bytes, chunk.elements});
     bytes += chunk.elements * sizeof(float);
   }
-  how.copies = 1 + planes;
+  how.copies += planes;
   if (auto room = memory_.add_table(table, chunks, how); !room.ok()) return room;
   if (!sums_) sums_ = std::make_unique<runtime::arena>("tidegate-sums", planes);
   auto place = sums_->allocate(bytes);

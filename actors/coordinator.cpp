@@ -30,8 +30,12 @@ std::int64_t unix_now() {
 
 class coordinator final : public coordinator_actor::base {
  public:
-  coordinator(caf::actor_config& config, policies::cluster_spec cluster, std::uint64_t token)
-      : coordinator_actor::base(config), core_(std::move(cluster), token), token_(token) {}
+  coordinator(caf::actor_config& config, policies::cluster_spec cluster, std::uint64_t token,
+              std::shared_ptr<checkpoint_keeper> keeper)
+      : coordinator_actor::base(config),
+        keeper_(std::move(keeper)),
+        core_(std::move(cluster), token, keeper_->found()),
+        token_(token) {}
   // A promise that nobody delivers leaves its requester waiting: tell them.
   ~coordinator() override { refuse_all(); }
 
@@ -80,6 +84,7 @@ class coordinator final : public coordinator_actor::base {
   void call_shard(coordinator_effects::call_shard& what);
   void refuse_all();
 
+  std::shared_ptr<checkpoint_keeper> keeper_;
   policies::coordinator_core core_;
   coordinator_effects effects_;
   std::uint64_t token_;
@@ -145,8 +150,9 @@ void coordinator::call_shard(coordinator_effects::call_shard& what) {
   std::visit(
       [&](const auto& content) {
         auto asked = request(shard, shard_call_timeout, content);
-        if constexpr (std::is_same_v<std::decay_t<decltype(content)>,
-                                     policies::admit_worker_call>)
+        using call_type = std::decay_t<decltype(content)>;
+        if constexpr (std::is_same_v<call_type, policies::admit_worker_call> ||
+                      std::is_same_v<call_type, policies::checkpoint_call>)
           asked.then(succeeded, failed);
         else
           asked.then([succeeded](done_atom) { succeeded(0); }, failed);
@@ -155,12 +161,19 @@ void coordinator::call_shard(coordinator_effects::call_shard& what) {
 }
 
 void coordinator::carry_out() {
-  // A delivery can lead to no new effects here; calls are answered by later messages.
+  // A delivery leads to no new effects; names and manifests of checkpoints do.
   auto effects = std::exchange(effects_, {});
+  for (const auto& one : effects.checkpoints)
+    core_.checkpoint_begun(unix_now(), one.job, keeper_->begin(one.job), effects_);
+  for (const auto& one : effects.manifests)
+    core_.checkpoint_written(unix_now(), one.manifest.job, one.manifest.id,
+                             keeper_->write(one), effects_);
   for (auto& call : effects.calls) call_shard(call);
   for (auto& answer : effects.answers)
     if (!deliver(shard_promises_, answer) && !deliver(worker_promises_, answer))
       deliver(table_promises_, answer);
+  if (!effects_.calls.empty() || !effects_.checkpoints.empty() || !effects_.manifests.empty())
+    carry_out();
 }
 
 caf::result<done_atom> coordinator::join_shard(std::uint32_t index, const std::string& address,
@@ -275,7 +288,9 @@ coordinator::behavior_type coordinator::make_behavior() {
       },
       [this](progress_atom, u64 token, const string& job, u32 rank,
              const policies::worker_progress& report) {
-        if (known(token)) core_.progress(job, rank, report);
+        if (!known(token)) return;
+        core_.progress(unix_now(), job, rank, report, effects_);
+        carry_out();
       },
       [this](opened_atom, u64 token, const string& job, u32 rank,
              const std::vector<u32>& tables) -> caf::result<done_atom> {
@@ -291,8 +306,14 @@ coordinator::behavior_type coordinator::make_behavior() {
              const policies::worker_progress& last,
              const string& sha256) -> caf::result<done_atom> {
         if (!known(token)) return stranger();
-        core_.worker_finished(unix_now(), job, rank, last, sha256);
+        core_.worker_finished(unix_now(), job, rank, last, sha256, effects_);
+        carry_out();
         return done_atom::value;
+      },
+      [this](part_atom, u64 token, const policies::checkpoint_report& report) {
+        if (!known(token)) return;
+        core_.checkpoint_part(unix_now(), report, effects_);
+        carry_out();
       },
       [this](fail_atom, u64 token, const string& job,
              const string& why) -> caf::result<done_atom> {
@@ -314,8 +335,9 @@ coordinator::behavior_type coordinator::make_behavior() {
 
 coordinator_actor spawn_coordinator(caf::actor_system& system,
                                     const policies::cluster_spec& cluster,
-                                    std::uint64_t token) {
-  return system.spawn<coordinator>(cluster, token);
+                                    std::uint64_t token, checkpoint_keeper keeper) {
+  return system.spawn<coordinator>(cluster, token,
+                                   std::make_shared<checkpoint_keeper>(std::move(keeper)));
 }
 
 }  // namespace tidegate::actors

@@ -5,6 +5,7 @@
 
 #include <caf/fwd.hpp>
 
+#include "actors/checkpoint_keeper.hpp"
 #include "actors/messages.hpp"
 #include "policies/spec.hpp"
 
@@ -12,6 +13,7 @@ namespace tidegate::actors {
 
 // Ends when told to stop; ends its shards then.
 coordinator_actor spawn_coordinator(caf::actor_system& system,
-                                    const policies::cluster_spec& cluster, std::uint64_t token);
+                                    const policies::cluster_spec& cluster, std::uint64_t token,
+                                    checkpoint_keeper keeper = {});
 
 }  // namespace tidegate::actors

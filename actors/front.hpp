@@ -25,6 +25,8 @@ class front final : public policies::front_shell, public reactor::continuation {
     virtual void apply(const effects::apply& what, inputs from) = 0;
     virtual void hand_on(const effects::hand_on& what, inputs from) = 0;
     virtual void ask(const effects::ask& what) = 0;
+    virtual void snapshot(const effects::snapshot& what,
+                          const policies::shard_core::cut_state& state) = 0;
   };
 
   // `index`: of the shard, as its answers name it.
@@ -65,6 +67,10 @@ class front final : public policies::front_shell, public reactor::continuation {
     owner_.hand_on(what, from);
   }
   void ask(const effects::ask& what) override { owner_.ask(what); }
+  void snapshot(const effects::snapshot& what,
+                const policies::shard_core::cut_state& state) override {
+    owner_.snapshot(what, state);
+  }
   void send(peer_id to, const runtime::frame_header& header) override;
   void send_place(peer_id to, const runtime::frame_header& header) override;
   void send_parameters(peer_id to, const runtime::frame_header& header, std::uint32_t slot,

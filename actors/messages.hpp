@@ -54,14 +54,35 @@ auto inspect(Inspector& f, open_job_call& x) {
            x.consistency, x.reduce, x.workers_come_back, x.members, x.nodes, x.upstream);
 }
 template <class Inspector>
+auto inspect(Inspector& f, checkpoint_id& x) {
+  return f(caf::meta::type_name("tidegate::checkpoint_id"), x.epoch, x.number);
+}
+template <class Inspector>
 auto inspect(Inspector& f, open_table_call& x) {
   return f(caf::meta::type_name("tidegate::open_table_call"), x.token, x.table, x.optimizer,
-           x.init, x.init_key, x.places);
+           x.init, x.init_key, x.places, x.name, x.shape, x.restore, x.first_clock);
+}
+template <class Inspector>
+auto inspect(Inspector& f, checkpoint_call& x) {
+  return f(caf::meta::type_name("tidegate::checkpoint_call"), x.token, x.id, x.clock, x.tables);
+}
+template <class Inspector>
+auto inspect(Inspector& f, written_file& x) {
+  return f(caf::meta::type_name("tidegate::written_file"), x.name, x.bytes, x.sha256);
+}
+template <class Inspector>
+auto inspect(Inspector& f, chunk_run& x) {
+  return f(caf::meta::type_name("tidegate::chunk_run"), x.table, x.first, x.count);
+}
+template <class Inspector>
+auto inspect(Inspector& f, checkpoint_report& x) {
+  return f(caf::meta::type_name("tidegate::checkpoint_report"), x.token, x.id, x.shard,
+           x.failure, x.file, x.clock, x.chunks);
 }
 template <class Inspector>
 auto inspect(Inspector& f, admit_worker_call& x) {
   return f(caf::meta::type_name("tidegate::admit_worker_call"), x.token, x.rank, x.incarnation,
-           x.address);
+           x.address, x.tables);
 }
 template <class Inspector>
 auto inspect(Inspector& f, close_job_call& x) {
@@ -97,7 +118,7 @@ auto inspect(Inspector& f, job_status& x) {
   return f(caf::meta::type_name("tidegate::job_status"), x.name, x.policy, x.state, x.failure,
            x.workers_joined, x.workers_finished, x.clock_slowest, x.clock_fastest,
            x.clocks_total, x.epoch, x.loss, x.samples, x.staleness_max, x.payload_bytes_copied,
-           x.seconds, x.metrics, x.parameters_sha256);
+           x.restarts, x.ranks_finished, x.checkpoints, x.checkpoint_clock, x.seconds, x.metrics, x.parameters_sha256);
 }
 template <class Inspector>
 auto inspect(Inspector& f, cluster_event& x) {
@@ -122,6 +143,13 @@ struct frame_event {
 
 struct worker_command;  // worker.hpp; stays in the process
 using worker_command_ptr = std::shared_ptr<worker_command>;
+
+// Stays in the process: the writer of a shard's part of a checkpoint has ended.
+struct part_written_event {
+  std::uint64_t job = 0;  // token
+  std::string failure;    // empty: it is durable
+  policies::written_file file;
+};
 
 // Stays in the process: a peer of this reactor's link is gone.
 struct peer_lost_event {
@@ -160,10 +188,17 @@ CAF_ADD_ATOM(tidegate, tidegate::actors, opened_atom, "opened")
 CAF_ADD_TYPE_ID(tidegate, (std::vector<std::uint32_t>))
 CAF_ADD_TYPE_ID(tidegate, (tidegate::policies::rank_node))
 CAF_ADD_ATOM(tidegate, tidegate::actors, aggregator_atom, "aggregator")
+CAF_ADD_TYPE_ID(tidegate, (tidegate::policies::checkpoint_id))
+CAF_ADD_TYPE_ID(tidegate, (tidegate::policies::chunk_run))
+CAF_ADD_TYPE_ID(tidegate, (tidegate::policies::written_file))
+CAF_ADD_TYPE_ID(tidegate, (tidegate::policies::checkpoint_call))
+CAF_ADD_TYPE_ID(tidegate, (tidegate::policies::checkpoint_report))
+CAF_ADD_ATOM(tidegate, tidegate::actors, part_atom, "part")
 CAF_END_TYPE_ID_BLOCK(tidegate)
 
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tidegate::actors::frame_event)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tidegate::actors::peer_lost_event)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tidegate::actors::part_written_event)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tidegate::actors::worker_command_ptr)
 
 namespace tidegate::actors {
@@ -196,6 +231,8 @@ using coordinator_actor = caf::typed_actor<
     // job, rank, last progress, SHA-256 of the parameters (rank 0)
     caf::replies_to<finished_atom, std::uint64_t, std::string, std::uint32_t,
                     policies::worker_progress, std::string>::with<done_atom>,
+    // a shard's part of a checkpoint is durable, or why not
+    caf::reacts_to<part_atom, std::uint64_t, policies::checkpoint_report>,
     // job, why
     caf::replies_to<fail_atom, std::uint64_t, std::string, std::string>::with<done_atom>,
     // events the caller has
@@ -208,6 +245,8 @@ using shard_actor =
                      caf::replies_to<policies::open_table_call>::with<done_atom>,
                      caf::replies_to<policies::admit_worker_call>::with<std::uint64_t>,
                      caf::replies_to<policies::close_job_call>::with<done_atom>,
+                     caf::replies_to<policies::checkpoint_call>::with<std::uint64_t>,
+                     caf::reacts_to<part_written_event>,
                      caf::reacts_to<stop_atom>, caf::reacts_to<frame_event>,
                      caf::reacts_to<peer_lost_event>>;
 

@@ -24,12 +24,14 @@ using runtime::status;
 
 namespace log = runtime::log;
 
-status run_coordinator(const policies::cluster_spec& cluster, std::uint64_t token,
+status run_coordinator(const policies::cluster_spec& cluster, const run_options& run,
                        const std::function<void(std::uint16_t port)>& on_ready) {
   log::start("coordinator");
+  auto keeper = checkpoint_keeper::open(cluster, run.run_dir, run.epoch);
+  if (!keeper) return keeper.error();
   process_system process;
   auto& system = process.get();
-  auto coordinator = spawn_coordinator(system, cluster, token);
+  auto coordinator = spawn_coordinator(system, cluster, run.token, std::move(*keeper));
   caf::scoped_actor self(system);
   const auto port = system.middleman().publish(coordinator, cluster.control_port,
                                                cluster.control_host.c_str(), true);
@@ -61,7 +63,7 @@ status run_node(const node_options& options, const std::string& what, const Spaw
   if (!coordinator) return coordinator.error();
   auto home = reactor::start(system, make_own_link, shared_host());
   if (!home) return home.error();
-  shard_actor node = spawn(**home, system);
+  shard_actor node = spawn(**home, system, *coordinator);
 
   caf::scoped_actor self(system);
   status outcome;
@@ -100,8 +102,10 @@ status run_shard(const node_options& options) {
   log::start("shard-" + std::to_string(index));
   return run_node(
       options, "shard " + std::to_string(index),
-      [&](reactor& home, caf::actor_system& system) {
-        return spawn_on<actors::shard>(home, system, index);
+      [&](reactor& home, caf::actor_system& system, const coordinator_actor& coordinator) {
+        return spawn_on<actors::shard>(
+            home, system, index,
+            actors::shard::keeping{options.run_dir, coordinator, options.token});
       },
       shard_atom::value, options.token, index);
 }
@@ -111,7 +115,7 @@ status run_aggregator(const node_options& options) {
   log::start("aggregator-" + options.job + "-" + std::to_string(index));
   return run_node(
       options, "aggregator " + std::to_string(index) + " of job " + options.job,
-      [&](reactor& home, caf::actor_system& system) {
+      [&](reactor& home, caf::actor_system& system, const coordinator_actor&) {
         return spawn_on<aggregator>(home, system);
       },
       aggregator_atom::value, options.token, options.job, index);

@@ -28,13 +28,20 @@ struct node_options {
   std::uint64_t token = 0;
   std::uint32_t index = 0;  // of the shard or aggregator
   std::string job;          // of the aggregator
+  std::string run_dir;      // of shards: where checkpoints are
   policies::transport_kind transport = policies::transport_kind::automatic;
   std::uint32_t start_timeout_ms = 30'000;
 };
 
 // Blocks until told to stop by an observer. `on_ready` gets the port that the control plane
 // listens on. Errors: unavailable (the port is in use).
-runtime::status run_coordinator(const policies::cluster_spec& cluster, std::uint64_t token,
+// What a run is, to its coordinator. `epoch`: rises each time that everything begins again.
+struct run_options {
+  std::uint64_t token = 0;
+  std::uint32_t epoch = 1;
+  std::string run_dir;
+};
+runtime::status run_coordinator(const policies::cluster_spec& cluster, const run_options& run,
                                 const std::function<void(std::uint16_t port)>& on_ready);
 
 // Blocks until the coordinator says stop or is lost. Errors: unavailable (no coordinator, no

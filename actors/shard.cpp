@@ -26,6 +26,8 @@ shard::behavior_type shard::make_behavior() {
                                  [&](auto& out) { core_.close_job(call.token, out); });
         return done_atom::value;
       },
+      [this](const policies::checkpoint_call& call) { return checkpoint(call); },
+      [this](const part_written_event& event) { part_written(event); },
       [this](stop_atom) { quit(); },
       [this](frame_event& event) { front_->on_frame(event); },
       [this](const peer_lost_event& event) { front_->on_peer_lost(event); },
@@ -45,8 +47,12 @@ caf::result<done_atom> shard::open_job(const policies::open_job_call& call) {
     return to_error({runtime::errc::invalid_argument, "a shard hands nothing on"});
   core_.open_job(call.token, {call.epoch, call.workers, call.consistency,
                               call.workers_come_back, call.members});
-  auto& options = jobs_[call.token];
+  auto& home = jobs_[call.token];
+  home.name = call.name;
+  auto& options = home.options;
   options.workers = call.workers;
+  options.keeps_previous =
+      call.workers_come_back && call.consistency.kind == policies::consistency_kind::bsp;
   options.members =
       call.members.empty() ? call.workers : static_cast<std::uint32_t>(call.members.size());
   options.scale = call.reduce == policies::reduce_kind::mean
@@ -67,10 +73,13 @@ caf::result<done_atom> shard::open_table(const policies::open_table_call& call) 
         {runtime::errc::not_found, "this shard does not know the job of the table"});
   if (!core_.slots_of(call.table).empty()) return done_atom::value;  // an earlier call's
   const auto chunks = core_.open_table(call.token, call.table, call.places);
-  if (auto added = store_->add_table(call, chunks, job->second); !added.ok()) {
+  if (auto added = store_->add_table(call, chunks, job->second.options); !added.ok()) {
     core_.forget_table(call.table);
     return to_error(added);
   }
+  if (call.restore.number > 0)
+    if (auto restored = restore(call, job->second.name, chunks); !restored.ok())
+      return to_error(restored);
   front_->table_opened(call.table);
   return done_atom::value;
 }

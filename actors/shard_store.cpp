@@ -29,9 +29,13 @@ status shard_store::add_table(const policies::open_table_call& table,
     made.elements = chunk.elements;
     made.optimizer = how;
     made.scale = options.scale;
+    made.table = table.table;
+    made.about = {table.name,      table.shape, chunk.chunk, chunk.first, chunk.elements,
+                  table.optimizer, 0,           1,           1,           {}};
   }
   if (auto room = memory_.add_table(table.table, chunks,
-                                    {options.workers, options.members, 1 + arrays});
+                                    {options.workers, options.members,
+                                     1 + arrays + (options.keeps_previous ? 1U : 0U)});
       !room.ok())
     return room;
   for (const auto& chunk : chunks) {
@@ -46,6 +50,7 @@ status shard_store::add_table(const policies::open_table_call& table,
       *state = *room;
     }
     fill(memory_.at(chunk.slot, 0), chunk, table.init, table.init_key);
+    if (options.keeps_previous) memory_.prepare(chunk.slot, 1);
   }
   return {};
 }
@@ -54,6 +59,42 @@ runtime::expected<float*> shard_store::add_state(std::uint64_t bytes) {
   auto place = states_.allocate(bytes);
   if (!place) return runtime::fail(place.error());
   return reinterpret_cast<float*>(states_.at(*place, 0));
+}
+
+status shard_store::restore(const policies::checkpoint_reader& from, std::size_t table,
+                            runtime::storage& folder,
+                            std::span<const policies::owned_chunk> chunks,
+                            policies::shard_core& core) {
+  const auto stored = from.chunks(table);
+  for (const auto& chunk : chunks) {
+    auto& made = chunks_[chunk.slot];
+    if (chunk.chunk >= stored.size() ||
+        stored[chunk.chunk].stored.about.first != chunk.first ||
+        stored[chunk.chunk].stored.about.elements != chunk.elements)
+      return {runtime::errc::invalid_argument,
+              "the checkpoint has table '" + made.about.table +
+                  "' in other chunks: cluster.chunk_bytes must be what it was"};
+    const auto& about = stored[chunk.chunk].stored.about;
+    float* const arrays[] = {memory_.at(chunk.slot, 0), made.state1, made.state2};
+    for (std::size_t i = 0; i < policies::chunk_arrays(about); ++i)
+      if (auto read = from.read(folder, table, i, chunk.first, {arrays[i], chunk.elements});
+          !read.ok())
+        return read;
+    made.powers = {about.beta1_power, about.beta2_power};
+    core.restore(chunk.slot, about.version, about.ranks);
+  }
+  return {};
+}
+
+shard_store::image shard_store::image_of(std::uint32_t slot, std::uint32_t plane) {
+  const auto& chunk = chunks_[slot];
+  image made{chunk.table, chunk.about, {}};
+  made.about.beta1_power = chunk.powers.beta1;
+  made.about.beta2_power = chunk.powers.beta2;
+  const float* const arrays[] = {memory_.at(slot, plane), chunk.state1, chunk.state2};
+  for (std::size_t i = 0; i < policies::chunk_arrays(made.about); ++i)
+    made.arrays[i] = {arrays[i], chunk.elements};
+  return made;
 }
 
 void shard_store::apply(const policies::shard_effects::apply& what,

@@ -12,6 +12,7 @@
 #include "policies/shard_core.hpp"
 #include "policies/spec.hpp"
 #include "runtime/base/status.hpp"
+#include "policies/checkpoint_reader.hpp"
 #include "runtime/kernels/update.hpp"
 #include "runtime/memory/arena.hpp"
 
@@ -22,6 +23,7 @@ struct store_options {
   float scale = 1.0F;  // of the summed gradients
   std::uint32_t workers = 1;
   std::uint32_t members = 1;  // of the workers and aggregators, that push here
+  bool keeps_previous = false;  // see shard_core::open_job
 };
 
 class shard_store {
@@ -37,6 +39,21 @@ class shard_store {
                             std::span<const policies::owned_chunk> chunks,
                             const store_options& options);
 
+  // The chunks just added are as in the checkpoint, whose table is `table` there; tells the core
+  // of each. Errors: those of the storage; corrupt.
+  runtime::status restore(const policies::checkpoint_reader& from, std::size_t table,
+                          runtime::storage& folder,
+                          std::span<const policies::owned_chunk> chunks,
+                          policies::shard_core& core);
+  // What a checkpoint says of a chunk in a plane, but for how far its workers are; and its
+  // arrays, which stay as they are until the next step.
+  struct image {
+    std::uint32_t table = 0;
+    policies::chunk_description about;
+    std::array<std::span<const float>, policies::chunk_arrays_max> arrays;
+  };
+  image image_of(std::uint32_t slot, std::uint32_t plane);
+
   // One optimizer step. inputs ascend in rank.
   void apply(const policies::shard_effects::apply& what,
              std::span<const policies::shard_effects::input> inputs);
@@ -49,6 +66,8 @@ class shard_store {
     float scale = 1.0F;
     float* state1 = nullptr;
     float* state2 = nullptr;
+    std::uint32_t table = 0;
+    policies::chunk_description about;
   };
 
   runtime::expected<float*> add_state(std::uint64_t bytes);

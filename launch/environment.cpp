@@ -69,6 +69,7 @@ variables child_environment(const variables& base, const policies::cluster_spec&
   }
   all[policies::protocol_variable] = policies::protocol_text();
   all["TIDEGATE_TOKEN"] = format_token(run.token);
+  all["TIDEGATE_EPOCH"] = std::to_string(run.epoch);
   all["TIDEGATE_TRANSPORT"] = word(transport_words, spec.transport);
   all["TIDEGATE_START_TIMEOUT_MS"] = std::to_string(spec.start_timeout_ms);
   all["TIDEGATE_RUN_DIR"] = run.run_dir;

@@ -18,6 +18,7 @@ struct run_identity {
   std::uint64_t token = 0;
   std::uint16_t port = 0;  // of the coordinator; 0 while it is not known
   std::string run_dir;     // absolute
+  std::uint32_t epoch = 1;
 };
 
 // `base` (the launcher's own), the variables of actors/node.hpp and, for workers, the job's

@@ -37,7 +37,10 @@ runtime::status run_coordinator(const command_line& line, const policies::cluste
       runtime::log::error("the ready pipe is closed");
     ::close(fd);
   };
-  return cluster.run_coordinator(spec, token, on_ready);
+  const auto epoch = parse_unsigned(variable("TIDEGATE_EPOCH"));
+  if (!epoch || *epoch == 0 || *epoch > 0xffff'ffffU) return bad_variable("TIDEGATE_EPOCH");
+  return cluster.run_coordinator(
+      spec, {token, static_cast<std::uint32_t>(*epoch), line.run_dir}, on_ready);
 }
 
 // A shard or an aggregator.
@@ -53,6 +56,7 @@ runtime::status run_member(const command_line& line, const policies::cluster_spe
   options.coordinator_port = static_cast<std::uint16_t>(*port);
   options.token = token;
   options.index = line.index;
+  options.run_dir = line.run_dir;
   options.job = line.job;
   options.transport = spec.transport;
   options.start_timeout_ms = spec.start_timeout_ms;

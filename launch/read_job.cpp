@@ -5,6 +5,7 @@
 
 #include "launch/read_hosts.hpp"
 #include "launch/read_table.hpp"
+#include "launch/scalars.hpp"
 #include "launch/words.hpp"
 #include "launch/yaml_keys.hpp"
 #include "runtime/base/limits.hpp"
@@ -94,6 +95,31 @@ void read_aggregators(const section& from, policies::aggregators_spec& into) {
   }
 }
 
+// "500 clocks" or "30s".
+void read_checkpoint(const section& from, std::optional<policies::checkpoint_spec>& into) {
+  if (from.node() == nullptr) return;
+  constexpr std::uint64_t day_ms = 24ULL * 60 * 60 * 1000;
+  policies::checkpoint_spec made;
+  std::uint64_t keep = made.keep;
+  from.number("keep", keep, 1, 1000);
+  made.keep = static_cast<std::uint32_t>(keep);
+  if (!from.require("every")) return;
+  const auto& value = *from.get("every");
+  if (!value.is_scalar()) return from.wrong("every", "is " + std::string(describe(value)));
+  constexpr std::string_view unit = " clocks";
+  const auto& text = value.text;
+  if (text.ends_with(unit)) {
+    const auto clocks = parse_unsigned(text.substr(0, text.size() - unit.size()));
+    if (!clocks || *clocks == 0) return from.wrong("every", "'" + text + "' is none");
+    made.every_clocks = *clocks;
+  } else {
+    const auto ms = parse_duration_ms(text);
+    if (!ms || *ms == 0 || *ms > day_ms) return from.wrong("every", "'" + text + "' is none");
+    made.every_ms = *ms;
+  }
+  into = made;
+}
+
 }  // namespace
 
 policies::job_spec read_job(const section& from, const std::string& name) {
@@ -109,6 +135,7 @@ policies::job_spec read_job(const section& from, const std::string& name) {
   job.optimizer = read_optimizer(from.child("optimizer"), {});
   from.choice<policies::worker_loss_rule>("on_worker_loss", job.on_worker_loss,
                                           worker_loss_words);
+  read_checkpoint(from.child("checkpoint"), job.checkpoint);
   from.choice<policies::reduce_kind>("reduce", job.reduce, reduce_words);
   read_aggregators(from, job.aggregators);
   from.child("gradients")

@@ -39,6 +39,9 @@ void read_limits(const section& from, policies::restart_spec& into) {
 
 void read_supervision(const section& from, policies::supervision_spec& into) {
   read_limits(from.child("worker"), into.worker);
+  read_limits(from.child("shard"), into.shard);
+  read_limits(from.child("aggregator"), into.aggregator);
+  read_limits(from.child("coordinator"), into.coordinator);
 }
 
 std::string backoff_text(const policies::restart_spec& limits) {

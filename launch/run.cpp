@@ -6,7 +6,9 @@
 
 #include "launch/scalars.hpp"
 #include "launch/stale_segments.hpp"
+#include "policies/run_epoch.hpp"
 #include "runtime/base/assert.hpp"
+#include "runtime/storage/posix_storage.hpp"
 
 namespace tidegate::launch {
 
@@ -33,6 +35,8 @@ policies::launch_plan plan_for_core(const policies::cluster_spec& spec,
     what.jobs.push_back({j.name, policy_text(j.consistency), j.workers,
                          j.on_worker_loss == policies::worker_loss_rule::restart});
   what.supervision = spec.supervision;
+  what.goes_back = std::all_of(spec.jobs.begin(), spec.jobs.end(),
+                               [](const auto& j) { return j.checkpoint.has_value(); });
   what.start_timeout_ms = spec.start_timeout_ms;
   what.start_timeout_text = format_duration_ms(spec.start_timeout_ms);
   return what;
@@ -52,6 +56,8 @@ run::run(const policies::cluster_spec& spec, const services& cluster, const star
 
 exit_code run::carry_out() {
   now_ = monotonic_ns_now();
+  if (auto recorded = record(core_.epoch()); !recorded.ok())
+    journal_.complain("tidegate: the run cannot be put on record: " + recorded.to_string());
   core_.begin(now_, todo_);
   carry_out_effects();
   for (decide(); !end_; decide()) {
@@ -174,6 +180,22 @@ runtime::expected<pid_t> run::spawn_one(const effects::start& what) {
   const auto log = journal_.folder().log_path(process.name);
   return table_.start(what.process, process.name,
                       starter_.request(process, identity_, log, write_end.get()));
+}
+
+runtime::status run::record(std::uint32_t epoch) const {
+  auto folder = runtime::posix_storage::make(journal_.folder().path() + "/epochs");
+  return folder ? policies::record_epoch(*folder, epoch) : folder.error();
+}
+
+// Nobody of the epoch before lives.
+void run::act(const effects::renew& what) {
+  poller_.reset();
+  ready_.reset();
+  ready_text_.clear();
+  identity_.port = 0;
+  identity_.epoch = what.epoch;
+  journal_.event("epoch", std::to_string(what.epoch));
+  core_.renewed(now_, record(what.epoch), todo_);
 }
 
 void run::act(const effects::watch& /*what*/) {

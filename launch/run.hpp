@@ -41,6 +41,7 @@ class run {
 
   void carry_out_effects();
   void act(const effects::start& what);
+  void act(const effects::renew& what);
   void act(const effects::watch& what);
   void act(const effects::poll_now& what);
   void act(const effects::stop_cluster& what);
@@ -52,6 +53,7 @@ class run {
   void act(const effects::conclude& what);
   runtime::expected<pid_t> spawn_one(const effects::start& what);
 
+  runtime::status record(std::uint32_t epoch) const;
   void write_pids();
   void show();
   exit_code conclude();

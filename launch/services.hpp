@@ -25,7 +25,7 @@ class cluster_view {
 
 struct services {
   // As actors::run_coordinator, run_shard, run_aggregator and observer::connect.
-  std::function<runtime::status(const policies::cluster_spec&, std::uint64_t token,
+  std::function<runtime::status(const policies::cluster_spec&, const actors::run_options&,
                                 const std::function<void(std::uint16_t)>& on_ready)>
       run_coordinator;
   std::function<runtime::status(const actors::node_options&)> run_shard;

@@ -31,24 +31,35 @@ std::map<file_id, fs::path> segments_in(const std::string& folder) {
   return found;
 }
 
-bool is_process(const fs::path& path) {
-  return path.filename().string().find_first_not_of("0123456789") == std::string::npos;
+// Of another user's processes only root's may have such a file.
+bool may_have_it(const fs::path& path) {
+  struct stat info = {};
+  return path.filename().string().find_first_not_of("0123456789") == std::string::npos &&
+         ::stat(path.c_str(), &info) == 0 &&
+         (info.st_uid == ::geteuid() || ::geteuid() == 0);
 }
 
-void forget_open(const fs::path& process, std::map<file_id, fs::path>& stale) {
+// Both return false when the process is there and cannot be looked at.
+bool forget_open(const fs::path& process, std::map<file_id, fs::path>& stale) {
   std::error_code error;
-  for (const auto& entry : fs::directory_iterator(process / "fd", error)) {
+  fs::directory_iterator at(process / "fd", error);
+  for (; !error && at != fs::directory_iterator(); at.increment(error)) {
     struct stat info = {};
-    if (::stat(entry.path().c_str(), &info) == 0) stale.erase({info.st_dev, info.st_ino});
+    if (::stat(at->path().c_str(), &info) == 0) stale.erase({info.st_dev, info.st_ino});
   }
+  return !error || !fs::exists(process);
 }
 
-void forget_mapped(const fs::path& process, std::map<file_id, fs::path>& stale) {
+// By inode, as the path may be another one there.
+bool forget_mapped(const fs::path& process, std::map<file_id, fs::path>& stale) {
   std::ifstream maps(process / "maps");
+  if (!maps) return !fs::exists(process);
   for (std::string line; std::getline(maps, line);)
     std::erase_if(stale, [&](const auto& one) {
-      return line.find(one.second.string()) != std::string::npos;
+      return line.find(" " + std::to_string(one.first.second) + " ") != std::string::npos &&
+             line.find(prefix) != std::string::npos;
     });
+  return true;
 }
 
 }  // namespace
@@ -58,9 +69,8 @@ int remove_stale_segments(const std::string& folder) {
   if (stale.empty()) return 0;  // as nearly always
   std::error_code error;
   for (const auto& entry : fs::directory_iterator("/proc", error)) {
-    if (!is_process(entry.path())) continue;
-    forget_open(entry.path(), stale);
-    forget_mapped(entry.path(), stale);
+    if (!may_have_it(entry.path())) continue;
+    if (!forget_open(entry.path(), stale) || !forget_mapped(entry.path(), stale)) return 0;
   }
   int removed = 0;
   for (const auto& [id, path] : stale) removed += ::unlink(path.c_str()) == 0 ? 1 : 0;

@@ -77,6 +77,13 @@ std::string job_text(const policies::job_spec& j) {
   text += "    optimizer: " + optimizer_text(j.optimizer) + "\n";
   text +=
       "    on_worker_loss: " + std::string(word(worker_loss_words, j.on_worker_loss)) + "\n";
+  if (j.checkpoint) {
+    const auto every = j.checkpoint->every_clocks > 0
+                           ? std::to_string(j.checkpoint->every_clocks) + " clocks"
+                           : format_duration_ms(j.checkpoint->every_ms);
+    text += "    checkpoint: {every: " + every +
+            ", keep: " + std::to_string(j.checkpoint->keep) + "}\n";
+  }
   text += "    reduce: " + std::string(word(reduce_words, j.reduce)) + "\n";
   text += "    aggregators: " + aggregators_text(j.aggregators) + "\n";
   text += "    gradients: {not_finite: " + std::string(word(not_finite_words, j.not_finite)) +
@@ -85,6 +92,12 @@ std::string job_text(const policies::job_spec& j) {
   text += j.tables.empty() ? "    tables: {}\n" : "    tables:\n";
   for (const auto& t : j.tables) text += table_text(t);
   return text;
+}
+
+std::string limits_text(const std::string& role, const policies::restart_spec& limits) {
+  return "  " + role + ": {max_restarts: " + std::to_string(limits.max_restarts) +
+         ", within: " + format_duration_ms(limits.within_ms) +
+         ", backoff: " + backoff_text(limits) + "}\n";
 }
 
 }  // namespace
@@ -103,10 +116,10 @@ std::string write_yaml(const policies::cluster_spec& spec) {
   text += "  control: {host: " + quote(spec.control_host) +
           ", port: " + std::to_string(spec.control_port) + "}\n";
   text += "  start_timeout: " + format_duration_ms(spec.start_timeout_ms) + "\n";
-  const auto& worker = spec.supervision.worker;
-  text += "supervision:\n  worker: {max_restarts: " + std::to_string(worker.max_restarts) +
-          ", within: " + format_duration_ms(worker.within_ms) +
-          ", backoff: " + backoff_text(worker) + "}\n";
+  text += "supervision:\n" + limits_text("worker", spec.supervision.worker) +
+          limits_text("shard", spec.supervision.shard) +
+          limits_text("aggregator", spec.supervision.aggregator) +
+          limits_text("coordinator", spec.supervision.coordinator);
   text += "jobs:\n";
   for (const auto& job : spec.jobs) text += job_text(job);
   return text;

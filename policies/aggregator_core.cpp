@@ -25,6 +25,11 @@ void aggregator_core::open_job(job what) {
       job_.nodes.size());
 }
 
+void aggregator_core::begin_at(std::span<const owned_chunk> chunks, std::uint64_t clock) {
+  const std::vector<rank_progress> ranks(job_.workers, {clock, false});
+  for (const auto& one : chunks) front_.restore(one.slot, clock, ranks);
+}
+
 std::vector<owned_chunk> aggregator_core::open_table(std::uint32_t table,
                                                      std::span<const chunk_place> places) {
   auto owned = front_.open_table(job_.token, table, places);

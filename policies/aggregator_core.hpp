@@ -67,6 +67,8 @@ class aggregator_core {
   // All chunks of the table, with the shards that hold them. Slots as of the front.
   std::vector<owned_chunk> open_table(std::uint32_t table, std::span<const chunk_place> places);
 
+  // Members' first pushes to these chunks, which have just been opened, are of this clock.
+  void begin_at(std::span<const owned_chunk> chunks, std::uint64_t clock);
   // It cannot be kept after all.
   void forget_table(std::uint32_t table);
 

@@ -16,6 +16,7 @@ class bsp_policy final : public consistency_policy {
  private:
   void decide_apply(std::uint32_t rank, std::uint64_t clock, policy_decisions& out) override;
   answer decide_pull(const pull_request& pull) const override;
+  void restored(std::uint64_t version) override { version_ = arrived_ = version; }
 
   std::uint64_t version_ = 0;  // clocks applied
   std::uint64_t arrived_ = 0;  // clocks of which any push arrived

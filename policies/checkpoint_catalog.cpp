@@ -49,6 +49,12 @@ status check_hash(storage& from, const written_file& file, std::vector<std::byte
 
 }  // namespace
 
+runtime::expected<checkpoint_reader> open_checkpoint(storage& folder, checkpoint_id id) {
+  auto manifest = read_manifest(folder, id);
+  if (!manifest) return fail(manifest.error());
+  return checkpoint_reader::open(folder, std::move(*manifest));
+}
+
 runtime::expected<std::vector<std::string>> checkpoint_catalog::list() {
   auto names = folder_.list();
   if (!names) return names;

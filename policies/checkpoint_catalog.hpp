@@ -18,6 +18,9 @@
 
 namespace tidegate::policies {
 
+// A checkpoint whose hashes somebody else has compared. Errors: those of the storage; corrupt.
+runtime::expected<checkpoint_reader> open_checkpoint(runtime::storage& folder, checkpoint_id id);
+
 class checkpoint_catalog {
  public:
   explicit checkpoint_catalog(runtime::storage& folder) : folder_(folder) {}

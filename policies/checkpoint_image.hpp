@@ -12,19 +12,12 @@
 #include <vector>
 
 #include "policies/checkpoint_name.hpp"
+#include "policies/rank_progress.hpp"
 #include "policies/safetensors.hpp"
 #include "policies/spec.hpp"
 #include "runtime/base/status.hpp"
 
 namespace tidegate::policies {
-
-// How far a worker's pushes to a chunk have been applied: those of clocks below `next`.
-struct rank_progress {
-  std::uint64_t next = 0;
-  bool finished = false;
-
-  friend bool operator==(const rank_progress&, const rank_progress&) = default;
-};
 
 struct chunk_description {
   std::string table;

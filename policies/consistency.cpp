@@ -52,6 +52,14 @@ void consistency_policy::worker_finished(std::uint32_t rank, policy_decisions& o
   decide_ask(out);
 }
 
+void consistency_policy::restore(std::uint64_t version,
+                                 const std::vector<std::uint64_t>& through) {
+  for (std::uint32_t rank = 0; rank < through.size(); ++rank)
+    if (clocks_.through(rank) != clock_vector::infinity && through[rank] > 0)
+      clocks_.advance(rank, through[rank]);
+  restored(version);
+}
+
 void consistency_policy::worker_replaced(std::uint32_t rank) {
   waits_[rank] = 0;
   std::erase_if(parked_, [&](const pull_request& pull) { return pull.rank == rank; });

@@ -60,6 +60,9 @@ class consistency_policy {
   void pull_arrived(const pull_request& pull, policy_decisions& out);
   // No more pushes from `rank`.
   void worker_finished(std::uint32_t rank, policy_decisions& out);
+  // Begins where another left off: `through` of each worker, those absent apart, and the
+  // clocks of all that have been applied together. Before any push.
+  void restore(std::uint64_t version, const std::vector<std::uint64_t>& through);
   // `rank` came back as a new process: its parked pull is forgotten, its clocks stand.
   void worker_replaced(std::uint32_t rank);
 
@@ -93,6 +96,7 @@ class consistency_policy {
   // Whether there is anything to answer with.
   virtual bool has_parameters() const noexcept { return true; }
   virtual void pull_answered(std::uint32_t) {}
+  virtual void restored(std::uint64_t) {}
   // After an event: what to ask for on behalf of who is parked.
   virtual void decide_ask(policy_decisions&) {}
 

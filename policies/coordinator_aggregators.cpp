@@ -47,7 +47,7 @@ void coordinator_core::aggregator_lost(std::int64_t now, const std::string& job,
 void coordinator_core::all_joined(coordinator_effects& out) {
   for (std::size_t index = 0; index < jobs_.size(); ++index)
     if (jobs_[index].state != job_state::failed) open_job(index, out);
-  for (auto& [hello, waiting] : std::exchange(early_workers_, {})) admit(hello, waiting, out);
+  admit_early(out);
 }
 
 open_job_call coordinator_core::job_call(const job_record& job) const {
@@ -84,9 +84,9 @@ void coordinator_core::open_job(std::size_t index, coordinator_effects& out) {
     for (const auto& above : upstream_of(place.parent))
       for (const auto& node : place.nodes)
         call(group, above,
-             admit_worker_call{job.token, node.first, 1, job.aggregator_addresses[at]}, out);
+             admit_worker_call{job.token, node.first, 1, job.aggregator_addresses[at], {}}, out);
   }
-  create_tables(index, job.spec.tables, 0, out);
+  create_tables(index, first_tables(job), 0, out);
 }
 
 std::vector<coordinator_core::callee> coordinator_core::upstream_of(

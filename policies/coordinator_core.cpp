@@ -13,8 +13,10 @@ namespace tidegate::policies {
 using runtime::errc;
 namespace limits = runtime::limits;
 
-coordinator_core::coordinator_core(cluster_spec cluster, std::uint64_t token)
+coordinator_core::coordinator_core(cluster_spec cluster, std::uint64_t token,
+                                   restored_cluster from)
     : cluster_(std::move(cluster)),
+      epoch_(from.epoch),
       placement_(cluster_.shards, cluster_.chunk_bytes),
       shard_addresses_(cluster_.shards) {
   for (const auto& spec : cluster_.jobs) {
@@ -24,6 +26,9 @@ coordinator_core::coordinator_core(cluster_spec cluster, std::uint64_t token)
     made.workers.resize(spec.workers);
     made.sums = plan_aggregation(cluster_, spec);
     made.aggregator_addresses.resize(made.sums.aggregators.size());
+    if (spec.checkpoint) made.rounds.emplace(*spec.checkpoint);
+    if (const auto at = from.jobs.find(spec.name); at != from.jobs.end())
+      made.restored = std::move(at->second);
   }
 }
 
@@ -91,7 +96,14 @@ bool coordinator_core::worker_joined(std::int64_t now, const worker_hello& hello
     return false;
   }
   auto& job = *find(hello.job);
-  job.workers[hello.rank].incarnation = hello.incarnation;
+  auto& worker = job.workers[hello.rank];
+  if (worker.incarnation > 0) {
+    ++job.restarts;
+    worker.staleness_max = std::max(worker.staleness_max, worker.last.staleness_max);
+    worker.payload_bytes_copied += worker.last.payload_bytes_copied;
+    worker.last.staleness_max = worker.last.payload_bytes_copied = 0;
+  }
+  worker.incarnation = hello.incarnation;
   event(now, "worker_joined",
         hello.job + " rank " + std::to_string(hello.rank) +
             (hello.incarnation > 1 ? " incarnation " + std::to_string(hello.incarnation) : ""));
@@ -101,11 +113,24 @@ bool coordinator_core::worker_joined(std::int64_t now, const worker_hello& hello
     if (same) refuse(early.second, errc::cancelled, "another process has taken its rank", out);
     return same;
   });
-  if (all_in())
-    admit(hello, who, out);
-  else
-    early_workers_.emplace_back(hello, who);
+  early_workers_.emplace_back(hello, who);
+  admit_early(out);
   return true;
+}
+
+// Where a worker goes on is asked of shards that have all that the job goes on with.
+bool coordinator_core::may_admit(const job_record& job) const {
+  return all_in() && std::none_of(tables_.begin(), tables_.end(), [&](const auto& table) {
+           return &jobs_[table.job] == &job && table.restored && !table.ready;
+         });
+}
+
+void coordinator_core::admit_early(coordinator_effects& out) {
+  for (auto& [hello, waiting] : std::exchange(early_workers_, {}))
+    if (may_admit(*find(hello.job)))
+      admit(hello, waiting, out);
+    else
+      early_workers_.emplace_back(hello, waiting);
 }
 
 void coordinator_core::admit(const worker_hello& hello, ticket who, coordinator_effects& out) {
@@ -114,7 +139,9 @@ void coordinator_core::admit(const worker_hello& hello, ticket who, coordinator_
   const auto group = make_group(index, who);
   groups_.at(group).about = hello;
   for (const auto& one : upstream_of(job.sums.of_worker[hello.rank]))
-    call(group, one, admit_worker_call{job.token, hello.rank, hello.incarnation, hello.address},
+    call(group, one,
+         admit_worker_call{job.token, hello.rank, hello.incarnation, hello.address,
+                           tables_of(job, hello.rank)},
          out);
 }
 
@@ -143,7 +170,7 @@ void coordinator_core::open_table(const table_request& request, ticket who,
     if (known->spec.shape != asked.shape)
       return refuse(who, errc::invalid_argument, name + " exists with another shape", out);
     if ((request.optimizer_given && known->spec.optimizer != asked.optimizer) ||
-        (request.options_given && known->spec.init != asked.init))
+        (request.options_given && !known->restored && known->spec.init != asked.init))
       return refuse(who, errc::invalid_argument,
                     name + " exists with another optimizer or init", out);
     if (known->ready) {
@@ -171,7 +198,11 @@ void coordinator_core::create_tables(std::size_t job, std::vector<table_spec> sp
   auto placed = placement_.add(sizes);
   for (std::size_t i = 0; i < specs.size(); ++i) {
     const auto id = static_cast<std::uint32_t>(tables_.size());
-    tables_.push_back({job, specs[i], {id, sizes[i], specs[i].name, placed[i]}, false});
+    const auto& restored = jobs_[job].restored;
+    const bool is_old =
+        restored && std::any_of(restored->tables.begin(), restored->tables.end(),
+                                [&](const auto& one) { return one.name == specs[i].name; });
+    tables_.push_back({job, specs[i], {id, sizes[i], specs[i].name, placed[i]}, false, is_old});
     const auto group = make_group(job, who);
     groups_.at(group).about = id;
     open_table_call opening{jobs_[job].token,
@@ -179,7 +210,11 @@ void coordinator_core::create_tables(std::size_t job, std::vector<table_spec> sp
                             specs[i].optimizer,
                             specs[i].init,
                             runtime::stream_key(jobs_[job].spec.seed, specs[i].name),
-                            {}};
+                            {},
+                            specs[i].name,
+                            specs[i].shape,
+                            is_old ? restored->id : checkpoint_id(),
+                            is_old ? restored->clock : 0};
     for (std::uint32_t shard = 0; shard < cluster_.shards; ++shard) {
       auto mine = opening;
       std::copy_if(placed[i].begin(), placed[i].end(), std::back_inserter(mine.places),
@@ -211,6 +246,14 @@ void coordinator_core::call(group_id group, callee who, shard_call what,
 
 void coordinator_core::call_done(std::int64_t now, call_id call, const runtime::status& result,
                                  coordinator_effects& out, std::uint64_t answer) {
+  if (const auto part = asked_.find(call); part != asked_.end()) {
+    const auto asked = part->second;
+    asked_.erase(part);
+    checkpoint_effects effects;
+    if (auto& rounds = jobs_[asked.job].rounds)
+      rounds->answered(asked.shard, asked.id, result, answer, effects);
+    return carry_out(now, asked.job, effects, out);
+  }
   const auto at = calls_.find(call);
   if (at == calls_.end()) return;
   const auto group = groups_.find(at->second);
@@ -246,6 +289,7 @@ void coordinator_core::close(std::int64_t now, call_group& done, coordinator_eff
               std::to_string(opened.grant.elements) + " elements in " +
               std::to_string(opened.grant.places.size()) + " chunks");
     for (auto who : done.waiting) out.answers.push_back({who, {}, opened.grant});
+    admit_early(out);
   }
 }
 
@@ -262,6 +306,8 @@ void coordinator_core::admitted(std::int64_t now, const call_group& done,
     event(now, "worker_refused",
           hello.job + " rank " + std::to_string(hello.rank) + ": " + result.message());
     for (auto who : done.waiting) out.answers.push_back({who, result, {}});
+    if (job.spec.on_worker_loss == worker_loss_rule::fail)
+      fail_job(now, job.spec.name, "a worker cannot be let in: " + result.message(), out);
     return;
   }
   worker.joined = true;
@@ -279,11 +325,18 @@ void coordinator_core::admitted(std::int64_t now, const call_group& done,
     out.answers.push_back({who, {}, welcome(job, hello.rank, first)});
 }
 
-void coordinator_core::progress(const std::string& name, std::uint32_t rank,
-                                const worker_progress& report) {
+void coordinator_core::progress(std::int64_t now, const std::string& name, std::uint32_t rank,
+                                const worker_progress& report, coordinator_effects& out) {
   auto* job = find(name);
-  if (job && rank < job->workers.size() && !job->workers[rank].finished)
-    job->workers[rank].last = report;
+  if (!job || rank >= job->workers.size() || job->workers[rank].finished) return;
+  job->workers[rank].last = report;
+  if (!job->rounds || job->state != job_state::running) return;
+  std::uint64_t fastest = 0;
+  for (const auto& worker : job->workers) fastest = std::max(fastest, worker.last.clock);
+  checkpoint_effects effects;
+  const auto index = static_cast<std::size_t>(job - jobs_.data());
+  job->rounds->advanced(now, fastest, holders_of(index), effects);
+  carry_out(now, index, effects, out);
 }
 
 void coordinator_core::tables_opened(std::int64_t now, const std::string& name,
@@ -291,9 +344,10 @@ void coordinator_core::tables_opened(std::int64_t now, const std::string& name,
                                      coordinator_effects& out) {
   auto* job = find(name);
   if (!job || rank >= job->workers.size()) return;
+  std::sort(tables.begin(), tables.end());
+  job->workers[rank].tables = tables;
   if (job->spec.consistency.kind == consistency_kind::async)
     return;  // nobody waits for anybody
-  std::sort(tables.begin(), tables.end());
   if (!job->tables_opened) {
     job->tables_opened = {rank, std::move(tables)};
     return;
@@ -330,7 +384,8 @@ runtime::status coordinator_core::metric(const std::string& name, const std::str
 
 void coordinator_core::worker_finished(std::int64_t now, const std::string& name,
                                        std::uint32_t rank, const worker_progress& last,
-                                       const std::string& parameters_sha256) {
+                                       const std::string& parameters_sha256,
+                                       coordinator_effects& out) {
   auto* job = find(name);
   if (!job || rank >= job->workers.size() || job->state == job_state::failed) return;
   job->workers[rank].finished = true;
@@ -339,10 +394,8 @@ void coordinator_core::worker_finished(std::int64_t now, const std::string& name
   event(now, "worker_finished", name + " rank " + std::to_string(rank));
   const bool all = std::all_of(job->workers.begin(), job->workers.end(),
                                [](const worker_state& worker) { return worker.finished; });
-  if (!all || job->state == job_state::done) return;
-  job->state = job_state::done;
-  job->ended = now;
-  event(now, "job_done", name + " " + job->parameters_sha256);
+  if (all && !std::exchange(job->at_end, true))
+    all_finished(now, static_cast<std::size_t>(job - jobs_.data()), out);
 }
 
 void coordinator_core::fail_job(std::int64_t now, const std::string& name,

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "policies/aggregation.hpp"
+#include "policies/checkpoint_rounds.hpp"
 #include "policies/clock_vector.hpp"
 #include "policies/cluster_status.hpp"
 #include "policies/placement.hpp"
@@ -47,15 +48,21 @@ struct open_table_call {
   init_spec init;
   std::uint64_t init_key = 0;  // runtime/base/rng.hpp; the same for all chunks of the table
   table_places places;         // of this process only
+  // The chunks are as in this checkpoint instead, where the table has this name and shape.
+  std::string name;
+  std::vector<std::uint64_t> shape;
+  checkpoint_id restore;  // number 0: none
+  std::uint64_t first_clock = 0;  // to an aggregator: of its members' first pushes
 };
 
 // To a shard: expect frames of this worker, and answer it at this address. Answered with
-// shard_core::first_missing.
+// shard_core::first_missing of these tables.
 struct admit_worker_call {
   std::uint64_t token = 0;
   std::uint32_t rank = 0;
   std::uint32_t incarnation = 0;
   std::string address;
+  std::vector<std::uint32_t> tables;  // that this rank has opened, in this or an earlier life
 };
 
 // To a shard: this job has failed; refuse whoever waits.
@@ -63,8 +70,25 @@ struct close_job_call {
   std::uint64_t token = 0;
 };
 
-using shard_call =
-    std::variant<open_job_call, open_table_call, admit_worker_call, close_job_call>;
+using shard_call = std::variant<open_job_call, open_table_call, admit_worker_call,
+                                close_job_call, checkpoint_call>;
+
+// A job as a checkpoint has it: it goes on there.
+struct restored_table {
+  std::string name;
+  std::vector<std::uint64_t> shape;
+  optimizer_spec optimizer;
+};
+struct restored_job {
+  checkpoint_id id;
+  std::uint64_t clock = 0;
+  std::vector<restored_table> tables;
+};
+// What a run that goes on begins with; `jobs` by name.
+struct restored_cluster {
+  std::uint32_t epoch = 1;
+  std::map<std::string, restored_job> jobs;
+};
 
 // To a worker: all it needs to talk to the shards, or to its aggregator, which is then the one
 // shard that it knows.
@@ -130,13 +154,24 @@ struct coordinator_effects {
     runtime::status result;
     std::variant<std::monostate, worker_welcome, table_grant> value;
   };
+  // A name for the next checkpoint of this job; checkpoint_begun() follows, before anything else.
+  struct begin_checkpoint {
+    std::string job;
+  };
+  // Its parts are durable: write this, then tell checkpoint_written().
+  struct write_manifest {
+    checkpoint_manifest manifest;
+    std::uint32_t keep = 1;
+  };
   std::vector<call_shard> calls;
   std::vector<answer> answers;
+  std::vector<begin_checkpoint> checkpoints;
+  std::vector<write_manifest> manifests;
 };
 
 class coordinator_core {
  public:
-  coordinator_core(cluster_spec cluster, std::uint64_t token);
+  coordinator_core(cluster_spec cluster, std::uint64_t token, restored_cluster from = {});
 
   // All three return whether the process was taken in; if not, the answer says why.
   bool shard_joined(std::int64_t now, std::uint32_t index, std::string address, ticket who,
@@ -147,7 +182,7 @@ class coordinator_core {
                      coordinator_effects& out);
   // Creates or attaches.
   void open_table(const table_request& request, ticket who, coordinator_effects& out);
-  // `answer`: of an admit_worker_call.
+  // `answer`: of an admit_worker_call or checkpoint_call.
   void call_done(std::int64_t now, call_id call, const runtime::status& result,
                  coordinator_effects& out, std::uint64_t answer = 0);
 
@@ -155,11 +190,19 @@ class coordinator_core {
   // or ssp job opened and another did not would wait for ever: the job fails and says so.
   void tables_opened(std::int64_t now, const std::string& job, std::uint32_t rank,
                      std::vector<std::uint32_t> tables, coordinator_effects& out);
-  void progress(const std::string& job, std::uint32_t rank, const worker_progress& report);
+  void progress(std::int64_t now, const std::string& job, std::uint32_t rank,
+                const worker_progress& report, coordinator_effects& out);
+  void checkpoint_begun(std::int64_t now, const std::string& job, checkpoint_id id,
+                        coordinator_effects& out);
+  void checkpoint_part(std::int64_t now, const checkpoint_report& report,
+                       coordinator_effects& out);
+  void checkpoint_written(std::int64_t now, const std::string& job, checkpoint_id id,
+                          const runtime::status& result, coordinator_effects& out);
   runtime::status metric(const std::string& job, const std::string& name, double value);
   // `parameters_sha256`: from rank 0, else empty.
   void worker_finished(std::int64_t now, const std::string& job, std::uint32_t rank,
-                       const worker_progress& last, const std::string& parameters_sha256);
+                       const worker_progress& last, const std::string& parameters_sha256,
+                       coordinator_effects& out);
   // The first reason stands. A job that is done stays done.
   void fail_job(std::int64_t now, const std::string& job, const std::string& why,
                 coordinator_effects& out);
@@ -180,6 +223,9 @@ class coordinator_core {
     bool joined = false;
     bool finished = false;
     std::uint32_t incarnation = 0;
+    std::optional<std::vector<std::uint32_t>> tables;  // opened, once it has said so
+    std::uint64_t staleness_max = 0;         // of earlier lives
+    std::uint64_t payload_bytes_copied = 0;  // likewise
     worker_progress last;
   };
   struct job_record {
@@ -196,12 +242,24 @@ class coordinator_core {
     std::string parameters_sha256;
     std::int64_t began = 0;
     std::int64_t ended = 0;
+    std::optional<restored_job> restored;
+    std::optional<checkpoint_rounds> rounds;
+    std::uint64_t restarts = 0;     // workers that have come back
+    std::uint64_t checkpoints = 0;  // written in this epoch
+    std::uint64_t checkpoint_clock = 0;
+    bool at_end = false;  // all workers have finished; the last checkpoint may be under way
+  };
+  struct asked_part {
+    std::size_t job = 0;
+    std::uint32_t shard = 0;
+    checkpoint_id id;
   };
   struct table_state {
     std::size_t job = 0;
     table_spec spec;
     table_grant grant;
     bool ready = false;
+    bool restored = false;  // with whatever first values it had once
   };
   using group_id = std::uint64_t;
   struct callee {
@@ -231,9 +289,22 @@ class coordinator_core {
   std::vector<callee> upstream_of(std::uint32_t aggregator) const;
   std::vector<std::string> addresses_of(const job_record& job, std::uint32_t aggregator) const;
   void stage_tables(const job_record& job, const open_table_call& call, group_id group);
+  bool may_admit(const job_record& job) const;
+  void admit_early(coordinator_effects& out);
   void admit(const worker_hello& hello, ticket who, coordinator_effects& out);
   void create_tables(std::size_t job, std::vector<table_spec> specs, ticket who,
                      coordinator_effects& out);
+  static std::vector<table_spec> first_tables(const job_record& job);
+  std::set<std::uint32_t> holders_of(std::size_t job) const;
+  // Those that some worker has opened: the others nobody pushes to.
+  std::vector<std::uint32_t> opened_tables(std::size_t job) const;
+  std::vector<std::uint32_t> tables_of(const job_record& job, std::uint32_t rank) const;
+  void carry_out(std::int64_t now, std::size_t job, const checkpoint_effects& what,
+                 coordinator_effects& out);
+  checkpoint_manifest manifest_of(std::size_t job, const checkpoint_effects::write& what) const;
+  void all_finished(std::int64_t now, std::size_t job, coordinator_effects& out);
+  void round_ended(std::int64_t now, job_record& job, const checkpoint_effects::ended& what);
+  void done(std::int64_t now, job_record& job);
   group_id make_group(std::size_t job, ticket who);
   void call(group_id group, callee who, shard_call what, coordinator_effects& out);
   void close(std::int64_t now, call_group& done, coordinator_effects& out);
@@ -256,6 +327,7 @@ class coordinator_core {
   std::vector<table_state> tables_;  // by id
   std::map<group_id, call_group> groups_;
   std::map<call_id, group_id> calls_;
+  std::map<call_id, asked_part> asked_;
   std::vector<std::pair<worker_hello, ticket>> early_workers_;  // came before the rest
   std::uint64_t last_id_ = 0;
   std::vector<cluster_event> events_;

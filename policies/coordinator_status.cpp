@@ -21,6 +21,11 @@ cluster_status coordinator_core::status(std::int64_t now, std::uint64_t events_s
     shown.state = job.state;
     shown.failure = job.failure;
     shown.metrics = job.metrics;
+    shown.restarts = job.restarts;
+    for (std::uint32_t rank = 0; rank < job.workers.size(); ++rank)
+      if (job.workers[rank].finished) shown.ranks_finished.push_back(rank);
+    shown.checkpoints = job.checkpoints;
+    shown.checkpoint_clock = job.checkpoint_clock;
     shown.parameters_sha256 = job.parameters_sha256;
     if (job.began != 0)
       shown.seconds =
@@ -44,8 +49,10 @@ void coordinator_core::sum_up(const job_record& job, job_status& shown) {
     shown.clock_fastest = std::max(shown.clock_fastest, worker.last.clock);
     shown.clocks_total = std::max(shown.clocks_total, worker.last.clocks_total);
     shown.samples += worker.last.samples;
-    shown.staleness_max = std::max(shown.staleness_max, worker.last.staleness_max);
-    shown.payload_bytes_copied += worker.last.payload_bytes_copied;
+    shown.staleness_max =
+        std::max({shown.staleness_max, worker.staleness_max, worker.last.staleness_max});
+    shown.payload_bytes_copied +=
+        worker.payload_bytes_copied + worker.last.payload_bytes_copied;
     losses += worker.last.loss;
   }
   shown.clock_slowest = slowest;

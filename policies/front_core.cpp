@@ -23,7 +23,7 @@ front_core::admission front_core::admit(const admit_worker_call& call) {
   const auto* known = find(call.token, call.rank);
   // An earlier call's is connected.
   return {code, !known || known->incarnation != call.incarnation || known->lost,
-          core_.first_missing(call.token, call.rank)};
+          core_.first_missing(call.token, call.rank, call.tables)};
 }
 
 void front_core::connected(const admit_worker_call& call, peer_id peer) {

@@ -47,6 +47,7 @@ class front_shell {
   virtual void apply(const effects::apply& what, inputs from) = 0;
   virtual void hand_on(const effects::hand_on& what, inputs from) = 0;
   virtual void ask(const effects::ask& what) = 0;
+  virtual void snapshot(const effects::snapshot& what, const shard_core::cut_state& state) = 0;
 
   // Frames. The second tells where the parameters of header.table are. The third sends those of
   // a slot in a plane and calls front_core::sent(name) when they have left it, or never will.
@@ -163,6 +164,9 @@ class front_core {
   void perform(const effects::apply& what, inputs all);
   void perform(const effects::hand_on& what, inputs all);
   void perform(const effects::ask& what, inputs) { shell_.ask(what); }
+  void perform(const effects::snapshot& what, inputs) {
+    shell_.snapshot(what, core_.cut_of(what.slot));
+  }
   void perform(const effects::release& what, inputs) { shell_.release(what.payload); }
   void perform(const effects::acknowledge& what, inputs);
   void perform(const effects::reply& what, inputs);

@@ -92,10 +92,10 @@ void front_core::perform(const effects::reply& what, inputs) {
   shell_.send_parameters(who->peer, header, what.slot, what.where.plane, take_name(what));
 }
 
-// A stranger has no address; who is gone asks again when it is back.
+// A stranger has no address; who is gone asks again when it is back, and not its successor.
 const front_core::member* front_core::reachable(const frame_tag& tag) {
   const auto* who = find(tag.job, tag.rank);
-  return who && !who->lost ? who : nullptr;
+  return who && !who->lost && who->incarnation == tag.incarnation ? who : nullptr;
 }
 
 void front_core::send(const frame_tag& tag, runtime::frame_header header) {

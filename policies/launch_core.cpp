@@ -54,7 +54,9 @@ void launch_core::start_next(std::int64_t now, launch_effects& out) {
   if (next != processes_.end()) {
     *next = process_state::starting;
     const auto process = static_cast<process_number>(next - processes_.begin());
-    out.all.emplace_back(launch_effects::start{process, incarnations_[process]});
+    row_ = process;
+    out.all.emplace_back(
+        launch_effects::start{process, incarnations_[process], plan_.epoch});
     return;
   }
   phase_ = phase::running;
@@ -67,15 +69,20 @@ void launch_core::started(std::int64_t now, process_number process, launch_effec
   TIDEGATE_ASSERT(processes_[process] == process_state::starting, "it was to be started");
   processes_[process] = process_state::alive;
   // The others wait for the coordinator to be ready; one that comes back is out of the row.
-  if (process != 0 && incarnations_[process] == 1) start_next(now, out);
+  if (process != 0 && process == row_ && phase_ == phase::starting) start_next(now, out);
 }
 
 void launch_core::could_not_start(std::int64_t now, process_number process,
                                   const std::string& why, launch_effects& out) {
   TIDEGATE_ASSERT(processes_[process] == process_state::starting, "it was to be started");
   processes_[process] = process_state::gone;
+  if (!is_watching()) return;  // of several in one turn
+  const auto text = plan_.processes[process].to_string() + " could not be started: " + why;
+  // One that comes back may want again what is short for a while.
+  if (incarnations_[process] > 1 && comes_back(process))
+    return bury({process, {process_exit::how::bad_status, text}, now, 0}, now, out);
   begin_end(now, run_outcome::job_failed,
-            plan_.processes[process].to_string() + " could not be started: " + why, out);
+            text, out);
 }
 
 void launch_core::coordinator_ready(std::int64_t now, launch_effects& out) {
@@ -88,6 +95,7 @@ void launch_core::coordinator_unusable(std::int64_t now, const std::string& why,
 }
 
 void launch_core::polled(const coordinator_news& news, launch_effects& out) {
+  if (!watches_) return;  // of an epoch that is over
   answered_ = news.answered;
   if (!news.jobs.empty()) jobs_ = news.jobs;
   if (is_watching() && healthy_ && !news.health.ok())
@@ -129,6 +137,7 @@ void launch_core::decide(std::int64_t now, launch_effects& out) {
   judge_ends(now, out);
   start_again(now, out);
   check_jobs(now, out);
+  if (phase_ == phase::clearing) go_back(now, out);
   advance(now, out);
   if (!is_over() || concluded_) return;
   concluded_ = true;

@@ -3,6 +3,7 @@
 //
 //   starting --coordinator ready--> running --all jobs done--> leaving --workers gone-->
 //   stopping
+//       \______a death that nobody comes back from______> clearing --all gone--> starting
 //       \________________________________\__a failure or a request__________\__________>
 //       ending
 //
@@ -41,6 +42,10 @@ struct launch_plan {
   std::uint32_t start_timeout_ms = 30'000;
   std::string start_timeout_text = "30s";  // for messages
   supervision_spec supervision;
+  // Every job has checkpoints: when a process dies that nobody takes the place of, everything
+  // is ended and started again, in the next epoch.
+  bool goes_back = false;
+  std::uint32_t epoch = 1;
 };
 
 using process_number = std::uint32_t;  // in launch_plan::processes
@@ -59,6 +64,12 @@ struct launch_effects {
   struct start {
     process_number process = 0;
     std::uint32_t incarnation = 1;  // rises when it comes back
+    std::uint32_t epoch = 1;
+  };
+  // A new epoch begins: the coordinator of the one before is polled no more. Answered by
+  // renewed() before any other event.
+  struct renew {
+    std::uint32_t epoch = 1;
   };
   // All processes are started: poll the coordinator from now on, again and again.
   struct watch {};
@@ -92,7 +103,7 @@ struct launch_effects {
     run_outcome outcome = run_outcome::done;
     std::string reason;
   };
-  using effect = std::variant<start, watch, poll_now, stop_cluster, terminate, kill, note,
+  using effect = std::variant<start, renew, watch, poll_now, stop_cluster, terminate, kill, note,
                               complain, show_log, conclude>;
   std::vector<effect> all;
 };
@@ -114,6 +125,8 @@ class launch_core {
   void started(std::int64_t now, process_number process, launch_effects& out);
   void could_not_start(std::int64_t now, process_number process, const std::string& why,
                        launch_effects& out);
+  // The epoch is on record, or could not be put there.
+  void renewed(std::int64_t now, const runtime::status& result, launch_effects& out);
   // The coordinator listens. One that ends before it does is only told by ended().
   void coordinator_ready(std::int64_t now, launch_effects& out);
   // It said something else than that it listens.
@@ -132,6 +145,7 @@ class launch_core {
 
   // Whether jobs have begun to run and are not being ended.
   bool is_running() const { return phase_ == phase::running || phase_ == phase::leaving; }
+  std::uint32_t epoch() const noexcept { return plan_.epoch; }
   // As last told; null: no job of this name.
   const job_status* job(const std::string& name) const;
   std::uint32_t workers_alive(const std::string& job) const;
@@ -140,7 +154,7 @@ class launch_core {
   std::vector<job_status> result() const;
 
  private:
-  enum class phase : std::uint8_t { starting, running, leaving, stopping, ending };
+  enum class phase : std::uint8_t { starting, running, leaving, clearing, stopping, ending };
   enum class process_state : std::uint8_t { waiting, starting, alive, resting, gone };
   enum class verdict : std::uint8_t {
     as_expected,    // a worker that is done
@@ -167,6 +181,9 @@ class launch_core {
   bool comes_back(process_number process) const;
   void bury(const unjudged& end, std::int64_t now, launch_effects& out);
   void start_again(std::int64_t now, launch_effects& out);
+  void clear(std::int64_t now, const std::string& why, launch_effects& out);
+  void go_back(std::int64_t now, launch_effects& out);
+  const restart_spec& limits_of(process_role role) const;
   std::uint32_t workers_gone(const launch_plan::job& job) const;
   void check_jobs(std::int64_t now, launch_effects& out);
   void check_workers(std::int64_t now, launch_effects& out);
@@ -175,6 +192,7 @@ class launch_core {
                  launch_effects& out);
 
   bool is_watching() const { return phase_ <= phase::leaving; }
+
   bool is_over() const;
   bool all_done() const;
   bool workers_missing(const launch_plan::job& job) const;
@@ -191,6 +209,8 @@ class launch_core {
   std::vector<std::uint32_t> incarnations_;   // by process
   std::vector<restart_intensity> intensity_;  // by process
   std::vector<rest> resting_;
+  process_number row_ = 0;           // the last that was started in its turn
+  std::int64_t back_at_ = never;     // clearing: not before
   run_outcome outcome_ = run_outcome::done;
   std::string reason_;
   bool healthy_ = true;

@@ -23,6 +23,10 @@ std::int64_t launch_core::ripe_at(const unjudged& end) const {
   using how = process_exit::how;
   if (role_of(end.process) != process_role::worker)
     return end.exit.kind == how::by_signal ? end.at : end.at + failure_settle;
+  const auto* status = job(plan_.processes[end.process].job);
+  // Of a job that has failed: perhaps because a shard has died, which is not known yet.
+  if (plan_.goes_back && status != nullptr && status->state == job_state::failed)
+    return end.at + failure_settle;
   return answered_ >= end.poll ? end.at : end.at + judge_after_max;
 }
 
@@ -34,7 +38,10 @@ launch_core::verdict launch_core::judge(const unjudged& end) const {
   if (end.exit.kind == process_exit::how::clean) return verdict::as_expected;
   const auto* status = job(name.job);
   const auto state = status == nullptr ? job_state::waiting : status->state;
-  if (state == job_state::done) return verdict::after_its_job;
+  const bool had_finished =
+      status != nullptr && std::find(status->ranks_finished.begin(), status->ranks_finished.end(),
+                                     name.index) != status->ranks_finished.end();
+  if (state == job_state::done || had_finished) return verdict::after_its_job;
   // A signal is never a worker's own word, even where its death has failed the job meanwhile.
   const bool by_signal = end.exit.kind == process_exit::how::by_signal;
   if (state == job_state::failed && !by_signal) return verdict::job_failed;
@@ -60,7 +67,7 @@ void launch_core::judge_ends(std::int64_t now, launch_effects& out) {
     const auto what = judge(end);
     if (what == verdict::after_its_job && is_watching())
       out.all.emplace_back(
-          launch_effects::complain{"warning: " + end.exit.text + ", after its job was done"});
+          launch_effects::complain{"warning: " + end.exit.text + ", after it had finished"});
     else if (what == verdict::job_failed)
       failure_seen_at_ = std::min(failure_seen_at_, now);
   }
@@ -80,8 +87,13 @@ bool launch_core::comes_back(process_number process) const {
 // A process has died: it comes back, or the run ends.
 void launch_core::bury(const unjudged& end, std::int64_t now, launch_effects& out) {
   const auto process = end.process;
-  const auto& limits = plan_.supervision.worker;
+  const auto& limits = limits_of(role_of(process));
   std::string why = end.exit.text;
+  if (role_of(process) != process_role::worker && all_done()) {
+    out.all.emplace_back(
+        launch_effects::complain{"warning: " + why + ", after all jobs were done"});
+    return;
+  }
   if (comes_back(process)) {
     const auto pause = intensity_[process].died(end.at, limits);
     if (pause) {
@@ -95,10 +107,16 @@ void launch_core::bury(const unjudged& end, std::int64_t now, launch_effects& ou
           " (incarnation " + std::to_string(incarnation) + ")"});
       return;
     }
+  } else if (plan_.goes_back && role_of(process) != process_role::worker) {
+    if (const auto pause = intensity_[process].died(end.at, limits)) {
+      back_at_ = end.at + *pause;
+      return clear(now, why, out);
+    }
+  }
+  if (intensity_[process].recent_deaths() > 0)
     why += "; it has died " + std::to_string(intensity_[process].recent_deaths()) +
            " times within " + std::to_string(limits.within_ms) +
-           " ms (supervision.worker.max_restarts)";
-  }
+           " ms (supervision." + std::string(to_string(role_of(process))) + ".max_restarts)";
   begin_end(now, run_outcome::process_died, why, out);
   out.all.emplace_back(launch_effects::show_log{process});
 }
@@ -110,7 +128,7 @@ void launch_core::start_again(std::int64_t now, launch_effects& out) {
       resting_.push_back(one);
     } else if (comes_back(one.process)) {
       processes_[one.process] = process_state::starting;
-      out.all.emplace_back(launch_effects::start{one.process, incarnations_[one.process]});
+      out.all.emplace_back(launch_effects::start{one.process, incarnations_[one.process], plan_.epoch});
     } else {
       processes_[one.process] = process_state::gone;  // its job has ended meanwhile
     }
@@ -121,7 +139,9 @@ std::uint32_t launch_core::workers_gone(const launch_plan::job& one) const {
   std::uint32_t count = 0;
   for (process_number i = 0; i < processes_.size(); ++i)
     if (processes_[i] == process_state::gone && role_of(i) == process_role::worker &&
-        plan_.processes[i].job == one.name)
+        plan_.processes[i].job == one.name &&
+        std::none_of(unjudged_.begin(), unjudged_.end(),
+                     [&](const unjudged& end) { return end.process == i; }))
       ++count;
   return count;
 }
@@ -172,6 +192,7 @@ void launch_core::check_workers(std::int64_t now, launch_effects& out) {
 std::int64_t launch_core::next_wake() const {
   auto at = std::min(terminate_at_, kill_at_);
   const auto earlier = [&](std::int64_t other) { at = std::min(at, other); };
+  if (phase_ == phase::clearing && alive().empty()) earlier(back_at_);
   if (!is_watching()) return at;
   for (const auto& end : unjudged_) earlier(ripe_at(end));
   for (const auto& one : resting_) earlier(one.until);

@@ -5,7 +5,7 @@
 namespace tidegate::policies {
 
 std::string protocol_text() {
-  return std::to_string(runtime::frame_version);
+  return std::to_string(runtime::frame_version) + "." + std::to_string(control_version);
 }
 
 runtime::status check_protocol(const char* launchers, std::string_view remedy) {

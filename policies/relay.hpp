@@ -56,6 +56,7 @@ class relay_policy final : public consistency_policy {
   bool has_parameters() const noexcept override { return has_; }
   void pull_answered(std::uint32_t rank) override { seen_[rank] = pulls_; }
   void decide_ask(policy_decisions& out) override;
+  void restored(std::uint64_t clock) override { gathered_ = arrived_ = settled_ = clock; }
   bool is_bsp() const noexcept { return spec_.kind == consistency_kind::bsp; }
   bool may_ask(const pull_request& pull) const;
   const pull_request* next_to_ask() const;

@@ -45,12 +45,13 @@ session_step session_core::open(const table_request& request) {
 
 session_step session_core::before_moving() {
   if (declared_) return end({});
-  if (welcome_.first_clock > 0 && !knows_clock_)
-    return end({errc::out_of_order,
-                "this worker was started again and goes on at clock " +
+  if (welcome_.first_clock > 0 && !knows_clock_) {
+    why_ = "this worker was started again and goes on at clock " +
                     std::to_string(welcome_.first_clock) +
                     ", but the program has not asked for it: begin at session.now(), or choose "
-                    "`on_worker_loss: fail` for this job"});
+           "`on_worker_loss: fail` for this job";
+    return end({errc::out_of_order, why_});
+  }
   auto step = begin(doing::declaring, what::tell_opened);
   for (const auto& [id, grant] : tables_) step.tables.push_back(id);
   return step;
@@ -69,7 +70,8 @@ session_step session_core::fail(const std::string& why) {
 
 session_step session_core::leave() {
   if (ended_ || !joined_) return end({});
-  return fail("worker " + std::to_string(hello_.rank) + " left before finish()");
+  return fail("worker " + std::to_string(hello_.rank) + ": " +
+              (why_.empty() ? "left before finish()" : why_));
 }
 
 const table_grant* session_core::table(std::uint32_t id) const {

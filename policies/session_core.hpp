@@ -85,6 +85,7 @@ class session_core {
   bool joined_ = false;
   bool declared_ = false;
   bool knows_clock_ = false;
+  std::string why_;  // it may not go on
   bool ended_ = false;
   doing doing_ = doing::nothing;
   session_step::what at_ = session_step::what::done;  // the step being carried out

@@ -106,18 +106,21 @@ refusal shard_core::admit_worker(std::uint64_t token, std::uint32_t rank,
   return refusal::none;
 }
 
-std::uint64_t shard_core::first_missing(std::uint64_t token, std::uint32_t rank) const {
+std::uint64_t shard_core::first_missing(std::uint64_t token, std::uint32_t rank,
+                                        std::span<const std::uint32_t> tables) const {
   auto first = clock_vector::infinity;
-  const auto job = jobs_.find(token);
-  if (job == jobs_.end() || rank >= job->second.workers.size()) return first;
-  for (const auto slot : job->second.slots) {
-    // One who has finished has no bound of its own.
-    const auto& chunk = chunks_[slot];
-    first = std::min({first, chunk.workers[rank].next, chunk.policy->applied_below(rank)});
+  for (const auto table : tables) {
+    if (!has_table(token, table)) continue;
+    for (const auto slot : slots_of(table)) {
+      const auto& chunk = chunks_[slot];
+      if (rank >= chunk.workers.size()) return first;
+      // One who has finished has no bound of its own.
+      const auto has = std::min(chunk.workers[rank].next, chunk.policy->applied_below(rank));
+      const bool furthest = is_planted(planted_bug::resumes_where_the_furthest_chunk_is) &&
+                            first != clock_vector::infinity;
+      first = furthest ? std::max(first, has) : std::min(first, has);
+    }
   }
-  if (is_planted(planted_bug::resumes_where_the_furthest_chunk_is) && first < 1000)
-    for (const auto slot : job->second.slots)
-      first = std::max(first, chunks_[slot].workers[rank].next);
   return first;
 }
 

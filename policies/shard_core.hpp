@@ -32,6 +32,7 @@
 #include "policies/consistency.hpp"
 #include "policies/placement.hpp"
 #include "policies/protocol.hpp"
+#include "policies/rank_progress.hpp"
 #include "policies/relay.hpp"
 #include "policies/spec.hpp"
 #include "runtime/base/limits.hpp"
@@ -115,13 +116,18 @@ struct shard_effects {
   struct ask {
     std::uint32_t slot = 0;
   };
+  // Copy the chunk as it is in this plane for a checkpoint, with what cut_of(slot) says.
+  struct snapshot {
+    std::uint32_t slot = 0;
+    std::uint32_t plane = 0;
+  };
   struct input {
     std::uint32_t rank = 0;
     payload_handle payload = no_payload;
   };
 
   std::vector<std::variant<apply, release, acknowledge, reply, ring_acknowledge, ring_reply,
-                           hand_on, ask>>
+                           hand_on, ask, snapshot>>
       list;
   std::vector<input> inputs;
 
@@ -168,10 +174,12 @@ class shard_core {
   void forget_table(std::uint32_t table);
   // A worker process joins or replaces an earlier one of its rank.
   refusal admit_worker(std::uint64_t token, std::uint32_t rank, std::uint32_t incarnation);
-  // The first clock of this rank that is not in some chunk here: clock_vector's infinity
+  // The first clock of this rank that is not in some chunk here of these tables, which it has
+  // opened: clock_vector's infinity
   // without chunks. A worker that comes back goes on there; what is held of it then counts as
   // unacknowledged pushes of the new process, within its credits.
-  std::uint64_t first_missing(std::uint64_t token, std::uint32_t rank) const;
+  std::uint64_t first_missing(std::uint64_t token, std::uint32_t rank,
+                              std::span<const std::uint32_t> tables) const;
 
   // The job ends here: whoever waits is refused, what is held is released, later frames are
   // refused.
@@ -211,6 +219,22 @@ class shard_core {
   // No more pushes from this worker; every one it made has been acknowledged. A table that it
   // never pushed to does not wait for it any longer.
   void finished(const frame_tag& tag, shard_effects& out);
+
+  // Every chunk of these tables is copied once (snapshot) when it has all pushes of clocks below
+  // `clock`, which under bsp is one version; infinity: when all workers have finished. Takes the
+  // place of what was asked for before. Returns nothing_gone_by, or, when under bsp a chunk is
+  // past that version already, the highest version; then nothing is copied.
+  static constexpr std::uint64_t nothing_gone_by = clock_vector::infinity;
+  std::uint64_t cut(std::uint64_t token, std::uint64_t clock,
+                    std::span<const std::uint32_t> tables, shard_effects& out);
+  // What a snapshot holds, until the next one of this chunk.
+  struct cut_state {
+    std::uint64_t version = 0;
+    std::vector<rank_progress> ranks;
+  };
+  const cut_state& cut_of(std::uint32_t slot) const { return chunks_[slot].cut; }
+  // The chunk is what such a snapshot holds. Right after it has been opened.
+  void restore(std::uint32_t slot, std::uint64_t version, std::span<const rank_progress> ranks);
 
   // Of a relay. Upstream has applied the sum of `clock`, or refused it; told twice, it counts
   // once. `answer_follows`: pulled() is next, and its answers may carry these, too.
@@ -297,8 +321,12 @@ class shard_core {
     std::unique_ptr<consistency_policy> policy;
     relay_policy* relay = nullptr;        // `policy`, when this is a relay
     std::uint32_t filling = none_open;    // plane that is received into
+    bool received = false;                // from upstream, so that there is a version
     refusal refused = refusal::none;      // what upstream said to a pull
     std::array<refusal, window> codes{};  // what upstream said to clocks, by clock
+    bool to_cut = false;                  // at cut_clock
+    std::uint64_t cut_clock = 0;
+    cut_state cut;
     std::vector<worker_at_chunk> workers;
   };
   struct answer_run {
@@ -324,6 +352,8 @@ class shard_core {
   void apply(std::uint32_t slot, const policy_decision& what, const frame_tag& base,
              shard_effects& out);
   void hand_on(std::uint32_t slot, std::uint64_t clock, shard_effects& out);
+  static bool cut_is_due(const chunk_state& chunk);
+  void take_cut(std::uint32_t slot, shard_effects& out);
   void let_go(chunk_state& chunk, shard_effects& out);
   void settle_clock(chunk_state& chunk, std::uint64_t clock, const frame_tag& base,
                     shard_effects& out);

@@ -142,6 +142,8 @@ void shard_core::carry_out(std::uint32_t slot, const frame_tag& base, shard_effe
     answer(slot, tag_of(chunk, decision.rank, decision.clock, base), code, out);
   }
   decisions_.clear();
+  // Under bsp also between two versions: see apply.
+  if (cut_is_due(chunk)) take_cut(slot, out);
 }
 
 void shard_core::apply(std::uint32_t slot, const policy_decision& what, const frame_tag& base,
@@ -163,6 +165,7 @@ void shard_core::apply(std::uint32_t slot, const policy_decision& what, const fr
   for (std::uint32_t rank = begin; rank < end; ++rank)
     if (chunk.workers[rank].next > what.clock)
       settle(chunk, rank, what.clock, base, refusal::none, out);
+  if (all && cut_is_due(chunk)) take_cut(slot, out);
 }
 
 // Counts as a reader, so that no step writes there. What was kept before goes.

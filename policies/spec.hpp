@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -90,6 +91,15 @@ struct table_spec {
 
 enum class reduce_kind : std::uint8_t { mean, sum };  // of the workers' gradients of one clock
 enum class not_finite_rule : std::uint8_t { refuse, allow };
+// When a checkpoint of a job is taken: every so many clocks, or so often, and how many are kept.
+struct checkpoint_spec {
+  std::uint64_t every_clocks = 0;  // 0: by time
+  std::uint64_t every_ms = 0;
+  std::uint32_t keep = 3;
+
+  friend bool operator==(const checkpoint_spec&, const checkpoint_spec&) = default;
+};
+
 // What a worker's death means: a new process goes on at the clock where it died, or the job
 // fails.
 enum class worker_loss_rule : std::uint8_t { restart, fail };
@@ -116,6 +126,7 @@ struct job_spec {
   aggregators_spec aggregators;
   not_finite_rule not_finite = not_finite_rule::refuse;
   worker_loss_rule on_worker_loss = worker_loss_rule::restart;
+  std::optional<checkpoint_spec> checkpoint;
   std::uint64_t seed = 1;
   std::vector<table_spec> tables;  // declared ones; workers may create more
   std::vector<std::string> hosts;  // of the workers, by name; empty: all of the cluster
@@ -151,6 +162,10 @@ struct restart_spec {
 
 struct supervision_spec {
   restart_spec worker;
+  // One that nobody takes the place of: all go back to the last checkpoint.
+  restart_spec shard;
+  restart_spec aggregator;
+  restart_spec coordinator;
 };
 
 struct cluster_spec {

@@ -145,6 +145,7 @@ std::optional<sim::role> mortal(const std::string& text) {
   if (text == "shard") return sim::role::shard;
   if (text == "aggregator") return sim::role::aggregator;
   if (text == "coordinator") return sim::role::coordinator;
+  if (text == "launcher") return sim::role::launcher;
   return std::nullopt;
 }
 
@@ -206,10 +207,16 @@ keys keys_of(scenario& into) {
   all["partitions.count"] = {numbers(into.partitions), count};
   all["partitions.last"] = {duration_of(into.partition_max), time};
   all["workers.come_back"] = {chance(into.come_back), share};
+  all["checkpoints.every"] = {numbers(into.checkpoints), count};
+  all["disk.fail_append"] = {chance(into.disk.fail_append), share};
+  all["disk.fail_sync"] = {chance(into.disk.fail_sync), share};
+  all["disk.fail_rename"] = {chance(into.disk.fail_rename), share};
+  all["disk.fail_read"] = {chance(into.disk.fail_read), share};
+  all["disk.power_fails"] = {chance(into.power_fails), share};
   all["deaths.count"] = {numbers(into.deaths), count};
   all["deaths.within"] = {duration_of(into.deaths_within), time};
   all["deaths.of"] = {words<sim::role>(into.mortal, mortal),
-                      "a list of worker, shard, aggregator, coordinator"};
+                      "a list of worker, shard, aggregator, coordinator, launcher"};
   all["stalls.count"] = {numbers(into.stalls), count};
   all["stalls.last"] = {duration_of(into.stall_max), time};
   all["stalls.of"] = {words<sim::role>(into.stalling, stalling),

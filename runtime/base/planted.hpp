@@ -29,6 +29,8 @@ enum class planted_bug : std::uint8_t {
   held_push_forgotten_at_replacement,
   lease_ended_by_an_old_push,
   waiting_frames_forgotten,
+  cut_at_any_version,
+  cut_forgets_who_has_pushed,
 
   // Of checkpoints: a simulation of disks that fail finds them (sim_checkpoint_planted_test).
   checkpoint_renamed_before_synced = 128,
@@ -37,7 +39,7 @@ enum class planted_bug : std::uint8_t {
   checkpoint_pruned_too_early,
   checkpoint_believed_before_synced,
 };
-inline constexpr auto planted_bug_last = planted_bug::waiting_frames_forgotten;
+inline constexpr auto planted_bug_last = planted_bug::cut_forgets_who_has_pushed;
 inline constexpr auto planted_checkpoint_bug_first =
     planted_bug::checkpoint_renamed_before_synced;
 inline constexpr auto planted_checkpoint_bug_last =

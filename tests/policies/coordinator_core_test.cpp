@@ -162,17 +162,17 @@ TEST_F(coordinator_core_test, a_job_is_done_when_its_last_worker_is) {
     core.worker_joined(1'000'000'000, {"j", rank, 1, "w"}, 20 + rank, out);
     answer_calls();
   }
-  core.progress("j", 0, {5, 10, 0.5, 2.0, 100, 1});
-  core.progress("j", 1, {3, 10, 0.3, 4.0, 60, 2});
+  core.progress(1, "j", 0, {5, 10, 0.5, 2.0, 100, 1}, out);
+  core.progress(1, "j", 1, {3, 10, 0.3, 4.0, 60, 2}, out);
   auto shown = core.status(3'000'000'000, 0).jobs[0];
   EXPECT_EQ(shown.clock_slowest, 3u);
   EXPECT_EQ(shown.clock_fastest, 5u);
   EXPECT_EQ(shown.samples, 160u);
   EXPECT_EQ(shown.staleness_max, 2u);
   EXPECT_DOUBLE_EQ(shown.loss, 3.0);
-  core.worker_finished(4'000'000'000, "j", 1, {10, 10, 1, 1, 200, 2}, "");
+  core.worker_finished(4'000'000'000, "j", 1, {10, 10, 1, 1, 200, 2}, "", out);
   EXPECT_EQ(core.status(4, 0).jobs[0].state, job_state::running);
-  core.worker_finished(5'000'000'000, "j", 0, {10, 10, 1, 1, 200, 0}, "abc");
+  core.worker_finished(5'000'000'000, "j", 0, {10, 10, 1, 1, 200, 0}, "abc", out);
   shown = core.status(9'000'000'000, 0).jobs[0];
   EXPECT_EQ(shown.state, job_state::done);
   EXPECT_EQ(shown.parameters_sha256, "abc");

@@ -166,6 +166,8 @@ class launched {
   void carry_out(const launch_effects::effect& effect) {
     seen_.push_back(std::visit([this](const auto& what) { return text_of(what); }, effect));
     polls_ += std::holds_alternative<launch_effects::poll_now>(effect) ? 1 : 0;
+    if (std::holds_alternative<launch_effects::renew>(effect))
+      core_.renewed(now_, {}, out_);
     const auto* start = std::get_if<launch_effects::start>(&effect);
     if (start == nullptr) return;
     if (name_of(start->process) == unstartable_)
@@ -182,6 +184,8 @@ class launched {
     if constexpr (std::is_same_v<Effect, launch_effects::start>)
       return "start " + name_of(what.process) +
              (what.incarnation == 1 ? "" : " again, " + std::to_string(what.incarnation));
+    else if constexpr (std::is_same_v<Effect, launch_effects::renew>)
+      return "epoch " + std::to_string(what.epoch);
     else if constexpr (std::is_same_v<Effect, launch_effects::watch>)
       return "watch";
     else if constexpr (std::is_same_v<Effect, launch_effects::poll_now>)

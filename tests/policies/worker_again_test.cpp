@@ -8,6 +8,7 @@ namespace tidegate::policies {
 namespace {
 
 constexpr auto infinity = clock_vector::infinity;
+const std::vector<std::uint32_t> opened{5};
 
 shard_core two_workers(bool come_back) {
   shard_core core;
@@ -34,21 +35,21 @@ void die_half_way(shard_core& core, shard_effects& out) {
 TEST(worker_again, it_goes_on_at_the_first_clock_that_some_chunk_lacks) {
   auto core = two_workers(true);
   shard_effects out;
-  EXPECT_EQ(core.first_missing(job, 1), 0U);
+  EXPECT_EQ(core.first_missing(job, 1, opened), 0U);
   die_half_way(core, out);
-  EXPECT_EQ(core.first_missing(job, 1), 0U) << "chunk 2 lacks clock 0";
+  EXPECT_EQ(core.first_missing(job, 1, opened), 0U) << "chunk 2 lacks clock 0";
   core.push(tag(1, 0, 2), 4, out);
-  EXPECT_EQ(core.first_missing(job, 1), 1U);
-  EXPECT_EQ(core.first_missing(job, 0), 1U);
+  EXPECT_EQ(core.first_missing(job, 1, opened), 1U);
+  EXPECT_EQ(core.first_missing(job, 0, opened), 1U);
   core.push(tag(1, 1, 0), 5, out);
-  EXPECT_EQ(core.first_missing(job, 1), 1U) << "held, and not in the parameters";
+  EXPECT_EQ(core.first_missing(job, 1, opened), 1U) << "held, and not in the parameters";
 }
 
 TEST(worker_again, without_tables_there_is_nothing_that_lacks) {
   shard_core core;
   core.open_job(job, {epoch, 2, {consistency_kind::bsp, 0}, true, {}});
-  EXPECT_EQ(core.first_missing(job, 0), infinity);
-  EXPECT_EQ(core.first_missing(99, 0), infinity);
+  EXPECT_EQ(core.first_missing(job, 0, opened), infinity);
+  EXPECT_EQ(core.first_missing(99, 0, opened), infinity);
 }
 
 TEST(worker_again, it_finds_the_version_of_the_clock_that_it_repeats) {
@@ -106,7 +107,7 @@ TEST(worker_again, its_credits_count_what_is_held_of_the_one_before) {
     core.push(tag(1, clock), 1, out);
   EXPECT_TRUE(all<ack>(out).empty()) << "rank 0 has pushed nothing";
   core.admit_worker(job, 1, 2);
-  const auto first = core.first_missing(job, 1);
+  const auto first = core.first_missing(job, 1, opened);
   EXPECT_EQ(first, 0U);
   out.clear();
   for (std::uint64_t clock = first; clock < runtime::limits::clocks_in_flight_max; ++clock)

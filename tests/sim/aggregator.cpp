@@ -42,7 +42,9 @@ runtime::status aggregator_process::open_table(const policies::open_table_call& 
   if (!core_.is_open() || call.token != token_)
     return {runtime::errc::not_found, "no such job"};
   if (!core_.front().slots_of(call.table).empty()) return {};
-  memory_.add_table(call.table, core_.open_table(call.table, call.places), members_);
+  const auto chunks = core_.open_table(call.table, call.places);
+  memory_.add_table(call.table, chunks, members_);
+  if (call.first_clock > 0) core_.begin_at(chunks, call.first_clock);
   return {};
 }
 

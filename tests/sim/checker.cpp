@@ -35,20 +35,34 @@ void checker::fail(std::string promise, std::string what) {
 
 checker::chunk_state* checker::find(std::uint64_t job, std::uint32_t table,
                                     std::uint32_t chunk) {
-  const auto at = chunks_.find({job, table, chunk});
+  const auto name = names_.find({job, table});
+  if (name == names_.end()) return nullptr;
+  const auto at = chunks_.find({job, name->second, chunk});
   return at == chunks_.end() ? nullptr : &at->second;
 }
 
-void checker::open_chunk(std::uint64_t job, std::uint32_t table, std::uint32_t chunk,
-                         const policies::optimizer_spec& how, float scale,
+void checker::note_version(chunk_state& chunk) {
+  chunk.versions.push_back({digest_of(chunk.parameters), chunk.at.size(), chunk.parameters,
+                            chunk.state1, chunk.state2, chunk.powers});
+}
+
+void checker::open_chunk(std::uint64_t job, std::uint32_t table, const std::string& name,
+                         std::uint32_t chunk, const policies::optimizer_spec& how, float scale,
                          std::span<const float> first_values) {
-  auto& made = chunks_[{job, table, chunk}];
+  names_[{job, table}] = name;
+  const auto [entry, fresh] = chunks_.try_emplace({job, name, chunk});
+  auto& made = entry->second;
+  if (!fresh) {
+    if (digest_of(first_values) != made.versions.front().digest)
+      fail("same bits", place(table, chunk) + "begins anew with other values");
+    return roll_back(made, 0);
+  }
   made.how = actors::to_kernel(how);
   made.scale = scale;
   made.parameters.assign(first_values.begin(), first_values.end());
   made.state1.resize(first_values.size());
   made.state2.resize(first_values.size());
-  made.versions = {{digest_of(first_values), 0}};
+  note_version(made);
 }
 
 void checker::pushed(std::uint64_t job, std::uint32_t table, std::uint32_t chunk,
@@ -85,7 +99,7 @@ void checker::applied(std::uint64_t job, std::uint32_t table, std::uint32_t chun
   arrays.state2 = at->state2.data();
   arrays.n = at->parameters.size();
   kernels::apply_update(at->how, at->powers, inputs, at->scale, arrays);
-  at->versions.push_back({digest_of(at->parameters), at->at.size()});
+  note_version(*at);
   if (digest_of(parameters) != at->versions.back().digest)
     fail("same bits", place(table, chunk) + "a step with " + text(with.front()) + " and " +
                           std::to_string(with.size() - 1) +
@@ -189,7 +203,8 @@ void checker::all_done() {
   for (auto& [where, chunk] : chunks_)
     for (const auto& [one, gradient] : chunk.written)
       if (!chunk.at.contains(one))
-        fail("exactly once", place(std::get<1>(where), std::get<2>(where)) + text(one) +
+        fail("exactly once", "table " + std::get<1>(where) + " chunk " +
+                                 std::to_string(std::get<2>(where)) + ": " + text(one) +
                                  " was pushed and never applied, and the job is done");
 }
 

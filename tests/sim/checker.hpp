@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "policies/coordinator_core.hpp"
+#include "policies/rank_progress.hpp"
 #include "runtime/kernels/update.hpp"
 #include "tests/sim/network.hpp"
 
@@ -40,6 +41,11 @@ struct update {
 };
 using updates = std::vector<update>;
 
+// An incarnation of a worker as the checker counts them: they begin anew in each epoch.
+constexpr std::uint32_t life_of(std::uint32_t epoch, std::uint32_t incarnation) noexcept {
+  return epoch * 1000 + incarnation;
+}
+
 class checker {
  public:
   // What workers of a job may expect.
@@ -49,9 +55,16 @@ class checker {
     jobs_.emplace(token, expected_.at(name));
   }
   // A chunk of a table, as its shard starts it.
-  void open_chunk(std::uint64_t job, std::uint32_t table, std::uint32_t chunk,
-                  const policies::optimizer_spec& how, float scale,
+  // In a later epoch it begins anew, or where a version was that it has had.
+  void open_chunk(std::uint64_t job, std::uint32_t table, const std::string& name,
+                  std::uint32_t chunk, const policies::optimizer_spec& how, float scale,
                   std::span<const float> first_values);
+  void restore_chunk(std::uint64_t job, std::uint32_t table, const std::string& name,
+                     std::uint32_t chunk, const std::vector<policies::rank_progress>& ranks,
+                     std::span<const float> values);
+  // A checkpoint is durable; and the one that a job goes on from, number 0 for none.
+  void kept(const policies::checkpoint_manifest& what);
+  void goes_on_from(const std::string& job, policies::checkpoint_id id);
 
   // A worker pushes this chunk's gradient.
   void pushed(std::uint64_t job, std::uint32_t table, std::uint32_t chunk, const update& which,
@@ -103,6 +116,8 @@ class checker {
   struct version {
     std::uint64_t digest = 0;
     std::size_t updates = 0;  // the first so many of `order`
+    std::vector<float> parameters, state1, state2;
+    runtime::kernels::adam_powers powers;
   };
   struct chunk_state {
     runtime::kernels::optimizer how;
@@ -117,9 +132,13 @@ class checker {
     std::uint32_t epoch = 0;                           // in which `server` answers
     process_id server = 0;
   };
-  using key = std::tuple<std::uint64_t, std::uint32_t, std::uint32_t>;
+  using key = std::tuple<std::uint64_t, std::string, std::uint32_t>;  // job, table, chunk
 
   chunk_state* find(std::uint64_t job, std::uint32_t table, std::uint32_t chunk);
+  static void note_version(chunk_state& chunk);
+  static void roll_back(chunk_state& chunk, std::size_t version);
+  bool is_cut(const policies::job_spec& job, const chunk_state& chunk, const version& what,
+              const std::vector<policies::rank_progress>& ranks) const;
   bool holds(const policies::consistency_spec& policy, const chunk_state& chunk,
              const version& what, const reading& how, std::string* missing) const;
 
@@ -127,6 +146,8 @@ class checker {
   std::map<std::uint64_t, policies::job_spec> jobs_;
   std::map<key, chunk_state> chunks_;
   std::map<sum_key, updates> sums_;
+  std::map<std::pair<std::uint64_t, std::uint32_t>, std::string> names_;  // of tables, by id
+  std::map<std::string, policies::checkpoint_id> kept_;                   // newest, by job
   std::map<std::pair<process_id, std::uint64_t>, std::uint32_t> epochs_;  // by process and job
   std::vector<violation> violations_;
 };

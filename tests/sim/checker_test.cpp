@@ -23,7 +23,7 @@ class checker_test : public testing::Test {
     check.open_job(job, "job");
     auto sgd = policies::default_optimizer(policies::optimizer_kind::sgd);
     sgd.learning_rate = 1;
-    check.open_chunk(job, table, chunk, sgd, 1.0F, parameters);
+    check.open_chunk(job, table, "t", chunk, sgd, 1.0F, parameters);
   }
   // Rank r pushes r + 1 of every element.
   void push(std::uint32_t rank, std::uint64_t clock) {

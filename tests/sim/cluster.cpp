@@ -14,6 +14,7 @@ namespace {
 
 // From the last fault to the end.
 constexpr nanoseconds end_within = 120 * second;
+constexpr nanoseconds resume_after = 50 * millisecond;
 
 // As the seed draws them, for as long as this lives.
 struct forced_branches {
@@ -31,9 +32,27 @@ process_id choose(const world& where, role whose, std::uint64_t pick) {
   return candidates.empty() ? 0 : candidates[pick % candidates.size()];
 }
 
+void start_launcher(world& where) {
+  where.launcher =
+      where.add([&](process_id id) { return std::make_unique<launcher>(where, id); });
+}
+
+// The launcher takes its children along, and the machines perhaps all; then somebody launches
+// the run again.
+void end_and_resume(world& where) {
+  where.kill_all(where.chance.chance(where.plan.power_fails));
+  where.time.after(resume_after, [&where] { start_launcher(where); });
+}
+
 void plan_deaths(world& where) {
   for (const auto& one : where.plan.deaths)
-    where.time.at(one.when, [&where, one] { where.kill(choose(where, one.whose, one.pick)); });
+    where.time.at(one.when, [&where, one] {
+      if (one.whose != role::launcher)
+        where.kill(choose(where, one.whose, one.pick));
+      else if (const auto* launch = where.find_as<launcher>(where.launcher);
+               launch != nullptr && !launch->ended())
+        end_and_resume(where);
+    });
 }
 
 void plan_stalls(world& where) {
@@ -96,8 +115,7 @@ cluster_result run_cluster(const cluster_plan& plan, std::uint64_t seed, bool wi
   where.net.set_faults(faults);
   for (std::size_t i = 0; i < plan.spec.jobs.size(); ++i)
     where.check.expect_job(plan.spec.jobs[i]);
-  where.launcher =
-      where.add([&](process_id id) { return std::make_unique<launcher>(where, id); });
+  start_launcher(where);
   plan_deaths(where);
   plan_stalls(where);
   plan_partitions(where);
@@ -112,23 +130,27 @@ cluster_result run_cluster(const cluster_plan& plan, std::uint64_t seed, bool wi
     where.net.set_faults(healthy);
   });
 
-  const auto& launch = launcher::of(where);
+  // Between two lives of the launcher there is none.
+  const auto ended = [&where] {
+    const auto* launch = where.find_as<launcher>(where.launcher);
+    return launch != nullptr && launch->ended();
+  };
   const auto cap = last_fault + end_within;
-  while (!launch.ended() && !where.check.broken() && where.time.now() < cap)
+  while (!ended() && !where.check.broken() && where.time.now() < cap)
     if (!where.time.step()) break;
 
   cluster_result result;
-  result.stuck = !launch.ended() && !where.check.broken();
-  if (launch.ended()) {
-    result.how = launch.ended()->how;
-    result.why = launch.ended()->why;
+  result.stuck = !ended() && !where.check.broken();
+  if (ended()) {
+    result.how = launcher::of(where).ended()->how;
+    result.why = launcher::of(where).ended()->why;
   }
-  const bool done = launch.ended() && result.how == policies::run_outcome::done;
+  const bool done = ended() && result.how == policies::run_outcome::done;
   if (done) where.check.all_done();
-  if (launch.ended() && where.processes().size() > 1)
+  if (ended() && where.processes().size() > 1)
     where.check.fail("nothing left", std::to_string(where.processes().size() - 1) +
                                          " processes outlive the launcher");
-  if (launch.ended() && !done && !plan.may_fail)
+  if (ended() && !done && !plan.may_fail)
     where.check.fail("ends well",
                      "nothing failed that a job may not survive, but: " + result.why);
   result.violations = where.check.violations();

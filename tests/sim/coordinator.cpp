@@ -4,9 +4,101 @@
 #include <variant>
 
 #include "tests/sim/front.hpp"
+#include "runtime/base/assert.hpp"
 #include "tests/sim/launcher.hpp"
 
 namespace tidegate::sim {
+
+namespace {
+
+constexpr nanoseconds disk_step_most = 2 * millisecond;
+
+}  // namespace
+
+coordinator_process::coordinator_process(world& where, process_id id, std::uint32_t epoch)
+    : process(where, id, role::coordinator, "coordinator", 0),
+      epoch_(epoch),
+      core_(where.plan.spec, where.token, restored(epoch)) {}
+
+// What a run that goes on begins with.
+policies::restored_cluster coordinator_process::restored(std::uint32_t epoch) {
+  policies::restored_cluster from;
+  from.epoch = epoch;
+  for (const auto& job : world_.plan.spec.jobs) {
+    if (!job.checkpoint) continue;
+    auto& kept = keepers_[job.name];
+    kept.folder = world_.folder(job.name);
+    kept.catalog = std::make_unique<policies::checkpoint_catalog>(*kept.folder);
+    std::vector<std::string> findings;
+    // A folder that cannot be synced ends a coordinator; here it is asked until it can.
+    auto newest = kept.catalog->newest(findings);
+    while (!newest) newest = kept.catalog->newest(findings);
+    for (const auto& one : findings) note(one);
+    world_.check.goes_on_from(job.name, *newest ? (*newest)->manifest().id
+                                                : policies::checkpoint_id());
+    if (!kept.catalog->tidy(job.checkpoint->keep, epoch).ok()) note("the disk refuses");
+    if (!*newest) continue;
+    auto& found = from.jobs[job.name];
+    found.id = (*newest)->manifest().id;
+    found.clock = (*newest)->manifest().clock;
+    note("goes on from " + job.name + " " + to_string(found.id) + " clock " +
+         std::to_string(found.clock));
+    for (std::size_t i = 0; i < (*newest)->manifest().tables.size(); ++i) {
+      const auto& table = (*newest)->manifest().tables[i];
+      found.tables.push_back(
+          {table.name, table.shape, (*newest)->chunks(i).front().stored.about.optimizer});
+    }
+  }
+  return from;
+}
+
+void coordinator_process::begin_checkpoint(const std::string& job) {
+  const auto id = keepers_.at(job).catalog->begin(epoch_);
+  keepers_.at(job).begun = id;
+  core_.checkpoint_begun(local_now(), job, id, effects_);
+}
+
+void coordinator_process::write_manifest(
+    const policies::coordinator_effects::write_manifest& what) {
+  auto writer = policies::write_manifest(what.manifest);
+  if (!writer) {
+    world_.check.fail("checkpoints", "no manifest: " + writer.error().to_string());
+    return;
+  }
+  step(std::make_shared<policies::file_writer>(std::move(*writer)), what);
+}
+
+void coordinator_process::step(const std::shared_ptr<policies::file_writer>& writer,
+                               const policies::coordinator_effects::write_manifest& what) {
+  auto& kept = keepers_.at(what.manifest.job);
+  const auto progress = writer->step(*kept.folder);
+  if (progress == policies::file_writer::progress::working)
+    return later(world_.chance.between<nanoseconds>(0, disk_step_most),
+                 [this, writer, what] { step(writer, what); });
+  if (kept.begun != what.manifest.id) return;  // given up meanwhile
+  const bool done = progress == policies::file_writer::progress::done;
+  if (done) {
+    kept.catalog->add(what.manifest.id);
+    world_.check.kept(what.manifest);
+    if (!kept.catalog->tidy(what.keep, epoch_).ok()) note("the disk refuses");
+  }
+  core_.checkpoint_written(local_now(), what.manifest.job, what.manifest.id,
+                           done ? runtime::status() : writer->error(), effects_);
+  carry_out();
+}
+
+void coordinator_process::progress(const std::string& job, std::uint32_t rank,
+                                   std::uint64_t clock) {
+  policies::worker_progress report;
+  report.clock = clock;
+  core_.progress(local_now(), job, rank, report, effects_);
+  carry_out();
+}
+
+void coordinator_process::part(const policies::checkpoint_report& report) {
+  core_.checkpoint_part(local_now(), report, effects_);
+  carry_out();
+}
 
 policies::ticket coordinator_process::wait(answer_to reply) {
   waiting_.emplace(++last_ticket_, std::move(reply));
@@ -62,7 +154,8 @@ void coordinator_process::tables(const std::string& job, const answer_to& reply)
 void coordinator_process::finished(const std::string& job, std::uint32_t rank,
                                    const policies::worker_progress& last,
                                    const std::string& digest, const answer_to& reply) {
-  core_.worker_finished(local_now(), job, rank, last, digest);
+  core_.worker_finished(local_now(), job, rank, last, digest, effects_);
+  carry_out();
   reply({});
 }
 
@@ -126,6 +219,7 @@ void coordinator_process::call(const policies::coordinator_effects::call_shard& 
             shard.close_job(c.token);
             return {};
           }
+          answer operator()(const policies::checkpoint_call& c) { return shard.checkpoint(c); }
         } visitor{to};
         reply(std::visit(visitor, content));
       },
@@ -138,6 +232,8 @@ void coordinator_process::call(const policies::coordinator_effects::call_shard& 
 
 void coordinator_process::carry_out() {
   auto effects = std::exchange(effects_, {});
+  for (const auto& one : effects.checkpoints) begin_checkpoint(one.job);
+  for (const auto& one : effects.manifests) write_manifest(one);
   for (const auto& one : effects.calls) call(one);
   for (auto& one : effects.answers) {
     const auto at = waiting_.find(one.to);
@@ -150,6 +246,9 @@ void coordinator_process::carry_out() {
     if (auto* grant = std::get_if<policies::table_grant>(&one.value)) got.value = *grant;
     reply(std::move(got));
   }
+  const bool more = !effects_.calls.empty() || !effects_.answers.empty() ||
+                    !effects_.checkpoints.empty() || !effects_.manifests.empty();
+  if (more) carry_out();
 }
 
 }  // namespace tidegate::sim

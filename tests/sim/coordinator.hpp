@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "policies/checkpoint_catalog.hpp"
+#include "policies/checkpoint_writer.hpp"
 #include "policies/coordinator_core.hpp"
 #include "tests/sim/process.hpp"
 
@@ -12,9 +14,7 @@ namespace tidegate::sim {
 
 class coordinator_process final : public process {
  public:
-  coordinator_process(world& where, process_id id)
-      : process(where, id, role::coordinator, "coordinator", 0),
-        core_(where.plan.spec, where.token) {}
+  coordinator_process(world& where, process_id id, std::uint32_t epoch);
 
   void start() override {}
 
@@ -31,6 +31,8 @@ class coordinator_process final : public process {
                 const policies::worker_progress& last, const std::string& digest,
                 const answer_to& reply);
   void fail_job(const std::string& job, const std::string& why, const answer_to& reply);
+  void progress(const std::string& job, std::uint32_t rank, std::uint64_t clock);
+  void part(const policies::checkpoint_report& report);
   void status(const answer_to& reply);
   // Tells the shards, and goes.
   void stop();
@@ -49,11 +51,25 @@ class coordinator_process final : public process {
   void on_sent(std::uint64_t) override {}
   void peer_lost(process_id peer) override;
 
+  // Checkpoints, by job.
+  struct keeper {
+    std::unique_ptr<disk_view> folder;
+    std::unique_ptr<policies::checkpoint_catalog> catalog;
+    policies::checkpoint_id begun;
+  };
+  policies::restored_cluster restored(std::uint32_t epoch);
+  void begin_checkpoint(const std::string& job);
+  void write_manifest(const policies::coordinator_effects::write_manifest& what);
+  void step(const std::shared_ptr<policies::file_writer>& writer,
+            const policies::coordinator_effects::write_manifest& what);
+
   bool all_done() const;
   policies::ticket wait(answer_to reply);
   void carry_out();
   void call(const policies::coordinator_effects::call_shard& what);
 
+  std::uint32_t epoch_;
+  std::map<std::string, keeper> keepers_;
   policies::coordinator_core core_;
   policies::coordinator_effects effects_;
   std::map<policies::ticket, answer_to> waiting_;

@@ -31,6 +31,9 @@ policies::job_spec draw_job(const scenario& of, draws& chance, std::size_t numbe
   job.reduce = chance.chance(0.5) ? policies::reduce_kind::mean : policies::reduce_kind::sum;
   job.seed = chance.next();
   if (!of.aggregators.empty()) job.aggregators = pick(chance, of.aggregators);
+  if (of.checkpoints.high > 0)
+    job.checkpoint = policies::checkpoint_spec{draw(chance, of.checkpoints), 0,
+                                               chance.between<std::uint32_t>(1, 3)};
   if (!chance.chance(of.come_back)) job.on_worker_loss = policies::worker_loss_rule::fail;
   const auto tables = draw(chance, of.tables);
   for (std::uint32_t t = 0; t < tables; ++t) {
@@ -85,6 +88,8 @@ cluster_plan draw_plan(const scenario& of, std::uint64_t seed) {
   plan.no_memory = chance.chance(0.5) ? of.no_memory : 0;
   plan.no_window = chance.chance(0.5) ? of.no_window : 0;
   plan.may_fail = of.may_fail;
+  plan.disk = of.disk;
+  plan.power_fails = of.power_fails;
   const auto deaths = draw(chance, of.deaths);
   for (std::uint32_t i = 0; i < deaths; ++i)
     plan.deaths.push_back({pick(chance, of.mortal), chance.next(),

@@ -46,6 +46,9 @@ struct scenario {
   range<std::uint32_t> stalls{0, 0};
   nanoseconds stall_max = second;
   std::vector<role> stalling{role::worker, role::shard, role::aggregator};
+  range<std::uint64_t> checkpoints{0, 0};  // every so many clocks; 0: none
+  disk_faults disk;
+  double power_fails = 0;
   double clock_skew = 0;
   double strangers = 0;
   double no_memory = 0;

@@ -31,6 +31,16 @@ answer front_process::admit(const policies::admit_worker_call& call) {
   return {{}, admission.first_clock};
 }
 
+answer front_process::checkpoint(const policies::checkpoint_call&) {
+  TIDEGATE_ASSERT(false, "an aggregator has nothing to keep");
+  return {};
+}
+
+void front_process::snapshot(const effects::snapshot&,
+                             const policies::shard_core::cut_state&) {
+  TIDEGATE_ASSERT(false, "an aggregator has nothing to keep");
+}
+
 void front_process::peer_lost(process_id peer) {
   if (is_upstream(peer)) return upstream_lost();
   front_.peer_lost(peer);
@@ -66,7 +76,7 @@ updates front_process::updates_of(process_id from, const runtime::frame_header& 
                                   std::uint32_t table, std::uint32_t chunk) const {
   if (const auto* sum = world_.check.sum_of({from, header.worker, table, chunk, header.clock}))
     return *sum;
-  return {{header.worker, header.clock, header.incarnation}};
+  return {{header.worker, header.clock, life_of(header.epoch, header.incarnation)}};
 }
 
 void front_process::on_frame(process_id from, const runtime::frame_header& header,

@@ -24,6 +24,7 @@ class front_process : public process, public policies::front_shell {
   virtual runtime::status open_table(const policies::open_table_call& call) = 0;
   answer admit(const policies::admit_worker_call& call);
   virtual void close_job(std::uint64_t token) = 0;
+  virtual answer checkpoint(const policies::checkpoint_call& call);
 
   const front_memory& memory() const noexcept { return memory_; }
   // All jobs are done: nothing is held for anybody.
@@ -33,6 +34,8 @@ class front_process : public process, public policies::front_shell {
   // A frame of upstream, if any: whether it was one.
   virtual bool upstream_frame(process_id, const runtime::frame_header&) { return false; }
   virtual void upstream_lost() {}
+  void snapshot(const effects::snapshot& what,
+                const policies::shard_core::cut_state& state) override;
   virtual memory_view place_upstream(const runtime::frame_header&) { return {}; }
   virtual bool is_upstream(process_id) const { return false; }
 

@@ -5,6 +5,7 @@
 
 #include "policies/aggregation.hpp"
 #include "policies/consistency.hpp"
+#include "policies/run_epoch.hpp"
 #include "runtime/base/assert.hpp"
 #include "tests/sim/aggregator.hpp"
 #include "tests/sim/coordinator.hpp"
@@ -22,8 +23,11 @@ namespace {
 
 constexpr nanoseconds signal_most = 5 * millisecond;
 
-policies::launch_plan plan_of(const policies::cluster_spec& spec) {
+policies::launch_plan plan_of(const policies::cluster_spec& spec, std::uint32_t epoch) {
   policies::launch_plan plan;
+  plan.epoch = epoch;
+  plan.goes_back = std::all_of(spec.jobs.begin(), spec.jobs.end(),
+                               [](const auto& job) { return job.checkpoint.has_value(); });
   plan.processes.push_back({process_role::coordinator, "", 0});
   for (std::uint32_t i = 0; i < spec.shards; ++i)
     plan.processes.push_back({process_role::shard, "", i});
@@ -40,12 +44,21 @@ policies::launch_plan plan_of(const policies::cluster_spec& spec) {
   return plan;
 }
 
+std::uint32_t begin_epoch(runtime::storage& folder) {
+  const auto last = policies::last_epoch(folder);
+  TIDEGATE_ASSERT(last.has_value(), "the folder of the run does not fail");
+  const auto recorded = policies::record_epoch(folder, *last + 1);
+  TIDEGATE_ASSERT(recorded.ok(), "the folder of the run does not fail");
+  return *last + 1;
+}
+
 }  // namespace
 
 launcher::launcher(world& where, process_id id)
     : process(where, id, role::launcher, "launcher", 0),
-      core_(plan_of(where.plan.spec)),
-      names_(plan_of(where.plan.spec).processes) {}
+      folder_(where.folder("")),
+      core_(plan_of(where.plan.spec, begin_epoch(*folder_))),
+      names_(plan_of(where.plan.spec, 0).processes) {}
 
 launcher& launcher::of(world& where) {
   auto* found = where.find_as<launcher>(where.launcher);
@@ -81,11 +94,11 @@ void launcher::wake_at(std::int64_t when) {
 }
 
 std::unique_ptr<process> launcher::make(const policies::process_name& name, process_id id,
-                                        std::uint32_t incarnation) {
+                                        const launch_effects::start& what) {
   const auto& spec = world_.plan.spec;
   const auto hosts = static_cast<std::uint32_t>(std::max<std::size_t>(1, spec.hosts.size()));
   if (name.role == process_role::coordinator)
-    return std::make_unique<coordinator_process>(world_, id);
+    return std::make_unique<coordinator_process>(world_, id, what.epoch);
   if (name.role == process_role::shard)
     return std::make_unique<shard_process>(world_, id, name.index % hosts, name.index);
   std::size_t job = 0;
@@ -93,7 +106,7 @@ std::unique_ptr<process> launcher::make(const policies::process_name& name, proc
   const auto workers = spec.jobs[job].workers;
   if (name.role == process_role::worker)
     return std::make_unique<worker>(world_, id, name.index * hosts / workers, job, name.index,
-                                    incarnation);
+                                    what.incarnation);
   const auto sums = policies::plan_aggregation(spec, spec.jobs[job]);
   const auto host = sums.aggregators[name.index].members.front() * hosts / workers;
   return std::make_unique<aggregator_process>(world_, id, host, name.job, name.index);
@@ -122,12 +135,13 @@ void launcher::begin(const launch_effects::start& what) {
     return carry_out();
   }
   const auto who =
-      world_.add([&](process_id id) { return make(names_[number], id, what.incarnation); });
+      world_.add([&](process_id id) { return make(names_[number], id, what); });
   running_[number] = who;
   world_.net.introduce(id(), who);
   if (names_[number].role != process_role::coordinator) return;
   world_.coordinator = who;
-  later(millisecond, [this] {
+  later(millisecond, [this, epoch = what.epoch] {
+    if (epoch != core_.epoch()) return;
     core_.coordinator_ready(local_now(), effects_);
     carry_out();
   });
@@ -157,10 +171,12 @@ void launcher::peer_lost(process_id peer) {
 void launcher::poll() {
   if (ended_) return;
   const auto answered = polls_;
+  const auto epoch = core_.epoch();
   process::ask<coordinator_process>(
       world_.coordinator,
       [](coordinator_process& to, const answer_to& reply) { to.status(reply); },
-      [this, answered](const answer& got) {
+      [this, answered, epoch](const answer& got) {
+        if (epoch != core_.epoch()) return;
         policies::coordinator_news news;
         news.health = got.result;
         news.answered = answered;
@@ -171,10 +187,20 @@ void launcher::poll() {
       });
 }
 
+void launcher::perform(const launch_effects::renew& what) {
+  running_.clear();
+  left_.clear();
+  core_.renewed(local_now(), policies::record_epoch(*folder_, what.epoch), effects_);
+}
+
 void launcher::perform(const launch_effects::watch&) {
-  if (ended_) return;
+  poll_on(core_.epoch());
+}
+
+void launcher::poll_on(std::uint32_t epoch) {
+  if (ended_ || epoch != core_.epoch()) return;
   poll();
-  later(world_.plan.set.poll, [this] { perform(launch_effects::watch()); });
+  later(world_.plan.set.poll, [this, epoch] { poll_on(epoch); });
 }
 
 void launcher::perform(const launch_effects::poll_now&) {

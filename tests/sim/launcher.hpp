@@ -14,6 +14,7 @@ namespace tidegate::sim {
 class launcher final : public process {
  public:
   launcher(world& where, process_id id);
+  // The run goes on in a new epoch, if it has been begun before.
   static launcher& of(world& where);
 
   void start() override;
@@ -36,7 +37,9 @@ class launcher final : public process {
 
   void carry_out();
   void perform(const policies::launch_effects::start& what);
+  void perform(const policies::launch_effects::renew& what);
   void perform(const policies::launch_effects::watch&);
+  void poll_on(std::uint32_t epoch);
   void perform(const policies::launch_effects::poll_now&);
   void perform(const policies::launch_effects::stop_cluster& what);
   void perform(const policies::launch_effects::terminate& what);
@@ -47,12 +50,13 @@ class launcher final : public process {
   void perform(const policies::launch_effects::conclude& what);
 
   std::unique_ptr<process> make(const policies::process_name& name, process_id id,
-                                std::uint32_t incarnation);
+                                const policies::launch_effects::start& what);
   void begin(const policies::launch_effects::start& what);
   void end_early(policies::process_number number);
   void poll();
   void wake_at(std::int64_t when);
 
+  std::unique_ptr<disk_view> folder_;  // of the run
   policies::launch_core core_;
   policies::launch_effects effects_;
   std::vector<policies::process_name> names_;

@@ -44,6 +44,22 @@ void world::later(process_id who, nanoseconds delay, std::function<void()> what)
   });
 }
 
+std::unique_ptr<disk_view> world::folder(const std::string& job) {
+  auto& one = disks[job];
+  if (!one) {
+    one = std::make_unique<disk>(chance);
+    if (!job.empty()) one->faults = plan.disk;
+  }
+  return std::make_unique<disk_view>(*one);
+}
+
+void world::kill_all(bool disks_crash) {
+  while (!processes_.empty()) kill(processes_.begin()->first);
+  if (!disks_crash) return;
+  log.note(time.now(), "machines", "lose their power");
+  for (auto& [job, one] : disks) one->crash();
+}
+
 process::process(world& where, process_id id, role what, std::string name, std::uint32_t host)
     : world_(where), id_(id), role_(what), name_(std::move(name)), host_(host) {
   const auto skew = where.plan.clock_skew;

@@ -12,6 +12,7 @@
 #include "policies/coordinator_core.hpp"
 #include "runtime/base/status.hpp"
 #include "tests/sim/checker.hpp"
+#include "tests/sim/disk.hpp"
 #include "tests/sim/draws.hpp"
 #include "tests/sim/network.hpp"
 #include "tests/sim/plan.hpp"
@@ -33,6 +34,7 @@ struct world {
   checker check;
   trace log;
   std::uint64_t token = 1;  // of the run
+  std::map<std::string, std::unique_ptr<disk>> disks;  // folders, by job; "": of the run
   process_id launcher = 0;
   process_id coordinator = 0;
 
@@ -45,6 +47,10 @@ struct world {
   process_id add(std::function<std::unique_ptr<process>(process_id)> make);
   // kill -9: at once and without a word.
   void kill(process_id id);
+  // As a process of now sees it.
+  std::unique_ptr<disk_view> folder(const std::string& job);
+  // Every process dies, and the machines' disks lose what was not safe, if they crash too.
+  void kill_all(bool disks_crash);
   // Runs there after a while, unless it is gone by then.
   void later(process_id who, nanoseconds delay, std::function<void()> what);
   const std::map<process_id, std::unique_ptr<process>>& processes() const { return processes_; }

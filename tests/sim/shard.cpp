@@ -29,6 +29,8 @@ runtime::status shard_process::open_job(const policies::open_job_call& call) {
   world_.check.open_job(call.token, call.name);
   note("opens job " + std::to_string(call.token) + " workers " + std::to_string(call.workers));
   auto& options = jobs_[call.token];
+  options.name = call.name;
+  options.folder = world_.folder(call.name);
   options.members =
       call.members.empty() ? call.workers : static_cast<std::uint32_t>(call.members.size());
   options.scale = call.reduce == policies::reduce_kind::mean
@@ -55,10 +57,101 @@ runtime::status shard_process::open_table(const policies::open_table_call& call)
       values[i] = call.init.kind == policies::init_kind::uniform
                       ? call.init.value * runtime::uniform_signed(call.init_key, one.first + i)
                       : call.init.value;
-    world_.check.open_chunk(call.token, call.table, one.chunk, call.optimizer, made.scale,
-                            values);
+    made.about = {call.name, call.shape, one.chunk, one.first, one.elements, call.optimizer, 0, 1,
+                  1, {}};
+    if (call.restore.number == 0)
+      world_.check.open_chunk(call.token, call.table, call.name, one.chunk, call.optimizer,
+                              made.scale, values);
+  }
+  return call.restore.number > 0 ? restore(call, chunks) : runtime::status();
+}
+
+runtime::status shard_process::restore(const policies::open_table_call& call,
+                                       const std::vector<policies::owned_chunk>& chunks) {
+  auto& folder = *jobs_.at(call.token).folder;
+  const auto reader = policies::open_checkpoint(folder, call.restore);
+  if (!reader) return reader.error();
+  const auto& tables = reader->manifest().tables;
+  std::size_t table = 0;
+  while (table < tables.size() && tables[table].name != call.name) ++table;
+  if (table == tables.size()) return {runtime::errc::not_found, "no such table"};
+  for (const auto& one : chunks) {
+    auto& made = chunks_.at(one.slot);
+    const auto& stored = reader->chunks(table)[one.chunk].stored.about;
+    std::vector<float>* const states[] = {&made.state1, &made.state2};
+    const auto values = memory_.parameters(one.slot, 0).values();
+    for (std::size_t array = 0; array < policies::chunk_arrays(stored); ++array) {
+      const auto into = array == 0 ? values : std::span(*states[array - 1]);
+      if (auto read = reader->read(folder, table, array, one.first, into); !read.ok())
+        return read;
+    }
+    made.powers = {stored.beta1_power, stored.beta2_power};
+    core_.restore(one.slot, stored.version, stored.ranks);
+    world_.check.restore_chunk(call.token, call.table, call.name, one.chunk, stored.ranks,
+                               values);
   }
   return {};
+}
+
+answer shard_process::checkpoint(const policies::checkpoint_call& call) {
+  const auto job = jobs_.find(call.token);
+  if (job == jobs_.end()) return {{runtime::errc::not_found, "no such job here"}, {}};
+  std::size_t chunks = 0;
+  for (const auto table : call.tables) chunks += core_.slots_of(table).size();
+  std::uint64_t gone_by = 0;
+  bool begun = false;
+  // What waits may end the part before, which then is written first.
+  front_.about_job(call.token, [&](auto& out) {
+    begun = job->second.part.begin({job->second.name, call.id, index_}, call.token, chunks);
+    if (begun) gone_by = core_.cut(call.token, call.clock, call.tables, out);
+  });
+  if (!begun) return {{runtime::errc::unavailable, "the last part is being written"}, {}};
+  return {{}, gone_by};
+}
+
+void shard_process::snapshot(const effects::snapshot& what,
+                             const policies::shard_core::cut_state& state) {
+  auto& chunk = chunks_.at(what.slot);
+  auto about = chunk.about;
+  about.version = state.version;
+  about.ranks = state.ranks;
+  about.beta1_power = chunk.powers.beta1;
+  about.beta2_power = chunk.powers.beta2;
+  const std::span<const float> arrays[] = {
+      memory_.parameters(what.slot, what.plane).values(), chunk.state1, chunk.state2};
+  auto& part = jobs_.at(chunk.job).part;
+  const auto count = policies::chunk_arrays(about);
+  if (part.add(memory_.table_of(what.slot), std::move(about), std::span(arrays).first(count)))
+    write_part(chunk.job);
+}
+
+void shard_process::write_part(std::uint64_t token) {
+  auto writer = jobs_.at(token).part.write();
+  if (!writer)
+    return world_.check.fail("checkpoints", "no part: " + writer.error().to_string());
+  step(token, std::make_shared<policies::file_writer>(std::move(*writer)));
+}
+
+void shard_process::step(std::uint64_t token,
+                         const std::shared_ptr<policies::file_writer>& writer) {
+  auto& job = jobs_.at(token);
+  const auto progress = writer->step(*job.folder);
+  if (progress == policies::file_writer::progress::working)
+    return later(world_.chance.between<nanoseconds>(0, 2 * millisecond),
+                 [this, token, writer] { step(token, writer); });
+  job.part.ended();
+  auto report = job.part.report();
+  if (progress == policies::file_writer::progress::done)
+    report.file = writer->written();
+  else
+    report.failure = writer->error().to_string();
+  process::ask<coordinator_process>(
+      world_.coordinator,
+      [report](coordinator_process& to, const answer_to& reply) {
+        to.part(report);
+        reply({});
+      },
+      [](const answer&) {});
 }
 
 void shard_process::close_job(std::uint64_t token) {

@@ -75,10 +75,13 @@ class worker final : public process, public policies::client_shell {
   void write_gradient(table_state& table);
   void note_push(std::vector<std::uint32_t> tables);
   void spoil_pushed(policies::operation op);
+  std::uint32_t life() const;
   void end_clock();
+  void tell_progress();
   void finish();
   void give_up(const std::string& why);
   bool skips(std::uint32_t table) const;
+  std::uint64_t number_of(const table_state& table) const;
   memory_view chunk_values(const table_state& table, std::uint32_t chunk) const;
 
   // The client core's.

@@ -87,7 +87,7 @@ void worker::read(std::uint64_t clock, bool everything, std::uint32_t id) {
   for (const auto& place : table.grant.places) {
     const auto values = chunk_values(table, place.chunk).values();
     world_.check.pulled(session_.welcome().token, id, place.chunk,
-                        {rank_, clock, everything, incarnation_}, values);
+                        {rank_, clock, everything, life()}, values);
     std::copy(values.begin(), values.end(),
               table.parameters.begin() + static_cast<std::ptrdiff_t>(place.first));
   }
@@ -113,15 +113,25 @@ void worker::write_gradient(table_state& table) {
   }
   const auto id = table.grant.table;
   const auto key =
-      runtime::mix64(session_.welcome().seed ^ (rank_ * 1000003ULL + clock_ * 7919ULL + id));
+      runtime::mix64(session_.welcome().seed ^
+                     (rank_ * 1000003ULL + clock_ * 7919ULL + number_of(table)));
   auto& out = *table.halves[half()];
   table.written[half()] = clock_;
   for (std::size_t i = 0; i < out.size(); ++i)
     out[i] = 0.25F * table.parameters[i] + runtime::uniform_signed(key, i);
   for (const auto& place : table.grant.places)
     world_.check.pushed(session_.welcome().token, id, place.chunk,
-                        {rank_, clock_, incarnation_},
+                        {rank_, clock_, life()},
                         std::span(out).subspan(place.first, place.elements));
+}
+
+// Its place in the job, which stays in another epoch, other than its id.
+std::uint64_t worker::number_of(const table_state& table) const {
+  const auto& all = spec_.tables;
+  const auto at = std::find_if(all.begin(), all.end(), [&](const auto& one) {
+    return one.name == table.grant.name;
+  });
+  return static_cast<std::uint64_t>(at - all.begin());
 }
 
 // Of rank and clock alone, as gradients: who comes back does the same again.
@@ -129,7 +139,7 @@ bool worker::skips(std::uint32_t table) const {
   const auto key =
       runtime::mix64(session_.welcome().seed ^ (rank_ * 10007ULL + clock_ * 101ULL));
   return script_.skip > 0 &&
-         static_cast<double>(runtime::mix64(key + table) % 1000) < 1000 * script_.skip;
+         static_cast<double>(runtime::mix64(key + number_of(tables_.at(table))) % 1000) < 1000 * script_.skip;
 }
 
 // The operation that begins next.
@@ -173,6 +183,7 @@ void worker::write_and_push() {
         [this, failed](refusal code) {
           if (failed(code)) return;
           ++clock_;
+          tell_progress();
           for (const auto id : ids_) read(clock_, false, id);
           if (clock_ == script_.clocks) return finish();
           compute();
@@ -199,8 +210,25 @@ void worker::end_clock() {
           if (ended_) return;
           if (code != refusal::none) return give_up("clock: " + std::string(to_string(code)));
           ++clock_;
+          tell_progress();
           run_clock();
         });
+}
+
+std::uint32_t worker::life() const {
+  return life_of(session_.welcome().epoch, incarnation_);
+}
+
+void worker::tell_progress() {
+  if (!spec_.checkpoint) return;  // nobody asks
+  process::ask<coordinator_process>(
+      world_.coordinator,
+      [job = spec_.name, rank = rank_, clock = clock_](coordinator_process& to,
+                                                       const answer_to& reply) {
+        to.progress(job, rank, clock);
+        reply({});
+      },
+      [](const answer&) {});
 }
 
 void worker::finish() {

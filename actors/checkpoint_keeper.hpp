@@ -1,0 +1,43 @@
+// The coordinator's hand on the folders of checkpoints: what a run goes on from, names of new
+// ones, their manifests. One thread; blocks while it reads or writes, and reads all of the
+// newest checkpoints when it is opened.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "policies/checkpoint_catalog.hpp"
+#include "policies/coordinator_core.hpp"
+#include "runtime/storage/posix_storage.hpp"
+
+namespace tidegate::actors {
+
+class checkpoint_keeper {
+ public:
+  // Of the jobs that have checkpoints, in RUN_DIR/checkpoints/JOB, which is made. Errors: those
+  // of storages; invalid_argument (a checkpoint of a job with another number of workers).
+  static runtime::expected<checkpoint_keeper> open(const policies::cluster_spec& cluster,
+                                                   const std::string& run_dir,
+                                                   std::uint32_t epoch);
+  // No job has any.
+  checkpoint_keeper() = default;
+
+  const policies::restored_cluster& found() const noexcept { return found_; }
+  policies::checkpoint_id begin(const std::string& job);
+  // Errors: those of the storage.
+  runtime::status write(const policies::coordinator_effects::write_manifest& what);
+
+ private:
+  struct folder {
+    std::unique_ptr<runtime::posix_storage> storage;
+    std::unique_ptr<policies::checkpoint_catalog> catalog;
+  };
+  runtime::status look(const policies::job_spec& job, const std::string& run_dir);
+
+  std::map<std::string, folder> folders_;  // by job
+  policies::restored_cluster found_;
+};
+
+}  // namespace tidegate::actors

@@ -1,0 +1,66 @@
+// launch_core: everything is ended and begins again where the last checkpoints are.
+#include <algorithm>
+#include <utility>
+
+#include "policies/launch_core.hpp"
+
+namespace tidegate::policies {
+
+const restart_spec& launch_core::limits_of(process_role role) const {
+  switch (role) {
+    case process_role::worker:
+      return plan_.supervision.worker;
+    case process_role::shard:
+      return plan_.supervision.shard;
+    case process_role::aggregator:
+      return plan_.supervision.aggregator;
+    case process_role::coordinator:
+      break;
+  }
+  return plan_.supervision.coordinator;
+}
+
+// Nobody has anything left to say: what counts is on disk.
+void launch_core::clear(std::int64_t, const std::string& why, launch_effects& out) {
+  phase_ = phase::clearing;
+  watches_ = poll_wanted_ = healthy_ = false;
+  unjudged_.clear();
+  resting_.clear();
+  failure_seen_at_ = workers_gone_at_ = never;
+  out.all.emplace_back(launch_effects::note{"going_back", why});
+  out.all.emplace_back(launch_effects::complain{
+      "tidegate: " + why + "; all jobs go back to their last checkpoints (epoch " +
+      std::to_string(plan_.epoch + 1) + ")"});
+  for (const auto process : alive()) out.all.emplace_back(launch_effects::kill{process});
+}
+
+void launch_core::go_back(std::int64_t now, launch_effects& out) {
+  const bool any_starting = std::find(processes_.begin(), processes_.end(),
+                                      process_state::starting) != processes_.end();
+  if (!alive().empty() || any_starting || now < back_at_) return;
+  back_at_ = never;
+  out.all.emplace_back(launch_effects::renew{++plan_.epoch});
+}
+
+void launch_core::renewed(std::int64_t now, const runtime::status& result,
+                          launch_effects& out) {
+  if (phase_ != phase::clearing) return;
+  if (!result.ok())
+    return begin_end(now, run_outcome::process_died,
+                     "the epoch cannot be put on record: " + result.to_string(), out);
+  std::fill(processes_.begin(), processes_.end(), process_state::waiting);
+  for (auto& incarnation : incarnations_) ++incarnation;
+  for (auto& job : jobs_) {
+    auto fresh = job_status();
+    fresh.name = job.name;
+    fresh.policy = job.policy;
+    job = std::move(fresh);
+  }
+  polls_ = answered_ = 0;
+  healthy_ = true;
+  phase_ = phase::starting;
+  phase_since_ = now;
+  start_next(now, out);
+}
+
+}  // namespace tidegate::policies

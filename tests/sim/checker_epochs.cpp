@@ -1,0 +1,68 @@
+// checker: what may become of a chunk when everything begins again.
+#include <algorithm>
+#include <bit>
+
+#include "runtime/base/rng.hpp"
+#include "tests/sim/checker.hpp"
+
+namespace tidegate::sim {
+
+void checker::roll_back(chunk_state& chunk, std::size_t version) {
+  const auto& to = chunk.versions[version];
+  chunk.parameters = to.parameters;
+  chunk.state1 = to.state1;
+  chunk.state2 = to.state2;
+  chunk.powers = to.powers;
+  std::erase_if(chunk.at, [&](const auto& one) { return one.second >= to.updates; });
+  chunk.versions.resize(version + 1);
+  chunk.newest_read.clear();
+}
+
+// Whether this version has just what the cut says of it. Sums of aggregators are pushed under
+// other ranks than what they are made of.
+bool checker::is_cut(const policies::job_spec& job, const chunk_state& chunk,
+                     const version& what,
+                     const std::vector<policies::rank_progress>& ranks) const {
+  if (job.aggregators.kind != policies::aggregators_kind::none) return true;
+  return std::all_of(chunk.written.begin(), chunk.written.end(), [&](const auto& entry) {
+    const auto& one = entry.first;
+    const auto at = chunk.at.find(one);
+    const bool in = at != chunk.at.end() && at->second < what.updates;
+    return in == (one.clock < ranks[one.rank].next);
+  });
+}
+
+void checker::restore_chunk(std::uint64_t job, std::uint32_t table, const std::string& name,
+                            std::uint32_t chunk,
+                            const std::vector<policies::rank_progress>& ranks,
+                            std::span<const float> values) {
+  names_[{job, table}] = name;
+  auto* at = find(job, table, chunk);
+  const auto where = "table " + name + " chunk " + std::to_string(chunk) + ": ";
+  if (!at) return fail("checkpoints", where + "goes on, though it never was");
+  for (auto number = at->versions.size(); number-- > 0;) {
+    const auto& one = at->versions[number];
+    if (!std::equal(values.begin(), values.end(), one.parameters.begin(), one.parameters.end()))
+      continue;
+    if (!is_cut(jobs_.at(job), *at, one, ranks)) continue;
+    return roll_back(*at, number);
+  }
+  fail("checkpoints", where + "goes on from what never was, or says that it has other pushes");
+}
+
+void checker::kept(const policies::checkpoint_manifest& what) {
+  auto& newest = kept_[what.job];
+  if (what.id <= newest)
+    fail("epochs rise", "checkpoint " + to_string(what.id) + " of job " + what.job +
+                            " comes after " + to_string(newest));
+  newest = std::max(newest, what.id);
+}
+
+void checker::goes_on_from(const std::string& job, policies::checkpoint_id id) {
+  const auto at = kept_.find(job);
+  if (at != kept_.end() && id < at->second)
+    fail("checkpoints", "job " + job + " goes back to " + to_string(id) + " though " +
+                            to_string(at->second) + " was durable");
+}
+
+}  // namespace tidegate::sim
