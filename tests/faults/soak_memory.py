@@ -44,7 +44,10 @@ def all_train(run, workers):
 
 def kill_some(runs, run, roles, seed, count):
     chaos = runs.chaos(run, rounds.chaos_arguments(seed, roles, count, every="10ms..60ms"))
-    _, problem = chaos.communicate(timeout=600)
+    try:
+        _, problem = chaos.communicate(timeout=600)
+    finally:
+        chaos.kill()  # where it was not waited for
     if chaos.returncode != 0:
         raise AssertionError(f"tidegate chaos: {problem}")
     all_train(run, JOB["workers"])
@@ -60,24 +63,35 @@ def grown(few, many):
 def carry_out(runs, seed, roles, kills):
     """FEW kills, a look, all the others, a look."""
     run = runs.start(rounds.cluster_text(JOB, {"shards": 2, "transport": "auto"}, WORKER))
-    problems = []
+    try:
+        problems = kill_and_look(runs, run, seed, roles, kills)
+        problems += end(run)
+        runs.books.add_hits(chaos_lines(run), account.lines_of(run.events_text()))
+        problems += [("leaks", what) for what in left_behind(run, runs.before)]
+        runs.write_down(problems, "memory", run)
+    finally:
+        run.close()
+    return f"{kills} kills" + "".join(f"; {figure}: {what}" for figure, what in problems)
+
+
+def kill_and_look(runs, run, seed, roles, kills):
     try:
         wait_until(lambda: re.search(r"clock [1-9]", run.output), 30, "a clock above 0 in the output")
         few = kill_some(runs, run, roles, seed, FEW)
         many = kill_some(runs, run, roles, seed + 1, kills - FEW)
         runs.books.memory = {"kills": kills, "tolerance_kib": TOLERANCE_KIB, "after_20": few, "at_the_end": many}
-        problems += [("memory_growths", what) for what in grown(few, many)]
     except (AssertionError, OSError, KeyError) as failed:
-        problems.append(("failed_runs", f"{failed}: {run.output[-2000:]}"))
+        return [("failed_runs", f"{failed}: {run.output[-2000:]}")]
+    return [("memory_growths", what) for what in grown(few, many)]
+
+
+def end(run):
+    """By SIGINT: the job has no end of its own."""
     run.process.send_signal(signal.SIGINT)
     try:
         run.wait(30)
     except subprocess.TimeoutExpired:
-        problems.append(("hangs", "no end after SIGINT"))
         run.process.kill()
         run.process.wait()
-    runs.books.add_hits(chaos_lines(run), account.lines_of(run.events_text()))
-    problems += [("leaks", what) for what in left_behind(run, runs.before)]
-    runs.write_down(problems, "memory", run)
-    run.close()
-    return f"{kills} kills" + "".join(f"; {figure}: {what}" for figure, what in problems)
+        return [("hangs", "no end after SIGINT")]
+    return []
