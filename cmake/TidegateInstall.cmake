@@ -24,7 +24,7 @@ target_include_directories(tidegate_client INTERFACE
 # The libraries below the client. What only a program needs stays out.
 get_property(TIDEGATE_CLIENT_LIBRARIES GLOBAL PROPERTY TIDEGATE_LIBRARIES)
 list(FILTER TIDEGATE_CLIENT_LIBRARIES EXCLUDE REGEX
-  "^tidegate_(launch|bench|measure|sim|scenarios|scale|simulate)$")
+  "^tidegate_(launch|bench|chaos|measure|sim|scenarios|scale|simulate)$")
 set_target_properties(tidegate_flags PROPERTIES EXPORT_NAME flags)
 install(TARGETS tidegate_client ${TIDEGATE_CLIENT_LIBRARIES} tidegate_flags
   EXPORT tidegateTargets

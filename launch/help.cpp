@@ -17,6 +17,8 @@ constexpr const char* general = R"(tidegate - a parameter server
       write a job's newest checkpoint as one safetensors file
   tidegate bench SUBJECT [options]
       measure on this machine: exchange, latency, roofline; see tidegate bench --help
+  tidegate chaos RUN_DIR kill|stop|continue|random ...
+      kill processes of a run on purpose; see tidegate chaos --help
   tidegate simulate FILE [options]
       model a cluster of thousands on paper; see tidegate simulate --help
   tidegate help yaml

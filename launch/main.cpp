@@ -5,6 +5,7 @@
 
 #include "actors/node.hpp"
 #include "launch/bench/bench.hpp"
+#include "launch/chaos/chaos.hpp"
 #include "launch/program.hpp"
 #include "launch/simulate/simulate.hpp"
 
@@ -42,6 +43,7 @@ runtime::expected<std::unique_ptr<cluster_view>> observe(const node_options& opt
 int main(int argc, char** argv) {
   const std::vector<std::string> args(argv + 1, argv + argc);
   if (tidegate::bench::is_bench(args)) return tidegate::bench::run_bench(args);
+  if (tidegate::chaos::is_chaos(args)) return tidegate::chaos::run_chaos(args);
   if (tidegate::simulate::is_simulate(args)) return tidegate::simulate::run_simulate(args);
   return tidegate::launch::run_program(
       args, {tidegate::actors::run_coordinator, tidegate::actors::run_shard,

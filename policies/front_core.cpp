@@ -88,8 +88,21 @@ bool front_core::place(const runtime::frame_header& header) {
     return false;
   }
   const auto judged = core_.begin_push(tag_of(header), header.payload_bytes);
+  if (judged.kind == push_admission::what::take) return true;
   if (judged.kind == push_admission::what::refuse) refuse_push(header, judged.code);
-  return judged.kind == push_admission::what::take;
+  if (judged.code == refusal::none) pull_of(header);
+  return false;
+}
+
+// A push that is here already is not taken in again; what came along with it is new, where a
+// worker that has come back repeats a clock. A pull that is old is known by its number.
+void front_core::pull_of(const runtime::frame_header& header) {
+  if ((header.flags & runtime::frame_flag_pull) == 0) return;
+  TIDEGATE_RARE("front: a push is known and its pull is not");
+  auto next = tag_of(header);
+  ++next.clock;
+  core_.pull(next, false, pending(next.job, next.table));
+  go_on_soon();
 }
 
 void front_core::no_place(const runtime::frame_header& header) {

@@ -150,6 +150,7 @@ class front_core {
   void refuse_push(const runtime::frame_header& header, refusal code);
   void on_push(const frame_tag& tag, const runtime::frame_header& header,
                payload_handle payload, std::uint64_t copied);
+  void pull_of(const runtime::frame_header& header);
   void on_attach(const frame_tag& tag, std::span<const std::byte> place);
   void on_ring(frame_tag tag, const runtime::frame_header& header);
   void ring_table(const frame_tag& tag, std::uint32_t half,

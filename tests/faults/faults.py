@@ -3,12 +3,34 @@
 import json
 import pathlib
 import random
+import re
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "e2e"))
 
 from cluster import *  # noqa: E402  (the path above)
 import cluster  # noqa: E402
+
+
+def orphans():
+    """Those of segments() that no process holds, whoever made them: what is left behind, also while others run clusters
+    on this machine."""
+    found = {f"sysv segment {line.split()[1]} of pid {line.split()[4]}"
+             for line in pathlib.Path("/proc/sysvipc/shm").read_text().splitlines()[1:] if line.split()[6] == "0"}
+    return found | ({name for name in segments() if name.startswith("/dev/shm/")} - held_files())
+
+
+def held_files():
+    """Files of /dev/shm that a process has open or mapped."""
+    held = set()
+    for process in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            held.update(line.split(maxsplit=5)[5] for line in (process / "maps").read_text().splitlines()
+                        if "/dev/shm/" in line)
+            held.update(os.readlink(link) for link in (process / "fd").iterdir())
+        except OSError:
+            continue  # it has ended
+    return held
 
 
 class FaultTest(ClusterTest):
@@ -46,4 +68,4 @@ class FaultTest(ClusterTest):
         self.assertEqual(list(run.temporary.iterdir()), [])
 
 
-__all__ = cluster.__all__ + ["FaultTest", "json"]
+__all__ = cluster.__all__ + ["FaultTest", "json", "orphans", "re"]

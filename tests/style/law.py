@@ -13,6 +13,8 @@ PROJECT = {
     "launch": ["runtime/base", "runtime/storage", "policies", "actors"],
     # Measures all that lies below.
     "launch/bench": ["runtime", "policies", "actors", "launch"],
+    # `tidegate chaos`: a program beside a run; it sees what a run leaves.
+    "launch/chaos": ["runtime/base", "policies", "launch"],
     # `tidegate simulate`: the simulator is a library of tests/sim.
     "launch/simulate": ["runtime/base", "policies", "launch", "launch/bench", "tests/sim"],
     # What an example includes must be there for a user who has only the installed package.

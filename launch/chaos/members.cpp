@@ -1,0 +1,169 @@
+#include "launch/chaos/members.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <map>
+#include <signal.h>
+#include <sstream>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+
+#include "launch/files.hpp"
+#include "runtime/base/unique_fd.hpp"
+
+namespace tidegate::chaos {
+
+namespace {
+
+using policies::chaos_target;
+using policies::process_role;
+using runtime::errc;
+
+std::optional<process_role> role_of(const std::string& word) {
+  for (const auto role : {process_role::coordinator, process_role::shard,
+                          process_role::aggregator, process_role::worker})
+    if (to_string(role) == word) return role;
+  return std::nullopt;
+}
+
+std::string proc(int pid, const char* file) {
+  return "/proc/" + std::to_string(pid) + "/" + file;
+}
+
+std::map<std::string, std::string, std::less<>> variables_of(std::string_view environment) {
+  std::map<std::string, std::string, std::less<>> all;
+  while (!environment.empty()) {
+    const auto end = std::min(environment.find('\0'), environment.size());
+    const auto entry = environment.substr(0, end);
+    if (const auto equals = entry.find('='); equals != std::string_view::npos)
+      all.emplace(entry.substr(0, equals), entry.substr(equals + 1));
+    environment.remove_prefix(std::min(end + 1, environment.size()));
+  }
+  return all;
+}
+
+bool is_over(const process_stat& stat) {
+  return stat.state == 'Z' || stat.state == 'X';
+}
+
+// None: it is gone, or the pid is somebody else's.
+std::optional<chaos_target> identify(const launch::live_process& listed,
+                                     const std::string& run_dir) {
+  // In this order: a pid that changes hands in between shows in its environment.
+  const auto stat_text = launch::read_file(proc(listed.pid, "stat"));
+  const auto environment = launch::read_file(proc(listed.pid, "environ"));
+  if (!stat_text || !environment) return std::nullopt;
+  const auto stat = parse_stat(*stat_text);
+  if (!stat || is_over(*stat) || stat->group != listed.pid) return std::nullopt;
+  if (!belongs_to_run(*environment, run_dir, listed.name)) return std::nullopt;
+  return chaos_target{listed.name, listed.pid, stat->started};
+}
+
+}  // namespace
+
+runtime::expected<std::vector<launch::live_process>> parse_pids(const std::string& text) {
+  const auto corrupt = [] {
+    return runtime::fail(errc::corrupt, "pids.json is not what tidegate launch writes");
+  };
+  const auto list = nlohmann::json::parse(text, nullptr, false);
+  if (!list.is_array()) return corrupt();
+  std::vector<launch::live_process> all;
+  for (const auto& one : list) {
+    if (!one.is_object()) return corrupt();
+    const auto word = one.find("role"), job = one.find("job"), index = one.find("index"),
+               pid = one.find("pid");
+    for (const auto& field : {word, job, index, pid})
+      if (field == one.end()) return corrupt();
+    if (!word->is_string() || !job->is_string() || !index->is_number_unsigned() ||
+        !pid->is_number_unsigned())
+      return corrupt();
+    const auto role = role_of(*word);
+    // 1 and below would be signals to all.
+    if (!role || pid->get<std::uint64_t>() < 2 || pid->get<std::uint64_t>() > 1U << 22U)
+      return corrupt();
+    all.push_back({{*role, *job, index->get<std::uint32_t>()}, pid->get<int>()});
+  }
+  return all;
+}
+
+runtime::expected<process_stat> parse_stat(std::string_view text) {
+  // The name is in brackets, and may have some in it.
+  const auto close = text.rfind(')');
+  if (close == std::string_view::npos)
+    return runtime::fail(errc::corrupt, "/proc/PID/stat without a name");
+  std::istringstream fields{std::string(text.substr(close + 1))};
+  process_stat stat;
+  int parent = 0;
+  std::string skipped;
+  fields >> stat.state >> parent >> stat.group;
+  for (int field = 6; field < 22; ++field) fields >> skipped;
+  fields >> stat.started;
+  if (!fields) return runtime::fail(errc::corrupt, "/proc/PID/stat is too short");
+  return stat;
+}
+
+bool belongs_to_run(std::string_view environment, const std::string& run_dir,
+                    const policies::process_name& name) {
+  const auto all = variables_of(environment);
+  const auto is = [&](std::string_view variable, const std::string& value) {
+    const auto at = all.find(variable);
+    return at != all.end() && at->second == value;
+  };
+  if (!is("TIDEGATE_RUN_DIR", run_dir) || !all.contains("TIDEGATE_TOKEN")) return false;
+  if (name.role != process_role::worker) return !all.contains("TIDEGATE_RANK");
+  return is("TIDEGATE_JOB", name.job) && is("TIDEGATE_RANK", std::to_string(name.index));
+}
+
+runtime::expected<members> members::of_run(const std::string& run_dir) {
+  std::error_code error;
+  members made;
+  made.run_dir_ = std::filesystem::absolute(run_dir, error).lexically_normal().string();
+  while (made.run_dir_.size() > 1 && made.run_dir_.ends_with('/')) made.run_dir_.pop_back();
+  if (error || !std::filesystem::is_directory(made.run_dir_, error))
+    return runtime::fail(errc::not_found,
+                         run_dir +
+                             " is no run folder; it is what tidegate launch shows, "
+                             "or what --run-dir gives it");
+  return made;
+}
+
+bool members::has_ended() const {
+  std::error_code error;
+  return std::filesystem::exists(run_dir_ + "/result.json", error);
+}
+
+runtime::expected<std::vector<chaos_target>> members::living() const {
+  const auto text = launch::read_file(run_dir_ + "/pids.json");
+  if (!text) return runtime::fail(text.error());
+  const auto listed = parse_pids(*text);
+  if (!listed)
+    return runtime::fail(listed.error().code(), run_dir_ + ": " + listed.error().message());
+  std::vector<chaos_target> all;
+  for (const auto& one : *listed)
+    if (auto target = identify(one, run_dir_)) all.push_back(*target);
+  return all;
+}
+
+runtime::status send_signal(const chaos_target& to, int number) {
+  const auto who = to.name.to_string() + " (pid " + std::to_string(to.pid) + ")";
+  const runtime::status gone{errc::not_found, who + " is gone"};
+  // From here on the descriptor is of one process, whoever gets its pid later. The group has no
+  // descriptor: it is signalled by its number, right after it is sure that the process is
+  // there.
+  const runtime::unique_fd fd(static_cast<int>(::syscall(SYS_pidfd_open, to.pid, 0)));
+  const auto text = launch::read_file(proc(to.pid, "stat"));
+  if (!fd || !text) return gone;
+  const auto stat = parse_stat(*text);
+  if (!stat || is_over(*stat) || stat->started != to.started || stat->group != to.pid)
+    return gone;
+  if (::syscall(SYS_pidfd_send_signal, fd.get(), 0, nullptr, 0) == 0 &&
+      ::kill(-to.pid, number) == 0)
+    return {};
+  if (errno == ESRCH) return gone;
+  return {errc::refused, who + ": " + std::strerror(errno)};
+}
+
+}  // namespace tidegate::chaos

@@ -1,0 +1,53 @@
+// The processes of a run as somebody beside it sees them: pids.json, and /proc to be sure that
+// a pid is still what pids.json says. Any thread.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "launch/result.hpp"
+#include "policies/chaos_core.hpp"
+#include "runtime/base/status.hpp"
+
+namespace tidegate::chaos {
+
+// What launch::pids_json wrote. Errors: corrupt.
+runtime::expected<std::vector<launch::live_process>> parse_pids(const std::string& text);
+
+// Of /proc/PID/stat.
+struct process_stat {
+  char state = '?';
+  int group = -1;
+  std::uint64_t started = 0;
+};
+// Errors: corrupt.
+runtime::expected<process_stat> parse_stat(std::string_view text);
+
+// Whether `environment`, as in /proc/PID/environ, is that of process `name` of the run in the
+// absolute path `run_dir`: the launcher has told it so. What a worker starts inherits it, but
+// leads no process group of its own.
+bool belongs_to_run(std::string_view environment, const std::string& run_dir,
+                    const policies::process_name& name);
+
+class members {
+ public:
+  // Errors: not_found (no such folder).
+  static runtime::expected<members> of_run(const std::string& run_dir);
+
+  const std::string& run_dir() const noexcept { return run_dir_; }  // absolute
+  bool has_ended() const;                                           // it has a result
+
+  // Those of pids.json that live and are of this run. Errors: not_found (no pids.json yet),
+  // io_error, corrupt.
+  runtime::expected<std::vector<policies::chaos_target>> living() const;
+
+ private:
+  std::string run_dir_;
+};
+
+// To the process and what it has started (its group), once it is sure that the pid is still its
+// own. Errors: not_found (it is gone), refused (not permitted).
+runtime::status send_signal(const policies::chaos_target& to, int number);
+
+}  // namespace tidegate::chaos

@@ -1,0 +1,241 @@
+#include "launch/chaos/options.hpp"
+
+#include <algorithm>
+#include <array>
+#include <signal.h>
+#include <sstream>
+#include <string.h>
+
+#include <boost/program_options.hpp>
+
+#include "launch/nearest.hpp"
+#include "launch/scalars.hpp"
+
+namespace tidegate::chaos {
+
+namespace {
+
+namespace options = boost::program_options;
+
+using arguments = std::vector<std::string>;
+using policies::process_role;
+using runtime::status;
+
+constexpr std::uint64_t day_ms = 24ULL * 60 * 60 * 1000;
+constexpr std::uint64_t hits_max = 1'000'000;
+
+constexpr std::array<std::pair<const char*, verb>, 4> verbs{{{"kill", verb::kill},
+                                                             {"stop", verb::stop},
+                                                             {"continue", verb::go_on},
+                                                             {"random", verb::random}}};
+
+status bad(const std::string& what) {
+  return {runtime::errc::invalid_argument, "tidegate chaos: " + what};
+}
+
+arguments split(const std::string& text, char separator) {
+  arguments parts;
+  std::istringstream from(text);
+  for (std::string part; std::getline(from, part, separator);) parts.push_back(part);
+  return parts;
+}
+
+std::string did_you_mean(const std::string& word, const arguments& known) {
+  const auto near = launch::nearest(word, known);
+  return (near.empty() ? "" : "; did you mean '" + near + "'?") +
+         "; allowed: " + launch::join(known);
+}
+
+runtime::expected<process_role> parse_role(const std::string& word) {
+  arguments known;
+  for (const auto role : {process_role::coordinator, process_role::shard,
+                          process_role::aggregator, process_role::worker}) {
+    if (to_string(role) == word) return role;
+    known.emplace_back(to_string(role));
+  }
+  return runtime::fail(bad("unknown role '" + word + "'" + did_you_mean(word, known)));
+}
+
+status set_signal(const std::string& text, chaos_options& into) {
+  const auto wanted = text.starts_with("SIG") ? text.substr(3) : text;
+  arguments known;
+  for (int number = 1; number < SIGRTMIN; ++number) {
+    const char* name = ::sigabbrev_np(number);
+    if (name == nullptr) continue;
+    known.emplace_back(name);
+    if (wanted == name) into.signal = number;
+    if (wanted == name) return {};
+  }
+  return bad("unknown signal '" + text + "'" + did_you_mean(wanted, known));
+}
+
+status set_every(const std::string& text, policies::chaos_plan& into) {
+  const auto dots = text.find("..");
+  const auto first = launch::parse_duration_ms(text.substr(0, dots));
+  const auto last =
+      dots == std::string::npos ? first : launch::parse_duration_ms(text.substr(dots + 2));
+  if (!first || !last || *first > *last || *last > day_ms || *last == 0)
+    return bad("--every " + text + "; allowed: a duration as 500ms, or a range as 200ms..2s");
+  into.pause_first_ms = *first;
+  into.pause_last_ms = *last;
+  return {};
+}
+
+status set_roles(const std::string& text, policies::chaos_plan& into) {
+  into.roles.clear();
+  for (const auto& word : split(text, ',')) {
+    const auto role = parse_role(word);
+    if (!role) return role.error();
+    into.roles.push_back(*role);
+  }
+  return into.roles.empty() ? bad("--roles is empty; allowed: roles, as worker,shard")
+                            : status{};
+}
+
+status set_actions(const std::string& text, policies::chaos_plan& into) {
+  const auto wrong =
+      bad("--actions " + text + "; allowed: kill, or stop:TIME as in stop:300ms");
+  into.actions.clear();
+  for (const auto& word : split(text, ',')) {
+    const auto colon = word.find(':');
+    const auto stop = colon == std::string::npos
+                          ? std::nullopt
+                          : launch::parse_duration_ms(word.substr(colon + 1));
+    const bool is_stop = word.substr(0, colon) == "stop" && stop && *stop <= day_ms;
+    if (word != "kill" && !is_stop) return wrong;
+    into.actions.push_back({!is_stop, is_stop ? *stop : 0});
+  }
+  return into.actions.empty() ? wrong : status{};
+}
+
+status set_one(const std::string& option, const std::string& text, chaos_options& into) {
+  if (option == "signal") return set_signal(text, into);
+  if (option == "every") return set_every(text, into.plan);
+  if (option == "roles") return set_roles(text, into.plan);
+  if (option == "actions") return set_actions(text, into.plan);
+  if (option == "for") {
+    const auto ms = launch::parse_duration_ms(text);
+    if (!ms || *ms == 0 || *ms > day_ms)
+      return bad("--for " + text + "; allowed: 1ms to a day");
+    into.plan.for_ms = *ms;
+    return {};
+  }
+  const auto number = launch::parse_unsigned(text);
+  if (option == "seed") {
+    if (!number) return bad("--seed " + text + "; allowed: 0 to 18446744073709551615");
+    into.plan.seed = *number;
+    return {};
+  }
+  if (!number || *number == 0 || *number > hits_max)  // count
+    return bad("--count " + text + "; allowed: 1 to " + std::to_string(hits_max));
+  into.plan.hits_max = *number;
+  return {};
+}
+
+// RUN_DIR VERB [PROCESS]
+status set_words(const arguments& words, chaos_options& into) {
+  if (words.size() < 2)
+    return bad("allowed: tidegate chaos RUN_DIR kill|stop|continue|random ...; see --help");
+  into.run_dir = words[0];
+  arguments known;
+  for (const auto& [name, which] : verbs) {
+    known.emplace_back(name);
+    if (words[1] == name) into.verb = which;
+  }
+  if (into.verb == verb::help)
+    return bad("unknown word '" + words[1] + "'" + did_you_mean(words[1], known));
+  const std::size_t wanted = into.verb == verb::random ? 2 : 3;
+  if (words.size() > wanted) return bad("'" + words[wanted] + "' is one word too many");
+  if (words.size() < wanted)
+    return bad(words[1] + " whom? allowed: a name as worker-mlp-1, or role:worker");
+  if (wanted == 2) return {};
+  into.process = words[2];
+  if (!into.process.starts_with("role:")) return {};
+  const auto role = parse_role(into.process.substr(5));
+  if (!role) return role.error();
+  into.process.clear();
+  into.role = *role;
+  return {};
+}
+
+arguments options_of(verb which) {
+  if (which == verb::random) return {"seed", "every", "roles", "actions", "count", "for"};
+  if (which == verb::kill) return {"seed", "signal"};
+  return {"seed"};
+}
+
+status check_together(const arguments& given, const std::string& word,
+                      const chaos_options& made) {
+  const auto allowed = options_of(made.verb);
+  for (const auto& option : given)
+    if (std::find(allowed.begin(), allowed.end(), option) == allowed.end())
+      return bad("--" + option + " is not for " + word + "; allowed: --" +
+                 launch::join(allowed, ", --"));
+  return {};
+}
+
+int default_signal(verb which) {
+  if (which == verb::stop) return SIGSTOP;
+  return which == verb::go_on ? SIGCONT : SIGKILL;
+}
+
+options::options_description describe() {
+  options::options_description all;
+  auto add = all.add_options();
+  add("help,h", "");
+  add("words", options::value<std::string>(), "");
+  for (const auto* name : {"signal", "seed", "every", "roles", "actions", "count", "for"})
+    add(name, options::value<std::string>(), "");
+  return all;
+}
+
+runtime::expected<chaos_options> read(const options::parsed_options& found) {
+  chaos_options made;
+  arguments words;
+  arguments given;
+  for (const auto& option : found.options) {
+    if (option.string_key == "help") return chaos_options{};
+    if (option.string_key == "words") {
+      words.insert(words.end(), option.value.begin(), option.value.end());
+      continue;
+    }
+    given.push_back(option.string_key);
+    if (auto set = set_one(given.back(), option.value.front(), made); !set.ok())
+      return runtime::fail(set);
+  }
+  if (auto set = set_words(words, made); !set.ok()) return runtime::fail(set);
+  if (auto fit = check_together(given, words[1], made); !fit.ok()) return runtime::fail(fit);
+  if (made.signal == 0) made.signal = default_signal(made.verb);
+  return made;
+}
+
+}  // namespace
+
+runtime::expected<chaos_options> parse_chaos(const arguments& args) {
+  namespace style = options::command_line_style;
+  const auto all = describe();
+  options::positional_options_description words;
+  words.add("words", -1);
+  try {
+    return read(options::command_line_parser(args)
+                    .options(all)
+                    .positional(words)
+                    .style(style::unix_style & ~style::allow_guessing)
+                    .run());
+  } catch (const options::unknown_option& e) {
+    arguments known;
+    for (const auto& one : all.options())
+      if (one->long_name() != "words") known.push_back("--" + one->long_name());
+    return runtime::fail(bad("unknown option '" + e.get_option_name() + "'" +
+                             did_you_mean(e.get_option_name(), known)));
+  } catch (const options::error& e) {
+    return runtime::fail(bad(e.what()));
+  }
+}
+
+std::string signal_name(int number) {
+  const char* name = ::sigabbrev_np(number);
+  return name == nullptr ? "signal " + std::to_string(number) : "SIG" + std::string(name);
+}
+
+}  // namespace tidegate::chaos

@@ -1,0 +1,34 @@
+// The command line of `tidegate chaos`. Pure, any thread.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "policies/chaos_core.hpp"
+#include "runtime/base/status.hpp"
+
+namespace tidegate::chaos {
+
+enum class verb : std::uint8_t { help, kill, stop, go_on, random };
+
+struct chaos_options {
+  chaos::verb verb = chaos::verb::help;
+  std::string run_dir;
+  // Of one process: its name as in pids.json, or empty and a role, of which the seed chooses.
+  std::string process;
+  std::optional<policies::process_role> role;
+  int signal = 0;             // of one process: what it gets
+  policies::chaos_plan plan;  // of random; its seed is that of one process, too
+};
+
+// `args` after `chaos`. Errors: invalid_argument; the message says what is allowed.
+runtime::expected<chaos_options> parse_chaos(const std::vector<std::string>& args);
+
+// "SIGKILL"
+std::string signal_name(int number);
+
+// What --help prints.
+std::string chaos_help();
+
+}  // namespace tidegate::chaos

@@ -1,0 +1,104 @@
+"""The account of scripts/soak: what was done, what was broken, and how long it took to go on. Pure."""
+
+import collections
+import json
+import re
+
+# What must be 0. The rest is told.
+BROKEN = ("hangs", "hash_mismatches", "lost_pushes", "double_pushes", "staleness_violations", "leaks", "failed_runs",
+          "memory_growths")
+
+
+def lines_of(text):
+    """Of events.jsonl or chaos.jsonl; a line that is not whole yet is left out."""
+    whole = text[:text.rfind("\n") + 1]
+    return [json.loads(line) for line in whole.splitlines()]
+
+
+def hits(chaos):
+    """(kills by role, number of stops) of the lines of a chaos.jsonl."""
+    kills = collections.Counter(line["detail"].split("-", 1)[0] for line in chaos if line["what"] == "kill")
+    return kills, sum(line["what"] == "stop" for line in chaos)
+
+
+def resumed(event):
+    """The name of the process that an event says to go on, or None."""
+    found = re.fullmatch(r"(\S+) rank (\d+) at clock \d+", event["detail"])
+    return f"worker-{found[1]}-{found[2]}" if event["what"] == "worker_resumes" and found else None
+
+
+def failovers_ms(chaos, events):
+    """From each kill to the moment when the process that came for it went on. A kill whose successor was killed before
+    it went on is not counted; the last of them is."""
+    found = []
+    for at, kill in enumerate(chaos):
+        if kill["what"] != "kill":
+            continue
+        name = kill["detail"].split(" ", 1)[0]
+        later = [e for e in events if e["unix_ns"] > kill["unix_ns"]]
+        again = next((e["unix_ns"] for e in later if e["what"] == "process_restarted"
+                      and e["detail"].split(" ", 1)[0] == name), None)
+        if again is None:
+            continue
+        went_on = next((e["unix_ns"] for e in later if e["unix_ns"] >= again and resumed(e) == name), None)
+        next_kill = next((k["unix_ns"] for k in chaos[at + 1:]
+                          if k["what"] == "kill" and k["detail"].split(" ", 1)[0] == name), None)
+        if went_on is not None and (next_kill is None or went_on < next_kill):
+            found.append((went_on - kill["unix_ns"]) / 1e6)
+    return found
+
+
+def judge_failure(failure):
+    """Which figure a job's failure belongs to. The counting worker says what it has found and what it should be."""
+    found = re.search(r"(\d+)\S* pushes, not within (\d+)\S* and (\d+)", failure or "")
+    if not found:
+        return "failed_runs"
+    seen, least, most = (int(number) for number in found.groups())
+    return "lost_pushes" if seen < least else "double_pushes" if seen > most else "failed_runs"
+
+
+def percentile(values, share):
+    """The nearest rank; None of nothing."""
+    if not values:
+        return None
+    ordered = sorted(values)
+    return round(ordered[min(len(ordered) - 1, max(0, -(-int(share * len(ordered)) // 100) - 1))], 1)
+
+
+class Account:
+    def __init__(self, seed):
+        self.seed = seed
+        self.rounds = 0
+        self.seconds = 0
+        self.kills = collections.Counter()
+        self.stops = 0
+        self.figures = dict.fromkeys(BROKEN, 0)
+        self.failovers = []
+        self.memory = None
+        self.problems = []
+
+    def problem(self, figure, where, what, logs=None):
+        self.figures[figure] += 1
+        self.problems.append({"figure": figure, "where": where, "what": what, "logs": logs and str(logs)})
+
+    def add_hits(self, chaos, events):
+        kills, stops = hits(chaos)
+        self.kills += kills
+        self.stops += stops
+        self.failovers += failovers_ms(chaos, events)
+
+    @property
+    def all_kills(self):
+        return sum(self.kills.values())
+
+    @property
+    def good(self):
+        """Nothing is broken, and something was tried."""
+        return not any(self.figures.values()) and self.all_kills > 0
+
+    def to_json(self):
+        failover = {"p50": percentile(self.failovers, 50), "p99": percentile(self.failovers, 99),
+                    "max": percentile(self.failovers, 100), "measured": len(self.failovers)}
+        return {"seed": self.seed, "seconds": round(self.seconds), "rounds": self.rounds, "kills": dict(self.kills),
+                "stops": self.stops, **self.figures, "failover_ms": failover, "memory": self.memory,
+                "problems": self.problems}

@@ -1,0 +1,148 @@
+"""Carries out a round of scripts/soak: a cluster, `tidegate chaos` beside it, and a look at what came of both."""
+
+from faults import *
+import account
+import shutil
+
+HANG_SECONDS = 30
+LEFT_SECONDS = 5
+
+
+class Runs:
+    """Launches of one soak; ends what is left when it is closed."""
+
+    def __init__(self, books, keep):
+        self.books = books
+        self.keep = keep  # a folder for the logs of what went wrong
+        self.hashes = {}
+
+    def start(self, yaml):
+        self.before = segments()
+        run = Launch(yaml)
+        wait_until(lambda: (run.run_dir / "events.jsonl").exists() or run.process.poll() is not None, 10, "a run folder")
+        return run
+
+    def chaos(self, run, arguments):
+        return subprocess.Popen([BIN / "tidegate", "chaos", run.run_dir, "random", *arguments],
+                                stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+
+    def calm_hash(self, one):
+        """Of the undisturbed run; each is made once."""
+        if one.calm_key not in self.hashes:
+            run = self.start(one.calm(WORKER))
+            try:
+                if self.wait(run) != 0:
+                    raise RuntimeError("a run that nobody disturbed has failed:\n" + run.output)
+                self.hashes[one.calm_key] = run.result()["jobs"][0]["parameters_sha256"]
+            finally:
+                run.close()
+        return self.hashes[one.calm_key]
+
+    def wait(self, run):
+        """Its exit code; None: it made no progress for long, and was killed."""
+        seen, since = None, time.monotonic()
+        while True:
+            try:
+                return run.process.wait(timeout=0.05)
+            except subprocess.TimeoutExpired:
+                now = progress(run)
+            if now != seen:
+                seen, since = now, time.monotonic()
+            if time.monotonic() - since > HANG_SECONDS:
+                return None
+
+    def carry_out(self, one):
+        """Returns what is worth a line on the terminal."""
+        where = f"round {one.number}"
+        expected = self.calm_hash(one) if one.kind == "workload" else None
+        run = self.start(one.yaml(WORKER))
+        chaos = self.chaos(run, one.chaos)
+        try:
+            problems = self.look_at(run, one, self.wait(run), expected)
+            problems += self.end_chaos(chaos)
+            lines, events = chaos_lines(run), account.lines_of(run.events_text())
+            self.books.add_hits(lines, events)
+            self.books.rounds += 1
+            if run.process.poll() is None:
+                run.process.kill()  # a hang; its children go with it
+                run.process.wait()
+            problems += [("leaks", what) for what in left_behind(run, self.before)]
+            self.write_down(problems, where, run)
+        finally:
+            for left in (chaos, run.process):
+                if left.poll() is None:
+                    left.kill()
+                    left.wait()
+            chaos.stderr.close()
+            run.close()
+        kills, stops = account.hits(lines)
+        return f"{sum(kills.values())} kills, {stops} stops" + "".join(f"; {f}: {w}" for f, w in problems)
+
+    def look_at(self, run, one, code, expected):
+        if code is None:
+            return [("hangs", f"no progress for {HANG_SECONDS} s")]
+        if code != 0:
+            failure = run.output
+            try:
+                failure = run.result()["jobs"][0]["failure"] or failure
+            except OSError:
+                pass
+            return [(account.judge_failure(failure), f"exit code {code}: {failure[-2000:]}")]
+        job = run.result()["jobs"][0]
+        found = []
+        if expected and job["parameters_sha256"] != expected:
+            found.append(("hash_mismatches", f"{job['parameters_sha256']} in place of {expected}"))
+        if one.kind == "count" and job["metrics"].get("pushes") != one.clocks * one.job["workers"]:
+            found.append(("failed_runs", f"{job['metrics'].get('pushes')} pushes counted"))
+        if one.staleness is not None and job["staleness_max"] > one.staleness:
+            found.append(("staleness_violations", f"{job['staleness_max']} above {one.staleness}"))
+        return found
+
+    def end_chaos(self, chaos):
+        try:
+            code = chaos.wait(timeout=HANG_SECONDS)
+        except subprocess.TimeoutExpired:
+            chaos.terminate()
+            code = None if chaos.wait(timeout=HANG_SECONDS) == 0 else chaos.returncode
+        return [] if code in (0, None) else [("failed_runs", f"tidegate chaos: {code}: {chaos.stderr.read()}")]
+
+    def write_down(self, problems, where, run):
+        logs = None
+        if problems:
+            logs = self.keep / where.replace(" ", "-")
+            shutil.rmtree(logs, ignore_errors=True)
+            shutil.copytree(run.folder, logs)
+        for figure, what in problems:
+            self.books.problem(figure, where, what, logs)
+
+
+def chaos_lines(run):
+    try:
+        return account.lines_of((run.run_dir / "chaos.jsonl").read_text())
+    except OSError:
+        return []
+
+
+def progress(run):
+    """What changes as long as a job goes on: its clocks and its state. Deaths and restarts are none."""
+    return re.findall(r"^job  .*", run.output, re.MULTILINE)[-1:]
+
+
+def left_behind(run, before):
+    """Processes, segments that nobody holds, sockets, files: what is there a while after the end."""
+    pids = [*run.started_pids()]
+    try:
+        port = run.control_port()
+    except (OSError, AttributeError):
+        port = None
+
+    def left():
+        found = [f"process {pid}" for pid in pids if alive(pid)] + sorted(orphans() - before)
+        return found + ([f"port {port}"] if port and listening(port) else [])
+
+    deadline = time.monotonic() + LEFT_SECONDS
+    found = left()
+    while found and time.monotonic() < deadline:
+        time.sleep(0.05)
+        found = left()
+    return found + [f"file {path}" for path in run.temporary.iterdir()]

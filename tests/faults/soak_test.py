@@ -1,0 +1,40 @@
+"""scripts/soak for a short while, with a seed that stays: all is kept. And what it refuses."""
+
+from faults import *
+import tempfile
+
+SOAK = SOURCE / "scripts/soak"
+SECONDS = 40
+
+
+class Soak(FaultTest):
+    def setUp(self):
+        super().setUp()
+        folder = tempfile.TemporaryDirectory(prefix="tidegate-soak-test-")
+        self.addCleanup(folder.cleanup)
+        self.json = pathlib.Path(folder.name) / "soak.json"
+
+    def soak(self, *arguments):
+        return subprocess.run([sys.executable, "-B", SOAK, "--build", BIN.parent, "--json", self.json, "--seed", "1",
+                               *arguments], capture_output=True, text=True, timeout=SECONDS + 170)
+
+    def test_every_promise_is_kept(self):
+        done = self.soak("--minutes", str(SECONDS / 60), "--memory-kills", "60")
+        self.assertEqual(done.returncode, 0, done.stdout[-4000:] + done.stderr)
+        seen = json.loads(self.json.read_text())
+        self.assertGreaterEqual(seen["kills"]["worker"], 80, seen)
+        self.assertGreaterEqual(seen["rounds"], 4)
+        self.assertGreaterEqual(seen["failover_ms"]["measured"], 40)
+        self.assertEqual(seen["problems"], [])
+        print(seen)
+
+    def test_what_is_not_survived_is_refused(self):
+        for arguments, said in ((["--minutes", "1", "--roles", "worker,shard"], "does not survive"),
+                                (["--minutes", "0"], "allowed: above 0"), ([], "--minutes")):
+            done = self.soak(*arguments)
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn(said, done.stderr)
+            self.assertFalse(self.json.exists())
+
+
+main()

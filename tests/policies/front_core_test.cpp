@@ -1,0 +1,127 @@
+// What a front does with frames: here, those of a worker that has come back.
+#include "policies/front_core.hpp"
+
+#include <gtest/gtest.h>
+
+#include "policies/frame_tags.hpp"
+#include "tests/policies/shard_fixture.hpp"
+
+namespace tidegate::policies {
+namespace {
+
+using runtime::frame_header;
+using runtime::frame_kind;
+
+// Notes the frames that are sent; everything is sent at once.
+class noting_shell final : public front_shell {
+ public:
+  front_core* core = nullptr;
+  struct sent_frame {
+    peer_id to;
+    frame_header header;
+  };
+  std::vector<sent_frame> frames;
+  bool goes_on = false;
+
+  void apply(const effects::apply&, inputs) override {}
+  void hand_on(const effects::hand_on&, inputs) override {}
+  void ask(const effects::ask&) override {}
+  void send(peer_id to, const frame_header& header) override { frames.push_back({to, header}); }
+  void send_place(peer_id to, const frame_header& header) override { send(to, header); }
+  void send_parameters(peer_id to, const frame_header& header, std::uint32_t, std::uint32_t,
+                       send_name name) override {
+    send(to, header);
+    core->sent(name);
+  }
+  void drop(peer_id, std::vector<send_name>&) override {}
+  refusal map_gradients(const member_key&, std::uint32_t, std::span<const std::byte>) override {
+    return refusal::no_window;
+  }
+  payload_handle keep_in_place(const member_key&, std::uint32_t, std::uint32_t,
+                               std::uint32_t) override {
+    return no_payload;
+  }
+  void release(payload_handle) override {}
+  void forget(const member_key&) override {}
+  std::uint64_t bytes_of(std::uint32_t) const override { return 32; }
+  void go_on_soon() override { goes_on = true; }
+  void note_refusal(const frame_tag&, refusal) override {}
+};
+
+class front_of_two : public testing::Test {
+ protected:
+  front_of_two() : front_(shell_, core_, 0) {
+    shell_.core = &front_;
+    core_.open_job(job, {epoch, 2, {consistency_kind::bsp, 0}, true, {}});
+    const std::vector<chunk_place> places{{0, 0, 0, 8}};
+    core_.open_table(job, 5, places);
+    for (std::uint32_t rank = 0; rank < 2; ++rank) join(rank, 1, rank);
+  }
+
+  void join(std::uint32_t rank, std::uint32_t incarnation, std::uint32_t peer) {
+    const admit_worker_call call{job, rank, incarnation, ""};
+    EXPECT_EQ(front_.admit(call).code, refusal::none);
+    front_.connected(call, peer);
+  }
+
+  // A push, and with it the pull of the next clock.
+  frame_header exchange(std::uint32_t rank, std::uint32_t incarnation) {
+    auto made = header_of(frame_kind::push, tag(rank, 0), refusal::none);
+    made.incarnation = incarnation;
+    made.payload_bytes = 32;
+    made.flags = runtime::frame_flag_pull;
+    return made;
+  }
+
+  // As a link does; whether it had a place.
+  bool arrive(const frame_header& header) {
+    const bool placed = front_.place(header);
+    if (placed) front_.frame(header, ++payloads_, {}, 0);
+    while (std::exchange(shell_.goes_on, false)) front_.go_on();
+    return placed;
+  }
+
+  // Replies with parameters that peer `to` got for the pull of clock 1.
+  int replies_to(std::uint32_t to) const {
+    int found = 0;
+    for (const auto& [peer, header] : shell_.frames)
+      found += peer == to && header.kind == frame_kind::pull_reply && header.code == 0 &&
+               header.clock == 1;
+    return found;
+  }
+
+  noting_shell shell_;
+  shard_core core_;
+  front_core front_;
+  payload_handle payloads_ = 0;
+};
+
+TEST_F(front_of_two, who_comes_back_to_a_push_that_is_held_gets_the_pull_that_came_with_it) {
+  EXPECT_TRUE(arrive(exchange(1, 1)));
+  join(1, 2, 7);
+  EXPECT_FALSE(arrive(exchange(1, 2))) << "it is here";
+  EXPECT_EQ(replies_to(7), 0) << "rank 0 has not pushed";
+  EXPECT_TRUE(arrive(exchange(0, 1)));
+  EXPECT_EQ(replies_to(0), 1);
+  EXPECT_EQ(replies_to(7), 1);
+  EXPECT_EQ(replies_to(1), 0) << "nothing for the dead";
+}
+
+TEST_F(front_of_two, who_comes_back_to_a_push_that_is_applied_gets_the_pull_that_came_with_it) {
+  EXPECT_TRUE(arrive(exchange(1, 1)));
+  EXPECT_TRUE(arrive(exchange(0, 1)));
+  join(1, 2, 7);
+  EXPECT_FALSE(arrive(exchange(1, 2)));
+  EXPECT_EQ(replies_to(7), 1);
+}
+
+TEST_F(front_of_two, a_frame_that_comes_twice_is_answered_once) {
+  EXPECT_TRUE(arrive(exchange(1, 1)));
+  EXPECT_FALSE(arrive(exchange(1, 1)));
+  EXPECT_TRUE(arrive(exchange(0, 1)));
+  EXPECT_FALSE(arrive(exchange(1, 1)));
+  EXPECT_EQ(replies_to(1), 1);
+}
+
+}  // namespace
+}  // namespace tidegate::policies
