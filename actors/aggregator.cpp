@@ -33,8 +33,7 @@ aggregator::behavior_type aggregator::make_behavior() {
         return *admitted;
       },
       [](const policies::checkpoint_call&) -> caf::result<std::uint64_t> {
-        return to_error(
-            {runtime::errc::invalid_argument, "an aggregator has nothing to keep"});
+        return to_error({runtime::errc::invalid_argument, "an aggregator has nothing to keep"});
       },
       [](const part_written_event&) {},
       [this](const policies::close_job_call& call) -> caf::result<done_atom> {

@@ -166,8 +166,8 @@ void coordinator::carry_out() {
   for (const auto& one : effects.checkpoints)
     core_.checkpoint_begun(unix_now(), one.job, keeper_->begin(one.job), effects_);
   for (const auto& one : effects.manifests)
-    core_.checkpoint_written(unix_now(), one.manifest.job, one.manifest.id,
-                             keeper_->write(one), effects_);
+    core_.checkpoint_written(unix_now(), one.manifest.job, one.manifest.id, keeper_->write(one),
+                             effects_);
   for (auto& call : effects.calls) call_shard(call);
   for (auto& answer : effects.answers)
     if (!deliver(shard_promises_, answer) && !deliver(worker_promises_, answer))
@@ -334,8 +334,8 @@ coordinator::behavior_type coordinator::make_behavior() {
 }  // namespace
 
 coordinator_actor spawn_coordinator(caf::actor_system& system,
-                                    const policies::cluster_spec& cluster,
-                                    std::uint64_t token, checkpoint_keeper keeper) {
+                                    const policies::cluster_spec& cluster, std::uint64_t token,
+                                    checkpoint_keeper keeper) {
   return system.spawn<coordinator>(cluster, token,
                                    std::make_shared<checkpoint_keeper>(std::move(keeper)));
 }

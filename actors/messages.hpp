@@ -118,7 +118,8 @@ auto inspect(Inspector& f, job_status& x) {
   return f(caf::meta::type_name("tidegate::job_status"), x.name, x.policy, x.state, x.failure,
            x.workers_joined, x.workers_finished, x.clock_slowest, x.clock_fastest,
            x.clocks_total, x.epoch, x.loss, x.samples, x.staleness_max, x.payload_bytes_copied,
-           x.restarts, x.ranks_finished, x.checkpoints, x.checkpoint_clock, x.seconds, x.metrics, x.parameters_sha256);
+           x.restarts, x.ranks_finished, x.checkpoints, x.checkpoint_clock, x.seconds,
+           x.metrics, x.parameters_sha256);
 }
 template <class Inspector>
 auto inspect(Inspector& f, cluster_event& x) {
@@ -246,9 +247,8 @@ using shard_actor =
                      caf::replies_to<policies::admit_worker_call>::with<std::uint64_t>,
                      caf::replies_to<policies::close_job_call>::with<done_atom>,
                      caf::replies_to<policies::checkpoint_call>::with<std::uint64_t>,
-                     caf::reacts_to<part_written_event>,
-                     caf::reacts_to<stop_atom>, caf::reacts_to<frame_event>,
-                     caf::reacts_to<peer_lost_event>>;
+                     caf::reacts_to<part_written_event>, caf::reacts_to<stop_atom>,
+                     caf::reacts_to<frame_event>, caf::reacts_to<peer_lost_event>>;
 
 using worker_actor =
     caf::typed_actor<caf::reacts_to<worker_command_ptr>, caf::reacts_to<frame_event>,

@@ -104,8 +104,7 @@ status run_shard(const node_options& options) {
       options, "shard " + std::to_string(index),
       [&](reactor& home, caf::actor_system& system, const coordinator_actor& coordinator) {
         return spawn_on<actors::shard>(
-            home, system, index,
-            actors::shard::keeping{options.run_dir, coordinator, options.token});
+            home, system, index, shard_keeping{options.run_dir, coordinator, options.token});
       },
       shard_atom::value, options.token, index);
 }

@@ -8,12 +8,11 @@ namespace tidegate::actors {
 
 void part_writer::start(const std::string& folder, policies::file_writer file, told done) {
   wait();
-  thread_ = std::thread(
-      [folder, file = std::move(file), done = std::move(done)]() mutable {
-        auto storage = runtime::posix_storage::make(folder);
-        if (!storage) return done(runtime::fail(storage.error()));
-        done(policies::write_all(std::move(file), *storage));
-      });
+  thread_ = std::thread([folder, file = std::move(file), done = std::move(done)]() mutable {
+    auto storage = runtime::posix_storage::make(folder);
+    if (!storage) return done(runtime::fail(storage.error()));
+    done(policies::write_all(std::move(file), *storage));
+  });
 }
 
 void part_writer::wait() {

@@ -16,17 +16,18 @@
 
 namespace tidegate::actors {
 
+// Where a shard's checkpoints are, and who hears of them; only used when a job has any.
+struct shard_keeping {
+  std::string run_dir;
+  coordinator_actor coordinator;
+  std::uint64_t token = 0;  // of the run
+};
+
 class shard final : public reactor_actor<shard_actor::base>,
                     public frame_mailbox::owner,
                     public front::owner {
  public:
-  // Where checkpoints are, and who hears of them; only used when a job has any.
-  struct keeping {
-    std::string run_dir;
-    coordinator_actor coordinator;
-    std::uint64_t token = 0;  // of the run
-  };
-  shard(caf::actor_config& config, reactor& home, std::uint32_t index, keeping where = {})
+  shard(caf::actor_config& config, reactor& home, std::uint32_t index, shard_keeping where = {})
       : reactor_actor<shard_actor::base>(config, home),
         index_(index),
         keeping_(std::move(where)) {}
@@ -69,7 +70,7 @@ class shard final : public reactor_actor<shard_actor::base>,
   };
 
   std::uint32_t index_;
-  keeping keeping_;
+  shard_keeping keeping_;
   std::unique_ptr<frame_mailbox> sink_;
   policies::shard_core core_;
   std::unique_ptr<shard_store> store_;

@@ -21,8 +21,8 @@ status shard::restore(const policies::open_table_call& call, const std::string& 
   const auto& tables = from->manifest().tables;
   for (std::size_t i = 0; i < tables.size(); ++i)
     if (tables[i].name == call.name) return store_->restore(*from, i, *folder, chunks, core_);
-  return {errc::not_found, "checkpoint " + to_string(call.restore) + " has no table '" +
-                               call.name + "'"};
+  return {errc::not_found,
+          "checkpoint " + to_string(call.restore) + " has no table '" + call.name + "'"};
 }
 
 caf::result<std::uint64_t> shard::checkpoint(const policies::checkpoint_call& call) {
@@ -39,7 +39,8 @@ caf::result<std::uint64_t> shard::checkpoint(const policies::checkpoint_call& ca
     begun = part.begin({job->second.name, call.id, index_}, call.token, chunks);
     if (begun) gone_by = core_.cut(call.token, call.clock, call.tables, out);
   });
-  if (!begun) return to_error({errc::unavailable, "this shard still writes the last checkpoint"});
+  if (!begun)
+    return to_error({errc::unavailable, "this shard still writes the last checkpoint"});
   return gone_by;
 }
 
@@ -51,8 +52,7 @@ void shard::snapshot(const front::effects::snapshot& what,
   const auto count = policies::chunk_arrays(image.about);
   for (auto& [token, job] : jobs_) {
     if (!job.part.is_open() || !core_.has_table(token, image.table)) continue;
-    if (job.part.add(image.table, std::move(image.about),
-                     std::span(image.arrays).first(count)))
+    if (job.part.add(image.table, std::move(image.about), std::span(image.arrays).first(count)))
       write_part(token);
     return;
   }

@@ -33,9 +33,9 @@ status shard_store::add_table(const policies::open_table_call& table,
     made.about = {table.name,      table.shape, chunk.chunk, chunk.first, chunk.elements,
                   table.optimizer, 0,           1,           1,           {}};
   }
-  if (auto room = memory_.add_table(table.table, chunks,
-                                    {options.workers, options.members,
-                                     1 + arrays + (options.keeps_previous ? 1U : 0U)});
+  if (auto room = memory_.add_table(
+          table.table, chunks,
+          {options.workers, options.members, 1 + arrays + (options.keeps_previous ? 1U : 0U)});
       !room.ok())
     return room;
   for (const auto& chunk : chunks) {
@@ -68,8 +68,7 @@ status shard_store::restore(const policies::checkpoint_reader& from, std::size_t
   const auto stored = from.chunks(table);
   for (const auto& chunk : chunks) {
     auto& made = chunks_[chunk.slot];
-    if (chunk.chunk >= stored.size() ||
-        stored[chunk.chunk].stored.about.first != chunk.first ||
+    if (chunk.chunk >= stored.size() || stored[chunk.chunk].stored.about.first != chunk.first ||
         stored[chunk.chunk].stored.about.elements != chunk.elements)
       return {runtime::errc::invalid_argument,
               "the checkpoint has table '" + made.about.table +

@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "actors/front_memory.hpp"
+#include "policies/checkpoint_reader.hpp"
 #include "policies/coordinator_core.hpp"
 #include "policies/shard_core.hpp"
 #include "policies/spec.hpp"
 #include "runtime/base/status.hpp"
-#include "policies/checkpoint_reader.hpp"
 #include "runtime/kernels/update.hpp"
 #include "runtime/memory/arena.hpp"
 
@@ -22,7 +22,7 @@ namespace tidegate::actors {
 struct store_options {
   float scale = 1.0F;  // of the summed gradients
   std::uint32_t workers = 1;
-  std::uint32_t members = 1;  // of the workers and aggregators, that push here
+  std::uint32_t members = 1;    // of the workers and aggregators, that push here
   bool keeps_previous = false;  // see shard_core::open_job
 };
 
@@ -39,8 +39,8 @@ class shard_store {
                             std::span<const policies::owned_chunk> chunks,
                             const store_options& options);
 
-  // The chunks just added are as in the checkpoint, whose table is `table` there; tells the core
-  // of each. Errors: those of the storage; corrupt.
+  // The chunks just added are as in the checkpoint, whose table is `table` there; tells the
+  // core of each. Errors: those of the storage; corrupt.
   runtime::status restore(const policies::checkpoint_reader& from, std::size_t table,
                           runtime::storage& folder,
                           std::span<const policies::owned_chunk> chunks,

@@ -35,8 +35,7 @@ std::map<file_id, fs::path> segments_in(const std::string& folder) {
 bool may_have_it(const fs::path& path) {
   struct stat info = {};
   return path.filename().string().find_first_not_of("0123456789") == std::string::npos &&
-         ::stat(path.c_str(), &info) == 0 &&
-         (info.st_uid == ::geteuid() || ::geteuid() == 0);
+         ::stat(path.c_str(), &info) == 0 && (info.st_uid == ::geteuid() || ::geteuid() == 0);
 }
 
 // Both return false when the process is there and cannot be looked at.

@@ -19,7 +19,8 @@
 namespace tidegate::policies {
 
 // A checkpoint whose hashes somebody else has compared. Errors: those of the storage; corrupt.
-runtime::expected<checkpoint_reader> open_checkpoint(runtime::storage& folder, checkpoint_id id);
+runtime::expected<checkpoint_reader> open_checkpoint(runtime::storage& folder,
+                                                     checkpoint_id id);
 
 class checkpoint_catalog {
  public:

@@ -58,7 +58,8 @@ void checkpoint_rounds::begin_round(std::uint64_t clock, const std::set<std::uin
                                     checkpoint_effects& out) {
   stage_ = stage::beginning;
   clock_ = clock;
-  shards_ = silent_ = shards;
+  shards_ = silent_ = writing_ = shards;
+  again_ = false;
   missed_ = false;
   parts_.clear();
   cut_ = clock_vector::infinity;
@@ -76,18 +77,16 @@ void checkpoint_rounds::begun(checkpoint_id id, checkpoint_effects& out) {
 void checkpoint_rounds::answered(std::uint32_t shard, checkpoint_id id, const status& result,
                                  std::uint64_t missed_at, checkpoint_effects& out) {
   if (stage_ != stage::arming || id != id_ || silent_.erase(shard) == 0) return;
-  if (!result.ok() && final_ && result.code() == errc::unavailable) {
-    stage_ = stage::idle;
-    final_waits_ = true;
-    return;
-  }
-  if (!result.ok()) return end(result, out);
-  if (missed_at != nothing_missed) {
+  const bool still_writes = !result.ok() && final_ && result.code() == errc::unavailable;
+  again_ = again_ || still_writes;
+  if (!result.ok() && !still_writes) return end(result, out);
+  if (result.ok() && missed_at != nothing_missed) {
     TIDEGATE_RARE("checkpoint: a shard has gone past the clock");
     missed_ = true;
     known_ = std::max(known_, missed_at);
   }
   if (!silent_.empty()) return;
+  if (again_) return try_again(out);
   if (missed_) {
     margin_ = std::min(margin_ * 2, margin_max);
     return end({errc::out_of_order, "a shard had gone past clock " + std::to_string(clock_)},
@@ -101,12 +100,12 @@ void checkpoint_rounds::answered(std::uint32_t shard, checkpoint_id id, const st
 
 // A part may come before the last shard has answered.
 void checkpoint_rounds::part(const checkpoint_report& report, checkpoint_effects& out) {
-  if (std::exchange(final_waits_, false))
-    return begin_round(clock_vector::infinity, std::set<std::uint32_t>(shards_), out);
+  writing_.erase(report.shard);
+  if (again_) return try_again(out);
   const bool expected = stage_ == stage::arming || stage_ == stage::collecting;
-  const auto known =
-      std::any_of(parts_.begin(), parts_.end(),
-                  [&](const checkpoint_part& one) { return one.shard == report.shard; });
+  const auto known = std::any_of(parts_.begin(), parts_.end(), [&](const checkpoint_part& one) {
+    return one.shard == report.shard;
+  });
   if (!expected || report.id != id_ || known || !shards_.contains(report.shard)) return;
   if (!report.failure.empty()) return end({errc::io_error, report.failure}, out);
   parts_.push_back({report.shard, report.file, report.chunks});
@@ -114,6 +113,12 @@ void checkpoint_rounds::part(const checkpoint_report& report, checkpoint_effects
   if (stage_ != stage::collecting || parts_.size() < shards_.size()) return;
   stage_ = stage::writing;
   out.list.push_back(checkpoint_effects::write{id_, cut_, parts_});
+}
+
+// Not before all are done with what they write: else each would find another one writing.
+void checkpoint_rounds::try_again(checkpoint_effects& out) {
+  if (silent_.empty() && writing_.empty())
+    begin_round(clock_, std::set<std::uint32_t>(shards_), out);
 }
 
 void checkpoint_rounds::written(checkpoint_id id, const status& result,

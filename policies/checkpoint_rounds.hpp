@@ -97,15 +97,17 @@ class checkpoint_rounds {
   void begin_round(std::uint64_t clock, const std::set<std::uint32_t>& shards,
                    checkpoint_effects& out);
   std::uint64_t due_clock(std::int64_t now, std::uint64_t fastest) const;
+  void try_again(checkpoint_effects& out);
   void end(runtime::status result, checkpoint_effects& out);
 
   checkpoint_spec how_;
   stage stage_ = stage::idle;
   bool final_ = false;
-  bool final_waits_ = false;  // for a part of a round that was given up
-  std::uint64_t clock_ = 0;   // of the round
-  std::uint64_t margin_ = 2;  // clocks that a call is ahead of what is known
-  std::uint64_t known_ = 0;   // highest version or clock heard of
+  bool again_ = false;               // the last round, when no shard writes any more
+  std::set<std::uint32_t> writing_;  // shards whose part, of this round or one before, is due
+  std::uint64_t clock_ = 0;          // of the round
+  std::uint64_t margin_ = 2;         // clocks that a call is ahead of what is known
+  std::uint64_t known_ = 0;          // highest version or clock heard of
   std::int64_t last_began_ = -1;
   checkpoint_id id_;
   std::set<std::uint32_t> shards_;

@@ -25,7 +25,7 @@ struct job_status {
   std::uint64_t samples = 0;               // processed so far, over all workers
   std::uint64_t staleness_max = 0;         // clocks, over all pulls so far
   std::uint64_t payload_bytes_copied = 0;  // by our code, over all workers that have reported
-  std::uint64_t restarts = 0;  // workers that have come back
+  std::uint64_t restarts = 0;              // workers that have come back
   std::vector<std::uint32_t> ranks_finished;
   std::uint64_t checkpoints = 0;       // written since the job began or went back
   std::uint64_t checkpoint_clock = 0;  // of the last

@@ -84,7 +84,8 @@ void coordinator_core::open_job(std::size_t index, coordinator_effects& out) {
     for (const auto& above : upstream_of(place.parent))
       for (const auto& node : place.nodes)
         call(group, above,
-             admit_worker_call{job.token, node.first, 1, job.aggregator_addresses[at], {}}, out);
+             admit_worker_call{job.token, node.first, 1, job.aggregator_addresses[at], {}},
+             out);
   }
   create_tables(index, first_tables(job), 0, out);
 }

@@ -6,8 +6,6 @@
 
 namespace tidegate::policies {
 
-
-
 // Those of the checkpoint with their optimizers of then, and what the YAML has besides.
 std::vector<table_spec> coordinator_core::first_tables(const job_record& job) {
   if (!job.restored) return job.spec.tables;
@@ -59,9 +57,9 @@ void coordinator_core::carry_out(std::int64_t now, std::size_t index,
     } else if (const auto* ask = std::get_if<checkpoint_effects::ask>(&effect)) {
       const auto id = ++last_id_;
       asked_[id] = {index, ask->shard, ask->id};
-      out.calls.push_back({ask->shard, id,
-                           checkpoint_call{job.token, ask->id, ask->clock, opened_tables(index)},
-                           ""});
+      out.calls.push_back(
+          {ask->shard, id,
+           checkpoint_call{job.token, ask->id, ask->clock, opened_tables(index)}, ""});
     } else if (const auto* write = std::get_if<checkpoint_effects::write>(&effect)) {
       out.manifests.push_back({manifest_of(index, *write), job.spec.checkpoint->keep});
     } else if (const auto* ended = std::get_if<checkpoint_effects::ended>(&effect)) {

@@ -51,7 +51,7 @@ struct open_table_call {
   // The chunks are as in this checkpoint instead, where the table has this name and shape.
   std::string name;
   std::vector<std::uint64_t> shape;
-  checkpoint_id restore;  // number 0: none
+  checkpoint_id restore;          // number 0: none
   std::uint64_t first_clock = 0;  // to an aggregator: of its members' first pushes
 };
 
@@ -154,7 +154,8 @@ struct coordinator_effects {
     runtime::status result;
     std::variant<std::monostate, worker_welcome, table_grant> value;
   };
-  // A name for the next checkpoint of this job; checkpoint_begun() follows, before anything else.
+  // A name for the next checkpoint of this job; checkpoint_begun() follows, before anything
+  // else.
   struct begin_checkpoint {
     std::string job;
   };
@@ -224,8 +225,8 @@ class coordinator_core {
     bool finished = false;
     std::uint32_t incarnation = 0;
     std::optional<std::vector<std::uint32_t>> tables;  // opened, once it has said so
-    std::uint64_t staleness_max = 0;         // of earlier lives
-    std::uint64_t payload_bytes_copied = 0;  // likewise
+    std::uint64_t staleness_max = 0;                   // of earlier lives
+    std::uint64_t payload_bytes_copied = 0;            // likewise
     worker_progress last;
   };
   struct job_record {

@@ -55,8 +55,7 @@ void launch_core::start_next(std::int64_t now, launch_effects& out) {
     *next = process_state::starting;
     const auto process = static_cast<process_number>(next - processes_.begin());
     row_ = process;
-    out.all.emplace_back(
-        launch_effects::start{process, incarnations_[process], plan_.epoch});
+    out.all.emplace_back(launch_effects::start{process, incarnations_[process], plan_.epoch});
     return;
   }
   phase_ = phase::running;
@@ -81,8 +80,7 @@ void launch_core::could_not_start(std::int64_t now, process_number process,
   // One that comes back may want again what is short for a while.
   if (incarnations_[process] > 1 && comes_back(process))
     return bury({process, {process_exit::how::bad_status, text}, now, 0}, now, out);
-  begin_end(now, run_outcome::job_failed,
-            text, out);
+  begin_end(now, run_outcome::job_failed, text, out);
 }
 
 void launch_core::coordinator_ready(std::int64_t now, launch_effects& out) {

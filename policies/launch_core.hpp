@@ -103,8 +103,8 @@ struct launch_effects {
     run_outcome outcome = run_outcome::done;
     std::string reason;
   };
-  using effect = std::variant<start, renew, watch, poll_now, stop_cluster, terminate, kill, note,
-                              complain, show_log, conclude>;
+  using effect = std::variant<start, renew, watch, poll_now, stop_cluster, terminate, kill,
+                              note, complain, show_log, conclude>;
   std::vector<effect> all;
 };
 
@@ -209,8 +209,8 @@ class launch_core {
   std::vector<std::uint32_t> incarnations_;   // by process
   std::vector<restart_intensity> intensity_;  // by process
   std::vector<rest> resting_;
-  process_number row_ = 0;           // the last that was started in its turn
-  std::int64_t back_at_ = never;     // clearing: not before
+  process_number row_ = 0;        // the last that was started in its turn
+  std::int64_t back_at_ = never;  // clearing: not before
   run_outcome outcome_ = run_outcome::done;
   std::string reason_;
   bool healthy_ = true;

@@ -39,8 +39,9 @@ launch_core::verdict launch_core::judge(const unjudged& end) const {
   const auto* status = job(name.job);
   const auto state = status == nullptr ? job_state::waiting : status->state;
   const bool had_finished =
-      status != nullptr && std::find(status->ranks_finished.begin(), status->ranks_finished.end(),
-                                     name.index) != status->ranks_finished.end();
+      status != nullptr &&
+      std::find(status->ranks_finished.begin(), status->ranks_finished.end(), name.index) !=
+          status->ranks_finished.end();
   if (state == job_state::done || had_finished) return verdict::after_its_job;
   // A signal is never a worker's own word, even where its death has failed the job meanwhile.
   const bool by_signal = end.exit.kind == process_exit::how::by_signal;
@@ -115,8 +116,8 @@ void launch_core::bury(const unjudged& end, std::int64_t now, launch_effects& ou
   }
   if (intensity_[process].recent_deaths() > 0)
     why += "; it has died " + std::to_string(intensity_[process].recent_deaths()) +
-           " times within " + std::to_string(limits.within_ms) +
-           " ms (supervision." + std::string(to_string(role_of(process))) + ".max_restarts)";
+           " times within " + std::to_string(limits.within_ms) + " ms (supervision." +
+           std::string(to_string(role_of(process))) + ".max_restarts)";
   begin_end(now, run_outcome::process_died, why, out);
   out.all.emplace_back(launch_effects::show_log{process});
 }
@@ -128,7 +129,8 @@ void launch_core::start_again(std::int64_t now, launch_effects& out) {
       resting_.push_back(one);
     } else if (comes_back(one.process)) {
       processes_[one.process] = process_state::starting;
-      out.all.emplace_back(launch_effects::start{one.process, incarnations_[one.process], plan_.epoch});
+      out.all.emplace_back(
+          launch_effects::start{one.process, incarnations_[one.process], plan_.epoch});
     } else {
       processes_[one.process] = process_state::gone;  // its job has ended meanwhile
     }

@@ -16,8 +16,8 @@
 // The half of an aggregator that faces its members is a shard core, too (open_relay): it hands
 // sums on instead of applying them, and its parameters come from upstream (shard_relay.cpp).
 //
-// One thread. Effects are appended in the order in which the shell must carry them out. Once
-// warm, step functions allocate nothing.
+// One thread. Effects are appended in the order in which they must be carried out. Once warm,
+// step functions allocate nothing.
 #pragma once
 
 #include <array>
@@ -170,9 +170,9 @@ class shard_core {
   // again returns what it has.
   std::vector<owned_chunk> open_table(std::uint64_t token, std::uint32_t table,
                                       std::span<const chunk_place> places);
-  // It cannot be kept after all: as if it had never been opened. Its slots are not used again.
+  // As if it had never been opened. Its slots are not used again.
   void forget_table(std::uint32_t table);
-  // A worker process joins or replaces an earlier one of its rank.
+  // A worker joins or replaces an earlier process of its rank.
   refusal admit_worker(std::uint64_t token, std::uint32_t rank, std::uint32_t incarnation);
   // The first clock of this rank that is not in some chunk here of these tables, which it has
   // opened: clock_vector's infinity
@@ -200,7 +200,7 @@ class shard_core {
   // The reply of `rank` in `slot` has left `plane`, or never will.
   void sent(std::uint32_t slot, std::uint32_t rank, std::uint32_t plane);
 
-  // The chunks of a table here, in order: of them the functions below speak by index.
+  // The chunks of a table here, in order; below they go by index.
   refusal check_worker(const frame_tag& tag) const;
   refusal check_table(const frame_tag& tag) const;
   bool has_table(std::uint64_t token, std::uint32_t table) const;
@@ -220,10 +220,10 @@ class shard_core {
   // never pushed to does not wait for it any longer.
   void finished(const frame_tag& tag, shard_effects& out);
 
-  // Every chunk of these tables is copied once (snapshot) when it has all pushes of clocks below
-  // `clock`, which under bsp is one version; infinity: when all workers have finished. Takes the
-  // place of what was asked for before. Returns nothing_gone_by, or, when under bsp a chunk is
-  // past that version already, the highest version; then nothing is copied.
+  // Every chunk of these tables is copied once (snapshot) when it has all pushes of clocks
+  // below `clock`, which under bsp is one version; infinity: when all workers have finished.
+  // Takes the place of what was asked for before. Returns nothing_gone_by, or, when under bsp a
+  // chunk is past that version already, the highest version; then nothing is copied.
   static constexpr std::uint64_t nothing_gone_by = clock_vector::infinity;
   std::uint64_t cut(std::uint64_t token, std::uint64_t clock,
                     std::span<const std::uint32_t> tables, shard_effects& out);
@@ -236,7 +236,7 @@ class shard_core {
   // The chunk is what such a snapshot holds. Right after it has been opened.
   void restore(std::uint32_t slot, std::uint64_t version, std::span<const rank_progress> ranks);
 
-  // Of a relay. Upstream has applied the sum of `clock`, or refused it; told twice, it counts
+  // Of a relay. Upstream has applied the sum of `clock`, or refused it; told twice it counts
   // once. `answer_follows`: pulled() is next, and its answers may carry these, too.
   void handed_on(std::uint32_t slot, std::uint64_t clock, refusal code, bool answer_follows,
                  shard_effects& out);
@@ -321,7 +321,7 @@ class shard_core {
     std::unique_ptr<consistency_policy> policy;
     relay_policy* relay = nullptr;        // `policy`, when this is a relay
     std::uint32_t filling = none_open;    // plane that is received into
-    bool received = false;                // from upstream, so that there is a version
+    bool received = false;                // from upstream: there is a version
     refusal refused = refusal::none;      // what upstream said to a pull
     std::array<refusal, window> codes{};  // what upstream said to clocks, by clock
     bool to_cut = false;                  // at cut_clock
@@ -391,9 +391,8 @@ class shard_core {
   std::uint64_t held_ = 0;
 };
 
-// Planes that versions of a chunk may need at most: each worker reads two, of which one may be
-// in place and the others are replies on the way; one is current; one is kept for who comes
-// back; one is written.
+// Planes that versions of a chunk need at most: each worker reads two, one perhaps in place;
+// one is current, one kept for who comes back, one is written.
 constexpr std::uint32_t planes_max(std::uint32_t workers) noexcept {
   return 2 * workers + 3;
 }

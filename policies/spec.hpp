@@ -91,7 +91,8 @@ struct table_spec {
 
 enum class reduce_kind : std::uint8_t { mean, sum };  // of the workers' gradients of one clock
 enum class not_finite_rule : std::uint8_t { refuse, allow };
-// When a checkpoint of a job is taken: every so many clocks, or so often, and how many are kept.
+// When a checkpoint of a job is taken: every so many clocks, or so often, and how many are
+// kept.
 struct checkpoint_spec {
   std::uint64_t every_clocks = 0;  // 0: by time
   std::uint64_t every_ms = 0;

@@ -68,7 +68,8 @@ TEST_F(messages_test, shard_calls) {
   EXPECT_EQ(opened.init_key, 99u);
   EXPECT_EQ(opened.places, table.places);
 
-  const auto worker = roundtrip(policies::admit_worker_call{1, 2, 3, std::string("a\0b", 3)});
+  const auto worker =
+      roundtrip(policies::admit_worker_call{1, 2, 3, std::string("a\0b", 3), {7}});
   EXPECT_EQ(worker.token, 1u);
   EXPECT_EQ(worker.rank, 2u);
   EXPECT_EQ(worker.incarnation, 3u);

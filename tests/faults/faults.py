@@ -68,4 +68,4 @@ class FaultTest(ClusterTest):
         self.assertEqual(list(run.temporary.iterdir()), [])
 
 
-__all__ = cluster.__all__ + ["FaultTest", "json", "orphans", "re"]
+__all__ = cluster.__all__ + ["FaultTest", "json", "orphans", "random", "re"]

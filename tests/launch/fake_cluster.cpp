@@ -168,7 +168,8 @@ class fake_view final : public cluster_view {
   int fd_;
 };
 
-runtime::status run_coordinator(const policies::cluster_spec& spec, const actors::run_options& /*run*/,
+runtime::status run_coordinator(const policies::cluster_spec& spec,
+                                const actors::run_options& /*run*/,
                                 const std::function<void(std::uint16_t)>& on_ready) {
   // Faults that a test asks for by the cluster's name.
   if (spec.name == "silent") ::pause();

@@ -26,6 +26,7 @@ class noting_shell final : public front_shell {
   void apply(const effects::apply&, inputs) override {}
   void hand_on(const effects::hand_on&, inputs) override {}
   void ask(const effects::ask&) override {}
+  void snapshot(const effects::snapshot&, const shard_core::cut_state&) override {}
   void send(peer_id to, const frame_header& header) override { frames.push_back({to, header}); }
   void send_place(peer_id to, const frame_header& header) override { send(to, header); }
   void send_parameters(peer_id to, const frame_header& header, std::uint32_t, std::uint32_t,
@@ -59,7 +60,7 @@ class front_of_two : public testing::Test {
   }
 
   void join(std::uint32_t rank, std::uint32_t incarnation, std::uint32_t peer) {
-    const admit_worker_call call{job, rank, incarnation, ""};
+    const admit_worker_call call{job, rank, incarnation, "", {5}};
     EXPECT_EQ(front_.admit(call).code, refusal::none);
     front_.connected(call, peer);
   }

@@ -166,8 +166,7 @@ class launched {
   void carry_out(const launch_effects::effect& effect) {
     seen_.push_back(std::visit([this](const auto& what) { return text_of(what); }, effect));
     polls_ += std::holds_alternative<launch_effects::poll_now>(effect) ? 1 : 0;
-    if (std::holds_alternative<launch_effects::renew>(effect))
-      core_.renewed(now_, {}, out_);
+    if (std::holds_alternative<launch_effects::renew>(effect)) core_.renewed(now_, {}, out_);
     const auto* start = std::get_if<launch_effects::start>(&effect);
     if (start == nullptr) return;
     if (name_of(start->process) == unstartable_)

@@ -129,7 +129,7 @@ class checker {
     std::vector<version> versions;
     // Version, by rank and incarnation.
     std::map<std::pair<std::uint32_t, std::uint32_t>, std::size_t> newest_read;
-    std::uint32_t epoch = 0;                           // in which `server` answers
+    std::uint32_t epoch = 0;  // in which `server` answers
     process_id server = 0;
   };
   using key = std::tuple<std::uint64_t, std::string, std::uint32_t>;  // job, table, chunk

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <variant>
 
-#include "tests/sim/front.hpp"
 #include "runtime/base/assert.hpp"
+#include "tests/sim/front.hpp"
 #include "tests/sim/launcher.hpp"
 
 namespace tidegate::sim {
@@ -34,8 +34,8 @@ policies::restored_cluster coordinator_process::restored(std::uint32_t epoch) {
     auto newest = kept.catalog->newest(findings);
     while (!newest) newest = kept.catalog->newest(findings);
     for (const auto& one : findings) note(one);
-    world_.check.goes_on_from(job.name, *newest ? (*newest)->manifest().id
-                                                : policies::checkpoint_id());
+    world_.check.goes_on_from(job.name,
+                              *newest ? (*newest)->manifest().id : policies::checkpoint_id());
     if (!kept.catalog->tidy(job.checkpoint->keep, epoch).ok()) note("the disk refuses");
     if (!*newest) continue;
     auto& found = from.jobs[job.name];

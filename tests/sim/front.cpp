@@ -36,8 +36,7 @@ answer front_process::checkpoint(const policies::checkpoint_call&) {
   return {};
 }
 
-void front_process::snapshot(const effects::snapshot&,
-                             const policies::shard_core::cut_state&) {
+void front_process::snapshot(const effects::snapshot&, const policies::shard_core::cut_state&) {
   TIDEGATE_ASSERT(false, "an aggregator has nothing to keep");
 }
 

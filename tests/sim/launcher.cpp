@@ -134,8 +134,7 @@ void launcher::begin(const launch_effects::start& what) {
     core_.ended(local_now(), number, exit);
     return carry_out();
   }
-  const auto who =
-      world_.add([&](process_id id) { return make(names_[number], id, what); });
+  const auto who = world_.add([&](process_id id) { return make(names_[number], id, what); });
   running_[number] = who;
   world_.net.introduce(id(), who);
   if (names_[number].role != process_role::coordinator) return;

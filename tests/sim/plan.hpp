@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "policies/spec.hpp"
-#include "tests/sim/knobs.hpp"
 #include "tests/sim/disk.hpp"
+#include "tests/sim/knobs.hpp"
 #include "tests/sim/network.hpp"
 #include "tests/sim/schedule.hpp"
 
@@ -65,9 +65,9 @@ struct cluster_plan {
   double no_memory = 0;   // pushes for which a shard has no room
   double no_window = 0;   // attaches that fail
   knobs set;
-  disk_faults disk;       // of the folders of checkpoints
+  disk_faults disk;        // of the folders of checkpoints
   double power_fails = 0;  // share of the launcher's deaths that the machines share
-  bool may_fail = false;  // a job may end as failed; else all must be done
+  bool may_fail = false;   // a job may end as failed; else all must be done
 };
 
 }  // namespace tidegate::sim

@@ -33,7 +33,7 @@ struct world {
   network net;
   checker check;
   trace log;
-  std::uint64_t token = 1;  // of the run
+  std::uint64_t token = 1;                             // of the run
   std::map<std::string, std::unique_ptr<disk>> disks;  // folders, by job; "": of the run
   process_id launcher = 0;
   process_id coordinator = 0;

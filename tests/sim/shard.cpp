@@ -57,8 +57,8 @@ runtime::status shard_process::open_table(const policies::open_table_call& call)
       values[i] = call.init.kind == policies::init_kind::uniform
                       ? call.init.value * runtime::uniform_signed(call.init_key, one.first + i)
                       : call.init.value;
-    made.about = {call.name, call.shape, one.chunk, one.first, one.elements, call.optimizer, 0, 1,
-                  1, {}};
+    made.about = {call.name,      call.shape, one.chunk, one.first, one.elements,
+                  call.optimizer, 0,          1,         1,         {}};
     if (call.restore.number == 0)
       world_.check.open_chunk(call.token, call.table, call.name, one.chunk, call.optimizer,
                               made.scale, values);
@@ -117,8 +117,8 @@ void shard_process::snapshot(const effects::snapshot& what,
   about.ranks = state.ranks;
   about.beta1_power = chunk.powers.beta1;
   about.beta2_power = chunk.powers.beta2;
-  const std::span<const float> arrays[] = {
-      memory_.parameters(what.slot, what.plane).values(), chunk.state1, chunk.state2};
+  const std::span<const float> arrays[] = {memory_.parameters(what.slot, what.plane).values(),
+                                           chunk.state1, chunk.state2};
   auto& part = jobs_.at(chunk.job).part;
   const auto count = policies::chunk_arrays(about);
   if (part.add(memory_.table_of(what.slot), std::move(about), std::span(arrays).first(count)))

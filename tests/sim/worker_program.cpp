@@ -112,25 +112,22 @@ void worker::write_gradient(table_state& table) {
       world_.check.fail("never torn", name() + ": parameters changed while they were read");
   }
   const auto id = table.grant.table;
-  const auto key =
-      runtime::mix64(session_.welcome().seed ^
-                     (rank_ * 1000003ULL + clock_ * 7919ULL + number_of(table)));
+  const auto key = runtime::mix64(session_.welcome().seed ^
+                                  (rank_ * 1000003ULL + clock_ * 7919ULL + number_of(table)));
   auto& out = *table.halves[half()];
   table.written[half()] = clock_;
   for (std::size_t i = 0; i < out.size(); ++i)
     out[i] = 0.25F * table.parameters[i] + runtime::uniform_signed(key, i);
   for (const auto& place : table.grant.places)
-    world_.check.pushed(session_.welcome().token, id, place.chunk,
-                        {rank_, clock_, life()},
+    world_.check.pushed(session_.welcome().token, id, place.chunk, {rank_, clock_, life()},
                         std::span(out).subspan(place.first, place.elements));
 }
 
 // Its place in the job, which stays in another epoch, other than its id.
 std::uint64_t worker::number_of(const table_state& table) const {
   const auto& all = spec_.tables;
-  const auto at = std::find_if(all.begin(), all.end(), [&](const auto& one) {
-    return one.name == table.grant.name;
-  });
+  const auto at = std::find_if(all.begin(), all.end(),
+                               [&](const auto& one) { return one.name == table.grant.name; });
   return static_cast<std::uint64_t>(at - all.begin());
 }
 
@@ -139,7 +136,8 @@ bool worker::skips(std::uint32_t table) const {
   const auto key =
       runtime::mix64(session_.welcome().seed ^ (rank_ * 10007ULL + clock_ * 101ULL));
   return script_.skip > 0 &&
-         static_cast<double>(runtime::mix64(key + number_of(tables_.at(table))) % 1000) < 1000 * script_.skip;
+         static_cast<double>(runtime::mix64(key + number_of(tables_.at(table))) % 1000) <
+             1000 * script_.skip;
 }
 
 // The operation that begins next.

@@ -1,0 +1,71 @@
+"""Jobs with checkpoints outlive shards, aggregators and the coordinator: everything goes back to the last
+checkpoint, and the result is that of a run in which nothing happened."""
+
+from faults import *
+
+OFTEN = {role: {"max_restarts": 1000, "backoff": "1ms"} for role in ("worker", "shard", "aggregator", "coordinator")}
+
+
+class GoingBack(FaultTest):
+    def yaml(self, job, **rest):
+        job = {"checkpoint": {"every": "20 clocks", "keep": 2}, **job}
+        return json.dumps({**json.loads(cluster_yaml({"job": job}, **rest)), "supervision": OFTEN})
+
+    def hash_of(self, run):
+        job = run.result()["jobs"][0]
+        self.assertEqual(len(job["parameters_sha256"]), 64)
+        return job["parameters_sha256"]
+
+    def kill_between(self, run, role, kills, seed):
+        """Kills one of a role each time that a checkpoint has been written since the last kill."""
+        chance = random.Random(seed)
+        killed = 0
+        while killed < kills and run.process.poll() is None:
+            before = self.count_events(run, "checkpoint")
+            wait_until(lambda: self.count_events(run, "checkpoint") > before or run.process.poll() is not None,
+                       40, "another checkpoint")
+            living = [p["pid"] for p in run.processes() if p["role"] == role and alive(p["pid"])]
+            if living and run.process.poll() is None:
+                time.sleep(chance.uniform(0, 0.1))  # the moment is what is drawn
+                os.kill(chance.choice(living), signal.SIGKILL)
+                killed += 1
+        return killed
+
+    def test_same_bits_after_the_death_of_each_role(self):
+        for seed, (role, transport) in enumerate((("shard", "auto"), ("coordinator", "tcp"), ("aggregator", "auto"))):
+            with self.subTest(role=role, transport=transport):
+                job = {"workers": 3, "mode": ["workload", 400, 8000, "exchange"],
+                       "aggregators": "per_host" if role == "aggregator" else "none",
+                       "optimizer": {"name": "adam", "learning_rate": 0.05}}
+                calm = {**job, "mode": ["workload", 400, 0, "exchange"]}
+                expected = self.hash_of(self.run_to_end(self.yaml(calm, transport=transport)))
+                run = self.launch(self.yaml(job, transport=transport))
+                killed = self.kill_between(run, role, 2, seed)
+                self.assertEqual(run.wait(60), 0, run.output)
+                self.assertEqual(killed, 2)
+                self.assertEqual(self.hash_of(run), expected)
+                self.assertIn("go back to their last checkpoints (epoch 3)", run.output)
+                self.assert_nothing_left(run)
+
+    def test_a_model_is_exported_after_the_run(self):
+        run = self.run_to_end(self.yaml({"workers": 2, "mode": ["workload", 60]}))
+        self.assertGreaterEqual(self.count_events(run, "checkpoint"), 1)
+        model = run.folder / "model.safetensors"
+        subprocess.run([BIN / "tidegate", "export", run.run_dir, "-o", model], check=True, timeout=30,
+                       stdout=subprocess.DEVNULL)
+        header = json.loads(model.read_bytes()[8:8 + int.from_bytes(model.read_bytes()[:8], "little")])
+        self.assertEqual(header["table-0"]["shape"], [300, 300])
+        self.assertEqual(header["table-1"]["shape"], [10])
+
+    def test_no_push_is_lost_or_applied_twice(self):
+        clocks, workers = 400, 3
+        run = self.launch(self.yaml({"workers": workers, "mode": ["count", clocks, 8000], "reduce": "sum",
+                                     "consistency": {"policy": "ssp", "staleness": 2}}))
+        self.assertEqual(self.kill_between(run, "shard", 2, 9), 2)
+        self.assertEqual(run.wait(60), 0, run.output)
+        job = run.result()["jobs"][0]
+        self.assertEqual(job["metrics"]["pushes"], clocks * workers)
+        self.assert_nothing_left(run)
+
+
+main()
