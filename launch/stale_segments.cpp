@@ -1,8 +1,10 @@
 #include "launch/stale_segments.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <sstream>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
@@ -61,6 +63,19 @@ bool forget_mapped(const fs::path& process, std::map<file_id, fs::path>& stale) 
   return true;
 }
 
+// In ticks since the machine did; field 22, after the name in parentheses.
+std::uint64_t started(const fs::path& process) {
+  std::ifstream file(process / "stat");
+  std::string text;
+  std::getline(file, text);
+  std::istringstream rest(text.substr(std::min(text.size(), text.rfind(')') + 1)));
+  std::string field;
+  for (int i = 3; i < 22; ++i) rest >> field;
+  std::uint64_t ticks = 0;
+  rest >> ticks;
+  return ticks;
+}
+
 }  // namespace
 
 int remove_stale_segments(const std::string& folder) {
@@ -69,7 +84,9 @@ int remove_stale_segments(const std::string& folder) {
   std::error_code error;
   for (const auto& entry : fs::directory_iterator("/proc", error)) {
     if (!may_have_it(entry.path())) continue;
-    if (!forget_open(entry.path(), stale) || !forget_mapped(entry.path(), stale)) return 0;
+    const bool seen = forget_open(entry.path(), stale) && forget_mapped(entry.path(), stale);
+    // An old one that hides, as process 1 of a container does, has no part in this run.
+    if (!seen && started(entry.path()) >= started("/proc/self")) return 0;
   }
   int removed = 0;
   for (const auto& [id, path] : stale) removed += ::unlink(path.c_str()) == 0 ? 1 : 0;

@@ -7,7 +7,7 @@
 namespace tidegate::launch {
 
 // Removes those of this user, in `folder`, that no process has open or mapped. Returns how
-// many. What cannot be looked at is left alone.
+// many. All stay when a younger process cannot be looked at.
 int remove_stale_segments(const std::string& folder = "/dev/shm");
 
 }  // namespace tidegate::launch

@@ -61,7 +61,7 @@ constexpr yaml_key keys[] = {
   {"jobs.*.on_worker_loss", "choice", "restart", "restart, fail", "what a worker's death means: another process goes on where it died, or the run ends"},
   {"jobs.*.checkpoint", "map", "-", "a map", "writes checkpoints while training; with it in all jobs, the death of a shard, an aggregator or the coordinator takes everything back to the last ones"},
   {"jobs.*.checkpoint.every", "text", "required", "N clocks, or a duration of 1ms to 24h with ms, s or m", "when the next one is due"},
-  {"jobs.*.checkpoint.keep", "number", "3", "1 to 1000", "how many are kept"},
+  {"jobs.*.checkpoint.keep", "number", "3", "1 to 1000; only with every", "how many are kept"},
   {"jobs.*.reduce", "choice", "mean", "mean, sum", "how the workers' gradients of one clock become one"},
   {"jobs.*.aggregators", "choice or map", "none", "none, per_host, or {fan_in: k}", "who sums the workers' gradients before they reach the shards: nobody, one process per host, or a tree of processes with k inputs each"},
   {"jobs.*.aggregators.fan_in", "number", "-", "2 to 1024, a power of two: sums follow a binary tree", "inputs of an aggregator; the shards get at most as many"},

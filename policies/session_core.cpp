@@ -70,8 +70,8 @@ session_step session_core::fail(const std::string& why) {
 
 session_step session_core::leave() {
   if (ended_ || !joined_) return end({});
-  return fail("worker " + std::to_string(hello_.rank) + ": " +
-              (why_.empty() ? "left before finish()" : why_));
+  return fail("worker " + std::to_string(hello_.rank) +
+              (why_.empty() ? " left before finish()" : ": " + why_));
 }
 
 const table_grant* session_core::table(std::uint32_t id) const {

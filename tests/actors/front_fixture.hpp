@@ -48,7 +48,7 @@ class peer final : public runtime::frame_sink {
     return actors::peer_address(runtime::host_identity(), link_->address());
   }
   policies::admit_worker_call admission() const {
-    return {token, rank_, incarnation_, address()};
+    return {token, rank_, incarnation_, address(), {table}};
   }
   frame_header header(frame_kind kind, std::uint32_t chunk, std::uint64_t clock) const {
     frame_header made;

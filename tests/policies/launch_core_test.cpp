@@ -101,7 +101,7 @@ TEST(launch_core, a_worker_that_ends_badly_after_its_job_is_a_warning) {
   run.seen();
   run.says({done("mlp")});
   EXPECT_THAT(run.seen(),
-              ElementsAre("warning: worker-mlp-0 was killed, after its job was done", "stop"));
+              ElementsAre("warning: worker-mlp-0 was killed, after it had finished", "stop"));
   auto known = launched::running_with({{"mlp", 1}});
   known.says({done("mlp")});
   known.ends("worker-mlp-0", how::bad_status);
@@ -110,13 +110,20 @@ TEST(launch_core, a_worker_that_ends_badly_after_its_job_is_a_warning) {
   EXPECT_THAT(known.seen(), ElementsAre(HasSubstr("warning: "), "stop"));
 }
 
-TEST(launch_core, a_node_is_to_live_until_it_is_told_to_stop) {
-  for (const auto* name : {"shard-0", "coordinator-0"}) {
-    auto run = launched::running_with({{"mlp", 1}});
-    run.says({done("mlp")});
-    run.ends(name);
-    run.pass_ms(150);
-    EXPECT_THAT(run.seen(), Contains(std::string("log of ") + name));
+TEST(launch_core, a_node_is_to_live_until_all_jobs_are_done) {
+  for (const std::string name : {"shard-0", "coordinator-0"}) {
+    auto early = launched::running_with({{"mlp", 1}});
+    early.says({running("mlp")});
+    early.ends(name);
+    early.pass_ms(150);
+    EXPECT_THAT(early.seen(), Contains("log of " + name));
+    auto late = launched::running_with({{"mlp", 1}});
+    late.says({done("mlp")});
+    late.ends(name);
+    late.pass_ms(150);
+    EXPECT_THAT(late.seen(), Contains("warning: " + name + " ended, after all jobs were done"));
+    late.ends("worker-mlp-0");
+    EXPECT_THAT(late.seen(), Contains("stop")) << "nothing was lost";
   }
 }
 

@@ -50,16 +50,16 @@ class launched {
  public:
   // Jobs and their workers.
   explicit launched(const std::vector<std::pair<std::string, std::uint32_t>>& jobs,
-                    bool workers_come_back = false)
-      : plan_(plan_of(jobs, workers_come_back)), core_(plan_) {
+                    bool workers_come_back = false, bool goes_back = false)
+      : plan_(plan_of(jobs, workers_come_back)), core_(with(plan_, goes_back)) {
     core_.begin(now_, out_);
     decide();
   }
 
   // One that goes on: everything is started, and that has been looked at.
   static launched running_with(const std::vector<std::pair<std::string, std::uint32_t>>& jobs,
-                               bool workers_come_back = false) {
-    launched run(jobs, workers_come_back);
+                               bool workers_come_back = false, bool goes_back = false) {
+    launched run(jobs, workers_come_back, goes_back);
     run.ready();
     run.seen();
     return run;
@@ -128,6 +128,10 @@ class launched {
   launch_core& core() { return core_; }
 
  private:
+  static launch_plan with(launch_plan plan, bool goes_back) {
+    plan.goes_back = goes_back;
+    return plan;
+  }
   static launch_plan plan_of(const std::vector<std::pair<std::string, std::uint32_t>>& jobs,
                              bool workers_come_back) {
     launch_plan plan;

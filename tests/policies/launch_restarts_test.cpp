@@ -72,5 +72,26 @@ TEST(launch_core, what_ends_the_run_is_not_stopped_by_a_worker_that_rests) {
   EXPECT_THAT(run.seen(), ElementsAre("over: job failed, interrupted by SIGINT"));
 }
 
+TEST(launch_core, with_checkpoints_everything_begins_again) {
+  auto run = launched::running_with({{"mlp", 1}}, true, true);
+  run.says({running("mlp")});
+  run.ends("shard-0", how::by_signal);
+  EXPECT_THAT(run.seen(),
+              ElementsAre("poll", "note going_back: shard-0 was killed",
+                          "tidegate: shard-0 was killed; all jobs go back to their last "
+                          "checkpoints (epoch 2)",
+                          "kill coordinator-0", "kill worker-mlp-0"));
+  run.ends("worker-mlp-0", how::by_signal);
+  EXPECT_THAT(run.seen(), IsEmpty()) << "not before all are gone";
+  run.ends("coordinator-0", how::by_signal);
+  EXPECT_THAT(run.seen(), ElementsAre("epoch 2", "start coordinator-0 again, 2"));
+  run.ready();
+  EXPECT_THAT(run.seen(),
+              ElementsAre("start shard-0 again, 2", "start worker-mlp-0 again, 2", "watch"));
+  run.says({running("mlp")});
+  EXPECT_THAT(run.seen(), IsEmpty());
+  EXPECT_EQ(run.core().epoch(), 2U);
+}
+
 }  // namespace
 }  // namespace tidegate::policies::tests

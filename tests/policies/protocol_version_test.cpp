@@ -9,8 +9,9 @@ namespace {
 
 TEST(protocol_version, is_that_of_the_frames_and_no_other_will_do) {
   EXPECT_TRUE(check_protocol(protocol_text().c_str(), "").ok());
-  const auto ours = std::to_string(runtime::frame_version);
-  const auto next = std::to_string(runtime::frame_version + 1);
+  const auto control = "." + std::to_string(control_version);
+  const auto ours = std::to_string(runtime::frame_version) + control;
+  const auto next = std::to_string(runtime::frame_version + 1) + control;
   const auto other = check_protocol(next.c_str(), "rebuild the worker");
   EXPECT_EQ(other.code(), runtime::errc::invalid_argument);
   EXPECT_EQ(other.message(), "built for protocol " + ours + ", the launcher speaks " + next +
