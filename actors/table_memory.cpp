@@ -30,7 +30,8 @@ table_memory::table_memory(runtime::arena& gradients,
 }
 
 table_memory::~table_memory() {
-  if (room_) ::munmap(room_, pages(elements_ * sizeof(float)));
+  for (auto* room : rooms_)
+    if (room) ::munmap(room, pages(elements_ * sizeof(float)));
 }
 
 runtime::expected<std::shared_ptr<table_memory>> table_memory::make(
@@ -49,12 +50,12 @@ std::span<float> table_memory::gradient(std::uint32_t half) const {
   return {reinterpret_cast<float*>(gradients_.at(place_, half)), elements_};
 }
 
-bool table_memory::make_room() {
-  if (room_) return true;
+bool table_memory::make_room(std::size_t which) {
+  if (rooms_[which]) return true;
   void* at = ::mmap(nullptr, pages(elements_ * sizeof(float)), PROT_READ | PROT_WRITE,
                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (at == MAP_FAILED) return false;
-  room_ = static_cast<std::byte*>(at);
+  rooms_[which] = static_cast<std::byte*>(at);
   return true;
 }
 
@@ -72,27 +73,34 @@ status table_memory::attach(const policies::table_part& part, const runtime::pla
     const auto& place = places_[chunk];
     const auto size = place.elements * sizeof(float);
     auto& source = sources_[chunk];
-    source = {*opened, offset, false};
+    source = {*opened, offset, {}};
     const auto at = place.first * sizeof(float);
     const bool whole_pages = at % page == 0 && (name.offset + offset) % page == 0 &&
                              (size % page == 0 || chunk + 1 == places_.size());
-    if (!alone && whole_pages && make_room())
-      source.mapped = segment->map_at(room_ + at, name.offset + offset, pages(size));
+    for (std::size_t plane = 0; plane < std::min<std::size_t>(rooms, planes); ++plane)
+      if (!alone && whole_pages && make_room(plane))
+        source.mapped[plane] = segment->map_at(
+            rooms_[plane] + at, plane * name.plane_bytes + name.offset + offset, pages(size));
     offset += size;
   }
   return {};
 }
 
 std::span<std::byte> table_memory::room_for(const policies::chunk_place& chunk) {
-  if (!make_room()) return {};
-  return {room_ + chunk.first * sizeof(float), chunk.elements * sizeof(float)};
+  if (!make_room(0)) return {};
+  return {rooms_[0] + chunk.first * sizeof(float), chunk.elements * sizeof(float)};
 }
 
 const float* table_memory::at(std::size_t chunk, std::uint32_t plane) const {
   const auto& source = sources_[chunk];
-  const bool here = !source.window || (source.mapped && plane == 0);
-  const auto* bytes = here ? room_ + places_[chunk].first * sizeof(float)
-                           : source.window.at(plane) + source.offset;
+  const auto here = places_[chunk].first * sizeof(float);
+  const std::byte* bytes = nullptr;
+  if (!source.window)
+    bytes = rooms_[0] + here;  // where it was received
+  else if (plane < rooms && source.mapped[plane])
+    bytes = rooms_[plane] + here;
+  else
+    bytes = source.window.at(plane) + source.offset;
   return reinterpret_cast<const float*>(bytes);
 }
 

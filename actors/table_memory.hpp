@@ -7,6 +7,7 @@
 // in plane 0 (always, under bsp). One thread at a time: the driver of the session's reactor.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -54,13 +55,17 @@ class table_memory {
 
  private:
   table_memory(runtime::arena& gradients, std::span<const policies::chunk_place> places);
+  // Versions of a bsp job take two planes in turn; in a room of each plane the chunks of
+  // several shards lie side by side.
+  static constexpr std::size_t rooms = 2;
   struct chunk_source {
     runtime::window window;    // empty: arrives here
     std::uint64_t offset = 0;  // of the chunk within the window
-    bool mapped = false;       // plane 0 is mapped at its place in room_, too
+    // These planes are mapped at the chunk's place in their rooms, too.
+    std::array<bool, rooms> mapped{};
   };
 
-  bool make_room();
+  bool make_room(std::size_t which);
   const float* at(std::size_t chunk, std::uint32_t plane) const;
 
   runtime::arena& gradients_;
@@ -69,7 +74,7 @@ class table_memory {
   std::vector<chunk_source> sources_;
   std::uint64_t elements_ = 0;
   bool has_windows_ = false;
-  std::byte* room_ = nullptr;  // of the whole table; made when needed
+  std::array<std::byte*, rooms> rooms_{};  // of the whole table; made when needed
   std::vector<stretch> stretches_;
 };
 

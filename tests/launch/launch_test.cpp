@@ -160,7 +160,7 @@ TEST(launch, ends_when_a_shard_or_the_coordinator_dies) {
 TEST(launch, a_worker_that_ends_badly_after_its_job_is_a_warning) {
   launched run(fake_yaml(1, fake_job("mlp", 1, "done_then, '5'")));
   EXPECT_EQ(run.wait(), 0) << run.output();
-  EXPECT_THAT(run.output(), HasSubstr("exited with status 5, after its job was done"));
+  EXPECT_THAT(run.output(), HasSubstr("exited with status 5, after it had finished"));
 }
 
 TEST(launch, gives_up_on_workers_that_do_not_join) {
