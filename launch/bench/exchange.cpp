@@ -72,8 +72,9 @@ policies::cluster_spec cluster_of(const bench_options& options,
   job.workers = options.workers;
   job.command = command;
   job.consistency.kind = policies::consistency_kind::bsp;
-  // Nothing that the peers would not do.
+  // Nothing that the peers would not do: no version is kept for workers that come back.
   job.not_finite = policies::not_finite_rule::allow;
+  job.on_worker_loss = policies::worker_loss_rule::fail;
   job.reduce =
       policies::reduce_kind::sum;  // whole numbers stay whole for any number of workers
   job.optimizer = {options.optimizer, how.learning_rate, how.momentum,

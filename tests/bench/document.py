@@ -30,7 +30,9 @@ with the sum of all W. **Exchange time** is from the first worker's begin to the
 exchanges (filling the gradient, comparing) is not timed.
 
 Ours is a cluster as users run it: coordinator, shards and workers are processes, started by `tidegate launch`; shards
-and then workers are pinned to the cores in turn. Peers are [small drivers](../tests/bench/peers): all-reduce, then the
+and then workers are pinned to the cores in turn. Its job has `on_worker_loss: fail`, as the peers' workers do not come back
+either; with `restart`, the default, each step goes to another copy of the parameters
+([decision 7](decisions/0007-workers-that-come-back.md)). Peers are [small drivers](../tests/bench/peers): all-reduce, then the
 same optimizer kernel on every rank; for MPI also reduce-scatter, a step on each rank's share, all-gather. They run the
 same loop with the same clock, their buffers are allocated once on huge pages, glibc is told to keep memory, and ranks
 are pinned to the cores in turn. Every variant of a peer (algorithms, CMA or not) is tried once per size, and the
