@@ -75,6 +75,9 @@ class coordinator final : public coordinator_actor::base {
                                      const std::vector<std::uint32_t>& tables);
   caf::result<done_atom> take_metric(const std::string& job, const std::string& metric,
                                      double value);
+  void take_progress(const std::string& job, std::uint32_t rank,
+                     const policies::worker_progress& report);
+  void take_part(const policies::checkpoint_report& report);
   caf::result<done_atom> fail_job(const std::string& job, const std::string& why);
   caf::result<done_atom> stop();
   void on_down(const caf::down_msg& down);
@@ -229,6 +232,17 @@ caf::result<done_atom> coordinator::take_metric(const std::string& job,
   return done_atom::value;
 }
 
+void coordinator::take_progress(const std::string& job, std::uint32_t rank,
+                                const policies::worker_progress& report) {
+  core_.progress(unix_now(), job, rank, report, effects_);
+  carry_out();
+}
+
+void coordinator::take_part(const policies::checkpoint_report& report) {
+  core_.checkpoint_part(unix_now(), report, effects_);
+  carry_out();
+}
+
 caf::result<done_atom> coordinator::fail_job(const std::string& job, const std::string& why) {
   log::error("job " + job + " failed: " + why);
   core_.fail_job(unix_now(), job, why, effects_);
@@ -288,9 +302,7 @@ coordinator::behavior_type coordinator::make_behavior() {
       },
       [this](progress_atom, u64 token, const string& job, u32 rank,
              const policies::worker_progress& report) {
-        if (!known(token)) return;
-        core_.progress(unix_now(), job, rank, report, effects_);
-        carry_out();
+        if (known(token)) take_progress(job, rank, report);
       },
       [this](opened_atom, u64 token, const string& job, u32 rank,
              const std::vector<u32>& tables) -> caf::result<done_atom> {
@@ -311,9 +323,7 @@ coordinator::behavior_type coordinator::make_behavior() {
         return done_atom::value;
       },
       [this](part_atom, u64 token, const policies::checkpoint_report& report) {
-        if (!known(token)) return;
-        core_.checkpoint_part(unix_now(), report, effects_);
-        carry_out();
+        if (known(token)) take_part(report);
       },
       [this](fail_atom, u64 token, const string& job,
              const string& why) -> caf::result<done_atom> {
