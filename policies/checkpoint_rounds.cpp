@@ -28,14 +28,17 @@ std::uint64_t checkpoint_rounds::due_clock(std::int64_t now, std::uint64_t faste
              : clock_vector::infinity;
 }
 
-void checkpoint_rounds::advanced(std::int64_t now, std::uint64_t fastest,
-                                 const std::set<std::uint32_t>& shards,
-                                 checkpoint_effects& out) {
+bool checkpoint_rounds::advanced(std::int64_t now, std::uint64_t clock) {
   if (last_began_ < 0) last_began_ = now;
-  known_ = std::max(known_, fastest);
-  if (stage_ != stage::idle || final_ || shards.empty()) return;
+  known_ = std::max(known_, clock);
+  return stage_ == stage::idle && !final_ && due_clock(now, known_) != clock_vector::infinity;
+}
+
+void checkpoint_rounds::begin(std::int64_t now, const std::set<std::uint32_t>& shards,
+                              checkpoint_effects& out) {
+  TIDEGATE_ASSERT(stage_ == stage::idle && !final_, "a round is due");
+  if (shards.empty()) return;
   const auto clock = due_clock(now, known_);
-  if (clock == clock_vector::infinity) return;
   last_began_ = now;
   begin_round(clock, shards, out);
 }

@@ -73,10 +73,10 @@ class checkpoint_rounds {
  public:
   explicit checkpoint_rounds(const checkpoint_spec& how) : how_(how) {}
 
-  // The fastest worker is at this clock. `shards`: those that hold chunks; empty: there is
-  // nothing to keep yet.
-  void advanced(std::int64_t now, std::uint64_t fastest, const std::set<std::uint32_t>& shards,
-                checkpoint_effects& out);
+  // A worker is at this clock; told with every report, so it only says whether a round is due.
+  bool advanced(std::int64_t now, std::uint64_t clock);
+  // It begins. `shards`: those that hold chunks; empty: there is nothing to keep yet.
+  void begin(std::int64_t now, const std::set<std::uint32_t>& shards, checkpoint_effects& out);
   // All workers have finished: one more of what they leave. Rounds under way are given up; a
   // shard that still writes a part of one is asked again when it has.
   void finished(const std::set<std::uint32_t>& shards, checkpoint_effects& out);

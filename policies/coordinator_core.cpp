@@ -250,11 +250,10 @@ void coordinator_core::progress(std::int64_t now, const std::string& name, std::
   if (!job || rank >= job->workers.size() || job->workers[rank].finished) return;
   job->workers[rank].last = report;
   if (!job->rounds || job->state != job_state::running) return;
-  std::uint64_t fastest = 0;
-  for (const auto& worker : job->workers) fastest = std::max(fastest, worker.last.clock);
+  if (!job->rounds->advanced(now, report.clock)) return;
   checkpoint_effects effects;
   const auto index = static_cast<std::size_t>(job - jobs_.data());
-  job->rounds->advanced(now, fastest, holders_of(index), effects);
+  job->rounds->begin(now, holders_of(index), effects);
   carry_out(now, index, effects, out);
 }
 

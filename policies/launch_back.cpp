@@ -21,7 +21,7 @@ const restart_spec& launch_core::limits_of(process_role role) const {
 }
 
 // Nobody has anything left to say: what counts is on disk.
-void launch_core::clear(std::int64_t, const std::string& why, launch_effects& out) {
+void launch_core::clear(const std::string& why, launch_effects& out) {
   phase_ = phase::clearing;
   watches_ = poll_wanted_ = healthy_ = false;
   unjudged_.clear();

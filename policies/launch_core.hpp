@@ -181,7 +181,7 @@ class launch_core {
   bool comes_back(process_number process) const;
   void bury(const unjudged& end, std::int64_t now, launch_effects& out);
   void start_again(std::int64_t now, launch_effects& out);
-  void clear(std::int64_t now, const std::string& why, launch_effects& out);
+  void clear(const std::string& why, launch_effects& out);
   void go_back(std::int64_t now, launch_effects& out);
   const restart_spec& limits_of(process_role role) const;
   std::uint32_t workers_gone(const launch_plan::job& job) const;

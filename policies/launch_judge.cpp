@@ -111,7 +111,7 @@ void launch_core::bury(const unjudged& end, std::int64_t now, launch_effects& ou
   } else if (plan_.goes_back && role_of(process) != process_role::worker) {
     if (const auto pause = intensity_[process].died(end.at, limits)) {
       back_at_ = end.at + *pause;
-      return clear(now, why, out);
+      return clear(why, out);
     }
   }
   if (intensity_[process].recent_deaths() > 0)

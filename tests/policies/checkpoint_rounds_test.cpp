@@ -32,7 +32,10 @@ class checkpoint_rounds_test : public testing::Test {
     report.chunks = {{shard, 0, 1}};
     return report;
   }
-  void advance(std::uint64_t fastest) { rounds.advanced(second, fastest, two, out); }
+  void advance(std::uint64_t clock, std::int64_t now = second,
+               const std::set<std::uint32_t>& shards = two) {
+    if (rounds.advanced(now, clock)) rounds.begin(now, shards, out);
+  }
   void begin(std::uint64_t number) {
     ASSERT_EQ(all<effects::begin>(out).size(), 1U);
     out.list.clear();
@@ -114,10 +117,10 @@ TEST_F(checkpoint_rounds_test, a_part_that_fails_or_comes_twice_or_late) {
 
 TEST_F(checkpoint_rounds_test, by_time) {
   rounds = checkpoint_rounds(checkpoint_spec{0, 30'000, 3});
-  rounds.advanced(0, 5, two, out);
-  rounds.advanced(29 * second, 50, two, out);
+  advance(5, 0);
+  advance(50, 29 * second);
   EXPECT_TRUE(out.list.empty());
-  rounds.advanced(30 * second, 60, two, out);
+  advance(60, 30 * second);
   begin(1);
   EXPECT_EQ(all<effects::ask>(out)[0].clock, 62U);
 }
@@ -143,7 +146,7 @@ TEST_F(checkpoint_rounds_test, the_end_of_the_job_gives_a_round_up_and_makes_a_l
 }
 
 TEST_F(checkpoint_rounds_test, a_job_without_tables_has_nothing_to_keep) {
-  rounds.advanced(second, 50, {}, out);
+  advance(50, second, {});
   EXPECT_TRUE(out.list.empty());
   rounds.finished({}, out);
   EXPECT_TRUE(all<effects::ended>(out).at(0).final);
