@@ -7,6 +7,7 @@
 // per folder at a time; the storage must outlive it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <set>
@@ -41,6 +42,10 @@ class checkpoint_catalog {
   // seen; one that had been begun and not added is given up: what shards still write of it is
   // theirs to lose. Shards may write their files now.
   checkpoint_id begin(std::uint32_t epoch);
+  // The next one has a higher number than this, which shards may still be writing.
+  void begin_after(checkpoint_id id) noexcept {
+    last_number_ = std::max(last_number_, id.number);
+  }
   // The manifest of the one that was begun last has been written and is durable.
   void add(checkpoint_id id);
 

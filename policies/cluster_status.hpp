@@ -44,6 +44,7 @@ struct cluster_event {
 
 struct cluster_status {
   std::uint32_t epoch = 0;  // membership epoch
+  std::uint32_t life = 1;   // of the coordinator; another one counts events anew
   std::uint32_t shards_joined = 0;
   std::vector<job_status> jobs;
   std::vector<cluster_event> events;  // those after the number that the caller has seen

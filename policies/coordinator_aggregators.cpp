@@ -27,6 +27,10 @@ bool coordinator_core::aggregator_joined(std::int64_t now, const std::string& na
     return false;
   }
   auto& mine = job->aggregator_addresses[index];
+  if (!address.empty() && mine == address) {
+    out.answers.push_back({who, {}, {}});  // it has not heard that it is in
+    return true;
+  }
   if (address.empty() || !mine.empty()) {
     refuse(who, errc::already_exists, what + " of job " + name + " is there already", out);
     return false;
@@ -34,7 +38,7 @@ bool coordinator_core::aggregator_joined(std::int64_t now, const std::string& na
   mine = std::move(address);
   event(now, "aggregator_joined", name + " " + what);
   out.answers.push_back({who, {}, {}});
-  if (all_in()) all_joined(out);
+  if (all_in()) all_joined(now, out);
   return true;
 }
 
@@ -44,9 +48,14 @@ void coordinator_core::aggregator_lost(std::int64_t now, const std::string& job,
 }
 
 // Shards, and aggregators: what workers need before they can be let in.
-void coordinator_core::all_joined(coordinator_effects& out) {
-  for (std::size_t index = 0; index < jobs_.size(); ++index)
-    if (jobs_[index].state != job_state::failed) open_job(index, out);
+// Shards know already what the process before has told them, and say so.
+void coordinator_core::all_joined(std::int64_t now, coordinator_effects& out) {
+  for (std::size_t index = 0; index < jobs_.size(); ++index) {
+    const auto& job = jobs_[index];
+    if (job.state == job_state::failed && goes_on_) close_below(job, out);
+    if (job.state != job_state::failed && job.state != job_state::done) open_job(index, out);
+    if (job.at_end) all_finished(now, index, out);
+  }
   admit_early(out);
 }
 
@@ -87,7 +96,13 @@ void coordinator_core::open_job(std::size_t index, coordinator_effects& out) {
              admit_worker_call{job.token, node.first, 1, job.aggregator_addresses[at], {}},
              out);
   }
-  create_tables(index, first_tables(job), 0, out);
+  bool any = false;
+  for (const auto& table : tables_) {
+    if (table.job != index) continue;
+    any = true;
+    open_at_shards(table.grant.table, 0, out);
+  }
+  if (!any) create_tables(index, first_tables(job), 0, out);
 }
 
 std::vector<coordinator_core::callee> coordinator_core::upstream_of(

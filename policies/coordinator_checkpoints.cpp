@@ -63,22 +63,24 @@ void coordinator_core::carry_out(std::int64_t now, std::size_t index,
     } else if (const auto* write = std::get_if<checkpoint_effects::write>(&effect)) {
       out.manifests.push_back({manifest_of(index, *write), job.spec.checkpoint->keep});
     } else if (const auto* ended = std::get_if<checkpoint_effects::ended>(&effect)) {
-      round_ended(now, job, *ended);
+      round_ended(now, job, *ended, out);
     }
   }
 }
 
 void coordinator_core::round_ended(std::int64_t now, job_record& job,
-                                   const checkpoint_effects::ended& what) {
+                                   const checkpoint_effects::ended& what,
+                                   coordinator_effects& out) {
   const auto name = job.spec.name + " " + to_string(what.id);
   if (!what.result.ok()) {
     event(now, "checkpoint_given_up", name + ": " + what.result.to_string());
   } else if (what.id.number > 0) {
     ++job.checkpoints;
     job.checkpoint_clock = what.clock;
+    record(job, out);
     event(now, "checkpoint", name + " clock " + std::to_string(what.clock));
   }
-  if (what.final) done(now, job);
+  if (what.final) done(now, job, out);
 }
 
 checkpoint_manifest coordinator_core::manifest_of(std::size_t index,
@@ -112,6 +114,8 @@ void coordinator_core::checkpoint_begun(std::int64_t now, const std::string& nam
                                         checkpoint_id id, coordinator_effects& out) {
   auto* job = find(name);
   if (!job || !job->rounds) return;
+  job->begun = id;
+  record(*job, out);
   checkpoint_effects effects;
   job->rounds->begun(id, effects);
   carry_out(now, static_cast<std::size_t>(job - jobs_.data()), effects, out);
@@ -142,16 +146,17 @@ void coordinator_core::checkpoint_written(std::int64_t now, const std::string& n
 void coordinator_core::all_finished(std::int64_t now, std::size_t index,
                                     coordinator_effects& out) {
   auto& job = jobs_[index];
-  if (!job.rounds) return done(now, job);
+  if (!job.rounds) return done(now, job, out);
   checkpoint_effects effects;
   job.rounds->finished(holders_of(index), effects);
   carry_out(now, index, effects, out);
 }
 
-void coordinator_core::done(std::int64_t now, job_record& job) {
+void coordinator_core::done(std::int64_t now, job_record& job, coordinator_effects& out) {
   if (job.state == job_state::done || job.state == job_state::failed) return;
   job.state = job_state::done;
   job.ended = now;
+  record(job, out);
   event(now, "job_done", job.spec.name + " " + job.parameters_sha256);
 }
 

@@ -14,11 +14,18 @@ using runtime::errc;
 namespace limits = runtime::limits;
 
 coordinator_core::coordinator_core(cluster_spec cluster, std::uint64_t token,
-                                   restored_cluster from)
+                                   restored_cluster from, recorded_cluster before,
+                                   std::uint32_t life)
     : cluster_(std::move(cluster)),
       epoch_(from.epoch),
+      life_(life),
+      goes_on_(before.run.has_value()),
       placement_(cluster_.shards, cluster_.chunk_bytes),
       shard_addresses_(cluster_.shards) {
+  if (goes_on_)
+    from = before.run->from;
+  else
+    to_record_ = recorded_run{from};
   for (const auto& spec : cluster_.jobs) {
     auto& made = jobs_.emplace_back();
     made.spec = spec;
@@ -30,6 +37,7 @@ coordinator_core::coordinator_core(cluster_spec cluster, std::uint64_t token,
     if (const auto at = from.jobs.find(spec.name); at != from.jobs.end())
       made.restored = std::move(at->second);
   }
+  go_on(before);
 }
 
 void coordinator_core::event(std::int64_t now, std::string what, std::string detail) {
@@ -60,6 +68,10 @@ bool coordinator_core::shard_joined(std::int64_t now, std::uint32_t index, std::
            out);
     return false;
   }
+  if (!address.empty() && shard_addresses_[index] == address) {
+    out.answers.push_back({who, {}, {}});  // it has not heard that it is in
+    return true;
+  }
   if (address.empty() || !shard_addresses_[index].empty()) {
     refuse(who, errc::already_exists, "shard " + std::to_string(index) + " is there already",
            out);
@@ -69,7 +81,7 @@ bool coordinator_core::shard_joined(std::int64_t now, std::uint32_t index, std::
   ++shards_in_;
   event(now, "shard_joined", "shard " + std::to_string(index));
   out.answers.push_back({who, {}, {}});
-  if (all_in()) all_joined(out);
+  if (all_in()) all_joined(now, out);
   return true;
 }
 
@@ -82,7 +94,11 @@ runtime::status coordinator_core::check_worker(const worker_hello& hello) {
             name + " joins a job of " + std::to_string(job->spec.workers) + " workers"};
   if (job->state == job_state::failed || job->state == job_state::done)
     return {errc::refused, "job " + hello.job + " has ended"};
-  if (hello.incarnation <= job->workers[hello.rank].incarnation)
+  const auto& known = job->workers[hello.rank];
+  // One that has not heard that it is in asks again, perhaps another coordinator than before.
+  const bool again = hello.incarnation == known.incarnation && hello.incarnation > 0 &&
+                     (known.address.empty() || known.address == hello.address);
+  if (hello.incarnation <= known.incarnation && !again)
     return {errc::already_exists, name + " is there already"};
   if (hello.address.empty())
     return {errc::invalid_argument, name + " gives no address for frames"};
@@ -97,13 +113,16 @@ bool coordinator_core::worker_joined(std::int64_t now, const worker_hello& hello
   }
   auto& job = *find(hello.job);
   auto& worker = job.workers[hello.rank];
-  if (worker.incarnation > 0) {
+  if (worker.incarnation > 0 && hello.incarnation > worker.incarnation) {
     ++job.restarts;
+    record(job, out);
     worker.staleness_max = std::max(worker.staleness_max, worker.last.staleness_max);
     worker.payload_bytes_copied += worker.last.payload_bytes_copied;
     worker.last.staleness_max = worker.last.payload_bytes_copied = 0;
   }
   worker.incarnation = hello.incarnation;
+  worker.address = hello.address;
+  record(job, hello.rank, out);
   event(now, "worker_joined",
         hello.job + " rank " + std::to_string(hello.rank) +
             (hello.incarnation > 1 ? " incarnation " + std::to_string(hello.incarnation) : ""));
@@ -121,7 +140,8 @@ bool coordinator_core::worker_joined(std::int64_t now, const worker_hello& hello
 // Where a worker goes on is asked of shards that have all that the job goes on with.
 bool coordinator_core::may_admit(const job_record& job) const {
   return all_in() && std::none_of(tables_.begin(), tables_.end(), [&](const auto& table) {
-           return &jobs_[table.job] == &job && table.restored && !table.ready;
+           return &jobs_[table.job] == &job && (table.restored || table.recorded) &&
+                  !table.ready;
          });
 }
 
@@ -230,9 +250,11 @@ void coordinator_core::admitted(std::int64_t now, const call_group& done,
     return;
   }
   worker.joined = true;
+  record(job, hello.rank, out);
   if (job.state == job_state::waiting) {
     job.state = job_state::running;
     job.began = now;
+    record(job, out);
     event(now, "job_running", job.spec.name);
   }
   const auto first = done.first_clock == clock_vector::infinity ? 0 : done.first_clock;
@@ -249,7 +271,7 @@ void coordinator_core::progress(std::int64_t now, const std::string& name, std::
   auto* job = find(name);
   if (!job || rank >= job->workers.size() || job->workers[rank].finished) return;
   job->workers[rank].last = report;
-  if (!job->rounds || job->state != job_state::running) return;
+  if (!job->rounds || job->state != job_state::running || !all_in()) return;
   if (!job->rounds->advanced(now, report.clock)) return;
   checkpoint_effects effects;
   const auto index = static_cast<std::size_t>(job - jobs_.data());
@@ -264,6 +286,7 @@ void coordinator_core::tables_opened(std::int64_t now, const std::string& name,
   if (!job || rank >= job->workers.size()) return;
   std::sort(tables.begin(), tables.end());
   job->workers[rank].tables = tables;
+  record(*job, rank, out);
   if (job->spec.consistency.kind == consistency_kind::async)
     return;  // nobody waits for anybody
   if (!job->tables_opened) {
@@ -289,7 +312,7 @@ void coordinator_core::tables_opened(std::int64_t now, const std::string& name,
 }
 
 runtime::status coordinator_core::metric(const std::string& name, const std::string& metric,
-                                         double value) {
+                                         double value, coordinator_effects& out) {
   auto* job = find(name);
   if (!job) return {errc::not_found, "no job '" + name + "'"};
   if (metric.empty() || metric.size() > limits::name_bytes_max)
@@ -297,6 +320,7 @@ runtime::status coordinator_core::metric(const std::string& name, const std::str
   if (job->metrics.size() >= limits::metrics_max && !job->metrics.contains(metric))
     return {errc::over_limit, "job " + name + " has its limit of metrics"};
   job->metrics[metric] = value;
+  out.records.emplace_back(recorded_metric{name, metric, value});
   return {};
 }
 
@@ -306,13 +330,18 @@ void coordinator_core::worker_finished(std::int64_t now, const std::string& name
                                        coordinator_effects& out) {
   auto* job = find(name);
   if (!job || rank >= job->workers.size() || job->state == job_state::failed) return;
+  if (job->workers[rank].finished) return;  // it has not heard that this is known
   job->workers[rank].finished = true;
   job->workers[rank].last = last;
   if (!parameters_sha256.empty()) job->parameters_sha256 = parameters_sha256;
+  record(*job, rank, out);
+  record(*job, out);
   event(now, "worker_finished", name + " rank " + std::to_string(rank));
   const bool all = std::all_of(job->workers.begin(), job->workers.end(),
                                [](const worker_state& worker) { return worker.finished; });
-  if (all && !std::exchange(job->at_end, true))
+  if (all) job->at_end = true;
+  // The last checkpoint needs every shard; without one of them all_joined() sees to it.
+  if (all && (!job->rounds || all_in()))
     all_finished(now, static_cast<std::size_t>(job - jobs_.data()), out);
 }
 
@@ -324,6 +353,7 @@ void coordinator_core::fail_job(std::int64_t now, const std::string& name,
   job->failure = why;
   job->ended = now;
   if (job->began == 0) job->began = now;
+  record(*job, out);
   event(now, "job_failed", name + ": " + why);
   close_below(*job, out);
   const auto index = static_cast<std::size_t>(job - jobs_.data());

@@ -3,6 +3,11 @@
 //
 // Calls to shards are answered by `call_done`; what nodes ask is answered through tickets that
 // the shell chose, each exactly once. One thread; time is an argument (unix nanoseconds).
+//
+// What others are told is in the journal before (`records`), so that another process can go on
+// with the same decisions: shards and aggregators join it again, it asks of them again what the
+// one before may have asked, and it answers `unavailable` to what it cannot answer until all
+// are in, which is then asked again (ask_again.hpp).
 #pragma once
 
 #include <cstdint>
@@ -18,6 +23,7 @@
 #include "policies/checkpoint_rounds.hpp"
 #include "policies/clock_vector.hpp"
 #include "policies/cluster_status.hpp"
+#include "policies/coordinator_record.hpp"
 #include "policies/placement.hpp"
 #include "policies/spec.hpp"
 #include "runtime/base/status.hpp"
@@ -73,23 +79,6 @@ struct close_job_call {
 using shard_call = std::variant<open_job_call, open_table_call, admit_worker_call,
                                 close_job_call, checkpoint_call>;
 
-// A job as a checkpoint has it: it goes on there.
-struct restored_table {
-  std::string name;
-  std::vector<std::uint64_t> shape;
-  optimizer_spec optimizer;
-};
-struct restored_job {
-  checkpoint_id id;
-  std::uint64_t clock = 0;
-  std::vector<restored_table> tables;
-};
-// What a run that goes on begins with; `jobs` by name.
-struct restored_cluster {
-  std::uint32_t epoch = 1;
-  std::map<std::string, restored_job> jobs;
-};
-
 // To a worker: all it needs to talk to the shards, or to its aggregator, which is then the one
 // shard that it knows.
 struct worker_welcome {
@@ -116,17 +105,6 @@ struct worker_hello {
   std::uint32_t rank = 0;
   std::uint32_t incarnation = 0;
   std::string address;
-};
-
-// What a worker says now and then.
-struct worker_progress {
-  std::uint64_t clock = 0;
-  std::uint64_t clocks_total = 0;
-  double epoch = 0;
-  double loss = 0;
-  std::uint64_t samples = 0;
-  std::uint64_t staleness_max = 0;
-  std::uint64_t payload_bytes_copied = 0;  // when finished, also by shards for this worker
 };
 
 // `options_given`: the worker chose the init itself, else a declared table keeps the YAML's.
@@ -164,6 +142,8 @@ struct coordinator_effects {
     checkpoint_manifest manifest;
     std::uint32_t keep = 1;
   };
+  // Durable before the rest is carried out, and before the next effects are.
+  std::vector<coordinator_record> records;
   std::vector<call_shard> calls;
   std::vector<answer> answers;
   std::vector<begin_checkpoint> checkpoints;
@@ -172,7 +152,12 @@ struct coordinator_effects {
 
 class coordinator_core {
  public:
-  coordinator_core(cluster_spec cluster, std::uint64_t token, restored_cluster from = {});
+  // `before`: of the processes before this one (decode_journal); what the run begins with is
+  // then as it says, and not `from`. `life`: counts the processes, from 1.
+  coordinator_core(cluster_spec cluster, std::uint64_t token, restored_cluster from = {},
+                   recorded_cluster before = {}, std::uint32_t life = 1);
+  // First of all calls, where there is a journal.
+  void begin(std::int64_t now, coordinator_effects& out);
 
   // All three return whether the process was taken in; if not, the answer says why.
   bool shard_joined(std::int64_t now, std::uint32_t index, std::string address, ticket who,
@@ -199,7 +184,8 @@ class coordinator_core {
                        coordinator_effects& out);
   void checkpoint_written(std::int64_t now, const std::string& job, checkpoint_id id,
                           const runtime::status& result, coordinator_effects& out);
-  runtime::status metric(const std::string& job, const std::string& name, double value);
+  runtime::status metric(const std::string& job, const std::string& name, double value,
+                         coordinator_effects& out);
   // `parameters_sha256`: from rank 0, else empty.
   void worker_finished(std::int64_t now, const std::string& job, std::uint32_t rank,
                        const worker_progress& last, const std::string& parameters_sha256,
@@ -218,12 +204,17 @@ class coordinator_core {
   cluster_status status(std::int64_t now, std::uint64_t events_seen) const;
   // All tables of a job that are ready.
   std::vector<table_grant> tables(const std::string& job) const;
+  // Errors: unavailable (some were ready before this process began, and are not yet again).
+  runtime::status may_tell_tables(const std::string& job) const;
+  // The last checkpoint of a job that shards may have heard of: the next has a higher number.
+  checkpoint_id last_checkpoint(const std::string& job) const;
 
  private:
   struct worker_state {
     bool joined = false;
     bool finished = false;
     std::uint32_t incarnation = 0;
+    std::string address;  // empty: it joined an earlier process than this
     std::optional<std::vector<std::uint32_t>> tables;  // opened, once it has said so
     std::uint64_t staleness_max = 0;                   // of earlier lives
     std::uint64_t payload_bytes_copied = 0;            // likewise
@@ -248,6 +239,7 @@ class coordinator_core {
     std::uint64_t restarts = 0;     // workers that have come back
     std::uint64_t checkpoints = 0;  // written in this epoch
     std::uint64_t checkpoint_clock = 0;
+    checkpoint_id begun;  // the last one
     bool at_end = false;  // all workers have finished; the last checkpoint may be under way
   };
   struct asked_part {
@@ -261,6 +253,7 @@ class coordinator_core {
     table_grant grant;
     bool ready = false;
     bool restored = false;  // with whatever first values it had once
+    bool recorded = false;  // made before this process began
   };
   using group_id = std::uint64_t;
   struct callee {
@@ -283,7 +276,7 @@ class coordinator_core {
   };
   job_record* find(const std::string& name);
   bool all_in() const;
-  void all_joined(coordinator_effects& out);
+  void all_joined(std::int64_t now, coordinator_effects& out);
   void open_job(std::size_t index, coordinator_effects& out);
   open_job_call job_call(const job_record& job) const;
   // Where a sum, or a worker's own pushes, go: to one aggregator or all shards.
@@ -295,6 +288,8 @@ class coordinator_core {
   void admit(const worker_hello& hello, ticket who, coordinator_effects& out);
   void create_tables(std::size_t job, std::vector<table_spec> specs, ticket who,
                      coordinator_effects& out);
+  std::vector<std::uint32_t> add_tables(std::size_t job, const std::vector<table_spec>& specs);
+  void open_at_shards(std::uint32_t table, ticket who, coordinator_effects& out);
   static std::vector<table_spec> first_tables(const job_record& job);
   std::set<std::uint32_t> holders_of(std::size_t job) const;
   // Those that some worker has opened: the others nobody pushes to.
@@ -304,8 +299,9 @@ class coordinator_core {
                  coordinator_effects& out);
   checkpoint_manifest manifest_of(std::size_t job, const checkpoint_effects::write& what) const;
   void all_finished(std::int64_t now, std::size_t job, coordinator_effects& out);
-  void round_ended(std::int64_t now, job_record& job, const checkpoint_effects::ended& what);
-  void done(std::int64_t now, job_record& job);
+  void round_ended(std::int64_t now, job_record& job, const checkpoint_effects::ended& what,
+                   coordinator_effects& out);
+  void done(std::int64_t now, job_record& job, coordinator_effects& out);
   group_id make_group(std::size_t job, ticket who);
   void call(group_id group, callee who, shard_call what, coordinator_effects& out);
   void close(std::int64_t now, call_group& done, coordinator_effects& out);
@@ -318,9 +314,17 @@ class coordinator_core {
   void event(std::int64_t now, std::string what, std::string detail);
   static void refuse(ticket who, runtime::errc code, std::string why, coordinator_effects& out);
   runtime::status check_worker(const worker_hello& hello);
+  // The journal, coordinator_journal.cpp.
+  void go_on(const recorded_cluster& before);
+  static void record(const job_record& job, coordinator_effects& out);
+  static void record(const job_record& job, std::uint32_t rank, coordinator_effects& out);
 
   cluster_spec cluster_;
   std::uint32_t epoch_ = 1;
+  std::uint32_t life_ = 1;
+  bool goes_on_ = false;                   // with what is in the journal
+  std::optional<recorded_run> to_record_;  // of a run that begins
+  std::uint32_t tables_recorded_ = 0;      // sets of them
   placement placement_;
   std::vector<std::string> shard_addresses_;  // empty: not joined
   std::uint32_t shards_in_ = 0;

@@ -13,6 +13,7 @@ namespace limits = runtime::limits;
 cluster_status coordinator_core::status(std::int64_t now, std::uint64_t events_seen) const {
   cluster_status all;
   all.epoch = epoch_;
+  all.life = life_;
   all.shards_joined = shards_in_;
   for (const auto& job : jobs_) {
     auto& shown = all.jobs.emplace_back();

@@ -4,11 +4,14 @@
 
 #include "policies/coordinator_core.hpp"
 #include "runtime/base/limits.hpp"
+#include "runtime/base/planted.hpp"
 #include "runtime/base/rng.hpp"
 
 namespace tidegate::policies {
 
 using runtime::errc;
+using runtime::is_planted;
+using runtime::planted_bug;
 namespace limits = runtime::limits;
 
 void coordinator_core::open_table(const table_request& request, ticket who,
@@ -45,9 +48,11 @@ void coordinator_core::open_table(const table_request& request, ticket who,
     }
     for (auto& [id, group] : groups_)
       if (const auto* table = std::get_if<std::uint32_t>(&group.about);
-          table && *table == known->grant.table)
+          table && *table == known->grant.table) {
         group.waiting.push_back(who);
-    return;
+        return;
+      }
+    return refuse(who, errc::unavailable, name + ": not all shards have come back", out);
   }
   if (tables_.size() >= limits::tables_max)
     return refuse(who, errc::over_limit, "the cluster holds its limit of tables", out);
@@ -59,37 +64,63 @@ void coordinator_core::open_table(const table_request& request, ticket who,
 
 void coordinator_core::create_tables(std::size_t job, std::vector<table_spec> specs, ticket who,
                                      coordinator_effects& out) {
+  if (specs.empty()) return;
+  const auto made = add_tables(job, specs);
+  if (who == 0 || !is_planted(planted_bug::created_table_not_recorded))
+    out.records.emplace_back(
+        recorded_tables{tables_recorded_++, jobs_[job].spec.name, std::move(specs)});
+  for (const auto id : made) open_at_shards(id, who, out);
+}
+
+// Ids and places follow from the order of the calls.
+std::vector<std::uint32_t> coordinator_core::add_tables(std::size_t job,
+                                                        const std::vector<table_spec>& specs) {
   std::vector<std::uint64_t> sizes;
   for (const auto& spec : specs) sizes.push_back(spec.size());
   auto placed = placement_.add(sizes);
+  std::vector<std::uint32_t> made;
   for (std::size_t i = 0; i < specs.size(); ++i) {
     const auto id = static_cast<std::uint32_t>(tables_.size());
-    const auto& restored = jobs_[job].restored;
+    const auto& from = jobs_[job].restored;
     const bool is_old =
-        restored && std::any_of(restored->tables.begin(), restored->tables.end(),
-                                [&](const auto& one) { return one.name == specs[i].name; });
-    tables_.push_back({job, specs[i], {id, sizes[i], specs[i].name, placed[i]}, false, is_old});
-    const auto group = make_group(job, who);
-    groups_.at(group).about = id;
-    open_table_call opening{jobs_[job].token,
-                            id,
-                            specs[i].optimizer,
-                            specs[i].init,
-                            runtime::stream_key(jobs_[job].spec.seed, specs[i].name),
-                            {},
-                            specs[i].name,
-                            specs[i].shape,
-                            is_old ? restored->id : checkpoint_id(),
-                            is_old ? restored->clock : 0};
-    for (std::uint32_t shard = 0; shard < cluster_.shards; ++shard) {
-      auto mine = opening;
-      std::copy_if(placed[i].begin(), placed[i].end(), std::back_inserter(mine.places),
-                   [&](const chunk_place& place) { return place.shard == shard; });
-      if (!mine.places.empty()) call(group, {shard, false}, std::move(mine), out);
-    }
-    opening.places = placed[i];
-    stage_tables(jobs_[job], opening, group);
+        from && std::any_of(from->tables.begin(), from->tables.end(),
+                            [&](const auto& one) { return one.name == specs[i].name; });
+    tables_.push_back({job,
+                       specs[i],
+                       {id, sizes[i], specs[i].name, std::move(placed[i])},
+                       false,
+                       is_old,
+                       false});
+    made.push_back(id);
   }
+  return made;
+}
+
+void coordinator_core::open_at_shards(std::uint32_t id, ticket who, coordinator_effects& out) {
+  const auto& table = tables_[id];
+  const auto& job = jobs_[table.job];
+  const auto& spec = table.spec;
+  const auto group = make_group(table.job, who);
+  groups_.at(group).about = id;
+  open_table_call opening{job.token,
+                          id,
+                          spec.optimizer,
+                          spec.init,
+                          runtime::stream_key(job.spec.seed, spec.name),
+                          {},
+                          spec.name,
+                          spec.shape,
+                          table.restored ? job.restored->id : checkpoint_id(),
+                          table.restored ? job.restored->clock : 0};
+  const auto& places = table.grant.places;
+  for (std::uint32_t shard = 0; shard < cluster_.shards; ++shard) {
+    auto mine = opening;
+    std::copy_if(places.begin(), places.end(), std::back_inserter(mine.places),
+                 [&](const chunk_place& place) { return place.shard == shard; });
+    if (!mine.places.empty()) call(group, {shard, false}, std::move(mine), out);
+  }
+  opening.places = places;
+  stage_tables(job, opening, group);
 }
 
 }  // namespace tidegate::policies

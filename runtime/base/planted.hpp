@@ -31,6 +31,10 @@ enum class planted_bug : std::uint8_t {
   waiting_frames_forgotten,
   cut_at_any_version,
   cut_forgets_who_has_pushed,
+  told_before_recorded,
+  created_table_not_recorded,
+  finished_worker_forgotten_at_restart,
+  opened_tables_forgotten_at_restart,
 
   // Of checkpoints: a simulation of disks that fail finds them (sim_checkpoint_planted_test).
   checkpoint_renamed_before_synced = 128,
@@ -39,7 +43,7 @@ enum class planted_bug : std::uint8_t {
   checkpoint_pruned_too_early,
   checkpoint_believed_before_synced,
 };
-inline constexpr auto planted_bug_last = planted_bug::cut_forgets_who_has_pushed;
+inline constexpr auto planted_bug_last = planted_bug::opened_tables_forgotten_at_restart;
 inline constexpr auto planted_checkpoint_bug_first =
     planted_bug::checkpoint_renamed_before_synced;
 inline constexpr auto planted_checkpoint_bug_last =

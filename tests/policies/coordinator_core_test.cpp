@@ -217,10 +217,10 @@ TEST_F(coordinator_core_test, tables_must_be_the_same_for_all_workers) {
 
 TEST_F(coordinator_core_test, metrics_are_bounded) {
   for (std::uint32_t i = 0; i < runtime::limits::metrics_max; ++i)
-    ASSERT_TRUE(core.metric("j", "m" + std::to_string(i), i).ok());
-  EXPECT_EQ(core.metric("j", "one_more", 0).code(), errc::over_limit);
-  EXPECT_TRUE(core.metric("j", "m0", 5).ok()) << "known ones may change";
-  EXPECT_EQ(core.metric("x", "m", 0).code(), errc::not_found);
+    ASSERT_TRUE(core.metric("j", "m" + std::to_string(i), i, out).ok());
+  EXPECT_EQ(core.metric("j", "one_more", 0, out).code(), errc::over_limit);
+  EXPECT_TRUE(core.metric("j", "m0", 5, out).ok()) << "known ones may change";
+  EXPECT_EQ(core.metric("x", "m", 0, out).code(), errc::not_found);
 }
 
 TEST_F(coordinator_core_test, events_are_handed_out_from_where_the_caller_is) {

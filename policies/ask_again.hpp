@@ -1,0 +1,26 @@
+// Whether a question that the coordinator does not answer is asked again: it may have died and
+// be about to come back, or not know enough yet. Every such question may be asked twice. Value
+// type; time is an argument, nanoseconds of a clock that never goes back.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "runtime/base/status.hpp"
+
+namespace tidegate::policies {
+
+class ask_again {
+ public:
+  // `now`: when it is asked for the first time. `patience_ms` 0: it is asked once.
+  ask_again(std::int64_t now, std::uint32_t patience_ms);
+
+  // The pause before it is asked again, in nanoseconds; none: this result stands.
+  std::optional<std::int64_t> after(std::int64_t now, const runtime::status& result);
+
+ private:
+  std::int64_t until_;
+  std::int64_t pause_;
+};
+
+}  // namespace tidegate::policies
