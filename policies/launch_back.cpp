@@ -23,7 +23,7 @@ const restart_spec& launch_core::limits_of(process_role role) const {
 // Nobody has anything left to say: what counts is on disk.
 void launch_core::clear(const std::string& why, launch_effects& out) {
   phase_ = phase::clearing;
-  watches_ = poll_wanted_ = healthy_ = false;
+  watches_ = poll_wanted_ = healthy_ = away_ = is_back_ = false;
   unjudged_.clear();
   resting_.clear();
   failure_seen_at_ = workers_gone_at_ = never;

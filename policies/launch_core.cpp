@@ -1,6 +1,7 @@
 #include "policies/launch_core.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "runtime/base/assert.hpp"
 
@@ -96,6 +97,10 @@ void launch_core::polled(const coordinator_news& news, launch_effects& out) {
   if (!watches_) return;  // of an epoch that is over
   answered_ = news.answered;
   if (!news.jobs.empty()) jobs_ = news.jobs;
+  if (away_ && news.health.ok() && news.life >= incarnations_[0]) {
+    away_ = false;
+    is_back_ = true;
+  }
   if (is_watching() && healthy_ && !news.health.ok())
     out.all.emplace_back(launch_effects::note{"coordinator_silent", news.health.to_string()});
   healthy_ = news.health.ok();
@@ -121,6 +126,7 @@ void launch_core::ended(std::int64_t now, process_number process, process_exit e
   processes_[process] = process_state::gone;
   if (!is_watching()) return;
   poll_wanted_ = watches_;
+  away_ = away_ || (process == 0 && watches_ && plan_.coordinator_comes_back);
   const bool is_node = role_of(process) != process_role::worker;
   if (exit.kind != process_exit::how::clean || is_node)
     unjudged_.push_back({process, std::move(exit), now, watches_ ? polls_ + 1 : 0});
@@ -132,6 +138,7 @@ void launch_core::decide(std::int64_t now, launch_effects& out) {
     out.all.emplace_back(launch_effects::poll_now{});
   }
   poll_wanted_ = false;
+  if (std::exchange(is_back_, false) && phase_ == phase::running) phase_since_ = now;
   judge_ends(now, out);
   start_again(now, out);
   check_jobs(now, out);
@@ -150,9 +157,7 @@ void launch_core::advance(std::int64_t now, launch_effects& out) {
               out);
   if (phase_ == phase::running && all_done()) phase_ = phase::leaving;
   const auto left = alive();
-  const auto is_worker = [&](auto p) { return role_of(p) == process_role::worker; };
-  if (phase_ == phase::leaving && unjudged_.empty() &&
-      std::none_of(left.begin(), left.end(), is_worker)) {
+  if (phase_ == phase::leaving && unjudged_.empty() && !any_worker_alive()) {
     phase_ = phase::stopping;
     terminate_at_ = now + stop_terminate_after;
     kill_at_ = now + stop_kill_after;
@@ -203,6 +208,12 @@ std::vector<process_number> launch_core::alive() const {
   for (process_number i = 0; i < processes_.size(); ++i)
     if (processes_[i] == process_state::alive) all.push_back(i);
   return all;
+}
+
+bool launch_core::any_worker_alive() const {
+  const auto left = alive();
+  return std::any_of(left.begin(), left.end(),
+                     [&](auto p) { return role_of(p) == process_role::worker; });
 }
 
 std::uint32_t launch_core::workers_alive(const std::string& job) const {

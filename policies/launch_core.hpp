@@ -45,6 +45,9 @@ struct launch_plan {
   // Every job has checkpoints: when a process dies that nobody takes the place of, everything
   // is ended and started again, in the next epoch.
   bool goes_back = false;
+  // It has a journal: when it dies, another process takes its place and nobody else begins
+  // again.
+  bool coordinator_comes_back = false;
   std::uint32_t epoch = 1;
 };
 
@@ -113,6 +116,7 @@ struct coordinator_news {
   runtime::status health;        // of the latest poll
   std::uint64_t answered = 0;    // the latest poll_now that has come before that poll
   std::vector<job_status> jobs;  // of the latest poll that was answered; empty: of none
+  std::uint32_t life = 0;        // of the coordinator that answered it
 };
 
 class launch_core {
@@ -196,6 +200,7 @@ class launch_core {
   bool is_over() const;
   bool all_done() const;
   bool workers_missing(const launch_plan::job& job) const;
+  bool any_worker_alive() const;
   const job_status* first_failed() const;
   process_role role_of(process_number process) const { return plan_.processes[process].role; }
   std::vector<process_number> alive() const;
@@ -208,6 +213,7 @@ class launch_core {
   std::vector<unjudged> unjudged_;
   std::vector<std::uint32_t> incarnations_;   // by process
   std::vector<restart_intensity> intensity_;  // by process
+  restart_intensity goings_back_;             // for a coordinator that dies too often
   std::vector<rest> resting_;
   process_number row_ = 0;        // the last that was started in its turn
   std::int64_t back_at_ = never;  // clearing: not before
@@ -217,7 +223,11 @@ class launch_core {
   bool concluded_ = false;
   bool watches_ = false;      // the coordinator is polled
   bool poll_wanted_ = false;  // a process has ended since
-  std::uint64_t polls_ = 0;   // asked for
+  // The coordinator has died and the next one has not answered: what is known of jobs is old,
+  // and no time is up because of it.
+  bool away_ = false;
+  bool is_back_ = false;     // since the last decide()
+  std::uint64_t polls_ = 0;  // asked for
   std::uint64_t answered_ = 0;
 
   std::int64_t phase_since_ = 0;          // of starting, then of running

@@ -27,6 +27,7 @@ std::int64_t launch_core::ripe_at(const unjudged& end) const {
   // Of a job that has failed: perhaps because a shard has died, which is not known yet.
   if (plan_.goes_back && status != nullptr && status->state == job_state::failed)
     return end.at + failure_settle;
+  if (away_) return never;
   return answered_ >= end.poll ? end.at : end.at + judge_after_max;
 }
 
@@ -76,6 +77,10 @@ void launch_core::judge_ends(std::int64_t now, launch_effects& out) {
 
 bool launch_core::comes_back(process_number process) const {
   const auto& name = plan_.processes[process];
+  // At the end it is there for workers that have not heard that they are done.
+  if (name.role == process_role::coordinator)
+    return plan_.coordinator_comes_back &&
+           (phase_ == phase::running || (phase_ == phase::leaving && any_worker_alive()));
   const auto* status = job(name.job);
   const bool goes_on = status == nullptr || status->state == job_state::waiting ||
                        status->state == job_state::running;
@@ -90,12 +95,13 @@ void launch_core::bury(const unjudged& end, std::int64_t now, launch_effects& ou
   const auto process = end.process;
   const auto& limits = limits_of(role_of(process));
   std::string why = end.exit.text;
-  if (role_of(process) != process_role::worker && all_done()) {
+  const bool alone = comes_back(process);
+  if (role_of(process) != process_role::worker && all_done() && !alone) {
     out.all.emplace_back(
         launch_effects::complain{"warning: " + why + ", after all jobs were done"});
     return;
   }
-  if (comes_back(process)) {
+  if (alone) {
     const auto pause = intensity_[process].died(end.at, limits);
     if (pause) {
       const auto incarnation = ++incarnations_[process];
@@ -108,8 +114,13 @@ void launch_core::bury(const unjudged& end, std::int64_t now, launch_effects& ou
           " (incarnation " + std::to_string(incarnation) + ")"});
       return;
     }
-  } else if (plan_.goes_back && role_of(process) != process_role::worker) {
-    if (const auto pause = intensity_[process].died(end.at, limits)) {
+  }
+  if (plan_.goes_back && role_of(process) != process_role::worker) {
+    // A coordinator that dies again and again may do so because of its journal: in another
+    // epoch it begins without one.
+    auto& goings_back = alone ? goings_back_ : intensity_[process];
+    if (const auto pause = goings_back.died(end.at, limits)) {
+      if (alone) intensity_[process] = {};
       back_at_ = end.at + *pause;
       return clear(why, out);
     }
@@ -162,6 +173,10 @@ void launch_core::check_jobs(std::int64_t now, launch_effects& out) {
 }
 
 void launch_core::check_workers(std::int64_t now, launch_effects& out) {
+  if (away_) {
+    workers_gone_at_ = never;
+    return;
+  }
   bool left_alone = false;
   for (const auto& one : plan_.jobs) {
     const auto* status = job(one.name);
@@ -203,7 +218,7 @@ std::int64_t launch_core::next_wake() const {
   } else if (first_failed() != nullptr) {
     if (unjudged_.empty() && failure_seen_at_ != never)
       earlier(failure_seen_at_ + failure_settle);
-  } else {
+  } else if (!away_) {
     if (workers_gone_at_ != never) earlier(workers_gone_at_ + done_lag_max);
     for (const auto& one : plan_.jobs)
       if (workers_missing(one)) earlier(phase_since_ + start_timeout_);

@@ -77,16 +77,16 @@ class launched {
     decide();
   }
   void says(const std::vector<job_status>& jobs) {
-    core_.polled({{}, polls_, jobs}, out_);
+    core_.polled({{}, polls_, jobs, 0}, out_);
     decide();
   }
   // As it was before the latest poll that was asked for.
   void says_of_before(const std::vector<job_status>& jobs) {
-    core_.polled({{}, polls_ - 1, jobs}, out_);
+    core_.polled({{}, polls_ - 1, jobs, 0}, out_);
     decide();
   }
   void is_silent() {
-    core_.polled({{runtime::errc::timed_out, "no answer"}, polls_, {}}, out_);
+    core_.polled({{runtime::errc::timed_out, "no answer"}, polls_, {}, 0}, out_);
     decide();
   }
   void is_unreachable() {
@@ -127,7 +127,29 @@ class launched {
   }
   launch_core& core() { return core_; }
 
+  // The coordinator has a journal; one shard, and the one job with one worker that comes back.
+  static launched with_journal(bool goes_back) {
+    auto plan = plan_of({{"mlp", 1}}, true);
+    plan.coordinator_comes_back = true;
+    plan.goes_back = goes_back;
+    plan.supervision.coordinator = {2, 60'000, 100, 5'000};
+    launched run(std::move(plan));
+    run.ready();
+    run.says({running("mlp")});
+    run.seen();
+    return run;
+  }
+  // A coordinator of this life.
+  void says(std::uint32_t life, const std::vector<job_status>& jobs) {
+    core_.polled({{}, polls_, jobs, life}, out_);
+    decide();
+  }
+
  private:
+  explicit launched(launch_plan plan) : plan_(std::move(plan)), core_(plan_) {
+    core_.begin(now_, out_);
+    decide();
+  }
   static launch_plan with(launch_plan plan, bool goes_back) {
     plan.goes_back = goes_back;
     return plan;

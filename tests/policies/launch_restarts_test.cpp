@@ -93,5 +93,88 @@ TEST(launch_core, with_checkpoints_everything_begins_again) {
   EXPECT_EQ(run.core().epoch(), 2U);
 }
 
+TEST(launch_core, a_coordinator_with_a_journal_comes_back_alone) {
+  auto run = launched::with_journal(false);
+  run.ends("coordinator-0", how::by_signal);
+  EXPECT_THAT(run.seen(), ElementsAre("poll", "note process_died: coordinator-0 was killed",
+                                      "tidegate: coordinator-0 was killed; it is started again "
+                                      "(incarnation 2)",
+                                      "start coordinator-0 again, 2"));
+  run.is_silent();
+  run.pass_ms(60'000);
+  EXPECT_THAT(run.seen(), ElementsAre("note coordinator_silent: timed_out: no answer"))
+      << "nobody else is in a hurry";
+  run.ready();
+  run.says(2, {running("mlp")});
+  EXPECT_THAT(run.seen(), IsEmpty());
+  run.says(2, {done("mlp")});
+  run.ends("worker-mlp-0");
+  run.says(2, {done("mlp")});
+  EXPECT_THAT(run.seen(), ElementsAre("poll", "stop"));
+}
+
+TEST(launch_core, what_workers_do_while_the_coordinator_is_away_is_judged_afterwards) {
+  auto run = launched::with_journal(false);
+  run.ends("coordinator-0", how::by_signal);
+  run.seen();
+  run.ends("worker-mlp-0", how::by_signal);
+  run.pass_ms(30'000);
+  EXPECT_THAT(run.seen(), ElementsAre("poll")) << "it may have finished";
+  run.says(1, {running("mlp")});
+  EXPECT_THAT(run.seen(), IsEmpty()) << "an answer of the one that is dead";
+  run.says(2, {running("mlp")});
+  EXPECT_THAT(run.seen(), Contains("start worker-mlp-0 again, 2"));
+}
+
+TEST(launch_core, workers_that_have_left_wait_for_the_next_coordinators_word) {
+  auto run = launched::with_journal(false);
+  run.ends("coordinator-0", how::by_signal);
+  run.ends("worker-mlp-0");
+  run.seen();
+  run.pass_ms(30'000);
+  EXPECT_THAT(run.seen(), IsEmpty());
+  run.says(2, {running("mlp")});
+  run.pass_ms(4'999);
+  EXPECT_THAT(run.seen(), IsEmpty());
+  run.pass_ms(1);
+  EXPECT_THAT(run.seen(), Contains(testing::HasSubstr("did they call finish()?")));
+}
+
+TEST(launch_core, at_the_end_it_comes_back_for_workers_that_are_still_there) {
+  auto run = launched::with_journal(false);
+  run.says(1, {done("mlp")});
+  run.ends("coordinator-0", how::by_signal);
+  EXPECT_THAT(run.seen(), Contains("start coordinator-0 again, 2"));
+  run.ends("worker-mlp-0");
+  EXPECT_THAT(run.seen(), ElementsAre("poll", "stop"));
+}
+
+TEST(launch_core, a_coordinator_that_dies_too_often_ends_the_run) {
+  auto run = launched::with_journal(false);
+  for (std::uint32_t life = 2; life < 4; ++life) {
+    run.ends("coordinator-0", how::bad_status);
+    run.pass_ms(1000);
+    run.says(life, {running("mlp")});
+  }
+  run.seen();
+  run.ends("coordinator-0", how::bad_status);
+  run.pass_ms(150);
+  EXPECT_THAT(run.seen(), Contains("log of coordinator-0"));
+}
+
+TEST(launch_core, with_checkpoints_one_that_dies_too_often_leaves_its_journal) {
+  auto run = launched::with_journal(true);
+  for (std::uint32_t life = 2; life < 4; ++life) {
+    run.ends("coordinator-0", how::by_signal);
+    run.pass_ms(1000);
+    run.says(life, {running("mlp")});
+  }
+  run.seen();
+  run.ends("coordinator-0", how::by_signal);
+  EXPECT_THAT(run.seen(), Contains("kill shard-0"));
+  run.all_end({"shard-0", "worker-mlp-0"});
+  EXPECT_THAT(run.seen(), ElementsAre("epoch 2", "start coordinator-0 again, 4"));
+}
+
 }  // namespace
 }  // namespace tidegate::policies::tests
