@@ -80,7 +80,7 @@ bool launch_core::comes_back(process_number process) const {
   // At the end it is there for workers that have not heard that they are done.
   if (name.role == process_role::coordinator)
     return plan_.coordinator_comes_back &&
-           (phase_ == phase::running || (phase_ == phase::leaving && any_worker_alive()));
+           (phase_ <= phase::running || (phase_ == phase::leaving && any_worker_alive()));
   const auto* status = job(name.job);
   const bool goes_on = status == nullptr || status->state == job_state::waiting ||
                        status->state == job_state::running;
@@ -95,7 +95,10 @@ void launch_core::bury(const unjudged& end, std::int64_t now, launch_effects& ou
   const auto process = end.process;
   const auto& limits = limits_of(role_of(process));
   std::string why = end.exit.text;
-  const bool alone = comes_back(process);
+  // What a coordinator says before it listens is about its machine, and would be said again.
+  const bool cannot_begin =
+      phase_ == phase::starting && end.exit.kind != process_exit::how::by_signal;
+  const bool alone = comes_back(process) && !cannot_begin;
   if (role_of(process) != process_role::worker && all_done() && !alone) {
     out.all.emplace_back(
         launch_effects::complain{"warning: " + why + ", after all jobs were done"});

@@ -192,6 +192,7 @@ keys keys_of(scenario& into) {
   all["cluster.windows"] = {chance(into.windows), share};
   all["workers.ways"] = {words<sim::worker_way>(into.ways, way),
                          "a list of pull_push, overlapped, exchange"};
+  all["workers.create"] = {chance(into.created), share};
   all["workers.skip"] = {chance(into.skip), share};
   all["workers.slow"] = {chance(into.slow_workers), share};
   all["workers.pause"] = {chance(into.pause), share};

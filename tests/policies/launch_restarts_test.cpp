@@ -149,6 +149,18 @@ TEST(launch_core, at_the_end_it_comes_back_for_workers_that_are_still_there) {
   EXPECT_THAT(run.seen(), ElementsAre("poll", "stop"));
 }
 
+TEST(launch_core, a_coordinator_that_is_killed_before_it_listens_comes_back_too) {
+  auto run = launched::with_journal_starting();
+  run.ends("coordinator-0", how::by_signal);
+  EXPECT_THAT(run.seen(), Contains("start coordinator-0 again, 2"));
+  run.ready();
+  EXPECT_THAT(run.seen(), ElementsAre("start shard-0", "start worker-mlp-0", "watch"));
+  auto other = launched::with_journal_starting();
+  other.ends("coordinator-0", how::bad_status);
+  other.pass_ms(150);
+  EXPECT_THAT(other.seen(), Contains("log of coordinator-0")) << "its port may be in use";
+}
+
 TEST(launch_core, a_coordinator_that_dies_too_often_ends_the_run) {
   auto run = launched::with_journal(false);
   for (std::uint32_t life = 2; life < 4; ++life) {

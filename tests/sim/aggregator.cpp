@@ -14,16 +14,14 @@ using policies::tag_of;
 using runtime::frame_kind;
 using kind = policies::upstream_frame::what;
 
-void aggregator_process::start() {
+void aggregator_process::ask_to_join(process_id coordinator, answer_to back) {
   process::ask<coordinator_process>(
-      world_.coordinator,
+      coordinator,
       [job = job_, index = number_, me = id(), address = address()](coordinator_process& to,
                                                                     answer_to reply) {
         to.aggregator_joined(job, index, address, me, std::move(reply));
       },
-      [this](const answer& got) {
-        if (!got.result.ok()) note("could not join: " + got.result.to_string());
-      });
+      std::move(back));
 }
 
 runtime::status aggregator_process::open_job(const policies::open_job_call& call) {

@@ -25,12 +25,12 @@ class aggregator_process final : private aggregator_base, public front_process {
         job_(std::move(job)),
         number_(index) {}
 
-  void start() override;
   runtime::status open_job(const policies::open_job_call& call) override;
   runtime::status open_table(const policies::open_table_call& call) override;
   void close_job(std::uint64_t token) override;
 
  private:
+  void ask_to_join(process_id coordinator, answer_to back) override;
   bool upstream_frame(process_id from, const runtime::frame_header& header) override;
   void upstream_lost() override { close_job(token_); }
   memory_view place_upstream(const runtime::frame_header& header) override;

@@ -47,11 +47,14 @@ void end_and_resume(world& where) {
 void plan_deaths(world& where) {
   for (const auto& one : where.plan.deaths)
     where.time.at(one.when, [&where, one] {
-      if (one.whose != role::launcher)
-        where.kill(choose(where, one.whose, one.pick));
-      else if (const auto* launch = where.find_as<launcher>(where.launcher);
-               launch != nullptr && !launch->ended())
+      if (one.whose != role::launcher) {
+        const auto who = choose(where, one.whose, one.pick);
+        if (const auto* found = where.find(who)) ++where.killed[found->name()];
+        where.kill(who);
+      } else if (const auto* launch = where.find_as<launcher>(where.launcher);
+                 launch != nullptr && !launch->ended()) {
         end_and_resume(where);
+      }
     });
 }
 
@@ -96,7 +99,7 @@ void describe(world& where) {
         0, "plan",
         job.name + ": " + to_string(job.consistency) + ", " + std::to_string(job.workers) +
             " workers, " + std::to_string(script.clocks) + " clocks, " +
-            ways[static_cast<int>(script.way)] + ", " + std::to_string(job.tables.size()) +
+            ways[static_cast<int>(script.way)] + ", " + std::to_string(script.tables.size()) +
             " tables, " + std::to_string(plan.spec.shards) + " shards, " +
             std::to_string(policies::plan_aggregation(plan.spec, job).aggregators.size()) +
             " aggregators, windows " + (plan.windows ? "on" : "off"));

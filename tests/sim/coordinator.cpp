@@ -1,9 +1,11 @@
 #include "tests/sim/coordinator.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <variant>
 
 #include "runtime/base/assert.hpp"
+#include "runtime/base/planted.hpp"
 #include "tests/sim/front.hpp"
 #include "tests/sim/launcher.hpp"
 
@@ -12,18 +14,38 @@ namespace tidegate::sim {
 namespace {
 
 constexpr nanoseconds disk_step_most = 2 * millisecond;
+constexpr nanoseconds journal_most = 3 * millisecond;
+constexpr nanoseconds told_most = millisecond;  // from there to what follows
 
 }  // namespace
 
-coordinator_process::coordinator_process(world& where, process_id id, std::uint32_t epoch)
+coordinator_process::coordinator_process(world& where, process_id id, std::uint32_t epoch,
+                                         std::uint32_t life)
     : process(where, id, role::coordinator, "coordinator", 0),
       epoch_(epoch),
-      core_(where.plan.spec, where.token, restored(epoch)) {}
+      core_(where.plan.spec, where.token, restored(recorded().run.has_value()), recorded(),
+            life) {
+  for (auto& [job, kept] : keepers_) kept.catalog->begin_after(core_.last_checkpoint(job));
+}
+
+void coordinator_process::start() {
+  core_.begin(local_now(), effects_);
+  carry_out();
+}
+
+policies::recorded_cluster coordinator_process::recorded() {
+  std::vector<runtime::journal_entry> entries;
+  for (const auto& [key, value] : world_.journals[epoch_]) entries.push_back({key, value});
+  auto found = policies::decode_journal(world_.plan.spec, entries);
+  if (found) return *found;
+  world_.check.fail("journal", found.error().to_string());
+  return {};
+}
 
 // What a run that goes on begins with.
-policies::restored_cluster coordinator_process::restored(std::uint32_t epoch) {
+policies::restored_cluster coordinator_process::restored(bool goes_on) {
   policies::restored_cluster from;
-  from.epoch = epoch;
+  from.epoch = epoch_;
   for (const auto& job : world_.plan.spec.jobs) {
     if (!job.checkpoint) continue;
     auto& kept = keepers_[job.name];
@@ -34,9 +56,10 @@ policies::restored_cluster coordinator_process::restored(std::uint32_t epoch) {
     auto newest = kept.catalog->newest(findings);
     while (!newest) newest = kept.catalog->newest(findings);
     for (const auto& one : findings) note(one);
+    if (!kept.catalog->tidy(job.checkpoint->keep, epoch_).ok()) note("the disk refuses");
+    if (goes_on) continue;
     world_.check.goes_on_from(job.name,
                               *newest ? (*newest)->manifest().id : policies::checkpoint_id());
-    if (!kept.catalog->tidy(job.checkpoint->keep, epoch).ok()) note("the disk refuses");
     if (!*newest) continue;
     auto& found = from.jobs[job.name];
     found.id = (*newest)->manifest().id;
@@ -71,11 +94,11 @@ void coordinator_process::write_manifest(
 void coordinator_process::step(const std::shared_ptr<policies::file_writer>& writer,
                                const policies::coordinator_effects::write_manifest& what) {
   auto& kept = keepers_.at(what.manifest.job);
+  if (kept.begun != what.manifest.id) return;  // given up meanwhile
   const auto progress = writer->step(*kept.folder);
   if (progress == policies::file_writer::progress::working)
     return later(world_.chance.between<nanoseconds>(0, disk_step_most),
                  [this, writer, what] { step(writer, what); });
-  if (kept.begun != what.manifest.id) return;  // given up meanwhile
   const bool done = progress == policies::file_writer::progress::done;
   if (done) {
     kept.catalog->add(what.manifest.id);
@@ -141,34 +164,36 @@ void coordinator_process::open_table(const policies::table_request& request, ans
 
 void coordinator_process::tables_opened(const std::string& job, std::uint32_t rank,
                                         const std::vector<std::uint32_t>& tables,
-                                        const answer_to& reply) {
+                                        answer_to reply) {
   core_.tables_opened(local_now(), job, rank, tables, effects_);
-  carry_out();
-  reply({});
+  carry_out([reply = std::move(reply)] { reply({}); });
 }
 
-void coordinator_process::tables(const std::string& job, const answer_to& reply) {
-  reply({{}, core_.tables(job)});
+void coordinator_process::tables(const std::string& job, answer_to reply) {
+  const auto result = core_.may_tell_tables(job);
+  carry_out([reply = std::move(reply), result, all = core_.tables(job)] {
+    reply({result, all});
+  });
 }
 
 void coordinator_process::finished(const std::string& job, std::uint32_t rank,
                                    const policies::worker_progress& last,
-                                   const std::string& digest, const answer_to& reply) {
+                                   const std::string& digest, answer_to reply) {
   core_.worker_finished(local_now(), job, rank, last, digest, effects_);
-  carry_out();
-  reply({});
+  carry_out([reply = std::move(reply)] { reply({}); });
 }
 
 void coordinator_process::fail_job(const std::string& job, const std::string& why,
-                                   const answer_to& reply) {
+                                   answer_to reply) {
   note("job " + job + " fails: " + why);
   core_.fail_job(local_now(), job, why, effects_);
-  carry_out();
-  reply({});
+  carry_out([reply = std::move(reply)] { reply({}); });
 }
 
-void coordinator_process::status(const answer_to& reply) {
-  reply({{}, core_.status(local_now(), 0)});
+void coordinator_process::status(answer_to reply) {
+  carry_out([reply = std::move(reply), now = core_.status(local_now(), 0)] {
+    reply({{}, now});
+  });
 }
 
 bool coordinator_process::all_done() const {
@@ -230,12 +255,56 @@ void coordinator_process::call(const policies::coordinator_effects::call_shard& 
       });
 }
 
-void coordinator_process::carry_out() {
-  auto effects = std::exchange(effects_, {});
-  for (const auto& one : effects.checkpoints) begin_checkpoint(one.job);
-  for (const auto& one : effects.manifests) write_manifest(one);
-  for (const auto& one : effects.calls) call(one);
-  for (auto& one : effects.answers) {
+void coordinator_process::carry_out(std::function<void()> reply) {
+  turn made;
+  if (reply) made.replies.push_back(std::move(reply));
+  // A name follows before anything else happens, and is told by what comes of it.
+  for (;;) {
+    auto& effects = made.effects;
+    const auto append = [](auto& to, auto& from) {
+      std::move(from.begin(), from.end(), std::back_inserter(to));
+    };
+    auto more = std::exchange(effects_, {});
+    append(effects.records, more.records);
+    append(effects.calls, more.calls);
+    append(effects.answers, more.answers);
+    append(effects.manifests, more.manifests);
+    if (more.checkpoints.empty()) break;
+    for (const auto& one : more.checkpoints) begin_checkpoint(one.job);
+  }
+  const bool planted = runtime::is_planted(runtime::planted_bug::told_before_recorded);
+  if (planted) perform(made);
+  if (planted) made = {std::move(made.effects), {}};
+  if (unwritten_.empty() && made.effects.records.empty())
+    return planted ? void() : perform(made);
+  unwritten_.push_back(std::move(made));
+  if (unwritten_.size() == 1) write_next();
+}
+
+void coordinator_process::write_next() {
+  const auto records = unwritten_.front().effects.records.size();
+  later(records == 0 ? 0 : world_.chance.between<nanoseconds>(0, journal_most), [this] {
+    write(unwritten_.front());
+    later(world_.chance.between<nanoseconds>(0, told_most), [this] {
+      auto next = std::move(unwritten_.front());
+      unwritten_.pop_front();
+      if (!unwritten_.empty()) write_next();
+      if (!runtime::is_planted(runtime::planted_bug::told_before_recorded)) perform(next);
+    });
+  });
+}
+
+void coordinator_process::write(const turn& what) {
+  for (const auto& record : what.effects.records) {
+    auto made = policies::encode(record);
+    world_.journals[epoch_][made.key] = std::move(made.value);
+  }
+}
+
+void coordinator_process::perform(turn& what) {
+  for (const auto& one : what.effects.manifests) write_manifest(one);
+  for (const auto& one : what.effects.calls) call(one);
+  for (auto& one : what.effects.answers) {
     const auto at = waiting_.find(one.to);
     if (at == waiting_.end()) continue;
     const auto reply = std::move(at->second);
@@ -246,9 +315,7 @@ void coordinator_process::carry_out() {
     if (auto* grant = std::get_if<policies::table_grant>(&one.value)) got.value = *grant;
     reply(std::move(got));
   }
-  const bool more = !effects_.calls.empty() || !effects_.answers.empty() ||
-                    !effects_.checkpoints.empty() || !effects_.manifests.empty();
-  if (more) carry_out();
+  for (const auto& reply : what.replies) reply();
 }
 
 }  // namespace tidegate::sim

@@ -1,6 +1,8 @@
 // A simulated coordinator process; see actors/coordinator. One thread.
 #pragma once
 
+#include <deque>
+#include <functional>
 #include <map>
 #include <string>
 #include <utility>
@@ -14,9 +16,10 @@ namespace tidegate::sim {
 
 class coordinator_process final : public process {
  public:
-  coordinator_process(world& where, process_id id, std::uint32_t epoch);
+  // `life`: counts the processes of the run, from 1.
+  coordinator_process(world& where, process_id id, std::uint32_t epoch, std::uint32_t life);
 
-  void start() override {}
+  void start() override;
 
   void shard_joined(std::uint32_t index, const std::string& address, process_id who,
                     answer_to reply);
@@ -25,15 +28,15 @@ class coordinator_process final : public process {
   void worker_joined(const policies::worker_hello& hello, process_id who, answer_to reply);
   void open_table(const policies::table_request& request, answer_to reply);
   void tables_opened(const std::string& job, std::uint32_t rank,
-                     const std::vector<std::uint32_t>& tables, const answer_to& reply);
-  void tables(const std::string& job, const answer_to& reply);
+                     const std::vector<std::uint32_t>& tables, answer_to reply);
+  void tables(const std::string& job, answer_to reply);
   void finished(const std::string& job, std::uint32_t rank,
                 const policies::worker_progress& last, const std::string& digest,
-                const answer_to& reply);
-  void fail_job(const std::string& job, const std::string& why, const answer_to& reply);
+                answer_to reply);
+  void fail_job(const std::string& job, const std::string& why, answer_to reply);
   void progress(const std::string& job, std::uint32_t rank, std::uint64_t clock);
   void part(const policies::checkpoint_report& report);
-  void status(const answer_to& reply);
+  void status(answer_to reply);
   // Tells the shards, and goes.
   void stop();
 
@@ -57,7 +60,9 @@ class coordinator_process final : public process {
     std::unique_ptr<policies::checkpoint_catalog> catalog;
     policies::checkpoint_id begun;
   };
-  policies::restored_cluster restored(std::uint32_t epoch);
+  // What a process before this one has left; a journal is never wrong here.
+  policies::recorded_cluster recorded();
+  policies::restored_cluster restored(bool goes_on);
   void begin_checkpoint(const std::string& job);
   void write_manifest(const policies::coordinator_effects::write_manifest& what);
   void step(const std::shared_ptr<policies::file_writer>& writer,
@@ -65,10 +70,20 @@ class coordinator_process final : public process {
 
   bool all_done() const;
   policies::ticket wait(answer_to reply);
-  void carry_out();
+  // What becomes of one event: its records are durable before the rest is carried out, and the
+  // rest of what came before it is.
+  struct turn {
+    policies::coordinator_effects effects;
+    std::vector<std::function<void()>> replies;
+  };
+  void carry_out(std::function<void()> reply = {});
+  void write_next();
+  void write(const turn& what);
+  void perform(turn& what);
   void call(const policies::coordinator_effects::call_shard& what);
 
   std::uint32_t epoch_;
+  std::deque<turn> unwritten_;  // the first is being written
   std::map<std::string, keeper> keepers_;
   policies::coordinator_core core_;
   policies::coordinator_effects effects_;

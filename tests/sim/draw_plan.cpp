@@ -79,6 +79,10 @@ cluster_plan draw_plan(const scenario& of, std::uint64_t seed) {
   for (std::uint32_t i = 0; i < jobs; ++i) {
     spec.jobs.push_back(draw_job(of, chance, i));
     plan.scripts.push_back(draw_script(of, chance));
+    auto& known = spec.jobs.back().tables;
+    plan.scripts.back().tables = known;
+    if (of.created > 0)
+      std::erase_if(known, [&](const auto&) { return chance.chance(of.created); });
   }
   plan.windows = chance.chance(of.windows);
   plan.faults = of.faults;

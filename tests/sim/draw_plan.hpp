@@ -31,6 +31,7 @@ struct scenario {
   std::vector<worker_way> ways{worker_way::pull_push, worker_way::overlapped,
                                worker_way::exchange};
   double windows = 0.7;  // share of clusters in which processes of a host share memory
+  double created = 0;    // share of tables that the cluster does not know beforehand
   double skip = 0;
   double pause = 0;
   nanoseconds pause_max = 0;

@@ -12,6 +12,12 @@ namespace tidegate::sim {
 using policies::refusal;
 using runtime::frame_kind;
 
+namespace {
+
+constexpr nanoseconds join_again_after = 10 * millisecond;
+
+}  // namespace
+
 front_process::front_process(world& where, process_id id, role what, std::string name,
                              std::uint32_t host, std::uint32_t index,
                              policies::shard_core& shard)
@@ -40,7 +46,19 @@ void front_process::snapshot(const effects::snapshot&, const policies::shard_cor
   TIDEGATE_ASSERT(false, "an aggregator has nothing to keep");
 }
 
+void front_process::join() {
+  joining_ = true;
+  coordinator_ = world_.coordinator;
+  ask_to_join(coordinator_, [this](const answer& got) {
+    if (got.result.code() == runtime::errc::unavailable)
+      return later(join_again_after, [this] { join(); });
+    joining_ = false;
+    if (!got.result.ok()) note("could not join: " + got.result.to_string());
+  });
+}
+
 void front_process::peer_lost(process_id peer) {
+  if (peer == coordinator_ && !joining_) return join();
   if (is_upstream(peer)) return upstream_lost();
   front_.peer_lost(peer);
 }

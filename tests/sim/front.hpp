@@ -19,6 +19,8 @@ class front_process : public process, public policies::front_shell {
   front_process(world& where, process_id id, role what, std::string name, std::uint32_t host,
                 std::uint32_t index, policies::shard_core& shard);
 
+  void start() override { join(); }
+
   // Calls of the coordinator.
   virtual runtime::status open_job(const policies::open_job_call& call) = 0;
   virtual runtime::status open_table(const policies::open_table_call& call) = 0;
@@ -31,6 +33,8 @@ class front_process : public process, public policies::front_shell {
   void check_rest();
 
  protected:
+  // Says hello to the coordinator.
+  virtual void ask_to_join(process_id coordinator, answer_to back) = 0;
   // A frame of upstream, if any: whether it was one.
   virtual bool upstream_frame(process_id, const runtime::frame_header&) { return false; }
   virtual void upstream_lost() {}
@@ -77,6 +81,11 @@ class front_process : public process, public policies::front_shell {
   std::uint32_t index_;
 
  private:
+  // Again and again until it is in; and again when another coordinator has come.
+  void join();
+
+  process_id coordinator_ = 0;  // that it has asked last
+  bool joining_ = false;
   struct mapped {
     std::vector<region> halves;  // of the whole table
   };

@@ -41,6 +41,7 @@ policies::launch_plan plan_of(const policies::cluster_spec& spec, std::uint32_t 
                          job.on_worker_loss == policies::worker_loss_rule::restart});
   }
   plan.supervision = spec.supervision;
+  plan.coordinator_comes_back = true;
   return plan;
 }
 
@@ -98,7 +99,7 @@ std::unique_ptr<process> launcher::make(const policies::process_name& name, proc
   const auto& spec = world_.plan.spec;
   const auto hosts = static_cast<std::uint32_t>(std::max<std::size_t>(1, spec.hosts.size()));
   if (name.role == process_role::coordinator)
-    return std::make_unique<coordinator_process>(world_, id, what.epoch);
+    return std::make_unique<coordinator_process>(world_, id, what.epoch, what.incarnation);
   if (name.role == process_role::shard)
     return std::make_unique<shard_process>(world_, id, name.index % hosts, name.index);
   std::size_t job = 0;
@@ -114,6 +115,10 @@ std::unique_ptr<process> launcher::make(const policies::process_name& name, proc
 
 // A program takes a while to begin.
 void launcher::perform(const launch_effects::start& what) {
+  const auto& name = names_[what.process];
+  if (what.epoch == 1 && name.role != process_role::coordinator &&
+      world_.killed[name.to_string()] + 1 < what.incarnation)
+    world_.check.fail("nobody else restarts", name.to_string() + " did not die");
   core_.started(local_now(), what.process, effects_);
   const bool first = names_[what.process].role == process_role::coordinator;
   later(first ? 0 : world_.chance.between<nanoseconds>(0, world_.plan.set.start_most),
@@ -179,8 +184,10 @@ void launcher::poll() {
         policies::coordinator_news news;
         news.health = got.result;
         news.answered = answered;
-        if (const auto* status = std::get_if<policies::cluster_status>(&got.value))
+        if (const auto* status = std::get_if<policies::cluster_status>(&got.value)) {
           news.jobs = status->jobs;
+          news.life = status->life;
+        }
         core_.polled(news, effects_);
         carry_out();
       });

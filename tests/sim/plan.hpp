@@ -18,6 +18,7 @@ namespace tidegate::sim {
 enum class worker_way : std::uint8_t { pull_push, overlapped, exchange };
 
 struct worker_script {
+  std::vector<policies::table_spec> tables;  // that a worker opens, the job's and others
   worker_way way = worker_way::pull_push;
   std::uint64_t clocks = 5;
   std::uint64_t slow_rank = 0;  // modulo the workers: computes so much longer than the others

@@ -35,6 +35,9 @@ struct world {
   trace log;
   std::uint64_t token = 1;                             // of the run
   std::map<std::string, std::unique_ptr<disk>> disks;  // folders, by job; "": of the run
+  // What the coordinator of an epoch has made durable, by key.
+  std::map<std::uint32_t, std::map<std::string, std::string>> journals;
+  std::map<std::string, std::uint32_t> killed;  // how often, by name
   process_id launcher = 0;
   process_id coordinator = 0;
 

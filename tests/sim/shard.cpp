@@ -11,16 +11,14 @@ namespace tidegate::sim {
 
 namespace kernels = runtime::kernels;
 
-void shard_process::start() {
+void shard_process::ask_to_join(process_id coordinator, answer_to back) {
   process::ask<coordinator_process>(
-      world_.coordinator,
+      coordinator,
       [index = index_, me = id(), address = address()](coordinator_process& to,
                                                        answer_to reply) {
         to.shard_joined(index, address, me, std::move(reply));
       },
-      [this](const answer& got) {
-        if (!got.result.ok()) note("could not join: " + got.result.to_string());
-      });
+      std::move(back));
 }
 
 runtime::status shard_process::open_job(const policies::open_job_call& call) {
@@ -30,7 +28,7 @@ runtime::status shard_process::open_job(const policies::open_job_call& call) {
   note("opens job " + std::to_string(call.token) + " workers " + std::to_string(call.workers));
   auto& options = jobs_[call.token];
   options.name = call.name;
-  options.folder = world_.folder(call.name);
+  if (!options.folder) options.folder = world_.folder(call.name);  // a file may be open there
   options.members =
       call.members.empty() ? call.workers : static_cast<std::uint32_t>(call.members.size());
   options.scale = call.reduce == policies::reduce_kind::mean

@@ -20,13 +20,13 @@ class shard_process final : private shard_base, public front_process {
       : front_process(where, id, role::shard, "shard-" + std::to_string(index), host, index,
                       core_) {}
 
-  void start() override;
   runtime::status open_job(const policies::open_job_call& call) override;
   runtime::status open_table(const policies::open_table_call& call) override;
   void close_job(std::uint64_t token) override;
   answer checkpoint(const policies::checkpoint_call& call) override;
 
  private:
+  void ask_to_join(process_id coordinator, answer_to back) override;
   struct job_options {
     float scale = 1;
     std::uint32_t members = 1;

@@ -15,6 +15,12 @@ using policies::refusal;
 using runtime::frame_kind;
 using what = policies::session_step::what;
 
+namespace {
+
+constexpr std::uint32_t patience_ms = 30'000;
+
+}  // namespace
+
 worker::worker(world& where, process_id id, std::uint32_t host, std::size_t job,
                std::uint32_t rank, std::uint32_t incarnation)
     : process(where, id, role::worker,
@@ -51,9 +57,23 @@ void worker::carry_out(policies::session_step step,
   });
 }
 
+void worker::ask_coordinator(question at, answer_to back) {
+  ask_coordinator(at, back, policies::ask_again(local_now(), patience_ms));
+}
+
+void worker::ask_coordinator(const question& at, const answer_to& back,
+                             policies::ask_again again) {
+  process::ask<coordinator_process>(
+      world_.coordinator, at, [this, at, back, again](answer got) mutable {
+        const auto pause = again.after(local_now(), got.result);
+        if (!pause) return back(std::move(got));
+        later(*pause, [this, at, back, again] { ask_coordinator(at, back, again); });
+      });
+}
+
 void worker::perform(const policies::session_step& step, answer_to back) {
-  const auto to_coordinator = [&](std::function<void(coordinator_process&, answer_to)> at) {
-    process::ask<coordinator_process>(world_.coordinator, std::move(at), std::move(back));
+  const auto to_coordinator = [&](question at) {
+    ask_coordinator(std::move(at), std::move(back));
   };
   const auto job = spec_.name;
   const auto rank = rank_;
@@ -253,7 +273,6 @@ void worker::on_frame(process_id, const runtime::frame_header& header, memory_vi
 
 void worker::peer_lost(process_id peer) {
   if (ended_) return;
-  if (peer == world_.coordinator) return give_up("the coordinator is gone");
   for (const auto& address : session_.welcome().shard_addresses)
     if (id_of(address) == peer) return give_up("lost the connection to a shard");
 }

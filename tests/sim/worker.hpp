@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "policies/ask_again.hpp"
 #include "policies/client_core.hpp"
 #include "policies/gradient_half.hpp"
 #include "policies/session_core.hpp"
@@ -17,6 +18,8 @@
 #include "tests/sim/sender.hpp"
 
 namespace tidegate::sim {
+
+class coordinator_process;
 
 class worker final : public process, public policies::client_shell {
  public:
@@ -52,6 +55,10 @@ class worker final : public process, public policies::client_shell {
   // The session.
   void carry_out(policies::session_step step, std::function<void(policies::session_step)> then);
   void perform(const policies::session_step& step, answer_to back);
+  // Again while it is away or does not know yet.
+  using question = std::function<void(coordinator_process&, answer_to)>;
+  void ask_coordinator(question at, answer_to back);
+  void ask_coordinator(const question& at, const answer_to& back, policies::ask_again again);
   void attach(const policies::table_grant& grant, answer_to back);
   void pull_to_end(std::uint32_t table, answer_to back);
   using start_of = std::function<runtime::errc(policies::worker_core&, policies::operation,

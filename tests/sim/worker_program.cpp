@@ -12,7 +12,8 @@ using policies::refusal;
 using extent = policies::worker_core::extent;
 
 void worker::open_tables(std::size_t next) {
-  if (next == spec_.tables.size()) {
+  if (next == script_.tables.size()) {
+    std::sort(ids_.begin(), ids_.end());
     carry_out(session_.before_moving(), [this](const policies::session_step& told) {
       if (!told.result.ok()) return give_up("telling its tables: " + told.result.to_string());
       run_clock();  // one that comes back may have made all its clocks
@@ -21,8 +22,16 @@ void worker::open_tables(std::size_t next) {
   }
   policies::table_request request;
   request.job = spec_.name;
-  request.spec.name = spec_.tables[next].name;
-  request.spec.shape = spec_.tables[next].shape;
+  // Those that the cluster does not know are created by who comes first.
+  const auto& table = script_.tables[(next + rank_) % script_.tables.size()];
+  const bool is_declared = std::any_of(spec_.tables.begin(), spec_.tables.end(),
+                                       [&](const auto& one) { return one.name == table.name; });
+  request.spec.name = table.name;
+  request.spec.shape = table.shape;
+  if (!is_declared) {
+    request.spec = table;
+    request.options_given = request.optimizer_given = true;
+  }
   carry_out(session_.open(request), [this, next](const policies::session_step& opened) {
     if (!opened.result.ok()) return give_up("opening: " + opened.result.to_string());
     ids_.push_back(opened.grant.table);
@@ -125,7 +134,7 @@ void worker::write_gradient(table_state& table) {
 
 // Its place in the job, which stays in another epoch, other than its id.
 std::uint64_t worker::number_of(const table_state& table) const {
-  const auto& all = spec_.tables;
+  const auto& all = script_.tables;
   const auto at = std::find_if(all.begin(), all.end(),
                                [&](const auto& one) { return one.name == table.grant.name; });
   return static_cast<std::uint64_t>(at - all.begin());
@@ -243,11 +252,9 @@ void worker::give_up(const std::string& why) {
   if (std::exchange(ended_, true)) return;
   note("gives up: " + why);
   const auto leave = [this] { launcher::of(world_).exits(id(), false); };
-  process::ask<coordinator_process>(
-      world_.coordinator,
-      [job = spec_.name, text = name() + ": " + why](
-          coordinator_process& to, const answer_to& reply) { to.fail_job(job, text, reply); },
-      [leave](const answer&) { leave(); });
+  ask_coordinator([job = spec_.name, text = name() + ": " + why](
+                      auto& to, answer_to reply) { to.fail_job(job, text, std::move(reply)); },
+                  [leave](const answer&) { leave(); });
 }
 
 }  // namespace tidegate::sim
