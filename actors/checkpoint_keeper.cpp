@@ -51,6 +51,10 @@ status checkpoint_keeper::look(const policies::job_spec& job, const std::string&
   return {};
 }
 
+void checkpoint_keeper::begin_after(const std::string& job, policies::checkpoint_id id) {
+  folders_.at(job).catalog->begin_after(id);
+}
+
 policies::checkpoint_id checkpoint_keeper::begin(const std::string& job) {
   return folders_.at(job).catalog->begin(found_.epoch);
 }

@@ -25,6 +25,8 @@ class checkpoint_keeper {
   checkpoint_keeper() = default;
 
   const policies::restored_cluster& found() const noexcept { return found_; }
+  // The next one of a job has a higher number than this.
+  void begin_after(const std::string& job, policies::checkpoint_id id);
   policies::checkpoint_id begin(const std::string& job);
   // Errors: those of the storage.
   runtime::status write(const policies::coordinator_effects::write_manifest& what);

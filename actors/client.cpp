@@ -41,13 +41,15 @@ expected<session> session::connect() {
   if (!who) return runtime::fail(who.error());
   runtime::log::start("worker-" + who->job + "-" + std::to_string(who->rank));
   auto process = std::make_shared<process_system>();
-  auto coordinator = connect_coordinator(process->get(), who->node.coordinator_host,
-                                         who->node.coordinator_port);
-  if (!coordinator) return runtime::fail(coordinator.error());
+  auto coordinator = std::make_shared<coordinator_place>(
+      process->get(), who->node.coordinator_host, who->node.coordinator_port);
+  const auto patience_ms = who->node.start_timeout_ms;
+  if (auto found = coordinator->find(patience_ms); !found) return runtime::fail(found.error());
   session_parts parts;
   parts.system = &process->get();
   parts.keep = std::move(process);
-  parts.coordinator = *coordinator;
+  parts.guide = spawn_coordinator_guide(process->get(), coordinator, patience_ms);
+  parts.coordinator = std::move(coordinator);
   parts.make_link = make_own_link;
   parts.host = shared_host();
   parts.who = std::move(*who);

@@ -30,12 +30,17 @@ std::int64_t unix_now() {
 
 class coordinator final : public coordinator_actor::base {
  public:
-  coordinator(caf::actor_config& config, policies::cluster_spec cluster, std::uint64_t token,
-              std::shared_ptr<checkpoint_keeper> keeper)
+  coordinator(caf::actor_config& config, const policies::cluster_spec& cluster,
+              std::uint64_t token, std::shared_ptr<checkpoint_keeper> keeper,
+              std::shared_ptr<kept_journal> journal, std::uint32_t life)
       : coordinator_actor::base(config),
         keeper_(std::move(keeper)),
-        core_(std::move(cluster), token, keeper_->found()),
-        token_(token) {}
+        journal_(std::move(journal)),
+        core_(cluster, token, keeper_->found(), std::move(journal_->before), life),
+        token_(token) {
+    for (const auto& job : cluster.jobs)
+      if (job.checkpoint) keeper_->begin_after(job.name, core_.last_checkpoint(job.name));
+  }
   // A promise that nobody delivers leaves its requester waiting: tell them.
   ~coordinator() override { refuse_all(); }
 
@@ -84,10 +89,16 @@ class coordinator final : public coordinator_actor::base {
 
   void watch(const caf::actor& who, member what);
   void carry_out();
+  // False: it cannot be kept, and nobody may hear of what has been decided.
+  bool keep(const std::vector<policies::coordinator_record>& records);
+  // What has been carried out, or cannot be.
+  caf::result<done_atom> done() const;
   void call_shard(coordinator_effects::call_shard& what);
   void refuse_all();
 
   std::shared_ptr<checkpoint_keeper> keeper_;
+  std::shared_ptr<kept_journal> journal_;
+  bool has_ended_ = false;  // its journal cannot be written
   policies::coordinator_core core_;
   coordinator_effects effects_;
   std::uint64_t token_;
@@ -163,9 +174,29 @@ void coordinator::call_shard(coordinator_effects::call_shard& what) {
       what.what);
 }
 
+bool coordinator::keep(const std::vector<policies::coordinator_record>& records) {
+  if (has_ended_) return false;
+  if (records.empty() || !journal_->file) return true;
+  std::vector<runtime::journal_entry> entries;
+  for (const auto& one : records) entries.push_back(policies::encode(one));
+  const auto written = journal_->file->write(entries);
+  if (written.ok()) return true;
+  log::error("the journal cannot be written: " + written.to_string());
+  has_ended_ = true;
+  refuse_all();
+  quit(to_error(written));
+  return false;
+}
+
+caf::result<done_atom> coordinator::done() const {
+  if (has_ended_) return to_error({errc::unavailable, "the coordinator has ended"});
+  return done_atom::value;
+}
+
 void coordinator::carry_out() {
   // A delivery leads to no new effects; names and manifests of checkpoints do.
   auto effects = std::exchange(effects_, {});
+  if (!keep(effects.records)) return;
   for (const auto& one : effects.checkpoints)
     core_.checkpoint_begun(unix_now(), one.job, keeper_->begin(one.job), effects_);
   for (const auto& one : effects.manifests)
@@ -175,7 +206,8 @@ void coordinator::carry_out() {
   for (auto& answer : effects.answers)
     if (!deliver(shard_promises_, answer) && !deliver(worker_promises_, answer))
       deliver(table_promises_, answer);
-  if (!effects_.calls.empty() || !effects_.checkpoints.empty() || !effects_.manifests.empty())
+  if (!effects_.records.empty() || !effects_.calls.empty() || !effects_.checkpoints.empty() ||
+      !effects_.manifests.empty())
     carry_out();
 }
 
@@ -223,13 +255,15 @@ caf::result<done_atom> coordinator::take_tables(const std::string& job, std::uin
                                                 const std::vector<std::uint32_t>& tables) {
   core_.tables_opened(unix_now(), job, rank, tables, effects_);
   carry_out();
-  return done_atom::value;
+  return done();
 }
 
 caf::result<done_atom> coordinator::take_metric(const std::string& job,
                                                 const std::string& metric, double value) {
-  if (auto taken = core_.metric(job, metric, value); !taken.ok()) return to_error(taken);
-  return done_atom::value;
+  auto taken = core_.metric(job, metric, value, effects_);
+  if (!taken.ok()) return to_error(taken);
+  carry_out();
+  return done();
 }
 
 void coordinator::take_progress(const std::string& job, std::uint32_t rank,
@@ -247,7 +281,7 @@ caf::result<done_atom> coordinator::fail_job(const std::string& job, const std::
   log::error("job " + job + " failed: " + why);
   core_.fail_job(unix_now(), job, why, effects_);
   carry_out();
-  return done_atom::value;
+  return done();
 }
 
 caf::result<done_atom> coordinator::stop() {
@@ -275,6 +309,8 @@ coordinator::behavior_type coordinator::make_behavior() {
   using u64 = std::uint64_t;
   using std::string;
   set_down_handler([this](const caf::down_msg& down) { on_down(down); });
+  core_.begin(unix_now(), effects_);
+  carry_out();
   return {
       [this](shard_atom, u64 token, u32 index, const string& address,
              const caf::actor& who) -> caf::result<done_atom> {
@@ -298,6 +334,7 @@ coordinator::behavior_type coordinator::make_behavior() {
       },
       [this](tables_atom, u64 token, const string& job) -> caf::result<grants> {
         if (!known(token)) return stranger();
+        if (auto may = core_.may_tell_tables(job); !may.ok()) return to_error(may);
         return core_.tables(job);
       },
       [this](progress_atom, u64 token, const string& job, u32 rank,
@@ -320,7 +357,7 @@ coordinator::behavior_type coordinator::make_behavior() {
         if (!known(token)) return stranger();
         core_.worker_finished(unix_now(), job, rank, last, sha256, effects_);
         carry_out();
-        return done_atom::value;
+        return done();
       },
       [this](part_atom, u64 token, const policies::checkpoint_report& report) {
         if (known(token)) take_part(report);
@@ -345,9 +382,11 @@ coordinator::behavior_type coordinator::make_behavior() {
 
 coordinator_actor spawn_coordinator(caf::actor_system& system,
                                     const policies::cluster_spec& cluster, std::uint64_t token,
-                                    checkpoint_keeper keeper) {
+                                    checkpoint_keeper keeper, kept_journal journal,
+                                    std::uint32_t life) {
   return system.spawn<coordinator>(cluster, token,
-                                   std::make_shared<checkpoint_keeper>(std::move(keeper)));
+                                   std::make_shared<checkpoint_keeper>(std::move(keeper)),
+                                   std::make_shared<kept_journal>(std::move(journal)), life);
 }
 
 }  // namespace tidegate::actors

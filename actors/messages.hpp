@@ -127,8 +127,8 @@ auto inspect(Inspector& f, cluster_event& x) {
 }
 template <class Inspector>
 auto inspect(Inspector& f, cluster_status& x) {
-  return f(caf::meta::type_name("tidegate::cluster_status"), x.epoch, x.shards_joined, x.jobs,
-           x.events);
+  return f(caf::meta::type_name("tidegate::cluster_status"), x.epoch, x.life, x.shards_joined,
+           x.jobs, x.events);
 }
 
 }  // namespace tidegate::policies

@@ -9,10 +9,13 @@
 
 #include "actors/aggregator.hpp"
 #include "actors/coordinator.hpp"
+#include "actors/coordinator_place.hpp"
 #include "actors/environment.hpp"
 #include "actors/errors.hpp"
+#include "actors/journal_keeper.hpp"
 #include "actors/shard.hpp"
 #include "actors/system.hpp"
+#include "policies/ask_again.hpp"
 #include "runtime/base/log.hpp"
 
 namespace tidegate::actors {
@@ -29,10 +32,14 @@ status run_coordinator(const policies::cluster_spec& cluster, const run_options&
   log::start("coordinator");
   auto keeper = checkpoint_keeper::open(cluster, run.run_dir, run.epoch);
   if (!keeper) return keeper.error();
+  auto journal = open_journal(cluster, run.run_dir, run.epoch);
+  if (!journal) return journal.error();
   process_system process;
   auto& system = process.get();
-  auto coordinator = spawn_coordinator(system, cluster, run.token, std::move(*keeper));
+  auto coordinator = spawn_coordinator(system, cluster, run.token, std::move(*keeper),
+                                       std::move(*journal), run.life);
   caf::scoped_actor self(system);
+  self->monitor(coordinator);
   const auto port = system.middleman().publish(coordinator, cluster.control_port,
                                                cluster.control_host.c_str(), true);
   if (!port) {
@@ -45,53 +52,103 @@ status run_coordinator(const policies::cluster_spec& cluster, const run_options&
   }
   log::info("control plane on " + cluster.control_host + ":" + std::to_string(*port));
   on_ready(*port);
-  self->wait_for(coordinator);
-  return {};
+  status outcome;
+  self->receive([&](const caf::down_msg& down) {
+    if (down.reason.category() == to_error({errc::corrupt, {}}).category())
+      outcome = to_status(down.reason, "the coordinator has ended");
+  });
+  return outcome;
 }
 
 namespace {
 
-// Blocks until the actor that `spawn` makes on a reactor has ended, or the coordinator is gone.
-// `hello`: what it joins the cluster with, before its address and itself.
+// A shard's or aggregator's main thread: joins the coordinator, and the next one when that is
+// gone, until the actor ends.
+class membership {
+ public:
+  membership(caf::actor_system& system, coordinator_place& place, shard_actor node)
+      : self_(system), place_(place), node_(std::move(node)) {
+    self_->monitor(node_);
+  }
+
+  // Until it is in. `hello`: with which it joins, before its address and itself. Errors:
+  // unavailable (no coordinator for so long), those of the coordinator.
+  template <class... Hello>
+  status join(std::uint32_t patience_ms, const std::string& what, const std::string& address,
+              const Hello&... hello) {
+    policies::ask_again again(steady_now(), patience_ms);
+    for (;;) {
+      const auto found = place_.find();
+      auto result = found ? status() : found.error();
+      if (found)
+        self_
+            ->request(*found, std::chrono::milliseconds(patience_ms), hello..., address,
+                      caf::actor_cast<caf::actor>(node_))
+            .receive([](done_atom) {},
+                     [&](caf::error& why) {
+                       result = to_status(why, "joining the cluster as " + what);
+                     });
+      const auto pause = again.after(steady_now(), result);
+      if (!pause) return result;
+      const auto until = steady_now() + *pause;
+      while (!ended_ && steady_now() < until) wait(until - steady_now());
+      if (ended_) return {};
+    }
+  }
+
+  // Until the coordinator is gone; false: the actor has ended, as it was told to.
+  bool stay() {
+    const auto there = place_.now();
+    self_->monitor(there);
+    while (!ended_ && gone_ != there->address())
+      self_->receive([this](const caf::down_msg& down) { on_down(down); });
+    return !ended_;
+  }
+
+  void end() {
+    self_->send_exit(node_, caf::exit_reason::user_shutdown);
+    self_->wait_for(node_);
+    node_ = nullptr;
+  }
+
+ private:
+  void wait(std::int64_t most_ns) {
+    self_->receive([this](const caf::down_msg& down) { on_down(down); },
+                   caf::after(std::chrono::nanoseconds(most_ns)) >> [] {});
+  }
+  void on_down(const caf::down_msg& down) {
+    if (down.source == node_->address())
+      ended_ = true;
+    else
+      gone_ = down.source;
+  }
+
+  caf::scoped_actor self_;
+  coordinator_place& place_;
+  shard_actor node_;
+  bool ended_ = false;
+  caf::actor_addr gone_;
+};
+
+// Blocks until the actor that `spawn` makes on a reactor has ended, or the coordinator is gone
+// and does not come back.
 template <class Spawn, class... Hello>
 status run_node(const node_options& options, const std::string& what, const Spawn& spawn,
                 const Hello&... hello) {
   process_system process;
   auto& system = process.get();
-  auto coordinator =
-      connect_coordinator(system, options.coordinator_host, options.coordinator_port);
-  if (!coordinator) return coordinator.error();
+  auto place = std::make_shared<coordinator_place>(system, options.coordinator_host,
+                                                   options.coordinator_port);
+  const auto patience_ms = options.start_timeout_ms;
+  if (auto found = place->find(patience_ms); !found) return found.error();
   auto home = reactor::start(system, make_own_link, shared_host());
   if (!home) return home.error();
-  shard_actor node = spawn(**home, system, *coordinator);
-
-  caf::scoped_actor self(system);
+  membership member(system, *place, spawn(**home, system, place));
   status outcome;
-  const auto patience = std::chrono::milliseconds(options.start_timeout_ms);
-  self->request(*coordinator, patience, hello..., (*home)->address(),
-                caf::actor_cast<caf::actor>(node))
-      .receive(
-          [](done_atom) {},
-          [&](caf::error& why) { outcome = to_status(why, "joining the cluster as " + what); });
-  if (outcome.ok()) {
-    // It ends by itself when told to stop; without a coordinator nobody would tell it.
-    // At the end of a run the coordinator goes, too, and its going may be known here first.
-    constexpr auto word_on_its_way = std::chrono::milliseconds(300);
-    self->monitor(*coordinator);
-    self->monitor(node);
-    bool node_down = false;
-    const auto note = [&](const caf::down_msg& down) {
-      node_down = node_down || down.source == node->address();
-    };
-    self->receive(note);
-    if (!node_down)
-      self->receive(
-          note, caf::after(word_on_its_way) >> [] {});
-    if (!node_down) outcome = {errc::unavailable, "the coordinator is gone"};
-  }
-  self->send_exit(node, caf::exit_reason::user_shutdown);
-  self->wait_for(node);
-  node = nullptr;
+  do {
+    outcome = member.join(patience_ms, what, (*home)->address(), hello...);
+  } while (outcome.ok() && member.stay());
+  member.end();
   return outcome;
 }
 
@@ -102,7 +159,7 @@ status run_shard(const node_options& options) {
   log::start("shard-" + std::to_string(index));
   return run_node(
       options, "shard " + std::to_string(index),
-      [&](reactor& home, caf::actor_system& system, const coordinator_actor& coordinator) {
+      [&](reactor& home, caf::actor_system& system, const auto& coordinator) {
         return spawn_on<actors::shard>(
             home, system, index, shard_keeping{options.run_dir, coordinator, options.token});
       },
@@ -114,7 +171,7 @@ status run_aggregator(const node_options& options) {
   log::start("aggregator-" + options.job + "-" + std::to_string(index));
   return run_node(
       options, "aggregator " + std::to_string(index) + " of job " + options.job,
-      [&](reactor& home, caf::actor_system& system, const coordinator_actor&) {
+      [&](reactor& home, caf::actor_system& system, const auto&) {
         return spawn_on<aggregator>(home, system);
       },
       aggregator_atom::value, options.token, options.job, index);
@@ -126,9 +183,17 @@ class observer::impl {
 
   template <class T, class... Ts>
   expected<T> ask(const std::string& doing, const Ts&... xs) {
+    auto result = ask_once<T>(doing, xs...);
+    // Another process may have taken its place.
+    if (result || result.error().code() != errc::unavailable || !place->find()) return result;
+    return ask_once<T>(doing, xs...);
+  }
+
+  template <class T, class... Ts>
+  expected<T> ask_once(const std::string& doing, const Ts&... xs) {
     constexpr auto patience = std::chrono::milliseconds(1000);
     expected<T> result = fail(errc::unavailable, doing);
-    self->request(coordinator, patience, xs...)
+    self->request(place->now(), patience, xs...)
         .receive([&](T& value) { result = std::move(value); },
                  [&](caf::error& why) { result = fail(to_status(why, doing)); });
     return result;
@@ -136,7 +201,7 @@ class observer::impl {
 
   process_system process;
   caf::scoped_actor self;
-  coordinator_actor coordinator;
+  std::unique_ptr<coordinator_place> place;
   std::uint64_t token = 0;
 };
 
@@ -148,10 +213,9 @@ observer::~observer() = default;
 expected<observer> observer::connect(const node_options& options) {
   auto made = std::make_unique<impl>();
   made->token = options.token;
-  auto coordinator = connect_coordinator(made->process.get(), options.coordinator_host,
-                                         options.coordinator_port);
-  if (!coordinator) return fail(coordinator.error());
-  made->coordinator = *coordinator;
+  made->place = std::make_unique<coordinator_place>(
+      made->process.get(), options.coordinator_host, options.coordinator_port);
+  if (auto found = made->place->find(); !found) return fail(found.error());
   return observer(std::move(made));
 }
 

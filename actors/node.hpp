@@ -40,6 +40,7 @@ struct run_options {
   std::uint64_t token = 0;
   std::uint32_t epoch = 1;
   std::string run_dir;
+  std::uint32_t life = 1;  // counts the coordinator's processes
 };
 runtime::status run_coordinator(const policies::cluster_spec& cluster, const run_options& run,
                                 const std::function<void(std::uint16_t port)>& on_ready);

@@ -27,6 +27,7 @@ session::impl::~impl() {
   }
   worker_ = nullptr;
   reactor_.reset();
+  if (parts_.guide) self_->send(parts_.guide, stop_atom::value);
 }
 
 status session::impl::join() {
@@ -42,8 +43,9 @@ status session::impl::join() {
   info_ = {hello.job,       welcome.policy, hello.rank,
            welcome.workers, welcome.seed,   hello.incarnation};
   clock_ = welcome.first_clock;
-  worker_identity identity{hello.rank, hello.incarnation, welcome, parts_.coordinator,
-                           numbers_};
+  const auto watched =
+      parts_.guide ? parts_.guide : caf::actor_cast<caf::actor>(parts_.coordinator->now());
+  worker_identity identity{hello.rank, hello.incarnation, welcome, watched, numbers_};
   worker_ = spawn_on<worker>(*reactor_, *parts_.system, std::move(identity));
   return {};
 }
@@ -201,7 +203,7 @@ void session::impl::report_now(bool even_if_recent) {
   const auto now = std::chrono::steady_clock::now();
   if (!even_if_recent && now - reported_ < progress_interval) return;
   reported_ = now;
-  self_->send(parts_.coordinator, progress_atom::value, parts_.who.node.token, info_.job,
+  self_->send(parts_.coordinator->now(), progress_atom::value, parts_.who.node.token, info_.job,
               info_.rank, numbers_now());
 }
 

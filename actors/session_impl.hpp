@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <thread>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -17,6 +18,7 @@
 #include "actors/session_parts.hpp"
 #include "actors/table_memory.hpp"
 #include "actors/worker.hpp"
+#include "policies/ask_again.hpp"
 #include "policies/gradient_half.hpp"
 #include "policies/session_core.hpp"
 #include "runtime/base/limits.hpp"
@@ -82,14 +84,21 @@ class session::impl {
 template <class T, class... Ts>
 runtime::status session::impl::ask(std::chrono::milliseconds patience, const std::string& doing,
                                    policies::session_answer& answer, const Ts&... xs) {
-  runtime::status result;
-  self_->request(parts_.coordinator, patience, xs...)
-      .receive(
-          [&](T& value) {
-            if constexpr (!std::is_same_v<T, done_atom>) answer = std::move(value);
-          },
-          [&](caf::error& why) { result = to_status(why, doing); });
-  return result;
+  // One that has died comes back, and knows by its journal what it had answered.
+  policies::ask_again again(
+      steady_now(), parts_.coordinator->may_come_back() ? parts_.who.node.start_timeout_ms : 0);
+  for (;;) {
+    runtime::status result;
+    self_->request(parts_.coordinator->now(), patience, xs...)
+        .receive(
+            [&](T& value) {
+              if constexpr (!std::is_same_v<T, done_atom>) answer = std::move(value);
+            },
+            [&](caf::error& why) { result = to_status(why, doing); });
+    const auto pause = again.after(steady_now(), result);
+    if (!pause) return result;
+    std::this_thread::sleep_for(std::chrono::nanoseconds(*pause));
+  }
 }
 
 }  // namespace tidegate::actors

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "actors/client.hpp"
+#include "actors/coordinator_place.hpp"
 #include "actors/environment.hpp"
 #include "actors/messages.hpp"
 #include "actors/reactor.hpp"
@@ -15,7 +16,8 @@ namespace tidegate::actors {
 struct session_parts {
   std::shared_ptr<void> keep;  // what `system` needs to live, if anything
   caf::actor_system* system = nullptr;
-  coordinator_actor coordinator;
+  std::shared_ptr<coordinator_place> coordinator;
+  caf::actor guide;  // to the coordinator, where that may come back; the session ends it
   link_factory make_link;
   std::uint64_t host = 0;  // whose memory is shared (peer_address.hpp)
   worker_environment who;

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 
+#include "actors/coordinator_place.hpp"
 #include "actors/frame_mailbox.hpp"
 #include "actors/front.hpp"
 #include "actors/messages.hpp"
@@ -19,7 +20,7 @@ namespace tidegate::actors {
 // Where a shard's checkpoints are, and who hears of them; only used when a job has any.
 struct shard_keeping {
   std::string run_dir;
-  coordinator_actor coordinator;
+  std::shared_ptr<coordinator_place> coordinator;
   std::uint64_t token = 0;  // of the run
 };
 

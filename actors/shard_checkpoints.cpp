@@ -86,7 +86,7 @@ void shard::part_written(const part_written_event& event) {
   if (!event.failure.empty())
     log::warn("checkpoint " + to_string(report.id) + ": " + event.failure);
   if (keeping_.coordinator)
-    send(keeping_.coordinator, part_atom::value, keeping_.token, std::move(report));
+    send(keeping_.coordinator->now(), part_atom::value, keeping_.token, std::move(report));
 }
 
 }  // namespace tidegate::actors

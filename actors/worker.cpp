@@ -33,7 +33,7 @@ worker::behavior_type worker::make_behavior() {
     }
     shards_.push_back(*connected);
   }
-  monitor(identity_.coordinator);
+  monitor(identity_.watched);
   set_down_handler([this](const caf::down_msg&) {
     fail_all({errc::unavailable, "the coordinator is gone"});
   });

@@ -53,7 +53,7 @@ struct worker_identity {
   std::uint32_t rank = 0;
   std::uint32_t incarnation = 0;
   policies::worker_welcome welcome;
-  coordinator_actor coordinator;  // watched: without it the job cannot go on
+  caf::actor watched;  // the job cannot go on without it: the coordinator, or its guide
   std::shared_ptr<worker_numbers> numbers;
 };
 

@@ -60,7 +60,11 @@ variables child_environment(const variables& base, const policies::cluster_spec&
     all["TIDEGATE_RANK"] = std::to_string(name.index);
     all["TIDEGATE_INCARNATION"] = std::to_string(process.incarnation);
   }
-  if (name.role != process_role::coordinator) {
+  if (name.role == process_role::coordinator) {
+    all["TIDEGATE_INCARNATION"] = std::to_string(process.incarnation);
+    // One that comes back is looked for where the one before was.
+    if (run.port != 0) all["TIDEGATE_CONTROL_PORT"] = std::to_string(run.port);
+  } else {
     all["TIDEGATE_COORDINATOR"] = reachable_host(spec) + ":" + std::to_string(run.port);
   }
   if (const auto* host = policies::find_host(spec, process.host)) {

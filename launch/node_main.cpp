@@ -26,7 +26,7 @@ runtime::status bad_variable(const char* name) {
           std::string(name) + " is missing or wrong; `tidegate launch` sets it"};
 }
 
-runtime::status run_coordinator(const command_line& line, const policies::cluster_spec& spec,
+runtime::status run_coordinator(const command_line& line, policies::cluster_spec spec,
                                 std::uint64_t token, const services& cluster) {
   ::fcntl(line.ready_fd, F_SETFD, FD_CLOEXEC);
   const auto on_ready = [fd = line.ready_fd](std::uint16_t port) {
@@ -39,8 +39,17 @@ runtime::status run_coordinator(const command_line& line, const policies::cluste
   };
   const auto epoch = parse_unsigned(variable("TIDEGATE_EPOCH"));
   if (!epoch || *epoch == 0 || *epoch > 0xffff'ffffU) return bad_variable("TIDEGATE_EPOCH");
-  return cluster.run_coordinator(
-      spec, {token, static_cast<std::uint32_t>(*epoch), line.run_dir}, on_ready);
+  const auto life = parse_unsigned(variable("TIDEGATE_INCARNATION"));
+  if (!life || *life == 0 || *life > 0xffff'ffffU) return bad_variable("TIDEGATE_INCARNATION");
+  if (const auto text = variable("TIDEGATE_CONTROL_PORT"); !text.empty()) {
+    const auto port = parse_unsigned(text);
+    if (!port || *port == 0 || *port > 65535) return bad_variable("TIDEGATE_CONTROL_PORT");
+    spec.control_port = static_cast<std::uint16_t>(*port);
+  }
+  return cluster.run_coordinator(spec,
+                                 {token, static_cast<std::uint32_t>(*epoch), line.run_dir,
+                                  static_cast<std::uint32_t>(*life)},
+                                 on_ready);
 }
 
 // A shard or an aggregator.

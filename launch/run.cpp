@@ -37,6 +37,7 @@ policies::launch_plan plan_for_core(const policies::cluster_spec& spec,
   what.supervision = spec.supervision;
   what.goes_back = std::all_of(spec.jobs.begin(), spec.jobs.end(),
                                [](const auto& j) { return j.checkpoint.has_value(); });
+  what.coordinator_comes_back = true;
   what.start_timeout_ms = spec.start_timeout_ms;
   what.start_timeout_text = format_duration_ms(spec.start_timeout_ms);
   return what;
@@ -128,7 +129,8 @@ void run::on_news() {
   for (const auto& e : news.status.events) journal_.event(e);
   if (news.gave_up) core_.unreachable(now_, news.health, todo_);
   if (news.connected)
-    core_.polled({news.health, news.answered, std::move(news.status.jobs)}, todo_);
+    core_.polled({news.health, news.answered, std::move(news.status.jobs), news.status.life},
+                 todo_);
   carry_out_effects();
 }
 
@@ -174,6 +176,7 @@ runtime::expected<pid_t> run::spawn_one(const effects::start& what) {
     if (::pipe2(ends, O_CLOEXEC) != 0)
       return runtime::fail(runtime::errc::io_error, "no more file descriptors");
     ready_ = runtime::unique_fd(ends[0]);
+    ready_text_.clear();
     write_end = runtime::unique_fd(ends[1]);
     ::fcntl(ready_.get(), F_SETFL, O_NONBLOCK);
   }

@@ -116,6 +116,10 @@ void status_poller::poll_once() {
     asked = requests_;
   }
   auto status = view_->poll(events_seen_);
+  if (status && std::exchange(life_, status->life) != status->life && events_seen_ > 0) {
+    events_seen_ = 0;
+    status = view_->poll(0);
+  }
   if (status) events_seen_ += status->events.size();
   publish([&](poll_news& n) {
     n.answered = asked;

@@ -61,6 +61,7 @@ class status_poller {
   runtime::unique_fd wake_;
   std::unique_ptr<cluster_view> view_;  // the thread's
   std::uint64_t events_seen_ = 0;       // the thread's
+  std::uint32_t life_ = 0;              // of the coordinator that counts them; the thread's
 
   std::mutex mutex_;  // guards what follows
   std::condition_variable changed_;

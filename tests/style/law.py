@@ -37,6 +37,7 @@ OWNED = {
     "cuda": "runtime/kernels/cuda",
     "Eigen/": "examples",
     "hwy/": "runtime/kernels",
+    "sqlite3": "runtime/storage",
 }
 
 TESTS_TOO = {
@@ -45,7 +46,7 @@ TESTS_TOO = {
 }
 
 # Folders that must not see an owned header through the headers they include either.
-SHIELDED = ["runtime/base", "policies", "launch", "examples"]
+SHIELDED = ["runtime/base", "policies", "actors", "launch", "examples"]
 
 # The front door is found as <tidegate/...>.
 INCLUDE_ROOTS = ["", "actors/include"]

@@ -88,7 +88,7 @@ runtime::expected<actors::session> local_cluster::join(const std::string& job,
                                                        std::uint32_t incarnation) {
   actors::session_parts parts;
   parts.system = &process_.get();
-  parts.coordinator = coordinator_;
+  parts.coordinator = std::make_shared<actors::coordinator_place>(coordinator_);
   parts.make_link = make_link_;
   parts.host = host_;
   parts.who.node.token = token_;

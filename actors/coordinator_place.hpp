@@ -1,0 +1,50 @@
+// Where the coordinator is. It may die and come back at the same address; whoever has to do
+// with it asks this for its handle each time. Any thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include <caf/fwd.hpp>
+
+#include "actors/messages.hpp"
+#include "runtime/base/status.hpp"
+
+namespace tidegate::actors {
+
+class coordinator_place {
+ public:
+  coordinator_place(caf::actor_system& system, std::string host, std::uint16_t port)
+      : system_(&system), host_(std::move(host)), port_(port) {}
+  // Of this process: it does not come back.
+  explicit coordinator_place(coordinator_actor there) : there_(std::move(there)) {}
+
+  // The last that was found; gone, perhaps.
+  coordinator_actor now() const;
+  bool may_come_back() const noexcept { return system_ != nullptr; }
+  // Connects anew. Errors: unavailable.
+  runtime::expected<coordinator_actor> find();
+  // Again and again, for so long. Errors: unavailable.
+  runtime::expected<coordinator_actor> find(std::uint32_t patience_ms);
+
+ private:
+  caf::actor_system* system_ = nullptr;
+  std::string host_;
+  std::uint16_t port_ = 0;
+  mutable std::mutex mutex_;  // guards what follows
+  coordinator_actor there_;
+};
+
+// Nanoseconds of a clock that never goes back.
+std::int64_t steady_now();
+
+// An actor on a thread of its own that waits for the coordinator's end, finds the next one and
+// waits for that one's; it ends when it has not found any for so long, or with a stop_atom.
+// Whoever cannot go on without a coordinator watches it.
+caf::actor spawn_coordinator_guide(caf::actor_system& system,
+                                   std::shared_ptr<coordinator_place> place,
+                                   std::uint32_t patience_ms);
+
+}  // namespace tidegate::actors

@@ -1,0 +1,78 @@
+// A journal in a file: what was written is there after the process was killed, in whatever
+// moment, a file that is none is told so, and one process has it.
+#include "runtime/storage/sqlite_journal.hpp"
+
+#include <csignal>
+#include <fstream>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+
+#include "tests/support/temporary.hpp"
+
+namespace tidegate::runtime {
+namespace {
+
+using entries = std::vector<journal_entry>;
+
+class sqlite_journal_test : public testing::Test {
+ protected:
+  std::unique_ptr<sqlite_journal> open() {
+    auto opened = sqlite_journal::open(path);
+    EXPECT_TRUE(opened) << opened.error().to_string();
+    return opened ? std::move(*opened) : nullptr;
+  }
+  tests::temporary_folder folder;
+  std::string path = folder.path("journal");
+};
+
+TEST_F(sqlite_journal_test, the_last_text_of_a_key_counts) {
+  {
+    const auto one = open();
+    EXPECT_EQ(*one->read(), entries());
+    ASSERT_TRUE(one->write(entries{{"b", "1"}, {"a", std::string("\0\xff", 2)}}).ok());
+    ASSERT_TRUE(one->write(entries{{"b", "2"}, {"", ""}}).ok());
+    ASSERT_TRUE(one->write({}).ok());
+  }
+  EXPECT_EQ(*open()->read(), (entries{{"", ""}, {"a", std::string("\0\xff", 2)}, {"b", "2"}}));
+}
+
+TEST_F(sqlite_journal_test, what_was_written_outlives_a_kill) {
+  int told[2];
+  ASSERT_EQ(::pipe(told), 0);
+  const auto child = ::fork();
+  if (child == 0) {
+    const auto one = sqlite_journal::open(path);
+    for (unsigned i = 1;; ++i) {
+      const auto text = std::to_string(i);
+      if (!(*one)->write(entries{{"x", text}, {"y", text}}).ok()) _exit(1);
+      if (::write(told[1], &i, sizeof i) != sizeof i) _exit(1);
+    }
+  }
+  unsigned last = 0;
+  while (last < 40) ASSERT_EQ(::read(told[0], &last, sizeof last), ssize_t{sizeof last});
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+  ::close(told[1]);
+  while (::read(told[0], &last, sizeof last) == ssize_t{sizeof last}) continue;
+  ::close(told[0]);
+  const auto found = *open()->read();
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0].value, found[1].value) << "a write is whole";
+  const auto there = std::stoul(found[0].value);
+  EXPECT_GE(there, last) << "it was told to be durable";
+  EXPECT_LE(there, last + 1);
+}
+
+TEST_F(sqlite_journal_test, a_file_that_is_none_is_told_so) {
+  std::ofstream(path) << std::string(10'000, 'x');
+  const auto opened = sqlite_journal::open(path);
+  ASSERT_FALSE(opened);
+  EXPECT_EQ(opened.error().code(), errc::corrupt);
+  EXPECT_NE(opened.error().message().find(path), std::string::npos);
+  EXPECT_EQ(sqlite_journal::open(folder.path("no/folder")).error().code(), errc::io_error);
+}
+
+}  // namespace
+}  // namespace tidegate::runtime
