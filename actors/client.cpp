@@ -48,7 +48,7 @@ expected<session> session::connect() {
   session_parts parts;
   parts.system = &process->get();
   parts.keep = std::move(process);
-  parts.guide = spawn_coordinator_guide(process->get(), coordinator, patience_ms);
+  parts.guide = spawn_coordinator_guide(*parts.system, coordinator, patience_ms);
   parts.coordinator = std::move(coordinator);
   parts.make_link = make_own_link;
   parts.host = shared_host();

@@ -8,6 +8,7 @@
 #include <caf/io/all.hpp>
 
 #include "actors/aggregator.hpp"
+#include "actors/ask_coordinator.hpp"
 #include "actors/coordinator.hpp"
 #include "actors/coordinator_place.hpp"
 #include "actors/environment.hpp"
@@ -54,8 +55,7 @@ status run_coordinator(const policies::cluster_spec& cluster, const run_options&
   on_ready(*port);
   status outcome;
   self->receive([&](const caf::down_msg& down) {
-    if (down.reason.category() == to_error({errc::corrupt, {}}).category())
-      outcome = to_status(down.reason, "the coordinator has ended");
+    if (down.reason) outcome = to_status(down.reason, "the coordinator has ended");
   });
   return outcome;
 }
@@ -81,13 +81,12 @@ class membership {
       const auto found = place_.find();
       auto result = found ? status() : found.error();
       if (found)
-        self_
-            ->request(*found, std::chrono::milliseconds(patience_ms), hello..., address,
-                      caf::actor_cast<caf::actor>(node_))
-            .receive([](done_atom) {},
-                     [&](caf::error& why) {
-                       result = to_status(why, "joining the cluster as " + what);
-                     });
+        if (const auto told = ask_coordinator<done_atom>(
+                self_, *found, std::chrono::milliseconds(patience_ms),
+                "joining the cluster as " + what, hello..., address,
+                caf::actor_cast<caf::actor>(node_));
+            !told)
+          result = told.error();
       const auto pause = again.after(steady_now(), result);
       if (!pause) return result;
       const auto until = steady_now() + *pause;
@@ -192,11 +191,7 @@ class observer::impl {
   template <class T, class... Ts>
   expected<T> ask_once(const std::string& doing, const Ts&... xs) {
     constexpr auto patience = std::chrono::milliseconds(1000);
-    expected<T> result = fail(errc::unavailable, doing);
-    self->request(place->now(), patience, xs...)
-        .receive([&](T& value) { result = std::move(value); },
-                 [&](caf::error& why) { result = fail(to_status(why, doing)); });
-    return result;
+    return ask_coordinator<T>(self, place->now(), patience, doing, xs...);
   }
 
   process_system process;

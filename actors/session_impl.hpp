@@ -12,6 +12,7 @@
 
 #include <caf/all.hpp>
 
+#include "actors/ask_coordinator.hpp"
 #include "actors/client.hpp"
 #include "actors/errors.hpp"
 #include "actors/reactor_actor.hpp"
@@ -88,13 +89,10 @@ runtime::status session::impl::ask(std::chrono::milliseconds patience, const std
   policies::ask_again again(
       steady_now(), parts_.coordinator->may_come_back() ? parts_.who.node.start_timeout_ms : 0);
   for (;;) {
-    runtime::status result;
-    self_->request(parts_.coordinator->now(), patience, xs...)
-        .receive(
-            [&](T& value) {
-              if constexpr (!std::is_same_v<T, done_atom>) answer = std::move(value);
-            },
-            [&](caf::error& why) { result = to_status(why, doing); });
+    auto told = ask_coordinator<T>(self_, parts_.coordinator->now(), patience, doing, xs...);
+    const auto result = told ? runtime::status() : told.error();
+    if constexpr (!std::is_same_v<T, done_atom>)
+      if (told) answer = std::move(*told);
     const auto pause = again.after(steady_now(), result);
     if (!pause) return result;
     std::this_thread::sleep_for(std::chrono::nanoseconds(*pause));
