@@ -13,6 +13,7 @@ struct record {
   std::vector<std::uint64_t> events_seen;
   std::vector<std::string> calls;
   bool is_silent = false;
+  std::uint32_t life = 1;  // of the coordinator
 };
 
 class recording_view final : public cluster_view {
@@ -24,6 +25,7 @@ class recording_view final : public cluster_view {
     into_.events_seen.push_back(events_seen);
     if (into_.is_silent) return runtime::fail(runtime::errc::timed_out, "no answer");
     policies::cluster_status status;
+    status.life = into_.life;
     status.events.resize(2);
     status.jobs.resize(1);
     return status;
@@ -73,6 +75,20 @@ TEST(status_poller, polls_at_once_and_when_asked) {
   EXPECT_EQ(second, first + 1);
   EXPECT_EQ(events, 6U);
   EXPECT_EQ(seen.events_seen, (std::vector<std::uint64_t>{0, 2, 4}));
+}
+
+TEST(status_poller, a_coordinator_that_comes_back_counts_its_events_anew) {
+  record seen;
+  status_poller poller(observe(seen), {}, never_ms);
+  auto events = take_until(poller, [](const auto& n) { return !n.status.jobs.empty(); });
+  {
+    const std::lock_guard lock(seen.mutex);
+    seen.life = 2;
+  }
+  const auto asked = poller.poll_now();
+  events += take_until(poller, [&](const auto& n) { return n.answered >= asked; });
+  EXPECT_EQ(events, 4U) << "what the answer to the old number had is not taken";
+  EXPECT_EQ(seen.events_seen, (std::vector<std::uint64_t>{0, 2, 0}));
 }
 
 TEST(status_poller, finish_fails_jobs_then_stops) {
