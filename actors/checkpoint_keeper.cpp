@@ -12,27 +12,37 @@ namespace log = runtime::log;
 using runtime::status;
 
 runtime::expected<checkpoint_keeper> checkpoint_keeper::open(
-    const policies::cluster_spec& cluster, const std::string& run_dir, std::uint32_t epoch) {
+    const policies::cluster_spec& cluster, const std::string& run_dir, std::uint32_t epoch,
+    bool begins) {
   checkpoint_keeper made;
   made.found_.epoch = epoch;
   for (const auto& job : cluster.jobs)
     if (job.checkpoint)
-      if (auto looked = made.look(job, run_dir); !looked.ok()) return runtime::fail(looked);
+      if (auto looked = made.look(job, run_dir, begins); !looked.ok())
+        return runtime::fail(looked);
   return made;
 }
 
-status checkpoint_keeper::look(const policies::job_spec& job, const std::string& run_dir) {
+status checkpoint_keeper::look(const policies::job_spec& job, const std::string& run_dir,
+                               bool begins) {
   auto storage = runtime::posix_storage::make(policies::checkpoint_folder(run_dir, job.name));
   if (!storage) return storage.error();
   auto& home = folders_[job.name];
   home.storage = std::make_unique<runtime::posix_storage>(std::move(*storage));
   home.catalog = std::make_unique<policies::checkpoint_catalog>(*home.storage);
-  std::vector<std::string> findings;
-  const auto newest = home.catalog->newest(findings);
-  if (!newest) return newest.error();
-  for (const auto& one : findings) log::warn(one);
+  if (begins)
+    if (auto found = find(job, *home.catalog); !found.ok()) return found;
   if (auto tidied = home.catalog->tidy(job.checkpoint->keep, found_.epoch); !tidied.ok())
     log::warn("checkpoints of job " + job.name + ": " + tidied.to_string());
+  return {};
+}
+
+status checkpoint_keeper::find(const policies::job_spec& job,
+                               policies::checkpoint_catalog& in) {
+  std::vector<std::string> findings;
+  const auto newest = in.newest(findings);
+  if (!newest) return newest.error();
+  for (const auto& one : findings) log::warn(one);
   if (!*newest) return {};
   const auto& manifest = (*newest)->manifest();
   if (manifest.workers != job.workers)

@@ -1,6 +1,6 @@
 // The coordinator's hand on the folders of checkpoints: what a run goes on from, names of new
 // ones, their manifests. One thread; blocks while it reads or writes, and reads all of the
-// newest checkpoints when it is opened.
+// newest checkpoints when it is opened for a run that begins.
 #pragma once
 
 #include <cstdint>
@@ -16,11 +16,12 @@ namespace tidegate::actors {
 
 class checkpoint_keeper {
  public:
-  // Of the jobs that have checkpoints, in RUN_DIR/checkpoints/JOB, which is made. Errors: those
-  // of storages; invalid_argument (a checkpoint of a job with another number of workers).
+  // Of the jobs that have checkpoints, in RUN_DIR/checkpoints/JOB, which is made. `begins`:
+  // found() is wanted; one that takes the place of another knows it by its journal. Errors:
+  // those of storages; invalid_argument (a checkpoint of a job with another number of workers).
   static runtime::expected<checkpoint_keeper> open(const policies::cluster_spec& cluster,
                                                    const std::string& run_dir,
-                                                   std::uint32_t epoch);
+                                                   std::uint32_t epoch, bool begins);
   // No job has any.
   checkpoint_keeper() = default;
 
@@ -36,7 +37,8 @@ class checkpoint_keeper {
     std::unique_ptr<runtime::posix_storage> storage;
     std::unique_ptr<policies::checkpoint_catalog> catalog;
   };
-  runtime::status look(const policies::job_spec& job, const std::string& run_dir);
+  runtime::status look(const policies::job_spec& job, const std::string& run_dir, bool begins);
+  runtime::status find(const policies::job_spec& job, policies::checkpoint_catalog& in);
 
   std::map<std::string, folder> folders_;  // by job
   policies::restored_cluster found_;

@@ -31,10 +31,11 @@ namespace log = runtime::log;
 status run_coordinator(const policies::cluster_spec& cluster, const run_options& run,
                        const std::function<void(std::uint16_t port)>& on_ready) {
   log::start("coordinator");
-  auto keeper = checkpoint_keeper::open(cluster, run.run_dir, run.epoch);
-  if (!keeper) return keeper.error();
   auto journal = open_journal(cluster, run.run_dir, run.epoch);
   if (!journal) return journal.error();
+  auto keeper = checkpoint_keeper::open(cluster, run.run_dir, run.epoch,
+                                        !journal->before.run.has_value());
+  if (!keeper) return keeper.error();
   process_system process;
   auto& system = process.get();
   auto coordinator = spawn_coordinator(system, cluster, run.token, std::move(*keeper),

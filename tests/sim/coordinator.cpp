@@ -51,13 +51,16 @@ policies::restored_cluster coordinator_process::restored(bool goes_on) {
     auto& kept = keepers_[job.name];
     kept.folder = world_.folder(job.name);
     kept.catalog = std::make_unique<policies::checkpoint_catalog>(*kept.folder);
+    if (goes_on) {
+      if (!kept.catalog->tidy(job.checkpoint->keep, epoch_).ok()) note("the disk refuses");
+      continue;
+    }
     std::vector<std::string> findings;
     // A folder that cannot be synced ends a coordinator; here it is asked until it can.
     auto newest = kept.catalog->newest(findings);
     while (!newest) newest = kept.catalog->newest(findings);
     for (const auto& one : findings) note(one);
     if (!kept.catalog->tidy(job.checkpoint->keep, epoch_).ok()) note("the disk refuses");
-    if (goes_on) continue;
     world_.check.goes_on_from(job.name,
                               *newest ? (*newest)->manifest().id : policies::checkpoint_id());
     if (!*newest) continue;
