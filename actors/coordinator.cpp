@@ -82,6 +82,10 @@ class coordinator final : public coordinator_actor::base {
                                      double value);
   void take_progress(const std::string& job, std::uint32_t rank,
                      const policies::worker_progress& report);
+  caf::result<done_atom> take_finished(const std::string& job, std::uint32_t rank,
+                                       const policies::worker_progress& last,
+                                       const std::string& sha256);
+  caf::result<grants> tell_tables(const std::string& job) const;
   void take_part(const policies::checkpoint_report& report);
   caf::result<done_atom> fail_job(const std::string& job, const std::string& why);
   caf::result<done_atom> stop();
@@ -91,8 +95,7 @@ class coordinator final : public coordinator_actor::base {
   void carry_out();
   // False: it cannot be kept, and nobody may hear of what has been decided.
   bool keep(const std::vector<policies::coordinator_record>& records);
-  // What has been carried out, or cannot be.
-  caf::result<done_atom> done() const;
+  caf::result<done_atom> done() const;  // what was asked is; or cannot be
   void call_shard(coordinator_effects::call_shard& what);
   void refuse_all();
 
@@ -175,15 +178,10 @@ void coordinator::call_shard(coordinator_effects::call_shard& what) {
 }
 
 bool coordinator::keep(const std::vector<policies::coordinator_record>& records) {
-  if (has_ended_) return false;
-  if (records.empty() || !journal_->file) return true;
-  std::vector<runtime::journal_entry> entries;
-  for (const auto& one : records) entries.push_back(policies::encode(one));
-  const auto written = journal_->file->write(entries);
+  const auto written = journal_->write(records);
   if (written.ok()) return true;
   log::error("the journal cannot be written: " + written.to_string());
   has_ended_ = true;
-  refuse_all();
   quit(to_error(written));
   return false;
 }
@@ -272,6 +270,19 @@ void coordinator::take_progress(const std::string& job, std::uint32_t rank,
   carry_out();
 }
 
+caf::result<done_atom> coordinator::take_finished(const std::string& job, std::uint32_t rank,
+                                                  const policies::worker_progress& last,
+                                                  const std::string& sha256) {
+  core_.worker_finished(unix_now(), job, rank, last, sha256, effects_);
+  carry_out();
+  return done();
+}
+
+caf::result<grants> coordinator::tell_tables(const std::string& job) const {
+  if (auto may = core_.may_tell_tables(job); !may.ok()) return to_error(may);
+  return core_.tables(job);
+}
+
 void coordinator::take_part(const policies::checkpoint_report& report) {
   core_.checkpoint_part(unix_now(), report, effects_);
   carry_out();
@@ -334,8 +345,7 @@ coordinator::behavior_type coordinator::make_behavior() {
       },
       [this](tables_atom, u64 token, const string& job) -> caf::result<grants> {
         if (!known(token)) return stranger();
-        if (auto may = core_.may_tell_tables(job); !may.ok()) return to_error(may);
-        return core_.tables(job);
+        return tell_tables(job);
       },
       [this](progress_atom, u64 token, const string& job, u32 rank,
              const policies::worker_progress& report) {
@@ -355,9 +365,7 @@ coordinator::behavior_type coordinator::make_behavior() {
              const policies::worker_progress& last,
              const string& sha256) -> caf::result<done_atom> {
         if (!known(token)) return stranger();
-        core_.worker_finished(unix_now(), job, rank, last, sha256, effects_);
-        carry_out();
-        return done();
+        return take_finished(job, rank, last, sha256);
       },
       [this](part_atom, u64 token, const policies::checkpoint_report& report) {
         if (known(token)) take_part(report);

@@ -2,6 +2,7 @@
 
 #include <cstdio>
 #include <utility>
+#include <vector>
 
 #include "runtime/base/log.hpp"
 #include "runtime/storage/posix_storage.hpp"
@@ -10,6 +11,13 @@
 namespace tidegate::actors {
 
 namespace log = runtime::log;
+
+runtime::status kept_journal::write(std::span<const policies::coordinator_record> records) {
+  if (records.empty() || !file) return {};
+  std::vector<runtime::journal_entry> entries;
+  for (const auto& one : records) entries.push_back(policies::encode(one));
+  return file->write(entries);
+}
 
 runtime::expected<kept_journal> open_journal(const policies::cluster_spec& cluster,
                                              const std::string& run_dir, std::uint32_t epoch) {

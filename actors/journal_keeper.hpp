@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 
 #include "policies/coordinator_record.hpp"
@@ -15,6 +16,9 @@ namespace tidegate::actors {
 struct kept_journal {
   std::unique_ptr<runtime::journal> file;  // none: nothing is kept
   policies::recorded_cluster before;
+
+  // Errors: those of the journal.
+  runtime::status write(std::span<const policies::coordinator_record> records);
 };
 
 // RUN_DIR/coordinator/epoch-0001.sqlite, which is made; those of other epochs are removed. No
