@@ -18,7 +18,7 @@ coordinator_core::coordinator_core(cluster_spec cluster, std::uint64_t token,
     : cluster_(std::move(cluster)),
       epoch_(from.epoch),
       placement_(cluster_.shards, cluster_.chunk_bytes),
-      shard_addresses_(cluster_.shards) {
+      groups_of_(cluster_.shards, shard_group(cluster_.replicas)) {
   for (const auto& spec : cluster_.jobs) {
     auto& made = jobs_.emplace_back();
     made.spec = spec;
@@ -52,24 +52,30 @@ coordinator_core::job_record* coordinator_core::find(const std::string& name) {
 }
 
 bool coordinator_core::shard_joined(std::int64_t now, std::uint32_t index, std::string address,
-                                    ticket who, coordinator_effects& out) {
-  if (index >= cluster_.shards) {
+                                    ticket who, coordinator_effects& out,
+                                    std::uint32_t member) {
+  if (index >= cluster_.shards || member > cluster_.replicas) {
     refuse(who, errc::invalid_argument,
            "shard " + std::to_string(index) + " joins a cluster of " +
                std::to_string(cluster_.shards) + " shards",
            out);
     return false;
   }
-  if (address.empty() || !shard_addresses_[index].empty()) {
+  auto& group = groups_of_[index];
+  if (address.empty() || (cluster_.replicas == 0 && group.is_here(member))) {
     refuse(who, errc::already_exists, "shard " + std::to_string(index) + " is there already",
            out);
     return false;
   }
-  shard_addresses_[index] = std::move(address);
-  ++shards_in_;
-  event(now, "shard_joined", "shard " + std::to_string(index));
+  if (group.is_here(member))
+    member_left(now, {index, false, member}, "another process has taken its place", out);
+  const auto change = group.joined(member, std::move(address));
+  event(now, "shard_joined",
+        (member == 0 ? "shard " : "replica ") + std::to_string(index) +
+            (change == shard_group::change::rejoined ? ", as the replica" : ""));
   out.answers.push_back({who, {}, {}});
-  if (all_in()) all_joined(out);
+  if (change == shard_group::change::complete && all_in()) all_joined(out);
+  if (change == shard_group::change::rejoined) set_up_replica(index, out);
   return true;
 }
 
@@ -104,6 +110,7 @@ bool coordinator_core::worker_joined(std::int64_t now, const worker_hello& hello
     worker.last.staleness_max = worker.last.payload_bytes_copied = 0;
   }
   worker.incarnation = hello.incarnation;
+  worker.address = hello.address;
   event(now, "worker_joined",
         hello.job + " rank " + std::to_string(hello.rank) +
             (hello.incarnation > 1 ? " incarnation " + std::to_string(hello.incarnation) : ""));
@@ -120,7 +127,7 @@ bool coordinator_core::worker_joined(std::int64_t now, const worker_hello& hello
 
 // Where a worker goes on is asked of shards that have all that the job goes on with.
 bool coordinator_core::may_admit(const job_record& job) const {
-  return all_in() && std::none_of(tables_.begin(), tables_.end(), [&](const auto& table) {
+  return all_in() && moving_ == 0 && std::none_of(tables_.begin(), tables_.end(), [&](const auto& table) {
            return &jobs_[table.job] == &job && table.restored && !table.ready;
          });
 }
@@ -156,11 +163,11 @@ coordinator_core::group_id coordinator_core::make_group(std::size_t job, ticket 
 void coordinator_core::call(group_id group, callee who, shard_call what,
                             coordinator_effects& out) {
   const auto id = ++last_id_;
-  calls_[id] = group;
+  calls_[id] = {group, who};
   auto& of = groups_.at(group);
   ++of.remaining;
-  out.calls.push_back(
-      {who.index, id, std::move(what), who.aggregator ? jobs_[of.job].spec.name : ""});
+  out.calls.push_back({who.index, id, std::move(what),
+                       who.aggregator ? jobs_[of.job].spec.name : "", who.member});
 }
 
 void coordinator_core::call_done(std::int64_t now, call_id call, const runtime::status& result,
@@ -175,7 +182,7 @@ void coordinator_core::call_done(std::int64_t now, call_id call, const runtime::
   }
   const auto at = calls_.find(call);
   if (at == calls_.end()) return;
-  const auto group = groups_.find(at->second);
+  const auto group = groups_.find(at->second.group);
   calls_.erase(at);
   if (group == groups_.end()) return;  // its job failed meanwhile
   if (!result.ok() && group->second.failure.ok()) group->second.failure = result;
@@ -185,7 +192,7 @@ void coordinator_core::call_done(std::int64_t now, call_id call, const runtime::
     const auto next = std::move(group->second.later.back());
     group->second.later.pop_back();
     for (const auto& one : next) this->call(group->first, one.who, one.what, out);
-    return;
+    if (!next.empty()) return;
   }
   auto done = std::move(group->second);
   groups_.erase(group);
@@ -193,9 +200,19 @@ void coordinator_core::call_done(std::int64_t now, call_id call, const runtime::
 }
 
 void coordinator_core::close(std::int64_t now, call_group& done, coordinator_effects& out) {
-  auto& job = jobs_[done.job];
   if (const auto* hello = std::get_if<worker_hello>(&done.about))
     return admitted(now, done, *hello, out);
+  if (const auto* one = std::get_if<promotion>(&done.about))
+    return promoted(now, *one, done.failure, out);
+  if (const auto* one = std::get_if<new_replica>(&done.about)) {
+    const auto name = "shard " + std::to_string(one->shard);
+    if (!done.failure.ok())
+      event(now, "replica_failed", name + ": " + done.failure.message());
+    else if (groups_of_[one->shard].in_sync(one->view))
+      event(now, "replica_in_sync", name);
+    return;
+  }
+  auto& job = jobs_[done.job];
   if (!done.failure.ok()) {
     for (auto who : done.waiting) out.answers.push_back({who, done.failure, {}});
     return fail_job(now, job.spec.name, "a shard refused: " + done.failure.message(), out);
@@ -216,6 +233,10 @@ void coordinator_core::close(std::int64_t now, call_group& done, coordinator_eff
 // the launcher starts it again, up to its limit.
 void coordinator_core::admitted(std::int64_t now, const call_group& done,
                                 const worker_hello& hello, coordinator_effects& out) {
+  if (moving_ > 0) {
+    late_.push_back(done);  // it is to hear of the new primary
+    return;
+  }
   auto& job = jobs_[done.job];
   auto& worker = job.workers[hello.rank];
   auto result = done.failure;
@@ -343,9 +364,11 @@ void coordinator_core::fail_job(std::int64_t now, const std::string& name,
   });
 }
 
-void coordinator_core::shard_lost(std::int64_t now, std::uint32_t index,
-                                  const std::string& why) {
-  event(now, "shard_lost", "shard " + std::to_string(index) + ": " + why);
+void coordinator_core::shard_lost(std::int64_t now, std::uint32_t index, const std::string& why,
+                                  coordinator_effects& out, std::uint32_t member) {
+  event(now, member == 0 ? "shard_lost" : "replica_lost",
+        (member == 0 ? "shard " : "replica ") + std::to_string(index) + ": " + why);
+  if (cluster_.replicas > 0) member_left(now, {index, false, member}, why, out);
 }
 
 void coordinator_core::worker_lost(std::int64_t now, const std::string& name,

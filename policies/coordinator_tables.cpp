@@ -71,25 +71,35 @@ void coordinator_core::create_tables(std::size_t job, std::vector<table_spec> sp
     tables_.push_back({job, specs[i], {id, sizes[i], specs[i].name, placed[i]}, false, is_old});
     const auto group = make_group(job, who);
     groups_.at(group).about = id;
-    open_table_call opening{jobs_[job].token,
-                            id,
-                            specs[i].optimizer,
-                            specs[i].init,
-                            runtime::stream_key(jobs_[job].spec.seed, specs[i].name),
-                            {},
-                            specs[i].name,
-                            specs[i].shape,
-                            is_old ? restored->id : checkpoint_id(),
-                            is_old ? restored->clock : 0};
+    auto opening = call_of(tables_.back());
+    if (is_old) {
+      opening.restore = restored->id;
+      opening.first_clock = restored->clock;
+    }
     for (std::uint32_t shard = 0; shard < cluster_.shards; ++shard) {
       auto mine = opening;
       std::copy_if(placed[i].begin(), placed[i].end(), std::back_inserter(mine.places),
                    [&](const chunk_place& place) { return place.shard == shard; });
-      if (!mine.places.empty()) call(group, {shard, false}, std::move(mine), out);
+      if (mine.places.empty()) continue;
+      for (const auto& one : members_of(shard)) call(group, one, mine, out);
     }
     opening.places = placed[i];
     stage_tables(jobs_[job], opening, group);
   }
+}
+
+// As if it were new.
+open_table_call coordinator_core::call_of(const table_state& table) const {
+  return {jobs_[table.job].token,
+          table.grant.table,
+          table.spec.optimizer,
+          table.spec.init,
+          runtime::stream_key(jobs_[table.job].spec.seed, table.spec.name),
+          {},
+          table.spec.name,
+          table.spec.shape,
+          {},
+          0};
 }
 
 }  // namespace tidegate::policies

@@ -77,16 +77,16 @@ class launched {
     decide();
   }
   void says(const std::vector<job_status>& jobs) {
-    core_.polled({{}, polls_, jobs}, out_);
+    core_.polled(now_, {{}, polls_, jobs, {}}, out_);
     decide();
   }
   // As it was before the latest poll that was asked for.
   void says_of_before(const std::vector<job_status>& jobs) {
-    core_.polled({{}, polls_ - 1, jobs}, out_);
+    core_.polled(now_, {{}, polls_ - 1, jobs, {}}, out_);
     decide();
   }
   void is_silent() {
-    core_.polled({{runtime::errc::timed_out, "no answer"}, polls_, {}}, out_);
+    core_.polled(now_, {{runtime::errc::timed_out, "no answer"}, polls_, {}, {}}, out_);
     decide();
   }
   void is_unreachable() {

@@ -17,6 +17,7 @@
 
 #include "policies/coordinator_core.hpp"
 #include "policies/rank_progress.hpp"
+#include "policies/shard_core.hpp"
 #include "runtime/kernels/update.hpp"
 #include "tests/sim/network.hpp"
 
@@ -88,6 +89,16 @@ class checker {
   // A shard made a step with these and has these parameters now.
   void applied(std::uint64_t job, std::uint32_t table, std::uint32_t chunk, updates with,
                std::span<const float> parameters);
+  // A replica has made the same step, or has been handed the chunk.
+  void followed(std::uint64_t job, std::uint32_t table, std::uint32_t chunk,
+                std::span<const float> parameters);
+  // It is the primary now: what it does not have is pushed again, and was acknowledged to
+  // nobody.
+  void promoted(std::uint64_t job, std::uint32_t table, std::uint32_t chunk,
+                const policies::shard_core::cut_state& has, std::span<const float> parameters);
+  // A worker has been told that its push is in.
+  void acknowledged(std::uint64_t job, std::uint32_t table, std::uint32_t chunk,
+                    const update& which);
   // A worker that asked at `clock` may read these now. `everything`: see session::pull_final.
   struct reading {
     std::uint32_t rank = 0;
@@ -126,6 +137,7 @@ class checker {
     std::vector<float> parameters, state1, state2;
     std::map<update, std::map<std::uint32_t, std::vector<float>>> written;  // by incarnation
     std::map<update, std::size_t> at;  // applied ones: their place in the order
+    std::set<update> acknowledged;
     std::vector<version> versions;
     // Version, by rank and incarnation.
     std::map<std::pair<std::uint32_t, std::uint32_t>, std::size_t> newest_read;

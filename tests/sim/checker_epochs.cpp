@@ -14,6 +14,7 @@ void checker::roll_back(chunk_state& chunk, std::size_t version) {
   chunk.state2 = to.state2;
   chunk.powers = to.powers;
   std::erase_if(chunk.at, [&](const auto& one) { return one.second >= to.updates; });
+  std::erase_if(chunk.acknowledged, [&](const auto& one) { return !chunk.at.contains(one); });
   chunk.versions.resize(version + 1);
   chunk.newest_read.clear();
 }
@@ -48,6 +49,45 @@ void checker::restore_chunk(std::uint64_t job, std::uint32_t table, const std::s
     return roll_back(*at, number);
   }
   fail("checkpoints", where + "goes on from what never was, or says that it has other pushes");
+}
+
+void checker::followed(std::uint64_t job, std::uint32_t table, std::uint32_t chunk,
+                       std::span<const float> parameters) {
+  const auto* at = find(job, table, chunk);
+  const auto same = [&](const version& one) {
+    return std::equal(parameters.begin(), parameters.end(), one.parameters.begin(),
+                      one.parameters.end());
+  };
+  if (!at || std::none_of(at->versions.rbegin(), at->versions.rend(), same))
+    fail("same bits", "table " + std::to_string(table) + " chunk " + std::to_string(chunk) +
+                          ": a replica has what the primary never had");
+}
+
+void checker::promoted(std::uint64_t job, std::uint32_t table, std::uint32_t chunk,
+                       const policies::shard_core::cut_state& has,
+                       std::span<const float> parameters) {
+  auto* at = find(job, table, chunk);
+  const auto where = "table " + std::to_string(table) + " chunk " + std::to_string(chunk) + ": ";
+  if (!at) return fail("replicas", where + "promoted, though it never was");
+  for (auto number = at->versions.size(); number-- > 0;) {
+    const auto& one = at->versions[number];
+    if (!std::equal(parameters.begin(), parameters.end(), one.parameters.begin(),
+                    one.parameters.end()))
+      continue;
+    if (!is_cut(jobs_.at(job), *at, one, has.ranks)) continue;
+    for (const auto& [which, place] : at->at)
+      if (place >= one.updates && at->acknowledged.contains(which))
+        return fail("exactly once", where + "rank " + std::to_string(which.rank) + " clock " +
+                                        std::to_string(which.clock) +
+                                        " was acknowledged and died with the primary");
+    return roll_back(*at, number);
+  }
+  fail("replicas", where + "promoted with what never was, or says that it has other pushes");
+}
+
+void checker::acknowledged(std::uint64_t job, std::uint32_t table, std::uint32_t chunk,
+                           const update& which) {
+  if (auto* at = find(job, table, chunk)) at->acknowledged.insert(which);
 }
 
 void checker::kept(const policies::checkpoint_manifest& what) {

@@ -31,6 +31,9 @@ policies::launch_plan plan_of(const policies::cluster_spec& spec, std::uint32_t 
   plan.processes.push_back({process_role::coordinator, "", 0});
   for (std::uint32_t i = 0; i < spec.shards; ++i)
     plan.processes.push_back({process_role::shard, "", i});
+  for (std::uint32_t i = 0; i < (spec.replicas > 0 ? spec.shards : 0); ++i)
+    plan.processes.push_back({process_role::replica, "", i});
+  plan.replicated = spec.replicas > 0;
   for (const auto& job : spec.jobs) {
     const auto sums = policies::plan_aggregation(spec, job);
     for (std::uint32_t i = 0; i < sums.aggregators.size(); ++i)
@@ -100,7 +103,9 @@ std::unique_ptr<process> launcher::make(const policies::process_name& name, proc
   if (name.role == process_role::coordinator)
     return std::make_unique<coordinator_process>(world_, id, what.epoch);
   if (name.role == process_role::shard)
-    return std::make_unique<shard_process>(world_, id, name.index % hosts, name.index);
+    return std::make_unique<shard_process>(world_, id, name.index % hosts, name.index, 0);
+  if (name.role == process_role::replica)
+    return std::make_unique<shard_process>(world_, id, (name.index + 1) % hosts, name.index, 1);
   std::size_t job = 0;
   while (spec.jobs[job].name != name.job) ++job;
   const auto workers = spec.jobs[job].workers;
@@ -179,9 +184,11 @@ void launcher::poll() {
         policies::coordinator_news news;
         news.health = got.result;
         news.answered = answered;
-        if (const auto* status = std::get_if<policies::cluster_status>(&got.value))
+        if (const auto* status = std::get_if<policies::cluster_status>(&got.value)) {
           news.jobs = status->jobs;
-        core_.polled(news, effects_);
+          news.lost = status->lost;
+        }
+        core_.polled(local_now(), news, effects_);
         carry_out();
       });
 }

@@ -14,9 +14,9 @@ namespace kernels = runtime::kernels;
 void shard_process::start() {
   process::ask<coordinator_process>(
       world_.coordinator,
-      [index = index_, me = id(), address = address()](coordinator_process& to,
-                                                       answer_to reply) {
-        to.shard_joined(index, address, me, std::move(reply));
+      [index = index_, member = member_, me = id(), address = address()](
+          coordinator_process& to, answer_to reply) {
+        to.shard_joined(index, member, address, me, std::move(reply));
       },
       [this](const answer& got) {
         if (!got.result.ok()) note("could not join: " + got.result.to_string());
@@ -26,6 +26,7 @@ void shard_process::start() {
 runtime::status shard_process::open_job(const policies::open_job_call& call) {
   core_.open_job(call.token, {call.epoch, call.workers, call.consistency,
                               call.workers_come_back, call.members});
+  replication_.job_opened(call.token);
   world_.check.open_job(call.token, call.name);
   note("opens job " + std::to_string(call.token) + " workers " + std::to_string(call.workers));
   auto& options = jobs_[call.token];
@@ -59,7 +60,7 @@ runtime::status shard_process::open_table(const policies::open_table_call& call)
                       : call.init.value;
     made.about = {call.name,      call.shape, one.chunk, one.first, one.elements,
                   call.optimizer, 0,          1,         1,         {}};
-    if (call.restore.number == 0)
+    if (call.restore.number == 0 && !follows_)
       world_.check.open_chunk(call.token, call.table, call.name, one.chunk, call.optimizer,
                               made.scale, values);
   }
@@ -87,8 +88,9 @@ runtime::status shard_process::restore(const policies::open_table_call& call,
     }
     made.powers = {stored.beta1_power, stored.beta2_power};
     core_.restore(one.slot, stored.version, stored.ranks);
-    world_.check.restore_chunk(call.token, call.table, call.name, one.chunk, stored.ranks,
-                               values);
+    if (!follows_)
+      world_.check.restore_chunk(call.token, call.table, call.name, one.chunk, stored.ranks,
+                                 values);
   }
   return {};
 }
@@ -177,7 +179,12 @@ void shard_process::apply(const effects::apply& what, inputs from) {
   arrays.state1 = chunk.state1.data();
   arrays.state2 = chunk.state2.data();
   arrays.n = after.size();
+  const auto sum = what.keeps_sum ? keep_sum(what, gradients) : memory_view();
+  if (sum) gradients.assign(1, {sum.values().data(), gradients.front().rank});
   kernels::apply_update(chunk.how, chunk.powers, gradients, chunk.scale, arrays);
+  if (follows_)
+    return world_.check.followed(chunk.job, memory_.table_of(what.slot),
+                                 memory_.chunk_of(what.slot), after);
   world_.check.applied(chunk.job, memory_.table_of(what.slot), memory_.chunk_of(what.slot),
                        std::move(with), after);
 }
