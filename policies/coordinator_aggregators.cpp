@@ -77,7 +77,10 @@ void coordinator_core::open_job(std::size_t index, coordinator_effects& out) {
   for (std::uint32_t shard = 0; shard < cluster_.shards; ++shard)
     for (const auto& one : members_of(shard)) {
       auto mine = opening;
-      if (one != primary_of(shard)) mine.epoch = 0;  // no worker's frame is for it
+      // No worker's frame is for a replica.
+      mine.epoch = one == primary_of(shard)
+                       ? frame_epoch(epoch_, groups_of_[shard].serving_view())
+                       : 0;
       call(group, one, std::move(mine), out);
     }
   for (std::uint32_t at = 0; at < job.sums.aggregators.size(); ++at) {

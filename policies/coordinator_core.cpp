@@ -53,8 +53,8 @@ coordinator_core::job_record* coordinator_core::find(const std::string& name) {
 
 bool coordinator_core::shard_joined(std::int64_t now, std::uint32_t index, std::string address,
                                     ticket who, coordinator_effects& out,
-                                    std::uint32_t member) {
-  if (index >= cluster_.shards || member > cluster_.replicas) {
+                                    group_member member) {
+  if (index >= cluster_.shards || member.number > cluster_.replicas) {
     refuse(who, errc::invalid_argument,
            "shard " + std::to_string(index) + " joins a cluster of " +
                std::to_string(cluster_.shards) + " shards",
@@ -62,16 +62,17 @@ bool coordinator_core::shard_joined(std::int64_t now, std::uint32_t index, std::
     return false;
   }
   auto& group = groups_of_[index];
-  if (address.empty() || (cluster_.replicas == 0 && group.is_here(member))) {
+  // The word of one that has died since may be late.
+  if (address.empty() || member.incarnation <= group.incarnation(member.number)) {
     refuse(who, errc::already_exists, "shard " + std::to_string(index) + " is there already",
            out);
     return false;
   }
-  if (group.is_here(member))
-    member_left(now, {index, false, member}, "another process has taken its place", out);
-  const auto change = group.joined(member, std::move(address));
+  if (group.is_here(member.number))
+    member_left(now, {index, false, member.number}, "another process has taken its place", out);
+  const auto change = group.joined(member.number, member.incarnation, std::move(address));
   event(now, "shard_joined",
-        (member == 0 ? "shard " : "replica ") + std::to_string(index) +
+        (member.number == 0 ? "shard " : "replica ") + std::to_string(index) +
             (change == shard_group::change::rejoined ? ", as the replica" : ""));
   out.answers.push_back({who, {}, {}});
   if (change == shard_group::change::complete && all_in()) all_joined(out);
@@ -183,9 +184,12 @@ void coordinator_core::call_done(std::int64_t now, call_id call, const runtime::
   const auto at = calls_.find(call);
   if (at == calls_.end()) return;
   const auto group = groups_.find(at->second.group);
+  // It has died, of which we shall hear; whoever takes its place has been called, too.
+  const bool died = cluster_.replicas > 0 && !at->second.who.aggregator &&
+                    result.code() == errc::unavailable;
   calls_.erase(at);
   if (group == groups_.end()) return;  // its job failed meanwhile
-  if (!result.ok() && group->second.failure.ok()) group->second.failure = result;
+  if (!result.ok() && !died && group->second.failure.ok()) group->second.failure = result;
   if (result.ok()) group->second.first_clock = std::min(group->second.first_clock, answer);
   if (--group->second.remaining > 0) return;
   if (group->second.failure.ok() && !group->second.later.empty()) {

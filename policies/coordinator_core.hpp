@@ -217,10 +217,9 @@ class coordinator_core {
  public:
   coordinator_core(cluster_spec cluster, std::uint64_t token, restored_cluster from = {});
 
-  // All three return whether the process was taken in; if not, the answer says why.
-  // `member`: which process of the shard's group, see shard_group.
+  // All return whether the process was taken in; if not, the answer says why.
   bool shard_joined(std::int64_t now, std::uint32_t index, std::string address, ticket who,
-                    coordinator_effects& out, std::uint32_t member = 0);
+                    coordinator_effects& out, group_member member = {});
   bool aggregator_joined(std::int64_t now, const std::string& job, std::uint32_t index,
                          std::string address, ticket who, coordinator_effects& out);
   bool worker_joined(std::int64_t now, const worker_hello& hello, ticket who,

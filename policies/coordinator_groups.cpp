@@ -29,6 +29,7 @@ void coordinator_core::pair_up(coordinator_effects& out) {
   if (cluster_.replicas == 0) return;
   for (std::uint32_t shard = 0; shard < cluster_.shards; ++shard) {
     const auto& group = groups_of_[shard];
+    if (!group.has_replica() || group.view() > 0) continue;  // one has died already
     const auto pair = make_group(no_job, 0);
     groups_.at(pair).about = new_replica{shard, group.view()};
     call(pair, {shard, false, group.other()},
@@ -106,7 +107,8 @@ void coordinator_core::tell_moved(std::uint32_t shard, coordinator_effects& out)
   for (const auto& job : jobs_) {
     if (job.state == job_state::failed || job.state == job_state::done) continue;
     for (std::uint32_t at = 0; at < job.sums.aggregators.size(); ++at)
-      if (job.sums.aggregators[at].parent == no_aggregator)
+      if (job.sums.aggregators[at].parent == no_aggregator &&
+          !job.aggregator_addresses[at].empty())
         out.moves.push_back({job.spec.name, at, true, what});
     for (std::uint32_t rank = 0; rank < job.workers.size(); ++rank)
       if (job.workers[rank].joined && job.sums.of_worker[rank] == no_aggregator)

@@ -7,10 +7,12 @@
 
 namespace tidegate::policies {
 
-shard_group::change shard_group::joined(std::uint32_t member, std::string address) {
+shard_group::change shard_group::joined(std::uint32_t member, std::uint32_t incarnation,
+                                        std::string address) {
   TIDEGATE_ASSERT(member < size_ && !address.empty() && !is_here(member),
                   "its predecessor has left");
   addresses_[member] = std::move(address);
+  incarnations_[member] = incarnation;
   if (lost_) return change::none;
   if (began_) return change::rejoined;
   const auto end = addresses_.begin() + size_;

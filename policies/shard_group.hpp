@@ -21,6 +21,12 @@ namespace tidegate::policies {
 // of them is the primary changes.
 inline constexpr std::uint32_t group_size_max = 2;
 
+// Which process, and in which of its lives.
+struct group_member {
+  std::uint32_t number = 0;
+  std::uint32_t incarnation = 1;
+};
+
 class shard_group {
  public:
   explicit shard_group(std::uint32_t replicas = 0) : size_(1 + replicas) {}
@@ -34,7 +40,7 @@ class shard_group {
     lost,      // nobody is left
   };
   // A process has joined; one that is there already under that number has died.
-  change joined(std::uint32_t member, std::string address);
+  change joined(std::uint32_t member, std::uint32_t incarnation, std::string address);
   change left(std::uint32_t member);
   // The new process has been set up: a view with it begins; not in sync.
   void welcome();
@@ -45,6 +51,8 @@ class shard_group {
   bool is_complete() const noexcept { return began_; }
   bool is_lost() const noexcept { return lost_; }
   bool is_here(std::uint32_t member) const { return !addresses_.at(member).empty(); }
+  // The latest that has joined; 0: none yet.
+  std::uint32_t incarnation(std::uint32_t member) const { return incarnations_.at(member); }
   std::uint32_t primary() const noexcept { return primary_; }
   std::uint32_t other() const noexcept { return 1 - primary_; }
   bool has_replica() const noexcept { return began_ && size_ > 1 && replica_; }
@@ -58,6 +66,7 @@ class shard_group {
  private:
   std::uint32_t size_;
   std::array<std::string, group_size_max> addresses_;  // empty: not here
+  std::array<std::uint32_t, group_size_max> incarnations_{};
   std::uint32_t primary_ = 0;
   std::uint32_t view_ = 0;
   std::uint32_t serving_ = 0;

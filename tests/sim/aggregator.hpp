@@ -32,7 +32,9 @@ class aggregator_process final : private aggregator_base, public front_process {
 
  private:
   bool upstream_frame(process_id from, const runtime::frame_header& header) override;
-  void upstream_lost() override { close_job(token_); }
+  void upstream_lost() override {
+    if (world_.plan.spec.replicas == 0) close_job(token_);  // else another takes its place
+  }
   memory_view place_upstream(const runtime::frame_header& header) override;
   bool is_upstream(process_id who) const override;
   void upstream_moved(const policies::shard_moved& what) override;

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <set>
 #include <span>
@@ -89,6 +90,9 @@ class checker {
   // A shard made a step with these and has these parameters now.
   void applied(std::uint64_t job, std::uint32_t table, std::uint32_t chunk, updates with,
                std::span<const float> parameters);
+  bool knows(std::uint64_t job, std::uint32_t table, std::uint32_t chunk) {
+    return find(job, table, chunk) != nullptr;
+  }
   // A replica has made the same step, or has been handed the chunk.
   void followed(std::uint64_t job, std::uint32_t table, std::uint32_t chunk,
                 std::span<const float> parameters);
@@ -111,8 +115,9 @@ class checker {
   // A shard answers a pull with these: the newest it has, and what the policy says by now.
   void answered(std::uint64_t job, std::uint32_t table, std::uint32_t chunk, const reading& how,
                 std::span<const float> values);
-  // A process takes a frame for its job's, or answers one.
-  void accepted(process_id who, std::uint64_t job, std::uint32_t epoch);
+  // A process takes a frame for its job's, or answers one: of this shard, at a worker.
+  void accepted(process_id who, std::uint64_t job, std::uint32_t epoch,
+                std::uint32_t shard = 0);
   // It gives a chunk's parameters away, or says that a push is in them.
   void served(process_id who, std::uint64_t job, std::uint32_t epoch, std::uint32_t table,
               std::uint32_t chunk);
@@ -139,6 +144,8 @@ class checker {
     std::map<update, std::size_t> at;  // applied ones: their place in the order
     std::set<update> acknowledged;
     std::vector<version> versions;
+    // Of primaries that have died, which somebody may still read: with their updates.
+    std::vector<std::pair<std::uint64_t, std::set<update>>> ghosts;
     // Version, by rank and incarnation.
     std::map<std::pair<std::uint32_t, std::uint32_t>, std::size_t> newest_read;
     std::uint32_t epoch = 0;  // in which `server` answers
@@ -151,8 +158,11 @@ class checker {
   static void roll_back(chunk_state& chunk, std::size_t version);
   bool is_cut(const policies::job_spec& job, const chunk_state& chunk, const version& what,
               const std::vector<policies::rank_progress>& ranks) const;
-  bool holds(const policies::consistency_spec& policy, const chunk_state& chunk,
-             const version& what, const reading& how, std::string* missing) const;
+  static bool holds(const policies::consistency_spec& policy, const chunk_state& chunk,
+                    const std::function<bool(const update&)>& has, const reading& how,
+                    std::string* missing);
+  static std::function<bool(const update&)> updates_in(const chunk_state& chunk,
+                                                       const version& what);
 
   std::map<std::string, policies::job_spec> expected_;
   std::map<std::uint64_t, policies::job_spec> jobs_;
@@ -160,7 +170,8 @@ class checker {
   std::map<sum_key, updates> sums_;
   std::map<std::pair<std::uint64_t, std::uint32_t>, std::string> names_;  // of tables, by id
   std::map<std::string, policies::checkpoint_id> kept_;                   // newest, by job
-  std::map<std::pair<process_id, std::uint64_t>, std::uint32_t> epochs_;  // by process and job
+  // By process, job and shard.
+  std::map<std::tuple<process_id, std::uint64_t, std::uint32_t>, std::uint32_t> epochs_;
   std::vector<violation> violations_;
 };
 

@@ -80,6 +80,13 @@ void checker::promoted(std::uint64_t job, std::uint32_t table, std::uint32_t chu
         return fail("exactly once", where + "rank " + std::to_string(which.rank) + " clock " +
                                         std::to_string(which.clock) +
                                         " was acknowledged and died with the primary");
+    for (auto later = number + 1; later < at->versions.size(); ++later) {
+      const auto& ghost = at->versions[later];
+      std::set<update> with;
+      for (const auto& [which, place] : at->at)
+        if (place < ghost.updates) with.insert(which);
+      at->ghosts.emplace_back(ghost.digest, std::move(with));
+    }
     return roll_back(*at, number);
   }
   fail("replicas", where + "promoted with what never was, or says that it has other pushes");

@@ -106,15 +106,16 @@ policies::ticket coordinator_process::wait(answer_to reply) {
   return last_ticket_;
 }
 
-void coordinator_process::shard_joined(std::uint32_t index, std::uint32_t in_group,
+void coordinator_process::shard_joined(std::uint32_t index,
+                                       policies::group_member in_group,
                                        const std::string& address, process_id who,
                                        answer_to reply) {
   const auto id = wait(std::move(reply));
   if (core_.shard_joined(local_now(), index, address, id, effects_, in_group)) {
-    if (const auto before = shards_.find({"", index, in_group}); before != shards_.end())
+    if (const auto before = shards_.find({"", index, in_group.number}); before != shards_.end())
       members_.erase(before->second);
-    shards_[{"", index, in_group}] = who;
-    members_[who] = {"", index, false, false, in_group};
+    shards_[{"", index, in_group.number}] = who;
+    members_[who] = {"", index, false, false, in_group.number};
   }
   carry_out();
 }

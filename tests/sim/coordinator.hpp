@@ -19,8 +19,8 @@ class coordinator_process final : public process {
 
   void start() override {}
 
-  void shard_joined(std::uint32_t index, std::uint32_t in_group, const std::string& address,
-                    process_id who, answer_to reply);
+  void shard_joined(std::uint32_t index, policies::group_member in_group,
+                    const std::string& address, process_id who, answer_to reply);
   void aggregator_joined(const std::string& job, std::uint32_t index,
                          const std::string& address, process_id who, answer_to reply);
   void worker_joined(const policies::worker_hello& hello, process_id who, answer_to reply);

@@ -103,9 +103,11 @@ std::unique_ptr<process> launcher::make(const policies::process_name& name, proc
   if (name.role == process_role::coordinator)
     return std::make_unique<coordinator_process>(world_, id, what.epoch);
   if (name.role == process_role::shard)
-    return std::make_unique<shard_process>(world_, id, name.index % hosts, name.index, 0);
+    return std::make_unique<shard_process>(world_, id, name.index % hosts, name.index,
+                                           policies::group_member{0, what.incarnation});
   if (name.role == process_role::replica)
-    return std::make_unique<shard_process>(world_, id, (name.index + 1) % hosts, name.index, 1);
+    return std::make_unique<shard_process>(world_, id, (name.index + 1) % hosts, name.index,
+                                           policies::group_member{1, what.incarnation});
   std::size_t job = 0;
   while (spec.jobs[job].name != name.job) ++job;
   const auto workers = spec.jobs[job].workers;

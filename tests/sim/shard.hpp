@@ -24,9 +24,9 @@ class shard_process final : private shard_base,
 
   // `member`: of the shard's group.
   shard_process(world& where, process_id id, std::uint32_t host, std::uint32_t index,
-                std::uint32_t member)
+                policies::group_member member)
       : front_process(where, id, role::shard,
-                      (member == 0 ? "shard-" : "replica-") + std::to_string(index), host, index,
+                      (member.number == 0 ? "shard-" : "replica-") + std::to_string(index), host, index,
                       core_),
         member_(member),
         replication_(*this, core_, front_) {
@@ -97,7 +97,7 @@ class shard_process final : private shard_base,
                        const std::vector<runtime::kernels::gradient>& of);
   void look_again();
 
-  std::uint32_t member_;
+  policies::group_member member_;
   policies::replication_core replication_;
   bool follows_ = false;
   bool looking_ = false;

@@ -39,10 +39,17 @@ void shard_process::promote(const policies::promote_call& call) {
   note("is promoted in view " + std::to_string(call.view));
   follows_ = false;
   replication_.promote(call.view, call.epoch);
-  for (std::uint32_t slot = 0; slot < chunks_.size(); ++slot)
-    world_.check.promoted(chunks_[slot].job, memory_.table_of(slot), memory_.chunk_of(slot),
-                          core_.progress(slot),
-                          memory_.parameters(slot, core_.plane_of(slot)).values());
+  for (std::uint32_t slot = 0; slot < chunks_.size(); ++slot) {
+    const auto& chunk = chunks_[slot];
+    const auto table = memory_.table_of(slot);
+    const auto number = memory_.chunk_of(slot);
+    const auto values = memory_.parameters(slot, core_.plane_of(slot)).values();
+    if (world_.check.knows(chunk.job, table, number))
+      world_.check.promoted(chunk.job, table, number, core_.progress(slot), values);
+    else  // its primary never opened it
+      world_.check.open_chunk(chunk.job, table, chunk.about.table, number, chunk.about.optimizer,
+                              chunk.scale, values);
+  }
 }
 
 void shard_process::replaced(std::uint32_t view) {

@@ -269,7 +269,7 @@ memory_view worker::place(process_id, const runtime::frame_header& header) {
     return {};
   const auto& place = client_->worker().place_of(header.table, header.chunk);
   client_->begin_reply(header);
-  world_.check.accepted(id(), header.job, header.epoch);
+  world_.check.accepted(id(), header.job, header.epoch, header.shard);
   return {tables_.at(header.table).room, place.first, place.elements};
 }
 
