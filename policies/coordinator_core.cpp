@@ -146,6 +146,12 @@ void coordinator_core::admit(const worker_hello& hello, ticket who, coordinator_
   const auto index = static_cast<std::size_t>(&job - jobs_.data());
   const auto group = make_group(index, who);
   groups_.at(group).about = hello;
+  call_for(group, hello, out);
+}
+
+void coordinator_core::call_for(group_id group, const worker_hello& hello,
+                                coordinator_effects& out) {
+  const auto& job = jobs_[groups_.at(group).job];
   for (const auto& one : upstream_of(job.sums.of_worker[hello.rank]))
     call(group, one,
          admit_worker_call{job.token, hello.rank, hello.incarnation, hello.address,
@@ -164,7 +170,8 @@ coordinator_core::group_id coordinator_core::make_group(std::size_t job, ticket 
 void coordinator_core::call(group_id group, callee who, shard_call what,
                             coordinator_effects& out) {
   const auto id = ++last_id_;
-  calls_[id] = {group, who};
+  const bool replica = !who.aggregator && groups_of_[who.index].primary() != who.member;
+  calls_[id] = {group, who, !replica};
   auto& of = groups_.at(group);
   ++of.remaining;
   out.calls.push_back({who.index, id, std::move(what),
@@ -184,13 +191,16 @@ void coordinator_core::call_done(std::int64_t now, call_id call, const runtime::
   const auto at = calls_.find(call);
   if (at == calls_.end()) return;
   const auto group = groups_.find(at->second.group);
-  // It has died, of which we shall hear; whoever takes its place has been called, too.
-  const bool died = cluster_.replicas > 0 && !at->second.who.aggregator &&
-                    result.code() == errc::unavailable;
+  const auto made = at->second;
   calls_.erase(at);
   if (group == groups_.end()) return;  // its job failed meanwhile
-  if (!result.ok() && !died && group->second.failure.ok()) group->second.failure = result;
-  if (result.ok()) group->second.first_clock = std::min(group->second.first_clock, answer);
+  auto& of = group->second;
+  // It has died, of which we shall hear; whoever takes its place has been called, too.
+  const bool died = cluster_.replicas > 0 && !made.who.aggregator && of.job != no_job &&
+                    result.code() == errc::unavailable;
+  if (died && made.primary) of.died = made.who;
+  if (!result.ok() && !died && of.failure.ok()) of.failure = result;
+  if (result.ok() && made.primary) of.first_clock = std::min(of.first_clock, answer);
   if (--group->second.remaining > 0) return;
   if (group->second.failure.ok() && !group->second.later.empty()) {
     const auto next = std::move(group->second.later.back());
@@ -237,10 +247,13 @@ void coordinator_core::close(std::int64_t now, call_group& done, coordinator_eff
 // the launcher starts it again, up to its limit.
 void coordinator_core::admitted(std::int64_t now, const call_group& done,
                                 const worker_hello& hello, coordinator_effects& out) {
-  if (moving_ > 0) {
-    late_.push_back(done);  // it is to hear of the new primary
+  // A primary that is gone may not be missed yet.
+  const auto& died = done.died;
+  if (moving_ > 0 || (died && groups_of_[died->index].primary() == died->member)) {
+    late_.push_back(done);
     return;
   }
+  if (died) return admit_again(done, out);
   auto& job = jobs_[done.job];
   auto& worker = job.workers[hello.rank];
   auto result = done.failure;

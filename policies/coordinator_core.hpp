@@ -319,6 +319,7 @@ class coordinator_core {
   struct call_made {
     group_id group = 0;
     callee who;
+    bool primary = true;  // when it was called; a replica's answer does not count
   };
   struct new_replica {
     std::uint32_t shard = 0;
@@ -341,6 +342,7 @@ class coordinator_core {
     // A worker, a table's id, ...
     std::variant<std::monostate, worker_hello, std::uint32_t, new_replica, promotion> about;
     std::uint64_t first_clock = clock_vector::infinity;  // the least that was answered
+    std::optional<callee> died;  // a primary, before it answered
     runtime::status failure;
   };
   job_record* find(const std::string& name);
@@ -359,6 +361,7 @@ class coordinator_core {
   void member_left(std::int64_t now, callee who, const std::string& why,
                    coordinator_effects& out);
   void answer_for_the_dead(std::int64_t now, callee who, coordinator_effects& out);
+  void admit_again(const call_group& before, coordinator_effects& out);
   void set_up_replica(std::uint32_t shard, coordinator_effects& out);
   void stage_for_replica(std::vector<staged_call>& calls, std::size_t job, callee who) const;
   void promote(std::uint32_t shard, coordinator_effects& out);
@@ -371,6 +374,7 @@ class coordinator_core {
   bool may_admit(const job_record& job) const;
   void admit_early(coordinator_effects& out);
   void admit(const worker_hello& hello, ticket who, coordinator_effects& out);
+  void call_for(group_id group, const worker_hello& hello, coordinator_effects& out);
   void create_tables(std::size_t job, std::vector<table_spec> specs, ticket who,
                      coordinator_effects& out);
   static std::vector<table_spec> first_tables(const job_record& job);
@@ -402,7 +406,7 @@ class coordinator_core {
   placement placement_;
   std::vector<shard_group> groups_of_;  // by shard
   std::uint32_t moving_ = 0;            // shards whose replica is being promoted
-  std::vector<call_group> late_;        // admissions that wait for that
+  std::vector<call_group> late_;        // admissions that wait for that, to begin anew
   std::vector<job_record> jobs_;
   std::vector<table_state> tables_;  // by id
   std::map<group_id, call_group> groups_;

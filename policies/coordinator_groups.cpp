@@ -74,7 +74,17 @@ void coordinator_core::answer_for_the_dead(std::int64_t now, callee who,
   std::vector<call_id> open;
   for (const auto& [id, made] : calls_)
     if (made.who == who) open.push_back(id);
-  for (const auto id : open) call_done(now, id, {}, out, clock_vector::infinity);
+  for (const auto id : open)
+    call_done(now, id, {runtime::errc::unavailable, "it has died"}, out);
+}
+
+// What the dead one would have said of the worker's clock, its successor says.
+void coordinator_core::admit_again(const call_group& before, coordinator_effects& out) {
+  const auto group = make_group(before.job, 0);
+  auto& made = groups_.at(group);
+  made.waiting = before.waiting;
+  made.about = before.about;
+  call_for(group, std::get<worker_hello>(before.about), out);
 }
 
 void coordinator_core::promote(std::uint32_t shard, coordinator_effects& out) {
@@ -95,7 +105,7 @@ void coordinator_core::promoted(std::int64_t now, const promotion& what,
   else if (!groups_of_[what.shard].is_lost())
     tell_moved(what.shard, out);
   if (moving_ > 0) return;
-  for (auto& admission : std::exchange(late_, {})) close(now, admission, out);
+  for (const auto& admission : std::exchange(late_, {})) admit_again(admission, out);
   admit_early(out);
 }
 
