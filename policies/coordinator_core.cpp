@@ -374,6 +374,12 @@ void coordinator_core::fail_job(std::int64_t now, const std::string& name,
       refuse(who, errc::cancelled, "job " + name + " failed: " + why, out);
     at = groups_.erase(at);
   }
+  std::erase_if(late_, [&](const call_group& late) {
+    if (late.job != index) return false;
+    for (auto who : late.waiting)
+      refuse(who, errc::cancelled, "job " + name + " failed: " + why, out);
+    return true;
+  });
   std::erase_if(early_workers_, [&](const auto& early) {
     if (early.first.job != name) return false;
     refuse(early.second, errc::cancelled, "job " + name + " failed: " + why, out);

@@ -167,7 +167,7 @@ void coordinator_core::stage_for_replica(std::vector<staged_call>& calls, std::s
                                                 job.aggregator_addresses[at], {}}});
   for (std::uint32_t rank = 0; rank < job.workers.size(); ++rank) {
     const auto& worker = job.workers[rank];
-    if (!worker.joined || worker.finished || job.sums.of_worker[rank] != no_aggregator) continue;
+    if (worker.incarnation == 0 || worker.finished || job.sums.of_worker[rank] != no_aggregator) continue;
     calls.push_back({who, admit_worker_call{job.token, rank, worker.incarnation, worker.address,
                                             tables_of(job, rank)}});
   }
