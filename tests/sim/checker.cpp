@@ -52,6 +52,7 @@ void checker::open_chunk(std::uint64_t job, std::uint32_t table, const std::stri
   names_[{job, table}] = name;
   const auto [entry, fresh] = chunks_.try_emplace({job, name, chunk});
   auto& made = entry->second;
+  made.opened_in = epoch_;
   if (!fresh) {
     if (digest_of(first_values) != made.versions.front().digest)
       fail("same bits", place(table, chunk) + "begins anew with other values");
@@ -159,7 +160,7 @@ void checker::pulled(std::uint64_t job, std::uint32_t table, std::uint32_t chunk
   }
   for (const auto& [ghost, with] : at->ghosts) {
     const auto has = [&, had = &with](const update& one) { return had->contains(one); };
-    if (ghost != digest) continue;
+    if (ghost.digest != digest) continue;
     known = true;
     if (holds(jobs_.at(job).consistency, *at, has, how, &missing)) return;
   }

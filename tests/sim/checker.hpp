@@ -90,9 +90,12 @@ class checker {
   // A shard made a step with these and has these parameters now.
   void applied(std::uint64_t job, std::uint32_t table, std::uint32_t chunk, updates with,
                std::span<const float> parameters);
+  // Whether a shard has opened the chunk in this epoch of the run.
   bool knows(std::uint64_t job, std::uint32_t table, std::uint32_t chunk) {
-    return find(job, table, chunk) != nullptr;
+    const auto* at = find(job, table, chunk);
+    return at != nullptr && at->opened_in == epoch_;
   }
+  void begin_epoch(std::uint32_t epoch) { epoch_ = epoch; }
   // A replica has made the same step, or has been handed the chunk.
   void followed(std::uint64_t job, std::uint32_t table, std::uint32_t chunk,
                 std::span<const float> parameters);
@@ -144,8 +147,10 @@ class checker {
     std::map<update, std::size_t> at;  // applied ones: their place in the order
     std::set<update> acknowledged;
     std::vector<version> versions;
-    // Of primaries that have died, which somebody may still read: with their updates.
-    std::vector<std::pair<std::uint64_t, std::set<update>>> ghosts;
+    // Of primaries that have died, which somebody may still read, or have put into a
+    // checkpoint: with their updates.
+    std::vector<std::pair<version, std::set<update>>> ghosts;
+    std::uint32_t opened_in = 0;  // epoch of the run
     // Version, by rank and incarnation.
     std::map<std::pair<std::uint32_t, std::uint32_t>, std::size_t> newest_read;
     std::uint32_t epoch = 0;  // in which `server` answers
@@ -156,8 +161,9 @@ class checker {
   chunk_state* find(std::uint64_t job, std::uint32_t table, std::uint32_t chunk);
   static void note_version(chunk_state& chunk);
   static void roll_back(chunk_state& chunk, std::size_t version);
-  bool is_cut(const policies::job_spec& job, const chunk_state& chunk, const version& what,
-              const std::vector<policies::rank_progress>& ranks) const;
+  static bool is_cut(const policies::job_spec& job, const chunk_state& chunk,
+                     const std::function<bool(const update&)>& has,
+                     const std::vector<policies::rank_progress>& ranks);
   static bool holds(const policies::consistency_spec& policy, const chunk_state& chunk,
                     const std::function<bool(const update&)>& has, const reading& how,
                     std::string* missing);
@@ -172,6 +178,7 @@ class checker {
   std::map<std::string, policies::checkpoint_id> kept_;                   // newest, by job
   // By process, job and shard.
   std::map<std::tuple<process_id, std::uint64_t, std::uint32_t>, std::uint32_t> epochs_;
+  std::uint32_t epoch_ = 0;
   std::vector<violation> violations_;
 };
 

@@ -61,7 +61,9 @@ launcher::launcher(world& where, process_id id)
     : process(where, id, role::launcher, "launcher", 0),
       folder_(where.folder("")),
       core_(plan_of(where.plan.spec, begin_epoch(*folder_))),
-      names_(plan_of(where.plan.spec, 0).processes) {}
+      names_(plan_of(where.plan.spec, 0).processes) {
+  where.check.begin_epoch(core_.epoch());
+}
 
 launcher& launcher::of(world& where) {
   auto* found = where.find_as<launcher>(where.launcher);
@@ -198,6 +200,7 @@ void launcher::poll() {
 void launcher::perform(const launch_effects::renew& what) {
   running_.clear();
   left_.clear();
+  world_.check.begin_epoch(what.epoch);
   core_.renewed(local_now(), policies::record_epoch(*folder_, what.epoch), effects_);
 }
 

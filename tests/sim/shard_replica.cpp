@@ -46,7 +46,10 @@ void shard_process::promote(const policies::promote_call& call) {
     const auto values = memory_.parameters(slot, core_.plane_of(slot)).values();
     if (world_.check.knows(chunk.job, table, number))
       world_.check.promoted(chunk.job, table, number, core_.progress(slot), values);
-    else  // its primary never opened it
+    else if (core_.progress(slot).version > 0)  // its primary never opened it
+      world_.check.restore_chunk(chunk.job, table, chunk.about.table, number,
+                                 core_.progress(slot).ranks, values);
+    else
       world_.check.open_chunk(chunk.job, table, chunk.about.table, number, chunk.about.optimizer,
                               chunk.scale, values);
   }
