@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <map>
+#include <tuple>
 #include <utility>
 #include <variant>
 
@@ -50,6 +51,8 @@ class coordinator final : public coordinator_actor::base {
     std::string job;          // empty: a shard
     std::uint32_t index = 0;  // of the shard or aggregator, or rank
     bool aggregates = false;
+    std::uint32_t in_group = 0;  // of a shard
+    bool is_shard = false;
   };
   template <class T>
   using promises = std::map<ticket, caf::typed_response_promise<T>>;
@@ -64,8 +67,9 @@ class coordinator final : public coordinator_actor::base {
   template <class T>
   bool deliver(promises<T>& waiting, coordinator_effects::answer& answer);
 
-  caf::result<done_atom> join_shard(std::uint32_t index, const std::string& address,
-                                    const caf::actor& who);
+  caf::result<done_atom> join_shard(std::uint32_t index, policies::group_member in_group,
+                                    const std::string& address, const caf::actor& who);
+  void tell_moved(const coordinator_effects::tell_moved& what);
   caf::result<done_atom> join_aggregator(const std::string& job, std::uint32_t index,
                                          const std::string& address, const caf::actor& who);
   caf::result<policies::worker_welcome> join_worker(const policies::worker_hello& hello,
@@ -91,8 +95,10 @@ class coordinator final : public coordinator_actor::base {
   policies::coordinator_core core_;
   coordinator_effects effects_;
   std::uint64_t token_;
-  using shard_name = std::pair<std::string, std::uint32_t>;  // job of an aggregator, or empty
+  // Job of an aggregator, or empty; index; number in a shard's group.
+  using shard_name = std::tuple<std::string, std::uint32_t, std::uint32_t>;
   std::map<shard_name, shard_actor> shards_;
+  std::map<std::pair<std::string, std::uint32_t>, caf::actor> told_;  // workers, of moves
   std::map<caf::actor_addr, member> members_;
   ticket last_ticket_ = 0;
   promises<done_atom> shard_promises_;
@@ -137,23 +143,27 @@ void coordinator::watch(const caf::actor& who, member what) {
 
 void coordinator::call_shard(coordinator_effects::call_shard& what) {
   const auto call = what.call;
-  const shard_name name{what.aggregator_of, what.shard};
+  const shard_name name{what.aggregator_of, what.shard, what.member};
   const auto& shard = shards_.at(name);
   const auto succeeded = [this, call](std::uint64_t answer) {
     core_.call_done(unix_now(), call, {}, effects_, answer);
     carry_out();
   };
   const auto failed = [this, call, name](const caf::error& why) {
-    const auto callee = name.first.empty() ? "shard " : "aggregator ";
+    const auto callee = std::get<0>(name).empty() ? "shard " : "aggregator ";
     core_.call_done(unix_now(), call,
-                    to_status(why, "a call to " + (callee + std::to_string(name.second))),
+                    to_status(why, "a call to " + (callee + std::to_string(std::get<1>(name)))),
                     effects_);
     carry_out();
   };
   std::visit(
       [&](const auto& content) {
-        auto asked = request(shard, shard_call_timeout, content);
         using call_type = std::decay_t<decltype(content)>;
+        // A replica is handed everything before this is answered, however much that is.
+        constexpr bool waits = std::is_same_v<call_type, policies::lead_call>;
+        auto asked = request(shard, waits ? caf::duration(caf::infinite)
+                                    : caf::duration(shard_call_timeout),
+                             content);
         if constexpr (std::is_same_v<call_type, policies::admit_worker_call> ||
                       std::is_same_v<call_type, policies::checkpoint_call>)
           asked.then(succeeded, failed);
@@ -172,19 +182,28 @@ void coordinator::carry_out() {
     core_.checkpoint_written(unix_now(), one.manifest.job, one.manifest.id, keeper_->write(one),
                              effects_);
   for (auto& call : effects.calls) call_shard(call);
+  for (const auto& one : effects.moves) tell_moved(one);
   for (auto& answer : effects.answers)
     if (!deliver(shard_promises_, answer) && !deliver(worker_promises_, answer))
       deliver(table_promises_, answer);
-  if (!effects_.calls.empty() || !effects_.checkpoints.empty() || !effects_.manifests.empty())
+  if (!effects_.calls.empty() || !effects_.moves.empty() || !effects_.checkpoints.empty() || !effects_.manifests.empty())
     carry_out();
 }
 
-caf::result<done_atom> coordinator::join_shard(std::uint32_t index, const std::string& address,
+caf::result<done_atom> coordinator::join_shard(std::uint32_t index,
+                                               policies::group_member in_group,
+                                               const std::string& address,
                                                const caf::actor& who) {
   auto [id, answer] = promise(shard_promises_);
-  if (core_.shard_joined(unix_now(), index, address, id, effects_)) {
-    shards_.insert_or_assign(shard_name("", index), caf::actor_cast<shard_actor>(who));
-    watch(who, {"", index, false});
+  if (core_.shard_joined(unix_now(), index, address, id, effects_, in_group)) {
+    // Of one before it nothing is heard any more.
+    std::erase_if(members_, [&](const auto& one) {
+      const auto& before = one.second;
+      return before.is_shard && before.index == index && before.in_group == in_group.number;
+    });
+    shards_.insert_or_assign(shard_name("", index, in_group.number),
+                             caf::actor_cast<shard_actor>(who));
+    watch(who, {"", index, false, in_group.number, true});
   }
   carry_out();
   return answer;
@@ -195,8 +214,8 @@ caf::result<done_atom> coordinator::join_aggregator(const std::string& job, std:
                                                     const caf::actor& who) {
   auto [id, answer] = promise(shard_promises_);
   if (core_.aggregator_joined(unix_now(), job, index, address, id, effects_)) {
-    shards_.insert_or_assign(shard_name(job, index), caf::actor_cast<shard_actor>(who));
-    watch(who, {job, index, true});
+    shards_.insert_or_assign(shard_name(job, index, 0), caf::actor_cast<shard_actor>(who));
+    watch(who, {job, index, true, 0, false});
   }
   carry_out();
   return answer;
@@ -206,7 +225,7 @@ caf::result<policies::worker_welcome> coordinator::join_worker(
     const policies::worker_hello& hello, const caf::actor& who) {
   auto [id, answer] = promise(worker_promises_);
   if (core_.worker_joined(unix_now(), hello, id, effects_))
-    watch(who, {hello.job, hello.rank, false});
+    watch(who, {hello.job, hello.rank, false, 0, false});
   carry_out();
   return answer;
 }
@@ -262,12 +281,24 @@ void coordinator::on_down(const caf::down_msg& down) {
   const auto why = system().render(down.reason);
   // A worker that has finished leaves like this, too; the core tells them apart.
   if (lost->second.job.empty())
-    core_.shard_lost(unix_now(), lost->second.index, why);
+    core_.shard_lost(unix_now(), lost->second.index, why, effects_, lost->second.in_group);
   else if (lost->second.aggregates)
     core_.aggregator_lost(unix_now(), lost->second.job, lost->second.index, why);
   else
     core_.worker_lost(unix_now(), lost->second.job, lost->second.index, why);
   members_.erase(lost);
+  carry_out();
+}
+
+// To one that is gone, or has not asked for it yet, it goes unheard.
+void coordinator::tell_moved(const coordinator_effects::tell_moved& what) {
+  if (what.aggregates) {
+    const auto at = shards_.find(shard_name(what.job, what.index, 0));
+    if (at != shards_.end()) send(at->second, what.what);
+    return;
+  }
+  const auto at = told_.find({what.job, what.index});
+  if (at != told_.end()) send(caf::actor_cast<worker_actor>(at->second), what.what);
 }
 
 coordinator::behavior_type coordinator::make_behavior() {
@@ -276,10 +307,16 @@ coordinator::behavior_type coordinator::make_behavior() {
   using std::string;
   set_down_handler([this](const caf::down_msg& down) { on_down(down); });
   return {
-      [this](shard_atom, u64 token, u32 index, const string& address,
-             const caf::actor& who) -> caf::result<done_atom> {
+      [this](shard_atom, u64 token, u32 index, u32 number, u32 incarnation,
+             const string& address, const caf::actor& who) -> caf::result<done_atom> {
         if (!known(token)) return stranger();
-        return join_shard(index, address, who);
+        return join_shard(index, {number, incarnation}, address, who);
+      },
+      [this](moves_atom, u64 token, const string& job, u32 rank, const caf::actor& who) {
+        if (!known(token)) return;
+        told_[{job, rank}] = who;
+        core_.moves_of(job, rank, false, effects_);
+        carry_out();
       },
       [this](aggregator_atom, u64 token, const string& job, u32 index, const string& address,
              const caf::actor& who) -> caf::result<done_atom> {

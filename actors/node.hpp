@@ -17,6 +17,7 @@
 #include <string>
 
 #include "policies/cluster_status.hpp"
+#include "policies/shard_group.hpp"
 #include "policies/spec.hpp"
 #include "runtime/base/status.hpp"
 
@@ -27,6 +28,7 @@ struct node_options {
   std::uint16_t coordinator_port = 0;
   std::uint64_t token = 0;
   std::uint32_t index = 0;  // of the shard or aggregator
+  policies::group_member member;  // of the shard's group
   std::string job;          // of the aggregator
   std::string run_dir;      // of shards: where checkpoints are
   policies::transport_kind transport = policies::transport_kind::automatic;

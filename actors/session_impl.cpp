@@ -42,8 +42,8 @@ status session::impl::join() {
   info_ = {hello.job,       welcome.policy, hello.rank,
            welcome.workers, welcome.seed,   hello.incarnation};
   clock_ = welcome.first_clock;
-  worker_identity identity{hello.rank, hello.incarnation, welcome, parts_.coordinator,
-                           numbers_};
+  worker_identity identity{hello.rank, hello.incarnation,  welcome, parts_.who.node.token,
+                           hello.job,  parts_.coordinator, numbers_};
   worker_ = spawn_on<worker>(*reactor_, *parts_.system, std::move(identity));
   return {};
 }

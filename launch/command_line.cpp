@@ -76,6 +76,7 @@ options::options_description describe(command_kind kind, command_line& into) {
       add("job", options::value(&into.job)->required(), "");
       [[fallthrough]];
     case command_kind::node_shard:
+    case command_kind::node_replica:
       add("run-dir", options::value(&into.run_dir)->required(), "");
       add("index", options::value(&into.index)->required(), "");
       break;
@@ -121,6 +122,7 @@ runtime::expected<command_line> parse_node(const arguments& args) {
   static const std::vector<command> roles{
       {"coordinator", command_kind::node_coordinator, {"--run-dir", "--ready-fd"}},
       {"shard", command_kind::node_shard, {"--run-dir", "--index"}},
+      {"replica", command_kind::node_replica, {"--run-dir", "--index"}},
       {"aggregator", command_kind::node_aggregator, {"--run-dir", "--job", "--index"}}};
   const std::string word = args.size() < 2 ? "" : args[1];
   const auto role = std::find_if(roles.begin(), roles.end(),

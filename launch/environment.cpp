@@ -58,8 +58,8 @@ variables child_environment(const variables& base, const policies::cluster_spec&
     }
     all["TIDEGATE_JOB"] = name.job;
     all["TIDEGATE_RANK"] = std::to_string(name.index);
-    all["TIDEGATE_INCARNATION"] = std::to_string(process.incarnation);
   }
+  all["TIDEGATE_INCARNATION"] = std::to_string(process.incarnation);
   if (name.role != process_role::coordinator) {
     all["TIDEGATE_COORDINATOR"] = reachable_host(spec) + ":" + std::to_string(run.port);
   }

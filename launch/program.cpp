@@ -65,6 +65,7 @@ int run_program(const std::vector<std::string>& args, const services& cluster) {
       return exit_with(exit_code::done);
     case command_kind::node_coordinator:
     case command_kind::node_shard:
+    case command_kind::node_replica:
     case command_kind::node_aggregator:
       return node_main(*line, cluster);
     case command_kind::export_model:

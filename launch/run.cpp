@@ -35,6 +35,7 @@ policies::launch_plan plan_for_core(const policies::cluster_spec& spec,
     what.jobs.push_back({j.name, policy_text(j.consistency), j.workers,
                          j.on_worker_loss == policies::worker_loss_rule::restart});
   what.supervision = spec.supervision;
+  what.replicated = spec.replicas > 0;
   what.goes_back = std::all_of(spec.jobs.begin(), spec.jobs.end(),
                                [](const auto& j) { return j.checkpoint.has_value(); });
   what.start_timeout_ms = spec.start_timeout_ms;

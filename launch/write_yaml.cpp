@@ -110,6 +110,7 @@ std::string write_yaml(const policies::cluster_spec& spec) {
   if (!spec.coordinator_host.empty())
     text += "  coordinator_host: " + quote(spec.coordinator_host) + "\n";
   text += "  shards: " + std::to_string(spec.shards) + "\n";
+  text += "  replicas: " + std::to_string(spec.replicas) + "\n";
   if (!spec.shard_hosts.empty()) text += "  shard_hosts: " + list_text(spec.shard_hosts) + "\n";
   text += "  transport: " + std::string(word(transport_words, spec.transport)) + "\n";
   text += "  chunk_bytes: " + format_bytes(spec.chunk_bytes) + "\n";

@@ -16,6 +16,7 @@ constexpr yaml_key keys[] = {
   {"cluster.hosts.*.prefix", "list", "-", "a list of text (program, arguments)", "goes before the commands of its processes, as in [ip, netns, exec, blue]; it must become the process (exec)"},
   {"cluster.coordinator_host", "text", "-", "a name in cluster.hosts", "the host of the coordinator, the first without it; the launcher must reach it, too"},
   {"cluster.shards", "number", "1", "1 to 1024", "shard processes; each holds a part of the parameters"},
+  {"cluster.replicas", "number", "0", "0 or 1", "processes that take a shard's place when it dies; workers keep what they have pushed until the replica has it"},
   {"cluster.shard_hosts", "list", "-", "a list of names in cluster.hosts", "the hosts of the shards, which take them in turn; all without it"},
   {"cluster.transport", "choice", "auto", "auto, shm, tcp, rdma", "how payload travels: shared memory, TCP, RDMA, or the best one that works"},
   {"cluster.chunk_bytes", "bytes", "256KiB", "64 to 64MiB, a multiple of 64; plain or with KiB, MiB", "tables are cut into chunks of this size; a chunk lives on one shard; with several hosts 512KiB"},

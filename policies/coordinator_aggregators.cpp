@@ -64,7 +64,8 @@ open_job_call coordinator_core::job_call(const job_record& job) const {
           {},
           {},
           {},
-          {}};
+          {},
+          cluster_.replicas > 0};
 }
 
 // Calls to one process are carried out in this order; whoever is called knows its members
@@ -147,7 +148,8 @@ worker_welcome coordinator_core::welcome(const job_record& of, std::uint32_t ran
           epochs_of(aggregator),
           aggregator != no_aggregator,
           cluster_.replicas > 0 && of.spec.consistency.kind == consistency_kind::bsp &&
-              of.spec.on_worker_loss == worker_loss_rule::restart};
+              of.spec.on_worker_loss == worker_loss_rule::restart,
+          cluster_.replicas > 0};
 }
 
 // Nobody waits for the answers; who does not know the job has nothing to close.

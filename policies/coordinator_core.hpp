@@ -39,6 +39,7 @@ struct open_job_call {
   std::vector<rank_node> nodes;
   std::vector<std::string> upstream;
   std::vector<std::uint32_t> upstream_epochs;
+  bool replicated = false;  // shards are: what is upstream may move
 };
 
 // To a shard: own these chunks of a table, starting from their initial values. To an
@@ -129,6 +130,7 @@ struct worker_welcome {
   // A clock is pushed when all pushes of the one before are acknowledged: replicas lag no more
   // than the version before, which shards keep for workers that come back.
   bool one_clock_in_flight = false;
+  bool replicated = false;  // a shard that is gone may move
 };
 
 // To a worker, or to an aggregator that pushes to shards: another process serves this one now.
@@ -250,6 +252,9 @@ class coordinator_core {
   // The first reason stands. A job that is done stays done.
   void fail_job(std::int64_t now, const std::string& job, const std::string& why,
                 coordinator_effects& out);
+  // A worker, or an aggregator, asks to be told of shards that move: at once of those that have.
+  void moves_of(const std::string& job, std::uint32_t index, bool aggregates,
+                coordinator_effects& out) const;
   // A member's actor is gone: noted, and not judged where nobody can take its place. Whoever
   // watches the processes decides what follows. Leaving after the end of one's job is no loss.
   void shard_lost(std::int64_t now, std::uint32_t index, const std::string& why,
@@ -368,6 +373,7 @@ class coordinator_core {
   void promoted(std::int64_t now, const promotion& what, const runtime::status& result,
                 coordinator_effects& out);
   void tell_moved(std::uint32_t shard, coordinator_effects& out) const;
+  shard_moved move_of(std::uint32_t shard) const;
   std::vector<std::string> addresses_of(const job_record& job, std::uint32_t aggregator) const;
   open_table_call call_of(const table_state& table) const;
   void stage_tables(const job_record& job, const open_table_call& call, group_id group);

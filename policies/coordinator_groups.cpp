@@ -109,11 +109,21 @@ void coordinator_core::promoted(std::int64_t now, const promotion& what,
   admit_early(out);
 }
 
+shard_moved coordinator_core::move_of(std::uint32_t shard) const {
+  const auto& group = groups_of_[shard];
+  return {shard, frame_epoch(epoch_, group.serving_view()), group.primary_address()};
+}
+
+void coordinator_core::moves_of(const std::string& job, std::uint32_t index, bool aggregates,
+                                coordinator_effects& out) const {
+  for (std::uint32_t shard = 0; shard < groups_of_.size(); ++shard)
+    if (groups_of_[shard].serving_view() > 0 && !groups_of_[shard].is_lost())
+      out.moves.push_back({job, index, aggregates, move_of(shard)});
+}
+
 // Those who push to shards. One that is being let in hears it with its welcome.
 void coordinator_core::tell_moved(std::uint32_t shard, coordinator_effects& out) const {
-  const auto& group = groups_of_[shard];
-  const shard_moved what{shard, frame_epoch(epoch_, group.serving_view()),
-                         group.primary_address()};
+  const auto what = move_of(shard);
   for (const auto& job : jobs_) {
     if (job.state == job_state::failed || job.state == job_state::done) continue;
     for (std::uint32_t at = 0; at < job.sums.aggregators.size(); ++at)
