@@ -76,6 +76,14 @@ std::string result_json(const std::string& cluster,
   return dump(root, 2);
 }
 
+std::optional<int> exit_code_of(const std::string& result_json) {
+  const auto root = json::parse(result_json, nullptr, false);
+  if (!root.is_object()) return std::nullopt;
+  const auto at = root.find("exit_code");
+  if (at == root.end() || !at->is_number_integer()) return std::nullopt;
+  return at->get<int>();
+}
+
 std::string event_line(const policies::cluster_event& event) {
   return dump({{"unix_ns", event.unix_ns},
                {"time", iso_time(event.unix_ns)},

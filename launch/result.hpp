@@ -1,6 +1,7 @@
 // result.json, pids.json and the lines of events.jsonl. Pure, any thread.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,9 @@ namespace tidegate::launch {
 // What was not reported, and numbers that JSON cannot hold (NaN), are null.
 std::string result_json(const std::string& cluster,
                         const std::vector<policies::job_status>& jobs, int exit_code);
+
+// What a result.json ends with; none: it is not one.
+std::optional<int> exit_code_of(const std::string& result_json);
 
 // `{"unix_ns": ..., "time": "2026-01-31T12:00:00.123Z", "what": ..., "detail": ...}` and a
 // newline.

@@ -6,9 +6,7 @@
 
 #include "launch/scalars.hpp"
 #include "launch/stale_segments.hpp"
-#include "policies/run_epoch.hpp"
 #include "runtime/base/assert.hpp"
-#include "runtime/storage/posix_storage.hpp"
 
 namespace tidegate::launch {
 
@@ -28,8 +26,9 @@ std::uint64_t draw_token() {
 }
 
 policies::launch_plan plan_for_core(const policies::cluster_spec& spec,
-                                    const cluster_plan& plan) {
+                                    const cluster_plan& plan, std::uint32_t epoch) {
   policies::launch_plan what;
+  what.epoch = epoch;
   for (const auto& p : plan.processes) what.processes.push_back(p.name);
   for (const auto& j : spec.jobs)
     what.jobs.push_back({j.name, policy_text(j.consistency), j.workers,
@@ -45,19 +44,17 @@ policies::launch_plan plan_for_core(const policies::cluster_spec& spec,
 }  // namespace
 
 run::run(const policies::cluster_spec& spec, const services& cluster, const starter& start,
-         run_journal& journal)
+         run_journal& journal, std::uint32_t epoch)
     : spec_(spec),
       cluster_(cluster),
       starter_(start),
       journal_(journal),
       plan_(make_plan(spec)),
-      core_(plan_for_core(spec, plan_)),
-      identity_{draw_token(), 0, journal.folder().path()} {}
+      core_(plan_for_core(spec, plan_, epoch)),
+      identity_{draw_token(), 0, journal.folder().path(), epoch} {}
 
 exit_code run::carry_out() {
   now_ = monotonic_ns_now();
-  if (auto recorded = record(core_.epoch()); !recorded.ok())
-    journal_.complain("tidegate: the run cannot be put on record: " + recorded.to_string());
   core_.begin(now_, todo_);
   carry_out_effects();
   for (decide(); !end_; decide()) {
@@ -182,11 +179,6 @@ runtime::expected<pid_t> run::spawn_one(const effects::start& what) {
                       starter_.request(process, identity_, log, write_end.get()));
 }
 
-runtime::status run::record(std::uint32_t epoch) const {
-  auto folder = runtime::posix_storage::make(journal_.folder().path() + "/epochs");
-  return folder ? policies::record_epoch(*folder, epoch) : folder.error();
-}
-
 // Nobody of the epoch before lives.
 void run::act(const effects::renew& what) {
   poller_.reset();
@@ -195,7 +187,7 @@ void run::act(const effects::renew& what) {
   identity_.port = 0;
   identity_.epoch = what.epoch;
   journal_.event("epoch", std::to_string(what.epoch));
-  core_.renewed(now_, record(what.epoch), todo_);
+  core_.renewed(now_, journal_.folder().record_epoch(what.epoch), todo_);
 }
 
 void run::act(const effects::watch& /*what*/) {

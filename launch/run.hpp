@@ -24,8 +24,9 @@ namespace tidegate::launch {
 class run {
  public:
   run(const policies::cluster_spec& spec, const services& cluster, const starter& start,
-      run_journal& journal);
+      run_journal& journal, std::uint32_t epoch);
 
+  std::size_t processes() const noexcept { return plan_.processes.size(); }
   // Blocks until every process has ended.
   exit_code carry_out();
 
@@ -53,7 +54,6 @@ class run {
   void act(const effects::conclude& what);
   runtime::expected<pid_t> spawn_one(const effects::start& what);
 
-  runtime::status record(std::uint32_t epoch) const;
   void write_pids();
   void show();
   exit_code conclude();
