@@ -107,8 +107,15 @@ class Launch:
             return ""
 
     def control_port(self):
-        text = (self.run_dir / "logs/coordinator-0.log").read_text()
-        return int(re.search(r"control plane on \S+:(\d+)", text).group(1))
+        return self.control_ports()[0]
+
+    def control_ports(self):
+        """Of each life of the coordinator."""
+        try:
+            text = (self.run_dir / "logs/coordinator-0.log").read_text()
+        except OSError:
+            return []
+        return [int(port) for port in re.findall(r"control plane on \S+:(\d+)", text)]
 
     def result(self):
         return json.loads((self.run_dir / "result.json").read_text())
