@@ -51,7 +51,8 @@ run::run(const policies::cluster_spec& spec, const services& cluster, const star
       journal_(journal),
       plan_(make_plan(spec)),
       core_(plan_for_core(spec, plan_, epoch)),
-      identity_{draw_token(), 0, journal.folder().path(), epoch} {}
+      identity_{draw_token(), 0, journal.folder().path(), epoch},
+      beats_(spec.supervision.heartbeat_timeout_ms) {}
 
 exit_code run::carry_out() {
   now_ = monotonic_ns_now();
@@ -64,6 +65,7 @@ exit_code run::carry_out() {
     on_ready();
     on_news();
     on_ends();
+    on_hangs();
   }
   return conclude();
 }
@@ -79,7 +81,7 @@ void run::wait() {
   if (ready_) fds.push_back({ready_.get(), POLLIN, 0});
   if (poller_) fds.push_back({poller_->fd(), POLLIN, 0});
   table_.add_to(fds);
-  const auto wake = core_.next_wake();
+  const auto wake = std::min(core_.next_wake(), beats_.next_look());
   auto ms = wait_ms_max;
   // Rounded up: a wake-up too early decides nothing.
   if (wake != policies::launch_core::never)
@@ -133,9 +135,15 @@ void run::on_ends() {
   for (const auto& end : table_.reap()) {
     journal_.event("process_ended", to_string(end));
     core_.ended(now_, end.process, to_exit(end));
+    beats_.ended(end.process);
     pids_changed_ = true;
     if (end.by_signal) remove_stale_segments();
   }
+}
+
+void run::on_hangs() {
+  for (const auto& one : beats_.look(now_)) core_.hangs(one.process, one.silent_ns, todo_);
+  carry_out_effects();
 }
 
 void run::carry_out_effects() {
@@ -174,9 +182,13 @@ runtime::expected<pid_t> run::spawn_one(const effects::start& what) {
     write_end = runtime::unique_fd(ends[1]);
     ::fcntl(ready_.get(), F_SETFL, O_NONBLOCK);
   }
+  const auto beats = beats_.prepare(what.process, identity_.token);
+  if (!beats) return runtime::fail(beats.error());
   const auto log = journal_.folder().log_path(process.name);
-  return table_.start(what.process, process.name,
-                      starter_.request(process, identity_, log, write_end.get()));
+  auto pid = table_.start(what.process, process.name,
+                          starter_.request(process, identity_, log, {write_end.get(), *beats}));
+  beats_.started(what.process);
+  return pid;
 }
 
 // Nobody of the epoch before lives.

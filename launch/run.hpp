@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "launch/command_line.hpp"
+#include "launch/heartbeats.hpp"
 #include "launch/process_table.hpp"
 #include "launch/run_journal.hpp"
 #include "launch/services.hpp"
@@ -39,6 +40,7 @@ class run {
   void on_ready();
   void on_news();
   void on_ends();
+  void on_hangs();
 
   void carry_out_effects();
   void act(const effects::start& what);
@@ -67,6 +69,7 @@ class run {
   run_identity identity_;
   signal_source signals_;
   process_table table_;
+  heartbeats beats_;
   runtime::unique_fd ready_;
   std::string ready_text_;
   std::unique_ptr<status_poller> poller_;
