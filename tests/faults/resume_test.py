@@ -91,6 +91,18 @@ class Resume(FaultTest):
         self.assertEqual(run.wait(60), 0, run.output)
         self.assertEqual(self.hash_of(run), expected)
 
+    def test_after_an_interrupt(self):
+        job = {"workers": 2, "mode": ["workload", 300, 8000, "exchange"], "checkpoint": CHECKPOINT}
+        expected = self.calm_hash(job)
+        run = self.launch(self.yaml(job))
+        wait_until(lambda: self.count_events(run, "checkpoint") > 0, 40, "a checkpoint")
+        run.process.send_signal(signal.SIGINT)
+        self.assertEqual(run.wait(30), 1, run.output)
+        self.resume(run)
+        self.assertEqual(run.wait(60), 0, run.output)
+        self.assertIn("goes on from checkpoint", run.output)
+        self.assertEqual(self.hash_of(run), expected)
+
     def test_a_run_has_one_launcher(self):
         run = self.launch(self.yaml({"workers": 2, "mode": ["forever"]}))
         run.wait_for_training(5)

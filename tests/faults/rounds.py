@@ -118,7 +118,10 @@ def draw_chaos(chance, job, roles):
 def draw(seed, number, roles):
     chance = random.Random(f"{seed}/{number}")
     kind = chance.choice(("workload", "workload", "count"))
-    clocks = chance.choice(CLOCKS)
+    may_go_back = any(role in WITH_CHECKPOINTS for role in roles)
+    goes_back = may_go_back and (chance.random() < 0.5 or not any(role in ALWAYS for role in roles))
+    # Deaths that take everything back are further apart.
+    clocks = chance.choice(CLOCKS) * (2 if goes_back else 1)
     workers = chance.choice((2, 3, 4))
     job = (draw_workload if kind == "workload" else draw_count)(chance, clocks, workers)
     aggregators = chance.choice((None, None, {"fan_in": 2}, "per_host"))
@@ -126,8 +129,7 @@ def draw(seed, number, roles):
         aggregators = "per_host"
     if aggregators:
         job["aggregators"] = aggregators
-    may_go_back = any(role in WITH_CHECKPOINTS for role in roles)
-    if may_go_back and (chance.random() < 0.5 or not any(role in ALWAYS for role in roles)):
+    if goes_back:
         job["checkpoint"] = CHECKPOINT
     cluster = {"shards": chance.choice((1, 2, 3)), "transport": chance.choice(("auto", "auto", "tcp"))}
     chaos, launcher = draw_chaos(chance, job, roles)
