@@ -7,6 +7,7 @@
 
 #include "launch/plan.hpp"
 #include "policies/cluster_status.hpp"
+#include "runtime/base/status.hpp"
 
 namespace tidegate::launch {
 
@@ -27,5 +28,7 @@ struct live_process {
 };
 
 std::string pids_json(const std::vector<live_process>& processes);
+// What pids_json wrote. Errors: corrupt.
+runtime::expected<std::vector<live_process>> parse_pids(const std::string& text);
 
 }  // namespace tidegate::launch

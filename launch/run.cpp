@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <fcntl.h>
+#include <span>
 #include <sys/random.h>
 
 #include "launch/scalars.hpp"
@@ -137,7 +138,9 @@ void run::on_ends() {
     core_.ended(now_, end.process, to_exit(end));
     beats_.ended(end.process);
     pids_changed_ = true;
-    if (end.by_signal) remove_stale_segments();
+    if (!end.by_signal) continue;
+    remove_stale_segments();
+    remove_segments_of(std::span(&end.pid, 1));
   }
 }
 

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <signal.h>
 #include <stdlib.h>
+#include <string_view>
 #include <sys/wait.h>
 
 #include <gmock/gmock.h>
@@ -18,11 +19,12 @@ namespace {
 using runtime::errc;
 
 TEST(leftovers, are_told_by_their_environment) {
-  const std::string environment("HOME=/\0TIDEGATE_RUN_DIR=/r\0TIDEGATE_TOKEN=1\0", 45);
+  using namespace std::string_view_literals;
+  constexpr auto environment = "HOME=/\0TIDEGATE_RUN_DIR=/r\0TIDEGATE_TOKEN=1\0"sv;
   EXPECT_TRUE(is_of_run(environment, "/r"));
   EXPECT_FALSE(is_of_run(environment, "/r/2"));
   EXPECT_FALSE(is_of_run(environment, "/"));
-  EXPECT_FALSE(is_of_run(std::string("X=TIDEGATE_RUN_DIR=/r\0", 22), "/r"));
+  EXPECT_FALSE(is_of_run("X=TIDEGATE_RUN_DIR=/r\0"sv, "/r"));
   EXPECT_FALSE(is_of_run("", "/r"));
 }
 
