@@ -41,6 +41,10 @@ class Failover(unittest.TestCase):
         self.assertEqual(account.failovers_ms(chaos, events), [40.0])
         self.assertEqual(account.failovers_ms(chaos, events[:2]), [])
 
+    def test_a_launcher_that_was_killed_on_the_way_is_not_measured(self):
+        events = [restarted(110, "worker-mlp-1"), line(120, "run_resumed", "epoch 2"), resumes(900, "mlp", 1)]
+        self.assertEqual(account.failovers_ms([kill(100, "worker-mlp-1")], events), [])
+
     def test_percentiles_are_the_nearest_rank(self):
         values = [float(n) for n in range(1, 101)]
         self.assertEqual([account.percentile(values, p) for p in (50, 99, 100)], [50.0, 99.0, 100.0])
