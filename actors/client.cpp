@@ -40,11 +40,12 @@ expected<session> session::connect() {
   auto who = read_worker_environment();
   if (!who) return runtime::fail(who.error());
   runtime::log::start("worker-" + who->job + "-" + std::to_string(who->rank));
+  session_parts parts;
+  parts.beats = runtime::heartbeat::of_process(who->node.token);
   auto process = std::make_shared<process_system>();
   auto coordinator = connect_coordinator(process->get(), who->node.coordinator_host,
                                          who->node.coordinator_port);
   if (!coordinator) return runtime::fail(coordinator.error());
-  session_parts parts;
   parts.system = &process->get();
   parts.keep = std::move(process);
   parts.coordinator = *coordinator;

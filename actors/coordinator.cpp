@@ -9,6 +9,7 @@
 #include <caf/all.hpp>
 
 #include "actors/errors.hpp"
+#include "actors/stand_in.hpp"
 #include "runtime/base/log.hpp"
 
 namespace tidegate::actors {
@@ -57,11 +58,12 @@ class coordinator final : public coordinator_actor::base {
   template <class T>
   using promises = std::map<ticket, caf::typed_response_promise<T>>;
 
-  // Answers with an error and returns false when the token is not this run's.
-  bool known(std::uint64_t token) const { return token == token_; }
-  static caf::error stranger() {
-    return to_error({errc::refused, "this process belongs to another run (TIDEGATE_TOKEN)"});
-  }
+  bool of_run(std::uint64_t token) const { return token == token_; }
+  // Whether a message is of a process of this run whose place nobody has taken; stranger() is
+  // the answer to another.
+  bool known(std::uint64_t token) { return of_run(token) && !is_out(); }
+  bool is_out();
+  caf::error stranger();
   template <class T>
   std::pair<ticket, caf::typed_response_promise<T>> promise(promises<T>& waiting);
   template <class T>
@@ -87,6 +89,7 @@ class coordinator final : public coordinator_actor::base {
   void on_down(const caf::down_msg& down);
 
   void watch(const caf::actor& who, member what);
+  void put_out(const policies::worker_hello& successor);
   void carry_out();
   void call_shard(coordinator_effects::call_shard& what);
   void refuse_all();
@@ -100,6 +103,8 @@ class coordinator final : public coordinator_actor::base {
   std::map<shard_name, shard_actor> shards_;
   std::map<std::pair<std::string, std::uint32_t>, caf::actor> told_;  // workers, of moves
   std::map<caf::actor_addr, member> members_;
+  std::map<caf::node_id, status>
+      out_;  // processes whose place is taken, and what they are told
   ticket last_ticket_ = 0;
   promises<done_atom> shard_promises_;
   promises<policies::worker_welcome> worker_promises_;
@@ -136,7 +141,31 @@ void coordinator::refuse_all() {
   for (auto& [id, promise] : std::exchange(table_promises_, {})) promise.deliver(why);
 }
 
+bool coordinator::is_out() {
+  const auto& from = current_sender();
+  return from && out_.contains(from->node());
+}
+
+caf::error coordinator::stranger() {
+  if (is_out()) return to_error(out_.at(current_sender()->node()));
+  return to_error({errc::refused, "this process belongs to another run (TIDEGATE_TOKEN)"});
+}
+
+// Processes of this rank that were let in before. Mostly they are dead; one that was given up
+// because it hung, and wakes where nobody could end it, must not speak for its rank any more.
+void coordinator::put_out(const policies::worker_hello& successor) {
+  const auto why = replaced(successor.rank, successor.incarnation);
+  for (const auto& [address, what] : members_) {
+    const bool same = !what.aggregates && what.job == successor.job && !what.job.empty() &&
+                      what.index == successor.rank;
+    if (!same || address.node() == system().node()) continue;  // tests are one process
+    out_.insert_or_assign(address.node(), why);
+    if (const auto who = caf::actor_cast<caf::actor>(address)) send_exit(who, to_error(why));
+  }
+}
+
 void coordinator::watch(const caf::actor& who, member what) {
+  out_.erase(who.node());  // a pid that is another process's by now
   monitor(who);
   members_[who.address()] = std::move(what);
 }
@@ -224,8 +253,10 @@ caf::result<done_atom> coordinator::join_aggregator(const std::string& job, std:
 caf::result<policies::worker_welcome> coordinator::join_worker(
     const policies::worker_hello& hello, const caf::actor& who) {
   auto [id, answer] = promise(worker_promises_);
-  if (core_.worker_joined(unix_now(), hello, id, effects_))
+  if (core_.worker_joined(unix_now(), hello, id, effects_)) {
+    put_out(hello);
     watch(who, {hello.job, hello.rank, false, 0, false});
+  }
   carry_out();
   return answer;
 }
@@ -309,23 +340,23 @@ coordinator::behavior_type coordinator::make_behavior() {
   return {
       [this](shard_atom, u64 token, u32 index, u32 number, u32 incarnation,
              const string& address, const caf::actor& who) -> caf::result<done_atom> {
-        if (!known(token)) return stranger();
+        if (!of_run(token)) return stranger();
         return join_shard(index, {number, incarnation}, address, who);
       },
       [this](moves_atom, u64 token, const string& job, u32 rank, const caf::actor& who) {
-        if (!known(token)) return;
+        if (!of_run(token)) return;
         told_[{job, rank}] = who;
         core_.moves_of(job, rank, false, effects_);
         carry_out();
       },
       [this](aggregator_atom, u64 token, const string& job, u32 index, const string& address,
              const caf::actor& who) -> caf::result<done_atom> {
-        if (!known(token)) return stranger();
+        if (!of_run(token)) return stranger();
         return join_aggregator(job, index, address, who);
       },
       [this](worker_atom, u64 token, const policies::worker_hello& hello,
              const caf::actor& who) -> caf::result<policies::worker_welcome> {
-        if (!known(token)) return stranger();
+        if (!of_run(token)) return stranger();
         return join_worker(hello, who);
       },
       [this](table_atom, u64 token,

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <utility>
 
+#include "actors/stand_in.hpp"
 #include "runtime/kernels/update.hpp"
 
 namespace tidegate::actors {
@@ -26,6 +27,8 @@ session::impl::~impl() {
     self_->wait_for(worker_);
   }
   worker_ = nullptr;
+  if (stand_in_) self_->send_exit(stand_in_, caf::exit_reason::user_shutdown);
+  stand_in_ = nullptr;
   reactor_.reset();
 }
 
@@ -33,6 +36,7 @@ status session::impl::join() {
   auto started = reactor::start(*parts_.system, parts_.make_link, parts_.host);
   if (!started) return started.error();
   reactor_ = std::move(*started);
+  stand_in_ = spawn_stand_in(*parts_.system);
   auto joined = carry_out(core_.join({parts_.who.job, parts_.who.rank, parts_.who.incarnation,
                                       reactor_->address()}))
                     .result;
@@ -64,12 +68,11 @@ status session::impl::perform(const policies::session_step& step,
   switch (step.kind) {
     case what::ask_welcome: {
       const auto& hello = core_.hello();
-      // The handle that the coordinator watches; the worker actor itself is made once we know
-      // the shards.
+      // The worker actor itself is made once we know the shards.
       return ask<policies::worker_welcome>(
           std::chrono::milliseconds(parts_.who.node.start_timeout_ms),
           "joining job " + hello.job + " as rank " + std::to_string(hello.rank), answer,
-          worker_atom::value, token, hello, caf::actor_cast<caf::actor>(self_.ptr()));
+          worker_atom::value, token, hello, stand_in_);
     }
     case what::ask_grant:
       return ask<policies::table_grant>(answer_timeout,

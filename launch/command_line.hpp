@@ -37,6 +37,7 @@ struct command_line {
   std::vector<std::string> sets;  // --set, in order
   bool json = false;              // plan
   std::string run_dir;            // launch: empty for the default; nodes: required
+  std::string resume;             // launch: the run folder to go on in; then no file
   std::uint32_t index = 0;        // node shard, node replica, node aggregator
   std::string job;                // node aggregator; export: empty for the only one
   std::string output;             // export

@@ -11,6 +11,7 @@
 #include "launch/scalars.hpp"
 #include "policies/protocol_version.hpp"
 #include "runtime/base/log.hpp"
+#include "runtime/heartbeat/heartbeat.hpp"
 
 namespace tidegate::launch {
 
@@ -100,6 +101,7 @@ int node_main(const command_line& line, const services& cluster) {
   } else if (!parse_token(variable("TIDEGATE_TOKEN"), token)) {
     result = bad_variable("TIDEGATE_TOKEN");
   } else {
+    const auto beats = runtime::heartbeat::of_process(token);
     result = is_coordinator ? run_coordinator(line, *spec, token, cluster)
                             : run_member(line, *spec, token, cluster);
   }

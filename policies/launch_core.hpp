@@ -140,6 +140,8 @@ class launch_core {
   // `by`: "SIGINT". Asked for twice, everything ends at once.
   void interrupted(std::int64_t now, const std::string& by, launch_effects& out);
   void ended(std::int64_t now, process_number process, process_exit exit);
+  // It shows no sign of life: it is ended for good, and what that means is told by its end.
+  void hangs(process_number process, std::int64_t silent_ns, launch_effects& out);
   // After the events of a turn, and at next_wake().
   void decide(std::int64_t now, launch_effects& out);
 
@@ -212,6 +214,7 @@ class launch_core {
   std::vector<unjudged> unjudged_;
   std::vector<std::uint32_t> incarnations_;   // by process
   std::vector<restart_intensity> intensity_;  // by process
+  std::vector<std::string> hung_;             // by process: for how long, in words, or empty
   std::vector<rest> resting_;
   process_number last_shard_death_ = 0;  // of those that were to come back
   process_number row_ = 0;        // the last that was started in its turn

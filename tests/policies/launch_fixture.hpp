@@ -105,6 +105,10 @@ class launched {
     for (const auto& [name, kind] : all) core_.ended(now_, number_of(name), exit(name, kind));
     decide();
   }
+  void hangs(const std::string& name, std::int64_t ms) {
+    core_.hangs(number_of(name), ms * 1'000'000, out_);
+    decide();
+  }
   void all_end(const std::vector<std::string>& names) {
     for (const auto& name : names) ends(name);
   }
