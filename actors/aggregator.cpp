@@ -18,6 +18,14 @@ using policies::tag_of;
 using runtime::frame_kind;
 using kind = policies::upstream_frame::what;
 
+namespace {
+
+caf::error no_group() {
+  return to_error({runtime::errc::invalid_argument, "an aggregator has no replica"});
+}
+
+}  // namespace
+
 aggregator::behavior_type aggregator::make_behavior() {
   sink_ = std::make_unique<frame_mailbox>(*this, *this, home());
   store_ = std::make_unique<aggregator_store>(home().link().memory());
@@ -36,6 +44,10 @@ aggregator::behavior_type aggregator::make_behavior() {
         return to_error({runtime::errc::invalid_argument, "an aggregator has nothing to keep"});
       },
       [](const part_written_event&) {},
+      [](const policies::lead_call&) -> caf::result<done_atom> { return no_group(); },
+      [](const policies::follow_call&) -> caf::result<done_atom> { return no_group(); },
+      [](const policies::promote_call&) -> caf::result<done_atom> { return no_group(); },
+      [this](const policies::shard_moved& what) { upstream_moved(what); },
       [this](const policies::close_job_call& call) -> caf::result<done_atom> {
         close_job(call.token);
         return done_atom::value;
@@ -68,8 +80,8 @@ caf::result<done_atom> aggregator::open_job(const policies::open_job_call& call)
   sizes_ = {call.workers, static_cast<std::uint32_t>(call.members.size()),
             keeps_previous ? 2U : 1U};
   core_.open_job({call.token, call.epoch, call.workers, call.consistency, call.members,
-                  call.nodes, static_cast<std::uint32_t>(upstream_.size()),
-                  call.workers_come_back});
+                  call.nodes, call.upstream_epochs, call.workers_come_back});
+  replicated_ = call.replicated;
   log::info("job " + call.name + ": " + policies::to_string(call.consistency) + ", sums " +
             std::to_string(call.members.size()) + " members to " +
             std::to_string(call.nodes.size()) + (call.nodes.size() == 1 ? " sum" : " sums"));
@@ -107,6 +119,10 @@ void aggregator::close_job(std::uint64_t token) {
 void aggregator::on_peer_lost(const peer_lost_event& event) {
   if (std::find(upstream_.begin(), upstream_.end(), event.peer) == upstream_.end())
     return front_->on_peer_lost(event);
+  for (const auto& header : std::exchange(lost_, {})) reply_lost(header);
+  if (replicated_)
+    return log::info("lost the link to a shard: " + event.why +
+                     "; its replica takes its place, or all go back");
   log::error("lost the link upstream: " + event.why);
   close_job(token_);  // its members hear of it, and tell
 }
@@ -124,12 +140,42 @@ runtime::buffer aggregator::place(const runtime::frame_header& header) {
 }
 
 void aggregator::on_frame_lost(const runtime::frame_header& header) {
-  if (header.kind == frame_kind::pull_reply) return core_.cancel_reply(tag_of(header));
+  // Within the link's progress; its peer is lost, too.
+  if (header.kind == frame_kind::pull_reply) return lost_.push_back(header);
   front_->on_frame_lost(header);
+}
+
+void aggregator::reply_lost(const runtime::frame_header& header) {
+  frames_.clear();
+  core_.cancel_reply(tag_of(header), frames_);
+  post(0, {});
+}
+
+void aggregator::upstream_moved(const policies::shard_moved& what) {
+  frames_.clear();
+  if (!core_.upstream_moved(what.shard, what.epoch, frames_)) return;
+  const auto connected =
+      home().link().connect(link_of(what.address), reach_of(home().address(), what.address));
+  if (!connected) {
+    log::error("shard " + std::to_string(what.shard) +
+               " has moved and cannot be reached: " + connected.error().to_string());
+    return close_job(token_);
+  }
+  log::info("shard " + std::to_string(what.shard) + " has moved");
+  upstream_[what.shard] = *connected;
+  for (const auto& header : std::exchange(lost_, {}))
+    core_.cancel_reply(tag_of(header), frames_);
+  post(0, {});
+}
+
+void aggregator::no_replica() {
+  TIDEGATE_ASSERT(false, "an aggregator has no replica");
 }
 
 void aggregator::on_frame(frame_event& event) {
   const auto& header = event.header;
+  if (header.kind == frame_kind::pull_reply && core_.is_stale(header))
+    return reply_lost(header);
   if (policies::aggregator_core::is_answer(header)) {
     core_.on_answer(header, front_->core().pending(header.job, header.table));
     return front_->core().carry_out();
@@ -165,7 +211,9 @@ void aggregator::post(std::uint32_t slot, front::inputs from) {
       continue;
     }
     const auto payload =
-        store_->sum(slot, frame.node, frame.tag.clock, from.subspan(frame.first, frame.count));
+        frame.again ? store_->sum_again(frame)
+                    : store_->sum(slot, frame.node, frame.tag.clock,
+                                  from.subspan(frame.first, frame.count));
     header.payload_bytes = payload.size();
     // Nobody asks when it is sent: a push is answered after that, and its sum stays until then.
     front_->sender().send(upstream_[frame.shard], header, payload,

@@ -35,6 +35,13 @@ class aggregator final : public reactor_actor<shard_actor::base>,
   void apply(const front::effects::apply& what, front::inputs from) override;
   void hand_on(const front::effects::hand_on& what, front::inputs from) override;
   void ask(const front::effects::ask& what) override;
+  void replicate(const front::effects::replicate&) override { no_replica(); }
+  void seed(const front::effects::seed&) override { no_replica(); }
+  void replicate_farewell(const front::effects::replicate_farewell&) override { no_replica(); }
+  void followed(const front::effects::followed&) override { no_replica(); }
+  static void no_replica();
+  void upstream_moved(const policies::shard_moved& what);
+  void reply_lost(const runtime::frame_header& header);
   void snapshot(const front::effects::snapshot& what,
                 const policies::shard_core::cut_state& state) override;
 
@@ -52,6 +59,8 @@ class aggregator final : public reactor_actor<shard_actor::base>,
   std::unique_ptr<front> front_;
   std::uint64_t token_ = 0;  // of the job
   front_memory::sizes sizes_;
+  bool replicated_ = false;  // what is upstream may move
+  std::vector<runtime::frame_header> lost_;  // replies that were cut off
   std::vector<runtime::peer_id> upstream_;
   std::vector<policies::upstream_frame> frames_;  // to be posted now
 };

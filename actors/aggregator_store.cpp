@@ -35,11 +35,24 @@ std::span<const std::byte> aggregator_store::sum(
   gradients_.clear();
   for (const auto& input : inputs)
     gradients_.push_back({memory_.gradient(input.payload), input.rank});
-  const auto plane = static_cast<std::uint32_t>(node * window + clock % window);
-  auto* out =
-      reinterpret_cast<float*>(sums_->at(tables_.at(chunk.table), plane) + chunk.offset);
+  auto* out = reinterpret_cast<float*>(sum_at(slot, node, clock));
   runtime::kernels::tree_sum(gradients_, out, chunk.elements);
   return std::as_bytes(std::span(out, chunk.elements));
+}
+
+std::byte* aggregator_store::sum_at(std::uint32_t slot, std::uint32_t node,
+                                    std::uint64_t clock) const {
+  const auto& chunk = chunks_[slot];
+  const auto plane = static_cast<std::uint32_t>(node * window + clock % window);
+  return sums_->at(tables_.at(chunk.table), plane) + chunk.offset;
+}
+
+std::span<const std::byte> aggregator_store::sum_again(
+    const policies::upstream_frame& push) const {
+  const auto bytes = chunks_[push.slot].elements * sizeof(float);
+  if (push.single == policies::no_payload)
+    return {sum_at(push.slot, push.node, push.tag.clock), bytes};
+  return {reinterpret_cast<const std::byte*>(memory_.gradient(push.single)), bytes};
 }
 
 }  // namespace tidegate::actors

@@ -12,6 +12,7 @@
 #include "actors/front_memory.hpp"
 #include "runtime/base/limits.hpp"
 #include "runtime/base/status.hpp"
+#include "policies/aggregator_core.hpp"
 #include "runtime/kernels/update.hpp"
 #include "runtime/memory/arena.hpp"
 
@@ -32,8 +33,11 @@ class aggregator_store {
   // single one stays where it is.
   std::span<const std::byte> sum(std::uint32_t slot, std::uint32_t node, std::uint64_t clock,
                                  std::span<const policies::shard_effects::input> inputs);
+  // What was sent before, of this push.
+  std::span<const std::byte> sum_again(const policies::upstream_frame& push) const;
 
  private:
+  std::byte* sum_at(std::uint32_t slot, std::uint32_t node, std::uint64_t clock) const;
   static constexpr auto window = runtime::limits::clocks_in_flight_max;
   struct chunk_place {
     std::uint32_t table = 0;

@@ -40,12 +40,13 @@ expected<session> session::connect() {
   auto who = read_worker_environment();
   if (!who) return runtime::fail(who.error());
   runtime::log::start("worker-" + who->job + "-" + std::to_string(who->rank));
+  session_parts parts;
+  parts.beats = runtime::heartbeat::of_process(who->node.token);
   auto process = std::make_shared<process_system>();
   auto coordinator = std::make_shared<coordinator_place>(
       process->get(), who->node.coordinator_host, who->node.coordinator_port);
   const auto patience_ms = who->node.start_timeout_ms;
   if (auto found = coordinator->find(patience_ms); !found) return runtime::fail(found.error());
-  session_parts parts;
   parts.system = &process->get();
   parts.keep = std::move(process);
   parts.guide = spawn_coordinator_guide(*parts.system, coordinator, patience_ms);

@@ -2,12 +2,14 @@
 
 #include <chrono>
 #include <map>
+#include <tuple>
 #include <utility>
 #include <variant>
 
 #include <caf/all.hpp>
 
 #include "actors/errors.hpp"
+#include "actors/stand_in.hpp"
 #include "runtime/base/log.hpp"
 
 namespace tidegate::actors {
@@ -55,22 +57,26 @@ class coordinator final : public coordinator_actor::base {
     std::string job;          // empty: a shard
     std::uint32_t index = 0;  // of the shard or aggregator, or rank
     bool aggregates = false;
+    std::uint32_t in_group = 0;  // of a shard
+    bool is_shard = false;
   };
   template <class T>
   using promises = std::map<ticket, caf::typed_response_promise<T>>;
 
-  // Answers with an error and returns false when the token is not this run's.
-  bool known(std::uint64_t token) const { return token == token_; }
-  static caf::error stranger() {
-    return to_error({errc::refused, "this process belongs to another run (TIDEGATE_TOKEN)"});
-  }
+  bool of_run(std::uint64_t token) const { return token == token_; }
+  // Whether a message is of a process of this run whose place nobody has taken; stranger() is
+  // the answer to another.
+  bool known(std::uint64_t token) { return of_run(token) && !is_out(); }
+  bool is_out();
+  caf::error stranger();
   template <class T>
   std::pair<ticket, caf::typed_response_promise<T>> promise(promises<T>& waiting);
   template <class T>
   bool deliver(promises<T>& waiting, coordinator_effects::answer& answer);
 
-  caf::result<done_atom> join_shard(std::uint32_t index, const std::string& address,
-                                    const caf::actor& who);
+  caf::result<done_atom> join_shard(std::uint32_t index, policies::group_member in_group,
+                                    const std::string& address, const caf::actor& who);
+  void tell_moved(const coordinator_effects::tell_moved& what);
   caf::result<done_atom> join_aggregator(const std::string& job, std::uint32_t index,
                                          const std::string& address, const caf::actor& who);
   caf::result<policies::worker_welcome> join_worker(const policies::worker_hello& hello,
@@ -92,6 +98,7 @@ class coordinator final : public coordinator_actor::base {
   void on_down(const caf::down_msg& down);
 
   void watch(const caf::actor& who, member what);
+  void put_out(const policies::worker_hello& successor);
   void carry_out();
   // False: it cannot be kept, and nobody may hear of what has been decided.
   bool keep(const std::vector<policies::coordinator_record>& records);
@@ -105,9 +112,13 @@ class coordinator final : public coordinator_actor::base {
   policies::coordinator_core core_;
   coordinator_effects effects_;
   std::uint64_t token_;
-  using shard_name = std::pair<std::string, std::uint32_t>;  // job of an aggregator, or empty
+  // Job of an aggregator, or empty; index; number in a shard's group.
+  using shard_name = std::tuple<std::string, std::uint32_t, std::uint32_t>;
   std::map<shard_name, shard_actor> shards_;
+  std::map<std::pair<std::string, std::uint32_t>, caf::actor> told_;  // workers, of moves
   std::map<caf::actor_addr, member> members_;
+  std::map<caf::node_id, status>
+      out_;  // processes whose place is taken, and what they are told
   ticket last_ticket_ = 0;
   promises<done_atom> shard_promises_;
   promises<policies::worker_welcome> worker_promises_;
@@ -144,30 +155,58 @@ void coordinator::refuse_all() {
   for (auto& [id, promise] : std::exchange(table_promises_, {})) promise.deliver(why);
 }
 
+bool coordinator::is_out() {
+  const auto& from = current_sender();
+  return from && out_.contains(from->node());
+}
+
+caf::error coordinator::stranger() {
+  if (is_out()) return to_error(out_.at(current_sender()->node()));
+  return to_error({errc::refused, "this process belongs to another run (TIDEGATE_TOKEN)"});
+}
+
+// Processes of this rank that were let in before. Mostly they are dead; one that was given up
+// because it hung, and wakes where nobody could end it, must not speak for its rank any more.
+void coordinator::put_out(const policies::worker_hello& successor) {
+  const auto why = replaced(successor.rank, successor.incarnation);
+  for (const auto& [address, what] : members_) {
+    const bool same = !what.aggregates && what.job == successor.job && !what.job.empty() &&
+                      what.index == successor.rank;
+    if (!same || address.node() == system().node()) continue;  // tests are one process
+    out_.insert_or_assign(address.node(), why);
+    if (const auto who = caf::actor_cast<caf::actor>(address)) send_exit(who, to_error(why));
+  }
+}
+
 void coordinator::watch(const caf::actor& who, member what) {
+  out_.erase(who.node());  // a pid that is another process's by now
   monitor(who);
   members_[who.address()] = std::move(what);
 }
 
 void coordinator::call_shard(coordinator_effects::call_shard& what) {
   const auto call = what.call;
-  const shard_name name{what.aggregator_of, what.shard};
+  const shard_name name{what.aggregator_of, what.shard, what.member};
   const auto& shard = shards_.at(name);
   const auto succeeded = [this, call](std::uint64_t answer) {
     core_.call_done(unix_now(), call, {}, effects_, answer);
     carry_out();
   };
   const auto failed = [this, call, name](const caf::error& why) {
-    const auto callee = name.first.empty() ? "shard " : "aggregator ";
+    const auto callee = std::get<0>(name).empty() ? "shard " : "aggregator ";
     core_.call_done(unix_now(), call,
-                    to_status(why, "a call to " + (callee + std::to_string(name.second))),
+                    to_status(why, "a call to " + (callee + std::to_string(std::get<1>(name)))),
                     effects_);
     carry_out();
   };
   std::visit(
       [&](const auto& content) {
-        auto asked = request(shard, shard_call_timeout, content);
         using call_type = std::decay_t<decltype(content)>;
+        // A replica is handed everything before this is answered, however much that is.
+        constexpr bool waits = std::is_same_v<call_type, policies::lead_call>;
+        auto asked = request(shard, waits ? caf::duration(caf::infinite)
+                                    : caf::duration(shard_call_timeout),
+                             content);
         if constexpr (std::is_same_v<call_type, policies::admit_worker_call> ||
                       std::is_same_v<call_type, policies::checkpoint_call>)
           asked.then(succeeded, failed);
@@ -201,20 +240,29 @@ void coordinator::carry_out() {
     core_.checkpoint_written(unix_now(), one.manifest.job, one.manifest.id, keeper_->write(one),
                              effects_);
   for (auto& call : effects.calls) call_shard(call);
+  for (const auto& one : effects.moves) tell_moved(one);
   for (auto& answer : effects.answers)
     if (!deliver(shard_promises_, answer) && !deliver(worker_promises_, answer))
       deliver(table_promises_, answer);
-  if (!effects_.records.empty() || !effects_.calls.empty() || !effects_.checkpoints.empty() ||
-      !effects_.manifests.empty())
+  if (!effects_.records.empty() || !effects_.calls.empty() || !effects_.moves.empty() ||
+      !effects_.checkpoints.empty() || !effects_.manifests.empty())
     carry_out();
 }
 
-caf::result<done_atom> coordinator::join_shard(std::uint32_t index, const std::string& address,
+caf::result<done_atom> coordinator::join_shard(std::uint32_t index,
+                                               policies::group_member in_group,
+                                               const std::string& address,
                                                const caf::actor& who) {
   auto [id, answer] = promise(shard_promises_);
-  if (core_.shard_joined(unix_now(), index, address, id, effects_)) {
-    shards_.insert_or_assign(shard_name("", index), caf::actor_cast<shard_actor>(who));
-    watch(who, {"", index, false});
+  if (core_.shard_joined(unix_now(), index, address, id, effects_, in_group)) {
+    // Of one before it nothing is heard any more.
+    std::erase_if(members_, [&](const auto& one) {
+      const auto& before = one.second;
+      return before.is_shard && before.index == index && before.in_group == in_group.number;
+    });
+    shards_.insert_or_assign(shard_name("", index, in_group.number),
+                             caf::actor_cast<shard_actor>(who));
+    watch(who, {"", index, false, in_group.number, true});
   }
   carry_out();
   return answer;
@@ -225,8 +273,8 @@ caf::result<done_atom> coordinator::join_aggregator(const std::string& job, std:
                                                     const caf::actor& who) {
   auto [id, answer] = promise(shard_promises_);
   if (core_.aggregator_joined(unix_now(), job, index, address, id, effects_)) {
-    shards_.insert_or_assign(shard_name(job, index), caf::actor_cast<shard_actor>(who));
-    watch(who, {job, index, true});
+    shards_.insert_or_assign(shard_name(job, index, 0), caf::actor_cast<shard_actor>(who));
+    watch(who, {job, index, true, 0, false});
   }
   carry_out();
   return answer;
@@ -235,8 +283,10 @@ caf::result<done_atom> coordinator::join_aggregator(const std::string& job, std:
 caf::result<policies::worker_welcome> coordinator::join_worker(
     const policies::worker_hello& hello, const caf::actor& who) {
   auto [id, answer] = promise(worker_promises_);
-  if (core_.worker_joined(unix_now(), hello, id, effects_))
-    watch(who, {hello.job, hello.rank, false});
+  if (core_.worker_joined(unix_now(), hello, id, effects_)) {
+    put_out(hello);
+    watch(who, {hello.job, hello.rank, false, 0, false});
+  }
   carry_out();
   return answer;
 }
@@ -307,12 +357,24 @@ void coordinator::on_down(const caf::down_msg& down) {
   const auto why = system().render(down.reason);
   // A worker that has finished leaves like this, too; the core tells them apart.
   if (lost->second.job.empty())
-    core_.shard_lost(unix_now(), lost->second.index, why);
+    core_.shard_lost(unix_now(), lost->second.index, why, effects_, lost->second.in_group);
   else if (lost->second.aggregates)
     core_.aggregator_lost(unix_now(), lost->second.job, lost->second.index, why);
   else
     core_.worker_lost(unix_now(), lost->second.job, lost->second.index, why);
   members_.erase(lost);
+  carry_out();
+}
+
+// To one that is gone, or has not asked for it yet, it goes unheard.
+void coordinator::tell_moved(const coordinator_effects::tell_moved& what) {
+  if (what.aggregates) {
+    const auto at = shards_.find(shard_name(what.job, what.index, 0));
+    if (at != shards_.end()) send(at->second, what.what);
+    return;
+  }
+  const auto at = told_.find({what.job, what.index});
+  if (at != told_.end()) send(caf::actor_cast<worker_actor>(at->second), what.what);
 }
 
 coordinator::behavior_type coordinator::make_behavior() {
@@ -323,19 +385,25 @@ coordinator::behavior_type coordinator::make_behavior() {
   core_.begin(unix_now(), effects_);
   carry_out();
   return {
-      [this](shard_atom, u64 token, u32 index, const string& address,
-             const caf::actor& who) -> caf::result<done_atom> {
-        if (!known(token)) return stranger();
-        return join_shard(index, address, who);
+      [this](shard_atom, u64 token, u32 index, u32 number, u32 incarnation,
+             const string& address, const caf::actor& who) -> caf::result<done_atom> {
+        if (!of_run(token)) return stranger();
+        return join_shard(index, {number, incarnation}, address, who);
+      },
+      [this](moves_atom, u64 token, const string& job, u32 rank, const caf::actor& who) {
+        if (!of_run(token)) return;
+        told_[{job, rank}] = who;
+        core_.moves_of(job, rank, false, effects_);
+        carry_out();
       },
       [this](aggregator_atom, u64 token, const string& job, u32 index, const string& address,
              const caf::actor& who) -> caf::result<done_atom> {
-        if (!known(token)) return stranger();
+        if (!of_run(token)) return stranger();
         return join_aggregator(job, index, address, who);
       },
       [this](worker_atom, u64 token, const policies::worker_hello& hello,
              const caf::actor& who) -> caf::result<policies::worker_welcome> {
-        if (!known(token)) return stranger();
+        if (!of_run(token)) return stranger();
         return join_worker(hello, who);
       },
       [this](table_atom, u64 token,

@@ -27,6 +27,11 @@ class front final : public policies::front_shell, public reactor::continuation {
     virtual void ask(const effects::ask& what) = 0;
     virtual void snapshot(const effects::snapshot& what,
                           const policies::shard_core::cut_state& state) = 0;
+    // To and of a replica; an aggregator has none.
+    virtual void replicate(const effects::replicate& what) = 0;
+    virtual void seed(const effects::seed& what) = 0;
+    virtual void replicate_farewell(const effects::replicate_farewell& what) = 0;
+    virtual void followed(const effects::followed& what) = 0;
   };
 
   // `index`: of the shard, as its answers name it.
@@ -39,7 +44,9 @@ class front final : public policies::front_shell, public reactor::continuation {
 
   // What frame_mailbox::owner asks for, of pushes and attaches.
   runtime::buffer place(const runtime::frame_header& header);
-  void on_sent(runtime::send_token token) { core_.sent(sender_.on_sent(token)); }
+  // `done`: what the sender says of the token.
+  void sent(policies::send_name done) { core_.sent(done); }
+  void on_sent(runtime::send_token token) { sent(sender_.on_sent(token)); }
   void on_frame_lost(const runtime::frame_header& header) { core_.frame_lost(header); }
   // A frame from a worker; others are counted.
   void on_frame(frame_event& event);
@@ -71,6 +78,12 @@ class front final : public policies::front_shell, public reactor::continuation {
                 const policies::shard_core::cut_state& state) override {
     owner_.snapshot(what, state);
   }
+  void replicate(const effects::replicate& what) override { owner_.replicate(what); }
+  void seed(const effects::seed& what) override { owner_.seed(what); }
+  void replicate_farewell(const effects::replicate_farewell& what) override {
+    owner_.replicate_farewell(what);
+  }
+  void followed(const effects::followed& what) override { owner_.followed(what); }
   void send(peer_id to, const runtime::frame_header& header) override;
   void send_place(peer_id to, const runtime::frame_header& header) override;
   void send_parameters(peer_id to, const runtime::frame_header& header, std::uint32_t slot,

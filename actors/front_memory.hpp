@@ -61,6 +61,10 @@ class front_memory {
   const float* gradient(policies::payload_handle handle) const {
     return payloads_[handle - 1].data;
   }
+  // Of one that was received.
+  std::span<const std::byte> payload_bytes(policies::payload_handle handle) const {
+    return payloads_[handle - 1].kept.bytes();
+  }
   void release(policies::payload_handle handle);
   // How many of the gradients that are kept lie there.
   std::size_t kept_in(const runtime::window_map& where) const;

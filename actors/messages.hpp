@@ -51,7 +51,8 @@ auto inspect(Inspector& f, rank_node& x) {
 template <class Inspector>
 auto inspect(Inspector& f, open_job_call& x) {
   return f(caf::meta::type_name("tidegate::open_job_call"), x.token, x.epoch, x.workers, x.name,
-           x.consistency, x.reduce, x.workers_come_back, x.members, x.nodes, x.upstream);
+           x.consistency, x.reduce, x.workers_come_back, x.members, x.nodes, x.upstream,
+           x.upstream_epochs, x.replicated);
 }
 template <class Inspector>
 auto inspect(Inspector& f, checkpoint_id& x) {
@@ -91,7 +92,24 @@ auto inspect(Inspector& f, close_job_call& x) {
 template <class Inspector>
 auto inspect(Inspector& f, worker_welcome& x) {
   return f(caf::meta::type_name("tidegate::worker_welcome"), x.token, x.epoch, x.first_clock,
-           x.workers, x.seed, x.policy, x.not_finite, x.shard_addresses, x.aggregated);
+           x.workers, x.seed, x.policy, x.not_finite, x.shard_addresses, x.shard_epochs,
+           x.aggregated, x.one_clock_in_flight, x.replicated);
+}
+template <class Inspector>
+auto inspect(Inspector& f, lead_call& x) {
+  return f(caf::meta::type_name("tidegate::lead_call"), x.view, x.address, x.has_all);
+}
+template <class Inspector>
+auto inspect(Inspector& f, follow_call& x) {
+  return f(caf::meta::type_name("tidegate::follow_call"), x.view, x.address);
+}
+template <class Inspector>
+auto inspect(Inspector& f, promote_call& x) {
+  return f(caf::meta::type_name("tidegate::promote_call"), x.view, x.epoch);
+}
+template <class Inspector>
+auto inspect(Inspector& f, shard_moved& x) {
+  return f(caf::meta::type_name("tidegate::shard_moved"), x.shard, x.epoch, x.address);
 }
 template <class Inspector>
 auto inspect(Inspector& f, table_grant& x) {
@@ -128,7 +146,7 @@ auto inspect(Inspector& f, cluster_event& x) {
 template <class Inspector>
 auto inspect(Inspector& f, cluster_status& x) {
   return f(caf::meta::type_name("tidegate::cluster_status"), x.epoch, x.life, x.shards_joined,
-           x.jobs, x.events);
+           x.replicas_in_sync, x.lost, x.jobs, x.events);
 }
 
 }  // namespace tidegate::policies
@@ -195,6 +213,11 @@ CAF_ADD_TYPE_ID(tidegate, (tidegate::policies::written_file))
 CAF_ADD_TYPE_ID(tidegate, (tidegate::policies::checkpoint_call))
 CAF_ADD_TYPE_ID(tidegate, (tidegate::policies::checkpoint_report))
 CAF_ADD_ATOM(tidegate, tidegate::actors, part_atom, "part")
+CAF_ADD_TYPE_ID(tidegate, (tidegate::policies::lead_call))
+CAF_ADD_TYPE_ID(tidegate, (tidegate::policies::follow_call))
+CAF_ADD_TYPE_ID(tidegate, (tidegate::policies::promote_call))
+CAF_ADD_TYPE_ID(tidegate, (tidegate::policies::shard_moved))
+CAF_ADD_ATOM(tidegate, tidegate::actors, moves_atom, "moves")
 CAF_END_TYPE_ID_BLOCK(tidegate)
 
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tidegate::actors::frame_event)
@@ -207,15 +230,17 @@ namespace tidegate::actors {
 // `token`: of the run; another one is refused. Errors are caf::error made by to_error
 // (errors.hpp).
 using coordinator_actor = caf::typed_actor<
-    // a shard process: index, link address, its control actor
-    caf::replies_to<shard_atom, std::uint64_t, std::uint32_t, std::string,
-                    caf::actor>::with<done_atom>,
+    // a shard process: index, number in its group, incarnation, link address, its control actor
+    caf::replies_to<shard_atom, std::uint64_t, std::uint32_t, std::uint32_t, std::uint32_t,
+                    std::string, caf::actor>::with<done_atom>,
     // an aggregator process: job, number in it, link address, its control actor
     caf::replies_to<aggregator_atom, std::uint64_t, std::string, std::uint32_t, std::string,
                     caf::actor>::with<done_atom>,
     // a worker process and its actor; answered when every shard expects it
     caf::replies_to<worker_atom, std::uint64_t, policies::worker_hello,
                     caf::actor>::with<policies::worker_welcome>,
+    // job, rank: its actor hears of shards that move
+    caf::reacts_to<moves_atom, std::uint64_t, std::string, std::uint32_t, caf::actor>,
     caf::replies_to<table_atom, std::uint64_t,
                     policies::table_request>::with<policies::table_grant>,
     // all ready tables of a job, by name
@@ -247,11 +272,15 @@ using shard_actor =
                      caf::replies_to<policies::admit_worker_call>::with<std::uint64_t>,
                      caf::replies_to<policies::close_job_call>::with<done_atom>,
                      caf::replies_to<policies::checkpoint_call>::with<std::uint64_t>,
+                     caf::replies_to<policies::lead_call>::with<done_atom>,
+                     caf::replies_to<policies::follow_call>::with<done_atom>,
+                     caf::replies_to<policies::promote_call>::with<done_atom>,
+                     caf::reacts_to<policies::shard_moved>,
                      caf::reacts_to<part_written_event>, caf::reacts_to<stop_atom>,
                      caf::reacts_to<frame_event>, caf::reacts_to<peer_lost_event>>;
 
 using worker_actor =
     caf::typed_actor<caf::reacts_to<worker_command_ptr>, caf::reacts_to<frame_event>,
-                     caf::reacts_to<peer_lost_event>>;
+                     caf::reacts_to<policies::shard_moved>, caf::reacts_to<peer_lost_event>>;
 
 }  // namespace tidegate::actors

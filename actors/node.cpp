@@ -156,14 +156,15 @@ status run_node(const node_options& options, const std::string& what, const Spaw
 
 status run_shard(const node_options& options) {
   const auto index = options.index;
-  log::start("shard-" + std::to_string(index));
+  log::start((options.member.number == 0 ? "shard-" : "replica-") + std::to_string(index));
   return run_node(
       options, "shard " + std::to_string(index),
       [&](reactor& home, caf::actor_system& system, const auto& coordinator) {
         return spawn_on<actors::shard>(
             home, system, index, shard_keeping{options.run_dir, coordinator, options.token});
       },
-      shard_atom::value, options.token, index);
+      shard_atom::value, options.token, index, options.member.number,
+      options.member.incarnation);
 }
 
 status run_aggregator(const node_options& options) {

@@ -8,6 +8,7 @@
 //   TIDEGATE_PROTOCOL=<n>   that the launcher speaks; a process built for another one refuses
 //   TIDEGATE_HOST=<name>, TIDEGATE_ADDRESS=<address>   where the cluster names hosts
 //   TIDEGATE_START_TIMEOUT_MS=<ms>   cluster.start_timeout; 30,000 without it
+//   TIDEGATE_HEARTBEAT=<fd>:<ms>   runtime/heartbeat; without it the process is not watched
 // and of workers: TIDEGATE_JOB=<name>, TIDEGATE_RANK=<0..>, TIDEGATE_INCARNATION=<1..>.
 #pragma once
 
@@ -17,6 +18,7 @@
 #include <string>
 
 #include "policies/cluster_status.hpp"
+#include "policies/shard_group.hpp"
 #include "policies/spec.hpp"
 #include "runtime/base/status.hpp"
 
@@ -27,6 +29,7 @@ struct node_options {
   std::uint16_t coordinator_port = 0;
   std::uint64_t token = 0;
   std::uint32_t index = 0;  // of the shard or aggregator
+  policies::group_member member;  // of the shard's group
   std::string job;          // of the aggregator
   std::string run_dir;      // of shards: where checkpoints are
   policies::transport_kind transport = policies::transport_kind::automatic;

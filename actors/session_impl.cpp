@@ -3,6 +3,7 @@
 #include <cmath>
 #include <utility>
 
+#include "actors/stand_in.hpp"
 #include "runtime/kernels/update.hpp"
 
 namespace tidegate::actors {
@@ -26,6 +27,8 @@ session::impl::~impl() {
     self_->wait_for(worker_);
   }
   worker_ = nullptr;
+  if (stand_in_) self_->send_exit(stand_in_, caf::exit_reason::user_shutdown);
+  stand_in_ = nullptr;
   reactor_.reset();
   if (parts_.guide) self_->send(parts_.guide, stop_atom::value);
 }
@@ -34,6 +37,7 @@ status session::impl::join() {
   auto started = reactor::start(*parts_.system, parts_.make_link, parts_.host);
   if (!started) return started.error();
   reactor_ = std::move(*started);
+  stand_in_ = spawn_stand_in(*parts_.system);
   auto joined = carry_out(core_.join({parts_.who.job, parts_.who.rank, parts_.who.incarnation,
                                       reactor_->address()}))
                     .result;
@@ -45,7 +49,8 @@ status session::impl::join() {
   clock_ = welcome.first_clock;
   const auto watched =
       parts_.guide ? parts_.guide : caf::actor_cast<caf::actor>(parts_.coordinator->now());
-  worker_identity identity{hello.rank, hello.incarnation, welcome, watched, numbers_};
+  worker_identity identity{hello.rank, hello.incarnation, welcome, parts_.who.node.token,
+                           hello.job,  parts_.coordinator, watched, numbers_};
   worker_ = spawn_on<worker>(*reactor_, *parts_.system, std::move(identity));
   return {};
 }
@@ -66,12 +71,11 @@ status session::impl::perform(const policies::session_step& step,
   switch (step.kind) {
     case what::ask_welcome: {
       const auto& hello = core_.hello();
-      // The handle that the coordinator watches; the worker actor itself is made once we know
-      // the shards.
+      // The worker actor itself is made once we know the shards.
       return ask<policies::worker_welcome>(
           std::chrono::milliseconds(parts_.who.node.start_timeout_ms),
           "joining job " + hello.job + " as rank " + std::to_string(hello.rank), answer,
-          worker_atom::value, token, hello, caf::actor_cast<caf::actor>(self_.ptr()));
+          worker_atom::value, token, hello, stand_in_);
     }
     case what::ask_grant:
       return ask<policies::table_grant>(answer_timeout,

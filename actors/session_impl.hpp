@@ -61,6 +61,7 @@ class session::impl {
   std::map<std::uint32_t, std::shared_ptr<table_memory>> memories_;
   std::map<std::uint32_t, std::vector<float>> gathered_;  // of tables in several stretches
   caf::scoped_actor self_;
+  caf::actor stand_in_;  // as long as the coordinator knows this session
   std::unique_ptr<reactor> reactor_;
   worker_actor worker_;
   std::shared_ptr<worker_numbers> numbers_ = std::make_shared<worker_numbers>();

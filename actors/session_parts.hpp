@@ -10,6 +10,7 @@
 #include "actors/environment.hpp"
 #include "actors/messages.hpp"
 #include "actors/reactor.hpp"
+#include "runtime/heartbeat/heartbeat.hpp"
 
 namespace tidegate::actors {
 
@@ -21,6 +22,7 @@ struct session_parts {
   link_factory make_link;
   std::uint64_t host = 0;  // whose memory is shared (peer_address.hpp)
   worker_environment who;
+  std::unique_ptr<runtime::heartbeat> beats;  // as long as the session lives; or null
 };
 
 // Joins the job: registers, waits until every shard expects this worker.

@@ -12,6 +12,7 @@ shard::behavior_type shard::make_behavior() {
   sink_ = std::make_unique<frame_mailbox>(*this, *this, home());
   store_ = std::make_unique<shard_store>(home().link().memory());
   front_ = std::make_unique<front>(*this, home(), core_, store_->memory(), index_);
+  replication_ = std::make_unique<policies::replication_core>(*this, core_, front_->core());
   home().open_link(sink_.get());
   return {
       [this](const policies::open_job_call& call) { return open_job(call); },
@@ -27,9 +28,18 @@ shard::behavior_type shard::make_behavior() {
         return done_atom::value;
       },
       [this](const policies::checkpoint_call& call) { return checkpoint(call); },
+      [this](const policies::lead_call& call) { return lead(call); },
+      [this](const policies::follow_call& call) { return follow(call); },
+      [this](const policies::promote_call& call) { return promote(call); },
+      [](const policies::shard_moved&) {},
       [this](const part_written_event& event) { part_written(event); },
       [this](stop_atom) { quit(); },
-      [this](frame_event& event) { front_->on_frame(event); },
+      [this](frame_event& event) {
+        if (policies::replication_core::is_mine(event.header))
+          on_replication(event);
+        else
+          front_->on_frame(event);
+      },
       [this](const peer_lost_event& event) { front_->on_peer_lost(event); },
   };
 }
@@ -47,6 +57,7 @@ caf::result<done_atom> shard::open_job(const policies::open_job_call& call) {
     return to_error({runtime::errc::invalid_argument, "a shard hands nothing on"});
   core_.open_job(call.token, {call.epoch, call.workers, call.consistency,
                               call.workers_come_back, call.members});
+  replication_->job_opened(call.token);
   auto& home = jobs_[call.token];
   home.name = call.name;
   auto& options = home.options;

@@ -13,6 +13,7 @@
 #include "actors/reactor_actor.hpp"
 #include "actors/shard_store.hpp"
 #include "policies/shard_core.hpp"
+#include "policies/replication_core.hpp"
 #include "policies/shard_part.hpp"
 
 namespace tidegate::actors {
@@ -26,8 +27,12 @@ struct shard_keeping {
 
 class shard final : public reactor_actor<shard_actor::base>,
                     public frame_mailbox::owner,
-                    public front::owner {
+                    public front::owner,
+                    public policies::replication_shell {
  public:
+  using effects = policies::shard_effects;
+  using peer_id = policies::front_shell::peer_id;
+
   shard(caf::actor_config& config, reactor& home, std::uint32_t index, shard_keeping where = {})
       : reactor_actor<shard_actor::base>(config, home),
         index_(index),
@@ -40,13 +45,9 @@ class shard final : public reactor_actor<shard_actor::base>,
   void on_exit() override;
 
  private:
-  runtime::buffer place(const runtime::frame_header& header) override {
-    return front_->place(header);
-  }
-  void on_sent(runtime::send_token token) override { front_->on_sent(token); }
-  void on_frame_lost(const runtime::frame_header& header) override {
-    front_->on_frame_lost(header);
-  }
+  runtime::buffer place(const runtime::frame_header& header) override;
+  void on_sent(runtime::send_token token) override;
+  void on_frame_lost(const runtime::frame_header& header) override;
   void apply(const front::effects::apply& what, front::inputs from) override {
     store_->apply(what, from);
   }
@@ -63,6 +64,36 @@ class shard final : public reactor_actor<shard_actor::base>,
   void write_part(std::uint64_t token);
   void part_written(const part_written_event& event);
 
+  // The group's; shard_replica.cpp.
+  caf::result<done_atom> lead(const policies::lead_call& call);
+  caf::result<done_atom> follow(const policies::follow_call& call);
+  caf::result<done_atom> promote(const policies::promote_call& call);
+  runtime::expected<peer_id> connect(const std::string& address);
+  void on_replication(frame_event& event);
+  void replicate(const effects::replicate& what) override { replication_->replicate(what); }
+  void seed(const effects::seed& what) override { replication_->seed(what); }
+  void replicate_farewell(const effects::replicate_farewell& what) override {
+    replication_->replicate_farewell(what);
+  }
+  void followed(const effects::followed& what) override { replication_->followed(what); }
+  void send_plain(peer_id to, const runtime::frame_header& header) override;
+  void send_step(peer_id to, const runtime::frame_header& header,
+                 const effects::replicate& what) override;
+  void send_seed(peer_id to, const runtime::frame_header& header, const effects::seed& what,
+                 const policies::shard_core::seed_state& state, bool again) override;
+  // The copy goes when the link has no more need of it.
+  void seed_arrived(std::uint32_t) override {}
+  runtime::expected<seed_taken> take_seed(std::uint32_t slot,
+                                          policies::payload_handle payload) override;
+  void release_payload(policies::payload_handle payload) override {
+    store_->memory().release(payload);
+  }
+  std::uint64_t chunk_bytes(std::uint32_t slot) const override {
+    return store_->memory().bytes_of(slot);
+  }
+  void in_sync(std::uint32_t view) override;
+  void replaced(std::uint32_t view) override;
+
   struct job_home {
     store_options options;
     std::string name;
@@ -77,6 +108,12 @@ class shard final : public reactor_actor<shard_actor::base>,
   std::unique_ptr<shard_store> store_;
   std::unique_ptr<front> front_;
   std::map<std::uint64_t, job_home> jobs_;  // by token
+  std::unique_ptr<policies::replication_core> replication_;
+  std::uint32_t led_view_ = 0;
+  std::optional<caf::typed_response_promise<done_atom>> led_;  // until in_sync()
+  std::map<std::uint64_t, std::vector<float>> seeds_;          // being sent, by name
+  std::uint64_t last_seed_ = 0;
+  runtime::size_pools seed_pool_{std::make_shared<runtime::heap_source>()};  // to receive in
 };
 
 }  // namespace tidegate::actors

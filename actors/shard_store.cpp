@@ -1,5 +1,7 @@
 #include "actors/shard_store.hpp"
 
+#include <algorithm>
+
 #include "actors/kernel_optimizer.hpp"
 #include "runtime/base/rng.hpp"
 
@@ -103,6 +105,12 @@ void shard_store::apply(const policies::shard_effects::apply& what,
   gradients_.clear();
   for (const auto& input : inputs)
     gradients_.push_back({memory_.gradient(input.payload), input.rank});
+  if (what.keeps_sum) {
+    auto& sum = chunk.sums[what.clock % chunk.sums.size()];
+    sum.resize(chunk.elements);
+    kernels::tree_sum(gradients_, sum.data(), chunk.elements);
+    gradients_.assign(1, {sum.data(), gradients_.front().rank});
+  }
   kernels::chunk_arrays arrays;
   arrays.before = memory_.at(what.slot, what.from);
   arrays.after = memory_.at(what.slot, what.to);
@@ -110,6 +118,69 @@ void shard_store::apply(const policies::shard_effects::apply& what,
   arrays.state2 = chunk.state2;
   arrays.n = chunk.elements;
   kernels::apply_update(chunk.optimizer, chunk.powers, gradients_, chunk.scale, arrays);
+}
+
+std::span<const float> shard_store::sum_of(std::uint32_t slot, std::uint64_t clock) const {
+  const auto& sums = chunks_[slot].sums;
+  return sums[clock % sums.size()];
+}
+
+std::vector<float> shard_store::seed_of(std::uint32_t slot, std::uint32_t plane,
+                                        std::uint32_t previous,
+                                        const policies::shard_core::seed_state& state) {
+  const auto& chunk = chunks_[slot];
+  policies::chunk_seed seed;
+  seed.state = state;
+  seed.beta1_power = chunk.powers.beta1;
+  seed.beta2_power = chunk.powers.beta2;
+  seed.states = (chunk.state1 ? 1U : 0U) + (chunk.state2 ? 1U : 0U);
+  seed.has_previous = previous != policies::no_plane;
+  seed.elements = chunk.elements;
+  std::vector<float> made(seed_bytes(seed) / sizeof(float));
+  const auto bytes = std::as_writable_bytes(std::span(made));
+  encode_seed(seed, bytes);
+  const auto put = [&](std::size_t i, const float* from) {
+    std::copy_n(from, chunk.elements, seed_array(seed, bytes, i).begin());
+  };
+  put(0, memory_.at(slot, plane));
+  if (chunk.state1) put(1, chunk.state1);
+  if (chunk.state2) put(2, chunk.state2);
+  if (seed.has_previous) put(seed.arrays() - 1, memory_.at(slot, previous));
+  return made;
+}
+
+std::uint64_t shard_store::seed_bytes_max(std::uint32_t slot, std::uint32_t workers) const {
+  policies::chunk_seed seed;
+  seed.state.now.ranks.resize(workers);
+  seed.states = 2;
+  seed.has_previous = true;
+  seed.elements = chunks_[slot].elements;
+  return seed_bytes(seed);
+}
+
+runtime::expected<policies::chunk_seed> shard_store::take_seed(
+    std::uint32_t slot, std::span<const std::byte> bytes) {
+  using core = policies::shard_core;
+  auto& chunk = chunks_[slot];
+  auto seed = policies::decode_seed(bytes);
+  if (!seed) return seed;
+  const auto states = (chunk.state1 ? 1U : 0U) + (chunk.state2 ? 1U : 0U);
+  if (seed->elements != chunk.elements || seed->states != states)
+    return runtime::fail(runtime::errc::corrupt, "a chunk of another size was handed over");
+  const auto take = [&](std::size_t i, float* into) {
+    const auto from = seed_array(*seed, bytes, i);
+    std::copy(from.begin(), from.end(), into);
+  };
+  memory_.prepare(slot, core::seed_plane);
+  take(0, memory_.at(slot, core::seed_plane));
+  if (chunk.state1) take(1, chunk.state1);
+  if (chunk.state2) take(2, chunk.state2);
+  if (seed->has_previous) {
+    memory_.prepare(slot, core::previous_plane);
+    take(seed->arrays() - 1, memory_.at(slot, core::previous_plane));
+  }
+  chunk.powers = {seed->beta1_power, seed->beta2_power};
+  return seed;
 }
 
 }  // namespace tidegate::actors

@@ -10,6 +10,7 @@
 #include "actors/front_memory.hpp"
 #include "policies/checkpoint_reader.hpp"
 #include "policies/coordinator_core.hpp"
+#include "policies/chunk_seed.hpp"
 #include "policies/shard_core.hpp"
 #include "policies/spec.hpp"
 #include "runtime/base/status.hpp"
@@ -54,6 +55,18 @@ class shard_store {
   };
   image image_of(std::uint32_t slot, std::uint32_t plane);
 
+  // A chunk as a replica is handed it: in bytes, and taken in. `previous`: plane of the version
+  // before, or no_plane.
+  std::vector<float> seed_of(std::uint32_t slot, std::uint32_t plane, std::uint32_t previous,
+                             const policies::shard_core::seed_state& state);
+  // At most, for a job of so many workers.
+  std::uint64_t seed_bytes_max(std::uint32_t slot, std::uint32_t workers) const;
+  // Errors: corrupt (not of this chunk).
+  runtime::expected<policies::chunk_seed> take_seed(std::uint32_t slot,
+                                                    std::span<const std::byte> bytes);
+  // The sum of a step that was kept (apply::keeps_sum) until the next but one.
+  std::span<const float> sum_of(std::uint32_t slot, std::uint64_t clock) const;
+
   // One optimizer step. inputs ascend in rank.
   void apply(const policies::shard_effects::apply& what,
              std::span<const policies::shard_effects::input> inputs);
@@ -68,6 +81,8 @@ class shard_store {
     float* state2 = nullptr;
     std::uint32_t table = 0;
     policies::chunk_description about;
+    // For the replica, by clock.
+    std::array<std::vector<float>, runtime::limits::clocks_in_flight_max> sums;
   };
 
   runtime::expected<float*> add_state(std::uint64_t bytes);

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <sys/mman.h>
+#include <utility>
 
 #include "runtime/base/assert.hpp"
 
@@ -60,34 +62,66 @@ bool table_memory::make_room(std::size_t which) {
 }
 
 status table_memory::attach(const policies::table_part& part, const runtime::place_name& name,
-                            std::uint32_t planes, runtime::window_map& windows) {
+                            std::uint32_t planes, std::uint32_t moves,
+                            runtime::window_map& windows) {
   std::uint64_t bytes = 0;
   for (const auto chunk : part.chunks) bytes += places_[chunk].elements * sizeof(float);
   auto opened = windows.open(name, bytes, planes, 1);
   if (!opened) return opened.error();
   has_windows_ = true;
-  const auto* segment = windows.find(name.segment);
   const bool alone = part.chunks.size() == places_.size();
   std::uint64_t offset = 0;
   for (const auto chunk : part.chunks) {
-    const auto& place = places_[chunk];
-    const auto size = place.elements * sizeof(float);
-    auto& source = sources_[chunk];
-    source = {*opened, offset, {}};
-    const auto at = place.first * sizeof(float);
-    const bool whole_pages = at % page == 0 && (name.offset + offset) % page == 0 &&
-                             (size % page == 0 || chunk + 1 == places_.size());
-    for (std::size_t plane = 0; plane < std::min<std::size_t>(rooms, planes); ++plane)
-      if (!alone && whole_pages && make_room(plane))
-        source.mapped[plane] = segment->map_at(
-            rooms_[plane] + at, plane * name.plane_bytes + name.offset + offset, pages(size));
-    offset += size;
+    next_source next;
+    next.source = {*opened, offset, part.shard, moves, {}};
+    next.windows = &windows;
+    next.segment = name.segment;
+    next.planes = planes;
+    next.plane_bytes = name.plane_bytes;
+    next.begin = name.offset + offset;
+    next.alone = alone;
+    // What was found is read on where it is.
+    if (moves > 0)
+      next_[chunk] = next;
+    else
+      settle(chunk, next);
+    offset += places_[chunk].elements * sizeof(float);
   }
   return {};
 }
 
+// From now on the chunk is read there, side by side with others where whole pages allow it.
+void table_memory::settle(std::size_t chunk, const next_source& next) {
+  const auto& place = places_[chunk];
+  const auto size = place.elements * sizeof(float);
+  clear_room(chunk);
+  auto& source = sources_[chunk];
+  source = next.source;
+  const auto at = place.first * sizeof(float);
+  const bool whole_pages = at % page == 0 && next.begin % page == 0 &&
+                           (size % page == 0 || chunk + 1 == places_.size());
+  for (std::size_t plane = 0; plane < std::min<std::size_t>(rooms, next.planes); ++plane)
+    if (!next.alone && whole_pages && make_room(plane))
+      source.mapped[plane] =
+          next.windows->find(next.segment)
+              ->map_at(rooms_[plane] + at, plane * next.plane_bytes + next.begin, pages(size));
+}
+
+// What was mapped at the chunk's place in its rooms is not read any more.
+void table_memory::clear_room(std::size_t chunk) {
+  const auto& place = places_[chunk];
+  for (std::size_t plane = 0; plane < rooms; ++plane) {
+    if (!std::exchange(sources_[chunk].mapped[plane], false)) continue;
+    void* at = ::mmap(rooms_[plane] + place.first * sizeof(float),
+                      pages(place.elements * sizeof(float)), PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+    TIDEGATE_ASSERT(at != MAP_FAILED, "pages take the place of pages");
+  }
+}
+
 std::span<std::byte> table_memory::room_for(const policies::chunk_place& chunk) {
   if (!make_room(0)) return {};
+  clear_room(chunk.chunk);  // its shard has moved to where memory is not shared
   return {rooms_[0] + chunk.first * sizeof(float), chunk.elements * sizeof(float)};
 }
 
@@ -104,11 +138,18 @@ const float* table_memory::at(std::size_t chunk, std::uint32_t plane) const {
   return reinterpret_cast<const float*>(bytes);
 }
 
-void table_memory::found(std::span<const std::uint32_t> planes) {
+void table_memory::found(std::span<const place_found> sources) {
+  for (auto next = next_.begin(); next != next_.end();) {
+    const auto& is = sources[next->first];
+    const bool due = is.plane != policies::no_plane && is.moves == next->second.source.moves;
+    if (due) settle(next->first, next->second);
+    next = due ? next_.erase(next) : std::next(next);
+  }
   stretches_.clear();
   for (std::size_t chunk = 0; chunk < places_.size(); ++chunk) {
     const auto& place = places_[chunk];
-    const std::span values(at(chunk, planes[chunk]), place.elements);
+    if (sources[chunk].plane == policies::no_plane) sources_[chunk].window = {};
+    const std::span values(at(chunk, sources[chunk].plane), place.elements);
     if (!stretches_.empty()) {
       auto& last = stretches_.back().values;
       if (last.data() + last.size() == values.data()) {
@@ -125,16 +166,25 @@ void table_memory::gather(std::span<float> out) const {
     std::memcpy(out.data() + one.first, one.values.data(), one.values.size_bytes());
 }
 
-std::uint64_t table_memory::copy_part(const policies::table_part& part,
-                                      std::span<const std::uint32_t> planes, float* out) const {
+std::uint64_t table_memory::copy_mapped(std::span<const place_found> sources, float* out) const {
   std::uint64_t bytes = 0;
-  for (const auto chunk : part.chunks) {
+  for (std::size_t chunk = 0; chunk < places_.size(); ++chunk) {
+    if (sources[chunk].plane == policies::no_plane) continue;
     const auto& place = places_[chunk];
     const auto size = place.elements * sizeof(float);
-    std::memcpy(out + place.first, at(chunk, planes[chunk]), size);
+    std::memcpy(out + place.first, at(chunk, sources[chunk].plane), size);
     bytes += size;
   }
   return bytes;
+}
+
+bool table_memory::reads(std::uint32_t shard, std::uint32_t moves) const {
+  const auto is = [&](const chunk_source& one) {
+    return one.window && one.shard == shard && one.moves == moves;
+  };
+  return std::any_of(sources_.begin(), sources_.end(), is) ||
+         std::any_of(next_.begin(), next_.end(),
+                     [&](const auto& entry) { return is(entry.second.source); });
 }
 
 }  // namespace tidegate::actors

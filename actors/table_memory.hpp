@@ -9,6 +9,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
 #include <vector>
@@ -36,22 +37,27 @@ class table_memory {
   std::span<float> gradient(std::uint32_t half) const;
   runtime::place_name gradient_name() const { return gradients_.name(place_); }
 
-  // The part of the table on a shard may be read at `name`. Errors: those of window_map::open.
+  // The part of the table on a shard may be read at `name`; a shard that has moved so often, in
+  // versions that are found from now on. Errors: those of window_map::open.
   runtime::status attach(const policies::table_part& part, const runtime::place_name& name,
-                         std::uint32_t planes, runtime::window_map& windows);
+                         std::uint32_t planes, std::uint32_t moves,
+                         runtime::window_map& windows);
   bool has_windows() const noexcept { return has_windows_; }
   // Where a chunk that is sent to us goes.
   std::span<std::byte> room_for(const policies::chunk_place& chunk);
 
-  // One past pull, as found: `planes` per chunk.
-  void found(std::span<const std::uint32_t> planes);
+  using place_found = policies::worker_core::chunk_source;
+  // One past pull, as found, per chunk.
+  void found(std::span<const place_found> sources);
+  // Whether anything that was found, or will be, is in windows of this shard.
+  bool reads(std::uint32_t shard, std::uint32_t moves) const;
   // Ascending, as few as there are; valid until the next found().
   std::span<const stretch> stretches() const noexcept { return stretches_; }
   // All of them into `out`, which has room for the table.
   void gather(std::span<float> out) const;
-  // The chunks of a part into the table that begins at `out`; returns the bytes copied.
-  std::uint64_t copy_part(const policies::table_part& part,
-                          std::span<const std::uint32_t> planes, float* out) const;
+  // The chunks that were found in windows into the table that begins at `out`; returns the
+  // bytes copied.
+  std::uint64_t copy_mapped(std::span<const place_found> sources, float* out) const;
 
  private:
   table_memory(runtime::arena& gradients, std::span<const policies::chunk_place> places);
@@ -61,17 +67,33 @@ class table_memory {
   struct chunk_source {
     runtime::window window;    // empty: arrives here
     std::uint64_t offset = 0;  // of the chunk within the window
+    std::uint32_t shard = 0;
+    std::uint32_t moves = 0;
     // These planes are mapped at the chunk's place in their rooms, too.
     std::array<bool, rooms> mapped{};
   };
 
+  // Where a shard that has moved will be read: nothing of it has been found yet.
+  struct next_source {
+    chunk_source source;
+    const runtime::window_map* windows = nullptr;
+    runtime::segment_name segment;
+    std::uint32_t planes = 0;
+    std::uint64_t plane_bytes = 0;
+    std::uint64_t begin = 0;  // of the chunk within a plane of the segment
+    bool alone = false;       // all of the table
+  };
+
   bool make_room(std::size_t which);
+  void settle(std::size_t chunk, const next_source& next);
+  void clear_room(std::size_t chunk);
   const float* at(std::size_t chunk, std::uint32_t plane) const;
 
   runtime::arena& gradients_;
   runtime::arena::place place_;
   std::vector<policies::chunk_place> places_;
-  std::vector<chunk_source> sources_;
+  std::vector<chunk_source> sources_;       // by chunk, as last found
+  std::map<std::size_t, next_source> next_;  // likewise, of those that have moved
   std::uint64_t elements_ = 0;
   bool has_windows_ = false;
   std::array<std::byte*, rooms> rooms_{};  // of the whole table; made when needed

@@ -1,5 +1,6 @@
 #include "actors/worker.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <span>
 #include <utility>
@@ -24,7 +25,8 @@ worker::worker(caf::actor_config& config, reactor& home, worker_identity identit
 worker::behavior_type worker::make_behavior() {
   sink_ = std::make_unique<frame_mailbox>(*this, *this, home());
   home().open_link(sink_.get());
-  for (const auto& address : identity_.welcome.shard_addresses) {
+  addresses_ = identity_.welcome.shard_addresses;
+  for (const auto& address : addresses_) {
     auto connected =
         home().link().connect(link_of(address), reach_of(home().address(), address));
     if (!connected) {
@@ -37,14 +39,53 @@ worker::behavior_type worker::make_behavior() {
   set_down_handler([this](const caf::down_msg&) {
     fail_all({errc::unavailable, "the coordinator is gone"});
   });
+  if (identity_.welcome.replicated && !identity_.welcome.aggregated)
+    caf::anon_send(identity_.coordinator->now(), moves_atom::value, identity_.run, identity_.job,
+                   identity_.rank, caf::actor_cast<caf::actor>(this));
   return {
       [this](const worker_command_ptr& command) { on_command(command); },
       [this](frame_event& event) { on_frame(event); },
-      [this](const peer_lost_event& event) {
-        fail_all({errc::unavailable, "lost the connection to shard " +
-                                         std::to_string(event.peer) + ": " + event.why});
-      },
+      [this](const policies::shard_moved& what) { shard_moved(what); },
+      [this](const peer_lost_event& event) { on_peer_lost(event); },
   };
+}
+
+void worker::on_peer_lost(const peer_lost_event& event) {
+  ask_again();
+  const auto& welcome = identity_.welcome;
+  const auto why = "lost the connection to shard " + std::to_string(event.peer) + ": " + event.why;
+  if (!welcome.replicated || welcome.aggregated) return fail_all({errc::unavailable, why});
+  runtime::log::info(why + "; its replica takes its place, or all go back");
+}
+
+// Replies that were cut off, where their shard has moved.
+void worker::ask_again() {
+  for (const auto& header : std::exchange(lost_, {})) {
+    core_.reply_lost(header);
+    carry_out();
+  }
+}
+
+void worker::shard_moved(const policies::shard_moved& what) {
+  if (!broken_.ok() || what.shard >= shards_.size() ||
+      what.epoch <= core_.epoch_of(what.shard))
+    return;
+  ask_again();
+  const auto connected =
+      home().link().connect(link_of(what.address), reach_of(home().address(), what.address));
+  if (!connected)
+    return fail_all({errc::unavailable, "shard " + std::to_string(what.shard) +
+                                            " has moved and cannot be reached: " +
+                                            connected.error().message()});
+  runtime::log::info("shard " + std::to_string(what.shard) + " has moved");
+  shards_[what.shard] = *connected;
+  addresses_[what.shard] = what.address;
+  core_.shard_moved(what.shard, what.epoch, [this](std::uint32_t shard) {
+    return share_memory(home().address(), addresses_[shard]);
+  });
+  home().run_in_background(!core_.attached_everywhere());
+  update_numbers();
+  carry_out();
 }
 
 void worker::on_exit() {
@@ -156,7 +197,7 @@ void worker::open(worker_command& command) {
   table.place = runtime::encode(table.memory->gradient_name());
   table.opened = std::move(command.done);
   core_.open(id, std::move(command.grant.places), [this](std::uint32_t shard) {
-    return share_memory(home().address(), identity_.welcome.shard_addresses[shard]);
+    return share_memory(home().address(), addresses_[shard]);
   });
 }
 
@@ -170,8 +211,11 @@ bool worker::map_parameters(std::uint32_t table, const policies::table_part& par
                             std::span<const std::byte> place) {
   const auto name = runtime::decode_place(place);
   const auto planes = policies::planes_max(identity_.welcome.workers);
+  const auto moves = core_.worker().moves_of(part.shard);
   const auto mapped =
-      name ? tables_.at(table).memory->attach(part, *name, planes, windows_) : name.error();
+      name ? tables_.at(table).memory->attach(part, *name, planes, moves,
+                                              windows_[{part.shard, moves}])
+           : name.error();
   if (!mapped.ok())
     runtime::log::info("frames are used with shard " + std::to_string(part.shard) + ": " +
                        mapped.message());
@@ -215,13 +259,23 @@ void worker::update_numbers() {
 void worker::finish_pull(std::uint32_t id) {
   auto& table = tables_.at(id);
   const auto& core = core_.worker();
-  table.memory->found(core.planes_of(id));
+  table.memory->found(core.sources_of(id));
+  forget_windows();
   if (!table.parameters) return;
-  std::uint64_t bytes = 0;
-  for (const auto& part : core.parts_of(id))
-    if (part.attached)
-      bytes += table.memory->copy_part(part, core.planes_of(id), table.parameters);
-  copied(bytes);
+  copied(table.memory->copy_mapped(core.sources_of(id), table.parameters));
+}
+
+// Of processes that shards were before they moved, when nothing is read there any more.
+void worker::forget_windows() {
+  const auto& core = core_.worker();
+  std::erase_if(windows_, [&](const auto& entry) {
+    const auto [shard, moves] = entry.first;
+    if (moves == core.moves_of(shard)) return false;
+    return std::none_of(tables_.begin(), tables_.end(), [&, shard = shard, moves = moves](
+                                                            const auto& table) {
+      return table.second.memory && table.second.memory->reads(shard, moves);
+    });
+  });
 }
 
 void worker::carry_out() {

@@ -53,6 +53,9 @@ struct worker_identity {
   std::uint32_t rank = 0;
   std::uint32_t incarnation = 0;
   policies::worker_welcome welcome;
+  std::uint64_t run = 0;  // token
+  std::string job;
+  std::shared_ptr<coordinator_place> coordinator;
   caf::actor watched;  // the job cannot go on without it: the coordinator, or its guide
   std::shared_ptr<worker_numbers> numbers;
 };
@@ -85,14 +88,19 @@ class worker final : public reactor_actor<worker_actor::base>,
 
   runtime::buffer place(const runtime::frame_header& header) override;
   void on_sent(runtime::send_token token) override { sender_.on_sent(token); }
-  void on_frame_lost(const runtime::frame_header&) override {}  // the peer is lost, too
+  // Within the link's progress; the peer is lost, too.
+  void on_frame_lost(const runtime::frame_header& header) override { lost_.push_back(header); }
 
+  void shard_moved(const policies::shard_moved& what);
+  void on_peer_lost(const peer_lost_event& event);
+  void ask_again();
   void on_command(const worker_command_ptr& what);
   void open(worker_command& command);
   void take_memory(const worker_command& command);
   const float* take_gradient(const table_state& table, const worker_command& command);
   void on_frame(const frame_event& event);
   void finish_pull(std::uint32_t table);
+  void forget_windows();
   void update_numbers();
   runtime::errc start(worker_command& command, policies::operation op);
   void send(std::uint32_t shard, const runtime::frame_header& header) override {
@@ -116,9 +124,12 @@ class worker final : public reactor_actor<worker_actor::base>,
   frame_sender sender_;
   std::unique_ptr<frame_mailbox> sink_;
   policies::client_core core_;
+  std::vector<std::string> addresses_;  // of shards
   std::vector<runtime::peer_id> shards_;
+  std::vector<runtime::frame_header> lost_;  // replies that were cut off
   std::map<std::uint32_t, table_state> tables_;
-  runtime::window_map windows_;
+  // Of each shard, as mapped since it has moved so often.
+  std::map<std::pair<std::uint32_t, std::uint32_t>, runtime::window_map> windows_;
   std::map<std::uint64_t, runtime::place_wire> answers_;  // to attach, as they arrive
   std::map<policies::operation, operation_state> operations_;
   policies::operation last_operation_ = 0;

@@ -27,7 +27,7 @@ const std::vector<command>& commands() {
   static const std::vector<command> all{
       {"validate", command_kind::validate, {"--set", "--help"}},
       {"plan", command_kind::plan, {"--json", "--set", "--help"}},
-      {"launch", command_kind::launch, {"--run-dir", "--set", "--help"}},
+      {"launch", command_kind::launch, {"--run-dir", "--resume", "--set", "--help"}},
       {"export",
        command_kind::export_model,
        {"--output", "--job", "--list", "--help"},
@@ -55,6 +55,7 @@ options::options_description describe(command_kind kind, command_line& into) {
   switch (kind) {
     case command_kind::launch:
       add("run-dir", options::value(&into.run_dir), "");
+      add("resume", options::value(&into.resume), "");
       [[fallthrough]];
     case command_kind::validate:
       add("set", options::value(&into.sets)->composing(), "");
@@ -76,6 +77,7 @@ options::options_description describe(command_kind kind, command_line& into) {
       add("job", options::value(&into.job)->required(), "");
       [[fallthrough]];
     case command_kind::node_shard:
+    case command_kind::node_replica:
       add("run-dir", options::value(&into.run_dir)->required(), "");
       add("index", options::value(&into.index)->required(), "");
       break;
@@ -121,6 +123,7 @@ runtime::expected<command_line> parse_node(const arguments& args) {
   static const std::vector<command> roles{
       {"coordinator", command_kind::node_coordinator, {"--run-dir", "--ready-fd"}},
       {"shard", command_kind::node_shard, {"--run-dir", "--index"}},
+      {"replica", command_kind::node_replica, {"--run-dir", "--index"}},
       {"aggregator", command_kind::node_aggregator, {"--run-dir", "--job", "--index"}}};
   const std::string word = args.size() < 2 ? "" : args[1];
   const auto role = std::find_if(roles.begin(), roles.end(),
@@ -147,6 +150,12 @@ runtime::expected<command_line> parse_file_command(const command& which,
                                    arguments(args.begin() + 1, args.end()), line);
   if (!words) return runtime::fail(words.error());
   if (line.kind == command_kind::help) return line;
+  if (!line.resume.empty()) {
+    if (words->empty() && line.run_dir.empty() && line.sets.empty()) return line;
+    return bad(
+        "tidegate launch: --resume goes on with the run as it is; allowed: tidegate "
+        "launch --resume RUN_DIR, and nothing else");
+  }
   if (words->size() != 1) {
     return bad("tidegate " + which.name +
                (words->empty() ? ": no " + which.argument + " is given"

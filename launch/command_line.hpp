@@ -26,6 +26,7 @@ enum class command_kind : std::uint8_t {
   export_model,
   node_coordinator,  // internal: what `launch` starts
   node_shard,
+  node_replica,
   node_aggregator,
 };
 
@@ -36,7 +37,8 @@ struct command_line {
   std::vector<std::string> sets;  // --set, in order
   bool json = false;              // plan
   std::string run_dir;            // launch: empty for the default; nodes: required
-  std::uint32_t index = 0;        // node shard, node aggregator
+  std::string resume;             // launch: the run folder to go on in; then no file
+  std::uint32_t index = 0;        // node shard, node replica, node aggregator
   std::string job;                // node aggregator; export: empty for the only one
   std::string output;             // export
   bool list = false;              // export

@@ -58,10 +58,9 @@ variables child_environment(const variables& base, const policies::cluster_spec&
     }
     all["TIDEGATE_JOB"] = name.job;
     all["TIDEGATE_RANK"] = std::to_string(name.index);
-    all["TIDEGATE_INCARNATION"] = std::to_string(process.incarnation);
   }
+  all["TIDEGATE_INCARNATION"] = std::to_string(process.incarnation);
   if (name.role == process_role::coordinator) {
-    all["TIDEGATE_INCARNATION"] = std::to_string(process.incarnation);
     // One that comes back is looked for where the one before was.
     if (run.port != 0) all["TIDEGATE_CONTROL_PORT"] = std::to_string(run.port);
   } else {

@@ -13,6 +13,8 @@ constexpr const char* general = R"(tidegate - a parameter server
       show processes, chunks per shard and memory; nothing is started
   tidegate launch FILE [--run-dir DIR] [--set path=value]...
       run it: coordinator, shards, aggregators and workers
+  tidegate launch --resume RUN_DIR
+      go on with a run whose launcher was killed, or that failed
   tidegate export RUN_DIR -o FILE [--job NAME]
       write a job's newest checkpoint as one safetensors file
   tidegate bench SUBJECT [options]
@@ -54,14 +56,19 @@ parameters, optimizer state and waiting gradients take at most. Starts nothing.
 )";
 
 constexpr const char* launch = R"(tidegate launch FILE [--run-dir DIR] [--set path=value]...
+tidegate launch --resume RUN_DIR
 
 Starts the cluster, shows how the jobs go on, and ends with a table of results.
 
   --run-dir DIR      where to put logs and results; must be new or empty.
                      Default: runs/NAME-YYYYmmdd-HHMMSS
+  --resume RUN_DIR   goes on with a run that was not done: its launcher was killed, or it failed.
+                     Jobs with checkpoints go on from the newest whole one, the others begin anew,
+                     all with the cluster file that the run began with. A run that is done is left
+                     as it is, and one whose launcher lives is refused.
 
 In the run folder: cluster.yaml (as run), plan.txt, plan.json, pids.json, events.jsonl, result.json,
-logs/ROLE-INDEX.log. Ctrl-C ends everything within two seconds; again, at once.
+logs/ROLE-INDEX.log, checkpoints/JOB. Ctrl-C ends everything within two seconds; again, at once.
 )";
 
 constexpr const char* export_model = R"(tidegate export RUN_DIR -o FILE [--job NAME]

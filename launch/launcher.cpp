@@ -1,10 +1,12 @@
 #include "launch/launcher.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <iostream>
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "launch/origin.hpp"
 #include "launch/run.hpp"
 #include "launch/write_yaml.hpp"
 
@@ -26,16 +28,23 @@ void raise_descriptor_limit(std::size_t processes) {
   ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-runtime::status write_plan(const run_folder& folder, const policies::cluster_spec& spec,
-                           const cluster_plan& plan) {
+runtime::status write_plan(const run_folder& folder, const cluster_plan& plan) {
   for (const auto& [name, text] :
-       {std::pair<std::string, std::string>{"cluster.yaml", write_yaml(spec)},
-        {"plan.txt", plan_text(plan)},
+       {std::pair<std::string, std::string>{"plan.txt", plan_text(plan)},
         {"plan.json", plan_json(plan)},
         {"pids.json", "[]\n"}}) {
     if (auto written = folder.write(name, text); !written.ok()) return written;
   }
   return {};
+}
+
+// What whoever resumes the run begins with; the cluster file last, as it says that a run began.
+runtime::status keep_for_later(const run_folder& folder, const policies::cluster_spec& spec) {
+  std::error_code error;
+  const auto here = std::filesystem::current_path(error).string();
+  if (error) return {runtime::errc::io_error, "the current folder: " + error.message()};
+  const auto kept = folder.keep("origin.json", origin_json({here, folder.path()}));
+  return kept.ok() ? folder.keep("cluster.yaml", write_yaml(spec)) : kept;
 }
 
 }  // namespace
@@ -50,10 +59,9 @@ exit_code launch_cluster(const policies::cluster_spec& spec, const launch_option
     return refuse(folder.error(), taken ? exit_code::bad_usage : exit_code::job_failed);
   }
   const auto plan = make_plan(spec);
-  if (const auto written = write_plan(*folder, spec, plan); !written.ok()) {
-    return refuse(written, exit_code::job_failed);
-  }
-  raise_descriptor_limit(plan.processes.size());
+  auto written = write_plan(*folder, plan);
+  if (written.ok()) written = keep_for_later(*folder, spec);
+  if (!written.ok()) return refuse(written, exit_code::job_failed);
   run_journal journal(std::move(*folder), ::isatty(STDOUT_FILENO) != 0);
   journal.event("launched", "cluster " + spec.name);
   if (const auto own = start->user_transports(); !own.empty()) {
@@ -61,7 +69,16 @@ exit_code launch_cluster(const policies::cluster_spec& spec, const launch_option
   }
   journal.screen().print("cluster " + spec.name + ": " + std::to_string(plan.processes.size()) +
                          " processes, run folder " + journal.folder().shown());
-  run current(spec, cluster, *start, journal);
+  constexpr std::uint32_t first_epoch = 1;
+  if (auto recorded = journal.folder().record_epoch(first_epoch); !recorded.ok())
+    journal.complain("tidegate: the run cannot be put on record: " + recorded.to_string());
+  return carry_out(spec, cluster, *start, journal, first_epoch);
+}
+
+exit_code carry_out(const policies::cluster_spec& spec, const services& cluster,
+                    const starter& start, run_journal& journal, std::uint32_t epoch) {
+  run current(spec, cluster, start, journal, epoch);
+  raise_descriptor_limit(current.processes());
   return current.carry_out();
 }
 

@@ -4,7 +4,9 @@
 #include <string>
 
 #include "launch/command_line.hpp"
+#include "launch/run_journal.hpp"
 #include "launch/services.hpp"
+#include "launch/starter.hpp"
 #include "policies/spec.hpp"
 
 namespace tidegate::launch {
@@ -18,5 +20,9 @@ struct launch_options {
 // stderr and in RUN_DIR/result.json.
 exit_code launch_cluster(const policies::cluster_spec& spec, const launch_options& options,
                          const services& cluster);
+
+// The run itself, in a folder that is claimed and an epoch that is on record.
+exit_code carry_out(const policies::cluster_spec& spec, const services& cluster,
+                    const starter& start, run_journal& journal, std::uint32_t epoch);
 
 }  // namespace tidegate::launch

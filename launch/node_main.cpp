@@ -11,6 +11,7 @@
 #include "launch/scalars.hpp"
 #include "policies/protocol_version.hpp"
 #include "runtime/base/log.hpp"
+#include "runtime/heartbeat/heartbeat.hpp"
 
 namespace tidegate::launch {
 
@@ -69,14 +70,21 @@ runtime::status run_member(const command_line& line, const policies::cluster_spe
   options.job = line.job;
   options.transport = spec.transport;
   options.start_timeout_ms = spec.start_timeout_ms;
-  return line.kind == command_kind::node_shard ? cluster.run_shard(options)
-                                               : cluster.run_aggregator(options);
+  if (line.kind == command_kind::node_aggregator) return cluster.run_aggregator(options);
+  const auto incarnation = parse_unsigned(variable("TIDEGATE_INCARNATION"));
+  if (!incarnation || *incarnation == 0 || *incarnation > 0xffff'ffffU)
+    return bad_variable("TIDEGATE_INCARNATION");
+  options.member.number = line.kind == command_kind::node_replica ? 1 : 0;
+  options.member.incarnation = static_cast<std::uint32_t>(*incarnation);
+  return cluster.run_shard(options);
 }
 
 process_name name_of(const command_line& line) {
   if (line.kind == command_kind::node_coordinator) return {};
-  const bool is_shard = line.kind == command_kind::node_shard;
-  return {is_shard ? process_role::shard : process_role::aggregator, line.job, line.index};
+  auto role = process_role::aggregator;
+  if (line.kind == command_kind::node_shard) role = process_role::shard;
+  if (line.kind == command_kind::node_replica) role = process_role::replica;
+  return {role, line.job, line.index};
 }
 
 int exit_with(const runtime::status& why) {
@@ -102,6 +110,7 @@ int node_main(const command_line& line, const services& cluster) {
   } else if (!parse_token(variable("TIDEGATE_TOKEN"), token)) {
     result = bad_variable("TIDEGATE_TOKEN");
   } else {
+    const auto beats = runtime::heartbeat::of_process(token);
     result = is_coordinator ? run_coordinator(line, *spec, token, cluster)
                             : run_member(line, *spec, token, cluster);
   }

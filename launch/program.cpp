@@ -8,6 +8,7 @@
 #include "launch/node_main.hpp"
 #include "launch/plan.hpp"
 #include "launch/read_spec.hpp"
+#include "launch/resume.hpp"
 
 namespace tidegate::launch {
 
@@ -65,13 +66,16 @@ int run_program(const std::vector<std::string>& args, const services& cluster) {
       return exit_with(exit_code::done);
     case command_kind::node_coordinator:
     case command_kind::node_shard:
+    case command_kind::node_replica:
     case command_kind::node_aggregator:
       return node_main(*line, cluster);
     case command_kind::export_model:
       return run_export(*line);
+    case command_kind::launch:
+      if (!line->resume.empty()) return exit_with(resume_cluster(line->resume, cluster));
+      [[fallthrough]];
     case command_kind::validate:
     case command_kind::plan:
-    case command_kind::launch:
       return run_on_file(*line, cluster);
   }
   return exit_with(exit_code::bad_usage);

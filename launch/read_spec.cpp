@@ -12,6 +12,7 @@
 #include "launch/scalars.hpp"
 #include "launch/words.hpp"
 #include "launch/yaml_keys.hpp"
+#include "policies/shard_group.hpp"
 #include "runtime/base/limits.hpp"
 
 namespace tidegate::launch {
@@ -31,11 +32,13 @@ bool is_host(std::string_view host) {
 
 void read_cluster_map(const section& from, policies::cluster_spec& into) {
   std::uint64_t shards = into.shards;
+  std::uint64_t replicas = into.replicas;
   std::uint64_t timeout_ms = into.start_timeout_ms;
   std::uint64_t port = into.control_port;
   read_hosts(from, into);
   if (from.require("name")) from.text("name", into.name, is_plain_name);
   from.number("shards", shards, 1, limits::shards_max);
+  from.number("replicas", replicas, 0, policies::group_size_max - 1);
   from.choice<policies::transport_kind>("transport", into.transport, transport_words);
   into.chunk_bytes = policies::default_chunk_bytes(into.hosts.size());
   from.bytes("chunk_bytes", into.chunk_bytes, limits::chunk_bytes_min, limits::chunk_bytes_max,
@@ -45,6 +48,7 @@ void read_cluster_map(const section& from, policies::cluster_spec& into) {
   control.text("host", into.control_host, is_host);
   control.number("port", port, 0, std::numeric_limits<std::uint16_t>::max());
   into.shards = static_cast<std::uint32_t>(shards);
+  into.replicas = static_cast<std::uint32_t>(replicas);
   into.start_timeout_ms = static_cast<std::uint32_t>(timeout_ms);
   into.control_port = static_cast<std::uint16_t>(port);
 }

@@ -8,6 +8,8 @@ namespace {
 
 constexpr std::uint64_t restarts_max = 1'000'000;
 constexpr std::uint64_t hour_ms = 60 * 60 * 1000;
+// Below, a busy machine would be taken for a hang.
+constexpr std::uint64_t heartbeat_ms_min = 100;
 
 // "5s" or "100ms..5s".
 void read_backoff(const section& from, policies::restart_spec& into) {
@@ -35,6 +37,18 @@ void read_limits(const section& from, policies::restart_spec& into) {
   into.within_ms = static_cast<std::uint32_t>(within_ms);
 }
 
+// "2s", or "off".
+void read_heartbeat(const section& from, std::uint32_t& into) {
+  const auto* value = from.get("timeout");
+  if (value == nullptr) return;
+  if (!value->is_scalar()) return from.wrong("timeout", "is " + std::string(describe(*value)));
+  const auto ms =
+      value->text == "off" ? std::optional<std::uint64_t>(0) : parse_duration_ms(value->text);
+  if (!ms || *ms > hour_ms || (*ms > 0 && *ms < heartbeat_ms_min))
+    return from.wrong("timeout", "'" + value->text + "' is none");
+  into = static_cast<std::uint32_t>(*ms);
+}
+
 }  // namespace
 
 void read_supervision(const section& from, policies::supervision_spec& into) {
@@ -42,6 +56,7 @@ void read_supervision(const section& from, policies::supervision_spec& into) {
   read_limits(from.child("shard"), into.shard);
   read_limits(from.child("aggregator"), into.aggregator);
   read_limits(from.child("coordinator"), into.coordinator);
+  read_heartbeat(from.child("heartbeat"), into.heartbeat_timeout_ms);
 }
 
 std::string backoff_text(const policies::restart_spec& limits) {

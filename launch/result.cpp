@@ -65,6 +65,13 @@ std::string iso_time(std::int64_t unix_ns) {
   return text;
 }
 
+std::optional<process_role> role_of(const std::string& word) {
+  for (const auto role : {process_role::coordinator, process_role::shard,
+                          process_role::aggregator, process_role::worker})
+    if (to_string(role) == word) return role;
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::string result_json(const std::string& cluster,
@@ -74,6 +81,14 @@ std::string result_json(const std::string& cluster,
   for (const auto& j : jobs) root["jobs"].push_back(job_json(j));
   root["exit_code"] = exit_code;
   return dump(root, 2);
+}
+
+std::optional<int> exit_code_of(const std::string& result_json) {
+  const auto root = json::parse(result_json, nullptr, false);
+  if (!root.is_object()) return std::nullopt;
+  const auto at = root.find("exit_code");
+  if (at == root.end() || !at->is_number_integer()) return std::nullopt;
+  return at->get<int>();
 }
 
 std::string event_line(const policies::cluster_event& event) {
@@ -93,6 +108,32 @@ std::string pids_json(const std::vector<live_process>& processes) {
                     {"pid", p.pid}});
   }
   return dump(list, 1);
+}
+
+runtime::expected<std::vector<live_process>> parse_pids(const std::string& text) {
+  const auto corrupt = [] {
+    return runtime::fail(runtime::errc::corrupt,
+                         "pids.json is not what tidegate launch writes");
+  };
+  const auto list = json::parse(text, nullptr, false);
+  if (!list.is_array()) return corrupt();
+  std::vector<live_process> all;
+  for (const auto& one : list) {
+    if (!one.is_object()) return corrupt();
+    const auto word = one.find("role"), job = one.find("job"), index = one.find("index"),
+               pid = one.find("pid");
+    for (const auto& field : {word, job, index, pid})
+      if (field == one.end()) return corrupt();
+    if (!word->is_string() || !job->is_string() || !index->is_number_unsigned() ||
+        !pid->is_number_unsigned())
+      return corrupt();
+    const auto role = role_of(*word);
+    // 1 and below would be signals to all.
+    if (!role || pid->get<std::uint64_t>() < 2 || pid->get<std::uint64_t>() > 1U << 22U)
+      return corrupt();
+    all.push_back({{*role, *job, index->get<std::uint32_t>()}, pid->get<int>()});
+  }
+  return all;
 }
 
 }  // namespace tidegate::launch

@@ -2,13 +2,12 @@
 
 #include <algorithm>
 #include <fcntl.h>
+#include <span>
 #include <sys/random.h>
 
 #include "launch/scalars.hpp"
 #include "launch/stale_segments.hpp"
-#include "policies/run_epoch.hpp"
 #include "runtime/base/assert.hpp"
-#include "runtime/storage/posix_storage.hpp"
 
 namespace tidegate::launch {
 
@@ -28,16 +27,19 @@ std::uint64_t draw_token() {
 }
 
 policies::launch_plan plan_for_core(const policies::cluster_spec& spec,
-                                    const cluster_plan& plan) {
+                                    const cluster_plan& plan, std::uint32_t epoch) {
   policies::launch_plan what;
+  what.epoch = epoch;
   for (const auto& p : plan.processes) what.processes.push_back(p.name);
   for (const auto& j : spec.jobs)
     what.jobs.push_back({j.name, policy_text(j.consistency), j.workers,
                          j.on_worker_loss == policies::worker_loss_rule::restart});
   what.supervision = spec.supervision;
+  what.replicated = spec.replicas > 0;
   what.goes_back = std::all_of(spec.jobs.begin(), spec.jobs.end(),
                                [](const auto& j) { return j.checkpoint.has_value(); });
-  what.coordinator_comes_back = true;
+  // Who leads whom is not in its journal yet.
+  what.coordinator_comes_back = spec.replicas == 0;
   what.start_timeout_ms = spec.start_timeout_ms;
   what.start_timeout_text = format_duration_ms(spec.start_timeout_ms);
   return what;
@@ -46,19 +48,18 @@ policies::launch_plan plan_for_core(const policies::cluster_spec& spec,
 }  // namespace
 
 run::run(const policies::cluster_spec& spec, const services& cluster, const starter& start,
-         run_journal& journal)
+         run_journal& journal, std::uint32_t epoch)
     : spec_(spec),
       cluster_(cluster),
       starter_(start),
       journal_(journal),
       plan_(make_plan(spec)),
-      core_(plan_for_core(spec, plan_)),
-      identity_{draw_token(), 0, journal.folder().path()} {}
+      core_(plan_for_core(spec, plan_, epoch)),
+      identity_{draw_token(), 0, journal.folder().path(), epoch},
+      beats_(spec.supervision.heartbeat_timeout_ms) {}
 
 exit_code run::carry_out() {
   now_ = monotonic_ns_now();
-  if (auto recorded = record(core_.epoch()); !recorded.ok())
-    journal_.complain("tidegate: the run cannot be put on record: " + recorded.to_string());
   core_.begin(now_, todo_);
   carry_out_effects();
   for (decide(); !end_; decide()) {
@@ -68,6 +69,7 @@ exit_code run::carry_out() {
     on_ready();
     on_news();
     on_ends();
+    on_hangs();
   }
   return conclude();
 }
@@ -83,7 +85,7 @@ void run::wait() {
   if (ready_) fds.push_back({ready_.get(), POLLIN, 0});
   if (poller_) fds.push_back({poller_->fd(), POLLIN, 0});
   table_.add_to(fds);
-  const auto wake = core_.next_wake();
+  const auto wake = std::min(core_.next_wake(), beats_.next_look());
   auto ms = wait_ms_max;
   // Rounded up: a wake-up too early decides nothing.
   if (wake != policies::launch_core::never)
@@ -129,7 +131,9 @@ void run::on_news() {
   for (const auto& e : news.status.events) journal_.event(e);
   if (news.gave_up) core_.unreachable(now_, news.health, todo_);
   if (news.connected)
-    core_.polled({news.health, news.answered, std::move(news.status.jobs), news.status.life},
+    core_.polled(now_,
+                 {news.health, news.answered, std::move(news.status.jobs), news.status.life,
+                  std::move(news.status.lost)},
                  todo_);
   carry_out_effects();
 }
@@ -138,9 +142,17 @@ void run::on_ends() {
   for (const auto& end : table_.reap()) {
     journal_.event("process_ended", to_string(end));
     core_.ended(now_, end.process, to_exit(end));
+    beats_.ended(end.process);
     pids_changed_ = true;
-    if (end.by_signal) remove_stale_segments();
+    if (!end.by_signal) continue;
+    remove_stale_segments();
+    remove_segments_of(std::span(&end.pid, 1));
   }
+}
+
+void run::on_hangs() {
+  for (const auto& one : beats_.look(now_)) core_.hangs(one.process, one.silent_ns, todo_);
+  carry_out_effects();
 }
 
 void run::carry_out_effects() {
@@ -180,14 +192,13 @@ runtime::expected<pid_t> run::spawn_one(const effects::start& what) {
     write_end = runtime::unique_fd(ends[1]);
     ::fcntl(ready_.get(), F_SETFL, O_NONBLOCK);
   }
+  const auto beats = beats_.prepare(what.process, identity_.token);
+  if (!beats) return runtime::fail(beats.error());
   const auto log = journal_.folder().log_path(process.name);
-  return table_.start(what.process, process.name,
-                      starter_.request(process, identity_, log, write_end.get()));
-}
-
-runtime::status run::record(std::uint32_t epoch) const {
-  auto folder = runtime::posix_storage::make(journal_.folder().path() + "/epochs");
-  return folder ? policies::record_epoch(*folder, epoch) : folder.error();
+  auto pid = table_.start(what.process, process.name,
+                          starter_.request(process, identity_, log, {write_end.get(), *beats}));
+  beats_.started(what.process);
+  return pid;
 }
 
 // Nobody of the epoch before lives.
@@ -198,7 +209,7 @@ void run::act(const effects::renew& what) {
   identity_.port = 0;
   identity_.epoch = what.epoch;
   journal_.event("epoch", std::to_string(what.epoch));
-  core_.renewed(now_, record(what.epoch), todo_);
+  core_.renewed(now_, journal_.folder().record_epoch(what.epoch), todo_);
 }
 
 void run::act(const effects::watch& /*what*/) {

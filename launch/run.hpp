@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "launch/command_line.hpp"
+#include "launch/heartbeats.hpp"
 #include "launch/process_table.hpp"
 #include "launch/run_journal.hpp"
 #include "launch/services.hpp"
@@ -24,8 +25,9 @@ namespace tidegate::launch {
 class run {
  public:
   run(const policies::cluster_spec& spec, const services& cluster, const starter& start,
-      run_journal& journal);
+      run_journal& journal, std::uint32_t epoch);
 
+  std::size_t processes() const noexcept { return plan_.processes.size(); }
   // Blocks until every process has ended.
   exit_code carry_out();
 
@@ -38,6 +40,7 @@ class run {
   void on_ready();
   void on_news();
   void on_ends();
+  void on_hangs();
 
   void carry_out_effects();
   void act(const effects::start& what);
@@ -53,7 +56,6 @@ class run {
   void act(const effects::conclude& what);
   runtime::expected<pid_t> spawn_one(const effects::start& what);
 
-  runtime::status record(std::uint32_t epoch) const;
   void write_pids();
   void show();
   exit_code conclude();
@@ -67,6 +69,7 @@ class run {
   run_identity identity_;
   signal_source signals_;
   process_table table_;
+  heartbeats beats_;
   runtime::unique_fd ready_;
   std::string ready_text_;
   std::unique_ptr<status_poller> poller_;

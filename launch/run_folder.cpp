@@ -5,9 +5,13 @@
 #include <ctime>
 #include <fcntl.h>
 #include <filesystem>
+#include <sys/file.h>
 
 #include "launch/files.hpp"
 #include "launch/result.hpp"
+#include "policies/file_writer.hpp"
+#include "policies/run_epoch.hpp"
+#include "runtime/storage/posix_storage.hpp"
 
 namespace tidegate::launch {
 
@@ -65,6 +69,30 @@ runtime::expected<std::string> claim_stamped(const std::string& first) {
   return runtime::fail(refuse(runtime::errc::already_exists, first, "and 999 more are taken"));
 }
 
+std::string absolute_path(const std::string& path, std::error_code& error) {
+  auto absolute = fs::absolute(path, error).lexically_normal().string();
+  if (absolute.size() > 1 && absolute.ends_with('/')) absolute.pop_back();
+  return absolute;
+}
+
+// A disk that was full, or a machine that lost its power, may have left the beginning of a
+// line.
+runtime::status cut_half_line(const std::string& path) {
+  const runtime::unique_fd fd(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+  const auto failed = [&] {
+    return runtime::status(runtime::errc::io_error, path + ": " + std::strerror(errno));
+  };
+  const auto end = fd ? ::lseek(fd.get(), 0, SEEK_END) : -1;
+  if (end < 0) return failed();
+  auto whole = end;
+  for (char last = 0; whole > 0; --whole) {
+    if (::pread(fd.get(), &last, 1, whole - 1) != 1) return failed();
+    if (last == '\n') break;
+  }
+  if (whole != end && ::ftruncate(fd.get(), whole) != 0) return failed();
+  return {};
+}
+
 }  // namespace
 
 runtime::expected<run_folder> run_folder::create(const std::string& wanted,
@@ -76,16 +104,38 @@ runtime::expected<run_folder> run_folder::create(const std::string& wanted,
   run_folder folder;
   folder.shown_ = *claimed;
   std::error_code error;
-  folder.path_ = fs::absolute(*claimed, error).lexically_normal().string();
-  if (folder.path_.ends_with('/')) folder.path_.pop_back();
+  folder.path_ = absolute_path(*claimed, error);
   if (!error) fs::create_directory(folder.path_ + "/logs", error);
   if (error) return runtime::fail(refuse(runtime::errc::io_error, *claimed, error.message()));
-  folder.events_ = runtime::unique_fd(::open((folder.path_ + "/events.jsonl").c_str(),
-                                             O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
-  if (!folder.events_) {
-    return runtime::fail(refuse(runtime::errc::io_error, *claimed, std::strerror(errno)));
-  }
+  if (auto opened = folder.open_files(); !opened.ok()) return runtime::fail(opened);
   return folder;
+}
+
+runtime::expected<run_folder> run_folder::reopen(const std::string& path) {
+  run_folder folder;
+  folder.shown_ = path;
+  std::error_code error;
+  if (!fs::is_directory(path, error))
+    return runtime::fail(refuse(runtime::errc::not_found, path, "is no folder"));
+  folder.path_ = absolute_path(path, error);
+  if (error) return runtime::fail(refuse(runtime::errc::io_error, path, error.message()));
+  if (auto opened = folder.open_files(); !opened.ok()) return runtime::fail(opened);
+  if (auto whole = cut_half_line(folder.path_ + "/events.jsonl"); !whole.ok())
+    return runtime::fail(whole);
+  return folder;
+}
+
+runtime::status run_folder::open_files() {
+  const auto open = [this](const char* name, int flags) {
+    return runtime::unique_fd(
+        ::open((path_ + name).c_str(), flags | O_CREAT | O_CLOEXEC, 0666));
+  };
+  lock_ = open("/launcher.lock", O_RDWR);
+  if (lock_ && ::flock(lock_.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+    return refuse(runtime::errc::already_exists, shown_, "another launcher has it");
+  if (lock_) events_ = open("/events.jsonl", O_WRONLY | O_APPEND);
+  if (!events_) return refuse(runtime::errc::io_error, shown_, std::strerror(errno));
+  return {};
 }
 
 std::string run_folder::log_path(const process_name& name) const {
@@ -94,6 +144,25 @@ std::string run_folder::log_path(const process_name& name) const {
 
 runtime::status run_folder::write(const std::string& name, std::string_view text) const {
   return write_file_atomically(path_ + "/" + name, text);
+}
+
+runtime::status run_folder::keep(const std::string& name, const std::string& text) const {
+  auto folder = runtime::posix_storage::open(path_);
+  if (!folder) return folder.error();
+  const auto written =
+      policies::write_all(policies::file_writer(name, policies::pieces_of(text, {})), *folder);
+  return written ? runtime::status() : written.error();
+}
+
+runtime::expected<std::uint32_t> run_folder::last_epoch() const {
+  auto folder = runtime::posix_storage::make(path_ + "/epochs");
+  if (!folder) return runtime::fail(folder.error());
+  return policies::last_epoch(*folder);
+}
+
+runtime::status run_folder::record_epoch(std::uint32_t epoch) const {
+  auto folder = runtime::posix_storage::make(path_ + "/epochs");
+  return folder ? policies::record_epoch(*folder, epoch) : folder.error();
 }
 
 runtime::status run_folder::append_event(std::int64_t unix_ns, std::string_view what,

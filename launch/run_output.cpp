@@ -59,6 +59,8 @@ exit_code run::conclude() {
   journal_.write("result.json", result_json(spec_.name, jobs, code));
   journal_.screen().end_live();
   journal_.screen().print("\n" + result_table(jobs));
+  if (outcome == exit_code::process_died)
+    journal_.complain("go on with it: tidegate launch --resume " + journal_.folder().shown());
   return journal_.write_failed() && outcome == exit_code::done ? exit_code::job_failed
                                                                : outcome;
 }

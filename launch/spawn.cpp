@@ -32,7 +32,7 @@ struct child_plan {
   char** environment;
   int null_fd;
   int log_fd;
-  int inherited_fd;
+  const std::vector<int>* inherited_fds;
   int error_fd;  // closed by exec; else gets errno
   pid_t parent;
 };
@@ -52,7 +52,7 @@ struct child_plan {
   ::dup2(plan.null_fd, 0);
   ::dup2(plan.log_fd, 1);
   ::dup2(plan.log_fd, 2);
-  if (plan.inherited_fd >= 0) ::fcntl(plan.inherited_fd, F_SETFD, 0);
+  for (const int fd : *plan.inherited_fds) ::fcntl(fd, F_SETFD, 0);
   ::execve(plan.program, plan.arguments, plan.environment);
   const int why = errno;
   if (::write(plan.error_fd, &why, sizeof why) < 0) ::_exit(126);
@@ -85,7 +85,7 @@ runtime::expected<spawned> spawn(const spawn_request& request) {
   auto arguments = pointers(request.arguments);
   auto environment = pointers(request.environment);
   const child_plan plan{request.program.c_str(), arguments.data(), environment.data(),
-                        null_fd.get(),           log_fd.get(),     request.inherited_fd,
+                        null_fd.get(),           log_fd.get(),     &request.inherited_fds,
                         write_end.get(),         ::getpid()};
   const pid_t pid = ::fork();
   if (pid < 0) return runtime::fail(failure("no more processes", errno));

@@ -16,7 +16,7 @@ struct spawn_request {
   std::vector<std::string> arguments;    // the first is the name the program is called by
   std::vector<std::string> environment;  // "NAME=value"
   std::string log_path;                  // gets stdout and stderr; created, or appended to
-  int inherited_fd = -1;  // stays open under its number; no other but 0, 1, 2 does
+  std::vector<int> inherited_fds = {};   // stay open under their numbers; else only 0, 1, 2 do
 };
 
 struct spawned {

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <map>
 #include <sstream>
+#include <sys/shm.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
@@ -90,6 +91,26 @@ int remove_stale_segments(const std::string& folder) {
   }
   int removed = 0;
   for (const auto& [id, path] : stale) removed += ::unlink(path.c_str()) == 0 ? 1 : 0;
+  return removed;
+}
+
+int remove_segments_of(std::span<const pid_t> makers) {
+  std::ifstream list("/proc/sysvipc/shm");
+  std::string line;
+  std::getline(list, line);  // names of the columns
+  int removed = 0;
+  while (std::getline(list, line)) {
+    std::istringstream fields(line);
+    std::uint64_t key = 0, size = 0, attached = 0;
+    std::string mode;
+    int id = -1;
+    pid_t maker = -1, last = -1;
+    uid_t owner = 0;
+    fields >> key >> id >> mode >> size >> maker >> last >> attached >> owner;
+    if (!fields || attached != 0 || owner != ::geteuid()) continue;
+    if (std::find(makers.begin(), makers.end(), maker) == makers.end()) continue;
+    removed += ::shmctl(id, IPC_RMID, nullptr) == 0 ? 1 : 0;
+  }
   return removed;
 }
 

@@ -1,7 +1,9 @@
 #include "launch/starter.hpp"
 
 #include "launch/find_program.hpp"
+#include "policies/hang_detector.hpp"
 #include "policies/hosts.hpp"
+#include "runtime/heartbeat/heartbeat.hpp"
 
 namespace tidegate::launch {
 
@@ -43,18 +45,25 @@ runtime::expected<starter> starter::create(const policies::cluster_spec& spec,
 }
 
 spawn_request starter::request(const process_plan& process, const run_identity& run,
-                               const std::string& log_path, int ready_fd) const {
+                               const std::string& log_path,
+                               const start_descriptors& descriptors) const {
   const bool is_worker = process.name.role == process_role::worker;
   spawn_request request;
   request.program = is_worker ? programs_.at(process.name.job) : own_program_;
   request.arguments = process.command;
   request.log_path = log_path;
-  request.environment =
-      format_environment(child_environment(environment_, spec_, process, run));
+  auto environment = child_environment(environment_, spec_, process, run);
+  if (descriptors.beats >= 0) {
+    environment[runtime::heartbeat_variable] = runtime::heartbeat_text(
+        descriptors.beats, policies::beat_interval_ms(spec_.supervision.heartbeat_timeout_ms));
+    request.inherited_fds.push_back(descriptors.beats);
+  }
+  request.environment = format_environment(environment);
   if (!is_worker) request.arguments.insert(request.arguments.end(), {"--run-dir", run.run_dir});
   if (process.name.role == process_role::coordinator) {
-    request.arguments.insert(request.arguments.end(), {"--ready-fd", std::to_string(ready_fd)});
-    request.inherited_fd = ready_fd;
+    request.arguments.insert(request.arguments.end(),
+                             {"--ready-fd", std::to_string(descriptors.ready)});
+    request.inherited_fds.push_back(descriptors.ready);
   }
   const auto* host = policies::find_host(spec_, process.host);
   if (host == nullptr || host->prefix.empty()) return request;

@@ -11,6 +11,12 @@
 
 namespace tidegate::launch {
 
+// What a process inherits from the launcher; -1: nothing.
+struct start_descriptors {
+  int ready = -1;  // of the coordinator
+  int beats = -1;  // a page for heartbeats
+};
+
 class starter {
  public:
   // Finds the programs of all jobs and of the hosts' prefixes. Errors: not_found (every missing
@@ -18,9 +24,9 @@ class starter {
   static runtime::expected<starter> create(const policies::cluster_spec& spec,
                                            const variables& environment);
 
-  // `ready_fd`: for the coordinator.
   spawn_request request(const process_plan& process, const run_identity& run,
-                        const std::string& log_path, int ready_fd) const;
+                        const std::string& log_path,
+                        const start_descriptors& descriptors) const;
 
   // The user's own UCX_TLS; empty when there is none.
   std::string user_transports() const;

@@ -100,6 +100,11 @@ std::string limits_text(const std::string& role, const policies::restart_spec& l
          ", backoff: " + backoff_text(limits) + "}\n";
 }
 
+std::string heartbeat_text(std::uint32_t timeout_ms) {
+  return "  heartbeat: {timeout: " +
+         (timeout_ms == 0 ? std::string("off") : format_duration_ms(timeout_ms)) + "}\n";
+}
+
 }  // namespace
 
 std::string write_yaml(const policies::cluster_spec& spec) {
@@ -110,6 +115,7 @@ std::string write_yaml(const policies::cluster_spec& spec) {
   if (!spec.coordinator_host.empty())
     text += "  coordinator_host: " + quote(spec.coordinator_host) + "\n";
   text += "  shards: " + std::to_string(spec.shards) + "\n";
+  text += "  replicas: " + std::to_string(spec.replicas) + "\n";
   if (!spec.shard_hosts.empty()) text += "  shard_hosts: " + list_text(spec.shard_hosts) + "\n";
   text += "  transport: " + std::string(word(transport_words, spec.transport)) + "\n";
   text += "  chunk_bytes: " + format_bytes(spec.chunk_bytes) + "\n";
@@ -119,7 +125,8 @@ std::string write_yaml(const policies::cluster_spec& spec) {
   text += "supervision:\n" + limits_text("worker", spec.supervision.worker) +
           limits_text("shard", spec.supervision.shard) +
           limits_text("aggregator", spec.supervision.aggregator) +
-          limits_text("coordinator", spec.supervision.coordinator);
+          limits_text("coordinator", spec.supervision.coordinator) +
+          heartbeat_text(spec.supervision.heartbeat_timeout_ms);
   text += "jobs:\n";
   for (const auto& job : spec.jobs) text += job_text(job);
   return text;

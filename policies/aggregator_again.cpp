@@ -25,9 +25,7 @@ void aggregator_core::tick(std::int64_t now, std::vector<upstream_frame>& out) {
     sums_again(slot, now, out);
     if (chunk.pull != reply::awaited || !front_.asked(slot)) continue;
     if (!chunk.pull_again.is_over(now, patience_)) continue;
-    TIDEGATE_RARE("aggregator: a pull is sent again");
-    ++chunk.request;
-    out.push_back(pull_frame(slot));
+    pull_again(slot, out);
   }
   if (!farewell_said_ || !farewell_again_.is_over(now, patience_)) return;
   const auto nodes = job_.nodes.size();
@@ -44,22 +42,63 @@ void aggregator_core::sums_again(std::uint32_t slot, std::int64_t now,
   for (auto& sum : chunk.sums) {
     if (sum.remaining == 0) continue;
     const bool early = TIDEGATE_BUGGIFY("aggregator: a sum is sent again early");
-    if (!sum.again.is_over(now, patience_) && !early) continue;
-    for (std::size_t node = 0; node < job_.nodes.size(); ++node) {
-      const auto& part = part_of(slot, sum.clock, node);
-      if (part.acked) continue;
-      TIDEGATE_RARE("aggregator: a sum is sent again");
-      upstream_frame frame;
-      frame.kind = part.skips ? kind::skip : kind::push;
-      frame.shard = chunk.shard;
-      frame.node = static_cast<std::uint32_t>(node);
-      frame.tag = tag_of(chunk, node, sum.clock);
-      frame.again = true;
-      frame.single = part.single;
-      frame.slot = slot;
-      out.push_back(frame);
-    }
+    if (sum.again.is_over(now, patience_) || early) sum_again(slot, sum, out);
   }
+}
+
+void aggregator_core::sum_again(std::uint32_t slot, const sum_under_way& sum,
+                                std::vector<upstream_frame>& out) {
+  const auto& chunk = chunks_[slot];
+  for (std::size_t node = 0; node < job_.nodes.size(); ++node) {
+    const auto& part = part_of(slot, sum.clock, node);
+    if (part.acked) continue;
+    TIDEGATE_RARE("aggregator: a sum is sent again");
+    upstream_frame frame;
+    frame.kind = part.skips ? kind::skip : kind::push;
+    frame.shard = chunk.shard;
+    frame.node = static_cast<std::uint32_t>(node);
+    frame.tag = tag_of(chunk, node, sum.clock);
+    frame.again = true;
+    frame.single = part.single;
+    frame.slot = slot;
+    out.push_back(frame);
+  }
+}
+
+void aggregator_core::pull_again(std::uint32_t slot, std::vector<upstream_frame>& out) {
+  if (!front_.asked(slot)) return;
+  TIDEGATE_RARE("aggregator: a pull is sent again");
+  ++chunks_[slot].request;
+  out.push_back(pull_frame(slot));
+}
+
+bool aggregator_core::upstream_moved(std::uint32_t shard, std::uint32_t epoch,
+                                     std::vector<upstream_frame>& out) {
+  if (!is_open() || shard >= job_.upstream_epochs.size()) return false;
+  if (epoch <= job_.upstream_epochs[shard]) return false;
+  TIDEGATE_RARE("aggregator: a shard has moved");
+  job_.upstream_epochs[shard] = epoch;
+  for (std::uint32_t slot = 0; slot < chunks_.size(); ++slot) {
+    const auto& chunk = chunks_[slot];
+    if (chunk.shard != shard) continue;
+    // Older clocks first.
+    std::uint64_t from = 0;
+    for (std::uint32_t i = 0; i < window; ++i) {
+      const sum_under_way* next = nullptr;
+      for (const auto& sum : chunk.sums)
+        if (sum.remaining > 0 && sum.clock >= from && (!next || sum.clock < next->clock))
+          next = &sum;
+      if (!next) break;
+      sum_again(slot, *next, out);
+      from = next->clock + 1;
+    }
+    if (chunk.pull == reply::awaited) pull_again(slot, out);
+  }
+  const auto nodes = job_.nodes.size();
+  for (std::size_t node = 0; node < nodes && farewell_said_; ++node)
+    if (farewell_heard_[shard * nodes + node] == 0)
+      out.push_back(farewell_frame(shard, node));
+  return true;
 }
 
 void aggregator_core::on_farewell_ack(std::uint32_t shard, std::uint32_t node_rank) {

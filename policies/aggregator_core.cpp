@@ -60,7 +60,14 @@ aggregator_core::sum_part& aggregator_core::part_of(std::uint32_t slot, std::uin
 }
 
 std::optional<std::uint32_t> aggregator_core::find(const frame_tag& tag) const {
-  if (tag.job != job_.token || tag.epoch != job_.epoch) return {};
+  const auto slot = find_any(tag);
+  if (!slot || tag.epoch != job_.upstream_epochs[chunks_[*slot].shard]) return {};
+  return slot;
+}
+
+// Of whatever epoch.
+std::optional<std::uint32_t> aggregator_core::find_any(const frame_tag& tag) const {
+  if (tag.job != job_.token) return {};
   const auto table = slots_.find(tag.table);
   if (table == slots_.end() || tag.chunk >= table->second.size()) return {};
   return table->second[tag.chunk];
@@ -68,8 +75,14 @@ std::optional<std::uint32_t> aggregator_core::find(const frame_tag& tag) const {
 
 frame_tag aggregator_core::tag_of(const chunk_state& chunk, std::size_t node,
                                   std::uint64_t clock) const {
-  return {job_.token,  job_.epoch,  1,     job_.nodes[node].first,
-          chunk.table, chunk.chunk, clock, chunk.request};
+  return {job_.token,
+          job_.upstream_epochs[chunk.shard],
+          1,
+          job_.nodes[node].first,
+          chunk.table,
+          chunk.chunk,
+          clock,
+          chunk.request};
 }
 
 void aggregator_core::hand_on(const shard_effects::hand_on& what,
@@ -141,15 +154,16 @@ upstream_frame aggregator_core::farewell_frame(std::uint32_t shard, std::size_t 
   frame.kind = kind::finished;
   frame.shard = shard;
   frame.node = static_cast<std::uint32_t>(node);
-  frame.tag = {job_.token, job_.epoch, 1, job_.nodes[node].first, 0, whole_table, 0, 0};
+  frame.tag = {job_.token,  job_.upstream_epochs[shard], 1, job_.nodes[node].first, 0,
+               whole_table, 0,                           0};
   return frame;
 }
 
 void aggregator_core::say_farewell(std::vector<upstream_frame>& out) {
   if (farewell_said_ || !front_.all_finished(job_.token)) return;
   farewell_said_ = true;
-  farewell_heard_.assign(job_.upstreams * job_.nodes.size(), 0);
-  for (std::uint32_t shard = 0; shard < job_.upstreams; ++shard)
+  farewell_heard_.assign(job_.upstream_epochs.size() * job_.nodes.size(), 0);
+  for (std::uint32_t shard = 0; shard < job_.upstream_epochs.size(); ++shard)
     for (std::size_t node = 0; node < job_.nodes.size(); ++node)
       out.push_back(farewell_frame(shard, node));
 }
@@ -166,6 +180,12 @@ runtime::frame_header header_of(const upstream_frame& frame) {
 
 bool aggregator_core::is_answer(const runtime::frame_header& header) {
   return header.kind == frame_kind::push_ack || header.kind == frame_kind::pull_reply;
+}
+
+bool aggregator_core::is_stale(const runtime::frame_header& header) const {
+  const auto tag = policies::tag_of(header);
+  const auto slot = find_any(tag);
+  return slot && tag.epoch != job_.upstream_epochs[chunks_[*slot].shard];
 }
 
 void aggregator_core::on_answer(const runtime::frame_header& header, shard_effects& out) {
@@ -213,11 +233,14 @@ std::uint32_t aggregator_core::begin_reply(std::uint32_t slot) {
   return front_.begin_pulled(slot);
 }
 
-void aggregator_core::cancel_reply(const frame_tag& tag) {
-  const auto slot = find(tag);
-  if (!slot || chunks_[*slot].pull != reply::arriving) return;
-  chunks_[*slot].pull = reply::awaited;
+void aggregator_core::cancel_reply(const frame_tag& tag, std::vector<upstream_frame>& out) {
+  const auto slot = find_any(tag);
+  if (!slot) return;
+  auto& chunk = chunks_[*slot];
+  if (chunk.pull != reply::arriving || chunk.request != tag.request) return;
+  chunk.pull = reply::awaited;
   front_.cancel_pulled(*slot);
+  if (tag.epoch != job_.upstream_epochs[chunk.shard]) pull_again(*slot, out);
 }
 
 void aggregator_core::on_reply(const frame_tag& tag, refusal code, const parameters& what,

@@ -59,7 +59,7 @@ class aggregator_core {
     consistency_spec consistency;
     std::vector<std::uint32_t> members;  // ranks, or first ranks of lower nodes; ascending
     std::vector<rank_node> nodes;        // ascending, they cover the members
-    std::uint32_t upstreams = 1;         // shards
+    std::vector<std::uint32_t> upstream_epochs;  // of frames there, by shard
     bool workers_come_back = false;      // see shard_core::open_job
   };
   // One job; opening it again is ignored.
@@ -85,6 +85,10 @@ class aggregator_core {
   // After a member's farewell: the group's own, once.
   void say_farewell(std::vector<upstream_frame>& out);
 
+  // Another process serves this shard, for frames of this epoch: what it has not answered goes
+  // there. False: known.
+  bool upstream_moved(std::uint32_t shard, std::uint32_t epoch,
+                      std::vector<upstream_frame>& out);
   // Sends again what upstream has not answered for too long. `now`: see worker_core::tick.
   void tick(std::int64_t now, std::vector<upstream_frame>& out);
   void set_patience(const patience_limits& how) { patience_ = how; }
@@ -93,13 +97,16 @@ class aggregator_core {
   // Answers from upstream, which `out`, of their table, tells members of. What does not belong
   // to anything under way is dropped.
   static bool is_answer(const runtime::frame_header& header);
+  // A reply of a process that is its shard no more: cancel_reply() it.
+  bool is_stale(const runtime::frame_header& header) const;
   void on_answer(const runtime::frame_header& header, shard_effects& out);
   void on_farewell_ack(std::uint32_t shard, std::uint32_t node_rank);
   void on_ack(const frame_tag& tag, refusal code, shard_effects& out);
   // The slot that this reply is for and has no place yet.
   std::optional<std::uint32_t> expects_reply(const frame_tag& tag) const;
   std::uint32_t begin_reply(std::uint32_t slot);  // the plane that it is received into
-  void cancel_reply(const frame_tag& tag);
+  // Its payload will not come. When its shard has moved it is asked for there.
+  void cancel_reply(const frame_tag& tag, std::vector<upstream_frame>& out);
   struct parameters {
     std::uint64_t version = 0;
     std::uint64_t min_clock = 0;
@@ -140,6 +147,10 @@ class aggregator_core {
   upstream_frame pull_frame(std::uint32_t slot) const;
   upstream_frame farewell_frame(std::uint32_t shard, std::size_t node) const;
   void sums_again(std::uint32_t slot, std::int64_t now, std::vector<upstream_frame>& out);
+  void sum_again(std::uint32_t slot, const sum_under_way& sum,
+                 std::vector<upstream_frame>& out);
+  void pull_again(std::uint32_t slot, std::vector<upstream_frame>& out);
+  std::optional<std::uint32_t> find_any(const frame_tag& tag) const;
 
   job job_;
   shard_core front_;

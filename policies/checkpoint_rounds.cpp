@@ -129,6 +129,24 @@ void checkpoint_rounds::written(checkpoint_id id, const status& result,
   if (stage_ == stage::writing && id == id_) end(result, out);
 }
 
+void checkpoint_rounds::shard_moved(std::uint32_t shard, checkpoint_effects& out) {
+  writing_.erase(shard);
+  const bool has_part = std::any_of(parts_.begin(), parts_.end(),
+                                    [&](const auto& one) { return one.shard == shard; });
+  const bool asked = stage_ == stage::arming || stage_ == stage::collecting;
+  if (again_) {
+    silent_.erase(shard);
+    return try_again(out);
+  }
+  if (!asked || has_part || !shards_.contains(shard)) return;
+  TIDEGATE_RARE("checkpoint: a shard moves during a round");
+  silent_.erase(shard);
+  if (!final_)
+    return end({errc::unavailable, "shard " + std::to_string(shard) + " has moved"}, out);
+  again_ = true;
+  try_again(out);
+}
+
 void checkpoint_rounds::end(status result, checkpoint_effects& out) {
   stage_ = stage::idle;
   out.list.push_back(checkpoint_effects::ended{id_, cut_, std::move(result), final_});

@@ -87,6 +87,8 @@ class checkpoint_rounds {
                 std::uint64_t missed_at, checkpoint_effects& out);
   void part(const checkpoint_report& report, checkpoint_effects& out);
   void written(checkpoint_id id, const runtime::status& result, checkpoint_effects& out);
+  // Another process serves this shard: what the one before had not written will not come.
+  void shard_moved(std::uint32_t shard, checkpoint_effects& out);
 
   bool idle() const noexcept { return stage_ == stage::idle; }
   bool is_final() const noexcept { return final_; }

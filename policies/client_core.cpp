@@ -5,6 +5,7 @@
 
 #include "policies/send_queue.hpp"
 #include "policies/shard_core.hpp"
+#include "runtime/base/assert.hpp"
 #include "runtime/base/rare.hpp"
 
 namespace tidegate::policies {
@@ -16,11 +17,13 @@ client_core::client_core(client_shell& shell, const worker_welcome& welcome, std
                          std::uint32_t incarnation)
     : shell_(shell),
       token_(welcome.token),
-      epoch_(welcome.epoch),
+      epochs_(welcome.shard_epochs),
       workers_(welcome.workers),
       rank_(rank),
       incarnation_(incarnation),
       worker_(static_cast<std::uint32_t>(welcome.shard_addresses.size()), welcome.first_clock) {
+  TIDEGATE_ASSERT(epochs_.size() == welcome.shard_addresses.size(), "a shard has an epoch");
+  if (welcome.one_clock_in_flight) worker_.set_credits(1);
 }
 
 // A table is open when every shard that shares our memory has looked at it.
@@ -39,9 +42,54 @@ void client_core::open(std::uint32_t table, std::vector<chunk_place> places,
       continue;
     }
     state.attaching.insert(part.shard);
-    shell_.send_place(part.shard, header_for(frame_kind::attach, table));
+    shell_.send_place(part.shard, header_for(frame_kind::attach, table, part.shard));
   }
   if (state.attaching.empty()) opened(table, state);
+}
+
+bool client_core::shard_moved(std::uint32_t shard, std::uint32_t epoch,
+                              const std::function<bool(std::uint32_t shard)>& shares) {
+  effects_.clear();
+  if (shard >= epochs_.size() || epoch <= epochs_[shard]) return false;
+  epochs_[shard] = epoch;
+  if (failed_) return true;
+  worker_.shard_moved(shard);
+  moving_.insert(shard);
+  for (auto& [id, state] : tables_) {
+    state.attaching.erase(shard);
+    const auto parts = worker_.parts_of(id);
+    if (std::none_of(parts.begin(), parts.end(),
+                     [&](const table_part& part) { return part.shard == shard; }))
+      continue;
+    if (!shares(shard)) {
+      frames_with_.insert(shard);
+      if (state.attaching.empty()) opened(id, state);
+      continue;
+    }
+    state.attaching.insert(shard);
+    shell_.send_place(shard, header_for(frame_kind::attach, id, shard));
+  }
+  end_move(shard);
+  return true;
+}
+
+// When all tables that have chunks there are mapped, or never will be.
+void client_core::end_move(std::uint32_t shard) {
+  const bool waits = std::any_of(tables_.begin(), tables_.end(), [&](const auto& entry) {
+    return entry.second.attaching.contains(shard);
+  });
+  if (!waits && moving_.erase(shard) > 0) worker_.again(shard, effects_);
+}
+
+void client_core::reply_lost(const frame_header& header) {
+  effects_.clear();
+  if (failed_ || header.kind != frame_kind::pull_reply || header.job != token_ ||
+      header.incarnation != incarnation_ || header.shard >= epochs_.size())
+    return;
+  if (!worker_.cancel_reply(header.table, header.chunk, header.request)) return;
+  // Else its place is asked for again when the shard has moved.
+  if (header.epoch != epochs_[header.shard] && !moving_.contains(header.shard))
+    worker_.again(header.shard, effects_);
 }
 
 bool client_core::is_busy() const {
@@ -59,7 +107,7 @@ void client_core::tick(std::int64_t now) {
     if (state.attaching.empty() || !state.attach_again.is_over(now, patience_)) continue;
     TIDEGATE_RARE("client: a shard is asked for its memory again");
     for (const auto shard : state.attaching)
-      shell_.send_place(shard, header_for(frame_kind::attach, id));
+      shell_.send_place(shard, header_for(frame_kind::attach, id, shard));
   }
 }
 
@@ -81,11 +129,13 @@ void client_core::on_attached(const frame_header& header, std::span<const std::b
     frames_with_.insert(header.shard);
   }
   if (at->second.attaching.empty()) opened(header.table, at->second);
+  end_move(header.shard);
 }
 
 bool client_core::is_mine(const frame_header& header) const {
   // Answers carry the epoch of what they answer: a refusal of an earlier one is not ours.
-  return header.job == token_ && header.epoch == epoch_ && header.incarnation == incarnation_;
+  return header.job == token_ && header.shard < epochs_.size() &&
+         header.epoch == epochs_[header.shard] && header.incarnation == incarnation_;
 }
 
 bool client_core::expects(const frame_header& header) const {
@@ -101,7 +151,8 @@ bool client_core::expects(const frame_header& header) const {
 }
 
 void client_core::frame(const frame_header& header, std::span<const std::byte> bytes) {
-  if (failed_ || !is_mine(header)) return;
+  if (failed_) return;
+  if (!is_mine(header)) return reply_lost(header);  // perhaps begun before its shard moved
   effects_.clear();
   const auto code = static_cast<refusal>(header.code);
   if (header.kind == frame_kind::push_ack && header.chunk == runtime::whole_job) {
@@ -139,11 +190,12 @@ void client_core::carry_out() {
   effects_.clear();
 }
 
-frame_header client_core::header_for(frame_kind kind, std::uint32_t table) const {
+frame_header client_core::header_for(frame_kind kind, std::uint32_t table,
+                                     std::uint32_t shard) const {
   frame_header header;
   header.kind = kind;
   header.job = token_;
-  header.epoch = epoch_;
+  header.epoch = epochs_[shard];
   header.incarnation = incarnation_;
   header.worker = rank_;
   header.table = table;
@@ -152,7 +204,8 @@ frame_header client_core::header_for(frame_kind kind, std::uint32_t table) const
 
 void client_core::send(const worker_effects::send& what) {
   using kind = worker_effects::send_kind;
-  auto header = header_for(frame_kind::push, what.table);
+  if (moving_.contains(what.shard)) return;  // sent when it has moved
+  auto header = header_for(frame_kind::push, what.table, what.shard);
   header.chunk = what.chunk;
   header.clock = what.clock;
   header.request = what.request;

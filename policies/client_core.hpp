@@ -52,6 +52,12 @@ class client_core {
   // `shares`: whether this shard shares memory with us. opened() follows.
   void open(std::uint32_t table, std::vector<chunk_place> places,
             const std::function<bool(std::uint32_t shard)>& shares);
+  // Another process serves this shard, for frames of this epoch; the shell has connected to it.
+  // Operations go on there: carry_out() follows. Told again, or of an earlier epoch, it counts
+  // for nothing, and is false.
+  bool shard_moved(std::uint32_t shard, std::uint32_t epoch,
+                   const std::function<bool(std::uint32_t shard)>& shares);
+  std::uint32_t epoch_of(std::uint32_t shard) const { return epochs_.at(shard); }
   // Nothing of what is open is sent in frames.
   bool attached_everywhere() const noexcept { return frames_with_.empty(); }
 
@@ -78,6 +84,9 @@ class client_core {
   void begin_reply(const runtime::frame_header& header) {
     worker_.begin_reply(header.table, header.chunk);
   }
+  // What begin_reply() gave a place will not come: asked for again if its shard has moved.
+  // carry_out() follows.
+  void reply_lost(const runtime::frame_header& header);
   // A frame is here; the worker core is ahead of what is carried out until carry_out().
   // `bytes`: of an attach_ack.
   void frame(const runtime::frame_header& header, std::span<const std::byte> bytes);
@@ -95,12 +104,14 @@ class client_core {
   void on_attached(const runtime::frame_header& header, std::span<const std::byte> place);
   void on_ring(const runtime::frame_header& header);
   void opened(std::uint32_t table, table_state& state);
-  runtime::frame_header header_for(runtime::frame_kind kind, std::uint32_t table) const;
+  runtime::frame_header header_for(runtime::frame_kind kind, std::uint32_t table,
+                                   std::uint32_t shard) const;
+  void end_move(std::uint32_t shard);
   void send(const worker_effects::send& what);
 
   client_shell& shell_;
   std::uint64_t token_;
-  std::uint32_t epoch_;
+  std::vector<std::uint32_t> epochs_;  // by shard
   std::uint32_t workers_;
   std::uint32_t rank_;
   std::uint32_t incarnation_;
@@ -108,6 +119,7 @@ class client_core {
   worker_effects effects_;
   std::map<std::uint32_t, table_state> tables_;
   std::set<std::uint32_t> frames_with_;  // shards
+  std::set<std::uint32_t> moving_;       // shards that nothing is sent to until they are mapped
   patience_limits patience_;
   bool failed_ = false;
 };

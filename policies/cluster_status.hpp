@@ -46,6 +46,8 @@ struct cluster_status {
   std::uint32_t epoch = 0;  // membership epoch
   std::uint32_t life = 1;   // of the coordinator; another one counts events anew
   std::uint32_t shards_joined = 0;
+  std::uint32_t replicas_in_sync = 0;
+  std::string lost;  // why nobody has what a shard had; empty: all is well
   std::vector<job_status> jobs;
   std::vector<cluster_event> events;  // those after the number that the caller has seen
 };

@@ -4,13 +4,15 @@
 
 #include "policies/consistency.hpp"
 #include "policies/coordinator_core.hpp"
+#include "policies/frame_epoch.hpp"
 
 namespace tidegate::policies {
 
 using runtime::errc;
 
 bool coordinator_core::all_in() const {
-  return shards_in_ == cluster_.shards &&
+  return std::all_of(groups_of_.begin(), groups_of_.end(),
+                     [](const shard_group& group) { return group.is_complete(); }) &&
          std::all_of(jobs_.begin(), jobs_.end(), [](const job_record& job) {
            return std::none_of(job.aggregator_addresses.begin(), job.aggregator_addresses.end(),
                                [](const std::string& address) { return address.empty(); });
@@ -50,6 +52,7 @@ void coordinator_core::aggregator_lost(std::int64_t now, const std::string& job,
 // Shards, and aggregators: what workers need before they can be let in.
 // Shards know already what the process before has told them, and say so.
 void coordinator_core::all_joined(std::int64_t now, coordinator_effects& out) {
+  pair_up(out);
   for (std::size_t index = 0; index < jobs_.size(); ++index) {
     const auto& job = jobs_[index];
     if (job.state == job_state::failed && goes_on_) close_below(job, out);
@@ -61,7 +64,7 @@ void coordinator_core::all_joined(std::int64_t now, coordinator_effects& out) {
 
 open_job_call coordinator_core::job_call(const job_record& job) const {
   return {job.token,
-          epoch_,
+          frame_epoch(epoch_, 0),
           job.spec.workers,
           job.spec.name,
           job.spec.consistency,
@@ -69,7 +72,9 @@ open_job_call coordinator_core::job_call(const job_record& job) const {
           job.spec.on_worker_loss == worker_loss_rule::restart,
           {},
           {},
-          {}};
+          {},
+          {},
+          cluster_.replicas > 0};
 }
 
 // Calls to one process are carried out in this order; whoever is called knows its members
@@ -80,12 +85,20 @@ void coordinator_core::open_job(std::size_t index, coordinator_effects& out) {
   auto opening = job_call(job);
   if (!job.sums.aggregators.empty()) opening.members = job.sums.top;
   for (std::uint32_t shard = 0; shard < cluster_.shards; ++shard)
-    call(group, {shard, false}, opening, out);
+    for (const auto& one : members_of(shard)) {
+      auto mine = opening;
+      // No worker's frame is for a replica.
+      mine.epoch = one == primary_of(shard)
+                       ? frame_epoch(epoch_, groups_of_[shard].serving_view())
+                       : 0;
+      call(group, one, std::move(mine), out);
+    }
   for (std::uint32_t at = 0; at < job.sums.aggregators.size(); ++at) {
     const auto& place = job.sums.aggregators[at];
     opening.members = place.members;
     opening.nodes = place.nodes;
     opening.upstream = addresses_of(job, place.parent);
+    opening.upstream_epochs = epochs_of(place.parent);
     call(group, {at, true}, opening, out);
   }
   for (std::uint32_t at = 0; at < job.sums.aggregators.size(); ++at) {
@@ -110,14 +123,16 @@ std::vector<coordinator_core::callee> coordinator_core::upstream_of(
   if (aggregator != no_aggregator) return {{aggregator, true}};
   std::vector<callee> shards;
   for (std::uint32_t shard = 0; shard < cluster_.shards; ++shard)
-    shards.push_back({shard, false});
+    for (const auto& one : members_of(shard)) shards.push_back(one);
   return shards;
 }
 
 std::vector<std::string> coordinator_core::addresses_of(const job_record& job,
                                                         std::uint32_t aggregator) const {
   if (aggregator != no_aggregator) return {job.aggregator_addresses[aggregator]};
-  return shard_addresses_;
+  std::vector<std::string> addresses;
+  for (const auto& group : groups_of_) addresses.push_back(group.primary_address());
+  return addresses;
 }
 
 // After the shards, from the top down: who is told of a table may rely on those above.
@@ -145,17 +160,21 @@ worker_welcome coordinator_core::welcome(const job_record& of, std::uint32_t ran
           to_string(of.spec.consistency),
           of.spec.not_finite,
           addresses_of(of, aggregator),
-          aggregator != no_aggregator};
+          epochs_of(aggregator),
+          aggregator != no_aggregator,
+          cluster_.replicas > 0 && of.spec.consistency.kind == consistency_kind::bsp &&
+              of.spec.on_worker_loss == worker_loss_rule::restart,
+          cluster_.replicas > 0};
 }
 
 // Nobody waits for the answers; who does not know the job has nothing to close.
 void coordinator_core::close_below(const job_record& job, coordinator_effects& out) {
   for (std::uint32_t shard = 0; shard < cluster_.shards; ++shard)
-    if (!shard_addresses_[shard].empty())
-      out.calls.push_back({shard, ++last_id_, close_job_call{job.token}, ""});
+    for (const auto& one : members_of(shard))
+      out.calls.push_back({shard, ++last_id_, close_job_call{job.token}, "", one.member});
   for (std::uint32_t at = 0; at < job.aggregator_addresses.size(); ++at)
     if (!job.aggregator_addresses[at].empty())
-      out.calls.push_back({at, ++last_id_, close_job_call{job.token}, job.spec.name});
+      out.calls.push_back({at, ++last_id_, close_job_call{job.token}, job.spec.name, 0});
 }
 
 }  // namespace tidegate::policies

@@ -59,7 +59,8 @@ void coordinator_core::carry_out(std::int64_t now, std::size_t index,
       asked_[id] = {index, ask->shard, ask->id};
       out.calls.push_back(
           {ask->shard, id,
-           checkpoint_call{job.token, ask->id, ask->clock, opened_tables(index)}, ""});
+           checkpoint_call{job.token, ask->id, ask->clock, opened_tables(index)}, "",
+           primary_of(ask->shard).member});
     } else if (const auto* write = std::get_if<checkpoint_effects::write>(&effect)) {
       out.manifests.push_back({manifest_of(index, *write), job.spec.checkpoint->keep});
     } else if (const auto* ended = std::get_if<checkpoint_effects::ended>(&effect)) {

@@ -21,7 +21,7 @@ coordinator_core::coordinator_core(cluster_spec cluster, std::uint64_t token,
       life_(life),
       goes_on_(before.run.has_value()),
       placement_(cluster_.shards, cluster_.chunk_bytes),
-      shard_addresses_(cluster_.shards) {
+      groups_of_(cluster_.shards, shard_group(cluster_.replicas)) {
   if (goes_on_)
     from = before.run->from;
   else
@@ -60,28 +60,36 @@ coordinator_core::job_record* coordinator_core::find(const std::string& name) {
 }
 
 bool coordinator_core::shard_joined(std::int64_t now, std::uint32_t index, std::string address,
-                                    ticket who, coordinator_effects& out) {
-  if (index >= cluster_.shards) {
+                                    ticket who, coordinator_effects& out,
+                                    group_member member) {
+  if (index >= cluster_.shards || member.number > cluster_.replicas) {
     refuse(who, errc::invalid_argument,
            "shard " + std::to_string(index) + " joins a cluster of " +
                std::to_string(cluster_.shards) + " shards",
            out);
     return false;
   }
-  if (!address.empty() && shard_addresses_[index] == address) {
+  auto& group = groups_of_[index];
+  if (!address.empty() && member.incarnation == group.incarnation(member.number) &&
+      group.address(member.number) == address) {
     out.answers.push_back({who, {}, {}});  // it has not heard that it is in
     return true;
   }
-  if (address.empty() || !shard_addresses_[index].empty()) {
+  // The word of one that has died since may be late.
+  if (address.empty() || member.incarnation <= group.incarnation(member.number)) {
     refuse(who, errc::already_exists, "shard " + std::to_string(index) + " is there already",
            out);
     return false;
   }
-  shard_addresses_[index] = std::move(address);
-  ++shards_in_;
-  event(now, "shard_joined", "shard " + std::to_string(index));
+  if (group.is_here(member.number))
+    member_left(now, {index, false, member.number}, "another process has taken its place", out);
+  const auto change = group.joined(member.number, member.incarnation, std::move(address));
+  event(now, "shard_joined",
+        (member.number == 0 ? "shard " : "replica ") + std::to_string(index) +
+            (change == shard_group::change::rejoined ? ", as the replica" : ""));
   out.answers.push_back({who, {}, {}});
-  if (all_in()) all_joined(now, out);
+  if (change == shard_group::change::complete && all_in()) all_joined(now, out);
+  if (change == shard_group::change::rejoined) set_up_replica(index, out);
   return true;
 }
 
@@ -139,7 +147,8 @@ bool coordinator_core::worker_joined(std::int64_t now, const worker_hello& hello
 
 // Where a worker goes on is asked of shards that have all that the job goes on with.
 bool coordinator_core::may_admit(const job_record& job) const {
-  return all_in() && std::none_of(tables_.begin(), tables_.end(), [&](const auto& table) {
+  return all_in() && moving_ == 0 &&
+         std::none_of(tables_.begin(), tables_.end(), [&](const auto& table) {
            return &jobs_[table.job] == &job && (table.restored || table.recorded) &&
                   !table.ready;
          });
@@ -158,6 +167,12 @@ void coordinator_core::admit(const worker_hello& hello, ticket who, coordinator_
   const auto index = static_cast<std::size_t>(&job - jobs_.data());
   const auto group = make_group(index, who);
   groups_.at(group).about = hello;
+  call_for(group, hello, out);
+}
+
+void coordinator_core::call_for(group_id group, const worker_hello& hello,
+                                coordinator_effects& out) {
+  const auto& job = jobs_[groups_.at(group).job];
   for (const auto& one : upstream_of(job.sums.of_worker[hello.rank]))
     call(group, one,
          admit_worker_call{job.token, hello.rank, hello.incarnation, hello.address,
@@ -176,11 +191,12 @@ coordinator_core::group_id coordinator_core::make_group(std::size_t job, ticket 
 void coordinator_core::call(group_id group, callee who, shard_call what,
                             coordinator_effects& out) {
   const auto id = ++last_id_;
-  calls_[id] = group;
+  const bool replica = !who.aggregator && groups_of_[who.index].primary() != who.member;
+  calls_[id] = {group, who, !replica};
   auto& of = groups_.at(group);
   ++of.remaining;
-  out.calls.push_back(
-      {who.index, id, std::move(what), who.aggregator ? jobs_[of.job].spec.name : ""});
+  out.calls.push_back({who.index, id, std::move(what),
+                       who.aggregator ? jobs_[of.job].spec.name : "", who.member});
 }
 
 void coordinator_core::call_done(std::int64_t now, call_id call, const runtime::status& result,
@@ -195,17 +211,23 @@ void coordinator_core::call_done(std::int64_t now, call_id call, const runtime::
   }
   const auto at = calls_.find(call);
   if (at == calls_.end()) return;
-  const auto group = groups_.find(at->second);
+  const auto group = groups_.find(at->second.group);
+  const auto made = at->second;
   calls_.erase(at);
   if (group == groups_.end()) return;  // its job failed meanwhile
-  if (!result.ok() && group->second.failure.ok()) group->second.failure = result;
-  if (result.ok()) group->second.first_clock = std::min(group->second.first_clock, answer);
+  auto& of = group->second;
+  // It has died, of which we shall hear; whoever takes its place has been called, too.
+  const bool died = cluster_.replicas > 0 && !made.who.aggregator && of.job != no_job &&
+                    result.code() == errc::unavailable;
+  if (died && made.primary) of.died = made.who;
+  if (!result.ok() && !died && of.failure.ok()) of.failure = result;
+  if (result.ok() && made.primary) of.first_clock = std::min(of.first_clock, answer);
   if (--group->second.remaining > 0) return;
   if (group->second.failure.ok() && !group->second.later.empty()) {
     const auto next = std::move(group->second.later.back());
     group->second.later.pop_back();
     for (const auto& one : next) this->call(group->first, one.who, one.what, out);
-    return;
+    if (!next.empty()) return;
   }
   auto done = std::move(group->second);
   groups_.erase(group);
@@ -213,9 +235,19 @@ void coordinator_core::call_done(std::int64_t now, call_id call, const runtime::
 }
 
 void coordinator_core::close(std::int64_t now, call_group& done, coordinator_effects& out) {
-  auto& job = jobs_[done.job];
   if (const auto* hello = std::get_if<worker_hello>(&done.about))
     return admitted(now, done, *hello, out);
+  if (const auto* one = std::get_if<promotion>(&done.about))
+    return promoted(now, *one, done.failure, out);
+  if (const auto* one = std::get_if<new_replica>(&done.about)) {
+    const auto name = "shard " + std::to_string(one->shard);
+    if (!done.failure.ok())
+      event(now, "replica_failed", name + ": " + done.failure.message());
+    else if (groups_of_[one->shard].in_sync(one->view))
+      event(now, "replica_in_sync", name);
+    return;
+  }
+  auto& job = jobs_[done.job];
   if (!done.failure.ok()) {
     for (auto who : done.waiting) out.answers.push_back({who, done.failure, {}});
     return fail_job(now, job.spec.name, "a shard refused: " + done.failure.message(), out);
@@ -236,6 +268,13 @@ void coordinator_core::close(std::int64_t now, call_group& done, coordinator_eff
 // the launcher starts it again, up to its limit.
 void coordinator_core::admitted(std::int64_t now, const call_group& done,
                                 const worker_hello& hello, coordinator_effects& out) {
+  // A primary that is gone may not be missed yet.
+  const auto& died = done.died;
+  if (moving_ > 0 || (died && groups_of_[died->index].primary() == died->member)) {
+    late_.push_back(done);
+    return;
+  }
+  if (died) return admit_again(done, out);
   auto& job = jobs_[done.job];
   auto& worker = job.workers[hello.rank];
   auto result = done.failure;
@@ -366,6 +405,12 @@ void coordinator_core::fail_job(std::int64_t now, const std::string& name,
       refuse(who, errc::cancelled, "job " + name + " failed: " + why, out);
     at = groups_.erase(at);
   }
+  std::erase_if(late_, [&](const call_group& late) {
+    if (late.job != index) return false;
+    for (auto who : late.waiting)
+      refuse(who, errc::cancelled, "job " + name + " failed: " + why, out);
+    return true;
+  });
   std::erase_if(early_workers_, [&](const auto& early) {
     if (early.first.job != name) return false;
     refuse(early.second, errc::cancelled, "job " + name + " failed: " + why, out);
@@ -373,9 +418,11 @@ void coordinator_core::fail_job(std::int64_t now, const std::string& name,
   });
 }
 
-void coordinator_core::shard_lost(std::int64_t now, std::uint32_t index,
-                                  const std::string& why) {
-  event(now, "shard_lost", "shard " + std::to_string(index) + ": " + why);
+void coordinator_core::shard_lost(std::int64_t now, std::uint32_t index, const std::string& why,
+                                  coordinator_effects& out, std::uint32_t member) {
+  event(now, member == 0 ? "shard_lost" : "replica_lost",
+        (member == 0 ? "shard " : "replica ") + std::to_string(index) + ": " + why);
+  if (cluster_.replicas > 0) member_left(now, {index, false, member}, why, out);
 }
 
 void coordinator_core::worker_lost(std::int64_t now, const std::string& name,

@@ -25,6 +25,7 @@
 #include "policies/cluster_status.hpp"
 #include "policies/coordinator_record.hpp"
 #include "policies/placement.hpp"
+#include "policies/shard_group.hpp"
 #include "policies/spec.hpp"
 #include "runtime/base/status.hpp"
 
@@ -43,6 +44,8 @@ struct open_job_call {
   // To an aggregator: what it hands on, and to whom.
   std::vector<rank_node> nodes;
   std::vector<std::string> upstream;
+  std::vector<std::uint32_t> upstream_epochs;
+  bool replicated = false;  // shards are: what is upstream may move
 };
 
 // To a shard: own these chunks of a table, starting from their initial values. To an
@@ -76,8 +79,29 @@ struct close_job_call {
   std::uint64_t token = 0;
 };
 
-using shard_call = std::variant<open_job_call, open_table_call, admit_worker_call,
-                                close_job_call, checkpoint_call>;
+// To a primary: this replica follows you, or with an empty address nobody does. Answered when
+// the replica has everything.
+struct lead_call {
+  std::uint32_t view = 0;
+  std::string address;
+  bool has_all = false;  // nothing needs to be handed over
+};
+
+// To a replica: this is its primary.
+struct follow_call {
+  std::uint32_t view = 0;
+  std::string address;
+};
+
+// To a replica: it is the primary now.
+struct promote_call {
+  std::uint32_t view = 0;
+  std::uint32_t epoch = 0;  // of workers' frames
+};
+
+using shard_call =
+    std::variant<open_job_call, open_table_call, admit_worker_call, close_job_call,
+                 checkpoint_call, lead_call, follow_call, promote_call>;
 
 // To a worker: all it needs to talk to the shards, or to its aggregator, which is then the one
 // shard that it knows.
@@ -90,7 +114,19 @@ struct worker_welcome {
   std::string policy;
   not_finite_rule not_finite = not_finite_rule::refuse;
   std::vector<std::string> shard_addresses;
+  std::vector<std::uint32_t> shard_epochs;  // that their frames carry
   bool aggregated = false;
+  // A clock is pushed when all pushes of the one before are acknowledged: replicas lag no more
+  // than the version before, which shards keep for workers that come back.
+  bool one_clock_in_flight = false;
+  bool replicated = false;  // a shard that is gone may move
+};
+
+// To a worker, or to an aggregator that pushes to shards: another process serves this one now.
+struct shard_moved {
+  std::uint32_t shard = 0;
+  std::uint32_t epoch = 0;  // of its frames
+  std::string address;
 };
 
 struct table_grant {
@@ -126,6 +162,14 @@ struct coordinator_effects {
     call_id call = 0;
     shard_call what;
     std::string aggregator_of;
+    std::uint32_t member = 0;  // of the shard's group
+  };
+  // To a worker of the job, or one of its aggregators.
+  struct tell_moved {
+    std::string job;
+    std::uint32_t index = 0;  // rank
+    bool aggregates = false;
+    shard_moved what;
   };
   struct answer {
     ticket to = 0;
@@ -145,6 +189,7 @@ struct coordinator_effects {
   // Durable before the rest is carried out, and before the next effects are.
   std::vector<coordinator_record> records;
   std::vector<call_shard> calls;
+  std::vector<tell_moved> moves;
   std::vector<answer> answers;
   std::vector<begin_checkpoint> checkpoints;
   std::vector<write_manifest> manifests;
@@ -159,9 +204,9 @@ class coordinator_core {
   // First of all calls, where there is a journal.
   void begin(std::int64_t now, coordinator_effects& out);
 
-  // All three return whether the process was taken in; if not, the answer says why.
+  // All return whether the process was taken in; if not, the answer says why.
   bool shard_joined(std::int64_t now, std::uint32_t index, std::string address, ticket who,
-                    coordinator_effects& out);
+                    coordinator_effects& out, group_member member = {});
   bool aggregator_joined(std::int64_t now, const std::string& job, std::uint32_t index,
                          std::string address, ticket who, coordinator_effects& out);
   bool worker_joined(std::int64_t now, const worker_hello& hello, ticket who,
@@ -193,9 +238,13 @@ class coordinator_core {
   // The first reason stands. A job that is done stays done.
   void fail_job(std::int64_t now, const std::string& job, const std::string& why,
                 coordinator_effects& out);
-  // A member's actor is gone: noted, not judged. Whoever watches the processes decides what
-  // follows. Leaving after the end of one's job is no loss.
-  void shard_lost(std::int64_t now, std::uint32_t index, const std::string& why);
+  // A worker, or an aggregator, asks to be told of shards that move: at once of those that have.
+  void moves_of(const std::string& job, std::uint32_t index, bool aggregates,
+                coordinator_effects& out) const;
+  // A member's actor is gone: noted, and not judged where nobody can take its place. Whoever
+  // watches the processes decides what follows. Leaving after the end of one's job is no loss.
+  void shard_lost(std::int64_t now, std::uint32_t index, const std::string& why,
+                  coordinator_effects& out, std::uint32_t member = 0);
   void aggregator_lost(std::int64_t now, const std::string& job, std::uint32_t index,
                        const std::string& why);
   void worker_lost(std::int64_t now, const std::string& job, std::uint32_t rank,
@@ -256,9 +305,26 @@ class coordinator_core {
     bool recorded = false;  // made before this process began
   };
   using group_id = std::uint64_t;
+  static constexpr auto no_job = ~std::size_t{0};  // of groups of calls
   struct callee {
     std::uint32_t index = 0;
-    bool aggregator = false;  // of the group's job
+    bool aggregator = false;   // of the group's job
+    std::uint32_t member = 0;  // of a shard's group
+
+    friend bool operator==(const callee&, const callee&) = default;
+  };
+  struct call_made {
+    group_id group = 0;
+    callee who;
+    bool primary = true;  // when it was called; a replica's answer does not count
+  };
+  struct new_replica {
+    std::uint32_t shard = 0;
+    std::uint32_t view = 0;
+  };
+  struct promotion {
+    std::uint32_t shard = 0;
+    std::uint32_t view = 0;
   };
   struct staged_call {
     callee who;
@@ -270,8 +336,10 @@ class coordinator_core {
     std::vector<std::vector<staged_call>> later;  // one set after the other, the last first
     std::size_t job = 0;
     std::vector<ticket> waiting;
-    std::variant<std::monostate, worker_hello, std::uint32_t> about;  // worker, or table id
+    // A worker, a table's id, ...
+    std::variant<std::monostate, worker_hello, std::uint32_t, new_replica, promotion> about;
     std::uint64_t first_clock = clock_vector::infinity;  // the least that was answered
+    std::optional<callee> died;  // a primary, before it answered
     runtime::status failure;
   };
   job_record* find(const std::string& name);
@@ -279,13 +347,32 @@ class coordinator_core {
   void all_joined(std::int64_t now, coordinator_effects& out);
   void open_job(std::size_t index, coordinator_effects& out);
   open_job_call job_call(const job_record& job) const;
-  // Where a sum, or a worker's own pushes, go: to one aggregator or all shards.
+  // Where a sum, or a worker's own pushes, go: to one aggregator or all processes of shards.
   std::vector<callee> upstream_of(std::uint32_t aggregator) const;
+  std::vector<callee> members_of(std::uint32_t shard) const;
+  callee primary_of(std::uint32_t shard) const {
+    return {shard, false, groups_of_[shard].primary()};
+  }
+  std::vector<std::uint32_t> epochs_of(std::uint32_t aggregator) const;
+  void pair_up(coordinator_effects& out);
+  void member_left(std::int64_t now, callee who, const std::string& why,
+                   coordinator_effects& out);
+  void answer_for_the_dead(std::int64_t now, callee who, coordinator_effects& out);
+  void admit_again(const call_group& before, coordinator_effects& out);
+  void set_up_replica(std::uint32_t shard, coordinator_effects& out);
+  void stage_for_replica(std::vector<staged_call>& calls, std::size_t job, callee who) const;
+  void promote(std::uint32_t shard, coordinator_effects& out);
+  void promoted(std::int64_t now, const promotion& what, const runtime::status& result,
+                coordinator_effects& out);
+  void tell_moved(std::uint32_t shard, coordinator_effects& out) const;
+  shard_moved move_of(std::uint32_t shard) const;
   std::vector<std::string> addresses_of(const job_record& job, std::uint32_t aggregator) const;
+  open_table_call call_of(const table_state& table) const;
   void stage_tables(const job_record& job, const open_table_call& call, group_id group);
   bool may_admit(const job_record& job) const;
   void admit_early(coordinator_effects& out);
   void admit(const worker_hello& hello, ticket who, coordinator_effects& out);
+  void call_for(group_id group, const worker_hello& hello, coordinator_effects& out);
   void create_tables(std::size_t job, std::vector<table_spec> specs, ticket who,
                      coordinator_effects& out);
   std::vector<std::uint32_t> add_tables(std::size_t job, const std::vector<table_spec>& specs);
@@ -326,12 +413,13 @@ class coordinator_core {
   std::optional<recorded_run> to_record_;  // of a run that begins
   std::uint32_t tables_recorded_ = 0;      // sets of them
   placement placement_;
-  std::vector<std::string> shard_addresses_;  // empty: not joined
-  std::uint32_t shards_in_ = 0;
+  std::vector<shard_group> groups_of_;  // by shard
+  std::uint32_t moving_ = 0;            // shards whose replica is being promoted
+  std::vector<call_group> late_;        // admissions that wait for that, to begin anew
   std::vector<job_record> jobs_;
   std::vector<table_state> tables_;  // by id
   std::map<group_id, call_group> groups_;
-  std::map<call_id, group_id> calls_;
+  std::map<call_id, call_made> calls_;
   std::map<call_id, asked_part> asked_;
   std::vector<std::pair<worker_hello, ticket>> early_workers_;  // came before the rest
   std::uint64_t last_id_ = 0;

@@ -99,28 +99,37 @@ std::vector<std::uint32_t> coordinator_core::add_tables(std::size_t job,
 void coordinator_core::open_at_shards(std::uint32_t id, ticket who, coordinator_effects& out) {
   const auto& table = tables_[id];
   const auto& job = jobs_[table.job];
-  const auto& spec = table.spec;
   const auto group = make_group(table.job, who);
   groups_.at(group).about = id;
-  open_table_call opening{job.token,
-                          id,
-                          spec.optimizer,
-                          spec.init,
-                          runtime::stream_key(job.spec.seed, spec.name),
-                          {},
-                          spec.name,
-                          spec.shape,
-                          table.restored ? job.restored->id : checkpoint_id(),
-                          table.restored ? job.restored->clock : 0};
+  auto opening = call_of(table);
+  if (table.restored) {
+    opening.restore = job.restored->id;
+    opening.first_clock = job.restored->clock;
+  }
   const auto& places = table.grant.places;
   for (std::uint32_t shard = 0; shard < cluster_.shards; ++shard) {
     auto mine = opening;
     std::copy_if(places.begin(), places.end(), std::back_inserter(mine.places),
                  [&](const chunk_place& place) { return place.shard == shard; });
-    if (!mine.places.empty()) call(group, {shard, false}, std::move(mine), out);
+    if (mine.places.empty()) continue;
+    for (const auto& one : members_of(shard)) call(group, one, mine, out);
   }
   opening.places = places;
   stage_tables(job, opening, group);
+}
+
+// As if it were new.
+open_table_call coordinator_core::call_of(const table_state& table) const {
+  return {jobs_[table.job].token,
+          table.grant.table,
+          table.spec.optimizer,
+          table.spec.init,
+          runtime::stream_key(jobs_[table.job].spec.seed, table.spec.name),
+          {},
+          table.spec.name,
+          table.spec.shape,
+          {},
+          0};
 }
 
 }  // namespace tidegate::policies

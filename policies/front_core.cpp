@@ -158,6 +158,10 @@ void front_core::frame(const runtime::frame_header& header, payload_handle paylo
     case frame_kind::attach_ack:
     case frame_kind::ring_ack:
     case frame_kind::ring_reply:
+    case frame_kind::step:
+    case frame_kind::seed:
+    case frame_kind::farewell:
+    case frame_kind::followed:
       shell_.note_refusal(tag, refusal::unknown_worker);  // not for shards
       break;
   }

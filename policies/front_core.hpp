@@ -48,6 +48,11 @@ class front_shell {
   virtual void hand_on(const effects::hand_on& what, inputs from) = 0;
   virtual void ask(const effects::ask& what) = 0;
   virtual void snapshot(const effects::snapshot& what, const shard_core::cut_state& state) = 0;
+  // To and of a replica; see replication_core.
+  virtual void replicate(const effects::replicate& what) = 0;
+  virtual void seed(const effects::seed& what) = 0;
+  virtual void replicate_farewell(const effects::replicate_farewell& what) = 0;
+  virtual void followed(const effects::followed& what) = 0;
 
   // Frames. The second tells where the parameters of header.table are. The third sends those of
   // a slot in a plane and calls front_core::sent(name) when they have left it, or never will.
@@ -168,6 +173,12 @@ class front_core {
   void perform(const effects::snapshot& what, inputs) {
     shell_.snapshot(what, core_.cut_of(what.slot));
   }
+  void perform(const effects::replicate& what, inputs) { shell_.replicate(what); }
+  void perform(const effects::seed& what, inputs) { shell_.seed(what); }
+  void perform(const effects::replicate_farewell& what, inputs) {
+    shell_.replicate_farewell(what);
+  }
+  void perform(const effects::followed& what, inputs) { shell_.followed(what); }
   void perform(const effects::release& what, inputs) { shell_.release(what.payload); }
   void perform(const effects::acknowledge& what, inputs);
   void perform(const effects::reply& what, inputs);

@@ -36,6 +36,10 @@ const host_spec* host_of_shard(const cluster_spec& cluster, std::uint32_t index)
   return pick(cluster, cluster.shard_hosts, index % count(cluster, cluster.shard_hosts));
 }
 
+const host_spec* host_of_replica(const cluster_spec& cluster, std::uint32_t index) noexcept {
+  return host_of_shard(cluster, index + 1);
+}
+
 const host_spec* host_of_worker(const cluster_spec& cluster, const job_spec& job,
                                 std::uint32_t rank) noexcept {
   if (cluster.hosts.empty()) return nullptr;

@@ -11,6 +11,7 @@ const restart_spec& launch_core::limits_of(process_role role) const {
     case process_role::worker:
       return plan_.supervision.worker;
     case process_role::shard:
+    case process_role::replica:
       return plan_.supervision.shard;
     case process_role::aggregator:
       return plan_.supervision.aggregator;

@@ -39,7 +39,8 @@ launch_core::launch_core(launch_plan plan)
       processes_(plan_.processes.size(), process_state::waiting),
       jobs_(waiting_jobs(plan_)),
       incarnations_(plan_.processes.size(), 1),
-      intensity_(plan_.processes.size()) {
+      intensity_(plan_.processes.size()),
+      hung_(plan_.processes.size()) {
   TIDEGATE_ASSERT(!plan_.processes.empty() && role_of(0) == process_role::coordinator,
                   "the others are told where the coordinator is");
 }
@@ -93,7 +94,8 @@ void launch_core::coordinator_unusable(std::int64_t now, const std::string& why,
   if (phase_ == phase::starting) begin_end(now, run_outcome::job_failed, why, out);
 }
 
-void launch_core::polled(const coordinator_news& news, launch_effects& out) {
+void launch_core::polled(std::int64_t now, const coordinator_news& news,
+                         launch_effects& out) {
   if (!watches_) return;  // of an epoch that is over
   answered_ = news.answered;
   if (!news.jobs.empty()) jobs_ = news.jobs;
@@ -104,6 +106,7 @@ void launch_core::polled(const coordinator_news& news, launch_effects& out) {
   if (is_watching() && healthy_ && !news.health.ok())
     out.all.emplace_back(launch_effects::note{"coordinator_silent", news.health.to_string()});
   healthy_ = news.health.ok();
+  if (!news.lost.empty() && is_watching()) lost(now, news.lost, out);
 }
 
 void launch_core::unreachable(std::int64_t now, const runtime::status& why,
@@ -124,12 +127,25 @@ void launch_core::interrupted(std::int64_t now, const std::string& by, launch_ef
 void launch_core::ended(std::int64_t now, process_number process, process_exit exit) {
   TIDEGATE_ASSERT(processes_[process] == process_state::alive, "what ends has been started");
   processes_[process] = process_state::gone;
+  if (const auto hung = std::exchange(hung_[process], {}); !hung.empty())
+    exit.text += ", as it had hung for " + hung;
   if (!is_watching()) return;
   poll_wanted_ = watches_;
   away_ = away_ || (process == 0 && watches_ && plan_.coordinator_comes_back);
   const bool is_node = role_of(process) != process_role::worker;
   if (exit.kind != process_exit::how::clean || is_node)
     unjudged_.push_back({process, std::move(exit), now, watches_ ? polls_ + 1 : 0});
+}
+
+// Whatever holds it up, nobody can say whether it would ever end. Killed, it is a death like
+// any other.
+void launch_core::hangs(process_number process, std::int64_t silent_ns, launch_effects& out) {
+  if (!is_watching() || processes_[process] != process_state::alive) return;
+  const auto text = std::to_string(silent_ns / millisecond) + " ms";
+  hung_[process] = text;
+  out.all.emplace_back(launch_effects::note{
+      "process_hangs", plan_.processes[process].to_string() + " for " + text});
+  out.all.emplace_back(launch_effects::kill{process});
 }
 
 void launch_core::decide(std::int64_t now, launch_effects& out) {

@@ -48,6 +48,8 @@ struct launch_plan {
   // It has a journal: when it dies, another process takes its place and nobody else begins
   // again.
   bool coordinator_comes_back = false;
+  // Shards have replicas: one that dies comes back, as the replica of the other.
+  bool replicated = false;
   std::uint32_t epoch = 1;
 };
 
@@ -117,6 +119,7 @@ struct coordinator_news {
   std::uint64_t answered = 0;    // the latest poll_now that has come before that poll
   std::vector<job_status> jobs;  // of the latest poll that was answered; empty: of none
   std::uint32_t life = 0;        // of the coordinator that answered it
+  std::string lost;              // see cluster_status
 };
 
 class launch_core {
@@ -135,12 +138,14 @@ class launch_core {
   void coordinator_ready(std::int64_t now, launch_effects& out);
   // It said something else than that it listens.
   void coordinator_unusable(std::int64_t now, const std::string& why, launch_effects& out);
-  void polled(const coordinator_news& news, launch_effects& out);
+  void polled(std::int64_t now, const coordinator_news& news, launch_effects& out);
   // No connection to the coordinator within the start timeout.
   void unreachable(std::int64_t now, const runtime::status& why, launch_effects& out);
   // `by`: "SIGINT". Asked for twice, everything ends at once.
   void interrupted(std::int64_t now, const std::string& by, launch_effects& out);
   void ended(std::int64_t now, process_number process, process_exit exit);
+  // It shows no sign of life: it is ended for good, and what that means is told by its end.
+  void hangs(process_number process, std::int64_t silent_ns, launch_effects& out);
   // After the events of a turn, and at next_wake().
   void decide(std::int64_t now, launch_effects& out);
 
@@ -188,6 +193,7 @@ class launch_core {
   void clear(const std::string& why, launch_effects& out);
   void go_back(std::int64_t now, launch_effects& out);
   const restart_spec& limits_of(process_role role) const;
+  void lost(std::int64_t now, const std::string& why, launch_effects& out);
   std::uint32_t workers_gone(const launch_plan::job& job) const;
   void check_jobs(std::int64_t now, launch_effects& out);
   void check_workers(std::int64_t now, launch_effects& out);
@@ -214,7 +220,9 @@ class launch_core {
   std::vector<std::uint32_t> incarnations_;   // by process
   std::vector<restart_intensity> intensity_;  // by process
   restart_intensity goings_back_;             // for a coordinator that dies too often
+  std::vector<std::string> hung_;             // by process: for how long, in words, or empty
   std::vector<rest> resting_;
+  process_number last_shard_death_ = 0;  // of those that were to come back
   process_number row_ = 0;        // the last that was started in its turn
   std::int64_t back_at_ = never;  // clearing: not before
   run_outcome outcome_ = run_outcome::done;

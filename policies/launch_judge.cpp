@@ -84,6 +84,8 @@ bool launch_core::comes_back(process_number process) const {
   const auto* status = job(name.job);
   const bool goes_on = status == nullptr || status->state == job_state::waiting ||
                        status->state == job_state::running;
+  if (name.role == process_role::shard || name.role == process_role::replica)
+    return plan_.replicated;
   return name.role == process_role::worker && goes_on &&
          std::any_of(plan_.jobs.begin(), plan_.jobs.end(), [&](const auto& one) {
            return one.name == name.job && one.workers_come_back;
@@ -107,6 +109,7 @@ void launch_core::bury(const unjudged& end, std::int64_t now, launch_effects& ou
   if (alone) {
     const auto pause = intensity_[process].died(end.at, limits);
     if (pause) {
+      if (role_of(process) != process_role::worker) last_shard_death_ = process;
       const auto incarnation = ++incarnations_[process];
       processes_[process] = process_state::resting;
       resting_.push_back({process, end.at + *pause});
@@ -132,6 +135,18 @@ void launch_core::bury(const unjudged& end, std::int64_t now, launch_effects& ou
     why += "; it has died " + std::to_string(intensity_[process].recent_deaths()) +
            " times within " + std::to_string(limits.within_ms) + " ms (supervision." +
            std::string(to_string(role_of(process))) + ".max_restarts)";
+  begin_end(now, run_outcome::process_died, why, out);
+  out.all.emplace_back(launch_effects::show_log{process});
+}
+
+// Those who have what was acknowledged died together, or the one before the other had it.
+void launch_core::lost(std::int64_t now, const std::string& why, launch_effects& out) {
+  if (all_done()) return;
+  const auto process = last_shard_death_;
+  if (plan_.goes_back) {
+    back_at_ = now;
+    return clear(why, out);
+  }
   begin_end(now, run_outcome::process_died, why, out);
   out.all.emplace_back(launch_effects::show_log{process});
 }

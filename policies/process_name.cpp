@@ -12,6 +12,8 @@ std::string_view to_string(process_role role) noexcept {
       return "worker";
     case process_role::aggregator:
       return "aggregator";
+    case process_role::replica:
+      return "replica";
   }
   return "?";
 }

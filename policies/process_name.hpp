@@ -7,11 +7,12 @@
 
 namespace tidegate::policies {
 
-enum class process_role : std::uint8_t { coordinator, shard, worker, aggregator };
+// A replica is the second process of a shard's group; see shard_group.
+enum class process_role : std::uint8_t { coordinator, shard, worker, aggregator, replica };
 
 std::string_view to_string(process_role role) noexcept;
 
-// `job` only for workers and aggregators; `index` is the shard's number, the aggregator's
+// `job` only for workers and aggregators; `index` is the shard's number (of a replica, too), the aggregator's
 // number in its job, or the worker's rank.
 struct process_name {
   process_role role = process_role::coordinator;

@@ -51,6 +51,7 @@ std::vector<owned_chunk> shard_core::open_table(std::uint64_t token, std::uint32
     chunk.index = static_cast<std::uint32_t>(at->second.order.size());
     chunk.elements = place.elements;
     chunk.home = &at->second;
+    chunk.follows = job->second.leads;
     if (job->second.relay_parts == 0) {
       chunk.policy = make_policy(job->second.consistency, workers);
     } else {
@@ -114,8 +115,7 @@ std::uint64_t shard_core::first_missing(std::uint64_t token, std::uint32_t rank,
     for (const auto slot : slots_of(table)) {
       const auto& chunk = chunks_[slot];
       if (rank >= chunk.workers.size()) return first;
-      // One who has finished has no bound of its own.
-      const auto has = std::min(chunk.workers[rank].next, chunk.policy->applied_below(rank));
+      const auto has = settled_below(chunk, rank);
       const bool furthest = is_planted(planted_bug::resumes_where_the_furthest_chunk_is) &&
                             first != clock_vector::infinity;
       first = furthest ? std::max(first, has) : std::min(first, has);
@@ -166,9 +166,9 @@ refusal shard_core::check_clock(const chunk_state& chunk, const frame_tag& tag) 
   const auto& worker = chunk.home->job->workers[tag.rank];
   if (worker.finished && tag.clock >= chunk.workers[tag.rank].next)
     return refusal::after_finish;
-  // Not `applied + window`, which wraps for a clock near infinity.
-  const auto applied = chunk.policy->applied_below(tag.rank);
-  if (tag.clock > applied && tag.clock - applied >= window) return refusal::beyond_window;
+  // Not `settled + window`, which wraps for a clock near infinity.
+  const auto settled = settled_below(chunk, tag.rank);
+  if (tag.clock > settled && tag.clock - settled >= window) return refusal::beyond_window;
   return refusal::none;
 }
 
@@ -187,6 +187,7 @@ push_admission shard_core::begin_push(const frame_tag& tag, std::uint64_t payloa
   const auto found = find_chunk(tag, slot);
   TIDEGATE_ASSERT(found == refusal::none, "check_push found it");
   auto& chunk = chunks_[slot];
+  if (is_retained(chunk, tag.rank, tag.clock)) return {what::drop, refusal::none};
   if (tag.clock < chunk.policy->applied_below(tag.rank)) return {what::refuse, refusal::none};
   auto& place = chunk.workers[tag.rank].held[tag.clock % window];
   if (place.there || place.arriving) return {what::drop, refusal::none};
@@ -216,9 +217,13 @@ void shard_core::close_job(std::uint64_t token, shard_effects& out) {
       auto& worker = chunk.workers[rank];
       for (const auto& held : worker.held) {
         if (!held.there) continue;
-        if (chunk.relay && held.clock < chunk.relay->handed_on_below()) {
-          // On its way upstream, perhaps from this payload: it stays until that is answered.
-          TIDEGATE_RARE("relay: a job ends while a sum is on its way");
+        const bool on_its_way = chunk.relay
+                                    ? held.clock < chunk.relay->handed_on_below()
+                                    : held.clock < chunk.policy->applied_below(rank);
+        if (on_its_way) {
+          // Upstream or to the replica, perhaps from this payload: it stays until that is
+          // answered.
+          TIDEGATE_RARE("shard: a job ends while a sum is on its way");
           acknowledge(chunk, tag_of(chunk, rank, held.clock, base), held.rings,
                       refusal::job_ended, out);
         } else {
@@ -244,7 +249,12 @@ void shard_core::finished(const frame_tag& tag, shard_effects& out) {
     carry_out(slot, tag, out);
   }
   flush_runs(out);
-  out.list.push_back(shard_effects::acknowledge{tag, refusal::none});
+  if (!job.leads || is_planted(planted_bug::farewell_not_replicated)) {
+    out.list.push_back(shard_effects::acknowledge{tag, refusal::none});
+    return;
+  }
+  job.workers[tag.rank].farewell_waits = true;
+  out.list.push_back(shard_effects::replicate_farewell{tag.job, tag.rank});
 }
 
 }  // namespace tidegate::policies

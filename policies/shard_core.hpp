@@ -16,6 +16,10 @@
 // The half of an aggregator that faces its members is a shard core, too (open_relay): it hands
 // sums on instead of applying them, and its parameters come from upstream (shard_relay.cpp).
 //
+// A primary that leads a replica (lead) hands each step to it and acknowledges pushes when the
+// replica has made the step, too; until then the worker retains them. A replica makes the
+// steps that it is told, until it is promoted (shard_replica.cpp).
+//
 // One thread. Effects are appended in the order in which they must be carried out. Once warm,
 // step functions allocate nothing.
 #pragma once
@@ -24,9 +28,9 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "policies/consistency.hpp"
@@ -34,122 +38,11 @@
 #include "policies/protocol.hpp"
 #include "policies/rank_progress.hpp"
 #include "policies/relay.hpp"
+#include "policies/shard_effects.hpp"
 #include "policies/spec.hpp"
 #include "runtime/base/limits.hpp"
 
 namespace tidegate::policies {
-
-inline constexpr std::uint32_t whole_table = 0xffff'ffff;  // as the chunk of a tag
-
-using payload_handle = std::uint32_t;  // the shell's; no_payload means a skipped push
-inline constexpr payload_handle no_payload = 0;
-
-// Which push or pull a frame speaks of.
-struct frame_tag {
-  std::uint64_t job = 0;  // token
-  std::uint32_t epoch = 0;
-  std::uint32_t incarnation = 0;
-  std::uint32_t rank = 0;
-  std::uint32_t table = 0;
-  std::uint32_t chunk = 0;
-  std::uint64_t clock = 0;
-  std::uint64_t request = 0;  // pulls: the worker's number for it, rising per chunk
-
-  friend bool operator==(const frame_tag&, const frame_tag&) = default;
-};
-
-struct shard_effects {
-  // Optimizer step on chunk slot `slot` with inputs [first, first + count), ascending in rank:
-  // reads the parameters in plane `from` and writes them to plane `to`, perhaps the same.
-  struct apply {
-    std::uint32_t slot = 0;
-    std::uint32_t first = 0;
-    std::uint32_t count = 0;
-    std::uint32_t from = 0;
-    std::uint32_t to = 0;
-  };
-  struct release {  // this payload is not needed any more
-    payload_handle payload = no_payload;
-  };
-  struct acknowledge {  // push or skip: applied (none), or refused
-    frame_tag tag;
-    refusal code = refusal::none;
-  };
-  struct version_at {
-    std::uint32_t plane = 0;
-    std::uint64_t version = 0;
-    std::uint64_t min_clock = 0;  // every worker's clocks below this are in
-
-    friend bool operator==(const version_at&, const version_at&) = default;
-  };
-  // Pull: send the chunk in `slot` (none) and say sent() afterwards, or refuse.
-  struct reply {
-    frame_tag tag;
-    refusal code = refusal::none;
-    std::uint32_t slot = 0;
-    version_at where;
-    bool applied = false;  // also acknowledges the push of the clock before
-  };
-  // The same for `count` chunks of a worker that rings; tag.chunk is the index of the first
-  // among the table's chunks here, or whole_table for a refusal of all.
-  struct ring_acknowledge {
-    frame_tag tag;
-    std::uint32_t count = 0;
-    refusal code = refusal::none;
-  };
-  struct ring_reply {
-    frame_tag tag;
-    std::uint32_t count = 0;
-    refusal code = refusal::none;
-    version_at where;
-    bool applied = false;  // also acknowledges the push of the clock before
-  };
-  // Of a relay: send the sum of these inputs (none: a skip) upstream, and say handed_on() when
-  // it is answered. The inputs stay until then.
-  struct hand_on {
-    std::uint32_t slot = 0;
-    std::uint32_t first = 0;
-    std::uint32_t count = 0;
-    std::uint64_t clock = 0;
-  };
-  // Of a relay: pull upstream as asked(slot) says, and say pulled() when it is answered.
-  struct ask {
-    std::uint32_t slot = 0;
-  };
-  // Copy the chunk as it is in this plane for a checkpoint, with what cut_of(slot) says.
-  struct snapshot {
-    std::uint32_t slot = 0;
-    std::uint32_t plane = 0;
-  };
-  struct input {
-    std::uint32_t rank = 0;
-    payload_handle payload = no_payload;
-  };
-
-  std::vector<std::variant<apply, release, acknowledge, reply, ring_acknowledge, ring_reply,
-                           hand_on, ask, snapshot>>
-      list;
-  std::vector<input> inputs;
-
-  void clear() {
-    list.clear();
-    inputs.clear();
-  }
-};
-
-// A table as one shard sees it: the chunks it owns, and the dense slots the core gave them.
-struct owned_chunk {
-  std::uint32_t chunk = 0;
-  std::uint32_t slot = 0;
-  std::uint64_t first = 0;  // element of the table
-  std::uint64_t elements = 0;
-};
-
-struct push_admission {
-  enum class what : std::uint8_t { take, drop, refuse };
-  what kind = what::refuse;
-  refusal code = refusal::none;
-};
 
 class shard_core {
  public:
@@ -251,17 +144,73 @@ class shard_core {
   // No member will push any more.
   bool all_finished(std::uint64_t token) const;
 
+  // Of a primary. A replica has been given to all jobs: it has what this shard has, and opens
+  // what this one opens, before anybody pushes there. Otherwise each chunk is handed over by
+  // seed_next, and its steps from then on.
+  void lead(std::uint64_t token, bool has_all);
+  // It is gone, and not promoted: what waits for it is answered.
+  void lead_nobody(std::uint64_t token, shard_effects& out);
+  // The next chunk of the job that is to be handed over; none: all have been begun.
+  std::optional<std::uint32_t> next_to_seed(std::uint64_t token) const;
+  void seed(std::uint32_t slot, shard_effects& out);
+  struct seed_state {
+    cut_state now;
+    std::uint64_t previous_version = 0;  // when there is one
+  };
+  const seed_state& seed_of(std::uint32_t slot) const { return chunks_[slot].seeded; }
+  void seeded(std::uint32_t slot, std::uint64_t version, shard_effects& out);
+  // Every chunk of the job has been handed over.
+  bool all_seeded(std::uint64_t token) const;
+  // The replica has made the step to this version; told twice it counts once.
+  void replicated(std::uint32_t slot, std::uint64_t version, shard_effects& out);
+  void farewell_replicated(std::uint64_t token, std::uint32_t rank, shard_effects& out);
+
+  // Of a replica, which no worker's frame is for: its epoch is 0. A step announces itself
+  // before its payload has a place: see begin_push; code none has been made before.
+  struct followed_step {
+    std::uint64_t job = 0;
+    std::uint32_t table = 0;
+    std::uint32_t chunk = 0;
+    std::uint64_t version = 0;  // that it makes
+    std::uint32_t rank = 0;     // or all_ranks
+    std::uint64_t clock = 0;
+  };
+  push_admission begin_step(const followed_step& what, std::uint64_t payload_bytes);
+  void cancel_step(const followed_step& what);
+  // `payload`: no_payload for a skip.
+  void follow(const followed_step& what, payload_handle payload, shard_effects& out);
+  // May the chunk be handed over? Then its seed_plane and previous_plane are to be written.
+  push_admission begin_seed(const followed_step& what);
+  void cancel_seed(const followed_step& what);
+  static constexpr std::uint32_t seed_plane = 0;
+  static constexpr std::uint32_t previous_plane = 1;
+  // The chunk is what the primary had; `has_previous`: also what it had before.
+  void follow_seed(const followed_step& what, const seed_state& state, bool has_previous,
+                   shard_effects& out);
+  void follow_farewell(std::uint64_t token, std::uint32_t rank);
+  // What a chunk has, and in which plane.
+  cut_state progress(std::uint32_t slot) const { return progress_of(chunks_[slot]); }
+  std::uint32_t plane_of(std::uint32_t slot) const { return chunks_[slot].plane; }
+  // It is the primary now, in this epoch.
+  void promote(std::uint64_t token, std::uint32_t epoch);
+
   // Whether anybody may read that plane, once all that has been decided is carried out.
   bool is_read(std::uint32_t slot, std::uint32_t plane) const {
     const auto& chunk = chunks_[slot];
     return plane == chunk.plane || (plane < chunk.readers.size() && chunk.readers[plane] > 0);
   }
+  std::vector<std::uint64_t> jobs() const;  // tokens of those that are open
+  std::vector<std::uint32_t> finished_ranks(std::uint64_t token) const;
+  // Of a slot: its job, table and chunk.
+  frame_tag name_of(std::uint32_t slot) const;
+  std::optional<std::uint32_t> find_slot(std::uint64_t token, std::uint32_t table,
+                                         std::uint32_t chunk) const;
   std::uint64_t pushes_held() const noexcept { return held_; }
   std::size_t chunks() const noexcept { return chunks_.size(); }  // slots so far
 
  private:
   static constexpr auto window = runtime::limits::clocks_in_flight_max;
-  static constexpr std::uint32_t none_open = 0xffff'ffff;
+  static constexpr std::uint32_t none_open = no_plane;
 
   struct held_push {
     bool arriving = false;  // its payload has a place and is on its way
@@ -285,11 +234,21 @@ class shard_core {
     bool member = true;             // else it does not push here
     std::uint32_t incarnation = 0;  // 0: never admitted
     bool finished = false;
+    bool farewell_waits = false;  // for the replica
+  };
+  // One that the replica has not made yet, the first being on its way to it.
+  struct step_to_replicate {
+    std::uint64_t version = 0;
+    std::uint32_t rank = 0;
+    std::uint64_t clock = 0;
+    std::uint32_t inputs = 0;
+    payload_handle payload = no_payload;
   };
   struct job_state {
     std::uint32_t epoch = 0;
     bool closed = false;
     bool keeps_previous = false;
+    bool leads = false;  // a replica
     consistency_spec consistency;
     std::size_t relay_parts = 0;  // 0: no relay
     std::vector<worker_state> workers;
@@ -324,6 +283,12 @@ class shard_core {
     bool received = false;                // from upstream: there is a version
     refusal refused = refusal::none;      // what upstream said to a pull
     std::array<refusal, window> codes{};  // what upstream said to clocks, by clock
+    bool follows = false;  // its steps are made by the replica, too
+    bool seeding = false;  // it is on its way there; what is to follow waits
+    bool stepping = false;  // of a replica: the payload of a step is on its way
+    bool has_seed = false;  // likewise: it was handed over
+    seed_state seeded;
+    std::vector<step_to_replicate> to_replicate;
     bool to_cut = false;                  // at cut_clock
     std::uint64_t cut_clock = 0;
     cut_state cut;
@@ -351,6 +316,16 @@ class shard_core {
   void carry_out(std::uint32_t slot, const frame_tag& base, shard_effects& out);
   void apply(std::uint32_t slot, const policy_decision& what, const frame_tag& base,
              shard_effects& out);
+  void make_step(std::uint32_t slot, std::uint32_t first, std::uint32_t count,
+                 shard_effects& out);
+  void retain(std::uint32_t slot, const policy_decision& what, std::uint32_t inputs,
+              shard_effects& out);
+  static void replicate_next(std::uint32_t slot, chunk_state& chunk, shard_effects& out);
+  void settle_step(chunk_state& chunk, const step_to_replicate& step, shard_effects& out);
+  static bool is_retained(const chunk_state& chunk, std::uint32_t rank, std::uint64_t clock);
+  static std::uint64_t settled_below(const chunk_state& chunk, std::uint32_t rank);
+  static cut_state progress_of(const chunk_state& chunk);
+  bool find_step(const followed_step& what, std::uint32_t& slot) const;
   void hand_on(std::uint32_t slot, std::uint64_t clock, shard_effects& out);
   static bool cut_is_due(const chunk_state& chunk);
   void take_cut(std::uint32_t slot, shard_effects& out);

@@ -48,13 +48,20 @@ bool shard_core::cut_is_due(const chunk_state& chunk) {
 
 void shard_core::take_cut(std::uint32_t slot, shard_effects& out) {
   auto& chunk = chunks_[slot];
+  chunk.to_cut = false;
+  chunk.cut = progress_of(chunk);
+  out.list.push_back(shard_effects::snapshot{slot, chunk.plane});
+}
+
+// What the chunk has, as of now.
+shard_core::cut_state shard_core::progress_of(const chunk_state& chunk) {
   const auto& job = *chunk.home->job;
   const bool exact = job.consistency.kind == consistency_kind::bsp;
-  chunk.to_cut = false;
-  chunk.cut.version = chunk.version;
-  chunk.cut.ranks.resize(chunk.workers.size());
+  cut_state state;
+  state.version = chunk.version;
+  state.ranks.resize(chunk.workers.size());
   for (std::uint32_t rank = 0; rank < chunk.workers.size(); ++rank) {
-    auto& saved = chunk.cut.ranks[rank];
+    auto& saved = state.ranks[rank];
     // One that pushes elsewhere holds nothing up.
     saved.finished = job.workers[rank].finished || (!exact && !job.workers[rank].member);
     // Under bsp pushes may be held; who is summed on the way is where all are.
@@ -62,7 +69,7 @@ void shard_core::take_cut(std::uint32_t slot, shard_effects& out) {
     if (exact && !saved.finished) saved.next = chunk.version;
     if (is_planted(planted_bug::cut_forgets_who_has_pushed)) saved.next = 0;
   }
-  out.list.push_back(shard_effects::snapshot{slot, chunk.plane});
+  return state;
 }
 
 void shard_core::restore(std::uint32_t slot, std::uint64_t version,

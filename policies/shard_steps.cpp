@@ -88,7 +88,9 @@ void shard_core::take(chunk_state& chunk, const frame_tag& tag, payload_handle p
                       bool rings, shard_effects& out) {
   auto& worker = chunk.workers[tag.rank];
   auto& place = worker.held[tag.clock % window];
-  const bool applied = tag.clock < chunk.policy->applied_below(tag.rank);
+  // Made and not replicated yet: acknowledged then.
+  const bool retained = is_retained(chunk, tag.rank, tag.clock);
+  const bool applied = !retained && tag.clock < chunk.policy->applied_below(tag.rank);
   if (is_planted(planted_bug::duplicate_applied) && applied && !chunk.relay &&
       payload != no_payload && tag.clock + window > chunk.policy->applied_below(tag.rank) &&
       !place.there) {
@@ -110,7 +112,11 @@ void shard_core::take(chunk_state& chunk, const frame_tag& tag, payload_handle p
   if (is_planted(planted_bug::acknowledged_before_applied))
     acknowledge(chunk, tag, rings, refusal::none, out);
   const auto end = chunk.policy->applied_below(tag.rank) + window;
-  while (worker.next < end && worker.held[worker.next % window].there) {
+  const auto is_here = [&](std::uint64_t clock) {
+    const auto& held = worker.held[clock % window];
+    return held.there && held.clock == clock;
+  };
+  while (worker.next < end && is_here(worker.next)) {
     ++worker.next;
     chunk.policy->push_arrived(tag.rank, worker.next - 1, decisions_);
   }
@@ -154,18 +160,29 @@ void shard_core::apply(std::uint32_t slot, const policy_decision& what, const fr
   const auto end = all ? static_cast<std::uint32_t>(chunk.workers.size()) : what.rank + 1;
   const auto first = static_cast<std::uint32_t>(out.inputs.size());
   const auto count = list_inputs(chunk, begin, end, what.clock, out);
+  if (count > 0) plant(chunk, first, what.clock, out);
+  make_step(slot, first, count, out);
+  if (chunk.follows) {
+    retain(slot, what, count, out);
+  } else {
+    for (std::uint32_t rank = begin; rank < end; ++rank)
+      if (chunk.workers[rank].next > what.clock)
+        settle(chunk, rank, what.clock, base, refusal::none, out);
+  }
+  if (all && cut_is_due(chunk)) take_cut(slot, out);
+}
+
+// To the next version, which without inputs is the same.
+void shard_core::make_step(std::uint32_t slot, std::uint32_t first, std::uint32_t count,
+                           shard_effects& out) {
+  auto& chunk = chunks_[slot];
   const auto from = chunk.plane;
   if (chunk.home->job->keeps_previous) keep_previous(chunk, from, chunk.version);
   if (count > 0) {
-    plant(chunk, first, what.clock, out);
     chunk.plane = free_plane(chunk);
     out.list.push_back(shard_effects::apply{slot, first, count, from, chunk.plane});
   }
   ++chunk.version;
-  for (std::uint32_t rank = begin; rank < end; ++rank)
-    if (chunk.workers[rank].next > what.clock)
-      settle(chunk, rank, what.clock, base, refusal::none, out);
-  if (all && cut_is_due(chunk)) take_cut(slot, out);
 }
 
 // Counts as a reader, so that no step writes there. What was kept before goes.

@@ -22,12 +22,12 @@ void worker_core::tick(std::int64_t now, worker_effects& out) {
       auto& push = table.pushes[(clock_ + 1 + window - age) % window];
       const bool early = push.active && TIDEGATE_BUGGIFY("worker: a push is sent again early");
       if (push.active && (push.again.is_over(now, patience_) || early))
-        push_again(id, table, push, out);
+        push_again(id, table, push, every_shard, out);
     }
     const bool early =
         table.pull.active && TIDEGATE_BUGGIFY("worker: a pull is sent again early");
     if (table.pull.active && (table.pull.again.is_over(now, patience_) || early))
-      pull_again(id, table, out);
+      pull_again(id, table, every_shard, out);
   }
   if (finish_op_ == 0 || !farewell_sent_ || !farewell_again_.is_over(now, patience_)) return;
   TIDEGATE_RARE("worker: a farewell is said again");
@@ -35,10 +35,24 @@ void worker_core::tick(std::int64_t now, worker_effects& out) {
     if (finish_acked_[shard] == 0) farewell_to(shard, out);
 }
 
+// Of a shard that another process serves now.
+void worker_core::again(std::uint32_t shard, worker_effects& out) {
+  TIDEGATE_RARE("worker: a shard has moved");
+  for (auto& [id, table] : tables_) {
+    for (std::uint64_t age = window; age > 0; --age) {
+      const auto& push = table.pushes[(clock_ + 1 + window - age) % window];
+      if (push.active) push_again(id, table, push, shard, out);
+    }
+    if (table.pull.active) pull_again(id, table, shard, out);
+  }
+  if (finish_op_ != 0 && farewell_sent_ && finish_acked_[shard] == 0) farewell_to(shard, out);
+}
+
 void worker_core::push_again(std::uint32_t id, const table_state& table, const push_state& push,
-                             worker_effects& out) const {
+                             std::uint32_t shard, worker_effects& out) const {
   TIDEGATE_RARE("worker: a push is sent again");
   for (const auto& part : table.parts) {
+    if (shard != every_shard && part.shard != shard) continue;
     auto one = send_of(id, push, part.attached);
     one.shard = part.shard;
     bool rung = false;
@@ -52,12 +66,14 @@ void worker_core::push_again(std::uint32_t id, const table_state& table, const p
 }
 
 // With a new number, as shards answer each number once. A chunk that is arriving is not lost.
-void worker_core::pull_again(std::uint32_t id, table_state& table, worker_effects& out) {
+void worker_core::pull_again(std::uint32_t id, table_state& table, std::uint32_t shard,
+                             worker_effects& out) {
   TIDEGATE_RARE("worker: a pull is sent again");
   ++last_request_;
   auto& pull = table.pull;
   auto one = pull_of(id, table);
   for (const auto& part : table.parts) {
+    if (shard != every_shard && part.shard != shard) continue;
     one.shard = part.shard;
     one.kind = part.attached ? send_kind::ring : send_kind::pull;
     const auto is_due = [&](std::uint32_t chunk) { return pull.chunks[chunk] == replied::no; };

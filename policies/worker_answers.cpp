@@ -62,7 +62,7 @@ void worker_core::on_ring_reply(const chunk_run& where, const reply& what,
   if (first > chunks.size() || count > chunks.size() - first) return;
   for (const auto chunk : chunks.subspan(first, count)) {
     if (!expects_reply(where.table, chunk, what.request)) continue;
-    at->second.planes[chunk] = what.plane;
+    at->second.sources[chunk] = {what.plane, moves_[where.shard]};
     answer(at->second, chunk, what, out);
   }
 }
@@ -86,6 +86,16 @@ void worker_core::begin_reply(std::uint32_t id, std::uint32_t chunk) {
   tables_.at(id).pull.chunks[chunk] = replied::arriving;
 }
 
+bool worker_core::cancel_reply(std::uint32_t id, std::uint32_t chunk, std::uint64_t request) {
+  const auto at = tables_.find(id);
+  if (at == tables_.end() || chunk >= at->second.places.size()) return false;
+  auto& pull = at->second.pull;
+  if (!pull.active || pull.requests[chunk] != request) return false;
+  if (pull.chunks[chunk] != replied::arriving) return false;
+  pull.chunks[chunk] = replied::no;
+  return true;
+}
+
 void worker_core::on_reply(std::uint32_t id, std::uint32_t chunk, const reply& what,
                            worker_effects& out) {
   const auto at = tables_.find(id);
@@ -94,6 +104,7 @@ void worker_core::on_reply(std::uint32_t id, std::uint32_t chunk, const reply& w
   // One with a payload has begun; a refusal comes without.
   const auto due = what.code == refusal::none ? replied::arriving : replied::no;
   if (!pull.active || pull.requests[chunk] != what.request || pull.chunks[chunk] != due) return;
+  at->second.sources[chunk] = {};
   answer(at->second, chunk, what, out);
 }
 
@@ -124,7 +135,10 @@ void worker_core::ended(operation op, refusal code, worker_effects& out) {
 
 bool worker_core::window_open() const {
   return std::none_of(tables_.begin(), tables_.end(), [&](const auto& entry) {
-    return entry.second.pushes[clock_ % window].active;
+    const auto& pushes = entry.second.pushes;
+    return std::any_of(pushes.begin(), pushes.end(), [&](const push_state& push) {
+      return push.active && push.clock + credits_ <= clock_;
+    });
   });
 }
 

@@ -21,7 +21,7 @@ void worker_core::add_table(std::uint32_t id, std::vector<chunk_place> places) {
   for (auto& push : table.pushes) push.acked.resize(places.size());
   table.pull.chunks.resize(places.size());
   table.pull.requests.resize(places.size());
-  table.planes.resize(places.size());
+  table.sources.resize(places.size());
   for (const auto& place : places) {
     auto part = std::find_if(table.parts.begin(), table.parts.end(),
                              [&](const table_part& one) { return one.shard == place.shard; });
@@ -37,6 +37,13 @@ void worker_core::attach(std::uint32_t id, std::uint32_t shard) {
     if (part.shard == shard) part.attached = true;
 }
 
+void worker_core::shard_moved(std::uint32_t shard) {
+  ++moves_[shard];
+  for (auto& [id, table] : tables_)
+    for (auto& part : table.parts)
+      if (part.shard == shard) part.attached = false;
+}
+
 const chunk_place& worker_core::place_of(std::uint32_t table, std::uint32_t chunk) const {
   const auto at = tables_.find(table);
   TIDEGATE_ASSERT(at != tables_.end() && chunk < at->second.places.size(), "a known chunk");
@@ -47,8 +54,9 @@ std::span<const table_part> worker_core::parts_of(std::uint32_t table) const {
   return tables_.at(table).parts;
 }
 
-std::span<const std::uint32_t> worker_core::planes_of(std::uint32_t table) const {
-  return tables_.at(table).planes;
+std::span<const worker_core::chunk_source> worker_core::sources_of(
+    std::uint32_t table) const {
+  return tables_.at(table).sources;
 }
 
 bool worker_core::may_push(const table_state& table) const {

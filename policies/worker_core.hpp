@@ -25,6 +25,7 @@
 #include "policies/patience.hpp"
 #include "policies/placement.hpp"
 #include "policies/protocol.hpp"
+#include "policies/shard_effects.hpp"
 #include "runtime/base/limits.hpp"
 #include "runtime/base/status.hpp"
 
@@ -75,12 +76,18 @@ class worker_core {
  public:
   // `first_clock`: of a worker that comes back.
   explicit worker_core(std::uint32_t shards, std::uint64_t first_clock = 0)
-      : clock_(first_clock), finish_acked_(shards, 0) {}
+      : moves_(shards, 0), clock_(first_clock), finish_acked_(shards, 0) {}
 
   // Tables are added once, before they are used; `places` covers the whole table.
   void add_table(std::uint32_t table, std::vector<chunk_place> places);
   // From now on this table is pushed and pulled in place on that shard. Before its first use.
   void attach(std::uint32_t table, std::uint32_t shard);
+  // Another process has taken the place of this shard: nothing is attached there any more. What
+  // it has not answered is sent by again(), when it can be reached.
+  void shard_moved(std::uint32_t shard);
+  void again(std::uint32_t shard, worker_effects& out);
+  // Clocks whose pushes may be unacknowledged at a time, at most limits::clocks_in_flight_max.
+  void set_credits(std::uint32_t clocks) { credits_ = clocks; }
 
   // Each either starts `op` and returns ok, or returns why not (errc::out_of_order, not_found)
   // and leaves everything as it was. errc::cancelled: failure() says why nothing works any
@@ -110,6 +117,8 @@ class worker_core {
   // caller says begin_reply before it gives the place away: a second copy then has none.
   bool expects_reply(std::uint32_t table, std::uint32_t chunk, std::uint64_t request) const;
   void begin_reply(std::uint32_t table, std::uint32_t chunk);
+  // Its payload will not come after all. False: that was no news.
+  bool cancel_reply(std::uint32_t table, std::uint32_t chunk, std::uint64_t request);
   struct reply {
     std::uint64_t request = 0;
     refusal code = refusal::none;
@@ -140,8 +149,14 @@ class worker_core {
   // The place of a chunk in its table; asserted to exist.
   const chunk_place& place_of(std::uint32_t table, std::uint32_t chunk) const;
   std::span<const table_part> parts_of(std::uint32_t table) const;
-  // Where the last pull found each chunk: the plane of its shard (attached parts).
-  std::span<const std::uint32_t> planes_of(std::uint32_t table) const;
+  // Where the last pull found each chunk: in a plane of its shard's, as mapped since the shard
+  // has moved so often; or no_plane, when it was received.
+  struct chunk_source {
+    std::uint32_t plane = no_plane;
+    std::uint32_t moves = 0;
+  };
+  std::span<const chunk_source> sources_of(std::uint32_t table) const;
+  std::uint32_t moves_of(std::uint32_t shard) const { return moves_.at(shard); }
 
   // Why every operation is refused from now on; none while all is well.
   refusal failure() const noexcept { return failure_; }
@@ -178,7 +193,7 @@ class worker_core {
   struct table_state {
     std::vector<chunk_place> places;
     std::vector<table_part> parts;
-    std::vector<std::uint32_t> planes;      // per chunk
+    std::vector<chunk_source> sources;      // per chunk
     std::uint64_t pushed_below = 0;         // clock of the last push or skip, plus 1
     bool listed = false;                    // in the exchange being started
     std::array<push_state, window> pushes;  // by clock modulo window
@@ -193,9 +208,11 @@ class worker_core {
   static void aim(worker_effects::send& one, const chunk_place& place);
   worker_effects::send pull_of(std::uint32_t id, const table_state& table) const;
   void send_pull(std::uint32_t id, const table_state& table, worker_effects& out) const;
+  static constexpr std::uint32_t every_shard = 0xffff'ffff;
   void push_again(std::uint32_t id, const table_state& table, const push_state& push,
-                  worker_effects& out) const;
-  void pull_again(std::uint32_t id, table_state& table, worker_effects& out);
+                  std::uint32_t shard, worker_effects& out) const;
+  void pull_again(std::uint32_t id, table_state& table, std::uint32_t shard,
+                  worker_effects& out);
   static worker_effects::send send_of(std::uint32_t id, const push_state& push, bool rings);
   void farewell_to(std::uint32_t shard, worker_effects& out) const;
   void send_exchange(std::size_t listed, std::uint32_t half, worker_effects& out) const;
@@ -210,9 +227,11 @@ class worker_core {
   void fail(refusal code, worker_effects& out);
 
   std::map<std::uint32_t, table_state> tables_;
+  std::vector<std::uint32_t> moves_;  // by shard
   std::uint64_t clock_ = 0;
   std::uint64_t last_request_ = 0;
   std::uint64_t pushes_under_way_ = 0;  // skips apart
+  std::uint32_t credits_ = window;
   operation clock_op_ = 0;
   operation finish_op_ = 0;
   struct {

@@ -9,8 +9,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <nlohmann/json.hpp>
-
 #include "launch/files.hpp"
 #include "runtime/base/unique_fd.hpp"
 
@@ -21,13 +19,6 @@ namespace {
 using policies::chaos_target;
 using policies::process_role;
 using runtime::errc;
-
-std::optional<process_role> role_of(const std::string& word) {
-  for (const auto role : {process_role::coordinator, process_role::shard,
-                          process_role::aggregator, process_role::worker})
-    if (to_string(role) == word) return role;
-  return std::nullopt;
-}
 
 std::string proc(int pid, const char* file) {
   return "/proc/" + std::to_string(pid) + "/" + file;
@@ -63,31 +54,6 @@ std::optional<chaos_target> identify(const launch::live_process& listed,
 }
 
 }  // namespace
-
-runtime::expected<std::vector<launch::live_process>> parse_pids(const std::string& text) {
-  const auto corrupt = [] {
-    return runtime::fail(errc::corrupt, "pids.json is not what tidegate launch writes");
-  };
-  const auto list = nlohmann::json::parse(text, nullptr, false);
-  if (!list.is_array()) return corrupt();
-  std::vector<launch::live_process> all;
-  for (const auto& one : list) {
-    if (!one.is_object()) return corrupt();
-    const auto word = one.find("role"), job = one.find("job"), index = one.find("index"),
-               pid = one.find("pid");
-    for (const auto& field : {word, job, index, pid})
-      if (field == one.end()) return corrupt();
-    if (!word->is_string() || !job->is_string() || !index->is_number_unsigned() ||
-        !pid->is_number_unsigned())
-      return corrupt();
-    const auto role = role_of(*word);
-    // 1 and below would be signals to all.
-    if (!role || pid->get<std::uint64_t>() < 2 || pid->get<std::uint64_t>() > 1U << 22U)
-      return corrupt();
-    all.push_back({{*role, *job, index->get<std::uint32_t>()}, pid->get<int>()});
-  }
-  return all;
-}
 
 runtime::expected<process_stat> parse_stat(std::string_view text) {
   // The name is in brackets, and may have some in it.
@@ -138,7 +104,7 @@ bool members::has_ended() const {
 runtime::expected<std::vector<chaos_target>> members::living() const {
   const auto text = launch::read_file(run_dir_ + "/pids.json");
   if (!text) return runtime::fail(text.error());
-  const auto listed = parse_pids(*text);
+  const auto listed = launch::parse_pids(*text);
   if (!listed)
     return runtime::fail(listed.error().code(), run_dir_ + ": " + listed.error().message());
   std::vector<chaos_target> all;

@@ -12,9 +12,6 @@
 
 namespace tidegate::chaos {
 
-// What launch::pids_json wrote. Errors: corrupt.
-runtime::expected<std::vector<launch::live_process>> parse_pids(const std::string& text);
-
 // Of /proc/PID/stat.
 struct process_stat {
   char state = '?';

@@ -178,6 +178,11 @@ keys keys_of(scenario& into) {
                  },
                  "done, anyhow"};
   all["cluster.shards"] = {numbers(into.shards), count};
+  all["cluster.replicas"] = {[&](const yaml_node& node) {
+                               into.replicas = node.text == "1" ? 1 : 0;
+                               return node.text == "0" || node.text == "1";
+                             },
+                             "0, 1"};
   all["cluster.workers"] = {numbers(into.workers), count};
   all["cluster.hosts"] = {numbers(into.hosts), count};
   all["cluster.jobs"] = {numbers(into.jobs), count};

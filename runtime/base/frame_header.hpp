@@ -12,7 +12,7 @@ namespace tidegate::runtime {
 
 // Of the wire forms of frames and bundles. Processes of other versions do not understand each
 // other; see policies/protocol_version.hpp.
-inline constexpr std::uint8_t frame_version = 3;
+inline constexpr std::uint8_t frame_version = 4;
 
 enum class frame_kind : std::uint8_t {
   push = 1,      // worker -> shard: gradient of a chunk; payload
@@ -27,8 +27,12 @@ enum class frame_kind : std::uint8_t {
   ring = 9,         // worker -> shard: push, skip, pull of a table in place, as its flags say
   ring_ack = 10,    // shard -> worker: a push or skip of `count` chunks is applied, or why not
   ring_reply = 11,  // shard -> worker: `count` chunks may be read in `plane`, or why not
+  step = 12,        // primary -> replica: the sum of a step of a chunk (payload), or none (skip)
+  seed = 13,        // primary -> replica: a chunk as it is; payload: policies/chunk_seed.hpp
+  farewell = 14,    // primary -> replica: this worker has finished
+  followed = 15,    // replica -> primary: the replica has it, too, or why not
 };
-inline constexpr std::uint8_t frame_kind_last = 11;
+inline constexpr std::uint8_t frame_kind_last = 15;
 
 // The chunk of frames that speak of a whole job (finished and its acknowledgement), and the
 // table of a ring for every table that its sender has attached.
@@ -55,7 +59,7 @@ struct frame_header {
   std::uint32_t chunk = 0;
   std::uint32_t code = 0;  // refusal (policies/protocol.hpp), 0 = fine
   std::uint64_t clock = 0;
-  // Replies: of the chunk. The answer to finished: payload bytes that the shard copied for this
+  // Replies: of the chunk. Step, seed: that it makes. The answer to finished: payload bytes that the shard copied for this
   // worker, which should be none.
   std::uint64_t version = 0;
   std::uint64_t min_clock = 0;  // replies: every worker's clocks below this are in

@@ -15,6 +15,7 @@
 namespace tidegate::chaos {
 namespace {
 
+using launch::parse_pids;
 using policies::process_role;
 using runtime::errc;
 

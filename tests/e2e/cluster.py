@@ -54,7 +54,7 @@ def alive(pid):
 class Launch:
     """One `tidegate launch` in a run folder of its own."""
 
-    def __init__(self, yaml, *arguments, env=None, run_dir=None, runner=()):
+    def __init__(self, yaml, *arguments, env=None, run_dir=None, runner=(), cwd=None):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="tidegate-e2e-"))
         self.yaml = self.folder / "cluster.yaml"
         self.yaml.write_text(yaml) if isinstance(yaml, str) else shutil.copy(yaml, self.yaml)
@@ -63,11 +63,18 @@ class Launch:
         self.temporary.mkdir()
         self.begin = time.monotonic()
         self.output_path = self.folder / "output"
-        with open(self.output_path, "wb") as output:
-            self.process = subprocess.Popen(
-                [*runner, BIN / "tidegate", "launch", str(self.yaml), "--run-dir", str(self.run_dir), *arguments],
-                stdout=output, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
-                cwd=self.folder, env={**os.environ, "TMPDIR": str(self.temporary), **(env or {})})
+        self.env = {**os.environ, "TMPDIR": str(self.temporary), **(env or {})}
+        self.start([*runner, BIN / "tidegate", "launch", str(self.yaml), "--run-dir", str(self.run_dir), *arguments],
+                   cwd or self.folder)
+
+    def start(self, command, cwd):
+        with open(self.output_path, "ab") as output:
+            self.process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
+                                            cwd=cwd, env=self.env)
+
+    def resume(self):
+        """Another launcher goes on with the run; its output follows that of the one before."""
+        self.start([BIN / "tidegate", "launch", "--resume", str(self.run_dir)], self.folder)
 
     def wait(self, seconds=60):
         code = self.process.wait(timeout=seconds)
@@ -100,8 +107,15 @@ class Launch:
             return ""
 
     def control_port(self):
-        text = (self.run_dir / "logs/coordinator-0.log").read_text()
-        return int(re.search(r"control plane on \S+:(\d+)", text).group(1))
+        return self.control_ports()[0]
+
+    def control_ports(self):
+        """Of each life of the coordinator."""
+        try:
+            text = (self.run_dir / "logs/coordinator-0.log").read_text()
+        except OSError:
+            return []
+        return [int(port) for port in re.findall(r"control plane on \S+:(\d+)", text)]
 
     def result(self):
         return json.loads((self.run_dir / "result.json").read_text())

@@ -3,6 +3,7 @@
 //   count CLOCKS [PAUSE_US]   pushes integers, so that what is lost or doubled shows in a sum
 //   forgets CLOCKS    trains from clock 0 on, whatever the session says
 //   idle SECONDS      joins, opens a table, waits, finishes
+//   busy SECONDS      the same, but computes instead of waiting
 //   nan               pushes a NaN
 //   shape             pushes a gradient of the wrong size
 //   exit CODE         leaves without a word
@@ -30,6 +31,15 @@ status idle(actors::session& session, int seconds) {
   auto table = session.open_table("t", {1000});
   if (!table) return table.error();
   std::this_thread::sleep_for(std::chrono::seconds(seconds));
+  return session.finish();
+}
+
+status busy(actors::session& session, int seconds) {
+  auto table = session.open_table("t", {1000});
+  if (!table) return table.error();
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
+  while (std::chrono::steady_clock::now() < end) {
+  }
   return session.finish();
 }
 
@@ -106,6 +116,7 @@ status run(actors::session& session, const std::vector<std::string>& words) {
   if (mode == "count") return count(session, static_cast<std::uint64_t>(argument), pause_us);
   if (mode == "forgets") return forgets(session, argument);
   if (mode == "idle") return idle(session, argument);
+  if (mode == "busy") return busy(session, argument);
   if (mode == "nan") return push_once(session, 1000, std::numeric_limits<float>::quiet_NaN());
   if (mode == "shape") return push_once(session, 999, 1.0F);
   if (mode == "exit") std::_Exit(argument);

@@ -1,6 +1,7 @@
 """The account of scripts/soak: what was done, what was broken, and how long it took to go on. Pure."""
 
 import collections
+import itertools
 import json
 import re
 
@@ -29,13 +30,15 @@ def resumed(event):
 
 def failovers_ms(chaos, events):
     """From each kill to the moment when the process that came for it went on. A kill whose successor was killed before
-    it went on is not counted; the last of them is."""
+    it went on is not counted; the last of them is. Nor is one whose launcher was killed before that: processes of the next
+    life are nobody's successors."""
     found = []
     for at, kill in enumerate(chaos):
         if kill["what"] != "kill":
             continue
         name = kill["detail"].split(" ", 1)[0]
         later = [e for e in events if e["unix_ns"] > kill["unix_ns"]]
+        later = list(itertools.takewhile(lambda e: e["what"] != "run_resumed", later))
         again = next((e["unix_ns"] for e in later if e["what"] == "process_restarted"
                       and e["detail"].split(" ", 1)[0] == name), None)
         if again is None:

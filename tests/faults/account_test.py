@@ -41,6 +41,10 @@ class Failover(unittest.TestCase):
         self.assertEqual(account.failovers_ms(chaos, events), [40.0])
         self.assertEqual(account.failovers_ms(chaos, events[:2]), [])
 
+    def test_a_launcher_that_was_killed_on_the_way_is_not_measured(self):
+        events = [restarted(110, "worker-mlp-1"), line(120, "run_resumed", "epoch 2"), resumes(900, "mlp", 1)]
+        self.assertEqual(account.failovers_ms([kill(100, "worker-mlp-1")], events), [])
+
     def test_percentiles_are_the_nearest_rank(self):
         values = [float(n) for n in range(1, 101)]
         self.assertEqual([account.percentile(values, p) for p in (50, 99, 100)], [50.0, 99.0, 100.0])
@@ -99,10 +103,29 @@ class Rounds(unittest.TestCase):
                 self.assertEqual(calm[same], one.job[same])
             self.assertEqual(calm["command"][2], str(one.clocks))
 
-    def test_roles_that_are_not_survived_are_refused(self):
-        self.assertIsNone(rounds.refuse_roles(["worker"]))
-        for role in (role for role, survives in rounds.SURVIVES.items() if not survives):
-            self.assertIn("does not survive", rounds.refuse_roles(["worker", role]))
+    def test_nobody_is_killed_whom_the_job_does_not_survive(self):
+        some = [rounds.draw(1, n, rounds.ROLES) for n in range(200)]
+        self.assertEqual({"checkpoint" in one.job for one in some}, {True, False})
+        hit = set()
+        for one in some:
+            roles = set(one.chaos[one.chaos.index("--roles") + 1].split(","))
+            if "checkpoint" not in one.job:
+                self.assertEqual((roles, one.launcher), ({"worker"}, ()))
+            hit |= roles | ({"launcher"} if one.launcher else set())
+        self.assertEqual(hit, set(rounds.ROLES))
+
+    def test_one_role_alone_is_hit_in_every_round(self):
+        for role in rounds.ROLES:
+            for one in (rounds.draw(1, n, [role]) for n in range(50)):
+                if role == "launcher":
+                    self.assertEqual(one.chaos, ())
+                    self.assertGreaterEqual(len(one.launcher), 1)
+                else:
+                    self.assertEqual(one.chaos[one.chaos.index("--roles") + 1], role)
+                    self.assertEqual(one.launcher, ())
+
+    def test_what_is_no_role_is_refused(self):
+        self.assertIsNone(rounds.refuse_roles(rounds.ROLES))
         self.assertIn("unknown role", rounds.refuse_roles(["king"]))
         self.assertIn("no role", rounds.refuse_roles([]))
 

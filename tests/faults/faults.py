@@ -4,7 +4,9 @@ import json
 import pathlib
 import random
 import re
+import shutil
 import sys
+import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "e2e"))
 
@@ -68,4 +70,4 @@ class FaultTest(ClusterTest):
         self.assertEqual(list(run.temporary.iterdir()), [])
 
 
-__all__ = cluster.__all__ + ["FaultTest", "json", "orphans", "random", "re"]
+__all__ = cluster.__all__ + ["FaultTest", "json", "orphans", "random", "re", "shutil", "tempfile"]

@@ -5,11 +5,16 @@ import dataclasses
 import json
 import random
 
-# Roles that a cluster survives today. The others are refused until it does (docs/fault_tolerance.md).
-SURVIVES = {"worker": True, "aggregator": False, "shard": False, "coordinator": True}
+# Who may be killed (docs/fault_tolerance.md): any job survives the death of a worker and of the coordinator, and one with
+# checkpoints that of the others, by going back; of the launcher because another one goes on with the run.
+ALWAYS = ("worker", "coordinator")
+WITH_CHECKPOINTS = ("aggregator", "shard", "launcher")
+ROLES = ALWAYS + WITH_CHECKPOINTS
 
 # A limit on restarts is what tests/faults/workers_test.py looks at; here nothing is too often.
-SUPERVISION = {role: {"max_restarts": 1000000, "backoff": "1ms"} for role in ("worker", "coordinator")}
+SUPERVISION = {role: {"max_restarts": 1000000, "backoff": "1ms"} for role in ROLES if role != "launcher"}
+
+CHECKPOINT = {"every": "20 clocks", "keep": 2}
 
 OPTIMIZERS = ("momentum", "adam")
 WAYS = ("exchange", "in_place", "spans")
@@ -26,7 +31,8 @@ class Round:
     job: dict
     cluster: dict
     clocks: int
-    chaos: tuple  # arguments of tidegate chaos RUN_DIR random
+    chaos: tuple  # arguments of tidegate chaos RUN_DIR random; empty: it is not run
+    launcher: tuple  # seconds that each life of the launcher lasts before it is killed
 
     def yaml(self, worker):
         return cluster_text(self.job, self.cluster, worker)
@@ -34,7 +40,7 @@ class Round:
     def calm(self, worker):
         """The same job with nothing in its way: one shard, shared memory, no aggregators, no pauses, no kills. By
         promise it has the same bits."""
-        job = {key: value for key, value in self.job.items() if key != "aggregators"}
+        job = {key: value for key, value in self.job.items() if key not in ("aggregators", "checkpoint")}
         job["mode"] = ["workload", self.clocks, 0, "in_place"]
         return cluster_text(job, {"shards": 1, "transport": "auto"}, worker)
 
@@ -59,6 +65,10 @@ class Round:
             words.append(job["optimizer"]["name"])
         if "aggregators" in job:
             words.append(f"aggregators {json.dumps(job['aggregators'])}")
+        if "checkpoint" in job:
+            words.append("checkpoints")
+        if self.launcher:
+            words.append(f"launcher killed after {self.launcher}")
         return ", ".join(words) + "; " + " ".join(self.chaos)
 
 
@@ -85,27 +95,50 @@ def draw_count(chance, clocks, workers):
             "consistency": chance.choice(POLICIES)}
 
 
+def has_aggregators(job):
+    """Whether the plan has any (policies/aggregation.hpp)."""
+    sums = job.get("aggregators")
+    return sums == "per_host" or bool(sums) and job["workers"] > sums["fan_in"]
+
+
+def draw_chaos(chance, job, roles):
+    """(arguments of tidegate chaos, lives of the launcher): who of these roles is hit, how often and when."""
+    goes_back = "checkpoint" in job
+    hit = [role for role in roles if role in ALWAYS or (goes_back and role in WITH_CHECKPOINTS)]
+    chaos = [role for role in hit if role != "launcher" and (role != "aggregator" or has_aggregators(job))]
+    # Who goes back needs the time to get somewhere again.
+    often = dict(count=chance.randrange(2, 7), every="100ms..1500ms") if goes_back else dict(
+        count=chance.randrange(6, 16))
+    arguments = chaos_arguments(chance.randrange(1 << 32), chaos, actions=chance.choice(
+        ("kill", "kill", "kill,stop:50ms")), **often)
+    lives = tuple(round(chance.uniform(0.05, 2.5), 3) for _ in range(chance.choice((1, 1, 2))))
+    return arguments if chaos else (), lives if "launcher" in hit else ()
+
+
 def draw(seed, number, roles):
     chance = random.Random(f"{seed}/{number}")
     kind = chance.choice(("workload", "workload", "count"))
-    clocks = chance.choice(CLOCKS)
+    may_go_back = any(role in WITH_CHECKPOINTS for role in roles)
+    goes_back = may_go_back and (chance.random() < 0.5 or not any(role in ALWAYS for role in roles))
+    # Deaths that take everything back are further apart.
+    clocks = chance.choice(CLOCKS) * (2 if goes_back else 1)
     workers = chance.choice((2, 3, 4))
     job = (draw_workload if kind == "workload" else draw_count)(chance, clocks, workers)
     aggregators = chance.choice((None, None, {"fan_in": 2}, "per_host"))
+    if list(roles) == ["aggregator"]:
+        aggregators = "per_host"
     if aggregators:
         job["aggregators"] = aggregators
+    if goes_back:
+        job["checkpoint"] = CHECKPOINT
     cluster = {"shards": chance.choice((1, 2, 3)), "transport": chance.choice(("auto", "auto", "tcp"))}
-    chaos = chaos_arguments(chance.randrange(1 << 32), roles, chance.randrange(6, 16),
-                            chance.choice(("kill", "kill", "kill,stop:50ms")))
-    return Round(number, kind, job, cluster, clocks, chaos)
+    chaos, launcher = draw_chaos(chance, job, roles)
+    return Round(number, kind, job, cluster, clocks, chaos, launcher)
 
 
 def refuse_roles(roles):
-    """Why these roles are not to be killed; None when a cluster survives them all."""
+    """Why these are no roles to kill; None: they are."""
     for role in roles:
-        if role not in SURVIVES:
-            return f"unknown role '{role}'; allowed: {', '.join(r for r, lives in SURVIVES.items() if lives)}"
-        if not SURVIVES[role]:
-            return (f"a cluster does not survive the death of its {role} yet: it ends the run, so there is nothing to "
-                    f"soak; allowed: {', '.join(r for r, lives in SURVIVES.items() if lives)}")
+        if role not in ROLES:
+            return f"unknown role '{role}'; allowed: {', '.join(ROLES)}"
     return None if roles else "no role is given"

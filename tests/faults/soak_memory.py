@@ -42,8 +42,8 @@ def all_train(run, workers):
                SETTLE_SECONDS, "all workers")
 
 
-def kill_some(runs, run, roles, seed, count):
-    chaos = runs.chaos(run, rounds.chaos_arguments(seed, roles, count, every="10ms..60ms"))
+def kill_some(runs, run, seed, count):
+    chaos = runs.chaos(run, rounds.chaos_arguments(seed, ["worker"], count, every="10ms..60ms"))
     try:
         _, problem = chaos.communicate(timeout=600)
     finally:
@@ -60,11 +60,11 @@ def grown(few, many):
             for name in few for what, limit in limits.items() if many[name][what] > few[name][what] + limit]
 
 
-def carry_out(runs, seed, roles, kills):
+def carry_out(runs, seed, kills):
     """FEW kills, a look, all the others, a look."""
     run = runs.start(rounds.cluster_text(JOB, {"shards": 2, "transport": "auto"}, WORKER))
     try:
-        problems = kill_and_look(runs, run, seed, roles, kills)
+        problems = kill_and_look(runs, run, seed, kills)
         problems += end(run)
         runs.books.add_hits(chaos_lines(run), account.lines_of(run.events_text()))
         problems += [("leaks", what) for what in left_behind(run, runs.before)]
@@ -74,11 +74,11 @@ def carry_out(runs, seed, roles, kills):
     return f"{kills} kills" + "".join(f"; {figure}: {what}" for figure, what in problems)
 
 
-def kill_and_look(runs, run, seed, roles, kills):
+def kill_and_look(runs, run, seed, kills):
     try:
         wait_until(lambda: re.search(r"clock [1-9]", run.output), 30, "a clock above 0 in the output")
-        few = kill_some(runs, run, roles, seed, FEW)
-        many = kill_some(runs, run, roles, seed + 1, kills - FEW)
+        few = kill_some(runs, run, seed, FEW)
+        many = kill_some(runs, run, seed + 1, kills - FEW)
         runs.books.memory = {"kills": kills, "tolerance_kib": TOLERANCE_KIB, "after_20": few, "at_the_end": many}
     except (AssertionError, OSError, KeyError) as failed:
         return [("failed_runs", f"{failed}: {run.output[-2000:]}")]

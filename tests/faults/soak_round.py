@@ -2,7 +2,7 @@
 
 from faults import *
 import account
-import shutil
+import soak_launcher
 
 HANG_SECONDS = 30
 LEFT_SECONDS = 5
@@ -19,7 +19,8 @@ class Runs:
     def start(self, yaml):
         self.before = segments()
         run = Launch(yaml)
-        wait_until(lambda: (run.run_dir / "events.jsonl").exists() or run.process.poll() is not None, 10, "a run folder")
+        # The last of what a launcher needs to go on with a run.
+        wait_until(lambda: (run.run_dir / "cluster.yaml").exists() or run.process.poll() is not None, 10, "a run folder")
         return run
 
     def chaos(self, run, arguments):
@@ -38,10 +39,12 @@ class Runs:
                 run.close()
         return self.hashes[one.calm_key]
 
-    def wait(self, run):
+    def wait(self, run, launcher=()):
         """Its exit code; None: it made no progress for long, and was killed."""
         seen, since = None, time.monotonic()
+        kills = soak_launcher.LauncherKills(run, launcher)
         while True:
+            kills.look()
             try:
                 return run.process.wait(timeout=0.05)
             except subprocess.TimeoutExpired:
@@ -56,10 +59,10 @@ class Runs:
         where = f"round {one.number}"
         expected = self.calm_hash(one) if one.kind == "workload" else None
         run = self.start(one.yaml(WORKER))
-        chaos = self.chaos(run, one.chaos)
+        chaos = self.chaos(run, one.chaos) if one.chaos else None
         try:
-            problems = self.look_at(run, one, self.wait(run), expected)
-            problems += self.end_chaos(chaos)
+            problems = self.look_at(run, one, self.wait(run, one.launcher), expected)
+            problems += self.end_chaos(chaos) if chaos else []
             lines, events = chaos_lines(run), account.lines_of(run.events_text())
             self.books.add_hits(lines, events)
             self.books.rounds += 1
@@ -70,10 +73,11 @@ class Runs:
             self.write_down(problems, where, run)
         finally:
             for left in (chaos, run.process):
-                if left.poll() is None:
+                if left and left.poll() is None:
                     left.kill()
                     left.wait()
-            chaos.stderr.close()
+            if chaos:
+                chaos.stderr.close()
             run.close()
         kills, stops = account.hits(lines)
         return f"{sum(kills.values())} kills, {stops} stops" + "".join(f"; {f}: {w}" for f, w in problems)
@@ -131,14 +135,11 @@ def progress(run):
 def left_behind(run, before):
     """Processes, segments that nobody holds, sockets, files: what is there a while after the end."""
     pids = [*run.started_pids()]
-    try:
-        port = run.control_port()
-    except (OSError, AttributeError):
-        port = None
+    ports = run.control_ports()
 
     def left():
         found = [f"process {pid}" for pid in pids if alive(pid)] + sorted(orphans() - before)
-        return found + ([f"port {port}"] if port and listening(port) else [])
+        return found + [f"port {port}" for port in ports if listening(port)]
 
     deadline = time.monotonic() + LEFT_SECONDS
     found = left()

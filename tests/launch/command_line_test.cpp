@@ -39,6 +39,18 @@ TEST(command_line, launch) {
   EXPECT_EQ(line->run_dir, "out");
 }
 
+TEST(command_line, resume_takes_nothing_else) {
+  const auto line = parse_command_line({"launch", "--resume", "runs/x"});
+  ASSERT_TRUE(line) << line.error().message();
+  EXPECT_EQ(line->kind, command_kind::launch);
+  EXPECT_EQ(line->resume, "runs/x");
+  for (const words& more : {words{"f.yaml"}, words{"--set", "a=1"}, words{"--run-dir", "d"}}) {
+    words all{"launch", "--resume", "runs/x"};
+    all.insert(all.end(), more.begin(), more.end());
+    EXPECT_THAT(refusal_of(all), HasSubstr("and nothing else"));
+  }
+}
+
 TEST(command_line, export_model) {
   const auto line =
       parse_command_line({"export", "runs/x", "-o", "m.safetensors", "--job=mlp"});

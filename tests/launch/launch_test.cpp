@@ -56,6 +56,7 @@ TEST(launch, fills_its_run_folder) {
   launched run(fake_yaml(1, fake_job("mlp", 2, "done")));
   EXPECT_EQ(run.wait(), 0) << run.output();
   EXPECT_THAT(run.read("cluster.yaml"), HasSubstr("chunk_bytes: 256KiB"));
+  EXPECT_EQ(run.read_json("origin.json")["folder"], std::filesystem::current_path().string());
   EXPECT_THAT(run.read("plan.txt"), HasSubstr("job mlp: 2 workers, bsp"));
   EXPECT_EQ(run.read_json("plan.json")["processes"].size(), 4U);
   EXPECT_EQ(run.read_json("pids.json"), nlohmann::json::array());

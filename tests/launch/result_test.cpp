@@ -51,6 +51,13 @@ TEST(result, takes_text_that_is_no_utf8) {
   EXPECT_TRUE(json::parse(result_json("c", {job}, 1))["jobs"][0]["failure"].is_string());
 }
 
+TEST(result, says_how_the_run_ended) {
+  EXPECT_EQ(exit_code_of(result_json("c", {}, 3)), 3);
+  EXPECT_EQ(exit_code_of(result_json("c", {}, 0)), 0);
+  for (const auto* text : {"", "[]", "{}", R"({"exit_code": "0"})", R"({"exit_code": 0)"})
+    EXPECT_EQ(exit_code_of(text), std::nullopt) << text;
+}
+
 TEST(events, are_one_line_each) {
   const auto line = event_line({1'700'000'000'123'456'789, "job_done", "two\nlines"});
   EXPECT_EQ(line.find('\n'), line.size() - 1);

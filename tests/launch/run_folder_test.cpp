@@ -1,5 +1,6 @@
 #include "launch/run_folder.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <signal.h>
@@ -63,6 +64,40 @@ TEST_F(run_folders, say_why_they_cannot_be_made) {
   const auto unwritable = run_folder::create("/proc/run", "x", 0);
   ASSERT_FALSE(unwritable);
   EXPECT_EQ(unwritable.error().code(), runtime::errc::io_error);
+}
+
+TEST_F(run_folders, belong_to_one_process_at_a_time) {
+  {
+    const auto first = run_folder::create("r", "x", 0);
+    ASSERT_TRUE(first);
+    const auto second = run_folder::reopen("r");
+    ASSERT_FALSE(second);
+    EXPECT_EQ(second.error().code(), runtime::errc::already_exists);
+  }
+  const auto third = run_folder::reopen("r/");
+  ASSERT_TRUE(third) << third.error().message();
+  EXPECT_EQ(third->path(), (fs::current_path() / "r").string());
+  EXPECT_EQ(run_folder::reopen("none").error().code(), runtime::errc::not_found);
+}
+
+TEST_F(run_folders, keep_their_events_but_half_a_line) {
+  ASSERT_TRUE(run_folder::create("r", "x", 0)->append_event(0, "first", "").ok());
+  std::ofstream("r/events.jsonl", std::ios::app) << "{\"unix_ns\"";
+  ASSERT_TRUE(run_folder::reopen("r")->append_event(0, "second", "").ok());
+  const auto events = *read_file("r/events.jsonl");
+  EXPECT_THAT(events, testing::ContainsRegex("first[^\n]*\n[^\n]*second"));
+  EXPECT_EQ(std::count(events.begin(), events.end(), '\n'), 2);
+  std::ofstream("r/events.jsonl") << "{";
+  ASSERT_TRUE(run_folder::reopen("r"));
+  EXPECT_EQ(*read_file("r/events.jsonl"), "");
+}
+
+TEST_F(run_folders, keep_the_highest_epoch) {
+  const auto folder = run_folder::create("r", "x", 0);
+  EXPECT_EQ(*folder->last_epoch(), 0U);
+  ASSERT_TRUE(folder->record_epoch(1).ok());
+  ASSERT_TRUE(folder->record_epoch(2).ok());
+  EXPECT_EQ(*folder->last_epoch(), 2U);
 }
 
 TEST_F(run_folders, replace_files_as_a_whole) {

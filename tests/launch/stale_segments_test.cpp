@@ -3,6 +3,8 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <sys/mman.h>
+#include <sys/shm.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <gtest/gtest.h>
@@ -46,6 +48,30 @@ TEST_F(stale_segments, what_nobody_has_goes_and_the_rest_stays) {
   ::munmap(mapped, 4096);
   ::close(open);
   EXPECT_EQ(remove_stale_segments(folder), 2);
+}
+
+// Of a process that is killed before it has attached to what it has made.
+TEST(segments_of, a_process_that_has_ended_go) {
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  const auto maker = ::fork();
+  if (maker == 0) {
+    const int made = ::shmget(IPC_PRIVATE, 4096, IPC_CREAT | 0600);
+    ::_exit(::write(ends[1], &made, sizeof made) == sizeof made ? 0 : 1);
+  }
+  int made = -1;
+  ASSERT_EQ(::read(ends[0], &made, sizeof made), static_cast<ssize_t>(sizeof made));
+  ::waitpid(maker, nullptr, 0);
+  ::close(ends[0]);
+  ::close(ends[1]);
+  const pid_t others[] = {::getpid(), ::getppid()};
+  EXPECT_EQ(remove_segments_of(others), 0);
+  void* attached = ::shmat(made, nullptr, 0);
+  const pid_t makers[] = {::getpid(), maker};
+  EXPECT_EQ(remove_segments_of(makers), 0) << "somebody has it";
+  ::shmdt(attached);
+  EXPECT_EQ(remove_segments_of(makers), 1);
+  EXPECT_EQ(::shmat(made, nullptr, 0), reinterpret_cast<void*>(-1));
 }
 
 }  // namespace

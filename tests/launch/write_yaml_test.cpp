@@ -39,6 +39,7 @@ void expect_round_trip(const std::string& yaml, const std::vector<std::string>& 
   EXPECT_EQ(a->control_host, b->control_host);
   EXPECT_EQ(a->control_port, b->control_port);
   EXPECT_EQ(a->start_timeout_ms, b->start_timeout_ms);
+  EXPECT_EQ(a->supervision.heartbeat_timeout_ms, b->supervision.heartbeat_timeout_ms);
   ASSERT_EQ(a->jobs.size(), b->jobs.size());
   for (std::size_t i = 0; i < a->jobs.size(); ++i) expect_same(a->jobs[i], b->jobs[i]);
   EXPECT_EQ(write_yaml(*b), text);
@@ -55,6 +56,24 @@ TEST(write_yaml, reads_back_as_the_identical_spec) {
   expect_round_trip(with_job(""));
   expect_round_trip(with_job("") + "  k: {command: [b], seed: 18446744073709551615}\n",
                     {"cluster.chunk_bytes=192", "cluster.start_timeout=1500ms"});
+}
+
+TEST(write_yaml, keeps_the_time_out_of_heartbeats) {
+  for (const auto& [set, ms] :
+       {std::pair{"2s", 2000U}, {"off", 0U}, {"0s", 0U}, {"100ms", 100U}}) {
+    const auto text = std::string("supervision.heartbeat.timeout=") + set;
+    const auto spec = parse_cluster(with_job(""), "c.yaml", {text});
+    ASSERT_TRUE(spec) << spec.error().message();
+    EXPECT_EQ(spec->supervision.heartbeat_timeout_ms, ms);
+    expect_round_trip(with_job(""), {text});
+  }
+  for (const auto* set : {"5", "99ms", "61m", "never", "[]"})
+    EXPECT_THAT(parse_cluster(with_job(""), "c.yaml",
+                              {std::string("supervision.heartbeat.timeout=") + set})
+                    .error()
+                    .message(),
+                testing::HasSubstr("supervision.heartbeat.timeout"))
+        << set;
 }
 
 TEST(write_yaml, keeps_aggregators) {

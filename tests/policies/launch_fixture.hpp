@@ -77,16 +77,16 @@ class launched {
     decide();
   }
   void says(const std::vector<job_status>& jobs) {
-    core_.polled({{}, polls_, jobs, 0}, out_);
+    core_.polled(now_, {{}, polls_, jobs, 0, {}}, out_);
     decide();
   }
   // As it was before the latest poll that was asked for.
   void says_of_before(const std::vector<job_status>& jobs) {
-    core_.polled({{}, polls_ - 1, jobs, 0}, out_);
+    core_.polled(now_, {{}, polls_ - 1, jobs, 0, {}}, out_);
     decide();
   }
   void is_silent() {
-    core_.polled({{runtime::errc::timed_out, "no answer"}, polls_, {}, 0}, out_);
+    core_.polled(now_, {{runtime::errc::timed_out, "no answer"}, polls_, {}, 0, {}}, out_);
     decide();
   }
   void is_unreachable() {
@@ -103,6 +103,10 @@ class launched {
   // In one turn.
   void ends(const std::vector<std::pair<std::string, how>>& all) {
     for (const auto& [name, kind] : all) core_.ended(now_, number_of(name), exit(name, kind));
+    decide();
+  }
+  void hangs(const std::string& name, std::int64_t ms) {
+    core_.hangs(number_of(name), ms * 1'000'000, out_);
     decide();
   }
   void all_end(const std::vector<std::string>& names) {

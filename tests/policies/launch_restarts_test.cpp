@@ -32,6 +32,36 @@ TEST(launch_core, a_worker_that_dies_is_started_again) {
   EXPECT_THAT(run.seen(), Contains("log of worker-mlp-1")) << "two restarts are allowed";
 }
 
+TEST(launch_core, one_that_hangs_is_ended_and_has_died) {
+  auto run = launched::running_with({{"mlp", 2}}, true);
+  run.says({running("mlp")});
+  run.hangs("worker-mlp-1", 2250);
+  EXPECT_THAT(run.seen(),
+              ElementsAre("note process_hangs: worker-mlp-1 for 2250 ms", "kill worker-mlp-1"));
+  run.ends("worker-mlp-1", how::by_signal);
+  run.says({running("mlp")});
+  EXPECT_THAT(run.seen(),
+              Contains("tidegate: worker-mlp-1 was killed, as it had hung for 2250 ms; it is "
+                       "started again (incarnation 2)"));
+  run.ends("worker-mlp-1", how::by_signal);
+  run.says({running("mlp")});
+  EXPECT_THAT(run.seen(), Contains("note process_died: worker-mlp-1 was killed"))
+      << "its successor did not hang";
+}
+
+TEST(launch_core, who_is_gone_or_being_ended_does_not_hang) {
+  auto run = launched::running_with({{"mlp", 1}}, true);
+  run.says({running("mlp")});
+  run.ends("worker-mlp-0", how::by_signal);
+  run.seen();
+  run.hangs("worker-mlp-0", 2000);
+  EXPECT_THAT(run.seen(), IsEmpty());
+  run.is_interrupted();
+  run.seen();
+  run.hangs("shard-0", 2000);
+  EXPECT_THAT(run.seen(), IsEmpty()) << "the end of a run has limits of its own";
+}
+
 TEST(launch_core, one_that_rests_is_not_missed_and_does_not_hold_up_the_end) {
   auto run = launched::running_with({{"mlp", 1}}, true);
   run.says({running("mlp")});

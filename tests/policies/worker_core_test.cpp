@@ -267,7 +267,7 @@ TEST(worker_core, an_exchange_is_one_operation_and_ends_with_its_last_part) {
   EXPECT_EQ(core.clock(8, out), errc::out_of_order);
   core.on_ring_ack({3, 0, 0, 1}, 0, refusal::none, out);
   core.on_ring_reply({3, 0, 0, 1}, {1, refusal::none, 1, 2}, out);
-  EXPECT_EQ(core.planes_of(3)[0], 2u);
+  EXPECT_EQ(core.sources_of(3)[0].plane, 2u);
   core.on_ack(3, 1, 0, refusal::none, out);
   EXPECT_TRUE(out.dones.empty());
   core.begin_reply(3, 1);

@@ -31,8 +31,7 @@ runtime::status aggregator_process::open_job(const policies::open_job_call& call
   token_ = call.token;
   members_ = static_cast<std::uint32_t>(call.members.size());
   core_.open_job({call.token, call.epoch, call.workers, call.consistency, call.members,
-                  call.nodes, static_cast<std::uint32_t>(upstream_.size()),
-                  call.workers_come_back});
+                  call.nodes, call.upstream_epochs, call.workers_come_back});
   return {};
 }
 
@@ -61,11 +60,28 @@ memory_view aggregator_process::place_upstream(const runtime::frame_header& head
 }
 
 void aggregator_process::on_frame_lost(process_id from, const runtime::frame_header& header) {
-  if (header.kind == frame_kind::pull_reply) return core_.cancel_reply(tag_of(header));
+  if (header.kind == frame_kind::pull_reply) return reply_lost(header);
   front_process::on_frame_lost(from, header);
 }
 
+void aggregator_process::reply_lost(const runtime::frame_header& header) {
+  frames_.clear();
+  core_.cancel_reply(tag_of(header), frames_);
+  post(0, {});
+}
+
+void aggregator_process::upstream_moved(const policies::shard_moved& what) {
+  frames_.clear();
+  if (!core_.upstream_moved(what.shard, what.epoch, frames_)) return;
+  upstream_.at(what.shard) = id_of(what.address);
+  post(0, {});
+}
+
 bool aggregator_process::upstream_frame(process_id, const runtime::frame_header& header) {
+  if (header.kind == frame_kind::pull_reply && core_.is_stale(header)) {
+    reply_lost(header);
+    return true;
+  }
   if (policies::aggregator_core::is_answer(header)) {
     core_.on_answer(header, front_.pending(header.job, header.table));
     front_.carry_out();

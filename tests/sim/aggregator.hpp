@@ -32,9 +32,13 @@ class aggregator_process final : private aggregator_base, public front_process {
  private:
   void ask_to_join(process_id coordinator, answer_to back) override;
   bool upstream_frame(process_id from, const runtime::frame_header& header) override;
-  void upstream_lost() override { close_job(token_); }
+  void upstream_lost() override {
+    if (world_.plan.spec.replicas == 0) close_job(token_);  // else another takes its place
+  }
   memory_view place_upstream(const runtime::frame_header& header) override;
   bool is_upstream(process_id who) const override;
+  void upstream_moved(const policies::shard_moved& what) override;
+  void reply_lost(const runtime::frame_header& header);
   void on_frame_lost(process_id from, const runtime::frame_header& header) override;
   void apply(const effects::apply&, inputs) override;
   void hand_on(const effects::hand_on& what, inputs from) override;

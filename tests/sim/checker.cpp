@@ -52,6 +52,7 @@ void checker::open_chunk(std::uint64_t job, std::uint32_t table, const std::stri
   names_[{job, table}] = name;
   const auto [entry, fresh] = chunks_.try_emplace({job, name, chunk});
   auto& made = entry->second;
+  made.opened_in = epoch_;
   if (!fresh) {
     if (digest_of(first_values) != made.versions.front().digest)
       fail("same bits", place(table, chunk) + "begins anew with other values");
@@ -106,14 +107,19 @@ void checker::applied(std::uint64_t job, std::uint32_t table, std::uint32_t chun
                           " more made other parameters than what was pushed makes");
 }
 
+std::function<bool(const update&)> checker::updates_in(const chunk_state& chunk,
+                                                       const version& what) {
+  return [&chunk, count = what.updates](const update& one) {
+    const auto at = chunk.at.find(one);
+    return at != chunk.at.end() && at->second < count;
+  };
+}
+
 // Whether a version has what a pull must find.
 bool checker::holds(const policies::consistency_spec& policy, const chunk_state& chunk,
-                    const version& what, const reading& how, std::string* missing) const {
+                    const std::function<bool(const update&)>& has, const reading& how,
+                    std::string* missing) {
   using policies::consistency_kind;
-  const auto has = [&](const update& one) {
-    const auto at = chunk.at.find(one);
-    return at != chunk.at.end() && at->second < what.updates;
-  };
   const bool bsp = policy.kind == consistency_kind::bsp;
   const std::uint64_t slack = bsp || how.everything ? 0 : policy.staleness;
   for (const auto& [one, gradient] : chunk.written) {
@@ -147,10 +153,16 @@ void checker::pulled(std::uint64_t job, std::uint32_t table, std::uint32_t chunk
     known = true;
     if (number < newest)
       missing = "older than what this rank has read before";
-    else if (holds(jobs_.at(job).consistency, *at, one, how, &missing)) {
+    else if (holds(jobs_.at(job).consistency, *at, updates_in(*at, one), how, &missing)) {
       newest = number;
       return;
     }
+  }
+  for (const auto& [ghost, with] : at->ghosts) {
+    const auto has = [&, had = &with](const update& one) { return had->contains(one); };
+    if (ghost.digest != digest) continue;
+    known = true;
+    if (holds(jobs_.at(job).consistency, *at, has, how, &missing)) return;
   }
   const auto who = place(table, chunk) + "rank " + std::to_string(how.rank) + " at clock " +
                    std::to_string(how.clock);
@@ -173,12 +185,13 @@ void checker::answered(std::uint64_t job, std::uint32_t table, std::uint32_t chu
   if (digest_of(values) != found->digest)
     return fail("fresh", who + "with other parameters than the newest");
   std::string missing;
-  if (!holds(policy, *at, *found, how, &missing))
+  if (!holds(policy, *at, updates_in(*at, *found), how, &missing))
     fail("consistency", who + "though " + missing);
 }
 
-void checker::accepted(process_id who, std::uint64_t job, std::uint32_t epoch) {
-  auto& newest = epochs_[{who, job}];
+void checker::accepted(process_id who, std::uint64_t job, std::uint32_t epoch,
+                       std::uint32_t shard) {
+  auto& newest = epochs_[{who, job, shard}];
   if (epoch < newest)
     fail("epochs rise", "process " + std::to_string(who) + " takes a frame of epoch " +
                             std::to_string(epoch) + " after one of " + std::to_string(newest));

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <set>
 #include <span>
@@ -17,6 +18,7 @@
 
 #include "policies/coordinator_core.hpp"
 #include "policies/rank_progress.hpp"
+#include "policies/shard_core.hpp"
 #include "runtime/kernels/update.hpp"
 #include "tests/sim/network.hpp"
 
@@ -88,6 +90,22 @@ class checker {
   // A shard made a step with these and has these parameters now.
   void applied(std::uint64_t job, std::uint32_t table, std::uint32_t chunk, updates with,
                std::span<const float> parameters);
+  // Whether a shard has opened the chunk in this epoch of the run.
+  bool knows(std::uint64_t job, std::uint32_t table, std::uint32_t chunk) {
+    const auto* at = find(job, table, chunk);
+    return at != nullptr && at->opened_in == epoch_;
+  }
+  void begin_epoch(std::uint32_t epoch) { epoch_ = epoch; }
+  // A replica has made the same step, or has been handed the chunk.
+  void followed(std::uint64_t job, std::uint32_t table, std::uint32_t chunk,
+                std::span<const float> parameters);
+  // It is the primary now: what it does not have is pushed again, and was acknowledged to
+  // nobody.
+  void promoted(std::uint64_t job, std::uint32_t table, std::uint32_t chunk,
+                const policies::shard_core::cut_state& has, std::span<const float> parameters);
+  // A worker has been told that its push is in.
+  void acknowledged(std::uint64_t job, std::uint32_t table, std::uint32_t chunk,
+                    const update& which);
   // A worker that asked at `clock` may read these now. `everything`: see session::pull_final.
   struct reading {
     std::uint32_t rank = 0;
@@ -100,8 +118,9 @@ class checker {
   // A shard answers a pull with these: the newest it has, and what the policy says by now.
   void answered(std::uint64_t job, std::uint32_t table, std::uint32_t chunk, const reading& how,
                 std::span<const float> values);
-  // A process takes a frame for its job's, or answers one.
-  void accepted(process_id who, std::uint64_t job, std::uint32_t epoch);
+  // A process takes a frame for its job's, or answers one: of this shard, at a worker.
+  void accepted(process_id who, std::uint64_t job, std::uint32_t epoch,
+                std::uint32_t shard = 0);
   // It gives a chunk's parameters away, or says that a push is in them.
   void served(process_id who, std::uint64_t job, std::uint32_t epoch, std::uint32_t table,
               std::uint32_t chunk);
@@ -126,7 +145,12 @@ class checker {
     std::vector<float> parameters, state1, state2;
     std::map<update, std::map<std::uint32_t, std::vector<float>>> written;  // by incarnation
     std::map<update, std::size_t> at;  // applied ones: their place in the order
+    std::set<update> acknowledged;
     std::vector<version> versions;
+    // Of primaries that have died, which somebody may still read, or have put into a
+    // checkpoint: with their updates.
+    std::vector<std::pair<version, std::set<update>>> ghosts;
+    std::uint32_t opened_in = 0;  // epoch of the run
     // Version, by rank and incarnation.
     std::map<std::pair<std::uint32_t, std::uint32_t>, std::size_t> newest_read;
     std::uint32_t epoch = 0;  // in which `server` answers
@@ -137,10 +161,14 @@ class checker {
   chunk_state* find(std::uint64_t job, std::uint32_t table, std::uint32_t chunk);
   static void note_version(chunk_state& chunk);
   static void roll_back(chunk_state& chunk, std::size_t version);
-  bool is_cut(const policies::job_spec& job, const chunk_state& chunk, const version& what,
-              const std::vector<policies::rank_progress>& ranks) const;
-  bool holds(const policies::consistency_spec& policy, const chunk_state& chunk,
-             const version& what, const reading& how, std::string* missing) const;
+  static bool is_cut(const policies::job_spec& job, const chunk_state& chunk,
+                     const std::function<bool(const update&)>& has,
+                     const std::vector<policies::rank_progress>& ranks);
+  static bool holds(const policies::consistency_spec& policy, const chunk_state& chunk,
+                    const std::function<bool(const update&)>& has, const reading& how,
+                    std::string* missing);
+  static std::function<bool(const update&)> updates_in(const chunk_state& chunk,
+                                                       const version& what);
 
   std::map<std::string, policies::job_spec> expected_;
   std::map<std::uint64_t, policies::job_spec> jobs_;
@@ -148,7 +176,9 @@ class checker {
   std::map<sum_key, updates> sums_;
   std::map<std::pair<std::uint64_t, std::uint32_t>, std::string> names_;  // of tables, by id
   std::map<std::string, policies::checkpoint_id> kept_;                   // newest, by job
-  std::map<std::pair<process_id, std::uint64_t>, std::uint32_t> epochs_;  // by process and job
+  // By process, job and shard.
+  std::map<std::tuple<process_id, std::uint64_t, std::uint32_t>, std::uint32_t> epochs_;
+  std::uint32_t epoch_ = 0;
   std::vector<violation> violations_;
 };
 

@@ -14,6 +14,7 @@ void checker::roll_back(chunk_state& chunk, std::size_t version) {
   chunk.state2 = to.state2;
   chunk.powers = to.powers;
   std::erase_if(chunk.at, [&](const auto& one) { return one.second >= to.updates; });
+  std::erase_if(chunk.acknowledged, [&](const auto& one) { return !chunk.at.contains(one); });
   chunk.versions.resize(version + 1);
   chunk.newest_read.clear();
 }
@@ -21,14 +22,12 @@ void checker::roll_back(chunk_state& chunk, std::size_t version) {
 // Whether this version has just what the cut says of it. Sums of aggregators are pushed under
 // other ranks than what they are made of.
 bool checker::is_cut(const policies::job_spec& job, const chunk_state& chunk,
-                     const version& what,
-                     const std::vector<policies::rank_progress>& ranks) const {
+                     const std::function<bool(const update&)>& has,
+                     const std::vector<policies::rank_progress>& ranks) {
   if (job.aggregators.kind != policies::aggregators_kind::none) return true;
   return std::all_of(chunk.written.begin(), chunk.written.end(), [&](const auto& entry) {
     const auto& one = entry.first;
-    const auto at = chunk.at.find(one);
-    const bool in = at != chunk.at.end() && at->second < what.updates;
-    return in == (one.clock < ranks[one.rank].next);
+    return has(one) == (one.clock < ranks[one.rank].next);
   });
 }
 
@@ -40,14 +39,73 @@ void checker::restore_chunk(std::uint64_t job, std::uint32_t table, const std::s
   auto* at = find(job, table, chunk);
   const auto where = "table " + name + " chunk " + std::to_string(chunk) + ": ";
   if (!at) return fail("checkpoints", where + "goes on, though it never was");
+  at->opened_in = epoch_;
   for (auto number = at->versions.size(); number-- > 0;) {
     const auto& one = at->versions[number];
     if (!std::equal(values.begin(), values.end(), one.parameters.begin(), one.parameters.end()))
       continue;
-    if (!is_cut(jobs_.at(job), *at, one, ranks)) continue;
+    if (!is_cut(jobs_.at(job), *at, updates_in(*at, one), ranks)) continue;
     return roll_back(*at, number);
   }
+  for (const auto& [ghost, with] : at->ghosts) {
+    const auto has = [had = &with](const update& one) { return had->contains(one); };
+    if (!std::equal(values.begin(), values.end(), ghost.parameters.begin(),
+                    ghost.parameters.end()) ||
+        !is_cut(jobs_.at(job), *at, has, ranks))
+      continue;
+    at->at.clear();
+    for (const auto& one : with) at->at.emplace(one, at->at.size());
+    at->versions.resize(1);
+    at->versions.push_back(ghost);
+    return roll_back(*at, 1);
+  }
   fail("checkpoints", where + "goes on from what never was, or says that it has other pushes");
+}
+
+void checker::followed(std::uint64_t job, std::uint32_t table, std::uint32_t chunk,
+                       std::span<const float> parameters) {
+  const auto* at = find(job, table, chunk);
+  const auto same = [&](const version& one) {
+    return std::equal(parameters.begin(), parameters.end(), one.parameters.begin(),
+                      one.parameters.end());
+  };
+  if (!at || std::none_of(at->versions.rbegin(), at->versions.rend(), same))
+    fail("same bits", "table " + std::to_string(table) + " chunk " + std::to_string(chunk) +
+                          ": a replica has what the primary never had");
+}
+
+void checker::promoted(std::uint64_t job, std::uint32_t table, std::uint32_t chunk,
+                       const policies::shard_core::cut_state& has,
+                       std::span<const float> parameters) {
+  auto* at = find(job, table, chunk);
+  const auto where = "table " + std::to_string(table) + " chunk " + std::to_string(chunk) + ": ";
+  if (!at) return fail("replicas", where + "promoted, though it never was");
+  for (auto number = at->versions.size(); number-- > 0;) {
+    const auto& one = at->versions[number];
+    if (!std::equal(parameters.begin(), parameters.end(), one.parameters.begin(),
+                    one.parameters.end()))
+      continue;
+    if (!is_cut(jobs_.at(job), *at, updates_in(*at, one), has.ranks)) continue;
+    for (const auto& [which, place] : at->at)
+      if (place >= one.updates && at->acknowledged.contains(which))
+        return fail("exactly once", where + "rank " + std::to_string(which.rank) + " clock " +
+                                        std::to_string(which.clock) +
+                                        " was acknowledged and died with the primary");
+    for (auto later = number + 1; later < at->versions.size(); ++later) {
+      const auto& ghost = at->versions[later];
+      std::set<update> with;
+      for (const auto& [which, place] : at->at)
+        if (place < ghost.updates) with.insert(which);
+      at->ghosts.emplace_back(ghost, std::move(with));
+    }
+    return roll_back(*at, number);
+  }
+  fail("replicas", where + "promoted with what never was, or says that it has other pushes");
+}
+
+void checker::acknowledged(std::uint64_t job, std::uint32_t table, std::uint32_t chunk,
+                           const update& which) {
+  if (auto* at = find(job, table, chunk)) at->acknowledged.insert(which);
 }
 
 void checker::kept(const policies::checkpoint_manifest& what) {

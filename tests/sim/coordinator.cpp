@@ -8,6 +8,7 @@
 #include "runtime/base/planted.hpp"
 #include "tests/sim/front.hpp"
 #include "tests/sim/launcher.hpp"
+#include "tests/sim/worker.hpp"
 
 namespace tidegate::sim {
 
@@ -131,12 +132,16 @@ policies::ticket coordinator_process::wait(answer_to reply) {
   return last_ticket_;
 }
 
-void coordinator_process::shard_joined(std::uint32_t index, const std::string& address,
-                                       process_id who, answer_to reply) {
+void coordinator_process::shard_joined(std::uint32_t index,
+                                       policies::group_member in_group,
+                                       const std::string& address, process_id who,
+                                       answer_to reply) {
   const auto id = wait(std::move(reply));
-  if (core_.shard_joined(local_now(), index, address, id, effects_)) {
-    shards_[{"", index}] = who;
-    members_[who] = {"", index, false, false};
+  if (core_.shard_joined(local_now(), index, address, id, effects_, in_group)) {
+    if (const auto before = shards_.find({"", index, in_group.number}); before != shards_.end())
+      members_.erase(before->second);
+    shards_[{"", index, in_group.number}] = who;
+    members_[who] = {"", index, false, false, in_group.number};
   }
   carry_out();
 }
@@ -146,8 +151,8 @@ void coordinator_process::aggregator_joined(const std::string& job, std::uint32_
                                             answer_to reply) {
   const auto id = wait(std::move(reply));
   if (core_.aggregator_joined(local_now(), job, index, address, id, effects_)) {
-    shards_[{job, index}] = who;
-    members_[who] = {job, index, true, false};
+    shards_[{job, index, 0}] = who;
+    members_[who] = {job, index, true, false, 0};
   }
   carry_out();
 }
@@ -155,8 +160,10 @@ void coordinator_process::aggregator_joined(const std::string& job, std::uint32_
 void coordinator_process::worker_joined(const policies::worker_hello& hello, process_id who,
                                         answer_to reply) {
   const auto id = wait(std::move(reply));
-  if (core_.worker_joined(local_now(), hello, id, effects_))
-    members_[who] = {hello.job, hello.rank, false, true};
+  if (core_.worker_joined(local_now(), hello, id, effects_)) {
+    members_[who] = {hello.job, hello.rank, false, true, 0};
+    workers_[{hello.job, hello.rank}] = who;
+  }
   carry_out();
 }
 
@@ -226,14 +233,37 @@ void coordinator_process::peer_lost(process_id peer) {
   else if (lost.aggregates)
     core_.aggregator_lost(local_now(), lost.job, lost.index, "gone");
   else
-    core_.shard_lost(local_now(), lost.index, "gone");
+    core_.shard_lost(local_now(), lost.index, "gone", effects_, lost.in_group);
   members_.erase(at);
+  carry_out();
+}
+
+// Of a process that is gone by now nobody waits.
+void coordinator_process::tell(const policies::coordinator_effects::tell_moved& what) {
+  const auto done = [](const answer&) {};
+  if (what.aggregates)
+    return ask<front_process>(
+        shards_.at({what.job, what.index, 0}),
+        [moved = what.what](front_process& to, const answer_to& reply) {
+          to.upstream_moved(moved);
+          reply({});
+        },
+        done);
+  ask<worker>(
+      workers_.at({what.job, what.index}),
+      [moved = what.what](worker& to, const answer_to& reply) {
+        to.shard_moved(moved);
+        reply({});
+      },
+      done);
 }
 
 void coordinator_process::call(const policies::coordinator_effects::call_shard& what) {
   ask<front_process>(
-      shards_.at({what.aggregator_of, what.shard}),
+      shards_.at({what.aggregator_of, what.shard, what.member}),
       [content = what.what](front_process& to, const answer_to& reply) {
+        if (const auto* lead = std::get_if<policies::lead_call>(&content))
+          return to.lead(*lead, reply);
         struct {
           front_process& shard;
           answer operator()(const policies::open_job_call& c) {
@@ -248,6 +278,15 @@ void coordinator_process::call(const policies::coordinator_effects::call_shard& 
             return {};
           }
           answer operator()(const policies::checkpoint_call& c) { return shard.checkpoint(c); }
+          answer operator()(const policies::follow_call& c) {
+            shard.follow(c);
+            return {};
+          }
+          answer operator()(const policies::promote_call& c) {
+            shard.promote(c);
+            return {};
+          }
+          answer operator()(const policies::lead_call&) { return {}; }  // above
         } visitor{to};
         reply(std::visit(visitor, content));
       },
@@ -270,6 +309,7 @@ void coordinator_process::carry_out(std::function<void()> reply) {
     auto more = std::exchange(effects_, {});
     append(effects.records, more.records);
     append(effects.calls, more.calls);
+    append(effects.moves, more.moves);
     append(effects.answers, more.answers);
     append(effects.manifests, more.manifests);
     if (more.checkpoints.empty()) break;
@@ -307,6 +347,7 @@ void coordinator_process::write(const turn& what) {
 void coordinator_process::perform(turn& what) {
   for (const auto& one : what.effects.manifests) write_manifest(one);
   for (const auto& one : what.effects.calls) call(one);
+  for (const auto& one : what.effects.moves) tell(one);
   for (auto& one : what.effects.answers) {
     const auto at = waiting_.find(one.to);
     if (at == waiting_.end()) continue;

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "policies/checkpoint_catalog.hpp"
@@ -21,8 +22,8 @@ class coordinator_process final : public process {
 
   void start() override;
 
-  void shard_joined(std::uint32_t index, const std::string& address, process_id who,
-                    answer_to reply);
+  void shard_joined(std::uint32_t index, policies::group_member in_group,
+                    const std::string& address, process_id who, answer_to reply);
   void aggregator_joined(const std::string& job, std::uint32_t index,
                          const std::string& address, process_id who, answer_to reply);
   void worker_joined(const policies::worker_hello& hello, process_id who, answer_to reply);
@@ -46,6 +47,7 @@ class coordinator_process final : public process {
     std::uint32_t index = 0;
     bool aggregates = false;
     bool works = false;
+    std::uint32_t in_group = 0;
   };
 
   memory_view place(process_id, const runtime::frame_header&) override { return {}; }
@@ -89,7 +91,11 @@ class coordinator_process final : public process {
   policies::coordinator_effects effects_;
   std::map<policies::ticket, answer_to> waiting_;
   policies::ticket last_ticket_ = 0;
-  std::map<std::pair<std::string, std::uint32_t>, process_id> shards_;
+  void tell(const policies::coordinator_effects::tell_moved& what);
+
+  // By job (empty: shards), index, place in the group.
+  std::map<std::tuple<std::string, std::uint32_t, std::uint32_t>, process_id> shards_;
+  std::map<std::pair<std::string, std::uint32_t>, process_id> workers_;
   std::map<process_id, member> members_;
 };
 

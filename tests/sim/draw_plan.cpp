@@ -71,6 +71,7 @@ cluster_plan draw_plan(const scenario& of, std::uint64_t seed) {
   auto& spec = plan.spec;
   spec.name = of.name;
   spec.shards = draw(chance, of.shards);
+  spec.replicas = of.replicas;
   spec.chunk_bytes = 64 * chance.between<std::uint64_t>(1, 3);
   const auto hosts = draw(chance, of.hosts);
   for (std::uint32_t i = 0; i < hosts; ++i)

@@ -3,7 +3,9 @@
 #include <cstring>
 #include <utility>
 
+#include "policies/frame_epoch.hpp"
 #include "policies/frame_tags.hpp"
+#include "policies/replication_core.hpp"
 #include "runtime/base/assert.hpp"
 #include "tests/sim/worker.hpp"
 
@@ -57,6 +59,38 @@ void front_process::join() {
   });
 }
 
+void front_process::lead(const policies::lead_call&, const answer_to&) {
+  TIDEGATE_ASSERT(false, "an aggregator has no replica");
+}
+
+void front_process::follow(const policies::follow_call&) {
+  TIDEGATE_ASSERT(false, "an aggregator is no replica");
+}
+
+void front_process::promote(const policies::promote_call&) {
+  TIDEGATE_ASSERT(false, "an aggregator is no replica");
+}
+
+void front_process::upstream_moved(const policies::shard_moved&) {
+  TIDEGATE_ASSERT(false, "a shard has no upstream");
+}
+
+void front_process::replicate(const effects::replicate&) {
+  TIDEGATE_ASSERT(false, "an aggregator has no replica");
+}
+
+void front_process::seed(const effects::seed&) {
+  TIDEGATE_ASSERT(false, "an aggregator has no replica");
+}
+
+void front_process::replicate_farewell(const effects::replicate_farewell&) {
+  TIDEGATE_ASSERT(false, "an aggregator has no replica");
+}
+
+void front_process::followed(const effects::followed&) {
+  TIDEGATE_ASSERT(false, "an aggregator is no replica");
+}
+
 void front_process::peer_lost(process_id peer) {
   if (peer == coordinator_ && !joining_) return join();
   if (is_upstream(peer)) return upstream_lost();
@@ -72,6 +106,7 @@ front_process::push_name front_process::name_of(const runtime::frame_header& hea
 
 memory_view front_process::place(process_id, const runtime::frame_header& header) {
   if (header.kind == frame_kind::pull_reply) return place_upstream(header);
+  if (policies::replication_core::is_mine(header)) return place_replication(header);
   if (!front_.place(header)) return {};
   if (world_.plan.no_memory > 0 && world_.chance.chance(world_.plan.no_memory)) {
     front_.no_place(header);
@@ -93,11 +128,16 @@ updates front_process::updates_of(process_id from, const runtime::frame_header& 
                                   std::uint32_t table, std::uint32_t chunk) const {
   if (const auto* sum = world_.check.sum_of({from, header.worker, table, chunk, header.clock}))
     return *sum;
-  return {{header.worker, header.clock, life_of(header.epoch, header.incarnation)}};
+  return {{header.worker, header.clock, life_of(policies::run_of(header.epoch), header.incarnation)}};
 }
 
 void front_process::on_frame(process_id from, const runtime::frame_header& header,
                              memory_view arrived) {
+  if (policies::replication_core::is_mine(header)) {
+    on_replication(from, header, std::move(arrived));
+    check_credits();
+    return;
+  }
   current_ = header;
   current_from_ = from;
   if (upstream_frame(from, header)) return check_credits();
@@ -116,6 +156,7 @@ void front_process::on_frame(process_id from, const runtime::frame_header& heade
 }
 
 void front_process::on_frame_lost(process_id, const runtime::frame_header& header) {
+  if (policies::replication_core::is_mine(header)) return replication_lost(header);
   if (header.kind != frame_kind::push) return;
   const auto at = arriving_.find(name_of(header));
   if (at != arriving_.end()) {

@@ -27,6 +27,10 @@ class front_process : public process, public policies::front_shell {
   answer admit(const policies::admit_worker_call& call);
   virtual void close_job(std::uint64_t token) = 0;
   virtual answer checkpoint(const policies::checkpoint_call& call);
+  virtual void lead(const policies::lead_call& call, const answer_to& reply);
+  virtual void follow(const policies::follow_call& call);
+  virtual void promote(const policies::promote_call& call);
+  virtual void upstream_moved(const policies::shard_moved& what);
 
   const front_memory& memory() const noexcept { return memory_; }
   // All jobs are done: nothing is held for anybody.
@@ -42,6 +46,14 @@ class front_process : public process, public policies::front_shell {
                 const policies::shard_core::cut_state& state) override;
   virtual memory_view place_upstream(const runtime::frame_header&) { return {}; }
   virtual bool is_upstream(process_id) const { return false; }
+  // Between the processes of a shard's group.
+  virtual memory_view place_replication(const runtime::frame_header&) { return {}; }
+  virtual void on_replication(process_id, const runtime::frame_header&, memory_view) {}
+  virtual void replication_lost(const runtime::frame_header&) {}
+  void replicate(const effects::replicate& what) override;
+  void seed(const effects::seed& what) override;
+  void replicate_farewell(const effects::replicate_farewell& what) override;
+  void followed(const effects::followed& what) override;
 
   memory_view place(process_id from, const runtime::frame_header& header) override;
   void on_frame(process_id from, const runtime::frame_header& header,

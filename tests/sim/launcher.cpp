@@ -31,6 +31,9 @@ policies::launch_plan plan_of(const policies::cluster_spec& spec, std::uint32_t 
   plan.processes.push_back({process_role::coordinator, "", 0});
   for (std::uint32_t i = 0; i < spec.shards; ++i)
     plan.processes.push_back({process_role::shard, "", i});
+  for (std::uint32_t i = 0; i < (spec.replicas > 0 ? spec.shards : 0); ++i)
+    plan.processes.push_back({process_role::replica, "", i});
+  plan.replicated = spec.replicas > 0;
   for (const auto& job : spec.jobs) {
     const auto sums = policies::plan_aggregation(spec, job);
     for (std::uint32_t i = 0; i < sums.aggregators.size(); ++i)
@@ -41,7 +44,7 @@ policies::launch_plan plan_of(const policies::cluster_spec& spec, std::uint32_t 
                          job.on_worker_loss == policies::worker_loss_rule::restart});
   }
   plan.supervision = spec.supervision;
-  plan.coordinator_comes_back = true;
+  plan.coordinator_comes_back = spec.replicas == 0;
   return plan;
 }
 
@@ -59,7 +62,9 @@ launcher::launcher(world& where, process_id id)
     : process(where, id, role::launcher, "launcher", 0),
       folder_(where.folder("")),
       core_(plan_of(where.plan.spec, begin_epoch(*folder_))),
-      names_(plan_of(where.plan.spec, 0).processes) {}
+      names_(plan_of(where.plan.spec, 0).processes) {
+  where.check.begin_epoch(core_.epoch());
+}
 
 launcher& launcher::of(world& where) {
   auto* found = where.find_as<launcher>(where.launcher);
@@ -101,7 +106,11 @@ std::unique_ptr<process> launcher::make(const policies::process_name& name, proc
   if (name.role == process_role::coordinator)
     return std::make_unique<coordinator_process>(world_, id, what.epoch, what.incarnation);
   if (name.role == process_role::shard)
-    return std::make_unique<shard_process>(world_, id, name.index % hosts, name.index);
+    return std::make_unique<shard_process>(world_, id, name.index % hosts, name.index,
+                                           policies::group_member{0, what.incarnation});
+  if (name.role == process_role::replica)
+    return std::make_unique<shard_process>(world_, id, (name.index + 1) % hosts, name.index,
+                                           policies::group_member{1, what.incarnation});
   std::size_t job = 0;
   while (spec.jobs[job].name != name.job) ++job;
   const auto workers = spec.jobs[job].workers;
@@ -187,8 +196,9 @@ void launcher::poll() {
         if (const auto* status = std::get_if<policies::cluster_status>(&got.value)) {
           news.jobs = status->jobs;
           news.life = status->life;
+          news.lost = status->lost;
         }
-        core_.polled(news, effects_);
+        core_.polled(local_now(), news, effects_);
         carry_out();
       });
 }
@@ -196,6 +206,7 @@ void launcher::poll() {
 void launcher::perform(const launch_effects::renew& what) {
   running_.clear();
   left_.clear();
+  world_.check.begin_epoch(what.epoch);
   core_.renewed(local_now(), policies::record_epoch(*folder_, what.epoch), effects_);
 }
 

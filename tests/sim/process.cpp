@@ -68,7 +68,7 @@ process::process(world& where, process_id id, role what, std::string name, std::
 }
 
 process_id process::id_of(const std::string& address) {
-  return static_cast<process_id>(std::stoul(address));
+  return address.empty() ? 0 : static_cast<process_id>(std::stoul(address));  // 0: nobody
 }
 
 bool process::shares_memory_with(const std::string& address) const {

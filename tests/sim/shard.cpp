@@ -14,9 +14,9 @@ namespace kernels = runtime::kernels;
 void shard_process::ask_to_join(process_id coordinator, answer_to back) {
   process::ask<coordinator_process>(
       coordinator,
-      [index = index_, me = id(), address = address()](coordinator_process& to,
-                                                       answer_to reply) {
-        to.shard_joined(index, address, me, std::move(reply));
+      [index = index_, member = member_, me = id(), address = address()](
+          coordinator_process& to, answer_to reply) {
+        to.shard_joined(index, member, address, me, std::move(reply));
       },
       std::move(back));
 }
@@ -24,6 +24,7 @@ void shard_process::ask_to_join(process_id coordinator, answer_to back) {
 runtime::status shard_process::open_job(const policies::open_job_call& call) {
   core_.open_job(call.token, {call.epoch, call.workers, call.consistency,
                               call.workers_come_back, call.members});
+  replication_.job_opened(call.token);
   world_.check.open_job(call.token, call.name);
   note("opens job " + std::to_string(call.token) + " workers " + std::to_string(call.workers));
   auto& options = jobs_[call.token];
@@ -57,7 +58,7 @@ runtime::status shard_process::open_table(const policies::open_table_call& call)
                       : call.init.value;
     made.about = {call.name,      call.shape, one.chunk, one.first, one.elements,
                   call.optimizer, 0,          1,         1,         {}};
-    if (call.restore.number == 0)
+    if (call.restore.number == 0 && !follows_)
       world_.check.open_chunk(call.token, call.table, call.name, one.chunk, call.optimizer,
                               made.scale, values);
   }
@@ -85,8 +86,9 @@ runtime::status shard_process::restore(const policies::open_table_call& call,
     }
     made.powers = {stored.beta1_power, stored.beta2_power};
     core_.restore(one.slot, stored.version, stored.ranks);
-    world_.check.restore_chunk(call.token, call.table, call.name, one.chunk, stored.ranks,
-                               values);
+    if (!follows_)
+      world_.check.restore_chunk(call.token, call.table, call.name, one.chunk, stored.ranks,
+                                 values);
   }
   return {};
 }
@@ -175,7 +177,12 @@ void shard_process::apply(const effects::apply& what, inputs from) {
   arrays.state1 = chunk.state1.data();
   arrays.state2 = chunk.state2.data();
   arrays.n = after.size();
+  const auto sum = what.keeps_sum ? keep_sum(what, gradients) : memory_view();
+  if (sum) gradients.assign(1, {sum.values().data(), gradients.front().rank});
   kernels::apply_update(chunk.how, chunk.powers, gradients, chunk.scale, arrays);
+  if (follows_)
+    return world_.check.followed(chunk.job, memory_.table_of(what.slot),
+                                 memory_.chunk_of(what.slot), after);
   world_.check.applied(chunk.job, memory_.table_of(what.slot), memory_.chunk_of(what.slot),
                        std::move(with), after);
 }

@@ -3,6 +3,7 @@
 
 #include <map>
 
+#include "policies/replication_core.hpp"
 #include "policies/shard_core.hpp"
 #include "policies/shard_part.hpp"
 #include "tests/sim/front.hpp"
@@ -14,16 +15,31 @@ struct shard_base {
   policies::shard_core core_;
 };
 
-class shard_process final : private shard_base, public front_process {
+class shard_process final : private shard_base,
+                            public front_process,
+                            public policies::replication_shell {
  public:
-  shard_process(world& where, process_id id, std::uint32_t host, std::uint32_t index)
-      : front_process(where, id, role::shard, "shard-" + std::to_string(index), host, index,
-                      core_) {}
+  using effects = policies::shard_effects;
+  using peer_id = policies::front_shell::peer_id;
+
+  // `member`: of the shard's group.
+  shard_process(world& where, process_id id, std::uint32_t host, std::uint32_t index,
+                policies::group_member member)
+      : front_process(where, id, role::shard,
+                      (member.number == 0 ? "shard-" : "replica-") + std::to_string(index), host, index,
+                      core_),
+        member_(member),
+        replication_(*this, core_, front_) {
+    replication_.set_patience(where.plan.set.patience);
+  }
 
   runtime::status open_job(const policies::open_job_call& call) override;
   runtime::status open_table(const policies::open_table_call& call) override;
   void close_job(std::uint64_t token) override;
   answer checkpoint(const policies::checkpoint_call& call) override;
+  void lead(const policies::lead_call& call, const answer_to& reply) override;
+  void follow(const policies::follow_call& call) override;
+  void promote(const policies::promote_call& call) override;
 
  private:
   void ask_to_join(process_id coordinator, answer_to back) override;
@@ -54,6 +70,41 @@ class shard_process final : private shard_base, public front_process {
   void write_part(std::uint64_t token);
   void step(std::uint64_t token, const std::shared_ptr<policies::file_writer>& writer);
 
+  // The group's; shard_replica.cpp.
+  memory_view place_replication(const runtime::frame_header& header) override;
+  void on_replication(process_id from, const runtime::frame_header& header,
+                      memory_view arrived) override;
+  void replication_lost(const runtime::frame_header& header) override;
+  void replicate(const effects::replicate& what) override;
+  void seed(const effects::seed& what) override { replication_.seed(what); }
+  void replicate_farewell(const effects::replicate_farewell& what) override;
+  void followed(const effects::followed& what) override { replication_.followed(what); }
+  void send_plain(peer_id to, const runtime::frame_header& header) override {
+    sender_.send(to, header);
+  }
+  void send_step(peer_id to, const runtime::frame_header& header,
+                 const effects::replicate& what) override;
+  void send_seed(peer_id to, const runtime::frame_header& header, const effects::seed& what,
+                 const policies::shard_core::seed_state& state, bool again) override;
+  void seed_arrived(std::uint32_t slot) override { seeds_.erase(slot); }
+  runtime::expected<seed_taken> take_seed(std::uint32_t slot,
+                                          policies::payload_handle payload) override;
+  void release_payload(policies::payload_handle payload) override { release(payload); }
+  std::uint64_t chunk_bytes(std::uint32_t slot) const override { return bytes_of(slot); }
+  void in_sync(std::uint32_t view) override;
+  void replaced(std::uint32_t view) override;
+  memory_view keep_sum(const effects::apply& what,
+                       const std::vector<runtime::kernels::gradient>& of);
+  void look_again();
+
+  policies::group_member member_;
+  policies::replication_core replication_;
+  bool follows_ = false;
+  bool looking_ = false;
+  std::uint32_t led_view_ = 0;
+  answer_to led_;                                                     // waits for in_sync
+  std::map<std::pair<std::uint32_t, std::uint64_t>, region> sums_;    // by slot, clock's parity
+  std::map<std::uint32_t, region> seeds_;                             // under way, by slot
   std::map<std::uint64_t, job_options> jobs_;
   std::vector<chunk_state> chunks_;  // by slot
 };

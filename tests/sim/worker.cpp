@@ -40,6 +40,7 @@ void worker::start() {
               clock_ = session_.welcome().first_clock;
               session_.clock_asked();
               client_->set_patience(world_.plan.set.patience);
+              follow_moves();
               open_tables(0);
             });
 }
@@ -133,11 +134,10 @@ void worker::attach(const policies::table_grant& grant, answer_to back) {
   }
   opening_[grant.table] = std::move(back);
   auto places = grant.places;
-  const auto& welcome = session_.welcome();
-  if (welcome.aggregated)
+  if (session_.welcome().aggregated)
     for (auto& place : places) place.shard = 0;
   client_->open(grant.table, std::move(places), [&](std::uint32_t shard) {
-    return shares_memory_with(welcome.shard_addresses[shard]);
+    return shares_memory_with(address_of(shard));
   });
   tick();
 }
@@ -201,8 +201,35 @@ std::uint32_t worker::half() {
   return half_.at(clock_, client_->worker().pushes_under_way() > 0);
 }
 
-process_id worker::home_of(std::uint32_t shard) const {
-  return id_of(session_.welcome().shard_addresses[shard]);
+std::string worker::address_of(std::uint32_t shard) const {
+  const auto moved = moves_.find(shard);
+  const auto& welcome = session_.welcome();
+  if (moved != moves_.end() && moved->second.epoch > welcome.shard_epochs[shard])
+    return moved->second.address;
+  return welcome.shard_addresses[shard];
+}
+
+void worker::shard_moved(const policies::shard_moved& what) {
+  auto& known = moves_[what.shard];
+  if (what.epoch > known.epoch) known = what;
+  if (client_ && !let_go_) follow_moves();
+}
+
+// Told before the welcome it is kept until then.
+void worker::follow_moves() {
+  for (const auto& [shard, what] : moves_) {
+    const auto shares = [this](std::uint32_t of) { return shares_memory_with(address_of(of)); };
+    if (!client_->shard_moved(shard, what.epoch, shares)) continue;
+    note("shard " + std::to_string(shard) + " has moved to " + what.address);
+    client_->carry_out();
+  }
+  tick();
+}
+
+void worker::on_frame_lost(process_id, const runtime::frame_header& header) {
+  if (let_go_ || !client_) return;
+  client_->reply_lost(header);
+  client_->carry_out();
 }
 
 // Now and then an earlier epoch's frame with other bytes comes first.
@@ -251,8 +278,9 @@ bool worker::map_parameters(std::uint32_t table, const policies::table_part& par
   const auto* home = world_.find_as<front_process>(home_of(part.shard));
   if (!home) return false;
   const auto& memory = home->memory();
+  const auto moves = client_->worker().moves_of(part.shard);
   for (const auto slot : memory.slots_of(table))
-    tables_.at(table).sources[memory.chunk_of(slot)].mapped = memory.planes_of(slot);
+    tables_.at(table).sources[memory.chunk_of(slot)].mapped[moves] = memory.planes_of(slot);
   return true;
 }
 
@@ -261,7 +289,7 @@ memory_view worker::place(process_id, const runtime::frame_header& header) {
     return {};
   const auto& place = client_->worker().place_of(header.table, header.chunk);
   client_->begin_reply(header);
-  world_.check.accepted(id(), header.job, header.epoch);
+  world_.check.accepted(id(), header.job, header.epoch, header.shard);
   return {tables_.at(header.table).room, place.first, place.elements};
 }
 
@@ -273,6 +301,7 @@ void worker::on_frame(process_id, const runtime::frame_header& header, memory_vi
 
 void worker::peer_lost(process_id peer) {
   if (ended_) return;
+  if (world_.plan.spec.replicas > 0) return;  // another takes its place, or all go back
   for (const auto& address : session_.welcome().shard_addresses)
     if (id_of(address) == peer) return give_up("lost the connection to a shard");
 }

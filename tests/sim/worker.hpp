@@ -27,6 +27,8 @@ class worker final : public process, public policies::client_shell {
          std::uint32_t incarnation);
 
   void start() override;
+  // The coordinator's word.
+  void shard_moved(const policies::shard_moved& what);
   // The halves of a table's gradient, as shards of this host map them.
   std::vector<region> gradients_of(std::uint32_t table) const {
     return tables_.at(table).halves;
@@ -34,7 +36,8 @@ class worker final : public process, public policies::client_shell {
 
  private:
   struct chunk_source {
-    front_memory::planes mapped;  // null: it arrives in the table's room
+    // Of each process that its shard has been.
+    std::map<std::uint32_t, front_memory::planes> mapped;
   };
   struct table_state {
     policies::table_grant grant;
@@ -64,7 +67,9 @@ class worker final : public process, public policies::client_shell {
   using start_of = std::function<runtime::errc(policies::worker_core&, policies::operation,
                                                policies::worker_effects&)>;
   void begin(const start_of& start, callback then);
-  process_id home_of(std::uint32_t shard) const;
+  std::string address_of(std::uint32_t shard) const;
+  process_id home_of(std::uint32_t shard) const { return id_of(address_of(shard)); }
+  void follow_moves();
   void maybe_stranger(process_id to, const runtime::frame_header& header,
                       const memory_view& payload);
   void check_waiting() const;
@@ -109,7 +114,7 @@ class worker final : public process, public policies::client_shell {
   memory_view place(process_id from, const runtime::frame_header& header) override;
   void on_frame(process_id from, const runtime::frame_header& header,
                 memory_view arrived) override;
-  void on_frame_lost(process_id, const runtime::frame_header&) override {}
+  void on_frame_lost(process_id, const runtime::frame_header& header) override;
   void on_sent(std::uint64_t token) override { sender_.on_sent(token); }
   void peer_lost(process_id peer) override;
 
@@ -127,6 +132,7 @@ class worker final : public process, public policies::client_shell {
   std::map<policies::operation, callback> operations_;
   std::map<policies::operation, push_under_way> pushing_;
   policies::operation last_operation_ = 0;
+  std::map<std::uint32_t, policies::shard_moved> moves_;  // newest, by shard
   std::uint64_t clock_ = 0;
   bool let_go_ = false;
   bool ticking_ = false;

@@ -81,13 +81,9 @@ void worker::maybe_mistake() {
 
 memory_view worker::chunk_values(const table_state& table, std::uint32_t chunk) const {
   const auto& place = table.grant.places[chunk];
-  const auto& source = table.sources[chunk];
-  for (const auto& part : client_->worker().parts_of(table.grant.table))
-    if (part.attached && source.mapped &&
-        std::find(part.chunks.begin(), part.chunks.end(), chunk) != part.chunks.end())
-      return {(*source.mapped).at(client_->worker().planes_of(table.grant.table)[chunk]), 0,
-              place.elements};
-  return {table.room, place.first, place.elements};
+  const auto& source = client_->worker().sources_of(table.grant.table)[chunk];
+  if (source.plane == policies::no_plane) return {table.room, place.first, place.elements};
+  return {table.sources[chunk].mapped.at(source.moves)->at(source.plane), 0, place.elements};
 }
 
 void worker::read(std::uint64_t clock, bool everything, std::uint32_t id) {
@@ -163,6 +159,9 @@ void worker::spoil_pushed(policies::operation op) {
   pushing_.erase(at);
   for (const auto id : what.tables) {
     const auto& table = tables_.at(id);
+    for (const auto& place : table.grant.places)
+      world_.check.acknowledged(session_.welcome().token, id, place.chunk,
+                                {rank_, what.clock, life()});
     const auto& half = table.halves[what.half];
     if (table.written[what.half] == what.clock) spoil({half, 0, half->size()});
   }

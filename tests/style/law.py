@@ -3,6 +3,7 @@
 # A folder may include the headers of these folders, and its own. The longest prefix decides.
 PROJECT = {
     "runtime/base": [],
+    "runtime/heartbeat": ["runtime/base"],
     "runtime/memory": ["runtime/base"],
     "runtime/storage": ["runtime/base"],
     "runtime/transport": ["runtime/base", "runtime/memory"],
@@ -10,7 +11,7 @@ PROJECT = {
     "runtime/kernels": ["runtime/base", "runtime/memory"],
     "policies": ["runtime/base"],
     "actors": ["runtime", "policies"],
-    "launch": ["runtime/base", "runtime/storage", "policies", "actors"],
+    "launch": ["runtime/base", "runtime/heartbeat", "runtime/storage", "policies", "actors"],
     # Measures all that lies below.
     "launch/bench": ["runtime", "policies", "actors", "launch"],
     # `tidegate chaos`: a program beside a run; it sees what a run leaves.

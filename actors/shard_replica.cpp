@@ -1,0 +1,152 @@
+// What the shard actor does for the other process of its group.
+#include <utility>
+
+#include "actors/errors.hpp"
+#include "actors/peer_address.hpp"
+#include "actors/shard.hpp"
+#include "runtime/base/log.hpp"
+#include "runtime/base/rare.hpp"
+
+namespace tidegate::actors {
+
+namespace log = runtime::log;
+using runtime::errc;
+using runtime::frame_kind;
+
+namespace {
+
+// Of a seed, among the names of frames that the front has sent.
+constexpr std::uint64_t seed_bit = std::uint64_t{1} << 63U;
+
+}  // namespace
+
+runtime::expected<shard::peer_id> shard::connect(const std::string& address) {
+  return home().link().connect(link_of(address), reach_of(home().address(), address));
+}
+
+caf::result<done_atom> shard::lead(const policies::lead_call& call) {
+  if (led_) {
+    led_->deliver(to_error({errc::cancelled, "another view has begun"}));
+    led_.reset();
+  }
+  if (call.address.empty()) {
+    log::info("no replica from view " + std::to_string(call.view) + " on");
+    replication_->lead_nobody(call.view);
+    return done_atom::value;
+  }
+  const auto peer = connect(call.address);
+  if (!peer) return to_error(peer.error());
+  log::info("leads a replica in view " + std::to_string(call.view) +
+            (call.has_all ? "" : ", to which everything is handed over"));
+  led_view_ = call.view;
+  led_ = make_response_promise<done_atom>();
+  auto promise = *led_;
+  replication_->lead(call.view, *peer, call.has_all);
+  return promise;
+}
+
+void shard::in_sync(std::uint32_t view) {
+  if (view != led_view_ || !led_) return;
+  log::info("the replica has everything (view " + std::to_string(view) + ")");
+  led_->deliver(done_atom::value);
+  led_.reset();
+}
+
+caf::result<done_atom> shard::follow(const policies::follow_call& call) {
+  const auto peer = connect(call.address);
+  if (!peer) return to_error(peer.error());
+  log::info("is the replica in view " + std::to_string(call.view));
+  replication_->follow(call.view, *peer);
+  return done_atom::value;
+}
+
+caf::result<done_atom> shard::promote(const policies::promote_call& call) {
+  log::info("is the primary since view " + std::to_string(call.view));
+  replication_->promote(call.view, call.epoch);
+  return done_atom::value;
+}
+
+// It has been taken for dead: nobody listens to it any more.
+void shard::replaced(std::uint32_t view) {
+  log::error("another process is the primary since view " + std::to_string(view) +
+             "; this one was taken for dead and ends");
+  quit(caf::exit_reason::user_shutdown);
+}
+
+runtime::buffer shard::place(const runtime::frame_header& header) {
+  if (!policies::replication_core::is_mine(header)) return front_->place(header);
+  if (header.kind == frame_kind::seed) {
+    const auto slot = core_.find_slot(header.job, header.table, header.chunk);
+    if (!slot || header.payload_bytes >
+                     store_->seed_bytes_max(*slot, jobs_.at(header.job).options.workers))
+      return {};
+  }
+  if (!replication_->place(header)) return {};
+  auto room = runtime::buffer();
+  if (header.kind == frame_kind::seed) {
+    seed_pool_.allow(header.payload_bytes, 1);
+    room = seed_pool_.lease(header.payload_bytes);
+  } else {
+    room = store_->memory().lease(header.payload_bytes);
+  }
+  if (!room) replication_->frame_lost(header);
+  return room;
+}
+
+void shard::on_frame_lost(const runtime::frame_header& header) {
+  if (policies::replication_core::is_mine(header))
+    replication_->frame_lost(header);
+  else
+    front_->on_frame_lost(header);
+}
+
+void shard::on_sent(runtime::send_token token) {
+  const auto what = front_->sender().on_sent(token);
+  if ((what & seed_bit) != 0)
+    seeds_.erase(what);
+  else
+    front_->sent(what);
+}
+
+void shard::on_replication(frame_event& event) {
+  auto handle = policies::no_payload;
+  if (event.payload) handle = store_->memory().keep(std::move(event.payload));
+  replication_->frame(event.header, handle);
+}
+
+void shard::send_plain(peer_id to, const runtime::frame_header& header) {
+  front_->sender().send(to, header);
+}
+
+// Nobody asks when it is sent: the step is answered after that, and its gradient stays.
+void shard::send_step(peer_id to, const runtime::frame_header& header,
+                      const effects::replicate& what) {
+  const auto& memory = store_->memory();
+  const auto values =
+      what.payload == policies::no_payload
+          ? store_->sum_of(what.slot, what.clock)
+          : std::span(memory.gradient(what.payload), memory.bytes_of(what.slot) / sizeof(float));
+  front_->sender().send(to, header, std::as_bytes(values),
+                        policies::use_order(what.clock, header.table));
+}
+
+void shard::send_seed(peer_id to, const runtime::frame_header& header, const effects::seed& what,
+                      const policies::shard_core::seed_state& state, bool) {
+  const auto name = seed_bit | ++last_seed_;
+  auto& bytes = seeds_[name];
+  bytes = store_->seed_of(what.slot, what.plane, what.previous, state);
+  auto with_size = header;
+  with_size.payload_bytes = bytes.size() * sizeof(float);
+  front_->sender().send(to, with_size, std::as_bytes(std::span(std::as_const(bytes))), 0, name);
+}
+
+runtime::expected<shard::seed_taken> shard::take_seed(std::uint32_t slot,
+                                                      policies::payload_handle payload) {
+  auto& memory = store_->memory();
+  auto seed = store_->take_seed(slot, memory.payload_bytes(payload));
+  memory.release(payload);
+  if (!seed) return runtime::fail(seed.error());
+  return seed_taken{seed->state, seed->has_previous};
+}
+
+}  // namespace tidegate::actors

@@ -1,0 +1,186 @@
+// What coordinator_core does for the replicas of shards: who leads whom, who is promoted, who
+// is told of it.
+#include <algorithm>
+#include <utility>
+
+#include "policies/coordinator_core.hpp"
+#include "policies/frame_epoch.hpp"
+
+namespace tidegate::policies {
+
+std::vector<coordinator_core::callee> coordinator_core::members_of(std::uint32_t shard) const {
+  std::vector<callee> here;
+  for (std::uint32_t member = 0; member < groups_of_[shard].size(); ++member)
+    if (groups_of_[shard].is_here(member)) here.push_back({shard, false, member});
+  return here;
+}
+
+std::vector<std::uint32_t> coordinator_core::epochs_of(std::uint32_t aggregator) const {
+  if (aggregator != no_aggregator) return {frame_epoch(epoch_, 0)};
+  std::vector<std::uint32_t> epochs;
+  for (const auto& group : groups_of_)
+    epochs.push_back(frame_epoch(epoch_, group.serving_view()));
+  return epochs;
+}
+
+// At the start, before anything is opened: there is nothing to hand over. Calls to one process
+// are carried out in their order.
+void coordinator_core::pair_up(coordinator_effects& out) {
+  if (cluster_.replicas == 0) return;
+  for (std::uint32_t shard = 0; shard < cluster_.shards; ++shard) {
+    const auto& group = groups_of_[shard];
+    if (!group.has_replica() || group.view() > 0) continue;  // one has died already
+    const auto pair = make_group(no_job, 0);
+    groups_.at(pair).about = new_replica{shard, group.view()};
+    call(pair, {shard, false, group.other()},
+         follow_call{group.view(), group.primary_address()}, out);
+    call(pair, primary_of(shard), lead_call{group.view(), group.address(group.other()), true},
+         out);
+  }
+}
+
+void coordinator_core::member_left(std::int64_t now, callee who, const std::string& why,
+                                   coordinator_effects& out) {
+  auto& group = groups_of_[who.index];
+  const auto name = "shard " + std::to_string(who.index);
+  const bool was_primary = group.primary() == who.member;
+  const auto change = group.left(who.member);
+  answer_for_the_dead(now, who, out);
+  if (change == shard_group::change::lost)
+    event(now, "shard_gone", name + ": no replica has everything; " + why);
+  if (change == shard_group::change::alone) {
+    const auto alone = make_group(no_job, 0);
+    groups_.at(alone).about = new_replica{who.index, 0};
+    call(alone, primary_of(who.index), lead_call{group.view(), "", true}, out);
+  }
+  if (change != shard_group::change::promoted) return;
+  event(now, "replica_promoted", name);
+  for (std::size_t index = 0; index < jobs_.size() && was_primary; ++index) {
+    auto& rounds = jobs_[index].rounds;
+    if (!rounds) continue;
+    std::erase_if(asked_, [&](const auto& one) {
+      return one.second.job == index && one.second.shard == who.index;
+    });
+    checkpoint_effects effects;
+    rounds->shard_moved(who.index, effects);
+    carry_out(now, index, effects, out);
+  }
+  promote(who.index, out);
+}
+
+// Whoever takes its place is called, too, or is set up anew.
+void coordinator_core::answer_for_the_dead(std::int64_t now, callee who,
+                                           coordinator_effects& out) {
+  std::vector<call_id> open;
+  for (const auto& [id, made] : calls_)
+    if (made.who == who) open.push_back(id);
+  for (const auto id : open)
+    call_done(now, id, {runtime::errc::unavailable, "it has died"}, out);
+}
+
+// What the dead one would have said of the worker's clock, its successor says.
+void coordinator_core::admit_again(const call_group& before, coordinator_effects& out) {
+  const auto group = make_group(before.job, 0);
+  auto& made = groups_.at(group);
+  made.waiting = before.waiting;
+  made.about = before.about;
+  call_for(group, std::get<worker_hello>(before.about), out);
+}
+
+void coordinator_core::promote(std::uint32_t shard, coordinator_effects& out) {
+  const auto& group = groups_of_[shard];
+  ++moving_;
+  const auto moves = make_group(no_job, 0);
+  groups_.at(moves).about = promotion{shard, group.view()};
+  call(moves, primary_of(shard),
+       promote_call{group.view(), frame_epoch(epoch_, group.serving_view())}, out);
+}
+
+void coordinator_core::promoted(std::int64_t now, const promotion& what,
+                                const runtime::status& result, coordinator_effects& out) {
+  --moving_;
+  if (!result.ok())
+    event(now, "replica_failed",
+          "shard " + std::to_string(what.shard) + ": " + result.message());
+  else if (!groups_of_[what.shard].is_lost())
+    tell_moved(what.shard, out);
+  if (moving_ > 0) return;
+  for (const auto& admission : std::exchange(late_, {})) admit_again(admission, out);
+  admit_early(out);
+}
+
+shard_moved coordinator_core::move_of(std::uint32_t shard) const {
+  const auto& group = groups_of_[shard];
+  return {shard, frame_epoch(epoch_, group.serving_view()), group.primary_address()};
+}
+
+void coordinator_core::moves_of(const std::string& job, std::uint32_t index, bool aggregates,
+                                coordinator_effects& out) const {
+  for (std::uint32_t shard = 0; shard < groups_of_.size(); ++shard)
+    if (groups_of_[shard].serving_view() > 0 && !groups_of_[shard].is_lost())
+      out.moves.push_back({job, index, aggregates, move_of(shard)});
+}
+
+// Those who push to shards. One that is being let in hears it with its welcome.
+void coordinator_core::tell_moved(std::uint32_t shard, coordinator_effects& out) const {
+  const auto what = move_of(shard);
+  for (const auto& job : jobs_) {
+    if (job.state == job_state::failed || job.state == job_state::done) continue;
+    for (std::uint32_t at = 0; at < job.sums.aggregators.size(); ++at)
+      if (job.sums.aggregators[at].parent == no_aggregator &&
+          !job.aggregator_addresses[at].empty())
+        out.moves.push_back({job.spec.name, at, true, what});
+    for (std::uint32_t rank = 0; rank < job.workers.size(); ++rank)
+      if (job.workers[rank].joined && job.sums.of_worker[rank] == no_aggregator)
+        out.moves.push_back({job.spec.name, rank, false, what});
+  }
+}
+
+// A new process: it is told of all that is open, then the primary hands the chunks over while
+// training goes on.
+void coordinator_core::set_up_replica(std::uint32_t shard, coordinator_effects& out) {
+  auto& group = groups_of_[shard];
+  group.welcome();
+  const callee who{shard, false, group.other()};
+  std::vector<staged_call> first;
+  first.push_back({who, follow_call{group.view(), group.primary_address()}});
+  for (std::size_t index = 0; index < jobs_.size(); ++index)
+    stage_for_replica(first, index, who);
+  const auto setting_up = make_group(no_job, 0);
+  auto& of = groups_.at(setting_up);
+  of.about = new_replica{shard, group.view()};
+  of.later.push_back(
+      {{primary_of(shard), lead_call{group.view(), group.address(group.other()), false}}});
+  for (auto& one : first) call(setting_up, one.who, std::move(one.what), out);
+}
+
+void coordinator_core::stage_for_replica(std::vector<staged_call>& calls, std::size_t index,
+                                         callee who) const {
+  const auto& job = jobs_[index];
+  if (job.state == job_state::failed || job.state == job_state::done) return;
+  auto opening = job_call(job);
+  opening.epoch = 0;
+  if (!job.sums.aggregators.empty()) opening.members = job.sums.top;
+  calls.push_back({who, opening});
+  for (const auto& table : tables_) {
+    if (table.job != index) continue;
+    auto mine = call_of(table);
+    std::copy_if(table.grant.places.begin(), table.grant.places.end(),
+                 std::back_inserter(mine.places),
+                 [&](const chunk_place& place) { return place.shard == who.index; });
+    if (!mine.places.empty()) calls.push_back({who, std::move(mine)});
+  }
+  for (std::uint32_t at = 0; at < job.sums.aggregators.size(); ++at)
+    if (job.sums.aggregators[at].parent == no_aggregator)
+      for (const auto& node : job.sums.aggregators[at].nodes)
+        calls.push_back({who, admit_worker_call{job.token, node.first, 1,
+                                                job.aggregator_addresses[at], {}}});
+  for (std::uint32_t rank = 0; rank < job.workers.size(); ++rank) {
+    const auto& worker = job.workers[rank];
+    if (worker.incarnation == 0 || worker.finished || job.sums.of_worker[rank] != no_aggregator) continue;
+    calls.push_back({who, admit_worker_call{job.token, rank, worker.incarnation, worker.address,
+                                            tables_of(job, rank)}});
+  }
+}
+
+}  // namespace tidegate::policies

@@ -1,0 +1,256 @@
+#include "policies/replication_core.hpp"
+
+#include <utility>
+
+#include "policies/frame_tags.hpp"
+#include "runtime/base/assert.hpp"
+#include "runtime/base/planted.hpp"
+#include "runtime/base/rare.hpp"
+
+namespace tidegate::policies {
+
+using runtime::frame_header;
+using runtime::frame_kind;
+using runtime::is_planted;
+using runtime::planted_bug;
+
+namespace {
+
+// Chunks that are handed over at a time: each holds its pushes up, and a copy in memory.
+constexpr std::size_t seeds_under_way_max = 4;
+
+}  // namespace
+
+void replication_core::lead(std::uint32_t view, peer_id replica, bool has_all) {
+  view_ = view;
+  replica_ = replica;
+  synced_ = false;
+  for (const auto job : shard_.jobs()) {
+    front_.about_job(job, [&](auto& out) {
+      shard_.lead_nobody(job, out);
+      shard_.lead(job, has_all);
+    });
+  }
+  under_way_.clear();
+  farewells_.clear();
+  seeding_ = 0;
+  for (const auto job : shard_.jobs())
+    for (const auto rank : shard_.finished_ranks(job)) send_farewell({job, rank});
+  seed_more();
+}
+
+void replication_core::lead_nobody(std::uint32_t view) {
+  view_ = view;
+  replica_.reset();
+  under_way_.clear();
+  farewells_.clear();
+  for (const auto job : shard_.jobs())
+    front_.about_job(job, [&](auto& out) { shard_.lead_nobody(job, out); });
+}
+
+void replication_core::job_opened(std::uint64_t token) {
+  if (replica_) shard_.lead(token, true);
+}
+
+void replication_core::follow(std::uint32_t view, peer_id primary) {
+  view_ = view;
+  primary_ = primary;
+  follows_ = true;
+}
+
+void replication_core::promote(std::uint32_t view, std::uint32_t epoch) {
+  view_ = view;
+  follows_ = false;
+  for (const auto job : shard_.jobs())
+    front_.about_job(job, [&](auto&) { shard_.promote(job, epoch); });
+}
+
+void replication_core::seed_more() {
+  if (!replica_) return;
+  for (const auto job : shard_.jobs())
+    while (seeding_ < seeds_under_way_max) {
+      const auto slot = shard_.next_to_seed(job);
+      if (!slot) break;
+      ++seeding_;
+      shard_.seed(*slot, front_.pending(job, shard_.name_of(*slot).table));
+    }
+  front_.carry_out();
+  tell_in_sync();
+}
+
+void replication_core::tell_in_sync() {
+  if (synced_ || !replica_ || !farewells_.empty()) return;
+  for (const auto job : shard_.jobs())
+    if (!shard_.all_seeded(job)) return;
+  synced_ = true;
+  shell_.in_sync(view_);
+}
+
+frame_header replication_core::header_for(frame_kind kind, std::uint32_t slot) const {
+  auto header = header_of(kind, shard_.name_of(slot), refusal::none);
+  header.epoch = view_;
+  return header;
+}
+
+void replication_core::replicate(const effects::replicate& what) {
+  if (!replica_) return;  // it was lost since
+  under_way one;
+  one.step = what;
+  send(under_way_.insert_or_assign(what.slot, one).first->second, false);
+}
+
+void replication_core::seed(const effects::seed& what) {
+  if (!replica_) return;
+  under_way one;
+  one.is_seed = true;
+  one.chunk = what;
+  send(under_way_.insert_or_assign(what.slot, one).first->second, false);
+}
+
+void replication_core::send(const under_way& what, bool again) {
+  if (what.is_seed) {
+    auto header = header_for(frame_kind::seed, what.chunk.slot);
+    const auto& state = shard_.seed_of(what.chunk.slot);
+    header.version = state.now.version;
+    return shell_.send_seed(*replica_, header, what.chunk, state, again);
+  }
+  const auto& step = what.step;
+  auto header = header_for(frame_kind::step, step.slot);
+  header.version = step.version;
+  header.worker = step.rank;
+  header.clock = step.clock;
+  if (step.skips) {
+    header.flags = runtime::frame_flag_skip;
+    return shell_.send_plain(*replica_, header);
+  }
+  header.payload_bytes = shell_.chunk_bytes(step.slot);
+  shell_.send_step(*replica_, header, step);
+}
+
+void replication_core::replicate_farewell(const effects::replicate_farewell& what) {
+  if (replica_) send_farewell({what.job, what.rank});
+}
+
+void replication_core::send_farewell(const farewell_name& who) {
+  farewells_.try_emplace(who);
+  frame_header header;
+  header.kind = frame_kind::farewell;
+  header.job = who.job;
+  header.epoch = view_;
+  header.worker = who.rank;
+  header.chunk = runtime::whole_job;
+  shell_.send_plain(*replica_, header);
+}
+
+void replication_core::followed(const effects::followed& what) {
+  if (!follows_) return;
+  auto header = header_for(frame_kind::followed, what.slot);
+  header.version = what.version;
+  shell_.send_plain(*primary_, header);
+}
+
+void replication_core::tick(std::int64_t now) {
+  if (!replica_) return;
+  for (auto& [slot, one] : under_way_) {
+    if (!one.again.is_over(now, patience_)) continue;
+    TIDEGATE_RARE("shard: a step is handed to the replica again");
+    send(one, true);
+  }
+  for (auto& [who, again] : farewells_)
+    if (again.is_over(now, patience_)) send_farewell(who);
+}
+
+bool replication_core::is_mine(const frame_header& header) {
+  return header.kind == frame_kind::step || header.kind == frame_kind::seed ||
+         header.kind == frame_kind::farewell || header.kind == frame_kind::followed;
+}
+
+shard_core::followed_step replication_core::step_of(const frame_header& header) {
+  return {header.job,     header.table,  header.chunk,
+          header.version, header.worker, header.clock};
+}
+
+// Also to one that was the primary before and may not know.
+void replication_core::answer(const frame_header& header, refusal code) {
+  auto reply = header;
+  reply.kind = frame_kind::followed;
+  reply.flags = 0;
+  reply.payload_bytes = 0;
+  reply.code = static_cast<std::uint32_t>(code);
+  if (primary_) shell_.send_plain(*primary_, reply);
+}
+
+bool replication_core::place(const frame_header& header) {
+  if (header.epoch != view_ || !follows_) {
+    answer(header, refusal::stale_epoch);
+    return false;
+  }
+  const bool seeds = header.kind == frame_kind::seed;
+  const auto judged = seeds ? shard_.begin_seed(step_of(header))
+                            : shard_.begin_step(step_of(header), header.payload_bytes);
+  if (judged.kind == push_admission::what::refuse) answer(header, judged.code);
+  return judged.kind == push_admission::what::take;
+}
+
+void replication_core::frame_lost(const frame_header& header) {
+  shard_.cancel_step(step_of(header));
+}
+
+void replication_core::frame(const frame_header& header, payload_handle payload) {
+  if (header.kind == frame_kind::followed) return on_followed(header);
+  if (header.epoch != view_ || !follows_) {
+    if (payload != no_payload) shell_.release_payload(payload);
+    return answer(header, refusal::stale_epoch);
+  }
+  if (header.kind == frame_kind::farewell) {
+    shard_.follow_farewell(header.job, header.worker);
+    return answer(header, refusal::none);
+  }
+  auto& out = front_.pending(header.job, header.table);
+  if (header.kind == frame_kind::step) {
+    shard_.follow(step_of(header), payload, out);
+    return front_.carry_out();
+  }
+  const auto slot = shard_.find_slot(header.job, header.table, header.chunk);
+  TIDEGATE_ASSERT(slot.has_value(), "place() has found the chunk");
+  auto taken = shell_.take_seed(*slot, payload);
+  if (!taken) {
+    shard_.cancel_step(step_of(header));
+    return answer(header, refusal::wrong_size);
+  }
+  shard_.follow_seed(step_of(header), taken->state, taken->has_previous, out);
+  front_.carry_out();
+}
+
+void replication_core::on_followed(const frame_header& header) {
+  if (header.epoch != view_ || !replica_) return;
+  const auto code = static_cast<refusal>(header.code);
+  if (code == refusal::stale_epoch && !is_planted(planted_bug::old_primary_still_serves))
+    return shell_.replaced(view_);
+  if (header.chunk == runtime::whole_job) {
+    farewells_.erase({header.job, header.worker});
+    front_.about_job(header.job, [&](auto& out) {
+      shard_.farewell_replicated(header.job, header.worker, out);
+    });
+    return tell_in_sync();
+  }
+  const auto slot = shard_.find_slot(header.job, header.table, header.chunk);
+  const auto at = slot ? under_way_.find(*slot) : under_way_.end();
+  if (at == under_way_.end() || code != refusal::none) return;
+  auto& out = front_.pending(header.job, header.table);
+  const auto one = at->second;
+  if (one.is_seed && header.version == shard_.seed_of(*slot).now.version) {
+    under_way_.erase(at);
+    --seeding_;
+    shell_.seed_arrived(*slot);
+    shard_.seeded(*slot, header.version, out);
+    front_.carry_out();
+    seed_more();
+  } else if (!one.is_seed && header.version == one.step.version) {
+    under_way_.erase(at);
+    shard_.replicated(*slot, header.version, out);
+    front_.carry_out();
+  }
+}
+
+}  // namespace tidegate::policies

@@ -1,0 +1,134 @@
+// The side of a shard that faces the other process of its group: a primary hands its steps to a
+// replica, chunk by chunk, one under way at a time; a replica makes them and says so. Between
+// the shard core and the frames, as front_core is for workers.
+//
+// A view is one pair of primary and replica, by a number that rises. Frames carry it, and the
+// answers to those of another view tell a primary that it has been replaced.
+//
+// A replica that comes later is given the chunks as they are while training goes on; what is
+// pushed to a chunk meanwhile waits until it is there.
+//
+// One thread. No function of the shell may call back. Once warm, nothing allocates but what
+// hands chunks over.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+
+#include "policies/front_core.hpp"
+#include "policies/patience.hpp"
+#include "policies/shard_core.hpp"
+#include "runtime/base/frame_header.hpp"
+#include "runtime/base/status.hpp"
+
+namespace tidegate::policies {
+
+class replication_shell {
+ public:
+  using effects = shard_effects;
+  using peer_id = front_shell::peer_id;
+
+  virtual ~replication_shell() = default;
+
+  virtual void send_plain(peer_id to, const runtime::frame_header& header) = 0;
+  // The gradient of a step: what.payload, or the sum that was kept. header.payload_bytes is set.
+  virtual void send_step(peer_id to, const runtime::frame_header& header,
+                         const effects::replicate& what) = 0;
+  // The chunk as it is; see chunk_seed. Sent again it is as it was the first time.
+  virtual void send_seed(peer_id to, const runtime::frame_header& header,
+                         const effects::seed& what, const shard_core::seed_state& state,
+                         bool again) = 0;
+  // It is there: what was kept to send it again may go.
+  virtual void seed_arrived(std::uint32_t slot) = 0;
+  // Of a replica: what has arrived into the planes of the slot. Errors: corrupt.
+  struct seed_taken {
+    shard_core::seed_state state;
+    bool has_previous = false;
+  };
+  virtual runtime::expected<seed_taken> take_seed(std::uint32_t slot,
+                                                  payload_handle payload) = 0;
+  virtual void release_payload(payload_handle payload) = 0;
+  virtual std::uint64_t chunk_bytes(std::uint32_t slot) const = 0;
+  // The replica has everything of this view.
+  virtual void in_sync(std::uint32_t view) = 0;
+  // Another process is the primary of the group.
+  virtual void replaced(std::uint32_t view) = 0;
+};
+
+class replication_core {
+ public:
+  using effects = shard_effects;
+  using peer_id = front_shell::peer_id;
+
+  replication_core(replication_shell& shell, shard_core& shard, front_core& front)
+      : shell_(shell), shard_(shard), front_(front) {}
+
+  // As a primary. `has_all`: nothing needs to be handed over. in_sync() follows.
+  void lead(std::uint32_t view, peer_id replica, bool has_all);
+  // There is no replica any more.
+  void lead_nobody(std::uint32_t view);
+  // A job has been opened; before its tables.
+  void job_opened(std::uint64_t token);
+  bool leads() const noexcept { return replica_.has_value(); }
+  // Something is on its way to the replica.
+  bool is_busy() const noexcept { return !under_way_.empty() || !farewells_.empty(); }
+
+  // As a replica.
+  void follow(std::uint32_t view, peer_id primary);
+  // From now on the primary, and alone, for workers' frames of this epoch.
+  void promote(std::uint32_t view, std::uint32_t epoch);
+
+  // Effects of the shard core, when they are carried out.
+  void replicate(const effects::replicate& what);
+  void seed(const effects::seed& what);
+  void replicate_farewell(const effects::replicate_farewell& what);
+  void followed(const effects::followed& what);
+
+  static bool is_mine(const runtime::frame_header& header);
+  // Of one with payload: whether it may have a place.
+  bool place(const runtime::frame_header& header);
+  void frame_lost(const runtime::frame_header& header);
+  void frame(const runtime::frame_header& header, payload_handle payload);
+
+  // Sends again what has not been answered; see worker_core::tick.
+  void tick(std::int64_t now);
+  void set_patience(const patience_limits& how) { patience_ = how; }
+
+ private:
+  struct under_way {
+    bool is_seed = false;
+    effects::replicate step;
+    effects::seed chunk;
+    patience again;
+  };
+  struct farewell_name {
+    std::uint64_t job = 0;
+    std::uint32_t rank = 0;
+    friend auto operator<=>(const farewell_name&, const farewell_name&) = default;
+  };
+
+  void seed_more();
+  void tell_in_sync();
+  void send(const under_way& what, bool again);
+  void send_farewell(const farewell_name& who);
+  void on_followed(const runtime::frame_header& header);
+  void answer(const runtime::frame_header& header, refusal code);
+  runtime::frame_header header_for(runtime::frame_kind kind, std::uint32_t slot) const;
+  static shard_core::followed_step step_of(const runtime::frame_header& header);
+
+  replication_shell& shell_;
+  shard_core& shard_;
+  front_core& front_;
+  std::uint32_t view_ = 0;
+  std::optional<peer_id> replica_;
+  std::optional<peer_id> primary_;  // of this view, or of an earlier one
+  bool follows_ = false;
+  bool synced_ = true;                            // in_sync() has been told
+  std::map<std::uint32_t, under_way> under_way_;  // by slot
+  std::map<farewell_name, patience> farewells_;
+  std::size_t seeding_ = 0;
+  patience_limits patience_;
+};
+
+}  // namespace tidegate::policies

@@ -1,0 +1,302 @@
+// Replication: what a primary hands to its replica and retains until then, and what a replica
+// makes of it. After Li et al., OSDI 2014, section 4.3: replication after aggregation; beyond
+// it, who pushed retains the gradient until the replica has it, so that the primary need not
+// wait.
+#include <algorithm>
+#include <utility>
+
+#include "policies/shard_core.hpp"
+#include "runtime/base/assert.hpp"
+#include "runtime/base/planted.hpp"
+#include "runtime/base/rare.hpp"
+
+namespace tidegate::policies {
+
+using runtime::is_planted;
+using runtime::planted_bug;
+
+// Applied, and the replica has not made the step yet.
+bool shard_core::is_retained(const chunk_state& chunk, std::uint32_t rank,
+                             std::uint64_t clock) {
+  const auto& held = chunk.workers[rank].held[clock % window];
+  return held.there && held.clock == clock && clock < chunk.policy->applied_below(rank);
+}
+
+// Pushes of `rank` below this are wherever they have to be. One who has finished has no bound
+// of its own.
+std::uint64_t shard_core::settled_below(const chunk_state& chunk, std::uint32_t rank) {
+  auto below = std::min(chunk.workers[rank].next, chunk.policy->applied_below(rank));
+  while (below > 0 && is_retained(chunk, rank, below - 1)) --below;
+  return below;
+}
+
+std::vector<std::uint64_t> shard_core::jobs() const {
+  std::vector<std::uint64_t> tokens;
+  for (const auto& [token, job] : jobs_)
+    if (!job.closed) tokens.push_back(token);
+  return tokens;
+}
+
+std::vector<std::uint32_t> shard_core::finished_ranks(std::uint64_t token) const {
+  std::vector<std::uint32_t> ranks;
+  const auto& workers = jobs_.at(token).workers;
+  for (std::uint32_t rank = 0; rank < workers.size(); ++rank)
+    if (workers[rank].finished) ranks.push_back(rank);
+  return ranks;
+}
+
+frame_tag shard_core::name_of(std::uint32_t slot) const {
+  const auto& chunk = chunks_[slot];
+  auto tag = base_of(chunk);
+  tag.table = chunk.table;
+  tag.chunk = chunk.chunk;
+  return tag;
+}
+
+std::optional<std::uint32_t> shard_core::find_slot(std::uint64_t token, std::uint32_t table,
+                                                   std::uint32_t chunk) const {
+  std::uint32_t slot = 0;
+  followed_step name;
+  name.job = token;
+  name.table = table;
+  name.chunk = chunk;
+  if (!find_step(name, slot)) return {};
+  return slot;
+}
+
+void shard_core::lead(std::uint64_t token, bool has_all) {
+  auto& job = jobs_.at(token);
+  job.leads = true;
+  for (const auto slot : job.slots) chunks_[slot].follows = has_all;
+}
+
+void shard_core::lead_nobody(std::uint64_t token, shard_effects& out) {
+  auto& job = jobs_.at(token);
+  if (!std::exchange(job.leads, false)) return;
+  for (const auto slot : job.slots) {
+    auto& chunk = chunks_[slot];
+    chunk.follows = chunk.seeding = false;
+    for (const auto& step : std::exchange(chunk.to_replicate, {}))
+      settle_step(chunk, step, out);
+  }
+  flush_runs(out);
+  for (std::uint32_t rank = 0; rank < job.workers.size(); ++rank)
+    farewell_replicated(token, rank, out);
+}
+
+// The replica makes one step of a chunk after the other; what comes behind waits here.
+void shard_core::retain(std::uint32_t slot, const policy_decision& what, std::uint32_t inputs,
+                        shard_effects& out) {
+  auto& chunk = chunks_[slot];
+  const bool all = what.kind == policy_decision::what::apply_clock;
+  step_to_replicate step{chunk.version, all ? all_ranks : what.rank, what.clock, inputs,
+                         no_payload};
+  if (inputs == 1) step.payload = out.inputs.back().payload;
+  if (inputs > 1) {
+    auto& made = std::get<shard_effects::apply>(out.list.back());
+    made.keeps_sum = true;
+    made.clock = what.clock;
+  }
+  if (is_planted(planted_bug::acknowledged_before_replicated) && !all)
+    acknowledge(chunk, tag_of(chunk, what.rank, what.clock, base_of(chunk)),
+                chunk.workers[what.rank].held[what.clock % window].rings, refusal::none, out);
+  chunk.to_replicate.push_back(step);
+  if (chunk.to_replicate.size() == 1 && !chunk.seeding) replicate_next(slot, chunk, out);
+}
+
+void shard_core::replicate_next(std::uint32_t slot, chunk_state& chunk, shard_effects& out) {
+  if (chunk.to_replicate.empty()) return;
+  const auto& step = chunk.to_replicate.front();
+  out.list.push_back(shard_effects::replicate{slot, step.version, step.rank, step.clock,
+                                              step.inputs == 0, step.payload});
+}
+
+void shard_core::replicated(std::uint32_t slot, std::uint64_t version, shard_effects& out) {
+  auto& chunk = chunks_[slot];
+  if (chunk.to_replicate.empty() || chunk.to_replicate.front().version != version) return;
+  const auto step = chunk.to_replicate.front();
+  chunk.to_replicate.erase(chunk.to_replicate.begin());
+  settle_step(chunk, step, out);
+  replicate_next(slot, chunk, out);
+  flush_runs(out);
+}
+
+void shard_core::settle_step(chunk_state& chunk, const step_to_replicate& step,
+                             shard_effects& out) {
+  const bool all = step.rank == all_ranks;
+  const auto end = all ? static_cast<std::uint32_t>(chunk.workers.size()) : step.rank + 1;
+  for (auto rank = all ? 0 : step.rank; rank < end; ++rank) {
+    auto& held = chunk.workers[rank].held[step.clock % window];
+    if (!held.there || held.clock != step.clock) continue;
+    if (!chunk.home->job->closed) {
+      settle(chunk, rank, step.clock, base_of(chunk), refusal::none, out);
+      continue;
+    }
+    // Its worker has been told that the job has ended.
+    if (held.payload != no_payload) out.list.push_back(shard_effects::release{held.payload});
+    held = {};
+    --held_;
+  }
+}
+
+void shard_core::farewell_replicated(std::uint64_t token, std::uint32_t rank,
+                                     shard_effects& out) {
+  const auto at = jobs_.find(token);
+  if (at == jobs_.end() || rank >= at->second.workers.size()) return;
+  auto& worker = at->second.workers[rank];
+  if (!std::exchange(worker.farewell_waits, false)) return;
+  frame_tag tag;
+  tag.job = token;
+  tag.epoch = at->second.epoch;
+  tag.incarnation = worker.incarnation;
+  tag.rank = rank;
+  tag.chunk = whole_table;
+  out.list.push_back(shard_effects::acknowledge{tag, refusal::none});
+}
+
+std::optional<std::uint32_t> shard_core::next_to_seed(std::uint64_t token) const {
+  const auto& job = jobs_.at(token);
+  const auto at = std::find_if(job.slots.begin(), job.slots.end(),
+                               [&](auto slot) { return !chunks_[slot].follows; });
+  if (!job.leads || at == job.slots.end()) return {};
+  return *at;
+}
+
+bool shard_core::all_seeded(std::uint64_t token) const {
+  const auto& job = jobs_.at(token);
+  return std::all_of(job.slots.begin(), job.slots.end(), [&](auto slot) {
+    return chunks_[slot].follows && !chunks_[slot].seeding;
+  });
+}
+
+void shard_core::seed(std::uint32_t slot, shard_effects& out) {
+  auto& chunk = chunks_[slot];
+  TIDEGATE_ASSERT(!chunk.follows && chunk.to_replicate.empty(), "handed over once");
+  chunk.follows = chunk.seeding = true;
+  chunk.seeded = {progress_of(chunk), chunk.previous_version};
+  const bool forgets = is_planted(planted_bug::seed_without_previous);
+  out.list.push_back(
+      shard_effects::seed{slot, chunk.plane, forgets ? no_plane : chunk.previous});
+}
+
+void shard_core::seeded(std::uint32_t slot, std::uint64_t version, shard_effects& out) {
+  auto& chunk = chunks_[slot];
+  if (!chunk.seeding || chunk.seeded.now.version != version) return;
+  chunk.seeding = false;
+  replicate_next(slot, chunk, out);
+}
+
+bool shard_core::find_step(const followed_step& what, std::uint32_t& slot) const {
+  if (!has_table(what.job, what.table)) return false;
+  const auto& slots = tables_.at(what.table).slots;
+  const auto at = slots.find(what.chunk);
+  if (at == slots.end()) return false;
+  slot = at->second;
+  const auto& workers = chunks_[slot].workers;
+  return what.rank == all_ranks || what.rank < workers.size();
+}
+
+push_admission shard_core::begin_step(const followed_step& what, std::uint64_t payload_bytes) {
+  using kind = push_admission::what;
+  std::uint32_t slot = 0;
+  if (!find_step(what, slot)) return {kind::refuse, refusal::unknown_chunk};
+  auto& chunk = chunks_[slot];
+  if (what.version <= chunk.version) return {kind::refuse, refusal::none};
+  if (chunk.stepping || what.version != chunk.version + 1) return {kind::drop, refusal::none};
+  if (payload_bytes != chunk.elements * sizeof(float))
+    return {kind::refuse, refusal::wrong_size};
+  chunk.stepping = true;
+  return {kind::take, refusal::none};
+}
+
+void shard_core::cancel_step(const followed_step& what) {
+  std::uint32_t slot = 0;
+  if (find_step(what, slot)) chunks_[slot].stepping = false;
+}
+
+void shard_core::follow(const followed_step& what, payload_handle payload,
+                        shard_effects& out) {
+  std::uint32_t slot = 0;
+  const bool found = find_step(what, slot);
+  if (found && what.version == chunks_[slot].version + 1) {
+    auto& chunk = chunks_[slot];
+    chunk.stepping = false;
+    const auto first = static_cast<std::uint32_t>(out.inputs.size());
+    const bool all = what.rank == all_ranks;
+    if (payload != no_payload) out.inputs.push_back({all ? 0 : what.rank, payload});
+    make_step(slot, first, payload != no_payload ? 1 : 0, out);
+    auto& workers = chunk.home->job->workers;
+    for (std::uint32_t rank = 0; rank < workers.size(); ++rank)
+      if (all ? !workers[rank].finished && workers[rank].member : rank == what.rank)
+        chunk.workers[rank].next = what.clock + 1;
+  }
+  if (payload != no_payload) out.list.push_back(shard_effects::release{payload});
+  if (found && what.version <= chunks_[slot].version)
+    out.list.push_back(shard_effects::followed{slot, what.version});
+}
+
+push_admission shard_core::begin_seed(const followed_step& what) {
+  using kind = push_admission::what;
+  std::uint32_t slot = 0;
+  if (!find_step(what, slot)) return {kind::refuse, refusal::unknown_chunk};
+  auto& chunk = chunks_[slot];
+  if (chunk.has_seed) return {kind::refuse, refusal::none};
+  if (chunk.stepping) return {kind::drop, refusal::none};
+  chunk.stepping = true;
+  return {kind::take, refusal::none};
+}
+
+void shard_core::cancel_seed(const followed_step& what) {
+  cancel_step(what);
+}
+
+void shard_core::follow_seed(const followed_step& what, const seed_state& state,
+                             bool has_previous, shard_effects& out) {
+  std::uint32_t slot = 0;
+  if (!find_step(what, slot)) return;
+  auto& chunk = chunks_[slot];
+  TIDEGATE_ASSERT(chunk.stepping && !chunk.has_seed, "begin_seed allowed it");
+  TIDEGATE_ASSERT(state.now.ranks.size() == chunk.workers.size(), "of the same job");
+  chunk.stepping = false;
+  chunk.has_seed = true;
+  chunk.plane = seed_plane;
+  chunk.version = state.now.version;
+  for (std::uint32_t rank = 0; rank < chunk.workers.size(); ++rank)
+    if (chunk.home->job->workers[rank].member)
+      chunk.workers[rank].next = state.now.ranks[rank].next;
+  if (has_previous) {
+    if (chunk.readers.size() <= previous_plane) chunk.readers.push_back(0);
+    keep_previous(chunk, previous_plane, state.previous_version);
+  }
+  out.list.push_back(shard_effects::followed{slot, chunk.version});
+}
+
+void shard_core::follow_farewell(std::uint64_t token, std::uint32_t rank) {
+  const auto job = jobs_.find(token);
+  if (job != jobs_.end() && rank < job->second.workers.size())
+    job->second.workers[rank].finished = true;
+}
+
+void shard_core::promote(std::uint64_t token, std::uint32_t epoch) {
+  auto& job = jobs_.at(token);
+  job.epoch = epoch;
+  for (const auto slot : job.slots) {
+    auto& chunk = chunks_[slot];
+    chunk.stepping = false;
+    std::vector<std::uint64_t> through(chunk.workers.size(), 0);
+    for (std::uint32_t rank = 0; rank < through.size(); ++rank) {
+      if (!job.workers[rank].member) continue;
+      auto& next = chunk.workers[rank].next;
+      if (is_planted(planted_bug::dedupe_forgotten_at_promotion) && next > 0 &&
+          job.consistency.kind != consistency_kind::bsp)
+        --next;
+      through[rank] = next;
+    }
+    chunk.policy->restore(chunk.version, through);
+    for (std::uint32_t rank = 0; rank < through.size(); ++rank)
+      if (job.workers[rank].finished) chunk.policy->worker_finished(rank, decisions_);
+    TIDEGATE_ASSERT(decisions_.empty(), "a replica has made every step that was due");
+  }
+}
+
+}  // namespace tidegate::policies

@@ -1,0 +1,86 @@
+#include "runtime/heartbeat/heartbeat.hpp"
+
+#include <charconv>
+#include <chrono>
+#include <cstdlib>
+#include <pthread.h>
+#include <signal.h>
+#include <string_view>
+#include <unistd.h>
+
+#include "runtime/base/log.hpp"
+
+namespace tidegate::runtime {
+
+namespace {
+
+struct wish {
+  int fd = -1;
+  std::uint32_t interval_ms = 0;  // 0: none
+};
+
+wish read_wish() {
+  const char* value = std::getenv(heartbeat_variable);
+  const std::string_view text(value == nullptr ? "" : value);
+  wish made;
+  const auto* end = text.data() + text.size();
+  const auto number = std::from_chars(text.data(), end, made.fd);
+  if (number.ec != std::errc() || number.ptr == end || *number.ptr != ':') return {};
+  const auto rest = std::from_chars(number.ptr + 1, end, made.interval_ms);
+  return rest.ec == std::errc() && rest.ptr == end ? made : wish{};
+}
+
+// Once a process: the descriptor's number may be another file's after it is closed.
+std::shared_ptr<beat_page> take_page(int fd, std::uint64_t token) {
+  auto page = beat_page::open(fd, token);
+  if (!page) {
+    log::warn("no heartbeats: " + page.error().message());
+    return nullptr;
+  }
+  ::close(fd);
+  return std::make_shared<beat_page>(std::move(*page));
+}
+
+}  // namespace
+
+std::string heartbeat_text(int fd, std::uint32_t interval_ms) {
+  return std::to_string(fd) + ":" + std::to_string(interval_ms);
+}
+
+std::unique_ptr<heartbeat> heartbeat::of_process(std::uint64_t token) {
+  const auto asked = read_wish();
+  if (asked.interval_ms == 0) return nullptr;
+  static const auto page = take_page(asked.fd, token);
+  return page ? std::make_unique<heartbeat>(page, asked.interval_ms) : nullptr;
+}
+
+heartbeat::heartbeat(std::shared_ptr<beat_page> page, std::uint32_t interval_ms)
+    : page_(std::move(page)), interval_ms_(interval_ms) {
+  // Signals stay with the program's own threads.
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  thread_ = std::thread([this] { run(); });
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+heartbeat::~heartbeat() {
+  {
+    const std::lock_guard lock(mutex_);
+    ending_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+  page_->record().beats.store(0);
+}
+
+void heartbeat::run() {
+  std::unique_lock lock(mutex_);
+  do {
+    page_->record().beats.fetch_add(1);
+  } while (!changed_.wait_for(lock, std::chrono::milliseconds(interval_ms_),
+                              [this] { return ending_; }));
+}
+
+}  // namespace tidegate::runtime

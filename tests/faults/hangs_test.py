@@ -1,0 +1,123 @@
+"""A process that is stopped for longer than supervision.heartbeat.timeout has died, like any other; one that is stopped
+for less, or computes, has not. Where it cannot be killed it learns that it is out when it wakes."""
+
+from faults import *
+
+TIMEOUT = 1.0
+JOB = {"workers": 2, "mode": ["workload", 300, 8000, "exchange"], "optimizer": {"name": "adam", "learning_rate": 0.05}}
+CHECKPOINT = {"every": "20 clocks", "keep": 2}
+
+
+class Hangs(FaultTest):
+    def yaml(self, job, **rest):
+        return json.dumps({**json.loads(cluster_yaml({"job": job}, **rest)),
+                           "supervision": {"heartbeat": {"timeout": f"{round(TIMEOUT * 1000)}ms"}}})
+
+    def calm_hash(self):
+        job = {**JOB, "mode": ["workload", 300, 0, "exchange"]}
+        return self.hash_of(self.run_to_end(self.yaml(job)))
+
+    def hash_of(self, run):
+        return run.result()["jobs"][0]["parameters_sha256"]
+
+    def begin(self, job, **rest):
+        run = self.launch(self.yaml(job, **rest))
+        wait_until(lambda: self.made_a_clock(run), 30, "a clock above 0")
+        return run
+
+    def pid_of(self, run, role, index=0):
+        return next(p["pid"] for p in run.processes() if (p["role"], p["index"]) == (role, index))
+
+    def hangs_of(self, run):
+        return [json.loads(line) for line in run.events_text().splitlines() if '"process_hangs"' in line]
+
+    def test_a_worker_that_hangs_is_replaced(self):
+        expected = self.calm_hash()
+        run = self.begin(JOB)
+        begin = time.monotonic()
+        os.kill(self.pid_of(run, "worker", 1), signal.SIGSTOP)
+        wait_until(lambda: self.hangs_of(run), TIMEOUT * 5, "the hang to be seen")
+        seen_after = time.monotonic() - begin
+        self.assertEqual(run.wait(60), 0, run.output)
+        self.assertEqual(self.hash_of(run), expected)
+        found = self.hangs_of(run)
+        self.assertEqual(len(found), 1)
+        name, milliseconds = re.fullmatch(r"(\S+) for (\d+) ms", found[0]["detail"]).groups()
+        self.assertEqual(name, "worker-job-1")
+        self.assertGreaterEqual(int(milliseconds), TIMEOUT * 1000)
+        self.assertGreaterEqual(seen_after, TIMEOUT)
+        self.assertIn("as it had hung for", run.output)
+        self.assertEqual(self.count_events(run, "process_restarted"), 1)
+        self.assert_nothing_left(run)
+        print(f"seen after {seen_after:.2f} s")
+
+    def test_everything_goes_back_when_a_shard_hangs(self):
+        expected = self.calm_hash()
+        run = self.begin({**JOB, "checkpoint": CHECKPOINT})
+        wait_until(lambda: self.count_events(run, "checkpoint"), 30, "a checkpoint")
+        os.kill(self.pid_of(run, "shard", 1), signal.SIGSTOP)
+        self.assertEqual(run.wait(60), 0, run.output)
+        self.assertEqual(self.hash_of(run), expected)
+        self.assertEqual(self.count_events(run, "going_back"), 1)
+        self.assert_nothing_left(run)
+
+    def test_a_short_stop_is_left_alone(self):
+        run = self.begin(JOB)
+        for role in ("worker", "shard", "coordinator"):
+            victim = self.pid_of(run, role)
+            os.kill(victim, signal.SIGSTOP)
+            time.sleep(TIMEOUT * 0.7)  # a span of time is what is tried
+            os.kill(victim, signal.SIGCONT)
+        self.assertEqual(run.wait(60), 0, run.output)
+        self.assertEqual((self.hangs_of(run), self.count_events(run, "process_restarted")), ([], 0))
+
+    def test_who_computes_does_not_hang(self):
+        run = self.run_to_end(self.yaml({"workers": 2, "mode": ["busy", 4]}))
+        self.assertEqual(self.hangs_of(run), [])
+
+    def test_a_launcher_that_was_stopped_judges_nobody(self):
+        run = self.begin(JOB)
+        everybody = [run.process.pid] + [p["pid"] for p in run.processes()]
+        for pid in everybody:
+            os.kill(pid, signal.SIGSTOP)
+        time.sleep(TIMEOUT * 2)  # a span of time is what is tried
+        os.kill(everybody[0], signal.SIGCONT)
+        time.sleep(TIMEOUT * 0.3)  # it looks while nobody beats
+        for pid in everybody[1:]:
+            os.kill(pid, signal.SIGCONT)
+        self.assertEqual(run.wait(60), 0, run.output)
+        self.assertEqual((self.hangs_of(run), self.count_events(run, "process_restarted")), ([], 0))
+
+    def out_of_reach(self, role):
+        """YAML of a cluster where processes of a role are started so that the launcher's kill ends their starter only,
+        as it would over a network."""
+        job = {**JOB, "hosts": ["far" if role == "worker" else "near"], "checkpoint": CHECKPOINT}
+        hosts = {"near": {"address": "127.0.0.1"},
+                 "far": {"address": "127.0.0.1", "prefix": ["setsid", "--fork", "--wait"]}}
+        return self.yaml(job, hosts=hosts, shard_hosts=["far" if role == "shard" else "near"], transport="tcp")
+
+    def child_of(self, pid):
+        return int(pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()[0])
+
+    def test_out_of_reach_it_ends_when_it_wakes(self):
+        expected = self.calm_hash()
+        for role, said in (("worker", "another process has taken the place of this worker"),
+                           ("shard", "the coordinator is gone")):
+            with self.subTest(role=role):
+                run = self.launch(self.out_of_reach(role))
+                wait_until(lambda: self.count_events(run, "checkpoint"), 30, "a checkpoint")
+                hung = self.child_of(self.pid_of(run, role))
+                self.addCleanup(lambda pid=hung: alive(pid) and os.kill(pid, signal.SIGKILL))
+                os.kill(hung, signal.SIGSTOP)
+                again = "worker_resumes" if role == "worker" else "going_back"
+                wait_until(lambda: again in run.events_text(), 20, "the run to go on without it")
+                self.assertTrue(alive(hung))
+                os.kill(hung, signal.SIGCONT)
+                wait_until(lambda: not alive(hung), 10, "the end of who is out")
+                log = "worker-job-0" if role == "worker" else "shard-0"
+                self.assertIn(said, (run.run_dir / f"logs/{log}.log").read_text())
+                self.assertEqual(run.wait(60), 0, run.output)
+                self.assertEqual(self.hash_of(run), expected)
+
+
+main()

@@ -1,0 +1,182 @@
+// A simulated shard and the other process of its group; see actors/shard_replica.
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "policies/chunk_seed.hpp"
+#include "runtime/base/limits.hpp"
+#include "tests/sim/launcher.hpp"
+#include "tests/sim/shard.hpp"
+
+namespace tidegate::sim {
+
+namespace kernels = runtime::kernels;
+using runtime::frame_kind;
+
+void shard_process::lead(const policies::lead_call& call, const answer_to& reply) {
+  if (led_) std::exchange(led_, nullptr)({{runtime::errc::cancelled, "another view"}, {}});
+  if (call.address.empty()) {
+    replication_.lead_nobody(call.view);
+    return reply({});
+  }
+  led_view_ = call.view;
+  led_ = reply;
+  note("leads " + call.address + " in view " + std::to_string(call.view));
+  replication_.lead(call.view, id_of(call.address), call.has_all);
+}
+
+void shard_process::in_sync(std::uint32_t view) {
+  if (view == led_view_ && led_) std::exchange(led_, nullptr)({});
+}
+
+void shard_process::follow(const policies::follow_call& call) {
+  follows_ = true;
+  note("follows " + call.address + " in view " + std::to_string(call.view));
+  replication_.follow(call.view, id_of(call.address));
+}
+
+void shard_process::promote(const policies::promote_call& call) {
+  note("is promoted in view " + std::to_string(call.view));
+  follows_ = false;
+  replication_.promote(call.view, call.epoch);
+  for (std::uint32_t slot = 0; slot < chunks_.size(); ++slot) {
+    const auto& chunk = chunks_[slot];
+    const auto table = memory_.table_of(slot);
+    const auto number = memory_.chunk_of(slot);
+    const auto values = memory_.parameters(slot, core_.plane_of(slot)).values();
+    if (world_.check.knows(chunk.job, table, number))
+      world_.check.promoted(chunk.job, table, number, core_.progress(slot), values);
+    else if (core_.progress(slot).version > 0)  // its primary never opened it
+      world_.check.restore_chunk(chunk.job, table, chunk.about.table, number,
+                                 core_.progress(slot).ranks, values);
+    else
+      world_.check.open_chunk(chunk.job, table, chunk.about.table, number, chunk.about.optimizer,
+                              chunk.scale, values);
+  }
+}
+
+void shard_process::replaced(std::uint32_t view) {
+  note("is replaced since view " + std::to_string(view));
+  launcher::of(world_).exits(id(), false);
+}
+
+memory_view shard_process::place_replication(const runtime::frame_header& header) {
+  if (!replication_.place(header)) return {};
+  const auto floats = header.payload_bytes / sizeof(float);
+  return {std::make_shared<std::vector<float>>(floats), 0, floats};
+}
+
+void shard_process::on_replication(process_id, const runtime::frame_header& header,
+                                   memory_view arrived) {
+  auto handle = policies::no_payload;
+  if (arrived) handle = memory_.keep({std::move(arrived), {}}, false);
+  replication_.frame(header, handle);
+  if (header.kind == frame_kind::step) spoil_planes(header.table);
+}
+
+void shard_process::replication_lost(const runtime::frame_header& header) {
+  replication_.frame_lost(header);
+}
+
+void shard_process::replicate(const effects::replicate& what) {
+  replication_.replicate(what);
+  look_again();
+}
+
+void shard_process::replicate_farewell(const effects::replicate_farewell& what) {
+  replication_.replicate_farewell(what);
+  look_again();
+}
+
+// Frames may be lost here.
+void shard_process::look_again() {
+  if (looking_ || !replication_.leads()) return;
+  looking_ = true;
+  later(world_.plan.set.look, [this] {
+    looking_ = false;
+    replication_.tick(local_now());
+    if (replication_.is_busy()) look_again();
+  });
+}
+
+memory_view shard_process::keep_sum(const effects::apply& what,
+                                    const std::vector<kernels::gradient>& of) {
+  constexpr auto window = runtime::limits::clocks_in_flight_max;
+  auto& out = sums_[{what.slot, what.clock % window}];
+  if (!out) out = std::make_shared<std::vector<float>>(bytes_of(what.slot) / sizeof(float));
+  kernels::tree_sum(of, out->data(), out->size());
+  return {out, 0, out->size()};
+}
+
+void shard_process::send_step(peer_id to, const runtime::frame_header& header,
+                              const effects::replicate& what) {
+  constexpr auto window = runtime::limits::clocks_in_flight_max;
+  memory_view values;
+  if (what.payload == policies::no_payload) {
+    const auto& sum = sums_.at({what.slot, what.clock % window});
+    values = {sum, 0, sum->size()};
+  } else if (const auto* payload = memory_.find(what.payload)) {
+    values = payload->values;
+  } else {
+    return world_.check.fail("given back", name() + " replicates what was given back");
+  }
+  sender_.send(to, header, std::move(values), policies::use_order(what.clock, header.table));
+}
+
+void shard_process::send_seed(peer_id to, const runtime::frame_header& header,
+                              const effects::seed& what,
+                              const policies::shard_core::seed_state& state, bool again) {
+  auto& bytes = seeds_[what.slot];
+  if (!again) {
+    const auto& chunk = chunks_.at(what.slot);
+    policies::chunk_seed seed;
+    seed.state = state;
+    seed.beta1_power = chunk.powers.beta1;
+    seed.beta2_power = chunk.powers.beta2;
+    seed.states = 2;
+    seed.has_previous = what.previous != policies::no_plane;
+    seed.elements = bytes_of(what.slot) / sizeof(float);
+    bytes = std::make_shared<std::vector<float>>(seed_bytes(seed) / sizeof(float));
+    const auto into = std::as_writable_bytes(std::span(*bytes));
+    encode_seed(seed, into);
+    const auto put = [&](std::size_t i, std::span<const float> values) {
+      std::copy(values.begin(), values.end(), seed_array(seed, into, i).begin());
+    };
+    put(0, memory_.parameters(what.slot, what.plane).values());
+    put(1, chunk.state1);
+    put(2, chunk.state2);
+    if (seed.has_previous) put(3, memory_.parameters(what.slot, what.previous).values());
+  }
+  auto with_size = header;
+  with_size.payload_bytes = bytes->size() * sizeof(float);
+  sender_.send(to, with_size, {bytes, 0, bytes->size()}, 0);
+  look_again();
+}
+
+runtime::expected<shard_process::seed_taken> shard_process::take_seed(
+    std::uint32_t slot, policies::payload_handle payload) {
+  using core = policies::shard_core;
+  const auto values = memory_.find(payload)->values;
+  const auto bytes = std::as_bytes(std::span(std::as_const(*values.where)));
+  const auto seed = policies::decode_seed(bytes);
+  auto& chunk = chunks_.at(slot);
+  if (!seed) {
+    release(payload);
+    return runtime::fail(seed.error());
+  }
+  const auto take = [&](std::size_t i, std::span<float> into) {
+    const auto from = seed_array(*seed, bytes, i);
+    std::copy(from.begin(), from.end(), into.begin());
+  };
+  const auto now = memory_.room(slot, core::seed_plane, true).values();
+  take(0, now);
+  take(1, chunk.state1);
+  take(2, chunk.state2);
+  if (seed->has_previous) take(3, memory_.room(slot, core::previous_plane, false).values());
+  chunk.powers = {seed->beta1_power, seed->beta2_power};
+  world_.check.followed(chunk.job, memory_.table_of(slot), memory_.chunk_of(slot), now);
+  release(payload);
+  return seed_taken{seed->state, seed->has_previous};
+}
+
+}  // namespace tidegate::sim
