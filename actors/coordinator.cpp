@@ -190,9 +190,9 @@ void coordinator::call_shard(coordinator_effects::call_shard& what) {
         using call_type = std::decay_t<decltype(content)>;
         // A replica is handed everything before this is answered, however much that is.
         constexpr bool waits = std::is_same_v<call_type, policies::lead_call>;
-        auto asked = request(shard, waits ? caf::duration(caf::infinite)
-                                    : caf::duration(shard_call_timeout),
-                             content);
+        auto asked = request(
+            shard, waits ? caf::duration(caf::infinite) : caf::duration(shard_call_timeout),
+            content);
         if constexpr (std::is_same_v<call_type, policies::admit_worker_call> ||
                       std::is_same_v<call_type, policies::checkpoint_call>)
           asked.then(succeeded, failed);
@@ -215,7 +215,8 @@ void coordinator::carry_out() {
   for (auto& answer : effects.answers)
     if (!deliver(shard_promises_, answer) && !deliver(worker_promises_, answer))
       deliver(table_promises_, answer);
-  if (!effects_.calls.empty() || !effects_.moves.empty() || !effects_.checkpoints.empty() || !effects_.manifests.empty())
+  if (!effects_.calls.empty() || !effects_.moves.empty() || !effects_.checkpoints.empty() ||
+      !effects_.manifests.empty())
     carry_out();
 }
 

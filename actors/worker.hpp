@@ -53,7 +53,7 @@ struct worker_identity {
   std::uint32_t rank = 0;
   std::uint32_t incarnation = 0;
   policies::worker_welcome welcome;
-  std::uint64_t run = 0;          // token
+  std::uint64_t run = 0;  // token
   std::string job;
   coordinator_actor coordinator;  // watched: without it the job cannot go on
   std::shared_ptr<worker_numbers> numbers;

@@ -129,10 +129,10 @@ void run::on_news() {
   for (const auto& e : news.status.events) journal_.event(e);
   if (news.gave_up) core_.unreachable(now_, news.health, todo_);
   if (news.connected)
-    core_.polled(now_,
-                 {news.health, news.answered, std::move(news.status.jobs),
-                  std::move(news.status.lost)},
-                 todo_);
+    core_.polled(
+        now_,
+        {news.health, news.answered, std::move(news.status.jobs), std::move(news.status.lost)},
+        todo_);
   carry_out_effects();
 }
 

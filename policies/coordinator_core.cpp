@@ -52,8 +52,7 @@ coordinator_core::job_record* coordinator_core::find(const std::string& name) {
 }
 
 bool coordinator_core::shard_joined(std::int64_t now, std::uint32_t index, std::string address,
-                                    ticket who, coordinator_effects& out,
-                                    group_member member) {
+                                    ticket who, coordinator_effects& out, group_member member) {
   if (index >= cluster_.shards || member.number > cluster_.replicas) {
     refuse(who, errc::invalid_argument,
            "shard " + std::to_string(index) + " joins a cluster of " +
@@ -128,7 +127,8 @@ bool coordinator_core::worker_joined(std::int64_t now, const worker_hello& hello
 
 // Where a worker goes on is asked of shards that have all that the job goes on with.
 bool coordinator_core::may_admit(const job_record& job) const {
-  return all_in() && moving_ == 0 && std::none_of(tables_.begin(), tables_.end(), [&](const auto& table) {
+  return all_in() && moving_ == 0 &&
+         std::none_of(tables_.begin(), tables_.end(), [&](const auto& table) {
            return &jobs_[table.job] == &job && table.restored && !table.ready;
          });
 }

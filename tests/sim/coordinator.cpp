@@ -106,8 +106,7 @@ policies::ticket coordinator_process::wait(answer_to reply) {
   return last_ticket_;
 }
 
-void coordinator_process::shard_joined(std::uint32_t index,
-                                       policies::group_member in_group,
+void coordinator_process::shard_joined(std::uint32_t index, policies::group_member in_group,
                                        const std::string& address, process_id who,
                                        answer_to reply) {
   const auto id = wait(std::move(reply));
@@ -286,8 +285,9 @@ void coordinator_process::carry_out() {
     if (auto* grant = std::get_if<policies::table_grant>(&one.value)) got.value = *grant;
     reply(std::move(got));
   }
-  const bool more = !effects_.calls.empty() || !effects_.moves.empty() || !effects_.answers.empty() ||
-                    !effects_.checkpoints.empty() || !effects_.manifests.empty();
+  const bool more = !effects_.calls.empty() || !effects_.moves.empty() ||
+                    !effects_.answers.empty() || !effects_.checkpoints.empty() ||
+                    !effects_.manifests.empty();
   if (more) carry_out();
 }
 
