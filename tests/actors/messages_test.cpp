@@ -103,9 +103,18 @@ TEST_F(messages_test, worker_messages) {
   EXPECT_EQ(hello.rank, 1u);
   EXPECT_EQ(hello.incarnation, 2u);
   EXPECT_EQ(hello.address, "addr");
-  const auto welcome = roundtrip(policies::worker_welcome{
-      1, 2, 9, 3, 4, "ssp(3)", policies::not_finite_rule::allow, {"x", "y"}, {5, 6},
-      true, true, true});
+  const auto welcome = roundtrip(policies::worker_welcome{1,
+                                                          2,
+                                                          9,
+                                                          3,
+                                                          4,
+                                                          "ssp(3)",
+                                                          policies::not_finite_rule::allow,
+                                                          {"x", "y"},
+                                                          {5, 6},
+                                                          true,
+                                                          true,
+                                                          true});
   EXPECT_EQ(welcome.token, 1u);
   EXPECT_EQ(welcome.epoch, 2u);
   EXPECT_EQ(welcome.first_clock, 9u);

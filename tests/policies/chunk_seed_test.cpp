@@ -1,8 +1,8 @@
 #include "policies/chunk_seed.hpp"
 
-#include <gtest/gtest.h>
-
 #include <vector>
+
+#include <gtest/gtest.h>
 
 namespace tidegate::policies {
 namespace {
