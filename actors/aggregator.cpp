@@ -210,10 +210,9 @@ void aggregator::post(std::uint32_t slot, front::inputs from) {
       front_->sender().send(upstream_[frame.shard], header);
       continue;
     }
-    const auto payload =
-        frame.again ? store_->sum_again(frame)
-                    : store_->sum(slot, frame.node, frame.tag.clock,
-                                  from.subspan(frame.first, frame.count));
+    const auto payload = frame.again ? store_->sum_again(frame)
+                                     : store_->sum(slot, frame.node, frame.tag.clock,
+                                                   from.subspan(frame.first, frame.count));
     header.payload_bytes = payload.size();
     // Nobody asks when it is sent: a push is answered after that, and its sum stays until then.
     front_->sender().send(upstream_[frame.shard], header, payload,

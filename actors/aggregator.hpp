@@ -59,7 +59,7 @@ class aggregator final : public reactor_actor<shard_actor::base>,
   std::unique_ptr<front> front_;
   std::uint64_t token_ = 0;  // of the job
   front_memory::sizes sizes_;
-  bool replicated_ = false;  // what is upstream may move
+  bool replicated_ = false;                  // what is upstream may move
   std::vector<runtime::frame_header> lost_;  // replies that were cut off
   std::vector<runtime::peer_id> upstream_;
   std::vector<policies::upstream_frame> frames_;  // to be posted now

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "actors/front_memory.hpp"
+#include "policies/aggregator_core.hpp"
 #include "runtime/base/limits.hpp"
 #include "runtime/base/status.hpp"
-#include "policies/aggregator_core.hpp"
 #include "runtime/kernels/update.hpp"
 #include "runtime/memory/arena.hpp"
 

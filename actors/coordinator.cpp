@@ -204,9 +204,9 @@ void coordinator::call_shard(coordinator_effects::call_shard& what) {
         using call_type = std::decay_t<decltype(content)>;
         // A replica is handed everything before this is answered, however much that is.
         constexpr bool waits = std::is_same_v<call_type, policies::lead_call>;
-        auto asked = request(shard, waits ? caf::duration(caf::infinite)
-                                    : caf::duration(shard_call_timeout),
-                             content);
+        auto asked = request(
+            shard, waits ? caf::duration(caf::infinite) : caf::duration(shard_call_timeout),
+            content);
         if constexpr (std::is_same_v<call_type, policies::admit_worker_call> ||
                       std::is_same_v<call_type, policies::checkpoint_call>)
           asked.then(succeeded, failed);

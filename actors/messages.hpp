@@ -275,9 +275,9 @@ using shard_actor =
                      caf::replies_to<policies::lead_call>::with<done_atom>,
                      caf::replies_to<policies::follow_call>::with<done_atom>,
                      caf::replies_to<policies::promote_call>::with<done_atom>,
-                     caf::reacts_to<policies::shard_moved>,
-                     caf::reacts_to<part_written_event>, caf::reacts_to<stop_atom>,
-                     caf::reacts_to<frame_event>, caf::reacts_to<peer_lost_event>>;
+                     caf::reacts_to<policies::shard_moved>, caf::reacts_to<part_written_event>,
+                     caf::reacts_to<stop_atom>, caf::reacts_to<frame_event>,
+                     caf::reacts_to<peer_lost_event>>;
 
 using worker_actor =
     caf::typed_actor<caf::reacts_to<worker_command_ptr>, caf::reacts_to<frame_event>,

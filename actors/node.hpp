@@ -28,10 +28,10 @@ struct node_options {
   std::string coordinator_host;
   std::uint16_t coordinator_port = 0;
   std::uint64_t token = 0;
-  std::uint32_t index = 0;  // of the shard or aggregator
+  std::uint32_t index = 0;        // of the shard or aggregator
   policies::group_member member;  // of the shard's group
-  std::string job;          // of the aggregator
-  std::string run_dir;      // of shards: where checkpoints are
+  std::string job;                // of the aggregator
+  std::string run_dir;            // of shards: where checkpoints are
   policies::transport_kind transport = policies::transport_kind::automatic;
   std::uint32_t start_timeout_ms = 30'000;
 };

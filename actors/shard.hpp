@@ -12,8 +12,8 @@
 #include "actors/part_writer.hpp"
 #include "actors/reactor_actor.hpp"
 #include "actors/shard_store.hpp"
-#include "policies/shard_core.hpp"
 #include "policies/replication_core.hpp"
+#include "policies/shard_core.hpp"
 #include "policies/shard_part.hpp"
 
 namespace tidegate::actors {

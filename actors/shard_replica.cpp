@@ -122,16 +122,17 @@ void shard::send_plain(peer_id to, const runtime::frame_header& header) {
 void shard::send_step(peer_id to, const runtime::frame_header& header,
                       const effects::replicate& what) {
   const auto& memory = store_->memory();
-  const auto values =
-      what.payload == policies::no_payload
-          ? store_->sum_of(what.slot, what.clock)
-          : std::span(memory.gradient(what.payload), memory.bytes_of(what.slot) / sizeof(float));
+  const auto values = what.payload == policies::no_payload
+                          ? store_->sum_of(what.slot, what.clock)
+                          : std::span(memory.gradient(what.payload),
+                                      memory.bytes_of(what.slot) / sizeof(float));
   front_->sender().send(to, header, std::as_bytes(values),
                         policies::use_order(what.clock, header.table));
 }
 
-void shard::send_seed(peer_id to, const runtime::frame_header& header, const effects::seed& what,
-                      const policies::shard_core::seed_state& state, bool) {
+void shard::send_seed(peer_id to, const runtime::frame_header& header,
+                      const effects::seed& what, const policies::shard_core::seed_state& state,
+                      bool) {
   const auto name = seed_bit | ++last_seed_;
   auto& bytes = seeds_[name];
   bytes = store_->seed_of(what.slot, what.plane, what.previous, state);

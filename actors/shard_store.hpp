@@ -9,8 +9,8 @@
 
 #include "actors/front_memory.hpp"
 #include "policies/checkpoint_reader.hpp"
-#include "policies/coordinator_core.hpp"
 #include "policies/chunk_seed.hpp"
+#include "policies/coordinator_core.hpp"
 #include "policies/shard_core.hpp"
 #include "policies/spec.hpp"
 #include "runtime/base/status.hpp"

@@ -166,7 +166,8 @@ void table_memory::gather(std::span<float> out) const {
     std::memcpy(out.data() + one.first, one.values.data(), one.values.size_bytes());
 }
 
-std::uint64_t table_memory::copy_mapped(std::span<const place_found> sources, float* out) const {
+std::uint64_t table_memory::copy_mapped(std::span<const place_found> sources,
+                                        float* out) const {
   std::uint64_t bytes = 0;
   for (std::size_t chunk = 0; chunk < places_.size(); ++chunk) {
     if (sources[chunk].plane == policies::no_plane) continue;

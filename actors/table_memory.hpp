@@ -92,7 +92,7 @@ class table_memory {
   runtime::arena& gradients_;
   runtime::arena::place place_;
   std::vector<policies::chunk_place> places_;
-  std::vector<chunk_source> sources_;       // by chunk, as last found
+  std::vector<chunk_source> sources_;        // by chunk, as last found
   std::map<std::size_t, next_source> next_;  // likewise, of those that have moved
   std::uint64_t elements_ = 0;
   bool has_windows_ = false;

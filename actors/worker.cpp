@@ -53,7 +53,8 @@ worker::behavior_type worker::make_behavior() {
 void worker::on_peer_lost(const peer_lost_event& event) {
   ask_again();
   const auto& welcome = identity_.welcome;
-  const auto why = "lost the connection to shard " + std::to_string(event.peer) + ": " + event.why;
+  const auto why =
+      "lost the connection to shard " + std::to_string(event.peer) + ": " + event.why;
   if (!welcome.replicated || welcome.aggregated) return fail_all({errc::unavailable, why});
   runtime::log::info(why + "; its replica takes its place, or all go back");
 }
@@ -67,16 +68,15 @@ void worker::ask_again() {
 }
 
 void worker::shard_moved(const policies::shard_moved& what) {
-  if (!broken_.ok() || what.shard >= shards_.size() ||
-      what.epoch <= core_.epoch_of(what.shard))
+  if (!broken_.ok() || what.shard >= shards_.size() || what.epoch <= core_.epoch_of(what.shard))
     return;
   ask_again();
   const auto connected =
       home().link().connect(link_of(what.address), reach_of(home().address(), what.address));
   if (!connected)
-    return fail_all({errc::unavailable, "shard " + std::to_string(what.shard) +
-                                            " has moved and cannot be reached: " +
-                                            connected.error().message()});
+    return fail_all({errc::unavailable,
+                     "shard " + std::to_string(what.shard) +
+                         " has moved and cannot be reached: " + connected.error().message()});
   runtime::log::info("shard " + std::to_string(what.shard) + " has moved");
   shards_[what.shard] = *connected;
   addresses_[what.shard] = what.address;
@@ -212,10 +212,9 @@ bool worker::map_parameters(std::uint32_t table, const policies::table_part& par
   const auto name = runtime::decode_place(place);
   const auto planes = policies::planes_max(identity_.welcome.workers);
   const auto moves = core_.worker().moves_of(part.shard);
-  const auto mapped =
-      name ? tables_.at(table).memory->attach(part, *name, planes, moves,
-                                              windows_[{part.shard, moves}])
-           : name.error();
+  const auto mapped = name ? tables_.at(table).memory->attach(part, *name, planes, moves,
+                                                              windows_[{part.shard, moves}])
+                           : name.error();
   if (!mapped.ok())
     runtime::log::info("frames are used with shard " + std::to_string(part.shard) + ": " +
                        mapped.message());
@@ -271,10 +270,10 @@ void worker::forget_windows() {
   std::erase_if(windows_, [&](const auto& entry) {
     const auto [shard, moves] = entry.first;
     if (moves == core.moves_of(shard)) return false;
-    return std::none_of(tables_.begin(), tables_.end(), [&, shard = shard, moves = moves](
-                                                            const auto& table) {
-      return table.second.memory && table.second.memory->reads(shard, moves);
-    });
+    return std::none_of(
+        tables_.begin(), tables_.end(), [&, shard = shard, moves = moves](const auto& table) {
+          return table.second.memory && table.second.memory->reads(shard, moves);
+        });
   });
 }
 

@@ -96,8 +96,7 @@ bool aggregator_core::upstream_moved(std::uint32_t shard, std::uint32_t epoch,
   }
   const auto nodes = job_.nodes.size();
   for (std::size_t node = 0; node < nodes && farewell_said_; ++node)
-    if (farewell_heard_[shard * nodes + node] == 0)
-      out.push_back(farewell_frame(shard, node));
+    if (farewell_heard_[shard * nodes + node] == 0) out.push_back(farewell_frame(shard, node));
   return true;
 }
 

@@ -75,14 +75,10 @@ std::optional<std::uint32_t> aggregator_core::find_any(const frame_tag& tag) con
 
 frame_tag aggregator_core::tag_of(const chunk_state& chunk, std::size_t node,
                                   std::uint64_t clock) const {
-  return {job_.token,
-          job_.upstream_epochs[chunk.shard],
-          1,
-          job_.nodes[node].first,
-          chunk.table,
-          chunk.chunk,
-          clock,
-          chunk.request};
+  return {job_.token,  job_.upstream_epochs[chunk.shard],
+          1,           job_.nodes[node].first,
+          chunk.table, chunk.chunk,
+          clock,       chunk.request};
 }
 
 void aggregator_core::hand_on(const shard_effects::hand_on& what,
@@ -154,8 +150,8 @@ upstream_frame aggregator_core::farewell_frame(std::uint32_t shard, std::size_t 
   frame.kind = kind::finished;
   frame.shard = shard;
   frame.node = static_cast<std::uint32_t>(node);
-  frame.tag = {job_.token,  job_.upstream_epochs[shard], 1, job_.nodes[node].first, 0,
-               whole_table, 0,                           0};
+  frame.tag = {
+      job_.token, job_.upstream_epochs[shard], 1, job_.nodes[node].first, 0, whole_table, 0, 0};
   return frame;
 }
 

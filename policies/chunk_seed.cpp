@@ -63,8 +63,7 @@ void encode_seed(const chunk_seed& seed, std::span<std::byte> into) {
   }
 }
 
-std::span<float> seed_array(const chunk_seed& seed, std::span<std::byte> bytes,
-                            std::size_t i) {
+std::span<float> seed_array(const chunk_seed& seed, std::span<std::byte> bytes, std::size_t i) {
   const auto at = arrays_at(seed) + i * seed.elements * sizeof(float);
   TIDEGATE_ASSERT(i < seed.arrays() && bytes.size() == seed_bytes(seed), "an array of it");
   return {reinterpret_cast<float*>(bytes.data() + at), seed.elements};
@@ -95,9 +94,9 @@ runtime::expected<chunk_seed> decode_seed(std::span<const std::byte> bytes) {
   seed.has_previous = head.has_previous != 0;
   seed.elements = head.elements;
   if (bytes.size() != seed_bytes(seed))
-    return runtime::fail(errc::corrupt,
-                         "a chunk that was handed over has " + std::to_string(bytes.size()) +
-                             " bytes, not " + std::to_string(seed_bytes(seed)));
+    return runtime::fail(errc::corrupt, "a chunk that was handed over has " +
+                                            std::to_string(bytes.size()) + " bytes, not " +
+                                            std::to_string(seed_bytes(seed)));
   const auto* at = bytes.data() + head_bytes;
   for (auto& rank : seed.state.now.ranks) {
     std::uint64_t word = 0;

@@ -88,9 +88,8 @@ void coordinator_core::open_job(std::size_t index, coordinator_effects& out) {
     for (const auto& one : members_of(shard)) {
       auto mine = opening;
       // No worker's frame is for a replica.
-      mine.epoch = one == primary_of(shard)
-                       ? frame_epoch(epoch_, groups_of_[shard].serving_view())
-                       : 0;
+      mine.epoch =
+          one == primary_of(shard) ? frame_epoch(epoch_, groups_of_[shard].serving_view()) : 0;
       call(group, one, std::move(mine), out);
     }
   for (std::uint32_t at = 0; at < job.sums.aggregators.size(); ++at) {

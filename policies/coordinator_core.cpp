@@ -60,8 +60,7 @@ coordinator_core::job_record* coordinator_core::find(const std::string& name) {
 }
 
 bool coordinator_core::shard_joined(std::int64_t now, std::uint32_t index, std::string address,
-                                    ticket who, coordinator_effects& out,
-                                    group_member member) {
+                                    ticket who, coordinator_effects& out, group_member member) {
   if (index >= cluster_.shards || member.number > cluster_.replicas) {
     refuse(who, errc::invalid_argument,
            "shard " + std::to_string(index) + " joins a cluster of " +

@@ -238,7 +238,8 @@ class coordinator_core {
   // The first reason stands. A job that is done stays done.
   void fail_job(std::int64_t now, const std::string& job, const std::string& why,
                 coordinator_effects& out);
-  // A worker, or an aggregator, asks to be told of shards that move: at once of those that have.
+  // A worker, or an aggregator, asks to be told of shards that move: at once of those that
+  // have.
   void moves_of(const std::string& job, std::uint32_t index, bool aggregates,
                 coordinator_effects& out) const;
   // A member's actor is gone: noted, and not judged where nobody can take its place. Whoever
@@ -339,7 +340,7 @@ class coordinator_core {
     // A worker, a table's id, ...
     std::variant<std::monostate, worker_hello, std::uint32_t, new_replica, promotion> about;
     std::uint64_t first_clock = clock_vector::infinity;  // the least that was answered
-    std::optional<callee> died;  // a primary, before it answered
+    std::optional<callee> died;                          // a primary, before it answered
     runtime::status failure;
   };
   job_record* find(const std::string& name);

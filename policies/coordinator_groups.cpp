@@ -173,11 +173,12 @@ void coordinator_core::stage_for_replica(std::vector<staged_call>& calls, std::s
   for (std::uint32_t at = 0; at < job.sums.aggregators.size(); ++at)
     if (job.sums.aggregators[at].parent == no_aggregator)
       for (const auto& node : job.sums.aggregators[at].nodes)
-        calls.push_back({who, admit_worker_call{job.token, node.first, 1,
-                                                job.aggregator_addresses[at], {}}});
+        calls.push_back({who, admit_worker_call{
+                                  job.token, node.first, 1, job.aggregator_addresses[at], {}}});
   for (std::uint32_t rank = 0; rank < job.workers.size(); ++rank) {
     const auto& worker = job.workers[rank];
-    if (worker.incarnation == 0 || worker.finished || job.sums.of_worker[rank] != no_aggregator) continue;
+    if (worker.incarnation == 0 || worker.finished || job.sums.of_worker[rank] != no_aggregator)
+      continue;
     calls.push_back({who, admit_worker_call{job.token, rank, worker.incarnation, worker.address,
                                             tables_of(job, rank)}});
   }

@@ -94,8 +94,7 @@ void launch_core::coordinator_unusable(std::int64_t now, const std::string& why,
   if (phase_ == phase::starting) begin_end(now, run_outcome::job_failed, why, out);
 }
 
-void launch_core::polled(std::int64_t now, const coordinator_news& news,
-                         launch_effects& out) {
+void launch_core::polled(std::int64_t now, const coordinator_news& news, launch_effects& out) {
   if (!watches_) return;  // of an epoch that is over
   answered_ = news.answered;
   if (!news.jobs.empty()) jobs_ = news.jobs;

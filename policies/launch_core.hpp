@@ -223,8 +223,8 @@ class launch_core {
   std::vector<std::string> hung_;             // by process: for how long, in words, or empty
   std::vector<rest> resting_;
   process_number last_shard_death_ = 0;  // of those that were to come back
-  process_number row_ = 0;        // the last that was started in its turn
-  std::int64_t back_at_ = never;  // clearing: not before
+  process_number row_ = 0;               // the last that was started in its turn
+  std::int64_t back_at_ = never;         // clearing: not before
   run_outcome outcome_ = run_outcome::done;
   std::string reason_;
   bool healthy_ = true;

@@ -12,8 +12,8 @@ enum class process_role : std::uint8_t { coordinator, shard, worker, aggregator,
 
 std::string_view to_string(process_role role) noexcept;
 
-// `job` only for workers and aggregators; `index` is the shard's number (of a replica, too), the aggregator's
-// number in its job, or the worker's rank.
+// `job` only for workers and aggregators; `index` is the shard's number (of a replica, too),
+// the aggregator's number in its job, or the worker's rank.
 struct process_name {
   process_role role = process_role::coordinator;
   std::string job;

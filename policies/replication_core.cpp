@@ -166,8 +166,7 @@ bool replication_core::is_mine(const frame_header& header) {
 }
 
 shard_core::followed_step replication_core::step_of(const frame_header& header) {
-  return {header.job,     header.table,  header.chunk,
-          header.version, header.worker, header.clock};
+  return {header.job, header.table, header.chunk, header.version, header.worker, header.clock};
 }
 
 // Also to one that was the primary before and may not know.

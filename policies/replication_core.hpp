@@ -32,7 +32,8 @@ class replication_shell {
   virtual ~replication_shell() = default;
 
   virtual void send_plain(peer_id to, const runtime::frame_header& header) = 0;
-  // The gradient of a step: what.payload, or the sum that was kept. header.payload_bytes is set.
+  // The gradient of a step: what.payload, or the sum that was kept. header.payload_bytes is
+  // set.
   virtual void send_step(peer_id to, const runtime::frame_header& header,
                          const effects::replicate& what) = 0;
   // The chunk as it is; see chunk_seed. Sent again it is as it was the first time.

@@ -217,9 +217,8 @@ void shard_core::close_job(std::uint64_t token, shard_effects& out) {
       auto& worker = chunk.workers[rank];
       for (const auto& held : worker.held) {
         if (!held.there) continue;
-        const bool on_its_way = chunk.relay
-                                    ? held.clock < chunk.relay->handed_on_below()
-                                    : held.clock < chunk.policy->applied_below(rank);
+        const bool on_its_way = chunk.relay ? held.clock < chunk.relay->handed_on_below()
+                                            : held.clock < chunk.policy->applied_below(rank);
         if (on_its_way) {
           // Upstream or to the replica, perhaps from this payload: it stays until that is
           // answered.

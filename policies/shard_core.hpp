@@ -283,13 +283,13 @@ class shard_core {
     bool received = false;                // from upstream: there is a version
     refusal refused = refusal::none;      // what upstream said to a pull
     std::array<refusal, window> codes{};  // what upstream said to clocks, by clock
-    bool follows = false;  // its steps are made by the replica, too
-    bool seeding = false;  // it is on its way there; what is to follow waits
-    bool stepping = false;  // of a replica: the payload of a step is on its way
-    bool has_seed = false;  // likewise: it was handed over
+    bool follows = false;                 // its steps are made by the replica, too
+    bool seeding = false;                 // it is on its way there; what is to follow waits
+    bool stepping = false;                // of a replica: the payload of a step is on its way
+    bool has_seed = false;                // likewise: it was handed over
     seed_state seeded;
     std::vector<step_to_replicate> to_replicate;
-    bool to_cut = false;                  // at cut_clock
+    bool to_cut = false;  // at cut_clock
     std::uint64_t cut_clock = 0;
     cut_state cut;
     std::vector<worker_at_chunk> workers;

@@ -128,9 +128,9 @@ struct shard_effects {
     payload_handle payload = no_payload;
   };
 
-  std::vector<std::variant<apply, release, acknowledge, reply, ring_acknowledge, ring_reply,
-                           hand_on, ask, snapshot, replicate, seed,
-                           replicate_farewell, followed>>
+  std::vector<
+      std::variant<apply, release, acknowledge, reply, ring_acknowledge, ring_reply, hand_on,
+                   ask, snapshot, replicate, seed, replicate_farewell, followed>>
       list;
   std::vector<input> inputs;
 

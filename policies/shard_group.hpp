@@ -17,8 +17,8 @@
 
 namespace tidegate::policies {
 
-// Processes of a group by their number: 0 is `shard-I` of the launcher, 1 its `replica-I`. Which
-// of them is the primary changes.
+// Processes of a group by their number: 0 is `shard-I` of the launcher, 1 its `replica-I`.
+// Which of them is the primary changes.
 inline constexpr std::uint32_t group_size_max = 2;
 
 // Which process, and in which of its lives.

@@ -214,8 +214,7 @@ void shard_core::cancel_step(const followed_step& what) {
   if (find_step(what, slot)) chunks_[slot].stepping = false;
 }
 
-void shard_core::follow(const followed_step& what, payload_handle payload,
-                        shard_effects& out) {
+void shard_core::follow(const followed_step& what, payload_handle payload, shard_effects& out) {
   std::uint32_t slot = 0;
   const bool found = find_step(what, slot);
   if (found && what.version == chunks_[slot].version + 1) {

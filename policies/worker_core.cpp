@@ -54,8 +54,7 @@ std::span<const table_part> worker_core::parts_of(std::uint32_t table) const {
   return tables_.at(table).parts;
 }
 
-std::span<const worker_core::chunk_source> worker_core::sources_of(
-    std::uint32_t table) const {
+std::span<const worker_core::chunk_source> worker_core::sources_of(std::uint32_t table) const {
   return tables_.at(table).sources;
 }
 

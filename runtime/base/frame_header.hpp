@@ -27,10 +27,10 @@ enum class frame_kind : std::uint8_t {
   ring = 9,         // worker -> shard: push, skip, pull of a table in place, as its flags say
   ring_ack = 10,    // shard -> worker: a push or skip of `count` chunks is applied, or why not
   ring_reply = 11,  // shard -> worker: `count` chunks may be read in `plane`, or why not
-  step = 12,        // primary -> replica: the sum of a step of a chunk (payload), or none (skip)
-  seed = 13,        // primary -> replica: a chunk as it is; payload: policies/chunk_seed.hpp
-  farewell = 14,    // primary -> replica: this worker has finished
-  followed = 15,    // replica -> primary: the replica has it, too, or why not
+  step = 12,      // primary -> replica: the sum of a step of a chunk (payload), or none (skip)
+  seed = 13,      // primary -> replica: a chunk as it is; payload: policies/chunk_seed.hpp
+  farewell = 14,  // primary -> replica: this worker has finished
+  followed = 15,  // replica -> primary: the replica has it, too, or why not
 };
 inline constexpr std::uint8_t frame_kind_last = 15;
 
@@ -59,8 +59,8 @@ struct frame_header {
   std::uint32_t chunk = 0;
   std::uint32_t code = 0;  // refusal (policies/protocol.hpp), 0 = fine
   std::uint64_t clock = 0;
-  // Replies: of the chunk. Step, seed: that it makes. The answer to finished: payload bytes that the shard copied for this
-  // worker, which should be none.
+  // Replies: of the chunk. Step, seed: that it makes. The answer to finished: payload bytes
+  // that the shard copied for this worker, which should be none.
   std::uint64_t version = 0;
   std::uint64_t min_clock = 0;  // replies: every worker's clocks below this are in
   std::uint64_t payload_bytes = 0;

@@ -41,7 +41,9 @@ TEST_F(messages_test, shard_calls) {
                                                      true,
                                                      {0, 4},
                                                      {{0, 4}, {4, 5}},
-                                                     {"above"}});
+                                                     {"above"},
+                                                     {9},
+                                                     true});
   EXPECT_EQ(job.token, 7u);
   EXPECT_EQ(job.epoch, 2u);
   EXPECT_EQ(job.workers, 3u);
@@ -52,6 +54,8 @@ TEST_F(messages_test, shard_calls) {
   EXPECT_EQ(job.members, (std::vector<std::uint32_t>{0, 4}));
   EXPECT_EQ(job.nodes, (std::vector<policies::rank_node>{{0, 4}, {4, 5}}));
   EXPECT_EQ(job.upstream, std::vector<std::string>{"above"});
+  EXPECT_EQ(job.upstream_epochs, std::vector<std::uint32_t>{9});
+  EXPECT_TRUE(job.replicated);
 
   policies::open_table_call table;
   table.token = 1;
@@ -76,14 +80,41 @@ TEST_F(messages_test, shard_calls) {
   EXPECT_EQ(worker.address.size(), 3u) << "addresses are binary";
 }
 
+TEST_F(messages_test, calls_of_a_group) {
+  const auto lead = roundtrip(policies::lead_call{3, "there", true});
+  EXPECT_EQ(lead.view, 3u);
+  EXPECT_EQ(lead.address, "there");
+  EXPECT_TRUE(lead.has_all);
+  const auto follow = roundtrip(policies::follow_call{4, "here"});
+  EXPECT_EQ(follow.view, 4u);
+  EXPECT_EQ(follow.address, "here");
+  const auto promote = roundtrip(policies::promote_call{5, 6});
+  EXPECT_EQ(promote.view, 5u);
+  EXPECT_EQ(promote.epoch, 6u);
+  const auto moved = roundtrip(policies::shard_moved{1, 2, "now"});
+  EXPECT_EQ(moved.shard, 1u);
+  EXPECT_EQ(moved.epoch, 2u);
+  EXPECT_EQ(moved.address, "now");
+}
+
 TEST_F(messages_test, worker_messages) {
   const auto hello = roundtrip(policies::worker_hello{"job", 1, 2, "addr"});
   EXPECT_EQ(hello.job, "job");
   EXPECT_EQ(hello.rank, 1u);
   EXPECT_EQ(hello.incarnation, 2u);
   EXPECT_EQ(hello.address, "addr");
-  const auto welcome = roundtrip(policies::worker_welcome{
-      1, 2, 9, 3, 4, "ssp(3)", policies::not_finite_rule::allow, {"x", "y"}});
+  const auto welcome = roundtrip(policies::worker_welcome{1,
+                                                          2,
+                                                          9,
+                                                          3,
+                                                          4,
+                                                          "ssp(3)",
+                                                          policies::not_finite_rule::allow,
+                                                          {"x", "y"},
+                                                          {5, 6},
+                                                          true,
+                                                          true,
+                                                          true});
   EXPECT_EQ(welcome.token, 1u);
   EXPECT_EQ(welcome.epoch, 2u);
   EXPECT_EQ(welcome.first_clock, 9u);
@@ -92,6 +123,8 @@ TEST_F(messages_test, worker_messages) {
   EXPECT_EQ(welcome.policy, "ssp(3)");
   EXPECT_EQ(welcome.not_finite, policies::not_finite_rule::allow);
   EXPECT_EQ(welcome.shard_addresses, (std::vector<std::string>{"x", "y"}));
+  EXPECT_EQ(welcome.shard_epochs, (std::vector<std::uint32_t>{5, 6}));
+  EXPECT_TRUE(welcome.aggregated && welcome.one_clock_in_flight && welcome.replicated);
   const auto grant = roundtrip(policies::table_grant{3, 40, "w", {{0, 1, 2, 3}}});
   EXPECT_EQ(grant.table, 3u);
   EXPECT_EQ(grant.elements, 40u);

@@ -27,6 +27,10 @@ class noting_shell final : public front_shell {
   void hand_on(const effects::hand_on&, inputs) override {}
   void ask(const effects::ask&) override {}
   void snapshot(const effects::snapshot&, const shard_core::cut_state&) override {}
+  void replicate(const effects::replicate&) override {}
+  void seed(const effects::seed&) override {}
+  void replicate_farewell(const effects::replicate_farewell&) override {}
+  void followed(const effects::followed&) override {}
   void send(peer_id to, const frame_header& header) override { frames.push_back({to, header}); }
   void send_place(peer_id to, const frame_header& header) override { send(to, header); }
   void send_parameters(peer_id to, const frame_header& header, std::uint32_t, std::uint32_t,

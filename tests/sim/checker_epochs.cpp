@@ -78,7 +78,8 @@ void checker::promoted(std::uint64_t job, std::uint32_t table, std::uint32_t chu
                        const policies::shard_core::cut_state& has,
                        std::span<const float> parameters) {
   auto* at = find(job, table, chunk);
-  const auto where = "table " + std::to_string(table) + " chunk " + std::to_string(chunk) + ": ";
+  const auto where =
+      "table " + std::to_string(table) + " chunk " + std::to_string(chunk) + ": ";
   if (!at) return fail("replicas", where + "promoted, though it never was");
   for (auto number = at->versions.size(); number-- > 0;) {
     const auto& one = at->versions[number];

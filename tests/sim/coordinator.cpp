@@ -132,8 +132,7 @@ policies::ticket coordinator_process::wait(answer_to reply) {
   return last_ticket_;
 }
 
-void coordinator_process::shard_joined(std::uint32_t index,
-                                       policies::group_member in_group,
+void coordinator_process::shard_joined(std::uint32_t index, policies::group_member in_group,
                                        const std::string& address, process_id who,
                                        answer_to reply) {
   const auto id = wait(std::move(reply));

@@ -128,7 +128,8 @@ updates front_process::updates_of(process_id from, const runtime::frame_header& 
                                   std::uint32_t table, std::uint32_t chunk) const {
   if (const auto* sum = world_.check.sum_of({from, header.worker, table, chunk, header.clock}))
     return *sum;
-  return {{header.worker, header.clock, life_of(policies::run_of(header.epoch), header.incarnation)}};
+  return {{header.worker, header.clock,
+           life_of(policies::run_of(header.epoch), header.incarnation)}};
 }
 
 void front_process::on_frame(process_id from, const runtime::frame_header& header,

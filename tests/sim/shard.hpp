@@ -26,8 +26,8 @@ class shard_process final : private shard_base,
   shard_process(world& where, process_id id, std::uint32_t host, std::uint32_t index,
                 policies::group_member member)
       : front_process(where, id, role::shard,
-                      (member.number == 0 ? "shard-" : "replica-") + std::to_string(index), host, index,
-                      core_),
+                      (member.number == 0 ? "shard-" : "replica-") + std::to_string(index),
+                      host, index, core_),
         member_(member),
         replication_(*this, core_, front_) {
     replication_.set_patience(where.plan.set.patience);
@@ -102,9 +102,9 @@ class shard_process final : private shard_base,
   bool follows_ = false;
   bool looking_ = false;
   std::uint32_t led_view_ = 0;
-  answer_to led_;                                                     // waits for in_sync
-  std::map<std::pair<std::uint32_t, std::uint64_t>, region> sums_;    // by slot, clock's parity
-  std::map<std::uint32_t, region> seeds_;                             // under way, by slot
+  answer_to led_;                                                   // waits for in_sync
+  std::map<std::pair<std::uint32_t, std::uint64_t>, region> sums_;  // by slot, clock's parity
+  std::map<std::uint32_t, region> seeds_;                           // under way, by slot
   std::map<std::uint64_t, job_options> jobs_;
   std::vector<chunk_state> chunks_;  // by slot
 };

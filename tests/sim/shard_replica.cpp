@@ -50,8 +50,8 @@ void shard_process::promote(const policies::promote_call& call) {
       world_.check.restore_chunk(chunk.job, table, chunk.about.table, number,
                                  core_.progress(slot).ranks, values);
     else
-      world_.check.open_chunk(chunk.job, table, chunk.about.table, number, chunk.about.optimizer,
-                              chunk.scale, values);
+      world_.check.open_chunk(chunk.job, table, chunk.about.table, number,
+                              chunk.about.optimizer, chunk.scale, values);
   }
 }
 

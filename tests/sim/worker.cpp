@@ -136,9 +136,8 @@ void worker::attach(const policies::table_grant& grant, answer_to back) {
   auto places = grant.places;
   if (session_.welcome().aggregated)
     for (auto& place : places) place.shard = 0;
-  client_->open(grant.table, std::move(places), [&](std::uint32_t shard) {
-    return shares_memory_with(address_of(shard));
-  });
+  client_->open(grant.table, std::move(places),
+                [&](std::uint32_t shard) { return shares_memory_with(address_of(shard)); });
   tick();
 }
 

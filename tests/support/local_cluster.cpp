@@ -29,7 +29,8 @@ local_cluster::local_cluster(policies::cluster_spec spec, actors::link_factory m
     shards_.push_back(actors::spawn_on<actors::shard>(home, system, index));
     bool joined = false;
     self->request(coordinator_, std::chrono::seconds(10), actors::shard_atom::value, token_,
-                  index, std::uint32_t{0}, std::uint32_t{1}, home.address(), caf::actor_cast<caf::actor>(shards_.back()))
+                  index, std::uint32_t{0}, std::uint32_t{1}, home.address(),
+                  caf::actor_cast<caf::actor>(shards_.back()))
         .receive([&](actors::done_atom) { joined = true; }, [](caf::error&) {});
     TIDEGATE_ASSERT(joined, "a shard joins");
   }
