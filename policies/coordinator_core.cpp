@@ -144,41 +144,6 @@ bool coordinator_core::worker_joined(std::int64_t now, const worker_hello& hello
   return true;
 }
 
-// Where a worker goes on is asked of shards that have all that the job goes on with.
-bool coordinator_core::may_admit(const job_record& job) const {
-  return all_in() && moving_ == 0 &&
-         std::none_of(tables_.begin(), tables_.end(), [&](const auto& table) {
-           return &jobs_[table.job] == &job && (table.restored || table.recorded) &&
-                  !table.ready;
-         });
-}
-
-void coordinator_core::admit_early(coordinator_effects& out) {
-  for (auto& [hello, waiting] : std::exchange(early_workers_, {}))
-    if (may_admit(*find(hello.job)))
-      admit(hello, waiting, out);
-    else
-      early_workers_.emplace_back(hello, waiting);
-}
-
-void coordinator_core::admit(const worker_hello& hello, ticket who, coordinator_effects& out) {
-  auto& job = *find(hello.job);
-  const auto index = static_cast<std::size_t>(&job - jobs_.data());
-  const auto group = make_group(index, who);
-  groups_.at(group).about = hello;
-  call_for(group, hello, out);
-}
-
-void coordinator_core::call_for(group_id group, const worker_hello& hello,
-                                coordinator_effects& out) {
-  const auto& job = jobs_[groups_.at(group).job];
-  for (const auto& one : upstream_of(job.sums.of_worker[hello.rank]))
-    call(group, one,
-         admit_worker_call{job.token, hello.rank, hello.incarnation, hello.address,
-                           tables_of(job, hello.rank)},
-         out);
-}
-
 coordinator_core::group_id coordinator_core::make_group(std::size_t job, ticket who) {
   const auto id = ++last_id_;
   auto& made = groups_[id];
@@ -261,47 +226,6 @@ void coordinator_core::close(std::int64_t now, call_group& done, coordinator_eff
     for (auto who : done.waiting) out.answers.push_back({who, {}, opened.grant});
     admit_early(out);
   }
-}
-
-// A shard that cannot let a worker in fails that process, which may be dying, and not the job:
-// the launcher starts it again, up to its limit.
-void coordinator_core::admitted(std::int64_t now, const call_group& done,
-                                const worker_hello& hello, coordinator_effects& out) {
-  // A primary that is gone may not be missed yet.
-  const auto& died = done.died;
-  if (moving_ > 0 || (died && groups_of_[died->index].primary() == died->member)) {
-    late_.push_back(done);
-    return;
-  }
-  if (died) return admit_again(done, out);
-  auto& job = jobs_[done.job];
-  auto& worker = job.workers[hello.rank];
-  auto result = done.failure;
-  if (result.ok() && worker.incarnation != hello.incarnation)
-    result = {errc::cancelled, "another process has taken its rank"};
-  if (!result.ok()) {
-    event(now, "worker_refused",
-          hello.job + " rank " + std::to_string(hello.rank) + ": " + result.message());
-    for (auto who : done.waiting) out.answers.push_back({who, result, {}});
-    if (job.spec.on_worker_loss == worker_loss_rule::fail)
-      fail_job(now, job.spec.name, "a worker cannot be let in: " + result.message(), out);
-    return;
-  }
-  worker.joined = true;
-  record(job, hello.rank, out);
-  if (job.state == job_state::waiting) {
-    job.state = job_state::running;
-    job.began = now;
-    record(job, out);
-    event(now, "job_running", job.spec.name);
-  }
-  const auto first = done.first_clock == clock_vector::infinity ? 0 : done.first_clock;
-  if (hello.incarnation > 1)
-    event(now, "worker_resumes",
-          hello.job + " rank " + std::to_string(hello.rank) + " at clock " +
-              std::to_string(first));
-  for (auto who : done.waiting)
-    out.answers.push_back({who, {}, welcome(job, hello.rank, first)});
 }
 
 void coordinator_core::progress(std::int64_t now, const std::string& name, std::uint32_t rank,

@@ -23,6 +23,7 @@
 #include "policies/checkpoint_rounds.hpp"
 #include "policies/clock_vector.hpp"
 #include "policies/cluster_status.hpp"
+#include "policies/coordinator_calls.hpp"
 #include "policies/coordinator_record.hpp"
 #include "policies/placement.hpp"
 #include "policies/shard_group.hpp"
@@ -30,127 +31,6 @@
 #include "runtime/base/status.hpp"
 
 namespace tidegate::policies {
-
-// To a shard: hold chunks for this job.
-struct open_job_call {
-  std::uint64_t token = 0;
-  std::uint32_t epoch = 0;
-  std::uint32_t workers = 0;
-  std::string name;
-  consistency_spec consistency;
-  reduce_kind reduce = reduce_kind::mean;
-  bool workers_come_back = false;      // see shard_core::open_job
-  std::vector<std::uint32_t> members;  // ranks that push to shards; empty: all
-  // To an aggregator: what it hands on, and to whom.
-  std::vector<rank_node> nodes;
-  std::vector<std::string> upstream;
-  std::vector<std::uint32_t> upstream_epochs;
-  bool replicated = false;  // shards are: what is upstream may move
-};
-
-// To a shard: own these chunks of a table, starting from their initial values. To an
-// aggregator: all chunks, and to which of its upstreams they are handed on.
-struct open_table_call {
-  std::uint64_t token = 0;
-  std::uint32_t table = 0;
-  optimizer_spec optimizer;
-  init_spec init;
-  std::uint64_t init_key = 0;  // runtime/base/rng.hpp; the same for all chunks of the table
-  table_places places;         // of this process only
-  // The chunks are as in this checkpoint instead, where the table has this name and shape.
-  std::string name;
-  std::vector<std::uint64_t> shape;
-  checkpoint_id restore;          // number 0: none
-  std::uint64_t first_clock = 0;  // to an aggregator: of its members' first pushes
-};
-
-// To a shard: expect frames of this worker, and answer it at this address. Answered with
-// shard_core::first_missing of these tables.
-struct admit_worker_call {
-  std::uint64_t token = 0;
-  std::uint32_t rank = 0;
-  std::uint32_t incarnation = 0;
-  std::string address;
-  std::vector<std::uint32_t> tables;  // that this rank has opened, in this or an earlier life
-};
-
-// To a shard: this job has failed; refuse whoever waits.
-struct close_job_call {
-  std::uint64_t token = 0;
-};
-
-// To a primary: this replica follows you, or with an empty address nobody does. Answered when
-// the replica has everything.
-struct lead_call {
-  std::uint32_t view = 0;
-  std::string address;
-  bool has_all = false;  // nothing needs to be handed over
-};
-
-// To a replica: this is its primary.
-struct follow_call {
-  std::uint32_t view = 0;
-  std::string address;
-};
-
-// To a replica: it is the primary now.
-struct promote_call {
-  std::uint32_t view = 0;
-  std::uint32_t epoch = 0;  // of workers' frames
-};
-
-using shard_call =
-    std::variant<open_job_call, open_table_call, admit_worker_call, close_job_call,
-                 checkpoint_call, lead_call, follow_call, promote_call>;
-
-// To a worker: all it needs to talk to the shards, or to its aggregator, which is then the one
-// shard that it knows.
-struct worker_welcome {
-  std::uint64_t token = 0;
-  std::uint32_t epoch = 0;
-  std::uint64_t first_clock = 0;  // of a worker that comes back: where it goes on
-  std::uint32_t workers = 0;
-  std::uint64_t seed = 0;
-  std::string policy;
-  not_finite_rule not_finite = not_finite_rule::refuse;
-  std::vector<std::string> shard_addresses;
-  std::vector<std::uint32_t> shard_epochs;  // that their frames carry
-  bool aggregated = false;
-  // A clock is pushed when all pushes of the one before are acknowledged: replicas lag no more
-  // than the version before, which shards keep for workers that come back.
-  bool one_clock_in_flight = false;
-  bool replicated = false;  // a shard that is gone may move
-};
-
-// To a worker, or to an aggregator that pushes to shards: another process serves this one now.
-struct shard_moved {
-  std::uint32_t shard = 0;
-  std::uint32_t epoch = 0;  // of its frames
-  std::string address;
-};
-
-struct table_grant {
-  std::uint32_t table = 0;
-  std::uint64_t elements = 0;
-  std::string name;
-  table_places places;
-};
-
-struct worker_hello {
-  std::string job;
-  std::uint32_t rank = 0;
-  std::uint32_t incarnation = 0;
-  std::string address;
-};
-
-// `options_given`: the worker chose the init itself, else a declared table keeps the YAML's.
-// `optimizer_given`: likewise the optimizer, else the declared table's or the job's is taken.
-struct table_request {
-  std::string job;
-  table_spec spec;
-  bool options_given = false;
-  bool optimizer_given = false;
-};
 
 using ticket = std::uint64_t;
 using call_id = std::uint64_t;
