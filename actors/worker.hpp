@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "actors/coordinator_place.hpp"
 #include "actors/frame_mailbox.hpp"
 #include "actors/frame_sender.hpp"
 #include "actors/messages.hpp"

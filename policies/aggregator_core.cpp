@@ -181,7 +181,8 @@ bool aggregator_core::is_answer(const runtime::frame_header& header) {
 bool aggregator_core::is_stale(const runtime::frame_header& header) const {
   const auto tag = policies::tag_of(header);
   const auto slot = find_any(tag);
-  return slot && tag.epoch != job_.upstream_epochs[chunks_[*slot].shard];
+  // A refusal never had a place.
+  return slot && header.code == 0 && tag.epoch != job_.upstream_epochs[chunks_[*slot].shard];
 }
 
 void aggregator_core::on_answer(const runtime::frame_header& header, shard_effects& out) {

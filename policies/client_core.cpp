@@ -83,8 +83,10 @@ void client_core::end_move(std::uint32_t shard) {
 
 void client_core::reply_lost(const frame_header& header) {
   effects_.clear();
-  if (failed_ || header.kind != frame_kind::pull_reply || header.job != token_ ||
-      header.incarnation != incarnation_ || header.shard >= epochs_.size())
+  // A refusal never had a place.
+  if (failed_ || header.kind != frame_kind::pull_reply || header.code != 0 ||
+      header.job != token_ || header.incarnation != incarnation_ ||
+      header.shard >= epochs_.size())
     return;
   if (!worker_.cancel_reply(header.table, header.chunk, header.request)) return;
   // Else its place is asked for again when the shard has moved.

@@ -4,15 +4,12 @@
 
 #include "policies/frame_tags.hpp"
 #include "runtime/base/assert.hpp"
-#include "runtime/base/planted.hpp"
 #include "runtime/base/rare.hpp"
 
 namespace tidegate::policies {
 
 using runtime::frame_header;
 using runtime::frame_kind;
-using runtime::is_planted;
-using runtime::planted_bug;
 
 namespace {
 
@@ -224,8 +221,7 @@ void replication_core::frame(const frame_header& header, payload_handle payload)
 void replication_core::on_followed(const frame_header& header) {
   if (header.epoch != view_ || !replica_) return;
   const auto code = static_cast<refusal>(header.code);
-  if (code == refusal::stale_epoch && !is_planted(planted_bug::old_primary_still_serves))
-    return shell_.replaced(view_);
+  if (code == refusal::stale_epoch) return shell_.replaced(view_);
   if (header.chunk == runtime::whole_job) {
     farewells_.erase({header.job, header.worker});
     front_.about_job(header.job, [&](auto& out) {

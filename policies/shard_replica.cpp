@@ -174,9 +174,7 @@ void shard_core::seed(std::uint32_t slot, shard_effects& out) {
   TIDEGATE_ASSERT(!chunk.follows && chunk.to_replicate.empty(), "handed over once");
   chunk.follows = chunk.seeding = true;
   chunk.seeded = {progress_of(chunk), chunk.previous_version};
-  const bool forgets = is_planted(planted_bug::seed_without_previous);
-  out.list.push_back(
-      shard_effects::seed{slot, chunk.plane, forgets ? no_plane : chunk.previous});
+  out.list.push_back(shard_effects::seed{slot, chunk.plane, chunk.previous});
 }
 
 void shard_core::seeded(std::uint32_t slot, std::uint64_t version, shard_effects& out) {
@@ -282,13 +280,16 @@ void shard_core::promote(std::uint64_t token, std::uint32_t epoch) {
   for (const auto slot : job.slots) {
     auto& chunk = chunks_[slot];
     chunk.stepping = false;
+    const bool is_bsp = job.consistency.kind == consistency_kind::bsp;
+    if (is_planted(planted_bug::replica_one_version_ahead) && is_bsp && chunk.version > 0) {
+      ++chunk.version;
+      for (auto& worker : chunk.workers) ++worker.next;
+    }
     std::vector<std::uint64_t> through(chunk.workers.size(), 0);
     for (std::uint32_t rank = 0; rank < through.size(); ++rank) {
       if (!job.workers[rank].member) continue;
       auto& next = chunk.workers[rank].next;
-      if (is_planted(planted_bug::dedupe_forgotten_at_promotion) && next > 0 &&
-          job.consistency.kind != consistency_kind::bsp)
-        --next;
+      if (is_planted(planted_bug::dedupe_forgotten_at_promotion) && next > 0 && !is_bsp) --next;
       through[rank] = next;
     }
     chunk.policy->restore(chunk.version, through);

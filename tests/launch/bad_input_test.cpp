@@ -224,7 +224,8 @@ TEST(unknown_keys, get_the_nearest_known_one) {
   EXPECT_EQ(
       refusal("cluster: {name: x, shard: 2}\njobs: {j: {command: a}}\n"),
       "c.yaml:1:20: unknown key 'shard' in cluster; did you mean 'shards'?; allowed: name, "
-      "hosts, coordinator_host, shards, shard_hosts, transport, chunk_bytes, control, "
+      "hosts, coordinator_host, shards, replicas, shard_hosts, transport, chunk_bytes, "
+      "control, "
       "start_timeout");
   EXPECT_THAT(refusal(with_job("    optimizer: {learning_rat: 1}\n")),
               HasSubstr("did you mean 'learning_rate'?"));

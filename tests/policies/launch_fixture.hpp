@@ -150,7 +150,7 @@ class launched {
   }
   // A coordinator of this life.
   void says(std::uint32_t life, const std::vector<job_status>& jobs) {
-    core_.polled({{}, polls_, jobs, life}, out_);
+    core_.polled(now_, {{}, polls_, jobs, life, {}}, out_);
     decide();
   }
 

@@ -1,0 +1,83 @@
+// What the coordinator actor hears, and from whom.
+#include "actors/coordinator_state.hpp"
+
+namespace tidegate::actors {
+
+coordinator::behavior_type coordinator::make_behavior() {
+  using u32 = std::uint32_t;
+  using u64 = std::uint64_t;
+  using std::string;
+  set_down_handler([this](const caf::down_msg& down) { on_down(down); });
+  core_.begin(unix_now(), effects_);
+  carry_out();
+  return {
+      [this](shard_atom, u64 token, u32 index, u32 number, u32 incarnation,
+             const string& address, const caf::actor& who) -> caf::result<done_atom> {
+        if (!of_run(token)) return stranger();
+        return join_shard(index, {number, incarnation}, address, who);
+      },
+      [this](moves_atom, u64 token, const string& job, u32 rank, const caf::actor& who) {
+        if (!of_run(token)) return;
+        told_[{job, rank}] = who;
+        core_.moves_of(job, rank, false, effects_);
+        carry_out();
+      },
+      [this](aggregator_atom, u64 token, const string& job, u32 index, const string& address,
+             const caf::actor& who) -> caf::result<done_atom> {
+        if (!of_run(token)) return stranger();
+        return join_aggregator(job, index, address, who);
+      },
+      [this](worker_atom, u64 token, const policies::worker_hello& hello,
+             const caf::actor& who) -> caf::result<policies::worker_welcome> {
+        if (!of_run(token)) return stranger();
+        return join_worker(hello, who);
+      },
+      [this](table_atom, u64 token,
+             const policies::table_request& asked) -> caf::result<policies::table_grant> {
+        if (!known(token)) return stranger();
+        return open_table(asked);
+      },
+      [this](tables_atom, u64 token, const string& job) -> caf::result<grants> {
+        if (!known(token)) return stranger();
+        return tell_tables(job);
+      },
+      [this](progress_atom, u64 token, const string& job, u32 rank,
+             const policies::worker_progress& report) {
+        if (known(token)) take_progress(job, rank, report);
+      },
+      [this](opened_atom, u64 token, const string& job, u32 rank,
+             const std::vector<u32>& tables) -> caf::result<done_atom> {
+        if (!known(token)) return stranger();
+        return take_tables(job, rank, tables);
+      },
+      [this](metric_atom, u64 token, const string& job, const string& metric,
+             double value) -> caf::result<done_atom> {
+        if (!known(token)) return stranger();
+        return take_metric(job, metric, value);
+      },
+      [this](finished_atom, u64 token, const string& job, u32 rank,
+             const policies::worker_progress& last,
+             const string& sha256) -> caf::result<done_atom> {
+        if (!known(token)) return stranger();
+        return take_finished(job, rank, last, sha256);
+      },
+      [this](part_atom, u64 token, const policies::checkpoint_report& report) {
+        if (known(token)) take_part(report);
+      },
+      [this](fail_atom, u64 token, const string& job,
+             const string& why) -> caf::result<done_atom> {
+        if (!known(token)) return stranger();
+        return fail_job(job, why);
+      },
+      [this](status_atom, u64 token, u64 seen) -> caf::result<policies::cluster_status> {
+        if (!known(token)) return stranger();
+        return core_.status(unix_now(), seen);
+      },
+      [this](stop_atom, u64 token) -> caf::result<done_atom> {
+        if (!known(token)) return stranger();
+        return stop();
+      },
+  };
+}
+
+}  // namespace tidegate::actors

@@ -1,0 +1,124 @@
+// What the coordinator actor has and does; its functions are in coordinator.cpp, what it hears
+// in coordinator_behavior.cpp. One actor: one thread at a time.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include <caf/all.hpp>
+
+#include "actors/checkpoint_keeper.hpp"
+#include "actors/errors.hpp"
+#include "actors/journal_keeper.hpp"
+#include "actors/messages.hpp"
+#include "policies/coordinator_core.hpp"
+
+namespace tidegate::actors {
+
+inline std::int64_t unix_now() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+class coordinator final : public coordinator_actor::base {
+ public:
+  coordinator(caf::actor_config& config, const policies::cluster_spec& cluster,
+              std::uint64_t token, std::shared_ptr<checkpoint_keeper> keeper,
+              std::shared_ptr<kept_journal> journal, std::uint32_t life)
+      : coordinator_actor::base(config),
+        keeper_(std::move(keeper)),
+        journal_(std::move(journal)),
+        core_(cluster, token, keeper_->found(), std::move(journal_->before), life),
+        token_(token) {
+    for (const auto& job : cluster.jobs)
+      if (job.checkpoint) keeper_->begin_after(job.name, core_.last_checkpoint(job.name));
+  }
+  // A promise that nobody delivers leaves its requester waiting: tell them.
+  ~coordinator() override { refuse_all(); }
+
+  const char* name() const override { return "tidegate.coordinator"; }
+
+ protected:
+  behavior_type make_behavior() override;
+  void on_exit() override { refuse_all(); }
+
+ private:
+  struct member {
+    std::string job;          // empty: a shard
+    std::uint32_t index = 0;  // of the shard or aggregator, or rank
+    bool aggregates = false;
+    std::uint32_t in_group = 0;  // of a shard
+    bool is_shard = false;
+  };
+  template <class T>
+  using promises = std::map<policies::ticket, caf::typed_response_promise<T>>;
+
+  bool of_run(std::uint64_t token) const { return token == token_; }
+  // Whether a message is of a process of this run whose place nobody has taken; stranger() is
+  // the answer to another.
+  bool known(std::uint64_t token) { return of_run(token) && !is_out(); }
+  bool is_out();
+  caf::error stranger();
+  template <class T>
+  std::pair<policies::ticket, caf::typed_response_promise<T>> promise(promises<T>& waiting);
+  template <class T>
+  bool deliver(promises<T>& waiting, policies::coordinator_effects::answer& answer);
+
+  caf::result<done_atom> join_shard(std::uint32_t index, policies::group_member in_group,
+                                    const std::string& address, const caf::actor& who);
+  void tell_moved(const policies::coordinator_effects::tell_moved& what);
+  caf::result<done_atom> join_aggregator(const std::string& job, std::uint32_t index,
+                                         const std::string& address, const caf::actor& who);
+  caf::result<policies::worker_welcome> join_worker(const policies::worker_hello& hello,
+                                                    const caf::actor& who);
+  caf::result<policies::table_grant> open_table(const policies::table_request& asked);
+  caf::result<done_atom> take_tables(const std::string& job, std::uint32_t rank,
+                                     const std::vector<std::uint32_t>& tables);
+  caf::result<done_atom> take_metric(const std::string& job, const std::string& metric,
+                                     double value);
+  void take_progress(const std::string& job, std::uint32_t rank,
+                     const policies::worker_progress& report);
+  caf::result<done_atom> take_finished(const std::string& job, std::uint32_t rank,
+                                       const policies::worker_progress& last,
+                                       const std::string& sha256);
+  caf::result<grants> tell_tables(const std::string& job) const;
+  void take_part(const policies::checkpoint_report& report);
+  caf::result<done_atom> fail_job(const std::string& job, const std::string& why);
+  caf::result<done_atom> stop();
+  void on_down(const caf::down_msg& down);
+
+  void watch(const caf::actor& who, member what);
+  void put_out(const policies::worker_hello& successor);
+  void carry_out();
+  // False: it cannot be kept, and nobody may hear of what has been decided.
+  bool keep(const std::vector<policies::coordinator_record>& records);
+  caf::result<done_atom> done() const;  // what was asked is; or cannot be
+  void call_shard(policies::coordinator_effects::call_shard& what);
+  void refuse_all();
+
+  std::shared_ptr<checkpoint_keeper> keeper_;
+  std::shared_ptr<kept_journal> journal_;
+  bool has_ended_ = false;  // its journal cannot be written
+  policies::coordinator_core core_;
+  policies::coordinator_effects effects_;
+  std::uint64_t token_;
+  // Job of an aggregator, or empty; index; number in a shard's group.
+  using shard_name = std::tuple<std::string, std::uint32_t, std::uint32_t>;
+  std::map<shard_name, shard_actor> shards_;
+  std::map<std::pair<std::string, std::uint32_t>, caf::actor> told_;  // workers, of moves
+  std::map<caf::actor_addr, member> members_;
+  std::map<caf::node_id, runtime::status>
+      out_;  // processes whose place is taken, and what they are told
+  policies::ticket last_ticket_ = 0;
+  promises<done_atom> shard_promises_;
+  promises<policies::worker_welcome> worker_promises_;
+  promises<policies::table_grant> table_promises_;
+};
+
+}  // namespace tidegate::actors
