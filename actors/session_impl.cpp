@@ -49,7 +49,7 @@ status session::impl::join() {
   clock_ = welcome.first_clock;
   const auto watched =
       parts_.guide ? parts_.guide : caf::actor_cast<caf::actor>(parts_.coordinator->now());
-  worker_identity identity{hello.rank, hello.incarnation, welcome, parts_.who.node.token,
+  worker_identity identity{hello.rank, hello.incarnation,  welcome, parts_.who.node.token,
                            hello.job,  parts_.coordinator, watched, numbers_};
   worker_ = spawn_on<worker>(*reactor_, *parts_.system, std::move(identity));
   return {};

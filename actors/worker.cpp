@@ -40,8 +40,8 @@ worker::behavior_type worker::make_behavior() {
     fail_all({errc::unavailable, "the coordinator is gone"});
   });
   if (identity_.welcome.replicated && !identity_.welcome.aggregated)
-    caf::anon_send(identity_.coordinator->now(), moves_atom::value, identity_.run, identity_.job,
-                   identity_.rank, caf::actor_cast<caf::actor>(this));
+    caf::anon_send(identity_.coordinator->now(), moves_atom::value, identity_.run,
+                   identity_.job, identity_.rank, caf::actor_cast<caf::actor>(this));
   return {
       [this](const worker_command_ptr& command) { on_command(command); },
       [this](frame_event& event) { on_frame(event); },
