@@ -262,6 +262,13 @@ void coordinator::on_down(const caf::down_msg& down) {
   carry_out();
 }
 
+void coordinator::tell_of_moves(const std::string& job, std::uint32_t rank,
+                                const caf::actor& who) {
+  told_[{job, rank}] = who;
+  core_.moves_of(job, rank, false, effects_);
+  carry_out();
+}
+
 // To one that is gone, or has not asked for it yet, it goes unheard.
 void coordinator::tell_moved(const coordinator_effects::tell_moved& what) {
   if (what.aggregates) {

@@ -3,10 +3,15 @@
 
 namespace tidegate::actors {
 
+namespace {
+
+using u32 = std::uint32_t;
+using u64 = std::uint64_t;
+using std::string;
+
+}  // namespace
+
 coordinator::behavior_type coordinator::make_behavior() {
-  using u32 = std::uint32_t;
-  using u64 = std::uint64_t;
-  using std::string;
   set_down_handler([this](const caf::down_msg& down) { on_down(down); });
   core_.begin(unix_now(), effects_);
   carry_out();
@@ -17,10 +22,7 @@ coordinator::behavior_type coordinator::make_behavior() {
         return join_shard(index, {number, incarnation}, address, who);
       },
       [this](moves_atom, u64 token, const string& job, u32 rank, const caf::actor& who) {
-        if (!of_run(token)) return;
-        told_[{job, rank}] = who;
-        core_.moves_of(job, rank, false, effects_);
-        carry_out();
+        if (of_run(token)) tell_of_moves(job, rank, who);
       },
       [this](aggregator_atom, u64 token, const string& job, u32 index, const string& address,
              const caf::actor& who) -> caf::result<done_atom> {

@@ -72,6 +72,8 @@ class coordinator final : public coordinator_actor::base {
 
   caf::result<done_atom> join_shard(std::uint32_t index, policies::group_member in_group,
                                     const std::string& address, const caf::actor& who);
+  // From now on; at once of those that have been.
+  void tell_of_moves(const std::string& job, std::uint32_t rank, const caf::actor& who);
   void tell_moved(const policies::coordinator_effects::tell_moved& what);
   caf::result<done_atom> join_aggregator(const std::string& job, std::uint32_t index,
                                          const std::string& address, const caf::actor& who);

@@ -156,8 +156,10 @@ void coordinator_core::call(group_id group, callee who, shard_call what,
                             coordinator_effects& out) {
   const auto id = ++last_id_;
   const bool replica = !who.aggregator && groups_of_[who.index].primary() != who.member;
-  calls_[id] = {group, who, !replica};
   auto& of = groups_.at(group);
+  const bool may_fail = std::holds_alternative<new_replica>(of.about) &&
+                        std::holds_alternative<admit_worker_call>(what);
+  calls_[id] = {group, who, !replica, may_fail};
   ++of.remaining;
   out.calls.push_back({who.index, id, std::move(what),
                        who.aggregator ? jobs_[of.job].spec.name : "", who.member});
@@ -184,7 +186,7 @@ void coordinator_core::call_done(std::int64_t now, call_id call, const runtime::
   const bool died = cluster_.replicas > 0 && !made.who.aggregator && of.job != no_job &&
                     result.code() == errc::unavailable;
   if (died && made.primary) of.died = made.who;
-  if (!result.ok() && !died && of.failure.ok()) of.failure = result;
+  if (!result.ok() && !died && !made.may_fail && of.failure.ok()) of.failure = result;
   if (result.ok() && made.primary) of.first_clock = std::min(of.first_clock, answer);
   if (--group->second.remaining > 0) return;
   if (group->second.failure.ok() && !group->second.later.empty()) {

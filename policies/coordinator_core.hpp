@@ -197,7 +197,8 @@ class coordinator_core {
   struct call_made {
     group_id group = 0;
     callee who;
-    bool primary = true;  // when it was called; a replica's answer does not count
+    bool primary = true;    // when it was called; a replica's answer does not count
+    bool may_fail = false;  // to let in whoever has died since, of whom we shall hear
   };
   struct new_replica {
     std::uint32_t shard = 0;

@@ -38,6 +38,15 @@ std::pair<std::string, std::string> halves(const std::string& text) {
   return {text.substr(0, dots), text.substr(dots + 2)};
 }
 
+reader number(std::uint32_t& into, std::uint32_t low, std::uint32_t high) {
+  return [&into, low, high](const yaml_node& node) {
+    const auto read = parse_unsigned(node.text);
+    if (!read || *read < low || *read > high) return false;
+    into = static_cast<std::uint32_t>(*read);
+    return true;
+  };
+}
+
 template <class Number>
 reader numbers(sim::range<Number>& into) {
   return [&into](const yaml_node& node) {
@@ -165,24 +174,14 @@ keys keys_of(scenario& into) {
                    return !node.text.empty();
                  },
                  "text"};
-  all["weight"] = {[&](const yaml_node& node) {
-                     const auto read = parse_unsigned(node.text);
-                     if (!read || *read < 1 || *read > 1000) return false;
-                     into.weight = static_cast<std::uint32_t>(*read);
-                     return true;
-                   },
-                   "1 to 1000"};
+  all["weight"] = {number(into.weight, 1, 1000), "1 to 1000"};
   all["ends"] = {[&](const yaml_node& node) {
                    into.may_fail = node.text == "anyhow";
                    return into.may_fail || node.text == "done";
                  },
                  "done, anyhow"};
   all["cluster.shards"] = {numbers(into.shards), count};
-  all["cluster.replicas"] = {[&](const yaml_node& node) {
-                               into.replicas = node.text == "1" ? 1 : 0;
-                               return node.text == "0" || node.text == "1";
-                             },
-                             "0, 1"};
+  all["cluster.replicas"] = {number(into.replicas, 0, 1), "0, 1"};
   all["cluster.workers"] = {numbers(into.workers), count};
   all["cluster.hosts"] = {numbers(into.hosts), count};
   all["cluster.jobs"] = {numbers(into.jobs), count};

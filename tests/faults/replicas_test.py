@@ -19,11 +19,11 @@ class Replicas(FaultTest):
 
     def kill(self, run, name):
         role, index = name.split("-")
-        for process in run.processes():
-            if process["role"] == role and process["index"] == int(index) and alive(process["pid"]):
-                os.kill(process["pid"], signal.SIGKILL)
-                return
-        self.fail(f"{name} is not there")
+
+        def pid():
+            return next((p["pid"] for p in run.processes()
+                         if p["role"] == role and p["index"] == int(index) and alive(p["pid"])), None)
+        os.kill(wait_until(pid, 5, f"{name} is there; {run.output}"), signal.SIGKILL)
 
     def in_sync(self, run, times, seconds=20):
         """A new replica has had everything, so many times since the run began."""
@@ -51,6 +51,65 @@ class Replicas(FaultTest):
                 for other in ("worker-job-0", "worker-job-1", "worker-job-2", "coordinator-0"):
                     self.assertEqual(started.count(f"{other} pid"), 1, "nobody else starts again")
                 self.assert_nothing_left(run)
+
+    def test_no_push_is_lost_or_applied_twice(self):
+        for policy in ({"policy": "ssp", "staleness": 2}, {"policy": "async"}, {"policy": "bsp"}):
+            with self.subTest(policy=policy):
+                clocks, workers = 1500, 3
+                run = self.launch(self.yaml({"workers": workers, "mode": ["count", clocks, 2000], "reduce": "sum",
+                                             "consistency": policy}))
+                self.in_sync(run, 2)
+                for kill, victim in enumerate(("shard-0", "shard-1", "replica-0", "replica-1")):
+                    self.kill(run, victim)
+                    self.in_sync(run, 3 + kill)
+                self.assertEqual(run.wait(60), 0, run.output)
+                job = run.result()["jobs"][0]
+                self.assertEqual(job["metrics"]["pushes"], clocks * workers)
+                if policy["policy"] != "async":
+                    self.assertLessEqual(job["staleness_max"], policy.get("staleness", 0))
+                self.assert_nothing_left(run)
+
+    def test_behind_aggregators_and_together_with_a_worker(self):
+        job = {"workers": 4, "aggregators": {"fan_in": 2}, "mode": ["workload", 900, 4000, "exchange"],
+               "optimizer": {"name": "adam", "learning_rate": 0.05}}
+        calm = json.loads(self.yaml({**job, "mode": ["workload", 900, 0, "exchange"]}))
+        calm["cluster"]["replicas"] = 0
+        expected = self.hash_of(self.run_to_end(json.dumps(calm)))
+        for aggregators in ({"fan_in": 2}, "none"):
+            with self.subTest(aggregators=aggregators):
+                run = self.launch(self.yaml({**job, "aggregators": aggregators}))
+                self.in_sync(run, 2)
+                for kill, victim in enumerate(("shard-0", "shard-1", "replica-0")):
+                    self.kill(run, victim)
+                    self.kill(run, f"worker-{kill}")
+                    self.in_sync(run, 3 + kill)
+                self.assertEqual(run.wait(60), 0, run.output)
+                self.assertEqual(self.hash_of(run), expected)
+                self.assert_nothing_left(run)
+
+    def test_both_at_once_is_told(self):
+        run = self.launch(self.yaml({"workers": 2, "mode": ["forever"]}))
+        self.in_sync(run, 2)
+        self.kill(run, "shard-0")
+        self.kill(run, "replica-0")
+        self.assertEqual(run.wait(30), 3, run.output)
+        self.assertIn("no replica that has everything", run.output)
+        self.assert_nothing_left(run)
+
+    def test_both_at_once_goes_back_where_there_are_checkpoints(self):
+        job = {"workers": 2, "mode": ["workload", 600, 3000, "exchange"], "checkpoint": {"every": "20 clocks"},
+               "optimizer": {"name": "momentum", "learning_rate": 0.05}}
+        calm = {**job, "mode": ["workload", 600, 0, "exchange"]}
+        del calm["checkpoint"]
+        expected = self.hash_of(self.run_to_end(self.yaml(calm)))
+        run = self.launch(self.yaml(job))
+        wait_until(lambda: self.count_events(run, "checkpoint") > 0, 20, "a checkpoint")
+        self.kill(run, "shard-1")
+        self.kill(run, "replica-1")
+        self.assertEqual(run.wait(60), 0, run.output)
+        self.assertEqual(self.count_events(run, "going_back"), 1)
+        self.assertEqual(self.hash_of(run), expected)
+        self.assert_nothing_left(run)
 
 
 main()

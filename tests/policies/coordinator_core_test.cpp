@@ -283,5 +283,43 @@ TEST_F(coordinator_core_test, of_two_processes_that_come_early_the_last_one_wait
   EXPECT_EQ(admitted, 0U) << "answered by join_shards";
 }
 
+// Of a cluster with replicas: shard 0's replica dies, and its successor is set up while a
+// worker that has died meanwhile cannot be reached.
+TEST(coordinator_groups, a_dead_worker_does_not_keep_a_replica_from_being_set_up) {
+  auto spec = two_shards();
+  spec.shards = 1;
+  spec.replicas = 1;
+  coordinator_core core(spec, 99);
+  coordinator_effects out;
+  const auto answer = [&](bool reaches_workers) {
+    while (!out.calls.empty()) {
+      auto calls = std::move(out.calls);
+      out.calls.clear();
+      for (const auto& call : calls) {
+        const bool fails =
+            !reaches_workers && std::holds_alternative<admit_worker_call>(call.what);
+        core.call_done(
+            1, call.call,
+            fails ? runtime::status(errc::refused, "no such peer") : runtime::status(), out);
+      }
+    }
+  };
+  core.shard_joined(1, 0, "p", 1, out, {0, 1});
+  core.shard_joined(1, 0, "r", 2, out, {1, 1});
+  core.worker_joined(1, {"j", 0, 1, "w0"}, 3, out);
+  answer(true);
+  EXPECT_EQ(core.status(2, 0).replicas_in_sync, 1U);
+  core.shard_lost(2, 0, "killed", out, 1);
+  answer(true);
+  EXPECT_EQ(core.status(2, 0).replicas_in_sync, 0U);
+  core.shard_joined(3, 0, "r2", 4, out, {1, 2});
+  answer(false);
+  EXPECT_EQ(core.status(3, 0).replicas_in_sync, 1U);
+  core.shard_lost(4, 0, "killed", out, 0);
+  answer(true);
+  ASSERT_EQ(out.moves.size(), 1U);
+  EXPECT_EQ(out.moves[0].what.address, "r2");
+}
+
 }  // namespace
 }  // namespace tidegate::policies
