@@ -60,6 +60,7 @@ aggregator::behavior_type aggregator::make_behavior() {
 
 void aggregator::on_exit() {
   front_->sender().post_all();
+  home().forget(*this);
   home().close_link();
   front_->close();
 }
@@ -119,7 +120,6 @@ void aggregator::close_job(std::uint64_t token) {
 void aggregator::on_peer_lost(const peer_lost_event& event) {
   if (std::find(upstream_.begin(), upstream_.end(), event.peer) == upstream_.end())
     return front_->on_peer_lost(event);
-  for (const auto& header : std::exchange(lost_, {})) reply_lost(header);
   if (replicated_)
     return log::info("lost the link to a shard: " + event.why +
                      "; its replica takes its place, or all go back");
@@ -140,9 +140,14 @@ runtime::buffer aggregator::place(const runtime::frame_header& header) {
 }
 
 void aggregator::on_frame_lost(const runtime::frame_header& header) {
-  // Within the link's progress; its peer is lost, too.
-  if (header.kind == frame_kind::pull_reply) return lost_.push_back(header);
-  front_->on_frame_lost(header);
+  if (header.kind != frame_kind::pull_reply) return front_->on_frame_lost(header);
+  // Not within the link's progress.
+  if (lost_.empty()) home().after_progress(*this);
+  lost_.push_back(header);
+}
+
+void aggregator::go_on() {
+  for (const auto& header : std::exchange(lost_, {})) reply_lost(header);
 }
 
 void aggregator::reply_lost(const runtime::frame_header& header) {
@@ -162,9 +167,8 @@ void aggregator::upstream_moved(const policies::shard_moved& what) {
     return close_job(token_);
   }
   log::info("shard " + std::to_string(what.shard) + " has moved");
-  upstream_[what.shard] = *connected;
-  for (const auto& header : std::exchange(lost_, {}))
-    core_.cancel_reply(tag_of(header), frames_);
+  // Of what the dead process was sending nothing else tells.
+  home().link().disconnect(std::exchange(upstream_[what.shard], *connected));
   post(0, {});
 }
 

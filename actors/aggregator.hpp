@@ -17,7 +17,8 @@ namespace tidegate::actors {
 
 class aggregator final : public reactor_actor<shard_actor::base>,
                          public frame_mailbox::owner,
-                         public front::owner {
+                         public front::owner,
+                         public reactor::continuation {
  public:
   aggregator(caf::actor_config& config, reactor& home)
       : reactor_actor<shard_actor::base>(config, home) {}
@@ -32,6 +33,7 @@ class aggregator final : public reactor_actor<shard_actor::base>,
   runtime::buffer place(const runtime::frame_header& header) override;
   void on_sent(runtime::send_token token) override { front_->on_sent(token); }
   void on_frame_lost(const runtime::frame_header& header) override;
+  void go_on() override;
   void apply(const front::effects::apply& what, front::inputs from) override;
   void hand_on(const front::effects::hand_on& what, front::inputs from) override;
   void ask(const front::effects::ask& what) override;

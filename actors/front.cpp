@@ -101,6 +101,7 @@ void front::send_parameters(peer_id to, const runtime::frame_header& header, std
 
 void front::drop(peer_id to, std::vector<policies::send_name>& names) {
   sender_.drop(to, names);
+  home_.link().disconnect(to);
 }
 
 refusal front::map_gradients(const member_key& who, std::uint32_t table,

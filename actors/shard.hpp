@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 
 #include "actors/coordinator_place.hpp"
 #include "actors/frame_mailbox.hpp"
@@ -69,6 +70,7 @@ class shard final : public reactor_actor<shard_actor::base>,
   caf::result<done_atom> follow(const policies::follow_call& call);
   caf::result<done_atom> promote(const policies::promote_call& call);
   runtime::expected<peer_id> connect(const std::string& address);
+  void pair_with(std::optional<peer_id> other);
   void on_replication(frame_event& event);
   void replicate(const effects::replicate& what) override { replication_->replicate(what); }
   void seed(const effects::seed& what) override { replication_->seed(what); }
@@ -109,6 +111,7 @@ class shard final : public reactor_actor<shard_actor::base>,
   std::unique_ptr<front> front_;
   std::map<std::uint64_t, job_home> jobs_;  // by token
   std::unique_ptr<policies::replication_core> replication_;
+  std::optional<peer_id> other_;  // of the group
   std::uint32_t led_view_ = 0;
   std::optional<caf::typed_response_promise<done_atom>> led_;  // until in_sync()
   std::map<std::uint64_t, std::vector<float>> seeds_;          // being sent, by name

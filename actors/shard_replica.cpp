@@ -24,6 +24,11 @@ runtime::expected<shard::peer_id> shard::connect(const std::string& address) {
   return home().link().connect(link_of(address), reach_of(home().address(), address));
 }
 
+// Who was the other process of the group before is dead, or taken for dead.
+void shard::pair_with(std::optional<peer_id> other) {
+  if (const auto before = std::exchange(other_, other)) home().link().disconnect(*before);
+}
+
 caf::result<done_atom> shard::lead(const policies::lead_call& call) {
   if (led_) {
     led_->deliver(to_error({errc::cancelled, "another view has begun"}));
@@ -32,6 +37,7 @@ caf::result<done_atom> shard::lead(const policies::lead_call& call) {
   if (call.address.empty()) {
     log::info("no replica from view " + std::to_string(call.view) + " on");
     replication_->lead_nobody(call.view);
+    pair_with({});
     return done_atom::value;
   }
   const auto peer = connect(call.address);
@@ -42,6 +48,7 @@ caf::result<done_atom> shard::lead(const policies::lead_call& call) {
   led_ = make_response_promise<done_atom>();
   auto promise = *led_;
   replication_->lead(call.view, *peer, call.has_all);
+  pair_with(*peer);
   return promise;
 }
 
@@ -57,6 +64,7 @@ caf::result<done_atom> shard::follow(const policies::follow_call& call) {
   if (!peer) return to_error(peer.error());
   log::info("is the replica in view " + std::to_string(call.view));
   replication_->follow(call.view, *peer);
+  pair_with(*peer);
   return done_atom::value;
 }
 

@@ -51,7 +51,6 @@ worker::behavior_type worker::make_behavior() {
 }
 
 void worker::on_peer_lost(const peer_lost_event& event) {
-  ask_again();
   const auto& welcome = identity_.welcome;
   const auto why =
       "lost the connection to shard " + std::to_string(event.peer) + ": " + event.why;
@@ -59,8 +58,14 @@ void worker::on_peer_lost(const peer_lost_event& event) {
   runtime::log::info(why + "; its replica takes its place, or all go back");
 }
 
-// Replies that were cut off, where their shard has moved.
-void worker::ask_again() {
+// Not within the link's progress.
+void worker::on_frame_lost(const runtime::frame_header& header) {
+  if (lost_.empty()) home().after_progress(*this);
+  lost_.push_back(header);
+}
+
+// Replies that were cut off are asked for again where their shard has moved.
+void worker::go_on() {
   for (const auto& header : std::exchange(lost_, {})) {
     core_.reply_lost(header);
     carry_out();
@@ -70,7 +75,6 @@ void worker::ask_again() {
 void worker::shard_moved(const policies::shard_moved& what) {
   if (!broken_.ok() || what.shard >= shards_.size() || what.epoch <= core_.epoch_of(what.shard))
     return;
-  ask_again();
   const auto connected =
       home().link().connect(link_of(what.address), reach_of(home().address(), what.address));
   if (!connected)
@@ -78,7 +82,8 @@ void worker::shard_moved(const policies::shard_moved& what) {
                      "shard " + std::to_string(what.shard) +
                          " has moved and cannot be reached: " + connected.error().message()});
   runtime::log::info("shard " + std::to_string(what.shard) + " has moved");
-  shards_[what.shard] = *connected;
+  // Of what the dead process was sending nothing else tells.
+  home().link().disconnect(std::exchange(shards_[what.shard], *connected));
   addresses_[what.shard] = what.address;
   core_.shard_moved(what.shard, what.epoch, [this](std::uint32_t shard) {
     return share_memory(home().address(), addresses_[shard]);
@@ -89,6 +94,7 @@ void worker::shard_moved(const policies::shard_moved& what) {
 }
 
 void worker::on_exit() {
+  home().forget(*this);
   // What is posted goes out. After finish() no gradient waits to be: all are acknowledged.
   home().close_link();
   fail_all({errc::cancelled, "the session was closed"});

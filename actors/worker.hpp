@@ -63,6 +63,7 @@ struct worker_identity {
 
 class worker final : public reactor_actor<worker_actor::base>,
                      public frame_mailbox::owner,
+                     public reactor::continuation,
                      public policies::client_shell {
  public:
   worker(caf::actor_config& config, reactor& home, worker_identity identity);
@@ -89,12 +90,11 @@ class worker final : public reactor_actor<worker_actor::base>,
 
   runtime::buffer place(const runtime::frame_header& header) override;
   void on_sent(runtime::send_token token) override { sender_.on_sent(token); }
-  // Within the link's progress; the peer is lost, too.
-  void on_frame_lost(const runtime::frame_header& header) override { lost_.push_back(header); }
+  void on_frame_lost(const runtime::frame_header& header) override;
+  void go_on() override;
 
   void shard_moved(const policies::shard_moved& what);
   void on_peer_lost(const peer_lost_event& event);
-  void ask_again();
   void on_command(const worker_command_ptr& what);
   void open(worker_command& command);
   void take_memory(const worker_command& command);

@@ -60,7 +60,8 @@ class front_shell {
   virtual void send_place(peer_id to, const runtime::frame_header& header) = 0;
   virtual void send_parameters(peer_id to, const runtime::frame_header& header,
                                std::uint32_t slot, std::uint32_t plane, send_name name) = 0;
-  // Forgets what waits to be sent there, and appends the names of replies among it.
+  // Whoever was there is gone: what waits to be sent there is forgotten, with the names of
+  // replies among it appended; what is on its way ends soon.
   virtual void drop(peer_id to, std::vector<send_name>& names) = 0;
 
   // Memory. Maps the gradients of a member for a table, whose place is in the payload of an

@@ -79,6 +79,11 @@ class link {
   // transport).
   virtual expected<peer_id> connect(std::string_view address, reach where) = 0;
   expected<peer_id> connect(std::string_view address) { return connect(address, reach::host); }
+  // This peer is dead, which a network may notice late or never: shared memory does not.
+  // Soon, in progress(), all that is under way has ended: on_frame_lost() for what was given a
+  // place, on_sent() for what was posted; on_peer_lost() is not told any more. The memory of
+  // the connection is given back. Called again it does nothing.
+  virtual void disconnect(peer_id peer) = 0;
   // Sends a frame; see outgoing.
   virtual void post(peer_id peer, const frame_header& header,
                     std::span<const std::byte> payload, send_token token) = 0;

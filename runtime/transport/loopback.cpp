@@ -67,6 +67,8 @@ class loopback_link final : public link {
     return static_cast<peer_id>(peers_.size() - 1);
   }
 
+  // Nothing is under way between calls.
+  void disconnect(peer_id peer) override { told_lost_.insert(peer); }
   void post(peer_id peer, const frame_header& header, std::span<const std::byte> payload,
             send_token token) override {
     const outgoing one{header, payload, token};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "runtime/base/assert.hpp"
@@ -11,6 +12,13 @@
 #include "runtime/ucx/ucx_link_impl.hpp"
 
 namespace tidegate::runtime {
+
+namespace {
+
+constexpr unsigned busy_max = 16;
+constexpr auto nap = std::chrono::microseconds(50);
+
+}  // namespace
 
 status ucx_link::open(const ucx_options& options) {
   auto context = make_ucx_context(options);
@@ -84,6 +92,7 @@ expected<peer_id> ucx_link::connect(std::string_view address, reach where) {
 
 unsigned ucx_link::progress() {
   unsigned happened = ucp_worker_progress(worker_);
+  if (!departing_.empty() || !closing_.empty()) happened += go_on_disconnecting(happened == 0);
   if (!sent_.empty()) {
     std::swap(sent_, telling_);
     happened += static_cast<unsigned>(telling_.size());
@@ -91,6 +100,12 @@ unsigned ucx_link::progress() {
       sink_->on_sent(one.token,
                      one.code == UCS_OK ? status() : ucx_error("sending a frame", one.code));
     telling_.clear();
+  }
+  while (!frames_lost_.empty()) {
+    const auto header = frames_lost_.back();
+    frames_lost_.pop_back();
+    ++happened;
+    sink_->on_frame_lost(header);
   }
   while (!lost_.empty()) {
     const auto one = lost_.back();
@@ -102,8 +117,13 @@ unsigned ucx_link::progress() {
 }
 
 bool ucx_link::arm() {
-  if (!sent_.empty() || !lost_.empty()) return false;
-  return ucp_worker_arm(worker_) == UCS_OK;  // UCS_ERR_BUSY: events wait, progress again
+  if (!sent_.empty() || !lost_.empty() || !frames_lost_.empty()) return false;
+  if (!departing_.empty() || !closing_.empty()) return false;
+  if (ucp_worker_arm(worker_) == UCS_OK) return busy_in_a_row_ = 0, true;
+  // UCS_ERR_BUSY: events wait, progress again. Or there is something that the dead had no room
+  // for, which UCX keeps for ever; then who wants to sleep takes a nap instead.
+  if (gave_up_ && ++busy_in_a_row_ > busy_max) std::this_thread::sleep_for(nap);
+  return false;
 }
 
 void ucx_link::on_error(void* who, ucp_ep_h, ucs_status_t code) {
@@ -144,7 +164,7 @@ void ucx_link::close(std::uint32_t flush_ms_max) {
 
   // What is out is out. Closing by force ends what a dead peer still holds up; a graceful close
   // waits for it, and ucp_worker_destroy then finds requests and aborts.
-  std::vector<void*> closing;
+  auto closing = std::exchange(closing_, {});
   param.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
   param.flags = UCP_EP_CLOSE_FLAG_FORCE;
   for (auto& one : peers_) {
@@ -165,6 +185,8 @@ void ucx_link::close(std::uint32_t flush_ms_max) {
   sink_ =
       &nobody_;  // whoever listened may go; UCX may still call back until the worker is gone
   lost_.clear();
+  frames_lost_.clear();
+  departing_.clear();
   sent_.clear();
   for (auto& slot : receives_)
     slot.place = {};  // leases go back; nothing writes to them any more

@@ -1,6 +1,6 @@
 // The class behind open_ucx_link(), of this folder alone: connections, progress and the end are
-// in ucx_link.cpp, frames on their way in ucx_frames.cpp and
-// ucx_bundles.cpp. One reactor thread.
+// in ucx_link.cpp, frames on their way in ucx_frames.cpp and ucx_bundles.cpp, the end of one
+// connection in ucx_disconnect.cpp. One reactor thread.
 #pragma once
 
 #include <array>
@@ -39,6 +39,7 @@ class ucx_link final : public link {
   void set_sink(frame_sink* sink) override { sink_ = sink; }
   std::string address() const override { return address_; }
   expected<peer_id> connect(std::string_view address, reach where) override;
+  void disconnect(peer_id peer) override;
   void post(peer_id peer, const frame_header& header, std::span<const std::byte> payload,
             send_token token) override;
   void post_bundle(peer_id peer, std::span<const outgoing> frames) override;
@@ -56,10 +57,14 @@ class ucx_link final : public link {
     peer_id id = 0;
     ucp_ep_h endpoint = nullptr;
     bool lost = false;
+    bool departs = false;
   };
+  // Of a slot: given_up has been told, though UCX may not know that it has ended.
+  enum class use : std::uint8_t { free, under_way, given_up };
   // One send under way. Slots are kept and reused: the header must live until completion.
   struct send_slot {
     ucx_link* owner = nullptr;
+    use state = use::free;
     peer_id to = 0;
     send_token token = 0;
     frame_header_wire header{};
@@ -67,6 +72,7 @@ class ucx_link final : public link {
   // One bundle under way. UCX reads all of it until completion.
   struct bundle_slot {
     ucx_link* owner = nullptr;
+    use state = use::free;
     peer_id to = 0;
     std::size_t frames = 0;
     std::array<frame_header_wire, bundle_frames_max> headers{};
@@ -76,6 +82,8 @@ class ucx_link final : public link {
   // One rendezvous under way.
   struct receive_slot {
     ucx_link* owner = nullptr;
+    use state = use::free;
+    ucp_ep_h from = nullptr;
     frame_header header;
     buffer place;
   };
@@ -91,7 +99,9 @@ class ucx_link final : public link {
   static void on_receive_done(void* request, ucs_status_t code, std::size_t length, void* slot);
   static void on_error(void* peer, ucp_ep_h endpoint, ucs_status_t code);
 
-  ucs_status_t receive(const frame_header& header, void* data, std::size_t length, bool rndv);
+  // `from`: of a rendezvous; null: it is here.
+  ucs_status_t receive(const frame_header& header, void* data, std::size_t length,
+                       ucp_ep_h from);
   void receive_bundle(std::span<const std::byte> payload);
   void bad_frame(const status& why);
   status handle(unsigned id, ucp_am_recv_callback_t callback);
@@ -100,6 +110,9 @@ class ucx_link final : public link {
   bundle_slot& take_bundle_slot();
   void finish_receive(receive_slot& slot, ucs_status_t code);
   void finish_send(send_slot& slot, ucs_status_t code);
+  unsigned go_on_disconnecting(bool idle);
+  void give_up(peer_id peer);
+  void tell(const bundle_slot& slot, ucs_status_t code);
   void lose(connection& who, ucs_status_t code);
   using steady_clock = std::chrono::steady_clock;
   void drain(std::vector<void*>& requests, steady_clock::time_point deadline);
@@ -137,6 +150,16 @@ class ucx_link final : public link {
   std::vector<outcome> sent_;  // told in progress()
   std::vector<outcome> telling_;
   std::vector<loss> lost_;
+  std::vector<frame_header> frames_lost_;  // likewise
+  // Dead, and how often the network has been looked at since that was said.
+  struct departing {
+    peer_id peer;
+    unsigned looks = 0;
+  };
+  std::vector<departing> departing_;
+  std::vector<void*> closing_;  // connections, by request
+  bool gave_up_ = false;        // some peer, since the link was made
+  unsigned busy_in_a_row_ = 0;
   link_counters counters_;
 };
 

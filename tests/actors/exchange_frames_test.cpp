@@ -46,6 +46,7 @@ class counting_link final : public runtime::link {
                                               runtime::reach where) override {
     return inner_->connect(address, where);
   }
+  void disconnect(runtime::peer_id peer) override { inner_->disconnect(peer); }
   void post(runtime::peer_id peer, const runtime::frame_header& header,
             std::span<const std::byte> payload, runtime::send_token token) override {
     ++all_.messages;

@@ -26,6 +26,7 @@ class hooked_link final : public runtime::link, public runtime::frame_sink {
                                               runtime::reach where) override {
     return inner_->connect(address, where);
   }
+  void disconnect(runtime::peer_id peer) override { inner_->disconnect(peer); }
   void post(runtime::peer_id peer, const frame_header& header,
             std::span<const std::byte> payload, runtime::send_token token) override {
     if (!payload.empty()) ++hooks_.payloads_posted;
