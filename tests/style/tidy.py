@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Runs clang-tidy on every source of the build. Slow, so a clean result is remembered by a hash of all
+"""Runs clang-tidy on every source of the product; with --tests on those of tests, too. Slow, so a clean result is remembered by a hash of all
 that it depends on: the source, the project headers it includes, .clang-tidy, the compiler's command
 and clang-tidy's version. The second run takes a second.
 
-usage: tidy.py ROOT BUILD_FOLDER [--jobs N]
+usage: tidy.py ROOT BUILD_FOLDER [--jobs N] [--tests]
 """
 import argparse
 import concurrent.futures
@@ -65,17 +65,20 @@ class tidy:
         return path, False, (answer.stdout or answer.stderr).strip()
 
 
-def prepare_commands(root: pathlib.Path, build: pathlib.Path, to: pathlib.Path) -> dict[str, str]:
+def prepare_commands(root: pathlib.Path, build: pathlib.Path, to: pathlib.Path, tests: bool) -> dict[str, str]:
     """Command by source, for the sources of the project that are in the build; also written to the
-    folder `to`, where clang-tidy reads them."""
+    folder `to`, where clang-tidy reads them. One of each: it checks a source once per command."""
     known = set(sources.git_files(root, "*.cpp"))
     result, entries = {}, []
     for entry in json.loads((build / "compile_commands.json").read_text()):
         path = pathlib.Path(entry["file"])
         if path.is_relative_to(root) and str(path.relative_to(root)) in known:
+            source = str(path.relative_to(root))
+            if source in result or (source.startswith("tests/") and not tests):
+                continue
             entry["command"] = PRECOMPILED.sub("", entry["command"])
             entries.append(entry)
-            result[str(path.relative_to(root))] = entry["command"]
+            result[source] = entry["command"]
     (to / "compile_commands.json").write_text(json.dumps(entries))
     return result
 
@@ -85,6 +88,7 @@ def main() -> int:
     parser.add_argument("root", type=pathlib.Path)
     parser.add_argument("build", type=pathlib.Path)
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--tests", action="store_true")
     options = parser.parse_args()
     tool = shutil.which("clang-tidy-14")
     if tool is None:
@@ -94,7 +98,7 @@ def main() -> int:
         print("skipped: configure with -DCMAKE_EXPORT_COMPILE_COMMANDS=ON (all presets do)")
         return sources.SKIPPED
     work = tidy(options.root, options.build, tool)
-    commands = prepare_commands(options.root, options.build, work.cache)
+    commands = prepare_commands(options.root, options.build, work.cache, options.tests)
     problems, cached = [], 0
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         for path, from_cache, wrong in pool.map(lambda item: work.run(*item), commands.items()):
