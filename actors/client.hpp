@@ -138,8 +138,10 @@ class session {
   pending push(const table& where);
   pending pull(const table& where);
   // One clock in one call: pushes these tables, ends the clock, and pulls them at the new
-  // clock, all in place. Blocks until all of it is done. Chunks come back while others are on
-  // their way. Errors: those of push, clock and pull.
+  // clock, all in place. Blocks until they are there; chunks come back while others are on
+  // their way. The gradient may still be read after that, by a replica say: the next clock's is
+  // elsewhere. Errors: those of push, clock and pull; of a push that fails later, those of the
+  // next call.
   runtime::status exchange(std::span<const table> tables);
 
   // This worker's gradient of this clock. Ready when a shard has applied it (under BSP: when

@@ -145,14 +145,14 @@ errc worker::start(worker_command& command, policies::operation op) {
 void worker::take_memory(const worker_command& command) {
   if (command.kind == worker_command::what::push) {
     auto& table = tables_.at(command.table);
-    table.gradient = take_gradient(table, command);
+    table.gradients[command.half] = take_gradient(table, command);
   }
   if (command.kind == worker_command::what::pull)
     tables_.at(command.table).parameters = command.parameters;
   if (command.kind != worker_command::what::exchange) return;
   for (const auto id : command.tables) {
     auto& table = tables_.at(id);
-    table.gradient = nullptr;
+    table.gradients[command.half] = nullptr;
     table.parameters = nullptr;
   }
 }
@@ -315,8 +315,8 @@ void worker::send_place(std::uint32_t shard, const runtime::frame_header& header
 void worker::send_gradient(const policies::worker_effects::send& what,
                            const runtime::frame_header& header, std::uint64_t priority) {
   const auto& table = tables_.at(what.table);
-  const auto* gradient =
-      table.gradient ? table.gradient : table.memory->gradient(what.half).data();
+  const auto* own = table.gradients[what.half];
+  const auto* gradient = own ? own : table.memory->gradient(what.half).data();
   sender_.send(shards_[what.shard], header,
                std::as_bytes(std::span(gradient + what.first, what.elements)), priority);
 }

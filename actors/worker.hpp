@@ -3,6 +3,7 @@
 // pending::state.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <map>
 #include <memory>
@@ -17,6 +18,7 @@
 #include "actors/reactor_actor.hpp"
 #include "actors/table_memory.hpp"
 #include "policies/client_core.hpp"
+#include "policies/gradient_half.hpp"
 #include "runtime/memory/window.hpp"
 
 namespace tidegate::actors {
@@ -78,9 +80,10 @@ class worker final : public reactor_actor<worker_actor::base>,
   struct table_state {
     std::string name;
     std::shared_ptr<table_memory> memory;
-    const float* gradient = nullptr;  // of the push being started; null: in place
-    float* parameters = nullptr;      // of the pull under way, unless in place
-    runtime::place_wire place{};      // as sent to shards
+    // Of pushes, by half; null: in place.
+    std::array<const float*, policies::gradient_halves> gradients{};
+    float* parameters = nullptr;  // of the pull under way, unless in place
+    runtime::place_wire place{};  // as sent to shards
     pending_ptr opened;
   };
   struct operation_state {

@@ -23,7 +23,7 @@ client_core::client_core(client_shell& shell, const worker_welcome& welcome, std
       incarnation_(incarnation),
       worker_(static_cast<std::uint32_t>(welcome.shard_addresses.size()), welcome.first_clock) {
   TIDEGATE_ASSERT(epochs_.size() == welcome.shard_addresses.size(), "a shard has an epoch");
-  if (welcome.one_clock_in_flight) worker_.set_credits(1);
+  if (welcome.one_clock_in_flight) worker_.set_one_clock_in_flight();
 }
 
 // A table is open when every shard that shares our memory has looked at it.

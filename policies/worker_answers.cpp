@@ -23,8 +23,13 @@ void worker_core::ack(push_state& push, std::uint32_t chunk, refusal code,
   push.active = false;
   if (push.op == 0) return settle(out);
   --pushes_under_way_;
-  ended(push.op, refusal::none, out);
+  if (push.op != unnamed) ended(push.op, refusal::none, out);
   settle(out);
+}
+
+bool worker_core::is_acknowledged(std::uint32_t table, std::uint64_t clock) const {
+  const auto& push = tables_.at(table).pushes[clock % window];
+  return !push.active || push.clock != clock;
 }
 
 const table_part* worker_core::part_at(const table_state& table, std::uint32_t shard) const {
@@ -137,7 +142,7 @@ bool worker_core::window_open() const {
   return std::none_of(tables_.begin(), tables_.end(), [&](const auto& entry) {
     const auto& pushes = entry.second.pushes;
     return std::any_of(pushes.begin(), pushes.end(), [&](const push_state& push) {
-      return push.active && push.clock + credits_ <= clock_;
+      return push.active && push.clock + window <= clock_;
     });
   });
 }
@@ -150,6 +155,7 @@ bool worker_core::pushes_acked() const {
 }
 
 void worker_core::settle(worker_effects& out) {
+  send_waiting(out);
   if (clock_op_ != 0 && window_open()) ended(std::exchange(clock_op_, 0), refusal::none, out);
   if (finish_op_ == 0) return;
   if (!farewell_sent_ && pushes_acked()) say_farewell(out);
@@ -164,7 +170,7 @@ void worker_core::settle(worker_effects& out) {
 void worker_core::fail(refusal code, worker_effects& out) {
   failure_ = code;
   const auto end = [&](operation op) {
-    if (op != 0 && op != exchange_.op) out.dones.push_back({op, code});
+    if (op != 0 && op != unnamed && op != exchange_.op) out.dones.push_back({op, code});
   };
   for (auto& [id, table] : tables_) {
     for (auto& push : table.pushes)
@@ -173,6 +179,7 @@ void worker_core::fail(refusal code, worker_effects& out) {
   }
   end(std::exchange(clock_op_, 0));
   end(std::exchange(finish_op_, 0));
+  exchange_.waits = false;
   if (const auto op = std::exchange(exchange_.op, 0); op != 0) out.dones.push_back({op, code});
 }
 

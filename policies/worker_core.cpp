@@ -6,6 +6,7 @@
 #include "policies/clock_vector.hpp"
 #include "runtime/base/assert.hpp"
 #include "runtime/base/buggify.hpp"
+#include "runtime/base/rare.hpp"
 
 namespace tidegate::policies {
 
@@ -70,7 +71,7 @@ errc worker_core::push(std::uint32_t id, operation op, worker_effects& out,
   if (at == tables_.end()) return errc::not_found;
   if (!may_push(at->second)) return errc::out_of_order;
   mark_push(at->second, op, half);
-  send_push(id, at->second, false, out);
+  send_or_wait(id, at->second, out);
   return errc::ok;
 }
 
@@ -78,6 +79,7 @@ void worker_core::mark_push(table_state& table, operation op, std::uint32_t half
   auto& push = table.pushes[clock_ % window];
   TIDEGATE_ASSERT(!push.active, "clock() waits for the credit window");
   push.active = true;
+  push.waits = false;
   push.clock = clock_;
   push.op = op;
   push.half = half;
@@ -115,14 +117,41 @@ worker_effects::send worker_core::send_of(std::uint32_t id, const push_state& pu
   return one;
 }
 
-// `pulls`: with the last request, of the clock after.
-void worker_core::send_push(std::uint32_t id, const table_state& table, bool pulls,
-                            worker_effects& out) const {
-  const auto& push = table.pushes[clock_ % window];
+bool worker_core::may_send(std::uint64_t clock) const {
+  return !one_clock_in_flight_ ||
+         std::none_of(tables_.begin(), tables_.end(), [&](const auto& entry) {
+           const auto& pushes = entry.second.pushes;
+           return std::any_of(pushes.begin(), pushes.end(), [&](const push_state& push) {
+             return push.active && push.clock < clock;
+           });
+         });
+}
+
+void worker_core::send_or_wait(std::uint32_t id, table_state& table, worker_effects& out) {
+  auto& push = table.pushes[clock_ % window];
+  push.waits = !may_send(clock_);
+  if (!push.waits) send_push(id, table, push, 0, out);
+}
+
+// Those of one clock, as there are no more.
+void worker_core::send_waiting(worker_effects& out) {
+  if (!one_clock_in_flight_) return;
+  for (auto& [id, table] : tables_)
+    for (auto& push : table.pushes) {
+      if (!push.active || !push.waits || !may_send(push.clock)) continue;
+      TIDEGATE_RARE("worker: a push has waited for the clock before");
+      push.waits = false;
+      if (push.op != unnamed) send_push(id, table, push, 0, out);
+    }
+  if (exchange_.waits && may_send(exchange_.clock)) send_exchange(out);
+}
+
+void worker_core::send_push(std::uint32_t id, const table_state& table, const push_state& push,
+                            std::uint64_t request, worker_effects& out) const {
   for (const bool rings : {true, false}) {
     auto one = send_of(id, push, rings);
-    one.pulls = pulls;
-    one.request = pulls ? last_request_ : 0;
+    one.pulls = request != 0;
+    one.request = request;
     for (const auto& part : table.parts) {
       if (part.attached != rings) continue;
       one.shard = part.shard;
@@ -193,7 +222,7 @@ errc worker_core::clock(operation op, worker_effects& out) {
   for (auto& [id, table] : tables_) {
     if (table.pushed_below > clock_) continue;
     mark_push(table, 0);
-    send_push(id, table, false, out);
+    send_or_wait(id, table, out);
   }
   ++clock_;
   clock_op_ = op;
@@ -218,17 +247,19 @@ errc worker_core::exchange(std::span<const std::uint32_t> ids, operation op,
     ++listed;
   }
   ++last_request_;
-  exchange_ = {op, 2 * listed + 1, refusal::none};
+  const bool waits = !may_send(clock_);
+  exchange_ = {op, listed + 1, refusal::none, waits, listed, clock_, last_request_, half};
   for (auto& [id, table] : tables_) {
     if (table.listed) {
-      mark_push(table, op, half);
+      mark_push(table, unnamed, half);
+      table.pushes[clock_ % window].waits = waits;
       mark_pull(table, op, clock_ + 1, false);
     } else if (table.pushed_below <= clock_) {
       mark_push(table, 0);
-      send_push(id, table, false, out);
+      send_or_wait(id, table, out);
     }
   }
-  send_exchange(listed, half, out);
+  if (!waits) send_exchange(out);
   ++clock_;
   clock_op_ = op;
   settle(out);
@@ -236,9 +267,10 @@ errc worker_core::exchange(std::span<const std::uint32_t> ids, operation op,
 }
 
 // One ring per shard for all tables when all take part and are attached there.
-void worker_core::send_exchange(std::size_t listed, std::uint32_t half,
-                                worker_effects& out) const {
-  const bool all = listed == tables_.size() && listed > 1 &&
+void worker_core::send_exchange(worker_effects& out) {
+  exchange_.waits = false;
+  const auto [clock, request] = std::pair(exchange_.clock, exchange_.request);
+  const bool all = exchange_.listed == tables_.size() && exchange_.listed > 1 &&
                    !TIDEGATE_BUGGIFY("worker: an exchange rings table by table") &&
                    std::all_of(tables_.begin(), tables_.end(), [](const auto& entry) {
                      return std::all_of(entry.second.parts.begin(), entry.second.parts.end(),
@@ -246,7 +278,7 @@ void worker_core::send_exchange(std::size_t listed, std::uint32_t half,
                    });
   if (!all) {
     for (const auto& [id, table] : tables_)
-      if (table.listed) send_push(id, table, true, out);
+      if (table.listed) send_push(id, table, table.pushes[clock % window], request, out);
     return;
   }
   for (std::uint32_t shard = 0; shard < finish_acked_.size(); ++shard) {
@@ -258,9 +290,9 @@ void worker_core::send_exchange(std::size_t listed, std::uint32_t half,
     ring.kind = send_kind::ring;
     ring.shard = shard;
     ring.table = all_tables;
-    ring.clock = clock_;
-    ring.request = last_request_;
-    ring.half = half;
+    ring.clock = clock;
+    ring.request = request;
+    ring.half = exchange_.half;
     ring.pushes = ring.pulls = true;
     out.sends.push_back(ring);
   }

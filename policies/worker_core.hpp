@@ -2,8 +2,10 @@
 // a worker must wait for its credits.
 //
 // Order within one clock and table: any pulls, one after another; then at most one push; then
-// clock(). exchange() is a push, clock() and a pull at the new clock in one. Pushes of at most
-// limits::clocks_in_flight_max clocks are unacknowledged at a time. Operations are named by the
+// clock(). exchange() is a push, clock() and a pull at the new clock in one, but ends with the
+// pull: its pushes may be acknowledged later, as those of push() and clock(). Pushes of at most
+// limits::clocks_in_flight_max clocks are unacknowledged at a time; where one clock is in
+// flight, the later one's wait here until the earlier one's are. Operations are named by the
 // shell with non-zero numbers; each ends with exactly one `done`. A push or farewell that is
 // refused ends them all at once: an answer that comes later is expected no more, but one that
 // has begun may still be arriving, and what was to be sent may be on its way. The shell sees to
@@ -86,8 +88,8 @@ class worker_core {
   // it has not answered is sent by again(), when it can be reached.
   void shard_moved(std::uint32_t shard);
   void again(std::uint32_t shard, worker_effects& out);
-  // Clocks whose pushes may be unacknowledged at a time, at most limits::clocks_in_flight_max.
-  void set_credits(std::uint32_t clocks) { credits_ = clocks; }
+  // Pushes of a clock are sent when all of the clocks before it are acknowledged.
+  void set_one_clock_in_flight() { one_clock_in_flight_ = true; }
 
   // Each either starts `op` and returns ok, or returns why not (errc::out_of_order, not_found)
   // and leaves everything as it was. errc::cancelled: failure() says why nothing works any
@@ -102,7 +104,8 @@ class worker_core {
   runtime::errc pull(std::uint32_t table, operation op, extent what, worker_effects& out);
   // Done when a push of the new clock is within the credit window.
   runtime::errc clock(operation op, worker_effects& out);
-  // Pushes these tables, ends the clock, pulls them at the new one; done when all is.
+  // Pushes these tables, ends the clock, pulls them at the new one; done when they are pulled
+  // and a push of the new clock is within the credit window.
   runtime::errc exchange(std::span<const std::uint32_t> tables, operation op,
                          worker_effects& out, std::uint32_t half = 0);
   // Says farewell to all shards once every push is acknowledged; done when they have
@@ -163,6 +166,8 @@ class worker_core {
   std::uint64_t now() const noexcept { return clock_; }
   // Gradients that shards may still read: of pushes that are not acknowledged.
   std::uint64_t pushes_under_way() const noexcept { return pushes_under_way_; }
+  // No shard reads the gradient of this clock, or will.
+  bool is_acknowledged(std::uint32_t table, std::uint64_t clock) const;
   // Largest (own clock - min clock) of any reply so far.
   std::uint64_t staleness_max() const noexcept { return staleness_max_; }
 
@@ -171,6 +176,7 @@ class worker_core {
 
   struct push_state {
     bool active = false;
+    bool waits = false;  // for those of the clock before, to be sent
     std::uint64_t clock = 0;
     operation op = 0;  // 0: a skip
     std::uint32_t half = 0;
@@ -200,11 +206,18 @@ class worker_core {
     pull_state pull;
   };
 
+  // Of the push of an exchange, whose end nobody waits for.
+  static constexpr operation unnamed = ~operation{0};
+
   bool may_push(const table_state& table) const;
+  bool may_send(std::uint64_t clock) const;
+  void send_or_wait(std::uint32_t id, table_state& table, worker_effects& out);
+  void send_waiting(worker_effects& out);
   void mark_push(table_state& table, operation op, std::uint32_t half = 0);
   void mark_pull(table_state& table, operation op, std::uint64_t clock, bool everything);
-  void send_push(std::uint32_t id, const table_state& table, bool pulls,
-                 worker_effects& out) const;
+  // `request`: of the pull of the clock after, which goes along; 0: none does.
+  void send_push(std::uint32_t id, const table_state& table, const push_state& push,
+                 std::uint64_t request, worker_effects& out) const;
   static void aim(worker_effects::send& one, const chunk_place& place);
   worker_effects::send pull_of(std::uint32_t id, const table_state& table) const;
   void send_pull(std::uint32_t id, const table_state& table, worker_effects& out) const;
@@ -215,7 +228,7 @@ class worker_core {
                   worker_effects& out);
   static worker_effects::send send_of(std::uint32_t id, const push_state& push, bool rings);
   void farewell_to(std::uint32_t shard, worker_effects& out) const;
-  void send_exchange(std::size_t listed, std::uint32_t half, worker_effects& out) const;
+  void send_exchange(worker_effects& out);
   void ack(push_state& push, std::uint32_t chunk, refusal code, worker_effects& out);
   void answer(table_state& table, std::uint32_t chunk, const reply& what, worker_effects& out);
   const table_part* part_at(const table_state& table, std::uint32_t shard) const;
@@ -231,13 +244,19 @@ class worker_core {
   std::uint64_t clock_ = 0;
   std::uint64_t last_request_ = 0;
   std::uint64_t pushes_under_way_ = 0;  // skips apart
-  std::uint32_t credits_ = window;
+  bool one_clock_in_flight_ = false;
   operation clock_op_ = 0;
   operation finish_op_ = 0;
   struct {
     operation op = 0;
-    std::uint64_t remaining = 0;  // pushes, pulls and the clock
+    std::uint64_t remaining = 0;  // pulls and the clock
     refusal code = refusal::none;
+    // For its pushes:
+    bool waits = false;
+    std::size_t listed = 0;
+    std::uint64_t clock = 0;
+    std::uint64_t request = 0;
+    std::uint32_t half = 0;
   } exchange_;
   bool finished_ = false;
   bool farewell_sent_ = false;

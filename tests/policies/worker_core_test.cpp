@@ -253,7 +253,7 @@ TEST(worker_core, a_part_in_place_is_rung_for_and_the_rest_is_sent) {
   ASSERT_EQ(out.dones.size(), 1u);
 }
 
-TEST(worker_core, an_exchange_is_one_operation_and_ends_with_its_last_part) {
+TEST(worker_core, an_exchange_is_one_operation_and_ends_with_its_pulls) {
   auto core = make_attached();
   worker_effects out;
   const std::vector<std::uint32_t> three{3};
@@ -265,18 +265,70 @@ TEST(worker_core, an_exchange_is_one_operation_and_ends_with_its_last_part) {
   EXPECT_EQ(skips, 1u) << "of the other table";
   EXPECT_EQ(core.push(4, 8, out), errc::out_of_order);
   EXPECT_EQ(core.clock(8, out), errc::out_of_order);
-  core.on_ring_ack({3, 0, 0, 1}, 0, refusal::none, out);
   core.on_ring_reply({3, 0, 0, 1}, {1, refusal::none, 1, 2}, out);
   EXPECT_EQ(core.sources_of(3)[0].plane, 2u);
-  core.on_ack(3, 1, 0, refusal::none, out);
   EXPECT_TRUE(out.dones.empty());
   core.begin_reply(3, 1);
   core.on_reply(3, 1, {1, refusal::none, 1, 0}, out);
   ASSERT_EQ(out.dones.size(), 1u);
   EXPECT_EQ(out.dones[0].op, 7u);
   EXPECT_EQ(out.dones[0].code, refusal::none);
-  core.on_ring_ack({4, 1, 0, 1}, 0, refusal::none, out);
-  EXPECT_EQ(core.push(3, 8, out), errc::ok);
+  EXPECT_FALSE(core.is_acknowledged(3, 0)) << "its gradient may still be read";
+  EXPECT_EQ(core.pushes_under_way(), 1u);
+  EXPECT_EQ(core.push(3, 8, out), errc::ok) << "the next clock's lies elsewhere";
+  core.on_ring_ack({3, 0, 0, 1}, 0, refusal::none, out);
+  core.on_ack(3, 1, 0, refusal::none, out);
+  EXPECT_TRUE(core.is_acknowledged(3, 0));
+  EXPECT_EQ(out.dones.size(), 1u) << "told once";
+}
+
+TEST(worker_core, with_one_clock_in_flight_an_exchange_waits_for_the_acknowledgements_before) {
+  auto core = make_core();
+  core.set_one_clock_in_flight();
+  worker_effects out;
+  const std::uint32_t three[] = {3};
+  ASSERT_EQ(core.exchange(three, 1, out, 0), errc::ok);
+  for (const auto chunk : {0U, 1U}) {
+    core.begin_reply(3, chunk);
+    core.on_reply(3, chunk, {1, refusal::none, 1, 0}, out);
+  }
+  ASSERT_EQ(out.dones.size(), 1u);
+  out.clear();
+  ASSERT_EQ(core.exchange(three, 2, out, 1), errc::ok);
+  EXPECT_TRUE(out.sends.empty());
+  core.again(0, out);
+  for (const auto& one : out.sends) EXPECT_EQ(one.clock, 0u) << "only what was sent";
+  out.clear();
+  core.on_ack(3, 0, 0, refusal::none, out);
+  core.on_ack(4, 0, 0, refusal::none, out);
+  EXPECT_TRUE(out.sends.empty());
+  core.on_ack(3, 1, 0, refusal::none, out);
+  ASSERT_EQ(out.sends.size(), 3u) << "two pushes, and the other table's skip";
+  std::size_t pulls = 0;
+  for (const auto& one : out.sends) {
+    EXPECT_EQ(one.clock, 1u);
+    pulls += one.pulls;
+    EXPECT_EQ(one.half, one.kind == kind::push ? 1u : 0u);
+  }
+  EXPECT_EQ(pulls, 2u);
+}
+
+TEST(worker_core, with_one_clock_in_flight_a_clock_ends_when_its_pushes_are_sent) {
+  auto core = make_core();
+  core.set_one_clock_in_flight();
+  worker_effects out;
+  ASSERT_EQ(core.push(3, 1, out, 0), errc::ok);
+  ASSERT_EQ(core.clock(2, out), errc::ok);
+  ASSERT_EQ(out.dones.size(), 1u) << "clock 1 may compute while clock 0 is under way";
+  out.clear();
+  ASSERT_EQ(core.push(3, 3, out, 1), errc::ok);
+  ASSERT_EQ(core.clock(4, out), errc::ok);
+  EXPECT_TRUE(out.sends.empty() && out.dones.empty());
+  ack_all(core, 0, out);
+  EXPECT_EQ(out.sends.size(), 3u);
+  ASSERT_EQ(out.dones.size(), 2u);
+  EXPECT_EQ(out.dones[0].op, 1u);
+  EXPECT_EQ(out.dones[1].op, 4u);
 }
 
 TEST(worker_core, an_exchange_of_everything_in_place_rings_once_per_shard) {

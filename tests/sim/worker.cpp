@@ -296,6 +296,7 @@ void worker::on_frame(process_id, const runtime::frame_header& header, memory_vi
   if (let_go_ || !client_) return;
   client_->frame(header, {});
   client_->carry_out();
+  if (client_ && !let_go_) spoil_exchanged();
 }
 
 void worker::peer_lost(process_id peer) {

@@ -87,6 +87,8 @@ class worker final : public process, public policies::client_shell {
   void write_gradient(table_state& table);
   void note_push(std::vector<std::uint32_t> tables);
   void spoil_pushed(policies::operation op);
+  void spoil_exchanged();
+  void spoil(const push_under_way& what);
   std::uint32_t life() const;
   void end_clock();
   void tell_progress();
@@ -131,6 +133,7 @@ class worker final : public process, public policies::client_shell {
   std::map<std::uint32_t, answer_to> opening_;
   std::map<policies::operation, callback> operations_;
   std::map<policies::operation, push_under_way> pushing_;
+  std::vector<push_under_way> exchanged_;  // of exchanges, which end before their pushes
   policies::operation last_operation_ = 0;
   std::map<std::uint32_t, policies::shard_moved> moves_;  // newest, by shard
   std::uint64_t clock_ = 0;

@@ -157,13 +157,29 @@ void worker::spoil_pushed(policies::operation op) {
   if (at == pushing_.end()) return;
   const auto what = std::move(at->second);
   pushing_.erase(at);
+  if (script_.way != worker_way::exchange) return spoil(what);
+  exchanged_.push_back(what);
+  spoil_exchanged();
+}
+
+void worker::spoil_exchanged() {
+  std::erase_if(exchanged_, [&](const push_under_way& what) {
+    const bool acknowledged = std::all_of(what.tables.begin(), what.tables.end(), [&](auto id) {
+      return client_->worker().is_acknowledged(id, what.clock);
+    });
+    if (acknowledged) spoil(what);
+    return acknowledged;
+  });
+}
+
+void worker::spoil(const push_under_way& what) {
   for (const auto id : what.tables) {
     const auto& table = tables_.at(id);
     for (const auto& place : table.grant.places)
       world_.check.acknowledged(session_.welcome().token, id, place.chunk,
                                 {rank_, what.clock, life()});
     const auto& half = table.halves[what.half];
-    if (table.written[what.half] == what.clock) spoil({half, 0, half->size()});
+    if (table.written[what.half] == what.clock) sim::spoil({half, 0, half->size()});
   }
 }
 
