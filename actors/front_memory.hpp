@@ -58,6 +58,8 @@ class front_memory {
   // chunk's part of it.
   policies::payload_handle keep(runtime::buffer gradient);
   policies::payload_handle keep(const std::byte* in_place, std::uint32_t slot);
+  // Or what starts here, in somebody else's memory.
+  policies::payload_handle keep(const float* elsewhere) { return keep(payload{{}, elsewhere}); }
   const float* gradient(policies::payload_handle handle) const {
     return payloads_[handle - 1].data;
   }

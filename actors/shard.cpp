@@ -49,6 +49,7 @@ void shard::on_exit() {
   // Sends what is posted, then no more callbacks. The store stays until this object goes:
   // frames in the mailbox still hold places of it.
   home().close_link();
+  home().forget(*this);
   front_->close();
 }
 
@@ -64,6 +65,7 @@ caf::result<done_atom> shard::open_job(const policies::open_job_call& call) {
   options.workers = call.workers;
   options.keeps_previous =
       call.workers_come_back && call.consistency.kind == policies::consistency_kind::bsp;
+  options.replicated = call.replicated;
   options.members =
       call.members.empty() ? call.workers : static_cast<std::uint32_t>(call.members.size());
   options.scale = call.reduce == policies::reduce_kind::mean
@@ -92,6 +94,7 @@ caf::result<done_atom> shard::open_table(const policies::open_table_call& call) 
     if (auto restored = restore(call, job->second.name, chunks); !restored.ok())
       return to_error(restored);
   front_->table_opened(call.table);
+  replication_->table_opened(call.token, call.table);
   return done_atom::value;
 }
 

@@ -29,6 +29,7 @@ struct shard_keeping {
 class shard final : public reactor_actor<shard_actor::base>,
                     public frame_mailbox::owner,
                     public front::owner,
+                    public reactor::continuation,
                     public policies::replication_shell {
  public:
   using effects = policies::shard_effects;
@@ -79,6 +80,14 @@ class shard final : public reactor_actor<shard_actor::base>,
   }
   void followed(const effects::followed& what) override { replication_->followed(what); }
   void send_plain(peer_id to, const runtime::frame_header& header) override;
+  void lend_sums(peer_id to, const runtime::frame_header& header) override;
+  void keep_sum(const effects::replicate& what) override {
+    store_->keep_sum(what.slot, what.clock, what.payload);
+  }
+  bool map_sums(const runtime::frame_header& header, policies::payload_handle place) override;
+  policies::payload_handle sum_in_place(std::uint32_t slot, std::uint32_t plane) override;
+  void post_soon() override;
+  void go_on() override;
   void send_step(peer_id to, const runtime::frame_header& header,
                  const effects::replicate& what) override;
   void send_seed(peer_id to, const runtime::frame_header& header, const effects::seed& what,
@@ -116,6 +125,10 @@ class shard final : public reactor_actor<shard_actor::base>,
   std::optional<caf::typed_response_promise<done_atom>> led_;  // until in_sync()
   std::map<std::uint64_t, std::vector<float>> seeds_;          // being sent, by name
   std::uint64_t last_seed_ = 0;
+  std::map<std::uint32_t, runtime::place_wire> sum_names_;  // of tables, as sent
+  runtime::window_map primary_;                             // its memory, as a replica
+  std::map<std::uint32_t, runtime::window> lent_;           // likewise: sums, by table
+  bool posting_ = false;
   runtime::size_pools seed_pool_{std::make_shared<runtime::heap_source>()};  // to receive in
 };
 

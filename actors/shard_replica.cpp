@@ -47,7 +47,8 @@ caf::result<done_atom> shard::lead(const policies::lead_call& call) {
   led_view_ = call.view;
   led_ = make_response_promise<done_atom>();
   auto promise = *led_;
-  replication_->lead(call.view, *peer, call.has_all);
+  replication_->lead(call.view, *peer, call.has_all,
+                     share_memory(home().address(), call.address));
   pair_with(*peer);
   return promise;
 }
@@ -63,6 +64,8 @@ caf::result<done_atom> shard::follow(const policies::follow_call& call) {
   const auto peer = connect(call.address);
   if (!peer) return to_error(peer.error());
   log::info("is the replica in view " + std::to_string(call.view));
+  lent_.clear();
+  primary_ = {};
   replication_->follow(call.view, *peer);
   pair_with(*peer);
   return done_atom::value;
@@ -91,7 +94,7 @@ runtime::buffer shard::place(const runtime::frame_header& header) {
   }
   if (!replication_->place(header)) return {};
   auto room = runtime::buffer();
-  if (header.kind == frame_kind::seed) {
+  if (header.kind == frame_kind::seed || header.kind == frame_kind::lend) {
     seed_pool_.allow(header.payload_bytes, 1);
     room = seed_pool_.lease(header.payload_bytes);
   } else {
@@ -120,6 +123,46 @@ void shard::on_replication(frame_event& event) {
   auto handle = policies::no_payload;
   if (event.payload) handle = store_->memory().keep(std::move(event.payload));
   replication_->frame(event.header, handle);
+}
+
+void shard::lend_sums(peer_id to, const runtime::frame_header& header) {
+  const auto place = store_->place_of_sums(header.table);
+  const auto& wire = sum_names_[header.table] = runtime::encode(place.name);
+  auto with_place = header;
+  with_place.version = place.bytes;
+  with_place.payload_bytes = wire.size();
+  home().link().post(to, with_place, wire, 0);
+}
+
+bool shard::map_sums(const runtime::frame_header& header, policies::payload_handle place) {
+  const auto name = runtime::decode_place(store_->memory().payload_bytes(place));
+  store_->memory().release(place);
+  constexpr auto planes = shard_store::sum_planes;
+  auto opened = name ? primary_.open(*name, header.version, planes, planes)
+                     : runtime::expected<runtime::window>(runtime::fail(name.error()));
+  if (opened)
+    lent_[header.table] = *opened;
+  else
+    log::info("frames are used with the primary: " + opened.error().message());
+  return opened.has_value();
+}
+
+policies::payload_handle shard::sum_in_place(std::uint32_t slot, std::uint32_t plane) {
+  const auto window = lent_.find(core_.name_of(slot).table);
+  const auto end = store_->sum_offset(slot) + store_->memory().bytes_of(slot);
+  if (window == lent_.end() || end > window->second.bytes || plane >= shard_store::sum_planes)
+    return policies::no_payload;
+  const auto* at = window->second.at(plane) + store_->sum_offset(slot);
+  return store_->memory().keep(reinterpret_cast<const float*>(at));
+}
+
+void shard::post_soon() {
+  if (!std::exchange(posting_, true)) home().before_progress(*this);
+}
+
+void shard::go_on() {
+  posting_ = false;
+  replication_->post();
 }
 
 void shard::send_plain(peer_id to, const runtime::frame_header& header) {

@@ -40,6 +40,11 @@ status shard_store::add_table(const policies::open_table_call& table,
           {options.workers, options.members, 1 + arrays + (options.keeps_previous ? 1U : 0U)});
       !room.ok())
     return room;
+  if (options.replicated)
+    if (auto room = add_sums(table.table, chunks); !room.ok()) {
+      memory_.forget_table(table.table);
+      return room;
+    }
   for (const auto& chunk : chunks) {
     auto& made = chunks_[chunk.slot];
     for (auto* state : {&made.state1, &made.state2}) {
@@ -55,6 +60,37 @@ status shard_store::add_table(const policies::open_table_call& table,
     if (options.keeps_previous) memory_.prepare(chunk.slot, 1);
   }
   return {};
+}
+
+status shard_store::add_sums(std::uint32_t table,
+                             std::span<const policies::owned_chunk> chunks) {
+  std::uint64_t bytes = 0;
+  for (const auto& chunk : chunks) {
+    chunks_[chunk.slot].sum_offset = bytes;
+    bytes += chunk.elements * sizeof(float);
+  }
+  auto place = sums_.allocate(bytes);
+  if (!place) return place.error();
+  sum_places_[table] = *place;
+  for (std::uint32_t plane = 1; plane < sum_planes; ++plane) sums_.prepare(*place, plane);
+  return {};
+}
+
+front_memory::table_place shard_store::place_of_sums(std::uint32_t table) const {
+  const auto& place = sum_places_.at(table);
+  return {sums_.name(place), place.bytes};
+}
+
+std::span<float> shard_store::sum_at(std::uint32_t slot, std::uint64_t clock) const {
+  const auto& chunk = chunks_[slot];
+  auto* plane = sums_.at(sum_places_.at(chunk.table), clock % sum_planes);
+  return {reinterpret_cast<float*>(plane + chunk.sum_offset), chunk.elements};
+}
+
+void shard_store::keep_sum(std::uint32_t slot, std::uint64_t clock,
+                           policies::payload_handle gradient) {
+  const auto sum = sum_at(slot, clock);
+  std::copy_n(memory_.gradient(gradient), sum.size(), sum.begin());
 }
 
 runtime::expected<float*> shard_store::add_state(std::uint64_t bytes) {
@@ -106,8 +142,7 @@ void shard_store::apply(const policies::shard_effects::apply& what,
   for (const auto& input : inputs)
     gradients_.push_back({memory_.gradient(input.payload), input.rank});
   if (what.keeps_sum) {
-    auto& sum = chunk.sums[what.clock % chunk.sums.size()];
-    sum.resize(chunk.elements);
+    const auto sum = sum_at(what.slot, what.clock);
     kernels::tree_sum(gradients_, sum.data(), chunk.elements);
     gradients_.assign(1, {sum.data(), gradients_.front().rank});
   }
@@ -121,8 +156,7 @@ void shard_store::apply(const policies::shard_effects::apply& what,
 }
 
 std::span<const float> shard_store::sum_of(std::uint32_t slot, std::uint64_t clock) const {
-  const auto& sums = chunks_[slot].sums;
-  return sums[clock % sums.size()];
+  return sum_at(slot, clock);
 }
 
 std::vector<float> shard_store::seed_of(std::uint32_t slot, std::uint32_t plane,

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
 #include <vector>
@@ -25,6 +26,7 @@ struct store_options {
   std::uint32_t workers = 1;
   std::uint32_t members = 1;    // of the workers and aggregators, that push here
   bool keeps_previous = false;  // see shard_core::open_job
+  bool replicated = false;      // has room for the sums of steps
 };
 
 class shard_store {
@@ -66,6 +68,13 @@ class shard_store {
                                                     std::span<const std::byte> bytes);
   // The sum of a step that was kept (apply::keeps_sum) until the next but one.
   std::span<const float> sum_of(std::uint32_t slot, std::uint64_t clock) const;
+  // Likewise of a step with one gradient.
+  void keep_sum(std::uint32_t slot, std::uint64_t clock, policies::payload_handle gradient);
+  // Where the other process of the group reads them: chunk by chunk, planes by clock.
+  static constexpr auto sum_planes = runtime::limits::clocks_in_flight_max;
+  front_memory::table_place place_of_sums(std::uint32_t table) const;
+  // Of a chunk, within a plane; the same in both processes.
+  std::uint64_t sum_offset(std::uint32_t slot) const { return chunks_[slot].sum_offset; }
 
   // One optimizer step. inputs ascend in rank.
   void apply(const policies::shard_effects::apply& what,
@@ -81,16 +90,19 @@ class shard_store {
     float* state2 = nullptr;
     std::uint32_t table = 0;
     policies::chunk_description about;
-    // For the replica, by clock.
-    std::array<std::vector<float>, runtime::limits::clocks_in_flight_max> sums;
+    std::uint64_t sum_offset = 0;  // bytes, within the table's
   };
 
   runtime::expected<float*> add_state(std::uint64_t bytes);
+  runtime::status add_sums(std::uint32_t table, std::span<const policies::owned_chunk> chunks);
+  std::span<float> sum_at(std::uint32_t slot, std::uint64_t clock) const;
 
   front_memory memory_;
   runtime::arena states_{"tidegate-state", 1};
-  std::vector<chunk_state> chunks_;                    // by slot
-  std::vector<runtime::kernels::gradient> gradients_;  // of the step being made
+  runtime::arena sums_{"tidegate-sums", sum_planes};           // for the replica
+  std::map<std::uint32_t, runtime::arena::place> sum_places_;  // by table
+  std::vector<chunk_state> chunks_;                            // by slot
+  std::vector<runtime::kernels::gradient> gradients_;          // of the step being made
 };
 
 }  // namespace tidegate::actors

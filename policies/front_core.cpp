@@ -162,6 +162,9 @@ void front_core::frame(const runtime::frame_header& header, payload_handle paylo
     case frame_kind::seed:
     case frame_kind::farewell:
     case frame_kind::followed:
+    case frame_kind::lend:
+    case frame_kind::lent:
+    case frame_kind::steps:
       shell_.note_refusal(tag, refusal::unknown_worker);  // not for shards
       break;
   }

@@ -18,9 +18,10 @@ constexpr std::size_t seeds_under_way_max = 4;
 
 }  // namespace
 
-void replication_core::lead(std::uint32_t view, peer_id replica, bool has_all) {
+void replication_core::lead(std::uint32_t view, peer_id replica, bool has_all, bool shares) {
   view_ = view;
   replica_ = replica;
+  shares_ = shares;
   synced_ = false;
   for (const auto job : shard_.jobs()) {
     front_.about_job(job, [&](auto& out) {
@@ -28,19 +29,27 @@ void replication_core::lead(std::uint32_t view, peer_id replica, bool has_all) {
       shard_.lead(job, has_all);
     });
   }
-  under_way_.clear();
-  farewells_.clear();
-  seeding_ = 0;
+  forget_all();
+  for (const auto job : shard_.jobs())
+    for (const auto table : shard_.tables_of(job)) lend(job, table);
   for (const auto job : shard_.jobs())
     for (const auto rank : shard_.finished_ranks(job)) send_farewell({job, rank});
   seed_more();
 }
 
+void replication_core::forget_all() {
+  under_way_.clear();
+  farewells_.clear();
+  lending_.clear();
+  lent_.clear();
+  steps_.clear();
+  seeding_ = 0;
+}
+
 void replication_core::lead_nobody(std::uint32_t view) {
   view_ = view;
   replica_.reset();
-  under_way_.clear();
-  farewells_.clear();
+  forget_all();
   for (const auto job : shard_.jobs())
     front_.about_job(job, [&](auto& out) { shard_.lead_nobody(job, out); });
 }
@@ -51,6 +60,7 @@ void replication_core::job_opened(std::uint64_t token) {
 
 void replication_core::follow(std::uint32_t view, peer_id primary) {
   view_ = view;
+  followed_.clear();
   primary_ = primary;
   follows_ = true;
 }
@@ -93,6 +103,13 @@ void replication_core::replicate(const effects::replicate& what) {
   if (!replica_) return;  // it was lost since
   under_way one;
   one.step = what;
+  if (lent_.contains(shard_.name_of(what.slot).table)) {
+    one.in_place = !what.skips;
+    if (what.payload != no_payload) shell_.keep_sum(what);
+    under_way_.insert_or_assign(what.slot, one);
+    steps_.push_back(what);
+    return shell_.post_soon();
+  }
   send(under_way_.insert_or_assign(what.slot, one).first->second, false);
 }
 
@@ -112,6 +129,7 @@ void replication_core::send(const under_way& what, bool again) {
     return shell_.send_seed(*replica_, header, what.chunk, state, again);
   }
   const auto& step = what.step;
+  if (what.in_place) return post_steps(step, 1);
   auto header = header_for(frame_kind::step, step.slot);
   header.version = step.version;
   header.worker = step.rank;
@@ -141,9 +159,8 @@ void replication_core::send_farewell(const farewell_name& who) {
 
 void replication_core::followed(const effects::followed& what) {
   if (!follows_) return;
-  auto header = header_for(frame_kind::followed, what.slot);
-  header.version = what.version;
-  shell_.send_plain(*primary_, header);
+  followed_.push_back(what);
+  shell_.post_soon();
 }
 
 void replication_core::tick(std::int64_t now) {
@@ -153,13 +170,17 @@ void replication_core::tick(std::int64_t now) {
     TIDEGATE_RARE("shard: a step is handed to the replica again");
     send(one, true);
   }
+  for (auto& [table, one] : lending_)
+    if (one.again.is_over(now, patience_)) send_lend(one.job, table);
   for (auto& [who, again] : farewells_)
     if (again.is_over(now, patience_)) send_farewell(who);
 }
 
 bool replication_core::is_mine(const frame_header& header) {
   return header.kind == frame_kind::step || header.kind == frame_kind::seed ||
-         header.kind == frame_kind::farewell || header.kind == frame_kind::followed;
+         header.kind == frame_kind::farewell || header.kind == frame_kind::followed ||
+         header.kind == frame_kind::lend || header.kind == frame_kind::lent ||
+         header.kind == frame_kind::steps;
 }
 
 shard_core::followed_step replication_core::step_of(const frame_header& header) {
@@ -181,6 +202,7 @@ bool replication_core::place(const frame_header& header) {
     answer(header, refusal::stale_epoch);
     return false;
   }
+  if (header.kind == frame_kind::lend) return true;
   const bool seeds = header.kind == frame_kind::seed;
   const auto judged = seeds ? shard_.begin_seed(step_of(header))
                             : shard_.begin_step(step_of(header), header.payload_bytes);
@@ -189,11 +211,14 @@ bool replication_core::place(const frame_header& header) {
 }
 
 void replication_core::frame_lost(const frame_header& header) {
+  if (header.kind == frame_kind::lend) return;
   shard_.cancel_step(step_of(header));
 }
 
 void replication_core::frame(const frame_header& header, payload_handle payload) {
-  if (header.kind == frame_kind::followed) return on_followed(header);
+  if (header.kind == frame_kind::lent) return on_lent(header);
+  if (header.kind == frame_kind::followed)
+    return header.count > 0 && header.code == 0 ? on_followed_run(header) : on_followed(header);
   if (header.epoch != view_ || !follows_) {
     if (payload != no_payload) shell_.release_payload(payload);
     return answer(header, refusal::stale_epoch);
@@ -202,6 +227,8 @@ void replication_core::frame(const frame_header& header, payload_handle payload)
     shard_.follow_farewell(header.job, header.worker);
     return answer(header, refusal::none);
   }
+  if (header.kind == frame_kind::lend) return on_lend(header, payload);
+  if (header.kind == frame_kind::steps) return on_steps(header);
   auto& out = front_.pending(header.job, header.table);
   if (header.kind == frame_kind::step) {
     shard_.follow(step_of(header), payload, out);
@@ -229,23 +256,14 @@ void replication_core::on_followed(const frame_header& header) {
     });
     return tell_in_sync();
   }
+  if (code != refusal::none) return;
+  // Made before, or handed over before: told as a run of one.
   const auto slot = shard_.find_slot(header.job, header.table, header.chunk);
-  const auto at = slot ? under_way_.find(*slot) : under_way_.end();
-  if (at == under_way_.end() || code != refusal::none) return;
-  auto& out = front_.pending(header.job, header.table);
-  const auto one = at->second;
-  if (one.is_seed && header.version == shard_.seed_of(*slot).now.version) {
-    under_way_.erase(at);
-    --seeding_;
-    shell_.seed_arrived(*slot);
-    shard_.seeded(*slot, header.version, out);
-    front_.carry_out();
-    seed_more();
-  } else if (!one.is_seed && header.version == one.step.version) {
-    under_way_.erase(at);
-    shard_.replicated(*slot, header.version, out);
-    front_.carry_out();
-  }
+  if (!slot) return;
+  auto run = header;
+  run.chunk = shard_.index_of(*slot);
+  run.count = 1;
+  on_followed_run(run);
 }
 
 }  // namespace tidegate::policies

@@ -5,6 +5,9 @@
 // A view is one pair of primary and replica, by a number that rises. Frames carry it, and the
 // answers to those of another view tell a primary that it has been replaced.
 //
+// Where the two share memory, the replica reads sums where the primary keeps them, and the
+// steps and answers of one turn share frames.
+//
 // A replica that comes later is given the chunks as they are while training goes on; what is
 // pushed to a chunk meanwhile waits until it is there.
 //
@@ -15,6 +18,9 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
+#include <span>
+#include <vector>
 
 #include "policies/front_core.hpp"
 #include "policies/patience.hpp"
@@ -32,6 +38,16 @@ class replication_shell {
   virtual ~replication_shell() = default;
 
   virtual void send_plain(peer_id to, const runtime::frame_header& header) = 0;
+  // Where the sums of a table lie: in the payload, with their bytes as header.version.
+  virtual void lend_sums(peer_id to, const runtime::frame_header& header) = 0;
+  // The gradient of a step, what.payload, is to lie there, too.
+  virtual void keep_sum(const effects::replicate& what) = 0;
+  // Of a replica: reads them from now on; the payload goes. False: it cannot.
+  virtual bool map_sums(const runtime::frame_header& header, payload_handle place) = 0;
+  // The sum in that plane, to be released; no_payload: it cannot be read.
+  virtual payload_handle sum_in_place(std::uint32_t slot, std::uint32_t plane) = 0;
+  // Call post() before the network is progressed again.
+  virtual void post_soon() = 0;
   // The gradient of a step: what.payload, or the sum that was kept. header.payload_bytes is
   // set.
   virtual void send_step(peer_id to, const runtime::frame_header& header,
@@ -65,15 +81,19 @@ class replication_core {
   replication_core(replication_shell& shell, shard_core& shard, front_core& front)
       : shell_(shell), shard_(shard), front_(front) {}
 
-  // As a primary. `has_all`: nothing needs to be handed over. in_sync() follows.
-  void lead(std::uint32_t view, peer_id replica, bool has_all);
+  // As a primary. `has_all`: nothing needs to be handed over. in_sync() follows. `shares`: may
+  // read our memory.
+  void lead(std::uint32_t view, peer_id replica, bool has_all, bool shares);
   // There is no replica any more.
   void lead_nobody(std::uint32_t view);
   // A job has been opened; before its tables.
   void job_opened(std::uint64_t token);
+  void table_opened(std::uint64_t token, std::uint32_t table);
   bool leads() const noexcept { return replica_.has_value(); }
   // Something is on its way to the replica.
-  bool is_busy() const noexcept { return !under_way_.empty() || !farewells_.empty(); }
+  bool is_busy() const noexcept {
+    return !under_way_.empty() || !farewells_.empty() || !lending_.empty();
+  }
 
   // As a replica.
   void follow(std::uint32_t view, peer_id primary);
@@ -85,6 +105,8 @@ class replication_core {
   void seed(const effects::seed& what);
   void replicate_farewell(const effects::replicate_farewell& what);
   void followed(const effects::followed& what);
+  // Posts what the turn has added.
+  void post();
 
   static bool is_mine(const runtime::frame_header& header);
   // Of one with payload: whether it may have a place.
@@ -101,6 +123,7 @@ class replication_core {
     bool is_seed = false;
     effects::replicate step;
     effects::seed chunk;
+    bool in_place = false;
     patience again;
   };
   struct farewell_name {
@@ -109,6 +132,17 @@ class replication_core {
     friend auto operator<=>(const farewell_name&, const farewell_name&) = default;
   };
 
+  // replication_runs.cpp
+  void lend(std::uint64_t job, std::uint32_t table);
+  void send_lend(std::uint64_t job, std::uint32_t table);
+  void on_lend(const runtime::frame_header& header, payload_handle place);
+  void on_lent(const runtime::frame_header& header);
+  void on_steps(const runtime::frame_header& header);
+  void on_followed_run(const runtime::frame_header& header);
+  void post_steps(const effects::replicate& first, std::uint32_t count);
+  std::span<const std::uint32_t> run_of(const runtime::frame_header& header) const;
+
+  void forget_all();
   void seed_more();
   void tell_in_sync();
   void send(const under_way& what, bool again);
@@ -123,11 +157,21 @@ class replication_core {
   front_core& front_;
   std::uint32_t view_ = 0;
   std::optional<peer_id> replica_;
+  bool shares_ = false;
   std::optional<peer_id> primary_;  // of this view, or of an earlier one
   bool follows_ = false;
   bool synced_ = true;                            // in_sync() has been told
   std::map<std::uint32_t, under_way> under_way_;  // by slot
   std::map<farewell_name, patience> farewells_;
+  struct lending {
+    std::uint64_t job = 0;
+    patience again;
+  };
+  std::map<std::uint32_t, lending> lending_;  // tables, not answered yet
+  std::set<std::uint32_t> lent_;              // tables
+  std::vector<effects::replicate> steps_;     // to be posted
+  std::vector<effects::followed> followed_;   // likewise
+  std::vector<std::uint32_t> slots_;          // of the run being answered
   std::size_t seeding_ = 0;
   patience_limits patience_;
 };

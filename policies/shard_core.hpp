@@ -161,8 +161,10 @@ class shard_core {
   void seeded(std::uint32_t slot, std::uint64_t version, shard_effects& out);
   // Every chunk of the job has been handed over.
   bool all_seeded(std::uint64_t token) const;
-  // The replica has made the step to this version; told twice it counts once.
-  void replicated(std::uint32_t slot, std::uint64_t version, shard_effects& out);
+  // The replica has made the step to this version of these chunks of a table; told twice it
+  // counts once.
+  void replicated(std::span<const std::uint32_t> slots, std::uint64_t version,
+                  shard_effects& out);
   void farewell_replicated(std::uint64_t token, std::uint32_t rank, shard_effects& out);
 
   // Of a replica, which no worker's frame is for: its epoch is 0. A step announces itself
@@ -200,6 +202,9 @@ class shard_core {
     return plane == chunk.plane || (plane < chunk.readers.size() && chunk.readers[plane] > 0);
   }
   std::vector<std::uint64_t> jobs() const;  // tokens of those that are open
+  std::vector<std::uint32_t> tables_of(std::uint64_t token) const;
+  // Among its table's chunks here.
+  std::uint32_t index_of(std::uint32_t slot) const { return chunks_[slot].index; }
   std::vector<std::uint32_t> finished_ranks(std::uint64_t token) const;
   // Of a slot: its job, table and chunk.
   frame_tag name_of(std::uint32_t slot) const;

@@ -37,6 +37,13 @@ std::vector<std::uint64_t> shard_core::jobs() const {
   return tokens;
 }
 
+std::vector<std::uint32_t> shard_core::tables_of(std::uint64_t token) const {
+  std::vector<std::uint32_t> found;
+  for (const auto& [id, table] : tables_)
+    if (table.token == token) found.push_back(id);
+  return found;
+}
+
 std::vector<std::uint32_t> shard_core::finished_ranks(std::uint64_t token) const {
   std::vector<std::uint32_t> ranks;
   const auto& workers = jobs_.at(token).workers;
@@ -111,13 +118,16 @@ void shard_core::replicate_next(std::uint32_t slot, chunk_state& chunk, shard_ef
                                               step.inputs == 0, step.payload});
 }
 
-void shard_core::replicated(std::uint32_t slot, std::uint64_t version, shard_effects& out) {
-  auto& chunk = chunks_[slot];
-  if (chunk.to_replicate.empty() || chunk.to_replicate.front().version != version) return;
-  const auto step = chunk.to_replicate.front();
-  chunk.to_replicate.erase(chunk.to_replicate.begin());
-  settle_step(chunk, step, out);
-  replicate_next(slot, chunk, out);
+void shard_core::replicated(std::span<const std::uint32_t> slots, std::uint64_t version,
+                            shard_effects& out) {
+  for (const auto slot : slots) {
+    auto& chunk = chunks_[slot];
+    if (chunk.to_replicate.empty() || chunk.to_replicate.front().version != version) continue;
+    const auto step = chunk.to_replicate.front();
+    chunk.to_replicate.erase(chunk.to_replicate.begin());
+    settle_step(chunk, step, out);
+    replicate_next(slot, chunk, out);
+  }
   flush_runs(out);
 }
 

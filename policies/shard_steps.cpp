@@ -124,9 +124,13 @@ void shard_core::take(chunk_state& chunk, const frame_tag& tag, payload_handle p
 
 void shard_core::carry_out(std::uint32_t slot, const frame_tag& base, shard_effects& out) {
   auto& chunk = chunks_[slot];
+  bool answered = false;
   for (const auto& decision : decisions_) {
     using what = policy_decision::what;
     if (decision.kind == what::apply_one || decision.kind == what::apply_clock) {
+      // Two pushes that waited for one another: what the first one allows is answered before
+      // the second one is applied.
+      if (std::exchange(answered, false)) flush_runs(out);
       apply(slot, decision, base, out);
       continue;
     }
@@ -146,6 +150,7 @@ void shard_core::carry_out(std::uint32_t slot, const frame_tag& base, shard_effe
     if (decision.kind == what::too_late && !has_previous(chunk, decision.clock))
       code = chunk.refused == refusal::none ? refusal::too_late : chunk.refused;
     answer(slot, tag_of(chunk, decision.rank, decision.clock, base), code, out);
+    answered = true;
   }
   decisions_.clear();
   // Under bsp also between two versions: see apply.

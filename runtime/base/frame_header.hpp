@@ -3,7 +3,8 @@
 //
 // Between processes of one host that have mapped each other's memory (attach) payload does not
 // travel: a `ring` says that a whole table's gradient lies there, and is answered for runs of
-// chunks. `chunk` then is the index of the first among the table's chunks on that shard.
+// chunks. `chunk` then is the index of the first among the table's chunks on that shard. The
+// two processes of a shard's group do likewise with the sums of steps (lend, steps).
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,7 @@ namespace tidegate::runtime {
 
 // Of the wire forms of frames and bundles. Processes of other versions do not understand each
 // other; see policies/protocol_version.hpp.
-inline constexpr std::uint8_t frame_version = 4;
+inline constexpr std::uint8_t frame_version = 5;
 
 enum class frame_kind : std::uint8_t {
   push = 1,      // worker -> shard: gradient of a chunk; payload
@@ -30,9 +31,13 @@ enum class frame_kind : std::uint8_t {
   step = 12,      // primary -> replica: the sum of a step of a chunk (payload), or none (skip)
   seed = 13,      // primary -> replica: a chunk as it is; payload: policies/chunk_seed.hpp
   farewell = 14,  // primary -> replica: this worker has finished
-  followed = 15,  // replica -> primary: the replica has it, too, or why not
+  followed =
+      15,      // replica -> primary: the replica has it, too, or why not; with a count, a run
+  lend = 16,   // primary -> replica: here are the sums of a table; payload: a place_name
+  lent = 17,   // replica -> primary: they are read in place from now on, or why not
+  steps = 18,  // primary -> replica: `count` steps whose sums lie in `plane`
 };
-inline constexpr std::uint8_t frame_kind_last = 15;
+inline constexpr std::uint8_t frame_kind_last = 18;
 
 // The chunk of frames that speak of a whole job (finished and its acknowledgement), and the
 // table of a ring for every table that its sender has attached.
@@ -59,16 +64,16 @@ struct frame_header {
   std::uint32_t chunk = 0;
   std::uint32_t code = 0;  // refusal (policies/protocol.hpp), 0 = fine
   std::uint64_t clock = 0;
-  // Replies: of the chunk. Step, seed: that it makes. The answer to finished: payload bytes
-  // that the shard copied for this worker, which should be none.
+  // Replies: of the chunk. Step, steps, seed: that it makes. The answer to finished: payload
+  // bytes that the shard copied for this worker, which should be none.
   std::uint64_t version = 0;
   std::uint64_t min_clock = 0;  // replies: every worker's clocks below this are in
   std::uint64_t payload_bytes = 0;
   std::uint64_t request =
       0;                    // number of a pull of this worker, rising; comes back in its reply
-  std::uint32_t count = 0;  // ring_ack, ring_reply: chunks
+  std::uint32_t count = 0;  // ring_ack, ring_reply, steps, followed: chunks
   // Which copy (memory/arena.hpp). ring_reply: of the parameters, to be read. ring with a push:
-  // of the gradients.
+  // of the gradients. Steps: of the sums.
   std::uint16_t plane = 0;
   std::uint16_t shard = 0;  // index of the shard that answers
 

@@ -10,6 +10,7 @@ constexpr std::uint64_t job = 7;
 constexpr std::uint32_t table = 5;
 constexpr std::uint32_t epoch = 4;
 constexpr std::uint64_t bytes = 8 * sizeof(float);
+constexpr std::uint32_t slots[] = {0};
 
 template <class Effect>
 std::vector<Effect> all(const shard_effects& of) {
@@ -70,11 +71,11 @@ TEST_F(shard_replica_test, a_push_is_acknowledged_when_the_replica_has_made_the_
   ASSERT_EQ(followed.size(), 1U);
   EXPECT_EQ(followed[0].version, 1U);
   effects out;
-  primary.replicated(0, 1, out);
+  primary.replicated(slots, 1, out);
   EXPECT_EQ(all<effects::acknowledge>(out).size(), 2U);
   EXPECT_EQ(all<effects::release>(out).size(), 2U);
   effects again;
-  primary.replicated(0, 1, again);
+  primary.replicated(slots, 1, again);
   EXPECT_TRUE(again.list.empty()) << "told twice it counts once";
 }
 
@@ -93,7 +94,7 @@ TEST_F(shard_replica_test, steps_of_a_chunk_go_one_after_another) {
   EXPECT_EQ(all<effects::replicate>(push(primary, 0, 0, 1)).size(), 1U);
   EXPECT_TRUE(all<effects::replicate>(push(primary, 1, 0, 2)).empty());
   effects out;
-  primary.replicated(0, 1, out);
+  primary.replicated(slots, 1, out);
   const auto next = all<effects::replicate>(out);
   ASSERT_EQ(next.size(), 1U);
   EXPECT_EQ(next[0].rank, 1U);
@@ -106,7 +107,7 @@ TEST_F(shard_replica_test, a_worker_goes_on_at_the_first_clock_that_the_replica_
   const std::vector<std::uint32_t> tables{table};
   EXPECT_EQ(primary.first_missing(job, 0, tables), 0U);
   effects out;
-  primary.replicated(0, 1, out);
+  primary.replicated(slots, 1, out);
   EXPECT_EQ(primary.first_missing(job, 0, tables), 1U);
 }
 
@@ -180,7 +181,7 @@ TEST_F(shard_replica_test, a_job_that_ends_lets_go_when_the_replica_has_answered
   EXPECT_EQ(all<effects::acknowledge>(out)[0].code, refusal::job_ended);
   EXPECT_TRUE(all<effects::release>(out).empty()) << "it is being sent";
   out.clear();
-  primary.replicated(0, 1, out);
+  primary.replicated(slots, 1, out);
   EXPECT_EQ(all<effects::release>(out).size(), 1U);
   EXPECT_TRUE(all<effects::acknowledge>(out).empty());
 }

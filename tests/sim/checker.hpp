@@ -95,7 +95,11 @@ class checker {
     const auto* at = find(job, table, chunk);
     return at != nullptr && at->opened_in == epoch_;
   }
-  void begin_epoch(std::uint32_t epoch) { epoch_ = epoch; }
+  // Tables have other numbers in another epoch.
+  void begin_epoch(std::uint32_t epoch) {
+    epoch_ = epoch;
+    names_.clear();
+  }
   // A replica has made the same step, or has been handed the chunk.
   void followed(std::uint64_t job, std::uint32_t table, std::uint32_t chunk,
                 std::span<const float> parameters);

@@ -62,6 +62,7 @@ runtime::status shard_process::open_table(const policies::open_table_call& call)
       world_.check.open_chunk(call.token, call.table, call.name, one.chunk, call.optimizer,
                               made.scale, values);
   }
+  replication_.table_opened(call.token, call.table);
   return call.restore.number > 0 ? restore(call, chunks) : runtime::status();
 }
 

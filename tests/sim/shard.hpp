@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <tuple>
 
 #include "policies/replication_core.hpp"
 #include "policies/shard_core.hpp"
@@ -82,6 +83,13 @@ class shard_process final : private shard_base,
   void send_plain(peer_id to, const runtime::frame_header& header) override {
     sender_.send(to, header);
   }
+  void lend_sums(peer_id to, const runtime::frame_header& header) override {
+    sender_.send(to, header);  // where they are is where their process is
+  }
+  void keep_sum(const effects::replicate& what) override;
+  bool map_sums(const runtime::frame_header& header, policies::payload_handle place) override;
+  policies::payload_handle sum_in_place(std::uint32_t slot, std::uint32_t plane) override;
+  void post_soon() override;
   void send_step(peer_id to, const runtime::frame_header& header,
                  const effects::replicate& what) override;
   void send_seed(peer_id to, const runtime::frame_header& header, const effects::seed& what,
@@ -93,6 +101,7 @@ class shard_process final : private shard_base,
   std::uint64_t chunk_bytes(std::uint32_t slot) const override { return bytes_of(slot); }
   void in_sync(std::uint32_t view) override;
   void replaced(std::uint32_t view) override;
+  memory_view sum_room(std::uint32_t slot, std::uint64_t clock);
   memory_view keep_sum(const effects::apply& what,
                        const std::vector<runtime::kernels::gradient>& of);
   void look_again();
@@ -101,10 +110,15 @@ class shard_process final : private shard_base,
   policies::replication_core replication_;
   bool follows_ = false;
   bool looking_ = false;
+  bool posting_ = false;
   std::uint32_t led_view_ = 0;
-  answer_to led_;                                                   // waits for in_sync
-  std::map<std::pair<std::uint32_t, std::uint64_t>, region> sums_;  // by slot, clock's parity
-  std::map<std::uint32_t, region> seeds_;                           // under way, by slot
+  answer_to led_;  // waits for in_sync
+  // By table, chunk and plane; whoever has mapped them keeps them.
+  using sums = std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint64_t>, region>;
+  std::shared_ptr<sums> sums_ = std::make_shared<sums>();
+  std::shared_ptr<sums> lent_;             // of the primary
+  process_id from_ = 0;                    // whose frame is being handled
+  std::map<std::uint32_t, region> seeds_;  // under way, by slot
   std::map<std::uint64_t, job_options> jobs_;
   std::vector<chunk_state> chunks_;  // by slot
 };

@@ -22,7 +22,8 @@ void shard_process::lead(const policies::lead_call& call, const answer_to& reply
   led_view_ = call.view;
   led_ = reply;
   note("leads " + call.address + " in view " + std::to_string(call.view));
-  replication_.lead(call.view, id_of(call.address), call.has_all);
+  replication_.lead(call.view, id_of(call.address), call.has_all,
+                    shares_memory_with(call.address));
 }
 
 void shard_process::in_sync(std::uint32_t view) {
@@ -37,8 +38,8 @@ void shard_process::follow(const policies::follow_call& call) {
 
 void shard_process::promote(const policies::promote_call& call) {
   note("is promoted in view " + std::to_string(call.view));
+  replication_.promote(call.view, call.epoch);  // makes steps that wait
   follows_ = false;
-  replication_.promote(call.view, call.epoch);
   for (std::uint32_t slot = 0; slot < chunks_.size(); ++slot) {
     const auto& chunk = chunks_[slot];
     const auto table = memory_.table_of(slot);
@@ -66,12 +67,14 @@ memory_view shard_process::place_replication(const runtime::frame_header& header
   return {std::make_shared<std::vector<float>>(floats), 0, floats};
 }
 
-void shard_process::on_replication(process_id, const runtime::frame_header& header,
+void shard_process::on_replication(process_id from, const runtime::frame_header& header,
                                    memory_view arrived) {
   auto handle = policies::no_payload;
   if (arrived) handle = memory_.keep({std::move(arrived), {}}, false);
+  from_ = from;
   replication_.frame(header, handle);
-  if (header.kind == frame_kind::step) spoil_planes(header.table);
+  if (header.kind == frame_kind::step || header.kind == frame_kind::steps)
+    spoil_planes(header.table);
 }
 
 void shard_process::replication_lost(const runtime::frame_header& header) {
@@ -99,22 +102,56 @@ void shard_process::look_again() {
   });
 }
 
+memory_view shard_process::sum_room(std::uint32_t slot, std::uint64_t clock) {
+  constexpr auto window = runtime::limits::clocks_in_flight_max;
+  auto& out = (*sums_)[{memory_.table_of(slot), memory_.chunk_of(slot), clock % window}];
+  if (!out) out = std::make_shared<std::vector<float>>(bytes_of(slot) / sizeof(float));
+  return {out, 0, out->size()};
+}
+
 memory_view shard_process::keep_sum(const effects::apply& what,
                                     const std::vector<kernels::gradient>& of) {
-  constexpr auto window = runtime::limits::clocks_in_flight_max;
-  auto& out = sums_[{what.slot, what.clock % window}];
-  if (!out) out = std::make_shared<std::vector<float>>(bytes_of(what.slot) / sizeof(float));
-  kernels::tree_sum(of, out->data(), out->size());
-  return {out, 0, out->size()};
+  auto out = sum_room(what.slot, what.clock);
+  kernels::tree_sum(of, out.values().data(), out.values().size());
+  return out;
+}
+
+void shard_process::keep_sum(const effects::replicate& what) {
+  const auto* payload = memory_.find(what.payload);
+  if (!payload)
+    return world_.check.fail("given back", name() + " replicates what was given back");
+  const auto from = payload->values.values();
+  std::copy(from.begin(), from.end(), sum_room(what.slot, what.clock).values().begin());
+}
+
+bool shard_process::map_sums(const runtime::frame_header&, policies::payload_handle) {
+  const auto* primary = world_.find_as<shard_process>(from_);
+  if (!primary || (world_.plan.no_window > 0 && world_.chance.chance(world_.plan.no_window)))
+    return false;
+  lent_ = primary->sums_;
+  return true;
+}
+
+policies::payload_handle shard_process::sum_in_place(std::uint32_t slot, std::uint32_t plane) {
+  const auto at = lent_->find({memory_.table_of(slot), memory_.chunk_of(slot), plane});
+  if (at == lent_->end()) return policies::no_payload;
+  return memory_.keep({{at->second, 0, at->second->size()}, {}}, false);
+}
+
+void shard_process::post_soon() {
+  if (posting_) return;
+  posting_ = true;
+  later(0, [this] {
+    posting_ = false;
+    replication_.post();
+  });
 }
 
 void shard_process::send_step(peer_id to, const runtime::frame_header& header,
                               const effects::replicate& what) {
-  constexpr auto window = runtime::limits::clocks_in_flight_max;
   memory_view values;
   if (what.payload == policies::no_payload) {
-    const auto& sum = sums_.at({what.slot, what.clock % window});
-    values = {sum, 0, sum->size()};
+    values = sum_room(what.slot, what.clock);
   } else if (const auto* payload = memory_.find(what.payload)) {
     values = payload->values;
   } else {
