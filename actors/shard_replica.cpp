@@ -140,11 +140,13 @@ bool shard::map_sums(const runtime::frame_header& header, policies::payload_hand
   constexpr auto planes = shard_store::sum_planes;
   auto opened = name ? primary_.open(*name, header.version, planes, planes)
                      : runtime::expected<runtime::window>(runtime::fail(name.error()));
-  if (opened)
-    lent_[header.table] = *opened;
-  else
+  if (!opened) {
     log::info("frames are used with the primary: " + opened.error().message());
-  return opened.has_value();
+    return false;
+  }
+  if (lent_.empty()) log::info("reads the primary's sums in place");
+  lent_[header.table] = *opened;
+  return true;
 }
 
 policies::payload_handle shard::sum_in_place(std::uint32_t slot, std::uint32_t plane) {

@@ -49,7 +49,8 @@ std::string did_you_mean(const std::string& word, const arguments& known) {
 runtime::expected<process_role> parse_role(const std::string& word) {
   arguments known;
   for (const auto role : {process_role::coordinator, process_role::shard,
-                          process_role::aggregator, process_role::worker}) {
+                          process_role::replica, process_role::aggregator,
+                          process_role::worker}) {
     if (to_string(role) == word) return role;
     known.emplace_back(to_string(role));
   }

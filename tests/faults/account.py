@@ -51,6 +51,18 @@ def failovers_ms(chaos, events):
     return found
 
 
+def promotions_ms(chaos, events):
+    """From each kill of a primary to the moment when the coordinator has made its replica the primary."""
+    group_of = lambda line: re.match(r"(?:shard|replica)-(\d+) ", line["detail"])  # noqa: E731
+    kills = [(line["unix_ns"], group_of(line)[1]) for line in chaos if line["what"] == "kill" and group_of(line)]
+    found = []
+    for at, (killed, group) in enumerate(kills):
+        until = next((when for when, which in kills[at + 1:] if which == group), float("inf"))
+        found += [(e["unix_ns"] - killed) / 1e6 for e in events if e["what"] == "replica_promoted"
+                  and e["detail"] == f"shard {group}" and killed < e["unix_ns"] < until][:1]
+    return found
+
+
 def judge_failure(failure):
     """Which figure a job's failure belongs to. The counting worker says what it has found and what it should be."""
     found = re.search(r"(\d+)\S* pushes, not within (\d+)\S* and (\d+)", failure or "")
@@ -68,6 +80,11 @@ def percentile(values, share):
     return round(ordered[min(len(ordered) - 1, max(0, -(-int(share * len(ordered)) // 100) - 1))], 1)
 
 
+def spread(values):
+    return {"p50": percentile(values, 50), "p99": percentile(values, 99), "max": percentile(values, 100),
+            "measured": len(values)}
+
+
 class Account:
     def __init__(self, seed):
         self.seed = seed
@@ -77,6 +94,7 @@ class Account:
         self.stops = 0
         self.figures = dict.fromkeys(BROKEN, 0)
         self.failovers = []
+        self.promotions = []
         self.memory = None
         self.problems = []
 
@@ -89,6 +107,7 @@ class Account:
         self.kills += kills
         self.stops += stops
         self.failovers += failovers_ms(chaos, events)
+        self.promotions += promotions_ms(chaos, events)
 
     @property
     def all_kills(self):
@@ -100,8 +119,7 @@ class Account:
         return not any(self.figures.values()) and self.all_kills > 0
 
     def to_json(self):
-        failover = {"p50": percentile(self.failovers, 50), "p99": percentile(self.failovers, 99),
-                    "max": percentile(self.failovers, 100), "measured": len(self.failovers)}
         return {"seed": self.seed, "seconds": round(self.seconds), "rounds": self.rounds, "kills": dict(self.kills),
-                "stops": self.stops, **self.figures, "failover_ms": failover, "memory": self.memory,
+                "stops": self.stops, **self.figures, "failover_ms": spread(self.failovers),
+                "promoted_ms": spread(self.promotions), "memory": self.memory,
                 "problems": self.problems}

@@ -45,6 +45,13 @@ class Failover(unittest.TestCase):
         events = [restarted(110, "worker-mlp-1"), line(120, "run_resumed", "epoch 2"), resumes(900, "mlp", 1)]
         self.assertEqual(account.failovers_ms([kill(100, "worker-mlp-1")], events), [])
 
+    def test_from_a_primarys_kill_to_its_replicas_promotion(self):
+        chaos = [kill(100, "shard-0"), kill(150, "replica-1"), kill(200, "replica-0"), kill(220, "worker-mlp-0")]
+        events = [line(90, "replica_promoted", "shard 0"), line(108, "replica_promoted", "shard 0"),
+                  line(160, "replica_lost", "replica 1"), line(211, "replica_promoted", "shard 0")]
+        self.assertEqual(account.promotions_ms(chaos, events), [8.0, 11.0])
+        self.assertEqual(account.promotions_ms(chaos[1:2], events), [], "a replica that was none's primary")
+
     def test_percentiles_are_the_nearest_rank(self):
         values = [float(n) for n in range(1, 101)]
         self.assertEqual([account.percentile(values, p) for p in (50, 99, 100)], [50.0, 99.0, 100.0])

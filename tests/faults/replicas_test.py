@@ -47,6 +47,8 @@ class Replicas(FaultTest):
                     self.in_sync(run, 3 + kill)
                 self.assertEqual(run.wait(60), 0, run.output)
                 self.assertEqual(self.hash_of(run), expected)
+                logs = "".join(log.read_text() for log in (run.run_dir / "logs").glob("replica-*.log"))
+                self.assertEqual("reads the primary's sums in place" in logs, transport == "auto")
                 started = run.events_text()
                 for other in ("worker-job-0", "worker-job-1", "worker-job-2", "coordinator-0"):
                     self.assertEqual(started.count(f"{other} pid"), 1, "nobody else starts again")

@@ -8,11 +8,13 @@ import random
 # Who may be killed (docs/fault_tolerance.md): any job survives the death of a worker and of the coordinator, and one with
 # checkpoints that of the others, by going back; of the launcher because another one goes on with the run.
 ALWAYS = ("worker", "coordinator")
-WITH_CHECKPOINTS = ("aggregator", "shard", "launcher")
+WITH_CHECKPOINTS = ("aggregator", "shard", "replica", "launcher")
+# Of a shard with a replica either goes on alone; checkpoints are for both at once.
+GROUP = ("shard", "replica")
 ROLES = ALWAYS + WITH_CHECKPOINTS
 
 # A limit on restarts is what tests/faults/workers_test.py looks at; here nothing is too often.
-SUPERVISION = {role: {"max_restarts": 1000000, "backoff": "1ms"} for role in ROLES if role != "launcher"}
+SUPERVISION = {role: {"max_restarts": 1000000, "backoff": "1ms"} for role in ROLES if role not in ("launcher", "replica")}
 
 CHECKPOINT = {"every": "20 clocks", "keep": 2}
 
@@ -65,6 +67,8 @@ class Round:
             words.append(job["optimizer"]["name"])
         if "aggregators" in job:
             words.append(f"aggregators {json.dumps(job['aggregators'])}")
+        if "replicas" in self.cluster:
+            words.append("replicas")
         if "checkpoint" in job:
             words.append("checkpoints")
         if self.launcher:
@@ -101,8 +105,12 @@ def has_aggregators(job):
     return sums == "per_host" or bool(sums) and job["workers"] > sums["fan_in"]
 
 
-def draw_chaos(chance, job, roles):
+def draw_chaos(chance, job, roles, replicated):
     """(arguments of tidegate chaos, lives of the launcher): who of these roles is hit, how often and when."""
+    if replicated:
+        chaos = [role for role in roles if role in (*GROUP, "worker")]
+        return chaos_arguments(chance.randrange(1 << 32), chaos, chance.randrange(6, 16), every="100ms..500ms"), ()
+    roles = [role for role in roles if role != "replica"]
     goes_back = "checkpoint" in job
     hit = [role for role in roles if role in ALWAYS or (goes_back and role in WITH_CHECKPOINTS)]
     chaos = [role for role in hit if role != "launcher" and (role != "aggregator" or has_aggregators(job))]
@@ -132,7 +140,11 @@ def draw(seed, number, roles):
     if goes_back:
         job["checkpoint"] = CHECKPOINT
     cluster = {"shards": chance.choice((1, 2, 3)), "transport": chance.choice(("auto", "auto", "tcp"))}
-    chaos, launcher = draw_chaos(chance, job, roles)
+    replicated = goes_back and any(role in GROUP for role in roles) and (
+        chance.random() < 0.6 or list(roles) == ["replica"])
+    if replicated:
+        cluster["replicas"] = 1
+    chaos, launcher = draw_chaos(chance, job, roles, replicated)
     return Round(number, kind, job, cluster, clocks, chaos, launcher)
 
 
