@@ -60,6 +60,7 @@ void front::on_peer_lost(const peer_lost_event& event) {
 
 void front::close() {
   home_.forget(*this);
+  home_.forget(acks_);
   sender_.drop();
 }
 

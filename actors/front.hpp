@@ -97,8 +97,14 @@ class front final : public policies::front_shell, public reactor::continuation {
   void forget(const policies::member_key& who) override;
   std::uint64_t bytes_of(std::uint32_t slot) const override { return memory_.bytes_of(slot); }
   void go_on_soon() override { home_.after_progress(*this); }
+  void post_acks_soon() override { home_.before_progress(acks_); }
   void note_refusal(const policies::frame_tag& tag, policies::refusal code) override;
   void go_on() override { core_.go_on(); }  // the reactor's
+  struct acks final : reactor::continuation {
+    explicit acks(policies::front_core& core) : core_(core) {}
+    void go_on() override { core_.post_acks(); }
+    policies::front_core& core_;
+  };
 
   void count_off(const float* gradient);
 
@@ -107,6 +113,7 @@ class front final : public policies::front_shell, public reactor::continuation {
   front_memory& memory_;
   frame_sender sender_;
   policies::front_core core_;
+  acks acks_{core_};
   std::map<policies::member_key, member_memory> members_;
   std::vector<retired_memory> retired_;
   std::map<std::uint32_t, runtime::place_wire> names_;  // of tables, as sent

@@ -141,12 +141,8 @@ void shard_store::apply(const policies::shard_effects::apply& what,
   gradients_.clear();
   for (const auto& input : inputs)
     gradients_.push_back({memory_.gradient(input.payload), input.rank});
-  if (what.keeps_sum) {
-    const auto sum = sum_at(what.slot, what.clock);
-    kernels::tree_sum(gradients_, sum.data(), chunk.elements);
-    gradients_.assign(1, {sum.data(), gradients_.front().rank});
-  }
   kernels::chunk_arrays arrays;
+  if (what.keeps_sum) arrays.sum = sum_at(what.slot, what.clock).data();
   arrays.before = memory_.at(what.slot, what.from);
   arrays.after = memory_.at(what.slot, what.to);
   arrays.state1 = chunk.state1;

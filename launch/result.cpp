@@ -65,13 +65,6 @@ std::string iso_time(std::int64_t unix_ns) {
   return text;
 }
 
-std::optional<process_role> role_of(const std::string& word) {
-  for (const auto role : {process_role::coordinator, process_role::shard,
-                          process_role::aggregator, process_role::worker})
-    if (to_string(role) == word) return role;
-  return std::nullopt;
-}
-
 }  // namespace
 
 std::string result_json(const std::string& cluster,
@@ -127,7 +120,7 @@ runtime::expected<std::vector<live_process>> parse_pids(const std::string& text)
     if (!word->is_string() || !job->is_string() || !index->is_number_unsigned() ||
         !pid->is_number_unsigned())
       return corrupt();
-    const auto role = role_of(*word);
+    const auto role = policies::role_of(word->get_ref<const std::string&>());
     // 1 and below would be signals to all.
     if (!role || pid->get<std::uint64_t>() < 2 || pid->get<std::uint64_t>() > 1U << 22U)
       return corrupt();

@@ -78,6 +78,8 @@ class front_shell {
 
   // Call front_core::go_on() soon, after a look at the network.
   virtual void go_on_soon() = 0;
+  // Call front_core::post_acks() before the network is progressed again.
+  virtual void post_acks_soon() = 0;
   // For the log.
   virtual void note_refusal(const frame_tag& tag, refusal code) = 0;
 };
@@ -135,6 +137,9 @@ class front_core {
     going_on_ = false;
     carry_out();
   }
+  // Tells members what of theirs has been applied in this turn: whose tables all have been is
+  // told at once.
+  void post_acks();
 
  private:
   struct member {
@@ -184,6 +189,8 @@ class front_core {
   void perform(const effects::acknowledge& what, inputs);
   void perform(const effects::reply& what, inputs);
   void perform(const effects::ring_acknowledge& what, inputs);
+  void send_ack(const effects::ring_acknowledge& what);
+  bool is_acked(const effects::ring_acknowledge& one, std::uint32_t table) const;
   void perform(const effects::ring_reply& what, inputs);
 
   member* find(std::uint64_t job, std::uint32_t rank);
@@ -204,6 +211,7 @@ class front_core {
   std::vector<sending> sending_;         // by name - 1
   std::vector<send_name> sending_free_;
   std::vector<send_name> dropped_;
+  std::vector<effects::ring_acknowledge> acks_;  // of this turn
 };
 
 }  // namespace tidegate::policies

@@ -7,10 +7,23 @@
 #include "policies/front_core.hpp"
 #include "runtime/base/assert.hpp"
 #include "runtime/base/buggify.hpp"
+#include "runtime/base/rare.hpp"
 
 namespace tidegate::policies {
 
 using runtime::frame_kind;
+
+namespace {
+
+// Of the same worker and clock.
+bool same_push(const shard_effects::ring_acknowledge& one,
+               const shard_effects::ring_acknowledge& other) {
+  return one.tag.job == other.tag.job && one.tag.rank == other.tag.rank &&
+         one.tag.incarnation == other.tag.incarnation && one.tag.epoch == other.tag.epoch &&
+         one.tag.clock == other.tag.clock;
+}
+
+}  // namespace
 
 void front_core::drain(std::uint64_t job) {
   queue_.drain(job, [&](const auto& effect, inputs all) {
@@ -59,6 +72,41 @@ void front_core::perform(const effects::acknowledge& what, inputs) {
 
 void front_core::perform(const effects::ring_acknowledge& what, inputs) {
   if (what.code != refusal::none) shell_.note_refusal(what.tag, what.code);
+  const auto* who = find(what.tag.job, what.tag.rank);
+  if (what.code != refusal::none || !who || who->attached.size() < 2) return send_ack(what);
+  acks_.push_back(what);
+  if (acks_.size() == 1) shell_.post_acks_soon();
+}
+
+// A whole table is told once: the answers to copies of a ring are the same.
+bool front_core::is_acked(const effects::ring_acknowledge& one, std::uint32_t table) const {
+  return std::any_of(acks_.begin(), acks_.end(), [&](const effects::ring_acknowledge& other) {
+    return same_push(one, other) && other.tag.table == table && other.tag.chunk == 0 &&
+           other.count == core_.slots_of(table).size();
+  });
+}
+
+void front_core::post_acks() {
+  while (!acks_.empty()) {
+    auto one = acks_.front();
+    const auto* who = find(one.tag.job, one.tag.rank);
+    const bool all = who && std::all_of(who->attached.begin(), who->attached.end(),
+                                        [&](auto table) { return is_acked(one, table); });
+    if (!all) {
+      acks_.erase(acks_.begin());
+      send_ack(one);
+      continue;
+    }
+    TIDEGATE_RARE("front: all tables are acknowledged at once");
+    std::erase_if(acks_, [&](const auto& other) { return same_push(one, other); });
+    one.tag.table = runtime::whole_job;
+    one.tag.chunk = whole_table;
+    one.count = 0;
+    send_ack(one);
+  }
+}
+
+void front_core::send_ack(const effects::ring_acknowledge& what) {
   auto header = header_of(frame_kind::ring_ack, what.tag, what.code);
   header.count = what.count;
   send(what.tag, header);

@@ -18,6 +18,12 @@ std::string_view to_string(process_role role) noexcept {
   return "?";
 }
 
+std::optional<process_role> role_of(std::string_view name) noexcept {
+  for (const auto role : process_roles)
+    if (to_string(role) == name) return role;
+  return std::nullopt;
+}
+
 std::string process_name::to_string() const {
   std::string text(policies::to_string(role));
   if (!job.empty()) text += "-" + job;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -10,7 +11,13 @@ namespace tidegate::policies {
 // A replica is the second process of a shard's group; see shard_group.
 enum class process_role : std::uint8_t { coordinator, shard, worker, aggregator, replica };
 
+inline constexpr process_role process_roles[] = {
+    process_role::coordinator, process_role::shard, process_role::replica,
+    process_role::aggregator, process_role::worker};
+
 std::string_view to_string(process_role role) noexcept;
+// The one of that name.
+std::optional<process_role> role_of(std::string_view name) noexcept;
 
 // `job` only for workers and aggregators; `index` is the shard's number (of a replica, too),
 // the aggregator's number in its job, or the worker's rank.

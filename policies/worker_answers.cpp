@@ -40,6 +40,13 @@ const table_part* worker_core::part_at(const table_state& table, std::uint32_t s
 
 void worker_core::on_ring_ack(const chunk_run& where, std::uint64_t clock, refusal code,
                               worker_effects& out) {
+  if (where.table == all_tables) {
+    for (const auto& [id, table] : tables_) {
+      const auto* part = part_at(table, where.shard);
+      if (part && part->attached) on_ring_ack({id, where.shard, 0, 0}, clock, code, out);
+    }
+    return;
+  }
   const auto at = tables_.find(where.table);
   if (at == tables_.end()) return;
   const auto* part = part_at(at->second, where.shard);

@@ -132,7 +132,7 @@ class worker_core {
                 worker_effects& out);
 
   // Answers for chunks [first, first + count) of the part of a table on a shard; count 0: for
-  // all of it, a refusal.
+  // all of it. Of all_tables: for all of each that is attached there.
   struct chunk_run {
     std::uint32_t table = 0;
     std::uint32_t shard = 0;

@@ -47,13 +47,9 @@ std::string did_you_mean(const std::string& word, const arguments& known) {
 }
 
 runtime::expected<process_role> parse_role(const std::string& word) {
+  if (const auto role = policies::role_of(word)) return *role;
   arguments known;
-  for (const auto role : {process_role::coordinator, process_role::shard,
-                          process_role::replica, process_role::aggregator,
-                          process_role::worker}) {
-    if (to_string(role) == word) return role;
-    known.emplace_back(to_string(role));
-  }
+  for (const auto role : policies::process_roles) known.emplace_back(to_string(role));
   return runtime::fail(bad("unknown role '" + word + "'" + did_you_mean(word, known)));
 }
 

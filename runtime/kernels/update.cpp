@@ -147,14 +147,16 @@ void apply_update(const optimizer& how, adam_powers& powers, std::span<const gra
                   float scale, const chunk_arrays& arrays) {
   TIDEGATE_ASSERT(!inputs.empty(), "a step has a gradient");
   const auto c = make_coefficients(how, powers, scale);
+  TIDEGATE_ASSERT(!arrays.sum || inputs.size() > 1, "one gradient is its own sum");
   dense_inputs dense;
-  if (find_dense(inputs, dense)) return fused_step(c, dense, arrays);
+  if (!arrays.sum && find_dense(inputs, dense)) return fused_step(c, dense, arrays);
   alignas(64) float scratch[block];
   dense_inputs sum;
   sum.count = 1;
   for (std::size_t offset = 0; offset < arrays.n; offset += block) {
     const std::size_t n = std::min(block, arrays.n - offset);
-    sum.data[0] = sum_range(inputs, 0, ranks_spanned(inputs), offset, scratch, n).data;
+    auto* out = arrays.sum ? arrays.sum + offset : scratch;
+    sum.data[0] = sum_range(inputs, 0, ranks_spanned(inputs), offset, out, n).data;
     fused_step(c, sum, part(arrays, offset, n));
   }
 }

@@ -68,6 +68,7 @@ struct chunk_arrays {
   float* state1 = nullptr;  // velocity, sum of squares (adagrad), first moment (adam)
   float* state2 = nullptr;  // second moment (adam)
   std::size_t n = 0;
+  float* sum = nullptr;  // tree_sum(inputs) is left here, if anywhere; of several inputs
 };
 
 // One step with g = scale * tree_sum(inputs):

@@ -31,6 +31,15 @@ TEST(parse_pids, reads_what_the_launcher_writes) {
   EXPECT_EQ((*all)[1].pid, 22);
 }
 
+TEST(parse_pids, knows_every_role) {
+  for (const auto role : policies::process_roles) {
+    const policies::process_name name{role, "", 2};
+    const auto all = parse_pids(launch::pids_json({{name, 33}}));
+    ASSERT_TRUE(all) << to_string(role);
+    EXPECT_EQ((*all)[0].name, name);
+  }
+}
+
 TEST(parse_pids, takes_nothing_else) {
   const std::string one = R"({"role": "shard", "job": "", "index": 0, "pid": )";
   EXPECT_TRUE(parse_pids("[" + one + "12}]"));

@@ -22,6 +22,8 @@ class noting_shell final : public front_shell {
   };
   std::vector<sent_frame> frames;
   bool goes_on = false;
+  bool posts = false;
+  bool windows = false;
 
   void apply(const effects::apply&, inputs) override {}
   void hand_on(const effects::hand_on&, inputs) override {}
@@ -40,7 +42,7 @@ class noting_shell final : public front_shell {
   }
   void drop(peer_id, std::vector<send_name>&) override {}
   refusal map_gradients(const member_key&, std::uint32_t, std::span<const std::byte>) override {
-    return refusal::no_window;
+    return windows ? refusal::none : refusal::no_window;
   }
   payload_handle keep_in_place(const member_key&, std::uint32_t, std::uint32_t,
                                std::uint32_t) override {
@@ -50,6 +52,7 @@ class noting_shell final : public front_shell {
   void forget(const member_key&) override {}
   std::uint64_t bytes_of(std::uint32_t) const override { return 32; }
   void go_on_soon() override { goes_on = true; }
+  void post_acks_soon() override { posts = true; }
   void note_refusal(const frame_tag&, refusal) override {}
 };
 
@@ -126,6 +129,66 @@ TEST_F(front_of_two, a_frame_that_comes_twice_is_answered_once) {
   EXPECT_TRUE(arrive(exchange(0, 1)));
   EXPECT_FALSE(arrive(exchange(1, 1)));
   EXPECT_EQ(replies_to(1), 1);
+}
+
+// A worker alone, with two tables in place.
+class acks_of_rings : public testing::Test {
+ protected:
+  acks_of_rings() : front_(shell_, core_, 0) {
+    shell_.core = &front_;
+    shell_.windows = true;
+    core_.open_job(job, {epoch, 1, {consistency_kind::async, 0}, true, {}});
+    const std::vector<chunk_place> places{{0, 0, 0, 8}, {1, 0, 8, 8}};
+    for (const auto table : {5U, 6U}) core_.open_table(job, table, places);
+    const admit_worker_call call{job, 0, 1, "", {5, 6}};
+    EXPECT_EQ(front_.admit(call).code, refusal::none);
+    front_.connected(call, 3);
+    for (const auto table : {5U, 6U}) front_.frame(frame(frame_kind::attach, table), 0, {}, 0);
+    shell_.frames.clear();
+  }
+  frame_header frame(frame_kind kind, std::uint32_t table) const {
+    auto name = tag(0, 0);
+    name.table = table;
+    auto made = header_of(kind, name, refusal::none);
+    made.incarnation = 1;
+    return made;
+  }
+  void ring(std::uint32_t table) {
+    auto made = frame(frame_kind::ring, table);
+    made.flags = runtime::frame_flag_skip;
+    front_.frame(made, no_payload, {}, 0);
+  }
+
+  noting_shell shell_;
+  shard_core core_;
+  front_core front_;
+};
+
+TEST_F(acks_of_rings, whose_tables_are_all_applied_in_a_turn_is_told_at_once) {
+  ring(runtime::whole_job);
+  EXPECT_TRUE(shell_.frames.empty()) << "at the end of the turn";
+  ASSERT_TRUE(shell_.posts);
+  front_.post_acks();
+  ASSERT_EQ(shell_.frames.size(), 1U);
+  const auto& ack = shell_.frames[0].header;
+  EXPECT_EQ(ack.kind, frame_kind::ring_ack);
+  EXPECT_EQ(ack.table, runtime::whole_job);
+  EXPECT_EQ(ack.count, 0U);
+  EXPECT_EQ(ack.code, 0U);
+  EXPECT_EQ(ack.clock, 0U);
+  front_.post_acks();
+  EXPECT_EQ(shell_.frames.size(), 1U) << "told once";
+}
+
+TEST_F(acks_of_rings, one_of_two_tables_told_twice_is_not_both) {
+  ring(5);
+  ring(5);
+  front_.post_acks();
+  ASSERT_EQ(shell_.frames.size(), 2U);
+  for (const auto& [peer, header] : shell_.frames) {
+    EXPECT_EQ(header.table, 5U);
+    EXPECT_EQ(header.count, 2U);
+  }
 }
 
 }  // namespace

@@ -360,6 +360,20 @@ TEST(worker_core, an_exchange_that_a_shard_refuses_ends_with_its_reason) {
   EXPECT_EQ(core.pull(3, 8, extent::as_policy, out), errc::cancelled);
 }
 
+TEST(worker_core, an_acknowledgement_of_all_tables_is_of_those_in_place_on_that_shard) {
+  auto core = make_attached();
+  worker_effects out;
+  ASSERT_EQ(core.push(3, 1, out), errc::ok);
+  ASSERT_EQ(core.push(4, 2, out), errc::ok);
+  core.on_ring_ack({all_tables, 1, 0, 0}, 0, refusal::none, out);
+  ASSERT_EQ(out.dones.size(), 1u) << "table 4; of table 3 no part is in place there";
+  EXPECT_EQ(out.dones[0].op, 2u);
+  core.on_ring_ack({all_tables, 0, 0, 0}, 0, refusal::none, out);
+  EXPECT_EQ(out.dones.size(), 1u) << "table 3's frame is not acknowledged";
+  core.on_ack(3, 1, 0, refusal::none, out);
+  EXPECT_EQ(out.dones.size(), 2u);
+}
+
 TEST(worker_core, a_run_beyond_the_part_is_ignored) {
   auto core = make_attached();
   worker_effects out;

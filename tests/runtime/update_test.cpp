@@ -120,7 +120,7 @@ TEST_P(optimizer_test, follows_its_formula_in_and_out_of_place) {
   model in = reference, out = reference;
   adam_powers powers_in, powers_out;
   for (int step = 1; step <= 20; ++step) {
-    values a(n), b(n), mean(n), fresh(n);
+    values a(n), b(n), mean(n), fresh(n), kept(n), sum(n);
     for (std::size_t i = 0; i < n; ++i) {
       a[i] = uniform_signed(100 + step, i);
       b[i] = uniform_signed(900 + step, i);
@@ -131,7 +131,9 @@ TEST_P(optimizer_test, follows_its_formula_in_and_out_of_place) {
     apply_update(how, powers_in, inputs, 0.5F,
                  {in.w.data(), in.w.data(), in.s1.data(), in.s2.data(), n});
     apply_update(how, powers_out, inputs, 0.5F,
-                 {out.w.data(), fresh.data(), out.s1.data(), out.s2.data(), n});
+                 {out.w.data(), fresh.data(), out.s1.data(), out.s2.data(), n, kept.data()});
+    tree_sum(inputs, sum.data(), n);
+    EXPECT_TRUE(same_bits(kept, sum));
     out.w = fresh;
   }
   EXPECT_TRUE(same_bits(in.w, out.w));

@@ -226,6 +226,10 @@ void front_process::go_on_soon() {
   });
 }
 
+void front_process::post_acks_soon() {
+  later(0, [this] { front_.post_acks(); });
+}
+
 void front_process::note_refusal(const policies::frame_tag& tag, refusal code) {
   note("refuses a frame of rank " + std::to_string(tag.rank) + " clock " +
        std::to_string(tag.clock) + ": " + std::string(to_string(code)));

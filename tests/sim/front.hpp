@@ -77,6 +77,7 @@ class front_process : public process, public policies::front_shell {
   void forget(const policies::member_key& who) override;
   std::uint64_t bytes_of(std::uint32_t slot) const override { return memory_.bytes_of(slot); }
   void go_on_soon() override;
+  void post_acks_soon() override;
   void note_refusal(const policies::frame_tag& tag, policies::refusal code) override;
 
   updates updates_of(process_id from, const runtime::frame_header& header, std::uint32_t table,
