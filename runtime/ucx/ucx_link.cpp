@@ -1,11 +1,13 @@
 #include "runtime/ucx/ucx_link.hpp"
 
 #include <algorithm>
+#include <csignal>
 #include <string>
 #include <thread>
 #include <utility>
 
 #include "runtime/base/assert.hpp"
+#include "runtime/base/log.hpp"
 #include "runtime/ucx/ucx_address.hpp"
 #include "runtime/ucx/ucx_context.hpp"
 #include "runtime/ucx/ucx_error.hpp"
@@ -17,10 +19,23 @@ namespace {
 
 constexpr unsigned busy_max = 16;
 constexpr auto nap = std::chrono::microseconds(50);
+// At least, whatever the clock says: the process may have been stopped.
+constexpr unsigned stuck_looks = 1000;
+
+// As if killed: the others, and the launcher, know what to do then.
+void end_process() {
+  log::error(
+      "nothing can be received any more: a process died while it wrote to the queue of this "
+      "one "
+      "in shared memory; this process ends and is to be replaced");
+  ::raise(SIGKILL);
+}
 
 }  // namespace
 
 status ucx_link::open(const ucx_options& options) {
+  stuck_watch_.tell = options.on_stuck ? options.on_stuck : end_process;
+  stuck_watch_.after = std::chrono::milliseconds(options.stuck_after_ms);
   auto context = make_ucx_context(options);
   if (!context) return context.error();
   context_ = *context;
@@ -92,6 +107,7 @@ expected<peer_id> ucx_link::connect(std::string_view address, reach where) {
 
 unsigned ucx_link::progress() {
   unsigned happened = ucp_worker_progress(worker_);
+  if (happened > 0) stuck_watch_.looks = 0;
   if (!departing_.empty() || !closing_.empty()) happened += go_on_disconnecting(happened == 0);
   if (!sent_.empty()) {
     std::swap(sent_, telling_);
@@ -119,11 +135,27 @@ unsigned ucx_link::progress() {
 bool ucx_link::arm() {
   if (!sent_.empty() || !lost_.empty() || !frames_lost_.empty()) return false;
   if (!departing_.empty() || !closing_.empty()) return false;
-  if (ucp_worker_arm(worker_) == UCS_OK) return busy_in_a_row_ = 0, true;
+  if (ucp_worker_arm(worker_) == UCS_OK) {
+    busy_in_a_row_ = stuck_watch_.looks = 0;
+    stuck_watch_.could_sleep = true;
+    return true;
+  }
+  watch_for_stuck();
   // UCS_ERR_BUSY: events wait, progress again. Or there is something that the dead had no room
   // for, which UCX keeps for ever; then who wants to sleep takes a nap instead.
   if (gave_up_ && ++busy_in_a_row_ > busy_max) std::this_thread::sleep_for(nap);
   return false;
+}
+
+// What UCX itself keeps, or waits for room for, says busy, too: then there is something under
+// way, or it began when a peer was given up.
+void ucx_link::watch_for_stuck() {
+  auto& watch = stuck_watch_;
+  if (!watch.tell || !watch.could_sleep || sends_under_way_ + receives_under_way_ > 0) return;
+  const auto now = steady_clock::now();
+  if (watch.looks++ == 0) watch.since = now;
+  if (watch.looks < stuck_looks || now - watch.since < watch.after) return;
+  std::exchange(watch.tell, nullptr)();
 }
 
 void ucx_link::on_error(void* who, ucp_ep_h, ucs_status_t code) {

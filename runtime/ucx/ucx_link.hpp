@@ -6,6 +6,8 @@
 // handling.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -18,6 +20,12 @@ struct ucx_options {
   std::string address;         // at which other hosts reach this one; empty: all there are
   bool rdma_if_there = false;  // add RDMA to UCX_TLS where the host has it
   bool rdma_only = false;      // fail where it has none
+  // Nothing can be received any more: a process of this host died while it wrote to our queue
+  // in shared memory, and UCX waits for the rest of that message for ever. Told once, within
+  // arm(), after so long. Null: the process says so and ends, and is then replaced like any
+  // that died.
+  std::function<void()> on_stuck;
+  std::uint32_t stuck_after_ms = 10'000;
 };
 
 // Errors: unavailable (UCX finds no usable transport; the message names UCX_TLS), not_found and

@@ -6,6 +6,7 @@
 #include <array>
 #include <chrono>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -112,6 +113,7 @@ class ucx_link final : public link {
   void finish_send(send_slot& slot, ucs_status_t code);
   unsigned go_on_disconnecting(bool idle);
   void give_up(peer_id peer);
+  void watch_for_stuck();
   void tell(const bundle_slot& slot, ucs_status_t code);
   void lose(connection& who, ucs_status_t code);
   using steady_clock = std::chrono::steady_clock;
@@ -160,6 +162,14 @@ class ucx_link final : public link {
   std::vector<void*> closing_;  // connections, by request
   bool gave_up_ = false;        // some peer, since the link was made
   unsigned busy_in_a_row_ = 0;
+  // Busy, and nothing happens.
+  struct {
+    bool could_sleep = false;  // since a peer was given up last
+    unsigned looks = 0;
+    steady_clock::time_point since;
+    std::function<void()> tell;
+    std::chrono::milliseconds after{};
+  } stuck_watch_;
   link_counters counters_;
 };
 
