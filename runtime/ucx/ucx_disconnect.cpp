@@ -48,7 +48,6 @@ unsigned ucx_link::go_on_disconnecting(bool idle) {
 
 void ucx_link::give_up(peer_id peer) {
   gave_up_ = true;
-  stuck_watch_.could_sleep = false;
   auto& dead = peers_[peer];
   const auto endpoint = std::exchange(dead.endpoint, nullptr);
   ucp_request_param_t param{};

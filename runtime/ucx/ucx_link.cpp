@@ -12,6 +12,7 @@
 #include "runtime/ucx/ucx_context.hpp"
 #include "runtime/ucx/ucx_error.hpp"
 #include "runtime/ucx/ucx_link_impl.hpp"
+#include "runtime/ucx/ucx_queue.hpp"
 
 namespace tidegate::runtime {
 
@@ -137,7 +138,6 @@ bool ucx_link::arm() {
   if (!departing_.empty() || !closing_.empty()) return false;
   if (ucp_worker_arm(worker_) == UCS_OK) {
     busy_in_a_row_ = stuck_watch_.looks = 0;
-    stuck_watch_.could_sleep = true;
     return true;
   }
   watch_for_stuck();
@@ -147,15 +147,15 @@ bool ucx_link::arm() {
   return false;
 }
 
-// What UCX itself keeps, or waits for room for, says busy, too: then there is something under
-// way, or it began when a peer was given up.
+// What UCX itself keeps, or waits for room for, says busy, too.
 void ucx_link::watch_for_stuck() {
   auto& watch = stuck_watch_;
-  if (!watch.tell || !watch.could_sleep || sends_under_way_ + receives_under_way_ > 0) return;
+  if (!watch.tell) return;
   const auto now = steady_clock::now();
   if (watch.looks++ == 0) watch.since = now;
   if (watch.looks < stuck_looks || now - watch.since < watch.after) return;
-  std::exchange(watch.tell, nullptr)();
+  watch.looks = 0;
+  if (has_blocked_queue()) std::exchange(watch.tell, nullptr)();
 }
 
 void ucx_link::on_error(void* who, ucp_ep_h, ucs_status_t code) {

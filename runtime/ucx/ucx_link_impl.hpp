@@ -164,7 +164,6 @@ class ucx_link final : public link {
   unsigned busy_in_a_row_ = 0;
   // Busy, and nothing happens.
   struct {
-    bool could_sleep = false;  // since a peer was given up last
     unsigned looks = 0;
     steady_clock::time_point since;
     std::function<void()> tell;

@@ -13,6 +13,7 @@
 #include <gtest/gtest.h>
 
 #include "runtime/ucx/ucx_link.hpp"
+#include "runtime/ucx/ucx_queue.hpp"
 #include "tests/support/link_recorder.hpp"
 
 namespace tidegate::runtime {
@@ -148,9 +149,11 @@ TEST(ucx_link, who_can_receive_nothing_any_more_is_told_so) {
   while ((at_b.arrivals.empty() || at_a.arrivals.empty()) && goes_on()) continue;
   for (int turn = 0; turn < 5000; ++turn) goes_on();
   EXPECT_EQ(told, 0);
+  EXPECT_FALSE(has_blocked_queue());
   const auto queues = own_queues();
   ASSERT_FALSE(queues.empty());
   for (auto* begun : queues) std::atomic_ref(*begun).fetch_add(1);
+  EXPECT_TRUE(has_blocked_queue());
   while (told == 0 && goes_on()) continue;
   for (int turn = 0; turn < 5000; ++turn) goes_on();
   EXPECT_EQ(told, 1);
