@@ -104,7 +104,7 @@ void replication_core::replicate(const effects::replicate& what) {
   under_way one;
   one.step = what;
   if (lent_.contains(shard_.name_of(what.slot).table)) {
-    one.in_place = !what.skips;
+    one.in_place = true;
     if (what.payload != no_payload) shell_.keep_sum(what);
     under_way_.insert_or_assign(what.slot, one);
     steps_.push_back(what);

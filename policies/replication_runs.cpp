@@ -4,7 +4,6 @@
 
 #include "policies/frame_tags.hpp"
 #include "policies/replication_core.hpp"
-#include "runtime/base/assert.hpp"
 #include "runtime/base/limits.hpp"
 #include "runtime/base/rare.hpp"
 
@@ -110,8 +109,10 @@ void replication_core::on_steps(const frame_header& header) {
       out.list.push_back(effects::followed{slot, what.version});
     if (judged.kind != push_admission::what::take) continue;
     const auto sum = skips ? no_payload : shell_.sum_in_place(slot, header.plane);
-    TIDEGATE_ASSERT(skips || sum != no_payload, "lent before it is used");
-    shard_.follow(what, sum, out);
+    if (skips || sum != no_payload)
+      shard_.follow(what, sum, out);
+    else
+      shard_.cancel_step(what);  // nobody has lent that
   }
   front_.carry_out();
 }

@@ -20,12 +20,12 @@ void worker_core::tick(std::int64_t now, worker_effects& out) {
     // Older clocks first.
     for (std::uint64_t age = window; age > 0; --age) {
       auto& push = table.pushes[(clock_ + 1 + window - age) % window];
-      if (!push.active || push.waits) continue;
+      if (!push.active || waits(push)) continue;
       const bool early = TIDEGATE_BUGGIFY("worker: a push is sent again early");
       if (push.again.is_over(now, patience_) || early)
         push_again(id, table, push, every_shard, out);
     }
-    if (!table.pull.active || exchange_.waits) continue;
+    if (!table.pull.active || exchange_waits()) continue;
     const bool early = TIDEGATE_BUGGIFY("worker: a pull is sent again early");
     if (table.pull.again.is_over(now, patience_) || early)
       pull_again(id, table, every_shard, out);
@@ -42,9 +42,9 @@ void worker_core::again(std::uint32_t shard, worker_effects& out) {
   for (auto& [id, table] : tables_) {
     for (std::uint64_t age = window; age > 0; --age) {
       const auto& push = table.pushes[(clock_ + 1 + window - age) % window];
-      if (push.active && !push.waits) push_again(id, table, push, shard, out);
+      if (push.active && !waits(push)) push_again(id, table, push, shard, out);
     }
-    if (table.pull.active && !exchange_.waits) pull_again(id, table, shard, out);
+    if (table.pull.active && !exchange_waits()) pull_again(id, table, shard, out);
   }
   if (finish_op_ != 0 && farewell_sent_ && finish_acked_[shard] == 0) farewell_to(shard, out);
 }

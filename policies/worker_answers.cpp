@@ -21,6 +21,7 @@ void worker_core::ack(push_state& push, std::uint32_t chunk, refusal code,
   if (code != refusal::none) return fail(code, out);
   if (--push.remaining > 0) return;
   push.active = false;
+  --active_[push.clock % window];
   if (push.op == 0) return settle(out);
   --pushes_under_way_;
   if (push.op != unnamed) ended(push.op, refusal::none, out);
@@ -145,20 +146,13 @@ void worker_core::ended(operation op, refusal code, worker_effects& out) {
   out.dones.push_back({op, exchange_.code});
 }
 
+// The clock that the next push is of has room, where the oldest one was.
 bool worker_core::window_open() const {
-  return std::none_of(tables_.begin(), tables_.end(), [&](const auto& entry) {
-    const auto& pushes = entry.second.pushes;
-    return std::any_of(pushes.begin(), pushes.end(), [&](const push_state& push) {
-      return push.active && push.clock + window <= clock_;
-    });
-  });
+  return active_[clock_ % window] == 0;
 }
 
 bool worker_core::pushes_acked() const {
-  for (const auto& [id, table] : tables_)
-    for (const auto& push : table.pushes)
-      if (push.active) return false;
-  return true;
+  return std::all_of(active_.begin(), active_.end(), [](auto pushes) { return pushes == 0; });
 }
 
 void worker_core::settle(worker_effects& out) {
@@ -186,7 +180,8 @@ void worker_core::fail(refusal code, worker_effects& out) {
   }
   end(std::exchange(clock_op_, 0));
   end(std::exchange(finish_op_, 0));
-  exchange_.waits = false;
+  active_.fill(0);
+  waiting_.reset();
   if (const auto op = std::exchange(exchange_.op, 0); op != 0) out.dones.push_back({op, code});
 }
 

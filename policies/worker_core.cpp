@@ -79,7 +79,6 @@ void worker_core::mark_push(table_state& table, operation op, std::uint32_t half
   auto& push = table.pushes[clock_ % window];
   TIDEGATE_ASSERT(!push.active, "clock() waits for the credit window");
   push.active = true;
-  push.waits = false;
   push.clock = clock_;
   push.op = op;
   push.half = half;
@@ -87,6 +86,7 @@ void worker_core::mark_push(table_state& table, operation op, std::uint32_t half
   push.remaining = static_cast<std::uint32_t>(table.places.size());
   std::fill(push.acked.begin(), push.acked.end(), std::uint8_t{0});
   table.pushed_below = clock_ + 1;
+  ++active_[clock_ % window];
   if (op != 0) ++pushes_under_way_;
 }
 
@@ -117,33 +117,33 @@ worker_effects::send worker_core::send_of(std::uint32_t id, const push_state& pu
   return one;
 }
 
+// What is active in another slot is of a clock before.
 bool worker_core::may_send(std::uint64_t clock) const {
-  return !one_clock_in_flight_ ||
-         std::none_of(tables_.begin(), tables_.end(), [&](const auto& entry) {
-           const auto& pushes = entry.second.pushes;
-           return std::any_of(pushes.begin(), pushes.end(), [&](const push_state& push) {
-             return push.active && push.clock < clock;
-           });
-         });
+  if (!one_clock_in_flight_) return true;
+  for (std::uint64_t age = 1; age < window; ++age)
+    if (active_[(clock + age) % window] > 0) return false;
+  return true;
 }
 
-void worker_core::send_or_wait(std::uint32_t id, table_state& table, worker_effects& out) {
-  auto& push = table.pushes[clock_ % window];
-  push.waits = !may_send(clock_);
-  if (!push.waits) send_push(id, table, push, 0, out);
+void worker_core::send_or_wait(std::uint32_t id, const table_state& table,
+                               worker_effects& out) {
+  if (may_send(clock_))
+    send_push(id, table, table.pushes[clock_ % window], 0, out);
+  else
+    waiting_ = clock_;
 }
 
-// Those of one clock, as there are no more.
 void worker_core::send_waiting(worker_effects& out) {
-  if (!one_clock_in_flight_) return;
-  for (auto& [id, table] : tables_)
-    for (auto& push : table.pushes) {
-      if (!push.active || !push.waits || !may_send(push.clock)) continue;
-      TIDEGATE_RARE("worker: a push has waited for the clock before");
-      push.waits = false;
-      if (push.op != unnamed) send_push(id, table, push, 0, out);
-    }
-  if (exchange_.waits && may_send(exchange_.clock)) send_exchange(out);
+  if (!waiting_ || !may_send(*waiting_)) return;
+  TIDEGATE_RARE("worker: pushes have waited for the clock before");
+  const bool exchanges = exchange_waits();
+  const auto clock = *std::exchange(waiting_, std::nullopt);
+  for (const auto& [id, table] : tables_) {
+    const auto& push = table.pushes[clock % window];
+    if (push.active && push.clock == clock && push.op != unnamed)
+      send_push(id, table, push, 0, out);
+  }
+  if (exchanges) send_exchange(out);
 }
 
 void worker_core::send_push(std::uint32_t id, const table_state& table, const push_state& push,
@@ -247,19 +247,20 @@ errc worker_core::exchange(std::span<const std::uint32_t> ids, operation op,
     ++listed;
   }
   ++last_request_;
-  const bool waits = !may_send(clock_);
-  exchange_ = {op, listed + 1, refusal::none, waits, listed, clock_, last_request_, half};
+  exchange_ = {op, listed + 1, refusal::none, listed, clock_, last_request_, half};
   for (auto& [id, table] : tables_) {
     if (table.listed) {
       mark_push(table, unnamed, half);
-      table.pushes[clock_ % window].waits = waits;
       mark_pull(table, op, clock_ + 1, false);
     } else if (table.pushed_below <= clock_) {
       mark_push(table, 0);
       send_or_wait(id, table, out);
     }
   }
-  if (!waits) send_exchange(out);
+  if (may_send(clock_))
+    send_exchange(out);
+  else
+    waiting_ = clock_;
   ++clock_;
   clock_op_ = op;
   settle(out);
@@ -267,8 +268,7 @@ errc worker_core::exchange(std::span<const std::uint32_t> ids, operation op,
 }
 
 // One ring per shard for all tables when all take part and are attached there.
-void worker_core::send_exchange(worker_effects& out) {
-  exchange_.waits = false;
+void worker_core::send_exchange(worker_effects& out) const {
   const auto [clock, request] = std::pair(exchange_.clock, exchange_.request);
   const bool all = exchange_.listed == tables_.size() && exchange_.listed > 1 &&
                    !TIDEGATE_BUGGIFY("worker: an exchange rings table by table") &&

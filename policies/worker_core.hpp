@@ -21,6 +21,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -176,7 +177,6 @@ class worker_core {
 
   struct push_state {
     bool active = false;
-    bool waits = false;  // for those of the clock before, to be sent
     std::uint64_t clock = 0;
     operation op = 0;  // 0: a skip
     std::uint32_t half = 0;
@@ -211,7 +211,9 @@ class worker_core {
 
   bool may_push(const table_state& table) const;
   bool may_send(std::uint64_t clock) const;
-  void send_or_wait(std::uint32_t id, table_state& table, worker_effects& out);
+  void send_or_wait(std::uint32_t id, const table_state& table, worker_effects& out);
+  bool waits(const push_state& push) const { return waiting_ == push.clock; }
+  bool exchange_waits() const { return exchange_.op != 0 && waiting_ == exchange_.clock; }
   void send_waiting(worker_effects& out);
   void mark_push(table_state& table, operation op, std::uint32_t half = 0);
   void mark_pull(table_state& table, operation op, std::uint64_t clock, bool everything);
@@ -228,7 +230,7 @@ class worker_core {
                   worker_effects& out);
   static worker_effects::send send_of(std::uint32_t id, const push_state& push, bool rings);
   void farewell_to(std::uint32_t shard, worker_effects& out) const;
-  void send_exchange(worker_effects& out);
+  void send_exchange(worker_effects& out) const;
   void ack(push_state& push, std::uint32_t chunk, refusal code, worker_effects& out);
   void answer(table_state& table, std::uint32_t chunk, const reply& what, worker_effects& out);
   const table_part* part_at(const table_state& table, std::uint32_t shard) const;
@@ -243,8 +245,10 @@ class worker_core {
   std::vector<std::uint32_t> moves_;  // by shard
   std::uint64_t clock_ = 0;
   std::uint64_t last_request_ = 0;
-  std::uint64_t pushes_under_way_ = 0;  // skips apart
+  std::uint64_t pushes_under_way_ = 0;          // skips apart
+  std::array<std::uint32_t, window> active_{};  // pushes, skips too, by clock modulo window
   bool one_clock_in_flight_ = false;
+  std::optional<std::uint64_t> waiting_;  // clock whose pushes wait to be sent
   operation clock_op_ = 0;
   operation finish_op_ = 0;
   struct {
@@ -252,7 +256,6 @@ class worker_core {
     std::uint64_t remaining = 0;  // pulls and the clock
     refusal code = refusal::none;
     // For its pushes:
-    bool waits = false;
     std::size_t listed = 0;
     std::uint64_t clock = 0;
     std::uint64_t request = 0;
