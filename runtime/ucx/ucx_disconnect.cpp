@@ -46,15 +46,18 @@ unsigned ucx_link::go_on_disconnecting(bool idle) {
   return ended;
 }
 
-void ucx_link::give_up(peer_id peer) {
-  gave_up_ = true;
-  auto& dead = peers_[peer];
-  const auto endpoint = std::exchange(dead.endpoint, nullptr);
+void ucx_link::close_by_force(connection& who) {
   ucp_request_param_t param{};
   param.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
   param.flags = UCP_EP_CLOSE_FLAG_FORCE;
-  auto* request = ucp_ep_close_nbx(endpoint, &param);  // ends what UCX knows
+  auto* request = ucp_ep_close_nbx(std::exchange(who.endpoint, nullptr), &param);
   if (UCS_PTR_IS_PTR(request)) closing_.push_back(request);
+}
+
+void ucx_link::give_up(peer_id peer) {
+  gave_up_ = true;
+  const auto endpoint = peers_[peer].endpoint;
+  close_by_force(peers_[peer]);  // ends what UCX knows
   for (auto& slot : sends_) {
     if (slot.state != use::under_way || slot.to != peer) continue;
     slot.state = use::given_up;

@@ -26,9 +26,8 @@ constexpr unsigned stuck_looks = 1000;
 // As if killed: the others, and the launcher, know what to do then.
 void end_process() {
   log::error(
-      "nothing can be received any more: a process died while it wrote to the queue of this "
-      "one "
-      "in shared memory; this process ends and is to be replaced");
+      "nothing can be received any more: a process died while it wrote to the shared memory in "
+      "which this one receives; this process ends and is to be replaced");
   ::raise(SIGKILL);
 }
 
@@ -196,20 +195,14 @@ void ucx_link::close(std::uint32_t flush_ms_max) {
 
   // What is out is out. Closing by force ends what a dead peer still holds up; a graceful close
   // waits for it, and ucp_worker_destroy then finds requests and aborts.
-  auto closing = std::exchange(closing_, {});
-  param.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
-  param.flags = UCP_EP_CLOSE_FLAG_FORCE;
   for (auto& one : peers_) {
     one.lost = true;
-    if (!one.endpoint) continue;
-    auto* request = ucp_ep_close_nbx(one.endpoint, &param);
-    if (UCS_PTR_IS_PTR(request)) closing.push_back(request);
-    one.endpoint = nullptr;
+    if (one.endpoint) close_by_force(one);
   }
   constexpr auto patience = milliseconds(1000);
-  drain(closing, steady_clock::now() + patience);
+  drain(closing_, steady_clock::now() + patience);
   drain(flushes, steady_clock::now() + patience);
-  stuck_ = stuck_ || !closing.empty() || !flushes.empty();
+  stuck_ = stuck_ || !closing_.empty() || !flushes.empty();
   // UCX ends the requests of a broken endpoint in a later turn.
   const auto last = steady_clock::now() + patience;
   while (sends_under_way_ + receives_under_way_ > 0 && steady_clock::now() < last)

@@ -113,6 +113,7 @@ class ucx_link final : public link {
   void finish_send(send_slot& slot, ucs_status_t code);
   unsigned go_on_disconnecting(bool idle);
   void give_up(peer_id peer);
+  void close_by_force(connection& who);
   void watch_for_stuck();
   void tell(const bundle_slot& slot, ucs_status_t code);
   void lose(connection& who, ucs_status_t code);

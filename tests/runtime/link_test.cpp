@@ -25,6 +25,7 @@ namespace tidegate::runtime {
 namespace {
 
 using clock = std::chrono::steady_clock;
+using tests::push_header;
 using tests::recorder;
 
 using factory = std::function<std::unique_ptr<link>()>;
@@ -54,23 +55,8 @@ class link_test : public testing::TestWithParam<std::string> {
     return network.make_link();
   }
 
-  // Progresses both until the condition holds; false after ten seconds.
   bool until(const std::function<bool()>& condition) {
-    const auto deadline = clock::now() + std::chrono::seconds(10);
-    while (!condition()) {
-      a->progress();
-      b->progress();
-      if (clock::now() > deadline) return false;
-    }
-    return true;
-  }
-
-  static frame_header push_header(std::uint64_t bytes, std::uint64_t number) {
-    frame_header header;
-    header.kind = frame_kind::push;
-    header.clock = number;
-    header.payload_bytes = bytes;
-    return header;
+    return tests::until(*a, *b, condition);
   }
 
   loopback_network network;

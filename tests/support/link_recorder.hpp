@@ -1,7 +1,9 @@
-// A sink that keeps all that a link tells. One thread.
+// A sink that keeps all that a link tells, and what tests of links share. One thread.
 #pragma once
 
+#include <chrono>
 #include <deque>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -47,5 +49,24 @@ struct recorder final : runtime::frame_sink {
   std::vector<runtime::peer_id> lost;
   std::vector<runtime::frame_header> frames_lost;
 };
+
+inline runtime::frame_header push_header(std::uint64_t bytes, std::uint64_t number) {
+  runtime::frame_header header;
+  header.kind = runtime::frame_kind::push;
+  header.clock = number;
+  header.payload_bytes = bytes;
+  return header;
+}
+
+// Progresses both until the condition holds; false after ten seconds.
+inline bool until(runtime::link& a, runtime::link& b, const std::function<bool()>& condition) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  while (!condition()) {
+    a.progress();
+    b.progress();
+    if (std::chrono::steady_clock::now() > deadline) return false;
+  }
+  return true;
+}
 
 }  // namespace tidegate::tests

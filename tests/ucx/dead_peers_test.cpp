@@ -20,15 +20,8 @@ namespace tidegate::runtime {
 namespace {
 
 using clock = std::chrono::steady_clock;
+using tests::push_header;
 using tests::recorder;
-
-frame_header push_header(std::uint64_t bytes, std::uint64_t number) {
-  frame_header header;
-  header.kind = frame_kind::push;
-  header.clock = number;
-  header.payload_bytes = bytes;
-  return header;
-}
 
 class ucx_links : public testing::Test {
  protected:
@@ -46,16 +39,6 @@ class ucx_links : public testing::Test {
     to_b = *there;
     to_a = *back;
   }
-  bool until(const std::function<bool()>& condition) {
-    const auto deadline = clock::now() + std::chrono::seconds(10);
-    while (!condition()) {
-      a->progress();
-      b->progress();
-      if (clock::now() > deadline) return false;
-    }
-    return true;
-  }
-
   recorder at_a, at_b;
   std::unique_ptr<link> a, b;
   peer_id to_b = 0, to_a = 0;
@@ -67,11 +50,12 @@ TEST_F(ucx_links, what_is_under_way_ends_when_a_dead_peer_is_disconnected) {
   header.kind = frame_kind::pull;
   a->post(to_b, header, {}, 0);
   b->post(to_a, header, {}, 0);
-  ASSERT_TRUE(until([&] { return at_a.arrivals.size() == 1 && at_b.arrivals.size() == 1; }));
+  ASSERT_TRUE(tests::until(
+      *a, *b, [&] { return at_a.arrivals.size() == 1 && at_b.arrivals.size() == 1; }));
   std::vector<std::byte> payload(4 << 20);
   a->post(to_b, push_header(payload.size(), 1), payload, 1);
   b->post(to_a, push_header(payload.size(), 2), payload, 2);
-  ASSERT_TRUE(until([&] { return !at_b.places.empty(); }));
+  ASSERT_TRUE(tests::until(*a, *b, [&] { return !at_b.places.empty(); }));
   for (int turn = 0; turn < 1000; ++turn) b->progress();
   ASSERT_TRUE(at_b.frames_lost.empty()) << "nobody has noticed";
 
