@@ -60,7 +60,7 @@ aggregator::behavior_type aggregator::make_behavior() {
 
 void aggregator::on_exit() {
   front_->sender().post_all();
-  home().forget(*this);
+  sink_->close();
   home().close_link();
   front_->close();
 }
@@ -140,14 +140,8 @@ runtime::buffer aggregator::place(const runtime::frame_header& header) {
 }
 
 void aggregator::on_frame_lost(const runtime::frame_header& header) {
-  if (header.kind != frame_kind::pull_reply) return front_->on_frame_lost(header);
-  // Not within the link's progress.
-  if (lost_.empty()) home().after_progress(*this);
-  lost_.push_back(header);
-}
-
-void aggregator::go_on() {
-  for (const auto& header : std::exchange(lost_, {})) reply_lost(header);
+  if (header.kind == frame_kind::pull_reply) return reply_lost(header);
+  front_->on_frame_lost(header);
 }
 
 void aggregator::reply_lost(const runtime::frame_header& header) {

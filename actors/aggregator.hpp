@@ -17,8 +17,7 @@ namespace tidegate::actors {
 
 class aggregator final : public reactor_actor<shard_actor::base>,
                          public frame_mailbox::owner,
-                         public front::owner,
-                         public reactor::continuation {
+                         public front::owner {
  public:
   aggregator(caf::actor_config& config, reactor& home)
       : reactor_actor<shard_actor::base>(config, home) {}
@@ -33,7 +32,6 @@ class aggregator final : public reactor_actor<shard_actor::base>,
   runtime::buffer place(const runtime::frame_header& header) override;
   void on_sent(runtime::send_token token) override { front_->on_sent(token); }
   void on_frame_lost(const runtime::frame_header& header) override;
-  void go_on() override;
   void apply(const front::effects::apply& what, front::inputs from) override;
   void hand_on(const front::effects::hand_on& what, front::inputs from) override;
   void ask(const front::effects::ask& what) override;
@@ -61,8 +59,7 @@ class aggregator final : public reactor_actor<shard_actor::base>,
   std::unique_ptr<front> front_;
   std::uint64_t token_ = 0;  // of the job
   front_memory::sizes sizes_;
-  bool replicated_ = false;                  // what is upstream may move
-  std::vector<runtime::frame_header> lost_;  // replies that were cut off
+  bool replicated_ = false;  // what is upstream may move
   std::vector<runtime::peer_id> upstream_;
   std::vector<policies::upstream_frame> frames_;  // to be posted now
 };

@@ -10,6 +10,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <caf/all.hpp>
 
@@ -21,7 +22,7 @@
 
 namespace tidegate::actors {
 
-class frame_mailbox final : public runtime::frame_sink {
+class frame_mailbox final : public runtime::frame_sink, private reactor::continuation {
  public:
   // What the actor decides at once; everything else reaches it as a message.
   class owner {
@@ -29,12 +30,15 @@ class frame_mailbox final : public runtime::frame_sink {
     virtual ~owner() = default;
     virtual runtime::buffer place(const runtime::frame_header& header) = 0;
     virtual void on_sent(runtime::send_token token) = 0;
+    // Right after the link's progress, so that it may post.
     virtual void on_frame_lost(const runtime::frame_header& header) = 0;
   };
 
   frame_mailbox(owner& who, caf::abstract_actor& actor, reactor& home)
       : owner_(who), actor_(actor), home_(home) {}
   ~frame_mailbox() override { elements_->close(); }
+  // The owner ends: of what was lost it is told no more.
+  void close() { home_.forget(*this); }
 
   runtime::buffer place(const runtime::frame_header& header) override {
     return owner_.place(header);
@@ -49,7 +53,8 @@ class frame_mailbox final : public runtime::frame_sink {
     owner_.on_sent(token);  // a failure is a lost peer, told apart
   }
   void on_frame_lost(const runtime::frame_header& header) override {
-    owner_.on_frame_lost(header);
+    if (lost_.empty()) home_.after_progress(*this);
+    lost_.push_back(header);
   }
   void on_bad_frame(const runtime::status& why) override {
     if (++bad_frames_ <= 16 ||
@@ -62,6 +67,9 @@ class frame_mailbox final : public runtime::frame_sink {
   }
 
  private:
+  void go_on() override {
+    for (const auto& header : std::exchange(lost_, {})) owner_.on_frame_lost(header);
+  }
   void deliver(caf::message content) {
     actor_.enqueue(
         caf::make_mailbox_element(nullptr, caf::make_message_id(), {}, std::move(content)),
@@ -72,6 +80,7 @@ class frame_mailbox final : public runtime::frame_sink {
   caf::abstract_actor& actor_;
   reactor& home_;
   std::shared_ptr<frame_element::store> elements_ = std::make_shared<frame_element::store>();
+  std::vector<runtime::frame_header> lost_;
   std::uint64_t bad_frames_ = 0;
   std::uint64_t copied_ = 0;  // by the link, so far
 };

@@ -49,6 +49,7 @@ void shard::on_exit() {
   // Sends what is posted, then no more callbacks. The store stays until this object goes:
   // frames in the mailbox still hold places of it.
   home().close_link();
+  sink_->close();
   home().forget(*this);
   front_->close();
 }

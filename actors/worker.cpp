@@ -58,18 +58,10 @@ void worker::on_peer_lost(const peer_lost_event& event) {
   runtime::log::info(why + "; its replica takes its place, or all go back");
 }
 
-// Not within the link's progress.
+// A reply that was cut off is asked for again where its shard has moved.
 void worker::on_frame_lost(const runtime::frame_header& header) {
-  if (lost_.empty()) home().after_progress(*this);
-  lost_.push_back(header);
-}
-
-// Replies that were cut off are asked for again where their shard has moved.
-void worker::go_on() {
-  for (const auto& header : std::exchange(lost_, {})) {
-    core_.reply_lost(header);
-    carry_out();
-  }
+  core_.reply_lost(header);
+  carry_out();
 }
 
 void worker::shard_moved(const policies::shard_moved& what) {
@@ -94,7 +86,7 @@ void worker::shard_moved(const policies::shard_moved& what) {
 }
 
 void worker::on_exit() {
-  home().forget(*this);
+  sink_->close();
   // What is posted goes out. After finish() no gradient waits to be: all are acknowledged.
   home().close_link();
   fail_all({errc::cancelled, "the session was closed"});

@@ -65,7 +65,6 @@ struct worker_identity {
 
 class worker final : public reactor_actor<worker_actor::base>,
                      public frame_mailbox::owner,
-                     public reactor::continuation,
                      public policies::client_shell {
  public:
   worker(caf::actor_config& config, reactor& home, worker_identity identity);
@@ -94,7 +93,6 @@ class worker final : public reactor_actor<worker_actor::base>,
   runtime::buffer place(const runtime::frame_header& header) override;
   void on_sent(runtime::send_token token) override { sender_.on_sent(token); }
   void on_frame_lost(const runtime::frame_header& header) override;
-  void go_on() override;
 
   void shard_moved(const policies::shard_moved& what);
   void on_peer_lost(const peer_lost_event& event);
@@ -130,7 +128,6 @@ class worker final : public reactor_actor<worker_actor::base>,
   policies::client_core core_;
   std::vector<std::string> addresses_;  // of shards
   std::vector<runtime::peer_id> shards_;
-  std::vector<runtime::frame_header> lost_;  // replies that were cut off
   std::map<std::uint32_t, table_state> tables_;
   // Of each shard, as mapped since it has moved so often.
   std::map<std::pair<std::uint32_t, std::uint32_t>, runtime::window_map> windows_;
