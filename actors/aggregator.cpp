@@ -4,6 +4,7 @@
 #include <span>
 
 #include "actors/errors.hpp"
+#include "actors/from_coordinator.hpp"
 #include "actors/peer_address.hpp"
 #include "policies/frame_tags.hpp"
 #include "runtime/base/assert.hpp"
@@ -33,13 +34,17 @@ aggregator::behavior_type aggregator::make_behavior() {
   front_ = std::make_unique<front>(*this, home(), core_.front(), store_->memory(), 0);
   home().open_link(sink_.get());
   return {
-      [this](const policies::open_job_call& call) { return open_job(call); },
-      [this](const policies::open_table_call& call) { return open_table(call); },
-      [this](const policies::admit_worker_call& call) -> caf::result<std::uint64_t> {
-        auto admitted = front_->admit(call);
-        if (!admitted) return to_error(admitted.error());
-        return *admitted;
-      },
+      from_coordinator<policies::open_job_call>(
+          this, coordinator_, [this](const auto& call) { return open_job(call); }),
+      from_coordinator<policies::open_table_call>(
+          this, coordinator_, [this](const auto& call) { return open_table(call); }),
+      from_coordinator<policies::admit_worker_call>(
+          this, coordinator_,
+          [this](const auto& call) -> caf::result<std::uint64_t> {
+            auto admitted = front_->admit(call);
+            if (!admitted) return to_error(admitted.error());
+            return *admitted;
+          }),
       [](const policies::checkpoint_call&) -> caf::result<std::uint64_t> {
         return to_error({runtime::errc::invalid_argument, "an aggregator has nothing to keep"});
       },
@@ -48,10 +53,12 @@ aggregator::behavior_type aggregator::make_behavior() {
       [](const policies::follow_call&) -> caf::result<done_atom> { return no_group(); },
       [](const policies::promote_call&) -> caf::result<done_atom> { return no_group(); },
       [this](const policies::shard_moved& what) { upstream_moved(what); },
-      [this](const policies::close_job_call& call) -> caf::result<done_atom> {
-        close_job(call.token);
-        return done_atom::value;
-      },
+      from_coordinator<policies::close_job_call>(
+          this, coordinator_,
+          [this](const auto& call) -> caf::result<done_atom> {
+            close_job(call.token);
+            return done_atom::value;
+          }),
       [this](stop_atom) { quit(); },
       [this](frame_event& event) { on_frame(event); },
       [this](const peer_lost_event& event) { on_peer_lost(event); },
@@ -75,6 +82,7 @@ caf::result<done_atom> aggregator::open_job(const policies::open_job_call& call)
     if (!connected) return to_error(connected.error());
     upstream_.push_back(*connected);
   }
+  upstream_addresses_ = call.upstream;
   token_ = call.token;
   const bool keeps_previous =
       call.workers_come_back && call.consistency.kind == policies::consistency_kind::bsp;
@@ -153,11 +161,13 @@ void aggregator::reply_lost(const runtime::frame_header& header) {
 void aggregator::upstream_moved(const policies::shard_moved& what) {
   frames_.clear();
   if (!core_.upstream_moved(what.shard, what.epoch, frames_)) return;
+  const auto fenced =
+      fence(home().address(), std::exchange(upstream_addresses_.at(what.shard), what.address));
   const auto connected =
       home().link().connect(link_of(what.address), reach_of(home().address(), what.address));
-  if (!connected) {
+  if (!fenced.ok() || !connected) {
     log::error("shard " + std::to_string(what.shard) +
-               " has moved and cannot be reached: " + connected.error().to_string());
+               " has moved: " + (fenced.ok() ? connected.error() : fenced).to_string());
     return close_job(token_);
   }
   log::info("shard " + std::to_string(what.shard) + " has moved");

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "actors/aggregator_store.hpp"
+#include "actors/coordinator_place.hpp"
 #include "actors/frame_mailbox.hpp"
 #include "actors/front.hpp"
 #include "actors/messages.hpp"
@@ -19,8 +20,10 @@ class aggregator final : public reactor_actor<shard_actor::base>,
                          public frame_mailbox::owner,
                          public front::owner {
  public:
-  aggregator(caf::actor_config& config, reactor& home)
-      : reactor_actor<shard_actor::base>(config, home) {}
+  // `coordinator`: null in tests that are one process.
+  aggregator(caf::actor_config& config, reactor& home,
+             std::shared_ptr<coordinator_place> coordinator = {})
+      : reactor_actor<shard_actor::base>(config, home), coordinator_(std::move(coordinator)) {}
 
   const char* name() const override { return "tidegate.aggregator"; }
 
@@ -56,11 +59,13 @@ class aggregator final : public reactor_actor<shard_actor::base>,
   std::unique_ptr<frame_mailbox> sink_;
   policies::aggregator_core core_;
   std::unique_ptr<aggregator_store> store_;
+  std::shared_ptr<coordinator_place> coordinator_;
   std::unique_ptr<front> front_;
   std::uint64_t token_ = 0;  // of the job
   front_memory::sizes sizes_;
   bool replicated_ = false;  // what is upstream may move
   std::vector<runtime::peer_id> upstream_;
+  std::vector<std::string> upstream_addresses_;
   std::vector<policies::upstream_frame> frames_;  // to be posted now
 };
 

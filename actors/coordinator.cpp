@@ -251,20 +251,30 @@ void coordinator::on_down(const caf::down_msg& down) {
   const auto lost = members_.find(down.source);
   if (lost == members_.end()) return;
   const auto why = system().render(down.reason);
+  bool out = false;
   // A worker that has finished leaves like this, too; the core tells them apart.
   if (lost->second.job.empty())
-    core_.shard_lost(unix_now(), lost->second.index, why, effects_, lost->second.in_group);
+    out =
+        core_.shard_lost(unix_now(), lost->second.index, why, effects_, lost->second.in_group);
   else if (lost->second.aggregates)
     core_.aggregator_lost(unix_now(), lost->second.job, lost->second.index, why);
   else
     core_.worker_lost(unix_now(), lost->second.job, lost->second.index, why);
+  // It may be back on another connection and not know that it has been taken for dead.
+  if (out)
+    if (const auto who = caf::actor_cast<caf::actor>(down.source))
+      send_exit(who, to_error({errc::cancelled, "it was taken for dead: " + why}));
   members_.erase(lost);
   carry_out();
 }
 
+// Not one that hung and wakes when another has taken its place.
 void coordinator::tell_of_moves(const std::string& job, std::uint32_t rank,
-                                const caf::actor& who) {
-  told_[{job, rank}] = who;
+                                std::uint32_t incarnation, const caf::actor& who) {
+  auto& [latest, whom] = told_[{job, rank}];
+  if (incarnation < latest) return;
+  latest = incarnation;
+  whom = who;
   core_.moves_of(job, rank, false, effects_);
   carry_out();
 }
@@ -277,7 +287,7 @@ void coordinator::tell_moved(const coordinator_effects::tell_moved& what) {
     return;
   }
   const auto at = told_.find({what.job, what.index});
-  if (at != told_.end()) send(caf::actor_cast<worker_actor>(at->second), what.what);
+  if (at != told_.end()) send(caf::actor_cast<worker_actor>(at->second.second), what.what);
 }
 
 coordinator_actor spawn_coordinator(caf::actor_system& system,

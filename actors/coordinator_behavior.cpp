@@ -21,8 +21,9 @@ coordinator::behavior_type coordinator::make_behavior() {
         if (!of_run(token)) return stranger();
         return join_shard(index, {number, incarnation}, address, who);
       },
-      [this](moves_atom, u64 token, const string& job, u32 rank, const caf::actor& who) {
-        if (of_run(token)) tell_of_moves(job, rank, who);
+      [this](moves_atom, u64 token, const string& job, u32 rank, u32 incarnation,
+             const caf::actor& who) {
+        if (of_run(token)) tell_of_moves(job, rank, incarnation, who);
       },
       [this](aggregator_atom, u64 token, const string& job, u32 index, const string& address,
              const caf::actor& who) -> caf::result<done_atom> {

@@ -26,7 +26,20 @@ runtime::expected<coordinator_actor> coordinator_place::find() {
   if (!found) return found;
   const std::lock_guard lock(mutex_);
   there_ = *found;
+  if (told_) told_(there_);
   return found;
+}
+
+bool coordinator_place::is_former(const caf::strong_actor_ptr& sender) const {
+  if (!may_come_back() || !sender) return false;
+  const std::lock_guard lock(mutex_);
+  return there_ && sender->node() != there_->node();
+}
+
+void coordinator_place::tell(std::function<void(const coordinator_actor&)> whom) {
+  const std::lock_guard lock(mutex_);
+  told_ = std::move(whom);
+  if (told_) told_(there_);
 }
 
 runtime::expected<coordinator_actor> coordinator_place::find(std::uint32_t patience_ms) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -23,6 +24,11 @@ class coordinator_place {
 
   // The last that was found; gone, perhaps.
   coordinator_actor now() const;
+  // Calls this with the coordinator that is there now, and with each that is found, on
+  // whichever thread finds it; it calls nothing here. One at a time; nullptr ends it.
+  void tell(std::function<void(const coordinator_actor&)> whom);
+  // A process whose place the one that was found last has taken.
+  bool is_former(const caf::strong_actor_ptr& sender) const;
   bool may_come_back() const noexcept { return system_ != nullptr; }
   // Connects anew. Errors: unavailable.
   runtime::expected<coordinator_actor> find();
@@ -35,6 +41,7 @@ class coordinator_place {
   std::uint16_t port_ = 0;
   mutable std::mutex mutex_;  // guards what follows
   coordinator_actor there_;
+  std::function<void(const coordinator_actor&)> told_;
 };
 
 // Nanoseconds of a clock that never goes back.

@@ -73,7 +73,8 @@ class coordinator final : public coordinator_actor::base {
   caf::result<done_atom> join_shard(std::uint32_t index, policies::group_member in_group,
                                     const std::string& address, const caf::actor& who);
   // From now on; at once of those that have been.
-  void tell_of_moves(const std::string& job, std::uint32_t rank, const caf::actor& who);
+  void tell_of_moves(const std::string& job, std::uint32_t rank, std::uint32_t incarnation,
+                     const caf::actor& who);
   void tell_moved(const policies::coordinator_effects::tell_moved& what);
   caf::result<done_atom> join_aggregator(const std::string& job, std::uint32_t index,
                                          const std::string& address, const caf::actor& who);
@@ -113,7 +114,8 @@ class coordinator final : public coordinator_actor::base {
   // Job of an aggregator, or empty; index; number in a shard's group.
   using shard_name = std::tuple<std::string, std::uint32_t, std::uint32_t>;
   std::map<shard_name, shard_actor> shards_;
-  std::map<std::pair<std::string, std::uint32_t>, caf::actor> told_;  // workers, of moves
+  // Workers that hear of moves, by job and rank: the latest incarnation.
+  std::map<std::pair<std::string, std::uint32_t>, std::pair<std::uint32_t, caf::actor>> told_;
   std::map<caf::actor_addr, member> members_;
   std::map<caf::node_id, runtime::status>
       out_;  // processes whose place is taken, and what they are told

@@ -239,8 +239,9 @@ using coordinator_actor = caf::typed_actor<
     // a worker process and its actor; answered when every shard expects it
     caf::replies_to<worker_atom, std::uint64_t, policies::worker_hello,
                     caf::actor>::with<policies::worker_welcome>,
-    // job, rank: its actor hears of shards that move
-    caf::reacts_to<moves_atom, std::uint64_t, std::string, std::uint32_t, caf::actor>,
+    // job, rank, incarnation: its actor hears of shards that move
+    caf::reacts_to<moves_atom, std::uint64_t, std::string, std::uint32_t, std::uint32_t,
+                   caf::actor>,
     caf::replies_to<table_atom, std::uint64_t,
                     policies::table_request>::with<policies::table_grant>,
     // all ready tables of a job, by name

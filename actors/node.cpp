@@ -172,8 +172,8 @@ status run_aggregator(const node_options& options) {
   log::start("aggregator-" + options.job + "-" + std::to_string(index));
   return run_node(
       options, "aggregator " + std::to_string(index) + " of job " + options.job,
-      [&](reactor& home, caf::actor_system& system, const auto&) {
-        return spawn_on<aggregator>(home, system);
+      [&](reactor& home, caf::actor_system& system, const auto& coordinator) {
+        return spawn_on<aggregator>(home, system, coordinator);
       },
       aggregator_atom::value, options.token, options.job, index);
 }

@@ -1,6 +1,7 @@
 #include "actors/shard.hpp"
 
 #include "actors/errors.hpp"
+#include "actors/from_coordinator.hpp"
 #include "runtime/base/assert.hpp"
 #include "runtime/base/log.hpp"
 
@@ -14,23 +15,29 @@ shard::behavior_type shard::make_behavior() {
   front_ = std::make_unique<front>(*this, home(), core_, store_->memory(), index_);
   replication_ = std::make_unique<policies::replication_core>(*this, core_, front_->core());
   home().open_link(sink_.get());
+  const auto& from = keeping_.coordinator;
   return {
-      [this](const policies::open_job_call& call) { return open_job(call); },
-      [this](const policies::open_table_call& call) { return open_table(call); },
-      [this](const policies::admit_worker_call& call) -> caf::result<std::uint64_t> {
-        auto admitted = front_->admit(call);
-        if (!admitted) return to_error(admitted.error());
-        return *admitted;
-      },
-      [this](const policies::close_job_call& call) -> caf::result<done_atom> {
-        front_->core().about_job(call.token,
-                                 [&](auto& out) { core_.close_job(call.token, out); });
-        return done_atom::value;
-      },
-      [this](const policies::checkpoint_call& call) { return checkpoint(call); },
-      [this](const policies::lead_call& call) { return lead(call); },
-      [this](const policies::follow_call& call) { return follow(call); },
-      [this](const policies::promote_call& call) { return promote(call); },
+      from_coordinator<policies::open_job_call>(
+          this, from, [this](const auto& call) { return open_job(call); }),
+      from_coordinator<policies::open_table_call>(
+          this, from, [this](const auto& call) { return open_table(call); }),
+      from_coordinator<policies::admit_worker_call>(
+          this, from,
+          [this](const auto& call) -> caf::result<std::uint64_t> {
+            auto admitted = front_->admit(call);
+            if (!admitted) return to_error(admitted.error());
+            return *admitted;
+          }),
+      from_coordinator<policies::close_job_call>(
+          this, from, [this](const auto& call) { return close_job(call); }),
+      from_coordinator<policies::checkpoint_call>(
+          this, from, [this](const auto& call) { return checkpoint(call); }),
+      from_coordinator<policies::lead_call>(this, from,
+                                            [this](const auto& call) { return lead(call); }),
+      from_coordinator<policies::follow_call>(
+          this, from, [this](const auto& call) { return follow(call); }),
+      from_coordinator<policies::promote_call>(
+          this, from, [this](const auto& call) { return promote(call); }),
       [](const policies::shard_moved&) {},
       [this](const part_written_event& event) { part_written(event); },
       [this](stop_atom) { quit(); },
@@ -54,9 +61,15 @@ void shard::on_exit() {
   front_->close();
 }
 
+caf::result<done_atom> shard::close_job(const policies::close_job_call& call) {
+  front_->core().about_job(call.token, [&](auto& out) { core_.close_job(call.token, out); });
+  return done_atom::value;
+}
+
 caf::result<done_atom> shard::open_job(const policies::open_job_call& call) {
   if (!call.nodes.empty())
     return to_error({runtime::errc::invalid_argument, "a shard hands nothing on"});
+  if (jobs_.contains(call.token)) return done_atom::value;  // an earlier call's
   core_.open_job(call.token, {call.epoch, call.workers, call.consistency,
                               call.workers_come_back, call.members});
   replication_->job_opened(call.token);

@@ -58,6 +58,7 @@ class shard final : public reactor_actor<shard_actor::base>,
   void snapshot(const front::effects::snapshot& what,
                 const policies::shard_core::cut_state& state) override;
 
+  caf::result<done_atom> close_job(const policies::close_job_call& call);
   caf::result<done_atom> open_job(const policies::open_job_call& call);
   caf::result<done_atom> open_table(const policies::open_table_call& call);
   runtime::status restore(const policies::open_table_call& call, const std::string& job,

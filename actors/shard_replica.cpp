@@ -30,6 +30,7 @@ void shard::pair_with(std::optional<peer_id> other) {
 }
 
 caf::result<done_atom> shard::lead(const policies::lead_call& call) {
+  if (replication_->is_over(call.view)) return done_atom::value;
   if (led_) {
     led_->deliver(to_error({errc::cancelled, "another view has begun"}));
     led_.reset();
@@ -40,13 +41,20 @@ caf::result<done_atom> shard::lead(const policies::lead_call& call) {
     pair_with({});
     return done_atom::value;
   }
-  const auto peer = connect(call.address);
-  if (!peer) return to_error(peer.error());
-  log::info("leads a replica in view " + std::to_string(call.view) +
-            (call.has_all ? "" : ", to which everything is handed over"));
-  led_view_ = call.view;
   led_ = make_response_promise<done_atom>();
   auto promise = *led_;
+  led_view_ = call.view;
+  if (replication_->leads_in(call.view)) {  // another coordinator says it again
+    if (replication_->all_there()) in_sync(call.view);
+    return promise;
+  }
+  const auto peer = connect(call.address);
+  if (!peer) {
+    std::exchange(led_, {})->deliver(to_error(peer.error()));
+    return promise;
+  }
+  log::info("leads a replica in view " + std::to_string(call.view) +
+            (call.has_all ? "" : ", to which everything is handed over"));
   replication_->lead(call.view, *peer, call.has_all,
                      share_memory(home().address(), call.address));
   pair_with(*peer);
@@ -61,6 +69,8 @@ void shard::in_sync(std::uint32_t view) {
 }
 
 caf::result<done_atom> shard::follow(const policies::follow_call& call) {
+  if (replication_->is_over(call.view) || replication_->follows_in(call.view))
+    return done_atom::value;
   const auto peer = connect(call.address);
   if (!peer) return to_error(peer.error());
   log::info("is the replica in view " + std::to_string(call.view));
@@ -72,8 +82,8 @@ caf::result<done_atom> shard::follow(const policies::follow_call& call) {
 }
 
 caf::result<done_atom> shard::promote(const policies::promote_call& call) {
-  log::info("is the primary since view " + std::to_string(call.view));
-  replication_->promote(call.view, call.epoch);
+  if (replication_->promote(call.view, call.epoch))
+    log::info("is the primary since view " + std::to_string(call.view));
   return done_atom::value;
 }
 

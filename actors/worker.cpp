@@ -40,8 +40,11 @@ worker::behavior_type worker::make_behavior() {
     fail_all({errc::unavailable, "the coordinator is gone"});
   });
   if (identity_.welcome.replicated && !identity_.welcome.aggregated)
-    caf::anon_send(identity_.coordinator->now(), moves_atom::value, identity_.run,
-                   identity_.job, identity_.rank, caf::actor_cast<caf::actor>(this));
+    identity_.coordinator->tell([run = identity_.run, job = identity_.job,
+                                 rank = identity_.rank, incarnation = identity_.incarnation,
+                                 me = caf::actor_cast<caf::actor>(this)](const auto& there) {
+      caf::anon_send(there, moves_atom::value, run, job, rank, incarnation, me);
+    });
   return {
       [this](const worker_command_ptr& command) { on_command(command); },
       [this](frame_event& event) { on_frame(event); },
@@ -67,6 +70,10 @@ void worker::on_frame_lost(const runtime::frame_header& header) {
 void worker::shard_moved(const policies::shard_moved& what) {
   if (!broken_.ok() || what.shard >= shards_.size() || what.epoch <= core_.epoch_of(what.shard))
     return;
+  if (auto fenced = fence(home().address(), addresses_[what.shard]); !fenced.ok())
+    return fail_all(
+        {fenced.code(), "shard " + std::to_string(what.shard) +
+                            " has been replaced, and reads our memory: " + fenced.message()});
   const auto connected =
       home().link().connect(link_of(what.address), reach_of(home().address(), what.address));
   if (!connected)
@@ -86,6 +93,7 @@ void worker::shard_moved(const policies::shard_moved& what) {
 }
 
 void worker::on_exit() {
+  identity_.coordinator->tell(nullptr);
   sink_->close();
   // What is posted goes out. After finish() no gradient waits to be: all are acknowledged.
   home().close_link();

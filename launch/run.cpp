@@ -38,8 +38,6 @@ policies::launch_plan plan_for_core(const policies::cluster_spec& spec,
   what.replicated = spec.replicas > 0;
   what.goes_back = std::all_of(spec.jobs.begin(), spec.jobs.end(),
                                [](const auto& j) { return j.checkpoint.has_value(); });
-  // Who leads whom is not in its journal yet.
-  what.coordinator_comes_back = spec.replicas == 0;
   what.start_timeout_ms = spec.start_timeout_ms;
   what.start_timeout_text = format_duration_ms(spec.start_timeout_ms);
   return what;

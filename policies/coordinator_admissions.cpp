@@ -10,7 +10,7 @@ using runtime::errc;
 
 // Where a worker goes on is asked of shards that have all that the job goes on with.
 bool coordinator_core::may_admit(const job_record& job) const {
-  return all_in() && moving_ == 0 &&
+  return all_in() && moving_.empty() &&
          std::none_of(tables_.begin(), tables_.end(), [&](const auto& table) {
            return &jobs_[table.job] == &job && (table.restored || table.recorded) &&
                   !table.ready;
@@ -49,7 +49,7 @@ void coordinator_core::admitted(std::int64_t now, const call_group& done,
                                 const worker_hello& hello, coordinator_effects& out) {
   // A primary that is gone may not be missed yet.
   const auto& died = done.died;
-  if (moving_ > 0 || (died && groups_of_[died->index].primary() == died->member)) {
+  if (!moving_.empty() || (died && groups_of_[died->shard].serving_view() == died->view)) {
     late_.push_back(done);
     return;
   }

@@ -75,20 +75,24 @@ bool coordinator_core::shard_joined(std::int64_t now, std::uint32_t index, std::
     return true;
   }
   // The word of one that has died since may be late.
-  if (address.empty() || member.incarnation <= group.incarnation(member.number)) {
+  const bool returns =
+      group.is_awaited(member.number) && member.incarnation == group.incarnation(member.number);
+  if (address.empty() || (member.incarnation <= group.incarnation(member.number) && !returns)) {
     refuse(who, errc::already_exists, "shard " + std::to_string(index) + " is there already",
            out);
     return false;
   }
-  if (group.is_here(member.number))
+  const bool were_in = all_in();
+  if (group.was_here(member.number) && !returns)
     member_left(now, {index, false, member.number}, "another process has taken its place", out);
   const auto change = group.joined(member.number, member.incarnation, std::move(address));
   event(now, "shard_joined",
         (member.number == 0 ? "shard " : "replica ") + std::to_string(index) +
             (change == shard_group::change::rejoined ? ", as the replica" : ""));
   out.answers.push_back({who, {}, {}});
-  if (change == shard_group::change::complete && all_in()) all_joined(now, out);
-  if (change == shard_group::change::rejoined) set_up_replica(index, out);
+  if (change == shard_group::change::complete) record_group(index, out);
+  if (!were_in && all_in()) all_joined(now, out);
+  if (were_in && change == shard_group::change::rejoined) welcome_replica(index, out);
   return true;
 }
 
@@ -104,7 +108,7 @@ runtime::status coordinator_core::check_worker(const worker_hello& hello) {
   const auto& known = job->workers[hello.rank];
   // One that has not heard that it is in asks again, perhaps another coordinator than before.
   const bool again = hello.incarnation == known.incarnation && hello.incarnation > 0 &&
-                     (known.address.empty() || known.address == hello.address);
+                     known.address == hello.address;
   if (hello.incarnation <= known.incarnation && !again)
     return {errc::already_exists, name + " is there already"};
   if (hello.address.empty())
@@ -159,7 +163,8 @@ void coordinator_core::call(group_id group, callee who, shard_call what,
   auto& of = groups_.at(group);
   const bool may_fail = std::holds_alternative<new_replica>(of.about) &&
                         std::holds_alternative<admit_worker_call>(what);
-  calls_[id] = {group, who, !replica, may_fail};
+  calls_[id] = {group, who, !replica, may_fail,
+                who.aggregator ? 0 : groups_of_[who.index].serving_view()};
   ++of.remaining;
   out.calls.push_back({who.index, id, std::move(what),
                        who.aggregator ? jobs_[of.job].spec.name : "", who.member});
@@ -185,7 +190,7 @@ void coordinator_core::call_done(std::int64_t now, call_id call, const runtime::
   // It has died, of which we shall hear; whoever takes its place has been called, too.
   const bool died = cluster_.replicas > 0 && !made.who.aggregator && of.job != no_job &&
                     result.code() == errc::unavailable;
-  if (died && made.primary) of.died = made.who;
+  if (died && made.primary) of.died = {made.who.index, made.view};
   if (!result.ok() && !died && !made.may_fail && of.failure.ok()) of.failure = result;
   if (result.ok() && made.primary) of.first_clock = std::min(of.first_clock, answer);
   if (--group->second.remaining > 0) return;
@@ -207,10 +212,12 @@ void coordinator_core::close(std::int64_t now, call_group& done, coordinator_eff
     return promoted(now, *one, done.failure, out);
   if (const auto* one = std::get_if<new_replica>(&done.about)) {
     const auto name = "shard " + std::to_string(one->shard);
-    if (!done.failure.ok())
-      event(now, "replica_failed", name + ": " + done.failure.message());
-    else if (groups_of_[one->shard].in_sync(one->view))
-      event(now, "replica_in_sync", name);
+    auto& of = groups_of_[one->shard];
+    const bool had_all = of.replica_in_sync();
+    if (!done.failure.ok()) event(now, "replica_failed", name + ": " + done.failure.message());
+    if (!done.failure.ok() || !of.in_sync(one->view)) return;
+    if (!had_all) record_group(one->shard, out);
+    if (!had_all || !goes_on_) event(now, "replica_in_sync", name);
     return;
   }
   auto& job = jobs_[done.job];
@@ -343,11 +350,13 @@ void coordinator_core::fail_job(std::int64_t now, const std::string& name,
   });
 }
 
-void coordinator_core::shard_lost(std::int64_t now, std::uint32_t index, const std::string& why,
+bool coordinator_core::shard_lost(std::int64_t now, std::uint32_t index, const std::string& why,
                                   coordinator_effects& out, std::uint32_t member) {
   event(now, member == 0 ? "shard_lost" : "replica_lost",
         (member == 0 ? "shard " : "replica ") + std::to_string(index) + ": " + why);
-  if (cluster_.replicas > 0) member_left(now, {index, false, member}, why, out);
+  if (cluster_.replicas == 0) return false;
+  member_left(now, {index, false, member}, why, out);
+  return true;
 }
 
 void coordinator_core::worker_lost(std::int64_t now, const std::string& name,

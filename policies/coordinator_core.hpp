@@ -124,7 +124,8 @@ class coordinator_core {
                 coordinator_effects& out) const;
   // A member's actor is gone: noted, and not judged where nobody can take its place. Whoever
   // watches the processes decides what follows. Leaving after the end of one's job is no loss.
-  void shard_lost(std::int64_t now, std::uint32_t index, const std::string& why,
+  // True: its place is another's now, and if it lives it is to end.
+  bool shard_lost(std::int64_t now, std::uint32_t index, const std::string& why,
                   coordinator_effects& out, std::uint32_t member = 0);
   void aggregator_lost(std::int64_t now, const std::string& job, std::uint32_t index,
                        const std::string& why);
@@ -144,7 +145,7 @@ class coordinator_core {
     bool joined = false;
     bool finished = false;
     std::uint32_t incarnation = 0;
-    std::string address;  // empty: it joined an earlier process than this
+    std::string address;
     std::optional<std::vector<std::uint32_t>> tables;  // opened, once it has said so
     std::uint64_t staleness_max = 0;                   // of earlier lives
     std::uint64_t payload_bytes_copied = 0;            // likewise
@@ -197,8 +198,9 @@ class coordinator_core {
   struct call_made {
     group_id group = 0;
     callee who;
-    bool primary = true;    // when it was called; a replica's answer does not count
-    bool may_fail = false;  // to let in whoever has died since, of whom we shall hear
+    bool primary = true;     // when it was called; a replica's answer does not count
+    bool may_fail = false;   // to let in whoever has died since, of whom we shall hear
+    std::uint32_t view = 0;  // since when it was the primary
   };
   struct new_replica {
     std::uint32_t shard = 0;
@@ -221,7 +223,7 @@ class coordinator_core {
     // A worker, a table's id, ...
     std::variant<std::monostate, worker_hello, std::uint32_t, new_replica, promotion> about;
     std::uint64_t first_clock = clock_vector::infinity;  // the least that was answered
-    std::optional<callee> died;                          // a primary, before it answered
+    std::optional<promotion> died;  // a primary before it answered, and since when it was one
     runtime::status failure;
   };
   job_record* find(const std::string& name);
@@ -236,11 +238,15 @@ class coordinator_core {
     return {shard, false, groups_of_[shard].primary()};
   }
   std::vector<std::uint32_t> epochs_of(std::uint32_t aggregator) const;
+  // Groups of replicas, coordinator_groups.cpp.
   void pair_up(coordinator_effects& out);
+  void pair_up(std::uint32_t shard, coordinator_effects& out);
   void member_left(std::int64_t now, callee who, const std::string& why,
                    coordinator_effects& out);
   void answer_for_the_dead(std::int64_t now, callee who, coordinator_effects& out);
   void admit_again(const call_group& before, coordinator_effects& out);
+  void lead_alone(std::uint32_t shard, coordinator_effects& out);
+  void welcome_replica(std::uint32_t shard, coordinator_effects& out);
   void set_up_replica(std::uint32_t shard, coordinator_effects& out);
   void stage_for_replica(std::vector<staged_call>& calls, std::size_t job, callee who) const;
   void promote(std::uint32_t shard, coordinator_effects& out);
@@ -287,6 +293,7 @@ class coordinator_core {
   void go_on(const recorded_cluster& before);
   static void record(const job_record& job, coordinator_effects& out);
   static void record(const job_record& job, std::uint32_t rank, coordinator_effects& out);
+  void record_group(std::uint32_t shard, coordinator_effects& out) const;
 
   cluster_spec cluster_;
   std::uint32_t epoch_ = 1;
@@ -296,7 +303,7 @@ class coordinator_core {
   std::uint32_t tables_recorded_ = 0;      // sets of them
   placement placement_;
   std::vector<shard_group> groups_of_;  // by shard
-  std::uint32_t moving_ = 0;            // shards whose replica is being promoted
+  std::set<std::uint32_t> moving_;      // shards whose replica is being promoted
   std::vector<call_group> late_;        // admissions that wait for that, to begin anew
   std::vector<job_record> jobs_;
   std::vector<table_state> tables_;  // by id

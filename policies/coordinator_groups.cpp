@@ -23,39 +23,54 @@ std::vector<std::uint32_t> coordinator_core::epochs_of(std::uint32_t aggregator)
   return epochs;
 }
 
-// At the start, before anything is opened: there is nothing to hand over. Calls to one process
-// are carried out in their order.
+// Once all are in: who leads whom. Processes may know it from the coordinator before this one,
+// and say so. Calls to one process are carried out in their order.
 void coordinator_core::pair_up(coordinator_effects& out) {
   if (cluster_.replicas == 0) return;
-  for (std::uint32_t shard = 0; shard < cluster_.shards; ++shard) {
-    const auto& group = groups_of_[shard];
-    if (!group.has_replica() || group.view() > 0) continue;  // one has died already
-    const auto pair = make_group(no_job, 0);
+  for (std::uint32_t shard = 0; shard < cluster_.shards; ++shard)
+    if (!groups_of_[shard].is_lost()) pair_up(shard, out);
+}
+
+void coordinator_core::pair_up(std::uint32_t shard, coordinator_effects& out) {
+  const auto& group = groups_of_[shard];
+  if (group.serving_view() > 0) promote(shard, out);
+  if (group.has_candidate()) return welcome_replica(shard, out);
+  const auto pair = make_group(no_job, 0);
+  if (group.replica_in_sync()) {
+    // In the first view there is nothing to hand over; in later ones they lead already.
     groups_.at(pair).about = new_replica{shard, group.view()};
     call(pair, {shard, false, group.other()},
          follow_call{group.view(), group.primary_address()}, out);
     call(pair, primary_of(shard), lead_call{group.view(), group.address(group.other()), true},
          out);
+  } else if (group.has_replica()) {
+    set_up_replica(shard, out);
+  } else {
+    lead_alone(shard, out);
   }
 }
 
+void coordinator_core::lead_alone(std::uint32_t shard, coordinator_effects& out) {
+  const auto alone = make_group(no_job, 0);
+  groups_.at(alone).about = new_replica{shard, 0};
+  call(alone, primary_of(shard), lead_call{groups_of_[shard].view(), "", true}, out);
+}
+
+// Before all are in nobody is called: pair_up() does it then.
 void coordinator_core::member_left(std::int64_t now, callee who, const std::string& why,
                                    coordinator_effects& out) {
   auto& group = groups_of_[who.index];
   const auto name = "shard " + std::to_string(who.index);
-  const bool was_primary = group.primary() == who.member;
+  const bool were_in = all_in();
   const auto change = group.left(who.member);
+  if (change != shard_group::change::none) record_group(who.index, out);
   answer_for_the_dead(now, who, out);
   if (change == shard_group::change::lost)
     event(now, "shard_gone", name + ": no replica has everything; " + why);
-  if (change == shard_group::change::alone) {
-    const auto alone = make_group(no_job, 0);
-    groups_.at(alone).about = new_replica{who.index, 0};
-    call(alone, primary_of(who.index), lead_call{group.view(), "", true}, out);
-  }
+  if (change == shard_group::change::alone && were_in) lead_alone(who.index, out);
   if (change != shard_group::change::promoted) return;
   event(now, "replica_promoted", name);
-  for (std::size_t index = 0; index < jobs_.size() && was_primary; ++index) {
+  for (std::size_t index = 0; index < jobs_.size(); ++index) {
     auto& rounds = jobs_[index].rounds;
     if (!rounds) continue;
     std::erase_if(asked_, [&](const auto& one) {
@@ -65,7 +80,7 @@ void coordinator_core::member_left(std::int64_t now, callee who, const std::stri
     rounds->shard_moved(who.index, effects);
     carry_out(now, index, effects, out);
   }
-  promote(who.index, out);
+  if (were_in) promote(who.index, out);
 }
 
 // Whoever takes its place is called, too, or is set up anew.
@@ -89,22 +104,22 @@ void coordinator_core::admit_again(const call_group& before, coordinator_effects
 
 void coordinator_core::promote(std::uint32_t shard, coordinator_effects& out) {
   const auto& group = groups_of_[shard];
-  ++moving_;
+  moving_.insert(shard);
   const auto moves = make_group(no_job, 0);
-  groups_.at(moves).about = promotion{shard, group.view()};
+  groups_.at(moves).about = promotion{shard, group.serving_view()};
   call(moves, primary_of(shard),
-       promote_call{group.view(), frame_epoch(epoch_, group.serving_view())}, out);
+       promote_call{group.serving_view(), frame_epoch(epoch_, group.serving_view())}, out);
 }
 
 void coordinator_core::promoted(std::int64_t now, const promotion& what,
                                 const runtime::status& result, coordinator_effects& out) {
-  --moving_;
+  moving_.erase(what.shard);
   if (!result.ok())
     event(now, "replica_failed",
           "shard " + std::to_string(what.shard) + ": " + result.message());
   else if (!groups_of_[what.shard].is_lost())
     tell_moved(what.shard, out);
-  if (moving_ > 0) return;
+  if (!moving_.empty()) return;
   for (const auto& admission : std::exchange(late_, {})) admit_again(admission, out);
   admit_early(out);
 }
@@ -116,8 +131,11 @@ shard_moved coordinator_core::move_of(std::uint32_t shard) const {
 
 void coordinator_core::moves_of(const std::string& job, std::uint32_t index, bool aggregates,
                                 coordinator_effects& out) const {
+  // Who is to serve, and has not heard of it yet, is told of when it has.
+  if (!all_in()) return;
   for (std::uint32_t shard = 0; shard < groups_of_.size(); ++shard)
-    if (groups_of_[shard].serving_view() > 0 && !groups_of_[shard].is_lost())
+    if (groups_of_[shard].serving_view() > 0 && !groups_of_[shard].is_lost() &&
+        !moving_.contains(shard))
       out.moves.push_back({job, index, aggregates, move_of(shard)});
 }
 
@@ -136,11 +154,16 @@ void coordinator_core::tell_moved(std::uint32_t shard, coordinator_effects& out)
   }
 }
 
+void coordinator_core::welcome_replica(std::uint32_t shard, coordinator_effects& out) {
+  groups_of_[shard].welcome();
+  record_group(shard, out);
+  set_up_replica(shard, out);
+}
+
 // A new process: it is told of all that is open, then the primary hands the chunks over while
 // training goes on.
 void coordinator_core::set_up_replica(std::uint32_t shard, coordinator_effects& out) {
-  auto& group = groups_of_[shard];
-  group.welcome();
+  const auto& group = groups_of_[shard];
   const callee who{shard, false, group.other()};
   std::vector<staged_call> first;
   first.push_back({who, follow_call{group.view(), group.primary_address()}});

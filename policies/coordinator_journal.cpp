@@ -68,6 +68,17 @@ status check_workers(const cluster_spec& cluster, const recorded_cluster& found)
   return {};
 }
 
+status check_groups(const cluster_spec& cluster, const recorded_cluster& found) {
+  for (const auto& group : found.groups) {
+    const auto& lives = group.state.incarnations;
+    if (cluster.replicas == 0 || group.shard >= cluster.shards)
+      return wrong("replicas of shard " + std::to_string(group.shard));
+    if (std::any_of(lives.begin(), lives.end(), [](auto life) { return life == 0; }))
+      return wrong("a process of shard " + std::to_string(group.shard) + " has never joined");
+  }
+  return {};
+}
+
 }  // namespace
 
 runtime::expected<recorded_cluster> decode_journal(
@@ -90,6 +101,8 @@ runtime::expected<recorded_cluster> decode_journal(
     return fail(std::move(checked));
   if (auto checked = check_workers(cluster, *found); !checked.ok())
     return fail(std::move(checked));
+  if (auto checked = check_groups(cluster, *found); !checked.ok())
+    return fail(std::move(checked));
   return found;
 }
 
@@ -108,11 +121,18 @@ void coordinator_core::record(const job_record& job, std::uint32_t rank,
                               coordinator_effects& out) {
   const auto& worker = job.workers[rank];
   out.records.emplace_back(recorded_worker{
-      job.spec.name, rank, worker.joined, worker.finished, worker.incarnation, worker.tables,
-      worker.staleness_max, worker.payload_bytes_copied, worker.last});
+      job.spec.name, rank, worker.joined, worker.finished, worker.incarnation, worker.address,
+      worker.tables, worker.staleness_max, worker.payload_bytes_copied, worker.last});
 }
 
-// Addresses are not in it: who is there tells its own again.
+void coordinator_core::record_group(std::uint32_t shard, coordinator_effects& out) const {
+  const auto& group = groups_of_[shard];
+  if (is_planted(planted_bug::group_not_recorded)) return;
+  if (cluster_.replicas > 0 && group.began())
+    out.records.emplace_back(recorded_group{shard, group.now()});
+}
+
+// Addresses of nodes are not in it: who is there tells its own again.
 void coordinator_core::go_on(const recorded_cluster& before) {
   if (!before.run) return;
   for (const auto& one : before.jobs) {
@@ -140,6 +160,7 @@ void coordinator_core::go_on(const recorded_cluster& before) {
     worker.finished =
         one.finished && !is_planted(planted_bug::finished_worker_forgotten_at_restart);
     worker.incarnation = one.incarnation;
+    worker.address = one.address;
     if (!is_planted(planted_bug::opened_tables_forgotten_at_restart))
       worker.tables = one.tables;
     worker.staleness_max = one.staleness_max;
@@ -148,6 +169,7 @@ void coordinator_core::go_on(const recorded_cluster& before) {
     // Those of others are the same, or the job has failed.
     if (one.tables && !job.tables_opened) job.tables_opened = {one.rank, *one.tables};
   }
+  for (const auto& one : before.groups) groups_of_[one.shard] = shard_group(one.state);
   for (auto& job : jobs_)
     job.at_end = std::all_of(job.workers.begin(), job.workers.end(),
                              [](const worker_state& worker) { return worker.finished; });

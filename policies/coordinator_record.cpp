@@ -164,6 +164,7 @@ struct encoder {
                   {"joined", worker.joined ? 1U : 0U},
                   {"finished", worker.finished ? 1U : 0U},
                   {"incarnation", worker.incarnation},
+                  {"address", wide(worker.address)},
                   {"told", worker.tables ? 1U : 0U},
                   {"tables", worker.tables.value_or(std::vector<std::uint32_t>())},
                   {"earlier", {worker.staleness_max, worker.payload_bytes_copied}},
@@ -171,6 +172,17 @@ struct encoder {
                    {last.clock, last.clocks_total, bits(last.epoch), bits(last.loss),
                     last.samples, last.staleness_max, last.payload_bytes_copied}}};
     return entry("worker/" + worker.job + "/" + std::to_string(worker.rank), value);
+  }
+  journal_entry operator()(const recorded_group& group) const {
+    const auto& is = group.state;
+    return entry("group/" + std::to_string(group.shard), {{"shard", group.shard},
+                                                          {"incarnations", is.incarnations},
+                                                          {"primary", is.primary},
+                                                          {"view", is.view},
+                                                          {"serving", is.serving_view},
+                                                          {"replica", is.has_replica ? 1U : 0U},
+                                                          {"in_sync", is.in_sync ? 1U : 0U},
+                                                          {"lost", is.is_lost ? 1U : 0U}});
   }
   journal_entry operator()(const recorded_tables& made) const {
     json specs = json::array();
@@ -235,6 +247,7 @@ recorded_worker decode_worker(json_fields& fields, status& problem) {
   made.joined = fields.number("joined", 1) == 1;
   made.finished = fields.number("finished", 1) == 1;
   made.incarnation = number32(fields, "incarnation");
+  made.address = decode_text(fields, "address", problem);
   const bool told = fields.number("told", 1) == 1;
   const auto count = fields.array("tables").size();
   const auto tables = row(fields, "tables", count, limits::tables_max - 1, problem);
@@ -246,6 +259,22 @@ recorded_worker decode_worker(json_fields& fields, status& problem) {
   made.last = {
       last[0], last[1], std::bit_cast<double>(last[2]), std::bit_cast<double>(last[3]), last[4],
       last[5], last[6]};
+  return made;
+}
+
+recorded_group decode_group(json_fields& fields, status& problem) {
+  recorded_group made;
+  made.shard = number32(fields, "shard");
+  auto& is = made.state;
+  const auto incarnations = row(fields, "incarnations", group_size_max, any32, problem);
+  std::transform(incarnations.begin(), incarnations.end(), is.incarnations.begin(),
+                 [](std::uint64_t one) { return static_cast<std::uint32_t>(one); });
+  is.primary = static_cast<std::uint32_t>(fields.number("primary", group_size_max - 1));
+  is.view = number32(fields, "view");
+  is.serving_view = static_cast<std::uint32_t>(fields.number("serving", is.view));
+  is.has_replica = fields.number("replica", 1) == 1;
+  is.in_sync = fields.number("in_sync", is.has_replica ? 1 : 0) == 1;
+  is.is_lost = fields.number("lost", 1) == 1;
   return made;
 }
 
@@ -286,6 +315,8 @@ runtime::expected<coordinator_record> decode(const journal_entry& from) {
     made = decode_job(fields, problem);
   } else if (kind == "worker") {
     made = decode_worker(fields, problem);
+  } else if (kind == "group") {
+    made = decode_group(fields, problem);
   } else if (kind == "tables") {
     made = decode_tables(fields, problem);
   } else if (kind == "metric") {
@@ -315,6 +346,7 @@ runtime::expected<recorded_cluster> decode_entries(std::span<const journal_entry
     if (auto* job = std::get_if<recorded_job>(&*record)) made.jobs.push_back(std::move(*job));
     if (auto* worker = std::get_if<recorded_worker>(&*record))
       made.workers.push_back(std::move(*worker));
+    if (auto* group = std::get_if<recorded_group>(&*record)) made.groups.push_back(*group);
     if (auto* tables = std::get_if<recorded_tables>(&*record))
       made.tables.push_back(std::move(*tables));
     if (auto* metric = std::get_if<recorded_metric>(&*record))

@@ -3,7 +3,7 @@
 // core begins with. Plain values; encoding and decoding are pure.
 //
 // A record replaces the one before of the same key, so a journal has one of the run, one per
-// job, worker and metric, and one per set of tables that was made at once.
+// job, worker, group of replicas and metric, and one per set of tables that was made at once.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +17,7 @@
 
 #include "policies/checkpoint_name.hpp"
 #include "policies/cluster_status.hpp"
+#include "policies/shard_group.hpp"
 #include "policies/spec.hpp"
 #include "runtime/base/journal.hpp"
 #include "runtime/base/status.hpp"
@@ -81,10 +82,16 @@ struct recorded_worker {
   bool joined = false;
   bool finished = false;
   std::uint32_t incarnation = 0;
+  std::string address;
   std::optional<std::vector<std::uint32_t>> tables;  // opened, once it has said so
   std::uint64_t staleness_max = 0;                   // of earlier lives
   std::uint64_t payload_bytes_copied = 0;            // likewise
   worker_progress last;                              // as of when this was recorded
+};
+// Where shards have replicas, once all processes of the group have joined.
+struct recorded_group {
+  std::uint32_t shard = 0;
+  shard_group::state state;
 };
 // Made at once; their ids follow those of the record before, in this order.
 struct recorded_tables {
@@ -97,8 +104,8 @@ struct recorded_metric {
   std::string name;
   double value = 0;
 };
-using coordinator_record =
-    std::variant<recorded_run, recorded_job, recorded_worker, recorded_tables, recorded_metric>;
+using coordinator_record = std::variant<recorded_run, recorded_job, recorded_worker,
+                                        recorded_group, recorded_tables, recorded_metric>;
 
 runtime::journal_entry encode(const coordinator_record& record);
 
@@ -107,6 +114,7 @@ struct recorded_cluster {
   std::optional<recorded_run> run;
   std::vector<recorded_job> jobs;
   std::vector<recorded_worker> workers;
+  std::vector<recorded_group> groups;
   std::vector<recorded_tables> tables;  // by number
   std::vector<recorded_metric> metrics;
 };

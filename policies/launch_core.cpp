@@ -130,7 +130,7 @@ void launch_core::ended(std::int64_t now, process_number process, process_exit e
     exit.text += ", as it had hung for " + hung;
   if (!is_watching()) return;
   poll_wanted_ = watches_;
-  away_ = away_ || (process == 0 && watches_ && plan_.coordinator_comes_back);
+  away_ = away_ || (process == 0 && watches_);
   const bool is_node = role_of(process) != process_role::worker;
   if (exit.kind != process_exit::how::clean || is_node)
     unjudged_.push_back({process, std::move(exit), now, watches_ ? polls_ + 1 : 0});

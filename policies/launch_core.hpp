@@ -45,9 +45,6 @@ struct launch_plan {
   // Every job has checkpoints: when a process dies that nobody takes the place of, everything
   // is ended and started again, in the next epoch.
   bool goes_back = false;
-  // It has a journal: when it dies, another process takes its place and nobody else begins
-  // again.
-  bool coordinator_comes_back = false;
   // Shards have replicas: one that dies comes back, as the replica of the other.
   bool replicated = false;
   std::uint32_t epoch = 1;

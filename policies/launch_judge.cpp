@@ -79,8 +79,7 @@ bool launch_core::comes_back(process_number process) const {
   const auto& name = plan_.processes[process];
   // At the end it is there for workers that have not heard that they are done.
   if (name.role == process_role::coordinator)
-    return plan_.coordinator_comes_back &&
-           (phase_ <= phase::running || (phase_ == phase::leaving && any_worker_alive()));
+    return phase_ <= phase::running || (phase_ == phase::leaving && any_worker_alive());
   const auto* status = job(name.job);
   const bool goes_on = status == nullptr || status->state == job_state::waiting ||
                        status->state == job_state::running;
@@ -109,7 +108,8 @@ void launch_core::bury(const unjudged& end, std::int64_t now, launch_effects& ou
   if (alone) {
     const auto pause = intensity_[process].died(end.at, limits);
     if (pause) {
-      if (role_of(process) != process_role::worker) last_shard_death_ = process;
+      if (role_of(process) == process_role::shard || role_of(process) == process_role::replica)
+        last_shard_death_ = process;
       const auto incarnation = ++incarnations_[process];
       processes_[process] = process_state::resting;
       resting_.push_back({process, end.at + *pause});

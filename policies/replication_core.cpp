@@ -4,6 +4,7 @@
 
 #include "policies/frame_tags.hpp"
 #include "runtime/base/assert.hpp"
+#include "runtime/base/planted.hpp"
 #include "runtime/base/rare.hpp"
 
 namespace tidegate::policies {
@@ -19,6 +20,7 @@ constexpr std::size_t seeds_under_way_max = 4;
 }  // namespace
 
 void replication_core::lead(std::uint32_t view, peer_id replica, bool has_all, bool shares) {
+  TIDEGATE_ASSERT(!is_over(view), "views rise");
   view_ = view;
   replica_ = replica;
   shares_ = shares;
@@ -47,6 +49,7 @@ void replication_core::forget_all() {
 }
 
 void replication_core::lead_nobody(std::uint32_t view) {
+  TIDEGATE_ASSERT(!is_over(view), "views rise");
   view_ = view;
   replica_.reset();
   forget_all();
@@ -59,17 +62,20 @@ void replication_core::job_opened(std::uint64_t token) {
 }
 
 void replication_core::follow(std::uint32_t view, peer_id primary) {
+  TIDEGATE_ASSERT(!is_over(view), "views rise");
   view_ = view;
   followed_.clear();
   primary_ = primary;
   follows_ = true;
 }
 
-void replication_core::promote(std::uint32_t view, std::uint32_t epoch) {
+bool replication_core::promote(std::uint32_t view, std::uint32_t epoch) {
+  if (!follows_ && view_ >= view) return false;
   view_ = view;
   follows_ = false;
   for (const auto job : shard_.jobs())
     front_.about_job(job, [&](auto&) { shard_.promote(job, epoch); });
+  return true;
 }
 
 void replication_core::seed_more() {
@@ -248,7 +254,11 @@ void replication_core::frame(const frame_header& header, payload_handle payload)
 void replication_core::on_followed(const frame_header& header) {
   if (header.epoch != view_ || !replica_) return;
   const auto code = static_cast<refusal>(header.code);
-  if (code == refusal::stale_epoch) return shell_.replaced(view_);
+  if (code == refusal::stale_epoch) {
+    if (runtime::is_planted(runtime::planted_bug::old_primary_still_serves))
+      return lead_nobody(view_);
+    return shell_.replaced(view_);
+  }
   if (header.chunk == runtime::whole_job) {
     farewells_.erase({header.job, header.worker});
     front_.about_job(header.job, [&](auto& out) {

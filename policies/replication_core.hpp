@@ -81,9 +81,15 @@ class replication_core {
   replication_core(replication_shell& shell, shard_core& shard, front_core& front)
       : shell_(shell), shard_(shard), front_(front) {}
 
+  // What a coordinator that has died said of it comes late: it is answered, and means nothing.
+  bool is_over(std::uint32_t view) const noexcept { return view < view_; }
+
   // As a primary. `has_all`: nothing needs to be handed over. in_sync() follows. `shares`: may
   // read our memory.
   void lead(std::uint32_t view, peer_id replica, bool has_all, bool shares);
+  // An earlier call has said so; then in_sync() may have been told.
+  bool leads_in(std::uint32_t view) const noexcept { return replica_ && view == view_; }
+  bool all_there() const noexcept { return synced_; }
   // There is no replica any more.
   void lead_nobody(std::uint32_t view);
   // A job has been opened; before its tables.
@@ -97,8 +103,10 @@ class replication_core {
 
   // As a replica.
   void follow(std::uint32_t view, peer_id primary);
-  // From now on the primary, and alone, for workers' frames of this epoch.
-  void promote(std::uint32_t view, std::uint32_t epoch);
+  bool follows_in(std::uint32_t view) const noexcept { return follows_ && view == view_; }
+  // From now on the primary, and alone, for workers' frames of this epoch. False: an earlier
+  // call has said so.
+  bool promote(std::uint32_t view, std::uint32_t epoch);
 
   // Effects of the shard core, when they are carried out.
   void replicate(const effects::replicate& what);

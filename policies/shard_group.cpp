@@ -7,13 +7,40 @@
 
 namespace tidegate::policies {
 
+shard_group::shard_group(const state& before)
+    : size_(group_size_max),
+      incarnations_(before.incarnations),
+      primary_(before.primary),
+      view_(before.view),
+      serving_(before.serving_view),
+      began_(true),
+      replica_(before.has_replica),
+      synced_(before.in_sync),
+      lost_(before.is_lost) {
+  if (lost_) return;
+  awaited_.at(primary_) = true;
+  awaited_.at(other()) = replica_;
+}
+
+shard_group::state shard_group::now() const {
+  TIDEGATE_ASSERT(began_ && size_ == group_size_max, "a group that somebody goes on with");
+  state is{incarnations_, primary_, view_, serving_, replica_, synced_, lost_};
+  // Who waits to be the replica joins the next coordinator as one of whom it has not heard.
+  if (!replica_ && is_here(other())) --is.incarnations[other()];
+  return is;
+}
+
 shard_group::change shard_group::joined(std::uint32_t member, std::uint32_t incarnation,
                                         std::string address) {
   TIDEGATE_ASSERT(member < size_ && !address.empty() && !is_here(member),
                   "its predecessor has left");
+  const bool returns = std::exchange(awaited_.at(member), false);
+  TIDEGATE_ASSERT(!returns || incarnation == incarnations_[member],
+                  "the one that was awaited has left before");
   addresses_[member] = std::move(address);
   incarnations_[member] = incarnation;
   if (lost_) return change::none;
+  if (returns) return is_complete() ? change::complete : change::none;
   if (began_) return change::rejoined;
   const auto end = addresses_.begin() + size_;
   if (std::any_of(addresses_.begin(), end, [](const auto& one) { return one.empty(); }))
@@ -24,8 +51,9 @@ shard_group::change shard_group::joined(std::uint32_t member, std::uint32_t inca
 }
 
 shard_group::change shard_group::left(std::uint32_t member) {
-  if (!is_here(member)) return change::none;
+  if (!was_here(member)) return change::none;
   addresses_.at(member).clear();
+  awaited_.at(member) = false;
   if (!began_ || lost_) return change::none;
   const bool was_together = replica_;
   const bool had_all = synced_;

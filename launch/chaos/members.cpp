@@ -5,12 +5,12 @@
 #include <filesystem>
 #include <map>
 #include <signal.h>
-#include <sstream>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "launch/files.hpp"
 #include "runtime/base/unique_fd.hpp"
+#include "runtime/process/process_stat.hpp"
 
 namespace tidegate::chaos {
 
@@ -19,10 +19,6 @@ namespace {
 using policies::chaos_target;
 using policies::process_role;
 using runtime::errc;
-
-std::string proc(int pid, const char* file) {
-  return "/proc/" + std::to_string(pid) + "/" + file;
-}
 
 std::map<std::string, std::string, std::less<>> variables_of(std::string_view environment) {
   std::map<std::string, std::string, std::less<>> all;
@@ -36,40 +32,20 @@ std::map<std::string, std::string, std::less<>> variables_of(std::string_view en
   return all;
 }
 
-bool is_over(const process_stat& stat) {
-  return stat.state == 'Z' || stat.state == 'X';
-}
-
 // None: it is gone, or the pid is somebody else's.
 std::optional<chaos_target> identify(const launch::live_process& listed,
                                      const std::string& run_dir) {
   // In this order: a pid that changes hands in between shows in its environment.
-  const auto stat_text = launch::read_file(proc(listed.pid, "stat"));
-  const auto environment = launch::read_file(proc(listed.pid, "environ"));
-  if (!stat_text || !environment) return std::nullopt;
-  const auto stat = parse_stat(*stat_text);
+  const auto stat = runtime::stat_of(listed.pid);
+  const auto environment =
+      launch::read_file("/proc/" + std::to_string(listed.pid) + "/environ");
+  if (!environment) return std::nullopt;
   if (!stat || is_over(*stat) || stat->group != listed.pid) return std::nullopt;
   if (!belongs_to_run(*environment, run_dir, listed.name)) return std::nullopt;
   return chaos_target{listed.name, listed.pid, stat->started};
 }
 
 }  // namespace
-
-runtime::expected<process_stat> parse_stat(std::string_view text) {
-  // The name is in brackets, and may have some in it.
-  const auto close = text.rfind(')');
-  if (close == std::string_view::npos)
-    return runtime::fail(errc::corrupt, "/proc/PID/stat without a name");
-  std::istringstream fields{std::string(text.substr(close + 1))};
-  process_stat stat;
-  int parent = 0;
-  std::string skipped;
-  fields >> stat.state >> parent >> stat.group;
-  for (int field = 6; field < 22; ++field) fields >> skipped;
-  fields >> stat.started;
-  if (!fields) return runtime::fail(errc::corrupt, "/proc/PID/stat is too short");
-  return stat;
-}
 
 bool belongs_to_run(std::string_view environment, const std::string& run_dir,
                     const policies::process_name& name) {
@@ -120,10 +96,8 @@ runtime::status send_signal(const chaos_target& to, int number) {
   // descriptor: it is signalled by its number, right after it is sure that the process is
   // there.
   const runtime::unique_fd fd(static_cast<int>(::syscall(SYS_pidfd_open, to.pid, 0)));
-  const auto text = launch::read_file(proc(to.pid, "stat"));
-  if (!fd || !text) return gone;
-  const auto stat = parse_stat(*text);
-  if (!stat || is_over(*stat) || stat->started != to.started || stat->group != to.pid)
+  const auto stat = runtime::stat_of(to.pid);
+  if (!fd || !stat || is_over(*stat) || stat->started != to.started || stat->group != to.pid)
     return gone;
   if (::syscall(SYS_pidfd_send_signal, fd.get(), 0, nullptr, 0) == 0 &&
       ::kill(-to.pid, number) == 0)

@@ -12,15 +12,6 @@
 
 namespace tidegate::chaos {
 
-// Of /proc/PID/stat.
-struct process_stat {
-  char state = '?';
-  int group = -1;
-  std::uint64_t started = 0;
-};
-// Errors: corrupt.
-runtime::expected<process_stat> parse_stat(std::string_view text);
-
 // Whether `environment`, as in /proc/PID/environ, is that of process `name` of the run in the
 // absolute path `run_dir`: the launcher has told it so. What a worker starts inherits it, but
 // leads no process group of its own.

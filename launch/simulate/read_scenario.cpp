@@ -219,6 +219,8 @@ keys keys_of(scenario& into) {
   all["disk.fail_read"] = {chance(into.disk.fail_read), share};
   all["disk.power_fails"] = {chance(into.power_fails), share};
   all["deaths.count"] = {numbers(into.deaths), count};
+  all["deaths.of_shards"] = {number(into.shard_deaths_max, 0, 1000), "0 to 1000"};
+  all["deaths.taken_for_dead"] = {chance(into.taken_for_dead), share};
   all["deaths.within"] = {duration_of(into.deaths_within), time};
   all["deaths.of"] = {words<sim::role>(into.mortal, mortal),
                       "a list of worker, shard, aggregator, coordinator, launcher"};

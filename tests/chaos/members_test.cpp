@@ -51,17 +51,6 @@ TEST(parse_pids, takes_nothing_else) {
     EXPECT_FALSE(parse_pids(text)) << text;
 }
 
-TEST(parse_stat, a_name_may_have_brackets_and_blanks) {
-  const auto stat = parse_stat(
-      "4711 (a) b (c) T 1 4700 4700 0 -1 4194304 100 0 0 0 1 2 0 0 20 0 5 0 987654 1000 20");
-  ASSERT_TRUE(stat) << stat.error().message();
-  EXPECT_EQ(stat->state, 'T');
-  EXPECT_EQ(stat->group, 4700);
-  EXPECT_EQ(stat->started, 987654U);
-  EXPECT_FALSE(parse_stat("4711 (a) T 1 4700"));
-  EXPECT_FALSE(parse_stat(""));
-}
-
 std::string environ_of(std::initializer_list<std::string> entries) {
   std::string text;
   for (const auto& one : entries) text += one + '\0';

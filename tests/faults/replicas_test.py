@@ -5,7 +5,7 @@ import ctypes
 
 from faults import *
 
-OFTEN = {role: {"max_restarts": 1000, "backoff": "1ms"} for role in ("worker", "shard")}
+OFTEN = {role: {"max_restarts": 1000, "backoff": "1ms"} for role in ("worker", "shard", "coordinator")}
 
 
 def block_queues(pid):
@@ -108,6 +108,29 @@ class Replicas(FaultTest):
                     self.in_sync(run, 3 + kill)
                 self.assertEqual(run.wait(60), 0, run.output)
                 self.assertEqual(self.hash_of(run), expected)
+                self.assert_nothing_left(run)
+
+    def test_together_with_the_coordinator(self):
+        """Without a checkpoint: who leads whom is in the coordinator's journal."""
+        for aggregators in ("none", {"fan_in": 2}):
+            with self.subTest(aggregators=aggregators):
+                job = {"workers": 4, "mode": ["workload", 900, 4000, "exchange"], "aggregators": aggregators,
+                       "optimizer": {"name": "momentum", "learning_rate": 0.05}}
+                expected = self.hash_of(self.run_to_end(self.yaml({**job, "mode": ["workload", 900, 0, "exchange"]})))
+                run = self.launch(self.yaml(job))
+                self.in_sync(run, 2)
+                for kill, victim in enumerate(("shard-0", "replica-1", "replica-0", None, "shard-0")):
+                    before = self.count_events(run, "replica_in_sync")
+                    self.kill(run, "coordinator-0")
+                    if victim:
+                        self.kill(run, victim)
+                        self.in_sync(run, before + 1)
+                    wait_until(lambda: self.count_events(run, "coordinator_resumes") > kill, 20, "it is back")
+                self.assertEqual(run.wait(60), 0, run.output)
+                self.assertEqual(self.hash_of(run), expected)
+                self.assertEqual(self.count_events(run, "going_back"), 0)
+                for rank in range(4):
+                    self.assertEqual(run.events_text().count(f"worker-job-{rank} pid"), 1, "nobody else starts again")
                 self.assert_nothing_left(run)
 
     def test_a_queue_that_a_dead_process_blocks_is_a_death_like_any_other(self):

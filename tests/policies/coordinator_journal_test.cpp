@@ -2,113 +2,18 @@
 // so, what was asked is asked again, and a journal that is wrong is told so.
 #include <cmath>
 #include <limits>
-#include <map>
 
 #include <gtest/gtest.h>
 
 #include "policies/ask_again.hpp"
-#include "policies/coordinator_core.hpp"
 #include "runtime/base/limits.hpp"
+#include "tests/policies/coordinator_journal_fixture.hpp"
 
 namespace tidegate::policies {
 namespace {
 
 using runtime::errc;
 using runtime::journal_entry;
-
-cluster_spec two_jobs(bool checkpoints = false) {
-  cluster_spec spec;
-  spec.name = "c";
-  spec.shards = 2;
-  spec.chunk_bytes = 64;
-  for (const auto* name : {"a", "b"}) {
-    job_spec job;
-    job.name = name;
-    job.workers = 2;
-    table_spec declared;
-    declared.name = "w";
-    declared.shape = {40};
-    job.tables.push_back(declared);
-    if (checkpoints) job.checkpoint = checkpoint_spec{10, 0, 1};
-    spec.jobs.push_back(job);
-  }
-  return spec;
-}
-
-table_request a_table(const std::string& job, const std::string& name, std::uint64_t size) {
-  table_request request;
-  request.job = job;
-  request.spec.name = name;
-  request.spec.shape = {size};
-  return request;
-}
-
-// The journal, and the process that writes it.
-class coordinator_journal_test : public testing::Test {
- protected:
-  explicit coordinator_journal_test(bool checkpoints = false)
-      : spec(two_jobs(checkpoints)), core(std::make_unique<coordinator_core>(spec, 99)) {
-    core->begin(1, out);
-  }
-
-  void keep() {
-    for (const auto& record : out.records) {
-      const auto entry = encode(record);
-      journal[entry.key] = entry.value;
-    }
-    out.records.clear();
-  }
-  std::vector<journal_entry> entries() const {
-    std::vector<journal_entry> all;
-    for (const auto& [key, value] : journal) all.push_back({key, value});
-    return all;
-  }
-  // What was recorded is there; what was asked and not answered is gone.
-  void die() {
-    keep();
-    out = {};
-    auto before = decode_journal(spec, entries());
-    ASSERT_TRUE(before) << before.error().to_string();
-    core = std::make_unique<coordinator_core>(spec, 99, restored_cluster(), *before, ++life);
-    core->begin(2, out);
-  }
-  void answer_calls(std::uint64_t answer = 0) {
-    while (!out.calls.empty())
-      for (const auto& call : std::exchange(out.calls, {}))
-        core->call_done(1, call.call, {}, out, answer);
-  }
-  void join_shards() {
-    core->shard_joined(1, 0, "s0", 1, out);
-    core->shard_joined(1, 1, "s1", 2, out);
-  }
-  coordinator_effects::answer answer_to(ticket who) {
-    for (const auto& one : out.answers)
-      if (one.to == who) return one;
-    ADD_FAILURE() << "nothing was said to " << who;
-    return {};
-  }
-  void join_worker(const std::string& job, std::uint32_t rank, std::uint32_t incarnation = 1) {
-    core->worker_joined(1, {job, rank, incarnation, job + std::to_string(rank)}, 50, out);
-    answer_calls();
-  }
-  std::map<std::string, table_grant> grants(const std::string& job) const {
-    std::map<std::string, table_grant> all;
-    for (const auto& one : core->tables(job)) all[one.name] = one;
-    return all;
-  }
-  std::uint64_t open_calls(std::uint32_t shard) const {
-    return static_cast<std::uint64_t>(
-        std::count_if(out.calls.begin(), out.calls.end(), [&](const auto& call) {
-          return call.shard == shard && std::holds_alternative<open_table_call>(call.what);
-        }));
-  }
-
-  cluster_spec spec;
-  std::map<std::string, std::string> journal;
-  std::unique_ptr<coordinator_core> core;
-  coordinator_effects out;
-  std::uint32_t life = 1;
-};
 
 class journal_with_checkpoints : public coordinator_journal_test {
  protected:
@@ -316,8 +221,10 @@ TEST_F(coordinator_journal_test, a_journal_that_is_wrong_is_told_so) {
   refused("tables/00000007", journal["tables/00000000"]);
   refused("worker/a/2", journal["worker/a/1"]);
   refused("job/c", encode(recorded_job{"c", {}, {}, 0, 0, {}, 0, 0, 0, {}}).value);
-  refused("worker/a/0", encode(recorded_worker{"a", 0, true, false, 1, {{1}}, 0, 0, {}}).value);
-  refused("worker/a/5", encode(recorded_worker{"a", 5, true, false, 1, {}, 0, 0, {}}).value);
+  refused("worker/a/0",
+          encode(recorded_worker{"a", 0, true, false, 1, "w", {{1}}, 0, 0, {}}).value);
+  refused("worker/a/5",
+          encode(recorded_worker{"a", 5, true, false, 1, "w", {}, 0, 0, {}}).value);
   refused("what/a", "{}");
   auto other = spec;
   other.jobs.pop_back();

@@ -111,20 +111,19 @@ TEST(launch_core, a_worker_that_ends_badly_after_its_job_is_a_warning) {
 }
 
 TEST(launch_core, a_node_is_to_live_until_all_jobs_are_done) {
-  for (const std::string name : {"shard-0", "coordinator-0"}) {
-    auto early = launched::running_with({{"mlp", 1}});
-    early.says({running("mlp")});
-    early.ends(name);
-    early.pass_ms(150);
-    EXPECT_THAT(early.seen(), Contains("log of " + name));
-    auto late = launched::running_with({{"mlp", 1}});
-    late.says({done("mlp")});
-    late.ends(name);
-    late.pass_ms(150);
-    EXPECT_THAT(late.seen(), Contains("warning: " + name + " ended, after all jobs were done"));
-    late.ends("worker-mlp-0");
-    EXPECT_THAT(late.seen(), Contains("stop")) << "nothing was lost";
-  }
+  const std::string name = "shard-0";
+  auto early = launched::running_with({{"mlp", 1}});
+  early.says({running("mlp")});
+  early.ends(name);
+  early.pass_ms(150);
+  EXPECT_THAT(early.seen(), Contains("log of " + name));
+  auto late = launched::running_with({{"mlp", 1}});
+  late.says({done("mlp")});
+  late.ends(name);
+  late.pass_ms(150);
+  EXPECT_THAT(late.seen(), Contains("warning: " + name + " ended, after all jobs were done"));
+  late.ends("worker-mlp-0");
+  EXPECT_THAT(late.seen(), Contains("stop")) << "nothing was lost";
 }
 
 TEST(launch_core, a_coordinator_that_ends_before_it_is_ready) {
@@ -208,17 +207,18 @@ TEST(launch_core, a_worker_that_said_why_before_it_ended_has_not_died) {
 
 TEST(launch_core, a_death_by_a_signal_explains_an_end_with_a_status) {
   auto run = launched::running_with({{"mlp", 1}});
-  run.ends("shard-0", how::bad_status);  // it lost its coordinator
+  run.ends("shard-0", how::bad_status);
   run.pass_ms(149);
-  run.ends("coordinator-0", how::by_signal);
-  EXPECT_THAT(run.seen(), Contains("tidegate: coordinator-0 was killed"));
+  run.ends("worker-mlp-0", how::by_signal);
+  run.says({running("mlp")});
+  EXPECT_THAT(run.seen(), Contains("tidegate: worker-mlp-0 was killed"));
   auto at_once = launched::running_with({{"mlp", 1}});
-  at_once.ends("coordinator-0", how::bad_status);
+  at_once.ends("shard-0", how::bad_status);
   at_once.pass_ms(149);
   at_once.seen();
-  at_once.ends("shard-0", how::bad_status);
+  at_once.ends("worker-mlp-0", how::bad_status);
   at_once.pass_ms(1);
-  EXPECT_THAT(at_once.seen(), Contains("tidegate: coordinator-0 exited with status 1"))
+  EXPECT_THAT(at_once.seen(), Contains("tidegate: shard-0 exited with status 1"))
       << "otherwise the first";
 }
 

@@ -134,7 +134,6 @@ class launched {
   // The coordinator has a journal; one shard, and the one job with one worker that comes back.
   static launched with_journal_starting(bool goes_back = false) {
     auto plan = plan_of({{"mlp", 1}}, true);
-    plan.coordinator_comes_back = true;
     plan.goes_back = goes_back;
     plan.supervision.coordinator = {2, 60'000, 100, 5'000};
     launched run(std::move(plan));

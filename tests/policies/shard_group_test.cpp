@@ -81,5 +81,54 @@ TEST(shard_group, before_all_are_there_a_death_changes_nothing) {
   EXPECT_EQ(group.joined(1, 1, "c"), change::complete);
 }
 
+TEST(shard_group, another_coordinator_waits_for_those_of_the_view) {
+  auto before = together();
+  before.left(0);
+  before.joined(0, 2, "c");
+  before.welcome();
+  shard_group group(before.now());
+  EXPECT_FALSE(group.is_complete());
+  EXPECT_EQ(group.primary(), 1U);
+  EXPECT_EQ(group.joined(0, 2, "c"), change::none);
+  EXPECT_EQ(group.joined(1, 1, "b"), change::complete);
+  EXPECT_EQ(group.view(), before.view());
+  EXPECT_FALSE(group.replica_in_sync()) << "nobody has said that it has everything";
+  EXPECT_TRUE(group.has_replica());
+}
+
+TEST(shard_group, who_died_while_nobody_watched_is_known_by_its_successor) {
+  shard_group group(together().now());
+  EXPECT_TRUE(group.is_awaited(0));
+  EXPECT_EQ(group.left(0), change::promoted);
+  EXPECT_EQ(group.joined(0, 2, "c"), change::rejoined);
+  EXPECT_FALSE(group.has_candidate()) << "the other has not come back";
+  EXPECT_EQ(group.joined(1, 1, "b"), change::complete);
+  EXPECT_TRUE(group.has_candidate());
+  EXPECT_EQ(group.primary_address(), "b");
+}
+
+TEST(shard_group, both_died_while_nobody_watched) {
+  shard_group group(together().now());
+  EXPECT_EQ(group.left(1), change::alone);
+  EXPECT_EQ(group.joined(1, 2, "c"), change::rejoined);
+  EXPECT_EQ(group.left(0), change::lost);
+  EXPECT_EQ(group.joined(0, 2, "d"), change::none);
+  EXPECT_FALSE(group.is_complete());
+  EXPECT_FALSE(shard_group(group.now()).is_complete()) << "nor for the next one";
+}
+
+// The one that waits was no part of what was recorded: it may join the next coordinator, too.
+TEST(shard_group, who_waits_to_be_the_replica_is_not_out) {
+  auto before = together();
+  before.left(1);
+  before.joined(1, 2, "c");
+  const auto recorded = before.now();
+  EXPECT_LT(recorded.incarnations[1], 2U);
+  shard_group group(recorded);
+  EXPECT_EQ(group.joined(1, 2, "c"), change::rejoined);
+  EXPECT_EQ(group.joined(0, 1, "a"), change::complete);
+  EXPECT_TRUE(group.has_candidate());
+}
+
 }  // namespace
 }  // namespace tidegate::policies

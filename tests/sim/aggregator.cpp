@@ -73,7 +73,9 @@ void aggregator_process::reply_lost(const runtime::frame_header& header) {
 void aggregator_process::upstream_moved(const policies::shard_moved& what) {
   frames_.clear();
   if (!core_.upstream_moved(what.shard, what.epoch, frames_)) return;
-  upstream_.at(what.shard) = id_of(what.address);
+  const auto before = std::exchange(upstream_.at(what.shard), id_of(what.address));
+  fence(before);
+  world_.net.disconnect(id(), before);
   post(0, {});
 }
 

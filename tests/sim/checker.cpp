@@ -41,6 +41,14 @@ checker::chunk_state* checker::find(std::uint64_t job, std::uint32_t table,
   return at == chunks_.end() ? nullptr : &at->second;
 }
 
+checker::chunk_state* checker::find(std::uint64_t job, std::uint32_t table, std::uint32_t chunk,
+                                    process_id who) {
+  const auto name = names_.find({job, table});
+  if (name == names_.end()) return nullptr;
+  const auto fork = forks_.find({who, {job, name->second, chunk}});
+  return fork == forks_.end() ? find(job, table, chunk) : &fork->second;
+}
+
 void checker::note_version(chunk_state& chunk) {
   chunk.versions.push_back({digest_of(chunk.parameters), chunk.at.size(), chunk.parameters,
                             chunk.state1, chunk.state2, chunk.powers});
@@ -81,16 +89,17 @@ void checker::pushed(std::uint64_t job, std::uint32_t table, std::uint32_t chunk
 }
 
 void checker::applied(std::uint64_t job, std::uint32_t table, std::uint32_t chunk, updates with,
-                      std::span<const float> parameters) {
-  auto* at = find(job, table, chunk);
+                      std::span<const float> parameters, process_id who) {
+  auto* at = find(job, table, chunk, who);
   if (!at) return fail("exactly once", place(table, chunk) + "applied before it was opened");
+  auto& known = *find(job, table, chunk);
   std::sort(with.begin(), with.end());
   std::vector<kernels::gradient> inputs;
   for (const auto& one : with) {
     if (!at->at.emplace(one, at->at.size()).second)
       return fail("exactly once", place(table, chunk) + text(one) + " is applied twice");
-    const auto written = at->written.find(one);
-    if (written == at->written.end() || !written->second.contains(one.incarnation))
+    const auto written = known.written.find(one);
+    if (written == known.written.end() || !written->second.contains(one.incarnation))
       return fail("exactly once", place(table, chunk) + text(one) + " was never pushed");
     inputs.push_back({written->second.at(one.incarnation).data(), one.rank});
   }
@@ -101,6 +110,7 @@ void checker::applied(std::uint64_t job, std::uint32_t table, std::uint32_t chun
   arrays.n = at->parameters.size();
   kernels::apply_update(at->how, at->powers, inputs, at->scale, arrays);
   note_version(*at);
+  if (at != &known) known.ghosts.push_back(ghost_of(*at, at->versions.back()));
   if (digest_of(parameters) != at->versions.back().digest)
     fail("same bits", place(table, chunk) + "a step with " + text(with.front()) + " and " +
                           std::to_string(with.size() - 1) +
@@ -171,8 +181,8 @@ void checker::pulled(std::uint64_t job, std::uint32_t table, std::uint32_t chunk
 }
 
 void checker::answered(std::uint64_t job, std::uint32_t table, std::uint32_t chunk,
-                       const reading& how, std::span<const float> values) {
-  auto* at = find(job, table, chunk);
+                       const reading& how, std::span<const float> values, process_id who_says) {
+  auto* at = find(job, table, chunk, who_says);
   if (!at) return fail("consistency", place(table, chunk) + "answered before it was opened");
   const auto who = place(table, chunk) + "rank " + std::to_string(how.rank) + " at clock " +
                    std::to_string(how.clock) + " is answered ";
@@ -202,6 +212,7 @@ void checker::served(process_id who, std::uint64_t job, std::uint32_t epoch,
                      std::uint32_t table, std::uint32_t chunk) {
   auto* at = find(job, table, chunk);
   if (!at) return fail("one server", place(table, chunk) + "served before it was opened");
+  if (find(job, table, chunk, who) != at) return;  // nobody has told it that it is out
   const auto text = place(table, chunk) + "process " + std::to_string(who) +
                     " answers in epoch " + std::to_string(epoch) + ", ";
   if (epoch < at->epoch)

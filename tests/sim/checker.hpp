@@ -87,9 +87,10 @@ class checker {
     const auto at = sums_.find(what);
     return at == sums_.end() ? nullptr : &at->second;
   }
-  // A shard made a step with these and has these parameters now.
+  // A shard made a step with these and has these parameters now. `who`: matters of one that was
+  // taken for dead and goes on.
   void applied(std::uint64_t job, std::uint32_t table, std::uint32_t chunk, updates with,
-               std::span<const float> parameters);
+               std::span<const float> parameters, process_id who = 0);
   // Whether a shard has opened the chunk in this epoch of the run.
   bool knows(std::uint64_t job, std::uint32_t table, std::uint32_t chunk) {
     const auto* at = find(job, table, chunk);
@@ -100,13 +101,19 @@ class checker {
     epoch_ = epoch;
     names_.clear();
   }
+  // A process has been taken for dead, and somebody goes on without it. If it lives, nothing is
+  // asked of what it does from now on but what promoted() says.
+  void put_out(process_id who) { out_.insert(who); }
+  bool is_out(process_id who) const { return out_.contains(who); }
   // A replica has made the same step, or has been handed the chunk.
   void followed(std::uint64_t job, std::uint32_t table, std::uint32_t chunk,
                 std::span<const float> parameters);
   // It is the primary now: what it does not have is pushed again, and was acknowledged to
-  // nobody.
+  // nobody. `before`: who was it, and lives; 0: nobody. That one may go on for a while, and be
+  // read, but nothing that only it has may be acknowledged.
   void promoted(std::uint64_t job, std::uint32_t table, std::uint32_t chunk,
-                const policies::shard_core::cut_state& has, std::span<const float> parameters);
+                const policies::shard_core::cut_state& has, std::span<const float> parameters,
+                process_id before = 0);
   // A worker has been told that its push is in.
   void acknowledged(std::uint64_t job, std::uint32_t table, std::uint32_t chunk,
                     const update& which);
@@ -121,7 +128,7 @@ class checker {
               std::span<const float> values);
   // A shard answers a pull with these: the newest it has, and what the policy says by now.
   void answered(std::uint64_t job, std::uint32_t table, std::uint32_t chunk, const reading& how,
-                std::span<const float> values);
+                std::span<const float> values, process_id who = 0);
   // A process takes a frame for its job's, or answers one: of this shard, at a worker.
   void accepted(process_id who, std::uint64_t job, std::uint32_t epoch,
                 std::uint32_t shard = 0);
@@ -163,6 +170,11 @@ class checker {
   using key = std::tuple<std::uint64_t, std::string, std::uint32_t>;  // job, table, chunk
 
   chunk_state* find(std::uint64_t job, std::uint32_t table, std::uint32_t chunk);
+  // As that process has it.
+  chunk_state* find(std::uint64_t job, std::uint32_t table, std::uint32_t chunk,
+                    process_id who);
+  static std::pair<version, std::set<update>> ghost_of(const chunk_state& chunk,
+                                                       const version& what);
   static void note_version(chunk_state& chunk);
   static void roll_back(chunk_state& chunk, std::size_t version);
   static bool is_cut(const policies::job_spec& job, const chunk_state& chunk,
@@ -177,12 +189,14 @@ class checker {
   std::map<std::string, policies::job_spec> expected_;
   std::map<std::uint64_t, policies::job_spec> jobs_;
   std::map<key, chunk_state> chunks_;
+  std::map<std::pair<process_id, key>, chunk_state> forks_;  // of those taken for dead
   std::map<sum_key, updates> sums_;
   std::map<std::pair<std::uint64_t, std::uint32_t>, std::string> names_;  // of tables, by id
   std::map<std::string, policies::checkpoint_id> kept_;                   // newest, by job
   // By process, job and shard.
   std::map<std::tuple<process_id, std::uint64_t, std::uint32_t>, std::uint32_t> epochs_;
   std::uint32_t epoch_ = 0;
+  std::set<process_id> out_;
   std::vector<violation> violations_;
 };
 

@@ -76,7 +76,7 @@ void checker::followed(std::uint64_t job, std::uint32_t table, std::uint32_t chu
 
 void checker::promoted(std::uint64_t job, std::uint32_t table, std::uint32_t chunk,
                        const policies::shard_core::cut_state& has,
-                       std::span<const float> parameters) {
+                       std::span<const float> parameters, process_id before) {
   auto* at = find(job, table, chunk);
   const auto where =
       "table " + std::to_string(table) + " chunk " + std::to_string(chunk) + ": ";
@@ -92,21 +92,32 @@ void checker::promoted(std::uint64_t job, std::uint32_t table, std::uint32_t chu
         return fail("exactly once", where + "rank " + std::to_string(which.rank) + " clock " +
                                         std::to_string(which.clock) +
                                         " was acknowledged and died with the primary");
-    for (auto later = number + 1; later < at->versions.size(); ++later) {
-      const auto& ghost = at->versions[later];
-      std::set<update> with;
-      for (const auto& [which, place] : at->at)
-        if (place < ghost.updates) with.insert(which);
-      at->ghosts.emplace_back(ghost, std::move(with));
-    }
+    for (auto later = number + 1; later < at->versions.size(); ++later)
+      at->ghosts.push_back(ghost_of(*at, at->versions[later]));
+    if (before != 0) forks_[{before, {job, names_.at({job, table}), chunk}}] = *at;
     return roll_back(*at, number);
   }
   fail("replicas", where + "promoted with what never was, or says that it has other pushes");
 }
 
+std::pair<checker::version, std::set<update>> checker::ghost_of(const chunk_state& chunk,
+                                                                const version& what) {
+  std::set<update> with;
+  for (const auto& [which, place] : chunk.at)
+    if (place < what.updates) with.insert(which);
+  return {what, std::move(with)};
+}
+
 void checker::acknowledged(std::uint64_t job, std::uint32_t table, std::uint32_t chunk,
                            const update& which) {
-  if (auto* at = find(job, table, chunk)) at->acknowledged.insert(which);
+  auto* at = find(job, table, chunk);
+  if (!at) return;
+  at->acknowledged.insert(which);
+  if (at->written.contains(which) && !at->at.contains(which))
+    fail("exactly once", "table " + std::to_string(table) + " chunk " + std::to_string(chunk) +
+                             ": rank " + std::to_string(which.rank) + " clock " +
+                             std::to_string(which.clock) +
+                             " is acknowledged, and who serves does not have it");
 }
 
 void checker::kept(const policies::checkpoint_manifest& what) {

@@ -50,7 +50,10 @@ void plan_deaths(world& where) {
       if (one.whose != role::launcher) {
         const auto who = choose(where, one.whose, one.pick);
         if (const auto* found = where.find(who)) ++where.killed[found->name()];
-        where.kill(who);
+        if (one.cut_off_for == 0) return where.kill(who);
+        where.log.note(where.time.now(), where.find(who) ? where.find(who)->name() : "nobody",
+                       "is cut off from the coordinator");
+        where.net.cut_off(where.coordinator, who, where.time.now() + one.cut_off_for);
       } else if (const auto* launch = where.find_as<launcher>(where.launcher);
                  launch != nullptr && !launch->ended()) {
         end_and_resume(where);

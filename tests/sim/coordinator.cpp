@@ -159,10 +159,19 @@ void coordinator_process::aggregator_joined(const std::string& job, std::uint32_
 void coordinator_process::worker_joined(const policies::worker_hello& hello, process_id who,
                                         answer_to reply) {
   const auto id = wait(std::move(reply));
-  if (core_.worker_joined(local_now(), hello, id, effects_)) {
+  if (core_.worker_joined(local_now(), hello, id, effects_))
     members_[who] = {hello.job, hello.rank, false, true, 0};
-    workers_[{hello.job, hello.rank}] = who;
-  }
+  carry_out();
+}
+
+void coordinator_process::tell_of_moves(const policies::worker_hello& worker, process_id who,
+                                        answer_to reply) {
+  reply({});
+  auto& [latest, whom] = told_[{worker.job, worker.rank}];
+  if (worker.incarnation < latest) return;
+  latest = worker.incarnation;
+  whom = who;
+  core_.moves_of(worker.job, worker.rank, false, effects_);
   carry_out();
 }
 
@@ -227,12 +236,19 @@ void coordinator_process::peer_lost(process_id peer) {
   const auto at = members_.find(peer);
   if (at == members_.end()) return;
   const auto& lost = at->second;
+  bool out = false;
   if (lost.works)
     core_.worker_lost(local_now(), lost.job, lost.index, "gone");
   else if (lost.aggregates)
     core_.aggregator_lost(local_now(), lost.job, lost.index, "gone");
   else
-    core_.shard_lost(local_now(), lost.index, "gone", effects_, lost.in_group);
+    out = core_.shard_lost(local_now(), lost.index, "gone", effects_, lost.in_group);
+  // It may be back on another connection and not know that it has been taken for dead.
+  if (out)
+    ask<front_process>(
+        peer,
+        [](front_process& to, const answer_to&) { to.expel("the coordinator puts it out"); },
+        [](const answer&) {});
   members_.erase(at);
   carry_out();
 }
@@ -248,8 +264,10 @@ void coordinator_process::tell(const policies::coordinator_effects::tell_moved& 
           reply({});
         },
         done);
+  const auto at = told_.find({what.job, what.index});
+  if (at == told_.end()) return;  // it asks when it has been let in
   ask<worker>(
-      workers_.at({what.job, what.index}),
+      at->second.second,
       [moved = what.what](worker& to, const answer_to& reply) {
         to.shard_moved(moved);
         reply({});
@@ -260,7 +278,9 @@ void coordinator_process::tell(const policies::coordinator_effects::tell_moved& 
 void coordinator_process::call(const policies::coordinator_effects::call_shard& what) {
   ask<front_process>(
       shards_.at({what.aggregator_of, what.shard, what.member}),
-      [content = what.what](front_process& to, const answer_to& reply) {
+      [content = what.what, me = id()](front_process& to, const answer_to& reply) {
+        if (!to.obeys(me))
+          return reply({{runtime::errc::unavailable, "another coordinator"}, {}});
         if (const auto* lead = std::get_if<policies::lead_call>(&content))
           return to.lead(*lead, reply);
         struct {

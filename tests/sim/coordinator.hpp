@@ -27,6 +27,7 @@ class coordinator_process final : public process {
   void aggregator_joined(const std::string& job, std::uint32_t index,
                          const std::string& address, process_id who, answer_to reply);
   void worker_joined(const policies::worker_hello& hello, process_id who, answer_to reply);
+  void tell_of_moves(const policies::worker_hello& worker, process_id who, answer_to reply);
   void open_table(const policies::table_request& request, answer_to reply);
   void tables_opened(const std::string& job, std::uint32_t rank,
                      const std::vector<std::uint32_t>& tables, answer_to reply);
@@ -95,7 +96,8 @@ class coordinator_process final : public process {
 
   // By job (empty: shards), index, place in the group.
   std::map<std::tuple<std::string, std::uint32_t, std::uint32_t>, process_id> shards_;
-  std::map<std::pair<std::string, std::uint32_t>, process_id> workers_;
+  // Workers that hear of moves, by job and rank: the latest incarnation.
+  std::map<std::pair<std::string, std::uint32_t>, std::pair<std::uint32_t, process_id>> told_;
   std::map<process_id, member> members_;
 };
 

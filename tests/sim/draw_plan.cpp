@@ -96,9 +96,16 @@ cluster_plan draw_plan(const scenario& of, std::uint64_t seed) {
   plan.disk = of.disk;
   plan.power_fails = of.power_fails;
   const auto deaths = draw(chance, of.deaths);
-  for (std::uint32_t i = 0; i < deaths; ++i)
-    plan.deaths.push_back({pick(chance, of.mortal), chance.next(),
-                           chance.between<nanoseconds>(0, of.deaths_within)});
+  auto shards_left = of.shard_deaths_max;
+  for (std::uint32_t i = 0; i < deaths; ++i) {
+    auto who = pick(chance, of.mortal);
+    while (who == role::shard && shards_left == 0) who = pick(chance, of.mortal);
+    if (who == role::shard) --shards_left;
+    auto& made = plan.deaths.emplace_back();
+    made = {who, chance.next(), chance.between<nanoseconds>(0, of.deaths_within), 0};
+    if (who == role::shard && of.taken_for_dead > 0 && chance.chance(of.taken_for_dead))
+      made.cut_off_for = chance.between<nanoseconds>(1, of.cut_off_max);
+  }
   const auto stalls = draw(chance, of.stalls);
   for (std::uint32_t i = 0; i < stalls; ++i)
     plan.stalls.push_back({pick(chance, of.stalling), chance.next(),

@@ -44,6 +44,9 @@ struct scenario {
   range<std::uint32_t> deaths{0, 0};
   double come_back = 1;  // share of jobs whose workers are started again
   nanoseconds deaths_within = 300 * millisecond;
+  std::uint32_t shard_deaths_max = ~0U;  // the others are of those who die beside them
+  double taken_for_dead = 0;             // share of the deaths of shards
+  nanoseconds cut_off_max = 300 * millisecond;
   std::vector<role> mortal{role::worker, role::shard, role::aggregator, role::coordinator};
   range<std::uint32_t> stalls{0, 0};
   nanoseconds stall_max = second;

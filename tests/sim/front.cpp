@@ -7,6 +7,7 @@
 #include "policies/frame_tags.hpp"
 #include "policies/replication_core.hpp"
 #include "runtime/base/assert.hpp"
+#include "tests/sim/launcher.hpp"
 #include "tests/sim/worker.hpp"
 
 namespace tidegate::sim {
@@ -55,8 +56,13 @@ void front_process::join() {
     if (got.result.code() == runtime::errc::unavailable)
       return later(join_again_after, [this] { join(); });
     joining_ = false;
-    if (!got.result.ok()) note("could not join: " + got.result.to_string());
+    if (!got.result.ok()) expel("could not join: " + got.result.to_string());
   });
+}
+
+void front_process::expel(const std::string& why) {
+  note(why);
+  launcher::of(world_).exits(id(), false);
 }
 
 void front_process::lead(const policies::lead_call&, const answer_to&) {

@@ -32,6 +32,11 @@ class front_process : public process, public policies::front_shell {
   virtual void promote(const policies::promote_call& call);
   virtual void upstream_moved(const policies::shard_moved& what);
 
+  // Whether this coordinator is the one that it has joined, or asked to.
+  bool obeys(process_id coordinator) const noexcept { return coordinator == coordinator_; }
+  // It is out, and ends.
+  void expel(const std::string& why);
+
   const front_memory& memory() const noexcept { return memory_; }
   // All jobs are done: nothing is held for anybody.
   void check_rest();

@@ -38,11 +38,12 @@ void front_process::check_answer(const runtime::frame_header& header, std::uint3
     world_.check.served(id(), header.job, header.epoch, header.table, chunk);
     if (replies)
       world_.check.answered(header.job, header.table, chunk, how,
-                            memory_.parameters(slot, plane).values());
+                            memory_.parameters(slot, plane).values(), id());
   }
 }
 
 void front_process::check_rest() {
+  if (world_.check.is_out(id())) return;
   if (shard_.pushes_held() > 0 || memory_.kept() > 0 || memory_.leased() > 0)
     world_.check.fail("credits conserved",
                       name() + " ends with " + std::to_string(shard_.pushes_held()) +

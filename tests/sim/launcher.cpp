@@ -44,7 +44,6 @@ policies::launch_plan plan_of(const policies::cluster_spec& spec, std::uint32_t 
                          job.on_worker_loss == policies::worker_loss_rule::restart});
   }
   plan.supervision = spec.supervision;
-  plan.coordinator_comes_back = spec.replicas == 0;
   return plan;
 }
 

@@ -21,25 +21,40 @@ void network::leave(process_id who) {
   endpoints_.erase(who);
   for (const auto peer : std::exchange(met_[who], {})) {
     met_[peer].erase(who);
-    time_.after(chance_.between<nanoseconds>(1, faults_.detect_max), [this, peer, who] {
-      run_at(peer, [this, peer, who] {
-        const auto at = endpoints_.find(peer);
-        if (at != endpoints_.end()) at->second->on_peer_lost(who);
-      });
-    });
+    tell_lost(peer, who);
   }
   go_on(who);
 }
 
+void network::tell_lost(process_id peer, process_id who) {
+  time_.after(chance_.between<nanoseconds>(1, faults_.detect_max), [this, peer, who] {
+    run_at(peer, [this, peer, who] {
+      const auto at = endpoints_.find(peer);
+      if (at != endpoints_.end()) at->second->on_peer_lost(who);
+    });
+  });
+}
+
+void network::cut_off(process_id one, process_id other, nanoseconds until) {
+  cuts_.push_back({{one}, until, other});
+  met_[one].erase(other);
+  met_[other].erase(one);
+  ++connection_[std::minmax(one, other)];
+  tell_lost(one, other);
+  tell_lost(other, one);
+}
+
 void network::partition(const std::set<process_id>& side, nanoseconds until) {
-  cuts_.push_back({side, until});
+  cuts_.push_back({side, until, 0});
 }
 
 nanoseconds network::arrival(process_id from, process_id to) {
   std::erase_if(cuts_, [&](const cut& one) { return one.until <= time_.now(); });
   auto leaves = time_.now();
   for (const auto& one : cuts_)
-    if (one.side.contains(from) != one.side.contains(to)) leaves = std::max(leaves, one.until);
+    if (one.side.contains(from) != one.side.contains(to) &&
+        (one.from_only == 0 || one.from_only == from || one.from_only == to))
+      leaves = std::max(leaves, one.until);
   auto when = leaves + chance_.between(faults_.latency_min, faults_.latency_max);
   if (faults_.straggle > 0 && chance_.chance(faults_.straggle)) {
     ++counted_.late;
@@ -71,6 +86,7 @@ void network::post(process_id from, process_id to, std::vector<outgoing> frames)
   meet(from, to);
   const message what{from, to, std::make_shared<flight>()};
   what.shared->frames = std::move(frames);
+  what.shared->endpoint = endpoint_[{from, to}];
   if (faults_.drop > 0 && chance_.chance(faults_.drop)) {
     ++counted_.dropped;
     time_.at(arrival(from, to), [this, what] { tell_sent(what); });
@@ -116,7 +132,7 @@ void network::tell_sent(const message& what) {
 
 void network::arrive(const message& what) {
   if (stalled_.contains(what.to)) return run_at(what.to, [this, what] { arrive(what); });
-  if (!lives(what.to)) return tell_sent(what);
+  if (!lives(what.to) || !is_open(what)) return tell_sent(what);
   const auto& frames = what.shared->frames;
   if (frames.size() == 1 && frames.front().payload) return announce(what);
   tell_sent(what);
@@ -155,7 +171,9 @@ void network::transfer(const message& what, memory_view place) {
   const auto to = endpoints_.find(what.to);
   if (to == endpoints_.end()) return tell_sent(what);
   const auto& frame = what.shared->frames.front();
-  if (!lives(what.from)) return to->second->on_frame_lost(what.from, frame.header);
+  if (!is_open(what)) tell_sent(what);
+  if (!lives(what.from) || !is_open(what))
+    return to->second->on_frame_lost(what.from, frame.header);
   const auto from = frame.payload.values();
   std::copy(from.begin(), from.end(), place.values().begin());
   tell_sent(what);
@@ -168,7 +186,9 @@ void network::ask(process_id from, process_id to, std::function<void()> arrive,
   meet(from, to);
   auto& last = asked_[{from, to}];
   last = std::max(last, arrival(from, to));
-  time_.at(last, [this, from, to, arrive = std::move(arrive), fail = std::move(fail)] {
+  const auto over = connection_[std::minmax(from, to)];
+  time_.at(last, [this, from, to, over, arrive = std::move(arrive), fail = std::move(fail)] {
+    if (lives(to) && over != connection_[std::minmax(from, to)]) return;
     if (lives(to))
       return run_at(to, [this, to, arrive] {
         if (lives(to)) arrive();

@@ -86,6 +86,9 @@ class network {
   void introduce(process_id one, process_id other) { meet(one, other); }
   // It is dead: whoever has exchanged anything with it hears of that.
   void leave(process_id who);
+  // The connection between two that live breaks, and no other is made for so long: what they
+  // have asked is not answered, and each takes the other for dead.
+  void cut_off(process_id one, process_id other, nanoseconds until);
   bool lives(process_id who) const { return endpoints_.contains(who); }
 
   // A frame, or a bundle of several.
@@ -98,6 +101,9 @@ class network {
   // the calls between two processes, as over one connection.
   void ask(process_id from, process_id to, std::function<void()> arrive,
            std::function<void()> fail);
+
+  // What is on its way from one to the other is lost: the sender has closed the endpoint.
+  void disconnect(process_id from, process_id to) { ++endpoint_[{from, to}]; }
 
   // As by SIGSTOP and SIGCONT: nothing runs in it in between, and what reaches it waits.
   void stall(process_id who) { stalled_[who]; }
@@ -119,6 +125,7 @@ class network {
     std::vector<outgoing> frames;
     bool twice = false;
     bool told = false;  // the sender knows that it has been sent
+    std::uint32_t endpoint = 0;
   };
   struct message {
     process_id from = 0;
@@ -127,16 +134,21 @@ class network {
   };
   nanoseconds arrival(process_id from, process_id to);
   void send_on(const message& what);
+  bool is_open(const message& what) {
+    return what.shared->endpoint == endpoint_[{what.from, what.to}];
+  }
   void arrive(const message& what);
   void unpack(const message& what);
   void announce(const message& what);
   void tell_sent(const message& what);
   void transfer(const message& what, memory_view place);
   void meet(process_id one, process_id other);
+  void tell_lost(process_id to, process_id who);
 
   struct cut {
     std::set<process_id> side;
     nanoseconds until = 0;
+    process_id from_only = 0;  // whom it cuts the side off from; 0: all others
   };
 
   schedule& time_;
@@ -147,6 +159,8 @@ class network {
   std::vector<cut> cuts_;
   std::map<process_id, std::deque<std::function<void()>>> stalled_;  // what has reached them
   std::map<std::pair<process_id, process_id>, nanoseconds> asked_;   // arrival of the last one
+  std::map<std::pair<process_id, process_id>, std::uint32_t> endpoint_;    // closed so often
+  std::map<std::pair<process_id, process_id>, std::uint32_t> connection_;  // cut off so often
   counters counted_;
 };
 

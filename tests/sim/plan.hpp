@@ -36,6 +36,8 @@ struct death {
   role whose = role::worker;
   std::uint64_t pick = 0;  // which of them, modulo their number
   nanoseconds when = 0;
+  // Above 0: it lives, and is cut off from the coordinator for so long.
+  nanoseconds cut_off_for = 0;
 };
 
 // It stops for a while, as by SIGSTOP and SIGCONT.

@@ -75,6 +75,13 @@ bool process::shares_memory_with(const std::string& address) const {
   return world_.plan.windows && address.substr(address.find('@') + 1) == std::to_string(host_);
 }
 
+void process::fence(process_id who) const {
+  const auto* other = world_.find(who);
+  if (!other || !world_.plan.windows || other->host() != host_) return;
+  note("ends " + other->name());
+  world_.kill(who);
+}
+
 void process::later(nanoseconds delay, std::function<void()> what) {
   world_.later(id_, delay, std::move(what));
 }

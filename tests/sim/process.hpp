@@ -85,6 +85,8 @@ class process : public endpoint {
   std::string address() const { return std::to_string(id_) + "@" + std::to_string(host_); }
   static process_id id_of(const std::string& address);
   bool shares_memory_with(const std::string& address) const;
+  // Ends a process of this host that has been taken for dead: it reads our memory.
+  void fence(process_id who) const;
 
   virtual void start() = 0;
   void on_peer_lost(process_id peer) final;

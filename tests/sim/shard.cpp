@@ -22,6 +22,7 @@ void shard_process::ask_to_join(process_id coordinator, answer_to back) {
 }
 
 runtime::status shard_process::open_job(const policies::open_job_call& call) {
+  if (jobs_.contains(call.token)) return {};
   core_.open_job(call.token, {call.epoch, call.workers, call.consistency,
                               call.workers_come_back, call.members});
   replication_.job_opened(call.token);
@@ -58,7 +59,7 @@ runtime::status shard_process::open_table(const policies::open_table_call& call)
                       : call.init.value;
     made.about = {call.name,      call.shape, one.chunk, one.first, one.elements,
                   call.optimizer, 0,          1,         1,         {}};
-    if (call.restore.number == 0 && !follows_)
+    if (call.restore.number == 0 && !follows_ && !world_.check.is_out(id()))
       world_.check.open_chunk(call.token, call.table, call.name, one.chunk, call.optimizer,
                               made.scale, values);
   }
@@ -181,11 +182,12 @@ void shard_process::apply(const effects::apply& what, inputs from) {
   const auto sum = what.keeps_sum ? keep_sum(what, gradients) : memory_view();
   if (sum) gradients.assign(1, {sum.values().data(), gradients.front().rank});
   kernels::apply_update(chunk.how, chunk.powers, gradients, chunk.scale, arrays);
+  if (follows_ && world_.check.is_out(id())) return;
   if (follows_)
     return world_.check.followed(chunk.job, memory_.table_of(what.slot),
                                  memory_.chunk_of(what.slot), after);
   world_.check.applied(chunk.job, memory_.table_of(what.slot), memory_.chunk_of(what.slot),
-                       std::move(with), after);
+                       std::move(with), after, id());
 }
 
 void shard_process::hand_on(const effects::hand_on&, inputs) {

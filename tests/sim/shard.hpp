@@ -109,6 +109,8 @@ class shard_process final : private shard_base,
   policies::group_member member_;
   policies::replication_core replication_;
   bool follows_ = false;
+  process_id primary_ = 0;  // whom it follows, or has followed last
+  process_id replica_ = 0;  // whom it leads
   bool looking_ = false;
   bool posting_ = false;
   std::uint32_t led_view_ = 0;

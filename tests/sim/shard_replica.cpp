@@ -14,13 +14,21 @@ namespace kernels = runtime::kernels;
 using runtime::frame_kind;
 
 void shard_process::lead(const policies::lead_call& call, const answer_to& reply) {
+  if (replication_.is_over(call.view)) return reply({});
   if (led_) std::exchange(led_, nullptr)({{runtime::errc::cancelled, "another view"}, {}});
+  if (const auto before = std::exchange(replica_, id_of(call.address));
+      before != 0 && before != replica_)
+    world_.check.put_out(before);
   if (call.address.empty()) {
     replication_.lead_nobody(call.view);
     return reply({});
   }
   led_view_ = call.view;
   led_ = reply;
+  if (replication_.leads_in(call.view)) {
+    if (replication_.all_there()) in_sync(call.view);
+    return;
+  }
   note("leads " + call.address + " in view " + std::to_string(call.view));
   replication_.lead(call.view, id_of(call.address), call.has_all,
                     shares_memory_with(call.address));
@@ -31,14 +39,17 @@ void shard_process::in_sync(std::uint32_t view) {
 }
 
 void shard_process::follow(const policies::follow_call& call) {
+  if (replication_.is_over(call.view) || replication_.follows_in(call.view)) return;
   follows_ = true;
+  primary_ = id_of(call.address);
   note("follows " + call.address + " in view " + std::to_string(call.view));
   replication_.follow(call.view, id_of(call.address));
 }
 
 void shard_process::promote(const policies::promote_call& call) {
+  if (!replication_.promote(call.view, call.epoch)) return;
   note("is promoted in view " + std::to_string(call.view));
-  replication_.promote(call.view, call.epoch);  // makes steps that wait
+  world_.check.put_out(primary_);
   follows_ = false;
   for (std::uint32_t slot = 0; slot < chunks_.size(); ++slot) {
     const auto& chunk = chunks_[slot];
@@ -46,7 +57,8 @@ void shard_process::promote(const policies::promote_call& call) {
     const auto number = memory_.chunk_of(slot);
     const auto values = memory_.parameters(slot, core_.plane_of(slot)).values();
     if (world_.check.knows(chunk.job, table, number))
-      world_.check.promoted(chunk.job, table, number, core_.progress(slot), values);
+      world_.check.promoted(chunk.job, table, number, core_.progress(slot), values,
+                            world_.net.lives(primary_) ? primary_ : 0);
     else if (core_.progress(slot).version > 0)  // its primary never opened it
       world_.check.restore_chunk(chunk.job, table, chunk.about.table, number,
                                  core_.progress(slot).ranks, values);
@@ -211,7 +223,8 @@ runtime::expected<shard_process::seed_taken> shard_process::take_seed(
   take(2, chunk.state2);
   if (seed->has_previous) take(3, memory_.room(slot, core::previous_plane, false).values());
   chunk.powers = {seed->beta1_power, seed->beta2_power};
-  world_.check.followed(chunk.job, memory_.table_of(slot), memory_.chunk_of(slot), now);
+  if (!world_.check.is_out(id()))
+    world_.check.followed(chunk.job, memory_.table_of(slot), memory_.chunk_of(slot), now);
   release(payload);
   return seed_taken{seed->state, seed->has_previous};
 }

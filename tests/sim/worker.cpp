@@ -1,6 +1,7 @@
 // The session of a simulated worker. Its program is in worker_program.cpp.
 #include "tests/sim/worker.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -40,7 +41,7 @@ void worker::start() {
               clock_ = session_.welcome().first_clock;
               session_.clock_asked();
               client_->set_patience(world_.plan.set.patience);
-              follow_moves();
+              ask_of_moves();
               open_tables(0);
             });
 }
@@ -209,20 +210,30 @@ std::string worker::address_of(std::uint32_t shard) const {
 }
 
 void worker::shard_moved(const policies::shard_moved& what) {
+  if (!client_ || let_go_) return;
+  const auto before = address_of(what.shard);
   auto& known = moves_[what.shard];
   if (what.epoch > known.epoch) known = what;
-  if (client_ && !let_go_) follow_moves();
-}
-
-// Told before the welcome it is kept until then.
-void worker::follow_moves() {
-  for (const auto& [shard, what] : moves_) {
-    const auto shares = [this](std::uint32_t of) { return shares_memory_with(address_of(of)); };
-    if (!client_->shard_moved(shard, what.epoch, shares)) continue;
-    note("shard " + std::to_string(shard) + " has moved to " + what.address);
+  if (address_of(what.shard) != before) {
+    fence(id_of(before));
+    world_.net.disconnect(id(), id_of(before));
+  }
+  const auto shares = [this](std::uint32_t of) { return shares_memory_with(address_of(of)); };
+  if (client_->shard_moved(what.shard, what.epoch, shares)) {
+    note("shard " + std::to_string(what.shard) + " has moved to " + what.address);
     client_->carry_out();
   }
   tick();
+}
+
+// Of this coordinator, and of the one after it.
+void worker::ask_of_moves() {
+  if (world_.plan.spec.replicas == 0 || session_.welcome().aggregated) return;
+  ask_coordinator(
+      [hello = session_.hello(), me = id()](auto& to, answer_to reply) {
+        to.tell_of_moves(hello, me, std::move(reply));
+      },
+      [](const answer&) {});
 }
 
 void worker::on_frame_lost(process_id, const runtime::frame_header& header) {
@@ -301,9 +312,14 @@ void worker::on_frame(process_id, const runtime::frame_header& header, memory_vi
 
 void worker::peer_lost(process_id peer) {
   if (ended_) return;
-  if (world_.plan.spec.replicas > 0) return;  // another takes its place, or all go back
-  for (const auto& address : session_.welcome().shard_addresses)
-    if (id_of(address) == peer) return give_up("lost the connection to a shard");
+  const auto& shards = session_.welcome().shard_addresses;
+  const bool is_shard =
+      std::any_of(shards.begin(), shards.end(),
+                  [&](const auto& address) { return id_of(address) == peer; }) ||
+      std::any_of(moves_.begin(), moves_.end(),
+                  [&](const auto& move) { return id_of(move.second.address) == peer; });
+  if (!is_shard) return client_ ? ask_of_moves() : void();  // it was a coordinator
+  if (world_.plan.spec.replicas == 0) give_up("lost the connection to a shard");
 }
 
 }  // namespace tidegate::sim

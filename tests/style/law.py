@@ -5,17 +5,18 @@ PROJECT = {
     "runtime/base": [],
     "runtime/heartbeat": ["runtime/base"],
     "runtime/memory": ["runtime/base"],
+    "runtime/process": ["runtime/base"],
     "runtime/storage": ["runtime/base"],
     "runtime/transport": ["runtime/base", "runtime/memory"],
     "runtime/ucx": ["runtime/base", "runtime/memory", "runtime/transport"],
     "runtime/kernels": ["runtime/base", "runtime/memory"],
     "policies": ["runtime/base"],
     "actors": ["runtime", "policies"],
-    "launch": ["runtime/base", "runtime/heartbeat", "runtime/storage", "policies", "actors"],
+    "launch": ["runtime/base", "runtime/heartbeat", "runtime/process", "runtime/storage", "policies", "actors"],
     # Measures all that lies below.
     "launch/bench": ["runtime", "policies", "actors", "launch"],
     # `tidegate chaos`: a program beside a run; it sees what a run leaves.
-    "launch/chaos": ["runtime/base", "policies", "launch"],
+    "launch/chaos": ["runtime/base", "runtime/process", "policies", "launch"],
     # `tidegate simulate`: the simulator is a library of tests/sim.
     "launch/simulate": ["runtime/base", "policies", "launch", "launch/bench", "tests/sim"],
     # What an example includes must be there for a user who has only the installed package.

@@ -1,0 +1,42 @@
+#include "runtime/process/process_mark.hpp"
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <poll.h>
+#include <string>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "runtime/base/unique_fd.hpp"
+#include "runtime/process/process_stat.hpp"
+
+namespace tidegate::runtime {
+
+process_mark own_mark() {
+  const auto pid = ::getpid();
+  const auto stat = stat_of(pid);
+  return {pid, stat ? stat->started : 0};
+}
+
+status end_process(const process_mark& which, int within_ms) {
+  if (which.pid <= 1 || which.pid == ::getpid()) return {};
+  // From here on the descriptor is of one process, whoever gets its pid later.
+  const unique_fd fd(static_cast<int>(::syscall(SYS_pidfd_open, which.pid, 0)));
+  const auto stat = stat_of(which.pid);
+  if (!fd || !stat || is_over(*stat) || stat->started != which.started) return {};
+  const auto who = "process " + std::to_string(which.pid);
+  if (::syscall(SYS_pidfd_send_signal, fd.get(), SIGKILL, nullptr, 0) != 0)
+    return errno == ESRCH
+               ? status()
+               : status(errc::refused, who + " cannot be ended: " + std::strerror(errno));
+  pollfd ended{fd.get(), POLLIN, 0};
+  int found = 0;
+  do {
+    found = ::poll(&ended, 1, within_ms);
+  } while (found < 0 && errno == EINTR);
+  if (found == 1) return {};
+  return {errc::timed_out, who + " has been killed and does not end"};
+}
+
+}  // namespace tidegate::runtime

@@ -1,0 +1,26 @@
+// Which process, for ever: a pid may be another's tomorrow, together with the time when it
+// started it is not. And the end of one for sure. Any thread.
+#pragma once
+
+#include <cstdint>
+
+#include "runtime/base/status.hpp"
+
+namespace tidegate::runtime {
+
+struct process_mark {
+  std::int32_t pid = 0;
+  std::uint64_t started = 0;  // clock ticks since the machine started
+
+  friend bool operator==(const process_mark&, const process_mark&) = default;
+};
+
+// Of this process.
+process_mark own_mark();
+
+// SIGKILL, and waits until it runs no more and has none of our memory mapped. Nothing happens
+// where it is gone, where the pid is another process's, and to this process. Errors: refused
+// (not our user's), timed_out (it does not end: it waits for a disk, say).
+status end_process(const process_mark& which, int within_ms);
+
+}  // namespace tidegate::runtime

@@ -1,0 +1,23 @@
+// What the kernel says of a process in /proc/PID/stat (proc(5)). Any thread.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "runtime/base/status.hpp"
+
+namespace tidegate::runtime {
+
+struct process_stat {
+  char state = '?';
+  int group = -1;
+  std::uint64_t started = 0;  // clock ticks since the machine started
+};
+// Errors: corrupt.
+expected<process_stat> parse_stat(std::string_view text);
+// Errors: not_found (no such process), corrupt.
+expected<process_stat> stat_of(int pid);
+// Nothing of it is left but its exit status.
+bool is_over(const process_stat& stat);
+
+}  // namespace tidegate::runtime
