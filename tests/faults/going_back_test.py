@@ -1,6 +1,8 @@
 """Jobs with checkpoints outlive shards and aggregators: everything goes back to the last checkpoint, and the result
 is that of a run in which nothing happened. A coordinator comes back alone, and checkpoints go on."""
 
+import unittest
+
 from faults import *
 
 OFTEN = {role: {"max_restarts": 1000, "backoff": "1ms"} for role in ("worker", "shard", "aggregator", "coordinator")}
@@ -60,6 +62,19 @@ class GoingBack(FaultTest):
         header = json.loads(model.read_bytes()[8:8 + int.from_bytes(model.read_bytes()[:8], "little")])
         self.assertEqual(header["table-0"]["shape"], [300, 300])
         self.assertEqual(header["table-1"]["shape"], [10])
+
+    @unittest.skipUnless("TIDEGATE_PYTHON" in os.environ, "scripts/test installs what reads it")
+    def test_others_read_an_exported_model(self):
+        run = self.run_to_end(self.yaml({"workers": 2, "mode": ["workload", 60]}))
+        model = run.folder / "model.safetensors"
+        subprocess.run([BIN / "tidegate", "export", run.run_dir, "-o", model], check=True, timeout=30,
+                       stdout=subprocess.DEVNULL)
+        read = ("import hashlib, sys; from safetensors.numpy import load_file; made = load_file(sys.argv[1]); "
+                "print(*(str(made[n].dtype) + str(made[n].shape) for n in sorted(made))); "
+                "print(hashlib.sha256(b''.join(made[n].tobytes() for n in sorted(made))).hexdigest())")
+        said = subprocess.run([os.environ["TIDEGATE_PYTHON"], "-c", read, model], check=True, timeout=60,
+                              capture_output=True, text=True).stdout.splitlines()
+        self.assertEqual(said, ["float32(300, 300) float32(10,)", run.result()["jobs"][0]["parameters_sha256"]])
 
     def test_no_push_is_lost_or_applied_twice(self):
         clocks, workers = 400, 3
