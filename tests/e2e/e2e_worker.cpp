@@ -9,13 +9,17 @@
 //   exit CODE         leaves without a word
 //   leave             rank 1 leaves without a word and with status 0, the others train
 //   forever           trains until it is killed
+// In TIDEGATE_E2E_PULLS, a folder, it writes down when each pull of `workload` and `count`
+// began and was served: two numbers a line, unix nanoseconds, in a file of its own.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <limits>
 #include <string>
 #include <thread>
+#include <unistd.h>
 #include <vector>
 
 #include "actors/client.hpp"
@@ -26,6 +30,25 @@ namespace {
 
 using namespace tidegate;
 using runtime::status;
+
+long long unix_now() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+// Calls of what it returns are the ends. A line is written at once: the process may be killed.
+std::function<void()> watch_pull() {
+  static const char* const folder = std::getenv("TIDEGATE_E2E_PULLS");
+  if (!folder) return [] {};
+  static std::FILE* const file =
+      std::fopen((std::string(folder) + "/" + std::to_string(::getpid())).c_str(), "a");
+  return [begin = unix_now()] {
+    if (!file) return;
+    std::fprintf(file, "%lld %lld\n", begin, unix_now());
+    std::fflush(file);
+  };
+}
 
 status idle(actors::session& session, int seconds) {
   auto table = session.open_table("t", {1000});
@@ -78,7 +101,9 @@ status count(actors::session& session, std::uint64_t clocks, std::uint64_t pause
   const auto pushes = static_cast<float>(clocks * session.info().workers);
   const bool finds_its_own = session.info().policy != "async";
   while (session.now() < clocks) {
+    const auto served = watch_pull();
     if (auto done = session.pull(*table).wait(); !done.ok()) return done;
+    served();
     const auto least = finds_its_own ? static_cast<float>(session.now()) : 0.0F;
     if (auto right = all("pull", least, pushes); !right.ok()) return right;
     pause(pauses, pause_us_max);
@@ -124,6 +149,7 @@ status run(actors::session& session, const std::vector<std::string>& words) {
   tests::workload_options work;
   work.shapes = {{300, 300}, {10}};
   work.pause_us_max = pause_us;
+  work.watch = watch_pull;
   work.way = way_of(words.size() > 3 ? words[3] : "");
   work.clocks = mode == "forever" || mode == "leave" ? ~std::uint64_t{0}
                                                      : static_cast<std::uint64_t>(argument);

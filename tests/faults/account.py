@@ -51,16 +51,28 @@ def failovers_ms(chaos, events):
     return found
 
 
-def promotions_ms(chaos, events):
-    """From each kill of a primary to the moment when the coordinator has made its replica the primary."""
+def promotions(chaos, events):
+    """(killed, promoted) of each kill of a primary: the moment when the coordinator made its replica the primary. Events
+    that died with a coordinator are missing."""
     group_of = lambda line: re.match(r"(?:shard|replica)-(\d+) ", line["detail"])  # noqa: E731
     kills = [(line["unix_ns"], group_of(line)[1]) for line in chaos if line["what"] == "kill" and group_of(line)]
     found = []
     for at, (killed, group) in enumerate(kills):
         until = next((when for when, which in kills[at + 1:] if which == group), float("inf"))
-        found += [(e["unix_ns"] - killed) / 1e6 for e in events if e["what"] == "replica_promoted"
+        found += [(killed, e["unix_ns"]) for e in events if e["what"] == "replica_promoted"
                   and e["detail"] == f"shard {group}" and killed < e["unix_ns"] < until][:1]
     return found
+
+
+def promotions_ms(chaos, events):
+    return [(promoted - killed) / 1e6 for killed, promoted in promotions(chaos, events)]
+
+
+def served_ms(chaos, events, pulls):
+    """From each kill of a primary to the end of the first pull that began after it. A pull is of all shards, and under
+    bsp waits for all workers; `pulls`: (begun, served)."""
+    return [(min(ends) - killed) / 1e6 for killed, _ in promotions(chaos, events)
+            if (ends := [end for begin, end in pulls if begin >= killed])]
 
 
 def judge_failure(failure):
@@ -95,6 +107,7 @@ class Account:
         self.figures = dict.fromkeys(BROKEN, 0)
         self.failovers = []
         self.promotions = []
+        self.served = []
         self.memory = None
         self.problems = []
 
@@ -102,12 +115,13 @@ class Account:
         self.figures[figure] += 1
         self.problems.append({"figure": figure, "where": where, "what": what, "logs": logs and str(logs)})
 
-    def add_hits(self, chaos, events):
+    def add_hits(self, chaos, events, pulls=()):
         kills, stops = hits(chaos)
         self.kills += kills
         self.stops += stops
         self.failovers += failovers_ms(chaos, events)
         self.promotions += promotions_ms(chaos, events)
+        self.served += served_ms(chaos, events, pulls)
 
     @property
     def all_kills(self):
@@ -121,5 +135,5 @@ class Account:
     def to_json(self):
         return {"seed": self.seed, "seconds": round(self.seconds), "rounds": self.rounds, "kills": dict(self.kills),
                 "stops": self.stops, **self.figures, "failover_ms": spread(self.failovers),
-                "promoted_ms": spread(self.promotions), "memory": self.memory,
+                "promoted_ms": spread(self.promotions), "served_ms": spread(self.served), "memory": self.memory,
                 "problems": self.problems}

@@ -52,6 +52,13 @@ class Failover(unittest.TestCase):
         self.assertEqual(account.promotions_ms(chaos, events), [8.0, 11.0])
         self.assertEqual(account.promotions_ms(chaos[1:2], events), [], "a replica that was none's primary")
 
+    def test_from_a_primarys_kill_to_the_next_pull_that_was_served(self):
+        chaos = [kill(100, "shard-0"), kill(200, "replica-1")]
+        events = [line(108, "replica_promoted", "shard 0")]
+        pulls = [(ms * 1_000_000, end * 1_000_000) for ms, end in ((90, 101), (99, 130), (104, 125), (110, 119), (300, 301))]
+        self.assertEqual(account.served_ms(chaos, events, pulls), [19.0], "the second kill was of no primary")
+        self.assertEqual(account.served_ms(chaos, events, pulls[:2]), [], "they had begun before")
+
     def test_percentiles_are_the_nearest_rank(self):
         values = [float(n) for n in range(1, 101)]
         self.assertEqual([account.percentile(values, p) for p in (50, 99, 100)], [50.0, 99.0, 100.0])

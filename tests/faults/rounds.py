@@ -108,7 +108,7 @@ def has_aggregators(job):
 def draw_chaos(chance, job, roles, replicated):
     """(arguments of tidegate chaos, lives of the launcher): who of these roles is hit, how often and when."""
     if replicated:
-        chaos = [role for role in roles if role in (*GROUP, "worker")]
+        chaos = [role for role in roles if role in (*GROUP, *ALWAYS)]
         return chaos_arguments(chance.randrange(1 << 32), chaos, chance.randrange(6, 16), every="100ms..500ms"), ()
     roles = [role for role in roles if role != "replica"]
     goes_back = "checkpoint" in job

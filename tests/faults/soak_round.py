@@ -15,10 +15,13 @@ class Runs:
         self.books = books
         self.keep = keep  # a folder for the logs of what went wrong
         self.hashes = {}
+        self.pulls = tempfile.TemporaryDirectory(prefix="tidegate-pulls-")
 
     def start(self, yaml):
         self.before = segments()
-        run = Launch(yaml)
+        for path in pathlib.Path(self.pulls.name).iterdir():
+            path.unlink()
+        run = Launch(yaml, env={"TIDEGATE_E2E_PULLS": self.pulls.name})
         # The last of what a launcher needs to go on with a run.
         wait_until(lambda: (run.run_dir / "cluster.yaml").exists() or run.process.poll() is not None, 10, "a run folder")
         return run
@@ -64,7 +67,7 @@ class Runs:
             problems = self.look_at(run, one, self.wait(run, one.launcher), expected)
             problems += self.end_chaos(chaos) if chaos else []
             lines, events = chaos_lines(run), account.lines_of(run.events_text())
-            self.books.add_hits(lines, events)
+            self.books.add_hits(lines, events, self.pulls_made())
             self.books.rounds += 1
             if run.process.poll() is None:
                 run.process.kill()  # a hang; its children go with it
@@ -101,6 +104,12 @@ class Runs:
         if one.staleness is not None and job["staleness_max"] > one.staleness:
             found.append(("staleness_violations", f"{job['staleness_max']} above {one.staleness}"))
         return found
+
+    def pulls_made(self):
+        """(begun, served) of all workers, as they have written it down."""
+        text = "".join(path.read_text() for path in pathlib.Path(self.pulls.name).iterdir())
+        whole = (line.split() for line in text.splitlines())
+        return [(int(words[0]), int(words[1])) for words in whole if len(words) == 2]
 
     def end_chaos(self, chaos):
         try:

@@ -8,15 +8,22 @@ namespace tidegate::tests {
 
 namespace {
 
+std::function<void()> begin_watch(const workload_options& options) {
+  return options.watch ? options.watch() : [] {};
+}
+
 // One full clock over all tables: pull, compute, push.
 runtime::status run_clock(actors::session& session, const std::vector<actors::table>& tables,
                           std::vector<std::vector<float>>& parameters,
-                          std::vector<std::vector<float>>& gradients) {
+                          std::vector<std::vector<float>>& gradients,
+                          const workload_options& options) {
   std::vector<actors::pending> waiting;
+  const auto served = begin_watch(options);
   for (std::size_t t = 0; t < tables.size(); ++t)
     waiting.push_back(session.pull(tables[t], parameters[t]));
   for (auto& one : waiting)
     if (auto done = one.wait(); !done.ok()) return done;
+  served();
   const auto& who = session.info();
   for (std::size_t t = 0; t < tables.size(); ++t)
     for (std::size_t i = 0; i < parameters[t].size(); ++i)
@@ -48,13 +55,21 @@ runtime::status pull_in_place(actors::session& session,
 }
 
 runtime::status run_clock_in_place(actors::session& session,
-                                   const std::vector<actors::table>& tables, workload_way way,
-                                   bool first) {
+                                   const std::vector<actors::table>& tables,
+                                   const workload_options& options, bool first) {
   // An exchange leaves the parameters of the next clock.
-  if (way == workload_way::in_place || first)
+  if (options.way == workload_way::in_place || first) {
+    const auto served = begin_watch(options);
     if (auto done = pull_in_place(session, tables); !done.ok()) return done;
+    served();
+  }
   write_gradients(session, tables);
-  if (way == workload_way::exchange) return session.exchange(tables);
+  if (options.way == workload_way::exchange) {
+    const auto served = begin_watch(options);
+    auto done = session.exchange(tables);
+    served();
+    return done;
+  }
   std::vector<actors::pending> waiting;
   for (const auto& one : tables) waiting.push_back(session.push(one));
   return session.clock();
@@ -83,8 +98,8 @@ runtime::status run_workload(actors::session& session, const workload_options& o
       std::this_thread::sleep_for(
           std::chrono::microseconds(pauses.below(options.pause_us_max + 1)));
     auto done = options.way == workload_way::spans
-                    ? run_clock(session, tables, parameters, gradients[c % 2])
-                    : run_clock_in_place(session, tables, options.way, c == begin);
+                    ? run_clock(session, tables, parameters, gradients[c % 2], options)
+                    : run_clock_in_place(session, tables, options, c == begin);
     if (!done.ok()) return done;
   }
   return session.finish();

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "actors/client.hpp"
@@ -21,6 +22,8 @@ struct workload_options {
   std::uint64_t pause_us_max = 0;  // random pauses of each worker, seeded apart from the data
   std::uint64_t pause_seed = 1;
   std::vector<std::vector<std::uint64_t>> shapes = {{33, 7}, {5}, {64, 16}};
+  // Begins a pull of all tables, or an exchange; what it returns is called at its end.
+  std::function<std::function<void()>()> watch;
 };
 
 // Gradient of one element; a pure function.
