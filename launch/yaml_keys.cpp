@@ -42,7 +42,7 @@ constexpr yaml_key keys[] = {
   {"supervision.coordinator.within", "duration", "60s", "1ms to 1h, with ms, s or m", "as of workers"},
   {"supervision.coordinator.backoff", "duration", "100ms..5s", "a duration, or a range first..last", "as of workers"},
   {"supervision.heartbeat", "map", "{}", "a map", "what counts as a process that hangs"},
-  {"supervision.heartbeat.timeout", "duration", "30s", "100ms to 1h, with ms, s or m; 0s or off: none", "a process that is stopped for longer, as by SIGSTOP or a debugger, is killed, and has died; one that computes is not stopped"},
+  {"supervision.heartbeat.timeout", "duration", "2s", "100ms to 1h, with ms, s or m; 0s or off: none", "a process that is stopped for longer, as by SIGSTOP or a debugger, is killed, and has died; one that computes is not stopped"},
   {"jobs", "map", "required", "a map with at least one job", "jobs by name; they share the shards"},
   {"jobs.*", "map", "-", "a map, named by 1 to 64 of A-Z a-z 0-9 _ -", "one job: a training program run by several workers"},
   {"jobs.*.workers", "number", "1", "1 to 1024", "worker processes"},

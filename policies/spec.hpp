@@ -168,7 +168,7 @@ struct supervision_spec {
   restart_spec aggregator;
   restart_spec coordinator;
   // One that shows no sign of life for so long is ended, and has died; 0: nobody looks.
-  std::uint32_t heartbeat_timeout_ms = 30'000;
+  std::uint32_t heartbeat_timeout_ms = 2000;
 };
 
 struct cluster_spec {
