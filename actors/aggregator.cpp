@@ -84,12 +84,11 @@ caf::result<done_atom> aggregator::open_job(const policies::open_job_call& call)
   }
   upstream_addresses_ = call.upstream;
   token_ = call.token;
-  const bool keeps_previous =
-      call.workers_come_back && call.consistency.kind == policies::consistency_kind::bsp;
-  sizes_ = {call.workers, static_cast<std::uint32_t>(call.members.size()),
-            keeps_previous ? 2U : 1U};
+  const auto keeps =
+      policies::shard_core::versions_kept(call.consistency, call.workers_come_back, false);
+  sizes_ = {call.workers, static_cast<std::uint32_t>(call.members.size()), 1 + keeps};
   core_.open_job({call.token, call.epoch, call.workers, call.consistency, call.members,
-                  call.nodes, call.upstream_epochs, call.workers_come_back});
+                  call.nodes, call.upstream_epochs, call.workers_come_back, call.replicated});
   replicated_ = call.replicated;
   log::info("job " + call.name + ": " + policies::to_string(call.consistency) + ", sums " +
             std::to_string(call.members.size()) + " members to " +

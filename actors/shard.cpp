@@ -71,14 +71,14 @@ caf::result<done_atom> shard::open_job(const policies::open_job_call& call) {
     return to_error({runtime::errc::invalid_argument, "a shard hands nothing on"});
   if (jobs_.contains(call.token)) return done_atom::value;  // an earlier call's
   core_.open_job(call.token, {call.epoch, call.workers, call.consistency,
-                              call.workers_come_back, call.members});
+                              call.workers_come_back, call.members, call.replicated});
   replication_->job_opened(call.token);
   auto& home = jobs_[call.token];
   home.name = call.name;
   auto& options = home.options;
   options.workers = call.workers;
-  options.keeps_previous =
-      call.workers_come_back && call.consistency.kind == policies::consistency_kind::bsp;
+  options.keeps = policies::shard_core::versions_kept(call.consistency, call.workers_come_back,
+                                                      call.replicated);
   options.replicated = call.replicated;
   options.members =
       call.members.empty() ? call.workers : static_cast<std::uint32_t>(call.members.size());

@@ -95,8 +95,8 @@ class shard final : public reactor_actor<shard_actor::base>,
                  const policies::shard_core::seed_state& state, bool again) override;
   // The copy goes when the link has no more need of it.
   void seed_arrived(std::uint32_t) override {}
-  runtime::expected<seed_taken> take_seed(std::uint32_t slot,
-                                          policies::payload_handle payload) override;
+  runtime::expected<policies::shard_core::seed_state> take_seed(
+      std::uint32_t slot, policies::payload_handle payload) override;
   void release_payload(policies::payload_handle payload) override {
     store_->memory().release(payload);
   }

@@ -198,19 +198,19 @@ void shard::send_seed(peer_id to, const runtime::frame_header& header,
                       bool) {
   const auto name = seed_bit | ++last_seed_;
   auto& bytes = seeds_[name];
-  bytes = store_->seed_of(what.slot, what.plane, what.previous, state);
+  bytes = store_->seed_of(what, state);
   auto with_size = header;
   with_size.payload_bytes = bytes.size() * sizeof(float);
   front_->sender().send(to, with_size, std::as_bytes(std::span(std::as_const(bytes))), 0, name);
 }
 
-runtime::expected<shard::seed_taken> shard::take_seed(std::uint32_t slot,
-                                                      policies::payload_handle payload) {
+runtime::expected<policies::shard_core::seed_state> shard::take_seed(
+    std::uint32_t slot, policies::payload_handle payload) {
   auto& memory = store_->memory();
   auto seed = store_->take_seed(slot, memory.payload_bytes(payload));
   memory.release(payload);
   if (!seed) return runtime::fail(seed.error());
-  return seed_taken{seed->state, seed->has_previous};
+  return seed->state;
 }
 
 }  // namespace tidegate::actors

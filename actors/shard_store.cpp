@@ -36,8 +36,7 @@ status shard_store::add_table(const policies::open_table_call& table,
                   table.optimizer, 0,           1,           1,           {}};
   }
   if (auto room = memory_.add_table(
-          table.table, chunks,
-          {options.workers, options.members, 1 + arrays + (options.keeps_previous ? 1U : 0U)});
+          table.table, chunks, {options.workers, options.members, 1 + arrays + options.keeps});
       !room.ok())
     return room;
   if (options.replicated)
@@ -57,7 +56,7 @@ status shard_store::add_table(const policies::open_table_call& table,
       *state = *room;
     }
     fill(memory_.at(chunk.slot, 0), chunk, table.init, table.init_key);
-    if (options.keeps_previous) memory_.prepare(chunk.slot, 1);
+    for (std::uint32_t i = 0; i < options.keeps; ++i) memory_.prepare(chunk.slot, 1 + i);
   }
   return {};
 }
@@ -155,16 +154,14 @@ std::span<const float> shard_store::sum_of(std::uint32_t slot, std::uint64_t clo
   return sum_at(slot, clock);
 }
 
-std::vector<float> shard_store::seed_of(std::uint32_t slot, std::uint32_t plane,
-                                        std::uint32_t previous,
+std::vector<float> shard_store::seed_of(const policies::shard_effects::seed& what,
                                         const policies::shard_core::seed_state& state) {
-  const auto& chunk = chunks_[slot];
+  const auto& chunk = chunks_[what.slot];
   policies::chunk_seed seed;
   seed.state = state;
   seed.beta1_power = chunk.powers.beta1;
   seed.beta2_power = chunk.powers.beta2;
   seed.states = (chunk.state1 ? 1U : 0U) + (chunk.state2 ? 1U : 0U);
-  seed.has_previous = previous != policies::no_plane;
   seed.elements = chunk.elements;
   std::vector<float> made(seed_bytes(seed) / sizeof(float));
   const auto bytes = std::as_writable_bytes(std::span(made));
@@ -172,10 +169,11 @@ std::vector<float> shard_store::seed_of(std::uint32_t slot, std::uint32_t plane,
   const auto put = [&](std::size_t i, const float* from) {
     std::copy_n(from, chunk.elements, seed_array(seed, bytes, i).begin());
   };
-  put(0, memory_.at(slot, plane));
+  put(0, memory_.at(what.slot, what.plane));
   if (chunk.state1) put(1, chunk.state1);
   if (chunk.state2) put(2, chunk.state2);
-  if (seed.has_previous) put(seed.arrays() - 1, memory_.at(slot, previous));
+  for (std::size_t i = 0; i < state.kept.size(); ++i)
+    put(seed.kept_array(i), memory_.at(what.slot, what.kept[i]));
   return made;
 }
 
@@ -183,7 +181,7 @@ std::uint64_t shard_store::seed_bytes_max(std::uint32_t slot, std::uint32_t work
   policies::chunk_seed seed;
   seed.state.now.ranks.resize(workers);
   seed.states = 2;
-  seed.has_previous = true;
+  seed.state.kept.resize(policies::shard_core::kept_max);
   seed.elements = chunks_[slot].elements;
   return seed_bytes(seed);
 }
@@ -205,9 +203,9 @@ runtime::expected<policies::chunk_seed> shard_store::take_seed(
   take(0, memory_.at(slot, core::seed_plane));
   if (chunk.state1) take(1, chunk.state1);
   if (chunk.state2) take(2, chunk.state2);
-  if (seed->has_previous) {
-    memory_.prepare(slot, core::previous_plane);
-    take(seed->arrays() - 1, memory_.at(slot, core::previous_plane));
+  for (std::size_t i = 0; i < seed->state.kept.size(); ++i) {
+    memory_.prepare(slot, core::kept_plane(i));
+    take(seed->kept_array(i), memory_.at(slot, core::kept_plane(i)));
   }
   chunk.powers = {seed->beta1_power, seed->beta2_power};
   return seed;

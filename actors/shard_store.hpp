@@ -24,9 +24,9 @@ namespace tidegate::actors {
 struct store_options {
   float scale = 1.0F;  // of the summed gradients
   std::uint32_t workers = 1;
-  std::uint32_t members = 1;    // of the workers and aggregators, that push here
-  bool keeps_previous = false;  // see shard_core::open_job
-  bool replicated = false;      // has room for the sums of steps
+  std::uint32_t members = 1;  // of the workers and aggregators, that push here
+  std::uint32_t keeps = 0;    // shard_core::versions_kept
+  bool replicated = false;    // has room for the sums of steps
 };
 
 class shard_store {
@@ -57,9 +57,8 @@ class shard_store {
   };
   image image_of(std::uint32_t slot, std::uint32_t plane);
 
-  // A chunk as a replica is handed it: in bytes, and taken in. `previous`: plane of the version
-  // before, or no_plane.
-  std::vector<float> seed_of(std::uint32_t slot, std::uint32_t plane, std::uint32_t previous,
+  // A chunk as a replica is handed it: in bytes, and taken in.
+  std::vector<float> seed_of(const policies::shard_effects::seed& what,
                              const policies::shard_core::seed_state& state);
   // At most, for a job of so many workers.
   std::uint64_t seed_bytes_max(std::uint32_t slot, std::uint32_t workers) const;

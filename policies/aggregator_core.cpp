@@ -188,6 +188,7 @@ bool aggregator_core::is_stale(const runtime::frame_header& header) const {
 void aggregator_core::on_answer(const runtime::frame_header& header, shard_effects& out) {
   const auto tag = policies::tag_of(header);
   const auto code = static_cast<refusal>(header.code);
+  if (job_.replicated && is_not_told(code)) return;
   if (header.kind == frame_kind::pull_reply) {
     const bool applied = (header.flags & runtime::frame_flag_applied) != 0;
     on_reply(tag, code, {header.version, header.min_clock, applied}, out);

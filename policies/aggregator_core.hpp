@@ -61,6 +61,7 @@ class aggregator_core {
     std::vector<rank_node> nodes;        // ascending, they cover the members
     std::vector<std::uint32_t> upstream_epochs;  // of frames there, by shard
     bool workers_come_back = false;              // see shard_core::open_job
+    bool replicated = false;                     // shards are, and may move
   };
   // One job; opening it again is ignored.
   void open_job(job what);

@@ -1,5 +1,7 @@
 #include "policies/chunk_seed.hpp"
 
+#include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 #include <string>
@@ -14,7 +16,7 @@ namespace limits = runtime::limits;
 
 namespace {
 
-constexpr std::uint32_t magic = 0x44534754;  // "TGSD"
+constexpr std::uint32_t magic = 0x32534754;  // "TGS2"
 constexpr std::uint32_t states_max = 2;
 constexpr std::size_t head_bytes = 64;
 
@@ -22,13 +24,12 @@ struct head_wire {
   std::uint32_t magic = 0;
   std::uint32_t workers = 0;
   std::uint64_t version = 0;
-  std::uint64_t previous_version = 0;
   double beta1_power = 0;
   double beta2_power = 0;
   std::uint64_t elements = 0;
   std::uint32_t states = 0;
-  std::uint32_t has_previous = 0;
-  std::uint64_t reserved = 0;
+  std::uint32_t kept = 0;
+  std::array<std::uint64_t, shard_core::kept_max> kept_versions{};
 };
 static_assert(sizeof(head_wire) == head_bytes && std::endian::native == std::endian::little);
 
@@ -44,16 +45,17 @@ std::uint64_t seed_bytes(const chunk_seed& seed) noexcept {
 
 void encode_seed(const chunk_seed& seed, std::span<std::byte> into) {
   TIDEGATE_ASSERT(into.size() == seed_bytes(seed), "a place of seed_bytes");
+  TIDEGATE_ASSERT(seed.state.kept.size() <= shard_core::kept_max, "as many as are kept");
   head_wire head;
   head.magic = magic;
   head.workers = static_cast<std::uint32_t>(seed.state.now.ranks.size());
   head.version = seed.state.now.version;
-  head.previous_version = seed.state.previous_version;
   head.beta1_power = seed.beta1_power;
   head.beta2_power = seed.beta2_power;
   head.elements = seed.elements;
   head.states = seed.states;
-  head.has_previous = seed.has_previous ? 1 : 0;
+  head.kept = static_cast<std::uint32_t>(seed.state.kept.size());
+  std::copy(seed.state.kept.begin(), seed.state.kept.end(), head.kept_versions.begin());
   std::memcpy(into.data(), &head, sizeof head);
   auto* at = into.data() + head_bytes;
   for (const auto& rank : seed.state.now.ranks) {
@@ -82,16 +84,16 @@ runtime::expected<chunk_seed> decode_seed(std::span<const std::byte> bytes) {
     return runtime::fail(errc::corrupt, "a chunk that was handed over has no head");
   std::memcpy(&head, bytes.data(), sizeof head);
   if (head.magic != magic || head.workers > limits::workers_max || head.states > states_max ||
-      head.has_previous > 1 || head.elements > limits::chunk_bytes_max / sizeof(float))
+      head.kept > shard_core::kept_max ||
+      head.elements > limits::chunk_bytes_max / sizeof(float))
     return runtime::fail(errc::corrupt, "the head of a chunk that was handed over is damaged");
   chunk_seed seed;
   seed.state.now.version = head.version;
   seed.state.now.ranks.resize(head.workers);
-  seed.state.previous_version = head.previous_version;
+  seed.state.kept.assign(head.kept_versions.begin(), head.kept_versions.begin() + head.kept);
   seed.beta1_power = head.beta1_power;
   seed.beta2_power = head.beta2_power;
   seed.states = head.states;
-  seed.has_previous = head.has_previous != 0;
   seed.elements = head.elements;
   if (bytes.size() != seed_bytes(seed))
     return runtime::fail(errc::corrupt, "a chunk that was handed over has " +

@@ -1,6 +1,6 @@
 // A chunk as a primary hands it to a replica, in bytes: what it has, the powers of Adam's
-// betas, then its arrays: parameters, the optimizer's states, perhaps the parameters of the
-// version before. Little endian, as frames are; read and written in place. Pure.
+// betas, then its arrays: parameters, the optimizer's states, the parameters of the versions
+// before that are kept. Little endian, as frames are; read and written in place. Pure.
 #pragma once
 
 #include <cstddef>
@@ -16,11 +16,12 @@ struct chunk_seed {
   shard_core::seed_state state;
   double beta1_power = 1;
   double beta2_power = 1;
-  std::uint32_t states = 0;   // arrays of the optimizer
-  bool has_previous = false;  // the version before
+  std::uint32_t states = 0;  // arrays of the optimizer
   std::uint64_t elements = 0;
 
-  std::size_t arrays() const noexcept { return 1U + states + (has_previous ? 1U : 0U); }
+  std::size_t arrays() const noexcept { return 1U + states + state.kept.size(); }
+  // Of the parameters of state.kept[i].
+  std::size_t kept_array(std::size_t i) const noexcept { return 1U + states + i; }
 };
 
 std::uint64_t seed_bytes(const chunk_seed& seed) noexcept;

@@ -21,6 +21,7 @@ client_core::client_core(client_shell& shell, const worker_welcome& welcome, std
       workers_(welcome.workers),
       rank_(rank),
       incarnation_(incarnation),
+      shards_move_(welcome.replicated && !welcome.aggregated),
       worker_(static_cast<std::uint32_t>(welcome.shard_addresses.size()), welcome.first_clock) {
   TIDEGATE_ASSERT(epochs_.size() == welcome.shard_addresses.size(), "a shard has an epoch");
   if (welcome.one_clock_in_flight) worker_.set_one_clock_in_flight();
@@ -157,6 +158,10 @@ void client_core::frame(const frame_header& header, std::span<const std::byte> b
   if (!is_mine(header)) return reply_lost(header);  // perhaps begun before its shard moved
   effects_.clear();
   const auto code = static_cast<refusal>(header.code);
+  if (shards_move_ && is_not_told(code)) {
+    TIDEGATE_RARE("client: a shard that was replaced knows nothing of what is asked");
+    return;
+  }
   if (header.kind == frame_kind::push_ack && header.chunk == runtime::whole_job) {
     if (worker_.on_finish_ack(header.shard, code, effects_)) shell_.copied(header.version);
   } else if (header.kind == frame_kind::push_ack) {

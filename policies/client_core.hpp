@@ -115,6 +115,7 @@ class client_core {
   std::uint32_t workers_;
   std::uint32_t rank_;
   std::uint32_t incarnation_;
+  bool shards_move_;
   worker_core worker_;
   worker_effects effects_;
   std::map<std::uint32_t, table_state> tables_;

@@ -151,8 +151,6 @@ void coordinator_core::stage_tables(const job_record& job, const open_table_call
 worker_welcome coordinator_core::welcome(const job_record& of, std::uint32_t rank,
                                          std::uint64_t first_clock) const {
   const auto aggregator = of.sums.of_worker[rank];
-  // Else what a push has become may be told later than what came of it.
-  const bool told_at_once = cluster_.replicas == 0 && aggregator == no_aggregator;
   return {of.token,
           epoch_,
           first_clock,
@@ -163,7 +161,7 @@ worker_welcome coordinator_core::welcome(const job_record& of, std::uint32_t ran
           addresses_of(of, aggregator),
           epochs_of(aggregator),
           aggregator != no_aggregator,
-          !told_at_once && of.spec.consistency.kind == consistency_kind::bsp &&
+          aggregator != no_aggregator && of.spec.consistency.kind == consistency_kind::bsp &&
               of.spec.on_worker_loss == worker_loss_rule::restart,
           cluster_.replicas > 0};
 }

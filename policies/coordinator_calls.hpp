@@ -98,9 +98,8 @@ struct worker_welcome {
   std::vector<std::string> shard_addresses;
   std::vector<std::uint32_t> shard_epochs;  // that their frames carry
   bool aggregated = false;
-  // A clock is pushed when all pushes of the one before are acknowledged: neither replicas nor
-  // what aggregators know lags more than the version before, which is kept for workers that
-  // come back.
+  // A clock is pushed when all pushes of the one before are acknowledged: what an aggregator
+  // knows lags no more than the version before, which it keeps for workers that come back.
   bool one_clock_in_flight = false;
   bool replicated = false;  // a shard that is gone may move
 };

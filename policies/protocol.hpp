@@ -25,4 +25,12 @@ enum class refusal : std::uint32_t {
 
 std::string_view to_string(refusal code) noexcept;
 
+// Of one that has not been told of the job, the table or the worker. Where shards have replicas
+// it has been replaced, and the coordinator does not talk to it any more: who serves is told
+// before its workers are, and those will be told where that is.
+constexpr bool is_not_told(refusal code) noexcept {
+  return code == refusal::unknown_job || code == refusal::unknown_worker ||
+         code == refusal::unknown_table || code == refusal::unknown_chunk;
+}
+
 }  // namespace tidegate::policies

@@ -247,7 +247,7 @@ void replication_core::frame(const frame_header& header, payload_handle payload)
     shard_.cancel_step(step_of(header));
     return answer(header, refusal::wrong_size);
   }
-  shard_.follow_seed(step_of(header), taken->state, taken->has_previous, out);
+  shard_.follow_seed(step_of(header), *taken, out);
   front_.carry_out();
 }
 

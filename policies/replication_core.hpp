@@ -59,12 +59,8 @@ class replication_shell {
   // It is there: what was kept to send it again may go.
   virtual void seed_arrived(std::uint32_t slot) = 0;
   // Of a replica: what has arrived into the planes of the slot. Errors: corrupt.
-  struct seed_taken {
-    shard_core::seed_state state;
-    bool has_previous = false;
-  };
-  virtual runtime::expected<seed_taken> take_seed(std::uint32_t slot,
-                                                  payload_handle payload) = 0;
+  virtual runtime::expected<shard_core::seed_state> take_seed(std::uint32_t slot,
+                                                              payload_handle payload) = 0;
   virtual void release_payload(payload_handle payload) = 0;
   virtual std::uint64_t chunk_bytes(std::uint32_t slot) const = 0;
   // The replica has everything of this view.

@@ -98,13 +98,13 @@ void shard_core::answer(std::uint32_t slot, const frame_tag& tag, refusal code,
     out.list.push_back(shard_effects::reply{tag, code, slot, where, false});
 }
 
-// The current one, but for a worker that has come back to the clock before.
+// The current one, but for a worker that has come back to a clock before.
 shard_effects::version_at shard_core::version_for(const chunk_state& chunk,
                                                   std::uint64_t clock) {
-  if (chunk.version != clock && has_previous(chunk, clock) &&
-      !is_planted(planted_bug::previous_version_not_kept)) {
-    TIDEGATE_RARE("shard: a worker comes back to the version before");
-    return {chunk.previous, chunk.previous_version, chunk.previous_version};
+  const auto* kept = chunk.version == clock ? nullptr : kept_of(chunk, clock);
+  if (kept && !is_planted(planted_bug::previous_version_not_kept)) {
+    TIDEGATE_RARE("shard: a worker comes back to a version before");
+    return {kept->plane, kept->version, kept->version};
   }
   return {chunk.plane, chunk.version, chunk.policy->complete_below()};
 }

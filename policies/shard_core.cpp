@@ -19,8 +19,7 @@ void shard_core::open_job(std::uint64_t token, const job_options& options) {
   auto& job = at->second;
   job.epoch = options.epoch;
   job.consistency = options.consistency;
-  job.keeps_previous =
-      options.workers_come_back && options.consistency.kind == consistency_kind::bsp;
+  job.keeps = versions_kept(options.consistency, options.workers_come_back, options.replicated);
   job.workers.resize(options.workers);
   const auto& members = options.members;
   if (members.empty()) return;
@@ -55,9 +54,8 @@ std::vector<owned_chunk> shard_core::open_table(std::uint64_t token, std::uint32
     if (job->second.relay_parts == 0) {
       chunk.policy = make_policy(job->second.consistency, workers);
     } else {
-      auto relay =
-          std::make_unique<relay_policy>(job->second.consistency, workers,
-                                         job->second.relay_parts, job->second.keeps_previous);
+      auto relay = std::make_unique<relay_policy>(
+          job->second.consistency, workers, job->second.relay_parts, job->second.keeps > 0);
       chunk.relay = relay.get();
       chunk.policy = std::move(relay);
     }

@@ -55,7 +55,15 @@ class shard_core {
     // may have pushed a clock to some chunks, and needs that clock's version of all.
     bool workers_come_back = false;
     std::span<const std::uint32_t> members;  // the ranks that push here, ascending; empty: all
+    // Shards have replicas, which may be two versions behind: two are kept.
+    bool replicated = false;
   };
+  static constexpr std::uint32_t kept_max = 2;
+  static constexpr std::uint32_t versions_kept(const consistency_spec& consistency,
+                                               bool workers_come_back, bool replicated) {
+    if (!workers_come_back || consistency.kind != consistency_kind::bsp) return 0;
+    return replicated ? kept_max : 1;
+  }
   void open_job(std::uint64_t token, const job_options& options);
   // The same for an aggregator that hands a clock on in `parts` sums.
   void open_relay(std::uint64_t token, const job_options& options, std::size_t parts);
@@ -155,7 +163,7 @@ class shard_core {
   void seed(std::uint32_t slot, shard_effects& out);
   struct seed_state {
     cut_state now;
-    std::uint64_t previous_version = 0;  // when there is one
+    std::vector<std::uint64_t> kept;  // versions before, the newest first
   };
   const seed_state& seed_of(std::uint32_t slot) const { return chunks_[slot].seeded; }
   void seeded(std::uint32_t slot, std::uint64_t version, shard_effects& out);
@@ -181,14 +189,15 @@ class shard_core {
   void cancel_step(const followed_step& what);
   // `payload`: no_payload for a skip.
   void follow(const followed_step& what, payload_handle payload, shard_effects& out);
-  // May the chunk be handed over? Then its seed_plane and previous_plane are to be written.
+  // May the chunk be handed over? Then its seed_plane and kept_planes are to be written.
   push_admission begin_seed(const followed_step& what);
   void cancel_seed(const followed_step& what);
   static constexpr std::uint32_t seed_plane = 0;
-  static constexpr std::uint32_t previous_plane = 1;
-  // The chunk is what the primary had; `has_previous`: also what it had before.
-  void follow_seed(const followed_step& what, const seed_state& state, bool has_previous,
-                   shard_effects& out);
+  static constexpr std::uint32_t kept_plane(std::size_t i) {
+    return 1 + static_cast<std::uint32_t>(i);
+  }
+  // The chunk is what the primary had.
+  void follow_seed(const followed_step& what, const seed_state& state, shard_effects& out);
   void follow_farewell(std::uint64_t token, std::uint32_t rank);
   // What a chunk has, and in which plane.
   cut_state progress(std::uint32_t slot) const { return progress_of(chunks_[slot]); }
@@ -252,8 +261,8 @@ class shard_core {
   struct job_state {
     std::uint32_t epoch = 0;
     bool closed = false;
-    bool keeps_previous = false;
-    bool leads = false;  // a replica
+    std::uint32_t keeps = 0;  // versions before the current one
+    bool leads = false;       // a replica
     consistency_spec consistency;
     std::size_t relay_parts = 0;  // 0: no relay
     std::vector<worker_state> workers;
@@ -271,6 +280,10 @@ class shard_core {
     std::vector<std::uint32_t> order;              // slots by index
     std::vector<open_runs> runs;
   };
+  struct kept_version {
+    std::uint32_t plane = none_open;
+    std::uint64_t version = 0;
+  };
   struct chunk_state {
     std::uint32_t table = 0;
     std::uint32_t chunk = 0;
@@ -278,8 +291,7 @@ class shard_core {
     std::uint32_t plane = 0;  // of the current version
     std::uint64_t elements = 0;
     std::uint64_t version = 0;
-    std::uint32_t previous = none_open;  // plane of the version before, when it is kept
-    std::uint64_t previous_version = 0;
+    std::array<kept_version, kept_max> kept;  // the newest first
     table_state* home = nullptr;
     std::vector<std::uint32_t> readers;  // of each plane
     std::unique_ptr<consistency_policy> policy;
@@ -349,8 +361,9 @@ class shard_core {
                    shard_effects& out);
   void answer(std::uint32_t slot, const frame_tag& tag, refusal code, shard_effects& out);
   static shard_effects::version_at version_for(const chunk_state& chunk, std::uint64_t clock);
-  static bool has_previous(const chunk_state& chunk, std::uint64_t clock);
-  static void keep_previous(chunk_state& chunk, std::uint32_t plane, std::uint64_t version);
+  // Null: it is not kept.
+  static const kept_version* kept_of(const chunk_state& chunk, std::uint64_t clock);
+  static void keep(chunk_state& chunk, std::uint32_t plane, std::uint64_t version);
   static frame_tag tag_of(const chunk_state& chunk, std::uint32_t rank, std::uint64_t clock,
                           const frame_tag& base);
   static void end_lease(chunk_state& chunk, worker_at_chunk& worker);
@@ -372,9 +385,9 @@ class shard_core {
 };
 
 // Planes that versions of a chunk need at most: each worker reads two, one perhaps in place;
-// one is current, one kept for who comes back, one is written.
+// one is current, two are kept for who comes back, one is written.
 constexpr std::uint32_t planes_max(std::uint32_t workers) noexcept {
-  return 2 * workers + 3;
+  return 2 * workers + 2 + shard_core::kept_max;
 }
 
 }  // namespace tidegate::policies

@@ -1,6 +1,7 @@
 // What a shard core decides, to be carried out by its shell, and the words it has for that.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <variant>
 #include <vector>
@@ -106,11 +107,11 @@ struct shard_effects {
     payload_handle payload = no_payload;
   };
   // Hand the chunk to the replica as it is, with what seed_of(slot) says, and say seeded() when
-  // it has it. `previous`: plane of the version before, or no_plane.
+  // it has it. `kept`: planes of the versions before, the newest first, or no_plane.
   struct seed {
     std::uint32_t slot = 0;
     std::uint32_t plane = 0;
-    std::uint32_t previous = 0;
+    std::array<std::uint32_t, 2> kept{};
   };
   // Of a primary: tell the replica that this worker has finished, and say
   // farewell_replicated().

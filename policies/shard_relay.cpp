@@ -92,9 +92,9 @@ void shard_core::pulled(std::uint32_t slot, refusal code, std::uint64_t version,
   cancel_pulled(slot);
   if (chunk.home->job->closed) return;
   if (code == refusal::none) {
-    if (std::exchange(chunk.received, true) && chunk.home->job->keeps_previous &&
+    if (std::exchange(chunk.received, true) && chunk.home->job->keeps > 0 &&
         version != chunk.version)
-      keep_previous(chunk, chunk.plane, chunk.version);
+      keep(chunk, chunk.plane, chunk.version);
     chunk.plane = plane;
     chunk.version = version;
     chunk.refused = refusal::none;

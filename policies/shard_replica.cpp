@@ -183,8 +183,13 @@ void shard_core::seed(std::uint32_t slot, shard_effects& out) {
   auto& chunk = chunks_[slot];
   TIDEGATE_ASSERT(!chunk.follows && chunk.to_replicate.empty(), "handed over once");
   chunk.follows = chunk.seeding = true;
-  chunk.seeded = {progress_of(chunk), chunk.previous_version};
-  out.list.push_back(shard_effects::seed{slot, chunk.plane, chunk.previous});
+  chunk.seeded = {progress_of(chunk), {}};
+  shard_effects::seed what{slot, chunk.plane, {no_plane, no_plane}};
+  for (std::size_t i = 0; i < kept_max && chunk.kept[i].plane != none_open; ++i) {
+    what.kept[i] = chunk.kept[i].plane;
+    chunk.seeded.kept.push_back(chunk.kept[i].version);
+  }
+  out.list.push_back(what);
 }
 
 void shard_core::seeded(std::uint32_t slot, std::uint64_t version, shard_effects& out) {
@@ -258,7 +263,7 @@ void shard_core::cancel_seed(const followed_step& what) {
 }
 
 void shard_core::follow_seed(const followed_step& what, const seed_state& state,
-                             bool has_previous, shard_effects& out) {
+                             shard_effects& out) {
   std::uint32_t slot = 0;
   if (!find_step(what, slot)) return;
   auto& chunk = chunks_[slot];
@@ -271,9 +276,10 @@ void shard_core::follow_seed(const followed_step& what, const seed_state& state,
   for (std::uint32_t rank = 0; rank < chunk.workers.size(); ++rank)
     if (chunk.home->job->workers[rank].member)
       chunk.workers[rank].next = state.now.ranks[rank].next;
-  if (has_previous) {
-    if (chunk.readers.size() <= previous_plane) chunk.readers.push_back(0);
-    keep_previous(chunk, previous_plane, state.previous_version);
+  // The oldest first.
+  for (auto i = std::min<std::size_t>(state.kept.size(), chunk.home->job->keeps); i-- > 0;) {
+    if (chunk.readers.size() <= kept_plane(i)) chunk.readers.resize(kept_plane(i) + 1, 0);
+    keep(chunk, kept_plane(i), state.kept[i]);
   }
   out.list.push_back(shard_effects::followed{slot, chunk.version});
 }

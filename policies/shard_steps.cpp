@@ -147,7 +147,7 @@ void shard_core::carry_out(std::uint32_t slot, const frame_tag& base, shard_effe
       continue;
     }
     auto code = refusal::none;
-    if (decision.kind == what::too_late && !has_previous(chunk, decision.clock))
+    if (decision.kind == what::too_late && !kept_of(chunk, decision.clock))
       code = chunk.refused == refusal::none ? refusal::too_late : chunk.refused;
     answer(slot, tag_of(chunk, decision.rank, decision.clock, base), code, out);
     answered = true;
@@ -182,7 +182,7 @@ void shard_core::make_step(std::uint32_t slot, std::uint32_t first, std::uint32_
                            shard_effects& out) {
   auto& chunk = chunks_[slot];
   const auto from = chunk.plane;
-  if (chunk.home->job->keeps_previous) keep_previous(chunk, from, chunk.version);
+  if (chunk.home->job->keeps > 0) keep(chunk, from, chunk.version);
   if (count > 0) {
     chunk.plane = free_plane(chunk);
     out.list.push_back(shard_effects::apply{slot, first, count, from, chunk.plane});
@@ -190,16 +190,22 @@ void shard_core::make_step(std::uint32_t slot, std::uint32_t first, std::uint32_
   ++chunk.version;
 }
 
-// Counts as a reader, so that no step writes there. What was kept before goes.
-void shard_core::keep_previous(chunk_state& chunk, std::uint32_t plane, std::uint64_t version) {
-  if (chunk.previous != none_open) --chunk.readers[chunk.previous];
-  chunk.previous = plane;
-  chunk.previous_version = version;
+// Counts as a reader, so that no step writes there. The oldest that is kept goes.
+void shard_core::keep(chunk_state& chunk, std::uint32_t plane, std::uint64_t version) {
+  auto& kept = chunk.kept;
+  const auto last =
+      is_planted(planted_bug::older_version_not_kept) ? 0 : chunk.home->job->keeps - 1;
+  if (kept[last].plane != none_open) --chunk.readers[kept[last].plane];
+  std::copy_backward(kept.begin(), kept.begin() + last, kept.begin() + last + 1);
+  kept[0] = {plane, version};
   ++chunk.readers[plane];
 }
 
-bool shard_core::has_previous(const chunk_state& chunk, std::uint64_t clock) {
-  return chunk.previous != none_open && chunk.previous_version == clock;
+const shard_core::kept_version* shard_core::kept_of(const chunk_state& chunk,
+                                                    std::uint64_t clock) {
+  for (const auto& one : chunk.kept)
+    if (one.plane != none_open && one.version == clock) return &one;
+  return nullptr;
 }
 
 // Mistakes with what is summed; see planted.hpp.

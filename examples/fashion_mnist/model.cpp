@@ -78,6 +78,12 @@ batch_score model::gradients(std::span<const float> inputs,
                              std::span<const std::uint8_t> labels,
                              std::span<const std::span<float>> out) {
   const batch_score score = evaluate(inputs, labels);
+  backward(inputs, labels, out);
+  return score;
+}
+
+void model::backward(std::span<const float> inputs, std::span<const std::uint8_t> labels,
+                     std::span<const std::span<float>> out) {
   const std::size_t classes = widths_.back();
   const float scale = 1.0F / static_cast<float>(labels.size());
   for (std::size_t row = 0; row < labels.size(); ++row) {
@@ -93,7 +99,6 @@ batch_score model::gradients(std::span<const float> inputs,
     kernels_.input_delta(shape(i, labels.size()), input, parameters_[2 * i], delta,
                          deltas_[i - 1].span().data());
   }
-  return score;
 }
 
 std::vector<std::uint32_t> softmax_widths() {

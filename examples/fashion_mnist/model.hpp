@@ -54,8 +54,11 @@ class model {
 
   // inputs: [labels.size(), widths[0]]; labels: below widths.back().
   batch_score evaluate(std::span<const float> inputs, std::span<const std::uint8_t> labels);
-  // As above, and overwrites `out`, one per tensor, with the gradient of the mean loss of the
-  // batch.
+  // After evaluate() of the same batch: overwrites `out`, one per tensor, with the gradient of
+  // its mean loss.
+  void backward(std::span<const float> inputs, std::span<const std::uint8_t> labels,
+                std::span<const std::span<float>> out);
+  // Both.
   batch_score gradients(std::span<const float> inputs, std::span<const std::uint8_t> labels,
                         std::span<const std::span<float>> out);
 

@@ -122,10 +122,12 @@ class worker {
     batch_.load(sampler_.batch(clock));  // while the pulls are under way
     if (auto s = finish_pulls("pull"); !s) return s;
 
-    for (std::size_t i = 0; i < tables_.size(); ++i) {
+    const batch_score score = model_.evaluate(batch_.inputs(), batch_.labels());
+    // Not before they are written: by now the shards may have done with those of the clock
+    // before, and the same memory, which is in the caches, is written again.
+    for (std::size_t i = 0; i < tables_.size(); ++i)
       gradients_[i] = session_->gradient(tables_[i]);
-    }
-    const batch_score score = model_.gradients(batch_.inputs(), batch_.labels(), gradients_);
+    model_.backward(batch_.inputs(), batch_.labels(), gradients_);
     for (const auto& one : tables_) session_->push(one);
     if (auto s = session_->clock(); !s) return in("clock", s);
     note_progress(clock + 1, score.loss / options_.batch);

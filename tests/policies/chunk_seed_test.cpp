@@ -10,11 +10,10 @@ namespace {
 chunk_seed some() {
   chunk_seed seed;
   seed.state.now = {7, {{7, false}, {9, true}, {0, false}}};
-  seed.state.previous_version = 6;
+  seed.state.kept = {6, 5};
   seed.beta1_power = 0.1;
   seed.beta2_power = 1e-300;
   seed.states = 2;
-  seed.has_previous = true;
   seed.elements = 3;
   return seed;
 }
@@ -37,10 +36,11 @@ TEST(chunk_seed, is_read_as_it_was_written) {
   ASSERT_TRUE(read);
   EXPECT_EQ(read->state.now.version, 7U);
   EXPECT_EQ(read->state.now.ranks, seed.state.now.ranks);
-  EXPECT_EQ(read->state.previous_version, 6U);
+  EXPECT_EQ(read->state.kept, seed.state.kept);
   EXPECT_EQ(read->beta1_power, 0.1);
   EXPECT_EQ(read->beta2_power, 1e-300);
-  ASSERT_EQ(read->arrays(), 4U);
+  ASSERT_EQ(read->arrays(), 5U);
+  EXPECT_EQ(read->kept_array(1), 4U);
   EXPECT_EQ(seed_array(*read, bytes, 3)[2], 32.0F);
 }
 

@@ -159,7 +159,7 @@ TEST_F(shard_replica_test, a_chunk_is_handed_over_while_its_pushes_wait) {
   ASSERT_EQ(replica.begin_seed(name).kind, push_admission::what::take);
   EXPECT_EQ(replica.begin_seed(name).kind, push_admission::what::drop) << "it is on its way";
   effects taken;
-  replica.follow_seed(name, primary.seed_of(0), false, taken);
+  replica.follow_seed(name, primary.seed_of(0), taken);
   EXPECT_EQ(all<effects::followed>(taken)[0].version, 1U);
   EXPECT_EQ(replica.begin_seed(name).code, refusal::none) << "known";
 

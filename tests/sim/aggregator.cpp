@@ -31,7 +31,7 @@ runtime::status aggregator_process::open_job(const policies::open_job_call& call
   token_ = call.token;
   members_ = static_cast<std::uint32_t>(call.members.size());
   core_.open_job({call.token, call.epoch, call.workers, call.consistency, call.members,
-                  call.nodes, call.upstream_epochs, call.workers_come_back});
+                  call.nodes, call.upstream_epochs, call.workers_come_back, call.replicated});
   return {};
 }
 

@@ -275,9 +275,10 @@ void coordinator_process::tell(const policies::coordinator_effects::tell_moved& 
       done);
 }
 
-void coordinator_process::call(const policies::coordinator_effects::call_shard& what) {
+void coordinator_process::call(process_id whom,
+                               const policies::coordinator_effects::call_shard& what) {
   ask<front_process>(
-      shards_.at({what.aggregator_of, what.shard, what.member}),
+      whom,
       [content = what.what, me = id()](front_process& to, const answer_to& reply) {
         if (!to.obeys(me))
           return reply({{runtime::errc::unavailable, "another coordinator"}, {}});
@@ -327,6 +328,9 @@ void coordinator_process::carry_out(std::function<void()> reply) {
     };
     auto more = std::exchange(effects_, {});
     append(effects.records, more.records);
+    // Whom they are for is known now: when they are made another may have joined in its place.
+    for (const auto& one : more.calls)
+      made.callees.push_back(shards_.at({one.aggregator_of, one.shard, one.member}));
     append(effects.calls, more.calls);
     append(effects.moves, more.moves);
     append(effects.answers, more.answers);
@@ -336,7 +340,7 @@ void coordinator_process::carry_out(std::function<void()> reply) {
   }
   const bool planted = runtime::is_planted(runtime::planted_bug::told_before_recorded);
   if (planted) perform(made);
-  if (planted) made = {std::move(made.effects), {}};
+  if (planted) made = {std::move(made.effects), {}, {}};
   if (unwritten_.empty() && made.effects.records.empty())
     return planted ? void() : perform(made);
   unwritten_.push_back(std::move(made));
@@ -365,7 +369,8 @@ void coordinator_process::write(const turn& what) {
 
 void coordinator_process::perform(turn& what) {
   for (const auto& one : what.effects.manifests) write_manifest(one);
-  for (const auto& one : what.effects.calls) call(one);
+  for (std::size_t i = 0; i < what.effects.calls.size(); ++i)
+    call(what.callees[i], what.effects.calls[i]);
   for (const auto& one : what.effects.moves) tell(one);
   for (auto& one : what.effects.answers) {
     const auto at = waiting_.find(one.to);

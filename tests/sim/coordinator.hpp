@@ -78,12 +78,13 @@ class coordinator_process final : public process {
   struct turn {
     policies::coordinator_effects effects;
     std::vector<std::function<void()>> replies;
+    std::vector<process_id> callees;  // of effects.calls
   };
   void carry_out(std::function<void()> reply = {});
   void write_next();
   void write(const turn& what);
   void perform(turn& what);
-  void call(const policies::coordinator_effects::call_shard& what);
+  void call(process_id whom, const policies::coordinator_effects::call_shard& what);
 
   std::uint32_t epoch_;
   std::deque<turn> unwritten_;  // the first is being written

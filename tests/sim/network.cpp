@@ -86,7 +86,6 @@ void network::post(process_id from, process_id to, std::vector<outgoing> frames)
   meet(from, to);
   const message what{from, to, std::make_shared<flight>()};
   what.shared->frames = std::move(frames);
-  what.shared->endpoint = endpoint_[{from, to}];
   if (faults_.drop > 0 && chance_.chance(faults_.drop)) {
     ++counted_.dropped;
     time_.at(arrival(from, to), [this, what] { tell_sent(what); });

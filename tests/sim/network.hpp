@@ -102,8 +102,9 @@ class network {
   void ask(process_id from, process_id to, std::function<void()> arrive,
            std::function<void()> fail);
 
-  // What is on its way from one to the other is lost: the sender has closed the endpoint.
-  void disconnect(process_id from, process_id to) { ++endpoint_[{from, to}]; }
+  // What is on its way from one to the other is lost, and what will be: the sender has closed
+  // the endpoint.
+  void disconnect(process_id from, process_id to) { closed_.insert({from, to}); }
 
   // As by SIGSTOP and SIGCONT: nothing runs in it in between, and what reaches it waits.
   void stall(process_id who) { stalled_[who]; }
@@ -125,7 +126,6 @@ class network {
     std::vector<outgoing> frames;
     bool twice = false;
     bool told = false;  // the sender knows that it has been sent
-    std::uint32_t endpoint = 0;
   };
   struct message {
     process_id from = 0;
@@ -134,9 +134,7 @@ class network {
   };
   nanoseconds arrival(process_id from, process_id to);
   void send_on(const message& what);
-  bool is_open(const message& what) {
-    return what.shared->endpoint == endpoint_[{what.from, what.to}];
-  }
+  bool is_open(const message& what) const { return !closed_.contains({what.from, what.to}); }
   void arrive(const message& what);
   void unpack(const message& what);
   void announce(const message& what);
@@ -159,7 +157,7 @@ class network {
   std::vector<cut> cuts_;
   std::map<process_id, std::deque<std::function<void()>>> stalled_;  // what has reached them
   std::map<std::pair<process_id, process_id>, nanoseconds> asked_;   // arrival of the last one
-  std::map<std::pair<process_id, process_id>, std::uint32_t> endpoint_;    // closed so often
+  std::set<std::pair<process_id, process_id>> closed_;
   std::map<std::pair<process_id, process_id>, std::uint32_t> connection_;  // cut off so often
   counters counted_;
 };

@@ -24,7 +24,7 @@ void shard_process::ask_to_join(process_id coordinator, answer_to back) {
 runtime::status shard_process::open_job(const policies::open_job_call& call) {
   if (jobs_.contains(call.token)) return {};
   core_.open_job(call.token, {call.epoch, call.workers, call.consistency,
-                              call.workers_come_back, call.members});
+                              call.workers_come_back, call.members, call.replicated});
   replication_.job_opened(call.token);
   world_.check.open_job(call.token, call.name);
   note("opens job " + std::to_string(call.token) + " workers " + std::to_string(call.workers));

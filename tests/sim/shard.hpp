@@ -95,8 +95,8 @@ class shard_process final : private shard_base,
   void send_seed(peer_id to, const runtime::frame_header& header, const effects::seed& what,
                  const policies::shard_core::seed_state& state, bool again) override;
   void seed_arrived(std::uint32_t slot) override { seeds_.erase(slot); }
-  runtime::expected<seed_taken> take_seed(std::uint32_t slot,
-                                          policies::payload_handle payload) override;
+  runtime::expected<policies::shard_core::seed_state> take_seed(
+      std::uint32_t slot, policies::payload_handle payload) override;
   void release_payload(policies::payload_handle payload) override { release(payload); }
   std::uint64_t chunk_bytes(std::uint32_t slot) const override { return bytes_of(slot); }
   void in_sync(std::uint32_t view) override;

@@ -183,7 +183,6 @@ void shard_process::send_seed(peer_id to, const runtime::frame_header& header,
     seed.beta1_power = chunk.powers.beta1;
     seed.beta2_power = chunk.powers.beta2;
     seed.states = 2;
-    seed.has_previous = what.previous != policies::no_plane;
     seed.elements = bytes_of(what.slot) / sizeof(float);
     bytes = std::make_shared<std::vector<float>>(seed_bytes(seed) / sizeof(float));
     const auto into = std::as_writable_bytes(std::span(*bytes));
@@ -194,7 +193,8 @@ void shard_process::send_seed(peer_id to, const runtime::frame_header& header,
     put(0, memory_.parameters(what.slot, what.plane).values());
     put(1, chunk.state1);
     put(2, chunk.state2);
-    if (seed.has_previous) put(3, memory_.parameters(what.slot, what.previous).values());
+    for (std::size_t i = 0; i < state.kept.size(); ++i)
+      put(3 + i, memory_.parameters(what.slot, what.kept[i]).values());
   }
   auto with_size = header;
   with_size.payload_bytes = bytes->size() * sizeof(float);
@@ -202,7 +202,7 @@ void shard_process::send_seed(peer_id to, const runtime::frame_header& header,
   look_again();
 }
 
-runtime::expected<shard_process::seed_taken> shard_process::take_seed(
+runtime::expected<policies::shard_core::seed_state> shard_process::take_seed(
     std::uint32_t slot, policies::payload_handle payload) {
   using core = policies::shard_core;
   const auto values = memory_.find(payload)->values;
@@ -221,12 +221,13 @@ runtime::expected<shard_process::seed_taken> shard_process::take_seed(
   take(0, now);
   take(1, chunk.state1);
   take(2, chunk.state2);
-  if (seed->has_previous) take(3, memory_.room(slot, core::previous_plane, false).values());
+  for (std::size_t i = 0; i < seed->state.kept.size(); ++i)
+    take(3 + i, memory_.room(slot, core::kept_plane(i), false).values());
   chunk.powers = {seed->beta1_power, seed->beta2_power};
   if (!world_.check.is_out(id()))
     world_.check.followed(chunk.job, memory_.table_of(slot), memory_.chunk_of(slot), now);
   release(payload);
-  return seed_taken{seed->state, seed->has_previous};
+  return seed->state;
 }
 
 }  // namespace tidegate::sim
