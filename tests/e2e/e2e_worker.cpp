@@ -9,8 +9,9 @@
 //   exit CODE         leaves without a word
 //   leave             rank 1 leaves without a word and with status 0, the others train
 //   forever           trains until it is killed
-// In TIDEGATE_E2E_PULLS, a folder, it writes down when each pull of `workload` and `count`
-// began and was served: two numbers a line, unix nanoseconds, in a file of its own.
+// In E2E_PULLS (the launcher keeps TIDEGATE_... to itself), a folder, it writes down when each
+// pull of `workload` and `count` began and was served: two numbers a line, unix nanoseconds, in
+// a file of its own.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -39,7 +40,7 @@ long long unix_now() {
 
 // Calls of what it returns are the ends. A line is written at once: the process may be killed.
 std::function<void()> watch_pull() {
-  static const char* const folder = std::getenv("TIDEGATE_E2E_PULLS");
+  static const char* const folder = std::getenv("E2E_PULLS");
   if (!folder) return [] {};
   static std::FILE* const file =
       std::fopen((std::string(folder) + "/" + std::to_string(::getpid())).c_str(), "a");

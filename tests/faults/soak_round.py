@@ -21,7 +21,7 @@ class Runs:
         self.before = segments()
         for path in pathlib.Path(self.pulls.name).iterdir():
             path.unlink()
-        run = Launch(yaml, env={"TIDEGATE_E2E_PULLS": self.pulls.name})
+        run = Launch(yaml, env={"E2E_PULLS": self.pulls.name})
         # The last of what a launcher needs to go on with a run.
         wait_until(lambda: (run.run_dir / "cluster.yaml").exists() or run.process.poll() is not None, 10, "a run folder")
         return run
