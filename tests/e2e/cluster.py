@@ -101,8 +101,10 @@ class Launch:
         return self.processes()
 
     def events_text(self):
+        """Whole lines: of the one that is being written a reader may see a part."""
         try:
-            return (self.run_dir / "events.jsonl").read_text()
+            text = (self.run_dir / "events.jsonl").read_text()
+            return text[: text.rfind("\n") + 1]
         except OSError:
             return ""
 
