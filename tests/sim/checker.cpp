@@ -80,7 +80,7 @@ void checker::pushed(std::uint64_t job, std::uint32_t table, std::uint32_t chunk
   if (!at) return fail("exactly once", place(table, chunk) + "pushed before it was opened");
   auto& all = at->written[which];
   // What a worker computes depends on what it has read, rank and clock.
-  if (jobs_.at(job).consistency.kind == policies::consistency_kind::bsp)
+  if (jobs_.at(job).spec.consistency.kind == policies::consistency_kind::bsp)
     for (const auto& [incarnation, earlier] : all)
       if (digest_of(earlier) != digest_of(gradient))
         fail("same bits", place(table, chunk) + text(which) +
@@ -163,7 +163,7 @@ void checker::pulled(std::uint64_t job, std::uint32_t table, std::uint32_t chunk
     known = true;
     if (number < newest)
       missing = "older than what this rank has read before";
-    else if (holds(jobs_.at(job).consistency, *at, updates_in(*at, one), how, &missing)) {
+    else if (holds(jobs_.at(job).spec.consistency, *at, updates_in(*at, one), how, &missing)) {
       newest = number;
       return;
     }
@@ -172,7 +172,7 @@ void checker::pulled(std::uint64_t job, std::uint32_t table, std::uint32_t chunk
     const auto has = [&, had = &with](const update& one) { return had->contains(one); };
     if (ghost.digest != digest) continue;
     known = true;
-    if (holds(jobs_.at(job).consistency, *at, has, how, &missing)) return;
+    if (holds(jobs_.at(job).spec.consistency, *at, has, how, &missing)) return;
   }
   const auto who = place(table, chunk) + "rank " + std::to_string(how.rank) + " at clock " +
                    std::to_string(how.clock);
@@ -186,12 +186,13 @@ void checker::answered(std::uint64_t job, std::uint32_t table, std::uint32_t chu
   if (!at) return fail("consistency", place(table, chunk) + "answered before it was opened");
   const auto who = place(table, chunk) + "rank " + std::to_string(how.rank) + " at clock " +
                    std::to_string(how.clock) + " is answered ";
-  const auto& policy = jobs_.at(job).consistency;
+  const auto& policy = jobs_.at(job).spec.consistency;
   auto found = at->versions.rbegin();
   // One that has come back may repeat clocks that this chunk has already.
   if (how.incarnation > 1 && policy.kind == policies::consistency_kind::bsp)
-    for (int i = 0;
-         i < 2 && digest_of(values) != found->digest && found + 1 != at->versions.rend(); ++i)
+    for (auto left = jobs_.at(job).versions_behind;
+         left > 0 && digest_of(values) != found->digest && found + 1 != at->versions.rend();
+         --left)
       ++found;
   if (digest_of(values) != found->digest)
     return fail("fresh", who + "with other parameters than the newest");

@@ -50,8 +50,12 @@ constexpr std::uint32_t life_of(std::uint32_t epoch, std::uint32_t incarnation) 
 
 class checker {
  public:
-  // What workers of a job may expect.
-  void expect_job(const policies::job_spec& spec) { expected_[spec.name] = spec; }
+  // What workers of a job may expect. `versions_behind`: at most so old is what a shard gives
+  // one that has come back and repeats clocks: 2 where replicas are promoted, which may be
+  // behind.
+  void expect_job(const policies::job_spec& spec, std::uint32_t versions_behind = 1) {
+    expected_[spec.name] = {spec, versions_behind};
+  }
   // The job of that name goes by this token.
   void open_job(std::uint64_t token, const std::string& name) {
     jobs_.emplace(token, expected_.at(name));
@@ -186,8 +190,12 @@ class checker {
   static std::function<bool(const update&)> updates_in(const chunk_state& chunk,
                                                        const version& what);
 
-  std::map<std::string, policies::job_spec> expected_;
-  std::map<std::uint64_t, policies::job_spec> jobs_;
+  struct expected_job {
+    policies::job_spec spec;
+    std::uint32_t versions_behind = 1;
+  };
+  std::map<std::string, expected_job> expected_;
+  std::map<std::uint64_t, expected_job> jobs_;
   std::map<key, chunk_state> chunks_;
   std::map<std::pair<process_id, key>, chunk_state> forks_;  // of those taken for dead
   std::map<sum_key, updates> sums_;

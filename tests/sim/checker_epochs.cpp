@@ -44,14 +44,14 @@ void checker::restore_chunk(std::uint64_t job, std::uint32_t table, const std::s
     const auto& one = at->versions[number];
     if (!std::equal(values.begin(), values.end(), one.parameters.begin(), one.parameters.end()))
       continue;
-    if (!is_cut(jobs_.at(job), *at, updates_in(*at, one), ranks)) continue;
+    if (!is_cut(jobs_.at(job).spec, *at, updates_in(*at, one), ranks)) continue;
     return roll_back(*at, number);
   }
   for (const auto& [ghost, with] : at->ghosts) {
     const auto has = [had = &with](const update& one) { return had->contains(one); };
     if (!std::equal(values.begin(), values.end(), ghost.parameters.begin(),
                     ghost.parameters.end()) ||
-        !is_cut(jobs_.at(job), *at, has, ranks))
+        !is_cut(jobs_.at(job).spec, *at, has, ranks))
       continue;
     at->at.clear();
     for (const auto& one : with) at->at.emplace(one, at->at.size());
@@ -86,7 +86,7 @@ void checker::promoted(std::uint64_t job, std::uint32_t table, std::uint32_t chu
     if (!std::equal(parameters.begin(), parameters.end(), one.parameters.begin(),
                     one.parameters.end()))
       continue;
-    if (!is_cut(jobs_.at(job), *at, updates_in(*at, one), has.ranks)) continue;
+    if (!is_cut(jobs_.at(job).spec, *at, updates_in(*at, one), has.ranks)) continue;
     for (const auto& [which, place] : at->at)
       if (place >= one.updates && at->acknowledged.contains(which))
         return fail("exactly once", where + "rank " + std::to_string(which.rank) + " clock " +
