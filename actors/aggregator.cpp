@@ -34,17 +34,11 @@ aggregator::behavior_type aggregator::make_behavior() {
   front_ = std::make_unique<front>(*this, home(), core_.front(), store_->memory(), 0);
   home().open_link(sink_.get());
   return {
-      from_coordinator<policies::open_job_call>(
-          this, coordinator_, [this](const auto& call) { return open_job(call); }),
-      from_coordinator<policies::open_table_call>(
-          this, coordinator_, [this](const auto& call) { return open_table(call); }),
-      from_coordinator<policies::admit_worker_call>(
-          this, coordinator_,
-          [this](const auto& call) -> caf::result<std::uint64_t> {
-            auto admitted = front_->admit(call);
-            if (!admitted) return to_error(admitted.error());
-            return *admitted;
-          }),
+      from_coordinator(this, coordinator_, &aggregator::open_job),
+      from_coordinator(this, coordinator_, &aggregator::open_table),
+      from_coordinator(this, coordinator_, &aggregator::admit),
+      from_coordinator(this, coordinator_, &aggregator::sum_progress),
+      from_coordinator(this, coordinator_, &aggregator::close_job),
       [](const policies::checkpoint_call&) -> caf::result<std::uint64_t> {
         return to_error({runtime::errc::invalid_argument, "an aggregator has nothing to keep"});
       },
@@ -53,12 +47,6 @@ aggregator::behavior_type aggregator::make_behavior() {
       [](const policies::follow_call&) -> caf::result<done_atom> { return no_group(); },
       [](const policies::promote_call&) -> caf::result<done_atom> { return no_group(); },
       [this](const policies::shard_moved& what) { upstream_moved(what); },
-      from_coordinator<policies::close_job_call>(
-          this, coordinator_,
-          [this](const auto& call) -> caf::result<done_atom> {
-            close_job(call.token);
-            return done_atom::value;
-          }),
       [this](stop_atom) { quit(); },
       [this](frame_event& event) { on_frame(event); },
       [this](const peer_lost_event& event) { on_peer_lost(event); },
@@ -88,8 +76,8 @@ caf::result<done_atom> aggregator::open_job(const policies::open_job_call& call)
       policies::shard_core::versions_kept(call.consistency, call.workers_come_back, false);
   sizes_ = {call.workers, static_cast<std::uint32_t>(call.members.size()), 1 + keeps};
   core_.open_job({call.token, call.epoch, call.workers, call.consistency, call.members,
-                  call.nodes, call.upstream_epochs, call.workers_come_back, call.replicated});
-  replicated_ = call.replicated;
+                  call.nodes, call.upstream_epochs, call.workers_come_back, call.incarnation,
+                  call.upstream_moves});
   log::info("job " + call.name + ": " + policies::to_string(call.consistency) + ", sums " +
             std::to_string(call.members.size()) + " members to " +
             std::to_string(call.nodes.size()) + (call.nodes.size() == 1 ? " sum" : " sums"));
@@ -101,6 +89,8 @@ caf::result<done_atom> aggregator::open_table(const policies::open_table_call& c
     return to_error(
         {runtime::errc::not_found, "this aggregator does not know the job of the table"});
   if (!core_.front().slots_of(call.table).empty()) return done_atom::value;
+  if (!call.first_clocks.empty() && call.first_clocks.size() != call.places.size())
+    return to_error({runtime::errc::invalid_argument, "a first clock for each chunk, or none"});
   for (const auto& place : call.places)
     if (place.shard >= upstream_.size())
       return to_error({runtime::errc::invalid_argument, "a chunk lives on no upstream"});
@@ -110,7 +100,7 @@ caf::result<done_atom> aggregator::open_table(const policies::open_table_call& c
     core_.forget_table(call.table);
     return to_error(added);
   }
-  if (call.first_clock > 0) core_.begin_at(chunks, call.first_clock);
+  core_.begin_at(chunks, call.first_clocks);
   front_->table_opened(call.table);
   return done_atom::value;
 }
@@ -120,6 +110,18 @@ void aggregator::snapshot(const front::effects::snapshot&,
   TIDEGATE_ASSERT(false, "an aggregator has nothing to keep");
 }
 
+// Of a member that has finished nothing else may tell.
+caf::result<std::uint64_t> aggregator::admit(const policies::admit_worker_call& call) {
+  auto admitted = front_->admit(call);
+  say_farewell();
+  return admitted;
+}
+
+caf::result<done_atom> aggregator::close_job(const policies::close_job_call& call) {
+  close_job(call.token);
+  return done_atom::value;
+}
+
 void aggregator::close_job(std::uint64_t token) {
   front_->core().about_job(token, [&](auto& out) { core_.front().close_job(token, out); });
 }
@@ -127,9 +129,9 @@ void aggregator::close_job(std::uint64_t token) {
 void aggregator::on_peer_lost(const peer_lost_event& event) {
   if (std::find(upstream_.begin(), upstream_.end(), event.peer) == upstream_.end())
     return front_->on_peer_lost(event);
-  if (replicated_)
-    return log::info("lost the link to a shard: " + event.why +
-                     "; its replica takes its place, or all go back");
+  if (core_.upstream_moves())
+    return log::info("lost the link upstream: " + event.why +
+                     "; another takes its place, or all go back");
   log::error("lost the link upstream: " + event.why);
   close_job(token_);  // its members hear of it, and tell
 }
@@ -165,11 +167,11 @@ void aggregator::upstream_moved(const policies::shard_moved& what) {
   const auto connected =
       home().link().connect(link_of(what.address), reach_of(home().address(), what.address));
   if (!fenced.ok() || !connected) {
-    log::error("shard " + std::to_string(what.shard) +
+    log::error("upstream " + std::to_string(what.shard) +
                " has moved: " + (fenced.ok() ? connected.error() : fenced).to_string());
     return close_job(token_);
   }
-  log::info("shard " + std::to_string(what.shard) + " has moved");
+  log::info("upstream " + std::to_string(what.shard) + " has moved");
   // Of what the dead process was sending nothing else tells.
   home().link().disconnect(std::exchange(upstream_[what.shard], *connected));
   post(0, {});
@@ -188,7 +190,10 @@ void aggregator::on_frame(frame_event& event) {
     return front_->core().carry_out();
   }
   front_->on_frame(event);
-  if (header.kind != frame_kind::finished) return;
+  if (header.kind == frame_kind::finished) say_farewell();
+}
+
+void aggregator::say_farewell() {
   frames_.clear();
   core_.say_farewell(frames_);
   post(0, {});

@@ -45,11 +45,17 @@ class aggregator final : public reactor_actor<shard_actor::base>,
   static void no_replica();
   void upstream_moved(const policies::shard_moved& what);
   void reply_lost(const runtime::frame_header& header);
+  void say_farewell();
   void snapshot(const front::effects::snapshot& what,
                 const policies::shard_core::cut_state& state) override;
 
   caf::result<done_atom> open_job(const policies::open_job_call& call);
   caf::result<done_atom> open_table(const policies::open_table_call& call);
+  caf::result<std::uint64_t> admit(const policies::admit_worker_call& call);
+  caf::result<chunk_clocks> sum_progress(const policies::sum_progress_call& call) {
+    return core_.front().first_clocks(call.token, call.ranks);
+  }
+  caf::result<done_atom> close_job(const policies::close_job_call& call);
   void close_job(std::uint64_t token);
   void on_frame(frame_event& event);
   void on_peer_lost(const peer_lost_event& event);
@@ -63,7 +69,6 @@ class aggregator final : public reactor_actor<shard_actor::base>,
   std::unique_ptr<front> front_;
   std::uint64_t token_ = 0;  // of the job
   front_memory::sizes sizes_;
-  bool replicated_ = false;  // what is upstream may move
   std::vector<runtime::peer_id> upstream_;
   std::vector<std::string> upstream_addresses_;
   std::vector<policies::upstream_frame> frames_;  // to be posted now

@@ -88,6 +88,10 @@ void coordinator::call_shard(coordinator_effects::call_shard& what) {
     core_.call_done(unix_now(), call, {}, effects_, answer);
     carry_out();
   };
+  const auto told = [this, call](const chunk_clocks& clocks) {
+    core_.call_done(unix_now(), call, {}, effects_, 0, clocks);
+    carry_out();
+  };
   const auto failed = [this, call, name](const caf::error& why) {
     const auto callee = std::get<0>(name).empty() ? "shard " : "aggregator ";
     core_.call_done(unix_now(), call,
@@ -103,8 +107,10 @@ void coordinator::call_shard(coordinator_effects::call_shard& what) {
         auto asked = request(
             shard, waits ? caf::duration(caf::infinite) : caf::duration(shard_call_timeout),
             content);
-        if constexpr (std::is_same_v<call_type, policies::admit_worker_call> ||
-                      std::is_same_v<call_type, policies::checkpoint_call>)
+        if constexpr (std::is_same_v<call_type, policies::sum_progress_call>)
+          asked.then(told, failed);
+        else if constexpr (std::is_same_v<call_type, policies::admit_worker_call> ||
+                           std::is_same_v<call_type, policies::checkpoint_call>)
           asked.then(succeeded, failed);
         else
           asked.then([succeeded](done_atom) { succeeded(0); }, failed);
@@ -165,10 +171,15 @@ caf::result<done_atom> coordinator::join_shard(std::uint32_t index,
 }
 
 caf::result<done_atom> coordinator::join_aggregator(const std::string& job, std::uint32_t index,
+                                                    std::uint32_t incarnation,
                                                     const std::string& address,
                                                     const caf::actor& who) {
   auto [id, answer] = promise(shard_promises_);
-  if (core_.aggregator_joined(unix_now(), job, index, address, id, effects_)) {
+  if (core_.aggregator_joined(unix_now(), job, index, address, id, effects_, incarnation)) {
+    // Of one before it nothing is heard any more.
+    std::erase_if(members_, [&](const auto& one) {
+      return one.second.aggregates && one.second.job == job && one.second.index == index;
+    });
     shards_.insert_or_assign(shard_name(job, index, 0), caf::actor_cast<shard_actor>(who));
     watch(who, {job, index, true, 0, false});
   }
@@ -275,7 +286,7 @@ void coordinator::tell_of_moves(const std::string& job, std::uint32_t rank,
   if (incarnation < latest) return;
   latest = incarnation;
   whom = who;
-  core_.moves_of(job, rank, false, effects_);
+  core_.moves_of(job, rank, effects_);
   carry_out();
 }
 

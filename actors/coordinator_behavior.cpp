@@ -25,10 +25,10 @@ coordinator::behavior_type coordinator::make_behavior() {
              const caf::actor& who) {
         if (of_run(token)) tell_of_moves(job, rank, incarnation, who);
       },
-      [this](aggregator_atom, u64 token, const string& job, u32 index, const string& address,
-             const caf::actor& who) -> caf::result<done_atom> {
+      [this](aggregator_atom, u64 token, const string& job, u32 index, u32 incarnation,
+             const string& address, const caf::actor& who) -> caf::result<done_atom> {
         if (!of_run(token)) return stranger();
-        return join_aggregator(job, index, address, who);
+        return join_aggregator(job, index, incarnation, address, who);
       },
       [this](worker_atom, u64 token, const policies::worker_hello& hello,
              const caf::actor& who) -> caf::result<policies::worker_welcome> {

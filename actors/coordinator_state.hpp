@@ -77,7 +77,8 @@ class coordinator final : public coordinator_actor::base {
                      const caf::actor& who);
   void tell_moved(const policies::coordinator_effects::tell_moved& what);
   caf::result<done_atom> join_aggregator(const std::string& job, std::uint32_t index,
-                                         const std::string& address, const caf::actor& who);
+                                         std::uint32_t incarnation, const std::string& address,
+                                         const caf::actor& who);
   caf::result<policies::worker_welcome> join_worker(const policies::worker_hello& hello,
                                                     const caf::actor& who);
   caf::result<policies::table_grant> open_table(const policies::table_request& asked);

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <memory>
-#include <type_traits>
 #include <utility>
 
 #include <caf/all.hpp>
@@ -14,14 +13,15 @@
 
 namespace tidegate::actors {
 
-// A handler of `Call` for the behaviour of `self`. `place`: null in tests that are one process.
-template <class Call, class Self, class Handle>
-auto from_coordinator(Self* self, std::shared_ptr<coordinator_place> place, Handle handle) {
-  return [self, place = std::move(place), handle = std::move(handle)](
-             const Call& call) -> std::invoke_result_t<const Handle&, const Call&> {
+// `handle` as a handler of calls for the behaviour of `self`. `place`: null in tests that are
+// one process.
+template <class Self, class Answer, class Call>
+auto from_coordinator(Self* self, std::shared_ptr<coordinator_place> place,
+                      Answer (Self::*handle)(const Call&)) {
+  return [self, place = std::move(place), handle](const Call& call) -> Answer {
     if (place && place->is_former(self->current_sender()))
       return to_error({runtime::errc::unavailable, "another coordinator has taken its place"});
-    return handle(call);
+    return (self->*handle)(call);
   };
 }
 

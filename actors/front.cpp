@@ -3,6 +3,7 @@
 #include <bit>
 #include <utility>
 
+#include "actors/errors.hpp"
 #include "actors/peer_address.hpp"
 #include "policies/gradient_half.hpp"
 #include "runtime/base/limits.hpp"
@@ -35,15 +36,15 @@ front::front(owner& who, reactor& home, policies::shard_core& shard, front_memor
   attach_pool_.allow(runtime::place_wire_bytes, runtime::limits::tables_max);
 }
 
-runtime::expected<std::uint64_t> front::admit(const policies::admit_worker_call& call) {
+caf::result<std::uint64_t> front::admit(const policies::admit_worker_call& call) {
   const auto admission = core_.admit(call);
   if (admission.code != refusal::none)
-    return runtime::fail(runtime::errc::refused, "the shard refuses the worker: " +
-                                                     std::string(to_string(admission.code)));
+    return to_error({runtime::errc::refused, "the shard refuses the worker: " +
+                                                 std::string(to_string(admission.code))});
   if (!admission.connect) return admission.first_clock;
   auto connected =
       home_.link().connect(link_of(call.address), reach_of(home_.address(), call.address));
-  if (!connected) return runtime::fail(connected.error());
+  if (!connected) return to_error(connected.error());
   core_.connected(call, *connected);
   return admission.first_clock;
 }

@@ -39,7 +39,7 @@ class front final : public policies::front_shell, public reactor::continuation {
         std::uint32_t index);
 
   // The answer to the call.
-  runtime::expected<std::uint64_t> admit(const policies::admit_worker_call& call);
+  caf::result<std::uint64_t> admit(const policies::admit_worker_call& call);
   void table_opened(std::uint32_t table);
 
   // What frame_mailbox::owner asks for, of pushes and attaches.

@@ -52,7 +52,7 @@ template <class Inspector>
 auto inspect(Inspector& f, open_job_call& x) {
   return f(caf::meta::type_name("tidegate::open_job_call"), x.token, x.epoch, x.workers, x.name,
            x.consistency, x.reduce, x.workers_come_back, x.members, x.nodes, x.upstream,
-           x.upstream_epochs, x.replicated);
+           x.upstream_epochs, x.incarnation, x.upstream_moves, x.replicated);
 }
 template <class Inspector>
 auto inspect(Inspector& f, checkpoint_id& x) {
@@ -61,7 +61,7 @@ auto inspect(Inspector& f, checkpoint_id& x) {
 template <class Inspector>
 auto inspect(Inspector& f, open_table_call& x) {
   return f(caf::meta::type_name("tidegate::open_table_call"), x.token, x.table, x.optimizer,
-           x.init, x.init_key, x.places, x.name, x.shape, x.restore, x.first_clock);
+           x.init, x.init_key, x.places, x.name, x.shape, x.restore, x.first_clocks);
 }
 template <class Inspector>
 auto inspect(Inspector& f, checkpoint_call& x) {
@@ -83,7 +83,15 @@ auto inspect(Inspector& f, checkpoint_report& x) {
 template <class Inspector>
 auto inspect(Inspector& f, admit_worker_call& x) {
   return f(caf::meta::type_name("tidegate::admit_worker_call"), x.token, x.rank, x.incarnation,
-           x.address, x.tables);
+           x.address, x.tables, x.finished);
+}
+template <class Inspector>
+auto inspect(Inspector& f, sum_progress_call& x) {
+  return f(caf::meta::type_name("tidegate::sum_progress_call"), x.token, x.ranks);
+}
+template <class Inspector>
+auto inspect(Inspector& f, chunk_clock& x) {
+  return f(caf::meta::type_name("tidegate::chunk_clock"), x.table, x.chunk, x.clock);
 }
 template <class Inspector>
 auto inspect(Inspector& f, close_job_call& x) {
@@ -177,6 +185,7 @@ struct peer_lost_event {
 };
 
 using grants = std::vector<policies::table_grant>;
+using chunk_clocks = std::vector<policies::chunk_clock>;
 
 }  // namespace tidegate::actors
 
@@ -218,6 +227,9 @@ CAF_ADD_TYPE_ID(tidegate, (tidegate::policies::follow_call))
 CAF_ADD_TYPE_ID(tidegate, (tidegate::policies::promote_call))
 CAF_ADD_TYPE_ID(tidegate, (tidegate::policies::shard_moved))
 CAF_ADD_ATOM(tidegate, tidegate::actors, moves_atom, "moves")
+CAF_ADD_TYPE_ID(tidegate, (tidegate::policies::sum_progress_call))
+CAF_ADD_TYPE_ID(tidegate, (tidegate::policies::chunk_clock))
+CAF_ADD_TYPE_ID(tidegate, (tidegate::actors::chunk_clocks))
 CAF_END_TYPE_ID_BLOCK(tidegate)
 
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tidegate::actors::frame_event)
@@ -233,9 +245,9 @@ using coordinator_actor = caf::typed_actor<
     // a shard process: index, number in its group, incarnation, link address, its control actor
     caf::replies_to<shard_atom, std::uint64_t, std::uint32_t, std::uint32_t, std::uint32_t,
                     std::string, caf::actor>::with<done_atom>,
-    // an aggregator process: job, number in it, link address, its control actor
-    caf::replies_to<aggregator_atom, std::uint64_t, std::string, std::uint32_t, std::string,
-                    caf::actor>::with<done_atom>,
+    // an aggregator process: job, number in it, incarnation, link address, its control actor
+    caf::replies_to<aggregator_atom, std::uint64_t, std::string, std::uint32_t, std::uint32_t,
+                    std::string, caf::actor>::with<done_atom>,
     // a worker process and its actor; answered when every shard expects it
     caf::replies_to<worker_atom, std::uint64_t, policies::worker_hello,
                     caf::actor>::with<policies::worker_welcome>,
@@ -271,6 +283,7 @@ using shard_actor =
     caf::typed_actor<caf::replies_to<policies::open_job_call>::with<done_atom>,
                      caf::replies_to<policies::open_table_call>::with<done_atom>,
                      caf::replies_to<policies::admit_worker_call>::with<std::uint64_t>,
+                     caf::replies_to<policies::sum_progress_call>::with<chunk_clocks>,
                      caf::replies_to<policies::close_job_call>::with<done_atom>,
                      caf::replies_to<policies::checkpoint_call>::with<std::uint64_t>,
                      caf::replies_to<policies::lead_call>::with<done_atom>,

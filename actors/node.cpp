@@ -175,7 +175,7 @@ status run_aggregator(const node_options& options) {
       [&](reactor& home, caf::actor_system& system, const auto& coordinator) {
         return spawn_on<aggregator>(home, system, coordinator);
       },
-      aggregator_atom::value, options.token, options.job, index);
+      aggregator_atom::value, options.token, options.job, index, options.member.incarnation);
 }
 
 class observer::impl {

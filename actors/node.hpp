@@ -29,7 +29,7 @@ struct node_options {
   std::uint16_t coordinator_port = 0;
   std::uint64_t token = 0;
   std::uint32_t index = 0;        // of the shard or aggregator
-  policies::group_member member;  // of the shard's group
+  policies::group_member member;  // of the shard's group; of an aggregator: incarnation
   std::string job;                // of the aggregator
   std::string run_dir;            // of shards: where checkpoints are
   policies::transport_kind transport = policies::transport_kind::automatic;

@@ -17,27 +17,15 @@ shard::behavior_type shard::make_behavior() {
   home().open_link(sink_.get());
   const auto& from = keeping_.coordinator;
   return {
-      from_coordinator<policies::open_job_call>(
-          this, from, [this](const auto& call) { return open_job(call); }),
-      from_coordinator<policies::open_table_call>(
-          this, from, [this](const auto& call) { return open_table(call); }),
-      from_coordinator<policies::admit_worker_call>(
-          this, from,
-          [this](const auto& call) -> caf::result<std::uint64_t> {
-            auto admitted = front_->admit(call);
-            if (!admitted) return to_error(admitted.error());
-            return *admitted;
-          }),
-      from_coordinator<policies::close_job_call>(
-          this, from, [this](const auto& call) { return close_job(call); }),
-      from_coordinator<policies::checkpoint_call>(
-          this, from, [this](const auto& call) { return checkpoint(call); }),
-      from_coordinator<policies::lead_call>(this, from,
-                                            [this](const auto& call) { return lead(call); }),
-      from_coordinator<policies::follow_call>(
-          this, from, [this](const auto& call) { return follow(call); }),
-      from_coordinator<policies::promote_call>(
-          this, from, [this](const auto& call) { return promote(call); }),
+      from_coordinator(this, from, &shard::open_job),
+      from_coordinator(this, from, &shard::open_table),
+      from_coordinator(this, from, &shard::admit),
+      from_coordinator(this, from, &shard::sum_progress),
+      from_coordinator(this, from, &shard::close_job),
+      from_coordinator(this, from, &shard::checkpoint),
+      from_coordinator(this, from, &shard::lead),
+      from_coordinator(this, from, &shard::follow),
+      from_coordinator(this, from, &shard::promote),
       [](const policies::shard_moved&) {},
       [this](const part_written_event& event) { part_written(event); },
       [this](stop_atom) { quit(); },

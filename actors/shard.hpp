@@ -63,6 +63,12 @@ class shard final : public reactor_actor<shard_actor::base>,
   caf::result<done_atom> open_table(const policies::open_table_call& call);
   runtime::status restore(const policies::open_table_call& call, const std::string& job,
                           std::span<const policies::owned_chunk> chunks);
+  caf::result<std::uint64_t> admit(const policies::admit_worker_call& call) {
+    return front_->admit(call);
+  }
+  caf::result<chunk_clocks> sum_progress(const policies::sum_progress_call& call) {
+    return core_.first_clocks(call.token, call.ranks);
+  }
   caf::result<std::uint64_t> checkpoint(const policies::checkpoint_call& call);
   void write_part(std::uint64_t token);
   void part_written(const part_written_event& event);

@@ -39,7 +39,7 @@ worker::behavior_type worker::make_behavior() {
   set_down_handler([this](const caf::down_msg&) {
     fail_all({errc::unavailable, "the coordinator is gone"});
   });
-  if (identity_.welcome.replicated && !identity_.welcome.aggregated)
+  if (shards_move())
     identity_.coordinator->tell([run = identity_.run, job = identity_.job,
                                  rank = identity_.rank, incarnation = identity_.incarnation,
                                  me = caf::actor_cast<caf::actor>(this)](const auto& there) {
@@ -54,11 +54,10 @@ worker::behavior_type worker::make_behavior() {
 }
 
 void worker::on_peer_lost(const peer_lost_event& event) {
-  const auto& welcome = identity_.welcome;
   const auto why =
       "lost the connection to shard " + std::to_string(event.peer) + ": " + event.why;
-  if (!welcome.replicated || welcome.aggregated) return fail_all({errc::unavailable, why});
-  runtime::log::info(why + "; its replica takes its place, or all go back");
+  if (!shards_move()) return fail_all({errc::unavailable, why});
+  runtime::log::info(why + "; another takes its place, or all go back");
 }
 
 // A reply that was cut off is asked for again where its shard has moved.

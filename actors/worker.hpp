@@ -94,6 +94,10 @@ class worker final : public reactor_actor<worker_actor::base>,
   void on_sent(runtime::send_token token) override { sender_.on_sent(token); }
   void on_frame_lost(const runtime::frame_header& header) override;
 
+  // Another may take the place of those that it pushes to.
+  bool shards_move() const noexcept {
+    return identity_.welcome.replicated || identity_.welcome.aggregated;
+  }
   void shard_moved(const policies::shard_moved& what);
   void on_peer_lost(const peer_lost_event& event);
   void on_command(const worker_command_ptr& what);

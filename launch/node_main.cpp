@@ -70,12 +70,12 @@ runtime::status run_member(const command_line& line, const policies::cluster_spe
   options.job = line.job;
   options.transport = spec.transport;
   options.start_timeout_ms = spec.start_timeout_ms;
-  if (line.kind == command_kind::node_aggregator) return cluster.run_aggregator(options);
   const auto incarnation = parse_unsigned(variable("TIDEGATE_INCARNATION"));
   if (!incarnation || *incarnation == 0 || *incarnation > 0xffff'ffffU)
     return bad_variable("TIDEGATE_INCARNATION");
   options.member.number = line.kind == command_kind::node_replica ? 1 : 0;
   options.member.incarnation = static_cast<std::uint32_t>(*incarnation);
+  if (line.kind == command_kind::node_aggregator) return cluster.run_aggregator(options);
   return cluster.run_shard(options);
 }
 

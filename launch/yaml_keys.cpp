@@ -62,7 +62,7 @@ constexpr yaml_key keys[] = {
   {"jobs.*.optimizer.epsilon", "real", "1e-08; adagrad 1e-10", "a finite number > 0; only with name adagrad, adam or adamw", "keeps the step finite where gradients are 0"},
   {"jobs.*.optimizer.weight_decay", "real", "0.01", "a finite number >= 0; only with name adamw", "share of a parameter, times learning_rate, that a step takes off"},
   {"jobs.*.on_worker_loss", "choice", "restart", "restart, fail", "what a worker's death means: another process goes on where it died, or the run ends"},
-  {"jobs.*.checkpoint", "map", "-", "a map", "writes checkpoints while training; with it in all jobs, the death of a shard or an aggregator takes everything back to the last ones"},
+  {"jobs.*.checkpoint", "map", "-", "a map", "writes checkpoints while training; with it in all jobs, the death of a shard without a replica takes everything back to the last ones"},
   {"jobs.*.checkpoint.every", "text", "required", "N clocks, or a duration of 1ms to 24h with ms, s or m", "when the next one is due"},
   {"jobs.*.checkpoint.keep", "number", "3", "1 to 1000; only with every", "how many are kept"},
   {"jobs.*.reduce", "choice", "mean", "mean, sum", "how the workers' gradients of one clock become one"},

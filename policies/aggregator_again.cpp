@@ -76,7 +76,7 @@ bool aggregator_core::upstream_moved(std::uint32_t shard, std::uint32_t epoch,
                                      std::vector<upstream_frame>& out) {
   if (!is_open() || shard >= job_.upstream_epochs.size()) return false;
   if (epoch <= job_.upstream_epochs[shard]) return false;
-  TIDEGATE_RARE("aggregator: a shard has moved");
+  TIDEGATE_RARE("aggregator: another process takes its place upstream");
   job_.upstream_epochs[shard] = epoch;
   for (std::uint32_t slot = 0; slot < chunks_.size(); ++slot) {
     const auto& chunk = chunks_[slot];
@@ -95,8 +95,11 @@ bool aggregator_core::upstream_moved(std::uint32_t shard, std::uint32_t epoch,
     if (chunk.pull == reply::awaited) pull_again(slot, out);
   }
   const auto nodes = job_.nodes.size();
-  for (std::size_t node = 0; node < nodes && farewell_said_; ++node)
-    if (farewell_heard_[shard * nodes + node] == 0) out.push_back(farewell_frame(shard, node));
+  // An aggregator in the place of another has not heard it.
+  for (std::size_t node = 0; node < nodes && farewell_said_; ++node) {
+    farewell_heard_[shard * nodes + node] = 0;
+    out.push_back(farewell_frame(shard, node));
+  }
   return true;
 }
 

@@ -7,6 +7,7 @@
 #include "runtime/base/assert.hpp"
 #include "runtime/base/buggify.hpp"
 #include "runtime/base/planted.hpp"
+#include "runtime/base/rare.hpp"
 
 namespace tidegate::policies {
 
@@ -25,9 +26,14 @@ void aggregator_core::open_job(job what) {
       job_.nodes.size());
 }
 
-void aggregator_core::begin_at(std::span<const owned_chunk> chunks, std::uint64_t clock) {
-  const std::vector<rank_progress> ranks(job_.workers, {clock, false});
-  for (const auto& one : chunks) front_.restore(one.slot, clock, ranks);
+void aggregator_core::begin_at(std::span<const owned_chunk> chunks,
+                               std::span<const std::uint64_t> clocks) {
+  TIDEGATE_ASSERT(clocks.empty() || clocks.size() == chunks.size(), "a clock per chunk");
+  if (is_planted(planted_bug::aggregator_begins_anew)) return;
+  for (std::size_t i = 0; i < clocks.size(); ++i) {
+    const std::vector<rank_progress> ranks(job_.workers, {clocks[i], false});
+    if (clocks[i] > 0) front_.restore(chunks[i].slot, clocks[i], ranks);
+  }
 }
 
 std::vector<owned_chunk> aggregator_core::open_table(std::uint32_t table,
@@ -75,10 +81,14 @@ std::optional<std::uint32_t> aggregator_core::find_any(const frame_tag& tag) con
 
 frame_tag aggregator_core::tag_of(const chunk_state& chunk, std::size_t node,
                                   std::uint64_t clock) const {
-  return {job_.token,  job_.upstream_epochs[chunk.shard],
-          1,           job_.nodes[node].first,
-          chunk.table, chunk.chunk,
-          clock,       chunk.request};
+  return {job_.token,
+          job_.upstream_epochs[chunk.shard],
+          job_.incarnation,
+          job_.nodes[node].first,
+          chunk.table,
+          chunk.chunk,
+          clock,
+          chunk.request};
 }
 
 void aggregator_core::hand_on(const shard_effects::hand_on& what,
@@ -150,8 +160,14 @@ upstream_frame aggregator_core::farewell_frame(std::uint32_t shard, std::size_t 
   frame.kind = kind::finished;
   frame.shard = shard;
   frame.node = static_cast<std::uint32_t>(node);
-  frame.tag = {
-      job_.token, job_.upstream_epochs[shard], 1, job_.nodes[node].first, 0, whole_table, 0, 0};
+  frame.tag = {job_.token,
+               job_.upstream_epochs[shard],
+               job_.incarnation,
+               job_.nodes[node].first,
+               0,
+               whole_table,
+               0,
+               0};
   return frame;
 }
 
@@ -188,7 +204,10 @@ bool aggregator_core::is_stale(const runtime::frame_header& header) const {
 void aggregator_core::on_answer(const runtime::frame_header& header, shard_effects& out) {
   const auto tag = policies::tag_of(header);
   const auto code = static_cast<refusal>(header.code);
-  if (job_.replicated && is_not_told(code)) return;
+  if (job_.upstream_moves && is_not_told(code)) {
+    TIDEGATE_RARE("aggregator: one that was replaced upstream knows nothing of what is asked");
+    return;
+  }
   if (header.kind == frame_kind::pull_reply) {
     const bool applied = (header.flags & runtime::frame_flag_applied) != 0;
     on_reply(tag, code, {header.version, header.min_clock, applied}, out);

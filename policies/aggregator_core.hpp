@@ -61,21 +61,24 @@ class aggregator_core {
     std::vector<rank_node> nodes;        // ascending, they cover the members
     std::vector<std::uint32_t> upstream_epochs;  // of frames there, by shard
     bool workers_come_back = false;              // see shard_core::open_job
-    bool replicated = false;                     // shards are, and may move
+    std::uint32_t incarnation = 1;               // under which it pushes there
+    bool upstream_moves = false;                 // another process may take its place
   };
   // One job; opening it again is ignored.
   void open_job(job what);
   // All chunks of the table, with the shards that hold them. Slots as of the front.
   std::vector<owned_chunk> open_table(std::uint32_t table, std::span<const chunk_place> places);
 
-  // Members' first pushes to these chunks, which have just been opened, are of this clock.
-  void begin_at(std::span<const owned_chunk> chunks, std::uint64_t clock);
+  // Members' first pushes to these chunks, which have just been opened, are of these clocks.
+  // Empty: 0.
+  void begin_at(std::span<const owned_chunk> chunks, std::span<const std::uint64_t> clocks);
   // It cannot be kept after all.
   void forget_table(std::uint32_t table);
 
   shard_core& front() noexcept { return front_; }
   const shard_core& front() const noexcept { return front_; }
   bool is_open() const noexcept { return !job_.nodes.empty(); }
+  bool upstream_moves() const noexcept { return job_.upstream_moves; }
   const std::vector<rank_node>& nodes() const noexcept { return job_.nodes; }
 
   // What to post when effects of the front are carried out. A pull that is due goes along with

@@ -21,7 +21,7 @@ client_core::client_core(client_shell& shell, const worker_welcome& welcome, std
       workers_(welcome.workers),
       rank_(rank),
       incarnation_(incarnation),
-      shards_move_(welcome.replicated && !welcome.aggregated),
+      shards_move_(welcome.replicated || welcome.aggregated),
       worker_(static_cast<std::uint32_t>(welcome.shard_addresses.size()), welcome.first_clock) {
   TIDEGATE_ASSERT(epochs_.size() == welcome.shard_addresses.size(), "a shard has an epoch");
   if (welcome.one_clock_in_flight) worker_.set_one_clock_in_flight();

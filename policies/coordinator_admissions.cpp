@@ -9,8 +9,12 @@ namespace tidegate::policies {
 using runtime::errc;
 
 // Where a worker goes on is asked of shards that have all that the job goes on with.
-bool coordinator_core::may_admit(const job_record& job) const {
+bool coordinator_core::may_admit(const worker_hello& hello) {
+  const auto& job = *find(hello.job);
+  const auto aggregator = job.sums.of_worker[hello.rank];
   return all_in() && moving_.empty() &&
+         (aggregator == no_aggregator ||
+          job.aggregators[aggregator].at == aggregator_state::stage::ready) &&
          std::none_of(tables_.begin(), tables_.end(), [&](const auto& table) {
            return &jobs_[table.job] == &job && (table.restored || table.recorded) &&
                   !table.ready;
@@ -19,7 +23,7 @@ bool coordinator_core::may_admit(const job_record& job) const {
 
 void coordinator_core::admit_early(coordinator_effects& out) {
   for (auto& [hello, waiting] : std::exchange(early_workers_, {}))
-    if (may_admit(*find(hello.job)))
+    if (may_admit(hello))
       admit(hello, waiting, out);
     else
       early_workers_.emplace_back(hello, waiting);
@@ -39,22 +43,35 @@ void coordinator_core::call_for(group_id group, const worker_hello& hello,
   for (const auto& one : upstream_of(job.sums.of_worker[hello.rank]))
     call(group, one,
          admit_worker_call{job.token, hello.rank, hello.incarnation, hello.address,
-                           tables_of(job, hello.rank)},
+                           tables_of(job, hello.rank), false},
          out);
+}
+
+// Of those that waited for others.
+void coordinator_core::admit_late(coordinator_effects& out) {
+  for (const auto& late : std::exchange(late_, {}))
+    if (may_admit(std::get<worker_hello>(late.about)))
+      admit_again(late, out);
+    else
+      late_.push_back(late);
 }
 
 // A shard that cannot let a worker in fails that process, which may be dying, and not the job:
 // the launcher starts it again, up to its limit.
 void coordinator_core::admitted(std::int64_t now, const call_group& done,
                                 const worker_hello& hello, coordinator_effects& out) {
-  // A primary that is gone may not be missed yet.
+  // A primary, or an aggregator, that is gone may not be missed yet.
   const auto& died = done.died;
-  if (!moving_.empty() || (died && groups_of_[died->shard].serving_view() == died->view)) {
+  auto& job = jobs_[done.job];
+  const auto aggregator = job.sums.of_worker[hello.rank];
+  const bool sum_missed =
+      done.sum_died && job.aggregators[aggregator].incarnation == *done.sum_died;
+  if (!may_admit(hello) || sum_missed ||
+      (died && groups_of_[died->shard].serving_view() == died->view)) {
     late_.push_back(done);
     return;
   }
-  if (died) return admit_again(done, out);
-  auto& job = jobs_[done.job];
+  if (died || done.sum_died) return admit_again(done, out);
   auto& worker = job.workers[hello.rank];
   auto result = done.failure;
   if (result.ok() && worker.incarnation != hello.incarnation)

@@ -14,39 +14,52 @@ bool coordinator_core::all_in() const {
   return std::all_of(groups_of_.begin(), groups_of_.end(),
                      [](const shard_group& group) { return group.is_complete(); }) &&
          std::all_of(jobs_.begin(), jobs_.end(), [](const job_record& job) {
-           return std::none_of(job.aggregator_addresses.begin(), job.aggregator_addresses.end(),
-                               [](const std::string& address) { return address.empty(); });
+           // Of one that has ended nobody comes back.
+           if (job.state == job_state::failed || job.state == job_state::done) return true;
+           return std::none_of(job.aggregators.begin(), job.aggregators.end(),
+                               [](const auto& one) { return one.address.empty(); });
          });
 }
 
 bool coordinator_core::aggregator_joined(std::int64_t now, const std::string& name,
                                          std::uint32_t index, std::string address, ticket who,
-                                         coordinator_effects& out) {
+                                         coordinator_effects& out, std::uint32_t incarnation) {
+  using stage = aggregator_state::stage;
   auto* job = find(name);
   const auto what = "aggregator " + std::to_string(index);
-  if (!job || index >= job->aggregator_addresses.size()) {
+  if (!job || index >= job->aggregators.size()) {
     refuse(who, errc::invalid_argument, "job '" + name + "' has no " + what, out);
     return false;
   }
-  auto& mine = job->aggregator_addresses[index];
-  if (!address.empty() && mine == address) {
+  auto& mine = job->aggregators[index];
+  const bool same = mine.incarnation == incarnation && mine.address == address;
+  if (!address.empty() && same && mine.at != stage::away) {
     out.answers.push_back({who, {}, {}});  // it has not heard that it is in
     return true;
   }
-  if (address.empty() || !mine.empty()) {
+  if (address.empty() || (incarnation <= mine.incarnation && !same)) {
     refuse(who, errc::already_exists, what + " of job " + name + " is there already", out);
     return false;
   }
-  mine = std::move(address);
-  event(now, "aggregator_joined", name + " " + what);
+  if (incarnation == 0 || incarnation >= views_max) {
+    refuse(who, errc::over_limit, what + " of job " + name + " has died too often", out);
+    return false;
+  }
+  const bool were_in = all_in();
+  mine = {std::move(address), incarnation, stage::waiting};
+  event(now, "aggregator_joined",
+        name + " " + what +
+            (incarnation > 1 ? " incarnation " + std::to_string(incarnation) : ""));
   out.answers.push_back({who, {}, {}});
-  if (all_in()) all_joined(now, out);
+  if (!were_in && all_in()) all_joined(now, out);
+  if (were_in) set_up_aggregators(static_cast<std::size_t>(job - jobs_.data()), out);
   return true;
 }
 
-void coordinator_core::aggregator_lost(std::int64_t now, const std::string& job,
+void coordinator_core::aggregator_lost(std::int64_t now, const std::string& name,
                                        std::uint32_t index, const std::string& why) {
-  event(now, "aggregator_lost", job + " aggregator " + std::to_string(index) + ": " + why);
+  event(now, "aggregator_lost", name + " aggregator " + std::to_string(index) + ": " + why);
+  if (auto* job = find(name)) job->aggregators[index].at = aggregator_state::stage::away;
 }
 
 // Shards, and aggregators: what workers need before they can be let in.
@@ -74,11 +87,28 @@ open_job_call coordinator_core::job_call(const job_record& job) const {
           {},
           {},
           {},
+          0,
+          false,
           cluster_.replicas > 0};
 }
 
+open_job_call coordinator_core::call_of(const job_record& job, std::uint32_t aggregator) const {
+  const auto& place = job.sums.aggregators[aggregator];
+  const auto& one = job.aggregators[aggregator];
+  auto opening = job_call(job);
+  opening.epoch = epoch_of(one);
+  opening.members = place.members;
+  opening.nodes = place.nodes;
+  opening.upstream = addresses_of(job, place.parent);
+  opening.upstream_epochs = epochs_of(job, place.parent);
+  opening.incarnation = one.incarnation;
+  opening.upstream_moves = cluster_.replicas > 0 || place.parent != no_aggregator;
+  return opening;
+}
+
 // Calls to one process are carried out in this order; whoever is called knows its members
-// before they hear of a table.
+// before they hear of a table. Aggregators know what the process before has told them, or took
+// the places of others meanwhile: those are set up.
 void coordinator_core::open_job(std::size_t index, coordinator_effects& out) {
   const auto& job = jobs_[index];
   const auto group = make_group(index, 0);
@@ -92,22 +122,7 @@ void coordinator_core::open_job(std::size_t index, coordinator_effects& out) {
           one == primary_of(shard) ? frame_epoch(epoch_, groups_of_[shard].serving_view()) : 0;
       call(group, one, std::move(mine), out);
     }
-  for (std::uint32_t at = 0; at < job.sums.aggregators.size(); ++at) {
-    const auto& place = job.sums.aggregators[at];
-    opening.members = place.members;
-    opening.nodes = place.nodes;
-    opening.upstream = addresses_of(job, place.parent);
-    opening.upstream_epochs = epochs_of(place.parent);
-    call(group, {at, true}, opening, out);
-  }
-  for (std::uint32_t at = 0; at < job.sums.aggregators.size(); ++at) {
-    const auto& place = job.sums.aggregators[at];
-    for (const auto& above : upstream_of(place.parent))
-      for (const auto& node : place.nodes)
-        call(group, above,
-             admit_worker_call{job.token, node.first, 1, job.aggregator_addresses[at], {}},
-             out);
-  }
+  if (!goes_on_) open_aggregators(group, index, out);
   bool any = false;
   for (const auto& table : tables_) {
     if (table.job != index) continue;
@@ -115,6 +130,30 @@ void coordinator_core::open_job(std::size_t index, coordinator_effects& out) {
     open_at_shards(table.grant.table, 0, out);
   }
   if (!any) create_tables(index, first_tables(job), 0, out);
+  set_up_aggregators(index, out);
+}
+
+void coordinator_core::open_aggregators(group_id group, std::size_t index,
+                                        coordinator_effects& out) {
+  auto& job = jobs_[index];
+  const auto count = static_cast<std::uint32_t>(job.aggregators.size());
+  for (std::uint32_t at = 0; at < count; ++at) {
+    job.aggregators[at].at = aggregator_state::stage::ready;
+    call(group, {at, true}, call_of(job, at), out);
+  }
+  for (std::uint32_t at = 0; at < count; ++at)
+    for (const auto& above : upstream_of(job.sums.aggregators[at].parent))
+      admit_nodes(group, above, at, out);
+}
+
+void coordinator_core::admit_nodes(group_id group, callee above, std::uint32_t at,
+                                   coordinator_effects& out) {
+  const auto& job = jobs_[groups_.at(group).job];
+  const auto& one = job.aggregators[at];
+  for (const auto& node : job.sums.aggregators[at].nodes)
+    call(group, above,
+         admit_worker_call{job.token, node.first, one.incarnation, one.address, {}, false},
+         out);
 }
 
 std::vector<coordinator_core::callee> coordinator_core::upstream_of(
@@ -128,7 +167,7 @@ std::vector<coordinator_core::callee> coordinator_core::upstream_of(
 
 std::vector<std::string> coordinator_core::addresses_of(const job_record& job,
                                                         std::uint32_t aggregator) const {
-  if (aggregator != no_aggregator) return {job.aggregator_addresses[aggregator]};
+  if (aggregator != no_aggregator) return {job.aggregators[aggregator].address};
   std::vector<std::string> addresses;
   for (const auto& group : groups_of_) addresses.push_back(group.primary_address());
   return addresses;
@@ -159,7 +198,7 @@ worker_welcome coordinator_core::welcome(const job_record& of, std::uint32_t ran
           to_string(of.spec.consistency),
           of.spec.not_finite,
           addresses_of(of, aggregator),
-          epochs_of(aggregator),
+          epochs_of(of, aggregator),
           aggregator != no_aggregator,
           aggregator != no_aggregator && of.spec.consistency.kind == consistency_kind::bsp &&
               of.spec.on_worker_loss == worker_loss_rule::restart,
@@ -171,8 +210,8 @@ void coordinator_core::close_below(const job_record& job, coordinator_effects& o
   for (std::uint32_t shard = 0; shard < cluster_.shards; ++shard)
     for (const auto& one : members_of(shard))
       out.calls.push_back({shard, ++last_id_, close_job_call{job.token}, "", one.member});
-  for (std::uint32_t at = 0; at < job.aggregator_addresses.size(); ++at)
-    if (!job.aggregator_addresses[at].empty())
+  for (std::uint32_t at = 0; at < job.aggregators.size(); ++at)
+    if (!job.aggregators[at].address.empty())
       out.calls.push_back({at, ++last_id_, close_job_call{job.token}, job.spec.name, 0});
 }
 

@@ -27,7 +27,9 @@ struct open_job_call {
   std::vector<rank_node> nodes;
   std::vector<std::string> upstream;
   std::vector<std::uint32_t> upstream_epochs;
-  bool replicated = false;  // shards are: what is upstream may move
+  std::uint32_t incarnation = 0;  // under which it pushes there
+  bool upstream_moves = false;    // another process may take its place
+  bool replicated = false;        // shards are, and keep two versions
 };
 
 // To a shard: own these chunks of a table, starting from their initial values. To an
@@ -42,8 +44,9 @@ struct open_table_call {
   // The chunks are as in this checkpoint instead, where the table has this name and shape.
   std::string name;
   std::vector<std::uint64_t> shape;
-  checkpoint_id restore;          // number 0: none
-  std::uint64_t first_clock = 0;  // to an aggregator: of its members' first pushes
+  checkpoint_id restore;  // number 0: none
+  // To an aggregator: of its members' first pushes, by chunk; empty: 0.
+  std::vector<std::uint64_t> first_clocks;
 };
 
 // To a shard: expect frames of this worker, and answer it at this address. Answered with
@@ -54,6 +57,14 @@ struct admit_worker_call {
   std::uint32_t incarnation = 0;
   std::string address;
   std::vector<std::uint32_t> tables;  // that this rank has opened, in this or an earlier life
+  bool finished = false;              // it pushes no more; told twice it counts once
+};
+
+// To whoever an aggregator pushes to: where it is to go on that takes the place of a dead one.
+// Answered with shard_core::first_clocks of these ranks.
+struct sum_progress_call {
+  std::uint64_t token = 0;
+  std::vector<std::uint32_t> ranks;  // of its sums
 };
 
 // To a shard: this job has failed; refuse whoever waits.
@@ -83,7 +94,7 @@ struct promote_call {
 
 using shard_call =
     std::variant<open_job_call, open_table_call, admit_worker_call, close_job_call,
-                 checkpoint_call, lead_call, follow_call, promote_call>;
+                 checkpoint_call, lead_call, follow_call, promote_call, sum_progress_call>;
 
 // To a worker: all it needs to talk to the shards, or to its aggregator, which is then the one
 // shard that it knows.
@@ -104,9 +115,9 @@ struct worker_welcome {
   bool replicated = false;  // a shard that is gone may move
 };
 
-// To a worker, or to an aggregator that pushes to shards: another process serves this one now.
+// To a worker or an aggregator: another process serves this shard now, or is its aggregator.
 struct shard_moved {
-  std::uint32_t shard = 0;
+  std::uint32_t shard = 0;  // as of whoever is told: its aggregator is 0
   std::uint32_t epoch = 0;  // of its frames
   std::string address;
 };

@@ -32,7 +32,7 @@ coordinator_core::coordinator_core(cluster_spec cluster, std::uint64_t token,
     made.token = runtime::stream_key(token, spec.name);
     made.workers.resize(spec.workers);
     made.sums = plan_aggregation(cluster_, spec);
-    made.aggregator_addresses.resize(made.sums.aggregators.size());
+    made.aggregators.resize(made.sums.aggregators.size());
     if (spec.checkpoint) made.rounds.emplace(*spec.checkpoint);
     if (const auto at = from.jobs.find(spec.name); at != from.jobs.end())
       made.restored = std::move(at->second);
@@ -161,17 +161,27 @@ void coordinator_core::call(group_id group, callee who, shard_call what,
   const auto id = ++last_id_;
   const bool replica = !who.aggregator && groups_of_[who.index].primary() != who.member;
   auto& of = groups_.at(group);
-  const bool may_fail = std::holds_alternative<new_replica>(of.about) &&
-                        std::holds_alternative<admit_worker_call>(what);
-  calls_[id] = {group, who, !replica, may_fail,
-                who.aggregator ? 0 : groups_of_[who.index].serving_view()};
+  const auto* sets_up = std::get_if<aggregator_set_up>(&of.about);
+  const auto* sum = who.aggregator ? &jobs_[of.job].aggregators[who.index] : nullptr;
+  const bool tells_of_members =
+      std::holds_alternative<new_replica>(of.about) || (sets_up && !sets_up->asks_upstream);
+  // One that is not ready is told of all that there is when it is set up.
+  const bool may_fail = (sum && !sets_up && sum->at != aggregator_state::stage::ready) ||
+                        (tells_of_members && std::holds_alternative<admit_worker_call>(what));
+  calls_[id] = {group,
+                who,
+                !replica,
+                may_fail,
+                who.aggregator ? 0 : groups_of_[who.index].serving_view(),
+                sum ? sum->incarnation : 0};
   ++of.remaining;
   out.calls.push_back({who.index, id, std::move(what),
                        who.aggregator ? jobs_[of.job].spec.name : "", who.member});
 }
 
 void coordinator_core::call_done(std::int64_t now, call_id call, const runtime::status& result,
-                                 coordinator_effects& out, std::uint64_t answer) {
+                                 coordinator_effects& out, std::uint64_t answer,
+                                 std::span<const chunk_clock> clocks) {
   if (const auto part = asked_.find(call); part != asked_.end()) {
     const auto asked = part->second;
     asked_.erase(part);
@@ -191,8 +201,19 @@ void coordinator_core::call_done(std::int64_t now, call_id call, const runtime::
   const bool died = cluster_.replicas > 0 && !made.who.aggregator && of.job != no_job &&
                     result.code() == errc::unavailable;
   if (died && made.primary) of.died = {made.who.index, made.view};
-  if (!result.ok() && !died && !made.may_fail && of.failure.ok()) of.failure = result;
+  // What it was to hear of its successor hears when it is set up.
+  const bool sum_died =
+      made.who.aggregator && of.job != no_job && !result.ok() &&
+      (result.code() == errc::unavailable ||
+       jobs_[of.job].aggregators[made.who.index].incarnation != made.incarnation);
+  if (sum_died) of.sum_died = made.incarnation;
+  if (!result.ok() && !died && !sum_died && !made.may_fail && of.failure.ok())
+    of.failure = result;
   if (result.ok() && made.primary) of.first_clock = std::min(of.first_clock, answer);
+  for (const auto& one : clocks) {
+    const auto at_chunk = of.clocks.try_emplace({one.table, one.chunk}, one.clock).first;
+    at_chunk->second = std::min(at_chunk->second, one.clock);
+  }
   if (--group->second.remaining > 0) return;
   if (group->second.failure.ok() && !group->second.later.empty()) {
     const auto next = std::move(group->second.later.back());
@@ -208,6 +229,8 @@ void coordinator_core::call_done(std::int64_t now, call_id call, const runtime::
 void coordinator_core::close(std::int64_t now, call_group& done, coordinator_effects& out) {
   if (const auto* hello = std::get_if<worker_hello>(&done.about))
     return admitted(now, done, *hello, out);
+  if (const auto* one = std::get_if<aggregator_set_up>(&done.about))
+    return aggregator_told(now, done, *one, out);
   if (const auto* one = std::get_if<promotion>(&done.about))
     return promoted(now, *one, done.failure, out);
   if (const auto* one = std::get_if<new_replica>(&done.about)) {
@@ -308,6 +331,7 @@ void coordinator_core::worker_finished(std::int64_t now, const std::string& name
   record(*job, rank, out);
   record(*job, out);
   event(now, "worker_finished", name + " rank " + std::to_string(rank));
+  tell_finished(*job, rank, out);
   const bool all = std::all_of(job->workers.begin(), job->workers.end(),
                                [](const worker_state& worker) { return worker.finished; });
   if (all) job->at_end = true;
@@ -320,6 +344,7 @@ void coordinator_core::fail_job(std::int64_t now, const std::string& name,
                                 const std::string& why, coordinator_effects& out) {
   auto* job = find(name);
   if (!job || job->state == job_state::done || job->state == job_state::failed) return;
+  const bool were_in = all_in();
   job->state = job_state::failed;
   job->failure = why;
   job->ended = now;
@@ -348,6 +373,8 @@ void coordinator_core::fail_job(std::int64_t now, const std::string& name,
     refuse(early.second, errc::cancelled, "job " + name + " failed: " + why, out);
     return true;
   });
+  // The others need not wait for its aggregators.
+  if (!were_in && all_in()) all_joined(now, out);
 }
 
 bool coordinator_core::shard_lost(std::int64_t now, std::uint32_t index, const std::string& why,

@@ -14,6 +14,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 #include <variant>
@@ -26,6 +27,7 @@
 #include "policies/coordinator_calls.hpp"
 #include "policies/coordinator_record.hpp"
 #include "policies/placement.hpp"
+#include "policies/rank_progress.hpp"
 #include "policies/shard_group.hpp"
 #include "policies/spec.hpp"
 #include "runtime/base/status.hpp"
@@ -88,14 +90,16 @@ class coordinator_core {
   bool shard_joined(std::int64_t now, std::uint32_t index, std::string address, ticket who,
                     coordinator_effects& out, group_member member = {});
   bool aggregator_joined(std::int64_t now, const std::string& job, std::uint32_t index,
-                         std::string address, ticket who, coordinator_effects& out);
+                         std::string address, ticket who, coordinator_effects& out,
+                         std::uint32_t incarnation = 1);
   bool worker_joined(std::int64_t now, const worker_hello& hello, ticket who,
                      coordinator_effects& out);
   // Creates or attaches.
   void open_table(const table_request& request, ticket who, coordinator_effects& out);
-  // `answer`: of an admit_worker_call or checkpoint_call.
+  // `answer`: of an admit_worker_call or checkpoint_call. `clocks`: of a sum_progress_call.
   void call_done(std::int64_t now, call_id call, const runtime::status& result,
-                 coordinator_effects& out, std::uint64_t answer = 0);
+                 coordinator_effects& out, std::uint64_t answer = 0,
+                 std::span<const chunk_clock> clocks = {});
 
   // At its first clock(), after which a worker opens no more. A table that one worker of a bsp
   // or ssp job opened and another did not would wait for ever: the job fails and says so.
@@ -118,10 +122,9 @@ class coordinator_core {
   // The first reason stands. A job that is done stays done.
   void fail_job(std::int64_t now, const std::string& job, const std::string& why,
                 coordinator_effects& out);
-  // A worker, or an aggregator, asks to be told of shards that move: at once of those that
-  // have.
-  void moves_of(const std::string& job, std::uint32_t index, bool aggregates,
-                coordinator_effects& out) const;
+  // A worker asks to be told when others take the places of those that it pushes to: at once
+  // of those that have.
+  void moves_of(const std::string& job, std::uint32_t rank, coordinator_effects& out) const;
   // A member's actor is gone: noted, and not judged where nobody can take its place. Whoever
   // watches the processes decides what follows. Leaving after the end of one's job is no loss.
   // True: its place is another's now, and if it lives it is to end.
@@ -151,6 +154,18 @@ class coordinator_core {
     std::uint64_t payload_bytes_copied = 0;            // likewise
     worker_progress last;
   };
+  struct aggregator_state {
+    enum class stage : std::uint8_t {
+      away,        // not joined yet, or gone
+      waiting,     // to be set up when those above it are
+      setting_up,  // it is told all that it must know
+      ready,
+    };
+    std::string address;  // of the last one that was here; empty: nobody was
+    std::uint32_t incarnation = 0;
+    stage at = stage::away;
+    bool took_over = false;  // set up after the others
+  };
   struct job_record {
     job_spec spec;
     std::uint64_t token = 0;
@@ -158,7 +173,7 @@ class coordinator_core {
     std::string failure;
     std::vector<worker_state> workers;
     aggregation sums;
-    std::vector<std::string> aggregator_addresses;  // empty: not joined
+    std::vector<aggregator_state> aggregators;
     std::map<std::string, double> metrics;
     // Of the first worker that came to its first clock(): its rank, its tables ascending.
     std::optional<std::pair<std::uint32_t, std::vector<std::uint32_t>>> tables_opened;
@@ -198,9 +213,10 @@ class coordinator_core {
   struct call_made {
     group_id group = 0;
     callee who;
-    bool primary = true;     // when it was called; a replica's answer does not count
-    bool may_fail = false;   // to let in whoever has died since, of whom we shall hear
-    std::uint32_t view = 0;  // since when it was the primary
+    bool primary = true;            // when it was called; a replica's answer does not count
+    bool may_fail = false;          // to let in whoever has died since, of whom we shall hear
+    std::uint32_t view = 0;         // since when it was the primary
+    std::uint32_t incarnation = 0;  // of an aggregator
   };
   struct new_replica {
     std::uint32_t shard = 0;
@@ -209,6 +225,13 @@ class coordinator_core {
   struct promotion {
     std::uint32_t shard = 0;
     std::uint32_t view = 0;
+  };
+  // One that takes the place of another, or comes to the next coordinator: first it is made
+  // known upstream, which says where it is to go on, then it is told.
+  struct aggregator_set_up {
+    std::uint32_t index = 0;
+    std::uint32_t incarnation = 0;
+    bool asks_upstream = true;
   };
   struct staged_call {
     callee who;
@@ -221,15 +244,22 @@ class coordinator_core {
     std::size_t job = 0;
     std::vector<ticket> waiting;
     // A worker, a table's id, ...
-    std::variant<std::monostate, worker_hello, std::uint32_t, new_replica, promotion> about;
+    std::variant<std::monostate, worker_hello, std::uint32_t, new_replica, promotion,
+                 aggregator_set_up>
+        about;
     std::uint64_t first_clock = clock_vector::infinity;  // the least that was answered
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> clocks;  // by table, chunk
     std::optional<promotion> died;  // a primary before it answered, and since when it was one
+    std::optional<std::uint32_t> sum_died;  // likewise an aggregator: its incarnation
     runtime::status failure;
   };
   job_record* find(const std::string& name);
   bool all_in() const;
   void all_joined(std::int64_t now, coordinator_effects& out);
   void open_job(std::size_t index, coordinator_effects& out);
+  void open_aggregators(group_id group, std::size_t job, coordinator_effects& out);
+  void admit_nodes(group_id group, callee above, std::uint32_t aggregator,
+                   coordinator_effects& out);
   open_job_call job_call(const job_record& job) const;
   // Where a sum, or a worker's own pushes, go: to one aggregator or all processes of shards.
   std::vector<callee> upstream_of(std::uint32_t aggregator) const;
@@ -237,7 +267,18 @@ class coordinator_core {
   callee primary_of(std::uint32_t shard) const {
     return {shard, false, groups_of_[shard].primary()};
   }
-  std::vector<std::uint32_t> epochs_of(std::uint32_t aggregator) const;
+  std::vector<std::uint32_t> epochs_of(const job_record& job, std::uint32_t aggregator) const;
+  std::uint32_t epoch_of(const aggregator_state& one) const;
+  // Aggregators in the places of others, coordinator_set_up.cpp.
+  static bool all_ready(const job_record& job);
+  void set_up_aggregators(std::size_t job, coordinator_effects& out);
+  void make_known_upstream(std::size_t job, std::uint32_t at, coordinator_effects& out);
+  void tell_aggregator(const call_group& known, std::uint32_t at, coordinator_effects& out);
+  void admit_members(group_id group, std::uint32_t at, coordinator_effects& out);
+  void aggregator_told(std::int64_t now, const call_group& done, const aggregator_set_up& what,
+                       coordinator_effects& out);
+  void tell_members(const job_record& job, std::uint32_t at, coordinator_effects& out) const;
+  void tell_finished(const job_record& job, std::uint32_t rank, coordinator_effects& out);
   // Groups of replicas, coordinator_groups.cpp.
   void pair_up(coordinator_effects& out);
   void pair_up(std::uint32_t shard, coordinator_effects& out);
@@ -253,11 +294,13 @@ class coordinator_core {
   void promoted(std::int64_t now, const promotion& what, const runtime::status& result,
                 coordinator_effects& out);
   void tell_moved(std::uint32_t shard, coordinator_effects& out) const;
+  void admit_late(coordinator_effects& out);
   shard_moved move_of(std::uint32_t shard) const;
   std::vector<std::string> addresses_of(const job_record& job, std::uint32_t aggregator) const;
   open_table_call call_of(const table_state& table) const;
   void stage_tables(const job_record& job, const open_table_call& call, group_id group);
-  bool may_admit(const job_record& job) const;
+  open_job_call call_of(const job_record& job, std::uint32_t aggregator) const;
+  bool may_admit(const worker_hello& hello);
   void admit_early(coordinator_effects& out);
   void admit(const worker_hello& hello, ticket who, coordinator_effects& out);
   void call_for(group_id group, const worker_hello& hello, coordinator_effects& out);
@@ -304,7 +347,7 @@ class coordinator_core {
   placement placement_;
   std::vector<shard_group> groups_of_;  // by shard
   std::set<std::uint32_t> moving_;      // shards whose replica is being promoted
-  std::vector<call_group> late_;        // admissions that wait for that, to begin anew
+  std::vector<call_group> late_;        // admissions that wait for others, to begin anew
   std::vector<job_record> jobs_;
   std::vector<table_state> tables_;  // by id
   std::map<group_id, call_group> groups_;

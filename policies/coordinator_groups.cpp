@@ -15,8 +15,13 @@ std::vector<coordinator_core::callee> coordinator_core::members_of(std::uint32_t
   return here;
 }
 
-std::vector<std::uint32_t> coordinator_core::epochs_of(std::uint32_t aggregator) const {
-  if (aggregator != no_aggregator) return {frame_epoch(epoch_, 0)};
+std::uint32_t coordinator_core::epoch_of(const aggregator_state& one) const {
+  return frame_epoch(epoch_, one.incarnation - 1);
+}
+
+std::vector<std::uint32_t> coordinator_core::epochs_of(const job_record& job,
+                                                       std::uint32_t aggregator) const {
+  if (aggregator != no_aggregator) return {epoch_of(job.aggregators[aggregator])};
   std::vector<std::uint32_t> epochs;
   for (const auto& group : groups_of_)
     epochs.push_back(frame_epoch(epoch_, group.serving_view()));
@@ -35,8 +40,8 @@ void coordinator_core::pair_up(std::uint32_t shard, coordinator_effects& out) {
   const auto& group = groups_of_[shard];
   if (group.serving_view() > 0) promote(shard, out);
   if (group.has_candidate()) return welcome_replica(shard, out);
-  const auto pair = make_group(no_job, 0);
   if (group.replica_in_sync()) {
+    const auto pair = make_group(no_job, 0);
     // In the first view there is nothing to hand over; in later ones they lead already.
     groups_.at(pair).about = new_replica{shard, group.view()};
     call(pair, {shard, false, group.other()},
@@ -64,6 +69,8 @@ void coordinator_core::member_left(std::int64_t now, callee who, const std::stri
   const bool were_in = all_in();
   const auto change = group.left(who.member);
   if (change != shard_group::change::none) record_group(who.index, out);
+  // Nothing is asked of its successor before that knows what it is.
+  if (change == shard_group::change::promoted && were_in) moving_.insert(who.index);
   answer_for_the_dead(now, who, out);
   if (change == shard_group::change::lost)
     event(now, "shard_gone", name + ": no replica has everything; " + why);
@@ -120,7 +127,8 @@ void coordinator_core::promoted(std::int64_t now, const promotion& what,
   else if (!groups_of_[what.shard].is_lost())
     tell_moved(what.shard, out);
   if (!moving_.empty()) return;
-  for (const auto& admission : std::exchange(late_, {})) admit_again(admission, out);
+  for (std::size_t job = 0; job < jobs_.size(); ++job) set_up_aggregators(job, out);
+  admit_late(out);
   admit_early(out);
 }
 
@@ -129,14 +137,23 @@ shard_moved coordinator_core::move_of(std::uint32_t shard) const {
   return {shard, frame_epoch(epoch_, group.serving_view()), group.primary_address()};
 }
 
-void coordinator_core::moves_of(const std::string& job, std::uint32_t index, bool aggregates,
+void coordinator_core::moves_of(const std::string& name, std::uint32_t rank,
                                 coordinator_effects& out) const {
+  const auto at = std::find_if(jobs_.begin(), jobs_.end(),
+                               [&](const job_record& one) { return one.spec.name == name; });
   // Who is to serve, and has not heard of it yet, is told of when it has.
-  if (!all_in()) return;
+  if (!all_in() || at == jobs_.end() || rank >= at->workers.size()) return;
+  const auto aggregator = at->sums.of_worker[rank];
+  if (aggregator != no_aggregator) {
+    const auto& one = at->aggregators[aggregator];
+    if (one.at == aggregator_state::stage::ready)
+      out.moves.push_back({name, rank, false, {0, epoch_of(one), one.address}});
+    return;
+  }
   for (std::uint32_t shard = 0; shard < groups_of_.size(); ++shard)
     if (groups_of_[shard].serving_view() > 0 && !groups_of_[shard].is_lost() &&
         !moving_.contains(shard))
-      out.moves.push_back({job, index, aggregates, move_of(shard)});
+      out.moves.push_back({name, rank, false, move_of(shard)});
 }
 
 // Those who push to shards. One that is being let in hears it with its welcome.
@@ -146,7 +163,7 @@ void coordinator_core::tell_moved(std::uint32_t shard, coordinator_effects& out)
     if (job.state == job_state::failed || job.state == job_state::done) continue;
     for (std::uint32_t at = 0; at < job.sums.aggregators.size(); ++at)
       if (job.sums.aggregators[at].parent == no_aggregator &&
-          !job.aggregator_addresses[at].empty())
+          !job.aggregators[at].address.empty())
         out.moves.push_back({job.spec.name, at, true, what});
     for (std::uint32_t rank = 0; rank < job.workers.size(); ++rank)
       if (job.workers[rank].joined && job.sums.of_worker[rank] == no_aggregator)
@@ -196,8 +213,11 @@ void coordinator_core::stage_for_replica(std::vector<staged_call>& calls, std::s
   for (std::uint32_t at = 0; at < job.sums.aggregators.size(); ++at)
     if (job.sums.aggregators[at].parent == no_aggregator)
       for (const auto& node : job.sums.aggregators[at].nodes)
-        calls.push_back({who, admit_worker_call{
-                                  job.token, node.first, 1, job.aggregator_addresses[at], {}}});
+        calls.push_back({who, admit_worker_call{job.token,
+                                                node.first,
+                                                job.aggregators[at].incarnation,
+                                                job.aggregators[at].address,
+                                                {}}});
   for (std::uint32_t rank = 0; rank < job.workers.size(); ++rank) {
     const auto& worker = job.workers[rank];
     if (worker.incarnation == 0 || worker.finished || job.sums.of_worker[rank] != no_aggregator)

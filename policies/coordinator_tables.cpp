@@ -56,7 +56,8 @@ void coordinator_core::open_table(const table_request& request, ticket who,
   }
   if (tables_.size() >= limits::tables_max)
     return refuse(who, errc::over_limit, "the cluster holds its limit of tables", out);
-  if (!all_in()) return refuse(who, errc::unavailable, "not all shards have joined", out);
+  if (!all_in() || !all_ready(*job))
+    return refuse(who, errc::unavailable, "not all shards and aggregators have joined", out);
   auto spec = asked;
   if (!request.optimizer_given) spec.optimizer = job->spec.optimizer;
   create_tables(index, {spec}, who, out);
@@ -102,10 +103,7 @@ void coordinator_core::open_at_shards(std::uint32_t id, ticket who, coordinator_
   const auto group = make_group(table.job, who);
   groups_.at(group).about = id;
   auto opening = call_of(table);
-  if (table.restored) {
-    opening.restore = job.restored->id;
-    opening.first_clock = job.restored->clock;
-  }
+  if (table.restored) opening.restore = job.restored->id;
   const auto& places = table.grant.places;
   for (std::uint32_t shard = 0; shard < cluster_.shards; ++shard) {
     auto mine = opening;
@@ -114,7 +112,10 @@ void coordinator_core::open_at_shards(std::uint32_t id, ticket who, coordinator_
     if (mine.places.empty()) continue;
     for (const auto& one : members_of(shard)) call(group, one, mine, out);
   }
+  // Those that come to the next coordinator are told when they are set up.
+  if (table.recorded) return;
   opening.places = places;
+  if (table.restored) opening.first_clocks.assign(places.size(), job.restored->clock);
   stage_tables(job, opening, group);
 }
 
@@ -129,7 +130,7 @@ open_table_call coordinator_core::call_of(const table_state& table) const {
           table.spec.name,
           table.spec.shape,
           {},
-          0};
+          {}};
 }
 
 }  // namespace tidegate::policies

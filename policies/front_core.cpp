@@ -5,11 +5,14 @@
 #include "policies/gradient_half.hpp"
 #include "runtime/base/assert.hpp"
 #include "runtime/base/buggify.hpp"
+#include "runtime/base/planted.hpp"
 #include "runtime/base/rare.hpp"
 
 namespace tidegate::policies {
 
 using runtime::frame_kind;
+using runtime::is_planted;
+using runtime::planted_bug;
 
 namespace {
 
@@ -20,6 +23,9 @@ constexpr std::uint64_t no_job = 0;  // of the queue for frames that nobody know
 front_core::admission front_core::admit(const admit_worker_call& call) {
   const auto code = core_.admit_worker(call.token, call.rank, call.incarnation);
   if (code != refusal::none) return {code, false, 0};
+  if (call.finished && !is_planted(planted_bug::farewell_forgotten_by_the_next_aggregator))
+    about_job(call.token,
+              [&](effects& out) { core_.has_finished(call.token, call.rank, out); });
   const auto* known = find(call.token, call.rank);
   // An earlier call's is connected.
   return {code, !known || known->incarnation != call.incarnation || known->lost,

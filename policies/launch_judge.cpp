@@ -35,6 +35,10 @@ std::int64_t launch_core::ripe_at(const unjudged& end) const {
 // stop.
 launch_core::verdict launch_core::judge(const unjudged& end) const {
   const auto& name = plan_.processes[end.process];
+  const auto* of_job = job(name.job);
+  if (name.role == process_role::aggregator && of_job != nullptr &&
+      of_job->state == job_state::done)
+    return verdict::after_its_job;
   if (name.role != process_role::worker) return verdict::process_died;
   if (end.exit.kind == process_exit::how::clean) return verdict::as_expected;
   const auto* status = job(name.job);
@@ -83,8 +87,8 @@ bool launch_core::comes_back(process_number process) const {
   const auto* status = job(name.job);
   const bool goes_on = status == nullptr || status->state == job_state::waiting ||
                        status->state == job_state::running;
-  if (name.role == process_role::shard || name.role == process_role::replica)
-    return plan_.replicated;
+  if (serves_shard(name.role)) return plan_.replicated;
+  if (name.role == process_role::aggregator) return goes_on;
   return name.role == process_role::worker && goes_on &&
          std::any_of(plan_.jobs.begin(), plan_.jobs.end(), [&](const auto& one) {
            return one.name == name.job && one.workers_come_back;
@@ -108,8 +112,7 @@ void launch_core::bury(const unjudged& end, std::int64_t now, launch_effects& ou
   if (alone) {
     const auto pause = intensity_[process].died(end.at, limits);
     if (pause) {
-      if (role_of(process) == process_role::shard || role_of(process) == process_role::replica)
-        last_shard_death_ = process;
+      if (serves_shard(role_of(process))) last_shard_death_ = process;
       const auto incarnation = ++incarnations_[process];
       processes_[process] = process_state::resting;
       resting_.push_back({process, end.at + *pause});

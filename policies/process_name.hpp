@@ -15,6 +15,10 @@ inline constexpr process_role process_roles[] = {
     process_role::coordinator, process_role::shard, process_role::replica,
     process_role::aggregator, process_role::worker};
 
+// Whether it is one of a shard's group.
+constexpr bool serves_shard(process_role role) noexcept {
+  return role == process_role::shard || role == process_role::replica;
+}
 std::string_view to_string(process_role role) noexcept;
 // The one of that name.
 std::optional<process_role> role_of(std::string_view name) noexcept;

@@ -13,4 +13,13 @@ struct rank_progress {
   friend bool operator==(const rank_progress&, const rank_progress&) = default;
 };
 
+// Of a chunk: a clock.
+struct chunk_clock {
+  std::uint32_t table = 0;
+  std::uint32_t chunk = 0;
+  std::uint64_t clock = 0;
+
+  friend bool operator==(const chunk_clock&, const chunk_clock&) = default;
+};
+
 }  // namespace tidegate::policies

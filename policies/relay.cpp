@@ -3,7 +3,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "runtime/base/planted.hpp"
+
 namespace tidegate::policies {
+
+using runtime::is_planted;
+using runtime::planted_bug;
 
 relay_policy::relay_policy(const consistency_spec& spec, std::uint32_t workers,
                            std::size_t parts, bool keeps_current)
@@ -38,7 +43,10 @@ bool relay_policy::handed_on(std::uint64_t clock, policy_decisions& out) {
 consistency_policy::answer relay_policy::decide_pull(const pull_request& pull) const {
   if (is_bsp()) {
     if (have_ == pull.clock) return answer::now;
-    return have_ < pull.clock ? answer::later : answer::too_late;
+    // One that is kept is found there.
+    if (pull.clock == had_) return answer::too_late;
+    const bool asks = keeps_current_ && !is_planted(planted_bug::older_version_not_asked_for);
+    return asks || have_ < pull.clock ? answer::later : answer::too_late;
   }
   return have_ >= pull.clock && seen_[pull.rank] < pulls_ ? answer::now : answer::later;
 }
@@ -71,6 +79,7 @@ void relay_policy::decide_ask(policy_decisions& out) {
 
 void relay_policy::pulled(const received& what, policy_decisions& out) {
   asking_ = false;
+  if (is_bsp() && keeps_current_ && has_ && what.version != have_) had_ = have_;
   has_ = true;
   ++pulls_;
   have_ = is_bsp() ? what.version : std::max(have_, asked_.clock);
@@ -79,11 +88,17 @@ void relay_policy::pulled(const received& what, policy_decisions& out) {
   decide_ask(out);
 }
 
+// Who asks for a later clock may be luckier.
 void relay_policy::pull_refused(policy_decisions& out) {
   asking_ = false;
-  for (const auto& pull : parked_pulls())
+  std::vector<std::uint32_t> refused;
+  for (const auto& pull : parked_pulls()) {
+    if (pull.clock > asked_.clock) continue;
     out.push_back({policy_decision::what::too_late, pull.rank, pull.clock});
-  for (std::uint32_t rank = 0; rank < clocks().workers(); ++rank) worker_replaced(rank);
+    refused.push_back(pull.rank);
+  }
+  for (const auto rank : refused) worker_replaced(rank);
+  decide_ask(out);
 }
 
 }  // namespace tidegate::policies

@@ -22,8 +22,9 @@ class relay_policy final : public consistency_policy {
  public:
   // `parts`: sums that each clock is handed on in. The frames of several may overtake each
   // other, so that a pull waits for their answers where it must find them applied.
-  // `keeps_current`: what is here stays while a newer version comes, as a member that comes
-  // back may ask for it.
+  // `keeps_current`: what is here stays while another version comes, as a member that comes
+  // back may ask for it; what it asks for that is not here is asked for upstream, as an
+  // aggregator that took the place of another has nothing of what that one kept.
   relay_policy(const consistency_spec& spec, std::uint32_t workers, std::size_t parts,
                bool keeps_current);
 
@@ -70,6 +71,7 @@ class relay_policy final : public consistency_policy {
   std::array<bool, window> answered_{};  // by clock modulo window
   bool has_ = false;                     // parameters that members may be given
   std::uint64_t have_ = 0;  // bsp: their version; else the clock that they were asked for at
+  std::uint64_t had_ = clock_vector::infinity;  // bsp: the version before, which is kept
   std::uint64_t min_clock_ = 0;
   std::uint64_t pulls_ = 0;          // made so far
   std::vector<std::uint64_t> seen_;  // by rank: the last one that it was given

@@ -122,6 +122,21 @@ std::uint64_t shard_core::first_missing(std::uint64_t token, std::uint32_t rank,
   return first;
 }
 
+std::vector<chunk_clock> shard_core::first_clocks(std::uint64_t token,
+                                                  std::span<const std::uint32_t> ranks) const {
+  std::vector<chunk_clock> found;
+  const auto job = jobs_.find(token);
+  if (job == jobs_.end()) return found;
+  for (const auto slot : job->second.slots) {
+    const auto& chunk = chunks_[slot];
+    auto first = clock_vector::infinity;
+    for (const auto rank : ranks)
+      if (rank < chunk.workers.size()) first = std::min(first, settled_below(chunk, rank));
+    found.push_back({chunk.table, chunk.chunk, first});
+  }
+  return found;
+}
+
 refusal shard_core::check_worker(const frame_tag& tag) const {
   const auto job = jobs_.find(tag.job);
   if (job == jobs_.end()) return refusal::unknown_job;
@@ -240,18 +255,23 @@ void shard_core::finished(const frame_tag& tag, shard_effects& out) {
     return;
   }
   auto& job = jobs_.at(tag.job);
-  job.workers[tag.rank].finished = true;
-  for (auto slot : job.slots) {
-    chunks_[slot].policy->worker_finished(tag.rank, decisions_);
-    carry_out(slot, tag, out);
-  }
-  flush_runs(out);
+  has_finished(tag.job, tag.rank, out);
   if (!job.leads || is_planted(planted_bug::farewell_not_replicated)) {
     out.list.push_back(shard_effects::acknowledge{tag, refusal::none});
     return;
   }
   job.workers[tag.rank].farewell_waits = true;
   out.list.push_back(shard_effects::replicate_farewell{tag.job, tag.rank});
+}
+
+void shard_core::has_finished(std::uint64_t token, std::uint32_t rank, shard_effects& out) {
+  auto& job = jobs_.at(token);
+  job.workers[rank].finished = true;
+  for (auto slot : job.slots) {
+    chunks_[slot].policy->worker_finished(rank, decisions_);
+    carry_out(slot, base_of(chunks_[slot]), out);
+  }
+  flush_runs(out);
 }
 
 }  // namespace tidegate::policies

@@ -58,7 +58,7 @@ class shard_core {
     // Shards have replicas, which may be two versions behind: two are kept.
     bool replicated = false;
   };
-  static constexpr std::uint32_t kept_max = 2;
+  static constexpr std::uint32_t kept_max = versions_kept_max;
   static constexpr std::uint32_t versions_kept(const consistency_spec& consistency,
                                                bool workers_come_back, bool replicated) {
     if (!workers_come_back || consistency.kind != consistency_kind::bsp) return 0;
@@ -81,6 +81,10 @@ class shard_core {
   // unacknowledged pushes of the new process, within its credits.
   std::uint64_t first_missing(std::uint64_t token, std::uint32_t rank,
                               std::span<const std::uint32_t> tables) const;
+
+  // Of each chunk of the job here, the first clock that it lacks of one of these ranks.
+  std::vector<chunk_clock> first_clocks(std::uint64_t token,
+                                        std::span<const std::uint32_t> ranks) const;
 
   // The job ends here: whoever waits is refused, what is held is released, later frames are
   // refused.
@@ -120,6 +124,8 @@ class shard_core {
   // No more pushes from this worker; every one it made has been acknowledged. A table that it
   // never pushed to does not wait for it any longer.
   void finished(const frame_tag& tag, shard_effects& out);
+  // The same, as somebody else says.
+  void has_finished(std::uint64_t token, std::uint32_t rank, shard_effects& out);
 
   // Every chunk of these tables is copied once (snapshot) when it has all pushes of clocks
   // below `clock`, which under bsp is one version; infinity: when all workers have finished.

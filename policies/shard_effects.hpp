@@ -16,6 +16,8 @@ using payload_handle = std::uint32_t;  // the shell's; no_payload means a skippe
 inline constexpr payload_handle no_payload = 0;
 inline constexpr std::uint32_t no_plane = 0xffff'ffff;
 inline constexpr std::uint32_t all_ranks = 0xffff'ffff;
+// Of a chunk, beside the current one: what a replica may be behind.
+inline constexpr std::uint32_t versions_kept_max = 2;
 
 // Which push or pull a frame speaks of.
 struct frame_tag {
@@ -111,7 +113,7 @@ struct shard_effects {
   struct seed {
     std::uint32_t slot = 0;
     std::uint32_t plane = 0;
-    std::array<std::uint32_t, 2> kept{};
+    std::array<std::uint32_t, versions_kept_max> kept{};
   };
   // Of a primary: tell the replica that this worker has finished, and say
   // farewell_replicated().

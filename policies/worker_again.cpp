@@ -10,9 +10,16 @@ namespace tidegate::policies {
 using send_kind = worker_effects::send_kind;
 
 bool worker_core::is_busy() const {
-  return !pushes_acked() || (farewell_sent_ && finish_op_ != 0) ||
+  return !pushes_acked() || !farewell_heard() ||
          std::any_of(tables_.begin(), tables_.end(),
                      [](const auto& entry) { return entry.second.pull.active; });
+}
+
+// By all it has been said to.
+bool worker_core::farewell_heard() const {
+  return !farewell_sent_ || failure_ != refusal::none ||
+         std::all_of(finish_acked_.begin(), finish_acked_.end(),
+                     [](auto acked) { return acked != 0; });
 }
 
 void worker_core::tick(std::int64_t now, worker_effects& out) {
@@ -30,7 +37,7 @@ void worker_core::tick(std::int64_t now, worker_effects& out) {
     if (table.pull.again.is_over(now, patience_) || early)
       pull_again(id, table, every_shard, out);
   }
-  if (finish_op_ == 0 || !farewell_sent_ || !farewell_again_.is_over(now, patience_)) return;
+  if (farewell_heard() || !farewell_again_.is_over(now, patience_)) return;
   TIDEGATE_RARE("worker: a farewell is said again");
   for (std::uint32_t shard = 0; shard < finish_acked_.size(); ++shard)
     if (finish_acked_[shard] == 0) farewell_to(shard, out);
@@ -46,7 +53,10 @@ void worker_core::again(std::uint32_t shard, worker_effects& out) {
     }
     if (table.pull.active && !exchange_waits()) pull_again(id, table, shard, out);
   }
-  if (finish_op_ != 0 && farewell_sent_ && finish_acked_[shard] == 0) farewell_to(shard, out);
+  if (!farewell_sent_) return;
+  // An aggregator in the place of another has not heard it.
+  finish_acked_[shard] = 0;
+  farewell_to(shard, out);
 }
 
 void worker_core::push_again(std::uint32_t id, const table_state& table, const push_state& push,

@@ -160,9 +160,7 @@ void worker_core::settle(worker_effects& out) {
   if (clock_op_ != 0 && window_open()) ended(std::exchange(clock_op_, 0), refusal::none, out);
   if (finish_op_ == 0) return;
   if (!farewell_sent_ && pushes_acked()) say_farewell(out);
-  const bool heard = std::all_of(finish_acked_.begin(), finish_acked_.end(),
-                                 [](auto acked) { return acked != 0; });
-  if (farewell_sent_ && heard)
+  if (farewell_sent_ && farewell_heard())
     out.dones.push_back({std::exchange(finish_op_, 0), refusal::none});
 }
 

@@ -238,6 +238,7 @@ class worker_core {
   bool window_open() const;
   bool pushes_acked() const;
   void say_farewell(worker_effects& out);
+  bool farewell_heard() const;
   void settle(worker_effects& out);
   void fail(refusal code, worker_effects& out);
 

@@ -42,6 +42,9 @@ enum class planted_bug : std::uint8_t {
   old_primary_still_serves,
   group_not_recorded,
   older_version_not_kept,
+  aggregator_begins_anew,
+  farewell_forgotten_by_the_next_aggregator,
+  older_version_not_asked_for,
 
   // Of checkpoints: a simulation of disks that fail finds them (sim_checkpoint_planted_test).
   checkpoint_renamed_before_synced = 128,
@@ -50,7 +53,7 @@ enum class planted_bug : std::uint8_t {
   checkpoint_pruned_too_early,
   checkpoint_believed_before_synced,
 };
-inline constexpr auto planted_bug_last = planted_bug::older_version_not_kept;
+inline constexpr auto planted_bug_last = planted_bug::older_version_not_asked_for;
 inline constexpr auto planted_checkpoint_bug_first =
     planted_bug::checkpoint_renamed_before_synced;
 inline constexpr auto planted_checkpoint_bug_last =

@@ -43,6 +43,8 @@ TEST_F(messages_test, shard_calls) {
                                                      {{0, 4}, {4, 5}},
                                                      {"above"},
                                                      {9},
+                                                     3,
+                                                     true,
                                                      true});
   EXPECT_EQ(job.token, 7u);
   EXPECT_EQ(job.epoch, 2u);
@@ -55,7 +57,8 @@ TEST_F(messages_test, shard_calls) {
   EXPECT_EQ(job.nodes, (std::vector<policies::rank_node>{{0, 4}, {4, 5}}));
   EXPECT_EQ(job.upstream, std::vector<std::string>{"above"});
   EXPECT_EQ(job.upstream_epochs, std::vector<std::uint32_t>{9});
-  EXPECT_TRUE(job.replicated);
+  EXPECT_EQ(job.incarnation, 3u);
+  EXPECT_TRUE(job.upstream_moves && job.replicated);
 
   policies::open_table_call table;
   table.token = 1;
@@ -64,6 +67,7 @@ TEST_F(messages_test, shard_calls) {
   table.init = {policies::init_kind::uniform, 0.25F};
   table.init_key = 99;
   table.places = {{1, 2, 3, 4}, {5, 6, 7, 8}};
+  table.first_clocks = {9, 10};
   const auto opened = roundtrip(table);
   EXPECT_EQ(opened.token, 1u);
   EXPECT_EQ(opened.table, 2u);
@@ -71,6 +75,12 @@ TEST_F(messages_test, shard_calls) {
   EXPECT_EQ(opened.init, table.init);
   EXPECT_EQ(opened.init_key, 99u);
   EXPECT_EQ(opened.places, table.places);
+  EXPECT_EQ(opened.first_clocks, table.first_clocks);
+
+  const auto asked = roundtrip(policies::sum_progress_call{7, {0, 4}});
+  EXPECT_EQ(asked.token, 7u);
+  EXPECT_EQ(asked.ranks, (std::vector<std::uint32_t>{0, 4}));
+  EXPECT_EQ(roundtrip(policies::chunk_clock{1, 2, 3}), (policies::chunk_clock{1, 2, 3}));
 
   const auto worker =
       roundtrip(policies::admit_worker_call{1, 2, 3, std::string("a\0b", 3), {7}});

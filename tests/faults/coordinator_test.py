@@ -10,11 +10,6 @@ class Coordinator(FaultTest):
     def yaml(self, job, supervision=OFTEN, **rest):
         return json.dumps({**json.loads(cluster_yaml({"job": job}, **rest)), "supervision": supervision})
 
-    def hash_of(self, run):
-        job = run.result()["jobs"][0]
-        self.assertEqual(len(job["parameters_sha256"]), 64)
-        return job["parameters_sha256"]
-
     def kill_until_the_end(self, run, seed, pause, kills=1000):
         """Kills the coordinator now and then from the first moment on. Returns how often."""
         chance = random.Random(seed)

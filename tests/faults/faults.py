@@ -39,6 +39,20 @@ class FaultTest(ClusterTest):
     def setUp(self):
         self.before = segments()
 
+    def hash_of(self, run):
+        job = run.result()["jobs"][0]
+        self.assertEqual(len(job["parameters_sha256"]), 64)
+        return job["parameters_sha256"]
+
+    def kill(self, run, name):
+        """Whichever process it is now: `shard-0`, `worker-1` (of the one job)."""
+        role, index = name.split("-")
+
+        def pid():
+            return next((p["pid"] for p in run.processes()
+                         if p["role"] == role and p["index"] == int(index) and alive(p["pid"])), None)
+        os.kill(wait_until(pid, 5, f"{name} is there; {run.output}"), signal.SIGKILL)
+
     def kill_now_and_then(self, run, role, kills, seed, pause=(0.05, 0.4)):
         """Kills random processes of a role, each time another life of it, until there were so many or the
         run has ended. Returns how many."""

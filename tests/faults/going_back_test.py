@@ -13,11 +13,6 @@ class GoingBack(FaultTest):
         job = {"checkpoint": {"every": "20 clocks", "keep": 2}, **job}
         return json.dumps({**json.loads(cluster_yaml({"job": job}, **rest)), "supervision": OFTEN})
 
-    def hash_of(self, run):
-        job = run.result()["jobs"][0]
-        self.assertEqual(len(job["parameters_sha256"]), 64)
-        return job["parameters_sha256"]
-
     def kill_between(self, run, role, kills, seed):
         """Kills one of a role each time that a checkpoint has been written since the last kill."""
         chance = random.Random(seed)

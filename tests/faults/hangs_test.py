@@ -17,9 +17,6 @@ class Hangs(FaultTest):
         job = {**JOB, "mode": ["workload", 300, 0, "exchange"]}
         return self.hash_of(self.run_to_end(self.yaml(job)))
 
-    def hash_of(self, run):
-        return run.result()["jobs"][0]["parameters_sha256"]
-
     def begin(self, job, **rest):
         run = self.launch(self.yaml(job, **rest))
         wait_until(lambda: self.made_a_clock(run), 30, "a clock above 0")

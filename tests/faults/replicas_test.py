@@ -33,19 +33,6 @@ class Replicas(FaultTest):
         text["cluster"]["replicas"] = 1
         return json.dumps({**text, "supervision": OFTEN})
 
-    def hash_of(self, run):
-        job = run.result()["jobs"][0]
-        self.assertEqual(len(job["parameters_sha256"]), 64)
-        return job["parameters_sha256"]
-
-    def kill(self, run, name):
-        role, index = name.split("-")
-
-        def pid():
-            return next((p["pid"] for p in run.processes()
-                         if p["role"] == role and p["index"] == int(index) and alive(p["pid"])), None)
-        os.kill(wait_until(pid, 5, f"{name} is there; {run.output}"), signal.SIGKILL)
-
     def in_sync(self, run, times, seconds=20):
         """A new replica has had everything, so many times since the run began."""
         wait_until(lambda: self.count_events(run, "replica_in_sync") >= times or run.process.poll() is not None,

@@ -10,11 +10,6 @@ class Resume(FaultTest):
     def yaml(self, job, **rest):
         return cluster_yaml({"job": job}, **rest)
 
-    def hash_of(self, run):
-        job = run.result()["jobs"][0]
-        self.assertEqual(len(job["parameters_sha256"]), 64)
-        return job["parameters_sha256"]
-
     def calm_hash(self, job, **rest):
         words = list(job["mode"])
         words[2] = 0  # no pauses

@@ -10,11 +10,6 @@ class Workers(FaultTest):
     def yaml(self, job, supervision=OFTEN, **rest):
         return json.dumps({**json.loads(cluster_yaml({"job": job}, **rest)), "supervision": supervision})
 
-    def hash_of(self, run):
-        job = run.result()["jobs"][0]
-        self.assertEqual(len(job["parameters_sha256"]), 64)
-        return job["parameters_sha256"]
-
     def test_same_bits_as_if_nothing_had_happened(self):
         ways = (("momentum", "auto", "exchange"), ("adam", "auto", "spans"), ("adam", "tcp", "in_place"))
         for seed, (optimizer, transport, way) in enumerate(ways):

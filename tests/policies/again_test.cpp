@@ -126,6 +126,25 @@ TEST(worker_again, a_farewell_to_those_who_have_not_heard_it) {
   EXPECT_EQ(sent[0].shard, 0u);
 }
 
+TEST(worker_again, a_farewell_to_who_takes_the_place_of_one_that_has_heard_it) {
+  auto core = make_core();
+  worker_effects out;
+  ASSERT_EQ(core.finish(1, out), errc::ok);
+  core.on_finish_ack(0, refusal::none, out);
+  core.on_finish_ack(1, refusal::none, out);
+  EXPECT_FALSE(core.is_busy());
+  out.clear();
+  core.shard_moved(1);
+  core.again(1, out);
+  ASSERT_EQ(out.sends.size(), 1u);
+  EXPECT_EQ(out.sends[0].kind, kind::finished);
+  EXPECT_EQ(out.sends[0].shard, 1u);
+  EXPECT_TRUE(core.is_busy()) << "until it is heard";
+  EXPECT_TRUE(core.on_finish_ack(1, refusal::none, out));
+  EXPECT_FALSE(core.is_busy());
+  EXPECT_TRUE(out.dones.empty()) << "finish() has ended long ago";
+}
+
 // What a shard makes of it.
 class shard_again : public testing::Test {
  protected:

@@ -19,8 +19,16 @@ struct relay {
 
   explicit relay(consistency_spec consistency, std::vector<std::uint32_t> members = {2, 3, 4},
                  std::vector<rank_node> nodes = {{2, 4}, {4, 5}}) {
-    core.open_job(
-        {job, epoch, 8, consistency, members, std::move(nodes), {epoch, epoch}, false, false});
+    core.open_job({job,
+                   epoch,
+                   8,
+                   consistency,
+                   members,
+                   std::move(nodes),
+                   {epoch, epoch},
+                   false,
+                   1,
+                   false});
     const std::vector<chunk_place> places{{0, 0, 0, 8}, {1, 1, 8, 8}};
     core.open_table(table, places);
     for (const auto rank : members)

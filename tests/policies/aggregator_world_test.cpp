@@ -40,7 +40,7 @@ class world {
     shard_.open_job(job, {1, workers, spec_, true, ranks});
     shard_.open_table(job, table, places);
     for (const std::uint32_t rank : {0u, 2u, 3u}) shard_.admit_worker(job, rank, 1);
-    group_.open_job({job, 1, workers, spec_, {0, 1, 2}, {{0, 2}, {2, 3}}, {1}, true, false});
+    group_.open_job({job, 1, workers, spec_, {0, 1, 2}, {{0, 2}, {2, 3}}, {1}, true, 1, false});
     group_.open_table(table, places);
     for (const std::uint32_t rank : {0u, 1u, 2u}) group_.front().admit_worker(job, rank, 1);
   }

@@ -2,11 +2,13 @@
 // what.
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "policies/coordinator_core.hpp"
+#include "policies/frame_epoch.hpp"
 
 namespace tidegate::policies {
 namespace {
@@ -129,6 +131,122 @@ TEST_F(coordinator_aggregators_test, tables_are_opened_from_the_shards_down) {
   EXPECT_TRUE(core.tables("j").empty());
   EXPECT_EQ(answer_calls<open_table_call>(), (names{"aggregator 0", "aggregator 1"}));
   EXPECT_EQ(core.tables("j").size(), 1u);
+}
+
+// All tables open, and workers 0 to 3 at clock 0.
+class coordinator_set_up_test : public coordinator_aggregators_test {
+ protected:
+  void SetUp() override {
+    join_all();
+    while (!out.calls.empty()) answer_all();
+    for (std::uint32_t rank = 0; rank < 4; ++rank) {
+      core.worker_joined(1, {"j", rank, 1, "w" + std::to_string(rank)}, 20 + rank, out);
+      answer_all();
+      core.tables_opened(1, "j", rank, {0}, out);
+    }
+    out = {};
+  }
+  void answer_all() { answer_calls<open_job_call>(); }
+  // What is called now, in order, answered with these clocks of chunks 0, 1, 2 by each.
+  names answer_with(const std::vector<std::uint64_t>& clocks) {
+    names called;
+    auto calls = std::move(out.calls);
+    out.calls.clear();
+    for (const auto& call : calls) {
+      const auto who = (call.aggregator_of.empty() ? "s" : "a") + std::to_string(call.shard);
+      std::vector<chunk_clock> told;
+      if (const auto* admit = std::get_if<admit_worker_call>(&call.what))
+        called.push_back(who + " admits " + std::to_string(admit->rank) + " at " +
+                         admit->address + (admit->finished ? ", finished" : ""));
+      if (std::holds_alternative<sum_progress_call>(call.what)) {
+        called.push_back(who + " is asked");
+        for (std::uint32_t chunk = 0; chunk < clocks.size(); ++chunk)
+          told.push_back({0, chunk, clocks[chunk]});
+      }
+      if (const auto* open = std::get_if<open_job_call>(&call.what))
+        called.push_back(who + " opens as " + std::to_string(open->incarnation));
+      if (const auto* open = std::get_if<open_table_call>(&call.what)) {
+        auto text = who + " has";
+        for (const auto clock : open->first_clocks) text += " " + std::to_string(clock);
+        called.push_back(text);
+      }
+      core.call_done(1, call.call, {}, out, 0, told);
+    }
+    return called;
+  }
+  names moved() const {
+    names told;
+    for (const auto& one : out.moves)
+      told.push_back((one.aggregates ? "a" : "w") + std::to_string(one.index) + " to " +
+                     one.what.address);
+    return told;
+  }
+};
+
+TEST_F(coordinator_set_up_test, the_next_process_goes_on_where_upstream_is) {
+  core.worker_finished(1, "j", 1, {}, "", out);
+  EXPECT_TRUE(out.calls.empty()) << "its aggregator has heard it";
+  core.aggregator_lost(1, "j", 0, "killed");
+  core.worker_joined(1, {"j", 0, 2, "w0'"}, 40, out);
+  EXPECT_TRUE(out.calls.empty()) << "let in when somebody can say where it goes on";
+  core.open_table({"j", tree_cluster().jobs[0].tables[0], false, false}, 41, out);
+  EXPECT_EQ(out.answers.back().result.code(), errc::ok) << "it is open";
+  EXPECT_FALSE(core.aggregator_joined(1, "j", 0, "a0", 42, out, 0)) << "which process is that?";
+  EXPECT_TRUE(core.aggregator_joined(1, "j", 0, "b0", 42, out, 2));
+  EXPECT_EQ(answer_with({7, 6, 7}), (names{"a2 admits 0 at b0", "a2 is asked"}));
+  EXPECT_EQ(answer_with({}), (names{"a0 opens as 2", "a0 has 7 6 7", "a0 admits 0 at w0'",
+                                    "a0 admits 1 at w1, finished"}));
+  EXPECT_EQ(moved(), (names{"w0 to b0", "w1 to b0"}));
+  EXPECT_EQ(answer_with({}), (names{"a0 admits 0 at w0'"})) << "the one that waited";
+  const auto& welcome = std::get<worker_welcome>(out.answers.back().value);
+  EXPECT_EQ(welcome.shard_addresses, names{"b0"});
+  EXPECT_GT(welcome.shard_epochs[0], frame_epoch(1, 0));
+  out = {};
+  core.worker_finished(1, "j", 0, {}, "", out);
+  EXPECT_EQ(answer_with({}), names{"a0 admits 0 at w0', finished"})
+      << "it may have told the one before";
+  EXPECT_FALSE(core.aggregator_joined(1, "j", 0, "a0", 43, out, 1)) << "it woke up";
+}
+
+TEST_F(coordinator_set_up_test, those_below_wait_for_those_above) {
+  core.aggregator_lost(1, "j", 0, "killed");
+  core.aggregator_lost(1, "j", 2, "killed");
+  core.aggregator_joined(1, "j", 0, "b0", 42, out, 2);
+  EXPECT_TRUE(out.calls.empty());
+  core.aggregator_joined(1, "j", 2, "b2", 42, out, 2);
+  EXPECT_EQ(answer_with({3, 4, 3}),
+            (names{"s0 admits 0 at b2", "s0 is asked", "s1 admits 0 at b2", "s1 is asked"}));
+  EXPECT_EQ(answer_with({}),
+            (names{"a2 opens as 2", "a2 has 3 4 3", "a2 admits 0 at b0", "a2 admits 2 at a1"}));
+  EXPECT_EQ(moved(), (names{"a0 to b2", "a1 to b2"}));
+  EXPECT_EQ(answer_with({3, 3, 3}), (names{"a2 admits 0 at b0", "a2 is asked"}));
+}
+
+TEST_F(coordinator_set_up_test, one_that_dies_while_it_is_set_up_is_set_up_anew) {
+  core.aggregator_lost(1, "j", 0, "killed");
+  core.aggregator_joined(1, "j", 0, "b0", 42, out, 2);
+  core.aggregator_lost(1, "j", 0, "killed");
+  core.aggregator_joined(1, "j", 0, "c0", 42, out, 3);
+  EXPECT_EQ(answer_with({1, 1, 1}),
+            (names{"a2 admits 0 at b0", "a2 is asked", "a2 admits 0 at c0", "a2 is asked"}));
+  const auto told = answer_with({});
+  EXPECT_EQ(told.front(), "a0 opens as 3");
+  EXPECT_EQ(moved(), (names{"w0 to c0", "w1 to c0"}));
+}
+
+// Its parent dies before it answers: it waits for the one after that.
+TEST_F(coordinator_set_up_test, who_was_to_say_may_die) {
+  core.aggregator_lost(1, "j", 0, "killed");
+  core.aggregator_joined(1, "j", 0, "b0", 42, out, 2);
+  for (const auto& call : std::exchange(out.calls, {}))
+    core.call_done(1, call.call, {errc::unavailable, "gone"}, out);
+  EXPECT_TRUE(out.calls.empty());
+  core.aggregator_lost(1, "j", 2, "killed");
+  core.aggregator_joined(1, "j", 2, "b2", 42, out, 2);
+  answer_with({3, 3, 3});
+  answer_with({});
+  EXPECT_EQ(answer_with({3, 3, 3}), (names{"a2 admits 0 at b0", "a2 is asked"}));
+  EXPECT_NE(core.status(2, 0).jobs[0].state, job_state::failed);
 }
 
 TEST_F(coordinator_aggregators_test, an_aggregator_that_refuses_a_table_fails_the_job) {

@@ -58,7 +58,7 @@ TEST_F(journal_with_replicas, who_leads_whom_is_as_it_was) {
   EXPECT_EQ(leads[0].second.address, "s002");
   EXPECT_EQ(leads[0].second.view, 2u);
   EXPECT_TRUE(calls_of<promote_call>(1).empty());
-  core->moves_of("a", 0, false, out);
+  core->moves_of("a", 0, out);
   EXPECT_TRUE(out.moves.empty()) << "it has not heard that it serves";
   answer_calls();
   ASSERT_EQ(out.moves.size(), 1u);

@@ -147,6 +147,18 @@ class launched {
     run.seen();
     return run;
   }
+  // The one job has an aggregator, too.
+  static launched with_aggregator() {
+    auto plan = plan_of({{"mlp", 1}}, true);
+    plan.goes_back = true;
+    plan.supervision.aggregator = {1, 60'000, 100, 5'000};
+    plan.processes.push_back({process_role::aggregator, "mlp", 0});
+    launched run(std::move(plan));
+    run.ready();
+    run.says({running("mlp")});
+    run.seen();
+    return run;
+  }
   // A coordinator of this life.
   void says(std::uint32_t life, const std::vector<job_status>& jobs) {
     core_.polled(now_, {{}, polls_, jobs, life, {}}, out_);

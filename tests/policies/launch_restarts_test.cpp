@@ -123,6 +123,25 @@ TEST(launch_core, with_checkpoints_everything_begins_again) {
   EXPECT_EQ(run.core().epoch(), 2U);
 }
 
+TEST(launch_core, an_aggregator_comes_back_alone_and_too_often_takes_all_back) {
+  auto run = launched::with_aggregator();
+  run.ends("aggregator-mlp-0", how::by_signal);
+  EXPECT_THAT(run.seen(), ElementsAre("poll", "note process_died: aggregator-mlp-0 was killed",
+                                      "tidegate: aggregator-mlp-0 was killed; it is started "
+                                      "again (incarnation 2)",
+                                      "start aggregator-mlp-0 again, 2"));
+  run.ends("aggregator-mlp-0", how::by_signal);
+  EXPECT_THAT(run.seen(), Contains("note going_back: aggregator-mlp-0 was killed"));
+}
+
+TEST(launch_core, an_aggregator_of_a_job_that_is_done_is_not_missed) {
+  auto run = launched::with_aggregator();
+  run.says({done("mlp")});
+  run.ends("aggregator-mlp-0", how::by_signal);
+  EXPECT_THAT(run.seen(),
+              Contains("warning: aggregator-mlp-0 was killed, after it had finished"));
+}
+
 TEST(launch_core, a_coordinator_with_a_journal_comes_back_alone) {
   auto run = launched::with_journal(false);
   run.ends("coordinator-0", how::by_signal);

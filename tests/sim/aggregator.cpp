@@ -17,9 +17,9 @@ using kind = policies::upstream_frame::what;
 void aggregator_process::ask_to_join(process_id coordinator, answer_to back) {
   process::ask<coordinator_process>(
       coordinator,
-      [job = job_, index = number_, me = id(), address = address()](coordinator_process& to,
-                                                                    answer_to reply) {
-        to.aggregator_joined(job, index, address, me, std::move(reply));
+      [job = job_, index = number_, incarnation = incarnation_, me = id(), address = address()](
+          coordinator_process& to, answer_to reply) {
+        to.aggregator_joined(job, index, incarnation, address, me, std::move(reply));
       },
       std::move(back));
 }
@@ -31,7 +31,8 @@ runtime::status aggregator_process::open_job(const policies::open_job_call& call
   token_ = call.token;
   members_ = static_cast<std::uint32_t>(call.members.size());
   core_.open_job({call.token, call.epoch, call.workers, call.consistency, call.members,
-                  call.nodes, call.upstream_epochs, call.workers_come_back, call.replicated});
+                  call.nodes, call.upstream_epochs, call.workers_come_back, call.incarnation,
+                  call.upstream_moves});
   return {};
 }
 
@@ -41,7 +42,7 @@ runtime::status aggregator_process::open_table(const policies::open_table_call& 
   if (!core_.front().slots_of(call.table).empty()) return {};
   const auto chunks = core_.open_table(call.table, call.places);
   memory_.add_table(call.table, chunks, members_);
-  if (call.first_clock > 0) core_.begin_at(chunks, call.first_clock);
+  core_.begin_at(chunks, call.first_clocks);
   return {};
 }
 
@@ -91,10 +92,20 @@ bool aggregator_process::upstream_frame(process_id, const runtime::frame_header&
   }
   if (header.kind != frame_kind::finished) return false;
   front_.frame(header, policies::no_payload, {}, 0);
+  say_farewell();
+  return true;
+}
+
+answer aggregator_process::admit(const policies::admit_worker_call& call) {
+  auto admitted = front_process::admit(call);
+  say_farewell();
+  return admitted;
+}
+
+void aggregator_process::say_farewell() {
   frames_.clear();
   core_.say_farewell(frames_);
   post(0, {});
-  return true;
 }
 
 void aggregator_process::apply(const effects::apply&, inputs) {

@@ -18,12 +18,15 @@ struct aggregator_base {
 class aggregator_process final : private aggregator_base, public front_process {
  public:
   aggregator_process(world& where, process_id id, std::uint32_t host, std::string job,
-                     std::uint32_t index)
+                     std::uint32_t index, std::uint32_t incarnation)
       : front_process(where, id, role::aggregator,
                       "aggregator-" + job + "-" + std::to_string(index), host, 0,
                       core_.front()),
         job_(std::move(job)),
-        number_(index) {}
+        number_(index),
+        incarnation_(incarnation) {}
+
+  answer admit(const policies::admit_worker_call& call) override;
 
   runtime::status open_job(const policies::open_job_call& call) override;
   runtime::status open_table(const policies::open_table_call& call) override;
@@ -33,7 +36,7 @@ class aggregator_process final : private aggregator_base, public front_process {
   void ask_to_join(process_id coordinator, answer_to back) override;
   bool upstream_frame(process_id from, const runtime::frame_header& header) override;
   void upstream_lost() override {
-    if (world_.plan.spec.replicas == 0) close_job(token_);  // else another takes its place
+    if (!core_.upstream_moves()) close_job(token_);  // else another takes its place
   }
   memory_view place_upstream(const runtime::frame_header& header) override;
   bool is_upstream(process_id who) const override;
@@ -43,6 +46,7 @@ class aggregator_process final : private aggregator_base, public front_process {
   void apply(const effects::apply&, inputs) override;
   void hand_on(const effects::hand_on& what, inputs from) override;
   void ask(const effects::ask& what) override;
+  void say_farewell();
   void post(std::uint32_t slot, inputs from);
   void tick();
   memory_view sum_again(const policies::upstream_frame& frame);
@@ -50,6 +54,7 @@ class aggregator_process final : private aggregator_base, public front_process {
 
   std::string job_;
   std::uint32_t number_;
+  std::uint32_t incarnation_;
   std::uint64_t token_ = 0;
   std::uint32_t members_ = 0;
   std::vector<process_id> upstream_;

@@ -146,10 +146,13 @@ void coordinator_process::shard_joined(std::uint32_t index, policies::group_memb
 }
 
 void coordinator_process::aggregator_joined(const std::string& job, std::uint32_t index,
+                                            std::uint32_t incarnation,
                                             const std::string& address, process_id who,
                                             answer_to reply) {
   const auto id = wait(std::move(reply));
-  if (core_.aggregator_joined(local_now(), job, index, address, id, effects_)) {
+  if (core_.aggregator_joined(local_now(), job, index, address, id, effects_, incarnation)) {
+    if (const auto before = shards_.find({job, index, 0}); before != shards_.end())
+      members_.erase(before->second);
     shards_[{job, index, 0}] = who;
     members_[who] = {job, index, true, false, 0};
   }
@@ -171,7 +174,7 @@ void coordinator_process::tell_of_moves(const policies::worker_hello& worker, pr
   if (worker.incarnation < latest) return;
   latest = worker.incarnation;
   whom = who;
-  core_.moves_of(worker.job, worker.rank, false, effects_);
+  core_.moves_of(worker.job, worker.rank, effects_);
   carry_out();
 }
 
@@ -293,6 +296,9 @@ void coordinator_process::call(process_id whom,
             return {shard.open_table(c), {}};
           }
           answer operator()(const policies::admit_worker_call& c) { return shard.admit(c); }
+          answer operator()(const policies::sum_progress_call& c) {
+            return shard.sum_progress(c);
+          }
           answer operator()(const policies::close_job_call& c) {
             shard.close_job(c.token);
             return {};
@@ -312,7 +318,9 @@ void coordinator_process::call(process_id whom,
       },
       [this, call = what.call](const answer& got) {
         const auto* first = std::get_if<std::uint64_t>(&got.value);
-        core_.call_done(local_now(), call, got.result, effects_, first ? *first : 0);
+        const auto* clocks = std::get_if<std::vector<policies::chunk_clock>>(&got.value);
+        core_.call_done(local_now(), call, got.result, effects_, first ? *first : 0,
+                        clocks ? *clocks : std::vector<policies::chunk_clock>());
         carry_out();
       });
 }

@@ -24,7 +24,7 @@ class coordinator_process final : public process {
 
   void shard_joined(std::uint32_t index, policies::group_member in_group,
                     const std::string& address, process_id who, answer_to reply);
-  void aggregator_joined(const std::string& job, std::uint32_t index,
+  void aggregator_joined(const std::string& job, std::uint32_t index, std::uint32_t incarnation,
                          const std::string& address, process_id who, answer_to reply);
   void worker_joined(const policies::worker_hello& hello, process_id who, answer_to reply);
   void tell_of_moves(const policies::worker_hello& worker, process_id who, answer_to reply);

@@ -24,7 +24,10 @@ class front_process : public process, public policies::front_shell {
   // Calls of the coordinator.
   virtual runtime::status open_job(const policies::open_job_call& call) = 0;
   virtual runtime::status open_table(const policies::open_table_call& call) = 0;
-  answer admit(const policies::admit_worker_call& call);
+  virtual answer admit(const policies::admit_worker_call& call);
+  answer sum_progress(const policies::sum_progress_call& call) const {
+    return {{}, shard_.first_clocks(call.token, call.ranks)};
+  }
   virtual void close_job(std::uint64_t token) = 0;
   virtual answer checkpoint(const policies::checkpoint_call& call);
   virtual void lead(const policies::lead_call& call, const answer_to& reply);

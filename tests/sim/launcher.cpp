@@ -118,7 +118,8 @@ std::unique_ptr<process> launcher::make(const policies::process_name& name, proc
                                     what.incarnation);
   const auto sums = policies::plan_aggregation(spec, spec.jobs[job]);
   const auto host = sums.aggregators[name.index].members.front() * hosts / workers;
-  return std::make_unique<aggregator_process>(world_, id, host, name.job, name.index);
+  return std::make_unique<aggregator_process>(world_, id, host, name.job, name.index,
+                                              what.incarnation);
 }
 
 // A program takes a while to begin.

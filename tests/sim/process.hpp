@@ -68,7 +68,8 @@ struct world {
 struct answer {
   runtime::status result;
   std::variant<std::monostate, policies::worker_welcome, policies::table_grant,
-               std::vector<policies::table_grant>, policies::cluster_status, std::uint64_t>
+               std::vector<policies::table_grant>, policies::cluster_status, std::uint64_t,
+               std::vector<policies::chunk_clock>>
       value;
 };
 using answer_to = std::function<void(answer)>;

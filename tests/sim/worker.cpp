@@ -226,9 +226,13 @@ void worker::shard_moved(const policies::shard_moved& what) {
   tick();
 }
 
+bool worker::shards_move() const {
+  return session_.welcome().replicated || session_.welcome().aggregated;
+}
+
 // Of this coordinator, and of the one after it.
 void worker::ask_of_moves() {
-  if (world_.plan.spec.replicas == 0 || session_.welcome().aggregated) return;
+  if (!shards_move()) return;
   ask_coordinator(
       [hello = session_.hello(), me = id()](auto& to, answer_to reply) {
         to.tell_of_moves(hello, me, std::move(reply));
@@ -319,7 +323,7 @@ void worker::peer_lost(process_id peer) {
       std::any_of(moves_.begin(), moves_.end(),
                   [&](const auto& move) { return id_of(move.second.address) == peer; });
   if (!is_shard) return client_ ? ask_of_moves() : void();  // it was a coordinator
-  if (world_.plan.spec.replicas == 0) give_up("lost the connection to a shard");
+  if (!shards_move()) give_up("lost the connection to a shard");
 }
 
 }  // namespace tidegate::sim

@@ -69,6 +69,7 @@ class worker final : public process, public policies::client_shell {
   void begin(const start_of& start, callback then);
   std::string address_of(std::uint32_t shard) const;
   process_id home_of(std::uint32_t shard) const { return id_of(address_of(shard)); }
+  bool shards_move() const;
   void ask_of_moves();
   void maybe_stranger(process_id to, const runtime::frame_header& header,
                       const memory_view& payload);

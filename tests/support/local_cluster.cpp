@@ -52,7 +52,7 @@ void local_cluster::join_aggregators(const policies::job_spec& job) {
     shards_.push_back(actors::spawn_on<actors::aggregator>(home, process_.get()));
     bool joined = false;
     self->request(coordinator_, std::chrono::seconds(10), actors::aggregator_atom::value,
-                  token_, job.name, index, home.address(),
+                  token_, job.name, index, std::uint32_t{1}, home.address(),
                   caf::actor_cast<caf::actor>(shards_.back()))
         .receive([&](actors::done_atom) { joined = true; }, [](caf::error&) {});
     TIDEGATE_ASSERT(joined, "an aggregator joins");
