@@ -1,6 +1,8 @@
 """Aggregators as processes: the same bits, a quarter of the bytes between two hosts of four workers each, and a death
 that is named. What needs namespaces is skipped where they cannot be made (without root)."""
 
+import json
+
 from two_hosts import *
 
 CLOCKS = 30
@@ -28,10 +30,12 @@ class Aggregators(TwoHostsTest):
                 self.assertEqual(len(list((run.run_dir / "logs").glob("aggregator-job-*.log"))), count)
                 self.assertEqual(run.events_text().count("aggregator_joined"), count)
 
-    def test_a_dead_aggregator_ends_the_run_and_is_named(self):
+    def test_one_that_may_not_be_replaced_ends_the_run_and_is_named(self):
         jobs = self.job("per_host", 3, 0)
         jobs["job"]["mode"] = ["forever"]
-        run = self.launch(cluster_yaml(jobs, shards=1))
+        yaml = json.loads(cluster_yaml(jobs, shards=1))
+        yaml["supervision"] = {"aggregator": {"max_restarts": 0}}
+        run = self.launch(json.dumps(yaml))
         processes = run.wait_for_training(6)
         victim = next(p for p in processes if p["role"] == "aggregator")
         self.assertEqual(victim["job"], "job")

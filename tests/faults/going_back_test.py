@@ -1,4 +1,4 @@
-"""Jobs with checkpoints outlive shards and aggregators: everything goes back to the last checkpoint, and the result
+"""Jobs with checkpoints outlive shards: everything goes back to the last checkpoint, and the result
 is that of a run in which nothing happened. A coordinator comes back alone, and checkpoints go on."""
 
 import unittest
@@ -29,10 +29,9 @@ class GoingBack(FaultTest):
         return killed
 
     def test_same_bits_after_the_death_of_each_role(self):
-        for seed, (role, transport) in enumerate((("shard", "auto"), ("coordinator", "tcp"), ("aggregator", "auto"))):
+        for seed, (role, transport) in enumerate((("shard", "auto"), ("coordinator", "tcp"))):
             with self.subTest(role=role, transport=transport):
                 job = {"workers": 3, "mode": ["workload", 400, 8000, "exchange"],
-                       "aggregators": "per_host" if role == "aggregator" else "none",
                        "optimizer": {"name": "adam", "learning_rate": 0.05}}
                 calm = {**job, "mode": ["workload", 400, 0, "exchange"]}
                 expected = self.hash_of(self.run_to_end(self.yaml(calm, transport=transport)))

@@ -5,10 +5,10 @@ import dataclasses
 import json
 import random
 
-# Who may be killed (docs/fault_tolerance.md): any job survives the death of a worker and of the coordinator, and one with
-# checkpoints that of the others, by going back; of the launcher because another one goes on with the run.
-ALWAYS = ("worker", "coordinator")
-WITH_CHECKPOINTS = ("aggregator", "shard", "replica", "launcher")
+# Who may be killed (docs/fault_tolerance.md): any job survives the death of a worker, an aggregator and the coordinator, and
+# one with checkpoints that of the others, by going back; of the launcher because another one goes on with the run.
+ALWAYS = ("worker", "coordinator", "aggregator")
+WITH_CHECKPOINTS = ("shard", "replica", "launcher")
 # Of a shard with a replica either goes on alone; checkpoints are for both at once.
 GROUP = ("shard", "replica")
 ROLES = ALWAYS + WITH_CHECKPOINTS
@@ -107,13 +107,14 @@ def has_aggregators(job):
 
 def draw_chaos(chance, job, roles, replicated):
     """(arguments of tidegate chaos, lives of the launcher): who of these roles is hit, how often and when."""
+    roles = [role for role in roles if role != "aggregator" or has_aggregators(job)]
     if replicated:
         chaos = [role for role in roles if role in (*GROUP, *ALWAYS)]
         return chaos_arguments(chance.randrange(1 << 32), chaos, chance.randrange(6, 16), every="100ms..500ms"), ()
     roles = [role for role in roles if role != "replica"]
     goes_back = "checkpoint" in job
     hit = [role for role in roles if role in ALWAYS or (goes_back and role in WITH_CHECKPOINTS)]
-    chaos = [role for role in hit if role != "launcher" and (role != "aggregator" or has_aggregators(job))]
+    chaos = [role for role in hit if role != "launcher"]
     # Who goes back needs the time to get somewhere again.
     often = dict(count=chance.randrange(2, 7), every="100ms..1500ms") if goes_back else dict(
         count=chance.randrange(6, 16))

@@ -27,6 +27,7 @@ class hostile_world {
 
   void open(bool relays, consistency_kind kind, bool replicated) {
     const auto workers = static_cast<std::uint32_t>(clocks_.size());
+    is_bsp_ = kind == consistency_kind::bsp;
     std::vector<std::uint32_t> members;
     for (std::uint32_t rank = 0; rank < workers; ++rank) members.push_back(rank);
     if (relays)
@@ -66,7 +67,8 @@ class hostile_world {
       write(core_.begin_pulled(0));
     }
     shard_effects out;
-    core_.pulled(0, refusal::none, ++version_, 0, out);
+    const auto version = is_bsp_ ? asked->clock : ++version_;
+    core_.pulled(0, refusal::none, version, 0, out);
     see(out);
   }
 
@@ -144,6 +146,7 @@ class hostile_world {
   std::uint64_t request_ = 0;
   std::uint64_t version_ = 0;
   std::uint32_t planes_ = 1;
+  bool is_bsp_ = false;
 };
 
 // The most planes that any of these worlds used.
