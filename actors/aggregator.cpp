@@ -33,6 +33,7 @@ aggregator::behavior_type aggregator::make_behavior() {
   // Members know one shard.
   front_ = std::make_unique<front>(*this, home(), core_.front(), store_->memory(), 0);
   home().open_link(sink_.get());
+  look_now_and_then();
   return {
       from_coordinator(this, coordinator_, &aggregator::open_job),
       from_coordinator(this, coordinator_, &aggregator::open_table),
@@ -48,6 +49,7 @@ aggregator::behavior_type aggregator::make_behavior() {
       [](const policies::promote_call&) -> caf::result<done_atom> { return no_group(); },
       [this](const policies::shard_moved& what) { upstream_moved(what); },
       [this](stop_atom) { quit(); },
+      [this](look_atom) { ask_again(); },
       [this](frame_event& event) { on_frame(event); },
       [this](const peer_lost_event& event) { on_peer_lost(event); },
   };
@@ -191,6 +193,15 @@ void aggregator::on_frame(frame_event& event) {
   }
   front_->on_frame(event);
   if (header.kind == frame_kind::finished) say_farewell();
+}
+
+// Not while frames wait to be sent: what has not left cannot be lost.
+void aggregator::ask_again() {
+  look_now_and_then();
+  if (front_->sender().waiting() > 0) return;
+  frames_.clear();
+  core_.tick(steady_now(), frames_);
+  post(0, {});
 }
 
 void aggregator::say_farewell() {

@@ -45,6 +45,7 @@ class aggregator final : public reactor_actor<shard_actor::base>,
   static void no_replica();
   void upstream_moved(const policies::shard_moved& what);
   void reply_lost(const runtime::frame_header& header);
+  void ask_again();
   void say_farewell();
   void snapshot(const front::effects::snapshot& what,
                 const policies::shard_core::cut_state& state) override;

@@ -268,7 +268,7 @@ void coordinator::on_down(const caf::down_msg& down) {
     out =
         core_.shard_lost(unix_now(), lost->second.index, why, effects_, lost->second.in_group);
   else if (lost->second.aggregates)
-    core_.aggregator_lost(unix_now(), lost->second.job, lost->second.index, why);
+    core_.aggregator_lost(unix_now(), lost->second.job, lost->second.index, why, effects_);
   else
     core_.worker_lost(unix_now(), lost->second.job, lost->second.index, why);
   // It may be back on another connection and not know that it has been taken for dead.

@@ -2,10 +2,13 @@
 
 #include <charconv>
 #include <cstdlib>
+#include <sstream>
 #include <string_view>
+#include <utility>
 
 #include "policies/protocol_version.hpp"
 #include "runtime/memory/segment.hpp"
+#include "runtime/transport/lossy_link.hpp"
 #include "runtime/ucx/ucx_link.hpp"
 
 namespace tidegate::actors {
@@ -61,7 +64,16 @@ expected<std::unique_ptr<runtime::link>> make_own_link() {
   // Only where the transports are the launcher's choice, not the user's.
   options.rdma_if_there = transport == "auto" && text("UCX_TLS") == "posix,sysv,tcp,self";
   options.rdma_only = transport == "rdma";
-  return runtime::open_ucx_link(options);
+  auto made = runtime::open_ucx_link(options);
+  const auto faults = text("TIDEGATE_LINK_FAULTS");
+  if (!made || faults.empty()) return made;
+  runtime::link_faults how;
+  std::istringstream from(faults);
+  if (!(from >> how.seed >> how.drop >> how.duplicate >> how.delay >> how.delay_ms_max))
+    return fail(errc::invalid_argument, "TIDEGATE_LINK_FAULTS=" + faults +
+                                            "; allowed: a seed, shares of frames that are "
+                                            "dropped, doubled, delayed, and milliseconds");
+  return runtime::make_lossy(std::move(*made), how);
 }
 
 status parse_address(const std::string& text, std::string& host, std::uint16_t& port) {

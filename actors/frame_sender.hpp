@@ -26,6 +26,8 @@ class frame_sender final : public reactor::continuation, private policies::send_
             runtime::send_token done = 0);
   // To be called for every token that the link tells; returns `done` of that frame.
   runtime::send_token on_sent(runtime::send_token token);
+  // Frames that the link does not have yet.
+  std::size_t waiting() const noexcept { return core_.waiting(); }
   // Hands everything that waits to the link, however much: before it closes, which then sends
   // it in the time that it takes for that.
   void post_all() { core_.post_all(); }

@@ -230,6 +230,7 @@ CAF_ADD_ATOM(tidegate, tidegate::actors, moves_atom, "moves")
 CAF_ADD_TYPE_ID(tidegate, (tidegate::policies::sum_progress_call))
 CAF_ADD_TYPE_ID(tidegate, (tidegate::policies::chunk_clock))
 CAF_ADD_TYPE_ID(tidegate, (tidegate::actors::chunk_clocks))
+CAF_ADD_ATOM(tidegate, tidegate::actors, look_atom, "look")
 CAF_END_TYPE_ID_BLOCK(tidegate)
 
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tidegate::actors::frame_event)
@@ -290,11 +291,12 @@ using shard_actor =
                      caf::replies_to<policies::follow_call>::with<done_atom>,
                      caf::replies_to<policies::promote_call>::with<done_atom>,
                      caf::reacts_to<policies::shard_moved>, caf::reacts_to<part_written_event>,
-                     caf::reacts_to<stop_atom>, caf::reacts_to<frame_event>,
-                     caf::reacts_to<peer_lost_event>>;
+                     caf::reacts_to<stop_atom>, caf::reacts_to<look_atom>,
+                     caf::reacts_to<frame_event>, caf::reacts_to<peer_lost_event>>;
 
 using worker_actor =
-    caf::typed_actor<caf::reacts_to<worker_command_ptr>, caf::reacts_to<frame_event>,
-                     caf::reacts_to<policies::shard_moved>, caf::reacts_to<peer_lost_event>>;
+    caf::typed_actor<caf::reacts_to<worker_command_ptr>, caf::reacts_to<look_atom>,
+                     caf::reacts_to<frame_event>, caf::reacts_to<policies::shard_moved>,
+                     caf::reacts_to<peer_lost_event>>;
 
 }  // namespace tidegate::actors

@@ -8,6 +8,7 @@
 //   TIDEGATE_PROTOCOL=<n>   that the launcher speaks; a process built for another one refuses
 //   TIDEGATE_HOST=<name>, TIDEGATE_ADDRESS=<address>   where the cluster names hosts
 //   TIDEGATE_START_TIMEOUT_MS=<ms>   cluster.start_timeout; 30,000 without it
+//   TIDEGATE_LINK_FAULTS=<seed> <drop> <duplicate> <delay> <ms>   runtime/transport/lossy_link
 //   TIDEGATE_HEARTBEAT=<fd>:<ms>   runtime/heartbeat; without it the process is not watched
 // and of workers: TIDEGATE_JOB=<name>, TIDEGATE_RANK=<0..>, TIDEGATE_INCARNATION=<1..>.
 #pragma once

@@ -2,8 +2,11 @@
 // thread.
 #pragma once
 
+#include <chrono>
+
 #include <caf/all.hpp>
 
+#include "actors/messages.hpp"
 #include "actors/reactor.hpp"
 
 namespace tidegate::actors {
@@ -31,6 +34,13 @@ class reactor_actor : public Base {
 
  protected:
   reactor& home() noexcept { return home_; }
+  // Where a link loses frames, a look_atom comes now and then: what has not been answered is to
+  // be asked for again. Elsewhere nothing is lost while a connection lives, and none ever
+  // comes.
+  void look_now_and_then() {
+    constexpr auto pause = std::chrono::milliseconds(100);
+    if (home_.link().loses_frames()) this->delayed_send(this, pause, look_atom::value);
+  }
 
  private:
   reactor& home_;

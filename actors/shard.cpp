@@ -15,6 +15,7 @@ shard::behavior_type shard::make_behavior() {
   front_ = std::make_unique<front>(*this, home(), core_, store_->memory(), index_);
   replication_ = std::make_unique<policies::replication_core>(*this, core_, front_->core());
   home().open_link(sink_.get());
+  look_now_and_then();
   const auto& from = keeping_.coordinator;
   return {
       from_coordinator(this, from, &shard::open_job),
@@ -29,6 +30,10 @@ shard::behavior_type shard::make_behavior() {
       [](const policies::shard_moved&) {},
       [this](const part_written_event& event) { part_written(event); },
       [this](stop_atom) { quit(); },
+      [this](look_atom) {
+        replication_->tick(steady_now());
+        look_now_and_then();
+      },
       [this](frame_event& event) {
         if (policies::replication_core::is_mine(event.header))
           on_replication(event);

@@ -35,6 +35,7 @@ worker::behavior_type worker::make_behavior() {
     }
     shards_.push_back(*connected);
   }
+  look_now_and_then();
   monitor(identity_.watched);
   set_down_handler([this](const caf::down_msg&) {
     fail_all({errc::unavailable, "the coordinator is gone"});
@@ -47,6 +48,7 @@ worker::behavior_type worker::make_behavior() {
     });
   return {
       [this](const worker_command_ptr& command) { on_command(command); },
+      [this](look_atom) { ask_again(); },
       [this](frame_event& event) { on_frame(event); },
       [this](const policies::shard_moved& what) { shard_moved(what); },
       [this](const peer_lost_event& event) { on_peer_lost(event); },
@@ -58,6 +60,14 @@ void worker::on_peer_lost(const peer_lost_event& event) {
       "lost the connection to shard " + std::to_string(event.peer) + ": " + event.why;
   if (!shards_move()) return fail_all({errc::unavailable, why});
   runtime::log::info(why + "; another takes its place, or all go back");
+}
+
+// Not while gradients wait to be sent: what has not left cannot be lost.
+void worker::ask_again() {
+  look_now_and_then();
+  if (!broken_.ok() || sender_.waiting() > 0) return;
+  core_.tick(steady_now());
+  carry_out();
 }
 
 // A reply that was cut off is asked for again where its shard has moved.

@@ -98,6 +98,7 @@ class worker final : public reactor_actor<worker_actor::base>,
   bool shards_move() const noexcept {
     return identity_.welcome.replicated || identity_.welcome.aggregated;
   }
+  void ask_again();
   void shard_moved(const policies::shard_moved& what);
   void on_peer_lost(const peer_lost_event& event);
   void on_command(const worker_command_ptr& what);

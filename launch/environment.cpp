@@ -4,9 +4,11 @@
 #include <cstdio>
 #include <string_view>
 
+#include "launch/scalars.hpp"
 #include "launch/words.hpp"
 #include "policies/hosts.hpp"
 #include "policies/protocol_version.hpp"
+#include "runtime/base/rng.hpp"
 
 namespace tidegate::launch {
 
@@ -76,6 +78,14 @@ variables child_environment(const variables& base, const policies::cluster_spec&
   all["TIDEGATE_TRANSPORT"] = word(transport_words, spec.transport);
   all["TIDEGATE_START_TIMEOUT_MS"] = std::to_string(spec.start_timeout_ms);
   all["TIDEGATE_RUN_DIR"] = run.run_dir;
+  if (const auto& link = spec.faults.link; link.any()) {
+    // Each life of each process draws its own.
+    const auto seed = runtime::mix64(runtime::stream_key(spec.faults.seed, name.to_string()) ^
+                                     process.incarnation);
+    all["TIDEGATE_LINK_FAULTS"] = std::to_string(seed) + " " + format_real(link.drop) + " " +
+                                  format_real(link.duplicate) + " " + format_real(link.delay) +
+                                  " " + std::to_string(link.delay_ms_max);
+  }
   set_transport(spec, all);
   return all;
 }

@@ -6,6 +6,7 @@
 #include "launch/check_keys.hpp"
 #include "launch/files.hpp"
 #include "launch/overrides.hpp"
+#include "launch/read_faults.hpp"
 #include "launch/read_hosts.hpp"
 #include "launch/read_job.hpp"
 #include "launch/read_supervision.hpp"
@@ -121,7 +122,8 @@ runtime::expected<policies::cluster_spec> parse_cluster(const std::string& yaml,
   if (!tree.is_map()) {
     out.add(tree.where,
             (tree.is_null() ? "the file is empty" : "the file is no map") +
-                std::string("; allowed: a map with the keys cluster, supervision and jobs"));
+                std::string(
+                    "; allowed: a map with the keys cluster, supervision, jobs and faults"));
     return runtime::fail(out.to_status());
   }
   apply_overrides(tree, sets, out);
@@ -139,6 +141,7 @@ runtime::expected<policies::cluster_spec> parse_cluster(const std::string& yaml,
     cross_check(cluster, spec);
     check_hosts(root, spec);
   }
+  if (out.empty()) read_faults(root.child("faults"), spec);
   if (!out.empty()) return runtime::fail(out.to_status());
   return spec;
 }

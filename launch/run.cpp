@@ -58,6 +58,7 @@ run::run(const policies::cluster_spec& spec, const services& cluster, const star
 
 exit_code run::carry_out() {
   now_ = monotonic_ns_now();
+  if (spec_.faults.hits()) faults_.emplace(spec_.faults, now_);
   core_.begin(now_, todo_);
   carry_out_effects();
   for (decide(); !end_; decide()) {
@@ -68,6 +69,7 @@ exit_code run::carry_out() {
     on_news();
     on_ends();
     on_hangs();
+    on_faults();
   }
   return conclude();
 }
@@ -83,7 +85,9 @@ void run::wait() {
   if (ready_) fds.push_back({ready_.get(), POLLIN, 0});
   if (poller_) fds.push_back({poller_->fd(), POLLIN, 0});
   table_.add_to(fds);
-  const auto wake = std::min(core_.next_wake(), beats_.next_look());
+  const auto wake = std::min(
+      {core_.next_wake(), beats_.next_look(),
+       faults_ && core_.is_running() ? faults_->next_wake() : policies::fault_core::never});
   auto ms = wait_ms_max;
   // Rounded up: a wake-up too early decides nothing.
   if (wake != policies::launch_core::never)
@@ -151,6 +155,37 @@ void run::on_ends() {
 void run::on_hangs() {
   for (const auto& one : beats_.look(now_)) core_.hangs(one.process, one.silent_ns, todo_);
   carry_out_effects();
+}
+
+// What the file of the run asks for. Processes that have ended are reaped here and nowhere
+// else, so a pid is still its process's.
+void run::on_faults() {
+  if (!faults_ || !core_.is_running()) return;
+  std::vector<policies::chaos_target> living;
+  for (const auto& one : table_.list()) living.push_back({one.name, one.pid, 0});
+  std::uint64_t clock = 0;
+  for (const auto& job : spec_.jobs)
+    if (const auto* status = core_.job(job.name))
+      clock = std::max(clock, status->clock_slowest);
+  std::vector<policies::chaos_order> orders;
+  faults_->wake(now_, living, clock, orders);
+  for (const auto& order : orders) {
+    using policies::chaos_signal;
+    const bool kills = order.signal == chaos_signal::kill;
+    const bool stops = order.signal == chaos_signal::stop;
+    journal_.event("fault", std::string(kills   ? "kill"
+                                        : stops ? "stop"
+                                                : "continue") +
+                                " " + order.target.name.to_string() + " pid " +
+                                std::to_string(order.target.pid));
+    const auto at =
+        std::find_if(plan_.processes.begin(), plan_.processes.end(),
+                     [&](const auto& one) { return one.name == order.target.name; });
+    table_.signal(static_cast<policies::process_number>(at - plan_.processes.begin()),
+                  kills   ? SIGKILL
+                  : stops ? SIGSTOP
+                          : SIGCONT);
+  }
 }
 
 void run::carry_out_effects() {

@@ -18,6 +18,7 @@
 #include "launch/signals.hpp"
 #include "launch/starter.hpp"
 #include "launch/status_poller.hpp"
+#include "policies/fault_core.hpp"
 #include "policies/launch_core.hpp"
 
 namespace tidegate::launch {
@@ -41,6 +42,7 @@ class run {
   void on_news();
   void on_ends();
   void on_hangs();
+  void on_faults();
 
   void carry_out_effects();
   void act(const effects::start& what);
@@ -70,6 +72,7 @@ class run {
   signal_source signals_;
   process_table table_;
   heartbeats beats_;
+  std::optional<policies::fault_core> faults_;
   runtime::unique_fd ready_;
   std::string ready_text_;
   std::unique_ptr<status_poller> poller_;

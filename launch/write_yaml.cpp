@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "launch/fault_words.hpp"
 #include "launch/read_supervision.hpp"
 #include "launch/scalars.hpp"
 #include "launch/words.hpp"
@@ -105,6 +106,45 @@ std::string heartbeat_text(std::uint32_t timeout_ms) {
          (timeout_ms == 0 ? std::string("off") : format_duration_ms(timeout_ms)) + "}\n";
 }
 
+std::string words_text(const std::vector<std::string>& words) {
+  std::string text = "[";
+  for (const auto& word : words) text += (text.size() > 1 ? ", " : "") + quote(word);
+  return text + "]";
+}
+
+std::string random_text(const policies::chaos_plan& plan) {
+  std::vector<std::string> roles;
+  std::vector<std::string> actions;
+  for (const auto role : plan.roles) roles.emplace_back(to_string(role));
+  for (const auto& action : plan.actions) actions.push_back(action_text(action));
+  auto text = "  random: {every: " + quote(pause_text(plan)) + ", roles: " + words_text(roles) +
+              ", actions: " + words_text(actions);
+  if (plan.hits_max > 0) text += ", count: " + std::to_string(plan.hits_max);
+  if (plan.for_ms > 0) text += ", for: " + format_duration_ms(plan.for_ms);
+  return text + "}\n";
+}
+
+std::string faults_text(const policies::fault_spec& faults) {
+  auto text = "faults:\n  seed: " + std::to_string(faults.seed) + "\n";
+  const auto& link = faults.link;
+  text += "  link: {drop: " + format_real(link.drop) +
+          ", duplicate: " + format_real(link.duplicate) +
+          ", delay: " + format_real(link.delay) +
+          ", delay_up_to: " + format_duration_ms(link.delay_ms_max) + "}\n";
+  if (faults.random) text += random_text(*faults.random);
+  // A moment is a key, with all that is to happen then.
+  std::vector<std::pair<std::string, std::vector<std::string>>> moments;
+  for (const auto& one : faults.timed) {
+    if (moments.empty() || moments.back().first != when_text(one))
+      moments.emplace_back(when_text(one), std::vector<std::string>());
+    moments.back().second.push_back(what_text(one));
+  }
+  if (!moments.empty()) text += "  at:\n";
+  for (const auto& [when, what] : moments)
+    text += "    " + quote(when) + ": " + words_text(what) + "\n";
+  return text;
+}
+
 }  // namespace
 
 std::string write_yaml(const policies::cluster_spec& spec) {
@@ -127,6 +167,7 @@ std::string write_yaml(const policies::cluster_spec& spec) {
           limits_text("aggregator", spec.supervision.aggregator) +
           limits_text("coordinator", spec.supervision.coordinator) +
           heartbeat_text(spec.supervision.heartbeat_timeout_ms);
+  if (spec.faults.any()) text += faults_text(spec.faults);
   text += "jobs:\n";
   for (const auto& job : spec.jobs) text += job_text(job);
   return text;

@@ -91,16 +91,21 @@ bool chaos_core::may_hit(const chaos_target& one) const {
          (choice_.kill || !is_stopped(one));
 }
 
-void chaos_core::hit(std::int64_t now, const chaos_target& target,
-                     std::vector<chaos_order>& out) {
-  if (choice_.kill) {
+void chaos_core::strike(std::int64_t now, const chaos_target& target, const chaos_choice& how,
+                        std::vector<chaos_order>& out) {
+  if (how.kill) {
     std::erase_if(stopped_, [&](const stopped_one& s) { return s.target == target; });
     killed_.push_back(target);
     out.push_back({chaos_signal::kill, target});
   } else {
-    stopped_.push_back({target, after(now, choice_.stop_ms)});
+    stopped_.push_back({target, after(now, how.stop_ms)});
     out.push_back({chaos_signal::stop, target});
   }
+}
+
+void chaos_core::hit(std::int64_t now, const chaos_target& target,
+                     std::vector<chaos_order>& out) {
+  strike(now, target, choice_, out);
   ++hits_;
   over_ = plan_.hits_max != 0 && hits_ >= plan_.hits_max;
   draw(now);

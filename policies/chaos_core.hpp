@@ -11,24 +11,10 @@
 #include <span>
 #include <vector>
 
+#include "policies/fault_spec.hpp"
 #include "policies/process_name.hpp"
 
 namespace tidegate::policies {
-
-struct chaos_choice {
-  bool kill = true;           // else: stop, and go on later
-  std::uint64_t stop_ms = 0;  // of a stop
-};
-
-struct chaos_plan {
-  std::uint64_t seed = 1;
-  std::uint64_t pause_first_ms = 200;  // between hits: from first to last, both included
-  std::uint64_t pause_last_ms = 2000;
-  std::vector<process_role> roles = {process_role::worker};
-  std::vector<chaos_choice> actions = {{}};  // never empty
-  std::uint64_t hits_max = 0;                // 0: no limit
-  std::uint64_t for_ms = 0;                  // 0: no limit
-};
 
 // One life of a process: a pid comes back, a pid with the time of its start does not.
 struct chaos_target {
@@ -58,6 +44,9 @@ class chaos_core {
   // `living`: all processes of the run, in any order. Appends what is to be done now.
   void wake(std::int64_t now, std::span<const chaos_target> living,
             std::vector<chaos_order>& out);
+  // One that was not drawn.
+  void strike(std::int64_t now, const chaos_target& target, const chaos_choice& how,
+              std::vector<chaos_order>& out);
   // A hit that was ordered found its process gone: it does not count.
   void missed(const chaos_target& target);
   // No more hits. Who is stopped goes on at once.

@@ -46,20 +46,26 @@ bool coordinator_core::aggregator_joined(std::int64_t now, const std::string& na
     return false;
   }
   const bool were_in = all_in();
+  const auto number = static_cast<std::size_t>(job - jobs_.data());
   mine = {std::move(address), incarnation, stage::waiting};
+  answer_for_the_dead(now, number, {index, true}, out);  // of one that is not missed yet
   event(now, "aggregator_joined",
         name + " " + what +
             (incarnation > 1 ? " incarnation " + std::to_string(incarnation) : ""));
   out.answers.push_back({who, {}, {}});
   if (!were_in && all_in()) all_joined(now, out);
-  if (were_in) set_up_aggregators(static_cast<std::size_t>(job - jobs_.data()), out);
+  if (were_in) set_up_aggregators(number, out);
   return true;
 }
 
 void coordinator_core::aggregator_lost(std::int64_t now, const std::string& name,
-                                       std::uint32_t index, const std::string& why) {
+                                       std::uint32_t index, const std::string& why,
+                                       coordinator_effects& out) {
   event(now, "aggregator_lost", name + " aggregator " + std::to_string(index) + ": " + why);
-  if (auto* job = find(name)) job->aggregators[index].at = aggregator_state::stage::away;
+  auto* job = find(name);
+  if (job == nullptr) return;
+  job->aggregators[index].at = aggregator_state::stage::away;
+  answer_for_the_dead(now, static_cast<std::size_t>(job - jobs_.data()), {index, true}, out);
 }
 
 // Shards, and aggregators: what workers need before they can be let in.

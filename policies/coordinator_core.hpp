@@ -131,7 +131,7 @@ class coordinator_core {
   bool shard_lost(std::int64_t now, std::uint32_t index, const std::string& why,
                   coordinator_effects& out, std::uint32_t member = 0);
   void aggregator_lost(std::int64_t now, const std::string& job, std::uint32_t index,
-                       const std::string& why);
+                       const std::string& why, coordinator_effects& out);
   void worker_lost(std::int64_t now, const std::string& job, std::uint32_t rank,
                    const std::string& why);
 
@@ -284,7 +284,9 @@ class coordinator_core {
   void pair_up(std::uint32_t shard, coordinator_effects& out);
   void member_left(std::int64_t now, callee who, const std::string& why,
                    coordinator_effects& out);
-  void answer_for_the_dead(std::int64_t now, callee who, coordinator_effects& out);
+  // `job`: of an aggregator.
+  void answer_for_the_dead(std::int64_t now, std::size_t job, callee who,
+                           coordinator_effects& out);
   void admit_again(const call_group& before, coordinator_effects& out);
   void lead_alone(std::uint32_t shard, coordinator_effects& out);
   void welcome_replica(std::uint32_t shard, coordinator_effects& out);

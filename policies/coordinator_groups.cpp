@@ -71,7 +71,7 @@ void coordinator_core::member_left(std::int64_t now, callee who, const std::stri
   if (change != shard_group::change::none) record_group(who.index, out);
   // Nothing is asked of its successor before that knows what it is.
   if (change == shard_group::change::promoted && were_in) moving_.insert(who.index);
-  answer_for_the_dead(now, who, out);
+  answer_for_the_dead(now, no_job, who, out);
   if (change == shard_group::change::lost)
     event(now, "shard_gone", name + ": no replica has everything; " + why);
   if (change == shard_group::change::alone && were_in) lead_alone(who.index, out);
@@ -91,11 +91,14 @@ void coordinator_core::member_left(std::int64_t now, callee who, const std::stri
 }
 
 // Whoever takes its place is called, too, or is set up anew.
-void coordinator_core::answer_for_the_dead(std::int64_t now, callee who,
+void coordinator_core::answer_for_the_dead(std::int64_t now, std::size_t job, callee who,
                                            coordinator_effects& out) {
   std::vector<call_id> open;
-  for (const auto& [id, made] : calls_)
-    if (made.who == who) open.push_back(id);
+  for (const auto& [id, made] : calls_) {
+    const auto group = groups_.find(made.group);
+    if (made.who != who || group == groups_.end()) continue;
+    if (!who.aggregator || group->second.job == job) open.push_back(id);
+  }
   for (const auto id : open)
     call_done(now, id, {runtime::errc::unavailable, "it has died"}, out);
 }

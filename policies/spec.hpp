@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "policies/fault_spec.hpp"
+
 namespace tidegate::policies {
 
 enum class consistency_kind : std::uint8_t { bsp, ssp, async };
@@ -184,6 +186,7 @@ struct cluster_spec {
   std::uint16_t control_port = 0;  // 0: the system chooses
   std::uint32_t start_timeout_ms = 30'000;
   supervision_spec supervision;
+  fault_spec faults;
   std::vector<job_spec> jobs;
 };
 

@@ -7,9 +7,11 @@
 #include <iostream>
 #include <poll.h>
 #include <signal.h>
+#include <utility>
 
 #include "launch/chaos/members.hpp"
 #include "launch/chaos/options.hpp"
+#include "launch/chaos/partition.hpp"
 #include "launch/command_line.hpp"
 #include "launch/run_journal.hpp"
 #include "launch/signals.hpp"
@@ -29,15 +31,15 @@ constexpr std::int64_t look_ns = 100'000'000;
 // A run without a process for so long is not starting: its launcher was killed.
 constexpr std::int64_t silence_ns = 30'000'000'000;
 
-// RUN_DIR/chaos.jsonl; a line is one write, so that several writers mix lines and no more.
-class chaos_log {
+// A file of events; a line is one write, so that several writers mix lines and no more.
+class event_file {
  public:
-  explicit chaos_log(const std::string& run_dir)
-      : path_(run_dir + "/chaos.jsonl"),
-        fd_(::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666)) {}
+  event_file(std::string path, int flags)
+      : path_(std::move(path)),
+        fd_(::open(path_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | flags, 0666)) {}
 
-  status append(std::int64_t unix_ns, const std::string& what, const std::string& detail) {
-    const auto line = launch::event_line({unix_ns, what, detail});
+  status append(const policies::cluster_event& event) {
+    const auto line = launch::event_line(event);
     const auto n = ::write(fd_.get(), line.data(), line.size());
     if (n == static_cast<ssize_t>(line.size())) return {};
     return {errc::io_error, path_ + ": " + (n < 0 ? std::strerror(errno) : "the disk is full")};
@@ -48,6 +50,23 @@ class chaos_log {
   runtime::unique_fd fd_;
 };
 
+// RUN_DIR/chaos.jsonl, and the run's own log.
+class chaos_log {
+ public:
+  explicit chaos_log(const std::string& run_dir)
+      : chaos_(run_dir + "/chaos.jsonl", O_CREAT), run_(run_dir + "/events.jsonl", 0) {}
+
+  status append(std::int64_t unix_ns, const std::string& what, const std::string& detail) {
+    std::cout << what << " " << detail << std::endl;
+    auto noted = chaos_.append({unix_ns, what, detail});
+    return noted.ok() ? run_.append({unix_ns, "fault", what + " " + detail}) : noted;
+  }
+
+ private:
+  event_file chaos_;
+  event_file run_;
+};
+
 // Sends, and notes it with the time before: what follows from it comes later. Errors: of
 // send_signal, and io_error.
 status strike(const chaos_target& target, const std::string& what, int signal, chaos_log& log) {
@@ -55,7 +74,6 @@ status strike(const chaos_target& target, const std::string& what, int signal, c
   if (auto sent = send_signal(target, signal); !sent.ok()) return sent;
   const auto detail = target.name.to_string() + " pid " + std::to_string(target.pid) + " " +
                       signal_name(signal);
-  std::cout << what << " " << detail << std::endl;
   return log.append(now, what, detail);
 }
 
@@ -87,6 +105,33 @@ status hit_one(const members& run, const chaos_options& options) {
                      : options.verb == verb::go_on ? "continue"
                                                    : "kill";
   return strike(*target, what, options.signal, log);
+}
+
+status set_host(const policies::host_spec& host, const std::string& interface, bool up,
+                chaos_log& log) {
+  const auto now = launch::unix_ns_now();
+  if (auto set = set_interface(host, interface, up); !set.ok()) return set;
+  return log.append(now, up ? "heal" : "partition", host.name + " interface " + interface);
+}
+
+// With a time it is healed after that, whatever else comes.
+status cut_off(const members& run, const chaos_options& options) {
+  const auto host = find_host(run.run_dir(), options.host);
+  if (!host) return host.error();
+  const auto interface = interface_of(*host);
+  if (!interface) return interface.error();
+  launch::signal_source signals;
+  chaos_log log(run.run_dir());
+  auto result = set_host(*host, *interface, options.verb == verb::heal, log);
+  if (!result.ok() || options.plan.for_ms == 0) return result;
+  const auto until =
+      launch::monotonic_ns_now() + static_cast<std::int64_t>(options.plan.for_ms) * 1'000'000;
+  while (launch::monotonic_ns_now() < until && signals.next() == 0) {
+    const auto left = (until - launch::monotonic_ns_now() + 999'999) / 1'000'000;
+    pollfd fd{signals.fd(), POLLIN, 0};
+    ::poll(&fd, 1, static_cast<int>(std::clamp<std::int64_t>(left, 0, 60'000)));
+  }
+  return set_host(*host, *interface, true, log);
 }
 
 class random_chaos {
@@ -154,6 +199,8 @@ class random_chaos {
 status carry_out(const chaos_options& options) {
   const auto run = members::of_run(options.run_dir);
   if (!run) return run.error();
+  if (options.verb == verb::partition || options.verb == verb::heal)
+    return cut_off(*run, options);
   if (options.verb == verb::random) return random_chaos(*run, options.plan).carry_out();
   return hit_one(*run, options);
 }

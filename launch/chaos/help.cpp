@@ -4,16 +4,19 @@ namespace tidegate::chaos {
 
 std::string chaos_help() {
   return R"(tidegate chaos RUN_DIR kill|stop|continue PROCESS [--signal NAME] [--seed S]
+tidegate chaos RUN_DIR partition|heal HOST [--for TIME]
 tidegate chaos RUN_DIR random [--seed S] [--every 200ms..2s] [--roles ROLE,...]
     [--actions ACTION,...] [--count N] [--for TIME]
 
-Kills and stops processes of a run on purpose, and notes each in RUN_DIR/chaos.jsonl, a line each
-as in events.jsonl. PROCESS is a name as worker-mlp-1, shard-0, coordinator-0, or role:worker for
+Kills and stops processes of a run on purpose, and notes each in RUN_DIR/chaos.jsonl and as a
+`fault` in events.jsonl, a line each. PROCESS is a name as worker-mlp-1, shard-0, coordinator-0, or role:worker for
 one of that role, drawn by the seed. What a process has started gets the signal, too. A pid that
 belongs to no process of the run any more gets none.
 
   kill, stop, continue   SIGKILL, SIGSTOP, SIGCONT
   --signal NAME          for kill: another signal, as TERM
+  partition, heal        the interface that has the address of HOST (cluster.hosts) goes down, and
+                         up; with --for it is healed after that time, or with Ctrl-C
   random                 again and again, until count, time or run end, or Ctrl-C; who is stopped
                          then goes on
   --seed S               of all that is drawn; default 1

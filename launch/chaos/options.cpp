@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <signal.h>
-#include <sstream>
 #include <string.h>
+#include <tuple>
 
 #include <boost/program_options.hpp>
 
+#include "launch/fault_words.hpp"
 #include "launch/nearest.hpp"
 #include "launch/scalars.hpp"
 
@@ -21,23 +22,23 @@ using arguments = std::vector<std::string>;
 using policies::process_role;
 using runtime::status;
 
-constexpr std::uint64_t day_ms = 24ULL * 60 * 60 * 1000;
-constexpr std::uint64_t hits_max = 1'000'000;
+using launch::fault_hits_max;
+using launch::fault_ms_max;
+using launch::split;
 
-constexpr std::array<std::pair<const char*, verb>, 4> verbs{{{"kill", verb::kill},
+constexpr std::array<std::pair<const char*, verb>, 6> verbs{{{"kill", verb::kill},
                                                              {"stop", verb::stop},
                                                              {"continue", verb::go_on},
-                                                             {"random", verb::random}}};
+                                                             {"random", verb::random},
+                                                             {"partition", verb::partition},
+                                                             {"heal", verb::heal}}};
+
+bool is_of_host(verb which) {
+  return which == verb::partition || which == verb::heal;
+}
 
 status bad(const std::string& what) {
   return {runtime::errc::invalid_argument, "tidegate chaos: " + what};
-}
-
-arguments split(const std::string& text, char separator) {
-  arguments parts;
-  std::istringstream from(text);
-  for (std::string part; std::getline(from, part, separator);) parts.push_back(part);
-  return parts;
 }
 
 std::string did_you_mean(const std::string& word, const arguments& known) {
@@ -67,14 +68,10 @@ status set_signal(const std::string& text, chaos_options& into) {
 }
 
 status set_every(const std::string& text, policies::chaos_plan& into) {
-  const auto dots = text.find("..");
-  const auto first = launch::parse_duration_ms(text.substr(0, dots));
-  const auto last =
-      dots == std::string::npos ? first : launch::parse_duration_ms(text.substr(dots + 2));
-  if (!first || !last || *first > *last || *last > day_ms || *last == 0)
+  const auto pause = launch::parse_pause(text);
+  if (!pause)
     return bad("--every " + text + "; allowed: a duration as 500ms, or a range as 200ms..2s");
-  into.pause_first_ms = *first;
-  into.pause_last_ms = *last;
+  std::tie(into.pause_first_ms, into.pause_last_ms) = *pause;
   return {};
 }
 
@@ -94,13 +91,9 @@ status set_actions(const std::string& text, policies::chaos_plan& into) {
       bad("--actions " + text + "; allowed: kill, or stop:TIME as in stop:300ms");
   into.actions.clear();
   for (const auto& word : split(text, ',')) {
-    const auto colon = word.find(':');
-    const auto stop = colon == std::string::npos
-                          ? std::nullopt
-                          : launch::parse_duration_ms(word.substr(colon + 1));
-    const bool is_stop = word.substr(0, colon) == "stop" && stop && *stop <= day_ms;
-    if (word != "kill" && !is_stop) return wrong;
-    into.actions.push_back({!is_stop, is_stop ? *stop : 0});
+    const auto action = launch::parse_action(word);
+    if (!action) return wrong;
+    into.actions.push_back(*action);
   }
   return into.actions.empty() ? wrong : status{};
 }
@@ -112,7 +105,7 @@ status set_one(const std::string& option, const std::string& text, chaos_options
   if (option == "actions") return set_actions(text, into.plan);
   if (option == "for") {
     const auto ms = launch::parse_duration_ms(text);
-    if (!ms || *ms == 0 || *ms > day_ms)
+    if (!ms || *ms == 0 || *ms > fault_ms_max)
       return bad("--for " + text + "; allowed: 1ms to a day");
     into.plan.for_ms = *ms;
     return {};
@@ -123,8 +116,8 @@ status set_one(const std::string& option, const std::string& text, chaos_options
     into.plan.seed = *number;
     return {};
   }
-  if (!number || *number == 0 || *number > hits_max)  // count
-    return bad("--count " + text + "; allowed: 1 to " + std::to_string(hits_max));
+  if (!number || *number == 0 || *number > fault_hits_max)  // count
+    return bad("--count " + text + "; allowed: 1 to " + std::to_string(fault_hits_max));
   into.plan.hits_max = *number;
   return {};
 }
@@ -132,7 +125,9 @@ status set_one(const std::string& option, const std::string& text, chaos_options
 // RUN_DIR VERB [PROCESS]
 status set_words(const arguments& words, chaos_options& into) {
   if (words.size() < 2)
-    return bad("allowed: tidegate chaos RUN_DIR kill|stop|continue|random ...; see --help");
+    return bad(
+        "allowed: tidegate chaos RUN_DIR kill|stop|continue|random|partition|heal ...; see "
+        "--help");
   into.run_dir = words[0];
   arguments known;
   for (const auto& [name, which] : verbs) {
@@ -144,8 +139,14 @@ status set_words(const arguments& words, chaos_options& into) {
   const std::size_t wanted = into.verb == verb::random ? 2 : 3;
   if (words.size() > wanted) return bad("'" + words[wanted] + "' is one word too many");
   if (words.size() < wanted)
-    return bad(words[1] + " whom? allowed: a name as worker-mlp-1, or role:worker");
+    return bad(words[1] + " whom? allowed: " +
+               (is_of_host(into.verb) ? "a name of cluster.hosts"
+                                      : "a name as worker-mlp-1, or role:worker"));
   if (wanted == 2) return {};
+  if (is_of_host(into.verb)) {
+    into.host = words[2];
+    return {};
+  }
   into.process = words[2];
   if (!into.process.starts_with("role:")) return {};
   const auto role = parse_role(into.process.substr(5));
@@ -158,6 +159,8 @@ status set_words(const arguments& words, chaos_options& into) {
 arguments options_of(verb which) {
   if (which == verb::random) return {"seed", "every", "roles", "actions", "count", "for"};
   if (which == verb::kill) return {"seed", "signal"};
+  if (which == verb::partition) return {"for"};
+  if (which == verb::heal) return {};
   return {"seed"};
 }
 
@@ -166,8 +169,8 @@ status check_together(const arguments& given, const std::string& word,
   const auto allowed = options_of(made.verb);
   for (const auto& option : given)
     if (std::find(allowed.begin(), allowed.end(), option) == allowed.end())
-      return bad("--" + option + " is not for " + word + "; allowed: --" +
-                 launch::join(allowed, ", --"));
+      return bad("--" + option + " is not for " + word + "; allowed: " +
+                 (allowed.empty() ? "none" : "--" + launch::join(allowed, ", --")));
   return {};
 }
 

@@ -10,7 +10,7 @@
 
 namespace tidegate::chaos {
 
-enum class verb : std::uint8_t { help, kill, stop, go_on, random };
+enum class verb : std::uint8_t { help, kill, stop, go_on, random, partition, heal };
 
 struct chaos_options {
   chaos::verb verb = chaos::verb::help;
@@ -18,8 +18,10 @@ struct chaos_options {
   // Of one process: its name as in pids.json, or empty and a role, of which the seed chooses.
   std::string process;
   std::optional<policies::process_role> role;
-  int signal = 0;             // of one process: what it gets
-  policies::chaos_plan plan;  // of random; its seed is that of one process, too
+  std::string host;  // of partition and heal
+  int signal = 0;    // of one process: what it gets
+  policies::chaos_plan
+      plan;  // of random; its seed is that of one process, its time of a partition
 };
 
 // `args` after `chaos`. Errors: invalid_argument; the message says what is allowed.

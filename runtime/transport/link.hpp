@@ -103,6 +103,8 @@ class link {
   // Memory that this link moves fastest. May outlive the link.
   virtual std::shared_ptr<memory_source> memory() = 0;
   virtual const link_counters& counters() const = 0;
+  // Whether frames may be lost while a connection lives: then who waits asks again.
+  virtual bool loses_frames() const noexcept { return false; }
 };
 
 }  // namespace tidegate::runtime

@@ -138,7 +138,7 @@ def chaos_lines(run):
 
 def progress(run):
     """What changes as long as a job goes on: its clocks and its state. Deaths and restarts are none."""
-    return re.findall(r"^job  .*", run.output, re.MULTILINE)[-1:]
+    return re.findall(r"^(?:job|mlp)  .*", run.output, re.MULTILINE)[-1:]
 
 
 def left_behind(run, before):

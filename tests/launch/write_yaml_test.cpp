@@ -40,6 +40,7 @@ void expect_round_trip(const std::string& yaml, const std::vector<std::string>& 
   EXPECT_EQ(a->control_port, b->control_port);
   EXPECT_EQ(a->start_timeout_ms, b->start_timeout_ms);
   EXPECT_EQ(a->supervision.heartbeat_timeout_ms, b->supervision.heartbeat_timeout_ms);
+  EXPECT_EQ(a->faults, b->faults);
   ASSERT_EQ(a->jobs.size(), b->jobs.size());
   for (std::size_t i = 0; i < a->jobs.size(); ++i) expect_same(a->jobs[i], b->jobs[i]);
   EXPECT_EQ(write_yaml(*b), text);
@@ -74,6 +75,51 @@ TEST(write_yaml, keeps_the_time_out_of_heartbeats) {
                     .message(),
                 testing::HasSubstr("supervision.heartbeat.timeout"))
         << set;
+}
+
+TEST(write_yaml, keeps_faults) {
+  const auto with = [](const std::string& faults) {
+    return with_job("    workers: 2\n") + "faults:\n" + faults;
+  };
+  expect_round_trip(with("  seed: 9\n  link: {drop: 0.001, delay: 0.25, delay_up_to: 3s}\n"));
+  expect_round_trip(with("  random: {}\n"));
+  expect_round_trip(with(R"(  seed: 3
+  link: {duplicate: 1}
+  random: {every: 1s, roles: [shard, worker], actions: [kill, "stop:20ms"], count: 7, for: 2m}
+  at:
+    clock 100: kill shard-0
+    1500ms: [stop:300ms worker-j-1, kill coordinator-0]
+)"));
+  const auto spec = parse_cluster(
+      with("  at:\n    clock 5: [kill shard-0]\n    2s: stop:10ms worker-j-1\n"), "c.yaml", {});
+  ASSERT_TRUE(spec) << spec.error().message();
+  EXPECT_EQ(spec->faults.timed, (std::vector<policies::timed_fault>{
+                                    {5, 0, "shard-0", {true, 0}},
+                                    {std::nullopt, 2000, "worker-j-1", {false, 10}}}));
+  EXPECT_FALSE(spec->faults.random);
+}
+
+TEST(write_yaml, a_fault_that_makes_no_sense_is_told_with_its_place) {
+  const std::pair<const char*, const char*> wrong[] = {
+      {"link: {drop: 1.5}", "faults.link.drop"},
+      {"link: {delay_up_to: 1m}", "faults.link.delay_up_to"},
+      {"link: {lose: 1}", "unknown key 'lose' in faults.link"},
+      {"random: {every: 2s..1s}", "faults.random.every"},
+      {"random: {roles: [king]}", "faults.random.roles: 'king' is none"},
+      {"random: {actions: [stop]}", "faults.random.actions: 'stop' is none"},
+      {"random: {actions: []}", "faults.random.actions"},
+      {"random: {count: 0}", "faults.random.count"},
+      {"at: {soon: kill shard-0}", "faults.at.soon: 'kill shard-0' is none"},
+      {"at: {5s: kill}", "faults.at.5s: 'kill' is none"},
+      {"at: {5s: hug shard-0}", "faults.at.5s"},
+      {"at: {clock 5: kill shrad-0}", "there is no process shrad-0; did you mean shard-0?"},
+      {"at: {clock 5: {kill: shard-0}}", "faults.at.clock 5"}};
+  for (const auto& [faults, told] : wrong) {
+    const auto spec = parse_cluster(with_job("") + "faults: {" + faults + "}\n", "c.yaml", {});
+    ASSERT_FALSE(spec) << faults;
+    EXPECT_THAT(spec.error().message(), testing::HasSubstr(told));
+    EXPECT_THAT(spec.error().message(), testing::HasSubstr("c.yaml:5:"));
+  }
 }
 
 TEST(write_yaml, keeps_aggregators) {

@@ -186,7 +186,7 @@ class coordinator_set_up_test : public coordinator_aggregators_test {
 TEST_F(coordinator_set_up_test, the_next_process_goes_on_where_upstream_is) {
   core.worker_finished(1, "j", 1, {}, "", out);
   EXPECT_TRUE(out.calls.empty()) << "its aggregator has heard it";
-  core.aggregator_lost(1, "j", 0, "killed");
+  core.aggregator_lost(1, "j", 0, "killed", out);
   core.worker_joined(1, {"j", 0, 2, "w0'"}, 40, out);
   EXPECT_TRUE(out.calls.empty()) << "let in when somebody can say where it goes on";
   core.open_table({"j", tree_cluster().jobs[0].tables[0], false, false}, 41, out);
@@ -209,8 +209,8 @@ TEST_F(coordinator_set_up_test, the_next_process_goes_on_where_upstream_is) {
 }
 
 TEST_F(coordinator_set_up_test, those_below_wait_for_those_above) {
-  core.aggregator_lost(1, "j", 0, "killed");
-  core.aggregator_lost(1, "j", 2, "killed");
+  core.aggregator_lost(1, "j", 0, "killed", out);
+  core.aggregator_lost(1, "j", 2, "killed", out);
   core.aggregator_joined(1, "j", 0, "b0", 42, out, 2);
   EXPECT_TRUE(out.calls.empty());
   core.aggregator_joined(1, "j", 2, "b2", 42, out, 2);
@@ -223,9 +223,9 @@ TEST_F(coordinator_set_up_test, those_below_wait_for_those_above) {
 }
 
 TEST_F(coordinator_set_up_test, one_that_dies_while_it_is_set_up_is_set_up_anew) {
-  core.aggregator_lost(1, "j", 0, "killed");
+  core.aggregator_lost(1, "j", 0, "killed", out);
   core.aggregator_joined(1, "j", 0, "b0", 42, out, 2);
-  core.aggregator_lost(1, "j", 0, "killed");
+  core.aggregator_lost(1, "j", 0, "killed", out);
   core.aggregator_joined(1, "j", 0, "c0", 42, out, 3);
   EXPECT_EQ(answer_with({1, 1, 1}),
             (names{"a2 admits 0 at b0", "a2 is asked", "a2 admits 0 at c0", "a2 is asked"}));
@@ -236,12 +236,11 @@ TEST_F(coordinator_set_up_test, one_that_dies_while_it_is_set_up_is_set_up_anew)
 
 // Its parent dies before it answers: it waits for the one after that.
 TEST_F(coordinator_set_up_test, who_was_to_say_may_die) {
-  core.aggregator_lost(1, "j", 0, "killed");
+  core.aggregator_lost(1, "j", 0, "killed", out);
   core.aggregator_joined(1, "j", 0, "b0", 42, out, 2);
-  for (const auto& call : std::exchange(out.calls, {}))
-    core.call_done(1, call.call, {errc::unavailable, "gone"}, out);
+  out.calls.clear();  // lost with the connection
+  core.aggregator_lost(1, "j", 2, "killed", out);
   EXPECT_TRUE(out.calls.empty());
-  core.aggregator_lost(1, "j", 2, "killed");
   core.aggregator_joined(1, "j", 2, "b2", 42, out, 2);
   answer_with({3, 3, 3});
   answer_with({});

@@ -243,7 +243,7 @@ void coordinator_process::peer_lost(process_id peer) {
   if (lost.works)
     core_.worker_lost(local_now(), lost.job, lost.index, "gone");
   else if (lost.aggregates)
-    core_.aggregator_lost(local_now(), lost.job, lost.index, "gone");
+    core_.aggregator_lost(local_now(), lost.job, lost.index, "gone", effects_);
   else
     out = core_.shard_lost(local_now(), lost.index, "gone", effects_, lost.in_group);
   // It may be back on another connection and not know that it has been taken for dead.

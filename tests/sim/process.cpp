@@ -104,6 +104,8 @@ void process::ask_any(process_id to, std::function<void(process&, answer_to)> at
       [this, number] {
         answered(number, {{runtime::errc::unavailable, "nobody is there"}, {}});
       });
+  // A coordinator knows of each death, and is not to rely on anything else.
+  if (role_ == role::coordinator) return;
   later(answer_timeout, [this, number] {
     answered(number, {{runtime::errc::timed_out, "no answer"}, {}});
   });
@@ -117,10 +119,16 @@ void process::answered(std::uint64_t number, answer what) {
   back(std::move(what));
 }
 
+// What a coordinator has asked of the dead is not answered any more, as CAF does it: a question
+// that was on its way is lost with the connection.
 void process::on_peer_lost(process_id peer) {
   std::vector<std::uint64_t> lost;
   for (const auto& [number, one] : open_)
     if (one.to == peer) lost.push_back(number);
+  if (role_ == role::coordinator) {
+    for (const auto number : lost) open_.erase(number);
+    lost.clear();
+  }
   for (const auto number : lost)
     answered(number, {{runtime::errc::unavailable, "the other side is gone"}, {}});
   peer_lost(peer);

@@ -1,0 +1,55 @@
+"""A host that is cut off from the other for a while, and healed: nobody dies of it, and the bits are those of a run in
+which nothing happened. Skipped where namespaces cannot be made (they need root)."""
+
+import sys
+
+sys.path.insert(0, str(__import__("pathlib").Path(__file__).resolve().parents[1] / "e2e"))
+
+from faults import *
+from two_hosts import TwoHostsTest
+
+
+class Partition(FaultTest, TwoHostsTest):
+    def yaml(self, link, mode):
+        named = {"a": {"address": link.address(0), "prefix": link.command(0, [])},
+                 "b": {"address": link.address(1), "prefix": link.command(1, [])}}
+        job = {"workers": 4, "optimizer": {"name": "adam", "learning_rate": 0.05}, "mode": mode,
+               "aggregators": "per_host"}
+        return cluster_yaml({"job": job}, hosts=named, shards=2)
+
+    def chaos(self, run, *words):
+        return subprocess.run([BIN / "tidegate", "chaos", run.run_dir, *words], capture_output=True, text=True, timeout=60)
+
+    def test_cut_off_and_healed(self):
+        link = self.two_hosts()
+        runner = link.command(0, [])
+        expected = self.hash_of(self.run_to_end(self.yaml(link, ["workload", 300, 0, "exchange"]), runner=runner))
+        run = self.launch(self.yaml(link, ["workload", 300, 8000, "exchange"]), runner=runner)
+        wait_until(lambda: self.made_a_clock(run) or run.process.poll() is not None, 30, "a clock above 0")
+        for seconds in ("400ms", "1500ms"):
+            before = self.received(link)
+            done = self.chaos(run, "partition", "b", "--for", seconds)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn("heal b interface", done.stdout)
+            wait_until(lambda: self.received(link) > before + 100_000 or run.process.poll() is not None, 30,
+                       "frames cross again")
+        self.assertEqual(run.wait(90), 0, run.output)
+        self.assertEqual(self.hash_of(run), expected)
+        self.assertEqual(self.count_events(run, "process_restarted"), 0, "nobody died of it")
+        self.assertEqual(self.count_events(run, "fault"), 4)
+        self.assert_nothing_left(run)
+
+    def test_what_cannot_be_cut_off_is_told(self):
+        run = self.launch(cluster_yaml({"job": {"workers": 1, "mode": ["forever"]}}))
+        run.wait_for_training(3 + 1)
+        done = self.chaos(run, "partition", "b")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("no host b with an address; there are: none (cluster.hosts)", done.stderr)
+        done = self.chaos(run, "partition")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("allowed: a name of cluster.hosts", done.stderr)
+        run.process.terminate()
+        run.wait(20)
+
+
+main()
