@@ -170,6 +170,10 @@ runtime::status run_folder::append_event(std::int64_t unix_ns, std::string_view 
   const auto line = event_line({unix_ns, std::string(what), std::string(detail)});
   const auto n = ::write(events_.get(), line.data(), line.size());
   if (n == static_cast<ssize_t>(line.size())) return {};
+  // Half a line would spoil the next one, too.
+  const auto end = ::lseek(events_.get(), 0, SEEK_CUR);
+  if (n > 0 && end >= n && ::ftruncate(events_.get(), end - n) != 0)
+    return {runtime::errc::io_error, path_ + "/events.jsonl: " + std::strerror(errno)};
   return {runtime::errc::io_error,
           path_ + "/events.jsonl: " + (n < 0 ? std::strerror(errno) : "the disk is full")};
 }

@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <utility>
 
+#include "launch/chaos/fill.hpp"
 #include "launch/chaos/members.hpp"
 #include "launch/chaos/options.hpp"
 #include "launch/chaos/partition.hpp"
@@ -114,6 +115,33 @@ status set_host(const policies::host_spec& host, const std::string& interface, b
   return log.append(now, up ? "heal" : "partition", host.name + " interface " + interface);
 }
 
+// For so long, or until Ctrl-C.
+void stay(std::uint64_t ms, launch::signal_source& signals) {
+  const auto until = launch::monotonic_ns_now() + static_cast<std::int64_t>(ms) * 1'000'000;
+  while (launch::monotonic_ns_now() < until && signals.next() == 0) {
+    const auto left = (until - launch::monotonic_ns_now() + 999'999) / 1'000'000;
+    pollfd fd{signals.fd(), POLLIN, 0};
+    ::poll(&fd, 1, static_cast<int>(std::clamp<std::int64_t>(left, 0, 60'000)));
+  }
+}
+
+// What cannot be noted on a full disk is noted when it has room again.
+status fill(const members& run, const chaos_options& options) {
+  constexpr std::uint64_t default_ms = 1000;
+  const auto ms = options.plan.for_ms == 0 ? default_ms : options.plan.for_ms;
+  launch::signal_source signals;
+  chaos_log log(run.run_dir());
+  if (auto noted =
+          log.append(launch::unix_ns_now(), "fill", "for " + std::to_string(ms) + " ms");
+      !noted.ok())
+    return noted;
+  auto taken = fill_disk(run.run_dir());
+  if (!taken) return taken.error();
+  stay(ms, signals);
+  taken->reset();
+  return log.append(launch::unix_ns_now(), "free", "after " + std::to_string(ms) + " ms");
+}
+
 // With a time it is healed after that, whatever else comes.
 status cut_off(const members& run, const chaos_options& options) {
   const auto host = find_host(run.run_dir(), options.host);
@@ -124,13 +152,7 @@ status cut_off(const members& run, const chaos_options& options) {
   chaos_log log(run.run_dir());
   auto result = set_host(*host, *interface, options.verb == verb::heal, log);
   if (!result.ok() || options.plan.for_ms == 0) return result;
-  const auto until =
-      launch::monotonic_ns_now() + static_cast<std::int64_t>(options.plan.for_ms) * 1'000'000;
-  while (launch::monotonic_ns_now() < until && signals.next() == 0) {
-    const auto left = (until - launch::monotonic_ns_now() + 999'999) / 1'000'000;
-    pollfd fd{signals.fd(), POLLIN, 0};
-    ::poll(&fd, 1, static_cast<int>(std::clamp<std::int64_t>(left, 0, 60'000)));
-  }
+  stay(options.plan.for_ms, signals);
   return set_host(*host, *interface, true, log);
 }
 
@@ -199,6 +221,7 @@ class random_chaos {
 status carry_out(const chaos_options& options) {
   const auto run = members::of_run(options.run_dir);
   if (!run) return run.error();
+  if (options.verb == verb::fill) return fill(*run, options);
   if (options.verb == verb::partition || options.verb == verb::heal)
     return cut_off(*run, options);
   if (options.verb == verb::random) return random_chaos(*run, options.plan).carry_out();

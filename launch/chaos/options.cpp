@@ -26,12 +26,13 @@ using launch::fault_hits_max;
 using launch::fault_ms_max;
 using launch::split;
 
-constexpr std::array<std::pair<const char*, verb>, 6> verbs{{{"kill", verb::kill},
+constexpr std::array<std::pair<const char*, verb>, 7> verbs{{{"kill", verb::kill},
                                                              {"stop", verb::stop},
                                                              {"continue", verb::go_on},
                                                              {"random", verb::random},
                                                              {"partition", verb::partition},
-                                                             {"heal", verb::heal}}};
+                                                             {"heal", verb::heal},
+                                                             {"fill", verb::fill}}};
 
 bool is_of_host(verb which) {
   return which == verb::partition || which == verb::heal;
@@ -126,7 +127,8 @@ status set_one(const std::string& option, const std::string& text, chaos_options
 status set_words(const arguments& words, chaos_options& into) {
   if (words.size() < 2)
     return bad(
-        "allowed: tidegate chaos RUN_DIR kill|stop|continue|random|partition|heal ...; see "
+        "allowed: tidegate chaos RUN_DIR kill|stop|continue|random|partition|heal|fill ...; "
+        "see "
         "--help");
   into.run_dir = words[0];
   arguments known;
@@ -136,7 +138,7 @@ status set_words(const arguments& words, chaos_options& into) {
   }
   if (into.verb == verb::help)
     return bad("unknown word '" + words[1] + "'" + did_you_mean(words[1], known));
-  const std::size_t wanted = into.verb == verb::random ? 2 : 3;
+  const std::size_t wanted = into.verb == verb::random || into.verb == verb::fill ? 2 : 3;
   if (words.size() > wanted) return bad("'" + words[wanted] + "' is one word too many");
   if (words.size() < wanted)
     return bad(words[1] + " whom? allowed: " +
@@ -159,7 +161,7 @@ status set_words(const arguments& words, chaos_options& into) {
 arguments options_of(verb which) {
   if (which == verb::random) return {"seed", "every", "roles", "actions", "count", "for"};
   if (which == verb::kill) return {"seed", "signal"};
-  if (which == verb::partition) return {"for"};
+  if (which == verb::partition || which == verb::fill) return {"for"};
   if (which == verb::heal) return {};
   return {"seed"};
 }

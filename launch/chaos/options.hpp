@@ -10,7 +10,7 @@
 
 namespace tidegate::chaos {
 
-enum class verb : std::uint8_t { help, kill, stop, go_on, random, partition, heal };
+enum class verb : std::uint8_t { help, kill, stop, go_on, random, partition, heal, fill };
 
 struct chaos_options {
   chaos::verb verb = chaos::verb::help;

@@ -234,10 +234,9 @@ TEST(unknown_keys, get_the_nearest_known_one) {
   EXPECT_THAT(refusal(with_job("    wokers: 3\n")), HasSubstr("did you mean 'workers'?"));
   EXPECT_THAT(refusal(with_job("    tables: {t: {shape: [1], intt: {}}}\n")),
               HasSubstr("in jobs.j.tables.t; did you mean 'init'?"));
-  EXPECT_THAT(
-      refusal("zzz: 1\n" + with_job("")),
-      StartsWith(
-          "c.yaml:1:1: unknown key 'zzz' in the file; allowed: cluster, supervision, faults, jobs"));
+  EXPECT_THAT(refusal("zzz: 1\n" + with_job("")),
+              StartsWith("c.yaml:1:1: unknown key 'zzz' in the file; allowed: cluster, "
+                         "supervision, faults, jobs"));
 }
 
 TEST(all_problems, are_listed_at_once_in_the_order_of_the_file) {
