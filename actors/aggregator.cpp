@@ -66,6 +66,7 @@ caf::result<done_atom> aggregator::open_job(const policies::open_job_call& call)
   if (core_.is_open()) return done_atom::value;  // an earlier call's
   if (call.nodes.empty() || call.members.empty() || call.upstream.empty())
     return to_error({runtime::errc::invalid_argument, "an aggregator hands sums on"});
+  upstream_.clear();  // of a call before that failed
   for (const auto& address : call.upstream) {
     auto connected =
         home().link().connect(link_of(address), reach_of(home().address(), address));
@@ -162,20 +163,24 @@ void aggregator::reply_lost(const runtime::frame_header& header) {
 }
 
 void aggregator::upstream_moved(const policies::shard_moved& what) {
-  frames_.clear();
-  if (!core_.upstream_moved(what.shard, what.epoch, frames_)) return;
-  const auto fenced =
-      fence(home().address(), std::exchange(upstream_addresses_.at(what.shard), what.address));
-  const auto connected =
-      home().link().connect(link_of(what.address), reach_of(home().address(), what.address));
-  if (!fenced.ok() || !connected) {
-    log::error("upstream " + std::to_string(what.shard) +
-               " has moved: " + (fenced.ok() ? connected.error() : fenced).to_string());
+  if (!core_.is_news(what.shard, what.epoch)) return;
+  const auto name = "upstream " + std::to_string(what.shard);
+  if (const auto fenced = fence(home().address(), upstream_addresses_.at(what.shard));
+      !fenced.ok()) {
+    log::error(name + " has moved: " + fenced.to_string());
     return close_job(token_);
   }
-  log::info("upstream " + std::to_string(what.shard) + " has moved");
+  const auto connected =
+      home().link().connect(link_of(what.address), reach_of(home().address(), what.address));
+  // Dead again, perhaps, before this was heard: then yet another takes its place.
+  if (!connected)
+    return log::info(name + " has moved and cannot be reached: " + connected.error().message());
+  log::info(name + " has moved");
+  upstream_addresses_[what.shard] = what.address;
   // Of what the dead process was sending nothing else tells.
   home().link().disconnect(std::exchange(upstream_[what.shard], *connected));
+  frames_.clear();
+  core_.upstream_moved(what.shard, what.epoch, frames_);
   post(0, {});
 }
 

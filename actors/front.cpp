@@ -44,7 +44,10 @@ caf::result<std::uint64_t> front::admit(const policies::admit_worker_call& call)
   if (!admission.connect) return admission.first_clock;
   auto connected =
       home_.link().connect(link_of(call.address), reach_of(home_.address(), call.address));
-  if (!connected) return to_error(connected.error());
+  // Not `unavailable`, which we are not.
+  if (!connected)
+    return to_error({runtime::errc::refused,
+                     "the worker cannot be reached: " + connected.error().message()});
   core_.connected(call, *connected);
   return admission.first_clock;
 }

@@ -56,8 +56,7 @@ worker::behavior_type worker::make_behavior() {
 }
 
 void worker::on_peer_lost(const peer_lost_event& event) {
-  const auto why =
-      "lost the connection to shard " + std::to_string(event.peer) + ": " + event.why;
+  const auto why = "lost the connection to " + name_of(event.peer) + ": " + event.why;
   if (!shards_move()) return fail_all({errc::unavailable, why});
   runtime::log::info(why + "; another takes its place, or all go back");
 }
@@ -76,20 +75,24 @@ void worker::on_frame_lost(const runtime::frame_header& header) {
   carry_out();
 }
 
+std::string worker::name_of(std::uint32_t shard) const {
+  return identity_.welcome.aggregated ? "our aggregator" : "shard " + std::to_string(shard);
+}
+
 void worker::shard_moved(const policies::shard_moved& what) {
   if (!broken_.ok() || what.shard >= shards_.size() || what.epoch <= core_.epoch_of(what.shard))
     return;
   if (auto fenced = fence(home().address(), addresses_[what.shard]); !fenced.ok())
     return fail_all(
-        {fenced.code(), "shard " + std::to_string(what.shard) +
+        {fenced.code(), name_of(what.shard) +
                             " has been replaced, and reads our memory: " + fenced.message()});
   const auto connected =
       home().link().connect(link_of(what.address), reach_of(home().address(), what.address));
+  // Dead again, perhaps, before this was heard: then yet another takes its place.
   if (!connected)
-    return fail_all({errc::unavailable,
-                     "shard " + std::to_string(what.shard) +
-                         " has moved and cannot be reached: " + connected.error().message()});
-  runtime::log::info("shard " + std::to_string(what.shard) + " has moved");
+    return runtime::log::info(name_of(what.shard) + " has moved and cannot be reached: " +
+                              connected.error().message());
+  runtime::log::info(name_of(what.shard) + " has moved");
   // Of what the dead process was sending nothing else tells.
   home().link().disconnect(std::exchange(shards_[what.shard], *connected));
   addresses_[what.shard] = what.address;

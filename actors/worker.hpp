@@ -100,6 +100,7 @@ class worker final : public reactor_actor<worker_actor::base>,
   }
   void ask_again();
   void shard_moved(const policies::shard_moved& what);
+  std::string name_of(std::uint32_t shard) const;
   void on_peer_lost(const peer_lost_event& event);
   void on_command(const worker_command_ptr& what);
   void open(worker_command& command);

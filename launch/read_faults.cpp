@@ -84,7 +84,7 @@ void read_timed(const section& from, policies::cluster_spec& into) {
     for (const auto& what : words) {
       const auto fault = parse_timed_fault(entry.key, what);
       if (!fault) {
-        wrong("'" + what + "' is none");
+        wrong("'" + entry.key + ": " + what + "' is none");
       } else if (std::find(names.begin(), names.end(), fault->process) == names.end()) {
         const auto near = nearest(fault->process, names);
         wrong("there is no process " + fault->process +

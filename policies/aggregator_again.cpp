@@ -74,8 +74,7 @@ void aggregator_core::pull_again(std::uint32_t slot, std::vector<upstream_frame>
 
 bool aggregator_core::upstream_moved(std::uint32_t shard, std::uint32_t epoch,
                                      std::vector<upstream_frame>& out) {
-  if (!is_open() || shard >= job_.upstream_epochs.size()) return false;
-  if (epoch <= job_.upstream_epochs[shard]) return false;
+  if (!is_news(shard, epoch)) return false;
   TIDEGATE_RARE("aggregator: another process takes its place upstream");
   job_.upstream_epochs[shard] = epoch;
   for (std::uint32_t slot = 0; slot < chunks_.size(); ++slot) {

@@ -212,7 +212,11 @@ void aggregator_core::on_answer(const runtime::frame_header& header, shard_effec
     const bool applied = (header.flags & runtime::frame_flag_applied) != 0;
     on_reply(tag, code, {header.version, header.min_clock, applied}, out);
   } else if (header.chunk == runtime::whole_job) {
-    on_farewell_ack(header.shard, header.worker);
+    // Not what one says that another has taken the place of.
+    const bool mine = header.shard < job_.upstream_epochs.size() &&
+                      tag.epoch == job_.upstream_epochs[header.shard];
+    if (mine && (code == refusal::none || code == refusal::job_ended))
+      on_farewell_ack(header.shard, header.worker);
   } else {
     on_ack(tag, code, out);
   }

@@ -79,6 +79,11 @@ class aggregator_core {
   const shard_core& front() const noexcept { return front_; }
   bool is_open() const noexcept { return !job_.nodes.empty(); }
   bool upstream_moves() const noexcept { return job_.upstream_moves; }
+  // Whether upstream_moved() would be news.
+  bool is_news(std::uint32_t shard, std::uint32_t epoch) const {
+    return is_open() && shard < job_.upstream_epochs.size() &&
+           epoch > job_.upstream_epochs[shard];
+  }
   const std::vector<rank_node>& nodes() const noexcept { return job_.nodes; }
 
   // What to post when effects of the front are carried out. A pull that is due goes along with

@@ -84,11 +84,14 @@ bool chaos_core::is_stopped(const chaos_target& one) const {
                      [&](const stopped_one& s) { return s.target == one; });
 }
 
+bool chaos_core::is_dying(const chaos_target& one) const {
+  return std::find(killed_.begin(), killed_.end(), one) != killed_.end();
+}
+
 bool chaos_core::may_hit(const chaos_target& one) const {
   const auto& roles = plan_.roles;
   return std::find(roles.begin(), roles.end(), one.name.role) != roles.end() &&
-         std::find(killed_.begin(), killed_.end(), one) == killed_.end() &&
-         (choice_.kill || !is_stopped(one));
+         !is_dying(one) && (choice_.kill || !is_stopped(one));
 }
 
 void chaos_core::strike(std::int64_t now, const chaos_target& target, const chaos_choice& how,

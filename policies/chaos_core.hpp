@@ -47,6 +47,8 @@ class chaos_core {
   // One that was not drawn.
   void strike(std::int64_t now, const chaos_target& target, const chaos_choice& how,
               std::vector<chaos_order>& out);
+  // It was killed, and is still listed.
+  bool is_dying(const chaos_target& one) const;
   // A hit that was ordered found its process gone: it does not count.
   void missed(const chaos_target& target);
   // No more hits. Who is stopped goes on at once.

@@ -13,11 +13,15 @@ using runtime::errc;
 bool coordinator_core::all_in() const {
   return std::all_of(groups_of_.begin(), groups_of_.end(),
                      [](const shard_group& group) { return group.is_complete(); }) &&
-         std::all_of(jobs_.begin(), jobs_.end(), [](const job_record& job) {
+         std::all_of(jobs_.begin(), jobs_.end(), [&](const job_record& job) {
            // Of one that has ended nobody comes back.
            if (job.state == job_state::failed || job.state == job_state::done) return true;
+           // Once all have begun, others take the places of those that die.
            return std::none_of(job.aggregators.begin(), job.aggregators.end(),
-                               [](const auto& one) { return one.address.empty(); });
+                               [&](const auto& one) {
+                                 return one.address.empty() ||
+                                        (!begun_ && one.at == aggregator_state::stage::away);
+                               });
          });
 }
 
@@ -71,6 +75,7 @@ void coordinator_core::aggregator_lost(std::int64_t now, const std::string& name
 // Shards, and aggregators: what workers need before they can be let in.
 // Shards know already what the process before has told them, and say so.
 void coordinator_core::all_joined(std::int64_t now, coordinator_effects& out) {
+  begun_ = true;
   pair_up(out);
   for (std::size_t index = 0; index < jobs_.size(); ++index) {
     const auto& job = jobs_[index];
@@ -79,6 +84,10 @@ void coordinator_core::all_joined(std::int64_t now, coordinator_effects& out) {
     if (job.at_end) all_finished(now, index, out);
   }
   admit_early(out);
+}
+
+void coordinator_core::begin_without(bool were_in, std::int64_t now, coordinator_effects& out) {
+  if (!were_in && all_in()) all_joined(now, out);
 }
 
 open_job_call coordinator_core::job_call(const job_record& job) const {

@@ -155,10 +155,12 @@ void coordinator_core::all_finished(std::int64_t now, std::size_t index,
 
 void coordinator_core::done(std::int64_t now, job_record& job, coordinator_effects& out) {
   if (job.state == job_state::done || job.state == job_state::failed) return;
+  const bool were_in = all_in();
   job.state = job_state::done;
   job.ended = now;
   record(job, out);
   event(now, "job_done", job.spec.name + " " + job.parameters_sha256);
+  begin_without(were_in, now, out);
 }
 
 }  // namespace tidegate::policies

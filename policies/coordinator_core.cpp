@@ -166,8 +166,9 @@ void coordinator_core::call(group_id group, callee who, shard_call what,
   const bool tells_of_members =
       std::holds_alternative<new_replica>(of.about) || (sets_up && !sets_up->asks_upstream);
   // One that is not ready is told of all that there is when it is set up.
-  const bool may_fail = (sum && !sets_up && sum->at != aggregator_state::stage::ready) ||
-                        (tells_of_members && std::holds_alternative<admit_worker_call>(what));
+  const bool may_fail =
+      (sum && !sets_up && sum->at != aggregator_state::stage::ready) ||
+      ((tells_of_members || sets_up) && std::holds_alternative<admit_worker_call>(what));
   calls_[id] = {group,
                 who,
                 !replica,
@@ -206,7 +207,7 @@ void coordinator_core::call_done(std::int64_t now, call_id call, const runtime::
       made.who.aggregator && of.job != no_job && !result.ok() &&
       (result.code() == errc::unavailable ||
        jobs_[of.job].aggregators[made.who.index].incarnation != made.incarnation);
-  if (sum_died) of.sum_died = made.incarnation;
+  if (sum_died && !made.may_fail) of.sum_died = made.incarnation;
   if (!result.ok() && !died && !sum_died && !made.may_fail && of.failure.ok())
     of.failure = result;
   if (result.ok() && made.primary) of.first_clock = std::min(of.first_clock, answer);
@@ -373,8 +374,7 @@ void coordinator_core::fail_job(std::int64_t now, const std::string& name,
     refuse(early.second, errc::cancelled, "job " + name + " failed: " + why, out);
     return true;
   });
-  // The others need not wait for its aggregators.
-  if (!were_in && all_in()) all_joined(now, out);
+  begin_without(were_in, now, out);
 }
 
 bool coordinator_core::shard_lost(std::int64_t now, std::uint32_t index, const std::string& why,

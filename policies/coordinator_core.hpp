@@ -255,6 +255,8 @@ class coordinator_core {
   };
   job_record* find(const std::string& name);
   bool all_in() const;
+  // A job has ended: the others need not wait for its aggregators.
+  void begin_without(bool were_in, std::int64_t now, coordinator_effects& out);
   void all_joined(std::int64_t now, coordinator_effects& out);
   void open_job(std::size_t index, coordinator_effects& out);
   void open_aggregators(group_id group, std::size_t job, coordinator_effects& out);
@@ -344,6 +346,7 @@ class coordinator_core {
   std::uint32_t epoch_ = 1;
   std::uint32_t life_ = 1;
   bool goes_on_ = false;                   // with what is in the journal
+  bool begun_ = false;                     // all have joined once
   std::optional<recorded_run> to_record_;  // of a run that begins
   std::uint32_t tables_recorded_ = 0;      // sets of them
   placement placement_;

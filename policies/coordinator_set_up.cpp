@@ -54,19 +54,20 @@ void coordinator_core::aggregator_told(std::int64_t now, const call_group& done,
   auto& one = job.aggregators[what.index];
   // It is gone, and so perhaps is the one after it.
   if (one.incarnation != what.incarnation || one.at != stage::setting_up) return;
+  // Who was to say may have died, or whom it was to push to: it begins anew when that one is
+  // missed and another in its place.
+  if (!moving_.empty() || done.died || done.sum_died) {
+    one.at = stage::waiting;
+    const auto& died = done.died;
+    if (died && groups_of_[died->shard].serving_view() != died->view)
+      set_up_aggregators(done.job, out);
+    return;
+  }
   if (!done.failure.ok())
     return fail_job(now, job.spec.name,
                     "aggregator " + std::to_string(what.index) +
                         " cannot be set up: " + done.failure.message(),
                     out);
-  if (what.asks_upstream && (done.died || done.sum_died)) {
-    one.at = stage::waiting;
-    const auto& died = done.died;
-    // Else it waits until that one is missed, and another in its place.
-    if (died && groups_of_[died->shard].serving_view() != died->view)
-      set_up_aggregators(done.job, out);
-    return;
-  }
   if (what.asks_upstream) return tell_aggregator(done, what.index, out);
   one.at = stage::ready;
   event(now, "aggregator_set_up", job.spec.name + " aggregator " + std::to_string(what.index));

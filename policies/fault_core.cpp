@@ -42,7 +42,7 @@ void fault_core::wake(std::int64_t now, std::span<const chaos_target> living,
     const auto target = std::find_if(living.begin(), living.end(), [&](const auto& process) {
       return process.name.to_string() == one.process;
     });
-    if (target == living.end()) {
+    if (target == living.end() || chaos_.is_dying(*target)) {
       look_again_ = now + chaos_core::look_again_ns;
       return false;
     }

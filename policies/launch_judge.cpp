@@ -27,7 +27,9 @@ std::int64_t launch_core::ripe_at(const unjudged& end) const {
   // Of a job that has failed: perhaps because a shard has died, which is not known yet.
   if (plan_.goes_back && status != nullptr && status->state == job_state::failed)
     return end.at + failure_settle;
-  if (away_) return never;
+  // When all jobs are done, nothing that the coordinator could say makes a difference, and it
+  // may not come back.
+  if (away_) return all_done() ? end.at : never;
   return answered_ >= end.poll ? end.at : end.at + judge_after_max;
 }
 

@@ -36,7 +36,7 @@ class relay_policy final : public consistency_policy {
   };
   // What the pull under way has brought is where answers are taken from.
   void pulled(const received& what, policy_decisions& out);
-  // It was refused: everybody who waits is too late.
+  // It was refused: who waits for that clock, or an earlier one, is too late.
   void pull_refused(policy_decisions& out);
   // The pull under way, when there is one.
   bool asking() const noexcept { return asking_; }

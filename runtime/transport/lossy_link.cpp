@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstring>
 #include <map>
+#include <string>
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "runtime/base/assert.hpp"
+#include "runtime/base/log.hpp"
 #include "runtime/base/rng.hpp"
 #include "runtime/base/unique_fd.hpp"
 
@@ -46,9 +48,17 @@ class lossy_link final : public link, private frame_sink {
 
   void post(peer_id peer, const frame_header& header, std::span<const std::byte> payload,
             send_token token) override {
-    if (happens(how_.drop)) return settled(token);
-    if (happens(how_.duplicate)) post_copy(peer, header, copy_of(payload));
+    ++frames_;
+    if (happens(how_.drop)) {
+      ++dropped_;
+      return settled(token);
+    }
+    if (happens(how_.duplicate)) {
+      ++doubled_;
+      post_copy(peer, header, copy_of(payload));
+    }
     if (happens(how_.delay)) {
+      ++delayed_;
       const auto wait = std::chrono::milliseconds(random_.below(how_.delay_ms_max + 1));
       late_.push_back({clock::now() + wait, peer, header, copy_of(payload)});
       return settled(token);
@@ -99,6 +109,9 @@ class lossy_link final : public link, private frame_sink {
     return inner_->arm();
   }
   void close(std::uint32_t flush_ms_max) override {
+    log::info("link faults: of " + std::to_string(std::exchange(frames_, 0)) + " frames " +
+              std::to_string(dropped_) + " dropped, " + std::to_string(doubled_) +
+              " doubled, " + std::to_string(delayed_) + " delayed");
     late_.clear();
     for (const auto token : std::exchange(settled_, {}))
       if (sink_ != nullptr) sink_->on_sent(token, {});
@@ -160,6 +173,7 @@ class lossy_link final : public link, private frame_sink {
   std::vector<late_frame> late_;
   std::map<send_token, bytes> copies_;
   send_token last_copy_ = 0;
+  std::uint64_t frames_ = 0, dropped_ = 0, doubled_ = 0, delayed_ = 0;
 };
 
 status failed() {

@@ -20,8 +20,6 @@ struct link_faults {
   double duplicate = 0;
   double delay = 0;
   std::uint32_t delay_ms_max = 0;
-
-  bool any() const noexcept { return drop > 0 || duplicate > 0 || delay > 0; }
 };
 
 // Errors: io_error (no descriptors).

@@ -83,11 +83,12 @@ TEST_F(messages_test, shard_calls) {
   EXPECT_EQ(roundtrip(policies::chunk_clock{1, 2, 3}), (policies::chunk_clock{1, 2, 3}));
 
   const auto worker =
-      roundtrip(policies::admit_worker_call{1, 2, 3, std::string("a\0b", 3), {7}});
+      roundtrip(policies::admit_worker_call{1, 2, 3, std::string("a\0b", 3), {7}, true});
   EXPECT_EQ(worker.token, 1u);
   EXPECT_EQ(worker.rank, 2u);
   EXPECT_EQ(worker.incarnation, 3u);
   EXPECT_EQ(worker.address.size(), 3u) << "addresses are binary";
+  EXPECT_TRUE(worker.finished);
 }
 
 TEST_F(messages_test, calls_of_a_group) {

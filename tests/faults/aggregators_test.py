@@ -32,7 +32,8 @@ class Aggregators(FaultTest):
                 self.assertEqual(run.wait(60), 0, run.output)
                 self.assertEqual(self.hash_of(run), expected)
                 self.assertGreaterEqual(killed, 4)
-                self.assertEqual(self.count_events(run, "process_restarted"), killed)
+                # One that dies when its job is done is not missed.
+                self.assertIn(self.count_events(run, "process_restarted"), (killed - 1, killed))
                 self.assertEqual(self.count_events(run, "going_back"), 0)
                 started = run.events_text()
                 for other in ("shard-0", "shard-1", "coordinator-0", *(f"worker-job-{rank}" for rank in range(6))):

@@ -1,5 +1,5 @@
 """The `faults:` of a cluster's own file: frames that are lost, late and doubled, and hits at a clock, at a time and drawn.
-The result is that of a run in which nothing happened, and all of it is in events.jsonl."""
+The result is that of a run in which nothing happened, and each hit is in events.jsonl."""
 
 from faults import *
 
@@ -30,6 +30,10 @@ class OwnFaults(FaultTest):
                 self.assertEqual(run.wait(150), 0, run.output)
                 self.assertEqual(self.hash_of(run), expected)
                 self.assertEqual(self.count_events(run, "process_restarted"), 0)
+                logs = "".join(log.read_text() for log in (run.run_dir / "logs").iterdir())
+                seen = re.findall(r"of \d+ frames (\d+) dropped, (\d+) doubled, (\d+) delayed", logs)
+                for figures in zip(*seen):
+                    self.assertGreater(sum(map(int, figures)), 0, seen)
                 self.assert_nothing_left(run)
 
     def test_no_push_is_lost_or_applied_twice_over_such_links(self):

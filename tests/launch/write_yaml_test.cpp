@@ -109,8 +109,8 @@ TEST(write_yaml, a_fault_that_makes_no_sense_is_told_with_its_place) {
       {"random: {actions: [stop]}", "faults.random.actions: 'stop' is none"},
       {"random: {actions: []}", "faults.random.actions"},
       {"random: {count: 0}", "faults.random.count"},
-      {"at: {soon: kill shard-0}", "faults.at.soon: 'kill shard-0' is none"},
-      {"at: {5s: kill}", "faults.at.5s: 'kill' is none"},
+      {"at: {soon: kill shard-0}", "faults.at.soon: 'soon: kill shard-0' is none"},
+      {"at: {5s: kill}", "faults.at.5s: '5s: kill' is none"},
       {"at: {5s: hug shard-0}", "faults.at.5s"},
       {"at: {clock 5: kill shrad-0}", "there is no process shrad-0; did you mean shard-0?"},
       {"at: {clock 5: {kill: shard-0}}", "faults.at.clock 5"}};

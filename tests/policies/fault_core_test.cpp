@@ -74,6 +74,14 @@ TEST_F(fault_core_test, one_that_is_being_replaced_is_hit_when_it_is_back) {
   EXPECT_EQ(wake(core, 11 * ms, 0), lines{"kill shard-0"});
 }
 
+TEST_F(fault_core_test, two_of_one_process_hit_two_lives) {
+  fault_core core({1, {}, std::nullopt, {at_clock(5, "shard-0"), at_clock(6, "shard-0")}}, 0);
+  EXPECT_EQ(wake(core, 1 * ms, 60), lines{"kill shard-0"});
+  EXPECT_EQ(wake(core, 11 * ms, 60), lines{}) << "it is still dying";
+  living.front().pid = 12;
+  EXPECT_EQ(wake(core, 21 * ms, 60), lines{"kill shard-0"});
+}
+
 TEST_F(fault_core_test, drawn_ones_come_beside_the_others) {
   chaos_plan plan;
   plan.pause_first_ms = plan.pause_last_ms = 50;

@@ -8,6 +8,7 @@ namespace {
 
 using testing::Contains;
 using testing::ElementsAre;
+using testing::HasSubstr;
 using testing::IsEmpty;
 
 TEST(launch_core, a_worker_that_dies_is_started_again) {
@@ -186,7 +187,24 @@ TEST(launch_core, workers_that_have_left_wait_for_the_next_coordinators_word) {
   run.pass_ms(4'999);
   EXPECT_THAT(run.seen(), IsEmpty());
   run.pass_ms(1);
-  EXPECT_THAT(run.seen(), Contains(testing::HasSubstr("did they call finish()?")));
+  EXPECT_THAT(run.seen(), Contains(HasSubstr("did they call finish()?")));
+}
+
+// Found by simulation: the worker's end waited for a coordinator that came back for nobody.
+TEST(launch_core, a_worker_killed_while_the_coordinator_rests_at_the_end_is_the_last) {
+  auto run = launched::with_journal(false);
+  run.ends("coordinator-0", how::by_signal);
+  run.ready();
+  run.says(2, {done("mlp")});
+  run.seen();
+  run.ends("coordinator-0", how::by_signal);
+  run.is_silent();
+  EXPECT_THAT(run.seen(), Contains(HasSubstr("it is started again in 100 ms")));
+  run.ends("worker-mlp-0");
+  EXPECT_THAT(run.seen(), Contains("stop"));
+  run.pass_ms(4000);
+  run.ends("shard-0");
+  EXPECT_THAT(run.seen(), Contains(HasSubstr("over: done")));
 }
 
 TEST(launch_core, at_the_end_it_comes_back_for_workers_that_are_still_there) {
