@@ -200,7 +200,7 @@ TEST(launch_core, a_worker_killed_while_the_coordinator_rests_at_the_end_is_the_
   run.ends("coordinator-0", how::by_signal);
   run.is_silent();
   EXPECT_THAT(run.seen(), Contains(HasSubstr("it is started again in 100 ms")));
-  run.ends("worker-mlp-0");
+  run.ends("worker-mlp-0", how::by_signal);
   EXPECT_THAT(run.seen(), Contains("stop"));
   run.pass_ms(4000);
   run.ends("shard-0");
