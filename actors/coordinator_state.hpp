@@ -17,14 +17,11 @@
 #include "actors/journal_keeper.hpp"
 #include "actors/messages.hpp"
 #include "policies/coordinator_core.hpp"
+#include "runtime/base/unix_time.hpp"
 
 namespace tidegate::actors {
 
-inline std::int64_t unix_now() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
+using runtime::unix_now;
 
 class coordinator final : public coordinator_actor::base {
  public:

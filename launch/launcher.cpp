@@ -9,6 +9,7 @@
 #include "launch/origin.hpp"
 #include "launch/run.hpp"
 #include "launch/write_yaml.hpp"
+#include "runtime/base/unix_time.hpp"
 
 namespace tidegate::launch {
 
@@ -53,7 +54,8 @@ exit_code launch_cluster(const policies::cluster_spec& spec, const launch_option
                          const services& cluster) {
   const auto start = starter::create(spec, parse_environment(environ));
   if (!start) return refuse(start.error(), exit_code::bad_usage);
-  auto folder = run_folder::create(options.run_dir, spec.name, unix_ns_now() / 1'000'000'000);
+  auto folder =
+      run_folder::create(options.run_dir, spec.name, runtime::unix_now() / 1'000'000'000);
   if (!folder) {
     const bool taken = folder.error().code() == runtime::errc::already_exists;
     return refuse(folder.error(), taken ? exit_code::bad_usage : exit_code::job_failed);

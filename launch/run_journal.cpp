@@ -4,6 +4,8 @@
 #include <iostream>
 #include <unistd.h>
 
+#include "runtime/base/unix_time.hpp"
+
 namespace tidegate::launch {
 
 run_journal::run_journal(run_folder folder, bool is_terminal)
@@ -12,7 +14,7 @@ run_journal::run_journal(run_folder folder, bool is_terminal)
       display_(STDOUT_FILENO, is_terminal) {}
 
 void run_journal::event(std::string_view what, std::string_view detail) {
-  check(folder_.append_event(unix_ns_now(), what, detail));
+  check(folder_.append_event(runtime::unix_now(), what, detail));
 }
 
 void run_journal::event(const policies::cluster_event& seen) {
@@ -32,11 +34,6 @@ void run_journal::check(const runtime::status& result) {
   if (result.ok() || write_failed_) return;
   write_failed_ = true;
   complain("tidegate: the run folder cannot be written: " + result.message());
-}
-
-std::int64_t unix_ns_now() {
-  using namespace std::chrono;
-  return duration_cast<nanoseconds>(system_clock::now().time_since_epoch()).count();
 }
 
 std::int64_t monotonic_ns_now() {

@@ -36,7 +36,6 @@ class run_journal {
   bool write_failed_ = false;
 };
 
-std::int64_t unix_ns_now();
 std::int64_t monotonic_ns_now();
 
 }  // namespace tidegate::launch

@@ -16,6 +16,7 @@
 #include "launch/command_line.hpp"
 #include "launch/run_journal.hpp"
 #include "launch/signals.hpp"
+#include "runtime/base/unix_time.hpp"
 
 namespace tidegate::chaos {
 
@@ -71,7 +72,7 @@ class chaos_log {
 // Sends, and notes it with the time before: what follows from it comes later. Errors: of
 // send_signal, and io_error.
 status strike(const chaos_target& target, const std::string& what, int signal, chaos_log& log) {
-  const auto now = launch::unix_ns_now();
+  const auto now = runtime::unix_now();
   if (auto sent = send_signal(target, signal); !sent.ok()) return sent;
   const auto detail = target.name.to_string() + " pid " + std::to_string(target.pid) + " " +
                       signal_name(signal);
@@ -110,7 +111,7 @@ status hit_one(const members& run, const chaos_options& options) {
 
 status set_host(const policies::host_spec& host, const std::string& interface, bool up,
                 chaos_log& log) {
-  const auto now = launch::unix_ns_now();
+  const auto now = runtime::unix_now();
   if (auto set = set_interface(host, interface, up); !set.ok()) return set;
   return log.append(now, up ? "heal" : "partition", host.name + " interface " + interface);
 }
@@ -131,15 +132,14 @@ status fill(const members& run, const chaos_options& options) {
   const auto ms = options.plan.for_ms == 0 ? default_ms : options.plan.for_ms;
   launch::signal_source signals;
   chaos_log log(run.run_dir());
-  if (auto noted =
-          log.append(launch::unix_ns_now(), "fill", "for " + std::to_string(ms) + " ms");
+  if (auto noted = log.append(runtime::unix_now(), "fill", "for " + std::to_string(ms) + " ms");
       !noted.ok())
     return noted;
   auto taken = fill_disk(run.run_dir());
   if (!taken) return taken.error();
   stay(ms, signals);
   taken->reset();
-  return log.append(launch::unix_ns_now(), "free", "after " + std::to_string(ms) + " ms");
+  return log.append(runtime::unix_now(), "free", "after " + std::to_string(ms) + " ms");
 }
 
 // With a time it is healed after that, whatever else comes.

@@ -24,7 +24,7 @@ class OwnFaults(FaultTest):
         ways = (("exchange", "auto", "none", 1), ("spans", "tcp", {"fan_in": 2}, 0), ("in_place", "auto", {"fan_in": 2}, 1))
         for seed, (way, transport, aggregators, replicas) in enumerate(ways):
             with self.subTest(way=way, transport=transport, aggregators=aggregators, replicas=replicas):
-                job = {"workers": 4, "mode": ["workload", 120, 1000, way], "optimizer": ADAM, "aggregators": aggregators}
+                job = {"workers": 4, "mode": ["workload", 80, 1000, way], "optimizer": ADAM, "aggregators": aggregators}
                 expected = self.expected(job)
                 run = self.launch(self.yaml(job, {"seed": seed, "link": ROUGH}, replicas, transport=transport))
                 self.assertEqual(run.wait(150), 0, run.output)
@@ -39,7 +39,7 @@ class OwnFaults(FaultTest):
     def test_no_push_is_lost_or_applied_twice_over_such_links(self):
         for policy in ({"policy": "ssp", "staleness": 2}, {"policy": "async"}):
             with self.subTest(policy=policy):
-                clocks, workers = 120, 3
+                clocks, workers = 80, 3
                 run = self.launch(self.yaml({"workers": workers, "mode": ["count", clocks, 1000], "reduce": "sum",
                                              "consistency": policy}, {"link": ROUGH}, transport="tcp"))
                 self.assertEqual(run.wait(150), 0, run.output)
