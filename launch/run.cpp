@@ -171,20 +171,16 @@ void run::on_faults() {
   faults_->wake(now_, living, clock, orders);
   for (const auto& order : orders) {
     using policies::chaos_signal;
-    const bool kills = order.signal == chaos_signal::kill;
-    const bool stops = order.signal == chaos_signal::stop;
-    journal_.event("fault", std::string(kills   ? "kill"
-                                        : stops ? "stop"
-                                                : "continue") +
-                                " " + order.target.name.to_string() + " pid " +
-                                std::to_string(order.target.pid));
-    const auto at =
-        std::find_if(plan_.processes.begin(), plan_.processes.end(),
-                     [&](const auto& one) { return one.name == order.target.name; });
-    table_.signal(static_cast<policies::process_number>(at - plan_.processes.begin()),
-                  kills   ? SIGKILL
-                  : stops ? SIGSTOP
-                          : SIGCONT);
+    const auto [what, number] = order.signal == chaos_signal::kill ? std::pair("kill", SIGKILL)
+                                : order.signal == chaos_signal::stop
+                                    ? std::pair("stop", SIGSTOP)
+                                    : std::pair("continue", SIGCONT);
+    const auto& target = order.target;
+    journal_.event("fault", std::string(what) + " " + target.name.to_string() + " pid " +
+                                std::to_string(target.pid));
+    const auto at = std::find_if(plan_.processes.begin(), plan_.processes.end(),
+                                 [&](const auto& one) { return one.name == target.name; });
+    table_.signal(static_cast<policies::process_number>(at - plan_.processes.begin()), number);
   }
 }
 

@@ -161,14 +161,12 @@ void coordinator_core::call(group_id group, callee who, shard_call what,
   const auto id = ++last_id_;
   const bool replica = !who.aggregator && groups_of_[who.index].primary() != who.member;
   auto& of = groups_.at(group);
-  const auto* sets_up = std::get_if<aggregator_set_up>(&of.about);
+  const bool sets_up = std::holds_alternative<aggregator_set_up>(of.about);
   const auto* sum = who.aggregator ? &jobs_[of.job].aggregators[who.index] : nullptr;
-  const bool tells_of_members =
-      std::holds_alternative<new_replica>(of.about) || (sets_up && !sets_up->asks_upstream);
   // One that is not ready is told of all that there is when it is set up.
-  const bool may_fail =
-      (sum && !sets_up && sum->at != aggregator_state::stage::ready) ||
-      ((tells_of_members || sets_up) && std::holds_alternative<admit_worker_call>(what));
+  const bool may_fail = (sum && !sets_up && sum->at != aggregator_state::stage::ready) ||
+                        ((std::holds_alternative<new_replica>(of.about) || sets_up) &&
+                         std::holds_alternative<admit_worker_call>(what));
   calls_[id] = {group,
                 who,
                 !replica,

@@ -165,7 +165,7 @@ struct restart_spec {
 
 struct supervision_spec {
   restart_spec worker;
-  // One that nobody takes the place of: all go back to the last checkpoint.
+  // Without a replica nobody takes its place: all go back to the last checkpoint.
   restart_spec shard;
   restart_spec aggregator;
   restart_spec coordinator;
