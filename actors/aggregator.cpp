@@ -39,6 +39,8 @@ aggregator::behavior_type aggregator::make_behavior() {
       from_coordinator(this, coordinator_, &aggregator::open_table),
       from_coordinator(this, coordinator_, &aggregator::admit),
       from_coordinator(this, coordinator_, &aggregator::sum_progress),
+      from_coordinator(this, coordinator_, &aggregator::shut_out),
+      from_coordinator(this, coordinator_, &aggregator::left),
       from_coordinator(this, coordinator_, &aggregator::close_job),
       [](const policies::checkpoint_call&) -> caf::result<std::uint64_t> {
         return to_error({runtime::errc::invalid_argument, "an aggregator has nothing to keep"});
@@ -120,6 +122,12 @@ caf::result<std::uint64_t> aggregator::admit(const policies::admit_worker_call& 
   return admitted;
 }
 
+caf::result<done_atom> aggregator::left(const policies::left_call& call) {
+  front_->core().left(call);
+  say_farewell();
+  return done_atom::value;
+}
+
 caf::result<done_atom> aggregator::close_job(const policies::close_job_call& call) {
   close_job(call.token);
   return done_atom::value;
@@ -194,7 +202,8 @@ void aggregator::on_frame(frame_event& event) {
     return reply_lost(header);
   if (policies::aggregator_core::is_answer(header)) {
     core_.on_answer(header, front_->core().pending(header.job, header.table));
-    return front_->core().carry_out();
+    front_->core().carry_out();
+    return say_farewell();
   }
   front_->on_frame(event);
   if (header.kind == frame_kind::finished) say_farewell();

@@ -56,6 +56,10 @@ class aggregator final : public reactor_actor<shard_actor::base>,
   caf::result<chunk_clocks> sum_progress(const policies::sum_progress_call& call) {
     return core_.front().first_clocks(call.token, call.ranks);
   }
+  caf::result<std::uint64_t> shut_out(const policies::shut_out_call& call) {
+    return front_->core().shut_out(call);
+  }
+  caf::result<done_atom> left(const policies::left_call& call);
   caf::result<done_atom> close_job(const policies::close_job_call& call);
   void close_job(std::uint64_t token);
   void on_frame(frame_event& event);

@@ -110,6 +110,7 @@ void coordinator::call_shard(coordinator_effects::call_shard& what) {
         if constexpr (std::is_same_v<call_type, policies::sum_progress_call>)
           asked.then(told, failed);
         else if constexpr (std::is_same_v<call_type, policies::admit_worker_call> ||
+                           std::is_same_v<call_type, policies::shut_out_call> ||
                            std::is_same_v<call_type, policies::checkpoint_call>)
           asked.then(succeeded, failed);
         else
@@ -227,17 +228,24 @@ void coordinator::take_progress(const std::string& job, std::uint32_t rank,
   carry_out();
 }
 
-caf::result<done_atom> coordinator::take_finished(const std::string& job, std::uint32_t rank,
-                                                  const policies::worker_progress& last,
-                                                  const std::string& sha256) {
+caf::result<grants> coordinator::take_finished(const std::string& job, std::uint32_t rank,
+                                               const policies::worker_progress& last,
+                                               const std::string& sha256) {
+  if (sha256.empty() && core_.is_to_hash(job, rank)) {
+    if (auto may = core_.may_tell_tables(job); !may.ok()) return to_error(may);
+    if (auto tables = core_.tables(job); !tables.empty()) return tables;
+  }
   core_.worker_finished(unix_now(), job, rank, last, sha256, effects_);
   carry_out();
-  return done();
+  if (has_ended_) return to_error({errc::unavailable, "the coordinator has ended"});
+  return grants();
 }
 
-caf::result<grants> coordinator::tell_tables(const std::string& job) const {
-  if (auto may = core_.may_tell_tables(job); !may.ok()) return to_error(may);
-  return core_.tables(job);
+caf::result<done_atom> coordinator::let_leave(const std::string& job, std::uint32_t rank) {
+  auto [id, answer] = promise(shard_promises_);
+  core_.worker_leaves(unix_now(), job, rank, id, effects_);
+  carry_out();
+  return answer;
 }
 
 void coordinator::take_part(const policies::checkpoint_report& report) {

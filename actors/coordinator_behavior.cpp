@@ -40,10 +40,6 @@ coordinator::behavior_type coordinator::make_behavior() {
         if (!known(token)) return stranger();
         return open_table(asked);
       },
-      [this](tables_atom, u64 token, const string& job) -> caf::result<grants> {
-        if (!known(token)) return stranger();
-        return tell_tables(job);
-      },
       [this](progress_atom, u64 token, const string& job, u32 rank,
              const policies::worker_progress& report) {
         if (known(token)) take_progress(job, rank, report);
@@ -60,9 +56,13 @@ coordinator::behavior_type coordinator::make_behavior() {
       },
       [this](finished_atom, u64 token, const string& job, u32 rank,
              const policies::worker_progress& last,
-             const string& sha256) -> caf::result<done_atom> {
+             const string& sha256) -> caf::result<grants> {
         if (!known(token)) return stranger();
         return take_finished(job, rank, last, sha256);
+      },
+      [this](leave_atom, u64 token, const string& job, u32 rank) -> caf::result<done_atom> {
+        if (!known(token)) return stranger();
+        return let_leave(job, rank);
       },
       [this](part_atom, u64 token, const policies::checkpoint_report& report) {
         if (known(token)) take_part(report);

@@ -85,10 +85,10 @@ class coordinator final : public coordinator_actor::base {
                                      double value);
   void take_progress(const std::string& job, std::uint32_t rank,
                      const policies::worker_progress& report);
-  caf::result<done_atom> take_finished(const std::string& job, std::uint32_t rank,
-                                       const policies::worker_progress& last,
-                                       const std::string& sha256);
-  caf::result<grants> tell_tables(const std::string& job) const;
+  caf::result<grants> take_finished(const std::string& job, std::uint32_t rank,
+                                    const policies::worker_progress& last,
+                                    const std::string& sha256);
+  caf::result<done_atom> let_leave(const std::string& job, std::uint32_t rank);
   void take_part(const policies::checkpoint_report& report);
   caf::result<done_atom> fail_job(const std::string& job, const std::string& why);
   caf::result<done_atom> stop();

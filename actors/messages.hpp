@@ -90,6 +90,15 @@ auto inspect(Inspector& f, sum_progress_call& x) {
   return f(caf::meta::type_name("tidegate::sum_progress_call"), x.token, x.ranks);
 }
 template <class Inspector>
+auto inspect(Inspector& f, shut_out_call& x) {
+  return f(caf::meta::type_name("tidegate::shut_out_call"), x.token, x.rank, x.only_asks);
+}
+template <class Inspector>
+auto inspect(Inspector& f, left_call& x) {
+  return f(caf::meta::type_name("tidegate::left_call"), x.token, x.rank, x.clock,
+           x.pushes_here);
+}
+template <class Inspector>
 auto inspect(Inspector& f, chunk_clock& x) {
   return f(caf::meta::type_name("tidegate::chunk_clock"), x.table, x.chunk, x.clock);
 }
@@ -144,8 +153,8 @@ auto inspect(Inspector& f, job_status& x) {
   return f(caf::meta::type_name("tidegate::job_status"), x.name, x.policy, x.state, x.failure,
            x.workers_joined, x.workers_finished, x.clock_slowest, x.clock_fastest,
            x.clocks_total, x.epoch, x.loss, x.samples, x.staleness_max, x.payload_bytes_copied,
-           x.restarts, x.ranks_finished, x.checkpoints, x.checkpoint_clock, x.seconds,
-           x.metrics, x.parameters_sha256);
+           x.restarts, x.ranks_finished, x.ranks_left, x.checkpoints, x.checkpoint_clock,
+           x.seconds, x.metrics, x.parameters_sha256);
 }
 template <class Inspector>
 auto inspect(Inspector& f, cluster_event& x) {
@@ -204,7 +213,6 @@ CAF_ADD_ATOM(tidegate, tidegate::actors, done_atom, "done")
 CAF_ADD_ATOM(tidegate, tidegate::actors, shard_atom, "shard")
 CAF_ADD_ATOM(tidegate, tidegate::actors, worker_atom, "worker")
 CAF_ADD_ATOM(tidegate, tidegate::actors, table_atom, "table")
-CAF_ADD_ATOM(tidegate, tidegate::actors, tables_atom, "tables")
 CAF_ADD_ATOM(tidegate, tidegate::actors, progress_atom, "progress")
 CAF_ADD_ATOM(tidegate, tidegate::actors, metric_atom, "metric")
 CAF_ADD_ATOM(tidegate, tidegate::actors, finished_atom, "finished")
@@ -231,6 +239,9 @@ CAF_ADD_TYPE_ID(tidegate, (tidegate::policies::sum_progress_call))
 CAF_ADD_TYPE_ID(tidegate, (tidegate::policies::chunk_clock))
 CAF_ADD_TYPE_ID(tidegate, (tidegate::actors::chunk_clocks))
 CAF_ADD_ATOM(tidegate, tidegate::actors, look_atom, "look")
+CAF_ADD_TYPE_ID(tidegate, (tidegate::policies::shut_out_call))
+CAF_ADD_TYPE_ID(tidegate, (tidegate::policies::left_call))
+CAF_ADD_ATOM(tidegate, tidegate::actors, leave_atom, "leave")
 CAF_END_TYPE_ID_BLOCK(tidegate)
 
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tidegate::actors::frame_event)
@@ -257,8 +268,6 @@ using coordinator_actor = caf::typed_actor<
                    caf::actor>,
     caf::replies_to<table_atom, std::uint64_t,
                     policies::table_request>::with<policies::table_grant>,
-    // all ready tables of a job, by name
-    caf::replies_to<tables_atom, std::uint64_t, std::string>::with<grants>,
     // job, rank
     caf::reacts_to<progress_atom, std::uint64_t, std::string, std::uint32_t,
                    policies::worker_progress>,
@@ -268,9 +277,12 @@ using coordinator_actor = caf::typed_actor<
     // job, name, value
     caf::replies_to<metric_atom, std::uint64_t, std::string, std::string,
                     double>::with<done_atom>,
-    // job, rank, last progress, SHA-256 of the parameters (rank 0)
+    // job, rank, last progress, SHA-256 of the parameters or nothing; answered with all tables
+    // of the job, by name, where this worker is to hash them first, then it has not finished
     caf::replies_to<finished_atom, std::uint64_t, std::string, std::uint32_t,
-                    policies::worker_progress, std::string>::with<done_atom>,
+                    policies::worker_progress, std::string>::with<grants>,
+    // job, rank: it has died and leaves for good; answered when all know
+    caf::replies_to<leave_atom, std::uint64_t, std::string, std::uint32_t>::with<done_atom>,
     // a shard's part of a checkpoint is durable, or why not
     caf::reacts_to<part_atom, std::uint64_t, policies::checkpoint_report>,
     // job, why
@@ -285,6 +297,8 @@ using shard_actor =
                      caf::replies_to<policies::open_table_call>::with<done_atom>,
                      caf::replies_to<policies::admit_worker_call>::with<std::uint64_t>,
                      caf::replies_to<policies::sum_progress_call>::with<chunk_clocks>,
+                     caf::replies_to<policies::shut_out_call>::with<std::uint64_t>,
+                     caf::replies_to<policies::left_call>::with<done_atom>,
                      caf::replies_to<policies::close_job_call>::with<done_atom>,
                      caf::replies_to<policies::checkpoint_call>::with<std::uint64_t>,
                      caf::replies_to<policies::lead_call>::with<done_atom>,

@@ -227,6 +227,13 @@ status observer::fail_job(const std::string& job, const std::string& why) {
   return told ? status() : told.error();
 }
 
+status observer::leave(const std::string& job, std::uint32_t rank) {
+  auto told = impl_->ask<done_atom>("telling the coordinator that rank " +
+                                        std::to_string(rank) + " of job " + job + " leaves",
+                                    leave_atom::value, impl_->token, job, rank);
+  return told ? status() : told.error();
+}
+
 status observer::stop() {
   auto told =
       impl_->ask<done_atom>("telling the coordinator to stop", stop_atom::value, impl_->token);

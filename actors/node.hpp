@@ -69,6 +69,8 @@ class observer {
   runtime::expected<policies::cluster_status> poll(std::uint64_t events_seen);
   // Ends the job as failed with this message; the launcher's word that a process of it died.
   runtime::status fail_job(const std::string& job, const std::string& why);
+  // A worker has died and its job goes on without it. Errors: refused (it is the last one).
+  runtime::status leave(const std::string& job, std::uint32_t rank);
   // Asks coordinator and shards to exit. Returns once the coordinator has the message.
   runtime::status stop();
 

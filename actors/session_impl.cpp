@@ -85,14 +85,11 @@ status session::impl::perform(const policies::session_step& step,
       return ask<done_atom>(answer_timeout, "telling the coordinator which tables are open",
                             answer, opened_atom::value, token, info_.job, info_.rank,
                             step.tables);
-    case what::ask_grants:
-      return ask<grants>(answer_timeout, "asking for the job's tables", answer,
-                         tables_atom::value, token, info_.job);
     case what::tell_finished:
-      return ask<done_atom>(answer_timeout,
-                            "telling the coordinator that this worker has finished", answer,
-                            finished_atom::value, token, info_.job, info_.rank, numbers_now(),
-                            info_.rank == 0 ? hash_.finish() : std::string());
+      return ask<grants>(answer_timeout,
+                         "telling the coordinator that this worker has finished", answer,
+                         finished_atom::value, token, info_.job, info_.rank, numbers_now(),
+                         step.hashed ? hash_.finish() : std::string());
     case what::tell_failed:
       return ask<done_atom>(answer_timeout, "telling the coordinator of a failure", answer,
                             fail_atom::value, token, core_.hello().job, step.why);

@@ -22,6 +22,8 @@ shard::behavior_type shard::make_behavior() {
       from_coordinator(this, from, &shard::open_table),
       from_coordinator(this, from, &shard::admit),
       from_coordinator(this, from, &shard::sum_progress),
+      from_coordinator(this, from, &shard::shut_out),
+      from_coordinator(this, from, &shard::left),
       from_coordinator(this, from, &shard::close_job),
       from_coordinator(this, from, &shard::checkpoint),
       from_coordinator(this, from, &shard::lead),
@@ -75,9 +77,7 @@ caf::result<done_atom> shard::open_job(const policies::open_job_call& call) {
   options.replicated = call.replicated;
   options.members =
       call.members.empty() ? call.workers : static_cast<std::uint32_t>(call.members.size());
-  options.scale = call.reduce == policies::reduce_kind::mean
-                      ? 1.0F / static_cast<float>(call.workers)
-                      : 1.0F;
+  options.reduce = call.reduce;
   log::info("job " + call.name + ": " + policies::to_string(call.consistency) + ", " +
             std::to_string(call.workers) + " workers" +
             (call.members.empty()

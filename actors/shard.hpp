@@ -66,6 +66,13 @@ class shard final : public reactor_actor<shard_actor::base>,
   caf::result<std::uint64_t> admit(const policies::admit_worker_call& call) {
     return front_->admit(call);
   }
+  caf::result<std::uint64_t> shut_out(const policies::shut_out_call& call) {
+    return front_->core().shut_out(call);
+  }
+  caf::result<done_atom> left(const policies::left_call& call) {
+    front_->core().left(call);
+    return done_atom::value;
+  }
   caf::result<chunk_clocks> sum_progress(const policies::sum_progress_call& call) {
     return core_.first_clocks(call.token, call.ranks);
   }

@@ -30,7 +30,7 @@ status shard_store::add_table(const policies::open_table_call& table,
     auto& made = chunks_.emplace_back();  // also on failure: slots are those of the core
     made.elements = chunk.elements;
     made.optimizer = how;
-    made.scale = options.scale;
+    made.reduce = options.reduce;
     made.table = table.table;
     made.about = {table.name,      table.shape, chunk.chunk, chunk.first, chunk.elements,
                   table.optimizer, 0,           1,           1,           {}};
@@ -147,7 +147,8 @@ void shard_store::apply(const policies::shard_effects::apply& what,
   arrays.state1 = chunk.state1;
   arrays.state2 = chunk.state2;
   arrays.n = chunk.elements;
-  kernels::apply_update(chunk.optimizer, chunk.powers, gradients_, chunk.scale, arrays);
+  kernels::apply_update(chunk.optimizer, chunk.powers, gradients_,
+                        policies::scale_of(chunk.reduce, what.team), arrays);
 }
 
 std::span<const float> shard_store::sum_of(std::uint32_t slot, std::uint64_t clock) const {

@@ -22,7 +22,7 @@ namespace tidegate::actors {
 
 // How a job's tables are kept.
 struct store_options {
-  float scale = 1.0F;  // of the summed gradients
+  policies::reduce_kind reduce = policies::reduce_kind::mean;
   std::uint32_t workers = 1;
   std::uint32_t members = 1;  // of the workers and aggregators, that push here
   std::uint32_t keeps = 0;    // shard_core::versions_kept
@@ -84,7 +84,7 @@ class shard_store {
     std::size_t elements = 0;
     runtime::kernels::optimizer optimizer;
     runtime::kernels::adam_powers powers;
-    float scale = 1.0F;
+    policies::reduce_kind reduce = policies::reduce_kind::mean;
     float* state1 = nullptr;
     float* state2 = nullptr;
     std::uint32_t table = 0;

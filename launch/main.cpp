@@ -26,6 +26,9 @@ class observer_view final : public cluster_view {
   runtime::status fail_job(const std::string& job, const std::string& why) override {
     return self_.fail_job(job, why);
   }
+  runtime::status leave(const std::string& job, std::uint32_t rank) override {
+    return self_.leave(job, rank);
+  }
   runtime::status stop() override { return self_.stop(); }
 
  private:

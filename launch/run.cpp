@@ -32,8 +32,7 @@ policies::launch_plan plan_for_core(const policies::cluster_spec& spec,
   what.epoch = epoch;
   for (const auto& p : plan.processes) what.processes.push_back(p.name);
   for (const auto& j : spec.jobs)
-    what.jobs.push_back({j.name, policy_text(j.consistency), j.workers,
-                         j.on_worker_loss == policies::worker_loss_rule::restart});
+    what.jobs.push_back({j.name, policy_text(j.consistency), j.workers, j.on_worker_loss});
   what.supervision = spec.supervision;
   what.replicated = spec.replicas > 0;
   what.goes_back = std::all_of(spec.jobs.begin(), spec.jobs.end(),
@@ -137,6 +136,7 @@ void run::on_news() {
                  {news.health, news.answered, std::move(news.status.jobs), news.status.life,
                   std::move(news.status.lost)},
                  todo_);
+  for (const auto& [process, result] : news.left) core_.left(now_, process, result, todo_);
   carry_out_effects();
 }
 
@@ -257,6 +257,11 @@ void run::act(const effects::poll_now& /*what*/) {
 
 void run::act(const effects::stop_cluster& what) {
   poller_->finish(what.failures);
+}
+
+void run::act(const effects::leave& what) {
+  const auto& name = plan_.processes[what.process].name;
+  poller_->leave(what.process, name.job, name.index);
 }
 
 void run::act(const effects::terminate& what) {

@@ -20,6 +20,8 @@ class cluster_view {
   virtual ~cluster_view() = default;
   virtual runtime::expected<policies::cluster_status> poll(std::uint64_t events_seen) = 0;
   virtual runtime::status fail_job(const std::string& job, const std::string& why) = 0;
+  // As observer::leave.
+  virtual runtime::status leave(const std::string& job, std::uint32_t rank) = 0;
   virtual runtime::status stop() = 0;
 };
 

@@ -47,6 +47,7 @@ poll_news status_poller::take() {
   const std::lock_guard lock(mutex_);
   auto news = news_;
   news_.status.events.clear();
+  news_.left.clear();
   return news;
 }
 
@@ -58,6 +59,15 @@ std::uint64_t status_poller::poll_now() {
   }
   changed_.notify_all();
   return ticket;
+}
+
+void status_poller::leave(std::uint32_t number, std::string job, std::uint32_t rank) {
+  {
+    const std::lock_guard lock(mutex_);
+    leaving_.push_back({number, std::move(job), rank});
+    ++requests_;
+  }
+  changed_.notify_all();
 }
 
 void status_poller::finish(job_failures failures) {
@@ -77,6 +87,7 @@ void status_poller::run() {
       const std::lock_guard lock(mutex_);
       if (finishing_) break;
     }
+    tell_leaving();
     wait_a_while(true);
   }
   carry_out_finish();
@@ -130,6 +141,26 @@ void status_poller::poll_once() {
     n.status = std::move(*status);
     n.status.events = std::move(events);
   });
+}
+
+// One that has not answered is asked again after the next poll.
+void status_poller::tell_leaving() {
+  std::vector<leaving> now;
+  {
+    const std::lock_guard lock(mutex_);
+    now = std::exchange(leaving_, {});
+  }
+  for (auto& one : now) {
+    const auto told = view_->leave(one.job, one.rank);
+    const bool again =
+        told.code() == runtime::errc::unavailable || told.code() == runtime::errc::timed_out;
+    if (again) {
+      const std::lock_guard lock(mutex_);
+      leaving_.push_back(std::move(one));
+    } else {
+      publish([&](poll_news& n) { n.left.emplace_back(one.number, told); });
+    }
+  }
 }
 
 // Failures are of no interest any more: the launcher ends the processes itself where this does

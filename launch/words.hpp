@@ -58,7 +58,8 @@ inline constexpr word_of<policies::not_finite_rule> not_finite_words[] = {
 
 inline constexpr word_of<policies::worker_loss_rule> worker_loss_words[] = {
     {"restart", policies::worker_loss_rule::restart},
-    {"fail", policies::worker_loss_rule::fail}};
+    {"fail", policies::worker_loss_rule::fail},
+    {"shrink", policies::worker_loss_rule::shrink}};
 
 // The word of a value; every value has one.
 template <class Enum, std::size_t N>

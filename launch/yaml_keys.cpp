@@ -76,7 +76,7 @@ constexpr yaml_key keys[] = {
   {"jobs.*.optimizer.beta2", "real", "0.999", ">= 0 and < 1; only with name adam or adamw", "decay of the mean of squared gradients"},
   {"jobs.*.optimizer.epsilon", "real", "1e-08; adagrad 1e-10", "a finite number > 0; only with name adagrad, adam or adamw", "keeps the step finite where gradients are 0"},
   {"jobs.*.optimizer.weight_decay", "real", "0.01", "a finite number >= 0; only with name adamw", "share of a parameter, times learning_rate, that a step takes off"},
-  {"jobs.*.on_worker_loss", "choice", "restart", "restart, fail", "what a worker's death means: another process goes on where it died, or the run ends"},
+  {"jobs.*.on_worker_loss", "choice", "restart", "restart, fail, shrink", "what a worker's death means: another process goes on where it died, the run ends, or the others go on without it"},
   {"jobs.*.checkpoint", "map", "-", "a map", "writes checkpoints while training; with it in all jobs, the death of a shard without a replica takes everything back to the last ones"},
   {"jobs.*.checkpoint.every", "text", "required", "N clocks, or a duration of 1ms to 24h with ms, s or m", "when the next one is due"},
   {"jobs.*.checkpoint.keep", "number", "3", "1 to 1000; only with every", "how many are kept"},

@@ -171,8 +171,9 @@ upstream_frame aggregator_core::farewell_frame(std::uint32_t shard, std::size_t 
   return frame;
 }
 
+// Sums of members that have left for good may be on their way.
 void aggregator_core::say_farewell(std::vector<upstream_frame>& out) {
-  if (farewell_said_ || !front_.all_finished(job_.token)) return;
+  if (farewell_said_ || front_.pushes_held() > 0 || !front_.all_finished(job_.token)) return;
   farewell_said_ = true;
   farewell_heard_.assign(job_.upstream_epochs.size() * job_.nodes.size(), 0);
   for (std::uint32_t shard = 0; shard < job_.upstream_epochs.size(); ++shard)

@@ -91,7 +91,7 @@ class aggregator_core {
   void hand_on(const shard_effects::hand_on& what, std::span<const shard_effects::input> inputs,
                std::vector<upstream_frame>& out);
   void ask(const shard_effects::ask& what, std::vector<upstream_frame>& out);
-  // After a member's farewell: the group's own, once.
+  // After a member's farewell, and an answer: the group's own, once.
   void say_farewell(std::vector<upstream_frame>& out);
 
   // Another process serves this shard, for frames of this epoch: what it has not answered goes

@@ -83,6 +83,7 @@ void coordinator_core::all_joined(std::int64_t now, coordinator_effects& out) {
     if (job.state != job_state::failed && job.state != job_state::done) open_job(index, out);
     if (job.at_end) all_finished(now, index, out);
   }
+  let_leave(out);
   admit_early(out);
 }
 
@@ -97,7 +98,7 @@ open_job_call coordinator_core::job_call(const job_record& job) const {
           job.spec.name,
           job.spec.consistency,
           job.spec.reduce,
-          job.spec.on_worker_loss == worker_loss_rule::restart,
+          workers_come_back(job.spec.on_worker_loss),
           {},
           {},
           {},
@@ -136,6 +137,8 @@ void coordinator_core::open_job(std::size_t index, coordinator_effects& out) {
       mine.epoch =
           one == primary_of(shard) ? frame_epoch(epoch_, groups_of_[shard].serving_view()) : 0;
       call(group, one, std::move(mine), out);
+      for (std::uint32_t rank = 0; rank < job.workers.size(); ++rank)
+        if (job.workers[rank].left) call(group, one, left_of(job, rank), out);
     }
   if (!goes_on_) open_aggregators(group, index, out);
   bool any = false;
@@ -216,7 +219,7 @@ worker_welcome coordinator_core::welcome(const job_record& of, std::uint32_t ran
           epochs_of(of, aggregator),
           aggregator != no_aggregator,
           aggregator != no_aggregator && of.spec.consistency.kind == consistency_kind::bsp &&
-              of.spec.on_worker_loss == worker_loss_rule::restart,
+              workers_come_back(of.spec.on_worker_loss),
           cluster_.replicas > 0};
 }
 

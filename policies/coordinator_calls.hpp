@@ -60,6 +60,22 @@ struct admit_worker_call {
   bool finished = false;              // it pushes no more; told twice it counts once
 };
 
+// To whoever a rank pushes to: it leaves for good, and frames of it are refused from now on.
+// Answered with shard_core::pushed_below. `only_asks`: of the rank of a sum that it is in.
+struct shut_out_call {
+  std::uint64_t token = 0;
+  std::uint32_t rank = 0;
+  bool only_asks = false;
+};
+
+// Then to all shards, and to its aggregator: see shard_core::has_left.
+struct left_call {
+  std::uint64_t token = 0;
+  std::uint32_t rank = 0;
+  std::uint64_t clock = 0;
+  bool pushes_here = true;
+};
+
 // To whoever an aggregator pushes to: where it is to go on that takes the place of a dead one.
 // Answered with shard_core::first_clocks of these ranks.
 struct sum_progress_call {
@@ -92,9 +108,9 @@ struct promote_call {
   std::uint32_t epoch = 0;  // of workers' frames
 };
 
-using shard_call =
-    std::variant<open_job_call, open_table_call, admit_worker_call, close_job_call,
-                 checkpoint_call, lead_call, follow_call, promote_call, sum_progress_call>;
+using shard_call = std::variant<open_job_call, open_table_call, admit_worker_call,
+                                close_job_call, checkpoint_call, lead_call, follow_call,
+                                promote_call, sum_progress_call, shut_out_call, left_call>;
 
 // To a worker: all it needs to talk to the shards, or to its aggregator, which is then the one
 // shard that it knows.

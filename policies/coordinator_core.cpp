@@ -106,6 +106,9 @@ runtime::status coordinator_core::check_worker(const worker_hello& hello) {
   if (job->state == job_state::failed || job->state == job_state::done)
     return {errc::refused, "job " + hello.job + " has ended"};
   const auto& known = job->workers[hello.rank];
+  if (known.left)
+    return {errc::refused, name + " has left for good: the others go on since clock " +
+                               std::to_string(*known.left)};
   // One that has not heard that it is in asks again, perhaps another coordinator than before.
   const bool again = hello.incarnation == known.incarnation && hello.incarnation > 0 &&
                      known.address == hello.address;
@@ -208,7 +211,10 @@ void coordinator_core::call_done(std::int64_t now, call_id call, const runtime::
   if (sum_died && !made.may_fail) of.sum_died = made.incarnation;
   if (!result.ok() && !died && !sum_died && !made.may_fail && of.failure.ok())
     of.failure = result;
-  if (result.ok() && made.primary) of.first_clock = std::min(of.first_clock, answer);
+  if (result.ok() && made.primary) {
+    of.first_clock = std::min(of.first_clock, answer);
+    of.last_clock = std::max(of.last_clock, answer);
+  }
   for (const auto& one : clocks) {
     const auto at_chunk = of.clocks.try_emplace({one.table, one.chunk}, one.clock).first;
     at_chunk->second = std::min(at_chunk->second, one.clock);
@@ -230,6 +236,9 @@ void coordinator_core::close(std::int64_t now, call_group& done, coordinator_eff
     return admitted(now, done, *hello, out);
   if (const auto* one = std::get_if<aggregator_set_up>(&done.about))
     return aggregator_told(now, done, *one, out);
+  if (const auto* one = std::get_if<leaving>(&done.about))
+    return shut_out(now, done, one->rank, out);
+  if (std::holds_alternative<leaving_told>(done.about)) return left_told(now, done, out);
   if (const auto* one = std::get_if<promotion>(&done.about))
     return promoted(now, *one, done.failure, out);
   if (const auto* one = std::get_if<new_replica>(&done.about)) {
@@ -315,64 +324,6 @@ runtime::status coordinator_core::metric(const std::string& name, const std::str
   job->metrics[metric] = value;
   out.records.emplace_back(recorded_metric{name, metric, value});
   return {};
-}
-
-void coordinator_core::worker_finished(std::int64_t now, const std::string& name,
-                                       std::uint32_t rank, const worker_progress& last,
-                                       const std::string& parameters_sha256,
-                                       coordinator_effects& out) {
-  auto* job = find(name);
-  if (!job || rank >= job->workers.size() || job->state == job_state::failed) return;
-  if (job->workers[rank].finished) return;  // it has not heard that this is known
-  job->workers[rank].finished = true;
-  job->workers[rank].last = last;
-  if (!parameters_sha256.empty()) job->parameters_sha256 = parameters_sha256;
-  record(*job, rank, out);
-  record(*job, out);
-  event(now, "worker_finished", name + " rank " + std::to_string(rank));
-  tell_finished(*job, rank, out);
-  const bool all = std::all_of(job->workers.begin(), job->workers.end(),
-                               [](const worker_state& worker) { return worker.finished; });
-  if (all) job->at_end = true;
-  // The last checkpoint needs every shard; without one of them all_joined() sees to it.
-  if (all && (!job->rounds || all_in()))
-    all_finished(now, static_cast<std::size_t>(job - jobs_.data()), out);
-}
-
-void coordinator_core::fail_job(std::int64_t now, const std::string& name,
-                                const std::string& why, coordinator_effects& out) {
-  auto* job = find(name);
-  if (!job || job->state == job_state::done || job->state == job_state::failed) return;
-  const bool were_in = all_in();
-  job->state = job_state::failed;
-  job->failure = why;
-  job->ended = now;
-  if (job->began == 0) job->began = now;
-  record(*job, out);
-  event(now, "job_failed", name + ": " + why);
-  close_below(*job, out);
-  const auto index = static_cast<std::size_t>(job - jobs_.data());
-  for (auto at = groups_.begin(); at != groups_.end();) {
-    if (at->second.job != index) {
-      ++at;
-      continue;
-    }
-    for (auto who : at->second.waiting)
-      refuse(who, errc::cancelled, "job " + name + " failed: " + why, out);
-    at = groups_.erase(at);
-  }
-  std::erase_if(late_, [&](const call_group& late) {
-    if (late.job != index) return false;
-    for (auto who : late.waiting)
-      refuse(who, errc::cancelled, "job " + name + " failed: " + why, out);
-    return true;
-  });
-  std::erase_if(early_workers_, [&](const auto& early) {
-    if (early.first.job != name) return false;
-    refuse(early.second, errc::cancelled, "job " + name + " failed: " + why, out);
-    return true;
-  });
-  begin_without(were_in, now, out);
 }
 
 bool coordinator_core::shard_lost(std::int64_t now, std::uint32_t index, const std::string& why,

@@ -125,6 +125,13 @@ class coordinator_core {
   // A worker asks to be told when others take the places of those that it pushes to: at once
   // of those that have.
   void moves_of(const std::string& job, std::uint32_t rank, coordinator_effects& out) const;
+  // A worker has died, and its job goes on without it (worker_loss_rule::shrink). Answered when
+  // all who must know do; refused when it is the last that has not finished.
+  void worker_leaves(std::int64_t now, const std::string& job, std::uint32_t rank, ticket who,
+                     coordinator_effects& out);
+  // Whether this worker, which has finished, is the one to hash the parameters: the first that
+  // is left.
+  bool is_to_hash(const std::string& job, std::uint32_t rank) const;
   // A member's actor is gone: noted, and not judged where nobody can take its place. Whoever
   // watches the processes decides what follows. Leaving after the end of one's job is no loss.
   // True: its place is another's now, and if it lives it is to end.
@@ -149,6 +156,8 @@ class coordinator_core {
     bool finished = false;
     std::uint32_t incarnation = 0;
     std::string address;
+    bool leaves = false;                // for good; not everybody knows
+    std::optional<std::uint64_t> left;  // it pushes no clock from this one on, and has finished
     std::optional<std::vector<std::uint32_t>> tables;  // opened, once it has said so
     std::uint64_t staleness_max = 0;                   // of earlier lives
     std::uint64_t payload_bytes_copied = 0;            // likewise
@@ -233,6 +242,13 @@ class coordinator_core {
     std::uint32_t incarnation = 0;
     bool asks_upstream = true;
   };
+  // A rank that leaves for good: first those are asked that it pushes to, then all are told.
+  struct leaving {
+    std::uint32_t rank = 0;
+  };
+  struct leaving_told {
+    std::uint32_t rank = 0;
+  };
   struct staged_call {
     callee who;
     shard_call what;
@@ -245,9 +261,10 @@ class coordinator_core {
     std::vector<ticket> waiting;
     // A worker, a table's id, ...
     std::variant<std::monostate, worker_hello, std::uint32_t, new_replica, promotion,
-                 aggregator_set_up>
+                 aggregator_set_up, leaving, leaving_told>
         about;
     std::uint64_t first_clock = clock_vector::infinity;  // the least that was answered
+    std::uint64_t last_clock = 0;                        // the most
     std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> clocks;  // by table, chunk
     std::optional<promotion> died;  // a primary before it answered, and since when it was one
     std::optional<std::uint32_t> sum_died;  // likewise an aggregator: its incarnation
@@ -305,6 +322,17 @@ class coordinator_core {
   void stage_tables(const job_record& job, const open_table_call& call, group_id group);
   open_job_call call_of(const job_record& job, std::uint32_t aggregator) const;
   bool may_admit(const worker_hello& hello);
+  // Workers that leave, coordinator_leaving.cpp.
+  void let_leave(coordinator_effects& out);
+  void ask_of_sums(const job_record& job, std::uint32_t rank,
+                   std::vector<std::vector<staged_call>>& later) const;
+  void shut_out(std::int64_t now, const call_group& done, std::uint32_t rank,
+                coordinator_effects& out);
+  void tell_left(std::size_t job, std::uint32_t rank, std::vector<ticket> waiting,
+                 coordinator_effects& out);
+  static left_call left_of(const job_record& job, std::uint32_t rank);
+  void left_told(std::int64_t now, const call_group& done, coordinator_effects& out);
+  void maybe_ended(std::int64_t now, job_record& job, coordinator_effects& out);
   void admit_early(coordinator_effects& out);
   void admit(const worker_hello& hello, ticket who, coordinator_effects& out);
   void call_for(group_id group, const worker_hello& hello, coordinator_effects& out);
@@ -359,6 +387,7 @@ class coordinator_core {
   std::map<call_id, call_made> calls_;
   std::map<call_id, asked_part> asked_;
   std::vector<std::pair<worker_hello, ticket>> early_workers_;  // came before the rest
+  std::vector<call_group> leaving_;                             // workers, that wait for others
   std::uint64_t last_id_ = 0;
   std::vector<cluster_event> events_;
 };

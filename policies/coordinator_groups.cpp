@@ -5,6 +5,7 @@
 
 #include "policies/coordinator_core.hpp"
 #include "policies/frame_epoch.hpp"
+#include "runtime/base/planted.hpp"
 
 namespace tidegate::policies {
 
@@ -131,6 +132,7 @@ void coordinator_core::promoted(std::int64_t now, const promotion& what,
     tell_moved(what.shard, out);
   if (!moving_.empty()) return;
   for (std::size_t job = 0; job < jobs_.size(); ++job) set_up_aggregators(job, out);
+  let_leave(out);
   admit_late(out);
   admit_early(out);
 }
@@ -205,6 +207,10 @@ void coordinator_core::stage_for_replica(std::vector<staged_call>& calls, std::s
   opening.epoch = 0;
   if (!job.sums.aggregators.empty()) opening.members = job.sums.top;
   calls.push_back({who, opening});
+  for (std::uint32_t rank = 0; rank < job.workers.size(); ++rank)
+    if (job.workers[rank].left &&
+        !runtime::is_planted(runtime::planted_bug::who_left_forgotten_by_the_next_primary))
+      calls.push_back({who, left_of(job, rank)});
   for (const auto& table : tables_) {
     if (table.job != index) continue;
     auto mine = call_of(table);

@@ -1,5 +1,6 @@
 // The journal of coordinator_core: what is recorded, and how another process goes on with it.
 #include <algorithm>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -54,10 +55,13 @@ status check_workers(const cluster_spec& cluster, const recorded_cluster& found)
   std::vector<std::string> owners;  // of tables, by id
   for (const auto& made : found.tables)
     owners.insert(owners.end(), made.specs.size(), made.job);
+  std::map<std::string, std::uint32_t> left;
   for (const auto& worker : found.workers) {
     const auto* job = find_job(cluster, worker.job);
     if (!job || worker.rank >= job->workers)
       return wrong("a worker of job '" + worker.job + "'");
+    if (worker.left && (!worker.finished || ++left[worker.job] >= job->workers))
+      return wrong("workers of job '" + worker.job + "' have left that cannot have");
     if (!worker.tables) continue;
     for (const auto table : *worker.tables)
       if (table >= owners.size() || owners[table] != worker.job)
@@ -120,9 +124,10 @@ void coordinator_core::record(const job_record& job, coordinator_effects& out) {
 void coordinator_core::record(const job_record& job, std::uint32_t rank,
                               coordinator_effects& out) {
   const auto& worker = job.workers[rank];
-  out.records.emplace_back(recorded_worker{
-      job.spec.name, rank, worker.joined, worker.finished, worker.incarnation, worker.address,
-      worker.tables, worker.staleness_max, worker.payload_bytes_copied, worker.last});
+  out.records.emplace_back(recorded_worker{job.spec.name, rank, worker.joined, worker.finished,
+                                           worker.incarnation, worker.address, worker.left,
+                                           worker.tables, worker.staleness_max,
+                                           worker.payload_bytes_copied, worker.last});
 }
 
 void coordinator_core::record_group(std::uint32_t shard, coordinator_effects& out) const {
@@ -161,6 +166,7 @@ void coordinator_core::go_on(const recorded_cluster& before) {
         one.finished && !is_planted(planted_bug::finished_worker_forgotten_at_restart);
     worker.incarnation = one.incarnation;
     worker.address = one.address;
+    worker.left = one.left;
     if (!is_planted(planted_bug::opened_tables_forgotten_at_restart))
       worker.tables = one.tables;
     worker.staleness_max = one.staleness_max;

@@ -165,6 +165,7 @@ struct encoder {
                   {"finished", worker.finished ? 1U : 0U},
                   {"incarnation", worker.incarnation},
                   {"address", wide(worker.address)},
+                  {"left", worker.left ? json::array({*worker.left}) : json::array()},
                   {"told", worker.tables ? 1U : 0U},
                   {"tables", worker.tables.value_or(std::vector<std::uint32_t>())},
                   {"earlier", {worker.staleness_max, worker.payload_bytes_copied}},
@@ -248,6 +249,9 @@ recorded_worker decode_worker(json_fields& fields, status& problem) {
   made.finished = fields.number("finished", 1) == 1;
   made.incarnation = number32(fields, "incarnation");
   made.address = decode_text(fields, "address", problem);
+  const auto left =
+      row(fields, "left", std::min<std::size_t>(1, fields.array("left").size()), any, problem);
+  if (!left.empty()) made.left = left[0];
   const bool told = fields.number("told", 1) == 1;
   const auto count = fields.array("tables").size();
   const auto tables = row(fields, "tables", count, limits::tables_max - 1, problem);

@@ -73,6 +73,7 @@ void coordinator_core::aggregator_told(std::int64_t now, const call_group& done,
   event(now, "aggregator_set_up", job.spec.name + " aggregator " + std::to_string(what.index));
   tell_members(job, what.index, out);
   set_up_aggregators(done.job, out);
+  let_leave(out);
   admit_late(out);
   admit_early(out);
 }

@@ -32,6 +32,8 @@ cluster_status coordinator_core::status(std::int64_t now, std::uint64_t events_s
     shown.restarts = job.restarts;
     for (std::uint32_t rank = 0; rank < job.workers.size(); ++rank)
       if (job.workers[rank].finished) shown.ranks_finished.push_back(rank);
+    for (std::uint32_t rank = 0; rank < job.workers.size(); ++rank)
+      if (job.workers[rank].left) shown.ranks_left.push_back(rank);
     shown.checkpoints = job.checkpoints;
     shown.checkpoint_clock = job.checkpoint_clock;
     shown.parameters_sha256 = job.parameters_sha256;
@@ -49,11 +51,16 @@ cluster_status coordinator_core::status(std::int64_t now, std::uint64_t events_s
 void coordinator_core::sum_up(const job_record& job, job_status& shown) {
   auto slowest = clock_vector::infinity;
   double losses = 0;
+  double stay = 0;
   for (const auto& worker : job.workers) {
     shown.workers_joined += worker.joined ? 1 : 0;
     shown.workers_finished += worker.finished ? 1 : 0;
-    if (worker.last.clock < slowest) shown.epoch = worker.last.epoch;
-    slowest = std::min(slowest, worker.last.clock);
+    if (!worker.left) {
+      if (worker.last.clock < slowest) shown.epoch = worker.last.epoch;
+      slowest = std::min(slowest, worker.last.clock);
+      losses += worker.last.loss;
+      ++stay;
+    }
     shown.clock_fastest = std::max(shown.clock_fastest, worker.last.clock);
     shown.clocks_total = std::max(shown.clocks_total, worker.last.clocks_total);
     shown.samples += worker.last.samples;
@@ -61,10 +68,9 @@ void coordinator_core::sum_up(const job_record& job, job_status& shown) {
         std::max({shown.staleness_max, worker.staleness_max, worker.last.staleness_max});
     shown.payload_bytes_copied +=
         worker.payload_bytes_copied + worker.last.payload_bytes_copied;
-    losses += worker.last.loss;
   }
   shown.clock_slowest = slowest;
-  shown.loss = losses / static_cast<double>(job.workers.size());
+  shown.loss = losses / stay;
   // Reports are some milliseconds old, each by another amount. While all run, the fastest could
   // not be where it is had the others not come within the policy's reach.
   const bool any_finished =

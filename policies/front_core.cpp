@@ -48,6 +48,24 @@ void front_core::connected(const admit_worker_call& call, peer_id peer) {
   peers_[peer] = {call.token, call.rank, call.incarnation};
 }
 
+std::uint64_t front_core::shut_out(const shut_out_call& call) {
+  if (!call.only_asks) core_.shut_out(call.token, call.rank);
+  return core_.pushed_below(call.token, call.rank);
+}
+
+void front_core::left(const left_call& call) {
+  about_job(call.token, [&](effects& out) {
+    core_.has_left(call.token, call.rank, call.clock, call.pushes_here, out);
+  });
+  const auto* known = call.pushes_here ? find(call.token, call.rank) : nullptr;
+  if (!known) return;
+  const auto who = *known;
+  members_[call.token].erase(call.rank);
+  leave(who.peer);
+  give_up_replies(call.token, call.rank);
+  shell_.forget({call.token, call.rank, who.incarnation});
+}
+
 void front_core::peer_lost(peer_id peer) {
   const auto* lost = member_at(peer);
   if (!lost) return;

@@ -106,6 +106,9 @@ class front_core {
   admission admit(const admit_worker_call& call);
   void connected(const admit_worker_call& call, peer_id peer);
   void peer_lost(peer_id peer);
+  // A worker is not expected any more.
+  std::uint64_t shut_out(const shut_out_call& call);
+  void left(const left_call& call);
   // Whose connection this is, if it is a worker's; null: nobody's.
   const member_key* member_at(peer_id peer) const;
 

@@ -35,7 +35,7 @@ struct launch_plan {
     std::string name;
     std::string policy;  // "bsp", as job_status has it
     std::uint32_t workers = 0;
-    bool workers_come_back = false;
+    worker_loss_rule on_worker_loss = worker_loss_rule::fail;
   };
   std::vector<process_name> processes;  // in the order they are started, the coordinator first
   std::vector<job> jobs;
@@ -81,6 +81,11 @@ struct launch_effects {
   struct stop_cluster {
     std::vector<std::pair<std::string, std::string>> failures;
   };
+  // This worker has died, and its job is to go on without it: the coordinator is told, and its
+  // word is given to left().
+  struct leave {
+    process_number process = 0;
+  };
   // A process is asked to end, or ended.
   struct terminate {
     process_number process = 0;
@@ -105,8 +110,8 @@ struct launch_effects {
     run_outcome outcome = run_outcome::done;
     std::string reason;
   };
-  using effect = std::variant<start, renew, watch, poll_now, stop_cluster, terminate, kill,
-                              note, complain, show_log, conclude>;
+  using effect = std::variant<start, renew, watch, poll_now, stop_cluster, leave, terminate,
+                              kill, note, complain, show_log, conclude>;
   std::vector<effect> all;
 };
 
@@ -141,6 +146,9 @@ class launch_core {
   // `by`: "SIGINT". Asked for twice, everything ends at once.
   void interrupted(std::int64_t now, const std::string& by, launch_effects& out);
   void ended(std::int64_t now, process_number process, process_exit exit);
+  // Its job goes on without it; or why not: then it comes back.
+  void left(std::int64_t now, process_number process, const runtime::status& result,
+            launch_effects& out);
   // It shows no sign of life: it is ended for good, and what that means is told by its end.
   void hangs(process_number process, std::int64_t silent_ns, launch_effects& out);
   // After the events of a turn, and at next_wake().
@@ -161,7 +169,14 @@ class launch_core {
 
  private:
   enum class phase : std::uint8_t { starting, running, leaving, clearing, stopping, ending };
-  enum class process_state : std::uint8_t { waiting, starting, alive, resting, gone };
+  enum class process_state : std::uint8_t {
+    waiting,
+    starting,
+    alive,
+    resting,
+    leaving,  // dead, and the coordinator has not said that the others go on without it
+    gone,
+  };
   enum class verdict : std::uint8_t {
     as_expected,    // a worker that is done
     after_its_job,  // it ended badly, but its job was done by then: a warning
@@ -185,6 +200,10 @@ class launch_core {
   std::int64_t ripe_at(const unjudged& end) const;
   verdict judge(const unjudged& end) const;
   bool comes_back(process_number process) const;
+  worker_loss_rule rule_of(process_number process) const;
+  bool others_go_on(process_number process) const;
+  void do_without(const unjudged& end, launch_effects& out);
+  bool rest_or_not(const unjudged& end, launch_effects& out);
   void bury(const unjudged& end, std::int64_t now, launch_effects& out);
   void start_again(std::int64_t now, launch_effects& out);
   void clear(const std::string& why, launch_effects& out);

@@ -69,8 +69,12 @@ void launch_core::judge_ends(std::int64_t now, launch_effects& out) {
     for (const bool by_signal : {true, false})
       for (const auto& end : ripe)
         if (is_watching() && (end.exit.kind == process_exit::how::by_signal) == by_signal &&
-            judge(end) == verdict::process_died && comes_back(end.process) == may_come_back)
-          bury(end, now, out);
+            judge(end) == verdict::process_died && comes_back(end.process) == may_come_back) {
+          if (watches_ && others_go_on(end.process))
+            do_without(end, out);
+          else
+            bury(end, now, out);
+        }
   for (const auto& end : ripe) {
     const auto what = judge(end);
     if (what == verdict::after_its_job && is_watching())
@@ -91,10 +95,75 @@ bool launch_core::comes_back(process_number process) const {
                        status->state == job_state::running;
   if (serves_shard(name.role)) return plan_.replicated;
   if (name.role == process_role::aggregator) return goes_on;
-  return name.role == process_role::worker && goes_on &&
-         std::any_of(plan_.jobs.begin(), plan_.jobs.end(), [&](const auto& one) {
-           return one.name == name.job && one.workers_come_back;
-         });
+  return name.role == process_role::worker && goes_on && workers_come_back(rule_of(process));
+}
+
+worker_loss_rule launch_core::rule_of(process_number process) const {
+  const auto& name = plan_.processes[process];
+  const auto of = std::find_if(plan_.jobs.begin(), plan_.jobs.end(),
+                               [&](const auto& one) { return one.name == name.job; });
+  return of == plan_.jobs.end() ? worker_loss_rule::fail : of->on_worker_loss;
+}
+
+// Under shrink: as far as is known here, somebody else of its job has not finished.
+bool launch_core::others_go_on(process_number process) const {
+  using state = process_state;
+  const auto& name = plan_.processes[process];
+  if (name.role != process_role::worker || rule_of(process) != worker_loss_rule::shrink)
+    return false;
+  const auto* of = job(name.job);
+  for (process_number i = 0; i < processes_.size(); ++i) {
+    const auto& other = plan_.processes[i];
+    const bool lives = processes_[i] == state::alive || processes_[i] == state::starting ||
+                       processes_[i] == state::resting || processes_[i] == state::waiting;
+    if (i == process || !lives || other.role != name.role || other.job != name.job) continue;
+    if (of == nullptr || std::find(of->ranks_finished.begin(), of->ranks_finished.end(),
+                                   other.index) == of->ranks_finished.end())
+      return true;
+  }
+  return false;
+}
+
+void launch_core::do_without(const unjudged& end, launch_effects& out) {
+  processes_[end.process] = process_state::leaving;
+  out.all.emplace_back(launch_effects::note{"process_died", end.exit.text});
+  out.all.emplace_back(launch_effects::complain{"tidegate: " + end.exit.text + "; job " +
+                                                plan_.processes[end.process].job +
+                                                " goes on without it"});
+  out.all.emplace_back(launch_effects::leave{end.process});
+}
+
+// Whether it may come back once more.
+bool launch_core::rest_or_not(const unjudged& end, launch_effects& out) {
+  const auto process = end.process;
+  const auto pause = intensity_[process].died(end.at, limits_of(role_of(process)));
+  if (!pause) return false;
+  if (serves_shard(role_of(process))) last_shard_death_ = process;
+  const auto incarnation = ++incarnations_[process];
+  processes_[process] = process_state::resting;
+  resting_.push_back({process, end.at + *pause});
+  out.all.emplace_back(launch_effects::note{"process_died", end.exit.text});
+  out.all.emplace_back(launch_effects::complain{
+      "tidegate: " + end.exit.text + "; it is started again" +
+      (*pause > 0 ? " in " + std::to_string(*pause / millisecond) + " ms" : "") +
+      " (incarnation " + std::to_string(incarnation) + ")"});
+  return true;
+}
+
+void launch_core::left(std::int64_t now, process_number process, const runtime::status& result,
+                       launch_effects& out) {
+  if (processes_[process] != process_state::leaving) return;  // everything has ended since
+  processes_[process] = process_state::gone;
+  const auto name = plan_.processes[process].to_string();
+  if (result.ok()) {
+    out.all.emplace_back(launch_effects::note{"process_left", name});
+  } else if (is_watching() && comes_back(process)) {
+    bury({process,
+          {process_exit::how::by_signal, name + " cannot leave: " + result.message()},
+          now,
+          0},
+         now, out);
+  }
 }
 
 // A process has died: it comes back, or the run ends.
@@ -111,21 +180,7 @@ void launch_core::bury(const unjudged& end, std::int64_t now, launch_effects& ou
         launch_effects::complain{"warning: " + why + ", after all jobs were done"});
     return;
   }
-  if (alone) {
-    const auto pause = intensity_[process].died(end.at, limits);
-    if (pause) {
-      if (serves_shard(role_of(process))) last_shard_death_ = process;
-      const auto incarnation = ++incarnations_[process];
-      processes_[process] = process_state::resting;
-      resting_.push_back({process, end.at + *pause});
-      out.all.emplace_back(launch_effects::note{"process_died", why});
-      out.all.emplace_back(launch_effects::complain{
-          "tidegate: " + why + "; it is started again" +
-          (*pause > 0 ? " in " + std::to_string(*pause / millisecond) + " ms" : "") +
-          " (incarnation " + std::to_string(incarnation) + ")"});
-      return;
-    }
-  }
+  if (alone && rest_or_not(end, out)) return;
   if (plan_.goes_back && role_of(process) != process_role::worker) {
     // A coordinator that dies again and again may do so because of its journal: in another
     // epoch it begins without one.

@@ -1,5 +1,6 @@
 #include "policies/replication_core.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "policies/frame_tags.hpp"
@@ -140,6 +141,7 @@ void replication_core::send(const under_way& what, bool again) {
   header.version = step.version;
   header.worker = step.rank;
   header.clock = step.clock;
+  header.request = step.team;
   if (step.skips) {
     header.flags = runtime::frame_flag_skip;
     return shell_.send_plain(*replica_, header);
@@ -190,7 +192,13 @@ bool replication_core::is_mine(const frame_header& header) {
 }
 
 shard_core::followed_step replication_core::step_of(const frame_header& header) {
-  return {header.job, header.table, header.chunk, header.version, header.worker, header.clock};
+  return {header.job,
+          header.table,
+          header.chunk,
+          header.version,
+          header.worker,
+          header.clock,
+          static_cast<std::uint32_t>(std::min<std::uint64_t>(header.request, all_ranks))};
 }
 
 // Also to one that was the primary before and may not know.

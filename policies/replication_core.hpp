@@ -86,6 +86,8 @@ class replication_core {
   // An earlier call has said so; then in_sync() may have been told.
   bool leads_in(std::uint32_t view) const noexcept { return replica_ && view == view_; }
   bool all_there() const noexcept { return synced_; }
+  // Steps, or chunks that are handed over, are on their way to the replica.
+  bool waits() const noexcept { return !under_way_.empty(); }
   // There is no replica any more.
   void lead_nobody(std::uint32_t view);
   // A job has been opened; before its tables.

@@ -59,7 +59,7 @@ void replication_core::post() {
     for (end = begin + 1; end < steps_.size(); ++end) {
       const auto& next = steps_[end];
       if (!joins(steps_[end - 1], next) || first.rank != next.rank ||
-          first.clock != next.clock || first.skips != next.skips)
+          first.clock != next.clock || first.skips != next.skips || first.team != next.team)
         break;
     }
     post_steps(first, static_cast<std::uint32_t>(end - begin));
@@ -84,6 +84,7 @@ void replication_core::post_steps(const effects::replicate& first, std::uint32_t
   header.version = first.version;
   header.worker = first.rank;
   header.clock = first.clock;
+  header.request = first.team;
   header.plane =
       static_cast<std::uint16_t>(first.clock % runtime::limits::clocks_in_flight_max);
   if (first.skips) header.flags = runtime::frame_flag_skip;

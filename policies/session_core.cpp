@@ -119,17 +119,24 @@ session_step session_core::after_open(session_answer& answer) {
   return step;
 }
 
-// Rank 0 hashes all tables in the order of their names, and opens those that it has not.
+// One of the job hashes all tables in the order of their names, and opens those that it has
+// not. Which one the coordinator says: mostly rank 0.
 session_step session_core::after_finish(session_answer& answer) {
   session_step step;
   switch (at_) {
     case what::farewell:
-      step.kind = at_ = hello_.rank == 0 ? what::ask_grants : what::tell_finished;
+      step.kind = at_ = what::tell_finished;
       return step;
-    case what::ask_grants:
-      hashing_ = std::get<std::vector<table_grant>>(std::move(answer));
-      std::reverse(hashing_.begin(), hashing_.end());
-      return next_table();
+    case what::tell_finished:
+      if (auto* all = std::get_if<std::vector<table_grant>>(&answer);
+          all && !all->empty() && !hashes_) {
+        hashes_ = true;
+        hashing_ = std::move(*all);
+        std::reverse(hashing_.begin(), hashing_.end());
+        return next_table();
+      }
+      ended_ = true;
+      return end({});
     case what::attach:
       at_ = what::pull_to_end;
       break;
@@ -140,8 +147,7 @@ session_step session_core::after_finish(session_answer& answer) {
       hashing_.pop_back();
       return next_table();
     default:
-      ended_ = true;
-      return end({});
+      TIDEGATE_ASSERT(false, "a step of finish()");
   }
   step.kind = at_;
   step.grant = hashing_.back();
@@ -152,6 +158,7 @@ session_step session_core::next_table() {
   session_step step;
   if (hashing_.empty()) {
     step.kind = at_ = what::tell_finished;
+    step.hashed = true;
     return step;
   }
   step.grant = hashing_.back();

@@ -24,8 +24,8 @@ struct session_step {
     ask_welcome,
     ask_grant,      // `request`
     tell_opened,    // `tables`
-    ask_grants,     // of all tables of the job
-    tell_finished,  // with the hash, if any step made one
+    tell_finished,  // with the hash, if `hashed`; else answered with all tables to hash, or
+                    // none
     tell_failed,    // `why`
     // To the worker; next() when it is done.
     attach,       // `grant`: the table can be used afterwards
@@ -40,6 +40,7 @@ struct session_step {
   table_request request;
   table_grant grant;
   std::vector<std::uint32_t> tables;
+  bool hashed = false;
 };
 
 using session_answer =
@@ -91,6 +92,7 @@ class session_core {
   session_step::what at_ = session_step::what::done;  // the step being carried out
   table_grant grant_;                                 // being opened
   std::vector<table_grant> hashing_;                  // of the job, the next one last
+  bool hashes_ = false;
 };
 
 }  // namespace tidegate::policies

@@ -21,6 +21,7 @@ void shard_core::open_job(std::uint64_t token, const job_options& options) {
   job.consistency = options.consistency;
   job.keeps = versions_kept(options.consistency, options.workers_come_back, options.replicated);
   job.workers.resize(options.workers);
+  job.who = roster(options.workers);
   const auto& members = options.members;
   if (members.empty()) return;
   for (std::uint32_t rank = 0; rank < options.workers; ++rank)
@@ -60,7 +61,8 @@ std::vector<owned_chunk> shard_core::open_table(std::uint64_t token, std::uint32
       chunk.policy = std::move(relay);
     }
     for (std::uint32_t rank = 0; rank < workers; ++rank)
-      if (!job->second.workers[rank].member) chunk.policy->worker_absent(rank);
+      if (const auto& one = job->second.workers[rank]; !one.member || one.finished)
+        chunk.policy->worker_absent(rank);
     chunk.workers.resize(workers);
     chunk.readers.reserve(planes_max(workers));
     chunk.readers.push_back(0);
@@ -90,7 +92,14 @@ refusal shard_core::admit_worker(std::uint64_t token, std::uint32_t rank,
   if (incarnation < worker.incarnation) return refusal::unknown_worker;
   if (incarnation == worker.incarnation) return refusal::none;
   worker.incarnation = incarnation;
-  for (auto slot : job->second.slots) {
+  worker.shut_out = false;
+  forget_process(job->second, rank);
+  return refusal::none;
+}
+
+// What it has pushed stays.
+void shard_core::forget_process(const job_state& job, std::uint32_t rank) {
+  for (auto slot : job.slots) {
     auto& chunk = chunks_[slot];
     chunk.policy->worker_replaced(rank);
     auto& at_chunk = chunk.workers[rank];
@@ -102,7 +111,6 @@ refusal shard_core::admit_worker(std::uint64_t token, std::uint32_t rank,
       if (is_planted(planted_bug::held_push_forgotten_at_replacement)) held = {};
     }
   }
-  return refusal::none;
 }
 
 std::uint64_t shard_core::first_missing(std::uint64_t token, std::uint32_t rank,
@@ -144,8 +152,9 @@ refusal shard_core::check_worker(const frame_tag& tag) const {
   if (tag.epoch != job->second.epoch && !is_planted(planted_bug::stale_epoch_accepted))
     return refusal::stale_epoch;
   if (tag.rank >= job->second.workers.size()) return refusal::unknown_worker;
-  const auto incarnation = job->second.workers[tag.rank].incarnation;
-  if (incarnation == 0 || incarnation != tag.incarnation) return refusal::unknown_worker;
+  const auto& worker = job->second.workers[tag.rank];
+  if (worker.incarnation == 0 || worker.incarnation != tag.incarnation || worker.shut_out)
+    return refusal::unknown_worker;
   return refusal::none;
 }
 

@@ -37,8 +37,8 @@
 #include "policies/placement.hpp"
 #include "policies/protocol.hpp"
 #include "policies/rank_progress.hpp"
-#include "policies/relay.hpp"
 #include "policies/shard_effects.hpp"
+#include "policies/shard_state.hpp"
 #include "policies/spec.hpp"
 #include "runtime/base/limits.hpp"
 
@@ -127,6 +127,15 @@ class shard_core {
   // The same, as somebody else says.
   void has_finished(std::uint64_t token, std::uint32_t rank, shard_effects& out);
 
+  // A rank that leaves for good. First frames of it are refused; and the first clock of which
+  // no chunk here has a push of it, in its order. Then: it pushes no clock from this one on,
+  // and what it has not pushed of those before is left out. `pushes_here`: else it only counts
+  // for the mean. Told twice it counts once.
+  void shut_out(std::uint64_t token, std::uint32_t rank);
+  std::uint64_t pushed_below(std::uint64_t token, std::uint32_t rank) const;
+  void has_left(std::uint64_t token, std::uint32_t rank, std::uint64_t clock, bool pushes_here,
+                shard_effects& out);
+
   // Every chunk of these tables is copied once (snapshot) when it has all pushes of clocks
   // below `clock`, which under bsp is one version; infinity: when all workers have finished.
   // Takes the place of what was asked for before. Returns nothing_gone_by, or, when under bsp a
@@ -135,10 +144,7 @@ class shard_core {
   std::uint64_t cut(std::uint64_t token, std::uint64_t clock,
                     std::span<const std::uint32_t> tables, shard_effects& out);
   // What a snapshot holds, until the next one of this chunk.
-  struct cut_state {
-    std::uint64_t version = 0;
-    std::vector<rank_progress> ranks;
-  };
+  using cut_state = shard_state::cut_state;
   const cut_state& cut_of(std::uint32_t slot) const { return chunks_[slot].cut; }
   // The chunk is what such a snapshot holds. Right after it has been opened.
   void restore(std::uint32_t slot, std::uint64_t version, std::span<const rank_progress> ranks);
@@ -167,10 +173,7 @@ class shard_core {
   // The next chunk of the job that is to be handed over; none: all have been begun.
   std::optional<std::uint32_t> next_to_seed(std::uint64_t token) const;
   void seed(std::uint32_t slot, shard_effects& out);
-  struct seed_state {
-    cut_state now;
-    std::vector<std::uint64_t> kept;  // versions before, the newest first
-  };
+  using seed_state = shard_state::seed_state;
   const seed_state& seed_of(std::uint32_t slot) const { return chunks_[slot].seeded; }
   void seeded(std::uint32_t slot, std::uint64_t version, shard_effects& out);
   // Every chunk of the job has been handed over.
@@ -190,6 +193,7 @@ class shard_core {
     std::uint64_t version = 0;  // that it makes
     std::uint32_t rank = 0;     // or all_ranks
     std::uint64_t clock = 0;
+    std::uint32_t team = 1;  // of shard_effects::apply
   };
   push_admission begin_step(const followed_step& what, std::uint64_t payload_bytes);
   void cancel_step(const followed_step& what);
@@ -229,104 +233,20 @@ class shard_core {
   std::size_t chunks() const noexcept { return chunks_.size(); }  // slots so far
 
  private:
-  static constexpr auto window = runtime::limits::clocks_in_flight_max;
-  static constexpr std::uint32_t none_open = no_plane;
+  static constexpr auto window = shard_state::window;
+  static constexpr std::uint32_t none_open = shard_state::none_open;
 
-  struct held_push {
-    bool arriving = false;  // its payload has a place and is on its way
-    bool there = false;
-    bool rings = false;
-    std::uint64_t clock = 0;
-    payload_handle payload = no_payload;
-  };
-  struct worker_at_chunk {
-    std::uint64_t next = 0;                // the clock expected
-    std::array<held_push, window> held{};  // by clock modulo window
-    bool pulling = false;
-    bool pull_rings = false;
-    bool leased = false;  // reads lease.plane, since it pulled at pull_clock
-    std::uint8_t sending = 0;
-    std::uint64_t pull_clock = 0;
-    std::uint64_t request = 0;  // of the last pull
-    shard_effects::version_at lease;
-  };
-  struct worker_state {
-    bool member = true;             // else it does not push here
-    std::uint32_t incarnation = 0;  // 0: never admitted
-    bool finished = false;
-    bool farewell_waits = false;  // for the replica
-  };
-  // One that the replica has not made yet, the first being on its way to it.
-  struct step_to_replicate {
-    std::uint64_t version = 0;
-    std::uint32_t rank = 0;
-    std::uint64_t clock = 0;
-    std::uint32_t inputs = 0;
-    payload_handle payload = no_payload;
-  };
-  struct job_state {
-    std::uint32_t epoch = 0;
-    bool closed = false;
-    std::uint32_t keeps = 0;  // versions before the current one
-    bool leads = false;       // a replica
-    consistency_spec consistency;
-    std::size_t relay_parts = 0;  // 0: no relay
-    std::vector<worker_state> workers;
-    std::vector<std::uint32_t> slots;  // of all its chunks
-  };
-  // Runs of this table's chunks that the step under way answers as one, by rank.
-  struct open_runs {
-    std::uint32_t acknowledge = none_open;
-    std::uint32_t reply = none_open;
-  };
-  struct table_state {
-    std::uint64_t token = 0;
-    job_state* job = nullptr;
-    std::map<std::uint32_t, std::uint32_t> slots;  // chunk -> slot
-    std::vector<std::uint32_t> order;              // slots by index
-    std::vector<open_runs> runs;
-  };
-  struct kept_version {
-    std::uint32_t plane = none_open;
-    std::uint64_t version = 0;
-  };
-  struct chunk_state {
-    std::uint32_t table = 0;
-    std::uint32_t chunk = 0;
-    std::uint32_t index = 0;  // among the table's chunks here
-    std::uint32_t plane = 0;  // of the current version
-    std::uint64_t elements = 0;
-    std::uint64_t version = 0;
-    std::array<kept_version, kept_max> kept;  // the newest first
-    table_state* home = nullptr;
-    std::vector<std::uint32_t> readers;  // of each plane
-    std::unique_ptr<consistency_policy> policy;
-    relay_policy* relay = nullptr;        // `policy`, when this is a relay
-    std::uint32_t filling = none_open;    // plane that is received into
-    bool received = false;                // from upstream: there is a version
-    refusal refused = refusal::none;      // what upstream said to a pull
-    std::array<refusal, window> codes{};  // what upstream said to clocks, by clock
-    bool follows = false;                 // its steps are made by the replica, too
-    bool seeding = false;                 // it is on its way there; what is to follow waits
-    bool stepping = false;                // of a replica: the payload of a step is on its way
-    bool has_seed = false;                // likewise: it was handed over
-    seed_state seeded;
-    std::vector<step_to_replicate> to_replicate;
-    bool to_cut = false;  // at cut_clock
-    std::uint64_t cut_clock = 0;
-    cut_state cut;
-    std::vector<worker_at_chunk> workers;
-  };
-  struct answer_run {
-    bool is_reply = false;
-    frame_tag tag;
-    std::uint32_t count = 0;
-    refusal code = refusal::none;
-    shard_effects::version_at where;
-    bool applied = false;  // see ring_reply
-    bool merged = false;   // an acknowledgement that a reply carries
-  };
+  using held_push = shard_state::held_push;
+  using worker_at_chunk = shard_state::worker_at_chunk;
+  using worker_state = shard_state::worker_state;
+  using step_to_replicate = shard_state::step_to_replicate;
+  using job_state = shard_state::job_state;
+  using table_state = shard_state::table_state;
+  using kept_version = shard_state::kept_version;
+  using chunk_state = shard_state::chunk_state;
+  using answer_run = shard_state::answer_run;
 
+  void forget_process(const job_state& job, std::uint32_t rank);
   refusal find_chunk(const frame_tag& tag, std::uint32_t& slot) const;
   refusal check_clock(const chunk_state& chunk, const frame_tag& tag) const;
   void take(chunk_state& chunk, const frame_tag& tag, payload_handle payload, bool rings,
@@ -340,9 +260,9 @@ class shard_core {
   void apply(std::uint32_t slot, const policy_decision& what, const frame_tag& base,
              shard_effects& out);
   void make_step(std::uint32_t slot, std::uint32_t first, std::uint32_t count,
-                 shard_effects& out);
+                 std::uint32_t team, shard_effects& out);
   void retain(std::uint32_t slot, const policy_decision& what, std::uint32_t inputs,
-              shard_effects& out);
+              std::uint32_t team, shard_effects& out);
   static void replicate_next(std::uint32_t slot, chunk_state& chunk, shard_effects& out);
   void settle_step(chunk_state& chunk, const step_to_replicate& step, shard_effects& out);
   static bool is_retained(const chunk_state& chunk, std::uint32_t rank, std::uint64_t clock);

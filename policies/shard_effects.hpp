@@ -42,6 +42,7 @@ struct shard_effects {
     std::uint32_t count = 0;
     std::uint32_t from = 0;
     std::uint32_t to = 0;
+    std::uint32_t team = 1;   // a mean is over so many
     bool keeps_sum = false;   // for a replicate of this clock
     std::uint64_t clock = 0;  // then
   };
@@ -105,6 +106,7 @@ struct shard_effects {
     std::uint64_t version = 0;  // that it makes
     std::uint32_t rank = 0;     // whose push, or all_ranks
     std::uint64_t clock = 0;
+    std::uint32_t team = 1;  // as of apply
     bool skips = false;
     payload_handle payload = no_payload;
   };

@@ -93,10 +93,10 @@ void shard_core::lead_nobody(std::uint64_t token, shard_effects& out) {
 
 // The replica makes one step of a chunk after the other; what comes behind waits here.
 void shard_core::retain(std::uint32_t slot, const policy_decision& what, std::uint32_t inputs,
-                        shard_effects& out) {
+                        std::uint32_t team, shard_effects& out) {
   auto& chunk = chunks_[slot];
   const bool all = what.kind == policy_decision::what::apply_clock;
-  step_to_replicate step{chunk.version, all ? all_ranks : what.rank, what.clock, inputs,
+  step_to_replicate step{chunk.version, all ? all_ranks : what.rank, what.clock, team, inputs,
                          no_payload};
   if (inputs == 1) step.payload = out.inputs.back().payload;
   if (inputs > 1) {
@@ -115,7 +115,7 @@ void shard_core::replicate_next(std::uint32_t slot, chunk_state& chunk, shard_ef
   if (chunk.to_replicate.empty()) return;
   const auto& step = chunk.to_replicate.front();
   out.list.push_back(shard_effects::replicate{slot, step.version, step.rank, step.clock,
-                                              step.inputs == 0, step.payload});
+                                              step.team, step.inputs == 0, step.payload});
 }
 
 void shard_core::replicated(std::span<const std::uint32_t> slots, std::uint64_t version,
@@ -215,6 +215,8 @@ push_admission shard_core::begin_step(const followed_step& what, std::uint64_t p
   if (!find_step(what, slot)) return {kind::refuse, refusal::unknown_chunk};
   auto& chunk = chunks_[slot];
   if (what.version <= chunk.version) return {kind::refuse, refusal::none};
+  if (what.team == 0 || what.team > chunk.workers.size())
+    return {kind::refuse, refusal::unknown_worker};
   if (chunk.stepping || what.version != chunk.version + 1) return {kind::drop, refusal::none};
   if (payload_bytes != chunk.elements * sizeof(float))
     return {kind::refuse, refusal::wrong_size};
@@ -236,7 +238,7 @@ void shard_core::follow(const followed_step& what, payload_handle payload, shard
     const auto first = static_cast<std::uint32_t>(out.inputs.size());
     const bool all = what.rank == all_ranks;
     if (payload != no_payload) out.inputs.push_back({all ? 0 : what.rank, payload});
-    make_step(slot, first, payload != no_payload ? 1 : 0, out);
+    make_step(slot, first, payload != no_payload ? 1 : 0, what.team, out);
     auto& workers = chunk.home->job->workers;
     for (std::uint32_t rank = 0; rank < workers.size(); ++rank)
       if (all ? !workers[rank].finished && workers[rank].member : rank == what.rank)

@@ -166,9 +166,10 @@ void shard_core::apply(std::uint32_t slot, const policy_decision& what, const fr
   const auto first = static_cast<std::uint32_t>(out.inputs.size());
   const auto count = list_inputs(chunk, begin, end, what.clock, out);
   if (count > 0) plant(chunk, first, what.clock, out);
-  make_step(slot, first, count, out);
+  const auto team = chunk.home->job->who.team(what.clock);
+  make_step(slot, first, count, team, out);
   if (chunk.follows) {
-    retain(slot, what, count, out);
+    retain(slot, what, count, team, out);
   } else {
     for (std::uint32_t rank = begin; rank < end; ++rank)
       if (chunk.workers[rank].next > what.clock)
@@ -179,13 +180,13 @@ void shard_core::apply(std::uint32_t slot, const policy_decision& what, const fr
 
 // To the next version, which without inputs is the same.
 void shard_core::make_step(std::uint32_t slot, std::uint32_t first, std::uint32_t count,
-                           shard_effects& out) {
+                           std::uint32_t team, shard_effects& out) {
   auto& chunk = chunks_[slot];
   const auto from = chunk.plane;
   if (chunk.home->job->keeps > 0) keep(chunk, from, chunk.version);
   if (count > 0) {
     chunk.plane = free_plane(chunk);
-    out.list.push_back(shard_effects::apply{slot, first, count, from, chunk.plane});
+    out.list.push_back(shard_effects::apply{slot, first, count, from, chunk.plane, team});
   }
   ++chunk.version;
 }

@@ -92,6 +92,10 @@ struct table_spec {
 };
 
 enum class reduce_kind : std::uint8_t { mean, sum };  // of the workers' gradients of one clock
+// What the sum is multiplied with where so many workers push.
+constexpr float scale_of(reduce_kind reduce, std::uint32_t team) noexcept {
+  return reduce == reduce_kind::mean ? 1.0F / static_cast<float>(team) : 1.0F;
+}
 enum class not_finite_rule : std::uint8_t { refuse, allow };
 // When a checkpoint of a job is taken: every so many clocks, or so often, and how many are
 // kept.
@@ -103,9 +107,12 @@ struct checkpoint_spec {
   friend bool operator==(const checkpoint_spec&, const checkpoint_spec&) = default;
 };
 
-// What a worker's death means: a new process goes on at the clock where it died, or the job
-// fails.
-enum class worker_loss_rule : std::uint8_t { restart, fail };
+// What a worker's death means: a new process goes on at the clock where it died, the others go
+// on without it, or the job fails. The last one that a job has comes back under shrink, too.
+enum class worker_loss_rule : std::uint8_t { restart, fail, shrink };
+constexpr bool workers_come_back(worker_loss_rule rule) noexcept {
+  return rule != worker_loss_rule::fail;
+}
 
 // Who sums workers' gradients on the way to the shards: nobody, one per host, or a tree of
 // aggregators that have `fan_in` (a power of two) inputs each.

@@ -212,6 +212,7 @@ keys keys_of(scenario& into) {
   all["partitions.count"] = {numbers(into.partitions), count};
   all["partitions.last"] = {duration_of(into.partition_max), time};
   all["workers.come_back"] = {chance(into.come_back), share};
+  all["workers.shrink"] = {chance(into.shrink), share};
   all["checkpoints.every"] = {numbers(into.checkpoints), count};
   all["disk.fail_append"] = {chance(into.disk.fail_append), share};
   all["disk.fail_sync"] = {chance(into.disk.fail_sync), share};

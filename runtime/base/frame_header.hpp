@@ -13,7 +13,7 @@ namespace tidegate::runtime {
 
 // Of the wire forms of frames and bundles. Processes of other versions do not understand each
 // other; see policies/protocol_version.hpp.
-inline constexpr std::uint8_t frame_version = 5;
+inline constexpr std::uint8_t frame_version = 6;
 
 enum class frame_kind : std::uint8_t {
   push = 1,      // worker -> shard: gradient of a chunk; payload
@@ -69,8 +69,9 @@ struct frame_header {
   std::uint64_t version = 0;
   std::uint64_t min_clock = 0;  // replies: every worker's clocks below this are in
   std::uint64_t payload_bytes = 0;
-  std::uint64_t request =
-      0;                    // number of a pull of this worker, rising; comes back in its reply
+  // Number of a pull of this worker, rising; comes back in its reply. Step, steps: over how many
+  // workers a mean of that clock is.
+  std::uint64_t request = 0;
   std::uint32_t count = 0;  // ring_ack, ring_reply, steps, followed: chunks
   // Which copy (memory/arena.hpp). ring_reply: of the parameters, to be read. ring with a push:
   // of the gradients. Steps: of the sums.

@@ -45,6 +45,9 @@ enum class planted_bug : std::uint8_t {
   aggregator_begins_anew,
   farewell_forgotten_by_the_next_aggregator,
   older_version_not_asked_for,
+  mean_over_those_who_left,
+  leaves_where_the_last_chunk_is,
+  who_left_forgotten_by_the_next_primary,
 
   // Of checkpoints: a simulation of disks that fail finds them (sim_checkpoint_planted_test).
   checkpoint_renamed_before_synced = 128,
@@ -53,7 +56,8 @@ enum class planted_bug : std::uint8_t {
   checkpoint_pruned_too_early,
   checkpoint_believed_before_synced,
 };
-inline constexpr auto planted_bug_last = planted_bug::older_version_not_asked_for;
+inline constexpr auto planted_bug_last =
+    planted_bug::who_left_forgotten_by_the_next_primary;
 inline constexpr auto planted_checkpoint_bug_first =
     planted_bug::checkpoint_renamed_before_synced;
 inline constexpr auto planted_checkpoint_bug_last =

@@ -153,6 +153,9 @@ class fake_view final : public cluster_view {
   runtime::status fail_job(const std::string& job, const std::string& why) override {
     return to_status_of(ask("fail " + job + " " + why));
   }
+  runtime::status leave(const std::string& job, std::uint32_t rank) override {
+    return to_status_of(ask("leave " + job + " " + std::to_string(rank)));
+  }
   runtime::status stop() override { return to_status_of(ask("stop now")); }
 
  private:

@@ -13,7 +13,8 @@ struct record {
   std::vector<std::uint64_t> events_seen;
   std::vector<std::string> calls;
   bool is_silent = false;
-  std::uint32_t life = 1;  // of the coordinator
+  runtime::status leave_says;  // once
+  std::uint32_t life = 1;      // of the coordinator
 };
 
 class recording_view final : public cluster_view {
@@ -32,6 +33,11 @@ class recording_view final : public cluster_view {
   }
   runtime::status fail_job(const std::string& job, const std::string& why) override {
     return note("fail " + job + " " + why);
+  }
+  runtime::status leave(const std::string& job, std::uint32_t rank) override {
+    note("leave " + job + " " + std::to_string(rank));
+    const std::lock_guard lock(into_.mutex);
+    return std::exchange(into_.leave_says, {});
   }
   runtime::status stop() override { return note("stop"); }
 
@@ -75,6 +81,23 @@ TEST(status_poller, polls_at_once_and_when_asked) {
   EXPECT_EQ(second, first + 1);
   EXPECT_EQ(events, 6U);
   EXPECT_EQ(seen.events_seen, (std::vector<std::uint64_t>{0, 2, 4}));
+}
+
+TEST(status_poller, tells_who_leaves_until_it_is_answered) {
+  record seen;
+  seen.leave_says = {runtime::errc::timed_out, "away"};
+  status_poller poller(observe(seen), {}, 1);
+  poller.leave(7, "mlp", 2);
+  std::vector<std::pair<std::uint32_t, runtime::status>> left;
+  take_until(poller, [&](const auto& n) {
+    left.insert(left.end(), n.left.begin(), n.left.end());
+    return !left.empty();
+  });
+  ASSERT_EQ(left.size(), 1U);
+  EXPECT_EQ(left[0].first, 7U);
+  EXPECT_TRUE(left[0].second.ok());
+  const std::lock_guard lock(seen.mutex);
+  EXPECT_EQ(seen.calls, (std::vector<std::string>{"leave mlp 2", "leave mlp 2"}));
 }
 
 TEST(status_poller, a_coordinator_that_comes_back_counts_its_events_anew) {

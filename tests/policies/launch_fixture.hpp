@@ -122,6 +122,11 @@ class launched {
     now_ = until;
   }
 
+  void left(const std::string& name, const runtime::status& result) {
+    core_.left(now_, number_of(name), result, out_);
+    decide();
+  }
+
   // What has come of everything since the last call.
   lines seen() { return std::exchange(seen_, {}); }
   // Until the core wants to be woken; -1: it does not.
@@ -142,6 +147,16 @@ class launched {
   }
   static launched with_journal(bool goes_back) {
     auto run = with_journal_starting(goes_back);
+    run.ready();
+    run.says({running("mlp")});
+    run.seen();
+    return run;
+  }
+  // The one job goes on without workers that die.
+  static launched that_shrinks(std::uint32_t workers) {
+    auto plan = plan_of({{"mlp", workers}}, true);
+    plan.jobs[0].on_worker_loss = worker_loss_rule::shrink;
+    launched run(std::move(plan));
     run.ready();
     run.says({running("mlp")});
     run.seen();
@@ -180,7 +195,9 @@ class launched {
     plan.supervision.worker = {2, 60'000, 100, 5'000};
     plan.processes = {{process_role::coordinator, "", 0}, {process_role::shard, "", 0}};
     for (const auto& [name, workers] : jobs) {
-      plan.jobs.push_back({name, "bsp", workers, workers_come_back});
+      plan.jobs.push_back(
+          {name, "bsp", workers,
+           workers_come_back ? worker_loss_rule::restart : worker_loss_rule::fail});
       for (std::uint32_t i = 0; i < workers; ++i)
         plan.processes.push_back({process_role::worker, name, i});
     }
@@ -237,6 +254,8 @@ class launched {
       return "poll";
     else if constexpr (std::is_same_v<Effect, launch_effects::stop_cluster>)
       return text_of_stop(what);
+    else if constexpr (std::is_same_v<Effect, launch_effects::leave>)
+      return "leave " + name_of(what.process);
     else if constexpr (std::is_same_v<Effect, launch_effects::terminate>)
       return "terminate " + name_of(what.process);
     else if constexpr (std::is_same_v<Effect, launch_effects::kill>)

@@ -33,6 +33,31 @@ TEST(launch_core, a_worker_that_dies_is_started_again) {
   EXPECT_THAT(run.seen(), Contains("log of worker-mlp-1")) << "two restarts are allowed";
 }
 
+TEST(launch_core, under_shrink_the_others_go_on_without_it) {
+  auto run = launched::that_shrinks(2);
+  run.ends("worker-mlp-1", how::by_signal);
+  EXPECT_THAT(run.seen(), ElementsAre("poll"));
+  run.says({running("mlp")});
+  EXPECT_THAT(run.seen(), ElementsAre("note process_died: worker-mlp-1 was killed",
+                                      "tidegate: worker-mlp-1 was killed; job mlp goes on "
+                                      "without it",
+                                      "leave worker-mlp-1"));
+  run.left("worker-mlp-1", {});
+  EXPECT_THAT(run.seen(), ElementsAre("note process_left: worker-mlp-1"));
+  run.ends("worker-mlp-0", how::by_signal);
+  run.says({running("mlp")});
+  EXPECT_THAT(run.seen(), Contains("start worker-mlp-0 again, 2")) << "it is the last";
+}
+
+TEST(launch_core, one_that_may_not_leave_comes_back) {
+  auto run = launched::that_shrinks(2);
+  run.ends("worker-mlp-1", how::by_signal);
+  run.says({running("mlp")});
+  run.seen();
+  run.left("worker-mlp-1", {runtime::errc::refused, "it is the last"});
+  EXPECT_THAT(run.seen(), Contains("start worker-mlp-1 again, 2"));
+}
+
 TEST(launch_core, one_that_hangs_is_ended_and_has_died) {
   auto run = launched::running_with({{"mlp", 2}}, true);
   run.says({running("mlp")});

@@ -88,6 +88,7 @@ bool aggregator_process::upstream_frame(process_id, const runtime::frame_header&
   if (policies::aggregator_core::is_answer(header)) {
     core_.on_answer(header, front_.pending(header.job, header.table));
     front_.carry_out();
+    say_farewell();
     return true;
   }
   if (header.kind != frame_kind::finished) return false;
@@ -100,6 +101,12 @@ answer aggregator_process::admit(const policies::admit_worker_call& call) {
   auto admitted = front_process::admit(call);
   say_farewell();
   return admitted;
+}
+
+answer aggregator_process::left(const policies::left_call& call) {
+  auto done = front_process::left(call);
+  say_farewell();
+  return done;
 }
 
 void aggregator_process::say_farewell() {

@@ -55,7 +55,7 @@ void checker::note_version(chunk_state& chunk) {
 }
 
 void checker::open_chunk(std::uint64_t job, std::uint32_t table, const std::string& name,
-                         std::uint32_t chunk, const policies::optimizer_spec& how, float scale,
+                         std::uint32_t chunk, const policies::optimizer_spec& how,
                          std::span<const float> first_values) {
   names_[{job, table}] = name;
   const auto [entry, fresh] = chunks_.try_emplace({job, name, chunk});
@@ -67,7 +67,6 @@ void checker::open_chunk(std::uint64_t job, std::uint32_t table, const std::stri
     return roll_back(made, 0);
   }
   made.how = actors::to_kernel(how);
-  made.scale = scale;
   made.parameters.assign(first_values.begin(), first_values.end());
   made.state1.resize(first_values.size());
   made.state2.resize(first_values.size());
@@ -79,8 +78,10 @@ void checker::pushed(std::uint64_t job, std::uint32_t table, std::uint32_t chunk
   auto* at = find(job, table, chunk);
   if (!at) return fail("exactly once", place(table, chunk) + "pushed before it was opened");
   auto& all = at->written[which];
-  // What a worker computes depends on what it has read, rank and clock.
-  if (jobs_.at(job).spec.consistency.kind == policies::consistency_kind::bsp)
+  // What a worker computes depends on what it has read, rank and clock. Where one has left, its
+  // last push may have died with a primary that others have read.
+  const auto& spec = jobs_.at(job).spec;
+  if (spec.consistency.kind == policies::consistency_kind::bsp && !left_.contains(spec.name))
     for (const auto& [incarnation, earlier] : all)
       if (digest_of(earlier) != digest_of(gradient))
         fail("same bits", place(table, chunk) + text(which) +
@@ -89,7 +90,7 @@ void checker::pushed(std::uint64_t job, std::uint32_t table, std::uint32_t chunk
 }
 
 void checker::applied(std::uint64_t job, std::uint32_t table, std::uint32_t chunk, updates with,
-                      std::span<const float> parameters, process_id who) {
+                      std::span<const float> parameters, process_id who, std::uint32_t team) {
   auto* at = find(job, table, chunk, who);
   if (!at) return fail("exactly once", place(table, chunk) + "applied before it was opened");
   auto& known = *find(job, table, chunk);
@@ -108,7 +109,11 @@ void checker::applied(std::uint64_t job, std::uint32_t table, std::uint32_t chun
   arrays.state1 = at->state1.data();
   arrays.state2 = at->state2.data();
   arrays.n = at->parameters.size();
-  kernels::apply_update(at->how, at->powers, inputs, at->scale, arrays);
+  const auto& spec = jobs_.at(job).spec;
+  if (team == 0) team = spec.workers;
+  check_team(spec, with, team);
+  kernels::apply_update(at->how, at->powers, inputs, policies::scale_of(spec.reduce, team),
+                        arrays);
   note_version(*at);
   if (at != &known) known.ghosts.push_back(ghost_of(*at, at->versions.back()));
   if (digest_of(parameters) != at->versions.back().digest)
@@ -126,10 +131,11 @@ std::function<bool(const update&)> checker::updates_in(const chunk_state& chunk,
 }
 
 // Whether a version has what a pull must find.
-bool checker::holds(const policies::consistency_spec& policy, const chunk_state& chunk,
+bool checker::holds(const policies::job_spec& job, const chunk_state& chunk,
                     const std::function<bool(const update&)>& has, const reading& how,
-                    std::string* missing) {
+                    std::string* missing) const {
   using policies::consistency_kind;
+  const auto& policy = job.consistency;
   const bool bsp = policy.kind == consistency_kind::bsp;
   const std::uint64_t slack = bsp || how.everything ? 0 : policy.staleness;
   for (const auto& [one, gradient] : chunk.written) {
@@ -137,7 +143,7 @@ bool checker::holds(const policies::consistency_spec& policy, const chunk_state&
     const bool others = one.clock + slack < how.clock;
     const bool due =
         policy.kind == consistency_kind::async && !how.everything ? false : own || others;
-    if (due && !has(one)) {
+    if (due && !has(one) && !is_forgiven(job.name, chunk, one)) {
       *missing = text(one) + " is missing";
       return false;
     }
@@ -163,7 +169,7 @@ void checker::pulled(std::uint64_t job, std::uint32_t table, std::uint32_t chunk
     known = true;
     if (number < newest)
       missing = "older than what this rank has read before";
-    else if (holds(jobs_.at(job).spec.consistency, *at, updates_in(*at, one), how, &missing)) {
+    else if (holds(jobs_.at(job).spec, *at, updates_in(*at, one), how, &missing)) {
       newest = number;
       return;
     }
@@ -172,7 +178,7 @@ void checker::pulled(std::uint64_t job, std::uint32_t table, std::uint32_t chunk
     const auto has = [&, had = &with](const update& one) { return had->contains(one); };
     if (ghost.digest != digest) continue;
     known = true;
-    if (holds(jobs_.at(job).spec.consistency, *at, has, how, &missing)) return;
+    if (holds(jobs_.at(job).spec, *at, has, how, &missing)) return;
   }
   const auto who = place(table, chunk) + "rank " + std::to_string(how.rank) + " at clock " +
                    std::to_string(how.clock);
@@ -189,7 +195,9 @@ void checker::answered(std::uint64_t job, std::uint32_t table, std::uint32_t chu
   const auto& policy = jobs_.at(job).spec.consistency;
   auto found = at->versions.rbegin();
   // One that has come back may repeat clocks that this chunk has already.
-  if (how.incarnation > 1 && policy.kind == policies::consistency_kind::bsp)
+  // So may an aggregator for one that has left.
+  if ((how.incarnation > 1 || left_.contains(jobs_.at(job).spec.name)) &&
+      policy.kind == policies::consistency_kind::bsp)
     for (auto left = jobs_.at(job).versions_behind;
          left > 0 && digest_of(values) != found->digest && found + 1 != at->versions.rend();
          --left)
@@ -197,7 +205,7 @@ void checker::answered(std::uint64_t job, std::uint32_t table, std::uint32_t chu
   if (digest_of(values) != found->digest)
     return fail("fresh", who + "with other parameters than the newest");
   std::string missing;
-  if (!holds(policy, *at, updates_in(*at, *found), how, &missing))
+  if (!holds(jobs_.at(job).spec, *at, updates_in(*at, *found), how, &missing))
     fail("consistency", who + "though " + missing);
 }
 
@@ -228,7 +236,8 @@ void checker::served(process_id who, std::uint64_t job, std::uint32_t epoch,
 void checker::all_done() {
   for (auto& [where, chunk] : chunks_)
     for (const auto& [one, gradient] : chunk.written)
-      if (!chunk.at.contains(one))
+      if (!chunk.at.contains(one) &&
+          !is_forgiven(jobs_.at(std::get<0>(where)).spec.name, chunk, one))
         fail("exactly once", "table " + std::get<1>(where) + " chunk " +
                                  std::to_string(std::get<2>(where)) + ": " + text(one) +
                                  " was pushed and never applied, and the job is done");

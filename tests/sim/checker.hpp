@@ -63,7 +63,7 @@ class checker {
   // A chunk of a table, as its shard starts it.
   // In a later epoch it begins anew, or where a version was that it has had.
   void open_chunk(std::uint64_t job, std::uint32_t table, const std::string& name,
-                  std::uint32_t chunk, const policies::optimizer_spec& how, float scale,
+                  std::uint32_t chunk, const policies::optimizer_spec& how,
                   std::span<const float> first_values);
   void restore_chunk(std::uint64_t job, std::uint32_t table, const std::string& name,
                      std::uint32_t chunk, const std::vector<policies::rank_progress>& ranks,
@@ -91,10 +91,17 @@ class checker {
     const auto at = sums_.find(what);
     return at == sums_.end() ? nullptr : &at->second;
   }
+  // A rank leaves its job for good, in this epoch: what it pushed of this clock and later ones
+  // is not applied, and what it pushed before may be.
+  void left(const std::string& job, std::uint32_t rank, std::uint64_t clock) {
+    left_[job][rank] = clock;
+    ever_left_[job].insert(rank);
+  }
+  bool anybody_left() const noexcept { return !left_.empty(); }
   // A shard made a step with these and has these parameters now. `who`: matters of one that was
-  // taken for dead and goes on.
+  // taken for dead and goes on. `team`: over so many was the mean; 0: over all.
   void applied(std::uint64_t job, std::uint32_t table, std::uint32_t chunk, updates with,
-               std::span<const float> parameters, process_id who = 0);
+               std::span<const float> parameters, process_id who = 0, std::uint32_t team = 0);
   // Whether a shard has opened the chunk in this epoch of the run.
   bool knows(std::uint64_t job, std::uint32_t table, std::uint32_t chunk) {
     const auto* at = find(job, table, chunk);
@@ -103,6 +110,7 @@ class checker {
   // Tables have other numbers in another epoch.
   void begin_epoch(std::uint32_t epoch) {
     epoch_ = epoch;
+    left_.clear();
     names_.clear();
   }
   // A process has been taken for dead, and somebody goes on without it. If it lives, nothing is
@@ -156,7 +164,6 @@ class checker {
   struct chunk_state {
     runtime::kernels::optimizer how;
     runtime::kernels::adam_powers powers;
-    float scale = 1;
     std::vector<float> parameters, state1, state2;
     std::map<update, std::map<std::uint32_t, std::vector<float>>> written;  // by incarnation
     std::map<update, std::size_t> at;  // applied ones: their place in the order
@@ -181,12 +188,16 @@ class checker {
                                                        const version& what);
   static void note_version(chunk_state& chunk);
   static void roll_back(chunk_state& chunk, std::size_t version);
-  static bool is_cut(const policies::job_spec& job, const chunk_state& chunk,
-                     const std::function<bool(const update&)>& has,
-                     const std::vector<policies::rank_progress>& ranks);
-  static bool holds(const policies::consistency_spec& policy, const chunk_state& chunk,
-                    const std::function<bool(const update&)>& has, const reading& how,
-                    std::string* missing);
+  bool is_cut(const policies::job_spec& job, const chunk_state& chunk,
+              const std::function<bool(const update&)>& has,
+              const std::vector<policies::rank_progress>& ranks) const;
+  bool holds(const policies::job_spec& job, const chunk_state& chunk,
+             const std::function<bool(const update&)>& has, const reading& how,
+             std::string* missing) const;
+  bool has_left(const std::string& job, std::uint32_t rank) const;
+  // Pushed by one that has left, to nobody who would know.
+  bool is_forgiven(const std::string& job, const chunk_state& chunk, const update& one) const;
+  void check_team(const policies::job_spec& job, const updates& with, std::uint32_t team);
   static std::function<bool(const update&)> updates_in(const chunk_state& chunk,
                                                        const version& what);
 
@@ -205,6 +216,8 @@ class checker {
   std::map<std::tuple<process_id, std::uint64_t, std::uint32_t>, std::uint32_t> epochs_;
   std::uint32_t epoch_ = 0;
   std::set<process_id> out_;
+  std::map<std::string, std::map<std::uint32_t, std::uint64_t>> left_;  // in this epoch
+  std::map<std::string, std::set<std::uint32_t>> ever_left_;
   std::vector<violation> violations_;
 };
 

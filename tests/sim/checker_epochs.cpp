@@ -23,11 +23,11 @@ void checker::roll_back(chunk_state& chunk, std::size_t version) {
 // other ranks than what they are made of.
 bool checker::is_cut(const policies::job_spec& job, const chunk_state& chunk,
                      const std::function<bool(const update&)>& has,
-                     const std::vector<policies::rank_progress>& ranks) {
+                     const std::vector<policies::rank_progress>& ranks) const {
   if (job.aggregators.kind != policies::aggregators_kind::none) return true;
   return std::all_of(chunk.written.begin(), chunk.written.end(), [&](const auto& entry) {
     const auto& one = entry.first;
-    return has(one) == (one.clock < ranks[one.rank].next);
+    return has_left(job.name, one.rank) || has(one) == (one.clock < ranks[one.rank].next);
   });
 }
 

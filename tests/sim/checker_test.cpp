@@ -18,12 +18,13 @@ class checker_test : public testing::Test {
     policies::job_spec spec;
     spec.name = "job";
     spec.workers = 3;
+    spec.reduce = policies::reduce_kind::sum;
     spec.consistency = {kind, staleness};
     check.expect_job(spec);
     check.open_job(job, "job");
     auto sgd = policies::default_optimizer(policies::optimizer_kind::sgd);
     sgd.learning_rate = 1;
-    check.open_chunk(job, table, "t", chunk, sgd, 1.0F, parameters);
+    check.open_chunk(job, table, "t", chunk, sgd, parameters);
   }
   // Rank r pushes r + 1 of every element.
   void push(std::uint32_t rank, std::uint64_t clock) {

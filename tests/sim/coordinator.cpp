@@ -15,8 +15,6 @@ namespace tidegate::sim {
 namespace {
 
 constexpr nanoseconds disk_step_most = 2 * millisecond;
-constexpr nanoseconds journal_most = 3 * millisecond;
-constexpr nanoseconds told_most = millisecond;  // from there to what follows
 
 }  // namespace
 
@@ -190,18 +188,23 @@ void coordinator_process::tables_opened(const std::string& job, std::uint32_t ra
   carry_out([reply = std::move(reply)] { reply({}); });
 }
 
-void coordinator_process::tables(const std::string& job, answer_to reply) {
-  const auto result = core_.may_tell_tables(job);
-  carry_out([reply = std::move(reply), result, all = core_.tables(job)] {
-    reply({result, all});
-  });
-}
-
 void coordinator_process::finished(const std::string& job, std::uint32_t rank,
                                    const policies::worker_progress& last,
                                    const std::string& digest, answer_to reply) {
+  if (digest.empty() && core_.is_to_hash(job, rank)) {
+    const auto result = core_.may_tell_tables(job);
+    if (!result.ok()) return carry_out([reply, result] { reply({result, {}}); });
+    if (auto all = core_.tables(job); !all.empty())
+      return carry_out([reply, all = std::move(all)] { reply({{}, all}); });
+  }
   core_.worker_finished(local_now(), job, rank, last, digest, effects_);
   carry_out([reply = std::move(reply)] { reply({}); });
+}
+
+void coordinator_process::worker_leaves(const std::string& job, std::uint32_t rank,
+                                        answer_to reply) {
+  core_.worker_leaves(local_now(), job, rank, wait(std::move(reply)), effects_);
+  carry_out();
 }
 
 void coordinator_process::fail_job(const std::string& job, const std::string& why,
@@ -299,6 +302,8 @@ void coordinator_process::call(process_id whom,
           answer operator()(const policies::sum_progress_call& c) {
             return shard.sum_progress(c);
           }
+          answer operator()(const policies::shut_out_call& c) { return shard.shut_out(c); }
+          answer operator()(const policies::left_call& c) { return shard.left(c); }
           answer operator()(const policies::close_job_call& c) {
             shard.close_job(c.token);
             return {};
@@ -323,75 +328,6 @@ void coordinator_process::call(process_id whom,
                         clocks ? *clocks : std::vector<policies::chunk_clock>());
         carry_out();
       });
-}
-
-void coordinator_process::carry_out(std::function<void()> reply) {
-  turn made;
-  if (reply) made.replies.push_back(std::move(reply));
-  // A name follows before anything else happens, and is told by what comes of it.
-  for (;;) {
-    auto& effects = made.effects;
-    const auto append = [](auto& to, auto& from) {
-      std::move(from.begin(), from.end(), std::back_inserter(to));
-    };
-    auto more = std::exchange(effects_, {});
-    append(effects.records, more.records);
-    // Whom they are for is known now: when they are made another may have joined in its place.
-    for (const auto& one : more.calls)
-      made.callees.push_back(shards_.at({one.aggregator_of, one.shard, one.member}));
-    append(effects.calls, more.calls);
-    append(effects.moves, more.moves);
-    append(effects.answers, more.answers);
-    append(effects.manifests, more.manifests);
-    if (more.checkpoints.empty()) break;
-    for (const auto& one : more.checkpoints) begin_checkpoint(one.job);
-  }
-  const bool planted = runtime::is_planted(runtime::planted_bug::told_before_recorded);
-  if (planted) perform(made);
-  if (planted) made = {std::move(made.effects), {}, {}};
-  if (unwritten_.empty() && made.effects.records.empty())
-    return planted ? void() : perform(made);
-  unwritten_.push_back(std::move(made));
-  if (unwritten_.size() == 1) write_next();
-}
-
-void coordinator_process::write_next() {
-  const auto records = unwritten_.front().effects.records.size();
-  later(records == 0 ? 0 : world_.chance.between<nanoseconds>(0, journal_most), [this] {
-    write(unwritten_.front());
-    later(world_.chance.between<nanoseconds>(0, told_most), [this] {
-      auto next = std::move(unwritten_.front());
-      unwritten_.pop_front();
-      if (!unwritten_.empty()) write_next();
-      if (!runtime::is_planted(runtime::planted_bug::told_before_recorded)) perform(next);
-    });
-  });
-}
-
-void coordinator_process::write(const turn& what) {
-  for (const auto& record : what.effects.records) {
-    auto made = policies::encode(record);
-    world_.journals[epoch_][made.key] = std::move(made.value);
-  }
-}
-
-void coordinator_process::perform(turn& what) {
-  for (const auto& one : what.effects.manifests) write_manifest(one);
-  for (std::size_t i = 0; i < what.effects.calls.size(); ++i)
-    call(what.callees[i], what.effects.calls[i]);
-  for (const auto& one : what.effects.moves) tell(one);
-  for (auto& one : what.effects.answers) {
-    const auto at = waiting_.find(one.to);
-    if (at == waiting_.end()) continue;
-    const auto reply = std::move(at->second);
-    waiting_.erase(at);
-    answer got;
-    got.result = one.result;
-    if (auto* welcome = std::get_if<policies::worker_welcome>(&one.value)) got.value = *welcome;
-    if (auto* grant = std::get_if<policies::table_grant>(&one.value)) got.value = *grant;
-    reply(std::move(got));
-  }
-  for (const auto& reply : what.replies) reply();
 }
 
 }  // namespace tidegate::sim

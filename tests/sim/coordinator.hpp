@@ -31,10 +31,10 @@ class coordinator_process final : public process {
   void open_table(const policies::table_request& request, answer_to reply);
   void tables_opened(const std::string& job, std::uint32_t rank,
                      const std::vector<std::uint32_t>& tables, answer_to reply);
-  void tables(const std::string& job, answer_to reply);
   void finished(const std::string& job, std::uint32_t rank,
                 const policies::worker_progress& last, const std::string& digest,
                 answer_to reply);
+  void worker_leaves(const std::string& job, std::uint32_t rank, answer_to reply);
   void fail_job(const std::string& job, const std::string& why, answer_to reply);
   void progress(const std::string& job, std::uint32_t rank, std::uint64_t clock);
   void part(const policies::checkpoint_report& report);

@@ -34,7 +34,10 @@ policies::job_spec draw_job(const scenario& of, draws& chance, std::size_t numbe
   if (of.checkpoints.high > 0)
     job.checkpoint = policies::checkpoint_spec{draw(chance, of.checkpoints), 0,
                                                chance.between<std::uint32_t>(1, 3)};
-  if (!chance.chance(of.come_back)) job.on_worker_loss = policies::worker_loss_rule::fail;
+  if (!chance.chance(of.come_back))
+    job.on_worker_loss = of.shrink > 0 && chance.chance(of.shrink)
+                             ? policies::worker_loss_rule::shrink
+                             : policies::worker_loss_rule::fail;
   const auto tables = draw(chance, of.tables);
   for (std::uint32_t t = 0; t < tables; ++t) {
     policies::table_spec table;

@@ -43,6 +43,7 @@ struct scenario {
   nanoseconds partition_max = 100 * millisecond;
   range<std::uint32_t> deaths{0, 0};
   double come_back = 1;  // share of jobs whose workers are started again
+  double shrink = 0;     // share of the others that go on without them
   nanoseconds deaths_within = 300 * millisecond;
   std::uint32_t shard_deaths_max = ~0U;  // the others are of those who die beside them
   double taken_for_dead = 0;             // share of the deaths of shards

@@ -40,6 +40,13 @@ answer front_process::admit(const policies::admit_worker_call& call) {
   return {{}, admission.first_clock};
 }
 
+answer front_process::left(const policies::left_call& call) {
+  note("rank " + std::to_string(call.rank) + " has left at clock " +
+       std::to_string(call.clock));
+  front_.left(call);
+  return {};
+}
+
 answer front_process::checkpoint(const policies::checkpoint_call&) {
   TIDEGATE_ASSERT(false, "an aggregator has nothing to keep");
   return {};

@@ -28,6 +28,8 @@ class front_process : public process, public policies::front_shell {
   answer sum_progress(const policies::sum_progress_call& call) const {
     return {{}, shard_.first_clocks(call.token, call.ranks)};
   }
+  answer shut_out(const policies::shut_out_call& call) { return {{}, front_.shut_out(call)}; }
+  virtual answer left(const policies::left_call& call);
   virtual void close_job(std::uint64_t token) = 0;
   virtual answer checkpoint(const policies::checkpoint_call& call);
   virtual void lead(const policies::lead_call& call, const answer_to& reply);
@@ -50,6 +52,7 @@ class front_process : public process, public policies::front_shell {
   // A frame of upstream, if any: whether it was one.
   virtual bool upstream_frame(process_id, const runtime::frame_header&) { return false; }
   virtual void upstream_lost() {}
+  virtual bool waits_for_replica() const { return false; }
   void snapshot(const effects::snapshot& what,
                 const policies::shard_core::cut_state& state) override;
   virtual memory_view place_upstream(const runtime::frame_header&) { return {}; }

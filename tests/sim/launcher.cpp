@@ -40,8 +40,8 @@ policies::launch_plan plan_of(const policies::cluster_spec& spec, std::uint32_t 
       plan.processes.push_back({process_role::aggregator, job.name, i});
     for (std::uint32_t rank = 0; rank < job.workers; ++rank)
       plan.processes.push_back({process_role::worker, job.name, rank});
-    plan.jobs.push_back({job.name, to_string(job.consistency), job.workers,
-                         job.on_worker_loss == policies::worker_loss_rule::restart});
+    plan.jobs.push_back(
+        {job.name, to_string(job.consistency), job.workers, job.on_worker_loss});
   }
   plan.supervision = spec.supervision;
   return plan;
@@ -240,6 +240,24 @@ void launcher::perform(const launch_effects::stop_cluster& what) {
         to.stop();
       },
       [](const answer&) {});
+}
+
+void launcher::perform(const launch_effects::leave& what) {
+  const auto epoch = core_.epoch();
+  process::ask<coordinator_process>(
+      world_.coordinator,
+      [name = names_[what.process]](coordinator_process& to, answer_to reply) {
+        to.worker_leaves(name.job, name.index, std::move(reply));
+      },
+      [this, what, epoch](const answer& got) {
+        if (ended_ || epoch != core_.epoch()) return;
+        if (got.result.code() == runtime::errc::unavailable)
+          return later(world_.plan.set.poll, [this, what, epoch] {
+            if (!ended_ && epoch == core_.epoch()) perform(what);
+          });
+        core_.left(local_now(), what.process, got.result, effects_);
+        carry_out();
+      });
 }
 
 void launcher::perform(const launch_effects::terminate& what) {

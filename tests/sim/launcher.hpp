@@ -42,6 +42,7 @@ class launcher final : public process {
   void poll_on(std::uint32_t epoch);
   void perform(const policies::launch_effects::poll_now&);
   void perform(const policies::launch_effects::stop_cluster& what);
+  void perform(const policies::launch_effects::leave& what);
   void perform(const policies::launch_effects::terminate& what);
   void perform(const policies::launch_effects::kill& what);
   void perform(const policies::launch_effects::note& what);

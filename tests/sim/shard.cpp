@@ -33,9 +33,7 @@ runtime::status shard_process::open_job(const policies::open_job_call& call) {
   if (!options.folder) options.folder = world_.folder(call.name);  // a file may be open there
   options.members =
       call.members.empty() ? call.workers : static_cast<std::uint32_t>(call.members.size());
-  options.scale = call.reduce == policies::reduce_kind::mean
-                      ? 1.0F / static_cast<float>(call.workers)
-                      : 1.0F;
+  options.reduce = call.reduce;
   return {};
 }
 
@@ -48,7 +46,7 @@ runtime::status shard_process::open_table(const policies::open_table_call& call)
   for (const auto& one : chunks) {
     auto& made = chunks_.emplace_back();
     made.how = actors::to_kernel(call.optimizer);
-    made.scale = job->second.scale;
+    made.reduce = job->second.reduce;
     made.job = call.token;
     made.state1.resize(one.elements);
     made.state2.resize(one.elements);
@@ -61,7 +59,7 @@ runtime::status shard_process::open_table(const policies::open_table_call& call)
                   call.optimizer, 0,          1,         1,         {}};
     if (call.restore.number == 0 && !follows_ && !world_.check.is_out(id()))
       world_.check.open_chunk(call.token, call.table, call.name, one.chunk, call.optimizer,
-                              made.scale, values);
+                              values);
   }
   replication_.table_opened(call.token, call.table);
   return call.restore.number > 0 ? restore(call, chunks) : runtime::status();
@@ -181,13 +179,14 @@ void shard_process::apply(const effects::apply& what, inputs from) {
   arrays.n = after.size();
   const auto sum = what.keeps_sum ? keep_sum(what, gradients) : memory_view();
   if (sum) gradients.assign(1, {sum.values().data(), gradients.front().rank});
-  kernels::apply_update(chunk.how, chunk.powers, gradients, chunk.scale, arrays);
+  kernels::apply_update(chunk.how, chunk.powers, gradients,
+                        policies::scale_of(chunk.reduce, what.team), arrays);
   if (follows_ && world_.check.is_out(id())) return;
   if (follows_)
     return world_.check.followed(chunk.job, memory_.table_of(what.slot),
                                  memory_.chunk_of(what.slot), after);
   world_.check.applied(chunk.job, memory_.table_of(what.slot), memory_.chunk_of(what.slot),
-                       std::move(with), after, id());
+                       std::move(with), after, id(), what.team);
 }
 
 void shard_process::hand_on(const effects::hand_on&, inputs) {

@@ -44,8 +44,9 @@ class shard_process final : private shard_base,
 
  private:
   void ask_to_join(process_id coordinator, answer_to back) override;
+  bool waits_for_replica() const override { return replication_.waits(); }
   struct job_options {
-    float scale = 1;
+    policies::reduce_kind reduce = policies::reduce_kind::mean;
     std::uint32_t members = 1;
     bool known = false;
     std::string name;
@@ -55,7 +56,7 @@ class shard_process final : private shard_base,
   struct chunk_state {
     runtime::kernels::optimizer how;
     runtime::kernels::adam_powers powers;
-    float scale = 1;
+    policies::reduce_kind reduce = policies::reduce_kind::mean;
     std::uint64_t job = 0;
     std::vector<float> state1, state2;
     policies::chunk_description about;

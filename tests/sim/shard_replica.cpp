@@ -64,7 +64,7 @@ void shard_process::promote(const policies::promote_call& call) {
                                  core_.progress(slot).ranks, values);
     else
       world_.check.open_chunk(chunk.job, table, chunk.about.table, number,
-                              chunk.about.optimizer, chunk.scale, values);
+                              chunk.about.optimizer, values);
   }
 }
 

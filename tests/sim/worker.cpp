@@ -92,14 +92,13 @@ void worker::perform(const policies::session_step& step, answer_to back) {
       return to_coordinator([job, rank, tables = step.tables](auto& to, answer_to reply) {
         to.tables_opened(job, rank, tables, reply);
       });
-    case what::ask_grants:
-      return to_coordinator([job](auto& to, answer_to reply) { to.tables(job, reply); });
     case what::tell_finished:
-      return to_coordinator([job, rank, clock = clock_](auto& to, answer_to reply) {
-        policies::worker_progress last;
-        last.clock = clock;
-        to.finished(job, rank, last, rank == 0 ? "digest" : "", reply);
-      });
+      return to_coordinator(
+          [job, rank, clock = clock_, hashed = step.hashed](auto& to, answer_to reply) {
+            policies::worker_progress last;
+            last.clock = clock;
+            to.finished(job, rank, last, hashed ? "digest" : "", reply);
+          });
     case what::tell_failed:
       return to_coordinator(
           [job, why = step.why](auto& to, answer_to reply) { to.fail_job(job, why, reply); });

@@ -1,0 +1,83 @@
+"""`on_worker_loss: shrink`: a worker that dies does not come back, the others go on from one clock over fewer, and every
+push that was taken in counts once."""
+
+from faults import *
+
+
+class Shrink(FaultTest):
+    def yaml(self, job, **rest):
+        job = {"on_worker_loss": "shrink", "optimizer": {"name": "sgd", "learning_rate": 1.0}, **job}
+        return cluster_yaml({"job": job}, **rest)
+
+    def left(self, run):
+        """Rank and first clock without it, in the order of the events."""
+        details = [json.loads(line)["detail"] for line in run.events_text().splitlines()
+                   if json.loads(line)["what"] == "worker_left"]
+        found = [re.fullmatch(r"job rank (\d+): \d+ workers go on from clock (\d+)", detail) for detail in details]
+        return {int(one[1]): int(one[2]) for one in found}
+
+    def kill_at_a_clock(self, run, *names):
+        wait_until(lambda: self.made_a_clock(run) or run.process.poll() is not None, 30, "a clock above 0")
+        for name in names:
+            self.kill(run, name)
+
+    def test_what_was_pushed_counts_once(self):
+        policies = ({"policy": "bsp"}, {"policy": "ssp", "staleness": 2}, {"policy": "async"})
+        for policy in policies:
+            with self.subTest(policy=policy):
+                clocks = 300
+                run = self.launch(self.yaml({"workers": 3, "mode": ["count", clocks, 8000, "fewer"], "reduce": "sum",
+                                             "consistency": policy}))
+                self.kill_at_a_clock(run, "worker-1")
+                self.assertEqual(run.wait(60), 0, run.output)
+                left = self.left(run)
+                self.assertEqual(list(left), [1])
+                self.assertTrue(0 < left[1] < clocks)
+                job = run.result()["jobs"][0]
+                self.assertEqual(job["metrics"]["pushes"], 2 * clocks + left[1])
+                if policy["policy"] != "async":
+                    self.assertLessEqual(job["staleness_max"], policy.get("staleness", 0))
+                self.assertEqual(self.count_events(run, "process_restarted"), 0)
+                self.assert_nothing_left(run)
+
+    def test_the_mean_is_over_those_who_are_left(self):
+        # Everybody pushes ones, so each mean is 1 but where it is over another number than have pushed.
+        clocks = 300
+        run = self.launch(self.yaml({"workers": 4, "mode": ["count", clocks, 8000, "fewer"], "reduce": "mean"},
+                                    replicas=1))
+        self.kill_at_a_clock(run, "worker-0")
+        wait_until(lambda: self.left(run), 10, f"rank 0 has left; {run.output}")
+        self.kill(run, "worker-2")
+        wait_until(lambda: len(self.left(run)) == 2, 10, f"rank 2 has left; {run.output}")
+        self.kill(run, "shard-0")  # its replica has to know
+        self.assertEqual(run.wait(60), 0, run.output)
+        job = run.result()["jobs"][0]
+        self.assertEqual(job["metrics"]["pushes"], clocks)
+        self.assertEqual(len(job["parameters_sha256"]), 64, "another rank than 0 has made it")
+        self.assertEqual(sorted(self.left(run)), [0, 2])
+        self.assert_nothing_left(run)
+
+    def test_behind_aggregators_and_beside_the_coordinator(self):
+        clocks = 300
+        run = self.launch(self.yaml({"workers": 4, "aggregators": {"fan_in": 2}, "reduce": "sum",
+                                     "mode": ["count", clocks, 8000, "fewer"]}, replicas=1))
+        self.kill_at_a_clock(run, "worker-3", "coordinator-0")
+        self.assertEqual(run.wait(60), 0, run.output)
+        left = self.left(run)
+        self.assertEqual(list(left), [3])
+        self.assertEqual(run.result()["jobs"][0]["metrics"]["pushes"], 3 * clocks + left[3])
+        self.assert_nothing_left(run)
+
+    def test_the_last_one_comes_back(self):
+        clocks = 300
+        run = self.launch(self.yaml({"workers": 2, "mode": ["count", clocks, 8000, "fewer"], "reduce": "sum"}))
+        self.kill_at_a_clock(run, "worker-0")
+        wait_until(lambda: self.left(run), 10, f"rank 0 has left; {run.output}")
+        self.kill(run, "worker-1")
+        self.assertEqual(run.wait(60), 0, run.output)
+        self.assertEqual(self.count_events(run, "process_restarted"), 1)
+        self.assertEqual(run.result()["jobs"][0]["metrics"]["pushes"], clocks + self.left(run)[0])
+        self.assert_nothing_left(run)
+
+
+main()

@@ -1,0 +1,171 @@
+// Workers that leave their job for good while the others go on.
+#include "tests/policies/coordinator_journal_fixture.hpp"
+
+namespace tidegate::policies {
+namespace {
+
+using runtime::errc;
+
+class workers_that_leave : public coordinator_journal_test {
+ protected:
+  workers_that_leave() { begin(3); }
+  void begin(std::uint32_t workers, std::uint32_t replicas = 0) {
+    for (auto& job : spec.jobs) {
+      job.workers = workers;
+      job.on_worker_loss = worker_loss_rule::shrink;
+    }
+    spec.replicas = replicas;
+    core = std::make_unique<coordinator_core>(spec, 99);
+    out = {};
+    core->begin(1, out);
+  }
+  template <class T>
+  std::vector<T> calls() const {
+    std::vector<T> found;
+    for (const auto& call : out.calls)
+      if (const auto* what = std::get_if<T>(&call.what)) found.push_back(*what);
+    return found;
+  }
+  void run(std::uint32_t workers = 3) {
+    join_shards();
+    answer_calls();
+    for (std::uint32_t rank = 0; rank < workers; ++rank) join_worker("a", rank);
+    out = {};
+  }
+  // Each shard says another clock.
+  void answer(const std::vector<std::uint64_t>& clocks) {
+    std::size_t at = 0;
+    for (const auto& call : std::exchange(out.calls, {}))
+      core->call_done(1, call.call, {}, out, clocks[at++ % clocks.size()]);
+  }
+  job_status status_of(const std::string& name) {
+    for (const auto& one : core->status(1, 0).jobs)
+      if (one.name == name) return one;
+    return {};
+  }
+};
+
+TEST_F(workers_that_leave, from_the_clock_that_the_furthest_chunk_lacks) {
+  run();
+  core->worker_leaves(3, "a", 1, 70, out);
+  const auto asked = calls<shut_out_call>();
+  ASSERT_EQ(asked.size(), 2U) << "both shards";
+  EXPECT_EQ(asked[0].rank, 1U);
+  EXPECT_TRUE(out.answers.empty());
+  answer({4, 5});
+  ASSERT_EQ(out.records.size(), 1U) << "before anybody hears of it";
+  EXPECT_EQ(std::get<recorded_worker>(out.records[0]).left, 5U);
+  const auto told = calls<left_call>();
+  ASSERT_EQ(told.size(), 2U);
+  EXPECT_EQ(told[0].clock, 5U);
+  EXPECT_TRUE(told[0].pushes_here);
+  EXPECT_TRUE(out.answers.empty()) << "not all know";
+  answer_calls();
+  EXPECT_TRUE(answer_to(70).result.ok());
+  const auto events = core->status(3, 0).events;
+  EXPECT_EQ(events.back().detail, "a rank 1: 2 workers go on from clock 5");
+  EXPECT_EQ(status_of("a").ranks_left, std::vector<std::uint32_t>{1});
+  out = {};
+  core->worker_joined(4, {"a", 1, 2, "back"}, 71, out);
+  EXPECT_EQ(answer_to(71).result.code(), errc::refused);
+  core->worker_leaves(4, "a", 1, 72, out);
+  EXPECT_TRUE(answer_to(72).result.ok()) << "asked again";
+}
+
+TEST_F(workers_that_leave, the_last_one_does_not) {
+  run();
+  core->worker_leaves(3, "a", 0, 70, out);
+  core->worker_leaves(3, "a", 1, 71, out);
+  core->worker_leaves(3, "a", 2, 72, out);
+  EXPECT_EQ(answer_to(72).result.code(), errc::refused);
+  answer_calls();
+  EXPECT_TRUE(answer_to(70).result.ok());
+  EXPECT_TRUE(answer_to(71).result.ok());
+  core->worker_leaves(3, "a", 7, 73, out);
+  EXPECT_EQ(answer_to(73).result.code(), errc::not_found);
+}
+
+TEST_F(workers_that_leave, the_job_is_done_when_the_others_are_and_the_first_of_them_hashes) {
+  run();
+  core->worker_leaves(3, "a", 0, 70, out);
+  EXPECT_TRUE(core->is_to_hash("a", 1)) << "as soon as it is known that rank 0 will not";
+  EXPECT_FALSE(core->is_to_hash("a", 2));
+  answer_calls();
+  core->worker_finished(4, "a", 2, {}, "", out);
+  core->worker_finished(4, "a", 1, {}, "digest", out);
+  EXPECT_EQ(status_of("a").state, job_state::done);
+  EXPECT_EQ(status_of("a").parameters_sha256, "digest");
+}
+
+TEST_F(workers_that_leave, a_job_whose_others_have_finished_meanwhile_ends) {
+  run(3);
+  core->worker_leaves(3, "a", 2, 70, out);
+  core->worker_finished(4, "a", 0, {}, "digest", out);
+  core->worker_finished(4, "a", 1, {}, "", out);
+  EXPECT_EQ(status_of("a").state, job_state::running);
+  answer_calls();
+  EXPECT_TRUE(answer_to(70).result.ok());
+  EXPECT_EQ(status_of("a").state, job_state::done);
+}
+
+TEST_F(workers_that_leave, the_next_coordinator_says_it_again) {
+  run();
+  core->worker_leaves(3, "a", 1, 70, out);
+  answer({4, 5});
+  die();
+  join_shards();
+  const auto told = calls<left_call>();
+  ASSERT_EQ(told.size(), 2U);
+  EXPECT_EQ(told[0].rank, 1U);
+  EXPECT_EQ(told[0].clock, 5U);
+  answer_calls();
+  core->worker_leaves(5, "a", 1, 73, out);
+  EXPECT_TRUE(answer_to(73).result.ok());
+}
+
+TEST_F(workers_that_leave, one_that_was_not_recorded_is_asked_for_again) {
+  run();
+  core->worker_leaves(3, "a", 1, 70, out);
+  die();
+  join_shards();
+  EXPECT_TRUE(calls<left_call>().empty());
+  answer_calls();
+  core->worker_leaves(5, "a", 1, 73, out);
+  EXPECT_EQ(calls<shut_out_call>().size(), 2U);
+}
+
+TEST_F(workers_that_leave, a_primary_that_dies_first_is_not_waited_for) {
+  begin(3, 1);
+  for (std::uint32_t shard = 0; shard < 2; ++shard)
+    for (std::uint32_t number = 0; number < 2; ++number)
+      core->shard_joined(1, shard, "s" + std::to_string(shard) + std::to_string(number), 1, out,
+                         {number, 1});
+  answer_calls();
+  for (std::uint32_t rank = 0; rank < 3; ++rank) join_worker("a", rank);
+  out = {};
+  core->worker_leaves(3, "a", 1, 70, out);
+  const auto asked = calls<shut_out_call>();
+  ASSERT_EQ(asked.size(), 4U);
+  core->shard_lost(3, 0, "killed", out, 0);
+  for (int round = 0; round < 20 && !out.calls.empty(); ++round) answer({6});
+  EXPECT_TRUE(answer_to(70).result.ok());
+  EXPECT_EQ(status_of("a").ranks_left, std::vector<std::uint32_t>{1});
+}
+
+TEST_F(workers_that_leave, a_journal_in_which_nobody_stayed_is_refused) {
+  run();
+  keep();
+  for (std::uint32_t rank = 0; rank < 3; ++rank) {
+    recorded_worker one;
+    one.job = "a";
+    one.rank = rank;
+    one.finished = true;
+    one.left = 3;
+    const auto entry = encode(coordinator_record(one));
+    journal[entry.key] = entry.value;
+  }
+  EXPECT_EQ(decode_journal(spec, entries()).error().code(), errc::corrupt);
+}
+
+}  // namespace
+}  // namespace tidegate::policies

@@ -1,0 +1,179 @@
+// A rank that leaves its job for good, as a shard sees it.
+#include "policies/roster.hpp"
+#include "tests/policies/shard_fixture.hpp"
+
+namespace tidegate::policies {
+namespace {
+
+constexpr consistency_spec bsp{consistency_kind::bsp, 0};
+
+TEST(roster, a_mean_is_over_who_has_not_left_by_then) {
+  roster who(4);
+  EXPECT_EQ(who.team(0), 4U);
+  EXPECT_TRUE(who.leave(2, 10));
+  EXPECT_TRUE(who.leave(0, 7));
+  EXPECT_FALSE(who.leave(2, 3)) << "told twice";
+  EXPECT_EQ(who.team(6), 4U);
+  EXPECT_EQ(who.team(7), 3U);
+  EXPECT_EQ(who.team(9), 3U);
+  EXPECT_EQ(who.team(10), 2U);
+  EXPECT_EQ(who.team(~std::uint64_t{0}), 2U);
+  EXPECT_TRUE(who.has_left(0));
+  EXPECT_FALSE(who.has_left(1));
+}
+
+TEST(shard_leaving, the_others_are_not_held_up_and_the_mean_is_over_them) {
+  auto core = make_core(bsp, 3);
+  shard_effects out;
+  for (std::uint32_t rank = 0; rank < 3; ++rank) core.push(tag(rank, 0), rank + 1, out);
+  ASSERT_EQ(all<apply>(out).size(), 1U);
+  EXPECT_EQ(all<apply>(out)[0].team, 3U);
+  core.push(tag(0, 1), 4, out);
+  core.push(tag(2, 1), 5, out);
+  core.pull(tag(0, 2), false, out);
+  out.clear();
+
+  core.shut_out(job, 1);
+  EXPECT_EQ(core.pushed_below(job, 1), 1U);
+  core.push(tag(1, 1), 6, out);
+  ASSERT_EQ(all<ack>(out).size(), 1U);
+  EXPECT_EQ(all<ack>(out)[0].code, refusal::unknown_worker) << "a late frame of it";
+  EXPECT_TRUE(all<apply>(out).empty());
+  out.clear();
+
+  core.has_left(job, 1, 1, true, out);
+  ASSERT_EQ(all<apply>(out).size(), 1U);
+  EXPECT_EQ(all<apply>(out)[0].team, 2U);
+  EXPECT_EQ(all<apply>(out)[0].count, 2U);
+  EXPECT_EQ(all<reply>(out).size(), 1U) << "who waited for it";
+  out.clear();
+  core.has_left(job, 1, 1, true, out);
+  EXPECT_TRUE(out.list.empty()) << "told twice";
+}
+
+TEST(shard_leaving, what_a_chunk_lacks_of_the_clocks_before_is_left_out) {
+  auto core = make_core(bsp, 2);
+  shard_effects out;
+  core.push(tag(1, 0, 0), 1, out);  // to one of two chunks
+  core.shut_out(job, 1);
+  EXPECT_EQ(core.pushed_below(job, 1), 1U) << "of the chunk that has more";
+  core.has_left(job, 1, 1, true, out);
+  out.clear();
+  core.push(tag(0, 0, 0), 2, out);
+  ASSERT_EQ(all<apply>(out).size(), 1U);
+  EXPECT_EQ(all<apply>(out)[0].count, 2U) << "what it had pushed counts";
+  EXPECT_EQ(all<apply>(out)[0].team, 2U);
+  out.clear();
+  core.push(tag(0, 0, 2), 3, out);
+  ASSERT_EQ(all<apply>(out).size(), 1U);
+  EXPECT_EQ(all<apply>(out)[0].count, 1U);
+  EXPECT_EQ(all<apply>(out)[0].team, 2U) << "the same clock, the same mean";
+  out.clear();
+  core.push(tag(0, 1, 0), 4, out);
+  ASSERT_EQ(all<apply>(out).size(), 1U);
+  EXPECT_EQ(all<apply>(out)[0].team, 1U);
+  EXPECT_EQ(core.pushes_held(), 0U);
+}
+
+TEST(shard_leaving, a_push_behind_a_gap_is_given_back) {
+  auto core = make_core(bsp, 2);
+  shard_effects out;
+  core.push(tag(1, 1), 9, out);  // clock 0 has not come
+  core.shut_out(job, 1);
+  EXPECT_EQ(core.pushed_below(job, 1), 0U);
+  out.clear();
+  core.has_left(job, 1, 0, true, out);
+  ASSERT_EQ(all<release>(out).size(), 1U);
+  EXPECT_EQ(all<release>(out)[0].payload, 9U);
+  EXPECT_EQ(core.pushes_held(), 0U);
+  for (std::uint64_t clock = 0; clock < 2; ++clock) {
+    out.clear();
+    core.push(tag(0, clock), 10, out);
+    ASSERT_EQ(all<apply>(out).size(), 1U);
+    EXPECT_EQ(all<apply>(out)[0].count, 1U);
+  }
+}
+
+TEST(shard_leaving, of_a_rank_that_pushes_elsewhere_only_the_mean_is_told) {
+  shard_core core;
+  const std::vector<std::uint32_t> members{0, 2};  // 0: of a sum of 0 and 1
+  core.open_job(job, {epoch, 4, bsp, false, members});
+  core.open_table(job, 5, std::vector<chunk_place>{{0, 0, 0, 8}});
+  for (const auto rank : members) ASSERT_EQ(core.admit_worker(job, rank, 1), refusal::none);
+  shard_effects out;
+  core.has_left(job, 0, 1, false, out);
+  EXPECT_TRUE(out.list.empty());
+  for (std::uint64_t clock = 0; clock < 2; ++clock)
+    for (const auto rank : members) core.push(tag(rank, clock), 1 + rank, out);
+  ASSERT_EQ(all<apply>(out).size(), 2U) << "under its name a sum is still waited for";
+  EXPECT_EQ(all<apply>(out)[0].team, 4U);
+  EXPECT_EQ(all<apply>(out)[1].team, 3U);
+  EXPECT_EQ(all<apply>(out)[1].count, 2U);
+}
+
+TEST(shard_leaving, a_table_that_is_opened_later_does_not_wait_for_it) {
+  auto core = make_core(bsp, 2);
+  shard_effects out;
+  core.shut_out(job, 1);
+  core.has_left(job, 1, 0, true, out);
+  core.open_table(job, 6, std::vector<chunk_place>{{0, 0, 0, 8}});
+  auto other = tag(0, 0);
+  other.table = 6;
+  core.push(other, 1, out);
+  ASSERT_EQ(all<apply>(out).size(), 1U);
+  EXPECT_EQ(all<apply>(out)[0].team, 1U);
+}
+
+TEST(shard_leaving, a_cut_lets_everybody_begin_where_the_others_are) {
+  auto core = make_core({consistency_kind::ssp, 3}, 2);
+  shard_effects out;
+  core.shut_out(job, 1);
+  core.has_left(job, 1, 0, true, out);
+  const std::vector<std::uint32_t> tables{5};
+  ASSERT_EQ(core.cut(job, 2, tables, out), shard_core::nothing_gone_by);
+  for (std::uint64_t clock = 0; clock < 2; ++clock)
+    for (const auto chunk : {0U, 2U}) core.push(tag(0, clock, chunk), 1, out);
+  const auto taken = all<shard_effects::snapshot>(out);
+  ASSERT_EQ(taken.size(), 2U);
+  const auto& ranks = core.cut_of(taken[0].slot).ranks;
+  EXPECT_EQ(ranks[0].next, 2U);
+  EXPECT_EQ(ranks[1].next, 2U);
+  EXPECT_FALSE(ranks[1].finished) << "whoever goes on from there begins with all";
+}
+
+TEST(shard_leaving, a_replica_makes_the_means_that_it_is_told) {
+  auto core = make_core(bsp, 2);
+  shard_effects out;
+  core.lead(job, true);
+  core.shut_out(job, 1);
+  core.has_left(job, 1, 0, true, out);
+  core.push(tag(0, 0), 1, out);
+  const auto steps = all<shard_effects::replicate>(out);
+  ASSERT_EQ(steps.size(), 1U);
+  EXPECT_EQ(steps[0].team, 1U);
+
+  shard_core replica;
+  replica.open_job(job, {0, 2, bsp, false, {}});
+  replica.open_table(job, 5, std::vector<chunk_place>{{0, 0, 0, 8}});
+  shard_core::followed_step step{job, 5, 0, 1, all_ranks, 0, 1};
+  step.team = 3;
+  EXPECT_EQ(replica.begin_step(step, 32).kind, push_admission::what::refuse);
+  step.team = 0;
+  EXPECT_EQ(replica.begin_step(step, 32).kind, push_admission::what::refuse);
+  step.team = 1;
+  ASSERT_EQ(replica.begin_step(step, 32).kind, push_admission::what::take);
+  out.clear();
+  replica.follow(step, 7, out);
+  ASSERT_EQ(all<apply>(out).size(), 1U);
+  EXPECT_EQ(all<apply>(out)[0].team, 1U) << "it has not heard yet who has left";
+  replica.has_left(job, 1, 0, true, out);
+  replica.promote(job, epoch);
+  ASSERT_EQ(replica.admit_worker(job, 0, 1), refusal::none);
+  out.clear();
+  replica.push(tag(0, 1), 8, out);
+  ASSERT_EQ(all<apply>(out).size(), 1U);
+  EXPECT_EQ(all<apply>(out)[0].team, 1U);
+}
+
+}  // namespace
+}  // namespace tidegate::policies
