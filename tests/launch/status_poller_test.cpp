@@ -35,8 +35,8 @@ class recording_view final : public cluster_view {
     return note("fail " + job + " " + why);
   }
   runtime::status leave(const std::string& job, std::uint32_t rank) override {
-    note("leave " + job + " " + std::to_string(rank));
     const std::lock_guard lock(into_.mutex);
+    into_.calls.push_back("leave " + job + " " + std::to_string(rank));
     return std::exchange(into_.leave_says, {});
   }
   runtime::status stop() override { return note("stop"); }

@@ -222,9 +222,9 @@ TEST_F(coordinator_journal_test, a_journal_that_is_wrong_is_told_so) {
   refused("worker/a/2", journal["worker/a/1"]);
   refused("job/c", encode(recorded_job{"c", {}, {}, 0, 0, {}, 0, 0, 0, {}}).value);
   refused("worker/a/0",
-          encode(recorded_worker{"a", 0, true, false, 1, "w", {{1}}, 0, 0, {}}).value);
+          encode(recorded_worker{"a", 0, true, false, 1, "w", {}, {{1}}, 0, 0, {}}).value);
   refused("worker/a/5",
-          encode(recorded_worker{"a", 5, true, false, 1, "w", {}, 0, 0, {}}).value);
+          encode(recorded_worker{"a", 5, true, false, 1, "w", {}, {}, 0, 0, {}}).value);
   refused("what/a", "{}");
   auto other = spec;
   other.jobs.pop_back();

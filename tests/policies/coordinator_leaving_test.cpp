@@ -18,6 +18,7 @@ class workers_that_leave : public coordinator_journal_test {
     core = std::make_unique<coordinator_core>(spec, 99);
     out = {};
     core->begin(1, out);
+    keep();
   }
   template <class T>
   std::vector<T> calls() const {
@@ -30,6 +31,7 @@ class workers_that_leave : public coordinator_journal_test {
     join_shards();
     answer_calls();
     for (std::uint32_t rank = 0; rank < workers; ++rank) join_worker("a", rank);
+    keep();
     out = {};
   }
   // Each shard says another clock.
