@@ -18,7 +18,9 @@ target_include_directories(tidegate_flags INTERFACE
 add_library(tidegate_warnings INTERFACE)
 # GCC 12 sees overlapping copies in `"text" + std::string` (GCC bug 105651) and uninitialised members in
 # moved variants (bug 105562 and kin).
-target_compile_options(tidegate_warnings INTERFACE -Wall -Wextra -Wshadow -Wnon-virtual-dtor
+# In a unity build names shadow those of sources that see nothing of each other otherwise.
+target_compile_options(tidegate_warnings INTERFACE -Wall -Wextra -Wnon-virtual-dtor
+  $<$<NOT:$<BOOL:$<TARGET_PROPERTY:UNITY_BUILD>>>:-Wshadow>
   $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict -Wno-maybe-uninitialized>
   $<$<BOOL:${TIDEGATE_WERROR}>:-Werror>)
 
@@ -58,6 +60,11 @@ function(tidegate_test name)
   target_link_libraries(${name} PRIVATE ${ARG_DEPENDS} tidegate_flags tidegate_warnings
     GTest::gmock GTest::gtest_main)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests")
+  # What they include takes longer than they do: several at a time.
+  list(LENGTH ARG_SOURCES count)
+  if(count GREATER 2)
+    set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 6)
+  endif()
   add_test(NAME ${name} COMMAND ${name})
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 120)
