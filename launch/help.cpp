@@ -71,7 +71,7 @@ In the run folder: cluster.yaml (as run), plan.txt, plan.json, pids.json, events
 logs/ROLE-INDEX.log, checkpoints/JOB. Ctrl-C ends everything within two seconds; again, at once.
 )";
 
-constexpr const char* export_model = R"(tidegate export RUN_DIR -o FILE [--job NAME]
+constexpr const char* export_run = R"(tidegate export RUN_DIR -o FILE [--job NAME]
 tidegate export RUN_DIR --list [--job NAME]
 
 Writes the tables of a job, from its newest checkpoint that is whole, as one safetensors file: a
@@ -100,7 +100,7 @@ std::string help_text(const std::string& topic) {
   if (topic == "validate") return std::string(validate) + sets;
   if (topic == "plan") return std::string(plan) + sets;
   if (topic == "launch") return std::string(launch) + sets;
-  if (topic == "export") return export_model;
+  if (topic == "export") return export_run;
   if (topic.starts_with("node")) return node;
   if (topic == "yaml") return keys_help();
   return general;

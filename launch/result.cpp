@@ -22,7 +22,7 @@ json finite(double value) {
   return std::isfinite(value) ? json(value) : json(nullptr);
 }
 
-json metric(const policies::job_status& job, const std::string& name) {
+json metric_json(const policies::job_status& job, const std::string& name) {
   const auto at = job.metrics.find(name);
   return at == job.metrics.end() ? json(nullptr) : finite(at->second);
 }
@@ -32,7 +32,7 @@ json text_or_null(const std::string& text) {
 }
 
 json job_json(const policies::job_status& job) {
-  auto loss = metric(job, "loss");
+  auto loss = metric_json(job, "loss");
   if (loss.is_null() && job.samples != 0) loss = finite(job.loss);
   json others = json::object();
   for (const auto& [name, value] : job.metrics) {
@@ -42,7 +42,7 @@ json job_json(const policies::job_status& job) {
           {"policy", job.policy},
           {"state", to_string(job.state)},
           {"failure", text_or_null(job.failure)},
-          {"test_accuracy", metric(job, "test_accuracy")},
+          {"test_accuracy", metric_json(job, "test_accuracy")},
           {"loss", loss},
           {"wall_seconds", finite(job.seconds)},
           {"samples_per_second",

@@ -2,11 +2,12 @@
 
 #include <algorithm>
 
+#include "policies/millisecond.hpp"
+
 namespace tidegate::policies {
 
 namespace {
 
-constexpr std::int64_t millisecond = 1'000'000;
 // A process takes about as long to start, and nobody waits for much longer than it takes.
 constexpr std::int64_t pause_first = 10 * millisecond;
 constexpr std::int64_t pause_most = 200 * millisecond;

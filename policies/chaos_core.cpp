@@ -3,14 +3,13 @@
 #include <algorithm>
 #include <tuple>
 
+#include "policies/millisecond.hpp"
 #include "runtime/base/assert.hpp"
 #include "runtime/base/rng.hpp"
 
 namespace tidegate::policies {
 
 namespace {
-
-constexpr std::int64_t millisecond = 1'000'000;
 
 std::int64_t after(std::int64_t now, std::uint64_t ms) {
   return now + static_cast<std::int64_t>(ms) * millisecond;

@@ -23,7 +23,6 @@ constexpr const char* title_key = "tidegate";  // no chunk's, which have a slash
 constexpr const char* array_names[chunk_arrays_max] = {"parameters", "state1", "state2"};
 constexpr const char* optimizer_names[] = {"sgd",      "momentum", "adam",
                                            "nesterov", "adagrad",  "adamw"};
-constexpr std::uint64_t any = ~std::uint64_t{0};
 
 // The last slashes are ours, so no two chunks share a key, whatever tables are called.
 std::string key_of(const chunk_description& chunk) {
@@ -101,7 +100,7 @@ std::vector<rank_progress> decode_ranks(const json& runs, const std::string& wha
                                         status& problem) {
   std::vector<rank_progress> made;
   for (const auto& run : runs) {
-    if (!is_row(run, 3, any) || run[1].get<std::uint64_t>() > 1 ||
+    if (!is_row(run, 3, any_64) || run[1].get<std::uint64_t>() > 1 ||
         run[2].get<std::uint64_t>() > limits::workers_max - made.size()) {
       if (problem.ok()) problem = {errc::corrupt, what + ": 'ranks' is not of workers"};
       return made;
@@ -130,7 +129,7 @@ runtime::expected<chunk_description> decode_chunk(const std::string& key,
   chunk_description made;
   made.table = fields.text("table", limits::name_bytes_max);
   const auto& shape = fields.array("shape");
-  if (is_row(shape, std::min(shape.size(), safetensors_dimensions_max), any))
+  if (is_row(shape, std::min(shape.size(), safetensors_dimensions_max), any_64))
     made.shape = shape.get<std::vector<std::uint64_t>>();
   else if (problem.ok())
     problem = {errc::corrupt, what + ": 'shape' is no list of at most 64 sizes"};

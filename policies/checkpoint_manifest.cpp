@@ -19,11 +19,10 @@ namespace limits = runtime::limits;
 
 namespace {
 
-constexpr std::uint64_t format = 1;
-constexpr int depth_max = 5;  // manifest, parts, part, its chunks, a run; its numbers lie below
+constexpr std::uint64_t manifest_format = 1;
+constexpr int manifest_depth_max =
+    5;  // manifest, parts, part, its chunks, a run; its numbers lie below
 constexpr const char* policy_names[] = {"bsp", "ssp", "async"};
-constexpr auto any = ~std::uint64_t{0};
-constexpr auto any32 = std::uint64_t{0xffff'ffff};
 
 std::string hash_of(std::string_view text) {
   runtime::sha256 hash;
@@ -86,7 +85,7 @@ checkpoint_table decode_table(const json& from, status& problem) {
   checkpoint_table made;
   made.name = fields.text("name", limits::name_bytes_max);
   const auto& shape = fields.array("shape");
-  if (is_row(shape, std::min(shape.size(), safetensors_dimensions_max), any))
+  if (is_row(shape, std::min(shape.size(), safetensors_dimensions_max), any_64))
     made.shape = shape.get<std::vector<std::uint64_t>>();
   else if (problem.ok())
     problem = {errc::corrupt, "manifest: table '" + made.name + "': its shape is none"};
@@ -102,7 +101,7 @@ checkpoint_part decode_part(const json& from, checkpoint_id id, status& problem)
   made.file.bytes = fields.number("bytes");
   made.file.sha256 = fields.text("sha256", 64);
   for (const auto& run : fields.array("chunks")) {
-    if (!is_row(run, 3, any32)) {
+    if (!is_row(run, 3, any_32)) {
       if (problem.ok()) problem = {errc::corrupt, "manifest: part: 'chunks' is of no chunks"};
       return made;
     }
@@ -122,7 +121,7 @@ runtime::expected<json> parse(std::string_view text) {
   const bool right = !line.empty() && text.substr(line.size()) == hash_line(line);
   if (!right && !runtime::is_planted(runtime::planted_bug::checkpoint_hash_not_checked))
     return fail(errc::corrupt, "manifest: its SHA-256 is not that of its text");
-  return parse_json_object(line, "manifest", depth_max);
+  return parse_json_object(line, "manifest", manifest_depth_max);
 }
 
 }  // namespace
@@ -136,7 +135,7 @@ runtime::expected<std::string> encode_manifest(const checkpoint_manifest& manife
   json parts = json::array();
   for (const auto& part : manifest.parts) parts.push_back(encode(part));
   auto text =
-      json_line({{"format", format},
+      json_line({{"format", manifest_format},
                  {"checkpoint", to_string(manifest.id)},
                  {"job", manifest.job},
                  {"seed", manifest.seed},
@@ -156,7 +155,7 @@ runtime::expected<checkpoint_manifest> decode_manifest(std::string_view text) {
   if (!from) return fail(from.error());
   status problem;
   json_fields fields(*from, "manifest", problem);
-  if (const auto version = fields.number("format"); problem.ok() && version != format)
+  if (const auto version = fields.number("format"); problem.ok() && version != manifest_format)
     return fail(errc::invalid_argument, "manifest: of format " + std::to_string(version) +
                                             "; this program reads format 1");
   checkpoint_manifest made;
@@ -166,7 +165,7 @@ runtime::expected<checkpoint_manifest> decode_manifest(std::string_view text) {
   made.seed = fields.number("seed");
   const auto policy = fields.text("policy", 16);
   const auto* const kind = std::find(std::begin(policy_names), std::end(policy_names), policy);
-  made.consistency.staleness = static_cast<std::uint32_t>(fields.number("staleness", any32));
+  made.consistency.staleness = static_cast<std::uint32_t>(fields.number("staleness", any_32));
   made.workers = static_cast<std::uint32_t>(fields.number("workers", limits::workers_max));
   made.clock = fields.number("clock");
   for (const auto& table : fields.array("tables"))

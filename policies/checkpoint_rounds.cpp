@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "policies/millisecond.hpp"
 #include "runtime/base/assert.hpp"
 #include "runtime/base/rare.hpp"
 
@@ -22,7 +23,6 @@ constexpr std::uint64_t margin_max = 1U << 16U;
 std::uint64_t checkpoint_rounds::due_clock(std::int64_t now, std::uint64_t fastest) const {
   const auto ahead = fastest + margin_;
   if (how_.every_clocks > 0) return (ahead / how_.every_clocks + 1) * how_.every_clocks;
-  constexpr std::int64_t millisecond = 1'000'000;
   return now - last_began_ >= static_cast<std::int64_t>(how_.every_ms) * millisecond
              ? ahead
              : clock_vector::infinity;

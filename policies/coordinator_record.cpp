@@ -18,12 +18,10 @@ namespace limits = runtime::limits;
 
 namespace {
 
-constexpr int depth_max = 8;
+constexpr int record_depth_max = 8;
 constexpr std::size_t dimensions_max = 8;
 constexpr std::size_t text_bytes_max = 64 * 1024;
 constexpr std::size_t failure_bytes_max = 16 * 1024;  // the rest is not kept
-constexpr auto any = ~std::uint64_t{0};
-constexpr auto any32 = std::uint64_t{0xffff'ffff};
 
 // JSON is UTF-8, and names and reasons may be any bytes: each byte is a character of its own.
 std::string wide(std::string_view bytes) {
@@ -67,7 +65,7 @@ std::uint32_t bits(float value) {
   return std::bit_cast<std::uint32_t>(value);
 }
 
-json encode(const optimizer_spec& spec) {
+json encode_bits(const optimizer_spec& spec) {
   return {static_cast<std::uint32_t>(spec.kind),
           bits(spec.learning_rate),
           bits(spec.momentum),
@@ -87,7 +85,7 @@ std::vector<std::uint64_t> row(json_fields& fields, const char* key, std::size_t
 }
 
 optimizer_spec decode_optimizer(json_fields& fields, status& problem) {
-  const auto values = row(fields, "optimizer", 7, any32, problem);
+  const auto values = row(fields, "optimizer", 7, any_32, problem);
   const auto real = [&](std::size_t at) {
     return std::bit_cast<float>(static_cast<std::uint32_t>(values[at]));
   };
@@ -106,12 +104,12 @@ optimizer_spec decode_optimizer(json_fields& fields, status& problem) {
 
 std::vector<std::uint64_t> decode_shape(json_fields& fields, status& problem) {
   const auto& found = fields.array("shape");
-  return row(fields, "shape", std::min(found.size(), dimensions_max), any, problem);
+  return row(fields, "shape", std::min(found.size(), dimensions_max), any_64, problem);
 }
 
 checkpoint_id decode_id(json_fields& fields, const char* key, status& problem) {
-  const auto values = row(fields, key, 2, any, problem);
-  if (values[0] > any32 && problem.ok()) problem = {errc::corrupt, "no such epoch"};
+  const auto values = row(fields, key, 2, any_64, problem);
+  if (values[0] > any_32 && problem.ok()) problem = {errc::corrupt, "no such epoch"};
   return {static_cast<std::uint32_t>(values[0]), values[1]};
 }
 
@@ -120,7 +118,7 @@ std::string decode_text(json_fields& fields, const char* key, status& problem) {
 }
 
 std::uint32_t number32(json_fields& fields, const char* key) {
-  return static_cast<std::uint32_t>(fields.number(key, any32));
+  return static_cast<std::uint32_t>(fields.number(key, any_32));
 }
 
 journal_entry entry(std::string key, const json& value) {
@@ -130,8 +128,9 @@ journal_entry entry(std::string key, const json& value) {
 json encode(const restored_job& job, const std::string& name) {
   json tables = json::array();
   for (const auto& one : job.tables)
-    tables.push_back(
-        {{"name", wide(one.name)}, {"shape", one.shape}, {"optimizer", encode(one.optimizer)}});
+    tables.push_back({{"name", wide(one.name)},
+                      {"shape", one.shape},
+                      {"optimizer", encode_bits(one.optimizer)}});
   return {{"job", wide(name)},
           {"id", {job.id.epoch, job.id.number}},
           {"clock", job.clock},
@@ -191,7 +190,7 @@ struct encoder {
       specs.push_back(
           {{"name", wide(one.name)},
            {"shape", one.shape},
-           {"optimizer", encode(one.optimizer)},
+           {"optimizer", encode_bits(one.optimizer)},
            {"init", {static_cast<std::uint32_t>(one.init.kind), bits(one.init.value)}}});
     char number[16];
     std::snprintf(number, sizeof number, "%08u", made.number);  // ascending as texts, too
@@ -256,10 +255,10 @@ recorded_worker decode_worker(json_fields& fields, status& problem) {
   const auto count = fields.array("tables").size();
   const auto tables = row(fields, "tables", count, limits::tables_max - 1, problem);
   if (told) made.tables.emplace(tables.begin(), tables.end());
-  const auto earlier = row(fields, "earlier", 2, any, problem);
+  const auto earlier = row(fields, "earlier", 2, any_64, problem);
   made.staleness_max = earlier[0];
   made.payload_bytes_copied = earlier[1];
-  const auto last = row(fields, "last", 7, any, problem);
+  const auto last = row(fields, "last", 7, any_64, problem);
   made.last = {
       last[0], last[1], std::bit_cast<double>(last[2]), std::bit_cast<double>(last[3]), last[4],
       last[5], last[6]};
@@ -270,7 +269,7 @@ recorded_group decode_group(json_fields& fields, status& problem) {
   recorded_group made;
   made.shard = number32(fields, "shard");
   auto& is = made.state;
-  const auto incarnations = row(fields, "incarnations", group_size_max, any32, problem);
+  const auto incarnations = row(fields, "incarnations", group_size_max, any_32, problem);
   std::transform(incarnations.begin(), incarnations.end(), is.incarnations.begin(),
                  [](std::uint64_t one) { return static_cast<std::uint32_t>(one); });
   is.primary = static_cast<std::uint32_t>(fields.number("primary", group_size_max - 1));
@@ -292,7 +291,7 @@ recorded_tables decode_tables(json_fields& fields, status& problem) {
     spec.name = decode_text(in, "name", problem);
     spec.shape = decode_shape(in, problem);
     spec.optimizer = decode_optimizer(in, problem);
-    const auto init = row(in, "init", 2, any32, problem);
+    const auto init = row(in, "init", 2, any_32, problem);
     if (init[0] > 1 && problem.ok()) problem = {errc::corrupt, "no such init"};
     spec.init = {static_cast<init_kind>(init[0] & 1),
                  std::bit_cast<float>(static_cast<std::uint32_t>(init[1]))};
@@ -307,7 +306,7 @@ recorded_metric decode_metric(json_fields& fields, status& problem) {
 
 runtime::expected<coordinator_record> decode(const journal_entry& from) {
   const auto what = "journal: " + from.key;
-  const auto parsed = parse_json_object(from.value, what, depth_max);
+  const auto parsed = parse_json_object(from.value, what, record_depth_max);
   if (!parsed) return fail(parsed.error());
   status problem;
   json_fields fields(*parsed, what, problem);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "policies/millisecond.hpp"
+
 namespace tidegate::policies {
 
 namespace {
@@ -14,7 +16,6 @@ chaos_plan plan_of(const fault_spec& how) {
 }
 
 std::int64_t due_at(const timed_fault& one, std::int64_t begin) {
-  constexpr std::int64_t millisecond = 1'000'000;
   return begin + static_cast<std::int64_t>(one.after_ms) * millisecond;
 }
 

@@ -3,13 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "policies/millisecond.hpp"
+
 namespace tidegate::policies {
-
-namespace {
-
-constexpr std::int64_t millisecond = 1'000'000;
-
-}  // namespace
 
 hang_detector::hang_detector(std::uint32_t timeout_ms)
     : timeout_(timeout_ms * millisecond),

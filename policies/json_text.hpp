@@ -43,6 +43,10 @@ class json_fields {
   runtime::status& problem_;
 };
 
+// Bounds of numbers that may be anything their type holds.
+inline constexpr auto any_64 = ~std::uint64_t{0};
+inline constexpr auto any_32 = std::uint64_t{0xffff'ffff};
+
 // Whole numbers, each at most `most`; `size` of them. False: it is something else.
 bool is_row(const nlohmann::json& row, std::size_t size, std::uint64_t most);
 

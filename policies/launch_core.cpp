@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "policies/millisecond.hpp"
 #include "runtime/base/assert.hpp"
 
 namespace tidegate::policies {
 
 namespace {
 
-constexpr std::int64_t millisecond = 1'000'000;
 // Ending within two seconds: a chance to leave by itself, SIGTERM, SIGKILL.
 constexpr std::int64_t end_terminate_after = 200 * millisecond;
 constexpr std::int64_t end_kill_after = 1200 * millisecond;

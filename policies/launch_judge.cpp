@@ -4,12 +4,12 @@
 #include <utility>
 
 #include "policies/launch_core.hpp"
+#include "policies/millisecond.hpp"
 
 namespace tidegate::policies {
 
 namespace {
 
-constexpr std::int64_t millisecond = 1'000'000;
 // How long a status may take that tells whether a worker that has ended was done.
 constexpr std::int64_t judge_after_max = 1000 * millisecond;
 // A job that fails because a process died is told apart by waiting for the news of the death.

@@ -20,7 +20,7 @@ struct unplaced {
 };
 
 // (load, shard): the least loaded shard is on top, the lowest index among equals.
-using shard_queue =
+using shards_by_load =
     std::priority_queue<std::pair<std::uint64_t, std::uint32_t>,
                         std::vector<std::pair<std::uint64_t, std::uint32_t>>, std::greater<>>;
 
@@ -61,7 +61,7 @@ std::vector<table_places> placement::add(std::span<const std::uint64_t> table_el
   // function of the calls alone.
   std::stable_sort(order.begin(), order.end(),
                    [](const auto& a, const auto& b) { return a.elements > b.elements; });
-  shard_queue queue;
+  shards_by_load queue;
   for (std::uint32_t s = 0; s < shards(); ++s) queue.emplace(load_bytes_[s], s);
   for (const auto& next : order) {
     const auto shard = queue.top().second;

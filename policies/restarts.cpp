@@ -2,11 +2,12 @@
 
 #include <algorithm>
 
+#include "policies/millisecond.hpp"
+
 namespace tidegate::policies {
 
 std::optional<std::int64_t> restart_intensity::died(std::int64_t now,
                                                     const restart_spec& limits) {
-  constexpr std::int64_t millisecond = 1'000'000;
   deaths_.push_back(now);
   const auto since = now - limits.within_ms * millisecond;
   while (deaths_.front() < since) deaths_.pop_front();

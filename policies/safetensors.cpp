@@ -20,7 +20,7 @@ namespace {
 
 constexpr const char* metadata_key = "__metadata__";
 constexpr std::size_t data_alignment = 64;
-constexpr int depth_max = 3;  // header, tensor, shape; the numbers lie below
+constexpr int header_depth_max = 3;  // header, tensor, shape; the numbers lie below
 
 std::optional<std::uint64_t> bytes_of(const std::vector<std::uint64_t>& shape) {
   std::uint64_t bytes = sizeof(float);
@@ -57,8 +57,7 @@ runtime::expected<safetensors_tensor> decode_tensor(const std::string& name, con
   if (type != "F32")
     return fail(errc::invalid_argument, "safetensors header: tensor '" + name +
                                             "' is of type '" + type + "'; allowed: F32");
-  constexpr auto any = std::numeric_limits<std::uint64_t>::max();
-  if (shape.size() > safetensors_dimensions_max || !is_row(shape, shape.size(), any))
+  if (shape.size() > safetensors_dimensions_max || !is_row(shape, shape.size(), any_64))
     return bad(name, "its shape is no list of at most 64 sizes");
   if (!is_row(place, 2, data_bytes)) return bad(name, "its data are not in the file");
   safetensors_tensor made{name, shape.get<std::vector<std::uint64_t>>(), place[0], 0};
@@ -119,7 +118,7 @@ runtime::expected<safetensors_header> decode_safetensors(std::string_view text,
   if (file_bytes < data_begin)
     return fail(errc::corrupt, "safetensors header: longer than its file");
   const auto data_bytes = file_bytes - data_begin;
-  const auto all = parse_json_object(text, "safetensors header", depth_max);
+  const auto all = parse_json_object(text, "safetensors header", header_depth_max);
   if (!all) return fail(all.error());
   safetensors_header made;
   for (const auto& [name, value] : all->items()) {

@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::uint64_t gibibyte = std::uint64_t{1} << 30U;
 
-tl::unexpected<runtime::status> bad(std::string what) {
+tl::unexpected<runtime::status> no_size(std::string what) {
   return runtime::fail(runtime::errc::invalid_argument, std::move(what));
 }
 
@@ -31,9 +31,10 @@ runtime::expected<std::uint64_t> parse_size(std::string_view text) {
     if (bytes) bytes = *bytes > size_bytes_max / gibibyte ? ~0ULL : *bytes * gibibyte;
   }
   if (!bytes || *bytes % sizeof(float) != 0 || *bytes == 0 || *bytes > size_bytes_max)
-    return bad("'" + std::string(text) +
-               "' is no size; allowed: 4 to 64GiB, a multiple of 4, as in 4096, 64KiB, 4MiB, "
-               "1GiB");
+    return no_size(
+        "'" + std::string(text) +
+        "' is no size; allowed: 4 to 64GiB, a multiple of 4, as in 4096, 64KiB, 4MiB, "
+        "1GiB");
   return *bytes;
 }
 
@@ -53,8 +54,8 @@ runtime::expected<std::vector<std::uint32_t>> parse_numbers(std::string_view tex
   for (const auto part : split(text)) {
     const auto number = launch::parse_unsigned(part);
     if (!number || *number > most)
-      return bad("'" + std::string(part) + "' is no number; allowed: 0 to " +
-                 std::to_string(most) + ", separated by commas");
+      return no_size("'" + std::string(part) + "' is no number; allowed: 0 to " +
+                     std::to_string(most) + ", separated by commas");
     numbers.push_back(static_cast<std::uint32_t>(*number));
   }
   return numbers;

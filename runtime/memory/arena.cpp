@@ -17,7 +17,7 @@ std::size_t alignment_of(std::size_t bytes) {
   return bytes >= segment::page_bytes ? segment::page_bytes : cache_line;
 }
 
-std::size_t round_up(std::size_t value, std::size_t unit) {
+std::size_t aligned_up(std::size_t value, std::size_t unit) {
   return (value + unit - 1) / unit * unit;
 }
 
@@ -27,17 +27,17 @@ expected<arena::place> arena::allocate(std::size_t bytes) {
   TIDEGATE_ASSERT(bytes > 0, "a place has a size");
   const auto align = alignment_of(bytes);
   const auto fits = [&](const part& one) {
-    return round_up(one.used, align) + bytes <= one.plane_bytes;
+    return aligned_up(one.used, align) + bytes <= one.plane_bytes;
   };
   auto found = std::find_if(parts_.begin(), parts_.end(), fits);
   if (found == parts_.end()) {
-    const auto plane = round_up(std::max(bytes, plane_bytes_min), segment::huge_page_bytes);
+    const auto plane = aligned_up(std::max(bytes, plane_bytes_min), segment::huge_page_bytes);
     auto memory = segment::create(label_, plane * planes_);
     if (!memory) return fail(memory.error());
     parts_.push_back({std::move(*memory), plane, 0});
     found = parts_.end() - 1;
   }
-  const auto offset = round_up(found->used, align);
+  const auto offset = aligned_up(found->used, align);
   found->used = offset + bytes;
   const place made{static_cast<std::uint32_t>(found - parts_.begin()), offset, bytes};
   prepare(made, 0);

@@ -24,7 +24,7 @@ constexpr auto nap = std::chrono::microseconds(50);
 constexpr unsigned stuck_looks = 1000;
 
 // As if killed: the others, and the launcher, know what to do then.
-void end_process() {
+void end_this_process() {
   log::error(
       "nothing can be received any more: a process died while it wrote to the shared memory in "
       "which this one receives; this process ends and is to be replaced");
@@ -34,7 +34,7 @@ void end_process() {
 }  // namespace
 
 status ucx_link::open(const ucx_options& options) {
-  stuck_watch_.tell = options.on_stuck ? options.on_stuck : end_process;
+  stuck_watch_.tell = options.on_stuck ? options.on_stuck : end_this_process;
   stuck_watch_.after = std::chrono::milliseconds(options.stuck_after_ms);
   auto context = make_ucx_context(options);
   if (!context) return context.error();

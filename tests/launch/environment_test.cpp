@@ -14,14 +14,14 @@ policies::cluster_spec spec_with(const std::string& transport) {
 }
 
 const run_identity identity{0xabc, 4711, "/runs/x"};
-const process_plan worker{{process_role::worker, "mlp", 3}, "", {}};
+const process_plan worker_3{{process_role::worker, "mlp", 3}, "", {}};
 
 process_plan node(process_role role) {
   return {{role, "", 0}, "", {}};
 }
 
 TEST(environment, of_a_worker) {
-  const auto all = child_environment({{"HOME", "/h"}}, spec_with("tcp"), worker, identity);
+  const auto all = child_environment({{"HOME", "/h"}}, spec_with("tcp"), worker_3, identity);
   EXPECT_EQ(all.at("HOME"), "/h");
   EXPECT_EQ(all.at("OMP_NUM_THREADS"), "1");
   EXPECT_EQ(all.at("TIDEGATE_COORDINATOR"), "127.0.0.1:4711");
@@ -48,7 +48,7 @@ TEST(environment, of_nodes_has_no_job) {
 
 TEST(environment, follows_the_transport_unless_the_user_has_chosen) {
   const auto tls = [](const std::string& transport) {
-    return child_environment({}, spec_with(transport), worker, identity);
+    return child_environment({}, spec_with(transport), worker_3, identity);
   };
   EXPECT_EQ(tls("auto").at("UCX_TLS"), "posix,sysv,tcp,self");
   EXPECT_EQ(tls("shm").at("UCX_TLS"), "posix,sysv,self");
@@ -57,11 +57,11 @@ TEST(environment, follows_the_transport_unless_the_user_has_chosen) {
   EXPECT_EQ(tls("tcp").count("UCX_MM_ERROR_HANDLING"), 0U);
   EXPECT_EQ(tls("rdma").at("UCX_TLS"), "rc,dc,ud,self");
   EXPECT_EQ(tls("tcp").at("UCX_TCP_MAX_IOV"), "16");
-  const auto own = child_environment({{"UCX_TLS", "rc"}}, spec_with("tcp"), worker, identity);
+  const auto own = child_environment({{"UCX_TLS", "rc"}}, spec_with("tcp"), worker_3, identity);
   EXPECT_EQ(own.at("UCX_TLS"), "rc");
   auto spec = spec_with("tcp");
   spec.jobs[0].env["UCX_TLS"] = "self";
-  EXPECT_EQ(child_environment({}, spec, worker, identity).at("UCX_TLS"), "self");
+  EXPECT_EQ(child_environment({}, spec, worker_3, identity).at("UCX_TLS"), "self");
 }
 
 TEST(environment, forgets_an_outer_run) {

@@ -9,7 +9,7 @@ namespace {
 using policies::aggregators_kind;
 using policies::consistency_kind;
 
-constexpr double mib = 1 << 20;
+constexpr double mebibyte = 1 << 20;
 
 setting of(consistency_kind policy, std::uint32_t workers, std::uint32_t per_host) {
   setting made;
@@ -31,7 +31,7 @@ TEST(relays, bytes_to_the_shards_are_divided_by_the_workers_of_a_host) {
   for (const auto policy :
        {consistency_kind::bsp, consistency_kind::ssp, consistency_kind::async}) {
     auto what = of(policy, 32, 8);
-    what.link_rate = 64 * mib;
+    what.link_rate = 64 * mebibyte;
     // Under bsp all compute at the same time; else some do while others are served.
     const double computing = policy == consistency_kind::bsp ? 1 : 0;
     EXPECT_NEAR(seconds_per_clock(what), computing + 32, 1.5) << "incast at the shard";
@@ -43,7 +43,7 @@ TEST(relays, bytes_to_the_shards_are_divided_by_the_workers_of_a_host) {
 TEST(relays, sums_cost_their_aggregator) {
   auto what = of(consistency_kind::bsp, 8, 8);
   what.aggregators = {aggregators_kind::per_host, 0};
-  what.sum_rate = 64 * mib;
+  what.sum_rate = 64 * mebibyte;
   // 8 inputs and the sum are 9 s; the shard adds one more gradient, but for a chunk meanwhile.
   EXPECT_NEAR(seconds_per_clock(what), 1 + 9, 0.5);
   EXPECT_EQ(run(what).bottleneck, resource::aggregator);
@@ -66,7 +66,7 @@ TEST(relays, trees_and_unaligned_hosts_run_to_the_end_under_each_policy) {
           std::tuple{13U, 6U, policies::aggregators_spec{aggregators_kind::per_host, 0}}}) {
       auto what = of(policy, workers, per_host);
       what.aggregators = aggregators;
-      what.link_rate = 640 * mib;
+      what.link_rate = 640 * mebibyte;
       what.latency = 0.01;
       what.seconds_per_frame = 1e-5;
       what.compute = {.shape = compute_spec::kind::lognormal, .mean = 1, .spread = 0.5};

@@ -3,9 +3,13 @@
 that it depends on: the source, the project headers it includes, .clang-tidy, the compiler's command
 and clang-tidy's version. The second run takes a second.
 
+Most of the time goes into what sources include, not into them: those that are compiled alike are checked several
+at a time, as one that includes them. Where such a batch is not clean each of it is checked alone, and that counts.
+
 usage: tidy.py ROOT BUILD_FOLDER [--jobs N] [--tests]
 """
 import argparse
+import collections
 import concurrent.futures
 import hashlib
 import json
@@ -18,8 +22,11 @@ import sys
 import includes
 import sources
 
-# g++'s precompiled headers mean nothing to clang, and without them a source must include what it uses.
+# g++'s precompiled headers mean nothing to clang.
 PRECOMPILED = re.compile(r"-Winvalid-pch|-include \S*cmake_pch\.hxx")
+BATCH = 24
+# Includes itself, once for every CPU: names in a batch would be those of the wrong one.
+INCLUDES_ITSELF = "HWY_TARGET_INCLUDE"
 FLAGS = ["--quiet", "--extra-arg=-Wno-unknown-warning-option", "--extra-arg=-Wno-error"]
 
 
@@ -31,7 +38,9 @@ class tidy:
         self.cache.mkdir(exist_ok=True)
         self.headers = includes.checker(root, [])
         version = subprocess.run([tool, "--version"], capture_output=True, check=True).stdout
-        self.common = version + (root / ".clang-tidy").read_bytes() + repr(FLAGS).encode()
+        config = (root / ".clang-tidy").read_text(encoding="utf-8")
+        self.header_filter = re.search(r"^HeaderFilterRegex: '(.*)'$", config, re.MULTILINE)[1]
+        self.common = version + config.encode() + repr(FLAGS).encode()
 
     def closure(self, path: str) -> list[str]:
         """The project's own files that `path` is made of, itself included."""
@@ -52,17 +61,60 @@ class tidy:
             digest.update(f"\0{name}\0{len(content)}\0".encode() + content)
         return digest.hexdigest()
 
-    def run(self, path: str, command: str) -> tuple[str, bool, str]:
-        """(path, came from the cache, what is wrong)."""
-        clean = self.cache / self.key(path, command)
-        if clean.exists():
-            return path, True, ""
-        answer = subprocess.run([self.tool, *FLAGS, "-p", str(self.cache), str(self.root / path)],
-                                capture_output=True, text=True)
-        if answer.returncode == 0:
-            clean.touch()
-            return path, False, ""
-        return path, False, (answer.stdout or answer.stderr).strip()
+    def check(self, path: str, folder: pathlib.Path, *flags: str) -> str:
+        """What clang-tidy says of the source `path`, whose command is in `folder`; nothing if it is clean."""
+        answer = subprocess.run([self.tool, *FLAGS, *flags, "-p", str(folder), path], capture_output=True, text=True)
+        return "" if answer.returncode == 0 else (answer.stdout or answer.stderr).strip()
+
+    def run(self, batch: list[str], commands: dict[str, str]) -> list[tuple[str, str]]:
+        """(source, what is wrong) for the sources of `batch` that are not clean."""
+        if len(batch) > 1 and not self.check_together(batch, commands[batch[0]]):
+            wrong = {}
+        else:
+            wrong = {path: self.check(str(self.root / path), self.cache) for path in batch}
+        for path in batch:
+            if not wrong.get(path):
+                (self.cache / self.key(path, commands[path])).touch()
+        return [(path, text) for path, text in wrong.items() if text]
+
+    def check_together(self, batch: list[str], command: str) -> str:
+        folder = self.cache / hashlib.sha256("\n".join(batch).encode()).hexdigest()
+        folder.mkdir(exist_ok=True)
+        source = folder / "batch.cpp"
+        source.write_text("".join(f'#include "{self.root / path}"\n' for path in batch))
+        command = without_source(command) + f" -c {source}"
+        entry = {"directory": str(folder), "file": str(source), "command": command}
+        (folder / "compile_commands.json").write_text(json.dumps([entry]))
+        try:
+            # Here sources are included like headers, of which only the project's are looked at.
+            return self.check(str(source), folder, f"--header-filter=({self.header_filter})|{self.root}/.*\\.cpp$")
+        finally:
+            shutil.rmtree(folder)
+
+
+def without_source(command: str) -> str:
+    return re.sub(r" -o \S+| -c \S+", "", command)
+
+
+def batches_of(root: pathlib.Path, sources_: list[str], commands: dict[str, str]) -> list[list[str]]:
+    """The sources, those with the same command side by side, at most BATCH in one; the largest come first."""
+    alike = collections.defaultdict(list)
+    for path in sources_:
+        alone = INCLUDES_ITSELF in (root / path).read_text(encoding="utf-8")
+        alike[path if alone else without_source(commands[path])].append(path)
+    result = []
+    for paths in alike.values():
+        count = -(-len(paths) // BATCH)
+        result += [paths[i::count] for i in range(count)]
+    return sorted(result, key=len, reverse=True)
+
+
+def sources_of(entry: dict) -> list[str]:
+    """The sources that an entry of compile_commands.json compiles: more than one in a unity build."""
+    path = pathlib.Path(entry["file"])
+    if path.parent.name != "Unity":
+        return [entry["file"]]
+    return re.findall(r'^#include "(.+)"$', path.read_text(), re.MULTILINE) if path.exists() else []
 
 
 def prepare_commands(root: pathlib.Path, build: pathlib.Path, to: pathlib.Path, tests: bool) -> dict[str, str]:
@@ -71,14 +123,14 @@ def prepare_commands(root: pathlib.Path, build: pathlib.Path, to: pathlib.Path, 
     known = set(sources.git_files(root, "*.cpp"))
     result, entries = {}, []
     for entry in json.loads((build / "compile_commands.json").read_text()):
-        path = pathlib.Path(entry["file"])
-        if path.is_relative_to(root) and str(path.relative_to(root)) in known:
-            source = str(path.relative_to(root))
-            if source in result or (source.startswith("tests/") and not tests):
+        for file in sources_of(entry):
+            path = pathlib.Path(file)
+            source = str(path.relative_to(root)) if path.is_relative_to(root) else ""
+            if source not in known or source in result or (source.startswith("tests/") and not tests):
                 continue
-            entry["command"] = PRECOMPILED.sub("", entry["command"])
-            entries.append(entry)
-            result[source] = entry["command"]
+            command = PRECOMPILED.sub("", entry["command"]).replace(entry["file"], file)
+            entries.append({"directory": entry["directory"], "file": file, "command": command})
+            result[source] = command
     (to / "compile_commands.json").write_text(json.dumps(entries))
     return result
 
@@ -99,13 +151,13 @@ def main() -> int:
         return sources.SKIPPED
     work = tidy(options.root, options.build, tool)
     commands = prepare_commands(options.root, options.build, work.cache, options.tests)
-    problems, cached = [], 0
+    unknown = [path for path, command in commands.items() if not (work.cache / work.key(path, command)).exists()]
+    problems = []
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        for path, from_cache, wrong in pool.map(lambda item: work.run(*item), commands.items()):
-            cached += from_cache
-            if wrong:
-                problems.append(f"--- {path}\n{wrong}")
-    print(f"{cached} of {len(commands)} known to be clean from an earlier run")
+        batches = batches_of(options.root, unknown, commands)
+        for wrong in pool.map(lambda batch: work.run(batch, commands), batches):
+            problems += [f"--- {path}\n{text}" for path, text in wrong]
+    print(f"{len(commands) - len(unknown)} of {len(commands)} known to be clean from an earlier run")
     return sources.finish(problems, len(commands))
 
 
