@@ -5,7 +5,6 @@
 
 #include "policies/coordinator_core.hpp"
 #include "policies/frame_epoch.hpp"
-#include "runtime/base/planted.hpp"
 
 namespace tidegate::policies {
 
@@ -208,9 +207,7 @@ void coordinator_core::stage_for_replica(std::vector<staged_call>& calls, std::s
   if (!job.sums.aggregators.empty()) opening.members = job.sums.top;
   calls.push_back({who, opening});
   for (std::uint32_t rank = 0; rank < job.workers.size(); ++rank)
-    if (job.workers[rank].left &&
-        !runtime::is_planted(runtime::planted_bug::who_left_forgotten_by_the_next_primary))
-      calls.push_back({who, left_of(job, rank)});
+    if (job.workers[rank].left) calls.push_back({who, left_of(job, rank)});
   for (const auto& table : tables_) {
     if (table.job != index) continue;
     auto mine = call_of(table);

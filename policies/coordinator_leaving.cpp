@@ -145,8 +145,10 @@ void coordinator_core::tell_left(std::size_t index, std::uint32_t rank,
     mine.pushes_here = true;
     of.later.push_back({{{job.sums.of_worker[rank], true}, mine}});
   }
+  const bool planted = is_planted(planted_bug::who_left_forgotten_by_the_next_primary);
   for (std::uint32_t shard = 0; shard < cluster_.shards; ++shard)
-    for (const auto& one : members_of(shard)) call(group, one, what, out);
+    for (const auto& one : members_of(shard))
+      if (!planted || one == primary_of(shard)) call(group, one, what, out);
 }
 
 // Who has died hears of it, or its successor does, when that is set up.

@@ -248,8 +248,8 @@ recorded_worker decode_worker(json_fields& fields, status& problem) {
   made.finished = fields.number("finished", 1) == 1;
   made.incarnation = number32(fields, "incarnation");
   made.address = decode_text(fields, "address", problem);
-  const auto left =
-      row(fields, "left", std::min<std::size_t>(1, fields.array("left").size()), any, problem);
+  const auto left = row(fields, "left", std::min<std::size_t>(1, fields.array("left").size()),
+                        any_64, problem);
   if (!left.empty()) made.left = left[0];
   const bool told = fields.number("told", 1) == 1;
   const auto count = fields.array("tables").size();
