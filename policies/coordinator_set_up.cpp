@@ -107,7 +107,13 @@ void coordinator_core::admit_members(group_id group, std::uint32_t at,
     if (job.sums.aggregators[below].parent == at) admit_nodes(group, {at, true}, below, out);
   for (std::uint32_t rank = 0; rank < job.workers.size(); ++rank) {
     const auto& worker = job.workers[rank];
-    if (job.sums.of_worker[rank] != at || worker.incarnation == 0) continue;
+    if (job.sums.of_worker[rank] != at) continue;
+    if (worker.left) {  // and may never have been here
+      auto what = left_of(job, rank);
+      what.pushes_here = true;
+      call(group, {at, true}, what, out);
+    }
+    if (worker.incarnation == 0) continue;
     call(group, {at, true},
          admit_worker_call{job.token, rank, worker.incarnation, worker.address,
                            tables_of(job, rank), worker.finished},

@@ -69,8 +69,8 @@ struct frame_header {
   std::uint64_t version = 0;
   std::uint64_t min_clock = 0;  // replies: every worker's clocks below this are in
   std::uint64_t payload_bytes = 0;
-  // Number of a pull of this worker, rising; comes back in its reply. Step, steps: over how many
-  // workers a mean of that clock is.
+  // Number of a pull of this worker, rising; comes back in its reply. Step, steps: over how
+  // many workers a mean of that clock is.
   std::uint64_t request = 0;
   std::uint32_t count = 0;  // ring_ack, ring_reply, steps, followed: chunks
   // Which copy (memory/arena.hpp). ring_reply: of the parameters, to be read. ring with a push:

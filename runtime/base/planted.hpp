@@ -56,8 +56,7 @@ enum class planted_bug : std::uint8_t {
   checkpoint_pruned_too_early,
   checkpoint_believed_before_synced,
 };
-inline constexpr auto planted_bug_last =
-    planted_bug::who_left_forgotten_by_the_next_primary;
+inline constexpr auto planted_bug_last = planted_bug::who_left_forgotten_by_the_next_primary;
 inline constexpr auto planted_checkpoint_bug_first =
     planted_bug::checkpoint_renamed_before_synced;
 inline constexpr auto planted_checkpoint_bug_last =

@@ -1,6 +1,7 @@
 // A worker program for end-to-end tests: `e2e_worker MODE [ARGUMENT]`.
 //   workload CLOCKS [PAUSE_US [WAY]]   the bits of tests/support/workload.hpp
-//   count CLOCKS [PAUSE_US [fewer]]   pushes integers, so that what is lost or doubled shows in a
+//   count CLOCKS [PAUSE_US [fewer]]   pushes integers, so that what is lost or doubled shows in
+//   a
 //                     sum; `fewer`: workers may leave
 //   forgets CLOCKS    trains from clock 0 on, whatever the session says
 //   idle SECONDS      joins, opens a table, waits, finishes
