@@ -40,7 +40,8 @@ aggregator::behavior_type aggregator::make_behavior() {
       from_coordinator(this, coordinator_, &aggregator::admit),
       from_coordinator(this, coordinator_, &aggregator::sum_progress),
       from_coordinator(this, coordinator_, &aggregator::shut_out),
-      from_coordinator(this, coordinator_, &aggregator::left),
+      from_coordinator(this, coordinator_, &aggregator::hold),
+      from_coordinator(this, coordinator_, &aggregator::change_roster),
       from_coordinator(this, coordinator_, &aggregator::close_job),
       [](const policies::checkpoint_call&) -> caf::result<std::uint64_t> {
         return to_error({runtime::errc::invalid_argument, "an aggregator has nothing to keep"});
@@ -122,8 +123,8 @@ caf::result<std::uint64_t> aggregator::admit(const policies::admit_worker_call& 
   return admitted;
 }
 
-caf::result<done_atom> aggregator::left(const policies::left_call& call) {
-  front_->core().left(call);
+caf::result<done_atom> aggregator::change_roster(const policies::roster_call& call) {
+  front_->core().change_roster(call);
   say_farewell();
   return done_atom::value;
 }

@@ -59,7 +59,10 @@ class aggregator final : public reactor_actor<shard_actor::base>,
   caf::result<std::uint64_t> shut_out(const policies::shut_out_call& call) {
     return front_->core().shut_out(call);
   }
-  caf::result<done_atom> left(const policies::left_call& call);
+  caf::result<std::uint64_t> hold(const policies::hold_call&) {
+    return 0;  // whoever joins pushes to shards
+  }
+  caf::result<done_atom> change_roster(const policies::roster_call& call);
   caf::result<done_atom> close_job(const policies::close_job_call& call);
   void close_job(std::uint64_t token);
   void on_frame(frame_event& event);

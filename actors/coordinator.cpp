@@ -111,6 +111,7 @@ void coordinator::call_shard(coordinator_effects::call_shard& what) {
           asked.then(told, failed);
         else if constexpr (std::is_same_v<call_type, policies::admit_worker_call> ||
                            std::is_same_v<call_type, policies::shut_out_call> ||
+                           std::is_same_v<call_type, policies::hold_call> ||
                            std::is_same_v<call_type, policies::checkpoint_call>)
           asked.then(succeeded, failed);
         else
@@ -239,6 +240,13 @@ caf::result<grants> coordinator::take_finished(const std::string& job, std::uint
   carry_out();
   if (has_ended_) return to_error({errc::unavailable, "the coordinator has ended"});
   return grants();
+}
+
+caf::result<done_atom> coordinator::scale(const std::string& job, std::uint32_t workers) {
+  const auto result = core_.scale(unix_now(), job, workers, effects_);
+  if (!result.ok()) return to_error(result);
+  carry_out();
+  return done();
 }
 
 caf::result<done_atom> coordinator::let_leave(const std::string& job, std::uint32_t rank) {

@@ -64,6 +64,10 @@ coordinator::behavior_type coordinator::make_behavior() {
         if (!known(token)) return stranger();
         return let_leave(job, rank);
       },
+      [this](scale_atom, u64 token, const string& job, u32 workers) -> caf::result<done_atom> {
+        if (!known(token)) return stranger();
+        return scale(job, workers);
+      },
       [this](part_atom, u64 token, const policies::checkpoint_report& report) {
         if (known(token)) take_part(report);
       },

@@ -88,6 +88,7 @@ class coordinator final : public coordinator_actor::base {
   caf::result<grants> take_finished(const std::string& job, std::uint32_t rank,
                                     const policies::worker_progress& last,
                                     const std::string& sha256);
+  caf::result<done_atom> scale(const std::string& job, std::uint32_t workers);
   caf::result<done_atom> let_leave(const std::string& job, std::uint32_t rank);
   void take_part(const policies::checkpoint_report& report);
   caf::result<done_atom> fail_job(const std::string& job, const std::string& why);

@@ -50,8 +50,8 @@ auto inspect(Inspector& f, rank_node& x) {
 }
 template <class Inspector>
 auto inspect(Inspector& f, open_job_call& x) {
-  return f(caf::meta::type_name("tidegate::open_job_call"), x.token, x.epoch, x.workers, x.name,
-           x.consistency, x.reduce, x.workers_come_back, x.members, x.nodes, x.upstream,
+  return f(caf::meta::type_name("tidegate::open_job_call"), x.token, x.epoch, x.workers, x.team,
+           x.name, x.consistency, x.reduce, x.workers_come_back, x.members, x.nodes, x.upstream,
            x.upstream_epochs, x.incarnation, x.upstream_moves, x.replicated);
 }
 template <class Inspector>
@@ -94,9 +94,17 @@ auto inspect(Inspector& f, shut_out_call& x) {
   return f(caf::meta::type_name("tidegate::shut_out_call"), x.token, x.rank, x.only_asks);
 }
 template <class Inspector>
-auto inspect(Inspector& f, left_call& x) {
-  return f(caf::meta::type_name("tidegate::left_call"), x.token, x.rank, x.clock,
+auto inspect(Inspector& f, roster_change& x) {
+  return f(caf::meta::type_name("tidegate::roster_change"), x.number, x.rank, x.clock, x.joins,
            x.pushes_here);
+}
+template <class Inspector>
+auto inspect(Inspector& f, roster_call& x) {
+  return f(caf::meta::type_name("tidegate::roster_call"), x.token, x.what);
+}
+template <class Inspector>
+auto inspect(Inspector& f, hold_call& x) {
+  return f(caf::meta::type_name("tidegate::hold_call"), x.token, x.clock, x.rank);
 }
 template <class Inspector>
 auto inspect(Inspector& f, chunk_clock& x) {
@@ -109,8 +117,8 @@ auto inspect(Inspector& f, close_job_call& x) {
 template <class Inspector>
 auto inspect(Inspector& f, worker_welcome& x) {
   return f(caf::meta::type_name("tidegate::worker_welcome"), x.token, x.epoch, x.first_clock,
-           x.workers, x.seed, x.policy, x.not_finite, x.shard_addresses, x.shard_epochs,
-           x.aggregated, x.one_clock_in_flight, x.replicated);
+           x.workers, x.capacity, x.seed, x.policy, x.not_finite, x.shard_addresses,
+           x.shard_epochs, x.aggregated, x.one_clock_in_flight, x.replicated);
 }
 template <class Inspector>
 auto inspect(Inspector& f, lead_call& x) {
@@ -151,7 +159,7 @@ auto inspect(Inspector& f, table_request& x) {
 template <class Inspector>
 auto inspect(Inspector& f, job_status& x) {
   return f(caf::meta::type_name("tidegate::job_status"), x.name, x.policy, x.state, x.failure,
-           x.workers_joined, x.workers_finished, x.clock_slowest, x.clock_fastest,
+           x.workers, x.workers_joined, x.workers_finished, x.clock_slowest, x.clock_fastest,
            x.clocks_total, x.epoch, x.loss, x.samples, x.staleness_max, x.payload_bytes_copied,
            x.restarts, x.ranks_finished, x.ranks_left, x.checkpoints, x.checkpoint_clock,
            x.seconds, x.metrics, x.parameters_sha256);
@@ -240,8 +248,11 @@ CAF_ADD_TYPE_ID(tidegate, (tidegate::policies::chunk_clock))
 CAF_ADD_TYPE_ID(tidegate, (tidegate::actors::chunk_clocks))
 CAF_ADD_ATOM(tidegate, tidegate::actors, look_atom, "look")
 CAF_ADD_TYPE_ID(tidegate, (tidegate::policies::shut_out_call))
-CAF_ADD_TYPE_ID(tidegate, (tidegate::policies::left_call))
+CAF_ADD_TYPE_ID(tidegate, (tidegate::policies::roster_change))
+CAF_ADD_TYPE_ID(tidegate, (tidegate::policies::roster_call))
+CAF_ADD_TYPE_ID(tidegate, (tidegate::policies::hold_call))
 CAF_ADD_ATOM(tidegate, tidegate::actors, leave_atom, "leave")
+CAF_ADD_ATOM(tidegate, tidegate::actors, scale_atom, "scale")
 CAF_END_TYPE_ID_BLOCK(tidegate)
 
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tidegate::actors::frame_event)
@@ -283,6 +294,8 @@ using coordinator_actor = caf::typed_actor<
                     policies::worker_progress, std::string>::with<grants>,
     // job, rank: it has died and leaves for good; answered when all know
     caf::replies_to<leave_atom, std::uint64_t, std::string, std::uint32_t>::with<done_atom>,
+    // job, so many workers are wanted
+    caf::replies_to<scale_atom, std::uint64_t, std::string, std::uint32_t>::with<done_atom>,
     // a shard's part of a checkpoint is durable, or why not
     caf::reacts_to<part_atom, std::uint64_t, policies::checkpoint_report>,
     // job, why
@@ -298,7 +311,8 @@ using shard_actor =
                      caf::replies_to<policies::admit_worker_call>::with<std::uint64_t>,
                      caf::replies_to<policies::sum_progress_call>::with<chunk_clocks>,
                      caf::replies_to<policies::shut_out_call>::with<std::uint64_t>,
-                     caf::replies_to<policies::left_call>::with<done_atom>,
+                     caf::replies_to<policies::hold_call>::with<std::uint64_t>,
+                     caf::replies_to<policies::roster_call>::with<done_atom>,
                      caf::replies_to<policies::close_job_call>::with<done_atom>,
                      caf::replies_to<policies::checkpoint_call>::with<std::uint64_t>,
                      caf::replies_to<policies::lead_call>::with<done_atom>,

@@ -234,6 +234,13 @@ status observer::leave(const std::string& job, std::uint32_t rank) {
   return told ? status() : told.error();
 }
 
+status observer::scale(const std::string& job, std::uint32_t workers) {
+  auto told =
+      impl_->ask<done_atom>("telling the coordinator how many workers job " + job + " has",
+                            scale_atom::value, impl_->token, job, workers);
+  return told ? status() : told.error();
+}
+
 status observer::stop() {
   auto told =
       impl_->ask<done_atom>("telling the coordinator to stop", stop_atom::value, impl_->token);

@@ -71,6 +71,8 @@ class observer {
   runtime::status fail_job(const std::string& job, const std::string& why);
   // A worker has died and its job goes on without it. Errors: refused (it is the last one).
   runtime::status leave(const std::string& job, std::uint32_t rank);
+  // So many workers are wanted. Errors: as coordinator_core::scale.
+  runtime::status scale(const std::string& job, std::uint32_t workers);
   // Asks coordinator and shards to exit. Returns once the coordinator has the message.
   runtime::status stop();
 

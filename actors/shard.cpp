@@ -23,7 +23,8 @@ shard::behavior_type shard::make_behavior() {
       from_coordinator(this, from, &shard::admit),
       from_coordinator(this, from, &shard::sum_progress),
       from_coordinator(this, from, &shard::shut_out),
-      from_coordinator(this, from, &shard::left),
+      from_coordinator(this, from, &shard::hold),
+      from_coordinator(this, from, &shard::change_roster),
       from_coordinator(this, from, &shard::close_job),
       from_coordinator(this, from, &shard::checkpoint),
       from_coordinator(this, from, &shard::lead),
@@ -65,8 +66,9 @@ caf::result<done_atom> shard::open_job(const policies::open_job_call& call) {
   if (!call.nodes.empty())
     return to_error({runtime::errc::invalid_argument, "a shard hands nothing on"});
   if (jobs_.contains(call.token)) return done_atom::value;  // an earlier call's
-  core_.open_job(call.token, {call.epoch, call.workers, call.consistency,
-                              call.workers_come_back, call.members, call.replicated});
+  core_.open_job(call.token,
+                 {call.epoch, call.workers, call.consistency, call.workers_come_back,
+                  call.members, call.replicated, call.team});
   replication_->job_opened(call.token);
   auto& home = jobs_[call.token];
   home.name = call.name;
@@ -75,14 +77,13 @@ caf::result<done_atom> shard::open_job(const policies::open_job_call& call) {
   options.keeps = policies::shard_core::versions_kept(call.consistency, call.workers_come_back,
                                                       call.replicated);
   options.replicated = call.replicated;
+  // Whoever joins pushes here, perhaps when what it pushed before is still on its way.
   options.members =
-      call.members.empty() ? call.workers : static_cast<std::uint32_t>(call.members.size());
+      2 * (static_cast<std::uint32_t>(call.members.size()) + call.workers - call.team);
   options.reduce = call.reduce;
   log::info("job " + call.name + ": " + policies::to_string(call.consistency) + ", " +
-            std::to_string(call.workers) + " workers" +
-            (call.members.empty()
-                 ? ""
-                 : ", which push under " + std::to_string(call.members.size()) + " ranks"));
+            std::to_string(call.team) + " workers, which push under " +
+            std::to_string(call.members.size()) + " ranks");
   return done_atom::value;
 }
 

@@ -69,8 +69,11 @@ class shard final : public reactor_actor<shard_actor::base>,
   caf::result<std::uint64_t> shut_out(const policies::shut_out_call& call) {
     return front_->core().shut_out(call);
   }
-  caf::result<done_atom> left(const policies::left_call& call) {
-    front_->core().left(call);
+  caf::result<std::uint64_t> hold(const policies::hold_call& call) {
+    return front_->core().hold(call);
+  }
+  caf::result<done_atom> change_roster(const policies::roster_call& call) {
+    front_->core().change_roster(call);
     return done_atom::value;
   }
   caf::result<chunk_clocks> sum_progress(const policies::sum_progress_call& call) {

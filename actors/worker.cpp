@@ -228,7 +228,7 @@ void worker::opened(std::uint32_t table) {
 bool worker::map_parameters(std::uint32_t table, const policies::table_part& part,
                             std::span<const std::byte> place) {
   const auto name = runtime::decode_place(place);
-  const auto planes = policies::planes_max(identity_.welcome.workers);
+  const auto planes = policies::planes_max(identity_.welcome.capacity);
   const auto moves = core_.worker().moves_of(part.shard);
   const auto mapped = name ? tables_.at(table).memory->attach(part, *name, planes, moves,
                                                               windows_[{part.shard, moves}])

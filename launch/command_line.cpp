@@ -6,6 +6,8 @@
 #include <boost/program_options.hpp>
 
 #include "launch/nearest.hpp"
+#include "launch/scalars.hpp"
+#include "runtime/base/limits.hpp"
 
 namespace tidegate::launch {
 
@@ -33,6 +35,7 @@ const std::vector<command>& commands() {
        {"--output", "--job", "--list", "--help"},
        "run folder",
        "RUN_DIR"},
+      {"scale", command_kind::scale, {"--job", "--help"}, "run folder", "RUN_DIR workers=6"},
   };
   return all;
 }
@@ -68,6 +71,9 @@ options::options_description describe(command_kind kind, command_line& into) {
       add("output,o", options::value(&into.output), "");
       add("job", options::value(&into.job), "");
       add("list", options::bool_switch(&into.list), "");
+      break;
+    case command_kind::scale:
+      add("job", options::value(&into.job), "");
       break;
     case command_kind::node_coordinator:
       add("run-dir", options::value(&into.run_dir)->required(), "");
@@ -142,6 +148,20 @@ runtime::expected<command_line> parse_node(const arguments& args) {
   return line;
 }
 
+runtime::expected<command_line> parse_scale(const arguments& words, command_line& line) {
+  constexpr std::string_view key = "workers=";
+  const std::string last = words.size() == 2 ? words[1] : "";
+  const auto workers =
+      last.starts_with(key) ? parse_unsigned(last.substr(key.size())) : std::nullopt;
+  if (!workers || *workers == 0 || *workers > runtime::limits::workers_max)
+    return bad("tidegate scale" + (last.empty() ? "" : ": '" + last + "'") +
+               "; allowed: tidegate scale RUN_DIR workers=N [--job NAME], N from 1 to " +
+               std::to_string(runtime::limits::workers_max));
+  line.file = words[0];
+  line.workers = static_cast<std::uint32_t>(*workers);
+  return line;
+}
+
 runtime::expected<command_line> parse_file_command(const command& which,
                                                    const arguments& args) {
   command_line line;
@@ -156,6 +176,7 @@ runtime::expected<command_line> parse_file_command(const command& which,
         "tidegate launch: --resume goes on with the run as it is; allowed: tidegate "
         "launch --resume RUN_DIR, and nothing else");
   }
+  if (line.kind == command_kind::scale) return parse_scale(*words, line);
   if (words->size() != 1) {
     return bad("tidegate " + which.name +
                (words->empty() ? ": no " + which.argument + " is given"

@@ -24,6 +24,7 @@ enum class command_kind : std::uint8_t {
   plan,
   launch,
   export_model,
+  scale,
   node_coordinator,  // internal: what `launch` starts
   node_shard,
   node_replica,
@@ -33,13 +34,14 @@ enum class command_kind : std::uint8_t {
 struct command_line {
   command_kind kind = command_kind::help;
   std::string topic;              // of help: a command, "yaml", or empty
-  std::string file;               // the cluster file; export: the run folder
+  std::string file;               // the cluster file; export, scale: the run folder
   std::vector<std::string> sets;  // --set, in order
   bool json = false;              // plan
   std::string run_dir;            // launch: empty for the default; nodes: required
   std::string resume;             // launch: the run folder to go on in; then no file
   std::uint32_t index = 0;        // node shard, node replica, node aggregator
-  std::string job;                // node aggregator; export: empty for the only one
+  std::string job;                // node aggregator; export, scale: empty for the only one
+  std::uint32_t workers = 0;      // scale
   std::string output;             // export
   bool list = false;              // export
   int ready_fd = -1;              // node coordinator: gets "PORT\n"

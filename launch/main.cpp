@@ -29,6 +29,9 @@ class observer_view final : public cluster_view {
   runtime::status leave(const std::string& job, std::uint32_t rank) override {
     return self_.leave(job, rank);
   }
+  runtime::status scale(const std::string& job, std::uint32_t workers) override {
+    return self_.scale(job, workers);
+  }
   runtime::status stop() override { return self_.stop(); }
 
  private:

@@ -9,6 +9,7 @@
 #include "launch/plan.hpp"
 #include "launch/read_spec.hpp"
 #include "launch/resume.hpp"
+#include "launch/scale.hpp"
 
 namespace tidegate::launch {
 
@@ -71,6 +72,8 @@ int run_program(const std::vector<std::string>& args, const services& cluster) {
       return node_main(*line, cluster);
     case command_kind::export_model:
       return run_export(*line);
+    case command_kind::scale:
+      return exit_with(scale_run(*line));
     case command_kind::launch:
       if (!line->resume.empty()) return exit_with(resume_cluster(line->resume, cluster));
       [[fallthrough]];

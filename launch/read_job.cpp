@@ -128,6 +128,9 @@ policies::job_spec read_job(const section& from, const std::string& name) {
   std::uint64_t workers = job.workers;
   from.number("workers", workers, 1, runtime::limits::workers_max);
   job.workers = static_cast<std::uint32_t>(workers);
+  std::uint64_t room = workers;
+  from.number("max_workers", room, workers, runtime::limits::workers_max);
+  job.max_workers = static_cast<std::uint32_t>(room);
   job.hosts = read_host_names(from, "hosts");
   read_command(from, job.command);
   read_env(from.child("env"), job.env);

@@ -58,6 +58,10 @@ run::run(const policies::cluster_spec& spec, const services& cluster, const star
 exit_code run::carry_out() {
   now_ = monotonic_ns_now();
   if (spec_.faults.hits()) faults_.emplace(spec_.faults, now_);
+  if (auto control = control_socket::listen(journal_.folder().path()))
+    control_.emplace(std::move(*control));
+  else
+    journal_.event("no_control", control.error().message());
   core_.begin(now_, todo_);
   carry_out_effects();
   for (decide(); !end_; decide()) {
@@ -69,6 +73,7 @@ exit_code run::carry_out() {
     on_ends();
     on_hangs();
     on_faults();
+    on_requests();
   }
   return conclude();
 }
@@ -84,6 +89,7 @@ void run::wait() {
   if (ready_) fds.push_back({ready_.get(), POLLIN, 0});
   if (poller_) fds.push_back({poller_->fd(), POLLIN, 0});
   table_.add_to(fds);
+  if (control_) control_->add_to(fds);
   const auto wake = std::min(
       {core_.next_wake(), beats_.next_look(),
        faults_ && core_.is_running() ? faults_->next_wake() : policies::fault_core::never});
@@ -136,7 +142,8 @@ void run::on_news() {
                  {news.health, news.answered, std::move(news.status.jobs), news.status.life,
                   std::move(news.status.lost)},
                  todo_);
-  for (const auto& [process, result] : news.left) core_.left(now_, process, result, todo_);
+  for (const auto& [number, result] : news.answers)
+    if (const auto then = asked_.extract(number)) then.mapped()(result);
   carry_out_effects();
 }
 
@@ -233,6 +240,7 @@ runtime::expected<pid_t> run::spawn_one(const effects::start& what) {
 // Nobody of the epoch before lives.
 void run::act(const effects::renew& what) {
   poller_.reset();
+  asked_.clear();
   ready_.reset();
   ready_text_.clear();
   identity_.port = 0;
@@ -260,8 +268,11 @@ void run::act(const effects::stop_cluster& what) {
 }
 
 void run::act(const effects::leave& what) {
-  const auto& name = plan_.processes[what.process].name;
-  poller_->leave(what.process, name.job, name.index);
+  ask([name = plan_.processes[what.process].name](
+          cluster_view& view) { return view.leave(name.job, name.index); },
+      [this, process = what.process](const runtime::status& result) {
+        core_.left(now_, process, result, todo_);
+      });
 }
 
 void run::act(const effects::terminate& what) {

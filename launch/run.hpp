@@ -4,6 +4,9 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,6 +14,7 @@
 #include <vector>
 
 #include "launch/command_line.hpp"
+#include "launch/control_socket.hpp"
 #include "launch/heartbeats.hpp"
 #include "launch/process_table.hpp"
 #include "launch/run_journal.hpp"
@@ -43,6 +47,10 @@ class run {
   void on_ends();
   void on_hangs();
   void on_faults();
+  // More or fewer workers, run_scaling.cpp.
+  void on_requests();
+  void ask_to_scale();
+  void scaled(const runtime::status& result);
 
   void carry_out_effects();
   void act(const effects::start& what);
@@ -77,6 +85,17 @@ class run {
   runtime::unique_fd ready_;
   std::string ready_text_;
   std::unique_ptr<status_poller> poller_;
+  using answered = std::function<void(const runtime::status&)>;
+  void ask(status_poller::question what, answered then);
+  std::map<std::uint64_t, answered> asked_;
+  struct scaling {
+    std::uint32_t from = 0;  // of control_
+    std::string job;
+    std::uint32_t workers = 0;
+    bool asked = false;
+  };
+  std::optional<control_socket> control_;
+  std::deque<scaling> scalings_;  // one after the other
 
   std::int64_t now_ = 0;  // of this turn
   effects todo_;

@@ -22,6 +22,8 @@ class cluster_view {
   virtual runtime::status fail_job(const std::string& job, const std::string& why) = 0;
   // As observer::leave.
   virtual runtime::status leave(const std::string& job, std::uint32_t rank) = 0;
+  // As observer::scale.
+  virtual runtime::status scale(const std::string& job, std::uint32_t workers) = 0;
   virtual runtime::status stop() = 0;
 };
 

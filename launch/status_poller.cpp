@@ -47,7 +47,7 @@ poll_news status_poller::take() {
   const std::lock_guard lock(mutex_);
   auto news = news_;
   news_.status.events.clear();
-  news_.left.clear();
+  news_.answers.clear();
   return news;
 }
 
@@ -61,13 +61,16 @@ std::uint64_t status_poller::poll_now() {
   return ticket;
 }
 
-void status_poller::leave(std::uint32_t number, std::string job, std::uint32_t rank) {
+std::uint64_t status_poller::ask(question what) {
+  std::uint64_t number = 0;
   {
     const std::lock_guard lock(mutex_);
-    leaving_.push_back({number, std::move(job), rank});
+    number = ++last_question_;
+    questions_.emplace_back(number, std::move(what));
     ++requests_;
   }
   changed_.notify_all();
+  return number;
 }
 
 void status_poller::finish(job_failures failures) {
@@ -87,7 +90,7 @@ void status_poller::run() {
       const std::lock_guard lock(mutex_);
       if (finishing_) break;
     }
-    tell_leaving();
+    ask_questions();
     wait_a_while(true);
   }
   carry_out_finish();
@@ -143,22 +146,22 @@ void status_poller::poll_once() {
   });
 }
 
-// One that has not answered is asked again after the next poll.
-void status_poller::tell_leaving() {
-  std::vector<leaving> now;
+// One that is not answered is asked again after the next poll.
+void status_poller::ask_questions() {
+  std::vector<std::pair<std::uint64_t, question>> now;
   {
     const std::lock_guard lock(mutex_);
-    now = std::exchange(leaving_, {});
+    now = std::exchange(questions_, {});
   }
-  for (auto& one : now) {
-    const auto told = view_->leave(one.job, one.rank);
+  for (auto& [number, what] : now) {
+    const auto told = what(*view_);
     const bool again =
         told.code() == runtime::errc::unavailable || told.code() == runtime::errc::timed_out;
     if (again) {
       const std::lock_guard lock(mutex_);
-      leaving_.push_back(std::move(one));
+      questions_.emplace_back(number, std::move(what));
     } else {
-      publish([&](poll_news& n) { n.left.emplace_back(one.number, told); });
+      publish([&, number = number](poll_news& n) { n.answers.emplace_back(number, told); });
     }
   }
 }

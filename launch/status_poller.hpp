@@ -24,9 +24,8 @@ struct poll_news {
   runtime::status health;           // of the last attempt
   std::uint64_t answered = 0;       // the latest poll_now() that this status comes after
   policies::cluster_status status;  // the latest; its events: those since the last take()
-  // Of leave(): by the number that it was given, what the coordinator said. Since the last
-  // take().
-  std::vector<std::pair<std::uint32_t, runtime::status>> left;
+  // To questions, by the number that ask() gave. Since the last take().
+  std::vector<std::pair<std::uint64_t, runtime::status>> answers;
 };
 
 class status_poller {
@@ -46,9 +45,9 @@ class status_poller {
   poll_news take();
   // Polls without delay; poll_news::answered tells when. Counts from 1.
   std::uint64_t poll_now();
-  // Tells the coordinator that this worker leaves its job, again until it answers; poll_news
-  // tells of it under this number.
-  void leave(std::uint32_t number, std::string job, std::uint32_t rank);
+  // Asks the coordinator, on this poller's thread, again until it answers.
+  using question = std::function<runtime::status(cluster_view&)>;
+  std::uint64_t ask(question what);
   // Polls once more, fails these jobs, tells the cluster to stop, and ends the thread. Returns
   // at once.
   void finish(job_failures failures);
@@ -57,7 +56,7 @@ class status_poller {
   void run();
   bool connect();
   void poll_once();
-  void tell_leaving();
+  void ask_questions();
   void carry_out_finish();
   void publish(const std::function<void(poll_news&)>& change);
   void wait_a_while(bool until_requested);  // an interval, or less
@@ -76,12 +75,8 @@ class status_poller {
   std::uint64_t requests_ = 0;
   bool finishing_ = false;
   job_failures failures_;
-  struct leaving {
-    std::uint32_t number = 0;
-    std::string job;
-    std::uint32_t rank = 0;
-  };
-  std::vector<leaving> leaving_;
+  std::vector<std::pair<std::uint64_t, question>> questions_;
+  std::uint64_t last_question_ = 0;
   std::thread thread_;  // last: it uses all of the above
 };
 

@@ -71,6 +71,7 @@ std::string job_text(const policies::job_spec& j) {
   }
   std::string text = "  " + quote(j.name) + ":\n";
   text += "    workers: " + std::to_string(j.workers) + "\n";
+  text += "    max_workers: " + std::to_string(j.capacity()) + "\n";
   if (!j.hosts.empty()) text += "    hosts: " + list_text(j.hosts) + "\n";
   text += "    command: " + list_text(j.command) + "\n";
   text += "    env: {" + env + "}\n";

@@ -61,6 +61,7 @@ constexpr yaml_key keys[] = {
   {"jobs", "map", "required", "a map with at least one job", "jobs by name; they share the shards"},
   {"jobs.*", "map", "-", "a map, named by 1 to 64 of A-Z a-z 0-9 _ -", "one job: a training program run by several workers"},
   {"jobs.*.workers", "number", "1", "1 to 1024", "worker processes"},
+  {"jobs.*.max_workers", "number", "-", "workers to 1024", "there is room for so many (`tidegate scale`); without it for `workers`"},
   {"jobs.*.hosts", "list", "-", "a list of names in cluster.hosts", "the hosts of the workers, which take blocks of consecutive ranks; all without it"},
   {"jobs.*.command", "list", "required", "a list of text (program, arguments), or a program", "what a worker runs; a program without slash is looked for beside tidegate, then in PATH"},
   {"jobs.*.env", "map", "{}", "a map of text", "environment of the workers, on top of that of tidegate"},

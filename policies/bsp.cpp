@@ -19,8 +19,10 @@ std::uint64_t bsp_policy::applied_below(std::uint32_t rank) const noexcept {
 
 void bsp_policy::decide_apply(std::uint32_t, std::uint64_t clock, policy_decisions& out) {
   if (clock != clock_vector::infinity) arrived_ = std::max(arrived_, clock + 1);
-  // A clock is closed when every worker that still runs has pushed it; finished ones stay out.
-  auto closed = std::min(clocks().min(), arrived_);
+  // A clock is closed when every worker that still runs has pushed it, or joined later;
+  // finished ones stay out.
+  const auto min = clocks().min();
+  auto closed = min == clock_vector::infinity ? arrived_ : min;
   if (is_planted(planted_bug::late_worker_dropped) && arrived_ > version_ &&
       version_ % 2 == 1) {
     std::uint32_t late = 0;

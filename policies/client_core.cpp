@@ -18,7 +18,7 @@ client_core::client_core(client_shell& shell, const worker_welcome& welcome, std
     : shell_(shell),
       token_(welcome.token),
       epochs_(welcome.shard_epochs),
-      workers_(welcome.workers),
+      workers_(welcome.capacity),
       rank_(rank),
       incarnation_(incarnation),
       shards_move_(welcome.replicated || welcome.aggregated),

@@ -22,4 +22,11 @@ void clock_vector::advance(std::uint32_t rank, std::uint64_t through) {
   at_min_ = static_cast<std::uint32_t>(std::count(through_.begin(), through_.end(), min_));
 }
 
+void clock_vector::begin(std::uint32_t rank, std::uint64_t through) {
+  TIDEGATE_ASSERT(rank < through_.size() && through_[rank] == infinity, "a rank that is out");
+  through_[rank] = through;
+  min_ = *std::min_element(through_.begin(), through_.end());
+  at_min_ = static_cast<std::uint32_t>(std::count(through_.begin(), through_.end(), min_));
+}
+
 }  // namespace tidegate::policies

@@ -21,6 +21,8 @@ class clock_vector {
   // All clocks of `rank` below `through` are in; never goes back (asserted).
   void advance(std::uint32_t rank, std::uint64_t through);
   void finish(std::uint32_t rank) { advance(rank, infinity); }
+  // A finished rank begins anew, where it holds nobody up: not below the minimum of the others.
+  void begin(std::uint32_t rank, std::uint64_t through);
 
  private:
   std::vector<std::uint64_t> through_;

@@ -14,7 +14,8 @@ struct job_status {
   std::string name;
   std::string policy;  // "bsp", "ssp(3)", "async"
   job_state state = job_state::waiting;
-  std::string failure;  // why, when failed
+  std::string failure;        // why, when failed
+  std::uint32_t workers = 0;  // that are wanted
   std::uint32_t workers_joined = 0;
   std::uint32_t workers_finished = 0;
   std::uint64_t clock_slowest = 0;  // clocks finished by the slowest worker
@@ -27,7 +28,7 @@ struct job_status {
   std::uint64_t payload_bytes_copied = 0;  // by our code, over all workers that have reported
   std::uint64_t restarts = 0;              // workers that have come back
   std::vector<std::uint32_t> ranks_finished;
-  std::vector<std::uint32_t> ranks_left;  // for good; they have finished, too
+  std::vector<std::uint32_t> ranks_left;  // not of the job any more
   std::uint64_t checkpoints = 0;          // written since the job began or went back
   std::uint64_t checkpoint_clock = 0;     // of the last
   double seconds = 0;  // since the first worker joined; frozen when done or failed

@@ -52,6 +52,11 @@ void consistency_policy::worker_finished(std::uint32_t rank, policy_decisions& o
   decide_ask(out);
 }
 
+void consistency_policy::catch_up(policy_decisions& out) {
+  decide_apply(0, clock_vector::infinity, out);
+  release_parked(out);
+}
+
 void consistency_policy::restore(std::uint64_t version,
                                  const std::vector<std::uint64_t>& through) {
   for (std::uint32_t rank = 0; rank < through.size(); ++rank)

@@ -60,6 +60,17 @@ class consistency_policy {
   void pull_arrived(const pull_request& pull, policy_decisions& out);
   // No more pushes from `rank`.
   void worker_finished(std::uint32_t rank, policy_decisions& out);
+  // Clocks below are nobody's, before any push: all joined later.
+  std::uint64_t first_clock() const noexcept {
+    return clocks_.min() == clock_vector::infinity ? 0 : clocks_.min();
+  }
+  // What is due although nothing has come: after restore(), where all have joined later.
+  void catch_up(policy_decisions& out);
+  bool is_out(std::uint32_t rank) const noexcept {
+    return clocks_.through(rank) == clock_vector::infinity;
+  }
+  // `rank`, which is absent or has finished, pushes from this clock on.
+  void worker_joins(std::uint32_t rank, std::uint64_t clock) { clocks_.begin(rank, clock); }
   // Begins where another left off: `through` of each worker, those absent apart, and the
   // clocks of all that have been applied together. Before any push.
   void restore(std::uint64_t version, const std::vector<std::uint64_t>& through);

@@ -31,6 +31,7 @@ void coordinator_core::admit_early(coordinator_effects& out) {
 
 void coordinator_core::admit(const worker_hello& hello, ticket who, coordinator_effects& out) {
   auto& job = *find(hello.job);
+  if (job.workers[hello.rank].absent) return begin_joining(hello, who, out);
   const auto index = static_cast<std::size_t>(&job - jobs_.data());
   const auto group = make_group(index, who);
   groups_.at(group).about = hello;
@@ -92,7 +93,8 @@ void coordinator_core::admitted(std::int64_t now, const call_group& done,
     record(job, out);
     event(now, "job_running", job.spec.name);
   }
-  const auto first = done.first_clock == clock_vector::infinity ? 0 : done.first_clock;
+  const auto first =
+      done.first_clock == clock_vector::infinity ? worker.since : done.first_clock;
   if (hello.incarnation > 1)
     event(now, "worker_resumes",
           hello.job + " rank " + std::to_string(hello.rank) + " at clock " +

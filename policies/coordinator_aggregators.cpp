@@ -94,12 +94,13 @@ void coordinator_core::begin_without(bool were_in, std::int64_t now, coordinator
 open_job_call coordinator_core::job_call(const job_record& job) const {
   return {job.token,
           frame_epoch(epoch_, 0),
+          job.spec.capacity(),
           job.spec.workers,
           job.spec.name,
           job.spec.consistency,
           job.spec.reduce,
           workers_come_back(job.spec.on_worker_loss),
-          {},
+          job.sums.top,
           {},
           {},
           {},
@@ -129,7 +130,6 @@ void coordinator_core::open_job(std::size_t index, coordinator_effects& out) {
   const auto& job = jobs_[index];
   const auto group = make_group(index, 0);
   auto opening = job_call(job);
-  if (!job.sums.aggregators.empty()) opening.members = job.sums.top;
   for (std::uint32_t shard = 0; shard < cluster_.shards; ++shard)
     for (const auto& one : members_of(shard)) {
       auto mine = opening;
@@ -137,8 +137,9 @@ void coordinator_core::open_job(std::size_t index, coordinator_effects& out) {
       mine.epoch =
           one == primary_of(shard) ? frame_epoch(epoch_, groups_of_[shard].serving_view()) : 0;
       call(group, one, std::move(mine), out);
-      for (std::uint32_t rank = 0; rank < job.workers.size(); ++rank)
-        if (job.workers[rank].left) call(group, one, left_of(job, rank), out);
+      for (const auto& change : job.changes)
+        call(group, one, roster_call{job.token, change}, out);
+      if (goes_on_) call(group, one, hold_call{job.token, clock_vector::infinity, 0}, out);
     }
   if (!goes_on_) open_aggregators(group, index, out);
   bool any = false;
@@ -211,7 +212,8 @@ worker_welcome coordinator_core::welcome(const job_record& of, std::uint32_t ran
   return {of.token,
           epoch_,
           first_clock,
-          of.spec.workers,
+          of.wanted,
+          of.spec.capacity(),
           of.spec.seed,
           to_string(of.spec.consistency),
           of.spec.not_finite,

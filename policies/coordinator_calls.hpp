@@ -9,6 +9,7 @@
 #include "policies/aggregation.hpp"
 #include "policies/checkpoint_rounds.hpp"
 #include "policies/placement.hpp"
+#include "policies/roster.hpp"
 #include "policies/spec.hpp"
 
 namespace tidegate::policies {
@@ -17,7 +18,8 @@ namespace tidegate::policies {
 struct open_job_call {
   std::uint64_t token = 0;
   std::uint32_t epoch = 0;
-  std::uint32_t workers = 0;
+  std::uint32_t workers = 0;  // ranks are below
+  std::uint32_t team = 0;     // that begin
   std::string name;
   consistency_spec consistency;
   reduce_kind reduce = reduce_kind::mean;
@@ -68,12 +70,18 @@ struct shut_out_call {
   bool only_asks = false;
 };
 
-// Then to all shards, and to its aggregator: see shard_core::has_left.
-struct left_call {
+// To all shards, and to the aggregator of one that leaves: see shard_core::change_roster. Each
+// hears of all changes in their order.
+struct roster_call {
   std::uint64_t token = 0;
-  std::uint32_t rank = 0;
+  roster_change what;
+};
+
+// To all shards: this rank is to join at that clock. Answered with shard_core::hold.
+struct hold_call {
+  std::uint64_t token = 0;
   std::uint64_t clock = 0;
-  bool pushes_here = true;
+  std::uint32_t rank = 0;
 };
 
 // To whoever an aggregator pushes to: where it is to go on that takes the place of a dead one.
@@ -108,9 +116,10 @@ struct promote_call {
   std::uint32_t epoch = 0;  // of workers' frames
 };
 
-using shard_call = std::variant<open_job_call, open_table_call, admit_worker_call,
-                                close_job_call, checkpoint_call, lead_call, follow_call,
-                                promote_call, sum_progress_call, shut_out_call, left_call>;
+using shard_call =
+    std::variant<open_job_call, open_table_call, admit_worker_call, close_job_call,
+                 checkpoint_call, lead_call, follow_call, promote_call, sum_progress_call,
+                 shut_out_call, roster_call, hold_call>;
 
 // To a worker: all it needs to talk to the shards, or to its aggregator, which is then the one
 // shard that it knows.
@@ -119,6 +128,7 @@ struct worker_welcome {
   std::uint32_t epoch = 0;
   std::uint64_t first_clock = 0;  // of a worker that comes back: where it goes on
   std::uint32_t workers = 0;
+  std::uint32_t capacity = 0;  // ranks are below
   std::uint64_t seed = 0;
   std::string policy;
   not_finite_rule not_finite = not_finite_rule::refuse;

@@ -92,7 +92,7 @@ checkpoint_manifest coordinator_core::manifest_of(std::size_t index,
   made.job = spec.name;
   made.seed = spec.seed;
   made.consistency = spec.consistency;
-  made.workers = spec.workers;
+  made.workers = spec.capacity();
   made.clock = what.clock;
   made.parts = what.parts;
   // From ids to places in the manifest's list, of what the parts hold.

@@ -30,8 +30,12 @@ coordinator_core::coordinator_core(cluster_spec cluster, std::uint64_t token,
     auto& made = jobs_.emplace_back();
     made.spec = spec;
     made.token = runtime::stream_key(token, spec.name);
-    made.workers.resize(spec.workers);
+    made.workers.resize(spec.capacity());
+    made.wanted = spec.workers;
+    for (auto rank = spec.workers; rank < spec.capacity(); ++rank)
+      made.workers[rank].absent = made.workers[rank].finished = true;
     made.sums = plan_aggregation(cluster_, spec);
+    made.sums.of_worker.resize(spec.capacity(), no_aggregator);
     made.aggregators.resize(made.sums.aggregators.size());
     if (spec.checkpoint) made.rounds.emplace(*spec.checkpoint);
     if (const auto at = from.jobs.find(spec.name); at != from.jobs.end())
@@ -100,15 +104,18 @@ runtime::status coordinator_core::check_worker(const worker_hello& hello) {
   auto* job = find(hello.job);
   if (!job) return {errc::not_found, "no job '" + hello.job + "' in this cluster"};
   const auto name = "rank " + std::to_string(hello.rank) + " of job " + hello.job;
-  if (hello.rank >= job->spec.workers)
+  if (hello.rank >= job->workers.size())
     return {errc::invalid_argument,
-            name + " joins a job of " + std::to_string(job->spec.workers) + " workers"};
+            name + " joins a job of " + std::to_string(job->wanted) + " workers"};
   if (job->state == job_state::failed || job->state == job_state::done)
     return {errc::refused, "job " + hello.job + " has ended"};
   const auto& known = job->workers[hello.rank];
-  if (known.left)
-    return {errc::refused, name + " has left for good: the others go on since clock " +
-                               std::to_string(*known.left)};
+  if (known.absent && !known.invited)
+    return {
+        errc::refused,
+        name + (known.left
+                    ? " has left: the others go on since clock " + std::to_string(*known.left)
+                    : " joins a job of " + std::to_string(job->wanted) + " workers")};
   // One that has not heard that it is in asks again, perhaps another coordinator than before.
   const bool again = hello.incarnation == known.incarnation && hello.incarnation > 0 &&
                      known.address == hello.address;
@@ -239,6 +246,8 @@ void coordinator_core::close(std::int64_t now, call_group& done, coordinator_eff
   if (const auto* one = std::get_if<leaving>(&done.about))
     return shut_out(now, done, one->rank, out);
   if (std::holds_alternative<leaving_told>(done.about)) return left_told(now, done, out);
+  if (std::holds_alternative<joining>(done.about)) return held(now, done, out);
+  if (std::holds_alternative<joining_told>(done.about)) return joined(done, out);
   if (const auto* one = std::get_if<promotion>(&done.about))
     return promoted(now, *one, done.failure, out);
   if (const auto* one = std::get_if<new_replica>(&done.about)) {

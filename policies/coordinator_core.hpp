@@ -25,6 +25,7 @@
 #include "policies/clock_vector.hpp"
 #include "policies/cluster_status.hpp"
 #include "policies/coordinator_calls.hpp"
+#include "policies/coordinator_parts.hpp"
 #include "policies/coordinator_record.hpp"
 #include "policies/placement.hpp"
 #include "policies/rank_progress.hpp"
@@ -33,9 +34,6 @@
 #include "runtime/base/status.hpp"
 
 namespace tidegate::policies {
-
-using ticket = std::uint64_t;
-using call_id = std::uint64_t;
 
 struct coordinator_effects {
   // `aggregator_of`: a job, then `shard` is the number of its aggregator; else empty.
@@ -77,7 +75,7 @@ struct coordinator_effects {
   std::vector<write_manifest> manifests;
 };
 
-class coordinator_core {
+class coordinator_core : private coordinator_parts {
  public:
   // `before`: of the processes before this one (decode_journal); what the run begins with is
   // then as it says, and not `from`. `life`: counts the processes, from 1.
@@ -125,6 +123,11 @@ class coordinator_core {
   // A worker asks to be told when others take the places of those that it pushes to: at once
   // of those that have.
   void moves_of(const std::string& job, std::uint32_t rank, coordinator_effects& out) const;
+  // So many workers are wanted: ranks below may join while the job runs. Those from there on
+  // are to leave, each by worker_leaves(). Errors: not_found, cancelled (it has ended),
+  // over_limit.
+  runtime::status scale(std::int64_t now, const std::string& job, std::uint32_t workers,
+                        coordinator_effects& out);
   // A worker has died, and its job goes on without it (worker_loss_rule::shrink). Answered when
   // all who must know do; refused when it is the last that has not finished.
   void worker_leaves(std::int64_t now, const std::string& job, std::uint32_t rank, ticket who,
@@ -151,125 +154,6 @@ class coordinator_core {
   checkpoint_id last_checkpoint(const std::string& job) const;
 
  private:
-  struct worker_state {
-    bool joined = false;
-    bool finished = false;
-    std::uint32_t incarnation = 0;
-    std::string address;
-    bool leaves = false;                // for good; not everybody knows
-    std::optional<std::uint64_t> left;  // it pushes no clock from this one on, and has finished
-    std::optional<std::vector<std::uint32_t>> tables;  // opened, once it has said so
-    std::uint64_t staleness_max = 0;                   // of earlier lives
-    std::uint64_t payload_bytes_copied = 0;            // likewise
-    worker_progress last;
-  };
-  struct aggregator_state {
-    enum class stage : std::uint8_t {
-      away,        // not joined yet, or gone
-      waiting,     // to be set up when those above it are
-      setting_up,  // it is told all that it must know
-      ready,
-    };
-    std::string address;  // of the last one that was here; empty: nobody was
-    std::uint32_t incarnation = 0;
-    stage at = stage::away;
-    bool took_over = false;  // set up after the others
-  };
-  struct job_record {
-    job_spec spec;
-    std::uint64_t token = 0;
-    job_state state = job_state::waiting;
-    std::string failure;
-    std::vector<worker_state> workers;
-    aggregation sums;
-    std::vector<aggregator_state> aggregators;
-    std::map<std::string, double> metrics;
-    // Of the first worker that came to its first clock(): its rank, its tables ascending.
-    std::optional<std::pair<std::uint32_t, std::vector<std::uint32_t>>> tables_opened;
-    std::string parameters_sha256;
-    std::int64_t began = 0;
-    std::int64_t ended = 0;
-    std::optional<restored_job> restored;
-    std::optional<checkpoint_rounds> rounds;
-    std::uint64_t restarts = 0;     // workers that have come back
-    std::uint64_t checkpoints = 0;  // written in this epoch
-    std::uint64_t checkpoint_clock = 0;
-    checkpoint_id begun;  // the last one
-    bool at_end = false;  // all workers have finished; the last checkpoint may be under way
-  };
-  struct asked_part {
-    std::size_t job = 0;
-    std::uint32_t shard = 0;
-    checkpoint_id id;
-  };
-  struct table_state {
-    std::size_t job = 0;
-    table_spec spec;
-    table_grant grant;
-    bool ready = false;
-    bool restored = false;  // with whatever first values it had once
-    bool recorded = false;  // made before this process began
-  };
-  using group_id = std::uint64_t;
-  static constexpr auto no_job = ~std::size_t{0};  // of groups of calls
-  struct callee {
-    std::uint32_t index = 0;
-    bool aggregator = false;   // of the group's job
-    std::uint32_t member = 0;  // of a shard's group
-
-    friend bool operator==(const callee&, const callee&) = default;
-  };
-  struct call_made {
-    group_id group = 0;
-    callee who;
-    bool primary = true;            // when it was called; a replica's answer does not count
-    bool may_fail = false;          // to let in whoever has died since, of whom we shall hear
-    std::uint32_t view = 0;         // since when it was the primary
-    std::uint32_t incarnation = 0;  // of an aggregator
-  };
-  struct new_replica {
-    std::uint32_t shard = 0;
-    std::uint32_t view = 0;
-  };
-  struct promotion {
-    std::uint32_t shard = 0;
-    std::uint32_t view = 0;
-  };
-  // One that takes the place of another, or comes to the next coordinator: first it is made
-  // known upstream, which says where it is to go on, then it is told.
-  struct aggregator_set_up {
-    std::uint32_t index = 0;
-    std::uint32_t incarnation = 0;
-    bool asks_upstream = true;
-  };
-  // A rank that leaves for good: first those are asked that it pushes to, then all are told.
-  struct leaving {
-    std::uint32_t rank = 0;
-  };
-  struct leaving_told {
-    std::uint32_t rank = 0;
-  };
-  struct staged_call {
-    callee who;
-    shard_call what;
-  };
-  // A set of calls to shards and aggregators, and who waits for all of them.
-  struct call_group {
-    std::uint32_t remaining = 0;
-    std::vector<std::vector<staged_call>> later;  // one set after the other, the last first
-    std::size_t job = 0;
-    std::vector<ticket> waiting;
-    // A worker, a table's id, ...
-    std::variant<std::monostate, worker_hello, std::uint32_t, new_replica, promotion,
-                 aggregator_set_up, leaving, leaving_told>
-        about;
-    std::uint64_t first_clock = clock_vector::infinity;  // the least that was answered
-    std::uint64_t last_clock = 0;                        // the most
-    std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> clocks;  // by table, chunk
-    std::optional<promotion> died;  // a primary before it answered, and since when it was one
-    std::optional<std::uint32_t> sum_died;  // likewise an aggregator: its incarnation
-    runtime::status failure;
-  };
   job_record* find(const std::string& name);
   bool all_in() const;
   // A job has ended: the others need not wait for its aggregators.
@@ -330,8 +214,14 @@ class coordinator_core {
                 coordinator_effects& out);
   void tell_left(std::size_t job, std::uint32_t rank, std::vector<ticket> waiting,
                  coordinator_effects& out);
-  static left_call left_of(const job_record& job, std::uint32_t rank);
   void left_told(std::int64_t now, const call_group& done, coordinator_effects& out);
+  // Workers that join, coordinator_joining.cpp.
+  void begin_joining(const worker_hello& hello, ticket who, coordinator_effects& out);
+  void ask_to_hold(std::size_t job, joining what, std::vector<ticket> waiting,
+                   coordinator_effects& out);
+  void let_go_of(const job_record& job, coordinator_effects& out);
+  void held(std::int64_t now, const call_group& done, coordinator_effects& out);
+  void joined(const call_group& done, coordinator_effects& out);
   void maybe_ended(std::int64_t now, job_record& job, coordinator_effects& out);
   void admit_early(coordinator_effects& out);
   void admit(const worker_hello& hello, ticket who, coordinator_effects& out);
@@ -360,6 +250,10 @@ class coordinator_core {
   void admitted(std::int64_t now, const call_group& done, const worker_hello& hello,
                 coordinator_effects& out);
   void close_below(const job_record& job, coordinator_effects& out);
+  // Whether it is or was of the job.
+  static bool has_been(const worker_state& worker) {
+    return !worker.absent || worker.left.has_value();
+  }
   static void sum_up(const job_record& job, job_status& shown);
   void event(std::int64_t now, std::string what, std::string detail);
   static void refuse(ticket who, runtime::errc code, std::string why, coordinator_effects& out);

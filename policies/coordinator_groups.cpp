@@ -204,10 +204,8 @@ void coordinator_core::stage_for_replica(std::vector<staged_call>& calls, std::s
   if (job.state == job_state::failed || job.state == job_state::done) return;
   auto opening = job_call(job);
   opening.epoch = 0;
-  if (!job.sums.aggregators.empty()) opening.members = job.sums.top;
   calls.push_back({who, opening});
-  for (std::uint32_t rank = 0; rank < job.workers.size(); ++rank)
-    if (job.workers[rank].left) calls.push_back({who, left_of(job, rank)});
+  for (const auto& change : job.changes) calls.push_back({who, roster_call{job.token, change}});
   for (const auto& table : tables_) {
     if (table.job != index) continue;
     auto mine = call_of(table);

@@ -55,19 +55,36 @@ status check_workers(const cluster_spec& cluster, const recorded_cluster& found)
   std::vector<std::string> owners;  // of tables, by id
   for (const auto& made : found.tables)
     owners.insert(owners.end(), made.specs.size(), made.job);
-  std::map<std::string, std::uint32_t> left;
+  std::map<std::string, std::int64_t> away;
   for (const auto& worker : found.workers) {
     const auto* job = find_job(cluster, worker.job);
-    if (!job || worker.rank >= job->workers)
+    if (!job || worker.rank >= job->capacity())
       return wrong("a worker of job '" + worker.job + "'");
-    if (worker.left && (!worker.finished || ++left[worker.job] >= job->workers))
-      return wrong("workers of job '" + worker.job + "' have left that cannot have");
+    if (worker.rank < job->workers && worker.absent) ++away[worker.job];
+    if (worker.rank >= job->workers && !worker.absent) --away[worker.job];
+    if (worker.absent && !worker.finished)
+      return wrong("a worker of job '" + worker.job + "' is absent and has not finished");
     if (!worker.tables) continue;
     for (const auto table : *worker.tables)
       if (table >= owners.size() || owners[table] != worker.job)
         return wrong("a worker of job '" + worker.job + "' has opened another's table");
     if (!std::is_sorted(worker.tables->begin(), worker.tables->end()))
       return wrong("tables of a worker are out of order");
+  }
+  for (const auto& [job, count] : away)
+    if (count >= find_job(cluster, job)->workers)
+      return wrong("all workers of job '" + job + "' have left");
+  return {};
+}
+
+status check_rosters(const cluster_spec& cluster, const recorded_cluster& found) {
+  for (const auto& job : found.jobs) {
+    const auto room = find_job(cluster, job.name)->capacity();
+    if (job.wanted == 0 || job.wanted > room)
+      return wrong("job '" + job.name + "' wants " + std::to_string(job.wanted) + " workers");
+    for (std::size_t i = 0; i < job.changes.size(); ++i)
+      if (job.changes[i].number != i + 1 || job.changes[i].rank >= room)
+        return wrong("changes of the workers of job '" + job.name + "'");
   }
   return {};
 }
@@ -105,6 +122,8 @@ runtime::expected<recorded_cluster> decode_journal(
     return fail(std::move(checked));
   if (auto checked = check_workers(cluster, *found); !checked.ok())
     return fail(std::move(checked));
+  if (auto checked = check_rosters(cluster, *found); !checked.ok())
+    return fail(std::move(checked));
   if (auto checked = check_groups(cluster, *found); !checked.ok())
     return fail(std::move(checked));
   return found;
@@ -116,18 +135,18 @@ void coordinator_core::begin(std::int64_t now, coordinator_effects& out) {
 }
 
 void coordinator_core::record(const job_record& job, coordinator_effects& out) {
-  out.records.emplace_back(recorded_job{job.spec.name, job.state, job.failure, job.began,
-                                        job.ended, job.parameters_sha256, job.restarts,
-                                        job.checkpoints, job.checkpoint_clock, job.begun});
+  out.records.emplace_back(recorded_job{
+      job.spec.name, job.state, job.failure, job.began, job.ended, job.parameters_sha256,
+      job.restarts, job.checkpoints, job.checkpoint_clock, job.begun, job.wanted, job.changes});
 }
 
 void coordinator_core::record(const job_record& job, std::uint32_t rank,
                               coordinator_effects& out) {
   const auto& worker = job.workers[rank];
-  out.records.emplace_back(recorded_worker{job.spec.name, rank, worker.joined, worker.finished,
-                                           worker.incarnation, worker.address, worker.left,
-                                           worker.tables, worker.staleness_max,
-                                           worker.payload_bytes_copied, worker.last});
+  out.records.emplace_back(recorded_worker{
+      job.spec.name, rank, worker.joined, worker.finished, worker.incarnation, worker.address,
+      worker.absent, worker.invited, worker.since, worker.left, worker.tables,
+      worker.staleness_max, worker.payload_bytes_copied, worker.last});
 }
 
 void coordinator_core::record_group(std::uint32_t shard, coordinator_effects& out) const {
@@ -151,6 +170,8 @@ void coordinator_core::go_on(const recorded_cluster& before) {
     job.checkpoints = one.checkpoints;
     job.checkpoint_clock = one.checkpoint_clock;
     job.begun = one.begun;
+    job.wanted = one.wanted;
+    job.changes = one.changes;
   }
   for (const auto& one : before.metrics) find(one.job)->metrics[one.name] = one.value;
   for (const auto& one : before.tables) {
@@ -166,6 +187,9 @@ void coordinator_core::go_on(const recorded_cluster& before) {
         one.finished && !is_planted(planted_bug::finished_worker_forgotten_at_restart);
     worker.incarnation = one.incarnation;
     worker.address = one.address;
+    worker.absent = one.absent;
+    worker.invited = one.invited;
+    worker.since = one.since;
     worker.left = one.left;
     if (!is_planted(planted_bug::opened_tables_forgotten_at_restart))
       worker.tables = one.tables;

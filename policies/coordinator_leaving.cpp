@@ -25,7 +25,17 @@ void coordinator_core::worker_leaves(std::int64_t now, const std::string& name,
   if (job->state == job_state::done || job->state == job_state::failed)
     return refuse(who, errc::cancelled, "job " + name + " has ended", out);
   auto& worker = job->workers[rank];
-  // Told before this process began, all hear of it again (open_job).
+  // One that has died while it waited is not admitted any more.
+  std::erase_if(early_workers_, [&](const auto& early) {
+    const bool mine = early.first.job == name && early.first.rank == rank;
+    if (mine) refuse(early.second, errc::cancelled, "it leaves", out);
+    return mine;
+  });
+  // It had not joined yet; or, told before this process began, all hear of it again (open_job).
+  if (worker.absent) {
+    if (std::exchange(worker.invited, false)) record(*job, rank, out);
+    return out.answers.push_back({who, {}, {}});
+  }
   if (worker.finished && !worker.leaves) return out.answers.push_back({who, {}, {}});
   const bool others =
       std::any_of(job->workers.begin(), job->workers.end(), [&](const worker_state& other) {
@@ -46,12 +56,6 @@ void coordinator_core::worker_leaves(std::int64_t now, const std::string& name,
     if (same(group)) return group.waiting.push_back(who);
   event(now, "worker_leaves", name + " rank " + std::to_string(rank));
   worker.leaves = true;
-  // One that has died while it waited is not admitted any more.
-  std::erase_if(early_workers_, [&](const auto& early) {
-    const bool mine = early.first.job == name && early.first.rank == rank;
-    if (mine) refuse(early.second, errc::cancelled, "it leaves", out);
-    return mine;
-  });
   auto& waiting = leaving_.emplace_back();
   waiting.job = index;
   waiting.about = leaving{rank};
@@ -116,20 +120,20 @@ void coordinator_core::shut_out(std::int64_t now, const call_group& done, std::u
       refuse(who, errc::unavailable, done.failure.message(), out);
     return;
   }
-  worker.left = is_planted(planted_bug::leaves_where_the_last_chunk_is) ? done.first_clock
-                                                                        : done.last_clock;
-  worker.finished = true;
+  const auto clock = is_planted(planted_bug::leaves_where_the_last_chunk_is) ? done.first_clock
+                                                                             : done.last_clock;
+  worker.left = std::max(clock, worker.since);  // where no table is open, nobody knows
+  worker.finished = worker.absent = true;
+  job.changes.push_back({static_cast<std::uint32_t>(job.changes.size() + 1), rank, *worker.left,
+                         false, job.sums.of_worker[rank] == no_aggregator});
+  record(job, out);
   record(job, rank, out);
   const auto stay = std::count_if(job.workers.begin(), job.workers.end(),
-                                  [](const worker_state& one) { return !one.left; });
+                                  [](const worker_state& one) { return !one.absent; });
   event(now, "worker_left",
         job.spec.name + " rank " + std::to_string(rank) + ": " + std::to_string(stay) +
             " workers go on from clock " + std::to_string(*worker.left));
   tell_left(done.job, rank, done.waiting, out);
-}
-
-left_call coordinator_core::left_of(const job_record& job, std::uint32_t rank) {
-  return {job.token, rank, *job.workers[rank].left, job.sums.of_worker[rank] == no_aggregator};
 }
 
 void coordinator_core::tell_left(std::size_t index, std::uint32_t rank,
@@ -139,10 +143,10 @@ void coordinator_core::tell_left(std::size_t index, std::uint32_t rank,
   auto& of = groups_.at(group);
   of.about = leaving_told{rank};
   of.waiting = std::move(waiting);
-  const auto what = left_of(job, rank);
-  if (!what.pushes_here) {
+  const roster_call what{job.token, job.changes.back()};
+  if (!what.what.pushes_here) {
     auto mine = what;
-    mine.pushes_here = true;
+    mine.what.pushes_here = true;
     of.later.push_back({{{job.sums.of_worker[rank], true}, mine}});
   }
   const bool planted = is_planted(planted_bug::who_left_forgotten_by_the_next_primary);

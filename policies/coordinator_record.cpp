@@ -137,6 +137,17 @@ json encode(const restored_job& job, const std::string& name) {
           {"tables", std::move(tables)}};
 }
 
+json encode(const std::vector<roster_change>& changes) {
+  json all = json::array();
+  for (const auto& one : changes)
+    all.push_back({{"number", one.number},
+                   {"rank", one.rank},
+                   {"clock", one.clock},
+                   {"joins", one.joins ? 1U : 0U},
+                   {"here", one.pushes_here ? 1U : 0U}});
+  return all;
+}
+
 struct encoder {
   journal_entry operator()(const recorded_run& run) const {
     json jobs = json::array();
@@ -154,7 +165,9 @@ struct encoder {
                   {"restarts", job.restarts},
                   {"checkpoints", job.checkpoints},
                   {"checkpoint_clock", job.checkpoint_clock},
-                  {"begun", {job.begun.epoch, job.begun.number}}});
+                  {"begun", {job.begun.epoch, job.begun.number}},
+                  {"wanted", job.wanted},
+                  {"changes", encode(job.changes)}});
   }
   journal_entry operator()(const recorded_worker& worker) const {
     const auto& last = worker.last;
@@ -164,6 +177,7 @@ struct encoder {
                   {"finished", worker.finished ? 1U : 0U},
                   {"incarnation", worker.incarnation},
                   {"address", wide(worker.address)},
+                  {"stay", {worker.absent ? 1U : 0U, worker.invited ? 1U : 0U, worker.since}},
                   {"left", worker.left ? json::array({*worker.left}) : json::array()},
                   {"told", worker.tables ? 1U : 0U},
                   {"tables", worker.tables.value_or(std::vector<std::uint32_t>())},
@@ -237,6 +251,17 @@ recorded_job decode_job(json_fields& fields, status& problem) {
   made.checkpoints = fields.number("checkpoints");
   made.checkpoint_clock = fields.number("checkpoint_clock");
   made.begun = decode_id(fields, "begun", problem);
+  made.wanted = number32(fields, "wanted");
+  for (const auto& one : fields.array("changes")) {
+    json_fields in(one, "job", problem);
+    roster_change change;
+    change.number = number32(in, "number");
+    change.rank = number32(in, "rank");
+    change.clock = in.number("clock");
+    change.joins = in.number("joins", 1) == 1;
+    change.pushes_here = in.number("here", 1) == 1;
+    made.changes.push_back(change);
+  }
   return made;
 }
 
@@ -251,6 +276,10 @@ recorded_worker decode_worker(json_fields& fields, status& problem) {
   const auto left = row(fields, "left", std::min<std::size_t>(1, fields.array("left").size()),
                         any_64, problem);
   if (!left.empty()) made.left = left[0];
+  const auto stay = row(fields, "stay", 3, any_64, problem);
+  made.absent = stay[0] != 0;
+  made.invited = stay[1] != 0;
+  made.since = stay[2];
   const bool told = fields.number("told", 1) == 1;
   const auto count = fields.array("tables").size();
   const auto tables = row(fields, "tables", count, limits::tables_max - 1, problem);

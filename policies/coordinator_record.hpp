@@ -17,6 +17,7 @@
 
 #include "policies/checkpoint_name.hpp"
 #include "policies/cluster_status.hpp"
+#include "policies/roster.hpp"
 #include "policies/shard_group.hpp"
 #include "policies/spec.hpp"
 #include "runtime/base/journal.hpp"
@@ -75,6 +76,8 @@ struct recorded_job {
   std::uint64_t checkpoints = 0;
   std::uint64_t checkpoint_clock = 0;
   checkpoint_id begun;  // the last checkpoint that shards may have been asked for
+  std::uint32_t wanted = 0;
+  std::vector<roster_change> changes;
 };
 struct recorded_worker {
   std::string job;
@@ -83,7 +86,10 @@ struct recorded_worker {
   bool finished = false;
   std::uint32_t incarnation = 0;
   std::string address;
-  std::optional<std::uint64_t> left;                 // for good, before this clock
+  bool absent = false;
+  bool invited = false;
+  std::uint64_t since = 0;
+  std::optional<std::uint64_t> left;
   std::optional<std::vector<std::uint32_t>> tables;  // opened, once it has said so
   std::uint64_t staleness_max = 0;                   // of earlier lives
   std::uint64_t payload_bytes_copied = 0;            // likewise

@@ -108,11 +108,9 @@ void coordinator_core::admit_members(group_id group, std::uint32_t at,
   for (std::uint32_t rank = 0; rank < job.workers.size(); ++rank) {
     const auto& worker = job.workers[rank];
     if (job.sums.of_worker[rank] != at) continue;
-    if (worker.left) {  // and may never have been here
-      auto what = left_of(job, rank);
-      what.pushes_here = true;
-      call(group, {at, true}, what, out);
-    }
+    if (worker.absent)  // and may never have been here
+      call(group, {at, true},
+           roster_call{job.token, {0, rank, worker.left.value_or(0), false, true}}, out);
     if (worker.incarnation == 0) continue;
     call(group, {at, true},
          admit_worker_call{job.token, rank, worker.incarnation, worker.address,

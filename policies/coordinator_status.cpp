@@ -31,9 +31,11 @@ cluster_status coordinator_core::status(std::int64_t now, std::uint64_t events_s
     shown.metrics = job.metrics;
     shown.restarts = job.restarts;
     for (std::uint32_t rank = 0; rank < job.workers.size(); ++rank)
-      if (job.workers[rank].finished) shown.ranks_finished.push_back(rank);
+      if (job.workers[rank].absent && job.workers[rank].left) shown.ranks_left.push_back(rank);
     for (std::uint32_t rank = 0; rank < job.workers.size(); ++rank)
-      if (job.workers[rank].left) shown.ranks_left.push_back(rank);
+      if (!job.workers[rank].absent && job.workers[rank].finished)
+        shown.ranks_finished.push_back(rank);
+    shown.workers = job.wanted;
     shown.checkpoints = job.checkpoints;
     shown.checkpoint_clock = job.checkpoint_clock;
     shown.parameters_sha256 = job.parameters_sha256;
@@ -53,9 +55,10 @@ void coordinator_core::sum_up(const job_record& job, job_status& shown) {
   double losses = 0;
   double stay = 0;
   for (const auto& worker : job.workers) {
-    shown.workers_joined += worker.joined ? 1 : 0;
-    shown.workers_finished += worker.finished ? 1 : 0;
-    if (!worker.left) {
+    if (!has_been(worker)) continue;
+    if (!worker.absent) {
+      shown.workers_joined += worker.joined ? 1 : 0;
+      shown.workers_finished += worker.finished ? 1 : 0;
       if (worker.last.clock < slowest) shown.epoch = worker.last.epoch;
       slowest = std::min(slowest, worker.last.clock);
       losses += worker.last.loss;
@@ -75,7 +78,7 @@ void coordinator_core::sum_up(const job_record& job, job_status& shown) {
   // not be where it is had the others not come within the policy's reach.
   const bool any_finished =
       std::any_of(job.workers.begin(), job.workers.end(),
-                  [](const worker_state& worker) { return worker.finished; });
+                  [](const worker_state& worker) { return worker.finished && !worker.absent; });
   if (job.spec.consistency.kind != consistency_kind::bsp || any_finished) return;
   constexpr auto reach = limits::clocks_in_flight_max;
   if (shown.clock_fastest > reach)

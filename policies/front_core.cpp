@@ -53,17 +53,27 @@ std::uint64_t front_core::shut_out(const shut_out_call& call) {
   return core_.pushed_below(call.token, call.rank);
 }
 
-void front_core::left(const left_call& call) {
+std::uint64_t front_core::hold(const hold_call& call) {
+  std::uint64_t come_to = 0;
   about_job(call.token, [&](effects& out) {
-    core_.has_left(call.token, call.rank, call.clock, call.pushes_here, out);
+    come_to = core_.hold(call.token, call.clock, call.rank, out);
   });
-  const auto* known = call.pushes_here ? find(call.token, call.rank) : nullptr;
+  return come_to;
+}
+
+void front_core::change_roster(const roster_call& call) {
+  const auto& what = call.what;
+  bool news = false;
+  about_job(call.token,
+            [&](effects& out) { news = core_.change_roster(call.token, what, out); });
+  const bool is_over = what.pushes_here && !what.joins;
+  const auto* known = news && is_over ? find(call.token, what.rank) : nullptr;
   if (!known) return;
   const auto who = *known;
-  members_[call.token].erase(call.rank);
+  members_[call.token].erase(what.rank);
   leave(who.peer);
-  give_up_replies(call.token, call.rank);
-  shell_.forget({call.token, call.rank, who.incarnation});
+  give_up_replies(call.token, what.rank);
+  shell_.forget({call.token, what.rank, who.incarnation});
 }
 
 void front_core::peer_lost(peer_id peer) {

@@ -108,7 +108,8 @@ class front_core {
   void peer_lost(peer_id peer);
   // A worker is not expected any more.
   std::uint64_t shut_out(const shut_out_call& call);
-  void left(const left_call& call);
+  std::uint64_t hold(const hold_call& call);
+  void change_roster(const roster_call& call);
   // Whose connection this is, if it is a worker's; null: nobody's.
   const member_key* member_at(peer_id peer) const;
 

@@ -43,7 +43,7 @@ const host_spec* host_of_replica(const cluster_spec& cluster, std::uint32_t inde
 const host_spec* host_of_worker(const cluster_spec& cluster, const job_spec& job,
                                 std::uint32_t rank) noexcept {
   if (cluster.hosts.empty()) return nullptr;
-  return pick(cluster, job.hosts, rank * count(cluster, job.hosts) / job.workers);
+  return pick(cluster, job.hosts, rank % job.workers * count(cluster, job.hosts) / job.workers);
 }
 
 }  // namespace tidegate::policies

@@ -27,6 +27,8 @@ void launch_core::clear(const std::string& why, launch_effects& out) {
   watches_ = poll_wanted_ = healthy_ = away_ = is_back_ = false;
   unjudged_.clear();
   resting_.clear();
+  unwanted_.clear();
+  wanted_.clear();
   failure_seen_at_ = workers_gone_at_ = never;
   out.all.emplace_back(launch_effects::note{"going_back", why});
   out.all.emplace_back(launch_effects::complain{
@@ -50,6 +52,12 @@ void launch_core::renewed(std::int64_t now, const runtime::status& result,
     return begin_end(now, run_outcome::process_died,
                      "the epoch cannot be put on record: " + result.to_string(), out);
   std::fill(processes_.begin(), processes_.end(), process_state::waiting);
+  // As the plan says: later ones go with their epoch.
+  for (process_number i = 0; i < processes_.size(); ++i)
+    for (const auto& one : plan_.jobs)
+      if (role_of(i) == process_role::worker && plan_.processes[i].job == one.name &&
+          plan_.processes[i].index >= one.workers)
+        processes_[i] = process_state::unused;
   for (auto& incarnation : incarnations_) ++incarnation;
   for (auto& job : jobs_) {
     auto fresh = job_status();

@@ -131,6 +131,7 @@ void launch_core::ended(std::int64_t now, process_number process, process_exit e
   if (!is_watching()) return;
   poll_wanted_ = watches_;
   away_ = away_ || (process == 0 && watches_);
+  if (is_unwanted(process)) return;
   const bool is_node = role_of(process) != process_role::worker;
   if (exit.kind != process_exit::how::clean || is_node)
     unjudged_.push_back({process, std::move(exit), now, watches_ ? polls_ + 1 : 0});
@@ -154,6 +155,7 @@ void launch_core::decide(std::int64_t now, launch_effects& out) {
   }
   poll_wanted_ = false;
   if (std::exchange(is_back_, false) && phase_ == phase::running) phase_since_ = now;
+  if (is_watching()) end_unwanted(now, out);
   judge_ends(now, out);
   start_again(now, out);
   check_jobs(now, out);
@@ -203,6 +205,7 @@ void launch_core::begin_end(std::int64_t now, run_outcome outcome, const std::st
   kill_at_ = now + end_kill_after;
   unjudged_.clear();
   resting_.clear();
+  unwanted_.clear();
   out.all.emplace_back(launch_effects::note{"ending", reason});
   out.all.emplace_back(launch_effects::complain{"tidegate: " + reason});
   if (!watches_) return;

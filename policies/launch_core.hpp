@@ -18,6 +18,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <string>
 #include <utility>
 #include <variant>
@@ -149,6 +150,11 @@ class launch_core {
   // Its job goes on without it; or why not: then it comes back.
   void left(std::int64_t now, process_number process, const runtime::status& result,
             launch_effects& out);
+  // So many workers of this job are wanted, as the coordinator has agreed. Those that are new
+  // follow the other processes, by rank; whoever is told of them has them in the same places.
+  void scale(const std::string& job, std::uint32_t workers, launch_effects& out);
+  // Whether it can be.
+  bool may_scale(const std::string& job) const;
   // It shows no sign of life: it is ended for good, and what that means is told by its end.
   void hangs(process_number process, std::int64_t silent_ns, launch_effects& out);
   // After the events of a turn, and at next_wake().
@@ -176,6 +182,7 @@ class launch_core {
     resting,
     leaving,  // dead, and the coordinator has not said that the others go on without it
     gone,
+    unused,  // not of its job, so far or any more
   };
   enum class verdict : std::uint8_t {
     as_expected,    // a worker that is done
@@ -203,6 +210,11 @@ class launch_core {
   worker_loss_rule rule_of(process_number process) const;
   bool others_go_on(process_number process) const;
   void do_without(const unjudged& end, launch_effects& out);
+  void start_worker(const process_name& name, launch_effects& out);
+  void send_away(process_number process, launch_effects& out);
+  void end_unwanted(std::int64_t now, launch_effects& out);
+  bool is_unwanted(process_number process) const;
+  bool is_surplus(process_number process) const;
   bool rest_or_not(const unjudged& end, launch_effects& out);
   void bury(const unjudged& end, std::int64_t now, launch_effects& out);
   void start_again(std::int64_t now, launch_effects& out);
@@ -238,9 +250,11 @@ class launch_core {
   restart_intensity goings_back_;             // for a coordinator that dies too often
   std::vector<std::string> hung_;             // by process: for how long, in words, or empty
   std::vector<rest> resting_;
-  process_number last_shard_death_ = 0;  // of those that were to come back
-  process_number row_ = 0;               // the last that was started in its turn
-  std::int64_t back_at_ = never;         // clearing: not before
+  std::map<std::string, std::uint32_t> wanted_;  // workers, by job, since scale()
+  std::vector<rest> unwanted_;                   // asked to end; ended by force at that time
+  process_number last_shard_death_ = 0;          // of those that were to come back
+  process_number row_ = 0;                       // the last that was started in its turn
+  std::int64_t back_at_ = never;                 // clearing: not before
   run_outcome outcome_ = run_outcome::done;
   std::string reason_;
   bool healthy_ = true;

@@ -70,7 +70,7 @@ void launch_core::judge_ends(std::int64_t now, launch_effects& out) {
       for (const auto& end : ripe)
         if (is_watching() && (end.exit.kind == process_exit::how::by_signal) == by_signal &&
             judge(end) == verdict::process_died && comes_back(end.process) == may_come_back) {
-          if (watches_ && others_go_on(end.process))
+          if (watches_ && (is_surplus(end.process) || others_go_on(end.process)))
             do_without(end, out);
           else
             bury(end, now, out);
@@ -156,14 +156,22 @@ void launch_core::left(std::int64_t now, process_number process, const runtime::
   processes_[process] = process_state::gone;
   const auto name = plan_.processes[process].to_string();
   if (result.ok()) {
+    processes_[process] = process_state::unused;
     out.all.emplace_back(launch_effects::note{"process_left", name});
-  } else if (is_watching() && comes_back(process)) {
-    bury({process,
-          {process_exit::how::by_signal, name + " cannot leave: " + result.message()},
-          now,
-          0},
-         now, out);
+    return;
   }
+  const auto* of = job(plan_.processes[process].job);
+  const bool over =
+      result.code() == runtime::errc::cancelled ||
+      (of != nullptr && (of->state == job_state::done || of->state == job_state::failed));
+  if (!is_watching() || over) return;
+  // The job needs it, whatever its rule.
+  const unjudged end{
+      process,
+      {process_exit::how::by_signal, name + " cannot leave: " + result.message()},
+      now,
+      0};
+  if (!rest_or_not(end, out)) bury(end, now, out);
 }
 
 // A process has died: it comes back, or the run ends.
@@ -291,6 +299,7 @@ std::int64_t launch_core::next_wake() const {
   if (!is_watching()) return at;
   for (const auto& end : unjudged_) earlier(ripe_at(end));
   for (const auto& one : resting_) earlier(one.until);
+  for (const auto& one : unwanted_) earlier(one.until);
   if (!watches_) {
     earlier(phase_since_ + start_timeout_);
   } else if (first_failed() != nullptr) {

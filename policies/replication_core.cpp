@@ -75,7 +75,7 @@ bool replication_core::promote(std::uint32_t view, std::uint32_t epoch) {
   view_ = view;
   follows_ = false;
   for (const auto job : shard_.jobs())
-    front_.about_job(job, [&](auto&) { shard_.promote(job, epoch); });
+    front_.about_job(job, [&](auto& out) { shard_.promote(job, epoch, out); });
   return true;
 }
 

@@ -1,49 +1,51 @@
-// Which of a job's workers push a clock: over so many is the mean of its gradients. A worker
-// that has left for good pushes the clocks below its last one, and nobody waits for it.
+// How many of a job's workers push a clock: over so many is the mean of its gradients.
 //
-// One thread. Only leave() allocates.
+// One thread. Only change() allocates.
 #pragma once
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
 #include <vector>
 
-#include "runtime/base/assert.hpp"
-
 namespace tidegate::policies {
+
+// A rank pushes every clock from this one on, or none.
+struct roster_change {
+  std::uint32_t number = 0;  // of the job's changes, from 1
+  std::uint32_t rank = 0;
+  std::uint64_t clock = 0;
+  bool joins = false;
+  bool pushes_here = true;  // to shards; else to an aggregator
+
+  friend bool operator==(const roster_change&, const roster_change&) = default;
+};
 
 class roster {
  public:
   explicit roster(std::uint32_t workers = 0) : workers_(workers) {}
 
-  // The rank pushes no clock from this one on. Told twice it counts once. True: it is news.
-  bool leave(std::uint32_t rank, std::uint64_t clock) {
-    if (has_left(rank)) return false;
-    TIDEGATE_ASSERT(left_.size() + 1 < workers_, "a worker of the job stays");
-    const auto before = [](const leaving& a, const leaving& b) { return a.clock < b.clock; };
-    const leaving made{rank, clock};
-    left_.insert(std::upper_bound(left_.begin(), left_.end(), made, before), made);
-    return true;
+  void change(std::uint64_t clock, bool joins) {
+    const auto before = [](const step& a, const step& b) { return a.clock < b.clock; };
+    const step made{clock, joins ? 1 : -1};
+    steps_.insert(std::upper_bound(steps_.begin(), steps_.end(), made, before), made);
   }
-  bool has_left(std::uint32_t rank) const noexcept {
-    return std::any_of(left_.begin(), left_.end(),
-                       [&](const leaving& one) { return one.rank == rank; });
-  }
-  // How many push this clock; at least one.
+  // At least one: where nobody pushes, nothing is divided.
   std::uint32_t team(std::uint64_t clock) const noexcept {
-    std::size_t gone = 0;
-    while (gone < left_.size() && left_[gone].clock <= clock) ++gone;
-    return workers_ - static_cast<std::uint32_t>(gone);
+    std::int64_t size = workers_;
+    for (const auto& one : steps_) {
+      if (one.clock > clock) break;
+      size += one.by;
+    }
+    return static_cast<std::uint32_t>(std::max<std::int64_t>(size, 1));
   }
 
  private:
-  struct leaving {
-    std::uint32_t rank = 0;
+  struct step {
     std::uint64_t clock = 0;
+    std::int32_t by = 0;
   };
   std::uint32_t workers_;
-  std::vector<leaving> left_;  // ascending in clock
+  std::vector<step> steps_;  // ascending in clock
 };
 
 }  // namespace tidegate::policies

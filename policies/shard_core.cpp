@@ -21,7 +21,7 @@ void shard_core::open_job(std::uint64_t token, const job_options& options) {
   job.consistency = options.consistency;
   job.keeps = versions_kept(options.consistency, options.workers_come_back, options.replicated);
   job.workers.resize(options.workers);
-  job.who = roster(options.workers);
+  job.who = roster(options.team > 0 ? options.team : options.workers);
   const auto& members = options.members;
   if (members.empty()) return;
   for (std::uint32_t rank = 0; rank < options.workers; ++rank)
@@ -61,9 +61,20 @@ std::vector<owned_chunk> shard_core::open_table(std::uint64_t token, std::uint32
       chunk.policy = std::move(relay);
     }
     for (std::uint32_t rank = 0; rank < workers; ++rank)
-      if (const auto& one = job->second.workers[rank]; !one.member || one.finished)
+      if (const auto& one = job->second.workers[rank];
+          !one.member || one.finished || one.joined > 0)
         chunk.policy->worker_absent(rank);
     chunk.workers.resize(workers);
+    for (std::uint32_t rank = 0; rank < workers; ++rank)
+      if (const auto& one = job->second.workers[rank];
+          one.member && !one.finished && one.joined > 0) {
+        chunk.policy->worker_joins(rank, one.joined);
+        chunk.workers[rank].next = one.joined;
+      }
+    if (job->second.consistency.kind == consistency_kind::bsp &&
+        chunk.policy->first_clock() > 0)
+      chunk.policy->restore(chunk.version = chunk.policy->first_clock(), {});
+    if (job->second.epoch != 0) begin_hold(job->second, *chunk.policy);
     chunk.readers.reserve(planes_max(workers));
     chunk.readers.push_back(0);
     at->second.order.push_back(next);
@@ -191,6 +202,9 @@ refusal shard_core::check_clock(const chunk_state& chunk, const frame_tag& tag) 
   // Not `settled + window`, which wraps for a clock near infinity.
   const auto settled = settled_below(chunk, tag.rank);
   if (tag.clock > settled && tag.clock - settled >= window) return refusal::beyond_window;
+  const auto& held = chunk.workers[tag.rank].held[tag.clock % window];
+  if (held.there && held.clock != tag.clock && tag.clock >= chunk.workers[tag.rank].next)
+    return refusal::beyond_window;
   return refusal::none;
 }
 

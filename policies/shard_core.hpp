@@ -49,7 +49,7 @@ class shard_core {
   // Opening again with the same token is ignored.
   struct job_options {
     std::uint32_t epoch = 0;
-    std::uint32_t workers = 0;
+    std::uint32_t workers = 0;  // ranks are below
     consistency_spec consistency;
     // Under bsp the version before the current one is kept, for a worker that comes back: it
     // may have pushed a clock to some chunks, and needs that clock's version of all.
@@ -57,6 +57,7 @@ class shard_core {
     std::span<const std::uint32_t> members;  // the ranks that push here, ascending; empty: all
     // Shards have replicas, which may be two versions behind: two are kept.
     bool replicated = false;
+    std::uint32_t team = 0;  // workers to begin with; 0: all ranks
   };
   static constexpr std::uint32_t kept_max = versions_kept_max;
   static constexpr std::uint32_t versions_kept(const consistency_spec& consistency,
@@ -127,12 +128,18 @@ class shard_core {
   // The same, as somebody else says.
   void has_finished(std::uint64_t token, std::uint32_t rank, shard_effects& out);
 
-  // A rank that leaves for good. First frames of it are refused; and the first clock of which
-  // no chunk here has a push of it, in its order. Then: it pushes no clock from this one on,
-  // and what it has not pushed of those before is left out. `pushes_here`: else it only counts
-  // for the mean. Told twice it counts once.
+  // Of a rank that leaves for good frames are refused; and the first clock of which no chunk
+  // here has a push of it, in its order.
   void shut_out(std::uint64_t token, std::uint32_t rank);
   std::uint64_t pushed_below(std::uint64_t token, std::uint32_t rank) const;
+  // A rank may begin to push at this clock: nobody comes so far that it should have waited for
+  // it, until the change is told, or another hold. 0; or, when it cannot, a clock that somebody
+  // has come to, and then there is no hold; infinity: likewise.
+  std::uint64_t hold(std::uint64_t token, std::uint64_t clock, std::uint32_t rank,
+                     shard_effects& out);
+  // Who pushes. What one that leaves has not pushed of the clocks before is left out. Told
+  // again it counts once; false then.
+  bool change_roster(std::uint64_t token, const roster_change& what, shard_effects& out);
   void has_left(std::uint64_t token, std::uint32_t rank, std::uint64_t clock, bool pushes_here,
                 shard_effects& out);
 
@@ -213,7 +220,7 @@ class shard_core {
   cut_state progress(std::uint32_t slot) const { return progress_of(chunks_[slot]); }
   std::uint32_t plane_of(std::uint32_t slot) const { return chunks_[slot].plane; }
   // It is the primary now, in this epoch.
-  void promote(std::uint64_t token, std::uint32_t epoch);
+  void promote(std::uint64_t token, std::uint32_t epoch, shard_effects& out);
 
   // Whether anybody may read that plane, once all that has been decided is carried out.
   bool is_read(std::uint32_t slot, std::uint32_t plane) const {
@@ -247,6 +254,12 @@ class shard_core {
   using answer_run = shard_state::answer_run;
 
   void forget_process(const job_state& job, std::uint32_t rank);
+  void has_left(std::uint64_t token, std::uint32_t rank, shard_effects& out);
+  void has_joined(job_state& job, const roster_change& what, shard_effects& out);
+  void orphan(chunk_state& chunk, std::uint32_t rank, shard_effects& out);
+  void set_hold(job_state& job, std::uint32_t rank, std::uint64_t clock, shard_effects& out);
+  static void begin_hold(const job_state& job, consistency_policy& policy);
+  std::uint64_t beyond(const job_state& job, std::uint64_t clock, std::uint32_t rank) const;
   refusal find_chunk(const frame_tag& tag, std::uint32_t& slot) const;
   refusal check_clock(const chunk_state& chunk, const frame_tag& tag) const;
   void take(chunk_state& chunk, const frame_tag& tag, payload_handle payload, bool rings,
@@ -265,6 +278,7 @@ class shard_core {
               std::uint32_t team, shard_effects& out);
   static void replicate_next(std::uint32_t slot, chunk_state& chunk, shard_effects& out);
   void settle_step(chunk_state& chunk, const step_to_replicate& step, shard_effects& out);
+  static bool is_held(const chunk_state& chunk, std::uint32_t rank, std::uint64_t clock);
   static bool is_retained(const chunk_state& chunk, std::uint32_t rank, std::uint64_t clock);
   static std::uint64_t settled_below(const chunk_state& chunk, std::uint32_t rank);
   static cut_state progress_of(const chunk_state& chunk);

@@ -52,7 +52,7 @@ void shard_core::take_cut(std::uint32_t slot, shard_effects& out) {
   chunk.cut = progress_of(chunk);
   // Whoever goes on from there begins with all workers, each where the others are.
   for (std::uint32_t rank = 0; rank < chunk.workers.size(); ++rank)
-    if (chunk.home->job->who.has_left(rank) && chunk.cut_clock != clock_vector::infinity)
+    if (chunk.home->job->workers[rank].left && chunk.cut_clock != clock_vector::infinity)
       chunk.cut.ranks[rank].next = std::max(chunk.cut.ranks[rank].next, chunk.cut_clock);
   out.list.push_back(shard_effects::snapshot{slot, chunk.plane});
 }
@@ -67,7 +67,7 @@ shard_core::cut_state shard_core::progress_of(const chunk_state& chunk) {
   for (std::uint32_t rank = 0; rank < chunk.workers.size(); ++rank) {
     auto& saved = state.ranks[rank];
     // One that pushes elsewhere holds nothing up.
-    saved.finished = (job.workers[rank].finished && !job.who.has_left(rank)) ||
+    saved.finished = (job.workers[rank].finished && !job.workers[rank].left) ||
                      (!exact && !job.workers[rank].member);
     // Under bsp pushes may be held; who is summed on the way is where all are.
     saved.next = chunk.workers[rank].next;

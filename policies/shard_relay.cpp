@@ -26,8 +26,7 @@ void shard_core::settle_clock(chunk_state& chunk, std::uint64_t clock, const fra
                               shard_effects& out) {
   const auto code = std::exchange(chunk.codes[clock % window], refusal::none);
   for (std::uint32_t rank = 0; rank < chunk.workers.size(); ++rank)
-    if (chunk.workers[rank].next > clock && chunk.workers[rank].held[clock % window].there)
-      settle(chunk, rank, clock, base, code, out);
+    if (is_held(chunk, rank, clock)) settle(chunk, rank, clock, base, code, out);
 }
 
 frame_tag shard_core::base_of(const chunk_state& chunk) const {

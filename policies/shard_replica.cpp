@@ -15,6 +15,13 @@ namespace tidegate::policies {
 using runtime::is_planted;
 using runtime::planted_bug;
 
+// In its order.
+bool shard_core::is_held(const chunk_state& chunk, std::uint32_t rank, std::uint64_t clock) {
+  const auto& worker = chunk.workers[rank];
+  const auto& held = worker.held[clock % window];
+  return worker.next > clock && held.there && held.clock == clock;
+}
+
 // Applied, and the replica has not made the step yet.
 bool shard_core::is_retained(const chunk_state& chunk, std::uint32_t rank,
                              std::uint64_t clock) {
@@ -25,7 +32,9 @@ bool shard_core::is_retained(const chunk_state& chunk, std::uint32_t rank,
 // Pushes of `rank` below this are wherever they have to be. One who has finished has no bound
 // of its own.
 std::uint64_t shard_core::settled_below(const chunk_state& chunk, std::uint32_t rank) {
-  auto below = std::min(chunk.workers[rank].next, chunk.policy->applied_below(rank));
+  auto below = std::min(
+      chunk.workers[rank].next,
+      std::max(chunk.policy->applied_below(rank), chunk.home->job->workers[rank].joined));
   while (below > 0 && is_retained(chunk, rank, below - 1)) --below;
   return below;
 }
@@ -96,8 +105,8 @@ void shard_core::retain(std::uint32_t slot, const policy_decision& what, std::ui
                         std::uint32_t team, shard_effects& out) {
   auto& chunk = chunks_[slot];
   const bool all = what.kind == policy_decision::what::apply_clock;
-  step_to_replicate step{chunk.version, all ? all_ranks : what.rank, what.clock, team, inputs,
-                         no_payload};
+  step_to_replicate step{
+      chunk.version, all ? all_ranks : what.rank, what.clock, team, inputs, no_payload, false};
   if (inputs == 1) step.payload = out.inputs.back().payload;
   if (inputs > 1) {
     auto& made = std::get<shard_effects::apply>(out.list.back());
@@ -133,6 +142,7 @@ void shard_core::replicated(std::span<const std::uint32_t> slots, std::uint64_t 
 
 void shard_core::settle_step(chunk_state& chunk, const step_to_replicate& step,
                              shard_effects& out) {
+  if (step.owns_payload) out.list.push_back(shard_effects::release{step.payload});
   const bool all = step.rank == all_ranks;
   const auto end = all ? static_cast<std::uint32_t>(chunk.workers.size()) : step.rank + 1;
   for (auto rank = all ? 0 : step.rank; rank < end; ++rank) {
@@ -242,7 +252,7 @@ void shard_core::follow(const followed_step& what, payload_handle payload, shard
     auto& workers = chunk.home->job->workers;
     for (std::uint32_t rank = 0; rank < workers.size(); ++rank)
       if (all ? !workers[rank].finished && workers[rank].member : rank == what.rank)
-        chunk.workers[rank].next = what.clock + 1;
+        chunk.workers[rank].next = std::max(chunk.workers[rank].next, what.clock + 1);
   }
   if (payload != no_payload) out.list.push_back(shard_effects::release{payload});
   if (found && what.version <= chunks_[slot].version)
@@ -276,8 +286,9 @@ void shard_core::follow_seed(const followed_step& what, const seed_state& state,
   chunk.plane = seed_plane;
   chunk.version = state.now.version;
   for (std::uint32_t rank = 0; rank < chunk.workers.size(); ++rank)
-    if (chunk.home->job->workers[rank].member)
-      chunk.workers[rank].next = state.now.ranks[rank].next;
+    if (const auto& one = chunk.home->job->workers[rank]; one.member)
+      // What was handed over may be older than the news that it joins.
+      chunk.workers[rank].next = std::max(state.now.ranks[rank].next, one.joined);
   // The oldest first.
   for (auto i = std::min<std::size_t>(state.kept.size(), chunk.home->job->keeps); i-- > 0;) {
     if (chunk.readers.size() <= kept_plane(i)) chunk.readers.resize(kept_plane(i) + 1, 0);
@@ -292,7 +303,7 @@ void shard_core::follow_farewell(std::uint64_t token, std::uint32_t rank) {
     job->second.workers[rank].finished = true;
 }
 
-void shard_core::promote(std::uint64_t token, std::uint32_t epoch) {
+void shard_core::promote(std::uint64_t token, std::uint32_t epoch, shard_effects& out) {
   auto& job = jobs_.at(token);
   job.epoch = epoch;
   for (const auto slot : job.slots) {
@@ -313,7 +324,12 @@ void shard_core::promote(std::uint64_t token, std::uint32_t epoch) {
     chunk.policy->restore(chunk.version, through);
     for (std::uint32_t rank = 0; rank < through.size(); ++rank)
       if (job.workers[rank].finished) chunk.policy->worker_finished(rank, decisions_);
-    TIDEGATE_ASSERT(decisions_.empty(), "a replica has made every step that was due");
+    // But of clocks that nobody is left to push.
+    TIDEGATE_ASSERT(decisions_.empty() || job.changes > 0,
+                    "a replica has made every step that was due");
+    begin_hold(job, *chunk.policy);
+    chunk.policy->catch_up(decisions_);
+    carry_out(slot, base_of(chunk), out);
   }
 }
 

@@ -8,6 +8,7 @@
 #include <memory>
 #include <vector>
 
+#include "policies/clock_vector.hpp"
 #include "policies/consistency.hpp"
 #include "policies/protocol.hpp"
 #include "policies/rank_progress.hpp"
@@ -53,6 +54,8 @@ struct worker_at_chunk {
 struct worker_state {
   bool member = true;             // else it does not push here
   std::uint32_t incarnation = 0;  // 0: never admitted
+  std::uint64_t joined = 0;       // its first clock
+  bool left = false;
   bool shut_out = false;
   bool finished = false;
   bool farewell_waits = false;  // for the replica
@@ -65,6 +68,7 @@ struct step_to_replicate {
   std::uint32_t team = 1;
   std::uint32_t inputs = 0;
   payload_handle payload = no_payload;
+  bool owns_payload = false;
 };
 struct job_state {
   std::uint32_t epoch = 0;
@@ -75,6 +79,10 @@ struct job_state {
   std::size_t relay_parts = 0;  // 0: no relay
   std::vector<worker_state> workers;
   roster who;
+  std::uint32_t changes = 0;  // of who, that have been told
+  // Who is to join, and when: clocks behind wait for it as if it had. infinity: nobody.
+  std::uint32_t hold_rank = 0;
+  std::uint64_t hold_clock = clock_vector::infinity;
   std::vector<std::uint32_t> slots;  // of all its chunks
 };
 // Runs of this table's chunks that the step under way answers as one, by rank.

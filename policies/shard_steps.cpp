@@ -111,7 +111,9 @@ void shard_core::take(chunk_state& chunk, const frame_tag& tag, payload_handle p
   ++held_;
   if (is_planted(planted_bug::acknowledged_before_applied))
     acknowledge(chunk, tag, rings, refusal::none, out);
-  const auto end = chunk.policy->applied_below(tag.rank) + window;
+  const auto end = std::max(chunk.policy->applied_below(tag.rank),
+                            chunk.home->job->workers[tag.rank].joined) +
+                   window;
   const auto is_here = [&](std::uint64_t clock) {
     const auto& held = worker.held[clock % window];
     return held.there && held.clock == clock;
@@ -170,9 +172,11 @@ void shard_core::apply(std::uint32_t slot, const policy_decision& what, const fr
   make_step(slot, first, count, team, out);
   if (chunk.follows) {
     retain(slot, what, count, team, out);
+    for (std::uint32_t rank = begin; rank < end; ++rank)
+      if (chunk.home->job->workers[rank].joined > what.clock) orphan(chunk, rank, out);
   } else {
     for (std::uint32_t rank = begin; rank < end; ++rank)
-      if (chunk.workers[rank].next > what.clock)
+      if (is_held(chunk, rank, what.clock))
         settle(chunk, rank, what.clock, base, refusal::none, out);
   }
   if (all && cut_is_due(chunk)) take_cut(slot, out);
@@ -230,9 +234,8 @@ std::uint32_t shard_core::list_inputs(const chunk_state& chunk, std::uint32_t be
                                       shard_effects& out) {
   std::uint32_t count = 0;
   for (std::uint32_t rank = begin; rank < end; ++rank) {
-    const auto& worker = chunk.workers[rank];
-    const auto& held = worker.held[clock % window];
-    if (worker.next <= clock || held.payload == no_payload) continue;
+    const auto& held = chunk.workers[rank].held[clock % window];
+    if (!is_held(chunk, rank, clock) || held.payload == no_payload) continue;
     out.inputs.push_back({rank, held.payload});
     ++count;
   }

@@ -3,6 +3,7 @@
 // `validate` in launch/ says what is wrong with one.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -127,7 +128,8 @@ struct aggregators_spec {
 
 struct job_spec {
   std::string name;
-  std::uint32_t workers = 1;
+  std::uint32_t workers = 1;         // to begin with
+  std::uint32_t max_workers = 0;     // there is room for so many; 0: for `workers`
   std::vector<std::string> command;  // program and arguments of a worker
   std::map<std::string, std::string> env;
   consistency_spec consistency;
@@ -140,6 +142,8 @@ struct job_spec {
   std::uint64_t seed = 1;
   std::vector<table_spec> tables;  // declared ones; workers may create more
   std::vector<std::string> hosts;  // of the workers, by name; empty: all of the cluster
+
+  std::uint32_t capacity() const noexcept { return std::max(workers, max_workers); }
 };
 
 enum class transport_kind : std::uint8_t { automatic, shm, tcp, rdma };

@@ -213,6 +213,8 @@ keys keys_of(scenario& into) {
   all["partitions.last"] = {duration_of(into.partition_max), time};
   all["workers.come_back"] = {chance(into.come_back), share};
   all["workers.shrink"] = {chance(into.shrink), share};
+  all["workers.scaled"] = {numbers(into.scalings), count};
+  all["workers.room_for"] = {number(into.joiners, 0, 1000), "0 to 1000"};
   all["checkpoints.every"] = {numbers(into.checkpoints), count};
   all["disk.fail_append"] = {chance(into.disk.fail_append), share};
   all["disk.fail_sync"] = {chance(into.disk.fail_sync), share};

@@ -48,6 +48,7 @@ enum class planted_bug : std::uint8_t {
   mean_over_those_who_left,
   leaves_where_the_last_chunk_is,
   who_left_forgotten_by_the_next_primary,
+  joins_without_a_hold,
 
   // Of checkpoints: a simulation of disks that fail finds them (sim_checkpoint_planted_test).
   checkpoint_renamed_before_synced = 128,
@@ -56,7 +57,7 @@ enum class planted_bug : std::uint8_t {
   checkpoint_pruned_too_early,
   checkpoint_believed_before_synced,
 };
-inline constexpr auto planted_bug_last = planted_bug::who_left_forgotten_by_the_next_primary;
+inline constexpr auto planted_bug_last = planted_bug::joins_without_a_hold;
 inline constexpr auto planted_checkpoint_bug_first =
     planted_bug::checkpoint_renamed_before_synced;
 inline constexpr auto planted_checkpoint_bug_last =

@@ -35,6 +35,7 @@ TEST_F(messages_test, shard_calls) {
   const auto job = roundtrip(policies::open_job_call{7,
                                                      2,
                                                      3,
+                                                     2,
                                                      "name",
                                                      {policies::consistency_kind::ssp, 5},
                                                      policies::reduce_kind::sum,
@@ -49,6 +50,7 @@ TEST_F(messages_test, shard_calls) {
   EXPECT_EQ(job.token, 7u);
   EXPECT_EQ(job.epoch, 2u);
   EXPECT_EQ(job.workers, 3u);
+  EXPECT_EQ(job.team, 2u);
   EXPECT_EQ(job.name, "name");
   EXPECT_EQ(job.consistency, (policies::consistency_spec{policies::consistency_kind::ssp, 5}));
   EXPECT_EQ(job.reduce, policies::reduce_kind::sum);
@@ -118,6 +120,7 @@ TEST_F(messages_test, worker_messages) {
                                                           2,
                                                           9,
                                                           3,
+                                                          6,
                                                           4,
                                                           "ssp(3)",
                                                           policies::not_finite_rule::allow,
@@ -130,12 +133,20 @@ TEST_F(messages_test, worker_messages) {
   EXPECT_EQ(welcome.epoch, 2u);
   EXPECT_EQ(welcome.first_clock, 9u);
   EXPECT_EQ(welcome.workers, 3u);
+  EXPECT_EQ(welcome.capacity, 6u);
   EXPECT_EQ(welcome.seed, 4u);
   EXPECT_EQ(welcome.policy, "ssp(3)");
   EXPECT_EQ(welcome.not_finite, policies::not_finite_rule::allow);
   EXPECT_EQ(welcome.shard_addresses, (std::vector<std::string>{"x", "y"}));
   EXPECT_EQ(welcome.shard_epochs, (std::vector<std::uint32_t>{5, 6}));
   EXPECT_TRUE(welcome.aggregated && welcome.one_clock_in_flight && welcome.replicated);
+  const auto roster = roundtrip(policies::roster_call{7, {1, 2, 3, true, false}});
+  EXPECT_EQ(roster.token, 7u);
+  EXPECT_EQ(roster.what, (policies::roster_change{1, 2, 3, true, false}));
+  const auto hold = roundtrip(policies::hold_call{7, 8, 9});
+  EXPECT_TRUE(hold.token == 7 && hold.clock == 8 && hold.rank == 9);
+  const auto out = roundtrip(policies::shut_out_call{7, 8, true});
+  EXPECT_TRUE(out.token == 7 && out.rank == 8 && out.only_asks);
   const auto grant = roundtrip(policies::table_grant{3, 40, "w", {{0, 1, 2, 3}}});
   EXPECT_EQ(grant.table, 3u);
   EXPECT_EQ(grant.elements, 40u);

@@ -2,7 +2,7 @@
 //   workload CLOCKS [PAUSE_US [WAY]]   the bits of tests/support/workload.hpp
 //   count CLOCKS [PAUSE_US [fewer]]   pushes integers, so that what is lost or doubled shows in
 //   a
-//                     sum; `fewer`: workers may leave
+//                     sum; `fewer`: workers may leave, or join
 //   forgets CLOCKS    trains from clock 0 on, whatever the session says
 //   idle SECONDS      joins, opens a table, waits, finishes
 //   busy SECONDS      the same, but computes instead of waiting
@@ -102,8 +102,9 @@ status count(actors::session& session, std::uint64_t clocks, std::uint64_t pause
                                             " and " + std::to_string(most)};
     return {};
   };
-  const auto pushes = static_cast<float>(clocks * session.info().workers);
-  const bool finds_its_own = session.info().policy != "async";
+  const auto pushes =
+      fewer ? 16'777'216.0F : static_cast<float>(clocks * session.info().workers);
+  const bool finds_its_own = session.info().policy != "async" && !fewer;
   while (session.now() < clocks) {
     const auto served = watch_pull();
     if (auto done = session.pull(*table).wait(); !done.ok()) return done;

@@ -51,6 +51,18 @@ TEST(command_line, resume_takes_nothing_else) {
   }
 }
 
+TEST(command_line, scale) {
+  const auto line = parse_command_line({"scale", "runs/x", "workers=6", "--job", "mlp"});
+  ASSERT_TRUE(line) << line.error().message();
+  EXPECT_EQ(line->kind, command_kind::scale);
+  EXPECT_EQ(line->file, "runs/x");
+  EXPECT_EQ(line->workers, 6U);
+  EXPECT_EQ(line->job, "mlp");
+  EXPECT_THAT(refusal_of({"scale", "runs/x"}), HasSubstr("workers=N"));
+  EXPECT_THAT(refusal_of({"scale", "runs/x", "workers=0"}), HasSubstr("'workers=0'"));
+  EXPECT_THAT(refusal_of({"scale", "runs/x", "shards=3"}), HasSubstr("'shards=3'"));
+}
+
 TEST(command_line, export_model) {
   const auto line =
       parse_command_line({"export", "runs/x", "-o", "m.safetensors", "--job=mlp"});

@@ -156,6 +156,9 @@ class fake_view final : public cluster_view {
   runtime::status leave(const std::string& job, std::uint32_t rank) override {
     return to_status_of(ask("leave " + job + " " + std::to_string(rank)));
   }
+  runtime::status scale(const std::string& job, std::uint32_t workers) override {
+    return to_status_of(ask("scale " + job + " " + std::to_string(workers)));
+  }
   runtime::status stop() override { return to_status_of(ask("stop now")); }
 
  private:

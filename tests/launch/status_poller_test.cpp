@@ -39,6 +39,9 @@ class recording_view final : public cluster_view {
     into_.calls.push_back("leave " + job + " " + std::to_string(rank));
     return std::exchange(into_.leave_says, {});
   }
+  runtime::status scale(const std::string& job, std::uint32_t workers) override {
+    return note("scale " + job + " " + std::to_string(workers));
+  }
   runtime::status stop() override { return note("stop"); }
 
  private:
@@ -83,18 +86,18 @@ TEST(status_poller, polls_at_once_and_when_asked) {
   EXPECT_EQ(seen.events_seen, (std::vector<std::uint64_t>{0, 2, 4}));
 }
 
-TEST(status_poller, tells_who_leaves_until_it_is_answered) {
+TEST(status_poller, asks_until_it_is_answered) {
   record seen;
   seen.leave_says = {runtime::errc::timed_out, "away"};
   status_poller poller(observe(seen), {}, 1);
-  poller.leave(7, "mlp", 2);
-  std::vector<std::pair<std::uint32_t, runtime::status>> left;
+  const auto number = poller.ask([](cluster_view& view) { return view.leave("mlp", 2); });
+  std::vector<std::pair<std::uint64_t, runtime::status>> left;
   take_until(poller, [&](const auto& n) {
-    left.insert(left.end(), n.left.begin(), n.left.end());
+    left.insert(left.end(), n.answers.begin(), n.answers.end());
     return !left.empty();
   });
   ASSERT_EQ(left.size(), 1U);
-  EXPECT_EQ(left[0].first, 7U);
+  EXPECT_EQ(left[0].first, number);
   EXPECT_TRUE(left[0].second.ok());
   const std::lock_guard lock(seen.mutex);
   EXPECT_EQ(seen.calls, (std::vector<std::string>{"leave mlp 2", "leave mlp 2"}));

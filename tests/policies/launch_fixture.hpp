@@ -127,6 +127,17 @@ class launched {
     decide();
   }
 
+  void scale(const std::string& job, std::uint32_t workers) {
+    for (std::uint32_t rank = 0; rank < workers; ++rank) {
+      const process_name name{process_role::worker, job, rank};
+      if (std::find(plan_.processes.begin(), plan_.processes.end(), name) ==
+          plan_.processes.end())
+        plan_.processes.push_back(name);
+    }
+    core_.scale(job, workers, out_);
+    decide();
+  }
+
   // What has come of everything since the last call.
   lines seen() { return std::exchange(seen_, {}); }
   // Until the core wants to be woken; -1: it does not.

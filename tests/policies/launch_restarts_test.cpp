@@ -58,6 +58,28 @@ TEST(launch_core, one_that_may_not_leave_comes_back) {
   EXPECT_THAT(run.seen(), Contains("start worker-mlp-1 again, 2"));
 }
 
+TEST(launch_core, more_workers_are_started_and_those_too_many_sent_away) {
+  auto run = launched::that_shrinks(2);
+  EXPECT_TRUE(run.core().may_scale("mlp"));
+  run.scale("mlp", 3);
+  EXPECT_THAT(run.seen(), ElementsAre("start worker-mlp-2"));
+  run.scale("mlp", 1);
+  EXPECT_THAT(run.seen(), ElementsAre("terminate worker-mlp-1", "terminate worker-mlp-2"));
+  EXPECT_FALSE(run.core().may_scale("mlp")) << "they may be wanted again";
+  run.ends("worker-mlp-2", how::by_signal);
+  EXPECT_THAT(run.seen(), Contains("leave worker-mlp-2"));
+  run.left("worker-mlp-2", {});
+  run.pass_ms(2000);
+  EXPECT_THAT(run.seen(), Contains("kill worker-mlp-1")) << "it took no notice";
+  run.ends("worker-mlp-1", how::by_signal);
+  EXPECT_THAT(run.seen(), Contains("leave worker-mlp-1"));
+  run.left("worker-mlp-1", {});
+  run.seen();
+  EXPECT_TRUE(run.core().may_scale("mlp"));
+  run.scale("mlp", 2);
+  EXPECT_THAT(run.seen(), ElementsAre("start worker-mlp-1 again, 2"));
+}
+
 TEST(launch_core, one_that_hangs_is_ended_and_has_died) {
   auto run = launched::running_with({{"mlp", 2}}, true);
   run.says({running("mlp")});

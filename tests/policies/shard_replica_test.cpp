@@ -116,7 +116,8 @@ TEST_F(shard_replica_test, promoted_it_takes_what_it_has_for_known_and_the_rest_
   follow(all<effects::replicate>(push(primary, 0, 0, 1))[0]);
   push(primary, 0, 1, 2);  // dies with the primary
   EXPECT_EQ(replica.check_worker(tag(0, 0)), refusal::stale_epoch) << "not promoted yet";
-  replica.promote(job, epoch + 1);
+  shard_effects none;
+  replica.promote(job, epoch + 1, none);
   const auto known = push(replica, 0, 0, 3, epoch + 1);
   EXPECT_EQ(all<effects::acknowledge>(known).size(), 1U);
   EXPECT_TRUE(all<effects::apply>(known).empty());

@@ -103,8 +103,8 @@ answer aggregator_process::admit(const policies::admit_worker_call& call) {
   return admitted;
 }
 
-answer aggregator_process::left(const policies::left_call& call) {
-  auto done = front_process::left(call);
+answer aggregator_process::change_roster(const policies::roster_call& call) {
+  auto done = front_process::change_roster(call);
   say_farewell();
   return done;
 }

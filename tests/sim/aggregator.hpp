@@ -27,7 +27,7 @@ class aggregator_process final : private aggregator_base, public front_process {
         incarnation_(incarnation) {}
 
   answer admit(const policies::admit_worker_call& call) override;
-  answer left(const policies::left_call& call) override;
+  answer change_roster(const policies::roster_call& call) override;
 
   runtime::status open_job(const policies::open_job_call& call) override;
   runtime::status open_table(const policies::open_table_call& call) override;

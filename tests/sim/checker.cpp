@@ -81,7 +81,8 @@ void checker::pushed(std::uint64_t job, std::uint32_t table, std::uint32_t chunk
   // What a worker computes depends on what it has read, rank and clock. Where one has left, its
   // last push may have died with a primary that others have read.
   const auto& spec = jobs_.at(job).spec;
-  if (spec.consistency.kind == policies::consistency_kind::bsp && !left_.contains(spec.name))
+  if (spec.consistency.kind == policies::consistency_kind::bsp &&
+      !ever_left_.contains(spec.name))
     for (const auto& [incarnation, earlier] : all)
       if (digest_of(earlier) != digest_of(gradient))
         fail("same bits", place(table, chunk) + text(which) +
@@ -196,7 +197,7 @@ void checker::answered(std::uint64_t job, std::uint32_t table, std::uint32_t chu
   auto found = at->versions.rbegin();
   // One that has come back may repeat clocks that this chunk has already.
   // So may an aggregator for one that has left.
-  if ((how.incarnation > 1 || left_.contains(jobs_.at(job).spec.name)) &&
+  if ((how.incarnation > 1 || ever_left_.contains(jobs_.at(job).spec.name)) &&
       policy.kind == policies::consistency_kind::bsp)
     for (auto left = jobs_.at(job).versions_behind;
          left > 0 && digest_of(values) != found->digest && found + 1 != at->versions.rend();

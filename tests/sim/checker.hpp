@@ -91,13 +91,10 @@ class checker {
     const auto at = sums_.find(what);
     return at == sums_.end() ? nullptr : &at->second;
   }
-  // A rank leaves its job for good, in this epoch: what it pushed of this clock and later ones
-  // is not applied, and what it pushed before may be.
-  void left(const std::string& job, std::uint32_t rank, std::uint64_t clock) {
-    left_[job][rank] = clock;
-    ever_left_[job].insert(rank);
-  }
-  bool anybody_left() const noexcept { return !left_.empty(); }
+  // Who joins and leaves the job, in this epoch: of one that leaves, what it pushed of its
+  // clock and later ones is not applied, and what it pushed before may be.
+  void changed(const std::string& job, const std::vector<policies::roster_change>& changes);
+  bool anybody_left() const noexcept { return !ever_left_.empty(); }
   // A shard made a step with these and has these parameters now. `who`: matters of one that was
   // taken for dead and goes on. `team`: over so many was the mean; 0: over all.
   void applied(std::uint64_t job, std::uint32_t table, std::uint32_t chunk, updates with,
@@ -110,7 +107,7 @@ class checker {
   // Tables have other numbers in another epoch.
   void begin_epoch(std::uint32_t epoch) {
     epoch_ = epoch;
-    left_.clear();
+    changes_.clear();
     names_.clear();
   }
   // A process has been taken for dead, and somebody goes on without it. If it lives, nothing is
@@ -195,6 +192,8 @@ class checker {
              const std::function<bool(const update&)>& has, const reading& how,
              std::string* missing) const;
   bool has_left(const std::string& job, std::uint32_t rank) const;
+  // Whether it pushes that clock.
+  bool is_of(const policies::job_spec& job, const update& one) const;
   // Pushed by one that has left, to nobody who would know.
   bool is_forgiven(const std::string& job, const chunk_state& chunk, const update& one) const;
   void check_team(const policies::job_spec& job, const updates& with, std::uint32_t team);
@@ -216,7 +215,7 @@ class checker {
   std::map<std::tuple<process_id, std::uint64_t, std::uint32_t>, std::uint32_t> epochs_;
   std::uint32_t epoch_ = 0;
   std::set<process_id> out_;
-  std::map<std::string, std::map<std::uint32_t, std::uint64_t>> left_;  // in this epoch
+  std::map<std::string, std::vector<policies::roster_change>> changes_;  // in this epoch
   std::map<std::string, std::set<std::uint32_t>> ever_left_;
   std::vector<violation> violations_;
 };

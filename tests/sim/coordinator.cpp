@@ -201,6 +201,12 @@ void coordinator_process::finished(const std::string& job, std::uint32_t rank,
   carry_out([reply = std::move(reply)] { reply({}); });
 }
 
+void coordinator_process::scale(const std::string& job, std::uint32_t workers,
+                                answer_to reply) {
+  const auto result = core_.scale(local_now(), job, workers, effects_);
+  carry_out([reply = std::move(reply), result] { reply({result, {}}); });
+}
+
 void coordinator_process::worker_leaves(const std::string& job, std::uint32_t rank,
                                         answer_to reply) {
   core_.worker_leaves(local_now(), job, rank, wait(std::move(reply)), effects_);
@@ -303,7 +309,8 @@ void coordinator_process::call(process_id whom,
             return shard.sum_progress(c);
           }
           answer operator()(const policies::shut_out_call& c) { return shard.shut_out(c); }
-          answer operator()(const policies::left_call& c) { return shard.left(c); }
+          answer operator()(const policies::hold_call& c) { return shard.hold(c); }
+          answer operator()(const policies::roster_call& c) { return shard.change_roster(c); }
           answer operator()(const policies::close_job_call& c) {
             shard.close_job(c.token);
             return {};

@@ -34,6 +34,7 @@ class coordinator_process final : public process {
   void finished(const std::string& job, std::uint32_t rank,
                 const policies::worker_progress& last, const std::string& digest,
                 answer_to reply);
+  void scale(const std::string& job, std::uint32_t workers, answer_to reply);
   void worker_leaves(const std::string& job, std::uint32_t rank, answer_to reply);
   void fail_job(const std::string& job, const std::string& why, answer_to reply);
   void progress(const std::string& job, std::uint32_t rank, std::uint64_t clock);

@@ -60,8 +60,8 @@ void coordinator_process::write_next() {
 
 void coordinator_process::write(const turn& what) {
   for (const auto& record : what.effects.records) {
-    if (const auto* one = std::get_if<policies::recorded_worker>(&record); one && one->left)
-      world_.check.left(one->job, one->rank, *one->left);
+    if (const auto* one = std::get_if<policies::recorded_job>(&record))
+      world_.check.changed(one->name, one->changes);
     auto made = policies::encode(record);
     world_.journals[epoch_][made.key] = std::move(made.value);
   }

@@ -26,6 +26,8 @@ policies::job_spec draw_job(const scenario& of, draws& chance, std::size_t numbe
   policies::job_spec job;
   job.name = "job" + std::to_string(number);
   job.workers = draw(chance, of.workers);
+  if (of.joiners > 0)
+    job.max_workers = job.workers + chance.between<std::uint32_t>(0, of.joiners);
   job.command = {"simulated"};
   job.consistency = pick(chance, of.policies);
   job.reduce = chance.chance(0.5) ? policies::reduce_kind::mean : policies::reduce_kind::sum;
@@ -108,6 +110,14 @@ cluster_plan draw_plan(const scenario& of, std::uint64_t seed) {
     made = {who, chance.next(), chance.between<nanoseconds>(0, of.deaths_within), 0};
     if (who == role::shard && of.taken_for_dead > 0 && chance.chance(of.taken_for_dead))
       made.cut_off_for = chance.between<nanoseconds>(1, of.cut_off_max);
+  }
+  if (of.scalings.high > 0) {
+    const auto scalings = draw(chance, of.scalings);
+    for (std::uint32_t i = 0; i < scalings; ++i) {
+      const auto job = chance.below(spec.jobs.size());
+      plan.scalings.push_back({job, chance.between<std::uint32_t>(1, spec.jobs[job].capacity()),
+                               chance.between<nanoseconds>(0, of.deaths_within)});
+    }
   }
   const auto stalls = draw(chance, of.stalls);
   for (std::uint32_t i = 0; i < stalls; ++i)

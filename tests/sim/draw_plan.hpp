@@ -44,6 +44,8 @@ struct scenario {
   range<std::uint32_t> deaths{0, 0};
   double come_back = 1;  // share of jobs whose workers are started again
   double shrink = 0;     // share of the others that go on without them
+  range<std::uint32_t> scalings{0, 0};
+  std::uint32_t joiners = 0;  // room for so many workers more than the job begins with
   nanoseconds deaths_within = 300 * millisecond;
   std::uint32_t shard_deaths_max = ~0U;  // the others are of those who die beside them
   double taken_for_dead = 0;             // share of the deaths of shards

@@ -40,10 +40,17 @@ answer front_process::admit(const policies::admit_worker_call& call) {
   return {{}, admission.first_clock};
 }
 
-answer front_process::left(const policies::left_call& call) {
-  note("rank " + std::to_string(call.rank) + " has left at clock " +
-       std::to_string(call.clock));
-  front_.left(call);
+answer front_process::hold(const policies::hold_call& call) {
+  const auto come_to = front_.hold(call);
+  note("holds clock " + std::to_string(call.clock) + " for rank " + std::to_string(call.rank) +
+       (come_to == 0 ? "" : ", but is at " + std::to_string(come_to)));
+  return {{}, come_to};
+}
+
+answer front_process::change_roster(const policies::roster_call& call) {
+  note("rank " + std::to_string(call.what.rank) + (call.what.joins ? " joins" : " has left") +
+       " at clock " + std::to_string(call.what.clock));
+  front_.change_roster(call);
   return {};
 }
 

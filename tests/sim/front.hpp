@@ -29,7 +29,8 @@ class front_process : public process, public policies::front_shell {
     return {{}, shard_.first_clocks(call.token, call.ranks)};
   }
   answer shut_out(const policies::shut_out_call& call) { return {{}, front_.shut_out(call)}; }
-  virtual answer left(const policies::left_call& call);
+  answer hold(const policies::hold_call& call);
+  virtual answer change_roster(const policies::roster_call& call);
   virtual void close_job(std::uint64_t token) = 0;
   virtual answer checkpoint(const policies::checkpoint_call& call);
   virtual void lead(const policies::lead_call& call, const answer_to& reply);

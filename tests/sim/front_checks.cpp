@@ -67,7 +67,7 @@ void front_process::check_waiting(std::uint64_t workers) {
 void front_process::check_credits() {
   std::uint64_t workers = 0;  // of the largest job
   for (const auto& job : world_.plan.spec.jobs)
-    workers = std::max<std::uint64_t>(workers, job.workers);
+    workers = std::max<std::uint64_t>(workers, job.capacity());
   const auto bound = shard_.chunks() * workers * runtime::limits::clocks_in_flight_max;
   if (shard_.pushes_held() > bound)
     world_.check.fail("bounded", name() + " holds " + std::to_string(shard_.pushes_held()) +

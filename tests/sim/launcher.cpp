@@ -76,6 +76,43 @@ void launcher::start() {
     core_.begin(local_now(), effects_);
     carry_out();
   });
+  for (const auto& one : world_.plan.scalings) later(one.when, [this, one] { scale(one); });
+}
+
+// One after the other; again until the coordinator answers.
+void launcher::scale(const scaling& what) {
+  const auto name = world_.plan.spec.jobs[what.job].name;
+  if (ended_ || scaling_ || !core_.may_scale(name)) return;
+  scaling_ = true;
+  ask_to_scale(what, core_.epoch());
+}
+
+void launcher::ask_to_scale(const scaling& what, std::uint32_t epoch) {
+  const auto name = world_.plan.spec.jobs[what.job].name;
+  process::ask<coordinator_process>(
+      world_.coordinator,
+      [name, what](coordinator_process& to, answer_to reply) {
+        to.scale(name, what.workers, std::move(reply));
+      },
+      [this, name, what, epoch](const answer& got) {
+        if (ended_ || epoch != core_.epoch()) {
+          scaling_ = false;
+          return;
+        }
+        if (got.result.code() == runtime::errc::unavailable)
+          return later(world_.plan.set.poll,
+                       [this, what, epoch] { ask_to_scale(what, epoch); });
+        scaling_ = false;
+        if (!got.result.ok()) return;
+        note("scales " + name + " to " + std::to_string(what.workers));
+        for (std::uint32_t rank = 0; rank < what.workers; ++rank) {
+          const policies::process_name one{process_role::worker, name, rank};
+          if (std::find(names_.begin(), names_.end(), one) == names_.end())
+            names_.push_back(one);
+        }
+        core_.scale(name, what.workers, effects_);
+        carry_out();
+      });
 }
 
 // What has been decided, and what that comes to.
@@ -114,8 +151,8 @@ std::unique_ptr<process> launcher::make(const policies::process_name& name, proc
   while (spec.jobs[job].name != name.job) ++job;
   const auto workers = spec.jobs[job].workers;
   if (name.role == process_role::worker)
-    return std::make_unique<worker>(world_, id, name.index * hosts / workers, job, name.index,
-                                    what.incarnation);
+    return std::make_unique<worker>(world_, id, name.index % workers * hosts / workers, job,
+                                    name.index, what.incarnation);
   const auto sums = policies::plan_aggregation(spec, spec.jobs[job]);
   const auto host = sums.aggregators[name.index].members.front() * hosts / workers;
   return std::make_unique<aggregator_process>(world_, id, host, name.job, name.index,
@@ -126,7 +163,7 @@ std::unique_ptr<process> launcher::make(const policies::process_name& name, proc
 void launcher::perform(const launch_effects::start& what) {
   const auto& name = names_[what.process];
   if (what.epoch == 1 && name.role != process_role::coordinator &&
-      world_.killed[name.to_string()] + 1 < what.incarnation)
+      world_.plan.scalings.empty() && world_.killed[name.to_string()] + 1 < what.incarnation)
     world_.check.fail("nobody else restarts", name.to_string() + " did not die");
   core_.started(local_now(), what.process, effects_);
   const bool first = names_[what.process].role == process_role::coordinator;
@@ -255,12 +292,14 @@ void launcher::perform(const launch_effects::leave& what) {
           return later(world_.plan.set.poll, [this, what, epoch] {
             if (!ended_ && epoch == core_.epoch()) perform(what);
           });
+        if (!got.result.ok()) ++world_.killed[names_[what.process].to_string()];
         core_.left(local_now(), what.process, got.result, effects_);
         carry_out();
       });
 }
 
 void launcher::perform(const launch_effects::terminate& what) {
+  ++world_.killed[names_[what.process].to_string()];
   const auto at = running_.find(what.process);
   if (at == running_.end()) return end_early(what.process);
   later(world_.chance.between<nanoseconds>(0, signal_most), [this, who = at->second] {

@@ -35,6 +35,8 @@ class launcher final : public process {
   void on_sent(std::uint64_t) override {}
   void peer_lost(process_id peer) override;
 
+  void scale(const scaling& what);
+  void ask_to_scale(const scaling& what, std::uint32_t epoch);
   void carry_out();
   void perform(const policies::launch_effects::start& what);
   void perform(const policies::launch_effects::renew& what);
@@ -66,6 +68,7 @@ class launcher final : public process {
   std::map<process_id, bool> left_;                    // by themselves: whether well
   std::uint64_t polls_ = 0;                            // asked for at once
   std::int64_t waking_ = policies::launch_core::never;
+  bool scaling_ = false;  // the coordinator has been asked
   std::optional<end> ended_;
 };
 

@@ -40,6 +40,13 @@ struct death {
   nanoseconds cut_off_for = 0;
 };
 
+// So many workers are wanted from then on.
+struct scaling {
+  std::uint64_t job = 0;  // modulo their number
+  std::uint32_t workers = 1;
+  nanoseconds when = 0;
+};
+
 // It stops for a while, as by SIGSTOP and SIGCONT.
 struct stall {
   role whose = role::worker;
@@ -61,6 +68,7 @@ struct cluster_plan {
   network_faults faults;
   nanoseconds faults_end = 0;  // afterwards the network is healthy
   std::vector<death> deaths;
+  std::vector<scaling> scalings;
   std::vector<stall> stalls;
   std::vector<partition> partitions;
   double clock_skew = 0;  // clocks of processes run up to so much faster or slower

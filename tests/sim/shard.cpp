@@ -23,16 +23,18 @@ void shard_process::ask_to_join(process_id coordinator, answer_to back) {
 
 runtime::status shard_process::open_job(const policies::open_job_call& call) {
   if (jobs_.contains(call.token)) return {};
-  core_.open_job(call.token, {call.epoch, call.workers, call.consistency,
-                              call.workers_come_back, call.members, call.replicated});
+  core_.open_job(call.token,
+                 {call.epoch, call.workers, call.consistency, call.workers_come_back,
+                  call.members, call.replicated, call.team});
   replication_.job_opened(call.token);
   world_.check.open_job(call.token, call.name);
-  note("opens job " + std::to_string(call.token) + " workers " + std::to_string(call.workers));
+  note("opens job " + std::to_string(call.token) + " workers " + std::to_string(call.team));
   auto& options = jobs_[call.token];
   options.name = call.name;
   if (!options.folder) options.folder = world_.folder(call.name);  // a file may be open there
   options.members =
-      call.members.empty() ? call.workers : static_cast<std::uint32_t>(call.members.size());
+      (static_cast<std::uint32_t>(call.members.size()) + call.workers - call.team) *
+      (world_.plan.scalings.empty() ? 1 : 2);
   options.reduce = call.reduce;
   return {};
 }

@@ -9,6 +9,7 @@
 #include "runtime/base/limits.hpp"
 #include "tests/sim/coordinator.hpp"
 #include "tests/sim/front.hpp"
+#include "tests/sim/launcher.hpp"
 
 namespace tidegate::sim {
 
@@ -35,6 +36,14 @@ worker::worker(world& where, process_id id, std::uint32_t host, std::size_t job,
 void worker::start() {
   carry_out(session_.join({spec_.name, rank_, incarnation_, address()}),
             [this](const policies::session_step& joined) {
+              const auto code = joined.result.code();
+              // One that is not wanted any more, of which its launcher may not have heard.
+              if (code == runtime::errc::refused || code == runtime::errc::cancelled) {
+                ended_ = true;
+                ++world_.killed[name()];
+                note("cannot join: " + joined.result.to_string());
+                return launcher::of(world_).exits(id(), false);
+              }
               if (!joined.result.ok()) return give_up("joining: " + joined.result.to_string());
               client_ = std::make_unique<policies::client_core>(*this, session_.welcome(),
                                                                 rank_, incarnation_);

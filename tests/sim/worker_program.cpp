@@ -40,7 +40,7 @@ void worker::open_tables(std::size_t next) {
 }
 
 void worker::run_clock() {
-  if (clock_ == script_.clocks) return finish();
+  if (clock_ >= script_.clocks) return finish();
   pull_all([this] { compute(); });
 }
 
@@ -207,7 +207,7 @@ void worker::write_and_push() {
           ++clock_;
           tell_progress();
           for (const auto id : ids_) read(clock_, false, id);
-          if (clock_ == script_.clocks) return finish();
+          if (clock_ >= script_.clocks) return finish();
           compute();
         });
     return maybe_mistake();

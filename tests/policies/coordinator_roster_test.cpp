@@ -55,12 +55,15 @@ TEST_F(workers_that_leave, from_the_clock_that_the_furthest_chunk_lacks) {
   EXPECT_EQ(asked[0].rank, 1U);
   EXPECT_TRUE(out.answers.empty());
   answer({4, 5});
-  ASSERT_EQ(out.records.size(), 1U) << "before anybody hears of it";
-  EXPECT_EQ(std::get<recorded_worker>(out.records[0]).left, 5U);
-  const auto told = calls<left_call>();
+  ASSERT_EQ(out.records.size(), 2U) << "before anybody hears of it";
+  const auto& changes = std::get<recorded_job>(out.records[0]).changes;
+  ASSERT_EQ(changes.size(), 1U);
+  EXPECT_EQ(changes[0].clock, 5U);
+  EXPECT_EQ(std::get<recorded_worker>(out.records[1]).left, 5U);
+  const auto told = calls<roster_call>();
   ASSERT_EQ(told.size(), 2U);
-  EXPECT_EQ(told[0].clock, 5U);
-  EXPECT_TRUE(told[0].pushes_here);
+  EXPECT_EQ(told[0].what.clock, 5U);
+  EXPECT_TRUE(told[0].what.pushes_here);
   EXPECT_TRUE(out.answers.empty()) << "not all know";
   answer_calls();
   EXPECT_TRUE(answer_to(70).result.ok());
@@ -116,10 +119,10 @@ TEST_F(workers_that_leave, the_next_coordinator_says_it_again) {
   answer({4, 5});
   die();
   join_shards();
-  const auto told = calls<left_call>();
+  const auto told = calls<roster_call>();
   ASSERT_EQ(told.size(), 2U);
-  EXPECT_EQ(told[0].rank, 1U);
-  EXPECT_EQ(told[0].clock, 5U);
+  EXPECT_EQ(told[0].what.rank, 1U);
+  EXPECT_EQ(told[0].what.clock, 5U);
   answer_calls();
   core->worker_leaves(5, "a", 1, 73, out);
   EXPECT_TRUE(answer_to(73).result.ok());
@@ -130,7 +133,7 @@ TEST_F(workers_that_leave, one_that_was_not_recorded_is_asked_for_again) {
   core->worker_leaves(3, "a", 1, 70, out);
   die();
   join_shards();
-  EXPECT_TRUE(calls<left_call>().empty());
+  EXPECT_TRUE(calls<roster_call>().empty());
   answer_calls();
   core->worker_leaves(5, "a", 1, 73, out);
   EXPECT_EQ(calls<shut_out_call>().size(), 2U);
@@ -162,11 +165,88 @@ TEST_F(workers_that_leave, a_journal_in_which_nobody_stayed_is_refused) {
     one.job = "a";
     one.rank = rank;
     one.finished = true;
+    one.absent = true;
     one.left = 3;
     const auto entry = encode(coordinator_record(one));
     journal[entry.key] = entry.value;
   }
   EXPECT_EQ(decode_journal(spec, entries()).error().code(), errc::corrupt);
+}
+
+class workers_that_join : public workers_that_leave {
+ protected:
+  workers_that_join() {
+    for (auto& job : spec.jobs) job.max_workers = 5;
+    begin(3);
+    run();
+  }
+};
+
+TEST_F(workers_that_join, at_a_clock_that_nobody_has_come_to) {
+  core->worker_joined(2, {"a", 3, 1, "new"}, 60, out);
+  EXPECT_EQ(answer_to(60).result.code(), errc::refused) << "not wanted";
+  EXPECT_EQ(core->scale(2, "a", 6, out).code(), errc::over_limit);
+  EXPECT_EQ(core->scale(2, "x", 4, out).code(), errc::not_found);
+  ASSERT_TRUE(core->scale(2, "a", 4, out).ok());
+  core->progress(2, "a", 1, {.clock = 10}, out);
+  core->worker_joined(3, {"a", 3, 1, "new"}, 61, out);
+  auto asked = calls<hold_call>();
+  ASSERT_EQ(asked.size(), 2U);
+  EXPECT_EQ(asked[0].rank, 3U);
+  EXPECT_EQ(asked[0].clock, 12U);
+  answer({0, 14});
+  asked = calls<hold_call>();
+  ASSERT_EQ(asked.size(), 2U) << "one shard is beyond";
+  EXPECT_GT(asked[0].clock, 14U);
+  keep();
+  answer({0});
+  EXPECT_EQ(std::get<recorded_job>(out.records[0]).changes.size(), 1U);
+  const auto told = calls<roster_call>();
+  ASSERT_EQ(told.size(), 2U);
+  EXPECT_TRUE(told[0].what.joins);
+  EXPECT_EQ(told[0].what.clock, asked[0].clock);
+  answer({0});
+  EXPECT_EQ(calls<admit_worker_call>().size(), 2U) << "now like any";
+  answer({clock_vector::infinity});
+  EXPECT_EQ(std::get<worker_welcome>(answer_to(61).value).first_clock, asked[0].clock);
+  EXPECT_EQ(core->status(3, 0).events.back().what, "worker_added");
+  EXPECT_EQ(status_of("a").workers, 4U);
+}
+
+TEST_F(workers_that_join, one_that_is_not_wanted_any_more_is_sent_away_and_nobody_waits) {
+  ASSERT_TRUE(core->scale(2, "a", 4, out).ok());
+  core->worker_joined(3, {"a", 3, 1, "new"}, 61, out);
+  ASSERT_TRUE(core->scale(4, "a", 3, out).ok());
+  answer({0});
+  EXPECT_EQ(answer_to(61).result.code(), errc::cancelled);
+  const auto asked = calls<hold_call>();
+  ASSERT_EQ(asked.size(), 2U);
+  EXPECT_EQ(asked[0].clock, clock_vector::infinity) << "let go of";
+}
+
+TEST_F(workers_that_join, the_next_coordinator_lets_go_of_what_was_held) {
+  ASSERT_TRUE(core->scale(2, "a", 4, out).ok());
+  core->worker_joined(3, {"a", 3, 1, "new"}, 61, out);
+  die();
+  join_shards();
+  const auto asked = calls<hold_call>();
+  ASSERT_EQ(asked.size(), 4U) << "both jobs, both shards";
+  EXPECT_EQ(asked[0].clock, clock_vector::infinity);
+  answer_calls();
+  core->worker_joined(5, {"a", 3, 1, "new"}, 62, out);
+  EXPECT_EQ(calls<hold_call>().size(), 2U) << "it is still invited";
+}
+
+TEST_F(workers_that_join, one_that_left_may_come_back_when_it_is_wanted) {
+  core->worker_leaves(3, "a", 1, 70, out);
+  answer_calls();
+  ASSERT_TRUE(core->scale(4, "a", 3, out).ok());
+  out = {};
+  core->worker_joined(5, {"a", 1, 2, "back"}, 71, out);
+  EXPECT_EQ(calls<hold_call>().size(), 2U);
+  answer_calls();
+  EXPECT_TRUE(answer_to(71).result.ok());
+  EXPECT_TRUE(status_of("a").ranks_left.empty());
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// A rank that leaves its job for good, as a shard sees it.
+// Ranks that leave their job for good, or join it, as a shard sees them.
 #include "policies/roster.hpp"
 #include "tests/policies/shard_fixture.hpp"
 
@@ -7,22 +7,25 @@ namespace {
 
 constexpr consistency_spec bsp{consistency_kind::bsp, 0};
 
-TEST(roster, a_mean_is_over_who_has_not_left_by_then) {
-  roster who(4);
-  EXPECT_EQ(who.team(0), 4U);
-  EXPECT_TRUE(who.leave(2, 10));
-  EXPECT_TRUE(who.leave(0, 7));
-  EXPECT_FALSE(who.leave(2, 3)) << "told twice";
-  EXPECT_EQ(who.team(6), 4U);
-  EXPECT_EQ(who.team(7), 3U);
-  EXPECT_EQ(who.team(9), 3U);
-  EXPECT_EQ(who.team(10), 2U);
-  EXPECT_EQ(who.team(~std::uint64_t{0}), 2U);
-  EXPECT_TRUE(who.has_left(0));
-  EXPECT_FALSE(who.has_left(1));
+roster_change leaves(std::uint32_t number, std::uint32_t rank, std::uint64_t clock,
+                     bool pushes_here = true) {
+  return {number, rank, clock, false, pushes_here};
 }
 
-TEST(shard_leaving, the_others_are_not_held_up_and_the_mean_is_over_them) {
+TEST(roster, a_mean_is_over_who_pushes_the_clock) {
+  roster who(4);
+  EXPECT_EQ(who.team(0), 4U);
+  who.change(10, false);
+  who.change(7, false);
+  who.change(8, true);
+  EXPECT_EQ(who.team(6), 4U);
+  EXPECT_EQ(who.team(7), 3U);
+  EXPECT_EQ(who.team(8), 4U);
+  EXPECT_EQ(who.team(10), 3U);
+  EXPECT_EQ(who.team(~std::uint64_t{0}), 3U);
+}
+
+TEST(shard_roster, the_others_are_not_held_up_and_the_mean_is_over_them) {
   auto core = make_core(bsp, 3);
   shard_effects out;
   for (std::uint32_t rank = 0; rank < 3; ++rank) core.push(tag(rank, 0), rank + 1, out);
@@ -41,23 +44,23 @@ TEST(shard_leaving, the_others_are_not_held_up_and_the_mean_is_over_them) {
   EXPECT_TRUE(all<apply>(out).empty());
   out.clear();
 
-  core.has_left(job, 1, 1, true, out);
+  core.change_roster(job, leaves(1, 1, 1), out);
   ASSERT_EQ(all<apply>(out).size(), 1U);
   EXPECT_EQ(all<apply>(out)[0].team, 2U);
   EXPECT_EQ(all<apply>(out)[0].count, 2U);
   EXPECT_EQ(all<reply>(out).size(), 1U) << "who waited for it";
   out.clear();
-  core.has_left(job, 1, 1, true, out);
+  core.change_roster(job, leaves(1, 1, 1), out);
   EXPECT_TRUE(out.list.empty()) << "told twice";
 }
 
-TEST(shard_leaving, what_a_chunk_lacks_of_the_clocks_before_is_left_out) {
+TEST(shard_roster, what_a_chunk_lacks_of_the_clocks_before_is_left_out) {
   auto core = make_core(bsp, 2);
   shard_effects out;
   core.push(tag(1, 0, 0), 1, out);  // to one of two chunks
   core.shut_out(job, 1);
   EXPECT_EQ(core.pushed_below(job, 1), 1U) << "of the chunk that has more";
-  core.has_left(job, 1, 1, true, out);
+  core.change_roster(job, leaves(1, 1, 1), out);
   out.clear();
   core.push(tag(0, 0, 0), 2, out);
   ASSERT_EQ(all<apply>(out).size(), 1U);
@@ -75,14 +78,14 @@ TEST(shard_leaving, what_a_chunk_lacks_of_the_clocks_before_is_left_out) {
   EXPECT_EQ(core.pushes_held(), 0U);
 }
 
-TEST(shard_leaving, a_push_behind_a_gap_is_given_back) {
+TEST(shard_roster, a_push_behind_a_gap_is_given_back) {
   auto core = make_core(bsp, 2);
   shard_effects out;
   core.push(tag(1, 1), 9, out);  // clock 0 has not come
   core.shut_out(job, 1);
   EXPECT_EQ(core.pushed_below(job, 1), 0U);
   out.clear();
-  core.has_left(job, 1, 0, true, out);
+  core.change_roster(job, leaves(1, 1, 0), out);
   ASSERT_EQ(all<release>(out).size(), 1U);
   EXPECT_EQ(all<release>(out)[0].payload, 9U);
   EXPECT_EQ(core.pushes_held(), 0U);
@@ -94,14 +97,14 @@ TEST(shard_leaving, a_push_behind_a_gap_is_given_back) {
   }
 }
 
-TEST(shard_leaving, of_a_rank_that_pushes_elsewhere_only_the_mean_is_told) {
+TEST(shard_roster, of_a_rank_that_pushes_elsewhere_only_the_mean_is_told) {
   shard_core core;
   const std::vector<std::uint32_t> members{0, 2};  // 0: of a sum of 0 and 1
   core.open_job(job, {epoch, 4, bsp, false, members});
   core.open_table(job, 5, std::vector<chunk_place>{{0, 0, 0, 8}});
   for (const auto rank : members) ASSERT_EQ(core.admit_worker(job, rank, 1), refusal::none);
   shard_effects out;
-  core.has_left(job, 0, 1, false, out);
+  core.change_roster(job, leaves(1, 0, 1, false), out);
   EXPECT_TRUE(out.list.empty());
   for (std::uint64_t clock = 0; clock < 2; ++clock)
     for (const auto rank : members) core.push(tag(rank, clock), 1 + rank, out);
@@ -111,11 +114,11 @@ TEST(shard_leaving, of_a_rank_that_pushes_elsewhere_only_the_mean_is_told) {
   EXPECT_EQ(all<apply>(out)[1].count, 2U);
 }
 
-TEST(shard_leaving, a_table_that_is_opened_later_does_not_wait_for_it) {
+TEST(shard_roster, a_table_that_is_opened_later_does_not_wait_for_it) {
   auto core = make_core(bsp, 2);
   shard_effects out;
   core.shut_out(job, 1);
-  core.has_left(job, 1, 0, true, out);
+  core.change_roster(job, leaves(1, 1, 0), out);
   core.open_table(job, 6, std::vector<chunk_place>{{0, 0, 0, 8}});
   auto other = tag(0, 0);
   other.table = 6;
@@ -124,11 +127,11 @@ TEST(shard_leaving, a_table_that_is_opened_later_does_not_wait_for_it) {
   EXPECT_EQ(all<apply>(out)[0].team, 1U);
 }
 
-TEST(shard_leaving, a_cut_lets_everybody_begin_where_the_others_are) {
+TEST(shard_roster, a_cut_lets_everybody_begin_where_the_others_are) {
   auto core = make_core({consistency_kind::ssp, 3}, 2);
   shard_effects out;
   core.shut_out(job, 1);
-  core.has_left(job, 1, 0, true, out);
+  core.change_roster(job, leaves(1, 1, 0), out);
   const std::vector<std::uint32_t> tables{5};
   ASSERT_EQ(core.cut(job, 2, tables, out), shard_core::nothing_gone_by);
   for (std::uint64_t clock = 0; clock < 2; ++clock)
@@ -141,12 +144,12 @@ TEST(shard_leaving, a_cut_lets_everybody_begin_where_the_others_are) {
   EXPECT_FALSE(ranks[1].finished) << "whoever goes on from there begins with all";
 }
 
-TEST(shard_leaving, a_replica_makes_the_means_that_it_is_told) {
+TEST(shard_roster, a_replica_makes_the_means_that_it_is_told) {
   auto core = make_core(bsp, 2);
   shard_effects out;
   core.lead(job, true);
   core.shut_out(job, 1);
-  core.has_left(job, 1, 0, true, out);
+  core.change_roster(job, leaves(1, 1, 0), out);
   core.push(tag(0, 0), 1, out);
   const auto steps = all<shard_effects::replicate>(out);
   ASSERT_EQ(steps.size(), 1U);
@@ -166,13 +169,93 @@ TEST(shard_leaving, a_replica_makes_the_means_that_it_is_told) {
   replica.follow(step, 7, out);
   ASSERT_EQ(all<apply>(out).size(), 1U);
   EXPECT_EQ(all<apply>(out)[0].team, 1U) << "it has not heard yet who has left";
-  replica.has_left(job, 1, 0, true, out);
-  replica.promote(job, epoch);
+  replica.change_roster(job, leaves(1, 1, 0), out);
+  replica.promote(job, epoch, out);
   ASSERT_EQ(replica.admit_worker(job, 0, 1), refusal::none);
   out.clear();
   replica.push(tag(0, 1), 8, out);
   ASSERT_EQ(all<apply>(out).size(), 1U);
   EXPECT_EQ(all<apply>(out)[0].team, 1U);
+}
+
+// A job of two ranks that begins with one; one chunk.
+shard_core make_room(std::uint32_t its_epoch = epoch) {
+  shard_core core;
+  const std::vector<std::uint32_t> members{0};
+  core.open_job(job, {its_epoch, 2, bsp, false, members, false, 1});
+  core.open_table(job, 5, std::vector<chunk_place>{{0, 0, 0, 8}});
+  EXPECT_EQ(core.admit_worker(job, 0, 1), refusal::none);
+  EXPECT_EQ(core.admit_worker(job, 1, 1), refusal::unknown_worker) << "not of the job";
+  return core;
+}
+
+TEST(shard_roster, who_joins_is_waited_for_from_its_clock_on) {
+  auto core = make_room();
+  shard_effects out;
+  core.push(tag(0, 0), 1, out);
+  ASSERT_EQ(all<apply>(out).size(), 1U);
+  EXPECT_EQ(all<apply>(out)[0].team, 1U);
+  EXPECT_EQ(core.hold(job, 0, 1, out), 1U) << "the chunk is beyond";
+  EXPECT_EQ(core.hold(job, 2, 1, out), 0U);
+  out.clear();
+  core.push(tag(0, 1), 2, out);
+  EXPECT_EQ(all<apply>(out).size(), 1U) << "a clock before";
+  out.clear();
+  core.push(tag(0, 2), 3, out);
+  EXPECT_TRUE(all<apply>(out).empty()) << "held";
+  core.change_roster(job, {1, 1, 2, true, true}, out);
+  ASSERT_EQ(core.admit_worker(job, 1, 1), refusal::none);
+  EXPECT_EQ(core.first_missing(job, 1, std::vector<std::uint32_t>{5}), 2U);
+  out.clear();
+  core.push(tag(1, 2), 4, out);
+  ASSERT_EQ(all<apply>(out).size(), 1U);
+  EXPECT_EQ(all<apply>(out)[0].team, 2U);
+  EXPECT_EQ(all<apply>(out)[0].count, 2U);
+}
+
+TEST(shard_roster, a_hold_that_is_let_go_of_holds_nobody_up) {
+  auto core = make_room();
+  shard_effects out;
+  ASSERT_EQ(core.hold(job, 0, 1, out), 0U);
+  core.push(tag(0, 0), 1, out);
+  core.pull(tag(0, 1), false, out);
+  EXPECT_TRUE(all<apply>(out).empty());
+  EXPECT_EQ(core.hold(job, clock_vector::infinity, 0, out), 0U);
+  EXPECT_EQ(all<apply>(out).size(), 1U);
+  EXPECT_EQ(all<reply>(out).size(), 1U) << "who waited";
+}
+
+TEST(shard_roster, where_all_have_joined_later_nobody_waits_for_the_clocks_before) {
+  auto core = make_room();
+  shard_effects out;
+  ASSERT_EQ(core.hold(job, 5, 1, out), 0U);
+  core.change_roster(job, {1, 1, 5, true, true}, out);
+  ASSERT_EQ(core.admit_worker(job, 1, 1), refusal::none);
+  core.pull(tag(1, 5), false, out);
+  EXPECT_TRUE(all<reply>(out).empty());
+  core.shut_out(job, 0);
+  core.change_roster(job, leaves(2, 0, 0), out);
+  ASSERT_EQ(all<reply>(out).size(), 1U);
+  EXPECT_EQ(all<reply>(out)[0].where.version, 5U);
+}
+
+TEST(shard_roster, a_replica_knows_who_joined_when_it_is_promoted) {
+  auto core = make_room(0);
+  shard_effects out;
+  core.change_roster(job, {1, 1, 1, true, true}, out);
+  core.follow({job, 5, 0, 1, all_ranks, 0, 1}, no_payload, out);
+  core.promote(job, epoch, out);
+  for (std::uint32_t rank = 0; rank < 2; ++rank)
+    ASSERT_EQ(core.admit_worker(job, rank, 2), refusal::none);
+  auto first = tag(0, 1);
+  auto second = tag(1, 1);
+  first.incarnation = second.incarnation = 2;
+  out.clear();
+  core.push(first, 1, out);
+  EXPECT_TRUE(all<apply>(out).empty());
+  core.push(second, 2, out);
+  ASSERT_EQ(all<apply>(out).size(), 1U);
+  EXPECT_EQ(all<apply>(out)[0].team, 2U);
 }
 
 }  // namespace

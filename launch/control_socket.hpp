@@ -1,0 +1,54 @@
+// Where a running launcher takes requests: a socket in its run folder, for its user. A request
+// is a line of text, its answer another, after which the connection ends. One thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <poll.h>
+#include <string>
+#include <vector>
+
+#include "runtime/base/status.hpp"
+#include "runtime/base/unique_fd.hpp"
+
+namespace tidegate::launch {
+
+class control_socket {
+ public:
+  // Errors: io_error (no socket can be in that folder).
+  static runtime::expected<control_socket> listen(const std::string& folder);
+  control_socket(control_socket&&) = default;
+  control_socket& operator=(control_socket&&) = delete;
+  ~control_socket();
+
+  void add_to(std::vector<pollfd>& fds) const;
+  struct request {
+    std::uint32_t from = 0;
+    std::string line;
+  };
+  // Those that have come since. Does not block.
+  std::vector<request> take();
+  // To one that is gone it goes unheard.
+  void answer(std::uint32_t to, const std::string& line);
+
+ private:
+  control_socket(std::string path, runtime::unique_fd folder, runtime::unique_fd listener)
+      : path_(std::move(path)), folder_(std::move(folder)), listener_(std::move(listener)) {}
+
+  struct client {
+    runtime::unique_fd fd;
+    std::string text;
+    bool asked = false;
+  };
+  std::string path_;
+  runtime::unique_fd folder_;
+  runtime::unique_fd listener_;
+  std::map<std::uint32_t, client> clients_;
+  std::uint32_t last_ = 0;
+};
+
+// Asks the launcher of that run folder. Errors: unavailable (none lives there), timed_out.
+runtime::expected<std::string> ask_launcher(const std::string& folder, const std::string& line,
+                                            std::uint32_t timeout_ms);
+
+}  // namespace tidegate::launch

@@ -1,0 +1,95 @@
+// launch_core: more or fewer workers than the run began with.
+#include <algorithm>
+#include <utility>
+
+#include "policies/launch_core.hpp"
+
+namespace tidegate::policies {
+
+namespace {
+
+// From SIGTERM to SIGKILL.
+constexpr std::int64_t farewell_max = 2'000'000'000;
+
+}  // namespace
+
+// Not while somebody is on its way out, who may be wanted again.
+bool launch_core::may_scale(const std::string& name) const {
+  for (process_number i = 0; i < processes_.size(); ++i)
+    if (plan_.processes[i].job == name &&
+        (processes_[i] == process_state::leaving || is_unwanted(i)))
+      return false;
+  return phase_ == phase::running && !away_;
+}
+
+void launch_core::scale(const std::string& name, std::uint32_t workers, launch_effects& out) {
+  if (!is_watching()) return;
+  wanted_[name] = workers;
+  for (std::uint32_t rank = 0; rank < workers; ++rank)
+    start_worker({process_role::worker, name, rank}, out);
+  for (process_number i = 0; i < processes_.size(); ++i) {
+    const auto& one = plan_.processes[i];
+    if (one.role == process_role::worker && one.job == name && one.index >= workers)
+      send_away(i, out);
+  }
+}
+
+void launch_core::start_worker(const process_name& name, launch_effects& out) {
+  const auto at = std::find(plan_.processes.begin(), plan_.processes.end(), name);
+  const auto process = static_cast<process_number>(at - plan_.processes.begin());
+  if (at == plan_.processes.end()) {
+    plan_.processes.push_back(name);
+    processes_.push_back(process_state::unused);
+    incarnations_.push_back(0);
+    intensity_.emplace_back();
+    hung_.emplace_back();
+  }
+  if (processes_[process] != process_state::unused) return;
+  processes_[process] = process_state::starting;
+  out.all.emplace_back(launch_effects::start{process, ++incarnations_[process], plan_.epoch});
+}
+
+// It may say goodbye to whatever it uses; then its job goes on without it.
+void launch_core::send_away(process_number process, launch_effects& out) {
+  const auto state = processes_[process];
+  if (state == process_state::resting) {
+    std::erase_if(resting_, [&](const rest& one) { return one.process == process; });
+    processes_[process] = process_state::leaving;
+    out.all.emplace_back(launch_effects::leave{process});
+  }
+  const bool lives = state == process_state::alive || state == process_state::starting;
+  if (!lives || is_unwanted(process)) return;
+  unwanted_.push_back({process, never});
+  out.all.emplace_back(launch_effects::terminate{process});
+}
+
+// It has ended, which has not been judged yet.
+bool launch_core::is_surplus(process_number process) const {
+  const auto& one = plan_.processes[process];
+  const auto at = wanted_.find(one.job);
+  return one.role == process_role::worker && at != wanted_.end() && one.index >= at->second;
+}
+
+bool launch_core::is_unwanted(process_number process) const {
+  return std::any_of(unwanted_.begin(), unwanted_.end(),
+                     [&](const rest& one) { return one.process == process; });
+}
+
+void launch_core::end_unwanted(std::int64_t now, launch_effects& out) {
+  for (auto& one : std::exchange(unwanted_, {})) {
+    const auto state = processes_[one.process];
+    if (state == process_state::gone) {
+      processes_[one.process] = process_state::leaving;
+      out.all.emplace_back(launch_effects::leave{one.process});
+      continue;
+    }
+    if (one.until == never) one.until = now + farewell_max;
+    if (now >= one.until) {
+      one.until = now + farewell_max;
+      out.all.emplace_back(launch_effects::kill{one.process});
+    }
+    unwanted_.push_back(one);
+  }
+}
+
+}  // namespace tidegate::policies
