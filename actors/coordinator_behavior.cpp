@@ -37,8 +37,7 @@ coordinator::behavior_type coordinator::make_behavior() {
       },
       [this](table_atom, u64 token,
              const policies::table_request& asked) -> caf::result<policies::table_grant> {
-        if (!known(token)) return stranger();
-        return open_table(asked);
+        return heard(token, [&] { return open_table(asked); });
       },
       [this](progress_atom, u64 token, const string& job, u32 rank,
              const policies::worker_progress& report) {
@@ -46,43 +45,36 @@ coordinator::behavior_type coordinator::make_behavior() {
       },
       [this](opened_atom, u64 token, const string& job, u32 rank,
              const std::vector<u32>& tables) -> caf::result<done_atom> {
-        if (!known(token)) return stranger();
-        return take_tables(job, rank, tables);
+        return heard(token, [&] { return take_tables(job, rank, tables); });
       },
       [this](metric_atom, u64 token, const string& job, const string& metric,
              double value) -> caf::result<done_atom> {
-        if (!known(token)) return stranger();
-        return take_metric(job, metric, value);
+        return heard(token, [&] { return take_metric(job, metric, value); });
       },
       [this](finished_atom, u64 token, const string& job, u32 rank,
              const policies::worker_progress& last,
              const string& sha256) -> caf::result<grants> {
-        if (!known(token)) return stranger();
-        return take_finished(job, rank, last, sha256);
+        return heard(token, [&] { return take_finished(job, rank, last, sha256); });
       },
       [this](leave_atom, u64 token, const string& job, u32 rank) -> caf::result<done_atom> {
-        if (!known(token)) return stranger();
-        return let_leave(job, rank);
+        return heard(token, [&] { return let_leave(job, rank); });
       },
       [this](scale_atom, u64 token, const string& job, u32 workers) -> caf::result<done_atom> {
-        if (!known(token)) return stranger();
-        return scale(job, workers);
+        return heard(token, [&] { return scale(job, workers); });
       },
       [this](part_atom, u64 token, const policies::checkpoint_report& report) {
         if (known(token)) take_part(report);
       },
       [this](fail_atom, u64 token, const string& job,
              const string& why) -> caf::result<done_atom> {
-        if (!known(token)) return stranger();
-        return fail_job(job, why);
+        return heard(token, [&] { return fail_job(job, why); });
       },
       [this](status_atom, u64 token, u64 seen) -> caf::result<policies::cluster_status> {
         if (!known(token)) return stranger();
         return core_.status(unix_now(), seen);
       },
       [this](stop_atom, u64 token) -> caf::result<done_atom> {
-        if (!known(token)) return stranger();
-        return stop();
+        return heard(token, [&] { return stop(); });
       },
   };
 }

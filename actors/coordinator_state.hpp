@@ -60,6 +60,12 @@ class coordinator final : public coordinator_actor::base {
   // Whether a message is of a process of this run whose place nobody has taken; stranger() is
   // the answer to another.
   bool known(std::uint64_t token) { return of_run(token) && !is_out(); }
+  // What only such a process may say: what it comes to, or stranger().
+  template <class What>
+  auto heard(std::uint64_t token, const What& what) -> decltype(what()) {
+    if (!known(token)) return stranger();
+    return what();
+  }
   bool is_out();
   caf::error stranger();
   template <class T>

@@ -52,7 +52,7 @@ expected<control_socket> control_socket::listen(const std::string& path) {
                        ::fchmodat(folder.get(), socket_name, 0600, 0) == 0 &&
                        ::listen(made.get(), 16) == 0;
   if (!listens) return fail(errc::io_error, "cannot listen in " + path + ": " + reason());
-  return control_socket(path, std::move(folder), std::move(made));
+  return control_socket(std::move(folder), std::move(made));
 }
 
 control_socket::~control_socket() {
@@ -60,7 +60,7 @@ control_socket::~control_socket() {
 }
 
 void control_socket::add_to(std::vector<pollfd>& fds) const {
-  fds.push_back({listener_.get(), POLLIN, 0});
+  if (clients_.size() < clients_max) fds.push_back({listener_.get(), POLLIN, 0});
   for (const auto& [number, one] : clients_)
     if (!one.asked) fds.push_back({one.fd.get(), POLLIN, 0});
 }

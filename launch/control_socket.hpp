@@ -32,15 +32,14 @@ class control_socket {
   void answer(std::uint32_t to, const std::string& line);
 
  private:
-  control_socket(std::string path, runtime::unique_fd folder, runtime::unique_fd listener)
-      : path_(std::move(path)), folder_(std::move(folder)), listener_(std::move(listener)) {}
+  control_socket(runtime::unique_fd folder, runtime::unique_fd listener)
+      : folder_(std::move(folder)), listener_(std::move(listener)) {}
 
   struct client {
     runtime::unique_fd fd;
     std::string text;
     bool asked = false;
   };
-  std::string path_;
   runtime::unique_fd folder_;
   runtime::unique_fd listener_;
   std::map<std::uint32_t, client> clients_;

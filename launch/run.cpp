@@ -241,6 +241,7 @@ runtime::expected<pid_t> run::spawn_one(const effects::start& what) {
 void run::act(const effects::renew& what) {
   poller_.reset();
   asked_.clear();
+  for (auto& one : scalings_) one.asked = false;  // of the next one then
   ready_.reset();
   ready_text_.clear();
   identity_.port = 0;

@@ -35,7 +35,8 @@ void run::show() {
   for (const auto& job : spec_.jobs) {
     const auto* status = core_.job(job.name);
     if (status == nullptr) continue;
-    auto line = progress_line(*status, job.workers, width);
+    const auto workers = status->workers > 0 ? status->workers : job.workers;
+    auto line = progress_line(*status, workers, width);
     const auto left = core_.workers_alive(job.name);
     if (status->state == job_state::done && left != 0) {
       line += "  (" + std::to_string(left) + (left == 1 ? " worker" : " workers") +

@@ -68,6 +68,10 @@ void run::scaled(const runtime::status& result) {
     control_->answer(what.from, "error " + result.message());
     return ask_to_scale();
   }
+  if (!core_.scale(what.job, what.workers, todo_)) {
+    control_->answer(what.from, "error the run is being ended, or goes back to a checkpoint");
+    return ask_to_scale();
+  }
   const auto job = std::find_if(spec_.jobs.begin(), spec_.jobs.end(),
                                 [&](const auto& spec) { return spec.name == what.job; });
   for (std::uint32_t rank = 0; rank < what.workers; ++rank) {
@@ -81,7 +85,6 @@ void run::scaled(const runtime::status& result) {
     made.command = job->command;
     plan_.processes.push_back(std::move(made));
   }
-  core_.scale(what.job, what.workers, todo_);
   control_->answer(what.from, "ok");
   ask_to_scale();
 }

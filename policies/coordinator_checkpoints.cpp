@@ -6,6 +6,8 @@
 
 namespace tidegate::policies {
 
+using runtime::errc;
+
 // Those of the checkpoint with their optimizers of then, and what the YAML has besides.
 std::vector<table_spec> coordinator_core::first_tables(const job_record& job) {
   if (!job.restored) return job.spec.tables;
@@ -160,6 +162,11 @@ void coordinator_core::done(std::int64_t now, job_record& job, coordinator_effec
   job.ended = now;
   record(job, out);
   event(now, "job_done", job.spec.name + " " + job.parameters_sha256);
+  std::erase_if(early_workers_, [&](const auto& early) {
+    const bool late = early.first.job == job.spec.name && job.workers[early.first.rank].absent;
+    if (late) refuse(early.second, errc::cancelled, "job " + job.spec.name + " has ended", out);
+    return late;
+  });
   begin_without(were_in, now, out);
 }
 

@@ -113,7 +113,7 @@ class coordinator_core : private coordinator_parts {
                           const runtime::status& result, coordinator_effects& out);
   runtime::status metric(const std::string& job, const std::string& name, double value,
                          coordinator_effects& out);
-  // `parameters_sha256`: from rank 0, else empty.
+  // `parameters_sha256`: from the one that hashes, else empty.
   void worker_finished(std::int64_t now, const std::string& job, std::uint32_t rank,
                        const worker_progress& last, const std::string& parameters_sha256,
                        coordinator_effects& out);

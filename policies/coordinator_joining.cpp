@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "policies/coordinator_core.hpp"
-#include "runtime/base/limits.hpp"
 
 namespace tidegate::policies {
 
@@ -55,6 +54,9 @@ status coordinator_core::scale(std::int64_t now, const std::string& name, std::u
 void coordinator_core::begin_joining(const worker_hello& hello, ticket who,
                                      coordinator_effects& out) {
   auto& job = *find(hello.job);
+  if (job.at_end)
+    return refuse(who, errc::cancelled, "all workers of job " + hello.job + " have finished",
+                  out);
   if (job.joining) {
     early_workers_.emplace_back(hello, who);
     return;
@@ -90,7 +92,8 @@ void coordinator_core::held(std::int64_t now, const call_group& done,
   auto what = std::get<joining>(done.about);
   const auto rank = what.hello.rank;
   auto& worker = job.workers[rank];
-  const bool stands = worker.incarnation == what.hello.incarnation && worker.invited;
+  const bool stands =
+      worker.incarnation == what.hello.incarnation && worker.invited && !job.at_end;
   const bool settled = may_admit(what.hello) && !done.died && done.failure.ok();
   if (stands && settled && done.last_clock > 0) {
     what.clock = std::max(what.clock, done.last_clock) + (ahead_first << what.tries);
@@ -102,14 +105,15 @@ void coordinator_core::held(std::int64_t now, const call_group& done,
     let_go_of(job, out);
     for (const auto who : done.waiting)
       if (!stands)
-        refuse(who, errc::cancelled, "another process has taken its rank, or none is wanted",
-               out);
+        refuse(who, errc::cancelled,
+               "another process has taken its rank, or none is wanted any more", out);
       else if (!done.failure.ok())
         out.answers.push_back({who, done.failure, {}});
       else
         early_workers_.emplace_back(what.hello, who);
-    // Whoever has died is missed first.
-    if (!done.died) admit_early(out);
+    // Whoever has died is missed first, and its successor tells.
+    const auto& died = done.died;
+    if (!died || groups_of_[died->shard].serving_view() != died->view) admit_early(out);
     return;
   }
   worker.absent = worker.finished = worker.invited = false;

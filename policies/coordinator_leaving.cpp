@@ -31,6 +31,16 @@ void coordinator_core::worker_leaves(std::int64_t now, const std::string& name,
     if (mine) refuse(early.second, errc::cancelled, "it leaves", out);
     return mine;
   });
+  const auto index = static_cast<std::size_t>(job - jobs_.data());
+  const auto same = [&](const call_group& one) {
+    const auto* of = std::get_if<leaving>(&one.about);
+    const auto* told = std::get_if<leaving_told>(&one.about);
+    return one.job == index && ((of && of->rank == rank) || (told && told->rank == rank));
+  };
+  for (auto& [id, group] : groups_)
+    if (same(group)) return group.waiting.push_back(who);
+  for (auto& group : leaving_)
+    if (same(group)) return group.waiting.push_back(who);
   // It had not joined yet; or, told before this process began, all hear of it again (open_job).
   if (worker.absent) {
     if (std::exchange(worker.invited, false)) record(*job, rank, out);
@@ -44,16 +54,6 @@ void coordinator_core::worker_leaves(std::int64_t now, const std::string& name,
   if (!others && !worker.leaves)
     return refuse(who, errc::refused,
                   "rank " + std::to_string(rank) + " is the last of job " + name, out);
-  const auto index = static_cast<std::size_t>(job - jobs_.data());
-  const auto same = [&](const call_group& one) {
-    const auto* of = std::get_if<leaving>(&one.about);
-    const auto* told = std::get_if<leaving_told>(&one.about);
-    return one.job == index && ((of && of->rank == rank) || (told && told->rank == rank));
-  };
-  for (auto& [id, group] : groups_)
-    if (same(group)) return group.waiting.push_back(who);
-  for (auto& group : leaving_)
-    if (same(group)) return group.waiting.push_back(who);
   event(now, "worker_leaves", name + " rank " + std::to_string(rank));
   worker.leaves = true;
   auto& waiting = leaving_.emplace_back();

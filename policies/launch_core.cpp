@@ -79,6 +79,12 @@ void launch_core::could_not_start(std::int64_t now, process_number process,
   processes_[process] = process_state::gone;
   if (!is_watching()) return;  // of several in one turn
   const auto text = plan_.processes[process].to_string() + " could not be started: " + why;
+  if (is_extra(process)) {
+    out.all.emplace_back(launch_effects::complain{"tidegate: " + text});
+    processes_[process] = process_state::leaving;
+    out.all.emplace_back(launch_effects::leave{process});
+    return;
+  }
   // One that comes back may want again what is short for a while.
   if (incarnations_[process] > 1 && comes_back(process))
     return bury({process, {process_exit::how::bad_status, text}, now, 0}, now, out);

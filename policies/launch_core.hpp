@@ -152,7 +152,8 @@ class launch_core {
             launch_effects& out);
   // So many workers of this job are wanted, as the coordinator has agreed. Those that are new
   // follow the other processes, by rank; whoever is told of them has them in the same places.
-  void scale(const std::string& job, std::uint32_t workers, launch_effects& out);
+  // False: everything is being ended, and nothing follows.
+  bool scale(const std::string& job, std::uint32_t workers, launch_effects& out);
   // Whether it can be.
   bool may_scale(const std::string& job) const;
   // It shows no sign of life: it is ended for good, and what that means is told by its end.
@@ -215,6 +216,7 @@ class launch_core {
   void end_unwanted(std::int64_t now, launch_effects& out);
   bool is_unwanted(process_number process) const;
   bool is_surplus(process_number process) const;
+  bool is_extra(process_number process) const;
   bool rest_or_not(const unjudged& end, launch_effects& out);
   void bury(const unjudged& end, std::int64_t now, launch_effects& out);
   void start_again(std::int64_t now, launch_effects& out);

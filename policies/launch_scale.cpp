@@ -3,13 +3,14 @@
 #include <utility>
 
 #include "policies/launch_core.hpp"
+#include "policies/millisecond.hpp"
 
 namespace tidegate::policies {
 
 namespace {
 
 // From SIGTERM to SIGKILL.
-constexpr std::int64_t farewell_max = 2'000'000'000;
+constexpr std::int64_t farewell_max = 2000 * millisecond;
 
 }  // namespace
 
@@ -22,8 +23,8 @@ bool launch_core::may_scale(const std::string& name) const {
   return phase_ == phase::running && !away_;
 }
 
-void launch_core::scale(const std::string& name, std::uint32_t workers, launch_effects& out) {
-  if (!is_watching()) return;
+bool launch_core::scale(const std::string& name, std::uint32_t workers, launch_effects& out) {
+  if (!is_watching()) return false;
   wanted_[name] = workers;
   for (std::uint32_t rank = 0; rank < workers; ++rank)
     start_worker({process_role::worker, name, rank}, out);
@@ -32,6 +33,7 @@ void launch_core::scale(const std::string& name, std::uint32_t workers, launch_e
     if (one.role == process_role::worker && one.job == name && one.index >= workers)
       send_away(i, out);
   }
+  return true;
 }
 
 void launch_core::start_worker(const process_name& name, launch_effects& out) {
@@ -61,6 +63,15 @@ void launch_core::send_away(process_number process, launch_effects& out) {
   if (!lives || is_unwanted(process)) return;
   unwanted_.push_back({process, never});
   out.all.emplace_back(launch_effects::terminate{process});
+}
+
+// Of a job that goes as well without it.
+bool launch_core::is_extra(process_number process) const {
+  const auto& one = plan_.processes[process];
+  return phase_ == phase::running && one.role == process_role::worker &&
+         std::any_of(plan_.jobs.begin(), plan_.jobs.end(), [&](const auto& job) {
+           return job.name == one.job && one.index >= job.workers;
+         });
 }
 
 // It has ended, which has not been judged yet.

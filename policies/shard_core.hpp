@@ -140,8 +140,6 @@ class shard_core {
   // Who pushes. What one that leaves has not pushed of the clocks before is left out. Told
   // again it counts once; false then.
   bool change_roster(std::uint64_t token, const roster_change& what, shard_effects& out);
-  void has_left(std::uint64_t token, std::uint32_t rank, std::uint64_t clock, bool pushes_here,
-                shard_effects& out);
 
   // Every chunk of these tables is copied once (snapshot) when it has all pushes of clocks
   // below `clock`, which under bsp is one version; infinity: when all workers have finished.

@@ -164,10 +164,25 @@ std::optional<sim::role> stalling(const std::string& text) {
   return whose == sim::role::coordinator ? std::nullopt : whose;
 }
 
+constexpr const char* count = "a number or a range as 1..3";
+constexpr const char* share = "0 to 1";
+constexpr const char* time = "a time as 20us, 5ms, 2s";
+
+void add_workers(scenario& into, keys& all) {
+  all["workers.ways"] = {words<sim::worker_way>(into.ways, way),
+                         "a list of pull_push, overlapped, exchange"};
+  all["workers.create"] = {chance(into.created), share};
+  all["workers.skip"] = {chance(into.skip), share};
+  all["workers.slow"] = {chance(into.slow_workers), share};
+  all["workers.pause"] = {chance(into.pause), share};
+  all["workers.pause_max"] = {duration_of(into.pause_max), time};
+  all["workers.come_back"] = {chance(into.come_back), share};
+  all["workers.shrink"] = {chance(into.shrink), share};
+  all["workers.scaled"] = {numbers(into.scalings), count};
+  all["workers.room_for"] = {number(into.joiners, 0, 1000), "0 to 1000"};
+}
+
 keys keys_of(scenario& into) {
-  const std::string count = "a number or a range as 1..3";
-  const std::string share = "0 to 1";
-  const std::string time = "a time as 20us, 5ms, 2s";
   keys all;
   all["name"] = {[&](const yaml_node& node) {
                    into.name = node.text;
@@ -194,15 +209,9 @@ keys keys_of(scenario& into) {
       words<policies::aggregators_spec>(into.aggregators, aggregators),
       "a list of none, per_host, fan_in(N), N a power of two"};
   all["cluster.windows"] = {chance(into.windows), share};
-  all["workers.ways"] = {words<sim::worker_way>(into.ways, way),
-                         "a list of pull_push, overlapped, exchange"};
-  all["workers.create"] = {chance(into.created), share};
-  all["workers.skip"] = {chance(into.skip), share};
-  all["workers.slow"] = {chance(into.slow_workers), share};
-  all["workers.pause"] = {chance(into.pause), share};
-  all["workers.pause_max"] = {duration_of(into.pause_max), time};
+  add_workers(into, all);
   all["network.latency"] = {durations(into.faults.latency_min, into.faults.latency_max),
-                            time + " or a range of two"};
+                            std::string(time) + " or a range of two"};
   all["network.drop"] = {chance(into.faults.drop), share};
   all["network.duplicate"] = {chance(into.faults.duplicate), share};
   all["network.late"] = {chance(into.faults.straggle), share};
@@ -211,10 +220,6 @@ keys keys_of(scenario& into) {
   all["network.healthy_after"] = {duration_of(into.faults_last), time};
   all["partitions.count"] = {numbers(into.partitions), count};
   all["partitions.last"] = {duration_of(into.partition_max), time};
-  all["workers.come_back"] = {chance(into.come_back), share};
-  all["workers.shrink"] = {chance(into.shrink), share};
-  all["workers.scaled"] = {numbers(into.scalings), count};
-  all["workers.room_for"] = {number(into.joiners, 0, 1000), "0 to 1000"};
   all["checkpoints.every"] = {numbers(into.checkpoints), count};
   all["disk.fail_append"] = {chance(into.disk.fail_append), share};
   all["disk.fail_sync"] = {chance(into.disk.fail_sync), share};
