@@ -42,8 +42,7 @@ std::vector<process_plan> plan_processes(const policies::cluster_spec& spec) {
   }
   for (const auto& job : spec.jobs) {
     for (std::uint32_t rank = 0; rank < job.workers; ++rank) {
-      add(process_role::worker, job.name, rank, policies::host_of_worker(spec, job, rank),
-          job.command);
+      all.push_back(plan_worker(spec, job, rank));
     }
   }
   return all;
@@ -88,6 +87,15 @@ std::string policy_text(const policies::consistency_spec& policy) {
     text += "(" + std::to_string(policy.staleness) + ")";
   }
   return text;
+}
+
+process_plan plan_worker(const policies::cluster_spec& spec, const policies::job_spec& job,
+                         std::uint32_t rank) {
+  process_plan made;
+  made.name = {process_role::worker, job.name, rank};
+  if (const auto* host = policies::host_of_worker(spec, job, rank)) made.host = host->name;
+  made.command = job.command;
+  return made;
 }
 
 cluster_plan make_plan(const policies::cluster_spec& spec) {

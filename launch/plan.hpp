@@ -57,6 +57,10 @@ struct cluster_plan {
 // The spec is one that parse_cluster accepted.
 cluster_plan make_plan(const policies::cluster_spec& spec);
 
+// A worker of it, or one that joins later.
+process_plan plan_worker(const policies::cluster_spec& spec, const policies::job_spec& job,
+                         std::uint32_t rank);
+
 // For people: tables of processes, tables and shards.
 std::string plan_text(const cluster_plan& plan);
 // The same as JSON, indented.

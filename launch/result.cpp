@@ -50,6 +50,7 @@ json job_json(const policies::job_status& job) {
           {"staleness_max", job.staleness_max},
           {"payload_bytes_copied", job.payload_bytes_copied},
           {"clocks", job.clock_slowest},
+          {"ranks_left", job.ranks_left},
           {"parameters_sha256", text_or_null(job.parameters_sha256)},
           {"metrics", others}};
 }

@@ -4,7 +4,6 @@
 
 #include "launch/run.hpp"
 #include "launch/scalars.hpp"
-#include "policies/hosts.hpp"
 #include "runtime/base/limits.hpp"
 
 namespace tidegate::launch {
@@ -75,15 +74,11 @@ void run::scaled(const runtime::status& result) {
   const auto job = std::find_if(spec_.jobs.begin(), spec_.jobs.end(),
                                 [&](const auto& spec) { return spec.name == what.job; });
   for (std::uint32_t rank = 0; rank < what.workers; ++rank) {
-    process_plan made;
-    made.name = {process_role::worker, what.job, rank};
+    auto made = plan_worker(spec_, *job, rank);
     const bool there =
         std::any_of(plan_.processes.begin(), plan_.processes.end(),
                     [&](const process_plan& one) { return one.name == made.name; });
-    if (there) continue;
-    if (const auto* host = policies::host_of_worker(spec_, *job, rank)) made.host = host->name;
-    made.command = job->command;
-    plan_.processes.push_back(std::move(made));
+    if (!there) plan_.processes.push_back(std::move(made));
   }
   control_->answer(what.from, "ok");
   ask_to_scale();

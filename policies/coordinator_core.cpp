@@ -58,6 +58,10 @@ void coordinator_core::refuse(ticket who, errc code, std::string why,
 }
 
 coordinator_core::job_record* coordinator_core::find(const std::string& name) {
+  return const_cast<job_record*>(std::as_const(*this).find(name));
+}
+
+const coordinator_core::job_record* coordinator_core::find(const std::string& name) const {
   const auto at = std::find_if(jobs_.begin(), jobs_.end(),
                                [&](const job_record& one) { return one.spec.name == name; });
   return at == jobs_.end() ? nullptr : &*at;

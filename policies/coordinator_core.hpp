@@ -94,7 +94,7 @@ class coordinator_core : private coordinator_parts {
                      coordinator_effects& out);
   // Creates or attaches.
   void open_table(const table_request& request, ticket who, coordinator_effects& out);
-  // `answer`: of an admit_worker_call or checkpoint_call. `clocks`: of a sum_progress_call.
+  // `answer`: of calls that are answered with a number. `clocks`: of a sum_progress_call.
   void call_done(std::int64_t now, call_id call, const runtime::status& result,
                  coordinator_effects& out, std::uint64_t answer = 0,
                  std::span<const chunk_clock> clocks = {});
@@ -125,7 +125,7 @@ class coordinator_core : private coordinator_parts {
   void moves_of(const std::string& job, std::uint32_t rank, coordinator_effects& out) const;
   // So many workers are wanted: ranks below may join while the job runs. Those from there on
   // are to leave, each by worker_leaves(). Errors: not_found, cancelled (it has ended),
-  // over_limit.
+  // over_limit, refused (aggregators are in the way).
   runtime::status scale(std::int64_t now, const std::string& job, std::uint32_t workers,
                         coordinator_effects& out);
   // A worker has died, and its job goes on without it (worker_loss_rule::shrink). Answered when
@@ -155,6 +155,7 @@ class coordinator_core : private coordinator_parts {
 
  private:
   job_record* find(const std::string& name);
+  const job_record* find(const std::string& name) const;
   bool all_in() const;
   // A job has ended: the others need not wait for its aggregators.
   void begin_without(bool were_in, std::int64_t now, coordinator_effects& out);
@@ -206,6 +207,9 @@ class coordinator_core : private coordinator_parts {
   void stage_tables(const job_record& job, const open_table_call& call, group_id group);
   open_job_call call_of(const job_record& job, std::uint32_t aggregator) const;
   bool may_admit(const worker_hello& hello);
+  void change_roster(std::int64_t now, job_record& job, std::uint32_t rank, std::uint64_t clock,
+                     bool joins, coordinator_effects& out);
+  static void note_change(job_record& job, const roster_change& change);
   // Workers that leave, coordinator_leaving.cpp.
   void let_leave(coordinator_effects& out);
   void ask_of_sums(const job_record& job, std::uint32_t rank,

@@ -73,13 +73,12 @@ void coordinator_core::fail_job(std::int64_t now, const std::string& name,
 }
 
 bool coordinator_core::is_to_hash(const std::string& name, std::uint32_t rank) const {
-  const auto at = std::find_if(jobs_.begin(), jobs_.end(),
-                               [&](const job_record& one) { return one.spec.name == name; });
-  if (at == jobs_.end() || rank >= at->workers.size()) return false;
+  const auto* job = find(name);
+  if (!job || rank >= job->workers.size()) return false;
   const auto first =
-      std::find_if(at->workers.begin(), at->workers.end(),
+      std::find_if(job->workers.begin(), job->workers.end(),
                    [](const worker_state& one) { return !one.finished && !one.leaves; });
-  return first - at->workers.begin() == rank && at->parameters_sha256.empty();
+  return first - job->workers.begin() == rank && job->parameters_sha256.empty();
 }
 
 }  // namespace tidegate::policies

@@ -143,10 +143,9 @@ shard_moved coordinator_core::move_of(std::uint32_t shard) const {
 
 void coordinator_core::moves_of(const std::string& name, std::uint32_t rank,
                                 coordinator_effects& out) const {
-  const auto at = std::find_if(jobs_.begin(), jobs_.end(),
-                               [&](const job_record& one) { return one.spec.name == name; });
+  const auto* at = find(name);
   // Who is to serve, and has not heard of it yet, is told of when it has.
-  if (!all_in() || at == jobs_.end() || rank >= at->workers.size()) return;
+  if (!all_in() || !at || rank >= at->workers.size()) return;
   const auto aggregator = at->sums.of_worker[rank];
   if (aggregator != no_aggregator) {
     const auto& one = at->aggregators[aggregator];

@@ -79,6 +79,33 @@ void coordinator_core::ask_to_hold(std::size_t index, joining what, std::vector<
   for (const auto& one : upstream_of(no_aggregator)) call(group, one, asked, out);
 }
 
+void coordinator_core::change_roster(std::int64_t now, job_record& job, std::uint32_t rank,
+                                     std::uint64_t clock, bool joins,
+                                     coordinator_effects& out) {
+  note_change(job, {static_cast<std::uint32_t>(job.changes.size() + 1), rank, clock, joins,
+                    job.sums.of_worker[rank] == no_aggregator});
+  record(job, out);
+  record(job, rank, out);
+  const auto team = std::count_if(job.workers.begin(), job.workers.end(),
+                                  [](const worker_state& one) { return !one.absent; });
+  event(now, joins ? "worker_added" : "worker_left",
+        job.spec.name + " rank " + std::to_string(rank) + ": " + std::to_string(team) +
+            " workers go on from clock " + std::to_string(clock));
+}
+
+// The journal has the changes, and not what follows from them.
+void coordinator_core::note_change(job_record& job, const roster_change& change) {
+  auto& worker = job.workers[change.rank];
+  worker.absent = worker.finished = !change.joins;
+  if (change.joins) {
+    worker.since = change.clock;
+    worker.left.reset();
+  } else {
+    worker.left = change.clock;
+  }
+  job.changes.push_back(change);
+}
+
 // Nobody waits for the answers; whoever is called next hears it first.
 void coordinator_core::let_go_of(const job_record& job, coordinator_effects& out) {
   for (const auto& one : upstream_of(no_aggregator))
@@ -116,21 +143,11 @@ void coordinator_core::held(std::int64_t now, const call_group& done,
     if (!died || groups_of_[died->shard].serving_view() != died->view) admit_early(out);
     return;
   }
-  worker.absent = worker.finished = worker.invited = false;
-  worker.since = what.clock;
-  worker.left.reset();
+  worker.invited = false;
   worker.tables.reset();
   worker.last = {};
   worker.last.clock = what.clock;
-  job.changes.push_back(
-      {static_cast<std::uint32_t>(job.changes.size() + 1), rank, what.clock, true, true});
-  record(job, out);
-  record(job, rank, out);
-  const auto team = std::count_if(job.workers.begin(), job.workers.end(),
-                                  [](const worker_state& one) { return !one.absent; });
-  event(now, "worker_added",
-        job.spec.name + " rank " + std::to_string(rank) + ": " + std::to_string(team) +
-            " workers go on from clock " + std::to_string(what.clock));
+  change_roster(now, job, rank, what.clock, true, out);
   const auto group = make_group(done.job, 0);
   groups_.at(group).about = joining_told{what.hello};
   groups_.at(group).waiting = done.waiting;

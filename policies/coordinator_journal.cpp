@@ -55,15 +55,10 @@ status check_workers(const cluster_spec& cluster, const recorded_cluster& found)
   std::vector<std::string> owners;  // of tables, by id
   for (const auto& made : found.tables)
     owners.insert(owners.end(), made.specs.size(), made.job);
-  std::map<std::string, std::int64_t> away;
   for (const auto& worker : found.workers) {
     const auto* job = find_job(cluster, worker.job);
     if (!job || worker.rank >= job->capacity())
       return wrong("a worker of job '" + worker.job + "'");
-    if (worker.rank < job->workers && worker.absent) ++away[worker.job];
-    if (worker.rank >= job->workers && !worker.absent) --away[worker.job];
-    if (worker.absent && !worker.finished)
-      return wrong("a worker of job '" + worker.job + "' is absent and has not finished");
     if (!worker.tables) continue;
     for (const auto table : *worker.tables)
       if (table >= owners.size() || owners[table] != worker.job)
@@ -71,20 +66,32 @@ status check_workers(const cluster_spec& cluster, const recorded_cluster& found)
     if (!std::is_sorted(worker.tables->begin(), worker.tables->end()))
       return wrong("tables of a worker are out of order");
   }
-  for (const auto& [job, count] : away)
-    if (count >= find_job(cluster, job)->workers)
-      return wrong("all workers of job '" + job + "' have left");
+  return {};
+}
+
+// Each joins who is out and leaves who is in, and somebody stays.
+status check_roster(const recorded_job& job, const job_spec& spec) {
+  const auto odd = wrong("changes of the workers of job '" + job.name + "'");
+  std::vector<bool> there(spec.capacity(), false);
+  std::fill_n(there.begin(), spec.workers, true);
+  auto team = spec.workers;
+  for (std::size_t i = 0; i < job.changes.size(); ++i) {
+    const auto& one = job.changes[i];
+    if (one.number != i + 1 || one.rank >= there.size() || there[one.rank] == one.joins)
+      return odd;
+    there[one.rank] = one.joins;
+    team += one.joins ? 1 : -1;
+    if (team == 0) return odd;
+  }
   return {};
 }
 
 status check_rosters(const cluster_spec& cluster, const recorded_cluster& found) {
   for (const auto& job : found.jobs) {
-    const auto room = find_job(cluster, job.name)->capacity();
-    if (job.wanted == 0 || job.wanted > room)
+    const auto& spec = *find_job(cluster, job.name);
+    if (job.wanted == 0 || job.wanted > spec.capacity())
       return wrong("job '" + job.name + "' wants " + std::to_string(job.wanted) + " workers");
-    for (std::size_t i = 0; i < job.changes.size(); ++i)
-      if (job.changes[i].number != i + 1 || job.changes[i].rank >= room)
-        return wrong("changes of the workers of job '" + job.name + "'");
+    if (auto checked = check_roster(job, spec); !checked.ok()) return checked;
   }
   return {};
 }
@@ -143,10 +150,10 @@ void coordinator_core::record(const job_record& job, coordinator_effects& out) {
 void coordinator_core::record(const job_record& job, std::uint32_t rank,
                               coordinator_effects& out) {
   const auto& worker = job.workers[rank];
-  out.records.emplace_back(recorded_worker{
-      job.spec.name, rank, worker.joined, worker.finished, worker.incarnation, worker.address,
-      worker.absent, worker.invited, worker.since, worker.left, worker.tables,
-      worker.staleness_max, worker.payload_bytes_copied, worker.last});
+  out.records.emplace_back(recorded_worker{job.spec.name, rank, worker.joined, worker.finished,
+                                           worker.incarnation, worker.address, worker.invited,
+                                           worker.tables, worker.staleness_max,
+                                           worker.payload_bytes_copied, worker.last});
 }
 
 void coordinator_core::record_group(std::uint32_t shard, coordinator_effects& out) const {
@@ -171,7 +178,7 @@ void coordinator_core::go_on(const recorded_cluster& before) {
     job.checkpoint_clock = one.checkpoint_clock;
     job.begun = one.begun;
     job.wanted = one.wanted;
-    job.changes = one.changes;
+    for (const auto& change : one.changes) note_change(job, change);
   }
   for (const auto& one : before.metrics) find(one.job)->metrics[one.name] = one.value;
   for (const auto& one : before.tables) {
@@ -184,13 +191,11 @@ void coordinator_core::go_on(const recorded_cluster& before) {
     auto& worker = job.workers[one.rank];
     worker.joined = one.joined;
     worker.finished =
-        one.finished && !is_planted(planted_bug::finished_worker_forgotten_at_restart);
+        worker.absent ||
+        (one.finished && !is_planted(planted_bug::finished_worker_forgotten_at_restart));
     worker.incarnation = one.incarnation;
     worker.address = one.address;
-    worker.absent = one.absent;
     worker.invited = one.invited;
-    worker.since = one.since;
-    worker.left = one.left;
     if (!is_planted(planted_bug::opened_tables_forgotten_at_restart))
       worker.tables = one.tables;
     worker.staleness_max = one.staleness_max;
@@ -214,9 +219,8 @@ status coordinator_core::may_tell_tables(const std::string& name) const {
 }
 
 checkpoint_id coordinator_core::last_checkpoint(const std::string& name) const {
-  const auto at = std::find_if(jobs_.begin(), jobs_.end(),
-                               [&](const job_record& one) { return one.spec.name == name; });
-  return at == jobs_.end() ? checkpoint_id() : at->begun;
+  const auto* job = find(name);
+  return job ? job->begun : checkpoint_id();
 }
 
 }  // namespace tidegate::policies

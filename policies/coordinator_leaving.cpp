@@ -122,17 +122,8 @@ void coordinator_core::shut_out(std::int64_t now, const call_group& done, std::u
   }
   const auto clock = is_planted(planted_bug::leaves_where_the_last_chunk_is) ? done.first_clock
                                                                              : done.last_clock;
-  worker.left = std::max(clock, worker.since);  // where no table is open, nobody knows
-  worker.finished = worker.absent = true;
-  job.changes.push_back({static_cast<std::uint32_t>(job.changes.size() + 1), rank, *worker.left,
-                         false, job.sums.of_worker[rank] == no_aggregator});
-  record(job, out);
-  record(job, rank, out);
-  const auto stay = std::count_if(job.workers.begin(), job.workers.end(),
-                                  [](const worker_state& one) { return !one.absent; });
-  event(now, "worker_left",
-        job.spec.name + " rank " + std::to_string(rank) + ": " + std::to_string(stay) +
-            " workers go on from clock " + std::to_string(*worker.left));
+  // Where no table is open, nobody knows.
+  change_roster(now, job, rank, std::max(clock, worker.since), false, out);
   tell_left(done.job, rank, done.waiting, out);
 }
 
@@ -150,9 +141,8 @@ void coordinator_core::tell_left(std::size_t index, std::uint32_t rank,
     of.later.push_back({{{job.sums.of_worker[rank], true}, mine}});
   }
   const bool planted = is_planted(planted_bug::who_left_forgotten_by_the_next_primary);
-  for (std::uint32_t shard = 0; shard < cluster_.shards; ++shard)
-    for (const auto& one : members_of(shard))
-      if (!planted || one == primary_of(shard)) call(group, one, what, out);
+  for (const auto& one : upstream_of(no_aggregator))
+    if (!planted || one == primary_of(one.index)) call(group, one, what, out);
 }
 
 // Who has died hears of it, or its successor does, when that is set up.

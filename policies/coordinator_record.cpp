@@ -177,8 +177,7 @@ struct encoder {
                   {"finished", worker.finished ? 1U : 0U},
                   {"incarnation", worker.incarnation},
                   {"address", wide(worker.address)},
-                  {"stay", {worker.absent ? 1U : 0U, worker.invited ? 1U : 0U, worker.since}},
-                  {"left", worker.left ? json::array({*worker.left}) : json::array()},
+                  {"invited", worker.invited ? 1U : 0U},
                   {"told", worker.tables ? 1U : 0U},
                   {"tables", worker.tables.value_or(std::vector<std::uint32_t>())},
                   {"earlier", {worker.staleness_max, worker.payload_bytes_copied}},
@@ -273,13 +272,7 @@ recorded_worker decode_worker(json_fields& fields, status& problem) {
   made.finished = fields.number("finished", 1) == 1;
   made.incarnation = number32(fields, "incarnation");
   made.address = decode_text(fields, "address", problem);
-  const auto left = row(fields, "left", std::min<std::size_t>(1, fields.array("left").size()),
-                        any_64, problem);
-  if (!left.empty()) made.left = left[0];
-  const auto stay = row(fields, "stay", 3, any_64, problem);
-  made.absent = stay[0] != 0;
-  made.invited = stay[1] != 0;
-  made.since = stay[2];
+  made.invited = fields.number("invited", 1) == 1;
   const bool told = fields.number("told", 1) == 1;
   const auto count = fields.array("tables").size();
   const auto tables = row(fields, "tables", count, limits::tables_max - 1, problem);

@@ -86,10 +86,7 @@ struct recorded_worker {
   bool finished = false;
   std::uint32_t incarnation = 0;
   std::string address;
-  bool absent = false;
   bool invited = false;
-  std::uint64_t since = 0;
-  std::optional<std::uint64_t> left;
   std::optional<std::vector<std::uint32_t>> tables;  // opened, once it has said so
   std::uint64_t staleness_max = 0;                   // of earlier lives
   std::uint64_t payload_bytes_copied = 0;            // likewise

@@ -30,11 +30,11 @@ cluster_status coordinator_core::status(std::int64_t now, std::uint64_t events_s
     shown.failure = job.failure;
     shown.metrics = job.metrics;
     shown.restarts = job.restarts;
-    for (std::uint32_t rank = 0; rank < job.workers.size(); ++rank)
-      if (job.workers[rank].absent && job.workers[rank].left) shown.ranks_left.push_back(rank);
-    for (std::uint32_t rank = 0; rank < job.workers.size(); ++rank)
-      if (!job.workers[rank].absent && job.workers[rank].finished)
-        shown.ranks_finished.push_back(rank);
+    for (std::uint32_t rank = 0; rank < job.workers.size(); ++rank) {
+      const auto& worker = job.workers[rank];
+      if (worker.absent && worker.left) shown.ranks_left.push_back(rank);
+      if (!worker.absent && worker.finished) shown.ranks_finished.push_back(rank);
+    }
     shown.workers = job.wanted;
     shown.checkpoints = job.checkpoints;
     shown.checkpoint_clock = job.checkpoint_clock;

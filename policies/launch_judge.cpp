@@ -95,7 +95,9 @@ bool launch_core::comes_back(process_number process) const {
                        status->state == job_state::running;
   if (serves_shard(name.role)) return plan_.replicated;
   if (name.role == process_role::aggregator) return goes_on;
-  return name.role == process_role::worker && goes_on && workers_come_back(rule_of(process));
+  // One that its job does not let go is needed, whatever the rule.
+  return name.role == process_role::worker && goes_on &&
+         (workers_come_back(rule_of(process)) || is_surplus(process));
 }
 
 worker_loss_rule launch_core::rule_of(process_number process) const {
@@ -165,13 +167,11 @@ void launch_core::left(std::int64_t now, process_number process, const runtime::
       result.code() == runtime::errc::cancelled ||
       (of != nullptr && (of->state == job_state::done || of->state == job_state::failed));
   if (!is_watching() || over) return;
-  // The job needs it, whatever its rule.
-  const unjudged end{
-      process,
-      {process_exit::how::by_signal, name + " cannot leave: " + result.message()},
-      now,
-      0};
-  if (!rest_or_not(end, out)) bury(end, now, out);
+  bury({process,
+        {process_exit::how::by_signal, name + " cannot leave: " + result.message()},
+        now,
+        0},
+       now, out);
 }
 
 // A process has died: it comes back, or the run ends.

@@ -66,9 +66,10 @@ std::uint64_t shard_core::beyond(const job_state& job, std::uint64_t clock,
   std::uint64_t come_to = 0;
   for (const auto slot : job.slots) {
     const auto& chunk = chunks_[slot];
-    if (exact) come_to = std::max(come_to, chunk.version);
-    for (const auto& worker : chunk.workers)
-      if (!exact) come_to = std::max(come_to, worker.next);
+    if (exact)
+      come_to = std::max(come_to, chunk.version);
+    else
+      for (const auto& worker : chunk.workers) come_to = std::max(come_to, worker.next);
     // What it pushed in an earlier stay, and is not applied, is before it pushes again: then
     // others are two clocks further.
     const auto& worker = chunk.workers[rank];

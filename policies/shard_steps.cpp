@@ -172,8 +172,9 @@ void shard_core::apply(std::uint32_t slot, const policy_decision& what, const fr
   make_step(slot, first, count, team, out);
   if (chunk.follows) {
     retain(slot, what, count, team, out);
-    for (std::uint32_t rank = begin; rank < end; ++rank)
-      if (chunk.home->job->workers[rank].joined > what.clock) orphan(chunk, rank, out);
+    const auto& job = *chunk.home->job;
+    for (std::uint32_t rank = begin; job.changes > 0 && rank < end; ++rank)
+      if (job.workers[rank].joined > what.clock) orphan(chunk, rank, out);
   } else {
     for (std::uint32_t rank = begin; rank < end; ++rank)
       if (is_held(chunk, rank, what.clock))

@@ -221,14 +221,10 @@ TEST_F(coordinator_journal_test, a_journal_that_is_wrong_is_told_so) {
   refused("tables/00000007", journal["tables/00000000"]);
   refused("worker/a/2", journal["worker/a/1"]);
   refused("job/c", encode(recorded_job{"c", {}, {}, 0, 0, {}, 0, 0, 0, {}, 1, {}}).value);
-  refused(
-      "worker/a/0",
-      encode(recorded_worker{"a", 0, true, false, 1, "w", false, false, 0, {}, {{1}}, 0, 0, {}})
-          .value);
-  refused(
-      "worker/a/5",
-      encode(recorded_worker{"a", 5, true, false, 1, "w", false, false, 0, {}, {}, 0, 0, {}})
-          .value);
+  refused("worker/a/0",
+          encode(recorded_worker{"a", 0, true, false, 1, "w", false, {{1}}, 0, 0, {}}).value);
+  refused("worker/a/5",
+          encode(recorded_worker{"a", 5, true, false, 1, "w", false, {}, 0, 0, {}}).value);
   refused("what/a", "{}");
   auto other = spec;
   other.jobs.pop_back();
