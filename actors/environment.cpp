@@ -8,6 +8,7 @@
 
 #include "policies/protocol_version.hpp"
 #include "runtime/memory/segment.hpp"
+#include "runtime/transport/host_link.hpp"
 #include "runtime/transport/lossy_link.hpp"
 #include "runtime/ucx/ucx_link.hpp"
 
@@ -62,9 +63,10 @@ expected<std::unique_ptr<runtime::link>> make_own_link() {
   options.address = text("TIDEGATE_ADDRESS");
   const auto transport = text("TIDEGATE_TRANSPORT");
   // Only where the transports are the launcher's choice, not the user's.
-  options.rdma_if_there = transport == "auto" && text("UCX_TLS") == "posix,sysv,tcp,self";
+  options.rdma_if_there = transport == "auto" && text("UCX_TLS") == "tcp,self";
   options.rdma_only = transport == "rdma";
   auto made = runtime::open_ucx_link(options);
+  if (made && transport != "tcp") made = runtime::make_host_link(std::move(*made));
   const auto faults = text("TIDEGATE_LINK_FAULTS");
   if (!made || faults.empty()) return made;
   runtime::link_faults how;

@@ -16,14 +16,11 @@ namespace {
 
 void set_transport(const policies::cluster_spec& spec, variables& all) {
   using kind = policies::transport_kind;
-  const char* tls = "posix,sysv,tcp,self";
-  if (spec.transport == kind::shm) tls = "posix,sysv,self";
-  if (spec.transport == kind::tcp) tls = "tcp,self";
+  // Between hosts; within one there are rings (runtime/transport/host_link.hpp).
+  const char* tls = "tcp,self";
+  if (spec.transport == kind::shm) tls = "self";
   if (spec.transport == kind::rdma) tls = "rc,dc,ud,self";
   all.emplace("UCX_TLS", tls);
-  // Without it UCX refuses shared memory to endpoints that want to hear of a dead peer.
-  const bool shares = spec.transport == kind::automatic || spec.transport == kind::shm;
-  if (shares) all.emplace("UCX_MM_ERROR_HANDLING", "y");
   // Over TCP UCX cuts payload into pieces of this size, and each costs several system calls at
   // both ends, which must agree on it. Half of a usual second-level cache: UCX copies from
   // there to where the payload belongs.

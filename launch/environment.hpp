@@ -22,8 +22,7 @@ struct run_identity {
 };
 
 // `base` (the launcher's own), the variables of actors/node.hpp and, for workers, the job's
-// env. UCX_TLS and UCX_MM_ERROR_HANDLING follow the transport unless `base` or the job sets
-// them.
+// env. UCX_TLS follows the transport unless `base` or the job sets it.
 variables child_environment(const variables& base, const policies::cluster_spec& spec,
                             const process_plan& process, const run_identity& run);
 

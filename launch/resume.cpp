@@ -10,7 +10,6 @@
 #include "launch/origin.hpp"
 #include "launch/read_spec.hpp"
 #include "launch/result.hpp"
-#include "launch/stale_segments.hpp"
 #include "policies/checkpoint_catalog.hpp"
 #include "policies/resume.hpp"
 #include "runtime/storage/posix_storage.hpp"
@@ -59,23 +58,10 @@ expected<claimed_run> claim(const std::string& run_dir) {
   return claimed_run{std::move(*folder), *plan};
 }
 
-// Processes that lived when the launcher died; they have ended. A file that cannot be read, as
-// a crash of the machine may leave it, names none: nor does that leave segments.
-std::vector<pid_t> makers_of(const std::string& run_dir) {
-  const auto text = read_file(run_dir + "/pids.json");
-  const auto listed = parse_pids(text ? *text : "");
-  std::vector<pid_t> pids;
-  if (!listed) return pids;
-  for (const auto& one : *listed) pids.push_back(one.pid);
-  return pids;
-}
-
 // What an earlier life left behind must not meet the one that begins.
 status clear(const run_folder& folder, const origin& from) {
   for (const auto& spelled : {from.run_dir, folder.path()})
     if (const auto ended = end_leftovers(spelled); !ended) return ended.error();
-  remove_stale_segments();
-  remove_segments_of(makers_of(folder.path()));
   std::error_code error;
   fs::remove(folder.path() + "/result.json", error);
   if (error) return {errc::io_error, folder.path() + "/result.json: " + error.message()};

@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <fcntl.h>
-#include <span>
 #include <sys/random.h>
 
 #include "launch/scalars.hpp"
-#include "launch/stale_segments.hpp"
 #include "runtime/base/assert.hpp"
 
 namespace tidegate::launch {
@@ -153,9 +151,6 @@ void run::on_ends() {
     core_.ended(now_, end.process, to_exit(end));
     beats_.ended(end.process);
     pids_changed_ = true;
-    if (!end.by_signal) continue;
-    remove_stale_segments();
-    remove_segments_of(std::span(&end.pid, 1));
   }
 }
 

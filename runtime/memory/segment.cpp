@@ -66,14 +66,14 @@ void segment::reset() noexcept {
   fd_ = -1;
 }
 
-expected<segment> segment::create(const std::string& label, std::size_t bytes) {
+expected<segment> segment::create(const std::string& label, std::size_t bytes, pages kind) {
   TIDEGATE_ASSERT(bytes > 0, "a segment has a size");
   segment made;
   made.mine_ = true;
   made.fd_ = ::memfd_create(label.c_str(), MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (made.fd_ < 0)
     return fail(errc::io_error, "no shared memory (memfd_create)" + because(errno));
-  const auto size = round_up(bytes, huge_page_bytes);
+  const auto size = round_up(bytes, kind == pages::large ? huge_page_bytes : page_bytes);
   struct stat found {};
   if (::ftruncate(made.fd_, static_cast<off_t>(size)) != 0 ||
       ::fcntl(made.fd_, F_ADD_SEALS, seals) != 0 || ::fstat(made.fd_, &found) != 0)
@@ -82,7 +82,7 @@ expected<segment> segment::create(const std::string& label, std::size_t bytes) {
   made.name_ = {static_cast<std::uint32_t>(::getpid()), static_cast<std::uint32_t>(made.fd_),
                 static_cast<std::uint64_t>(found.st_ino), size};
   if (auto mapped = made.map(PROT_READ | PROT_WRITE); !mapped.ok()) return fail(mapped);
-  ::madvise(made.data_, size, MADV_HUGEPAGE);
+  if (kind == pages::large) ::madvise(made.data_, size, MADV_HUGEPAGE);
   return made;
 }
 
@@ -125,6 +125,11 @@ status segment::map(int protection) {
   }
   data_ = static_cast<std::byte*>(at);
   return {};
+}
+
+void segment::hide() noexcept {
+  if (fd_ >= 0) ::close(fd_);
+  fd_ = -1;
 }
 
 void segment::prepare(std::size_t offset, std::size_t bytes) const noexcept {

@@ -34,9 +34,13 @@ class segment {
   segment& operator=(segment&& other) noexcept;
   ~segment();
 
+  // Of large ones the kernel is asked; small ones are for what never grows beyond a few pages.
+  enum class pages : std::uint8_t { large, small };
+
   // Zeroed, readable and writable here. `label` is what /proc/PID/maps shows. Errors: io_error
   // (no descriptor or address space left).
-  static expected<segment> create(const std::string& label, std::size_t bytes);
+  static expected<segment> create(const std::string& label, std::size_t bytes,
+                                  pages kind = pages::large);
   // Another process's, read-only here. Errors: unavailable (another host, no permission, the
   // maker has gone, or the name is not that of a sealed segment of this size).
   static expected<segment> open(const segment_name& name);
@@ -52,6 +56,10 @@ class segment {
   // Maps [offset, offset + bytes) once more at `where`, which the caller has reserved; both
   // multiples of page_bytes. False when the kernel has no mapping left.
   bool map_at(std::byte* where, std::size_t offset, std::size_t bytes) const noexcept;
+
+  // Gives the descriptor back: those who have it open keep it, nobody else can open it any
+  // more, and map_at() fails.
+  void hide() noexcept;
 
   static constexpr std::size_t page_bytes = 4096;
   static constexpr std::size_t huge_page_bytes = 2u << 20;

@@ -53,15 +53,10 @@ void ucx_link::on_bundle_done(void* request, ucs_status_t code, void* slot) {
 
 void ucx_link::finish_bundle(bundle_slot& slot, ucs_status_t code) {
   bundles_free_.push_back(&slot);
-  if (std::exchange(slot.state, use::free) == use::given_up) return;
-  tell(slot, code);
-  if (code != UCS_OK) lose(peers_[slot.to], code);
-  --sends_under_way_;
-}
-
-void ucx_link::tell(const bundle_slot& slot, ucs_status_t code) {
   for (const auto token : std::span(slot.tokens).first(slot.frames))
     if (token != 0) sent_.push_back({token, code});
+  if (code != UCS_OK) lose(peers_[slot.to], code);
+  --sends_under_way_;
 }
 
 ucs_status_t ucx_link::on_bundle(void* self, const void* headers, std::size_t headers_length,
@@ -105,7 +100,6 @@ ucx_link::bundle_slot& ucx_link::take_bundle_slot() {
   }
   auto* slot = bundles_free_.back();
   bundles_free_.pop_back();
-  slot->state = use::under_way;
   ++sends_under_way_;
   return *slot;
 }

@@ -29,10 +29,8 @@ void ucx_link::post(peer_id peer, const frame_header& header,
   ucp_request_param_t param{};
   param.op_attr_mask =
       UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_FLAGS;
-  // Who receives it must know whose it is, in case we die.
-  param.flags = payload.size() > eager_bytes_max
-                    ? UCP_AM_SEND_FLAG_RNDV | UCP_AM_SEND_FLAG_REPLY
-                    : UCP_AM_SEND_FLAG_EAGER;
+  param.flags =
+      payload.size() > eager_bytes_max ? UCP_AM_SEND_FLAG_RNDV : UCP_AM_SEND_FLAG_EAGER;
   param.cb.send = &ucx_link::on_send_done;
   param.user_data = &slot;
   ++counters_.messages_sent;
@@ -56,12 +54,7 @@ ucs_status_t ucx_link::on_message(void* self, const void* header, std::size_t he
     return UCS_OK;  // drops a rendezvous, too; its sender completes
   }
   const bool announced = (param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) != 0;
-  const bool named = (param->recv_attr & UCP_AM_RECV_ATTR_FIELD_REPLY_EP) != 0;
-  if (announced && !named) {
-    link.bad_frame({errc::corrupt, "a frame that is announced by nobody"});
-    return UCS_OK;
-  }
-  return link.receive(*decoded, data, length, announced ? param->reply_ep : nullptr);
+  return link.receive(*decoded, data, length, announced);
 }
 
 void ucx_link::bad_frame(const status& why) {
@@ -70,7 +63,7 @@ void ucx_link::bad_frame(const status& why) {
 }
 
 ucs_status_t ucx_link::receive(const frame_header& header, void* data, std::size_t length,
-                               ucp_ep_h from) {
+                               bool announced) {
   if (length == 0) {
     ++counters_.frames_received;
     sink_->on_frame(header, {});
@@ -85,8 +78,7 @@ ucs_status_t ucx_link::receive(const frame_header& header, void* data, std::size
   auto& slot = take_receive_slot();
   slot.header = header;
   slot.place = std::move(place);
-  slot.from = from;
-  if (!from) {
+  if (!announced) {
     std::memcpy(slot.place.data(), data, length);
     counters_.payload_bytes_copied += length;
     finish_receive(slot, UCS_OK);
@@ -105,7 +97,6 @@ void ucx_link::finish_receive(receive_slot& slot, ucs_status_t code) {
   buffer place = std::move(slot.place);
   const auto header = slot.header;
   receives_free_.push_back(&slot);
-  if (std::exchange(slot.state, use::free) == use::given_up) return;
   --receives_under_way_;
   if (code != UCS_OK) return frames_lost_.push_back(header);  // told in progress()
   ++counters_.frames_received;
@@ -115,7 +106,6 @@ void ucx_link::finish_receive(receive_slot& slot, ucs_status_t code) {
 
 void ucx_link::finish_send(send_slot& slot, ucs_status_t code) {
   sends_free_.push_back(&slot);
-  if (std::exchange(slot.state, use::free) == use::given_up) return;
   if (slot.token != 0) sent_.push_back({slot.token, code});
   if (code != UCS_OK) lose(peers_[slot.to], code);
   --sends_under_way_;
@@ -141,7 +131,6 @@ ucx_link::send_slot& ucx_link::take_send_slot() {
   }
   auto* slot = sends_free_.back();
   sends_free_.pop_back();
-  slot->state = use::under_way;
   ++sends_under_way_;
   return *slot;
 }
@@ -154,7 +143,6 @@ ucx_link::receive_slot& ucx_link::take_receive_slot() {
   }
   auto* slot = receives_free_.back();
   receives_free_.pop_back();
-  slot->state = use::under_way;
   ++receives_under_way_;
   return *slot;
 }

@@ -1,41 +1,16 @@
 #include "runtime/ucx/ucx_link.hpp"
 
 #include <algorithm>
-#include <csignal>
 #include <string>
-#include <thread>
 #include <utility>
 
-#include "runtime/base/assert.hpp"
-#include "runtime/base/log.hpp"
-#include "runtime/ucx/ucx_address.hpp"
 #include "runtime/ucx/ucx_context.hpp"
 #include "runtime/ucx/ucx_error.hpp"
 #include "runtime/ucx/ucx_link_impl.hpp"
-#include "runtime/ucx/ucx_queue.hpp"
 
 namespace tidegate::runtime {
 
-namespace {
-
-constexpr unsigned busy_max = 16;
-constexpr auto nap = std::chrono::microseconds(50);
-// At least, whatever the clock says: the process may have been stopped.
-constexpr unsigned stuck_looks = 1000;
-
-// As if killed: the others, and the launcher, know what to do then.
-void end_this_process() {
-  log::error(
-      "nothing can be received any more: a process died while it wrote to the shared memory in "
-      "which this one receives; this process ends and is to be replaced");
-  ::raise(SIGKILL);
-}
-
-}  // namespace
-
 status ucx_link::open(const ucx_options& options) {
-  stuck_watch_.tell = options.on_stuck ? options.on_stuck : end_this_process;
-  stuck_watch_.after = std::chrono::milliseconds(options.stuck_after_ms);
   auto context = make_ucx_context(options);
   if (!context) return context.error();
   context_ = *context;
@@ -51,9 +26,7 @@ status ucx_link::open(const ucx_options& options) {
   if (auto set = handle(bundle_am_id, &ucx_link::on_bundle); !set.ok()) return set;
   if (auto asked = ask_limits(); !asked.ok()) return asked;
 
-  auto address = address_of(worker_);
-  if (!address) return address.error();
-  address_ = std::move(*address);
+  if (auto asked = ask_address(); !asked.ok()) return asked;
   if (auto code = ucp_worker_get_efd(worker_, &event_fd_); code != UCS_OK)
     return ucx_error("asking for UCX's event descriptor", code);
   return {};
@@ -84,16 +57,28 @@ status ucx_link::ask_limits() {
   return {};
 }
 
-expected<peer_id> ucx_link::connect(std::string_view address, reach where) {
-  const auto target = part_of(address, where);
-  if (target.empty()) return fail(errc::unavailable, "connecting to a peer: no UCX address");
+// What leads here from another host. Shared memory does not, even if it looks so: network
+// namespaces of one machine stand for hosts.
+status ucx_link::ask_address() {
+  ucp_worker_attr_t attributes{};
+  attributes.field_mask = UCP_WORKER_ATTR_FIELD_ADDRESS | UCP_WORKER_ATTR_FIELD_ADDRESS_FLAGS;
+  attributes.address_flags = UCP_WORKER_ADDRESS_FLAG_NET_ONLY;
+  if (auto code = ucp_worker_query(worker_, &attributes); code != UCS_OK)
+    return ucx_error("asking for this process's UCX address", code);
+  address_.assign(reinterpret_cast<const char*>(attributes.address), attributes.address_length);
+  ucp_worker_release_address(worker_, attributes.address);
+  return {};
+}
+
+expected<peer_id> ucx_link::connect(std::string_view address, reach) {
+  if (address.empty()) return fail(errc::unavailable, "connecting to a peer: no UCX address");
   auto& made = peers_.emplace_back();
   made.owner = this;
   made.id = static_cast<peer_id>(peers_.size() - 1);
   ucp_ep_params_t params{};
   params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
                       UCP_EP_PARAM_FIELD_ERR_HANDLER;
-  params.address = reinterpret_cast<const ucp_address_t*>(target.data());
+  params.address = reinterpret_cast<const ucp_address_t*>(address.data());
   params.err_mode = UCP_ERR_HANDLING_MODE_PEER;
   params.err_handler.cb = &ucx_link::on_error;
   params.err_handler.arg = &made;
@@ -107,8 +92,7 @@ expected<peer_id> ucx_link::connect(std::string_view address, reach where) {
 
 unsigned ucx_link::progress() {
   unsigned happened = ucp_worker_progress(worker_);
-  if (happened > 0) stuck_watch_.looks = 0;
-  if (!departing_.empty() || !closing_.empty()) happened += go_on_disconnecting(happened == 0);
+  if (!departing_.empty() || !closing_.empty()) happened += go_on_disconnecting();
   if (!sent_.empty()) {
     std::swap(sent_, telling_);
     happened += static_cast<unsigned>(telling_.size());
@@ -135,26 +119,7 @@ unsigned ucx_link::progress() {
 bool ucx_link::arm() {
   if (!sent_.empty() || !lost_.empty() || !frames_lost_.empty()) return false;
   if (!departing_.empty() || !closing_.empty()) return false;
-  if (ucp_worker_arm(worker_) == UCS_OK) {
-    busy_in_a_row_ = stuck_watch_.looks = 0;
-    return true;
-  }
-  watch_for_stuck();
-  // UCS_ERR_BUSY: events wait, progress again. Or there is something that the dead had no room
-  // for, which UCX keeps for ever; then who wants to sleep takes a nap instead.
-  if (gave_up_ && ++busy_in_a_row_ > busy_max) std::this_thread::sleep_for(nap);
-  return false;
-}
-
-// What UCX itself keeps, or waits for room for, says busy, too.
-void ucx_link::watch_for_stuck() {
-  auto& watch = stuck_watch_;
-  if (!watch.tell) return;
-  const auto now = steady_clock::now();
-  if (watch.looks++ == 0) watch.since = now;
-  if (watch.looks < stuck_looks || now - watch.since < watch.after) return;
-  watch.looks = 0;
-  if (has_blocked_queue()) std::exchange(watch.tell, nullptr)();
+  return ucp_worker_arm(worker_) == UCS_OK;  // else events wait, progress again
 }
 
 void ucx_link::on_error(void* who, ucp_ep_h, ucs_status_t code) {

@@ -6,7 +6,6 @@
 #include <array>
 #include <chrono>
 #include <deque>
-#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -60,12 +59,9 @@ class ucx_link final : public link {
     bool lost = false;
     bool departs = false;
   };
-  // Of a slot: given_up has been told, though UCX may not know that it has ended.
-  enum class use : std::uint8_t { free, under_way, given_up };
   // One send under way. Slots are kept and reused: the header must live until completion.
   struct send_slot {
     ucx_link* owner = nullptr;
-    use state = use::free;
     peer_id to = 0;
     send_token token = 0;
     frame_header_wire header{};
@@ -73,7 +69,6 @@ class ucx_link final : public link {
   // One bundle under way. UCX reads all of it until completion.
   struct bundle_slot {
     ucx_link* owner = nullptr;
-    use state = use::free;
     peer_id to = 0;
     std::size_t frames = 0;
     std::array<frame_header_wire, bundle_frames_max> headers{};
@@ -83,8 +78,6 @@ class ucx_link final : public link {
   // One rendezvous under way.
   struct receive_slot {
     ucx_link* owner = nullptr;
-    use state = use::free;
-    ucp_ep_h from = nullptr;
     frame_header header;
     buffer place;
   };
@@ -100,22 +93,20 @@ class ucx_link final : public link {
   static void on_receive_done(void* request, ucs_status_t code, std::size_t length, void* slot);
   static void on_error(void* peer, ucp_ep_h endpoint, ucs_status_t code);
 
-  // `from`: of a rendezvous; null: it is here.
+  // `announced`: it is not here yet, `data` is UCX's name for it.
   ucs_status_t receive(const frame_header& header, void* data, std::size_t length,
-                       ucp_ep_h from);
+                       bool announced);
   void receive_bundle(std::span<const std::byte> payload);
   void bad_frame(const status& why);
   status handle(unsigned id, ucp_am_recv_callback_t callback);
   status ask_limits();
+  status ask_address();
   void finish_bundle(bundle_slot& slot, ucs_status_t code);
   bundle_slot& take_bundle_slot();
   void finish_receive(receive_slot& slot, ucs_status_t code);
   void finish_send(send_slot& slot, ucs_status_t code);
-  unsigned go_on_disconnecting(bool idle);
-  void give_up(peer_id peer);
+  unsigned go_on_disconnecting();
   void close_by_force(connection& who);
-  void watch_for_stuck();
-  void tell(const bundle_slot& slot, ucs_status_t code);
   void lose(connection& who, ucs_status_t code);
   using steady_clock = std::chrono::steady_clock;
   void drain(std::vector<void*>& requests, steady_clock::time_point deadline);
@@ -154,22 +145,8 @@ class ucx_link final : public link {
   std::vector<outcome> telling_;
   std::vector<loss> lost_;
   std::vector<frame_header> frames_lost_;  // likewise
-  // Dead, and how often the network has been looked at since that was said.
-  struct departing {
-    peer_id peer;
-    unsigned looks = 0;
-  };
-  std::vector<departing> departing_;
-  std::vector<void*> closing_;  // connections, by request
-  bool gave_up_ = false;        // some peer, since the link was made
-  unsigned busy_in_a_row_ = 0;
-  // Busy, and nothing happens.
-  struct {
-    unsigned looks = 0;
-    steady_clock::time_point since;
-    std::function<void()> tell;
-    std::chrono::milliseconds after{};
-  } stuck_watch_;
+  std::vector<peer_id> departing_;         // dead, it was said
+  std::vector<void*> closing_;             // connections, by request
   link_counters counters_;
 };
 

@@ -7,8 +7,8 @@
 
 #include <gtest/gtest.h>
 
+#include "actors/environment.hpp"
 #include "runtime/transport/loopback.hpp"
-#include "runtime/ucx/ucx_link.hpp"
 #include "tests/support/local_cluster.hpp"
 #include "tests/support/workload.hpp"
 
@@ -171,7 +171,7 @@ TEST(aggregators, ssp_keeps_its_bound_and_async_comes_to_its_end) {
       }
 }
 
-TEST(aggregators, same_bits_over_ucx) {
+TEST(aggregators, same_bits_over_the_links_of_processes) {
   setting how;
   how.workers = 4;
   how.work.shapes = {{300, 300}, {10}};
@@ -181,7 +181,7 @@ TEST(aggregators, same_bits_over_ucx) {
   for (const bool windows : {false, true}) {
     how.windows = windows;
     how.work.way = windows ? workload_way::exchange : workload_way::spans;
-    EXPECT_EQ(run(how, [] { return runtime::make_ucx_link(); }).parameters_sha256, reference);
+    EXPECT_EQ(run(how, actors::make_own_link).parameters_sha256, reference);
   }
 }
 

@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include "runtime/ucx/ucx_link.hpp"
+#include "actors/environment.hpp"
 #include "tests/support/local_cluster.hpp"
 
 namespace tidegate::tests {
@@ -34,9 +34,8 @@ runtime::status push_and_pull(actors::session& session, const actors::table& tab
 
 // The fewest of any clock in this whole process, once warm: other threads speak now and then.
 std::uint64_t per_clock(std::uint64_t chunks, bool windows, one_clock run) {
-  local_cluster cluster(
-      small_cluster(2, 2, {policies::consistency_kind::bsp, 0}, chunk_bytes),
-      [] { return runtime::make_ucx_link(); }, windows);
+  local_cluster cluster(small_cluster(2, 2, {policies::consistency_kind::bsp, 0}, chunk_bytes),
+                        actors::make_own_link, windows);
   std::atomic<std::uint64_t> fewest{std::numeric_limits<std::uint64_t>::max()};
   cluster.run_workers("job", [&](actors::session& session) {
     const auto table = session.open_table("w", {chunks * chunk_elements});

@@ -5,8 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include "actors/environment.hpp"
 #include "runtime/transport/loopback.hpp"
-#include "runtime/ucx/ucx_link.hpp"
 #include "tests/support/local_cluster.hpp"
 #include "tests/support/workload.hpp"
 
@@ -75,15 +75,12 @@ std::uint64_t copied(const consistency_spec& consistency, const actors::link_fac
 class copies : public testing::TestWithParam<consistency_spec> {};
 
 TEST_P(copies, none_in_place_on_one_host) {
-  EXPECT_EQ(copied(
-                GetParam(), [] { return runtime::make_ucx_link(); }, true, run_in_place),
-            0U);
+  EXPECT_EQ(copied(GetParam(), actors::make_own_link, true, run_in_place), 0U);
 }
 
 TEST_P(copies, with_memory_of_the_program_once_each_way) {
   // And rank 0 reads all once more for the hash: in place.
-  EXPECT_EQ(copied(
-                GetParam(), [] { return runtime::make_ucx_link(); }, true, run_with_spans),
+  EXPECT_EQ(copied(GetParam(), actors::make_own_link, true, run_with_spans),
             workers * clocks * 2 * elements * sizeof(float));
 }
 

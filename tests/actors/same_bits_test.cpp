@@ -6,8 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include "actors/environment.hpp"
 #include "runtime/transport/loopback.hpp"
-#include "runtime/ucx/ucx_link.hpp"
 #include "tests/support/local_cluster.hpp"
 #include "tests/support/workload.hpp"
 
@@ -98,8 +98,8 @@ TEST(same_bits, windows_and_frames_and_every_way_to_use_them) {
       }
 }
 
-TEST(same_bits, ucx_link_equals_loopback) {
-  // Which transport UCX takes is the environment's choice: CTest runs this once per UCX_TLS.
+TEST(same_bits, links_of_processes_equal_loopback) {
+  // Which they are is the environment's choice: CTest runs this with rings, and with UCX.
   setting how;
   how.shards = 2;
   how.chunk_bytes = 128 * 1024;
@@ -109,7 +109,7 @@ TEST(same_bits, ucx_link_equals_loopback) {
     for (const auto way : {workload_way::spans, workload_way::exchange}) {
       how.windows = windows;
       how.work.way = way;
-      EXPECT_EQ(hash_of(how, runtime::make_ucx_link), reference)
+      EXPECT_EQ(hash_of(how, actors::make_own_link), reference)
           << "windows " << windows << " way " << static_cast<int>(way);
     }
 }

@@ -1,30 +1,9 @@
 """Promises 2, 3 and 4 for shards with a replica: whichever process of a shard is killed, and whenever, the other
 one goes on, nobody else starts again, and the result is that of a run in which nothing happened."""
 
-import ctypes
-
 from faults import *
 
 OFTEN = {role: {"max_restarts": 1000, "backoff": "1ms"} for role in ("worker", "shard", "coordinator")}
-
-
-def block_queues(pid):
-    """Takes a place in each of UCX's queues of a process and never writes there (docs/decisions/0010-dead-peers.md):
-    the first word of such a segment counts places. Returns how many there were."""
-    system = ctypes.CDLL(None, use_errno=True)
-    system.shmat.restype = ctypes.c_void_p
-    system.shmat.argtypes = [ctypes.c_int, ctypes.c_void_p, ctypes.c_int]
-    system.shmdt.argtypes = [ctypes.c_void_p]
-    found = 0
-    for line in pathlib.Path("/proc/sysvipc/shm").read_text().splitlines()[1:]:
-        words = line.split()
-        if int(words[4]) != pid or int(words[3]) > 16384:
-            continue
-        at = system.shmat(int(words[1]), None, 0)
-        ctypes.cast(at, ctypes.POINTER(ctypes.c_uint64))[0] += 1
-        system.shmdt(at)
-        found += 1
-    return found
 
 
 class Replicas(FaultTest):
@@ -120,20 +99,6 @@ class Replicas(FaultTest):
                 for rank in range(4):
                     self.assertEqual(run.events_text().count(f"worker-job-{rank} pid"), 1, "nobody else starts again")
                 self.assert_nothing_left(run)
-
-    def test_a_queue_that_a_dead_process_blocks_is_a_death_like_any_other(self):
-        job = {"workers": 3, "mode": ["workload", 600, 3000, "exchange"],
-               "optimizer": {"name": "adam", "learning_rate": 0.05}}
-        expected = self.hash_of(self.run_to_end(self.yaml({**job, "mode": ["workload", 600, 0, "exchange"]})))
-        run = self.launch(self.yaml(job))
-        self.in_sync(run, 2)
-        shard = next(p["pid"] for p in run.processes() if p["role"] == "shard" and p["index"] == 0)
-        self.assertGreater(block_queues(shard), 0)
-        self.assertEqual(run.wait(60), 0, run.output)
-        self.assertIn("nothing can be received any more", (run.run_dir / "logs/shard-0.log").read_text())
-        self.assertEqual(self.count_events(run, "replica_promoted"), 1)
-        self.assertEqual(self.hash_of(run), expected)
-        self.assert_nothing_left(run)
 
     def test_both_at_once_is_told(self):
         run = self.launch(self.yaml({"workers": 2, "mode": ["forever"]}))

@@ -50,11 +50,9 @@ TEST(environment, follows_the_transport_unless_the_user_has_chosen) {
   const auto tls = [](const std::string& transport) {
     return child_environment({}, spec_with(transport), worker_3, identity);
   };
-  EXPECT_EQ(tls("auto").at("UCX_TLS"), "posix,sysv,tcp,self");
-  EXPECT_EQ(tls("shm").at("UCX_TLS"), "posix,sysv,self");
-  EXPECT_EQ(tls("shm").at("UCX_MM_ERROR_HANDLING"), "y");
+  EXPECT_EQ(tls("auto").at("UCX_TLS"), "tcp,self");
+  EXPECT_EQ(tls("shm").at("UCX_TLS"), "self");
   EXPECT_EQ(tls("tcp").at("UCX_TLS"), "tcp,self");
-  EXPECT_EQ(tls("tcp").count("UCX_MM_ERROR_HANDLING"), 0U);
   EXPECT_EQ(tls("rdma").at("UCX_TLS"), "rc,dc,ud,self");
   EXPECT_EQ(tls("tcp").at("UCX_TCP_MAX_IOV"), "16");
   const auto own = child_environment({{"UCX_TLS", "rc"}}, spec_with("tcp"), worker_3, identity);

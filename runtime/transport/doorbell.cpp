@@ -1,0 +1,76 @@
+#include "runtime/transport/doorbell.hpp"
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fcntl.h>
+#include <string>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace tidegate::runtime {
+
+namespace {
+
+// All notes are of one size.
+constexpr std::size_t note_bytes = sizeof(bell_note);
+
+struct path_of {
+  explicit path_of(const bell_name& name) noexcept {
+    std::snprintf(text.data(), text.size(), "/proc/%u/fd/%u", name.pid, name.fd);
+  }
+  std::array<char, 48> text{};
+};
+
+bool is_it(const struct stat& found, const bell_name& name) noexcept {
+  return S_ISFIFO(found.st_mode) && static_cast<std::uint64_t>(found.st_ino) == name.inode;
+}
+
+}  // namespace
+
+expected<doorbell> doorbell::create() {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) != 0)
+    return fail(errc::io_error, std::string("no pipe: ") + std::strerror(errno));
+  doorbell made;
+  made.reader_ = unique_fd(ends[0]);
+  made.writer_ = unique_fd(ends[1]);
+  struct stat found {};
+  if (::fstat(made.writer_.get(), &found) != 0)
+    return fail(errc::io_error, std::string("no pipe: ") + std::strerror(errno));
+  made.name_ = {static_cast<std::uint32_t>(::getpid()),
+                static_cast<std::uint32_t>(made.writer_.get()),
+                static_cast<std::uint64_t>(found.st_ino)};
+  return made;
+}
+
+std::size_t doorbell::read(std::span<bell_note> notes) noexcept {
+  const auto got = ::read(reader_.get(), notes.data(), notes.size() * note_bytes);
+  if (got <= 0) return 0;  // EAGAIN: nobody rang
+  return static_cast<std::size_t>(got) / note_bytes;
+}
+
+expected<bell_rope> bell_rope::open(const bell_name& name) {
+  const path_of path(name);
+  bell_rope made;
+  // To read, too: a pipe whose only reader has died kills who writes to it.
+  made.fd_ = unique_fd(::open(path.text.data(), O_RDWR | O_CLOEXEC | O_NONBLOCK));
+  struct stat found {};
+  if (!made.fd_ || ::fstat(made.fd_.get(), &found) != 0 || !is_it(found, name))
+    return fail(errc::unavailable,
+                std::string(path.text.data()) + " is not the pipe of a link");
+  return made;
+}
+
+bool bell_rope::pull(const bell_note& note) const noexcept {
+  return ::write(fd_.get(), &note, note_bytes) == static_cast<ssize_t>(note_bytes);
+}
+
+bool is_there(const bell_name& name) noexcept {
+  const path_of path(name);
+  struct stat found {};
+  return ::stat(path.text.data(), &found) == 0 && is_it(found, name);
+}
+
+}  // namespace tidegate::runtime

@@ -1,0 +1,119 @@
+#include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
+
+#include "runtime/transport/host_link_impl.hpp"
+
+namespace tidegate::runtime {
+
+unsigned host_link::read_notes() {
+  std::array<bell_note, 16> notes;
+  unsigned happened = 0;
+  std::size_t count = 0;
+  do {
+    count = bell_.read(notes);
+    for (const auto& note : std::span(notes).first(count)) {
+      ++happened;
+      if (note.kind == note_kind::hello) on_hello(note);
+      if (note.kind == note_kind::welcome) on_welcome(note);
+      if (note.kind == note_kind::farewell) on_farewell(note.from.link);
+    }
+  } while (count == notes.size());
+  return happened;
+}
+
+void host_link::on_hello(const bell_note& note) {
+  sweep();
+  const auto refuse = [&](const std::string& why) {
+    bad_frame({errc::corrupt, "process " + std::to_string(note.from.bell.pid) +
+                                  " of this host cannot be listened to: " + why});
+  };
+  if (note.from.magic != self_.magic) return refuse("its link is of another version");
+  if (!is_there(note.from.bell)) return;  // it has died since
+  auto made = std::make_unique<ring_in>();
+  auto rope = bell_rope::open(note.from.bell);
+  if (!rope) return refuse(rope.error().message());
+  auto memory = segment::open(note.ring);
+  if (!memory) return refuse(memory.error().message());
+  if (memory->size() < ring_bytes) return refuse("its ring is too small");
+  if (free_slots_.empty())
+    return refuse("there are " + std::to_string(desk_view::slots) + " others already");
+  made->from = note.from;
+  made->number = note.number;
+  made->rope = std::move(*rope);
+  made->memory = std::move(*memory);
+  made->memory.hide();
+  made->ring = ring_reader({made->memory.data(), ring_bytes});
+  made->slot = free_slots_.back();
+  free_slots_.pop_back();
+  desk_view(desk_.data()).read(made->slot).store(0, std::memory_order_relaxed);
+  in_.push_back(std::move(made));
+  notes_wait_ = true;
+  greet();
+}
+
+void host_link::on_welcome(const bell_note& note) {
+  if (note.number >= out_.size() || note.slot >= desk_view::slots) return;
+  auto* out = out_[note.number].get();
+  if (out == nullptr || out->slot || out->to.link != note.from.link) return;
+  out->slot = note.slot;
+  out->memory.hide();
+}
+
+void host_link::on_farewell(std::uint64_t whose) {
+  for (std::size_t i = 0; i < out_.size(); ++i)
+    if (out_[i] && out_[i]->to.link == whose)
+      lose(i, {errc::unavailable, "the peer has closed the connection"});
+  for (auto& in : in_)
+    if (in->from.link == whose) in->departs = parting_ = true;
+}
+
+// Those who died before we ever connected to them, so that nobody will tell us of their death.
+void host_link::sweep() {
+  for (auto& in : in_)
+    if (!is_connected_to(in->from.link) && !is_there(in->from.bell))
+      in->departs = parting_ = true;
+}
+
+bool host_link::is_connected_to(std::uint64_t whose) const noexcept {
+  return std::any_of(out_.begin(), out_.end(), [&](const auto& out) {
+    return out && out->to.link == whose && !out->departs;
+  });
+}
+
+// Introduces rings to their readers, and readers to their rings; again later where a pipe is
+// full.
+void host_link::greet() {
+  notes_wait_ = false;
+  bell_note note;
+  note.from = self_;
+  note.kind = note_kind::hello;
+  for (std::size_t i = 0; i < out_.size(); ++i) {
+    auto* out = out_[i].get();
+    if (out == nullptr || out->greeted) continue;
+    note.number = i;
+    note.ring = out->memory.name();
+    out->greeted = out->rope.pull(note);
+    notes_wait_ = notes_wait_ || !out->greeted;
+  }
+  note.kind = note_kind::welcome;
+  note.ring = {};
+  for (auto& in : in_) {
+    if (in->welcomed) continue;
+    note.number = in->number;
+    note.slot = in->slot;
+    in->welcomed = in->rope.pull(note);
+    notes_wait_ = notes_wait_ || !in->welcomed;
+  }
+}
+
+// As far as the pipe has room: who does not hear of it is told by supervision.
+void host_link::say_farewell(const bell_rope& rope) {
+  bell_note note;
+  note.from = self_;
+  note.kind = note_kind::farewell;
+  rope.pull(note);
+}
+
+}  // namespace tidegate::runtime
