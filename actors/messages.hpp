@@ -161,7 +161,7 @@ auto inspect(Inspector& f, job_status& x) {
   return f(caf::meta::type_name("tidegate::job_status"), x.name, x.policy, x.state, x.failure,
            x.workers, x.workers_joined, x.workers_finished, x.clock_slowest, x.clock_fastest,
            x.clocks_total, x.epoch, x.loss, x.samples, x.staleness_max, x.payload_bytes_copied,
-           x.restarts, x.ranks_finished, x.ranks_left, x.checkpoints, x.checkpoint_clock,
+           x.restarts, x.ranks_finished, x.changes, x.checkpoints, x.checkpoint_clock,
            x.seconds, x.metrics, x.parameters_sha256);
 }
 template <class Inspector>

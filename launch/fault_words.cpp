@@ -1,10 +1,32 @@
 #include "launch/fault_words.hpp"
 
+#include <algorithm>
+#include <array>
 #include <sstream>
+#include <string_view>
 
 #include "launch/scalars.hpp"
+#include "runtime/base/assert.hpp"
 
 namespace tidegate::launch {
+
+using policies::chaos_act;
+
+namespace {
+
+enum class time_of : std::uint8_t { none, possible, needed };
+struct action {
+  std::string_view word;
+  chaos_act act;
+  time_of time;
+};
+constexpr std::array<action, 5> actions{{{"kill", chaos_act::kill, time_of::none},
+                                         {"stop", chaos_act::stop, time_of::needed},
+                                         {"partition", chaos_act::partition, time_of::possible},
+                                         {"heal", chaos_act::heal, time_of::none},
+                                         {"fill", chaos_act::fill, time_of::needed}}};
+
+}  // namespace
 
 std::vector<std::string> split(const std::string& text, char separator) {
   std::vector<std::string> parts;
@@ -29,16 +51,34 @@ std::string pause_text(const policies::chaos_plan& plan) {
 }
 
 std::optional<policies::chaos_choice> parse_action(const std::string& text) {
-  if (text == "kill") return policies::chaos_choice{};
   const auto colon = text.find(':');
-  if (colon == std::string::npos || text.substr(0, colon) != "stop") return {};
-  const auto stop = parse_duration_ms(text.substr(colon + 1));
-  if (!stop || *stop > fault_ms_max) return {};
-  return policies::chaos_choice{false, *stop};
+  const auto word = text.substr(0, colon);
+  const auto found = std::find_if(actions.begin(), actions.end(),
+                                  [&](const action& one) { return one.word == word; });
+  if (found == actions.end()) return {};
+  policies::chaos_choice made{found->act};
+  if (colon == std::string::npos) {
+    if (found->time == time_of::needed) return {};
+    return made;
+  }
+  const auto time = parse_duration_ms(text.substr(colon + 1));
+  if (found->time == time_of::none || !time || *time == 0 || *time > fault_ms_max) return {};
+  made.for_ms = *time;
+  return made;
+}
+
+std::optional<policies::chaos_choice> parse_drawn_action(const std::string& text) {
+  const auto made = parse_action(text);
+  const bool ends = made && (made->for_ms > 0 || made->act == chaos_act::kill);
+  return ends ? made : std::nullopt;
 }
 
 std::string action_text(const policies::chaos_choice& what) {
-  return what.kill ? "kill" : "stop:" + format_duration_ms(what.stop_ms);
+  const auto found = std::find_if(actions.begin(), actions.end(),
+                                  [&](const action& one) { return one.act == what.act; });
+  TIDEGATE_ASSERT(found != actions.end(), "an action has a word");
+  return std::string(found->word) +
+         (what.for_ms == 0 ? "" : ":" + format_duration_ms(what.for_ms));
 }
 
 std::optional<policies::timed_fault> parse_timed_fault(const std::string& when,
@@ -54,10 +94,11 @@ std::optional<policies::timed_fault> parse_timed_fault(const std::string& when,
     made.after_ms = *after;
   }
   const auto words = split(what, ' ');
-  const auto action = words.size() == 2 ? parse_action(words[0]) : std::nullopt;
+  const auto action = words.empty() ? std::nullopt : parse_action(words[0]);
   if (!action) return {};
   made.what = *action;
-  made.process = words[1];
+  if (words.size() != (action->act == chaos_act::fill ? 1U : 2U)) return {};
+  if (words.size() == 2) made.target = words[1];
   return made;
 }
 
@@ -67,7 +108,7 @@ std::string when_text(const policies::timed_fault& fault) {
 }
 
 std::string what_text(const policies::timed_fault& fault) {
-  return action_text(fault.what) + " " + fault.process;
+  return action_text(fault.what) + (fault.target.empty() ? "" : " " + fault.target);
 }
 
 }  // namespace tidegate::launch

@@ -54,8 +54,17 @@ void read_list(const section& from, std::string_view key, std::vector<T>& into,
   }
 }
 
-policies::chaos_plan read_random(const section& from) {
+// Those that can be cut off.
+std::vector<std::string> hosts_with_address(const policies::cluster_spec& spec) {
+  std::vector<std::string> names;
+  for (const auto& host : spec.hosts)
+    if (!host.address.empty()) names.push_back(host.name);
+  return names;
+}
+
+policies::chaos_plan read_random(const section& from, const policies::cluster_spec& into) {
   policies::chaos_plan made;
+  made.hosts = hosts_with_address(into);
   if (const auto* every = from.get("every")) {
     const auto pause = every->is_scalar() ? parse_pause(every->text) : std::nullopt;
     if (!pause) from.wrong("every", "is none");
@@ -63,7 +72,10 @@ policies::chaos_plan read_random(const section& from) {
   }
   read_list(from, "roles", made.roles,
             [](const std::string& word) { return policies::role_of(word); });
-  read_list(from, "actions", made.actions, parse_action);
+  read_list(from, "actions", made.actions, [&](const std::string& word) {
+    const auto one = parse_drawn_action(word);
+    return one && one->hits_host() && made.hosts.empty() ? std::nullopt : one;
+  });
   from.number("count", made.hits_max, 1, fault_hits_max);
   from.duration_ms("for", made.for_ms, 1, fault_ms_max);
   return made;
@@ -73,6 +85,7 @@ void read_timed(const section& from, policies::cluster_spec& into) {
   if (from.node() == nullptr) return;
   std::vector<std::string> names;
   for (const auto& one : make_plan(into).processes) names.push_back(one.name.to_string());
+  const auto hosts = hosts_with_address(into);
   for (const auto& entry : from.node()->entries) {
     const auto wrong = [&](const std::string& what) {
       from.note(entry.value.where,
@@ -85,13 +98,18 @@ void read_timed(const section& from, policies::cluster_spec& into) {
       const auto fault = parse_timed_fault(entry.key, what);
       if (!fault) {
         wrong("'" + entry.key + ": " + what + "' is none");
-      } else if (std::find(names.begin(), names.end(), fault->process) == names.end()) {
-        const auto near = nearest(fault->process, names);
-        wrong("there is no process " + fault->process +
-              (near.empty() ? "" : "; did you mean " + near + "?"));
-      } else {
-        into.faults.timed.push_back(*fault);
+        continue;
       }
+      const auto& known = fault->what.hits_host() ? hosts : names;
+      const bool is_there = fault->target.empty() ||
+                            std::find(known.begin(), known.end(), fault->target) != known.end();
+      const auto near = is_there ? "" : nearest(fault->target, known);
+      if (!is_there)
+        wrong(std::string("there is no ") +
+              (fault->what.hits_host() ? "host with an address " : "process ") + fault->target +
+              (near.empty() ? "" : "; did you mean " + near + "?"));
+      else
+        into.faults.timed.push_back(*fault);
     }
   }
 }
@@ -102,7 +120,8 @@ void read_faults(const section& from, policies::cluster_spec& into) {
   if (from.node() == nullptr) return;
   from.number("seed", into.faults.seed, 0, ~std::uint64_t{0});
   read_link(from.child("link"), into.faults.link);
-  if (from.get("random") != nullptr) into.faults.random = read_random(from.child("random"));
+  if (from.get("random") != nullptr)
+    into.faults.random = read_random(from.child("random"), into);
   read_timed(from.child("at"), into);
 }
 

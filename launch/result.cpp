@@ -31,6 +31,13 @@ json text_or_null(const std::string& text) {
   return text.empty() ? json(nullptr) : json(text);
 }
 
+json changes_json(const std::vector<policies::roster_change>& changes) {
+  json all = json::array();
+  for (const auto& one : changes)
+    all.push_back({{"rank", one.rank}, {"clock", one.clock}, {"joins", one.joins}});
+  return all;
+}
+
 json job_json(const policies::job_status& job) {
   auto loss = metric_json(job, "loss");
   if (loss.is_null() && job.samples != 0) loss = finite(job.loss);
@@ -50,7 +57,8 @@ json job_json(const policies::job_status& job) {
           {"staleness_max", job.staleness_max},
           {"payload_bytes_copied", job.payload_bytes_copied},
           {"clocks", job.clock_slowest},
-          {"ranks_left", job.ranks_left},
+          {"changes", changes_json(job.changes)},
+          {"ranks_left", policies::ranks_left(job.changes)},
           {"parameters_sha256", text_or_null(job.parameters_sha256)},
           {"metrics", others}};
 }

@@ -87,6 +87,7 @@ void run::wait() {
   if (ready_) fds.push_back({ready_.get(), POLLIN, 0});
   if (poller_) fds.push_back({poller_->fd(), POLLIN, 0});
   table_.add_to(fds);
+  helpers_.add_to(fds);
   if (control_) control_->add_to(fds);
   const auto wake = std::min(
       {core_.next_wake(), beats_.next_look(),
@@ -157,33 +158,6 @@ void run::on_ends() {
 void run::on_hangs() {
   for (const auto& one : beats_.look(now_)) core_.hangs(one.process, one.silent_ns, todo_);
   carry_out_effects();
-}
-
-// What the file of the run asks for. Processes that have ended are reaped here and nowhere
-// else, so a pid is still its process's.
-void run::on_faults() {
-  if (!faults_ || !core_.is_running()) return;
-  std::vector<policies::chaos_target> living;
-  for (const auto& one : table_.list()) living.push_back({one.name, one.pid, 0});
-  std::uint64_t clock = 0;
-  for (const auto& job : spec_.jobs)
-    if (const auto* status = core_.job(job.name))
-      clock = std::max(clock, status->clock_slowest);
-  std::vector<policies::chaos_order> orders;
-  faults_->wake(now_, living, clock, orders);
-  for (const auto& order : orders) {
-    using policies::chaos_signal;
-    const auto [what, number] = order.signal == chaos_signal::kill ? std::pair("kill", SIGKILL)
-                                : order.signal == chaos_signal::stop
-                                    ? std::pair("stop", SIGSTOP)
-                                    : std::pair("continue", SIGCONT);
-    const auto& target = order.target;
-    journal_.event("fault", std::string(what) + " " + target.name.to_string() + " pid " +
-                                std::to_string(target.pid));
-    const auto at = std::find_if(plan_.processes.begin(), plan_.processes.end(),
-                                 [&](const auto& one) { return one.name == target.name; });
-    table_.signal(static_cast<policies::process_number>(at - plan_.processes.begin()), number);
-  }
 }
 
 void run::carry_out_effects() {

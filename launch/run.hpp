@@ -15,6 +15,7 @@
 
 #include "launch/command_line.hpp"
 #include "launch/control_socket.hpp"
+#include "launch/fault_helpers.hpp"
 #include "launch/heartbeats.hpp"
 #include "launch/process_table.hpp"
 #include "launch/run_journal.hpp"
@@ -46,7 +47,9 @@ class run {
   void on_news();
   void on_ends();
   void on_hangs();
+  // What goes wrong on purpose, run_faults.cpp.
   void on_faults();
+  void obey(const policies::chaos_order& order);
   // More or fewer workers, run_scaling.cpp.
   void on_requests();
   void ask_to_scale();
@@ -82,6 +85,7 @@ class run {
   process_table table_;
   heartbeats beats_;
   std::optional<policies::fault_core> faults_;
+  fault_helpers helpers_;
   runtime::unique_fd ready_;
   std::string ready_text_;
   std::unique_ptr<status_poller> poller_;

@@ -52,6 +52,7 @@ void run::show() {
 
 exit_code run::conclude() {
   on_news();  // the last poll, made when the end was ordered
+  helpers_.finish(journal_);
   auto outcome = to_exit_code(end_->outcome);
   if (outcome == exit_code::done && journal_.write_failed()) outcome = exit_code::job_failed;
   const auto jobs = core_.result();

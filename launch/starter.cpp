@@ -74,6 +74,17 @@ spawn_request starter::request(const process_plan& process, const run_identity& 
   return request;
 }
 
+spawn_request starter::own_request(const std::vector<std::string>& words,
+                                   const std::string& log_path) const {
+  spawn_request request;
+  request.program = own_program_;
+  request.arguments = {"tidegate"};
+  request.arguments.insert(request.arguments.end(), words.begin(), words.end());
+  request.environment = format_environment(environment_);
+  request.log_path = log_path;
+  return request;
+}
+
 std::string starter::user_transports() const {
   return get(environment_, "UCX_TLS");
 }

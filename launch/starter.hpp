@@ -4,6 +4,7 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "launch/environment.hpp"
 #include "launch/plan.hpp"
@@ -27,6 +28,10 @@ class starter {
   spawn_request request(const process_plan& process, const run_identity& run,
                         const std::string& log_path,
                         const start_descriptors& descriptors) const;
+
+  // `tidegate` with these words.
+  spawn_request own_request(const std::vector<std::string>& words,
+                            const std::string& log_path) const;
 
   // The user's own UCX_TLS; empty when there is none.
   std::string user_transports() const;

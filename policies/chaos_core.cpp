@@ -34,6 +34,10 @@ chaos_core::chaos_core(chaos_plan plan, std::int64_t now)
     : plan_(std::move(plan)), end_(plan_.for_ms == 0 ? never : after(now, plan_.for_ms)) {
   TIDEGATE_ASSERT(!plan_.actions.empty() && plan_.pause_first_ms <= plan_.pause_last_ms,
                   "the command line lets no other plan through");
+  TIDEGATE_ASSERT(!plan_.hosts.empty() ||
+                      std::none_of(plan_.actions.begin(), plan_.actions.end(),
+                                   [](const chaos_choice& one) { return one.hits_host(); }),
+                  "likewise");
   draw(now);
 }
 
@@ -62,6 +66,11 @@ void chaos_core::wake(std::int64_t now, std::span<const chaos_target> living,
   let_go_on(now, out);
   over_ = over_ || now >= end_;
   if (over_ || now < next_hit_) return;
+  if (!choice_.hits_process()) {
+    const auto& hosts = plan_.hosts;
+    out.push_back({choice_, {}, choice_.hits_host() ? hosts[pick_ % hosts.size()] : ""});
+    return count_hit(now);
+  }
   std::vector<chaos_target> some;
   std::copy_if(living.begin(), living.end(), std::back_inserter(some),
                [this](const auto& one) { return may_hit(one); });
@@ -69,12 +78,13 @@ void chaos_core::wake(std::int64_t now, std::span<const chaos_target> living,
     next_hit_ = now + look_again_ns;
     return;
   }
-  hit(now, pick_from(std::move(some), pick_), out);
+  strike(now, pick_from(std::move(some), pick_), choice_, out);
+  count_hit(now);
 }
 
 void chaos_core::let_go_on(std::int64_t now, std::vector<chaos_order>& out) {
   for (const auto& one : stopped_)
-    if (one.until <= now) out.push_back({chaos_signal::go_on, one.target});
+    if (one.until <= now) out.push_back({{chaos_act::go_on}, one.target, ""});
   std::erase_if(stopped_, [now](const stopped_one& one) { return one.until <= now; });
 }
 
@@ -90,24 +100,21 @@ bool chaos_core::is_dying(const chaos_target& one) const {
 bool chaos_core::may_hit(const chaos_target& one) const {
   const auto& roles = plan_.roles;
   return std::find(roles.begin(), roles.end(), one.name.role) != roles.end() &&
-         !is_dying(one) && (choice_.kill || !is_stopped(one));
+         !is_dying(one) && (choice_.act == chaos_act::kill || !is_stopped(one));
 }
 
 void chaos_core::strike(std::int64_t now, const chaos_target& target, const chaos_choice& how,
                         std::vector<chaos_order>& out) {
-  if (how.kill) {
+  if (how.act == chaos_act::kill) {
     std::erase_if(stopped_, [&](const stopped_one& s) { return s.target == target; });
     killed_.push_back(target);
-    out.push_back({chaos_signal::kill, target});
   } else {
-    stopped_.push_back({target, after(now, how.stop_ms)});
-    out.push_back({chaos_signal::stop, target});
+    stopped_.push_back({target, after(now, how.for_ms)});
   }
+  out.push_back({how, target, ""});
 }
 
-void chaos_core::hit(std::int64_t now, const chaos_target& target,
-                     std::vector<chaos_order>& out) {
-  strike(now, target, choice_, out);
+void chaos_core::count_hit(std::int64_t now) {
   ++hits_;
   over_ = plan_.hits_max != 0 && hits_ >= plan_.hits_max;
   draw(now);

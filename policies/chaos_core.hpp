@@ -9,6 +9,7 @@
 #include <limits>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "policies/fault_spec.hpp"
@@ -24,11 +25,10 @@ struct chaos_target {
   friend bool operator==(const chaos_target&, const chaos_target&) = default;
 };
 
-enum class chaos_signal : std::uint8_t { kill, stop, go_on };
-
 struct chaos_order {
-  chaos_signal signal = chaos_signal::kill;
-  chaos_target target;
+  chaos_choice what;
+  chaos_target target;  // of what hits a process
+  std::string host;     // of what hits a host
 };
 
 class chaos_core {
@@ -44,7 +44,7 @@ class chaos_core {
   // `living`: all processes of the run, in any order. Appends what is to be done now.
   void wake(std::int64_t now, std::span<const chaos_target> living,
             std::vector<chaos_order>& out);
-  // One that was not drawn.
+  // Of a process, one that was not drawn.
   void strike(std::int64_t now, const chaos_target& target, const chaos_choice& how,
               std::vector<chaos_order>& out);
   // It was killed, and is still listed.
@@ -66,7 +66,7 @@ class chaos_core {
   void draw(std::int64_t now);
   void let_go_on(std::int64_t now, std::vector<chaos_order>& out);
   bool may_hit(const chaos_target& one) const;
-  void hit(std::int64_t now, const chaos_target& target, std::vector<chaos_order>& out);
+  void count_hit(std::int64_t now);
   bool is_stopped(const chaos_target& one) const;
 
   chaos_plan plan_;

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "policies/roster.hpp"
+
 namespace tidegate::policies {
 
 enum class job_state : std::uint8_t { waiting, running, done, failed };
@@ -28,9 +30,9 @@ struct job_status {
   std::uint64_t payload_bytes_copied = 0;  // by our code, over all workers that have reported
   std::uint64_t restarts = 0;              // workers that have come back
   std::vector<std::uint32_t> ranks_finished;
-  std::vector<std::uint32_t> ranks_left;  // not of the job any more
-  std::uint64_t checkpoints = 0;          // written since the job began or went back
-  std::uint64_t checkpoint_clock = 0;     // of the last
+  std::vector<roster_change> changes;  // of who takes part
+  std::uint64_t checkpoints = 0;       // written since the job began or went back
+  std::uint64_t checkpoint_clock = 0;  // of the last
   double seconds = 0;  // since the first worker joined; frozen when done or failed
   std::map<std::string, double> metrics;  // reported by workers: "test_accuracy", "loss", ...
   std::string parameters_sha256;          // hex, when done

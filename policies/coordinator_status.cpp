@@ -32,10 +32,10 @@ cluster_status coordinator_core::status(std::int64_t now, std::uint64_t events_s
     shown.restarts = job.restarts;
     for (std::uint32_t rank = 0; rank < job.workers.size(); ++rank) {
       const auto& worker = job.workers[rank];
-      if (worker.absent && worker.left) shown.ranks_left.push_back(rank);
       if (!worker.absent && worker.finished) shown.ranks_finished.push_back(rank);
     }
     shown.workers = job.wanted;
+    shown.changes = job.changes;
     shown.checkpoints = job.checkpoints;
     shown.checkpoint_clock = job.checkpoint_clock;
     shown.parameters_sha256 = job.parameters_sha256;

@@ -40,8 +40,12 @@ void fault_core::wake(std::int64_t now, std::span<const chaos_target> living,
   chaos_.wake(now, living, out);
   std::erase_if(timed_, [&](const timed_fault& one) {
     if (one.clock ? clock < *one.clock : now < due_at(one, begin_)) return false;
+    if (!one.what.hits_process()) {
+      out.push_back({one.what, {}, one.target});
+      return true;
+    }
     const auto target = std::find_if(living.begin(), living.end(), [&](const auto& process) {
-      return process.name.to_string() == one.process;
+      return process.name.to_string() == one.target;
     });
     if (target == living.end() || chaos_.is_dying(*target)) {
       look_again_ = now + chaos_core::look_again_ns;

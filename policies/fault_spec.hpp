@@ -10,10 +10,20 @@
 
 namespace tidegate::policies {
 
-struct chaos_choice {
-  bool kill = true;           // else: stop, and go on later
-  std::uint64_t stop_ms = 0;  // of a stop
+// To a process: kill, stop and go on. To a host: it is cut off from the others, and healed. To
+// the disk of the run folder: it is full for a while.
+enum class chaos_act : std::uint8_t { kill, stop, go_on, partition, heal, fill };
 
+struct chaos_choice {
+  chaos_act act = chaos_act::kill;
+  std::uint64_t for_ms = 0;  // stop, partition (0: until it is healed), fill
+
+  bool hits_process() const noexcept {
+    return act == chaos_act::kill || act == chaos_act::stop || act == chaos_act::go_on;
+  }
+  bool hits_host() const noexcept {
+    return act == chaos_act::partition || act == chaos_act::heal;
+  }
   friend bool operator==(const chaos_choice&, const chaos_choice&) = default;
 };
 
@@ -24,6 +34,7 @@ struct chaos_plan {
   std::uint64_t pause_last_ms = 2000;
   std::vector<process_role> roles = {process_role::worker};
   std::vector<chaos_choice> actions = {{}};  // never empty
+  std::vector<std::string> hosts;            // that may be cut off
   std::uint64_t hits_max = 0;                // 0: no limit
   std::uint64_t for_ms = 0;                  // 0: no limit
 
@@ -34,7 +45,7 @@ struct chaos_plan {
 struct timed_fault {
   std::optional<std::uint64_t> clock;
   std::uint64_t after_ms = 0;
-  std::string process;  // as process_name::to_string
+  std::string target;  // a process, as process_name::to_string, or a host, or nothing
   chaos_choice what;
 
   friend bool operator==(const timed_fault&, const timed_fault&) = default;

@@ -20,6 +20,17 @@ struct roster_change {
   friend bool operator==(const roster_change&, const roster_change&) = default;
 };
 
+// Those who have left and not come back, ascending.
+inline std::vector<std::uint32_t> ranks_left(const std::vector<roster_change>& changes) {
+  std::vector<std::uint32_t> left;
+  for (const auto& one : changes) {
+    std::erase(left, one.rank);
+    if (!one.joins) left.push_back(one.rank);
+  }
+  std::sort(left.begin(), left.end());
+  return left;
+}
+
 class roster {
  public:
   explicit roster(std::uint32_t workers = 0) : workers_(workers) {}

@@ -25,7 +25,8 @@ belongs to no process of the run any more gets none.
   --seed S               of all that is drawn; default 1
   --every A..B           the pause before each, drawn from this range; default 200ms..2s
   --roles ROLE,...       coordinator, shard, replica, aggregator, worker; default worker
-  --actions ACTION,...   kill, or stop:TIME, after which it goes on; one is drawn; default kill
+  --actions ACTION,...   kill, stop:TIME, after which it goes on, partition:TIME of a host that is
+                         drawn, fill:TIME; one is drawn; default kill
   --count N              so many, then end
   --for TIME             so long, then end, as 30s
 

@@ -89,10 +89,11 @@ status set_roles(const std::string& text, policies::chaos_plan& into) {
 
 status set_actions(const std::string& text, policies::chaos_plan& into) {
   const auto wrong =
-      bad("--actions " + text + "; allowed: kill, or stop:TIME as in stop:300ms");
+      bad("--actions " + text +
+          "; allowed: kill, stop:TIME as in stop:300ms, partition:TIME, fill:TIME");
   into.actions.clear();
   for (const auto& word : split(text, ',')) {
-    const auto action = launch::parse_action(word);
+    const auto action = launch::parse_drawn_action(word);
     if (!action) return wrong;
     into.actions.push_back(*action);
   }

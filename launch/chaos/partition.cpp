@@ -68,6 +68,15 @@ runtime::expected<std::string> ip(const policies::host_spec& host,
 
 }  // namespace
 
+runtime::expected<std::vector<std::string>> hosts_of(const std::string& run_dir) {
+  const auto spec = launch::load_cluster(run_dir + "/cluster.yaml", {});
+  if (!spec) return fail(spec.error());
+  std::vector<std::string> names;
+  for (const auto& host : spec->hosts)
+    if (!host.address.empty()) names.push_back(host.name);
+  return names;
+}
+
 runtime::expected<policies::host_spec> find_host(const std::string& run_dir,
                                                  const std::string& name) {
   const auto spec = launch::load_cluster(run_dir + "/cluster.yaml", {});

@@ -4,13 +4,16 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "policies/spec.hpp"
 #include "runtime/base/status.hpp"
 
 namespace tidegate::chaos {
 
-// One of the run's hosts that has an address. Errors: not_found, with the names there are.
+// Names of the run's hosts that have an address. Errors: those of the run's file.
+runtime::expected<std::vector<std::string>> hosts_of(const std::string& run_dir);
+// One of them. Errors: not_found, with the names there are.
 runtime::expected<policies::host_spec> find_host(const std::string& run_dir,
                                                  const std::string& name);
 // The interface. Errors: not_found (no interface has the address), io_error (no `ip`, or it

@@ -43,7 +43,7 @@ TEST(chaos_options, one_of_a_role) {
 TEST(chaos_options, random) {
   const auto made = parse_chaos({"r", "random", "--seed", "3", "--every", "20ms..2s", "--roles",
                                  "worker,shard", "--count", "9", "--for", "30s", "--actions",
-                                 "kill,stop:300ms"});
+                                 "kill,stop:300ms,partition:1s,fill:2s"});
   ASSERT_TRUE(made) << made.error().message();
   EXPECT_EQ(made->verb, verb::random);
   EXPECT_EQ(made->plan.seed, 3U);
@@ -53,10 +53,9 @@ TEST(chaos_options, random) {
               testing::ElementsAre(process_role::worker, process_role::shard));
   EXPECT_EQ(made->plan.hits_max, 9U);
   EXPECT_EQ(made->plan.for_ms, 30'000U);
-  ASSERT_EQ(made->plan.actions.size(), 2U);
-  EXPECT_TRUE(made->plan.actions[0].kill);
-  EXPECT_FALSE(made->plan.actions[1].kill);
-  EXPECT_EQ(made->plan.actions[1].stop_ms, 300U);
+  ASSERT_EQ(made->plan.actions.size(), 4U);
+  EXPECT_TRUE(made->plan.actions[0].act == policies::chaos_act::kill);
+  EXPECT_EQ(made->plan.actions[1], (policies::chaos_choice{policies::chaos_act::stop, 300}));
   EXPECT_EQ(parse_chaos({"r", "random", "--every", "50ms"})->plan.pause_first_ms, 50U);
 }
 
@@ -82,7 +81,8 @@ TEST(chaos_options, says_what_is_allowed) {
               HasSubstr("did you mean '--roles'?"));
   for (const auto* every : {"2s..200ms", "5", "..", "0..0", "x", ""})
     EXPECT_THAT(refusal_of({"r", "random", "--every", every}), HasSubstr("as 200ms..2s"));
-  for (const auto* actions : {"stop", "kill:1s", "stop:5", "", "kill,,kill"})
+  for (const auto* actions :
+       {"stop", "kill:1s", "stop:5", "", "kill,,kill", "partition", "heal", "fill"})
     EXPECT_THAT(refusal_of({"r", "random", "--actions", actions}), HasSubstr("stop:300ms"));
   EXPECT_THAT(refusal_of({"r", "random", "--count", "0"}), HasSubstr("1 to 1000000"));
   EXPECT_THAT(refusal_of({"r", "random", "--for", "0"}), HasSubstr("1ms to a day"));

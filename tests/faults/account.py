@@ -75,6 +75,23 @@ def served_ms(chaos, events, pulls):
             if (ends := [end for begin, end in pulls if begin >= killed])]
 
 
+def stays(changes, workers):
+    """By rank: [first clock, first clock without it] of each stay; None: to the end. `changes`: as in result.json."""
+    found = {rank: [[0, None]] for rank in range(workers)}
+    for one in changes:
+        if one["joins"]:
+            found.setdefault(one["rank"], []).append([one["clock"], None])
+        else:
+            found[one["rank"]][-1][1] = one["clock"]
+    return found
+
+
+def pushes_of(changes, workers, clocks):
+    """By all who took part, when each pushes once in each of its clocks."""
+    return sum(max(0, (clocks if last is None else min(last, clocks)) - first)
+               for times in stays(changes, workers).values() for first, last in times)
+
+
 def judge_failure(failure):
     """Which figure a job's failure belongs to. The counting worker says what it has found and what it should be."""
     found = re.search(r"(\d+)\S* pushes, not within (\d+)\S* and (\d+)", failure or "")

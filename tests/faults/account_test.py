@@ -93,6 +93,15 @@ class Judgement(unittest.TestCase):
         self.assertEqual(account.lines_of(""), [])
 
 
+class Pushes(unittest.TestCase):
+    def test_of_those_who_left_came_back_and_joined(self):
+        changes = [{"rank": 1, "clock": 30, "joins": False}, {"rank": 2, "clock": 40, "joins": True},
+                   {"rank": 1, "clock": 60, "joins": True}, {"rank": 2, "clock": 90, "joins": False},
+                   {"rank": 3, "clock": 104, "joins": True}]
+        self.assertEqual(account.pushes_of([], 2, 100), 200)
+        self.assertEqual(account.pushes_of(changes, 2, 100), 100 + 30 + 40 + 50)
+
+
 class Rounds(unittest.TestCase):
     def test_a_seed_and_a_number_are_a_round(self):
         self.assertEqual(rounds.draw(1, 7, ["worker"]), rounds.draw(1, 7, ["worker"]))

@@ -35,6 +35,7 @@ class Round:
     clocks: int
     chaos: tuple  # arguments of tidegate chaos RUN_DIR random; empty: it is not run
     launcher: tuple  # seconds that each life of the launcher lasts before it is killed
+    resizes: tuple = ()  # (seconds since the launch, workers wanted from then on)
 
     def yaml(self, worker):
         return cluster_text(self.job, self.cluster, worker)
@@ -73,6 +74,9 @@ class Round:
             words.append("checkpoints")
         if self.launcher:
             words.append(f"launcher killed after {self.launcher}")
+        if "on_worker_loss" in job:
+            words.append(job["on_worker_loss"])
+        words += [f"{workers} workers after {seconds} s" for seconds, workers in self.resizes]
         return ", ".join(words) + "; " + " ".join(self.chaos)
 
 
@@ -124,6 +128,18 @@ def draw_chaos(chance, job, roles, replicated):
     return arguments if chaos else (), lives if "launcher" in hit else ()
 
 
+def draw_elastic(chance, job):
+    """Makes it a job whose workers may be more and fewer; returns when they are to be."""
+    job["mode"].append("fewer")
+    if chance.random() < 0.5:
+        job["on_worker_loss"] = "shrink"
+    if chance.random() < 0.3:
+        return ()
+    job["max_workers"] = job["workers"] + chance.choice((0, 1, 3))
+    return tuple((round(chance.uniform(0.3, 3.0), 2), chance.randrange(1, job["max_workers"] + 1))
+                 for _ in range(chance.choice((1, 2, 3))))
+
+
 def draw(seed, number, roles):
     chance = random.Random(f"{seed}/{number}")
     kind = chance.choice(("workload", "workload", "count"))
@@ -146,7 +162,8 @@ def draw(seed, number, roles):
     if replicated:
         cluster["replicas"] = 1
     chaos, launcher = draw_chaos(chance, job, roles, replicated)
-    return Round(number, kind, job, cluster, clocks, chaos, launcher)
+    resizes = draw_elastic(chance, job) if kind == "count" and not goes_back and chance.random() < 0.6 else ()
+    return Round(number, kind, job, cluster, clocks, chaos, launcher, resizes)
 
 
 def refuse_roles(roles):

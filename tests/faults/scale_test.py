@@ -1,6 +1,7 @@
 """`tidegate scale`: workers join and leave a job that runs; each pushes from one clock to another, every push counts
 once, and what dies beside that is replaced."""
 
+import account
 from faults import *
 
 
@@ -14,23 +15,6 @@ class Scale(FaultTest):
                               capture_output=True, text=True, timeout=60)
         self.assertEqual(done.returncode, code, done.stderr + run.output)
         return done.stderr
-
-    def stays(self, run):
-        """By rank: [first clock, first clock without it], in the order of the events; None: to the end."""
-        found = {}
-        for line in run.events_text().splitlines():
-            event = json.loads(line)
-            match = re.fullmatch(r"job rank (\d+): \d+ workers go on from clock (\d+)", event["detail"])
-            if event["what"] == "worker_added":
-                found.setdefault(int(match[1]), []).append([int(match[2]), None])
-            elif event["what"] == "worker_left":
-                found.setdefault(int(match[1]), [[0, None]])[-1][1] = int(match[2])
-        return found
-
-    def pushes(self, run, workers, clocks):
-        stays = {**{rank: [[0, None]] for rank in range(workers)}, **self.stays(run)}
-        return sum(max(0, (clocks if last is None else last) - first) for rank in stays
-                   for first, last in stays[rank])
 
     def await_added(self, run, count):
         wait_until(lambda: self.count_events(run, "worker_added") >= count, 20, f"{count} have joined; {run.output}")
@@ -53,7 +37,7 @@ class Scale(FaultTest):
                 self.kill(run, "worker-2")
                 self.assertEqual(run.wait(90), 0, run.output)
                 job = run.result()["jobs"][0]
-                self.assertEqual(job["metrics"]["pushes"], self.pushes(run, 2, clocks))
+                self.assertEqual(job["metrics"]["pushes"], account.pushes_of(job["changes"], 2, clocks))
                 if policy["policy"] != "async":
                     self.assertLessEqual(job["staleness_max"], policy.get("staleness", 0))
                 self.assert_nothing_left(run)

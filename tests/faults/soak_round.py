@@ -3,6 +3,7 @@
 from faults import *
 import account
 import soak_launcher
+import soak_scale
 
 HANG_SECONDS = 30
 LEFT_SECONDS = 5
@@ -42,12 +43,14 @@ class Runs:
                 run.close()
         return self.hashes[one.calm_key]
 
-    def wait(self, run, launcher=()):
+    def wait(self, run, launcher=(), resizes=()):
         """Its exit code; None: it made no progress for long, and was killed."""
         seen, since = None, time.monotonic()
         kills = soak_launcher.LauncherKills(run, launcher)
+        asked = soak_scale.Resizes(run, resizes)
         while True:
             kills.look()
+            asked.look()
             try:
                 return run.process.wait(timeout=0.05)
             except subprocess.TimeoutExpired:
@@ -64,7 +67,7 @@ class Runs:
         run = self.start(one.yaml(WORKER))
         chaos = self.chaos(run, one.chaos) if one.chaos else None
         try:
-            problems = self.look_at(run, one, self.wait(run, one.launcher), expected)
+            problems = self.look_at(run, one, self.wait(run, one.launcher, one.resizes), expected)
             problems += self.end_chaos(chaos) if chaos else []
             lines, events = chaos_lines(run), account.lines_of(run.events_text())
             self.books.add_hits(lines, events, self.pulls_made())
@@ -99,8 +102,9 @@ class Runs:
         found = []
         if expected and job["parameters_sha256"] != expected:
             found.append(("hash_mismatches", f"{job['parameters_sha256']} in place of {expected}"))
-        if one.kind == "count" and job["metrics"].get("pushes") != one.clocks * one.job["workers"]:
-            found.append(("failed_runs", f"{job['metrics'].get('pushes')} pushes counted"))
+        if one.kind == "count":
+            found += judge_pushes(job["metrics"].get("pushes"),
+                                  account.pushes_of(job["changes"], one.job["workers"], one.clocks))
         if one.staleness is not None and job["staleness_max"] > one.staleness:
             found.append(("staleness_violations", f"{job['staleness_max']} above {one.staleness}"))
         return found
@@ -127,6 +131,13 @@ class Runs:
             shutil.copytree(run.folder, logs)
         for figure, what in problems:
             self.books.problem(figure, where, what, logs)
+
+
+def judge_pushes(counted, made):
+    if counted == made:
+        return []
+    figure = "failed_runs" if counted is None else "lost_pushes" if counted < made else "double_pushes"
+    return [(figure, f"{counted} pushes counted of {made}")]
 
 
 def chaos_lines(run):

@@ -87,15 +87,16 @@ TEST(write_yaml, keeps_faults) {
   link: {duplicate: 1}
   random: {every: 1s, roles: [shard, worker], actions: [kill, "stop:20ms"], count: 7, for: 2m}
   at:
-    clock 100: kill shard-0
+    clock 100: [kill shard-0, "fill:1s"]
     1500ms: [stop:300ms worker-j-1, kill coordinator-0]
 )"));
   const auto spec = parse_cluster(
       with("  at:\n    clock 5: [kill shard-0]\n    2s: stop:10ms worker-j-1\n"), "c.yaml", {});
   ASSERT_TRUE(spec) << spec.error().message();
-  EXPECT_EQ(spec->faults.timed, (std::vector<policies::timed_fault>{
-                                    {5, 0, "shard-0", {true, 0}},
-                                    {std::nullopt, 2000, "worker-j-1", {false, 10}}}));
+  EXPECT_EQ(spec->faults.timed,
+            (std::vector<policies::timed_fault>{
+                {5, 0, "shard-0", {}},
+                {std::nullopt, 2000, "worker-j-1", {policies::chaos_act::stop, 10}}}));
   EXPECT_FALSE(spec->faults.random);
 }
 
@@ -109,6 +110,10 @@ TEST(write_yaml, a_fault_that_makes_no_sense_is_told_with_its_place) {
       {"random: {actions: [stop]}", "faults.random.actions: 'stop' is none"},
       {"random: {actions: []}", "faults.random.actions"},
       {"random: {count: 0}", "faults.random.count"},
+      {"random: {actions: [partition:1s]}", "faults.random.actions: 'partition:1s' is none"},
+      {"random: {actions: [fill]}", "faults.random.actions: 'fill' is none"},
+      {"at: {5s: partition there}", "there is no host with an address there"},
+      {"at: {5s: fill:1s shard-0}", "faults.at.5s"},
       {"at: {soon: kill shard-0}", "faults.at.soon: 'soon: kill shard-0' is none"},
       {"at: {5s: kill}", "faults.at.5s: '5s: kill' is none"},
       {"at: {5s: hug shard-0}", "faults.at.5s"},

@@ -38,7 +38,7 @@ std::vector<timed> carry_out(const chaos_plan& plan, std::vector<chaos_target> l
     core.wake(now, living, out);
     for (const auto& order : out) {
       seen.push_back({now, order});
-      if (order.signal != chaos_signal::kill) continue;
+      if (order.what.act != chaos_act::kill) continue;
       const auto at = std::find(living.begin(), living.end(), order.target);
       EXPECT_NE(at, living.end()) << "who is dead is killed once more";
       if (at != living.end()) ++at->started;
@@ -50,15 +50,16 @@ std::vector<timed> carry_out(const chaos_plan& plan, std::vector<chaos_target> l
 std::vector<std::string> text(const std::vector<timed>& all) {
   std::vector<std::string> lines;
   for (const auto& [at, order] : all)
-    lines.push_back(std::to_string(at) + " " + std::to_string(static_cast<int>(order.signal)) +
-                    " " + order.target.name.to_string());
+    lines.push_back(std::to_string(at) + " " +
+                    std::to_string(static_cast<int>(order.what.act)) + " " +
+                    order.target.name.to_string());
   return lines;
 }
 
 TEST(chaos_core, a_seed_draws_the_same_in_any_order_of_the_list) {
   chaos_plan plan;
   plan.hits_max = 50;
-  plan.actions = {{true, 0}, {false, 30}};
+  plan.actions = {{}, {chaos_act::stop, 30}};
   auto other = cluster();
   std::reverse(other.begin(), other.end());
   const auto one = text(carry_out(plan, cluster()));
@@ -107,14 +108,14 @@ TEST(chaos_core, ends_with_the_count_or_the_time) {
 TEST(chaos_core, who_is_stopped_goes_on_though_the_hits_are_over) {
   chaos_plan plan;
   plan.pause_first_ms = plan.pause_last_ms = 10;
-  plan.actions = {{false, 300}};
+  plan.actions = {{chaos_act::stop, 300}};
   plan.hits_max = 3;
   const auto seen = carry_out(plan, cluster());
   ASSERT_EQ(seen.size(), 6U);
   std::set<int> stopped;
   for (int i = 0; i < 3; ++i) {
-    EXPECT_EQ(seen[i].order.signal, chaos_signal::stop);
-    EXPECT_EQ(seen[i + 3].order.signal, chaos_signal::go_on);
+    EXPECT_EQ(seen[i].order.what.act, chaos_act::stop);
+    EXPECT_EQ(seen[i + 3].order.what.act, chaos_act::go_on);
     EXPECT_EQ(seen[i].order.target, seen[i + 3].order.target);
     EXPECT_EQ(seen[i + 3].at - seen[i].at, 300 * ms);
     stopped.insert(seen[i].order.target.pid);
@@ -124,7 +125,7 @@ TEST(chaos_core, who_is_stopped_goes_on_though_the_hits_are_over) {
 
 TEST(chaos_core, an_end_lets_the_stopped_go_on_at_once) {
   chaos_plan plan;
-  plan.actions = {{false, 60'000}};
+  plan.actions = {{chaos_act::stop, 60'000}};
   chaos_core core(plan, 0);
   const auto living = cluster();
   std::vector<chaos_order> out;
@@ -133,7 +134,7 @@ TEST(chaos_core, an_end_lets_the_stopped_go_on_at_once) {
   EXPECT_FALSE(core.done());
   core.end(out);
   ASSERT_EQ(out.size(), 2U);
-  EXPECT_EQ(out[1].signal, chaos_signal::go_on);
+  EXPECT_EQ(out[1].what.act, chaos_act::go_on);
   EXPECT_EQ(out[1].target, out[0].target);
   EXPECT_TRUE(core.done());
   EXPECT_EQ(core.next_wake(), chaos_core::never);
@@ -182,6 +183,24 @@ TEST(choose_target, takes_one_of_the_role_by_seed) {
   }
   EXPECT_EQ(chosen.size(), 3U);
   EXPECT_FALSE(choose_target(cluster(), process_role::aggregator, 1));
+}
+
+TEST(chaos_core, hits_on_hosts_and_disks_need_no_process) {
+  chaos_plan plan;
+  plan.pause_first_ms = plan.pause_last_ms = 10;
+  plan.hits_max = 40;
+  plan.actions = {{chaos_act::partition, 200}, {chaos_act::fill, 30}};
+  plan.hosts = {"a", "b"};
+  chaos_core core(plan, 0);
+  std::set<std::string> seen;
+  for (std::int64_t hit = 1; hit <= 40; ++hit) {
+    std::vector<chaos_order> out;
+    core.wake(hit * 10 * ms, {}, out);
+    ASSERT_EQ(out.size(), 1U);
+    seen.insert(std::to_string(out[0].what.for_ms) + " " + out[0].host);
+  }
+  EXPECT_EQ(seen, (std::set<std::string>{"200 a", "200 b", "30 "}));
+  EXPECT_TRUE(core.done());
 }
 
 }  // namespace

@@ -68,7 +68,7 @@ TEST_F(workers_that_leave, from_the_clock_that_the_furthest_chunk_lacks) {
   EXPECT_TRUE(answer_to(70).result.ok());
   const auto events = core->status(3, 0).events;
   EXPECT_EQ(events.back().detail, "a rank 1: 2 workers go on from clock 5");
-  EXPECT_EQ(status_of("a").ranks_left, std::vector<std::uint32_t>{1});
+  EXPECT_EQ(ranks_left(status_of("a").changes), std::vector<std::uint32_t>{1});
   out = {};
   core->worker_joined(4, {"a", 1, 2, "back"}, 71, out);
   EXPECT_EQ(answer_to(71).result.code(), errc::refused);
@@ -153,7 +153,7 @@ TEST_F(workers_that_leave, a_primary_that_dies_first_is_not_waited_for) {
   core->shard_lost(3, 0, "killed", out, 0);
   for (int round = 0; round < 20 && !out.calls.empty(); ++round) answer({6});
   EXPECT_TRUE(answer_to(70).result.ok());
-  EXPECT_EQ(status_of("a").ranks_left, std::vector<std::uint32_t>{1});
+  EXPECT_EQ(ranks_left(status_of("a").changes), std::vector<std::uint32_t>{1});
 }
 
 TEST_F(workers_that_leave, a_journal_in_which_nobody_stayed_is_refused) {
@@ -249,7 +249,7 @@ TEST_F(workers_that_join, one_that_left_may_come_back_when_it_is_wanted) {
   EXPECT_EQ(calls<hold_call>().size(), 2U);
   answer_calls();
   EXPECT_TRUE(answer_to(71).result.ok());
-  EXPECT_TRUE(status_of("a").ranks_left.empty());
+  EXPECT_TRUE(ranks_left(status_of("a").changes).empty());
 }
 
 }  // namespace

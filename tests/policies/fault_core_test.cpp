@@ -30,11 +30,13 @@ class fault_core_test : public testing::Test {
     std::vector<chaos_order> out;
     core.wake(now, living, clock, out);
     lines seen;
-    for (const auto& one : out)
-      seen.push_back((one.signal == chaos_signal::kill   ? "kill "
-                      : one.signal == chaos_signal::stop ? "stop "
-                                                         : "continue ") +
-                     one.target.name.to_string());
+    for (const auto& one : out) {
+      const auto act = one.what.act;
+      seen.push_back(act == chaos_act::partition ? "cut off " + one.host
+                     : act == chaos_act::kill    ? "kill " + one.target.name.to_string()
+                     : act == chaos_act::stop    ? "stop " + one.target.name.to_string()
+                                                 : "continue " + one.target.name.to_string());
+    }
     return seen;
   }
 };
@@ -55,7 +57,8 @@ TEST_F(fault_core_test, at_a_clock_once) {
 }
 
 TEST_F(fault_core_test, at_a_time_and_who_is_stopped_goes_on) {
-  fault_core core({1, {}, std::nullopt, {at_time(100, "worker-mlp-1", {false, 30})}}, 7 * ms);
+  fault_core core({1, {}, std::nullopt, {at_time(100, "worker-mlp-1", {chaos_act::stop, 30})}},
+                  7 * ms);
   EXPECT_EQ(core.next_wake(), 107 * ms);
   EXPECT_EQ(wake(core, 106 * ms, 0), lines{});
   EXPECT_EQ(wake(core, 107 * ms, 0), lines{"stop worker-mlp-1"});
@@ -93,6 +96,14 @@ TEST_F(fault_core_test, drawn_ones_come_beside_the_others) {
   living.back().pid = 22;  // its successor
   EXPECT_EQ(wake(core, 100 * ms, 0), lines{"kill worker-mlp-1"});
   EXPECT_EQ(core.next_wake(), fault_core::never);
+}
+
+TEST_F(fault_core_test, a_host_is_cut_off_whoever_lives) {
+  fault_core core({1, {}, std::nullopt, {at_clock(5, "there", {chaos_act::partition, 30})}}, 0);
+  living.clear();
+  EXPECT_EQ(wake(core, 1 * ms, 4), lines{});
+  EXPECT_EQ(wake(core, 2 * ms, 5), lines{"cut off there"});
+  EXPECT_EQ(wake(core, 3 * ms, 6), lines{});
 }
 
 }  // namespace

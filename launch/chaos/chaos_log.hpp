@@ -1,0 +1,39 @@
+// What `tidegate chaos` does to a run, noted where its owner looks: a line each in
+// RUN_DIR/chaos.jsonl, in the run's own events.jsonl, and on stdout. Main thread only.
+#pragma once
+
+#include <string>
+
+#include "policies/chaos_core.hpp"
+#include "runtime/base/status.hpp"
+#include "runtime/base/unique_fd.hpp"
+
+namespace tidegate::chaos {
+
+// Lines of several writers mix, and no more: each is one write.
+class chaos_log {
+ public:
+  explicit chaos_log(const std::string& run_dir);
+
+  // Errors: io_error.
+  runtime::status append(std::int64_t unix_ns, const std::string& what,
+                         const std::string& detail);
+
+ private:
+  struct file {
+    std::string path;
+    runtime::unique_fd fd;
+  };
+  static runtime::status append(const file& to, std::int64_t unix_ns, const std::string& what,
+                                const std::string& detail);
+
+  file chaos_;
+  file run_;
+};
+
+// Sends, and notes it with the time before: what follows from it comes later. Errors: of
+// send_signal, and io_error.
+runtime::status strike(const policies::chaos_target& target, const std::string& what,
+                       int signal, chaos_log& log);
+
+}  // namespace tidegate::chaos

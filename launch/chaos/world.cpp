@@ -1,0 +1,65 @@
+#include "launch/chaos/world.hpp"
+
+#include <algorithm>
+#include <poll.h>
+
+#include "launch/chaos/chaos_log.hpp"
+#include "launch/chaos/fill.hpp"
+#include "launch/chaos/partition.hpp"
+#include "launch/run_journal.hpp"
+#include "launch/signals.hpp"
+#include "runtime/base/unix_time.hpp"
+
+namespace tidegate::chaos {
+
+using runtime::status;
+
+namespace {
+
+status set_host(const policies::host_spec& host, const std::string& interface, bool up,
+                chaos_log& log) {
+  const auto now = runtime::unix_now();
+  if (auto set = set_interface(host, interface, up); !set.ok()) return set;
+  return log.append(now, up ? "heal" : "partition", host.name + " interface " + interface);
+}
+
+void stay(std::uint64_t ms, launch::signal_source& signals) {
+  const auto until = launch::monotonic_ns_now() + static_cast<std::int64_t>(ms) * 1'000'000;
+  while (launch::monotonic_ns_now() < until && signals.next() == 0) {
+    const auto left = (until - launch::monotonic_ns_now() + 999'999) / 1'000'000;
+    pollfd fd{signals.fd(), POLLIN, 0};
+    ::poll(&fd, 1, static_cast<int>(std::clamp<std::int64_t>(left, 0, 60'000)));
+  }
+}
+
+}  // namespace
+
+// What cannot be noted on a full disk is noted when it has room again.
+status fill(const std::string& run_dir, std::uint64_t for_ms) {
+  launch::signal_source signals;
+  chaos_log log(run_dir);
+  const auto time = std::to_string(for_ms) + " ms";
+  if (auto noted = log.append(runtime::unix_now(), "fill", "for " + time); !noted.ok())
+    return noted;
+  auto taken = fill_disk(run_dir);
+  if (!taken) return taken.error();
+  stay(for_ms, signals);
+  taken->reset();
+  return log.append(runtime::unix_now(), "free", "after " + time);
+}
+
+status cut_off(const std::string& run_dir, const std::string& name, bool heals,
+               std::uint64_t for_ms) {
+  const auto host = find_host(run_dir, name);
+  if (!host) return host.error();
+  const auto interface = interface_of(*host);
+  if (!interface) return interface.error();
+  launch::signal_source signals;
+  chaos_log log(run_dir);
+  auto result = set_host(*host, *interface, heals, log);
+  if (!result.ok() || for_ms == 0) return result;
+  stay(for_ms, signals);
+  return set_host(*host, *interface, true, log);
+}
+
+}  // namespace tidegate::chaos
