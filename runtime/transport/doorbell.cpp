@@ -67,10 +67,11 @@ bool bell_rope::pull(const bell_note& note) const noexcept {
   return ::write(fd_.get(), &note, note_bytes) == static_cast<ssize_t>(note_bytes);
 }
 
-bool is_there(const bell_name& name) noexcept {
+bool is_gone(const bell_name& name) noexcept {
   const path_of path(name);
   struct stat found {};
-  return ::stat(path.text.data(), &found) == 0 && is_it(found, name);
+  if (::stat(path.text.data(), &found) == 0) return !is_it(found, name);
+  return errno == ENOENT || errno == ESRCH;
 }
 
 }  // namespace tidegate::runtime

@@ -83,7 +83,7 @@ class bell_rope {
   unique_fd fd_;
 };
 
-// Whether the process that made it still has it.
-bool is_there(const bell_name& name) noexcept;
+// Whether the process that made it has ended, or given it up. False also where we may not know.
+bool is_gone(const bell_name& name) noexcept;
 
 }  // namespace tidegate::runtime

@@ -30,7 +30,7 @@ void host_link::on_hello(const bell_note& note) {
                                   " of this host cannot be listened to: " + why});
   };
   if (note.from.magic != self_.magic) return refuse("its link is of another version");
-  if (!is_there(note.from.bell)) return;  // it has died since
+  if (is_gone(note.from.bell)) return;  // it has died since
   auto made = std::make_unique<ring_in>();
   auto rope = bell_rope::open(note.from.bell);
   if (!rope) return refuse(rope.error().message());
@@ -72,7 +72,7 @@ void host_link::on_farewell(std::uint64_t whose) {
 // Those who died before we ever connected to them, so that nobody will tell us of their death.
 void host_link::sweep() {
   for (auto& in : in_)
-    if (!is_connected_to(in->from.link) && !is_there(in->from.bell))
+    if (!is_connected_to(in->from.link) && is_gone(in->from.bell))
       in->departs = parting_ = true;
 }
 

@@ -75,8 +75,8 @@ class link {
   virtual void set_sink(frame_sink* sink) = 0;
   // Opaque bytes with which a peer's connect() reaches this link.
   virtual std::string address() const = 0;
-  // Starts a connection; frames may be posted at once. Errors: unavailable (no common
-  // transport).
+  // Starts a connection; frames may be posted at once. A peer that is gone already is lost soon.
+  // Errors: unavailable (no common transport).
   virtual expected<peer_id> connect(std::string_view address, reach where) = 0;
   expected<peer_id> connect(std::string_view address) { return connect(address, reach::host); }
   // This peer is dead, which a network may notice late or never: shared memory does not.

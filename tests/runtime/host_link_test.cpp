@@ -318,6 +318,21 @@ TEST(host_link, who_is_disconnected_hears_of_it) {
   EXPECT_TRUE(until(a, b, [&] { return b.sink.arrivals.size() == 2; }));
 }
 
+TEST(host_link, one_who_is_gone_already_is_lost_at_once) {
+  end a;
+  std::string address;
+  {
+    const end b;
+    address = b.self->address();
+  }
+  const auto to_b = a.self->connect(address);
+  ASSERT_TRUE(to_b) << to_b.error().message();
+  a.self->post(*to_b, pull_of(1), {}, 6);
+  a.self->progress();
+  EXPECT_EQ(a.sink.lost, std::vector{*to_b});
+  EXPECT_FALSE(a.sink.sent[6].ok());
+}
+
 TEST(host_link, one_who_is_connected_anew_before_the_old_ends_is_not_cut_off) {
   end a, b;
   const auto to_b = a.connect(b);
