@@ -12,7 +12,7 @@ bool pending::ready() const {
 runtime::status pending::wait() const {
   if (!ready()) {
     reactor::guest driver(*state_->home);
-    driver.run_until([&] { return ready(); });
+    driver.run_until([&] { return ready(); }, state_->patient);
   }
   std::lock_guard lock(state_->mutex);
   return *state_->outcome;

@@ -17,6 +17,7 @@ class reactor;
 
 struct pending::state {
   reactor* home = nullptr;  // who waits drives it; null: complete from the start
+  bool patient = false;     // it does not end with an acknowledgement
   std::atomic<bool> ready{false};
   std::mutex mutex;
   std::optional<runtime::status> outcome;

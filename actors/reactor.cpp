@@ -162,8 +162,8 @@ bool reactor::run_put_off() {
   return true;
 }
 
-void reactor::wait(bool after_work) {
-  if (!yield(after_work)) sleep();
+void reactor::wait(bool after_work, bool patient) {
+  if (!yield(after_work)) sleep(patient);
 }
 
 void reactor::loop() {
@@ -297,7 +297,9 @@ void reactor::close_link(std::uint32_t flush_ms_max) {
   link_->close(flush_ms_max);
 }
 
-void reactor::sleep() {
+void reactor::sleep(bool patient) {
+  // Others may wait for something else.
+  if (link_open_) link_->set_patient(patient && guests_.load() == 1 && !background_.load());
   if (link_open_ && !link_->arm()) return;  // there is something to do after all
   std::array<epoll_event, 2> events{};
   // A message may have come between run_ready and here: its eventfd is readable, so this

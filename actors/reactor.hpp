@@ -59,12 +59,13 @@ class reactor final : public caf::execution_unit {
 
     // Runs what is ready; false when there was nothing.
     bool turn() { return home_.turn(); }
-    // Runs until `done` returns true; sleeps when there is nothing to do.
+    // Runs until `done` returns true; sleeps when there is nothing to do. `patient`: see
+    // link::set_patient.
     template <class Done>
-    void run_until(const Done& done) {
+    void run_until(const Done& done, bool patient = false) {
       for (bool worked = true; !done();) {
         const bool busy = turn();
-        if (!busy) home_.wait(worked);
+        if (!busy) home_.wait(worked, patient);
         worked = busy;
       }
     }
@@ -111,10 +112,10 @@ class reactor final : public caf::execution_unit {
   bool run_put_off();
   void end_turn();
   // One step of waiting; `after_work`: the first one since there was something to do.
-  void wait(bool after_work);
+  void wait(bool after_work, bool patient = false);
   // False when it is time to sleep.
   bool yield(bool after_work);
-  void sleep();
+  void sleep(bool patient);
   void drain_wake();
   void wake();
   void watch(int fd);

@@ -117,6 +117,9 @@ status session::impl::perform(const policies::session_step& step,
 pending session::impl::start(worker_command command) {
   auto shared = std::make_shared<worker_command>(std::move(command));
   shared->done = std::make_shared<pending::state>();
+  // Where one clock is in flight, what a pull waits for may wait for an acknowledgement.
+  shared->done->patient =
+      shared->kind == worker_command::what::pull && !core_.welcome().one_clock_in_flight;
   shared->done->home = reactor_.get();
   pending result(shared->done);
   reactor::guest driver(*reactor_);
@@ -212,6 +215,18 @@ status session::impl::tell_metric(const std::string& name, double value) {
   policies::session_answer none;
   return ask<done_atom>(answer_timeout, "reporting metric " + name, none, metric_atom::value,
                         parts_.who.node.token, info_.job, name, value);
+}
+
+// The acknowledgement of the clock before may have come since anybody last looked.
+std::uint32_t session::impl::half() {
+  const auto under_way = [&] {
+    return numbers_->pushes_under_way.load(std::memory_order_acquire) > 0;
+  };
+  if (!half_.is_decided(clock_) && under_way()) {
+    reactor::guest driver(*reactor_);
+    while (under_way() && driver.turn()) continue;
+  }
+  return half_.at(clock_, under_way());
 }
 
 }  // namespace tidegate::actors

@@ -46,9 +46,7 @@ class session::impl {
   policies::session_step carry_out(policies::session_step step);
   std::span<const float> parameters(const table& where);
   // Where this clock's gradients are written.
-  std::uint32_t half() {
-    return half_.at(clock_, numbers_->pushes_under_way.load(std::memory_order_acquire) > 0);
-  }
+  std::uint32_t half();
   void report_now(bool even_if_recent);
   runtime::status tell_metric(const std::string& name, double value);
   runtime::status before_moving() { return carry_out(core_.before_moving()).result; }

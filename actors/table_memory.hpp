@@ -61,9 +61,9 @@ class table_memory {
 
  private:
   table_memory(runtime::arena& gradients, std::span<const policies::chunk_place> places);
-  // Versions of a bsp job take two planes in turn; in a room of each plane the chunks of
-  // several shards lie side by side.
-  static constexpr std::size_t rooms = 2;
+  // Versions of a bsp job take one plane more in turn than are kept; in a room of each plane
+  // the chunks of several shards lie side by side.
+  static constexpr std::size_t rooms = policies::versions_kept_max + 1;
   struct chunk_source {
     runtime::window window;    // empty: arrives here
     std::uint64_t offset = 0;  // of the chunk within the window

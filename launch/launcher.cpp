@@ -20,10 +20,11 @@ exit_code refuse(const runtime::status& why, exit_code code) {
   return code;
 }
 
-// One descriptor per process, and some to spare.
+// Whoever is started has this limit, too: a few descriptors per process of its host, and one
+// per 4 MiB of received payload (segment_memory.hpp).
 void raise_descriptor_limit(std::size_t processes) {
   rlimit limit = {};
-  const auto wanted = static_cast<rlim_t>(processes) + 256;
+  const auto wanted = 4 * static_cast<rlim_t>(processes) + 8192;
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted) return;
   limit.rlim_cur = std::min(wanted, limit.rlim_max);
   ::setrlimit(RLIMIT_NOFILE, &limit);

@@ -21,6 +21,7 @@ class gradient_half {
  public:
   // The half of `clock`, which never falls. The first call in a clock decides; `under_way`:
   // some push of an earlier clock is not acknowledged yet.
+  bool is_decided(std::uint64_t clock) const noexcept { return clock < undecided_; }
   std::uint32_t at(std::uint64_t clock, bool under_way) noexcept {
     if (clock < undecided_) return half_;
     undecided_ = clock + 1;

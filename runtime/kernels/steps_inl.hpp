@@ -112,6 +112,15 @@ HWY_INLINE void prefetch(const Sum& sum, const chunk_arrays& at, std::size_t i) 
   if constexpr (Step::states >= 1) hwy::Prefetch(at.state1 + i);
   if constexpr (Step::states >= 2) hwy::Prefetch(at.state2 + i);
   if (at.after != at.before) hwy::Prefetch(at.after + i);
+  if (at.sum != nullptr) hwy::Prefetch(at.sum + i);
+}
+
+template <class D, class Step, class Sum>
+HWY_INLINE void step_at(D d, const Step& step, const Sum& sum, const chunk_arrays& at,
+                        std::size_t i) {
+  const auto inputs = sum(d, i);
+  if (at.sum != nullptr) hn::StoreU(inputs, d, at.sum + i);
+  hn::StoreU(step(d, inputs, at, i), d, at.after + i);
 }
 
 // Steps along the chunk. What is left of a vector at the ends goes one element at a time,
@@ -124,9 +133,9 @@ HWY_NOINLINE void pass(Step step, Sum sum, chunk_arrays at) {
   std::size_t i = 0;
   for (; i + lanes <= at.n; i += lanes) {
     prefetch<Step>(sum, at, i + floats_ahead);
-    hn::StoreU(step(d, sum(d, i), at, i), d, at.after + i);
+    step_at(d, step, sum, at, i);
   }
-  for (; i < at.n; ++i) hn::StoreU(step(one, sum(one, i), at, i), one, at.after + i);
+  for (; i < at.n; ++i) step_at(one, step, sum, at, i);
 }
 
 }  // namespace tidegate::runtime::kernels::HWY_NAMESPACE

@@ -114,6 +114,7 @@ chunk_arrays part(const chunk_arrays& whole, std::size_t offset, std::size_t n) 
   if (made.state1 != nullptr) made.state1 += offset;
   if (made.state2 != nullptr) made.state2 += offset;
   made.n = n;
+  made.sum = nullptr;  // it is there
   return made;
 }
 
@@ -149,7 +150,7 @@ void apply_update(const optimizer& how, adam_powers& powers, std::span<const gra
   const auto c = make_coefficients(how, powers, scale);
   TIDEGATE_ASSERT(!arrays.sum || inputs.size() > 1, "one gradient is its own sum");
   dense_inputs dense;
-  if (!arrays.sum && find_dense(inputs, dense)) return fused_step(c, dense, arrays);
+  if (find_dense(inputs, dense)) return fused_step(c, dense, arrays);
   alignas(64) float scratch[block];
   dense_inputs sum;
   sum.count = 1;

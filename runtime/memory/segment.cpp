@@ -97,7 +97,8 @@ expected<segment> segment::open(const segment_name& name) {
                     static_cast<std::uint64_t>(found.st_ino) == name.inode &&
                     static_cast<std::uint64_t>(found.st_size) == name.bytes;
   // The seals make sure that it is a memfd which nobody can cut short under us.
-  if (!same || (::fcntl(made.fd_, F_GET_SEALS) & seals) != seals)
+  const int sealed = same ? ::fcntl(made.fd_, F_GET_SEALS) : -1;
+  if (sealed < 0 || (sealed & seals) != seals)
     return fail(errc::unavailable, path + " is not the segment that was named");
   if (auto mapped = made.map(PROT_READ); !mapped.ok()) return fail(mapped);
   return made;

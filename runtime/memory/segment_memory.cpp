@@ -7,7 +7,8 @@ namespace tidegate::runtime {
 
 region segment_memory::allocate(std::size_t bytes) {
   auto made = segment::create("tidegate-payload", bytes);
-  if (!made) return {};
+  if (!made)
+    return heap_.allocate(bytes);  // no descriptor is left: others are sent it in pieces
   made->prepare(0, bytes);
   auto* data = made->data();
   segments_.emplace(data, std::move(*made));

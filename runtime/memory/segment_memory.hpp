@@ -31,6 +31,7 @@ class segment_memory final : public memory_source {
 
  private:
   std::map<const std::byte*, segment> segments_;  // by where they begin
+  heap_source heap_;
 };
 
 }  // namespace tidegate::runtime

@@ -43,6 +43,7 @@ enum class note_kind : std::uint32_t {
   hello = 1,     // here is my ring to you
   welcome = 2,   // I read it, and tell how far in `slot` of my desk
   farewell = 3,  // I read and write no more
+  parting = 4,  // I was told that you are dead, and read no more of what you have begun to send
 };
 
 struct bell_note {
@@ -62,7 +63,6 @@ class doorbell {
   const bell_name& name() const noexcept { return name_; }
   int fd() const noexcept { return reader_.get(); }  // readable when somebody rang
   // Takes notes out, and returns how many; fewer than there is room for: no more are there.
-  // What is no note is left out.
   std::size_t read(std::span<bell_note> notes) noexcept;
 
  private:

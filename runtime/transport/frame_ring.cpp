@@ -12,6 +12,7 @@ namespace {
 constexpr std::size_t written_at = 0;
 constexpr std::size_t wants_room_at = 64;
 constexpr std::size_t head_bytes = 8;
+constexpr auto retired = ~std::uint64_t{0};
 
 using counter = std::atomic<std::uint64_t>;
 using flag = std::atomic<std::uint32_t>;
@@ -41,7 +42,7 @@ ring_writer::ring_writer(std::span<std::byte> memory) noexcept
 std::byte* ring_writer::begin(record_kind kind, std::size_t body_bytes,
                               std::uint64_t read) noexcept {
   TIDEGATE_ASSERT(body_bytes <= body_bytes_max(), "a record fits");
-  if (read > read_ && read <= position_) read_ = read;
+  if (is_news(read)) read_ = read;
   const auto bytes = whole(body_bytes);
   const auto at = position_ & (capacity_ - 1);
   const auto left = capacity_ - at;
@@ -62,6 +63,11 @@ std::byte* ring_writer::begin(record_kind kind, std::size_t body_bytes,
 
 void ring_writer::publish() noexcept {
   written_->store(position_, std::memory_order_release);
+}
+
+void ring_writer::retire() noexcept {
+  written_->store(retired, std::memory_order_relaxed);
+  std::atomic_thread_fence(std::memory_order_seq_cst);  // before anything is written elsewhere
 }
 
 void ring_writer::want_room(bool wanted) noexcept {
@@ -96,6 +102,11 @@ ring_reader::found ring_reader::next(ring_record& record) noexcept {
 
 void ring_reader::take(const ring_record& record) noexcept {
   position_ += whole(record.body.size());
+}
+
+bool ring_reader::is_retired() const noexcept {
+  std::atomic_thread_fence(std::memory_order_acquire);
+  return written_->load(std::memory_order_relaxed) == retired;
 }
 
 bool ring_reader::writer_wants_room() const noexcept {

@@ -23,7 +23,7 @@ inline constexpr std::size_t ring_head_bytes = 128;
 enum class record_kind : std::uint32_t {
   pad = 0,    // nothing, up to the end of the ring
   frame = 1,  // a header, and its payload, if it is short
-  lent = 2,   // a header, and where its payload lies: a lent_payload
+  lent = 2,   // a header, and where its payload lies: a segment_memory::name
   begin = 3,  // a header, whose payload follows in pieces
   piece = 4,
 };
@@ -44,7 +44,10 @@ class ring_writer {
   void publish() noexcept;
   // Of the last record begun: once so much is read, it is.
   std::uint64_t position() const noexcept { return position_; }
-  std::uint64_t read() const noexcept { return read_; }  // as last told
+  // Whether this is news of what has been read, and can be.
+  bool is_news(std::uint64_t read) const noexcept { return read > read_ && read <= position_; }
+  // Nothing here is to be read any more, nor what was lent; is_retired() from now on.
+  void retire() noexcept;
   // Asks the reader to say when it has read on. Look once more for room afterwards.
   void want_room(bool wanted) noexcept;
 
@@ -79,6 +82,8 @@ class ring_reader {
   void take(const ring_record& record) noexcept;
   std::uint64_t position() const noexcept { return position_; }
   bool writer_wants_room() const noexcept;
+  // What was lent and has been copied before may have been written to meanwhile.
+  bool is_retired() const noexcept;
 
  private:
   const std::atomic<std::uint64_t>* written_ = nullptr;

@@ -76,6 +76,11 @@ expected<peer_id> host_link::connect(std::string_view address, reach where) {
       greet();
       return name_of(out_.size() - 1);
     }
+    if (is_gone(to.bell)) {
+      out_.push_back(nullptr);
+      lost_.emplace_back(name_of(out_.size() - 1), status(errc::unavailable, "it has died"));
+      return name_of(out_.size() - 1);
+    }
   }
   const auto connected = elsewhere_->connect(address.substr(sizeof to), where);
   if (!connected) return connected;
@@ -118,9 +123,10 @@ void host_link::lose(std::size_t ring, const status& why) {
   if (!told) lost_.emplace_back(name_of(ring), why);
 }
 
-// All that was on its way, and the ring.
+// All that was on its way, and the ring. What was lent is its owner's again.
 void host_link::end(std::size_t ring, const status& why) {
   auto& out = *out_[ring];
+  out.ring.retire();
   const auto tell = [&](send_token token) {
     if (token != 0) failed_.push({token, why});
   };
@@ -129,27 +135,28 @@ void host_link::end(std::size_t ring, const status& why) {
   out_[ring].reset();
 }
 
-// Those who were said to be dead, and those who said farewell.
+// Those who were said to be dead, and those who said farewell. What they have left is read
+// before they are told, as they give what they lent away then.
 unsigned host_link::part() {
   if (!std::exchange(parting_, false)) return 0;
   unsigned happened = 0;
+  for (const auto& out : out_) {
+    if (!out || !out->departs || is_connected_to(out->to.link)) continue;
+    for (auto& in : in_) in->departs = in->departs || in->from.link == out->to.link;
+  }
+  for (std::size_t i = 0; i < in_.size(); ++i) {
+    if (!in_[i]->departs) continue;
+    receive(*in_[i], std::numeric_limits<std::uint64_t>::max());
+    drop(*in_[i]);
+    ++happened;
+  }
+  std::erase_if(in_, [](const auto& in) { return in->dropped; });
   for (std::size_t i = 0; i < out_.size(); ++i) {
     if (!out_[i] || !out_[i]->departs) continue;
-    const auto whose = out_[i]->to.link;
-    if (!is_connected_to(whose)) {
-      say_farewell(out_[i]->rope);
-      for (auto& in : in_) in->departs = in->departs || in->from.link == whose;
-    }
+    if (!is_connected_to(out_[i]->to.link)) say(note_kind::parting, out_[i]->rope);
     end(i, {errc::unavailable, "the peer is gone"});
     ++happened;
   }
-  std::erase_if(in_, [&](const auto& in) {
-    if (!in->departs) return false;
-    receive(*in, std::numeric_limits<std::uint64_t>::max());  // what it left
-    drop(*in);
-    ++happened;
-    return true;
-  });
   return happened;
 }
 
@@ -182,6 +189,11 @@ unsigned host_link::tell() {
     frames_lost_.pop_back();
     sink_->on_frame_lost(header);
   }
+  for (; !bad_.empty(); ++happened) {
+    const auto why = std::move(bad_.back());
+    bad_.pop_back();
+    sink_->on_bad_frame(why);
+  }
   for (; !lost_.empty(); ++happened) {
     const auto one = std::move(lost_.back());
     lost_.pop_back();
@@ -193,7 +205,11 @@ unsigned host_link::tell() {
 // Each side first says what it waits for, then looks once more; the other first gives it, then
 // looks who waits.
 bool host_link::arm() {
-  desk_view(desk_.data()).asleep().store(1, std::memory_order_relaxed);
+  sleeps_ += 2;
+  if (sleeps_ == 0) sleeps_ = 2;
+  desk_view(desk_.data())
+      .asleep()
+      .store(sleeps_ + (patient_ ? 1 : 0), std::memory_order_relaxed);
   for (auto& out : out_)
     if (out && (!out->frames.empty() || !out->tokens.empty())) out->ring.want_room(true);
   std::atomic_thread_fence(std::memory_order_seq_cst);
@@ -211,14 +227,15 @@ void host_link::rise() {
 }
 
 bool host_link::has_work() {
-  if (notes_wait_ || parting_ || !failed_.empty() || !lost_.empty() || !frames_lost_.empty())
+  if (notes_wait_ || parting_ || !failed_.empty() || !lost_.empty() || !frames_lost_.empty() ||
+      !bad_.empty())
     return true;
   for (const auto& in : in_)
     if (!in->ring.is_empty()) return true;
   for (const auto& out : out_) {
     if (!out) continue;
     const auto read = read_of(*out);
-    if (!out->frames.empty() && read != out->ring.read()) return true;
+    if (!out->frames.empty() && out->ring.is_news(read)) return true;
     if (!out->tokens.empty() && out->tokens.front().position <= read) return true;
   }
   return false;
@@ -237,20 +254,26 @@ void host_link::close(std::uint32_t flush_ms_max) {
   if (std::exchange(closed_, true)) return;
   const auto deadline = clock::now() + std::chrono::milliseconds(flush_ms_max);
   while (!is_flushed() && clock::now() < deadline) {
-    if (turn() == 0) std::this_thread::yield();
+    if (turn() + elsewhere_->progress() == 0) std::this_thread::yield();
     read_notes();
   }
+  read_notes();  // who has just said hello is told, too
   for (auto& out : out_) {
-    if (out) say_farewell(out->rope);
+    if (!out) continue;
+    if (!out->tokens.empty()) out->ring.retire();
+    say(note_kind::farewell, out->rope);
     out.reset();
   }
-  for (auto& in : in_) say_farewell(in->rope);
+  for (auto& in : in_) say(note_kind::farewell, in->rope);
   in_.clear();
   sink_ = &nobody_;
   failed_.clear();
   lost_.clear();
   frames_lost_.clear();
-  elsewhere_->close(flush_ms_max);
+  bad_.clear();
+  using std::chrono::milliseconds;
+  const auto left = std::chrono::duration_cast<milliseconds>(deadline - clock::now());
+  elsewhere_->close(static_cast<std::uint32_t>(std::max(left, milliseconds(0)).count()));
 }
 
 const link_counters& host_link::counters() const {

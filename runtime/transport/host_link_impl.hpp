@@ -26,7 +26,8 @@ namespace tidegate::runtime {
 // What a process shows to those who write to it: whether it sleeps, and how far it has read
 // each ring.
 //
-//   0 asleep u32 | 64 * (1 + slot) read u64
+//   0 asleep u32 (0: no; else twice the number of this sleep, odd: not for acknowledgements) |
+//   64 * (1 + slot) read u64
 class desk_view {
  public:
   desk_view() = default;
@@ -68,6 +69,7 @@ class host_link final : public link, private frame_sink {
   unsigned progress() override;
   int event_fd() const override { return all_.get(); }
   bool arm() override;
+  void set_patient(bool patient) override { patient_ = patient; }
   void close(std::uint32_t flush_ms_max) override;
   std::shared_ptr<memory_source> memory() override { return memory_; }
   const link_counters& counters() const override;
@@ -97,6 +99,7 @@ class host_link final : public link, private frame_sink {
     std::optional<std::uint32_t> slot;  // of their desk, once they said which
     bool greeted = false;
     bool departs = false;
+    std::uint32_t rung = 0;  // for which of its sleeps
     fifo<waiting> frames;
     fifo<unsent> tokens;
   };
@@ -111,6 +114,7 @@ class host_link final : public link, private frame_sink {
     bool welcomed = false;
     bool garbage = false;  // was found: it is not read any more
     bool departs = false;
+    bool dropped = false;
     // The frame whose payload is arriving in pieces.
     frame_header arriving;
     buffer place;  // empty: it was refused
@@ -148,12 +152,14 @@ class host_link final : public link, private frame_sink {
                    std::size_t more);
   void send(ring_out* out, const outgoing& frame);
   unsigned pump(ring_out& out);
-  void wake(const ring_out& out);
+  static void wake(ring_out& out, bool urgent);
 
   // Of host_link_receive.cpp.
   unsigned receive(ring_in& in, std::uint64_t bytes_max);
   bool take(ring_in& in, const ring_record& record);
-  bool take_frame(const frame_header& header, std::span<const std::byte> payload);
+  void take_frame(const frame_header& header, std::span<const std::byte> payload);
+  bool take_lent(ring_in& in, const frame_header& header, std::span<const std::byte> name);
+  void found_garbage(ring_in& in);
   bool take_piece(ring_in& in, std::span<const std::byte> piece);
   std::span<const std::byte> lent_to(ring_in& in, std::span<const std::byte> name,
                                      std::uint64_t bytes);
@@ -166,10 +172,10 @@ class host_link final : public link, private frame_sink {
   unsigned read_notes();
   void on_hello(const bell_note& note);
   void on_welcome(const bell_note& note);
-  void on_farewell(std::uint64_t whose);
+  void on_farewell(const bell_note& note);
   void sweep();
   void greet();
-  void say_farewell(const bell_rope& rope);
+  void say(note_kind what, const bell_rope& rope);
   bool is_connected_to(std::uint64_t whose) const noexcept;
 
   // What the other link tells.
@@ -200,9 +206,12 @@ class host_link final : public link, private frame_sink {
   bool notes_wait_ = false;  // hellos or welcomes that found a full pipe
   bool parting_ = false;     // some ring departs
   unsigned turns_ = 0;
+  std::uint32_t sleeps_ = 0;
+  bool patient_ = false;
   fifo<outcome> failed_;
   std::vector<std::pair<peer_id, status>> lost_;
   std::vector<frame_header> frames_lost_;
+  std::vector<status> bad_;
   link_counters own_;
   mutable link_counters sum_;
 };

@@ -17,7 +17,8 @@ unsigned host_link::read_notes() {
       ++happened;
       if (note.kind == note_kind::hello) on_hello(note);
       if (note.kind == note_kind::welcome) on_welcome(note);
-      if (note.kind == note_kind::farewell) on_farewell(note.from.link);
+      if (note.kind == note_kind::farewell || note.kind == note_kind::parting)
+        on_farewell(note);
     }
   } while (count == notes.size());
   return happened;
@@ -35,10 +36,17 @@ void host_link::on_hello(const bell_note& note) {
   auto rope = bell_rope::open(note.from.bell);
   if (!rope) return refuse(rope.error().message());
   auto memory = segment::open(note.ring);
-  if (!memory) return refuse(memory.error().message());
-  if (memory->size() < ring_bytes) return refuse("its ring is too small");
-  if (free_slots_.empty())
-    return refuse("there are " + std::to_string(desk_view::slots) + " others already");
+  std::string why;
+  if (!memory)
+    why = memory.error().message();
+  else if (memory->size() < ring_bytes)
+    why = "its ring is too small";
+  else if (free_slots_.empty())
+    why = "there are " + std::to_string(desk_view::slots) + " others already";
+  if (!why.empty()) {
+    say(note_kind::farewell, *rope);
+    return refuse(why);
+  }
   made->from = note.from;
   made->number = note.number;
   made->rope = std::move(*rope);
@@ -61,12 +69,15 @@ void host_link::on_welcome(const bell_note& note) {
   out->memory.hide();
 }
 
-void host_link::on_farewell(std::uint64_t whose) {
+// Who parts from what we were may have our next hello before it.
+void host_link::on_farewell(const bell_note& note) {
+  const auto whose = note.from.link;
+  const bool closes = note.kind == note_kind::farewell;
   for (std::size_t i = 0; i < out_.size(); ++i)
-    if (out_[i] && out_[i]->to.link == whose)
+    if (out_[i] && out_[i]->to.link == whose && (closes || out_[i]->slot))
       lose(i, {errc::unavailable, "the peer has closed the connection"});
   for (auto& in : in_)
-    if (in->from.link == whose) in->departs = parting_ = true;
+    if (closes && in->from.link == whose) in->departs = parting_ = true;
 }
 
 // Those who died before we ever connected to them, so that nobody will tell us of their death.
@@ -109,10 +120,10 @@ void host_link::greet() {
 }
 
 // As far as the pipe has room: who does not hear of it is told by supervision.
-void host_link::say_farewell(const bell_rope& rope) {
+void host_link::say(note_kind what, const bell_rope& rope) {
   bell_note note;
   note.from = self_;
-  note.kind = note_kind::farewell;
+  note.kind = what;
   rope.pull(note);
 }
 

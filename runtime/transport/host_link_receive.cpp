@@ -8,19 +8,19 @@
 
 namespace tidegate::runtime {
 
-// Up to so many bytes of the ring, and of payload that it lends.
+// Up to so many bytes of payload that it lends, and no more of the ring than there is.
 unsigned host_link::receive(ring_in& in, std::uint64_t bytes_max) {
   if (in.garbage) return 0;
   unsigned happened = 0;
   const auto before = in.ring.position();
   const auto copied = own_.payload_bytes_copied;
+  const auto most = std::min<std::uint64_t>(bytes_max, ring_capacity);
   ring_record record;
-  while (in.ring.position() - before + own_.payload_bytes_copied - copied < bytes_max) {
+  while (in.ring.position() - before < most && own_.payload_bytes_copied - copied < bytes_max) {
     const auto found = in.ring.next(record);
     if (found == ring_reader::found::nothing) break;
     if (found == ring_reader::found::garbage || !take(in, record)) {
-      in.garbage = true;
-      bad_frame({errc::corrupt, "a ring that holds no records: no more of it is read"});
+      found_garbage(in);
       break;
     }
     in.ring.take(record);
@@ -33,9 +33,17 @@ unsigned host_link::receive(ring_in& in, std::uint64_t bytes_max) {
   return happened;
 }
 
+// No more of it is read. One that was retired says nothing else.
+void host_link::found_garbage(ring_in& in) {
+  in.garbage = in.departs = parting_ = true;
+  if (in.ring.is_retired()) return;
+  say(note_kind::farewell, in.rope);
+  bad_frame({errc::corrupt, "a ring in which nothing more can be understood"});
+}
+
 void host_link::bad_frame(const status& why) {
   ++own_.frames_bad;
-  sink_->on_bad_frame(why);
+  bad_.push_back(why);
 }
 
 // False: nothing that follows can be understood.
@@ -52,13 +60,9 @@ bool host_link::take(ring_in& in, const ring_record& record) {
     bad_frame(header.error());
     return whole || record.kind == record_kind::lent;
   }
-  if (whole) return take_frame(*header, rest);
-  if (record.kind == record_kind::lent) {
-    const auto payload = lent_to(in, rest, header->payload_bytes);
-    if (!payload.empty()) return take_frame(*header, payload);
-    bad_frame({errc::corrupt, "a frame whose payload does not lie where it says"});
-    return true;
-  }
+  if (whole) take_frame(*header, rest);
+  if (whole) return true;
+  if (record.kind == record_kind::lent) return take_lent(in, *header, rest);
   if (record.kind != record_kind::begin || header->payload_bytes == 0) return false;
   in.arriving = *header;
   in.missing = header->payload_bytes;
@@ -82,15 +86,28 @@ void host_link::arrived(const frame_header& header, buffer place) {
   sink_->on_frame(header, std::move(place));
 }
 
-bool host_link::take_frame(const frame_header& header, std::span<const std::byte> payload) {
-  if (payload.empty()) {
-    arrived(header, {});
-    return true;
-  }
+void host_link::take_frame(const frame_header& header, std::span<const std::byte> payload) {
+  if (payload.empty()) return arrived(header, {});
+  auto place = place_for(header);
+  if (!place) return;
+  std::memcpy(place.data(), payload.data(), payload.size());
+  own_.payload_bytes_copied += payload.size();
+  arrived(header, std::move(place));
+}
+
+// False also when it cannot be had: its sender may live, and would not hear that it is lost.
+bool host_link::take_lent(ring_in& in, const frame_header& header,
+                          std::span<const std::byte> name) {
+  const auto payload = lent_to(in, name, header.payload_bytes);
+  if (payload.empty()) return false;
   auto place = place_for(header);
   if (!place) return true;
   std::memcpy(place.data(), payload.data(), payload.size());
   own_.payload_bytes_copied += payload.size();
+  if (in.ring.is_retired()) {
+    frames_lost_.push_back(header);
+    return false;
+  }
   arrived(header, std::move(place));
   return true;
 }
@@ -129,6 +146,7 @@ std::span<const std::byte> host_link::lent_to(ring_in& in, std::span<const std::
 void host_link::drop(ring_in& in) {
   if (in.missing > 0 && in.place) frames_lost_.push_back(in.arriving);
   in.place = {};
+  in.dropped = true;
   free_slots_.push_back(in.slot);
 }
 

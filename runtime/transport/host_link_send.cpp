@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "runtime/base/assert.hpp"
 #include "runtime/transport/host_link_impl.hpp"
@@ -13,6 +14,12 @@ constexpr std::size_t short_bytes_max = 8192;
 // Pieces of the rest: the reader takes one while the next is written.
 constexpr std::size_t piece_bytes_max = 16'000;
 
+bool is_urgent(const frame_header& header) {
+  const bool acknowledges =
+      header.kind == frame_kind::push_ack || header.kind == frame_kind::ring_ack;
+  return !acknowledges || header.code != 0 || header.chunk == whole_job;
+}
+
 std::span<const std::byte> bytes_of(const segment_memory::name& name) {
   return std::as_bytes(std::span(&name, 1));
 }
@@ -25,7 +32,7 @@ void host_link::post(peer_id peer, const frame_header& header,
   ++own_.messages_sent;
   auto* out = out_of(peer);
   send(out, {header, payload, token});
-  if (out != nullptr) wake(*out);
+  if (out != nullptr) wake(*out, is_urgent(header) || !out->frames.empty());
 }
 
 void host_link::post_bundle(peer_id peer, std::span<const outgoing> frames) {
@@ -34,7 +41,7 @@ void host_link::post_bundle(peer_id peer, std::span<const outgoing> frames) {
   ++own_.messages_sent;
   auto* out = out_of(peer);
   for (const auto& one : frames) send(out, one);
-  if (out != nullptr) wake(*out);
+  if (out != nullptr) wake(*out, true);
 }
 
 void host_link::send(ring_out* out, const outgoing& frame) {
@@ -51,10 +58,14 @@ void host_link::send(ring_out* out, const outgoing& frame) {
   out->ring.publish();
 }
 
-void host_link::wake(const ring_out& out) {
+// Once for each of its sleeps: the pipe of one that is stopped fills up otherwise.
+void host_link::wake(ring_out& out, bool urgent) {
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  if (desk_view(out.desk.data()).asleep().load(std::memory_order_relaxed) != 0)
-    out.rope.pull({});
+  const auto sleep = desk_view(out.desk.data()).asleep().load(std::memory_order_relaxed);
+  const bool is_patient = (sleep & 1U) != 0;
+  if (sleep == 0 || (is_patient && !urgent)) return;
+  if (std::exchange(out.rung, sleep) == sleep) return;
+  out.rope.pull({});
 }
 
 std::uint64_t host_link::read_of(const ring_out& out) const noexcept {
@@ -87,7 +98,7 @@ bool host_link::put(ring_out& out, waiting& frame) {
   auto* at = begin(out, record_kind::lent, frame.header, name.size());
   if (at == nullptr) return false;
   std::memcpy(at, name.data(), name.size());
-  if (frame.token != 0) out.tokens.push({frame.token, out.ring.position()});
+  out.tokens.push({frame.token, out.ring.position()});
   return true;
 }
 
@@ -116,7 +127,7 @@ unsigned host_link::pump(ring_out& out) {
     while (!out.frames.empty() && put(out, out.frames.front())) out.frames.pop();
     if (out.ring.position() != before) {
       out.ring.publish();
-      wake(out);
+      wake(out, true);
       ++happened;
     }
   }
@@ -124,8 +135,8 @@ unsigned host_link::pump(ring_out& out) {
   while (!out.tokens.empty() && out.tokens.front().position <= read) {
     const auto token = out.tokens.front().token;
     out.tokens.pop();
-    sink_->on_sent(token, {});
     ++happened;
+    if (token != 0) sink_->on_sent(token, {});
   }
   return happened;
 }

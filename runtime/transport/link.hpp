@@ -1,10 +1,10 @@
-// The seam to the network: frames between processes. Backends: ucx (runtime/ucx) and loopback.
+// The seam to the network: frames between processes. Backends: host_link within a host, ucx
+// (runtime/ucx) between hosts, and loopback.
 //
 // Thread rule: a link, its sink and every call belong to one reactor thread; only wake-ups come
 // from elsewhere. Callbacks run inside progress(), never inside post() or connect(). A link may
 // deliver frames late and in any order, never torn; loss of a peer is reported once.
-// Both sides connect to each other before frames flow: UCX 1.13.1 (adaptive progress) does not
-// wake a sleeper over shared memory on an interface that has no endpoint of the sleeper's own.
+// Both sides connect to each other before frames flow.
 #pragma once
 
 #include <cstddef>
@@ -75,11 +75,11 @@ class link {
   virtual void set_sink(frame_sink* sink) = 0;
   // Opaque bytes with which a peer's connect() reaches this link.
   virtual std::string address() const = 0;
-  // Starts a connection; frames may be posted at once. A peer that is gone already is lost soon.
-  // Errors: unavailable (no common transport).
+  // Starts a connection; frames may be posted at once. A peer that is gone already is lost
+  // soon. Errors: unavailable (no common transport).
   virtual expected<peer_id> connect(std::string_view address, reach where) = 0;
   expected<peer_id> connect(std::string_view address) { return connect(address, reach::host); }
-  // This peer is dead, which a network may notice late or never: shared memory does not.
+  // This peer is dead, which a network may notice late or never: frame rings do not.
   // Soon, in progress(), all that is under way has ended: on_frame_lost() for what was given a
   // place, on_sent() for what was posted; on_peer_lost() is not told any more. The memory of
   // the connection is given back. Called again it does nothing.
@@ -98,6 +98,9 @@ class link {
   // A descriptor that is readable when progress() has work, once arm() returned true.
   virtual int event_fd() const = 0;
   virtual bool arm() = 0;
+  // While patient, a sleeper is not woken for acknowledgements alone: they are there when
+  // something else wakes it. For who waits for something else.
+  virtual void set_patient(bool /*patient*/) {}
   // Sends out what was posted, within the time given, then closes every connection.
   virtual void close(std::uint32_t flush_ms_max) = 0;
   // Memory that this link moves fastest. May outlive the link.

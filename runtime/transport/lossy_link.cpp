@@ -108,6 +108,7 @@ class lossy_link final : public link, private frame_sink {
     TIDEGATE_ASSERT(set == 0, "a time in the future");
     return inner_->arm();
   }
+  void set_patient(bool patient) override { inner_->set_patient(patient); }
   void close(std::uint32_t flush_ms_max) override {
     log::info("link faults: of " + std::to_string(std::exchange(frames_, 0)) + " frames " +
               std::to_string(dropped_) + " dropped, " + std::to_string(doubled_) +

@@ -45,7 +45,7 @@ status ucx_link::handle(unsigned id, ucp_am_recv_callback_t callback) {
   return {};
 }
 
-// The headers of a bundle are one header of UCX's: 8 KiB over shared memory and TCP.
+// The headers of a bundle are one header of UCX's: 8 KiB over TCP.
 status ucx_link::ask_limits() {
   ucp_worker_attr_t attributes{};
   attributes.field_mask = UCP_WORKER_ATTR_FIELD_MAX_AM_HEADER;

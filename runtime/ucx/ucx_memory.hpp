@@ -1,5 +1,5 @@
-// Memory that UCX allocates and registers (ucp_mem_map with UCP_MEM_MAP_ALLOCATE), so that a
-// process on the same host can map it. One reactor thread.
+// Memory that UCX allocates and registers (ucp_mem_map with UCP_MEM_MAP_ALLOCATE). One reactor
+// thread.
 #pragma once
 
 #include <ucp/api/ucp.h>

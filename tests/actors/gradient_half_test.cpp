@@ -77,6 +77,17 @@ TEST_P(gradient_half, is_the_same_when_everything_is_summed) {
   }
 }
 
+// The acknowledgement has come, and nobody has looked.
+TEST_P(gradient_half, is_the_same_when_everything_is_summed_as_a_look_shows) {
+  const auto* one = write(*first_, 0, 1.0F);
+  const auto early = first_->push(tables_[0]);
+  ASSERT_TRUE(first_->clock().ok());
+  write(*second_, 1, 1.0F);
+  ASSERT_TRUE(second_->push(tables_[1]).wait().ok());
+  EXPECT_EQ(first_->gradient(tables_[0]).data(), one);
+  EXPECT_TRUE(early.ready());
+}
+
 INSTANTIATE_TEST_SUITE_P(windows, gradient_half, testing::Values(true, false),
                          [](const auto& windows) { return windows.param ? "shared" : "sent"; });
 

@@ -110,6 +110,17 @@ TEST(frame_ring, a_writer_that_lies_is_found_out) {
   EXPECT_EQ(looks_like([](ring& all) { all.word(head) += 8ULL << 32U; }), found::garbage);
 }
 
+TEST(frame_ring, one_that_is_retired_has_nothing_to_read) {
+  ring ring;
+  ring.writer.begin(record_kind::frame, 100, 0);
+  ring.writer.publish();
+  EXPECT_FALSE(ring.reader.is_retired());
+  ring.writer.retire();
+  EXPECT_TRUE(ring.reader.is_retired());
+  ring_record record;
+  EXPECT_EQ(ring.reader.next(record), ring_reader::found::garbage);
+}
+
 TEST(frame_ring, any_bytes_are_read_without_leaving_the_ring) {
   rng random(11);
   for (int round = 0; round < 20'000; ++round) {

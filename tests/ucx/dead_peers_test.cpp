@@ -76,5 +76,41 @@ TEST_F(ucx_links, what_is_under_way_ends_when_a_dead_peer_is_disconnected) {
   EXPECT_EQ(at_c.arrivals.size(), 1U) << "to others all goes on";
 }
 
+// At any point of the transfer, from either side.
+TEST_F(ucx_links, whenever_a_peer_is_disconnected_all_is_told) {
+  std::vector<std::byte> payload(4 << 20);
+  std::size_t whole = 0;
+  for (int turns = 0; turns < 60; ++turns) {
+    SetUp();
+    at_a = {}, at_b = {};
+    a->set_sink(&at_a);
+    b->set_sink(&at_b);
+    frame_header header;
+    header.kind = frame_kind::pull;
+    a->post(to_b, header, {}, 0);
+    b->post(to_a, header, {}, 0);
+    ASSERT_TRUE(tests::until(
+        *a, *b, [&] { return at_a.arrivals.size() == 1 && at_b.arrivals.size() == 1; }));
+    a->post(to_b, push_header(payload.size(), 1), payload, 1);
+    for (int turn = 0; turn < turns; ++turn) a->progress(), b->progress();
+    auto& dying = turns % 2 == 0 ? a : b;
+    auto& left = turns % 2 == 0 ? b : a;
+    auto& at_left = turns % 2 == 0 ? at_b : at_a;
+    left->disconnect(turns % 2 == 0 ? to_a : to_b);
+    const auto settled = [&] {
+      if (turns % 2 == 1) return at_left.sent.contains(1);
+      return at_left.frames_lost.size() + at_left.arrivals.size() - 1 == at_left.places.size();
+    };
+    const auto deadline = clock::now() + std::chrono::seconds(10);
+    for (int turn = 0; turn < 100 || (!settled() && clock::now() < deadline); ++turn)
+      left->progress();
+    EXPECT_TRUE(settled()) << turns;
+    whole += at_b.arrivals.size() - 1;
+    dying.reset();
+    left.reset();
+  }
+  EXPECT_LT(whole, 30U) << "some were cut off";
+}
+
 }  // namespace
 }  // namespace tidegate::runtime
