@@ -60,6 +60,9 @@ expected<bell_rope> bell_rope::open(const bell_name& name) {
   if (!made.fd_ || ::fstat(made.fd_.get(), &found) != 0 || !is_it(found, name))
     return fail(errc::unavailable,
                 std::string(path.text.data()) + " is not the pipe of a link");
+  // It could not open ours.
+  if (found.st_uid != ::geteuid())
+    return fail(errc::unavailable, std::string(path.text.data()) + " is another user's");
   return made;
 }
 

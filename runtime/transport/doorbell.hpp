@@ -30,7 +30,7 @@ struct bell_name {
 // How a link of this host is reached, as it lies in memory.
 struct host_place {
   std::uint64_t magic = 0;
-  std::uint64_t link = 0;  // random; of all links of a host no two have the same
+  std::uint64_t link = 0;  // random, no two of a host have the same; 0: has no rings
   bell_name bell;
   segment_name desk;
 

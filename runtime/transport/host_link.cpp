@@ -6,6 +6,7 @@
 #include <cstring>
 #include <limits>
 #include <sys/epoll.h>
+#include <sys/prctl.h>
 #include <sys/random.h>
 #include <thread>
 #include <utility>
@@ -18,6 +19,7 @@ namespace tidegate::runtime {
 namespace {
 
 constexpr std::uint64_t address_magic = 0x3130'676e'6952'4454;  // "TDRing01"
+constexpr std::uint64_t no_rings = 0;
 // Of one ring, in one turn: others wait.
 constexpr std::uint64_t turn_bytes = 64U << 10U;
 // Notes cost a system call to look for. Who sleeps is woken by them.
@@ -47,6 +49,8 @@ status host_link::open() {
   self_.magic = address_magic;
   if (::getrandom(&self_.link, sizeof self_.link, 0) != sizeof self_.link)
     return failed("getrandom");
+  // Into a process that may not be looked at, as after setuid(), others cannot look either.
+  if (::prctl(PR_GET_DUMPABLE) != 1) self_.link = no_rings;
   self_.bell = bell_.name();
   self_.desk = desk_.name();
   for (auto slot = desk_view::slots; slot > 0; --slot) free_slots_.push_back(slot - 1);
@@ -68,7 +72,7 @@ expected<peer_id> host_link::connect(std::string_view address, reach where) {
   if (address.size() >= sizeof to) std::memcpy(&to, address.data(), sizeof to);
   if (to.magic != address_magic)
     return fail(errc::unavailable, "connecting to a peer: no address of a link");
-  if (where == reach::host) {
+  if (where == reach::host && to.link != no_rings && self_.link != no_rings) {
     auto made = std::make_unique<ring_out>();
     if (open_ring(*made, to).ok()) {
       out_.push_back(std::move(made));

@@ -251,5 +251,27 @@ TEST(host_link, a_ring_that_lies_is_given_up_and_its_reader_may_sleep) {
   ASSERT_TRUE(until(here, here, [&] { return here.self->arm(); }));
 }
 
+// What one could open of the other, the other could not open of the one.
+TEST(host_link, processes_of_two_users_have_no_rings) {
+  if (::geteuid() != 0) GTEST_SKIP() << "needs root";
+  end here;
+  const auto address = here.self->address();
+  const auto pid = ::fork();
+  if (pid == 0) {
+    if (::setuid(65'534) != 0) ::_exit(2);
+    end other;
+    static_cast<void>(other.self->connect(address));
+    ::_exit(mapped_rings() == 0 ? 0 : 3);
+  }
+  int code = -1;
+  ::waitpid(pid, &code, 0);
+  EXPECT_EQ(code, 0);
+  process other(here.self->address(), [](end&, peer_id) {
+    while (true) ::pause();
+  });
+  EXPECT_TRUE(here.self->connect(other.address()));
+  EXPECT_EQ(mapped_rings(), 1U) << "of one user they have";
+}
+
 }  // namespace
 }  // namespace tidegate::runtime
