@@ -13,6 +13,8 @@ namespace tidegate::launch {
 namespace {
 
 constexpr auto log_name = "/logs/chaos.log";
+// To undo what is done; then it is killed.
+constexpr int undo_ms_max = 10'000;
 
 bool has_ended_well(int ended) {
   return WIFEXITED(ended) && WEXITSTATUS(ended) == 0;
@@ -57,7 +59,7 @@ void fault_helpers::finish(run_journal& journal) {
   for (const auto& one : running_) ::kill(one.process.pid, SIGINT);
   for (const auto& one : running_) {
     pollfd end{one.process.pid_fd.get(), POLLIN, 0};
-    while (::poll(&end, 1, -1) < 0 && errno == EINTR) continue;
+    while (::poll(&end, 1, undo_ms_max) < 0 && errno == EINTR) continue;
   }
   reap(journal);
 }

@@ -39,6 +39,7 @@ class lasting_hits {
   ~lasting_hits() { static_cast<void>(end()); }
 
   status begin(const policies::chaos_order& order, const std::string& run_dir) {
+    std::erase_if(running_, [this](pid_t one) { return has_ended(one, WNOHANG); });
     const auto pid = ::fork();
     if (pid < 0) return {errc::io_error, "no more processes"};
     if (pid > 0) {
@@ -54,15 +55,19 @@ class lasting_hits {
   // Undoes them.
   status end() {
     for (const auto pid : running_) ::kill(pid, SIGINT);
-    bool well = true;
-    for (const auto pid : std::exchange(running_, {})) {
-      int ended = 0;
-      well = ::waitpid(pid, &ended, 0) == pid && ended == 0 && well;
-    }
-    return well ? status() : status(errc::io_error, "not all that was to be done worked");
+    for (const auto pid : std::exchange(running_, {})) has_ended(pid, 0);
+    return well_ ? status() : status(errc::io_error, "not all that was to be done worked");
   }
 
  private:
+  bool has_ended(pid_t pid, int how) {
+    int code = 0;
+    if (::waitpid(pid, &code, how) != pid) return false;
+    well_ = well_ && code == 0;
+    return true;
+  }
+
+  bool well_ = true;
   std::vector<pid_t> running_;
 };
 
