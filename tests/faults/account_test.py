@@ -1,9 +1,12 @@
 """The account of scripts/soak and the draw of its rounds, without a cluster: what is broken must show."""
 
 import json
+import pathlib
+import re
 import unittest
 
 import account
+import main_rounds
 import rounds
 
 
@@ -147,6 +150,14 @@ class Rounds(unittest.TestCase):
                 else:
                     self.assertEqual(one.chaos[one.chaos.index("--roles") + 1], role)
                     self.assertEqual(one.launcher, ())
+
+    def test_both_kinds_of_rounds_say_all_that_carrying_them_out_asks(self):
+        source = (pathlib.Path(__file__).resolve().parent / "soak_round.py").read_text()
+        asked = set(re.findall(r"\bone\.(\w+)", source))
+        self.assertIn("resizes", asked)
+        self.assertEqual(asked - set(dir(rounds.draw(1, 0, rounds.ROLES))), set())
+        # The main job counts no pushes.
+        self.assertEqual(asked - set(dir(main_rounds.draw(1, 0, rounds.ROLES))), {"clocks", "job"})
 
     def test_what_is_no_role_is_refused(self):
         self.assertIsNone(rounds.refuse_roles(rounds.ROLES))

@@ -23,6 +23,7 @@ class Round:
     kind = "workload"  # its bits are compared
     staleness = 0
     launcher = ()
+    resizes = ()
 
     def yaml(self, _worker):
         text = self.calm(_worker)
