@@ -156,9 +156,9 @@ status run_node(const node_options& options, const std::string& what, const Spaw
 
 status run_shard(const node_options& options) {
   const auto index = options.index;
-  log::start((options.member.number == 0 ? "shard-" : "replica-") + std::to_string(index));
+  const auto is_replica = options.member.number > 0;
   return run_node(
-      options, "shard " + std::to_string(index),
+      options, (is_replica ? "a replica of shard " : "shard ") + std::to_string(index),
       [&](reactor& home, caf::actor_system& system, const auto& coordinator) {
         return spawn_on<actors::shard>(
             home, system, index, shard_keeping{options.run_dir, coordinator, options.token});

@@ -88,7 +88,8 @@ class shard final : public reactor_actor<shard_actor::base>,
   caf::result<done_atom> follow(const policies::follow_call& call);
   caf::result<done_atom> promote(const policies::promote_call& call);
   runtime::expected<peer_id> connect(const std::string& address);
-  void pair_with(std::optional<peer_id> other);
+  void replace(std::optional<peer_id>& neighbour, std::optional<peer_id> by);
+  void followed_by(std::optional<peer_id> follower);
   void on_replication(frame_event& event);
   void replicate(const effects::replicate& what) override { replication_->replicate(what); }
   void seed(const effects::seed& what) override { replication_->seed(what); }
@@ -109,8 +110,8 @@ class shard final : public reactor_actor<shard_actor::base>,
                  const effects::replicate& what) override;
   void send_seed(peer_id to, const runtime::frame_header& header, const effects::seed& what,
                  const policies::shard_core::seed_state& state, bool again) override;
-  // The copy goes when the link has no more need of it.
-  void seed_arrived(std::uint32_t) override {}
+  // A copy that is being sent goes when the link has no more need of it.
+  void seed_arrived(std::uint32_t slot) override { seeding_.erase(slot); }
   runtime::expected<policies::shard_core::seed_state> take_seed(
       std::uint32_t slot, policies::payload_handle payload) override;
   void release_payload(policies::payload_handle payload) override {
@@ -137,10 +138,13 @@ class shard final : public reactor_actor<shard_actor::base>,
   std::unique_ptr<front> front_;
   std::map<std::uint64_t, job_home> jobs_;  // by token
   std::unique_ptr<policies::replication_core> replication_;
-  std::optional<peer_id> other_;  // of the group
+  std::optional<peer_id> leader_;    // in the chain of the group: whom this one follows
+  std::optional<peer_id> follower_;  // and whom it leads
   std::uint32_t led_view_ = 0;
   std::optional<caf::typed_response_promise<done_atom>> led_;  // until in_sync()
-  std::map<std::uint64_t, std::vector<float>> seeds_;          // being sent, by name
+  using seed_bytes = std::shared_ptr<const std::vector<float>>;
+  std::map<std::uint32_t, seed_bytes> seeding_;  // chunks as they were, by slot
+  std::map<std::uint64_t, seed_bytes> seeds_;    // being sent, by name
   std::uint64_t last_seed_ = 0;
   std::map<std::uint32_t, runtime::place_wire> sum_names_;  // of tables, as sent
   runtime::window_map primary_;                             // its memory, as a replica

@@ -1,4 +1,4 @@
-// What the shard actor does for the other process of its group.
+// What the shard actor does for its neighbours in the chain of its group.
 #include <utility>
 
 #include "actors/errors.hpp"
@@ -24,13 +24,19 @@ runtime::expected<shard::peer_id> shard::connect(const std::string& address) {
   return home().link().connect(link_of(address), reach_of(home().address(), address));
 }
 
-// Who was the other process of the group before is dead, or taken for dead.
-void shard::pair_with(std::optional<peer_id> other) {
-  if (const auto before = std::exchange(other_, other)) home().link().disconnect(*before);
+// Who was it before is dead, or taken for dead.
+void shard::replace(std::optional<peer_id>& neighbour, std::optional<peer_id> by) {
+  if (const auto before = std::exchange(neighbour, by)) home().link().disconnect(*before);
+}
+
+// By then, whom a primary followed once has been told that it is out, or is dead.
+void shard::followed_by(std::optional<peer_id> follower) {
+  replace(follower_, follower);
+  if (!replication_->follows()) replace(leader_, {});
 }
 
 caf::result<done_atom> shard::lead(const policies::lead_call& call) {
-  if (replication_->is_over(call.view)) return done_atom::value;
+  if (replication_->lead_is_over(call.view)) return done_atom::value;
   if (led_) {
     led_->deliver(to_error({errc::cancelled, "another view has begun"}));
     led_.reset();
@@ -38,7 +44,8 @@ caf::result<done_atom> shard::lead(const policies::lead_call& call) {
   if (call.address.empty()) {
     log::info("no replica from view " + std::to_string(call.view) + " on");
     replication_->lead_nobody(call.view);
-    pair_with({});
+    seeding_.clear();
+    followed_by({});
     return done_atom::value;
   }
   led_ = make_response_promise<done_atom>();
@@ -55,9 +62,10 @@ caf::result<done_atom> shard::lead(const policies::lead_call& call) {
   }
   log::info("leads a replica in view " + std::to_string(call.view) +
             (call.has_all ? "" : ", to which everything is handed over"));
+  seeding_.clear();
   replication_->lead(call.view, *peer, call.has_all,
                      share_memory(home().address(), call.address));
-  pair_with(*peer);
+  followed_by(*peer);
   return promise;
 }
 
@@ -69,15 +77,15 @@ void shard::in_sync(std::uint32_t view) {
 }
 
 caf::result<done_atom> shard::follow(const policies::follow_call& call) {
-  if (replication_->is_over(call.view) || replication_->follows_in(call.view))
+  if (replication_->follow_is_over(call.view) || replication_->follows_in(call.view))
     return done_atom::value;
   const auto peer = connect(call.address);
   if (!peer) return to_error(peer.error());
-  log::info("is the replica in view " + std::to_string(call.view));
+  log::info("is a replica in view " + std::to_string(call.view));
+  replication_->follow(call.view, *peer);
   lent_.clear();
   primary_ = {};
-  replication_->follow(call.view, *peer);
-  pair_with(*peer);
+  replace(leader_, *peer);
   return done_atom::value;
 }
 
@@ -195,13 +203,15 @@ void shard::send_step(peer_id to, const runtime::frame_header& header,
 
 void shard::send_seed(peer_id to, const runtime::frame_header& header,
                       const effects::seed& what, const policies::shard_core::seed_state& state,
-                      bool) {
+                      bool again) {
+  auto& bytes = seeding_[what.slot];
+  if (!again || !bytes)
+    bytes = std::make_shared<const std::vector<float>>(store_->seed_of(what, state));
   const auto name = seed_bit | ++last_seed_;
-  auto& bytes = seeds_[name];
-  bytes = store_->seed_of(what, state);
+  seeds_[name] = bytes;
   auto with_size = header;
-  with_size.payload_bytes = bytes.size() * sizeof(float);
-  front_->sender().send(to, with_size, std::as_bytes(std::span(std::as_const(bytes))), 0, name);
+  with_size.payload_bytes = bytes->size() * sizeof(float);
+  front_->sender().send(to, with_size, std::as_bytes(std::span(*bytes)), 0, name);
 }
 
 runtime::expected<policies::shard_core::seed_state> shard::take_seed(

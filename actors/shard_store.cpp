@@ -141,7 +141,10 @@ void shard_store::apply(const policies::shard_effects::apply& what,
   for (const auto& input : inputs)
     gradients_.push_back({memory_.gradient(input.payload), input.rank});
   kernels::chunk_arrays arrays;
-  if (what.keeps_sum) arrays.sum = sum_at(what.slot, what.clock).data();
+  if (what.keeps_sum && inputs.size() > 1)
+    arrays.sum = sum_at(what.slot, what.clock).data();
+  else if (what.keeps_sum)
+    keep_sum(what.slot, what.clock, inputs.front().payload);
   arrays.before = memory_.at(what.slot, what.from);
   arrays.after = memory_.at(what.slot, what.to);
   arrays.state1 = chunk.state1;

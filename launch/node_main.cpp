@@ -73,7 +73,10 @@ runtime::status run_member(const command_line& line, const policies::cluster_spe
   const auto incarnation = parse_unsigned(variable("TIDEGATE_INCARNATION"));
   if (!incarnation || *incarnation == 0 || *incarnation > 0xffff'ffffU)
     return bad_variable("TIDEGATE_INCARNATION");
-  options.member.number = line.kind == command_kind::node_replica ? 1 : 0;
+  if (line.kind == command_kind::node_replica) {
+    options.index = policies::shard_of_replica(spec.shards, line.index);
+    options.member.number = policies::number_of_replica(spec.shards, line.index);
+  }
   options.member.incarnation = static_cast<std::uint32_t>(*incarnation);
   if (line.kind == command_kind::node_aggregator) return cluster.run_aggregator(options);
   return cluster.run_shard(options);

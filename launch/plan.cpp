@@ -27,7 +27,7 @@ std::vector<process_plan> plan_processes(const policies::cluster_spec& spec) {
     add(process_role::shard, {}, i, policies::host_of_shard(spec, i),
         {"tidegate", "node", "shard", "--index", std::to_string(i)});
   }
-  for (std::uint32_t i = 0; i < (spec.replicas > 0 ? spec.shards : 0); ++i) {
+  for (std::uint32_t i = 0; i < spec.replicas * spec.shards; ++i) {
     add(process_role::replica, {}, i, policies::host_of_replica(spec, i),
         {"tidegate", "node", "replica", "--index", std::to_string(i)});
   }

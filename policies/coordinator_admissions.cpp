@@ -12,7 +12,7 @@ using runtime::errc;
 bool coordinator_core::may_admit(const worker_hello& hello) {
   const auto& job = *find(hello.job);
   const auto aggregator = job.sums.of_worker[hello.rank];
-  return all_in() && moving_.empty() &&
+  return all_in() && moving_.empty() && linking_ == 0 &&
          (aggregator == no_aggregator ||
           job.aggregators[aggregator].at == aggregator_state::stage::ready) &&
          std::none_of(tables_.begin(), tables_.end(), [&](const auto& table) {

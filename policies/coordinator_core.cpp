@@ -95,12 +95,12 @@ bool coordinator_core::shard_joined(std::int64_t now, std::uint32_t index, std::
     member_left(now, {index, false, member.number}, "another process has taken its place", out);
   const auto change = group.joined(member.number, member.incarnation, std::move(address));
   event(now, "shard_joined",
-        (member.number == 0 ? "shard " : "replica ") + std::to_string(index) +
+        name_of({index, false, member.number}) +
             (change == shard_group::change::rejoined ? ", as the replica" : ""));
   out.answers.push_back({who, {}, {}});
   if (change == shard_group::change::complete) record_group(index, out);
   if (!were_in && all_in()) all_joined(now, out);
-  if (were_in && change == shard_group::change::rejoined) welcome_replica(index, out);
+  if (were_in) welcome_replica(index, out);
   return true;
 }
 
@@ -231,6 +231,10 @@ void coordinator_core::call_done(std::int64_t now, call_id call, const runtime::
     at_chunk->second = std::min(at_chunk->second, one.clock);
   }
   if (--group->second.remaining > 0) return;
+  // Who was to lead may be another process by now.
+  if (const auto* one = std::get_if<new_replica>(&group->second.about);
+      one && !groups_of_[one->shard].is_pair(one->view))
+    group->second.later.clear();
   if (group->second.failure.ok() && !group->second.later.empty()) {
     const auto next = std::move(group->second.later.back());
     group->second.later.pop_back();
@@ -254,16 +258,7 @@ void coordinator_core::close(std::int64_t now, call_group& done, coordinator_eff
   if (std::holds_alternative<joining_told>(done.about)) return joined(done, out);
   if (const auto* one = std::get_if<promotion>(&done.about))
     return promoted(now, *one, done.failure, out);
-  if (const auto* one = std::get_if<new_replica>(&done.about)) {
-    const auto name = "shard " + std::to_string(one->shard);
-    auto& of = groups_of_[one->shard];
-    const bool had_all = of.replica_in_sync();
-    if (!done.failure.ok()) event(now, "replica_failed", name + ": " + done.failure.message());
-    if (!done.failure.ok() || !of.in_sync(one->view)) return;
-    if (!had_all) record_group(one->shard, out);
-    if (!had_all || !goes_on_) event(now, "replica_in_sync", name);
-    return;
-  }
+  if (std::holds_alternative<new_replica>(done.about)) return linked(now, done, out);
   auto& job = jobs_[done.job];
   if (!done.failure.ok()) {
     for (auto who : done.waiting) out.answers.push_back({who, done.failure, {}});
@@ -342,7 +337,7 @@ runtime::status coordinator_core::metric(const std::string& name, const std::str
 bool coordinator_core::shard_lost(std::int64_t now, std::uint32_t index, const std::string& why,
                                   coordinator_effects& out, std::uint32_t member) {
   event(now, member == 0 ? "shard_lost" : "replica_lost",
-        (member == 0 ? "shard " : "replica ") + std::to_string(index) + ": " + why);
+        name_of({index, false, member}) + ": " + why);
   if (cluster_.replicas == 0) return false;
   member_left(now, {index, false, member}, why, out);
   return true;

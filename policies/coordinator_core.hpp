@@ -192,9 +192,15 @@ class coordinator_core : private coordinator_parts {
   void answer_for_the_dead(std::int64_t now, std::size_t job, callee who,
                            coordinator_effects& out);
   void admit_again(const call_group& before, coordinator_effects& out);
-  void lead_alone(std::uint32_t shard, coordinator_effects& out);
-  void welcome_replica(std::uint32_t shard, coordinator_effects& out);
+  void lead_nobody(std::uint32_t shard, std::uint32_t at, coordinator_effects& out);
+  void link(std::uint32_t shard, std::uint32_t at, bool holds_up, coordinator_effects& out);
+  void linked(std::int64_t now, const call_group& done, coordinator_effects& out);
+  bool welcome_replica(std::uint32_t shard, coordinator_effects& out);
   void set_up_replica(std::uint32_t shard, coordinator_effects& out);
+  callee in_chain(std::uint32_t shard, std::size_t at) const {
+    return {shard, false, groups_of_[shard].chain()[at].member};
+  }
+  std::string name_of(callee member) const;
   void stage_for_replica(std::vector<staged_call>& calls, std::size_t job, callee who) const;
   void promote(std::uint32_t shard, coordinator_effects& out);
   void promoted(std::int64_t now, const promotion& what, const runtime::status& result,
@@ -278,6 +284,7 @@ class coordinator_core : private coordinator_parts {
   placement placement_;
   std::vector<shard_group> groups_of_;  // by shard
   std::set<std::uint32_t> moving_;      // shards whose replica is being promoted
+  std::uint32_t linking_ = 0;           // pairs of neighbours, new_replica::holds_up
   std::vector<call_group> late_;        // admissions that wait for others, to begin anew
   std::vector<job_record> jobs_;
   std::vector<table_state> tables_;  // by id

@@ -5,13 +5,16 @@
 
 #include "policies/coordinator_core.hpp"
 #include "policies/frame_epoch.hpp"
+#include "runtime/base/planted.hpp"
 
 namespace tidegate::policies {
 
+// Who waits to be a replica is told of everything when it becomes one.
 std::vector<coordinator_core::callee> coordinator_core::members_of(std::uint32_t shard) const {
+  const auto& group = groups_of_[shard];
   std::vector<callee> here;
-  for (std::uint32_t member = 0; member < groups_of_[shard].size(); ++member)
-    if (groups_of_[shard].is_here(member)) here.push_back({shard, false, member});
+  for (const auto& one : group.chain())
+    if (group.is_here(one.member)) here.push_back({shard, false, one.member});
   return here;
 }
 
@@ -39,43 +42,91 @@ void coordinator_core::pair_up(coordinator_effects& out) {
 void coordinator_core::pair_up(std::uint32_t shard, coordinator_effects& out) {
   const auto& group = groups_of_[shard];
   if (group.serving_view() > 0) promote(shard, out);
-  if (group.has_candidate()) return welcome_replica(shard, out);
-  if (group.replica_in_sync()) {
-    const auto pair = make_group(no_job, 0);
-    // In the first view there is nothing to hand over; in later ones they lead already.
-    groups_.at(pair).about = new_replica{shard, group.view()};
-    call(pair, {shard, false, group.other()},
-         follow_call{group.view(), group.primary_address()}, out);
-    call(pair, primary_of(shard), lead_call{group.view(), group.address(group.other()), true},
-         out);
-  } else if (group.has_replica()) {
-    set_up_replica(shard, out);
-  } else {
-    lead_alone(shard, out);
-  }
+  const auto last = static_cast<std::uint32_t>(group.chain().size()) - 1;
+  for (std::uint32_t at = 0; at < last; ++at)
+    if (at + 1 < last || group.tail_in_sync())
+      link(shard, at, true, out);
+    else
+      set_up_replica(shard, out);
+  if (!welcome_replica(shard, out) && group.chain()[last].view > 0)
+    lead_nobody(shard, last, out);
 }
 
-void coordinator_core::lead_alone(std::uint32_t shard, coordinator_effects& out) {
-  const auto alone = make_group(no_job, 0);
-  groups_.at(alone).about = new_replica{shard, 0};
-  call(alone, primary_of(shard), lead_call{groups_of_[shard].view(), "", true}, out);
+std::string coordinator_core::name_of(callee one) const {
+  return one.member == 0
+             ? "shard " + std::to_string(one.index)
+             : "replica " +
+                   std::to_string(replica_index(cluster_.shards, one.index, one.member));
+}
+
+// Of the chain, the one at `at` leads the one behind it, which has all but what is on its way.
+// It hears of it second, so that it hands nothing to one that does not know it. First pairs
+// hear of it before they have a job, in any order. `holds_up`: one that may have led nobody so
+// far must not serve before.
+void coordinator_core::link(std::uint32_t shard, std::uint32_t at, bool holds_up,
+                            coordinator_effects& out) {
+  const auto& group = groups_of_[shard];
+  const auto before = in_chain(shard, at);
+  const auto behind = in_chain(shard, at + 1);
+  const auto view = group.chain()[at].view;
+  const auto pair = make_group(no_job, 0);
+  auto& of = groups_.at(pair);
+  const bool at_once = view == 0;
+  of.about = new_replica{shard, view, holds_up && !at_once};
+  if (holds_up && !at_once) ++linking_;
+  const lead_call leads{view, group.address(behind.member), true};
+  if (!at_once) of.later.push_back({{before, leads}});
+  call(pair, behind, follow_call{view, group.address(before.member)}, out);
+  if (at_once) call(pair, before, leads, out);
+}
+
+void coordinator_core::linked(std::int64_t now, const call_group& done,
+                              coordinator_effects& out) {
+  const auto& one = std::get<new_replica>(done.about);
+  const auto name = "shard " + std::to_string(one.shard);
+  auto& of = groups_of_[one.shard];
+  const bool had_all = of.tail_in_sync();
+  if (!done.failure.ok()) event(now, "replica_failed", name + ": " + done.failure.message());
+  if (done.failure.ok() && of.in_sync(one.view)) {
+    if (!had_all) record_group(one.shard, out);
+    if (!had_all || (one.view == 0 && !goes_on_)) event(now, "replica_in_sync", name);
+    welcome_replica(one.shard, out);
+  }
+  if (!one.holds_up || --linking_ > 0) return;
+  let_leave(out);
+  admit_late(out);
+  admit_early(out);
+}
+
+void coordinator_core::lead_nobody(std::uint32_t shard, std::uint32_t at,
+                                   coordinator_effects& out) {
+  const auto last = make_group(no_job, 0);
+  groups_.at(last).about = new_replica{shard, no_view};
+  call(last, in_chain(shard, at), lead_call{groups_of_[shard].chain()[at].view, "", true}, out);
 }
 
 // Before all are in nobody is called: pair_up() does it then.
 void coordinator_core::member_left(std::int64_t now, callee who, const std::string& why,
                                    coordinator_effects& out) {
+  using kind = shard_group::change;
   auto& group = groups_of_[who.index];
   const auto name = "shard " + std::to_string(who.index);
   const bool were_in = all_in();
-  const auto change = group.left(who.member);
-  if (change != shard_group::change::none) record_group(who.index, out);
+  const auto [change, before] = group.left(who.member);
+  if (change != kind::none) record_group(who.index, out);
   // Nothing is asked of its successor before that knows what it is.
-  if (change == shard_group::change::promoted && were_in) moving_.insert(who.index);
+  if (change == kind::promoted && were_in) moving_.insert(who.index);
   answer_for_the_dead(now, no_job, who, out);
-  if (change == shard_group::change::lost)
+  if (change == kind::lost)
     event(now, "shard_gone", name + ": no replica has everything; " + why);
-  if (change == shard_group::change::alone && were_in) lead_alone(who.index, out);
-  if (change != shard_group::change::promoted) return;
+  const bool has_all =
+      group.tail_in_sync() || runtime::is_planted(runtime::planted_bug::tail_not_seeded_anew);
+  const bool seeds = before + 2 == group.chain().size() && !has_all;
+  if (change == kind::relinked && were_in)
+    seeds ? set_up_replica(who.index, out) : link(who.index, before, false, out);
+  if (change == kind::cut && were_in && !welcome_replica(who.index, out))
+    lead_nobody(who.index, before, out);
+  if (change != kind::promoted) return;
   event(now, "replica_promoted", name);
   for (std::size_t index = 0; index < jobs_.size(); ++index) {
     auto& rounds = jobs_[index].rounds;
@@ -174,26 +225,32 @@ void coordinator_core::tell_moved(std::uint32_t shard, coordinator_effects& out)
   }
 }
 
-void coordinator_core::welcome_replica(std::uint32_t shard, coordinator_effects& out) {
-  groups_of_[shard].welcome();
+// The next of those who wait, if it may.
+bool coordinator_core::welcome_replica(std::uint32_t shard, coordinator_effects& out) {
+  auto& group = groups_of_[shard];
+  if (!group.candidate()) return false;
+  group.welcome();
   record_group(shard, out);
   set_up_replica(shard, out);
+  return true;
 }
 
-// A new process: it is told of all that is open, then the primary hands the chunks over while
-// training goes on.
+// The last of the chain, which is not in sync: it is told of all that is open, then the one
+// before it hands the chunks over while training goes on.
 void coordinator_core::set_up_replica(std::uint32_t shard, coordinator_effects& out) {
   const auto& group = groups_of_[shard];
-  const callee who{shard, false, group.other()};
+  const auto chain = group.chain();
+  const auto before = in_chain(shard, chain.size() - 2);
+  const auto who = in_chain(shard, chain.size() - 1);
+  const auto view = chain[chain.size() - 2].view;
   std::vector<staged_call> first;
-  first.push_back({who, follow_call{group.view(), group.primary_address()}});
+  first.push_back({who, follow_call{view, group.address(before.member)}});
   for (std::size_t index = 0; index < jobs_.size(); ++index)
     stage_for_replica(first, index, who);
   const auto setting_up = make_group(no_job, 0);
   auto& of = groups_.at(setting_up);
-  of.about = new_replica{shard, group.view()};
-  of.later.push_back(
-      {{primary_of(shard), lead_call{group.view(), group.address(group.other()), false}}});
+  of.about = new_replica{shard, view};
+  of.later.push_back({{before, lead_call{view, group.address(who.member), false}}});
   for (auto& one : first) call(setting_up, one.who, std::move(one.what), out);
 }
 

@@ -98,11 +98,21 @@ status check_rosters(const cluster_spec& cluster, const recorded_cluster& found)
 
 status check_groups(const cluster_spec& cluster, const recorded_cluster& found) {
   for (const auto& group : found.groups) {
-    const auto& lives = group.state.incarnations;
-    if (cluster.replicas == 0 || group.shard >= cluster.shards)
-      return wrong("replicas of shard " + std::to_string(group.shard));
-    if (std::any_of(lives.begin(), lives.end(), [](auto life) { return life == 0; }))
-      return wrong("a process of shard " + std::to_string(group.shard) + " has never joined");
+    const auto& is = group.state;
+    const auto name = "shard " + std::to_string(group.shard);
+    if (cluster.replicas == 0 || group.shard >= cluster.shards ||
+        is.incarnations.size() != 1 + cluster.replicas)
+      return wrong("replicas of " + name);
+    if (std::any_of(is.incarnations.begin(), is.incarnations.end(),
+                    [](auto life) { return life == 0; }))
+      return wrong("a process of " + name + " has never joined");
+    std::set<std::uint32_t> members;
+    for (const auto& one : is.chain)
+      if (one.member >= is.incarnations.size() || one.view > is.view ||
+          !members.insert(one.member).second)
+        return wrong("the chain of " + name);
+    if (is.in_sync ? is.chain.empty() : is.chain.size() == 1)
+      return wrong("who of " + name + " has everything");
   }
   return {};
 }

@@ -109,9 +109,12 @@ struct coordinator_parts {
     std::uint32_t view = 0;         // since when it was the primary
     std::uint32_t incarnation = 0;  // of an aggregator
   };
+  static constexpr std::uint32_t no_view = 0xffff'ffff;
+  // One that follows another in this view, and is in sync when all calls are answered.
   struct new_replica {
     std::uint32_t shard = 0;
     std::uint32_t view = 0;
+    bool holds_up = false;  // nobody is let in before
   };
   struct promotion {
     std::uint32_t shard = 0;

@@ -188,14 +188,14 @@ struct encoder {
   }
   journal_entry operator()(const recorded_group& group) const {
     const auto& is = group.state;
+    std::vector<std::uint32_t> chain;
+    for (const auto& one : is.chain) chain.insert(chain.end(), {one.member, one.view});
     return entry("group/" + std::to_string(group.shard), {{"shard", group.shard},
                                                           {"incarnations", is.incarnations},
-                                                          {"primary", is.primary},
+                                                          {"chain", chain},
                                                           {"view", is.view},
                                                           {"serving", is.serving_view},
-                                                          {"replica", is.has_replica ? 1U : 0U},
-                                                          {"in_sync", is.in_sync ? 1U : 0U},
-                                                          {"lost", is.is_lost ? 1U : 0U}});
+                                                          {"in_sync", is.in_sync ? 1U : 0U}});
   }
   journal_entry operator()(const recorded_tables& made) const {
     json specs = json::array();
@@ -291,15 +291,17 @@ recorded_group decode_group(json_fields& fields, status& problem) {
   recorded_group made;
   made.shard = number32(fields, "shard");
   auto& is = made.state;
-  const auto incarnations = row(fields, "incarnations", group_size_max, any_32, problem);
-  std::transform(incarnations.begin(), incarnations.end(), is.incarnations.begin(),
-                 [](std::uint64_t one) { return static_cast<std::uint32_t>(one); });
-  is.primary = static_cast<std::uint32_t>(fields.number("primary", group_size_max - 1));
+  const auto size = std::min<std::size_t>(fields.array("incarnations").size(), group_size_max);
+  for (const auto one : row(fields, "incarnations", size, any_32, problem))
+    is.incarnations.push_back(static_cast<std::uint32_t>(one));
   is.view = number32(fields, "view");
   is.serving_view = static_cast<std::uint32_t>(fields.number("serving", is.view));
-  is.has_replica = fields.number("replica", 1) == 1;
-  is.in_sync = fields.number("in_sync", is.has_replica ? 1 : 0) == 1;
-  is.is_lost = fields.number("lost", 1) == 1;
+  is.in_sync = fields.number("in_sync", 1) == 1;
+  const auto places = std::min(fields.array("chain").size() / 2, size);
+  const auto chain = row(fields, "chain", 2 * places, any_32, problem);
+  for (std::size_t at = 0; at < places; ++at)
+    is.chain.push_back({static_cast<std::uint32_t>(chain[2 * at]),
+                        static_cast<std::uint32_t>(chain[2 * at + 1])});
   return made;
 }
 

@@ -17,7 +17,7 @@ cluster_status coordinator_core::status(std::int64_t now, std::uint64_t events_s
   for (std::uint32_t shard = 0; shard < groups_of_.size(); ++shard) {
     const auto& group = groups_of_[shard];
     all.shards_joined += group.is_complete() ? 1 : 0;
-    all.replicas_in_sync += group.replica_in_sync() ? 1 : 0;
+    all.replicas_in_sync += group.replicas_in_sync();
     if (group.is_lost() && all.lost.empty())
       all.lost = "shard " + std::to_string(shard) +
                  " has lost its primary, and there is no replica that has everything";

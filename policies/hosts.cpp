@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "policies/shard_group.hpp"
+
 namespace tidegate::policies {
 
 namespace {
@@ -37,7 +39,8 @@ const host_spec* host_of_shard(const cluster_spec& cluster, std::uint32_t index)
 }
 
 const host_spec* host_of_replica(const cluster_spec& cluster, std::uint32_t index) noexcept {
-  return host_of_shard(cluster, index + 1);
+  return host_of_shard(cluster, shard_of_replica(cluster.shards, index) +
+                                    number_of_replica(cluster.shards, index));
 }
 
 const host_spec* host_of_worker(const cluster_spec& cluster, const job_spec& job,

@@ -14,7 +14,8 @@ const host_spec* find_host(const cluster_spec& cluster, std::string_view name) n
 const host_spec* host_of_coordinator(const cluster_spec& cluster) noexcept;
 // Shards in turn, so that each host's network carries the same share.
 const host_spec* host_of_shard(const cluster_spec& cluster, std::uint32_t index) noexcept;
-// The next host that holds shards: another one, where there is more than one.
+// The next host that holds shards, and the next but one for the second replica: others, where
+// there are so many.
 const host_spec* host_of_replica(const cluster_spec& cluster, std::uint32_t index) noexcept;
 // Workers in blocks of consecutive ranks, as even as can be: what a host sums before the
 // network is crossed is then a subtree of the canonical sum.

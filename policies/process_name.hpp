@@ -8,7 +8,7 @@
 
 namespace tidegate::policies {
 
-// A replica is the second process of a shard's group; see shard_group.
+// A replica is one more process of a shard's group; see shard_group.
 enum class process_role : std::uint8_t { coordinator, shard, worker, aggregator, replica };
 
 inline constexpr process_role process_roles[] = {
@@ -23,8 +23,8 @@ std::string_view to_string(process_role role) noexcept;
 // The one of that name.
 std::optional<process_role> role_of(std::string_view name) noexcept;
 
-// `job` only for workers and aggregators; `index` is the shard's number (of a replica, too),
-// the aggregator's number in its job, or the worker's rank.
+// `job` only for workers and aggregators; `index` is the shard's number (of a replica,
+// replica_index), the aggregator's number in its job, or the worker's rank.
 struct process_name {
   process_role role = process_role::coordinator;
   std::string job;

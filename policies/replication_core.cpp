@@ -21,23 +21,26 @@ constexpr std::size_t seeds_under_way_max = 4;
 }  // namespace
 
 void replication_core::lead(std::uint32_t view, peer_id replica, bool has_all, bool shares) {
-  TIDEGATE_ASSERT(!is_over(view), "views rise");
-  view_ = view;
+  TIDEGATE_ASSERT(!lead_is_over(view), "views rise");
+  carry_out_all();
+  led_view_ = view;
   replica_ = replica;
   shares_ = shares;
   synced_ = false;
-  for (const auto job : shard_.jobs()) {
-    front_.about_job(job, [&](auto& out) {
-      shard_.lead_nobody(job, out);
-      shard_.lead(job, has_all);
-    });
-  }
   forget_all();
   for (const auto job : shard_.jobs())
     for (const auto table : shard_.tables_of(job)) lend(job, table);
+  // Before anything is lent: what is on its way goes as frames.
+  for (const auto job : shard_.jobs())
+    front_.about_job(job, [&](auto& out) { shard_.lead(job, has_all, out); });
   for (const auto job : shard_.jobs())
     for (const auto rank : shard_.finished_ranks(job)) send_farewell({job, rank});
   seed_more();
+}
+
+// What has been decided for those who were the neighbours until now.
+void replication_core::carry_out_all() {
+  for (const auto job : shard_.jobs()) front_.about_job(job, [](auto&) {});
 }
 
 void replication_core::forget_all() {
@@ -50,23 +53,30 @@ void replication_core::forget_all() {
 }
 
 void replication_core::lead_nobody(std::uint32_t view) {
-  TIDEGATE_ASSERT(!is_over(view), "views rise");
-  view_ = view;
+  TIDEGATE_ASSERT(!lead_is_over(view), "views rise");
+  led_view_ = view;
   replica_.reset();
   forget_all();
   for (const auto job : shard_.jobs())
     front_.about_job(job, [&](auto& out) { shard_.lead_nobody(job, out); });
+  for (const auto& who : std::exchange(owed_, {})) answer_farewell(who);
 }
 
 void replication_core::job_opened(std::uint64_t token) {
-  if (replica_) shard_.lead(token, true);
+  if (!replica_) return;
+  front_.about_job(token, [&](auto& out) { shard_.lead(token, true, out); });
 }
 
+// What has not been answered is handed over again.
 void replication_core::follow(std::uint32_t view, peer_id primary) {
-  TIDEGATE_ASSERT(!is_over(view), "views rise");
+  TIDEGATE_ASSERT(!follow_is_over(view), "views rise");
+  carry_out_all();
   view_ = view;
   followed_.clear();
+  owed_.clear();
+  shard_.follow_another();
   primary_ = primary;
+  followed_since_ = view;
   follows_ = true;
 }
 
@@ -74,6 +84,7 @@ bool replication_core::promote(std::uint32_t view, std::uint32_t epoch) {
   if (!follows_ && view_ >= view) return false;
   view_ = view;
   follows_ = false;
+  owed_.clear();
   for (const auto job : shard_.jobs())
     front_.about_job(job, [&](auto& out) { shard_.promote(job, epoch, out); });
   return true;
@@ -97,12 +108,13 @@ void replication_core::tell_in_sync() {
   for (const auto job : shard_.jobs())
     if (!shard_.all_seeded(job)) return;
   synced_ = true;
-  shell_.in_sync(view_);
+  shell_.in_sync(led_view_);
 }
 
-frame_header replication_core::header_for(frame_kind kind, std::uint32_t slot) const {
+frame_header replication_core::header_for(frame_kind kind, std::uint32_t view,
+                                          std::uint32_t slot) const {
   auto header = header_of(kind, shard_.name_of(slot), refusal::none);
-  header.epoch = view_;
+  header.epoch = view;
   return header;
 }
 
@@ -130,14 +142,14 @@ void replication_core::seed(const effects::seed& what) {
 
 void replication_core::send(const under_way& what, bool again) {
   if (what.is_seed) {
-    auto header = header_for(frame_kind::seed, what.chunk.slot);
+    auto header = header_for(frame_kind::seed, led_view_, what.chunk.slot);
     const auto& state = shard_.seed_of(what.chunk.slot);
     header.version = state.now.version;
     return shell_.send_seed(*replica_, header, what.chunk, state, again);
   }
   const auto& step = what.step;
   if (what.in_place) return post_steps(step, 1);
-  auto header = header_for(frame_kind::step, step.slot);
+  auto header = header_for(frame_kind::step, led_view_, step.slot);
   header.version = step.version;
   header.worker = step.rank;
   header.clock = step.clock;
@@ -159,7 +171,7 @@ void replication_core::send_farewell(const farewell_name& who) {
   frame_header header;
   header.kind = frame_kind::farewell;
   header.job = who.job;
-  header.epoch = view_;
+  header.epoch = led_view_;
   header.worker = who.rank;
   header.chunk = runtime::whole_job;
   shell_.send_plain(*replica_, header);
@@ -201,14 +213,15 @@ shard_core::followed_step replication_core::step_of(const frame_header& header) 
           static_cast<std::uint32_t>(std::min<std::uint64_t>(header.request, all_ranks))};
 }
 
-// Also to one that was the primary before and may not know.
+// Also to one that was the primary before and may not know. What comes from the one before that
+// one, which is out, is not for its ears.
 void replication_core::answer(const frame_header& header, refusal code) {
   auto reply = header;
   reply.kind = frame_kind::followed;
   reply.flags = 0;
   reply.payload_bytes = 0;
   reply.code = static_cast<std::uint32_t>(code);
-  if (primary_) shell_.send_plain(*primary_, reply);
+  if (primary_ && header.epoch >= followed_since_) shell_.send_plain(*primary_, reply);
 }
 
 bool replication_core::place(const frame_header& header) {
@@ -225,7 +238,8 @@ bool replication_core::place(const frame_header& header) {
 }
 
 void replication_core::frame_lost(const frame_header& header) {
-  if (header.kind == frame_kind::lend) return;
+  // One of a view that is over has no place any more.
+  if (header.kind == frame_kind::lend || header.epoch != view_ || !follows_) return;
   shard_.cancel_step(step_of(header));
 }
 
@@ -237,10 +251,7 @@ void replication_core::frame(const frame_header& header, payload_handle payload)
     if (payload != no_payload) shell_.release_payload(payload);
     return answer(header, refusal::stale_epoch);
   }
-  if (header.kind == frame_kind::farewell) {
-    shard_.follow_farewell(header.job, header.worker);
-    return answer(header, refusal::none);
-  }
+  if (header.kind == frame_kind::farewell) return on_farewell(header);
   if (header.kind == frame_kind::lend) return on_lend(header, payload);
   if (header.kind == frame_kind::steps) return on_steps(header);
   auto& out = front_.pending(header.job, header.table);
@@ -259,16 +270,35 @@ void replication_core::frame(const frame_header& header, payload_handle payload)
   front_.carry_out();
 }
 
+void replication_core::on_farewell(const frame_header& header) {
+  shard_.follow_farewell(header.job, header.worker);
+  const farewell_name who{header.job, header.worker};
+  if (!replica_) return answer_farewell(who);
+  owed_.insert(who);
+  send_farewell(who);
+}
+
+void replication_core::answer_farewell(const farewell_name& who) {
+  frame_header header;
+  header.job = who.job;
+  header.epoch = view_;
+  header.worker = who.rank;
+  header.chunk = runtime::whole_job;
+  answer(header, refusal::none);
+}
+
 void replication_core::on_followed(const frame_header& header) {
-  if (header.epoch != view_ || !replica_) return;
+  if (header.epoch != led_view_ || !replica_) return;
   const auto code = static_cast<refusal>(header.code);
   if (code == refusal::stale_epoch) {
     if (runtime::is_planted(runtime::planted_bug::old_primary_still_serves))
-      return lead_nobody(view_);
-    return shell_.replaced(view_);
+      return lead_nobody(led_view_);
+    return shell_.replaced(led_view_);
   }
   if (header.chunk == runtime::whole_job) {
-    farewells_.erase({header.job, header.worker});
+    const farewell_name who{header.job, header.worker};
+    farewells_.erase(who);
+    if (owed_.erase(who) > 0) answer_farewell(who);
     front_.about_job(header.job, [&](auto& out) {
       shard_.farewell_replicated(header.job, header.worker, out);
     });

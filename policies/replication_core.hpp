@@ -1,12 +1,14 @@
-// The side of a shard that faces the other process of its group: a primary hands its steps to a
-// replica, chunk by chunk, one under way at a time; a replica makes them and says so. Between
-// the shard core and the frames, as front_core is for workers.
+// The side of a shard that faces its neighbours in the chain of its group (shard_group.hpp): it
+// hands each step to the one that follows it, chunk by chunk, one under way at a time; that one
+// makes it, hands it on if it is followed itself, and says so when all behind it have made it.
+// Between the shard core and the frames, as front_core is for workers. Below, "the primary" is
+// the one before this process, and "the replica" the one behind it.
 //
-// A view is one pair of primary and replica, by a number that rises. Frames carry it, and the
-// answers to those of another view tell a primary that it has been replaced.
+// A view is one pair of neighbours, by a number that rises. Frames carry it, and the answers to
+// those of another view tell their sender that it has been replaced.
 //
-// Where the two share memory, the replica reads sums where the primary keeps them, and the
-// steps and answers of one turn share frames.
+// Where two neighbours share memory, the replica reads sums where the primary keeps them, and
+// the steps and answers of one turn share frames.
 //
 // A replica that comes later is given the chunks as they are while training goes on; what is
 // pushed to a chunk meanwhile waits until it is there.
@@ -77,18 +79,18 @@ class replication_core {
   replication_core(replication_shell& shell, shard_core& shard, front_core& front)
       : shell_(shell), shard_(shard), front_(front) {}
 
-  // What a coordinator that has died said of it comes late: it is answered, and means nothing.
-  bool is_over(std::uint32_t view) const noexcept { return view < view_; }
-
-  // As a primary. `has_all`: nothing needs to be handed over. in_sync() follows. `shares`: may
-  // read our memory.
+  // Towards the replica. What a coordinator that has died said of it comes late: it is
+  // answered, and means nothing.
+  bool lead_is_over(std::uint32_t view) const noexcept { return view < led_view_; }
+  // `has_all`: nothing needs to be handed over but what is on its way; else everything anew.
+  // in_sync() follows. `shares`: may read our memory.
   void lead(std::uint32_t view, peer_id replica, bool has_all, bool shares);
   // An earlier call has said so; then in_sync() may have been told.
-  bool leads_in(std::uint32_t view) const noexcept { return replica_ && view == view_; }
+  bool leads_in(std::uint32_t view) const noexcept { return replica_ && view == led_view_; }
   bool all_there() const noexcept { return synced_; }
   // Steps, or chunks that are handed over, are on their way to the replica.
   bool waits() const noexcept { return !under_way_.empty(); }
-  // There is no replica any more.
+  // There is none any more.
   void lead_nobody(std::uint32_t view);
   // A job has been opened; before its tables.
   void job_opened(std::uint64_t token);
@@ -99,11 +101,13 @@ class replication_core {
     return !under_way_.empty() || !farewells_.empty() || !lending_.empty();
   }
 
-  // As a replica.
+  // Towards the primary.
+  bool follow_is_over(std::uint32_t view) const noexcept { return view < view_; }
   void follow(std::uint32_t view, peer_id primary);
+  bool follows() const noexcept { return follows_; }
   bool follows_in(std::uint32_t view) const noexcept { return follows_ && view == view_; }
-  // From now on the primary, and alone, for workers' frames of this epoch. False: an earlier
-  // call has said so.
+  // From now on the first of the chain, for workers' frames of this epoch; whom it leads it
+  // leads on. False: an earlier call has said so.
   bool promote(std::uint32_t view, std::uint32_t epoch);
 
   // Effects of the shard core, when they are carried out.
@@ -148,24 +152,31 @@ class replication_core {
   void post_steps(const effects::replicate& first, std::uint32_t count);
   std::span<const std::uint32_t> run_of(const runtime::frame_header& header) const;
 
+  void carry_out_all();
   void forget_all();
   void seed_more();
   void tell_in_sync();
   void send(const under_way& what, bool again);
   void send_farewell(const farewell_name& who);
   void on_followed(const runtime::frame_header& header);
+  void on_farewell(const runtime::frame_header& header);
   void answer(const runtime::frame_header& header, refusal code);
-  runtime::frame_header header_for(runtime::frame_kind kind, std::uint32_t slot) const;
+  void answer_farewell(const farewell_name& who);
+  runtime::frame_header header_for(runtime::frame_kind kind, std::uint32_t view,
+                                   std::uint32_t slot) const;
   static shard_core::followed_step step_of(const runtime::frame_header& header);
 
   replication_shell& shell_;
   shard_core& shard_;
   front_core& front_;
-  std::uint32_t view_ = 0;
+  std::uint32_t view_ = 0;          // with the primary, or since when this is it
+  std::optional<peer_id> primary_;  // of this view, or of an earlier one
+  std::uint32_t followed_since_ = 0;
+  bool follows_ = false;
+  std::set<farewell_name> owed_;  // to the primary, when the replica has them
+  std::uint32_t led_view_ = 0;    // with the replica, or since when there is none
   std::optional<peer_id> replica_;
   bool shares_ = false;
-  std::optional<peer_id> primary_;  // of this view, or of an earlier one
-  bool follows_ = false;
   bool synced_ = true;                            // in_sync() has been told
   std::map<std::uint32_t, under_way> under_way_;  // by slot
   std::map<farewell_name, patience> farewells_;

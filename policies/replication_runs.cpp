@@ -26,7 +26,7 @@ void replication_core::send_lend(std::uint64_t job, std::uint32_t table) {
   frame_header header;
   header.kind = frame_kind::lend;
   header.job = job;
-  header.epoch = view_;
+  header.epoch = led_view_;
   header.table = table;
   shell_.lend_sums(*replica_, header);
 }
@@ -41,7 +41,7 @@ void replication_core::on_lend(const frame_header& header, payload_handle place)
 }
 
 void replication_core::on_lent(const frame_header& header) {
-  if (header.epoch != view_ || !replica_ || lending_.erase(header.table) == 0) return;
+  if (header.epoch != led_view_ || !replica_ || lending_.erase(header.table) == 0) return;
   if (static_cast<refusal>(header.code) == refusal::none)
     lent_.insert(header.table);
   else
@@ -68,7 +68,7 @@ void replication_core::post() {
   for (std::size_t begin = 0, end = 0; begin < followed_.size(); begin = end) {
     for (end = begin + 1; end < followed_.size(); ++end)
       if (!joins(followed_[end - 1], followed_[end])) break;
-    auto header = header_for(frame_kind::followed, followed_[begin].slot);
+    auto header = header_for(frame_kind::followed, view_, followed_[begin].slot);
     header.chunk = shard_.index_of(followed_[begin].slot);
     header.count = static_cast<std::uint32_t>(end - begin);
     header.version = followed_[begin].version;
@@ -78,7 +78,7 @@ void replication_core::post() {
 }
 
 void replication_core::post_steps(const effects::replicate& first, std::uint32_t count) {
-  auto header = header_for(frame_kind::steps, first.slot);
+  auto header = header_for(frame_kind::steps, led_view_, first.slot);
   header.chunk = shard_.index_of(first.slot);
   header.count = count;
   header.version = first.version;
@@ -119,7 +119,7 @@ void replication_core::on_steps(const frame_header& header) {
 }
 
 void replication_core::on_followed_run(const frame_header& header) {
-  if (header.epoch != view_ || !replica_) return;
+  if (header.epoch != led_view_ || !replica_) return;
   auto& out = front_.pending(header.job, header.table);
   bool seeded = false;
   slots_.clear();

@@ -224,7 +224,11 @@ push_admission shard_core::begin_push(const frame_tag& tag, std::uint64_t payloa
   TIDEGATE_ASSERT(found == refusal::none, "check_push found it");
   auto& chunk = chunks_[slot];
   if (is_retained(chunk, tag.rank, tag.clock)) return {what::drop, refusal::none};
-  if (tag.clock < chunk.policy->applied_below(tag.rank)) return {what::refuse, refusal::none};
+  if (tag.clock < chunk.policy->applied_below(tag.rank)) {
+    if (!waits_for_replica(chunk, tag.rank, tag.clock)) return {what::refuse, refusal::none};
+    hold_copy(chunk, tag, false);
+    return {what::drop, refusal::none};
+  }
   auto& place = chunk.workers[tag.rank].held[tag.clock % window];
   if (place.there || place.arriving) return {what::drop, refusal::none};
   place.arriving = true;
@@ -295,6 +299,47 @@ void shard_core::has_finished(std::uint64_t token, std::uint32_t rank, shard_eff
     carry_out(slot, base_of(chunks_[slot]), out);
   }
   flush_runs(out);
+}
+
+std::vector<std::uint64_t> shard_core::jobs() const {
+  std::vector<std::uint64_t> tokens;
+  for (const auto& [token, job] : jobs_)
+    if (!job.closed) tokens.push_back(token);
+  return tokens;
+}
+
+std::vector<std::uint32_t> shard_core::tables_of(std::uint64_t token) const {
+  std::vector<std::uint32_t> found;
+  for (const auto& [id, table] : tables_)
+    if (table.token == token) found.push_back(id);
+  return found;
+}
+
+std::vector<std::uint32_t> shard_core::finished_ranks(std::uint64_t token) const {
+  std::vector<std::uint32_t> ranks;
+  const auto& workers = jobs_.at(token).workers;
+  for (std::uint32_t rank = 0; rank < workers.size(); ++rank)
+    if (workers[rank].finished) ranks.push_back(rank);
+  return ranks;
+}
+
+frame_tag shard_core::name_of(std::uint32_t slot) const {
+  const auto& chunk = chunks_[slot];
+  auto tag = base_of(chunk);
+  tag.table = chunk.table;
+  tag.chunk = chunk.chunk;
+  return tag;
+}
+
+std::optional<std::uint32_t> shard_core::find_slot(std::uint64_t token, std::uint32_t table,
+                                                   std::uint32_t chunk) const {
+  std::uint32_t slot = 0;
+  followed_step name;
+  name.job = token;
+  name.table = table;
+  name.chunk = chunk;
+  if (!find_step(name, slot)) return {};
+  return slot;
 }
 
 }  // namespace tidegate::policies

@@ -18,7 +18,8 @@
 //
 // A primary that leads a replica (lead) hands each step to it and acknowledges pushes when the
 // replica has made the step, too; until then the worker retains them. A replica makes the
-// steps that it is told, until it is promoted (shard_replica.cpp).
+// steps that it is told, until it is promoted (shard_replica.cpp). It may lead another one:
+// then it hands them on, and has followed when that one has.
 //
 // One thread. Effects are appended in the order in which they must be carried out. Once warm,
 // step functions allocate nothing.
@@ -169,10 +170,11 @@ class shard_core {
   // No member will push any more.
   bool all_finished(std::uint64_t token) const;
 
-  // Of a primary. A replica has been given to all jobs: it has what this shard has, and opens
-  // what this one opens, before anybody pushes there. Otherwise each chunk is handed over by
-  // seed_next, and its steps from then on.
-  void lead(std::uint64_t token, bool has_all);
+  // A replica has been given to all jobs: it has what this shard has but for steps that are on
+  // their way, which are handed to it again, and opens what this one opens, before anybody
+  // pushes there. Otherwise what waited is answered, and each chunk is handed over by
+  // seed(next_to_seed()), and its steps from then on.
+  void lead(std::uint64_t token, bool has_all, shard_effects& out);
   // It is gone, and not promoted: what waits for it is answered.
   void lead_nobody(std::uint64_t token, shard_effects& out);
   // The next chunk of the job that is to be handed over; none: all have been begun.
@@ -201,6 +203,9 @@ class shard_core {
     std::uint32_t team = 1;  // of shard_effects::apply
   };
   push_admission begin_step(const followed_step& what, std::uint64_t payload_bytes);
+  // Another process is to be followed: what was on its way here is not any more, and chunks may
+  // be handed over once more.
+  void follow_another();
   void cancel_step(const followed_step& what);
   // `payload`: no_payload for a skip.
   void follow(const followed_step& what, payload_handle payload, shard_effects& out);
@@ -274,10 +279,15 @@ class shard_core {
                  std::uint32_t team, shard_effects& out);
   void retain(std::uint32_t slot, const policy_decision& what, std::uint32_t inputs,
               std::uint32_t team, shard_effects& out);
+  void hand_to_replica(std::uint32_t slot, const step_to_replicate& step, shard_effects& out);
   static void replicate_next(std::uint32_t slot, chunk_state& chunk, shard_effects& out);
-  void settle_step(chunk_state& chunk, const step_to_replicate& step, shard_effects& out);
+  void settle_step(std::uint32_t slot, const step_to_replicate& step, shard_effects& out);
   static bool is_held(const chunk_state& chunk, std::uint32_t rank, std::uint64_t clock);
   static bool is_retained(const chunk_state& chunk, std::uint32_t rank, std::uint64_t clock);
+  static bool waits_for_replica(const chunk_state& chunk, std::uint32_t rank,
+                                std::uint64_t clock);
+  static bool waits_for_replica(const chunk_state& chunk, std::uint64_t version);
+  void hold_copy(chunk_state& chunk, const frame_tag& tag, bool rings);
   static std::uint64_t settled_below(const chunk_state& chunk, std::uint32_t rank);
   static cut_state progress_of(const chunk_state& chunk);
   bool find_step(const followed_step& what, std::uint32_t& slot) const;

@@ -8,80 +8,114 @@
 namespace tidegate::policies {
 
 shard_group::shard_group(const state& before)
-    : size_(group_size_max),
-      incarnations_(before.incarnations),
-      primary_(before.primary),
+    : members_(before.incarnations.size()),
+      chain_(before.chain),
       view_(before.view),
       serving_(before.serving_view),
       began_(true),
-      replica_(before.has_replica),
-      synced_(before.in_sync),
-      lost_(before.is_lost) {
-  if (lost_) return;
-  awaited_.at(primary_) = true;
-  awaited_.at(other()) = replica_;
+      synced_(before.in_sync) {
+  for (std::size_t i = 0; i < members_.size(); ++i)
+    members_[i].incarnation = before.incarnations[i];
+  for (const auto& one : chain_) members_.at(one.member).awaited = true;
 }
 
 shard_group::state shard_group::now() const {
-  TIDEGATE_ASSERT(began_ && size_ == group_size_max, "a group that somebody goes on with");
-  state is{incarnations_, primary_, view_, serving_, replica_, synced_, lost_};
-  // Who waits to be the replica joins the next coordinator as one of whom it has not heard.
-  if (!replica_ && is_here(other())) --is.incarnations[other()];
+  TIDEGATE_ASSERT(began_, "a group that somebody goes on with");
+  state is{{}, chain_, view_, serving_, synced_};
+  for (std::uint32_t member = 0; member < size(); ++member) {
+    // Who waits to be a replica joins the next coordinator as one of whom it has not heard.
+    const bool waits = is_here(member) && !is_in_chain(member);
+    is.incarnations.push_back(members_[member].incarnation - (waits ? 1 : 0));
+  }
   return is;
 }
 
-shard_group::change shard_group::joined(std::uint32_t member, std::uint32_t incarnation,
+bool shard_group::is_in_chain(std::uint32_t member) const {
+  return std::any_of(chain_.begin(), chain_.end(),
+                     [&](const place& one) { return one.member == member; });
+}
+
+bool shard_group::is_complete() const noexcept {
+  return !chain_.empty() && std::none_of(members_.begin(), members_.end(),
+                                         [](const auto& one) { return one.awaited; });
+}
+
+std::uint32_t shard_group::replicas_in_sync() const noexcept {
+  if (chain_.empty()) return 0;
+  const auto replicas = static_cast<std::uint32_t>(chain_.size()) - 1;
+  return replicas - (replicas > 0 && !synced_ ? 1 : 0);
+}
+
+shard_group::change shard_group::joined(std::uint32_t number, std::uint32_t incarnation,
                                         std::string address) {
-  TIDEGATE_ASSERT(member < size_ && !address.empty() && !is_here(member),
+  TIDEGATE_ASSERT(number < size() && !address.empty() && !is_here(number),
                   "its predecessor has left");
-  const bool returns = std::exchange(awaited_.at(member), false);
-  TIDEGATE_ASSERT(!returns || incarnation == incarnations_[member],
+  auto& member = members_[number];
+  const bool returns = std::exchange(member.awaited, false);
+  TIDEGATE_ASSERT(!returns || incarnation == member.incarnation,
                   "the one that was awaited has left before");
-  addresses_[member] = std::move(address);
-  incarnations_[member] = incarnation;
-  if (lost_) return change::none;
+  member.address = std::move(address);
+  member.incarnation = incarnation;
+  if (is_lost()) return change::none;
   if (returns) return is_complete() ? change::complete : change::none;
   if (began_) return change::rejoined;
-  const auto end = addresses_.begin() + size_;
-  if (std::any_of(addresses_.begin(), end, [](const auto& one) { return one.empty(); }))
+  if (std::any_of(members_.begin(), members_.end(),
+                  [](const auto& one) { return one.address.empty(); }))
     return change::none;
-  began_ = true;
-  replica_ = synced_ = size_ > 1;
+  began_ = synced_ = true;
+  for (std::uint32_t i = 0; i < size(); ++i) chain_.push_back({i, 0});
   return change::complete;
 }
 
-shard_group::change shard_group::left(std::uint32_t member) {
-  if (!was_here(member)) return change::none;
-  addresses_.at(member).clear();
-  awaited_.at(member) = false;
-  if (!began_ || lost_) return change::none;
-  const bool was_together = replica_;
-  const bool had_all = synced_;
-  if (member != primary_) {
-    if (!was_together) return change::none;  // not welcomed yet
-    replica_ = synced_ = false;
-    ++view_;
-    return change::alone;
+shard_group::departure shard_group::left(std::uint32_t number) {
+  if (!was_here(number)) return {};
+  auto& member = members_.at(number);
+  member.address.clear();
+  member.awaited = false;
+  const auto at = std::find_if(chain_.begin(), chain_.end(),
+                               [&](const place& one) { return one.member == number; });
+  if (at == chain_.end()) return {};  // not welcomed yet, or all is lost
+  const bool was_last = at + 1 == chain_.end();
+  if (at == chain_.begin()) {
+    if (was_last || (chain_.size() == 2 && !synced_)) {
+      chain_.clear();
+      synced_ = false;
+      return {change::lost};
+    }
+    chain_.erase(at);
+    serving_ = ++view_;
+    return {change::promoted};
   }
-  replica_ = synced_ = false;
-  if (!was_together || !had_all) {
-    lost_ = true;
-    return change::lost;
-  }
-  primary_ = other();
-  serving_ = ++view_;
-  return change::promoted;
+  const auto before = static_cast<std::uint32_t>(at - chain_.begin()) - 1;
+  chain_.erase(at);
+  chain_[before].view = ++view_;
+  if (was_last) synced_ = true;
+  return {was_last ? change::cut : change::relinked, before};
+}
+
+std::optional<std::uint32_t> shard_group::candidate() const {
+  if (!is_complete() || !synced_) return {};
+  for (std::uint32_t member = 0; member < size(); ++member)
+    if (is_here(member) && !is_in_chain(member)) return member;
+  return {};
 }
 
 void shard_group::welcome() {
-  TIDEGATE_ASSERT(began_ && !replica_ && is_here(other()), "a process that waits to be one");
-  replica_ = true;
+  const auto who = candidate();
+  TIDEGATE_ASSERT(who.has_value(), "a process that waits to be one");
+  chain_.back().view = ++view_;
+  chain_.push_back({*who, 0});
   synced_ = false;
-  ++view_;
+}
+
+bool shard_group::is_pair(std::uint32_t view) const {
+  for (std::size_t at = 0; at + 1 < chain_.size(); ++at)
+    if (chain_[at].view == view) return true;
+  return false;
 }
 
 bool shard_group::in_sync(std::uint32_t view) {
-  if (!replica_ || view != view_) return false;
+  if (chain_.size() < 2 || chain_[chain_.size() - 2].view != view) return false;
   synced_ = true;
   return true;
 }

@@ -1,28 +1,36 @@
-// Who holds the chunks of one shard: a primary, which workers talk to, and perhaps a replica,
-// another process that takes its place. What the coordinator knows and decides of them; pure.
+// Who holds the chunks of one shard: a chain of processes (chain replication: van Renesse and
+// Schneider, OSDI 2004). Its first is the primary, which workers talk to; each leads the next
+// one, which follows it. What the coordinator knows and decides of them; pure.
 //
-//   together: primary and replica have joined, the replica has all   -> either may die
-//   alone:    the primary only                                       -> no one may die
-//   lost:     nobody has what was acknowledged: back to the last checkpoint, or the end
+// All of a chain are in sync, but perhaps its last: that is being given everything by the one
+// before it. Those who wait to be a replica come behind it one after the other.
 //
-// A view is one such pair. Views rise; whoever belongs to an earlier one is out, and what it
-// sends is refused. A push is acknowledged when the replica of the view has it, so that the
-// coordinator's word decides who may be promoted: only a replica that was in sync in this view.
+//   the first dies:       the second is the primary, if it is in sync; else the group is lost
+//   the last dies:        the one before it leads nobody
+//   one between dies:     the one before it leads the one behind it
+//
+// lost: nobody has what was acknowledged; back to the last checkpoint, or the end.
+//
+// A view is a number that rises. Each pair of neighbours has the one of when it became a pair,
+// so that a death concerns nobody but the dead one's neighbours; whoever belongs to an earlier
+// pair is out, and what it sends is refused. A push is acknowledged when the whole chain has
+// it, so that the coordinator's word decides who may be promoted.
 //
 // What a coordinator must know again after its death is a state() of it; the processes of the
-// view are then awaited, until they, or their successors, have joined.
+// chain are then awaited, until they, or their successors, have joined.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
+#include <vector>
 
 namespace tidegate::policies {
 
-// Processes of a group by their number: 0 is `shard-I` of the launcher, 1 its `replica-I`.
-// Which of them is the primary changes.
-inline constexpr std::uint32_t group_size_max = 2;
+// Processes of a group by their number: 0 is `shard-I` of the launcher, then its replicas
+// (replica_index). Which of them is the primary changes.
+inline constexpr std::uint32_t group_size_max = 3;
 
 // Which process, and in which of its lives.
 struct group_member {
@@ -30,79 +38,107 @@ struct group_member {
   std::uint32_t incarnation = 1;
 };
 
+// The launcher's number of a replica, `replica-INDEX`: first those that are number 1 of each
+// group, then those that are number 2. `number` is at least 1.
+constexpr std::uint32_t replica_index(std::uint32_t shards, std::uint32_t shard,
+                                      std::uint32_t number) noexcept {
+  return (number - 1) * shards + shard;
+}
+constexpr std::uint32_t shard_of_replica(std::uint32_t shards, std::uint32_t index) noexcept {
+  return index % shards;
+}
+constexpr std::uint32_t number_of_replica(std::uint32_t shards, std::uint32_t index) noexcept {
+  return 1 + index / shards;
+}
+
 class shard_group {
  public:
-  explicit shard_group(std::uint32_t replicas = 0) : size_(1 + replicas) {}
+  explicit shard_group(std::uint32_t replicas = 0) : members_(1 + replicas) {}
 
-  // Of one that is_complete().
+  // One of the chain, and since when it leads whom it leads.
+  struct place {
+    std::uint32_t member = 0;
+    std::uint32_t view = 0;
+
+    friend bool operator==(const place&, const place&) = default;
+  };
+  // Of one that is_complete(), or lost.
   struct state {
-    std::array<std::uint32_t, group_size_max> incarnations{};  // the latest of a view
-    std::uint32_t primary = 0;
+    std::vector<std::uint32_t> incarnations;  // by member: the latest of the chain
+    std::vector<place> chain;                 // empty: lost
     std::uint32_t view = 0;
     std::uint32_t serving_view = 0;
-    bool has_replica = false;
-    bool in_sync = false;
-    bool is_lost = false;
+    bool in_sync = false;  // the last of them
 
     friend bool operator==(const state&, const state&) = default;
   };
-  // Of a group of two.
   explicit shard_group(const state& before);
   state now() const;
 
   enum class change : std::uint8_t {
     none,
     complete,  // all have joined, for the first time or as those who were awaited
-    rejoined,  // a new process is to be made the replica: welcome() it
-    promoted,  // the replica is the primary now, alone
-    alone,     // the replica is gone
-    lost,      // nobody is left
+    rejoined,  // a new process waits to be a replica: welcome() it
+    promoted,  // the second is the primary now
+    relinked,  // one between is gone: two have become neighbours
+    cut,       // the last is gone
+    lost,      // nobody is left who has everything
   };
   // A process has joined; one that is there already under that number has died.
   change joined(std::uint32_t member, std::uint32_t incarnation, std::string address);
-  change left(std::uint32_t member);
-  // The new process has been set up: a view with it begins; not in sync.
+  // `before`: after relinked and cut, where in the chain the one before it is.
+  struct departure {
+    change what = change::none;
+    std::uint32_t before = 0;
+  };
+  departure left(std::uint32_t member);
+  // Who waits to be a replica and may be the next one: welcome() it when it has been set up,
+  // and it is the last of the chain, not in sync.
+  std::optional<std::uint32_t> candidate() const;
   void welcome();
-  // The replica of this view has everything. False: of an earlier one.
+  // The last of the chain has everything. False: that is of an earlier view.
   bool in_sync(std::uint32_t view);
+  // Two are neighbours since that view.
+  bool is_pair(std::uint32_t view) const;
 
-  std::uint32_t size() const noexcept { return size_; }
+  std::uint32_t size() const noexcept { return static_cast<std::uint32_t>(members_.size()); }
   bool began() const noexcept { return began_; }
   // Once it is, it stays so until it is lost, and is not again.
-  bool is_complete() const noexcept { return began_ && !lost_ && !awaited_[0] && !awaited_[1]; }
-  bool is_lost() const noexcept { return lost_; }
-  // In the view of a former coordinator, and not heard of since.
-  bool is_awaited(std::uint32_t member) const { return awaited_.at(member); }
+  bool is_complete() const noexcept;
+  bool is_lost() const noexcept { return began_ && chain_.empty(); }
+  // In the chain of a former coordinator, and not heard of since.
+  bool is_awaited(std::uint32_t member) const { return members_.at(member).awaited; }
   bool was_here(std::uint32_t member) const { return is_here(member) || is_awaited(member); }
-  bool is_here(std::uint32_t member) const { return !addresses_.at(member).empty(); }
+  bool is_here(std::uint32_t member) const { return !members_.at(member).address.empty(); }
   // The latest that has joined; 0: none yet.
-  std::uint32_t incarnation(std::uint32_t member) const { return incarnations_.at(member); }
-  std::uint32_t primary() const noexcept { return primary_; }
-  std::uint32_t other() const noexcept { return 1 - primary_; }
-  bool has_replica() const noexcept { return began_ && size_ > 1 && replica_; }
-  // The other process is here, and not in the view yet: welcome() it.
-  bool has_candidate() const {
-    return is_complete() && size_ > 1 && !replica_ && is_here(other());
+  std::uint32_t incarnation(std::uint32_t member) const {
+    return members_.at(member).incarnation;
   }
-  bool replica_in_sync() const noexcept { return has_replica() && synced_; }
-  // Of the pair, and of the time when this primary became it, which workers' frames carry.
-  std::uint32_t view() const noexcept { return view_; }
+  std::span<const place> chain() const noexcept { return chain_; }
+  std::uint32_t primary() const noexcept { return chain_.empty() ? 0 : chain_.front().member; }
+  // Whether the last one has everything; so has a primary that is alone.
+  bool tail_in_sync() const noexcept { return synced_; }
+  // That would not be lost with the primary.
+  std::uint32_t replicas_in_sync() const noexcept;
+  // Since when this primary is it, which workers' frames carry.
   std::uint32_t serving_view() const noexcept { return serving_; }
-  const std::string& address(std::uint32_t member) const { return addresses_.at(member); }
-  const std::string& primary_address() const { return addresses_.at(primary_); }
+  const std::string& address(std::uint32_t member) const { return members_.at(member).address; }
+  const std::string& primary_address() const { return address(primary()); }
 
  private:
-  std::uint32_t size_;
-  std::array<std::string, group_size_max> addresses_;  // empty: not here
-  std::array<std::uint32_t, group_size_max> incarnations_{};
-  std::array<bool, group_size_max> awaited_{};
-  std::uint32_t primary_ = 0;
-  std::uint32_t view_ = 0;
+  struct member_state {
+    std::string address;  // empty: not here
+    std::uint32_t incarnation = 0;
+    bool awaited = false;
+  };
+  bool is_in_chain(std::uint32_t member) const;
+
+  std::vector<member_state> members_;
+  std::vector<place> chain_;  // empty: it has not begun, or is lost
+  std::uint32_t view_ = 0;    // the last one
   std::uint32_t serving_ = 0;
   bool began_ = false;
-  bool replica_ = false;  // in this view
   bool synced_ = false;
-  bool lost_ = false;
 };
 
 }  // namespace tidegate::policies

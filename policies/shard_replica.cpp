@@ -29,61 +29,55 @@ bool shard_core::is_retained(const chunk_state& chunk, std::uint32_t rank,
   return held.there && held.clock == clock && clock < chunk.policy->applied_below(rank);
 }
 
+// A step with it is on its way to the replica. One that was promoted may have made steps that
+// its own replica lacks: nobody has told it of their pushes, but they are not known yet.
+bool shard_core::waits_for_replica(const chunk_state& chunk, std::uint32_t rank,
+                                   std::uint64_t clock) {
+  if (is_planted(planted_bug::copy_acknowledged_before_replicated)) return false;
+  return std::any_of(
+      chunk.to_replicate.begin(), chunk.to_replicate.end(), [&](const step_to_replicate& step) {
+        return step.clock == clock && (step.rank == all_ranks || step.rank == rank);
+      });
+}
+
+bool shard_core::waits_for_replica(const chunk_state& chunk, std::uint64_t version) {
+  return std::any_of(chunk.to_replicate.begin(), chunk.to_replicate.end(),
+                     [&](const step_to_replicate& step) { return step.version == version; });
+}
+
+// Of a push whose step is on its way: acknowledged with it. Nobody needs its gradient.
+void shard_core::hold_copy(chunk_state& chunk, const frame_tag& tag, bool rings) {
+  auto& place = chunk.workers[tag.rank].held[tag.clock % window];
+  if (place.there || place.arriving) return;
+  TIDEGATE_RARE("shard: a push comes again while its step is on its way to the replica");
+  place = {false, true, rings, tag.clock, no_payload};
+  ++held_;
+}
+
 // Pushes of `rank` below this are wherever they have to be. One who has finished has no bound
 // of its own.
 std::uint64_t shard_core::settled_below(const chunk_state& chunk, std::uint32_t rank) {
-  auto below = std::min(
-      chunk.workers[rank].next,
-      std::max(chunk.policy->applied_below(rank), chunk.home->job->workers[rank].joined));
-  while (below > 0 && is_retained(chunk, rank, below - 1)) --below;
+  const auto joined = chunk.home->job->workers[rank].joined;
+  auto below =
+      std::min(chunk.workers[rank].next, std::max(chunk.policy->applied_below(rank), joined));
+  while (below > joined &&
+         (is_retained(chunk, rank, below - 1) || waits_for_replica(chunk, rank, below - 1)))
+    --below;
   return below;
 }
 
-std::vector<std::uint64_t> shard_core::jobs() const {
-  std::vector<std::uint64_t> tokens;
-  for (const auto& [token, job] : jobs_)
-    if (!job.closed) tokens.push_back(token);
-  return tokens;
-}
-
-std::vector<std::uint32_t> shard_core::tables_of(std::uint64_t token) const {
-  std::vector<std::uint32_t> found;
-  for (const auto& [id, table] : tables_)
-    if (table.token == token) found.push_back(id);
-  return found;
-}
-
-std::vector<std::uint32_t> shard_core::finished_ranks(std::uint64_t token) const {
-  std::vector<std::uint32_t> ranks;
-  const auto& workers = jobs_.at(token).workers;
-  for (std::uint32_t rank = 0; rank < workers.size(); ++rank)
-    if (workers[rank].finished) ranks.push_back(rank);
-  return ranks;
-}
-
-frame_tag shard_core::name_of(std::uint32_t slot) const {
-  const auto& chunk = chunks_[slot];
-  auto tag = base_of(chunk);
-  tag.table = chunk.table;
-  tag.chunk = chunk.chunk;
-  return tag;
-}
-
-std::optional<std::uint32_t> shard_core::find_slot(std::uint64_t token, std::uint32_t table,
-                                                   std::uint32_t chunk) const {
-  std::uint32_t slot = 0;
-  followed_step name;
-  name.job = token;
-  name.table = table;
-  name.chunk = chunk;
-  if (!find_step(name, slot)) return {};
-  return slot;
-}
-
-void shard_core::lead(std::uint64_t token, bool has_all) {
+void shard_core::lead(std::uint64_t token, bool has_all, shard_effects& out) {
   auto& job = jobs_.at(token);
+  if (!has_all) lead_nobody(token, out);
   job.leads = true;
-  for (const auto slot : job.slots) chunks_[slot].follows = has_all;
+  for (const auto slot : job.slots) {
+    auto& chunk = chunks_[slot];
+    chunk.follows = has_all;
+    TIDEGATE_ASSERT(!chunk.seeding, "whoever has all is not being given anything");
+    if (!chunk.to_replicate.empty())
+      TIDEGATE_RARE("shard: a step is handed to the replica of the one that died");
+    replicate_next(slot, chunk, out);
+  }
 }
 
 void shard_core::lead_nobody(std::uint64_t token, shard_effects& out) {
@@ -92,8 +86,7 @@ void shard_core::lead_nobody(std::uint64_t token, shard_effects& out) {
   for (const auto slot : job.slots) {
     auto& chunk = chunks_[slot];
     chunk.follows = chunk.seeding = false;
-    for (const auto& step : std::exchange(chunk.to_replicate, {}))
-      settle_step(chunk, step, out);
+    for (const auto& step : std::exchange(chunk.to_replicate, {})) settle_step(slot, step, out);
   }
   flush_runs(out);
   for (std::uint32_t rank = 0; rank < job.workers.size(); ++rank)
@@ -116,6 +109,12 @@ void shard_core::retain(std::uint32_t slot, const policy_decision& what, std::ui
   if (is_planted(planted_bug::acknowledged_before_replicated) && !all)
     acknowledge(chunk, tag_of(chunk, what.rank, what.clock, base_of(chunk)),
                 chunk.workers[what.rank].held[what.clock % window].rings, refusal::none, out);
+  hand_to_replica(slot, step, out);
+}
+
+void shard_core::hand_to_replica(std::uint32_t slot, const step_to_replicate& step,
+                                 shard_effects& out) {
+  auto& chunk = chunks_[slot];
   chunk.to_replicate.push_back(step);
   if (chunk.to_replicate.size() == 1 && !chunk.seeding) replicate_next(slot, chunk, out);
 }
@@ -134,14 +133,19 @@ void shard_core::replicated(std::span<const std::uint32_t> slots, std::uint64_t 
     if (chunk.to_replicate.empty() || chunk.to_replicate.front().version != version) continue;
     const auto step = chunk.to_replicate.front();
     chunk.to_replicate.erase(chunk.to_replicate.begin());
-    settle_step(chunk, step, out);
+    settle_step(slot, step, out);
     replicate_next(slot, chunk, out);
   }
   flush_runs(out);
 }
 
-void shard_core::settle_step(chunk_state& chunk, const step_to_replicate& step,
+void shard_core::settle_step(std::uint32_t slot, const step_to_replicate& step,
                              shard_effects& out) {
+  auto& chunk = chunks_[slot];
+  if (chunk.home->job->epoch == 0) {  // a replica, which has said so to nobody yet
+    out.list.push_back(shard_effects::followed{slot, step.version});
+    return;
+  }
   if (step.owns_payload) out.list.push_back(shard_effects::release{step.payload});
   const bool all = step.rank == all_ranks;
   const auto end = all ? static_cast<std::uint32_t>(chunk.workers.size()) : step.rank + 1;
@@ -224,7 +228,8 @@ push_admission shard_core::begin_step(const followed_step& what, std::uint64_t p
   std::uint32_t slot = 0;
   if (!find_step(what, slot)) return {kind::refuse, refusal::unknown_chunk};
   auto& chunk = chunks_[slot];
-  if (what.version <= chunk.version) return {kind::refuse, refusal::none};
+  if (what.version <= chunk.version)
+    return {waits_for_replica(chunk, what.version) ? kind::drop : kind::refuse, refusal::none};
   if (what.team == 0 || what.team > chunk.workers.size())
     return {kind::refuse, refusal::unknown_worker};
   if (chunk.stepping || what.version != chunk.version + 1) return {kind::drop, refusal::none};
@@ -247,16 +252,33 @@ void shard_core::follow(const followed_step& what, payload_handle payload, shard
     chunk.stepping = false;
     const auto first = static_cast<std::uint32_t>(out.inputs.size());
     const bool all = what.rank == all_ranks;
-    if (payload != no_payload) out.inputs.push_back({all ? 0 : what.rank, payload});
-    make_step(slot, first, payload != no_payload ? 1 : 0, what.team, out);
+    const std::uint32_t inputs = payload != no_payload ? 1 : 0;
+    if (inputs > 0) out.inputs.push_back({all ? 0 : what.rank, payload});
+    make_step(slot, first, inputs, what.team, out);
     auto& workers = chunk.home->job->workers;
     for (std::uint32_t rank = 0; rank < workers.size(); ++rank)
       if (all ? !workers[rank].finished && workers[rank].member : rank == what.rank)
         chunk.workers[rank].next = std::max(chunk.workers[rank].next, what.clock + 1);
+    if (chunk.follows) {
+      // The sum is kept here: where it came from may go.
+      if (inputs > 0) {
+        auto& made = std::get<shard_effects::apply>(out.list.back());
+        made.keeps_sum = true;
+        made.clock = what.clock;
+      }
+      hand_to_replica(slot, {chunk.version, what.rank, what.clock, what.team, inputs}, out);
+    }
   }
   if (payload != no_payload) out.list.push_back(shard_effects::release{payload});
-  if (found && what.version <= chunks_[slot].version)
+  const bool waits = found && waits_for_replica(chunks_[slot], what.version) &&
+                     !is_planted(planted_bug::followed_before_the_tail);
+  if (found && what.version <= chunks_[slot].version && !waits)
     out.list.push_back(shard_effects::followed{slot, what.version});
+}
+
+void shard_core::follow_another() {
+  for (auto& [token, job] : jobs_)
+    for (const auto slot : job.slots) chunks_[slot].stepping = chunks_[slot].has_seed = false;
 }
 
 push_admission shard_core::begin_seed(const followed_step& what) {
@@ -289,6 +311,8 @@ void shard_core::follow_seed(const followed_step& what, const seed_state& state,
     if (const auto& one = chunk.home->job->workers[rank]; one.member)
       // What was handed over may be older than the news that it joins.
       chunk.workers[rank].next = std::max(state.now.ranks[rank].next, one.joined);
+  for (auto& one : std::exchange(chunk.kept, {}))
+    if (one.plane != none_open) --chunk.readers[one.plane];
   // The oldest first.
   for (auto i = std::min<std::size_t>(state.kept.size(), chunk.home->job->keeps); i-- > 0;) {
     if (chunk.readers.size() <= kept_plane(i)) chunk.readers.resize(kept_plane(i) + 1, 0);

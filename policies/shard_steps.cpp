@@ -90,7 +90,9 @@ void shard_core::take(chunk_state& chunk, const frame_tag& tag, payload_handle p
   auto& place = worker.held[tag.clock % window];
   // Made and not replicated yet: acknowledged then.
   const bool retained = is_retained(chunk, tag.rank, tag.clock);
-  const bool applied = !retained && tag.clock < chunk.policy->applied_below(tag.rank);
+  const bool made = !retained && tag.clock < chunk.policy->applied_below(tag.rank);
+  const bool waits = made && waits_for_replica(chunk, tag.rank, tag.clock);
+  const bool applied = made && !waits;
   if (is_planted(planted_bug::duplicate_applied) && applied && !chunk.relay &&
       payload != no_payload && tag.clock + window > chunk.policy->applied_below(tag.rank) &&
       !place.there) {
@@ -100,8 +102,9 @@ void shard_core::take(chunk_state& chunk, const frame_tag& tag, payload_handle p
     return;
   }
   if (is_planted(planted_bug::lease_ended_by_an_old_push)) end_lease(chunk, worker);
-  if (applied || place.there) {  // a duplicate
+  if (made || place.there) {  // a duplicate
     if (payload != no_payload) out.list.push_back(shard_effects::release{payload});
+    if (waits) hold_copy(chunk, tag, rings);
     if (applied) acknowledge(chunk, tag, rings, refusal::none, out);
     return;
   }

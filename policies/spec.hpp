@@ -189,7 +189,7 @@ struct cluster_spec {
   std::vector<host_spec> hosts;  // empty: everything runs where the launcher does
   std::string coordinator_host;  // by name; empty: the first
   std::uint32_t shards = 1;
-  std::uint32_t replicas = 0;            // of each shard: 0 or 1
+  std::uint32_t replicas = 0;            // of each shard, below group_size_max
   std::vector<std::string> shard_hosts;  // by name; empty: all
   transport_kind transport = transport_kind::automatic;
   std::uint64_t chunk_bytes = default_chunk_bytes(1);

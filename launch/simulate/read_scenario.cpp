@@ -196,7 +196,7 @@ keys keys_of(scenario& into) {
                  },
                  "done, anyhow"};
   all["cluster.shards"] = {numbers(into.shards), count};
-  all["cluster.replicas"] = {number(into.replicas, 0, 1), "0, 1"};
+  all["cluster.replicas"] = {number(into.replicas, 0, 2), "0, 1, 2"};
   all["cluster.workers"] = {numbers(into.workers), count};
   all["cluster.hosts"] = {numbers(into.hosts), count};
   all["cluster.jobs"] = {numbers(into.jobs), count};
@@ -230,6 +230,8 @@ keys keys_of(scenario& into) {
   all["deaths.of_shards"] = {number(into.shard_deaths_max, 0, 1000), "0 to 1000"};
   all["deaths.taken_for_dead"] = {chance(into.taken_for_dead), share};
   all["deaths.within"] = {duration_of(into.deaths_within), time};
+  all["deaths.together"] = {chance(into.together), share};
+  all["deaths.together_within"] = {duration_of(into.together_within), time};
   all["deaths.of"] = {words<sim::role>(into.mortal, mortal),
                       "a list of worker, shard, aggregator, coordinator, launcher"};
   all["stalls.count"] = {numbers(into.stalls), count};

@@ -49,6 +49,9 @@ enum class planted_bug : std::uint8_t {
   leaves_where_the_last_chunk_is,
   who_left_forgotten_by_the_next_primary,
   joins_without_a_hold,
+  copy_acknowledged_before_replicated,
+  followed_before_the_tail,
+  tail_not_seeded_anew,
 
   // Of checkpoints: a simulation of disks that fail finds them (sim_checkpoint_planted_test).
   checkpoint_renamed_before_synced = 128,
@@ -57,7 +60,7 @@ enum class planted_bug : std::uint8_t {
   checkpoint_pruned_too_early,
   checkpoint_believed_before_synced,
 };
-inline constexpr auto planted_bug_last = planted_bug::joins_without_a_hold;
+inline constexpr auto planted_bug_last = planted_bug::tail_not_seeded_anew;
 inline constexpr auto planted_checkpoint_bug_first =
     planted_bug::checkpoint_renamed_before_synced;
 inline constexpr auto planted_checkpoint_bug_last =

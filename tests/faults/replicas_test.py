@@ -7,9 +7,9 @@ OFTEN = {role: {"max_restarts": 1000, "backoff": "1ms"} for role in ("worker", "
 
 
 class Replicas(FaultTest):
-    def yaml(self, job, **rest):
+    def yaml(self, job, replicas=1, **rest):
         text = json.loads(cluster_yaml({"job": job}, **rest))
-        text["cluster"]["replicas"] = 1
+        text["cluster"]["replicas"] = replicas
         return json.dumps({**text, "supervision": OFTEN})
 
     def in_sync(self, run, times, seconds=20):
@@ -39,6 +39,46 @@ class Replicas(FaultTest):
                 started = run.events_text()
                 for other in ("worker-job-0", "worker-job-1", "worker-job-2", "coordinator-0"):
                     self.assertEqual(started.count(f"{other} pid"), 1, "nobody else starts again")
+                self.assert_nothing_left(run)
+
+    def test_two_of_three_at_once(self):
+        """The processes of shard 0 are shard-0, replica-0 and replica-2; whoever died comes back as the last of them."""
+        pairs = (("shard-0", "replica-0"), ("replica-2", "shard-0"), ("replica-0", "replica-2"), ("shard-0", "replica-3"),
+                 ("shard-1", "replica-1"))
+        job = {"workers": 3, "optimizer": {"name": "adam", "learning_rate": 0.05}}
+        for seed, (transport, way) in enumerate((("auto", "exchange"), ("tcp", "spans"))):
+            with self.subTest(transport=transport, way=way):
+                expected = self.hash_of(self.run_to_end(self.yaml({**job, "mode": ["workload", 1500, 0, way]}, 0,
+                                                                  transport=transport)))
+                run = self.launch(self.yaml({**job, "mode": ["workload", 1500, 2000, way]}, 2, transport=transport))
+                self.in_sync(run, 4)
+                for kill in range(len(pairs)):
+                    for victim in pairs[(seed + kill) % len(pairs)]:
+                        self.kill(run, victim)
+                    self.in_sync(run, 4 + 2 * (kill + 1))
+                self.assertEqual(run.wait(60), 0, run.output)
+                self.assertEqual(self.hash_of(run), expected)
+                started = run.events_text()
+                for other in ("worker-job-0", "worker-job-1", "worker-job-2", "coordinator-0"):
+                    self.assertEqual(started.count(f"{other} pid"), 1, "nobody else starts again")
+                self.assert_nothing_left(run)
+
+    def test_two_of_three_and_no_push_is_lost_or_applied_twice(self):
+        for policy in ({"policy": "ssp", "staleness": 2}, {"policy": "async"}):
+            with self.subTest(policy=policy):
+                clocks, workers = 1500, 3
+                run = self.launch(self.yaml({"workers": workers, "mode": ["count", clocks, 2000], "reduce": "sum",
+                                             "consistency": policy}, 2))
+                self.in_sync(run, 4)
+                for kill, pair in enumerate((("shard-0", "replica-0"), ("replica-2", "shard-0"), ("replica-1", "shard-1"))):
+                    for victim in pair:
+                        self.kill(run, victim)
+                    self.in_sync(run, 4 + 2 * (kill + 1))
+                self.assertEqual(run.wait(60), 0, run.output)
+                job = run.result()["jobs"][0]
+                self.assertEqual(job["metrics"]["pushes"], clocks * workers)
+                if policy["policy"] != "async":
+                    self.assertLessEqual(job["staleness_max"], policy.get("staleness", 0))
                 self.assert_nothing_left(run)
 
     def test_no_push_is_lost_or_applied_twice(self):

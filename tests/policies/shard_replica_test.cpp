@@ -28,7 +28,8 @@ class shard_replica_test : public testing::Test {
     const std::vector<chunk_place> places{{0, 0, 0, 8}};
     for (auto* core : {&primary, &replica}) {
       core->open_job(job, {core == &primary ? epoch : 0, 2, {kind, 2}, true, {}});
-      if (core == &primary) core->lead(job, true);
+      effects none;
+      if (core == &primary) core->lead(job, true, none);
       core->open_table(job, table, places);
       for (std::uint32_t rank = 0; rank < 2; ++rank) core->admit_worker(job, rank, 1);
     }
@@ -145,7 +146,7 @@ TEST_F(shard_replica_test, a_chunk_is_handed_over_while_its_pushes_wait) {
   effects out;
   primary.lead_nobody(job, out);
   push(primary, 0, 0, 1);
-  primary.lead(job, false);
+  primary.lead(job, false, out);
   ASSERT_TRUE(primary.next_to_seed(job).has_value());
   out.clear();
   primary.seed(0, out);
@@ -171,6 +172,113 @@ TEST_F(shard_replica_test, a_chunk_is_handed_over_while_its_pushes_wait) {
   ASSERT_EQ(next.size(), 1U);
   EXPECT_EQ(next[0].version, 2U);
   EXPECT_EQ(all<effects::followed>(follow(next[0]))[0].version, 2U);
+}
+
+// The replica leads another one: 'replica' is the second of three.
+class shard_chain_test : public shard_replica_test {
+ protected:
+  void chain(consistency_kind kind) {
+    open(kind);
+    effects none;
+    replica.lead(job, true, none);
+  }
+};
+
+TEST_F(shard_chain_test, one_between_hands_a_step_on_and_has_followed_when_the_last_has) {
+  chain(consistency_kind::ssp);
+  const auto step = all<effects::replicate>(push(primary, 0, 0, 1))[0];
+  const auto made = follow(step);
+  EXPECT_TRUE(all<effects::followed>(made).empty());
+  ASSERT_EQ(all<effects::apply>(made).size(), 1U);
+  EXPECT_TRUE(all<effects::apply>(made)[0].keeps_sum) << "where it came from may go";
+  EXPECT_EQ(all<effects::release>(made).size(), 1U);
+  const auto next = all<effects::replicate>(made);
+  ASSERT_EQ(next.size(), 1U);
+  EXPECT_EQ(next[0].version, step.version);
+  EXPECT_EQ(next[0].rank, step.rank);
+  EXPECT_EQ(next[0].clock, step.clock);
+  EXPECT_EQ(next[0].payload, no_payload);
+  EXPECT_FALSE(next[0].skips);
+  const shard_core::followed_step again{job, table, 0, 1, 0, 0};
+  EXPECT_EQ(replica.begin_step(again, bytes).kind, push_admission::what::drop)
+      << "it is told when the last has made it";
+  effects out;
+  replica.replicated(slots, 1, out);
+  ASSERT_EQ(all<effects::followed>(out).size(), 1U);
+  EXPECT_EQ(all<effects::followed>(out)[0].version, 1U);
+  const auto known = replica.begin_step(again, bytes);
+  EXPECT_EQ(known.kind, push_admission::what::refuse);
+  EXPECT_EQ(known.code, refusal::none);
+}
+
+TEST_F(shard_chain_test, when_the_last_is_gone_the_one_before_it_has_followed) {
+  chain(consistency_kind::ssp);
+  follow(all<effects::replicate>(push(primary, 0, 0, 1))[0]);
+  effects out;
+  replica.lead_nobody(job, out);
+  ASSERT_EQ(all<effects::followed>(out).size(), 1U);
+  EXPECT_EQ(all<effects::followed>(out)[0].version, 1U);
+}
+
+TEST_F(shard_chain_test, what_is_on_its_way_is_handed_to_the_one_behind_the_dead) {
+  open(consistency_kind::ssp);
+  push(primary, 0, 0, 1);
+  push(primary, 1, 0, 2);
+  effects out;
+  primary.lead(job, true, out);
+  const auto steps = all<effects::replicate>(out);
+  ASSERT_EQ(steps.size(), 1U) << "one step after the other";
+  EXPECT_EQ(steps[0].version, 1U);
+  EXPECT_EQ(steps[0].payload, 1U);
+  EXPECT_TRUE(all<effects::acknowledge>(out).empty());
+}
+
+// The primary died; who took its place has made a step that its own replica has not.
+TEST_F(shard_chain_test, a_copy_of_what_the_last_lacks_waits_without_its_gradient) {
+  for (const bool announced : {true, false}) {
+    primary = {};
+    replica = {};
+    chain(consistency_kind::ssp);
+    follow(all<effects::replicate>(push(primary, 0, 0, 1))[0]);
+    effects out;
+    replica.promote(job, epoch + 1, out);
+    EXPECT_EQ(replica.first_missing(job, 0, std::vector<std::uint32_t>{table}), 0U);
+    const auto again = tag(0, 0, epoch + 1);
+    if (announced) {
+      EXPECT_EQ(replica.begin_push(again, bytes).kind, push_admission::what::drop);
+    } else {
+      const auto copy = push(replica, 0, 0, 7, epoch + 1);
+      EXPECT_TRUE(all<effects::acknowledge>(copy).empty());
+      EXPECT_TRUE(all<effects::apply>(copy).empty()) << "it is in already";
+      EXPECT_EQ(all<effects::release>(copy).size(), 1U);
+    }
+    out.clear();
+    replica.replicated(slots, 1, out);
+    ASSERT_EQ(all<effects::acknowledge>(out).size(), 1U);
+    EXPECT_EQ(all<effects::acknowledge>(out)[0].code, refusal::none);
+    EXPECT_EQ(all<effects::acknowledge>(out)[0].tag, again);
+    EXPECT_TRUE(all<effects::followed>(out).empty()) << "it follows nobody now";
+    EXPECT_EQ(replica.pushes_held(), 0U);
+    EXPECT_EQ(replica.first_missing(job, 0, std::vector<std::uint32_t>{table}), 1U);
+  }
+}
+
+TEST_F(shard_chain_test, one_that_follows_another_may_be_handed_its_chunks_once_more) {
+  open(consistency_kind::ssp);
+  const shard_core::followed_step name{job, table, 0, 0, 0, 0};
+  ASSERT_EQ(replica.begin_seed(name).kind, push_admission::what::take);
+  effects out;
+  shard_core::seed_state state;
+  state.now.ranks.resize(2);
+  replica.follow_seed(name, state, out);
+  const shard_core::followed_step step{job, table, 0, 1, 0, 0};
+  ASSERT_EQ(replica.begin_step(step, bytes).kind, push_admission::what::take);
+  replica.follow_another();  // the payload never comes
+  EXPECT_EQ(replica.begin_seed(name).kind, push_admission::what::take);
+  state.now.version = 3;
+  state.kept = {2, 1};
+  replica.follow_seed(name, state, out);
+  EXPECT_EQ(replica.progress(0).version, 3U);
 }
 
 TEST_F(shard_replica_test, a_job_that_ends_lets_go_when_the_replica_has_answered) {

@@ -147,7 +147,8 @@ TEST(shard_roster, a_cut_lets_everybody_begin_where_the_others_are) {
 TEST(shard_roster, a_replica_makes_the_means_that_it_is_told) {
   auto core = make_core(bsp, 2);
   shard_effects out;
-  core.lead(job, true);
+  shard_effects none;
+  core.lead(job, true, none);
   core.shut_out(job, 1);
   core.change_roster(job, leaves(1, 1, 0), out);
   core.push(tag(0, 0), 1, out);

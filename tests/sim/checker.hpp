@@ -118,11 +118,15 @@ class checker {
   void followed(std::uint64_t job, std::uint32_t table, std::uint32_t chunk,
                 std::span<const float> parameters);
   // It is the primary now: what it does not have is pushed again, and was acknowledged to
-  // nobody. `before`: who was it, and lives; 0: nobody. That one may go on for a while, and be
-  // read, but nothing that only it has may be acknowledged.
+  // nobody. `before`: who was it, or was to be it, and lives. Those may go on for a while, and
+  // be read, but nothing that only they have may be acknowledged.
   void promoted(std::uint64_t job, std::uint32_t table, std::uint32_t chunk,
                 const policies::shard_core::cut_state& has, std::span<const float> parameters,
-                process_id before = 0);
+                const std::set<process_id>& before = {});
+  // Likewise of one that is_out(): it has not heard that others are before it.
+  void promoted_late(process_id who, std::uint64_t job, std::uint32_t table,
+                     std::uint32_t chunk, const policies::shard_core::cut_state& has,
+                     std::span<const float> parameters);
   // A worker has been told that its push is in.
   void acknowledged(std::uint64_t job, std::uint32_t table, std::uint32_t chunk,
                     const update& which);
@@ -185,6 +189,10 @@ class checker {
                                                        const version& what);
   static void note_version(chunk_state& chunk);
   static void roll_back(chunk_state& chunk, std::size_t version);
+  // To a version, or a ghost, with these parameters and pushes. False: there is none.
+  bool goes_back(const policies::job_spec& job, chunk_state& chunk,
+                 std::span<const float> parameters,
+                 const std::vector<policies::rank_progress>& ranks) const;
   bool is_cut(const policies::job_spec& job, const chunk_state& chunk,
               const std::function<bool(const update&)>& has,
               const std::vector<policies::rank_progress>& ranks) const;

@@ -40,26 +40,35 @@ void checker::restore_chunk(std::uint64_t job, std::uint32_t table, const std::s
   const auto where = "table " + name + " chunk " + std::to_string(chunk) + ": ";
   if (!at) return fail("checkpoints", where + "goes on, though it never was");
   at->opened_in = epoch_;
-  for (auto number = at->versions.size(); number-- > 0;) {
-    const auto& one = at->versions[number];
-    if (!std::equal(values.begin(), values.end(), one.parameters.begin(), one.parameters.end()))
-      continue;
-    if (!is_cut(jobs_.at(job).spec, *at, updates_in(*at, one), ranks)) continue;
-    return roll_back(*at, number);
+  if (!goes_back(jobs_.at(job).spec, *at, values, ranks))
+    fail("checkpoints",
+         where + "goes on from what never was, or says that it has other pushes");
+}
+
+bool checker::goes_back(const policies::job_spec& job, chunk_state& chunk,
+                        std::span<const float> parameters,
+                        const std::vector<policies::rank_progress>& ranks) const {
+  const auto same = [&](const version& one) {
+    return std::equal(parameters.begin(), parameters.end(), one.parameters.begin(),
+                      one.parameters.end());
+  };
+  for (auto number = chunk.versions.size(); number-- > 0;) {
+    const auto& one = chunk.versions[number];
+    if (!same(one) || !is_cut(job, chunk, updates_in(chunk, one), ranks)) continue;
+    roll_back(chunk, number);
+    return true;
   }
-  for (const auto& [ghost, with] : at->ghosts) {
+  for (const auto& [ghost, with] : chunk.ghosts) {
     const auto has = [had = &with](const update& one) { return had->contains(one); };
-    if (!std::equal(values.begin(), values.end(), ghost.parameters.begin(),
-                    ghost.parameters.end()) ||
-        !is_cut(jobs_.at(job).spec, *at, has, ranks))
-      continue;
-    at->at.clear();
-    for (const auto& one : with) at->at.emplace(one, at->at.size());
-    at->versions.resize(1);
-    at->versions.push_back(ghost);
-    return roll_back(*at, 1);
+    if (!same(ghost) || !is_cut(job, chunk, has, ranks)) continue;
+    chunk.at.clear();
+    for (const auto& one : with) chunk.at.emplace(one, chunk.at.size());
+    chunk.versions.resize(1);
+    chunk.versions.push_back(ghost);
+    roll_back(chunk, 1);
+    return true;
   }
-  fail("checkpoints", where + "goes on from what never was, or says that it has other pushes");
+  return false;
 }
 
 void checker::followed(std::uint64_t job, std::uint32_t table, std::uint32_t chunk,
@@ -76,7 +85,7 @@ void checker::followed(std::uint64_t job, std::uint32_t table, std::uint32_t chu
 
 void checker::promoted(std::uint64_t job, std::uint32_t table, std::uint32_t chunk,
                        const policies::shard_core::cut_state& has,
-                       std::span<const float> parameters, process_id before) {
+                       std::span<const float> parameters, const std::set<process_id>& before) {
   auto* at = find(job, table, chunk);
   const auto where =
       "table " + std::to_string(table) + " chunk " + std::to_string(chunk) + ": ";
@@ -94,10 +103,24 @@ void checker::promoted(std::uint64_t job, std::uint32_t table, std::uint32_t chu
                                         " was acknowledged and died with the primary");
     for (auto later = number + 1; later < at->versions.size(); ++later)
       at->ghosts.push_back(ghost_of(*at, at->versions[later]));
-    if (before != 0) forks_[{before, {job, names_.at({job, table}), chunk}}] = *at;
+    // One that was out before has its own.
+    for (const auto who : before)
+      forks_.try_emplace({who, {job, names_.at({job, table}), chunk}}, *at);
     return roll_back(*at, number);
   }
   fail("replicas", where + "promoted with what never was, or says that it has other pushes");
+}
+
+void checker::promoted_late(process_id who, std::uint64_t job, std::uint32_t table,
+                            std::uint32_t chunk, const policies::shard_core::cut_state& has,
+                            std::span<const float> parameters) {
+  const auto* at = find(job, table, chunk);
+  const auto where =
+      "table " + std::to_string(table) + " chunk " + std::to_string(chunk) + ": ";
+  if (!at) return;  // nobody has served it
+  auto& fork = forks_[{who, {job, names_.at({job, table}), chunk}}] = *at;
+  if (!goes_back(jobs_.at(job).spec, fork, parameters, has.ranks))
+    fail("replicas", where + "promoted late with what never was");
 }
 
 std::pair<checker::version, std::set<update>> checker::ghost_of(const chunk_state& chunk,

@@ -108,6 +108,8 @@ cluster_plan draw_plan(const scenario& of, std::uint64_t seed) {
     if (who == role::shard) --shards_left;
     auto& made = plan.deaths.emplace_back();
     made = {who, chance.next(), chance.between<nanoseconds>(0, of.deaths_within), 0};
+    if (i > 0 && of.together > 0 && chance.chance(of.together))
+      made.when = plan.deaths[i - 1].when + chance.between<nanoseconds>(0, of.together_within);
     if (who == role::shard && of.taken_for_dead > 0 && chance.chance(of.taken_for_dead))
       made.cut_off_for = chance.between<nanoseconds>(1, of.cut_off_max);
   }

@@ -50,6 +50,8 @@ struct scenario {
   std::uint32_t shard_deaths_max = ~0U;  // the others are of those who die beside them
   double taken_for_dead = 0;             // share of the deaths of shards
   nanoseconds cut_off_max = 300 * millisecond;
+  double together = 0;  // share of the deaths that follow the one before within a moment
+  nanoseconds together_within = 10 * millisecond;
   std::vector<role> mortal{role::worker, role::shard, role::aggregator, role::coordinator};
   range<std::uint32_t> stalls{0, 0};
   nanoseconds stall_max = second;

@@ -53,6 +53,8 @@ class front_process : public process, public policies::front_shell {
   // A frame of upstream, if any: whether it was one.
   virtual bool upstream_frame(process_id, const runtime::frame_header&) { return false; }
   virtual void upstream_lost() {}
+  // It acknowledges a push.
+  virtual void check_behind(std::uint32_t, std::uint32_t, std::uint64_t) const {}
   virtual bool waits_for_replica() const { return false; }
   void snapshot(const effects::snapshot& what,
                 const policies::shard_core::cut_state& state) override;

@@ -29,6 +29,7 @@ void front_process::check_answer(const runtime::frame_header& header, std::uint3
   const checker::reading how{header.worker, header.clock,
                              header.clock == policies::clock_vector::infinity,
                              header.incarnation};
+  const bool knows_before = (header.flags & runtime::frame_flag_applied) != 0;
   const auto& slots = memory_.slots_of(header.table);
   for (std::uint32_t index = 0; index < slots.size(); ++index) {
     const auto slot = slots[index];
@@ -36,6 +37,8 @@ void front_process::check_answer(const runtime::frame_header& header, std::uint3
     const bool among = rings ? index - header.chunk < header.count : chunk == header.chunk;
     if (!among) continue;
     world_.check.served(id(), header.job, header.epoch, header.table, chunk);
+    if (!replies || knows_before)
+      check_behind(slot, header.worker, header.clock - (replies ? 1 : 0));
     if (replies)
       world_.check.answered(header.job, header.table, chunk, how,
                             memory_.parameters(slot, plane).values(), id());

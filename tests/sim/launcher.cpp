@@ -31,7 +31,7 @@ policies::launch_plan plan_of(const policies::cluster_spec& spec, std::uint32_t 
   plan.processes.push_back({process_role::coordinator, "", 0});
   for (std::uint32_t i = 0; i < spec.shards; ++i)
     plan.processes.push_back({process_role::shard, "", i});
-  for (std::uint32_t i = 0; i < (spec.replicas > 0 ? spec.shards : 0); ++i)
+  for (std::uint32_t i = 0; i < spec.replicas * spec.shards; ++i)
     plan.processes.push_back({process_role::replica, "", i});
   plan.replicated = spec.replicas > 0;
   for (const auto& job : spec.jobs) {
@@ -144,9 +144,12 @@ std::unique_ptr<process> launcher::make(const policies::process_name& name, proc
   if (name.role == process_role::shard)
     return std::make_unique<shard_process>(world_, id, name.index % hosts, name.index,
                                            policies::group_member{0, what.incarnation});
-  if (name.role == process_role::replica)
-    return std::make_unique<shard_process>(world_, id, (name.index + 1) % hosts, name.index,
-                                           policies::group_member{1, what.incarnation});
+  if (name.role == process_role::replica) {
+    const auto shard = policies::shard_of_replica(spec.shards, name.index);
+    const auto number = policies::number_of_replica(spec.shards, name.index);
+    return std::make_unique<shard_process>(world_, id, (shard + number) % hosts, shard,
+                                           policies::group_member{number, what.incarnation});
+  }
   std::size_t job = 0;
   while (spec.jobs[job].name != name.job) ++job;
   const auto workers = spec.jobs[job].workers;

@@ -40,6 +40,8 @@ struct world {
   std::map<std::string, std::uint32_t> killed;  // how often, by name
   process_id launcher = 0;
   process_id coordinator = 0;
+  // By shard, with the epoch of its frames: the latest that has heard of it.
+  std::map<std::uint32_t, std::pair<std::uint32_t, process_id>> primaries;
 
   // Null for one that is gone.
   process* find(process_id id) const;

@@ -28,6 +28,7 @@ runtime::status shard_process::open_job(const policies::open_job_call& call) {
                   call.members, call.replicated, call.team});
   replication_.job_opened(call.token);
   world_.check.open_job(call.token, call.name);
+  if (call.epoch != 0) serves_since(call.epoch);
   note("opens job " + std::to_string(call.token) + " workers " + std::to_string(call.team));
   auto& options = jobs_[call.token];
   options.name = call.name;
@@ -36,6 +37,7 @@ runtime::status shard_process::open_job(const policies::open_job_call& call) {
       (static_cast<std::uint32_t>(call.members.size()) + call.workers - call.team) *
       (world_.plan.scalings.empty() ? 1 : 2);
   options.reduce = call.reduce;
+  options.is_bsp = call.consistency.kind == policies::consistency_kind::bsp;
   return {};
 }
 
@@ -59,7 +61,11 @@ runtime::status shard_process::open_table(const policies::open_table_call& call)
                       : call.init.value;
     made.about = {call.name,      call.shape, one.chunk, one.first, one.elements,
                   call.optimizer, 0,          1,         1,         {}};
-    if (call.restore.number == 0 && !follows_ && !world_.check.is_out(id()))
+    if (call.restore.number > 0 || follows_) continue;
+    if (world_.check.is_out(id()))
+      world_.check.promoted_late(id(), call.token, call.table, one.chunk,
+                                 core_.progress(one.slot), values);
+    else
       world_.check.open_chunk(call.token, call.table, call.name, one.chunk, call.optimizer,
                               values);
   }
@@ -88,7 +94,11 @@ runtime::status shard_process::restore(const policies::open_table_call& call,
     }
     made.powers = {stored.beta1_power, stored.beta2_power};
     core_.restore(one.slot, stored.version, stored.ranks);
-    if (!follows_)
+    if (follows_) continue;
+    if (world_.check.is_out(id()))
+      world_.check.promoted_late(id(), call.token, call.table, one.chunk,
+                                 core_.progress(one.slot), values);
+    else
       world_.check.restore_chunk(call.token, call.table, call.name, one.chunk, stored.ranks,
                                  values);
   }
@@ -105,6 +115,7 @@ answer shard_process::checkpoint(const policies::checkpoint_call& call) {
   // What waits may end the part before, which then is written first.
   front_.about_job(call.token, [&](auto& out) {
     begun = job->second.part.begin({job->second.name, call.id, index_}, call.token, chunks);
+    job->second.cut_clock = call.clock;
     if (begun) gone_by = core_.cut(call.token, call.clock, call.tables, out);
   });
   if (!begun) return {{runtime::errc::unavailable, "the last part is being written"}, {}};
@@ -121,7 +132,13 @@ void shard_process::snapshot(const effects::snapshot& what,
   about.beta2_power = chunk.powers.beta2;
   const std::span<const float> arrays[] = {memory_.parameters(what.slot, what.plane).values(),
                                            chunk.state1, chunk.state2};
-  auto& part = jobs_.at(chunk.job).part;
+  auto& job = jobs_.at(chunk.job);
+  if (job.is_bsp && job.cut_clock != policies::clock_vector::infinity &&
+      state.version != job.cut_clock)
+    world_.check.fail("checkpoints",
+                      name() + " copies version " + std::to_string(state.version) +
+                          " for a cut at clock " + std::to_string(job.cut_clock));
+  auto& part = job.part;
   const auto count = policies::chunk_arrays(about);
   if (part.add(memory_.table_of(what.slot), std::move(about), std::span(arrays).first(count)))
     write_part(chunk.job);

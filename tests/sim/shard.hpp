@@ -26,14 +26,20 @@ class shard_process final : private shard_base,
   // `member`: of the shard's group.
   shard_process(world& where, process_id id, std::uint32_t host, std::uint32_t index,
                 policies::group_member member)
-      : front_process(where, id, role::shard,
-                      (member.number == 0 ? "shard-" : "replica-") + std::to_string(index),
-                      host, index, core_),
+      : front_process(where, id, role::shard, name_of(where.plan.spec, index, member), host,
+                      index, core_),
         member_(member),
         replication_(*this, core_, front_) {
     replication_.set_patience(where.plan.set.patience);
   }
 
+  static std::string name_of(const policies::cluster_spec& spec, std::uint32_t index,
+                             policies::group_member member) {
+    return member.number == 0
+               ? "shard-" + std::to_string(index)
+               : "replica-" +
+                     std::to_string(policies::replica_index(spec.shards, index, member.number));
+  }
   runtime::status open_job(const policies::open_job_call& call) override;
   runtime::status open_table(const policies::open_table_call& call) override;
   void close_job(std::uint64_t token) override;
@@ -44,11 +50,14 @@ class shard_process final : private shard_base,
 
  private:
   void ask_to_join(process_id coordinator, answer_to back) override;
+  void check_behind(std::uint32_t slot, std::uint32_t rank, std::uint64_t clock) const override;
   bool waits_for_replica() const override { return replication_.waits(); }
   struct job_options {
     policies::reduce_kind reduce = policies::reduce_kind::mean;
     std::uint32_t members = 1;
     bool known = false;
+    bool is_bsp = false;
+    std::uint64_t cut_clock = 0;  // of the last checkpoint call
     std::string name;
     std::unique_ptr<disk_view> folder;
     policies::shard_part part;
@@ -106,6 +115,9 @@ class shard_process final : private shard_base,
   memory_view keep_sum(const effects::apply& what,
                        const std::vector<runtime::kernels::gradient>& of);
   void look_again();
+  void put_out_behind(process_id who) const;
+  process_id serves_since(std::uint32_t epoch);
+  std::set<process_id> put_out_before(process_id served);
 
   policies::group_member member_;
   policies::replication_core replication_;

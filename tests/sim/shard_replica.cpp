@@ -13,12 +13,19 @@ namespace tidegate::sim {
 namespace kernels = runtime::kernels;
 using runtime::frame_kind;
 
+// Whom this one led, and whoever follows that one, up to whom it leads now.
+void shard_process::put_out_behind(process_id who) const {
+  while (who != 0 && who != replica_ && !world_.check.is_out(who)) {
+    world_.check.put_out(who);
+    const auto* one = world_.find_as<shard_process>(who);
+    who = one ? one->replica_ : 0;
+  }
+}
+
 void shard_process::lead(const policies::lead_call& call, const answer_to& reply) {
-  if (replication_.is_over(call.view)) return reply({});
+  if (replication_.lead_is_over(call.view)) return reply({});
   if (led_) std::exchange(led_, nullptr)({{runtime::errc::cancelled, "another view"}, {}});
-  if (const auto before = std::exchange(replica_, id_of(call.address));
-      before != 0 && before != replica_)
-    world_.check.put_out(before);
+  put_out_behind(std::exchange(replica_, id_of(call.address)));
   if (call.address.empty()) {
     replication_.lead_nobody(call.view);
     return reply({});
@@ -32,33 +39,82 @@ void shard_process::lead(const policies::lead_call& call, const answer_to& reply
   note("leads " + call.address + " in view " + std::to_string(call.view));
   replication_.lead(call.view, id_of(call.address), call.has_all,
                     shares_memory_with(call.address));
+  look_again();
 }
 
 void shard_process::in_sync(std::uint32_t view) {
   if (view == led_view_ && led_) std::exchange(led_, nullptr)({});
 }
 
+// What is acknowledged is in the whole chain, but for one that is being given everything.
+void shard_process::check_behind(std::uint32_t slot, std::uint32_t rank,
+                                 std::uint64_t clock) const {
+  const auto name = core_.name_of(slot);
+  for (const auto* one = this; one->replication_.leads() && one->replication_.all_there();) {
+    const auto* next = world_.find_as<shard_process>(one->replica_);
+    if (!next || world_.check.is_out(id()) || world_.check.is_out(next->id())) return;
+    const auto there = next->core_.find_slot(name.job, name.table, name.chunk);
+    if (!there || next->core_.progress(*there).ranks[rank].next <= clock)
+      world_.check.fail(
+          "replicas", this->name() + " acknowledges rank " + std::to_string(rank) + " clock " +
+                          std::to_string(clock) + ", which " + next->name() + " lacks");
+    one = next;
+  }
+}
+
 void shard_process::follow(const policies::follow_call& call) {
-  if (replication_.is_over(call.view) || replication_.follows_in(call.view)) return;
+  if (replication_.follow_is_over(call.view) || replication_.follows_in(call.view)) return;
   follows_ = true;
-  primary_ = id_of(call.address);
+  if (const auto before = std::exchange(primary_, id_of(call.address)); before != primary_)
+    world_.check.put_out(before);
   note("follows " + call.address + " in view " + std::to_string(call.view));
   replication_.follow(call.view, id_of(call.address));
+  lent_.reset();
+}
+
+// Who is to serve the shard, unless others have heard of a later one.
+process_id shard_process::serves_since(std::uint32_t epoch) {
+  auto& [latest, who] = world_.primaries[index_];
+  if (epoch < latest) {
+    world_.check.put_out(id());
+    return 0;
+  }
+  latest = epoch;
+  return std::exchange(who, id());
+}
+
+// Those of the chain before this one; the living ones of them.
+std::set<process_id> shard_process::put_out_before(process_id served) {
+  std::set<process_id> before;
+  for (const auto* one = this; one != nullptr && !before.contains(one->primary_);
+       one = world_.find_as<shard_process>(one->primary_)) {
+    world_.check.put_out(one->primary_);
+    before.insert(one->primary_);
+  }
+  if (served != id()) {
+    world_.check.put_out(served);
+    before.insert(served);
+  }
+  std::erase_if(before, [&](process_id one) { return !world_.net.lives(one); });
+  return before;
 }
 
 void shard_process::promote(const policies::promote_call& call) {
   if (!replication_.promote(call.view, call.epoch)) return;
   note("is promoted in view " + std::to_string(call.view));
-  world_.check.put_out(primary_);
   follows_ = false;
+  const auto served = serves_since(call.epoch);
+  const bool is_late = world_.check.is_out(id());
+  const auto before = is_late ? std::set<process_id>() : put_out_before(served);
   for (std::uint32_t slot = 0; slot < chunks_.size(); ++slot) {
     const auto& chunk = chunks_[slot];
     const auto table = memory_.table_of(slot);
     const auto number = memory_.chunk_of(slot);
     const auto values = memory_.parameters(slot, core_.plane_of(slot)).values();
-    if (world_.check.knows(chunk.job, table, number))
-      world_.check.promoted(chunk.job, table, number, core_.progress(slot), values,
-                            world_.net.lives(primary_) ? primary_ : 0);
+    if (is_late)
+      world_.check.promoted_late(id(), chunk.job, table, number, core_.progress(slot), values);
+    else if (world_.check.knows(chunk.job, table, number))
+      world_.check.promoted(chunk.job, table, number, core_.progress(slot), values, before);
     else if (core_.progress(slot).version > 0)  // its primary never opened it
       world_.check.restore_chunk(chunk.job, table, chunk.about.table, number,
                                  core_.progress(slot).ranks, values);
@@ -87,6 +143,7 @@ void shard_process::on_replication(process_id from, const runtime::frame_header&
   replication_.frame(header, handle);
   if (header.kind == frame_kind::step || header.kind == frame_kind::steps)
     spoil_planes(header.table);
+  if (header.kind == frame_kind::farewell) look_again();
 }
 
 void shard_process::replication_lost(const runtime::frame_header& header) {
@@ -145,6 +202,7 @@ bool shard_process::map_sums(const runtime::frame_header&, policies::payload_han
 }
 
 policies::payload_handle shard_process::sum_in_place(std::uint32_t slot, std::uint32_t plane) {
+  if (!lent_) return policies::no_payload;
   const auto at = lent_->find({memory_.table_of(slot), memory_.chunk_of(slot), plane});
   if (at == lent_->end()) return policies::no_payload;
   return memory_.keep({{at->second, 0, at->second->size()}, {}}, false);
@@ -224,8 +282,13 @@ runtime::expected<policies::shard_core::seed_state> shard_process::take_seed(
   for (std::size_t i = 0; i < seed->state.kept.size(); ++i)
     take(3 + i, memory_.room(slot, core::kept_plane(i), false).values());
   chunk.powers = {seed->beta1_power, seed->beta2_power};
-  if (!world_.check.is_out(id()))
-    world_.check.followed(chunk.job, memory_.table_of(slot), memory_.chunk_of(slot), now);
+  const auto table = memory_.table_of(slot);
+  const auto number = memory_.chunk_of(slot);
+  // One between may hand over what the primary has not opened yet.
+  const bool may_be_first =
+      seed->state.now.version == 0 && !world_.check.knows(chunk.job, table, number);
+  if (!world_.check.is_out(id()) && !may_be_first)
+    world_.check.followed(chunk.job, table, number, now);
   release(payload);
   return seed->state;
 }
