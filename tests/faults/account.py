@@ -51,11 +51,12 @@ def failovers_ms(chaos, events):
     return found
 
 
-def promotions(chaos, events):
+def promotions(chaos, events, shards):
     """(killed, promoted) of each kill of a primary: the moment when the coordinator made its replica the primary. Events
-    that died with a coordinator are missing."""
-    group_of = lambda line: re.match(r"(?:shard|replica)-(\d+) ", line["detail"])  # noqa: E731
-    kills = [(line["unix_ns"], group_of(line)[1]) for line in chaos if line["what"] == "kill" and group_of(line)]
+    that died with a coordinator are missing. Replicas of all shards are counted through (policies/shard_group.hpp)."""
+    name_of = lambda line: re.match(r"(?:shard|replica)-(\d+) ", line["detail"])  # noqa: E731
+    kills = [(line["unix_ns"], int(name_of(line)[1]) % shards) for line in chaos
+             if line["what"] == "kill" and name_of(line)]
     found = []
     for at, (killed, group) in enumerate(kills):
         until = next((when for when, which in kills[at + 1:] if which == group), float("inf"))
@@ -64,14 +65,14 @@ def promotions(chaos, events):
     return found
 
 
-def promotions_ms(chaos, events):
-    return [(promoted - killed) / 1e6 for killed, promoted in promotions(chaos, events)]
+def promotions_ms(chaos, events, shards):
+    return [(promoted - killed) / 1e6 for killed, promoted in promotions(chaos, events, shards)]
 
 
-def served_ms(chaos, events, pulls):
+def served_ms(chaos, events, pulls, shards):
     """From each kill of a primary to the end of the first pull that began after it. A pull is of all shards, and under
     bsp waits for all workers; `pulls`: (begun, served)."""
-    return [(min(ends) - killed) / 1e6 for killed, _ in promotions(chaos, events)
+    return [(min(ends) - killed) / 1e6 for killed, _ in promotions(chaos, events, shards)
             if (ends := [end for begin, end in pulls if begin >= killed])]
 
 
@@ -132,13 +133,13 @@ class Account:
         self.figures[figure] += 1
         self.problems.append({"figure": figure, "where": where, "what": what, "logs": logs and str(logs)})
 
-    def add_hits(self, chaos, events, pulls=()):
+    def add_hits(self, chaos, events, pulls=(), shards=1):
         kills, stops = hits(chaos)
         self.kills += kills
         self.stops += stops
         self.failovers += failovers_ms(chaos, events)
-        self.promotions += promotions_ms(chaos, events)
-        self.served += served_ms(chaos, events, pulls)
+        self.promotions += promotions_ms(chaos, events, shards)
+        self.served += served_ms(chaos, events, pulls, shards)
 
     @property
     def all_kills(self):

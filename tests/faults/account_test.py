@@ -52,15 +52,18 @@ class Failover(unittest.TestCase):
         chaos = [kill(100, "shard-0"), kill(150, "replica-1"), kill(200, "replica-0"), kill(220, "worker-mlp-0")]
         events = [line(90, "replica_promoted", "shard 0"), line(108, "replica_promoted", "shard 0"),
                   line(160, "replica_lost", "replica 1"), line(211, "replica_promoted", "shard 0")]
-        self.assertEqual(account.promotions_ms(chaos, events), [8.0, 11.0])
-        self.assertEqual(account.promotions_ms(chaos[1:2], events), [], "a replica that was none's primary")
+        self.assertEqual(account.promotions_ms(chaos, events, 2), [8.0, 11.0])
+        self.assertEqual(account.promotions_ms(chaos[1:2], events, 2), [], "a replica that was none's primary")
+        second = [kill(100, "replica-2")]
+        self.assertEqual(account.promotions_ms(second, events[:2], 2), [8.0], "the other replica of shard 0")
+        self.assertEqual(account.promotions_ms(second, events[:2], 3), [])
 
     def test_from_a_primarys_kill_to_the_next_pull_that_was_served(self):
         chaos = [kill(100, "shard-0"), kill(200, "replica-1")]
         events = [line(108, "replica_promoted", "shard 0")]
         pulls = [(ms * 1_000_000, end * 1_000_000) for ms, end in ((90, 101), (99, 130), (104, 125), (110, 119), (300, 301))]
-        self.assertEqual(account.served_ms(chaos, events, pulls), [19.0], "the second kill was of no primary")
-        self.assertEqual(account.served_ms(chaos, events, pulls[:2]), [], "they had begun before")
+        self.assertEqual(account.served_ms(chaos, events, pulls, 2), [19.0], "the second kill was of no primary")
+        self.assertEqual(account.served_ms(chaos, events, pulls[:2], 2), [], "they had begun before")
 
     def test_percentiles_are_the_nearest_rank(self):
         values = [float(n) for n in range(1, 101)]

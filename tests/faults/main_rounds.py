@@ -19,15 +19,17 @@ class Round:
     number: int
     optimizer: str
     sums: bool
+    replicas: int
     chaos: tuple
     kind = "workload"  # its bits are compared
     staleness = 0
     launcher = ()
+    shards = 2
     resizes = ()
 
     def yaml(self, _worker):
         text = self.calm(_worker)
-        text = replaced(text, "  shards: 2 ", "  replicas: 1\n  shards: 2 ")
+        text = replaced(text, "  shards: 2 ", f"  replicas: {self.replicas}\n  shards: 2 ")
         if self.sums:
             text = replaced(text, "    workers: 4\n", "    workers: 4\n    aggregators: {fan_in: 2}\n")
         return text + f"\nsupervision: {json.dumps(rounds.SUPERVISION)}\n"
@@ -41,7 +43,7 @@ class Round:
         return self.optimizer
 
     def __str__(self):
-        return (f"the main job, {self.optimizer}" + (", aggregators" if self.sums else "") + ", replicas; "
+        return (f"the main job, {self.optimizer}" + (", aggregators" if self.sums else "") + f", replicas {self.replicas}; "
                 + " ".join(self.chaos))
 
 
@@ -55,4 +57,4 @@ def draw(seed, number, roles):
     sums = number % 2 == 1
     hit = [role for role in roles if role != "launcher" and (sums or role != "aggregator")]
     chaos = rounds.chaos_arguments(chance.randrange(1 << 32), hit, chance.randrange(*KILLS), every="100ms..1s")
-    return Round(number, OPTIMIZERS[number // 2 % 2], sums, chaos if hit else ())
+    return Round(number, OPTIMIZERS[number // 2 % 2], sums, 1 + number // 4 % 2, chaos if hit else ())

@@ -9,7 +9,7 @@ import random
 # one with checkpoints that of the others, by going back; of the launcher because another one goes on with the run.
 ALWAYS = ("worker", "coordinator", "aggregator")
 WITH_CHECKPOINTS = ("shard", "replica", "launcher")
-# Of a shard with a replica either goes on alone; checkpoints are for both at once.
+# Of a shard with replicas any goes on alone; checkpoints are for all at once.
 GROUP = ("shard", "replica")
 ROLES = ALWAYS + WITH_CHECKPOINTS
 
@@ -58,6 +58,10 @@ class Round:
         policy = self.job["consistency"]
         return None if policy["policy"] == "async" else policy.get("staleness", 0)
 
+    @property
+    def shards(self):
+        return self.cluster["shards"]
+
     def __str__(self):
         job = self.job
         policy = job["consistency"]
@@ -69,7 +73,7 @@ class Round:
         if "aggregators" in job:
             words.append(f"aggregators {json.dumps(job['aggregators'])}")
         if "replicas" in self.cluster:
-            words.append("replicas")
+            words.append(f"replicas {self.cluster['replicas']}")
         if "checkpoint" in job:
             words.append("checkpoints")
         if self.launcher:
@@ -109,12 +113,14 @@ def has_aggregators(job):
     return sums == "per_host" or bool(sums) and job["workers"] > sums["fan_in"]
 
 
-def draw_chaos(chance, job, roles, replicated):
+def draw_chaos(chance, job, roles, replicas):
     """(arguments of tidegate chaos, lives of the launcher): who of these roles is hit, how often and when."""
     roles = [role for role in roles if role != "aggregator" or has_aggregators(job)]
-    if replicated:
+    if replicas:
+        # With two of them the next dies while the one before is being replaced.
+        every = "20ms..300ms" if replicas > 1 else "100ms..500ms"
         chaos = [role for role in roles if role in (*GROUP, *ALWAYS)]
-        return chaos_arguments(chance.randrange(1 << 32), chaos, chance.randrange(6, 16), every="100ms..500ms"), ()
+        return chaos_arguments(chance.randrange(1 << 32), chaos, chance.randrange(6, 16), every=every), ()
     roles = [role for role in roles if role != "replica"]
     goes_back = "checkpoint" in job
     hit = [role for role in roles if role in ALWAYS or (goes_back and role in WITH_CHECKPOINTS)]
@@ -160,8 +166,8 @@ def draw(seed, number, roles):
     replicated = goes_back and any(role in GROUP for role in roles) and (
         chance.random() < 0.6 or list(roles) == ["replica"])
     if replicated:
-        cluster["replicas"] = 1
-    chaos, launcher = draw_chaos(chance, job, roles, replicated)
+        cluster["replicas"] = chance.choice((1, 2))
+    chaos, launcher = draw_chaos(chance, job, roles, cluster.get("replicas", 0))
     resizes = draw_elastic(chance, job) if kind == "count" and not goes_back and chance.random() < 0.6 else ()
     return Round(number, kind, job, cluster, clocks, chaos, launcher, resizes)
 

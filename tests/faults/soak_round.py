@@ -70,7 +70,7 @@ class Runs:
             problems = self.look_at(run, one, self.wait(run, one.launcher, one.resizes), expected)
             problems += self.end_chaos(chaos) if chaos else []
             lines, events = chaos_lines(run), account.lines_of(run.events_text())
-            self.books.add_hits(lines, events, self.pulls_made())
+            self.books.add_hits(lines, events, self.pulls_made(), one.shards)
             self.books.rounds += 1
             if run.process.poll() is None:
                 run.process.kill()  # a hang; its children go with it
