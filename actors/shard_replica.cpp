@@ -6,6 +6,7 @@
 #include "actors/shard.hpp"
 #include "runtime/base/log.hpp"
 #include "runtime/base/rare.hpp"
+#include "runtime/process/thread_priority.hpp"
 
 namespace tidegate::actors {
 
@@ -86,12 +87,16 @@ caf::result<done_atom> shard::follow(const policies::follow_call& call) {
   lent_.clear();
   primary_ = {};
   replace(leader_, *peer);
+  // Workers wait for parameters, which the primary has; for what this one does, a clock later.
+  runtime::give_way(true);
   return done_atom::value;
 }
 
 caf::result<done_atom> shard::promote(const policies::promote_call& call) {
-  if (replication_->promote(call.view, call.epoch))
+  if (replication_->promote(call.view, call.epoch)) {
     log::info("is the primary since view " + std::to_string(call.view));
+    runtime::give_way(false);
+  }
   return done_atom::value;
 }
 

@@ -30,8 +30,9 @@ void replication_core::lead(std::uint32_t view, peer_id replica, bool has_all, b
   forget_all();
   for (const auto job : shard_.jobs())
     for (const auto table : shard_.tables_of(job)) lend(job, table);
-  // Before anything is lent: what is on its way goes as frames.
-  for (const auto job : shard_.jobs())
+  // Before anything is lent: what is on its way goes as frames. Of a job that has ended, too,
+  // whose payload waits for it.
+  for (const auto job : shard_.all_jobs())
     front_.about_job(job, [&](auto& out) { shard_.lead(job, has_all, out); });
   for (const auto job : shard_.jobs())
     for (const auto rank : shard_.finished_ranks(job)) send_farewell({job, rank});
@@ -40,7 +41,7 @@ void replication_core::lead(std::uint32_t view, peer_id replica, bool has_all, b
 
 // What has been decided for those who were the neighbours until now.
 void replication_core::carry_out_all() {
-  for (const auto job : shard_.jobs()) front_.about_job(job, [](auto&) {});
+  for (const auto job : shard_.all_jobs()) front_.about_job(job, [](auto&) {});
 }
 
 void replication_core::forget_all() {
@@ -57,7 +58,7 @@ void replication_core::lead_nobody(std::uint32_t view) {
   led_view_ = view;
   replica_.reset();
   forget_all();
-  for (const auto job : shard_.jobs())
+  for (const auto job : shard_.all_jobs())
     front_.about_job(job, [&](auto& out) { shard_.lead_nobody(job, out); });
   for (const auto& who : std::exchange(owed_, {})) answer_farewell(who);
 }

@@ -308,6 +308,12 @@ std::vector<std::uint64_t> shard_core::jobs() const {
   return tokens;
 }
 
+std::vector<std::uint64_t> shard_core::all_jobs() const {
+  std::vector<std::uint64_t> tokens;
+  for (const auto& [token, job] : jobs_) tokens.push_back(token);
+  return tokens;
+}
+
 std::vector<std::uint32_t> shard_core::tables_of(std::uint64_t token) const {
   std::vector<std::uint32_t> found;
   for (const auto& [id, table] : tables_)

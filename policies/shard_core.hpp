@@ -230,7 +230,8 @@ class shard_core {
     const auto& chunk = chunks_[slot];
     return plane == chunk.plane || (plane < chunk.readers.size() && chunk.readers[plane] > 0);
   }
-  std::vector<std::uint64_t> jobs() const;  // tokens of those that are open
+  std::vector<std::uint64_t> jobs() const;      // tokens of those that are open
+  std::vector<std::uint64_t> all_jobs() const;  // and of those that have ended
   std::vector<std::uint32_t> tables_of(std::uint64_t token) const;
   // Among its table's chunks here.
   std::uint32_t index_of(std::uint32_t slot) const { return chunks_[slot].index; }

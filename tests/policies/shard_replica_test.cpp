@@ -295,5 +295,18 @@ TEST_F(shard_replica_test, a_job_that_ends_lets_go_when_the_replica_has_answered
   EXPECT_TRUE(all<effects::acknowledge>(out).empty());
 }
 
+TEST_F(shard_replica_test, a_job_that_has_ended_lets_go_when_the_replica_is_gone) {
+  open(consistency_kind::ssp);
+  push(primary, 0, 0, 1);
+  effects out;
+  primary.close_job(job, out);
+  EXPECT_TRUE(primary.jobs().empty());
+  ASSERT_EQ(primary.all_jobs().size(), 1U);
+  out.clear();
+  primary.lead_nobody(job, out);
+  EXPECT_EQ(all<effects::release>(out).size(), 1U);
+  EXPECT_EQ(primary.pushes_held(), 0U);
+}
+
 }  // namespace
 }  // namespace tidegate::policies
