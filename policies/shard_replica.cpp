@@ -342,6 +342,8 @@ void shard_core::promote(std::uint64_t token, std::uint32_t epoch, shard_effects
     for (std::uint32_t rank = 0; rank < through.size(); ++rank) {
       if (!job.workers[rank].member) continue;
       auto& next = chunk.workers[rank].next;
+      // Of one who has finished all is in; somebody may have said so before its last step came.
+      if (is_bsp && job.workers[rank].finished) next = std::max(next, chunk.version);
       if (is_planted(planted_bug::dedupe_forgotten_at_promotion) && next > 0 && !is_bsp) --next;
       through[rank] = next;
     }

@@ -127,6 +127,21 @@ TEST_F(shard_replica_test, promoted_it_takes_what_it_has_for_known_and_the_rest_
   EXPECT_EQ(all<effects::acknowledge>(fresh).size(), 1U) << "it is alone";
 }
 
+// A coordinator says of an aggregator whose members have gone that it has finished.
+TEST_F(shard_replica_test, a_push_is_known_whose_rank_finished_before_its_step_came) {
+  open(consistency_kind::bsp);
+  push(primary, 0, 0, 1);
+  const auto steps = all<effects::replicate>(push(primary, 1, 0, 2));
+  ASSERT_EQ(steps.size(), 1U);
+  replica.follow_farewell(job, 1);
+  follow(steps[0]);
+  shard_effects none;
+  replica.promote(job, epoch + 1, none);
+  const auto known = all<effects::acknowledge>(push(replica, 1, 0, 3, epoch + 1));
+  ASSERT_EQ(known.size(), 1U);
+  EXPECT_EQ(known[0].code, refusal::none);
+}
+
 TEST_F(shard_replica_test, what_waits_is_answered_when_the_replica_is_gone) {
   open(consistency_kind::ssp);
   push(primary, 0, 0, 1);

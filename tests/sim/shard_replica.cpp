@@ -54,7 +54,10 @@ void shard_process::check_behind(std::uint32_t slot, std::uint32_t rank,
     const auto* next = world_.find_as<shard_process>(one->replica_);
     if (!next || world_.check.is_out(id()) || world_.check.is_out(next->id())) return;
     const auto there = next->core_.find_slot(name.job, name.table, name.chunk);
-    if (!there || next->core_.progress(*there).ranks[rank].next <= clock)
+    // Under bsp a step has the pushes of all.
+    const auto has = there ? next->core_.progress(*there) : policies::shard_core::cut_state();
+    const bool is_bsp = jobs_.at(name.job).is_bsp;
+    if (!there || (is_bsp ? has.version : has.ranks[rank].next) <= clock)
       world_.check.fail(
           "replicas", this->name() + " acknowledges rank " + std::to_string(rank) + " clock " +
                           std::to_string(clock) + ", which " + next->name() + " lacks");
