@@ -262,6 +262,10 @@ void coordinator_core::stage_for_replica(std::vector<staged_call>& calls, std::s
   opening.epoch = 0;
   calls.push_back({who, opening});
   for (const auto& change : job.changes) calls.push_back({who, roster_call{job.token, change}});
+  // A rank that is to join: the others have been asked already.
+  for (const auto& [id, group] : groups_)
+    if (const auto* what = std::get_if<joining>(&group.about); what && group.job == index)
+      calls.push_back({who, hold_call{job.token, what->clock, what->hello.rank}});
   for (const auto& table : tables_) {
     if (table.job != index) continue;
     auto mine = call_of(table);

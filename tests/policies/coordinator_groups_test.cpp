@@ -104,6 +104,32 @@ TEST_F(journal_with_replicas, a_new_replica_is_told_of_workers_that_joined_the_o
   EXPECT_EQ(let_in[0].address, "a1");
 }
 
+// The others have been asked to wait for it, and the new replica may be the primary before it
+// is in.
+TEST_F(journal_with_replicas, a_new_replica_hears_of_a_rank_that_is_to_join) {
+  for (auto& job : spec.jobs) job.max_workers = 3;
+  core = std::make_unique<coordinator_core>(spec, 99);
+  out = {};
+  core->begin(1, out);
+  join_all();
+  answer_calls();
+  join_worker("a", 0);
+  join_worker("a", 1);
+  ASSERT_TRUE(core->scale(2, "a", 3, out).ok());
+  core->worker_joined(2, {"a", 2, 1, "a2"}, 60, out);
+  const auto asked = calls_of<hold_call>(0);
+  ASSERT_EQ(asked.size(), 2u);
+  out.calls.clear();  // nobody has answered
+  core->shard_lost(2, 0, "killed", out, 1);
+  out.calls.clear();
+  join(0, 1, 2);
+  const auto told = calls_of<hold_call>(0);
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_EQ(told[0].first, 1u);
+  EXPECT_EQ(told[0].second.rank, 2u);
+  EXPECT_EQ(told[0].second.clock, asked[0].second.clock);
+}
+
 TEST_F(journal_with_replicas, both_died_and_that_stays_known) {
   join_all();
   answer_calls();
