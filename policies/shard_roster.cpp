@@ -122,8 +122,11 @@ void shard_core::has_left(std::uint64_t token, std::uint32_t rank, shard_effects
 // Its pushes of an earlier stay that are on their way to the replica: nobody waits for them,
 // and their places are needed.
 void shard_core::orphan(chunk_state& chunk, std::uint32_t rank, shard_effects& out) {
+  const auto joined = chunk.home->job->workers[rank].joined;
   for (auto& held : chunk.workers[rank].held) {
-    if (!held.there || !is_retained(chunk, rank, held.clock)) continue;
+    // A policy that closes two clocks at once is past both before the first is carried out.
+    const bool is_earlier = held.there && held.clock < joined;
+    if (!is_earlier || !is_retained(chunk, rank, held.clock)) continue;
     bool is_needed = false;
     for (auto& step : chunk.to_replicate)
       if (held.payload != no_payload && step.payload == held.payload)

@@ -240,6 +240,23 @@ TEST(shard_roster, where_all_have_joined_later_nobody_waits_for_the_clocks_befor
   EXPECT_EQ(all<reply>(out)[0].where.version, 5U);
 }
 
+// Two clocks close at once: in the first the one that has joined has no part.
+TEST(shard_roster, what_one_that_joined_has_pushed_is_kept_when_clocks_before_close) {
+  auto core = make_room();
+  shard_effects out;
+  core.lead(job, true, out);
+  core.change_roster(job, {1, 1, 1, true, true}, out);
+  ASSERT_EQ(core.admit_worker(job, 1, 1), refusal::none);
+  core.push(tag(1, 1), 7, out);
+  ASSERT_TRUE(all<apply>(out).empty());
+  core.shut_out(job, 0);
+  core.change_roster(job, leaves(2, 0, 0), out);
+  ASSERT_EQ(all<apply>(out).size(), 1U);
+  EXPECT_EQ(all<apply>(out)[0].count, 1U);
+  EXPECT_TRUE(all<release>(out).empty()) << "it is on its way to the replica";
+  EXPECT_EQ(core.pushes_held(), 1U);
+}
+
 TEST(shard_roster, a_replica_knows_who_joined_when_it_is_promoted) {
   auto core = make_room(0);
   shard_effects out;
