@@ -35,7 +35,7 @@ void replication_core::lead(std::uint32_t view, peer_id replica, bool has_all, b
   for (const auto job : shard_.all_jobs())
     front_.about_job(job, [&](auto& out) { shard_.lead(job, has_all, out); });
   for (const auto job : shard_.jobs())
-    for (const auto rank : shard_.finished_ranks(job)) send_farewell({job, rank});
+    for (const auto rank : shard_.finished_ranks(job)) send_farewell(farewell_of(job, rank));
   seed_more();
 }
 
@@ -164,7 +164,7 @@ void replication_core::send(const under_way& what, bool again) {
 }
 
 void replication_core::replicate_farewell(const effects::replicate_farewell& what) {
-  if (replica_) send_farewell({what.job, what.rank});
+  if (replica_) send_farewell(farewell_of(what.job, what.rank));
 }
 
 void replication_core::send_farewell(const farewell_name& who) {
@@ -174,6 +174,7 @@ void replication_core::send_farewell(const farewell_name& who) {
   header.job = who.job;
   header.epoch = led_view_;
   header.worker = who.rank;
+  header.clock = who.since;
   header.chunk = runtime::whole_job;
   shell_.send_plain(*replica_, header);
 }
@@ -272,8 +273,8 @@ void replication_core::frame(const frame_header& header, payload_handle payload)
 }
 
 void replication_core::on_farewell(const frame_header& header) {
-  shard_.follow_farewell(header.job, header.worker);
-  const farewell_name who{header.job, header.worker};
+  shard_.follow_farewell(header.job, header.worker, header.clock);
+  const farewell_name who{header.job, header.worker, header.clock};
   if (!replica_) return answer_farewell(who);
   owed_.insert(who);
   send_farewell(who);
@@ -284,6 +285,7 @@ void replication_core::answer_farewell(const farewell_name& who) {
   header.job = who.job;
   header.epoch = view_;
   header.worker = who.rank;
+  header.clock = who.since;
   header.chunk = runtime::whole_job;
   answer(header, refusal::none);
 }
@@ -297,12 +299,13 @@ void replication_core::on_followed(const frame_header& header) {
     return shell_.replaced(led_view_);
   }
   if (header.chunk == runtime::whole_job) {
-    const farewell_name who{header.job, header.worker};
+    const farewell_name who{header.job, header.worker, header.clock};
     farewells_.erase(who);
     if (owed_.erase(who) > 0) answer_farewell(who);
-    front_.about_job(header.job, [&](auto& out) {
-      shard_.farewell_replicated(header.job, header.worker, out);
-    });
+    if (who == farewell_of(header.job, header.worker))
+      front_.about_job(header.job, [&](auto& out) {
+        shard_.farewell_replicated(header.job, header.worker, out);
+      });
     return tell_in_sync();
   }
   if (code != refusal::none) return;

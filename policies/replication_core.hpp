@@ -136,9 +136,11 @@ class replication_core {
     bool in_place = false;
     patience again;
   };
+  // Of one stay: a rank may join again.
   struct farewell_name {
     std::uint64_t job = 0;
     std::uint32_t rank = 0;
+    std::uint64_t since = 0;  // its first clock
     friend auto operator<=>(const farewell_name&, const farewell_name&) = default;
   };
 
@@ -157,6 +159,9 @@ class replication_core {
   void seed_more();
   void tell_in_sync();
   void send(const under_way& what, bool again);
+  farewell_name farewell_of(std::uint64_t job, std::uint32_t rank) const {
+    return {job, rank, shard_.first_clock(job, rank)};
+  }
   void send_farewell(const farewell_name& who);
   void on_followed(const runtime::frame_header& header);
   void on_farewell(const runtime::frame_header& header);

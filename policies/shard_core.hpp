@@ -218,7 +218,10 @@ class shard_core {
   }
   // The chunk is what the primary had.
   void follow_seed(const followed_step& what, const seed_state& state, shard_effects& out);
-  void follow_farewell(std::uint64_t token, std::uint32_t rank);
+  // Of the stay that began with this clock: the rank may have joined again since.
+  void follow_farewell(std::uint64_t token, std::uint32_t rank, std::uint64_t since = 0);
+  // Of its present stay.
+  std::uint64_t first_clock(std::uint64_t token, std::uint32_t rank) const;
   // What a chunk has, and in which plane.
   cut_state progress(std::uint32_t slot) const { return progress_of(chunks_[slot]); }
   std::uint32_t plane_of(std::uint32_t slot) const { return chunks_[slot].plane; }

@@ -321,10 +321,18 @@ void shard_core::follow_seed(const followed_step& what, const seed_state& state,
   out.list.push_back(shard_effects::followed{slot, chunk.version});
 }
 
-void shard_core::follow_farewell(std::uint64_t token, std::uint32_t rank) {
+void shard_core::follow_farewell(std::uint64_t token, std::uint32_t rank, std::uint64_t since) {
   const auto job = jobs_.find(token);
-  if (job != jobs_.end() && rank < job->second.workers.size())
-    job->second.workers[rank].finished = true;
+  if (job == jobs_.end() || rank >= job->second.workers.size()) return;
+  auto& worker = job->second.workers[rank];
+  if (since >= worker.joined) worker.finished = true;
+}
+
+std::uint64_t shard_core::first_clock(std::uint64_t token, std::uint32_t rank) const {
+  const auto job = jobs_.find(token);
+  return job == jobs_.end() || rank >= job->second.workers.size()
+             ? 0
+             : job->second.workers[rank].joined;
 }
 
 void shard_core::promote(std::uint64_t token, std::uint32_t epoch, shard_effects& out) {

@@ -214,6 +214,19 @@ TEST(shard_roster, who_joins_is_waited_for_from_its_clock_on) {
   EXPECT_EQ(all<apply>(out)[0].count, 2U);
 }
 
+// As it left before it joined again, and the word was late.
+TEST(shard_roster, a_farewell_of_an_earlier_stay_is_none_of_this_one) {
+  auto replica = make_room(0);
+  shard_effects out;
+  EXPECT_EQ(replica.first_clock(job, 1), 0U);
+  replica.change_roster(job, {1, 1, 2, true, true}, out);
+  EXPECT_EQ(replica.first_clock(job, 1), 2U);
+  replica.follow_farewell(job, 1, 0);
+  EXPECT_TRUE(replica.finished_ranks(job).empty());
+  replica.follow_farewell(job, 1, 2);
+  EXPECT_EQ(replica.finished_ranks(job), std::vector<std::uint32_t>{1});
+}
+
 TEST(shard_roster, a_hold_that_is_let_go_of_holds_nobody_up) {
   auto core = make_room();
   shard_effects out;
