@@ -22,13 +22,6 @@ constexpr auto shard_call_timeout = std::chrono::seconds(20);
 }  // namespace
 
 template <class T>
-std::pair<ticket, caf::typed_response_promise<T>> coordinator::promise(promises<T>& waiting) {
-  auto made = make_response_promise<T>();
-  waiting.emplace(++last_ticket_, made);
-  return {last_ticket_, made};
-}
-
-template <class T>
 bool coordinator::deliver(promises<T>& waiting, coordinator_effects::answer& answer) {
   const auto at = waiting.find(answer.to);
   if (at == waiting.end()) return false;
@@ -145,11 +138,13 @@ void coordinator::carry_out() {
                              effects_);
   for (auto& call : effects.calls) call_shard(call);
   for (const auto& one : effects.moves) tell_moved(one);
+  tell_slots(effects);
   for (auto& answer : effects.answers)
     if (!deliver(shard_promises_, answer) && !deliver(worker_promises_, answer))
       deliver(table_promises_, answer);
   if (!effects_.records.empty() || !effects_.calls.empty() || !effects_.moves.empty() ||
-      !effects_.checkpoints.empty() || !effects_.manifests.empty())
+      !effects_.checkpoints.empty() || !effects_.manifests.empty() || !effects_.hosts.empty() ||
+      !effects_.retirements.empty() || !effects_.idle.empty())
     carry_out();
 }
 
@@ -270,13 +265,16 @@ caf::result<done_atom> coordinator::fail_job(const std::string& job, const std::
 
 caf::result<done_atom> coordinator::stop() {
   for (auto& [name, shard] : shards_) send(shard, stop_atom::value);
+  for (auto& [which, known] : hosts_) send(known.who, stop_atom::value);
   quit();
   return done_atom::value;
 }
 
 void coordinator::on_down(const caf::down_msg& down) {
+  for (const auto& [which, known] : hosts_)
+    if (known.who.address() == down.source) core_.host_lost(which, known.life);
   const auto lost = members_.find(down.source);
-  if (lost == members_.end()) return;
+  if (lost == members_.end()) return carry_out();
   const auto why = system().render(down.reason);
   bool out = false;
   // A worker that has finished leaves like this, too; the core tells them apart.

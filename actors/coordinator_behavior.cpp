@@ -21,6 +21,14 @@ coordinator::behavior_type coordinator::make_behavior() {
         if (!of_run(token)) return stranger();
         return join_shard(index, {number, incarnation}, address, who);
       },
+      [this](host_atom, u64 token, u32 slot, u32 place, u32 life, const hosted_members& has,
+             const caf::actor& who) -> caf::result<done_atom> {
+        if (!of_run(token)) return stranger();
+        return join_host({slot, place}, life, has, who);
+      },
+      [this](gone_atom, u64 token, const policies::hosted_member& which) {
+        if (of_run(token)) member_gone(which);
+      },
       [this](moves_atom, u64 token, const string& job, u32 rank, u32 incarnation,
              const caf::actor& who) {
         if (of_run(token)) tell_of_moves(job, rank, incarnation, who);
@@ -61,6 +69,9 @@ coordinator::behavior_type coordinator::make_behavior() {
       },
       [this](scale_atom, u64 token, const string& job, u32 workers) -> caf::result<done_atom> {
         return heard(token, [&] { return scale(job, workers); });
+      },
+      [this](scale_atom, u64 token, u32 slots) -> caf::result<done_atom> {
+        return heard(token, [&] { return scale_shards(slots); });
       },
       [this](part_atom, u64 token, const policies::checkpoint_report& report) {
         if (known(token)) take_part(report);

@@ -69,7 +69,11 @@ class coordinator final : public coordinator_actor::base {
   bool is_out();
   caf::error stranger();
   template <class T>
-  std::pair<policies::ticket, caf::typed_response_promise<T>> promise(promises<T>& waiting);
+  std::pair<policies::ticket, caf::typed_response_promise<T>> promise(promises<T>& waiting) {
+    auto made = make_response_promise<T>();
+    waiting.emplace(++last_ticket_, made);
+    return {last_ticket_, made};
+  }
   template <class T>
   bool deliver(promises<T>& waiting, policies::coordinator_effects::answer& answer);
 
@@ -79,6 +83,11 @@ class coordinator final : public coordinator_actor::base {
   void tell_of_moves(const std::string& job, std::uint32_t rank, std::uint32_t incarnation,
                      const caf::actor& who);
   void tell_moved(const policies::coordinator_effects::tell_moved& what);
+  caf::result<done_atom> join_host(policies::shard_slots::process which, std::uint32_t life,
+                                   const hosted_members& has, const caf::actor& who);
+  void member_gone(const policies::hosted_member& which);
+  caf::result<done_atom> scale_shards(std::uint32_t slots);
+  void tell_slots(const policies::coordinator_effects& effects);
   caf::result<done_atom> join_aggregator(const std::string& job, std::uint32_t index,
                                          std::uint32_t incarnation, const std::string& address,
                                          const caf::actor& who);
@@ -122,6 +131,12 @@ class coordinator final : public coordinator_actor::base {
   // Workers that hear of moves, by job and rank: the latest incarnation.
   std::map<std::pair<std::string, std::uint32_t>, std::pair<std::uint32_t, caf::actor>> told_;
   std::map<caf::actor_addr, member> members_;
+  // Of slots: the latest, in which life.
+  struct slot_process {
+    std::uint32_t life = 0;
+    shard_host_actor who;
+  };
+  std::map<policies::shard_slots::process, slot_process> hosts_;
   std::map<caf::node_id, runtime::status>
       out_;  // processes whose place is taken, and what they are told
   policies::ticket last_ticket_ = 0;

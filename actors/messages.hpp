@@ -133,6 +133,15 @@ auto inspect(Inspector& f, promote_call& x) {
   return f(caf::meta::type_name("tidegate::promote_call"), x.view, x.epoch);
 }
 template <class Inspector>
+auto inspect(Inspector& f, hosted_member& x) {
+  return f(caf::meta::type_name("tidegate::hosted_member"), x.shard, x.member.number,
+           x.member.incarnation);
+}
+template <class Inspector>
+auto inspect(Inspector& f, host_call& x) {
+  return f(caf::meta::type_name("tidegate::host_call"), x.members);
+}
+template <class Inspector>
 auto inspect(Inspector& f, shard_moved& x) {
   return f(caf::meta::type_name("tidegate::shard_moved"), x.shard, x.epoch, x.address);
 }
@@ -201,6 +210,14 @@ struct peer_lost_event {
   std::string why;
 };
 
+// Stays in the process: a member of a shard's group has ended, in order or why not.
+struct member_ended_event {
+  policies::hosted_member which;
+  runtime::status result;
+  bool in_order = false;
+};
+
+using hosted_members = std::vector<policies::hosted_member>;
 using grants = std::vector<policies::table_grant>;
 using chunk_clocks = std::vector<policies::chunk_clock>;
 
@@ -253,12 +270,18 @@ CAF_ADD_TYPE_ID(tidegate, (tidegate::policies::roster_call))
 CAF_ADD_TYPE_ID(tidegate, (tidegate::policies::hold_call))
 CAF_ADD_ATOM(tidegate, tidegate::actors, leave_atom, "leave")
 CAF_ADD_ATOM(tidegate, tidegate::actors, scale_atom, "scale")
+CAF_ADD_TYPE_ID(tidegate, (tidegate::policies::hosted_member))
+CAF_ADD_TYPE_ID(tidegate, (tidegate::actors::hosted_members))
+CAF_ADD_TYPE_ID(tidegate, (tidegate::policies::host_call))
+CAF_ADD_ATOM(tidegate, tidegate::actors, host_atom, "host")
+CAF_ADD_ATOM(tidegate, tidegate::actors, gone_atom, "gone")
 CAF_END_TYPE_ID_BLOCK(tidegate)
 
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tidegate::actors::frame_event)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tidegate::actors::peer_lost_event)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tidegate::actors::part_written_event)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tidegate::actors::worker_command_ptr)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tidegate::actors::member_ended_event)
 
 namespace tidegate::actors {
 
@@ -268,6 +291,12 @@ using coordinator_actor = caf::typed_actor<
     // a shard process: index, number in its group, incarnation, link address, its control actor
     caf::replies_to<shard_atom, std::uint64_t, std::uint32_t, std::uint32_t, std::uint32_t,
                     std::string, caf::actor>::with<done_atom>,
+    // a process of a slot of shards that move: slot, place in it, life, the members that it
+    // has, its actor, which hears host_call and stop_atom
+    caf::replies_to<host_atom, std::uint64_t, std::uint32_t, std::uint32_t, std::uint32_t,
+                    hosted_members, caf::actor>::with<done_atom>,
+    // it has this one no more
+    caf::reacts_to<gone_atom, std::uint64_t, policies::hosted_member>,
     // an aggregator process: job, number in it, incarnation, link address, its control actor
     caf::replies_to<aggregator_atom, std::uint64_t, std::string, std::uint32_t, std::uint32_t,
                     std::string, caf::actor>::with<done_atom>,
@@ -296,6 +325,8 @@ using coordinator_actor = caf::typed_actor<
     caf::replies_to<leave_atom, std::uint64_t, std::string, std::uint32_t>::with<done_atom>,
     // job, so many workers are wanted
     caf::replies_to<scale_atom, std::uint64_t, std::string, std::uint32_t>::with<done_atom>,
+    // so many slots of processes are to have the shards
+    caf::replies_to<scale_atom, std::uint64_t, std::uint32_t>::with<done_atom>,
     // a shard's part of a checkpoint is durable, or why not
     caf::reacts_to<part_atom, std::uint64_t, policies::checkpoint_report>,
     // job, why
@@ -321,6 +352,10 @@ using shard_actor =
                      caf::reacts_to<policies::shard_moved>, caf::reacts_to<part_written_event>,
                      caf::reacts_to<stop_atom>, caf::reacts_to<look_atom>,
                      caf::reacts_to<frame_event>, caf::reacts_to<peer_lost_event>>;
+
+// Of processes of slots, where shards move.
+using shard_host_actor =
+    caf::typed_actor<caf::reacts_to<policies::host_call>, caf::reacts_to<stop_atom>>;
 
 using worker_actor =
     caf::typed_actor<caf::reacts_to<worker_command_ptr>, caf::reacts_to<look_atom>,

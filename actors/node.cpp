@@ -14,9 +14,9 @@
 #include "actors/environment.hpp"
 #include "actors/errors.hpp"
 #include "actors/journal_keeper.hpp"
+#include "actors/membership.hpp"
 #include "actors/shard.hpp"
 #include "actors/system.hpp"
-#include "policies/ask_again.hpp"
 #include "runtime/base/log.hpp"
 
 namespace tidegate::actors {
@@ -62,73 +62,6 @@ status run_coordinator(const policies::cluster_spec& cluster, const run_options&
 }
 
 namespace {
-
-// A shard's or aggregator's main thread: joins the coordinator, and the next one when that is
-// gone, until the actor ends.
-class membership {
- public:
-  membership(caf::actor_system& system, coordinator_place& place, shard_actor node)
-      : self_(system), place_(place), node_(std::move(node)) {
-    self_->monitor(node_);
-  }
-
-  // Until it is in. `hello`: with which it joins, before its address and itself. Errors:
-  // unavailable (no coordinator for so long), those of the coordinator.
-  template <class... Hello>
-  status join(std::uint32_t patience_ms, const std::string& what, const std::string& address,
-              const Hello&... hello) {
-    policies::ask_again again(steady_now(), patience_ms);
-    for (;;) {
-      const auto found = place_.find();
-      auto result = found ? status() : found.error();
-      if (found)
-        if (const auto told = ask_coordinator<done_atom>(
-                self_, *found, std::chrono::milliseconds(patience_ms),
-                "joining the cluster as " + what, hello..., address,
-                caf::actor_cast<caf::actor>(node_));
-            !told)
-          result = told.error();
-      const auto pause = again.after(steady_now(), result);
-      if (!pause) return result;
-      const auto until = steady_now() + *pause;
-      while (!ended_ && steady_now() < until) wait(until - steady_now());
-      if (ended_) return {};
-    }
-  }
-
-  // Until the coordinator is gone; false: the actor has ended, as it was told to.
-  bool stay() {
-    const auto there = place_.now();
-    self_->monitor(there);
-    while (!ended_ && gone_ != there->address())
-      self_->receive([this](const caf::down_msg& down) { on_down(down); });
-    return !ended_;
-  }
-
-  void end() {
-    self_->send_exit(node_, caf::exit_reason::user_shutdown);
-    self_->wait_for(node_);
-    node_ = nullptr;
-  }
-
- private:
-  void wait(std::int64_t most_ns) {
-    self_->receive([this](const caf::down_msg& down) { on_down(down); },
-                   caf::after(std::chrono::nanoseconds(most_ns)) >> [] {});
-  }
-  void on_down(const caf::down_msg& down) {
-    if (down.source == node_->address())
-      ended_ = true;
-    else
-      gone_ = down.source;
-  }
-
-  caf::scoped_actor self_;
-  coordinator_place& place_;
-  shard_actor node_;
-  bool ended_ = false;
-  caf::actor_addr gone_;
-};
 
 // Blocks until the actor that `spawn` makes on a reactor has ended, or the coordinator is gone
 // and does not come back.
@@ -238,6 +171,12 @@ status observer::scale(const std::string& job, std::uint32_t workers) {
   auto told =
       impl_->ask<done_atom>("telling the coordinator how many workers job " + job + " has",
                             scale_atom::value, impl_->token, job, workers);
+  return told ? status() : told.error();
+}
+
+status observer::scale_shards(std::uint32_t slots) {
+  auto told = impl_->ask<done_atom>("telling the coordinator how many shards there are",
+                                    scale_atom::value, impl_->token, slots);
   return told ? status() : told.error();
 }
 

@@ -52,6 +52,10 @@ runtime::status run_coordinator(const policies::cluster_spec& cluster, const run
 // Blocks until the coordinator says stop or is lost. Errors: unavailable (no coordinator, no
 // transport).
 runtime::status run_shard(const node_options& options);
+// Where shards move: a process of a slot, which has whichever members of groups the coordinator
+// wants. `index`: the slot; `member`: its place in it, and which life. Where a member fails, or
+// is taken for dead, the process ends at once.
+runtime::status run_shard_host(const node_options& options);
 runtime::status run_aggregator(const node_options& options);
 
 // The launcher's view of a running coordinator. One thread; every call is bounded by a
@@ -73,6 +77,9 @@ class observer {
   runtime::status leave(const std::string& job, std::uint32_t rank);
   // So many workers are wanted. Errors: as coordinator_core::scale.
   runtime::status scale(const std::string& job, std::uint32_t workers);
+  // So many slots of processes are to have the shards. Errors: as
+  // coordinator_core::scale_shards.
+  runtime::status scale_shards(std::uint32_t slots);
   // Asks coordinator and shards to exit. Returns once the coordinator has the message.
   runtime::status stop();
 

@@ -3,6 +3,8 @@
 #include <charconv>
 #include <cstdio>
 
+#include "runtime/transport/host_link.hpp"
+
 namespace tidegate::actors {
 
 namespace {
@@ -36,6 +38,8 @@ runtime::process_mark process_of(std::string_view address) {
 
 runtime::status fence(std::string_view mine, std::string_view replaced) {
   if (!share_memory(mine, replaced)) return {};
+  // One that has left in order, and whose process has others to serve.
+  if (runtime::is_closed(link_of(replaced))) return {};
   return runtime::end_process(process_of(replaced), gone_within_ms);
 }
 

@@ -40,7 +40,8 @@ inline runtime::reach reach_of(std::string_view one, std::string_view other) {
 runtime::process_mark process_of(std::string_view address);
 
 // Another process has taken the place of this one. If it lives and reads `mine`, our memory, in
-// place, it is ended before that memory is written again. Errors: it cannot be.
+// place, it is ended before that memory is written again, unless it has closed its link: then
+// it reads nothing any more. Errors: it cannot be.
 runtime::status fence(std::string_view mine, std::string_view replaced);
 
 }  // namespace tidegate::actors

@@ -35,7 +35,11 @@ const std::vector<command>& commands() {
        {"--output", "--job", "--list", "--help"},
        "run folder",
        "RUN_DIR"},
-      {"scale", command_kind::scale, {"--job", "--help"}, "run folder", "RUN_DIR workers=6"},
+      {"scale",
+       command_kind::scale,
+       {"--job", "--help"},
+       "run folder",
+       "RUN_DIR workers=6 shards=3"},
   };
   return all;
 }
@@ -149,16 +153,28 @@ runtime::expected<command_line> parse_node(const arguments& args) {
 }
 
 runtime::expected<command_line> parse_scale(const arguments& words, command_line& line) {
-  constexpr std::string_view key = "workers=";
-  const std::string last = words.size() == 2 ? words[1] : "";
-  const auto workers =
-      last.starts_with(key) ? parse_unsigned(last.substr(key.size())) : std::nullopt;
-  if (!workers || *workers == 0 || *workers > runtime::limits::workers_max)
-    return bad("tidegate scale" + (last.empty() ? "" : ": '" + last + "'") +
-               "; allowed: tidegate scale RUN_DIR workers=N [--job NAME], N from 1 to " +
-               std::to_string(runtime::limits::workers_max));
+  namespace limits = runtime::limits;
+  const auto refuse = [](const std::string& word) {
+    return bad("tidegate scale" + (word.empty() ? "" : ": '" + word + "'") +
+               "; allowed: tidegate scale RUN_DIR workers=N shards=N [--job NAME], one of the "
+               "two or both, workers from 1 to " +
+               std::to_string(limits::workers_max) + ", shards from 1 to " +
+               std::to_string(limits::shards_max));
+  };
+  if (words.size() < 2) return refuse("");
   line.file = words[0];
-  line.workers = static_cast<std::uint32_t>(*workers);
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    const auto equals = std::min(words[i].find('='), words[i].size());
+    const auto key = words[i].substr(0, equals);
+    auto& into = key == "shards" ? line.shards : line.workers;
+    const auto most = key == "shards" ? limits::shards_max : limits::workers_max;
+    const auto number = parse_unsigned(
+        std::string_view(words[i]).substr(std::min(equals + 1, words[i].size())));
+    if ((key != "shards" && key != "workers") || into != 0 || !number || *number == 0 ||
+        *number > most)
+      return refuse(words[i]);
+    into = static_cast<std::uint32_t>(*number);
+  }
   return line;
 }
 

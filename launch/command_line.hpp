@@ -41,7 +41,8 @@ struct command_line {
   std::string resume;             // launch: the run folder to go on in; then no file
   std::uint32_t index = 0;        // node shard, node replica, node aggregator
   std::string job;                // node aggregator; export, scale: empty for the only one
-  std::uint32_t workers = 0;      // scale
+  std::uint32_t workers = 0;      // scale; 0: as many as there are
+  std::uint32_t shards = 0;       // scale; likewise
   std::string output;             // export
   bool list = false;              // export
   int ready_fd = -1;              // node coordinator: gets "PORT\n"

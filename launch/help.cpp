@@ -17,8 +17,8 @@ constexpr const char* general = R"(tidegate - a parameter server
       go on with a run whose launcher was killed, or that failed
   tidegate export RUN_DIR -o FILE [--job NAME]
       write a job's newest checkpoint as one safetensors file
-  tidegate scale RUN_DIR workers=N [--job NAME]
-      add or remove workers while a job runs
+  tidegate scale RUN_DIR workers=N shards=N [--job NAME]
+      add or remove workers and shards while jobs run
   tidegate bench SUBJECT [options]
       measure on this machine: exchange, latency, roofline; see tidegate bench --help
   tidegate chaos RUN_DIR kill|stop|continue|random ...
@@ -87,15 +87,22 @@ still go on. Says which newer checkpoints are damaged.
 Exit codes: 0 done; 1 no checkpoint is whole, or FILE cannot be written; 2 bad usage.
 )";
 
-constexpr const char* scale = R"(tidegate scale RUN_DIR workers=N [--job NAME]
+constexpr const char* scale = R"(tidegate scale RUN_DIR workers=N shards=N [--job NAME]
 
-Asks the launcher of a run for another number of workers of a job. New ones begin at a clock that
-nobody has come to yet, which all shards agree upon while the others go on; those that are one too
+Asks the launcher of a run for another number of workers of a job, of shards, or of both.
+
+New workers begin at a clock that nobody has come to yet, which all shards agree upon while the others go on; those that are one too
 many, the highest ranks, get SIGTERM, and the others go on without them from the first clock that
 they have pushed nowhere. events.jsonl names the clocks (worker_added, worker_left). A program that
 may be joined begins at session.now(). There is room for jobs.NAME.max_workers.
 
-  --job NAME         needed where there are several jobs
+Parameters are in cluster.max_shards parts, which the shard processes share out among them. Those
+that are new take parts over, and those that are one too many, the highest numbers, give theirs
+away and end: as few parts move as make all even. A part that moves is copied while training goes
+on, then its new process serves it; workers wait for some milliseconds (shard_moves, shard_moved
+in events.jsonl).
+
+  --job NAME         of the workers; needed where there are several jobs
 
 Exit codes: 0 it is agreed; 1 it cannot be, or no launcher lives in RUN_DIR; 2 bad usage.
 )";

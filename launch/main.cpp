@@ -32,6 +32,9 @@ class observer_view final : public cluster_view {
   runtime::status scale(const std::string& job, std::uint32_t workers) override {
     return self_.scale(job, workers);
   }
+  runtime::status scale_shards(std::uint32_t slots) override {
+    return self_.scale_shards(slots);
+  }
   runtime::status stop() override { return self_.stop(); }
 
  private:
@@ -53,5 +56,5 @@ int main(int argc, char** argv) {
   if (tidegate::simulate::is_simulate(args)) return tidegate::simulate::run_simulate(args);
   return tidegate::launch::run_program(
       args, {tidegate::actors::run_coordinator, tidegate::actors::run_shard,
-             tidegate::actors::run_aggregator, observe});
+             tidegate::actors::run_shard_host, tidegate::actors::run_aggregator, observe});
 }

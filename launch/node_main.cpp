@@ -79,6 +79,7 @@ runtime::status run_member(const command_line& line, const policies::cluster_spe
   }
   options.member.incarnation = static_cast<std::uint32_t>(*incarnation);
   if (line.kind == command_kind::node_aggregator) return cluster.run_aggregator(options);
+  if (spec.slots > 0) return cluster.run_shard_host(options);
   return cluster.run_shard(options);
 }
 

@@ -4,6 +4,7 @@
 #include "policies/aggregation.hpp"
 #include "policies/hosts.hpp"
 #include "policies/placement.hpp"
+#include "policies/shard_group.hpp"
 #include "runtime/base/limits.hpp"
 
 namespace tidegate::launch {
@@ -23,14 +24,13 @@ std::vector<process_plan> plan_processes(const policies::cluster_spec& spec) {
   };
   add(process_role::coordinator, {}, 0, policies::host_of_coordinator(spec),
       {"tidegate", "node", "coordinator"});
-  for (std::uint32_t i = 0; i < spec.shards; ++i) {
-    add(process_role::shard, {}, i, policies::host_of_shard(spec, i),
-        {"tidegate", "node", "shard", "--index", std::to_string(i)});
-  }
-  for (std::uint32_t i = 0; i < spec.replicas * spec.shards; ++i) {
-    add(process_role::replica, {}, i, policies::host_of_replica(spec, i),
-        {"tidegate", "node", "replica", "--index", std::to_string(i)});
-  }
+  const auto slots = spec.slots > 0 ? spec.slots : spec.shards;
+  for (std::uint32_t i = 0; i < slots; ++i)
+    all.push_back(plan_shard(spec, process_role::shard, i));
+  for (std::uint32_t number = 1; number <= spec.replicas; ++number)
+    for (std::uint32_t i = 0; i < slots; ++i)
+      all.push_back(plan_shard(spec, process_role::replica,
+                               policies::replica_index(spec.shards, i, number)));
   for (const auto& job : spec.jobs) {
     const auto sums = policies::plan_aggregation(spec, job).aggregators;
     for (std::uint32_t i = 0; i < sums.size(); ++i) {
@@ -87,6 +87,19 @@ std::string policy_text(const policies::consistency_spec& policy) {
     text += "(" + std::to_string(policy.staleness) + ")";
   }
   return text;
+}
+
+process_plan plan_shard(const policies::cluster_spec& spec, process_role role,
+                        std::uint32_t index) {
+  const bool first = role == process_role::shard;
+  process_plan made;
+  made.name = {role, {}, index};
+  const auto* host =
+      first ? policies::host_of_shard(spec, index) : policies::host_of_replica(spec, index);
+  if (host != nullptr) made.host = host->name;
+  made.command = {"tidegate", "node", first ? "shard" : "replica", "--index",
+                  std::to_string(index)};
+  return made;
 }
 
 process_plan plan_worker(const policies::cluster_spec& spec, const policies::job_spec& job,

@@ -57,6 +57,9 @@ struct cluster_plan {
 // The spec is one that parse_cluster accepted.
 cluster_plan make_plan(const policies::cluster_spec& spec);
 
+// A process of shards, of its plan or one that is started later.
+process_plan plan_shard(const policies::cluster_spec& spec, process_role role,
+                        std::uint32_t index);
 // A worker of it, or one that joins later.
 process_plan plan_worker(const policies::cluster_spec& spec, const policies::job_spec& job,
                          std::uint32_t rank);

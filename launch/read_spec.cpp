@@ -39,6 +39,8 @@ void read_cluster_map(const section& from, policies::cluster_spec& into) {
   read_hosts(from, into);
   if (from.require("name")) from.text("name", into.name, is_plain_name);
   from.number("shards", shards, 1, limits::shards_max);
+  std::uint64_t max_shards = 0;
+  from.number("max_shards", max_shards, shards, limits::shards_max);
   from.number("replicas", replicas, 0, policies::group_size_max - 1);
   from.choice<policies::transport_kind>("transport", into.transport, transport_words);
   into.chunk_bytes = policies::default_chunk_bytes(into.hosts.size());
@@ -48,7 +50,8 @@ void read_cluster_map(const section& from, policies::cluster_spec& into) {
   const auto control = from.child("control");
   control.text("host", into.control_host, is_host);
   control.number("port", port, 0, std::numeric_limits<std::uint16_t>::max());
-  into.shards = static_cast<std::uint32_t>(shards);
+  into.shards = static_cast<std::uint32_t>(std::max(shards, max_shards));
+  into.slots = max_shards > 0 ? static_cast<std::uint32_t>(shards) : 0;
   into.replicas = static_cast<std::uint32_t>(replicas);
   into.start_timeout_ms = static_cast<std::uint32_t>(timeout_ms);
   into.control_port = static_cast<std::uint16_t>(port);
@@ -95,10 +98,11 @@ void cross_check(const section& cluster, const policies::cluster_spec& spec) {
                    (chunks == 1 ? " chunk" : " chunks") + " of " +
                    format_bytes(spec.chunk_bytes);
   if (all_declared && chunks < spec.shards) {
-    const auto* shards = cluster.get("shards");
+    const std::string key = spec.slots > 0 ? "max_shards" : "shards";
+    const auto* shards = cluster.get(key.c_str());
     cluster.note(shards == nullptr ? cluster.where() : shards->where,
-                 "cluster.shards: " + std::to_string(spec.shards) + " is too large:" + cut +
-                     ", and a shard without one has nothing to do; allowed: at most " +
+                 "cluster." + key + ": " + std::to_string(spec.shards) + " is too large:" +
+                     cut + ", and a shard without one has nothing to do; allowed: at most " +
                      std::to_string(chunks) + ", or a smaller cluster.chunk_bytes");
   }
   if (chunks > declared_chunks_max) {

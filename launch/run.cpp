@@ -32,7 +32,10 @@ policies::launch_plan plan_for_core(const policies::cluster_spec& spec,
   for (const auto& j : spec.jobs)
     what.jobs.push_back({j.name, policy_text(j.consistency), j.workers, j.on_worker_loss});
   what.supervision = spec.supervision;
-  what.replicated = spec.replicas > 0;
+  what.replicated = spec.has_chains();
+  what.shards = spec.shards;
+  what.replicas = spec.replicas;
+  what.slots = spec.slots;
   what.goes_back = std::all_of(spec.jobs.begin(), spec.jobs.end(),
                                [](const auto& j) { return j.checkpoint.has_value(); });
   what.start_timeout_ms = spec.start_timeout_ms;

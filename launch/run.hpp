@@ -50,8 +50,19 @@ class run {
   // What goes wrong on purpose, run_faults.cpp.
   void on_faults();
   void obey(const policies::chaos_order& order);
-  // More or fewer workers, run_scaling.cpp.
+  // More or fewer workers or shards, run_scaling.cpp.
+  struct scaling {
+    std::uint32_t from = 0;    // of control_
+    std::string job;           // empty: shards
+    std::uint32_t number = 0;  // of workers or shards
+    bool asked = false;
+    std::int64_t not_before = 0;
+
+    bool of_shards() const noexcept { return job.empty(); }
+  };
   void on_requests();
+  runtime::status read_request(const std::string& line, scaling& into) const;
+  void plan_the_others();
   void ask_to_scale();
   void scaled(const runtime::status& result);
 
@@ -92,12 +103,6 @@ class run {
   using answered = std::function<void(const runtime::status&)>;
   void ask(status_poller::question what, answered then);
   std::map<std::uint64_t, answered> asked_;
-  struct scaling {
-    std::uint32_t from = 0;  // of control_
-    std::string job;
-    std::uint32_t workers = 0;
-    bool asked = false;
-  };
   std::optional<control_socket> control_;
   std::deque<scaling> scalings_;  // one after the other
 

@@ -1,4 +1,5 @@
-// What a running launcher is asked for through its control socket: other numbers of workers.
+// What a running launcher is asked for through its control socket: other numbers of
+// workers and shards.
 #include <algorithm>
 #include <utility>
 
@@ -11,6 +12,8 @@ namespace tidegate::launch {
 namespace {
 
 constexpr std::string_view scale_word = "scale ";
+constexpr std::string_view shards_word = "shards ";
+constexpr std::int64_t ask_again_after = 100'000'000;  // nanoseconds
 
 }  // namespace
 
@@ -18,70 +21,100 @@ void run::ask(status_poller::question what, answered then) {
   asked_[poller_->ask(std::move(what))] = std::move(then);
 }
 
-// "scale WORKERS JOB"; without a job, the only one.
 void run::on_requests() {
   if (!control_) return;
   for (auto& one : control_->take()) {
-    const auto refuse = [&](const std::string& why) {
-      control_->answer(one.from, "error " + why);
-    };
-    const auto words =
-        one.line.starts_with(scale_word) ? one.line.substr(scale_word.size()) : "";
-    const auto gap = std::min(words.find(' '), words.size());
-    const auto workers = parse_unsigned(words.substr(0, gap));
-    auto job = words.substr(std::min(gap + 1, words.size()));
-    if (job.empty() && spec_.jobs.size() == 1) job = spec_.jobs.front().name;
-    const bool known = std::any_of(spec_.jobs.begin(), spec_.jobs.end(),
-                                   [&](const auto& spec) { return spec.name == job; });
-    if (!workers || *workers > runtime::limits::workers_max)
-      refuse("a number of workers is asked for");
-    else if (job.empty())
-      refuse("there are several jobs: say which, --job NAME");
-    else if (!known)
-      refuse("no job '" + job + "' in this run");
+    scaling wanted;
+    wanted.from = one.from;
+    if (const auto read = read_request(one.line, wanted); read.ok())
+      scalings_.push_back(std::move(wanted));
     else
-      scalings_.push_back({one.from, job, static_cast<std::uint32_t>(*workers), false});
+      control_->answer(one.from, "error " + read.message());
   }
   ask_to_scale();
   carry_out_effects();
 }
 
+// "shards N", or "scale WORKERS JOB"; without a job, the only one.
+runtime::status run::read_request(const std::string& line, scaling& into) const {
+  const auto bad = [](const std::string& why) {
+    return runtime::status(runtime::errc::invalid_argument, why);
+  };
+  if (line.starts_with(shards_word)) {
+    const auto slots = parse_unsigned(line.substr(shards_word.size()));
+    if (!slots || *slots > runtime::limits::shards_max)
+      return bad("a number of shards is asked for");
+    into.number = static_cast<std::uint32_t>(*slots);
+    return {};
+  }
+  const auto words = line.starts_with(scale_word) ? line.substr(scale_word.size()) : "";
+  const auto gap = std::min(words.find(' '), words.size());
+  const auto workers = parse_unsigned(words.substr(0, gap));
+  into.job = words.substr(std::min(gap + 1, words.size()));
+  if (into.job.empty() && spec_.jobs.size() == 1) into.job = spec_.jobs.front().name;
+  const bool known = std::any_of(spec_.jobs.begin(), spec_.jobs.end(),
+                                 [&](const auto& spec) { return spec.name == into.job; });
+  if (!workers || *workers > runtime::limits::workers_max)
+    return bad("a number of workers is asked for");
+  if (into.job.empty()) return bad("there are several jobs: say which, --job NAME");
+  if (!known) return bad("no job '" + into.job + "' in this run");
+  into.number = static_cast<std::uint32_t>(*workers);
+  return {};
+}
+
 void run::ask_to_scale() {
-  if (scalings_.empty() || scalings_.front().asked) return;
+  if (scalings_.empty() || scalings_.front().asked || now_ < scalings_.front().not_before)
+    return;
   auto& next = scalings_.front();
   const auto* job = core_.job(next.job);
   const bool over = job != nullptr && (job->state == policies::job_state::done ||
                                        job->state == policies::job_state::failed);
   if (over) return scaled({runtime::errc::cancelled, "job " + next.job + " has ended"});
-  if (!poller_ || !core_.may_scale(next.job)) return;  // soon
+  const bool may = next.of_shards() ? core_.may_scale_shards() : core_.may_scale(next.job);
+  if (!poller_ || !may) return;  // soon
   next.asked = true;
-  ask([job = next.job,
-       workers = next.workers](cluster_view& view) { return view.scale(job, workers); },
+  ask(
+      [what = next](cluster_view& view) {
+        return what.of_shards() ? view.scale_shards(what.number)
+                                : view.scale(what.job, what.number);
+      },
       [this](const runtime::status& result) { scaled(result); });
 }
 
 void run::scaled(const runtime::status& result) {
+  // Processes are on their way in.
+  if (result.code() == runtime::errc::unavailable && scalings_.front().of_shards()) {
+    scalings_.front().asked = false;
+    scalings_.front().not_before = now_ + ask_again_after;
+    return;
+  }
   const auto what = std::move(scalings_.front());
   scalings_.pop_front();
   if (!result.ok()) {
     control_->answer(what.from, "error " + result.message());
     return ask_to_scale();
   }
-  if (!core_.scale(what.job, what.workers, todo_)) {
+  const bool goes_on = what.of_shards() ? core_.scale_shards(what.number, todo_)
+                                        : core_.scale(what.job, what.number, todo_);
+  if (!goes_on) {
     control_->answer(what.from, "error the run is being ended, or goes back to a checkpoint");
     return ask_to_scale();
   }
-  const auto job = std::find_if(spec_.jobs.begin(), spec_.jobs.end(),
-                                [&](const auto& spec) { return spec.name == what.job; });
-  for (std::uint32_t rank = 0; rank < what.workers; ++rank) {
-    auto made = plan_worker(spec_, *job, rank);
-    const bool there =
-        std::any_of(plan_.processes.begin(), plan_.processes.end(),
-                    [&](const process_plan& one) { return one.name == made.name; });
-    if (!there) plan_.processes.push_back(std::move(made));
-  }
+  plan_the_others();
   control_->answer(what.from, "ok");
   ask_to_scale();
+}
+
+// Those that the core has added.
+void run::plan_the_others() {
+  for (auto next = plan_.processes.size(); next < core_.processes().size(); ++next) {
+    const auto& name = core_.processes()[next];
+    const auto job = std::find_if(spec_.jobs.begin(), spec_.jobs.end(),
+                                  [&](const auto& spec) { return spec.name == name.job; });
+    plan_.processes.push_back(policies::serves_shard(name.role)
+                                  ? plan_shard(spec_, name.role, name.index)
+                                  : plan_worker(spec_, *job, name.index));
+  }
 }
 
 }  // namespace tidegate::launch

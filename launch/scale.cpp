@@ -11,22 +11,33 @@ namespace {
 // A coordinator may have to come back first.
 constexpr std::uint32_t patience_ms = 60'000;
 
+bool ask(const std::string& run_dir, const std::string& request) {
+  const auto answer = ask_launcher(run_dir, request, patience_ms);
+  constexpr std::string_view error = "error ";
+  if (answer && !answer->starts_with(error)) return true;
+  std::cerr << "tidegate scale: "
+            << (answer ? answer->substr(error.size()) : answer.error().message()) << "\n";
+  return false;
+}
+
+void tell(std::uint32_t number, const char* of) {
+  std::cout << number << " " << of << (number == 1 ? " is" : "s are") << " wanted; ";
+}
+
 }  // namespace
 
 exit_code scale_run(const command_line& line) {
-  const auto answer = ask_launcher(
-      line.file, "scale " + std::to_string(line.workers) + " " + line.job, patience_ms);
-  if (!answer) {
-    std::cerr << "tidegate scale: " << answer.error().message() << "\n";
-    return exit_code::job_failed;
+  if (line.shards > 0) {
+    if (!ask(line.file, "shards " + std::to_string(line.shards))) return exit_code::job_failed;
+    tell(line.shards, "shard");
+    std::cout << "events.jsonl says which move, and when they have\n";
   }
-  constexpr std::string_view error = "error ";
-  if (answer->starts_with(error)) {
-    std::cerr << "tidegate scale: " << answer->substr(error.size()) << "\n";
-    return exit_code::job_failed;
+  if (line.workers > 0) {
+    if (!ask(line.file, "scale " + std::to_string(line.workers) + " " + line.job))
+      return exit_code::job_failed;
+    tell(line.workers, "worker");
+    std::cout << "events.jsonl says who joins and leaves, and at which clock\n";
   }
-  std::cout << line.workers << (line.workers == 1 ? " worker is" : " workers are")
-            << " wanted; events.jsonl says who joins and leaves, and at which clock\n";
   return exit_code::done;
 }
 

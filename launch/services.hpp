@@ -24,15 +24,19 @@ class cluster_view {
   virtual runtime::status leave(const std::string& job, std::uint32_t rank) = 0;
   // As observer::scale.
   virtual runtime::status scale(const std::string& job, std::uint32_t workers) = 0;
+  // As observer::scale_shards.
+  virtual runtime::status scale_shards(std::uint32_t slots) = 0;
   virtual runtime::status stop() = 0;
 };
 
 struct services {
-  // As actors::run_coordinator, run_shard, run_aggregator and observer::connect.
+  // As actors::run_coordinator, run_shard, run_shard_host, run_aggregator and
+  // observer::connect.
   std::function<runtime::status(const policies::cluster_spec&, const actors::run_options&,
                                 const std::function<void(std::uint16_t)>& on_ready)>
       run_coordinator;
   std::function<runtime::status(const actors::node_options&)> run_shard;
+  std::function<runtime::status(const actors::node_options&)> run_shard_host;
   std::function<runtime::status(const actors::node_options&)> run_aggregator;
   std::function<runtime::expected<std::unique_ptr<cluster_view>>(const actors::node_options&)>
       observe;

@@ -155,7 +155,9 @@ std::string write_yaml(const policies::cluster_spec& spec) {
   for (const auto& host : spec.hosts) text += host_text(host);
   if (!spec.coordinator_host.empty())
     text += "  coordinator_host: " + quote(spec.coordinator_host) + "\n";
-  text += "  shards: " + std::to_string(spec.shards) + "\n";
+  const auto processes = spec.slots > 0 ? spec.slots : spec.shards;
+  text += "  shards: " + std::to_string(processes) + "\n";
+  if (spec.slots > 0) text += "  max_shards: " + std::to_string(spec.shards) + "\n";
   text += "  replicas: " + std::to_string(spec.replicas) + "\n";
   if (!spec.shard_hosts.empty()) text += "  shard_hosts: " + list_text(spec.shard_hosts) + "\n";
   text += "  transport: " + std::string(word(transport_words, spec.transport)) + "\n";

@@ -16,6 +16,7 @@ constexpr yaml_key keys[] = {
   {"cluster.hosts.*.prefix", "list", "-", "a list of text (program, arguments)", "goes before the commands of its processes, as in [ip, netns, exec, blue]; it must become the process (exec)"},
   {"cluster.coordinator_host", "text", "-", "a name in cluster.hosts", "the host of the coordinator, the first without it; the launcher must reach it, too"},
   {"cluster.shards", "number", "1", "1 to 1024", "shard processes; each holds a part of the parameters"},
+  {"cluster.max_shards", "number", "-", "cluster.shards to 1024", "lets shards move while jobs run (tidegate scale RUN_DIR shards=N): parameters are in so many parts, which the shard processes share out among them; without it each has one, and keeps it"},
   {"cluster.replicas", "number", "0", "0 to 2", "of each shard: processes that take its place when it dies, so many of a group may die at once; workers keep what they have pushed until all have it"},
   {"cluster.shard_hosts", "list", "-", "a list of names in cluster.hosts", "the hosts of the shards, which take them in turn; all without it"},
   {"cluster.transport", "choice", "auto", "auto, shm, tcp, rdma", "how payload travels: shared memory, TCP, RDMA, or the best one that works"},

@@ -77,6 +77,7 @@ void coordinator_core::aggregator_lost(std::int64_t now, const std::string& name
 void coordinator_core::all_joined(std::int64_t now, coordinator_effects& out) {
   begun_ = true;
   pair_up(out);
+  for (std::uint32_t shard = 0; shard < slots_.shards(); ++shard) move_on(shard, out);
   for (std::size_t index = 0; index < jobs_.size(); ++index) {
     const auto& job = jobs_[index];
     if (job.state == job_state::failed && goes_on_) close_below(job, out);
@@ -106,7 +107,7 @@ open_job_call coordinator_core::job_call(const job_record& job) const {
           {},
           0,
           false,
-          cluster_.replicas > 0};
+          cluster_.has_chains()};
 }
 
 open_job_call coordinator_core::call_of(const job_record& job, std::uint32_t aggregator) const {
@@ -119,7 +120,7 @@ open_job_call coordinator_core::call_of(const job_record& job, std::uint32_t agg
   opening.upstream = addresses_of(job, place.parent);
   opening.upstream_epochs = epochs_of(job, place.parent);
   opening.incarnation = one.incarnation;
-  opening.upstream_moves = cluster_.replicas > 0 || place.parent != no_aggregator;
+  opening.upstream_moves = cluster_.has_chains() || place.parent != no_aggregator;
   return opening;
 }
 
@@ -222,7 +223,7 @@ worker_welcome coordinator_core::welcome(const job_record& of, std::uint32_t ran
           aggregator != no_aggregator,
           aggregator != no_aggregator && of.spec.consistency.kind == consistency_kind::bsp &&
               workers_come_back(of.spec.on_worker_loss),
-          cluster_.replicas > 0};
+          cluster_.has_chains()};
 }
 
 // Nobody waits for the answers; who does not know the job has nothing to close.

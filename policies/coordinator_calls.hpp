@@ -10,6 +10,7 @@
 #include "policies/checkpoint_rounds.hpp"
 #include "policies/placement.hpp"
 #include "policies/roster.hpp"
+#include "policies/shard_group.hpp"
 #include "policies/spec.hpp"
 
 namespace tidegate::policies {
@@ -108,6 +109,19 @@ struct lead_call {
 struct follow_call {
   std::uint32_t view = 0;
   std::string address;
+};
+
+// One process of a shard's group, which has several where shards move.
+struct hosted_member {
+  std::uint32_t shard = 0;
+  group_member member;
+
+  friend auto operator<=>(const hosted_member&, const hosted_member&) = default;
+};
+
+// To a process of a slot: it is to have these too, which join then. Not answered.
+struct host_call {
+  std::vector<hosted_member> members;
 };
 
 // To a replica: it is the primary now.

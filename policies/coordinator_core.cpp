@@ -22,6 +22,11 @@ coordinator_core::coordinator_core(cluster_spec cluster, std::uint64_t token,
       goes_on_(before.run.has_value()),
       placement_(cluster_.shards, cluster_.chunk_bytes),
       groups_of_(cluster_.shards, shard_group(cluster_.replicas)) {
+  if (cluster_.slots > 0) {
+    slots_ = shard_slots(cluster_.shards, cluster_.replicas, cluster_.slots);
+    for (std::uint32_t shard = 0; shard < cluster_.shards; ++shard)
+      groups_of_[shard] = shard_group(slots_.members(), slots_.wanted_of(shard));
+  }
   if (goes_on_)
     from = before.run->from;
   else
@@ -69,7 +74,7 @@ const coordinator_core::job_record* coordinator_core::find(const std::string& na
 
 bool coordinator_core::shard_joined(std::int64_t now, std::uint32_t index, std::string address,
                                     ticket who, coordinator_effects& out, group_member member) {
-  if (index >= cluster_.shards || member.number > cluster_.replicas) {
+  if (index >= cluster_.shards || member.number >= groups_of_[index].size()) {
     refuse(who, errc::invalid_argument,
            "shard " + std::to_string(index) + " joins a cluster of " +
                std::to_string(cluster_.shards) + " shards",
@@ -101,6 +106,7 @@ bool coordinator_core::shard_joined(std::int64_t now, std::uint32_t index, std::
   if (change == shard_group::change::complete) record_group(index, out);
   if (!were_in && all_in()) all_joined(now, out);
   if (were_in) welcome_replica(index, out);
+  move_on(index, out);
   return true;
 }
 
@@ -211,7 +217,7 @@ void coordinator_core::call_done(std::int64_t now, call_id call, const runtime::
   if (group == groups_.end()) return;  // its job failed meanwhile
   auto& of = group->second;
   // It has died, of which we shall hear; whoever takes its place has been called, too.
-  const bool died = cluster_.replicas > 0 && !made.who.aggregator && of.job != no_job &&
+  const bool died = cluster_.has_chains() && !made.who.aggregator && of.job != no_job &&
                     result.code() == errc::unavailable;
   if (died && made.primary) of.died = {made.who.index, made.view};
   // What it was to hear of its successor hears when it is set up.
@@ -336,9 +342,17 @@ runtime::status coordinator_core::metric(const std::string& name, const std::str
 
 bool coordinator_core::shard_lost(std::int64_t now, std::uint32_t index, const std::string& why,
                                   coordinator_effects& out, std::uint32_t member) {
-  event(now, member == 0 ? "shard_lost" : "replica_lost",
-        name_of({index, false, member}) + ": " + why);
-  if (cluster_.replicas == 0) return false;
+  // Its process has said so.
+  if (slots_.shards() > 0 && !groups_of_[index].was_here(member)) return true;
+  if (retiring_.contains({index, member}))
+    event(now, "shard_left", name_of({index, false, member}));
+  else
+    event(now,
+          name_of({index, false, member}).starts_with("shard") ? "shard_lost" : "replica_lost",
+          name_of({index, false, member}) + ": " + why);
+  if (!cluster_.has_chains()) return false;
+  hosted_.erase({index, member});
+  retiring_.erase({index, member});
   member_left(now, {index, false, member}, why, out);
   return true;
 }

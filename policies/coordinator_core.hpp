@@ -30,6 +30,7 @@
 #include "policies/placement.hpp"
 #include "policies/rank_progress.hpp"
 #include "policies/shard_group.hpp"
+#include "policies/shard_slots.hpp"
 #include "policies/spec.hpp"
 #include "runtime/base/status.hpp"
 
@@ -66,6 +67,16 @@ struct coordinator_effects {
     checkpoint_manifest manifest;
     std::uint32_t keep = 1;
   };
+  // A process of a slot is to have these members of groups, too.
+  struct host {
+    shard_slots::process process;
+    host_call what;
+  };
+  // This member of a shard's group is to end, in order.
+  struct retire {
+    std::uint32_t shard = 0;
+    std::uint32_t member = 0;
+  };
   // Durable before the rest is carried out, and before the next effects are.
   std::vector<coordinator_record> records;
   std::vector<call_shard> calls;
@@ -73,6 +84,9 @@ struct coordinator_effects {
   std::vector<answer> answers;
   std::vector<begin_checkpoint> checkpoints;
   std::vector<write_manifest> manifests;
+  std::vector<host> hosts;
+  std::vector<retire> retirements;
+  std::vector<shard_slots::process> idle;  // have nothing any more, and are to end
 };
 
 class coordinator_core : private coordinator_parts {
@@ -87,6 +101,10 @@ class coordinator_core : private coordinator_parts {
   // All return whether the process was taken in; if not, the answer says why.
   bool shard_joined(std::int64_t now, std::uint32_t index, std::string address, ticket who,
                     coordinator_effects& out, group_member member = {});
+  // Where shards move: a process of a slot, which has these members of groups, in its `life`-th
+  // life. Members join on their own.
+  bool host_joined(std::int64_t now, shard_slots::process which, std::uint32_t life,
+                   std::span<const hosted_member> has, ticket who, coordinator_effects& out);
   bool aggregator_joined(std::int64_t now, const std::string& job, std::uint32_t index,
                          std::string address, ticket who, coordinator_effects& out,
                          std::uint32_t incarnation = 1);
@@ -128,6 +146,10 @@ class coordinator_core : private coordinator_parts {
   // over_limit, refused (aggregators are in the way).
   runtime::status scale(std::int64_t now, const std::string& job, std::uint32_t workers,
                         coordinator_effects& out);
+  // So many slots of processes are to have the shards, which move while jobs run. Errors:
+  // refused (they do not move in this cluster), over_limit, unavailable (not all have joined
+  // yet).
+  runtime::status scale_shards(std::int64_t now, std::uint32_t slots, coordinator_effects& out);
   // A worker has died, and its job goes on without it (worker_loss_rule::shrink). Answered when
   // all who must know do; refused when it is the last that has not finished.
   void worker_leaves(std::int64_t now, const std::string& job, std::uint32_t rank, ticket who,
@@ -140,6 +162,10 @@ class coordinator_core : private coordinator_parts {
   // True: its place is another's now, and if it lives it is to end.
   bool shard_lost(std::int64_t now, std::uint32_t index, const std::string& why,
                   coordinator_effects& out, std::uint32_t member = 0);
+  // A process of a slot is gone; of its members it is said one by one.
+  void host_lost(shard_slots::process which, std::uint32_t life);
+  // It has this member no more, which ended in order.
+  void member_gone(std::int64_t now, const hosted_member& which, coordinator_effects& out);
   void aggregator_lost(std::int64_t now, const std::string& job, std::uint32_t index,
                        const std::string& why, coordinator_effects& out);
   void worker_lost(std::int64_t now, const std::string& job, std::uint32_t rank,
@@ -188,6 +214,7 @@ class coordinator_core : private coordinator_parts {
   void pair_up(std::uint32_t shard, coordinator_effects& out);
   void member_left(std::int64_t now, callee who, const std::string& why,
                    coordinator_effects& out);
+  void forget_parts(std::int64_t now, std::uint32_t shard, coordinator_effects& out);
   // `job`: of an aggregator.
   void answer_for_the_dead(std::int64_t now, std::size_t job, callee who,
                            coordinator_effects& out);
@@ -201,6 +228,18 @@ class coordinator_core : private coordinator_parts {
     return {shard, false, groups_of_[shard].chain()[at].member};
   }
   std::string name_of(callee member) const;
+  // Shards that move, coordinator_slots.cpp.
+  bool takes_process(shard_slots::process which, std::uint32_t life, ticket who,
+                     coordinator_effects& out);
+  void forget_members(std::int64_t now, shard_slots::process which,
+                      std::span<const hosted_member> but, coordinator_effects& out);
+  void move_on(std::uint32_t shard, coordinator_effects& out);
+  void ask_to_host(std::uint32_t shard, coordinator_effects& out);
+  void end_idle(coordinator_effects& out);
+  void note_moved(std::int64_t now, std::uint32_t shard);
+  std::string place_of(std::uint32_t shard, std::uint32_t member) const;
+  void record_slots(coordinator_effects& out) const;
+  void go_on_with(const std::optional<recorded_slots>& before);
   void stage_for_replica(std::vector<staged_call>& calls, std::size_t job, callee who) const;
   void promote(std::uint32_t shard, coordinator_effects& out);
   void promoted(std::int64_t now, const promotion& what, const runtime::status& result,
@@ -283,9 +322,15 @@ class coordinator_core : private coordinator_parts {
   std::uint32_t tables_recorded_ = 0;      // sets of them
   placement placement_;
   std::vector<shard_group> groups_of_;  // by shard
-  std::set<std::uint32_t> moving_;      // shards whose replica is being promoted
-  std::uint32_t linking_ = 0;           // pairs of neighbours, new_replica::holds_up
-  std::vector<call_group> late_;        // admissions that wait for others, to begin anew
+  shard_slots slots_;                   // of no shards: they do not move
+  std::map<shard_slots::process, slot_process> processes_;
+  // Members that processes have, or have been asked to have: which incarnation.
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> hosted_;
+  std::set<std::pair<std::uint32_t, std::uint32_t>> retiring_;
+  std::set<std::uint32_t> on_the_move_;  // shards
+  std::set<std::uint32_t> moving_;       // shards whose replica is being promoted
+  std::uint32_t linking_ = 0;            // pairs of neighbours, new_replica::holds_up
+  std::vector<call_group> late_;         // admissions that wait for others, to begin anew
   std::vector<job_record> jobs_;
   std::vector<table_state> tables_;  // by id
   std::map<group_id, call_group> groups_;

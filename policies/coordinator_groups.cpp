@@ -34,7 +34,7 @@ std::vector<std::uint32_t> coordinator_core::epochs_of(const job_record& job,
 // Once all are in: who leads whom. Processes may know it from the coordinator before this one,
 // and say so. Calls to one process are carried out in their order.
 void coordinator_core::pair_up(coordinator_effects& out) {
-  if (cluster_.replicas == 0) return;
+  if (!cluster_.has_chains()) return;
   for (std::uint32_t shard = 0; shard < cluster_.shards; ++shard)
     if (!groups_of_[shard].is_lost()) pair_up(shard, out);
 }
@@ -53,6 +53,8 @@ void coordinator_core::pair_up(std::uint32_t shard, coordinator_effects& out) {
 }
 
 std::string coordinator_core::name_of(callee one) const {
+  if (slots_.shards() > 0)
+    return "shard " + std::to_string(one.index) + " on " + place_of(one.index, one.member);
   return one.member == 0
              ? "shard " + std::to_string(one.index)
              : "replica " +
@@ -91,6 +93,7 @@ void coordinator_core::linked(std::int64_t now, const call_group& done,
     if (!had_all) record_group(one.shard, out);
     if (!had_all || (one.view == 0 && !goes_on_)) event(now, "replica_in_sync", name);
     welcome_replica(one.shard, out);
+    move_on(one.shard, out);
   }
   if (!one.holds_up || --linking_ > 0) return;
   let_leave(out);
@@ -126,19 +129,28 @@ void coordinator_core::member_left(std::int64_t now, callee who, const std::stri
     seeds ? set_up_replica(who.index, out) : link(who.index, before, false, out);
   if (change == kind::cut && were_in && !welcome_replica(who.index, out))
     lead_nobody(who.index, before, out);
-  if (change != kind::promoted) return;
-  event(now, "replica_promoted", name);
+  if (change == kind::promoted) {
+    event(now, "replica_promoted", name);
+    forget_parts(now, who.index, out);
+    if (were_in) promote(who.index, out);
+  }
+  note_moved(now, who.index);
+  move_on(who.index, out);
+}
+
+// Checkpoints that another process was to write a part of.
+void coordinator_core::forget_parts(std::int64_t now, std::uint32_t shard,
+                                    coordinator_effects& out) {
   for (std::size_t index = 0; index < jobs_.size(); ++index) {
     auto& rounds = jobs_[index].rounds;
     if (!rounds) continue;
     std::erase_if(asked_, [&](const auto& one) {
-      return one.second.job == index && one.second.shard == who.index;
+      return one.second.job == index && one.second.shard == shard;
     });
     checkpoint_effects effects;
-    rounds->shard_moved(who.index, effects);
+    rounds->shard_moved(shard, effects);
     carry_out(now, index, effects, out);
   }
-  if (were_in) promote(who.index, out);
 }
 
 // Whoever takes its place is called, too, or is set up anew.
@@ -174,12 +186,15 @@ void coordinator_core::promote(std::uint32_t shard, coordinator_effects& out) {
 
 void coordinator_core::promoted(std::int64_t now, const promotion& what,
                                 const runtime::status& result, coordinator_effects& out) {
+  // It died before it heard of it, and the next one is to be told.
+  if (groups_of_[what.shard].serving_view() != what.view) return;
   moving_.erase(what.shard);
   if (!result.ok())
     event(now, "replica_failed",
           "shard " + std::to_string(what.shard) + ": " + result.message());
   else if (!groups_of_[what.shard].is_lost())
     tell_moved(what.shard, out);
+  move_on(what.shard, out);
   if (!moving_.empty()) return;
   for (std::size_t job = 0; job < jobs_.size(); ++job) set_up_aggregators(job, out);
   let_leave(out);
@@ -282,9 +297,10 @@ void coordinator_core::stage_for_replica(std::vector<staged_call>& calls, std::s
                                                 job.aggregators[at].incarnation,
                                                 job.aggregators[at].address,
                                                 {}}});
+  // One that has finished may have come back, and ask.
   for (std::uint32_t rank = 0; rank < job.workers.size(); ++rank) {
     const auto& worker = job.workers[rank];
-    if (worker.incarnation == 0 || worker.finished || job.sums.of_worker[rank] != no_aggregator)
+    if (worker.incarnation == 0 || worker.absent || job.sums.of_worker[rank] != no_aggregator)
       continue;
     calls.push_back({who, admit_worker_call{job.token, rank, worker.incarnation, worker.address,
                                             tables_of(job, rank)}});

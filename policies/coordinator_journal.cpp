@@ -100,20 +100,37 @@ status check_groups(const cluster_spec& cluster, const recorded_cluster& found) 
   for (const auto& group : found.groups) {
     const auto& is = group.state;
     const auto name = "shard " + std::to_string(group.shard);
-    if (cluster.replicas == 0 || group.shard >= cluster.shards ||
-        is.incarnations.size() != 1 + cluster.replicas)
+    const auto each = 1 + cluster.replicas;
+    const auto numbers = cluster.slots > 0 ? each * cluster.shards : each;
+    if (!cluster.has_chains() || group.shard >= cluster.shards ||
+        is.incarnations.size() != numbers)
       return wrong("replicas of " + name);
-    if (std::any_of(is.incarnations.begin(), is.incarnations.end(),
-                    [](auto life) { return life == 0; }))
+    if (cluster.slots == 0 && std::any_of(is.incarnations.begin(), is.incarnations.end(),
+                                          [](auto life) { return life == 0; }))
       return wrong("a process of " + name + " has never joined");
     std::set<std::uint32_t> members;
     for (const auto& one : is.chain)
-      if (one.member >= is.incarnations.size() || one.view > is.view ||
-          !members.insert(one.member).second)
+      if (one.member >= is.incarnations.size() || is.incarnations[one.member] == 0 ||
+          one.view > is.view || !members.insert(one.member).second)
         return wrong("the chain of " + name);
+    if (std::any_of(is.leaving.begin(), is.leaving.end(), [&](const auto& one) {
+          return cluster.slots == 0 || one.number >= numbers || one.incarnation == 0;
+        }))
+      return wrong("who leaves " + name);
     if (is.in_sync ? is.chain.empty() : is.chain.size() == 1)
       return wrong("who of " + name + " has everything");
   }
+  return {};
+}
+
+status check_slots(const cluster_spec& cluster, const recorded_cluster& found) {
+  if (!found.slots) return {};
+  if (cluster.slots == 0) return wrong("shards that move");
+  shard_slots slots(cluster.shards, cluster.replicas, cluster.slots);
+  if (!slots.go_on(found.slots->wanted, found.slots->slot_of))
+    return wrong("where shards are to be");
+  for (const auto& one : found.slots->processes)
+    if (!slots.has(one.which) || one.life == 0) return wrong("a process of shards");
   return {};
 }
 
@@ -143,6 +160,8 @@ runtime::expected<recorded_cluster> decode_journal(
     return fail(std::move(checked));
   if (auto checked = check_groups(cluster, *found); !checked.ok())
     return fail(std::move(checked));
+  if (auto checked = check_slots(cluster, *found); !checked.ok())
+    return fail(std::move(checked));
   return found;
 }
 
@@ -169,7 +188,7 @@ void coordinator_core::record(const job_record& job, std::uint32_t rank,
 void coordinator_core::record_group(std::uint32_t shard, coordinator_effects& out) const {
   const auto& group = groups_of_[shard];
   if (is_planted(planted_bug::group_not_recorded)) return;
-  if (cluster_.replicas > 0 && group.began())
+  if (cluster_.has_chains() && group.began())
     out.records.emplace_back(recorded_group{shard, group.now()});
 }
 
@@ -215,6 +234,7 @@ void coordinator_core::go_on(const recorded_cluster& before) {
     if (one.tables && !job.tables_opened) job.tables_opened = {one.rank, *one.tables};
   }
   for (const auto& one : before.groups) groups_of_[one.shard] = shard_group(one.state);
+  if (cluster_.slots > 0) go_on_with(before.slots);
   for (auto& job : jobs_)
     job.at_end = std::all_of(job.workers.begin(), job.workers.end(),
                              [](const worker_state& worker) { return worker.finished; });

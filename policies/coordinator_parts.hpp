@@ -79,6 +79,12 @@ struct coordinator_parts {
     checkpoint_id begun;  // the last one
     bool at_end = false;  // all workers have finished; the last checkpoint may be under way
   };
+  // Of a slot, where shards move.
+  struct slot_process {
+    std::uint32_t life = 0;
+    bool here = false;
+    bool lost = false;  // in this life
+  };
   struct asked_part {
     std::size_t job = 0;
     std::uint32_t shard = 0;

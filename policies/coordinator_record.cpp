@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "policies/json_text.hpp"
+#include "policies/record_fields.hpp"
 #include "runtime/base/limits.hpp"
 
 namespace tidegate::policies {
@@ -20,42 +21,8 @@ namespace {
 
 constexpr int record_depth_max = 8;
 constexpr std::size_t dimensions_max = 8;
-constexpr std::size_t text_bytes_max = 64 * 1024;
+constexpr std::size_t members_max = limits::shards_max * group_size_max;
 constexpr std::size_t failure_bytes_max = 16 * 1024;  // the rest is not kept
-
-// JSON is UTF-8, and names and reasons may be any bytes: each byte is a character of its own.
-std::string wide(std::string_view bytes) {
-  std::string text;
-  for (const char one : bytes) {
-    const auto byte = static_cast<unsigned char>(one);
-    if (byte < 0x80) {
-      text.push_back(one);
-    } else {
-      text.push_back(static_cast<char>(0xc0 | byte >> 6));
-      text.push_back(static_cast<char>(0x80 | (byte & 0x3f)));
-    }
-  }
-  return text;
-}
-
-std::string narrow(std::string_view text, status& problem) {
-  std::string bytes;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const auto first = static_cast<unsigned char>(text[i]);
-    if (first < 0x80) {
-      bytes.push_back(text[i]);
-      continue;
-    }
-    const bool two = (first == 0xc2 || first == 0xc3) && i + 1 < text.size();
-    if (!two) {
-      if (problem.ok()) problem = {errc::corrupt, "a text has a character beyond a byte"};
-      return {};
-    }
-    const auto second = static_cast<unsigned char>(text[++i]);
-    bytes.push_back(static_cast<char>((first & 0x03) << 6 | (second & 0x3f)));
-  }
-  return bytes;
-}
 
 // Doubles and floats as their bits: a loss may be NaN, and 0.1 must come back as it was.
 std::uint64_t bits(double value) {
@@ -73,15 +40,6 @@ json encode_bits(const optimizer_spec& spec) {
           bits(spec.beta2),
           bits(spec.epsilon),
           bits(spec.weight_decay)};
-}
-
-// A row of whole numbers of this size; zeros where there is none.
-std::vector<std::uint64_t> row(json_fields& fields, const char* key, std::size_t size,
-                               std::uint64_t most, status& problem) {
-  const auto& found = fields.array(key);
-  if (is_row(found, size, most)) return found.get<std::vector<std::uint64_t>>();
-  if (problem.ok()) problem = {errc::corrupt, "'" + std::string(key) + "' is no such row"};
-  return std::vector<std::uint64_t>(size);
 }
 
 optimizer_spec decode_optimizer(json_fields& fields, status& problem) {
@@ -111,18 +69,6 @@ checkpoint_id decode_id(json_fields& fields, const char* key, status& problem) {
   const auto values = row(fields, key, 2, any_64, problem);
   if (values[0] > any_32 && problem.ok()) problem = {errc::corrupt, "no such epoch"};
   return {static_cast<std::uint32_t>(values[0]), values[1]};
-}
-
-std::string decode_text(json_fields& fields, const char* key, status& problem) {
-  return narrow(fields.text(key, text_bytes_max), problem);
-}
-
-std::uint32_t number32(json_fields& fields, const char* key) {
-  return static_cast<std::uint32_t>(fields.number(key, any_32));
-}
-
-journal_entry entry(std::string key, const json& value) {
-  return {std::move(key), value.dump()};
 }
 
 json encode(const restored_job& job, const std::string& name) {
@@ -190,12 +136,24 @@ struct encoder {
     const auto& is = group.state;
     std::vector<std::uint32_t> chain;
     for (const auto& one : is.chain) chain.insert(chain.end(), {one.member, one.view});
+    std::vector<std::uint32_t> leaving;
+    for (const auto& one : is.leaving)
+      leaving.insert(leaving.end(), {one.number, one.incarnation});
     return entry("group/" + std::to_string(group.shard), {{"shard", group.shard},
                                                           {"incarnations", is.incarnations},
                                                           {"chain", chain},
+                                                          {"leaving", leaving},
                                                           {"view", is.view},
                                                           {"serving", is.serving_view},
                                                           {"in_sync", is.in_sync ? 1U : 0U}});
+  }
+  journal_entry operator()(const recorded_slots& slots) const {
+    std::vector<std::uint32_t> processes;
+    for (const auto& one : slots.processes)
+      processes.insert(processes.end(), {one.which.slot, one.which.place, one.life});
+    return entry(
+        "slots",
+        {{"wanted", slots.wanted}, {"slot_of", slots.slot_of}, {"processes", processes}});
   }
   journal_entry operator()(const recorded_tables& made) const {
     json specs = json::array();
@@ -291,17 +249,38 @@ recorded_group decode_group(json_fields& fields, status& problem) {
   recorded_group made;
   made.shard = number32(fields, "shard");
   auto& is = made.state;
-  const auto size = std::min<std::size_t>(fields.array("incarnations").size(), group_size_max);
+  const auto size = std::min<std::size_t>(fields.array("incarnations").size(), members_max);
   for (const auto one : row(fields, "incarnations", size, any_32, problem))
     is.incarnations.push_back(static_cast<std::uint32_t>(one));
   is.view = number32(fields, "view");
   is.serving_view = static_cast<std::uint32_t>(fields.number("serving", is.view));
   is.in_sync = fields.number("in_sync", 1) == 1;
+  const auto leaving =
+      row(fields, "leaving", 2 * std::min(fields.array("leaving").size() / 2, size), any_32,
+          problem);
+  for (std::size_t at = 0; at < leaving.size(); at += 2)
+    is.leaving.push_back(
+        {static_cast<std::uint32_t>(leaving[at]), static_cast<std::uint32_t>(leaving[at + 1])});
   const auto places = std::min(fields.array("chain").size() / 2, size);
   const auto chain = row(fields, "chain", 2 * places, any_32, problem);
   for (std::size_t at = 0; at < places; ++at)
     is.chain.push_back({static_cast<std::uint32_t>(chain[2 * at]),
                         static_cast<std::uint32_t>(chain[2 * at + 1])});
+  return made;
+}
+
+recorded_slots decode_slots(json_fields& fields, status& problem) {
+  recorded_slots made;
+  made.wanted = number32(fields, "wanted");
+  const auto shards = std::min<std::size_t>(fields.array("slot_of").size(), limits::shards_max);
+  for (const auto one : row(fields, "slot_of", shards, any_32, problem))
+    made.slot_of.push_back(static_cast<std::uint32_t>(one));
+  const auto lives = std::min(fields.array("processes").size() / 3, members_max);
+  const auto found = row(fields, "processes", 3 * lives, any_32, problem);
+  for (std::size_t at = 0; at < found.size(); at += 3)
+    made.processes.push_back(
+        {{static_cast<std::uint32_t>(found[at]), static_cast<std::uint32_t>(found[at + 1])},
+         static_cast<std::uint32_t>(found[at + 2])});
   return made;
 }
 
@@ -344,6 +323,8 @@ runtime::expected<coordinator_record> decode(const journal_entry& from) {
     made = decode_worker(fields, problem);
   } else if (kind == "group") {
     made = decode_group(fields, problem);
+  } else if (kind == "slots") {
+    made = decode_slots(fields, problem);
   } else if (kind == "tables") {
     made = decode_tables(fields, problem);
   } else if (kind == "metric") {
@@ -374,6 +355,7 @@ runtime::expected<recorded_cluster> decode_entries(std::span<const journal_entry
     if (auto* worker = std::get_if<recorded_worker>(&*record))
       made.workers.push_back(std::move(*worker));
     if (auto* group = std::get_if<recorded_group>(&*record)) made.groups.push_back(*group);
+    if (auto* slots = std::get_if<recorded_slots>(&*record)) made.slots = std::move(*slots);
     if (auto* tables = std::get_if<recorded_tables>(&*record))
       made.tables.push_back(std::move(*tables));
     if (auto* metric = std::get_if<recorded_metric>(&*record))

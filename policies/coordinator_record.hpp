@@ -19,6 +19,7 @@
 #include "policies/cluster_status.hpp"
 #include "policies/roster.hpp"
 #include "policies/shard_group.hpp"
+#include "policies/shard_slots.hpp"
 #include "policies/spec.hpp"
 #include "runtime/base/journal.hpp"
 #include "runtime/base/status.hpp"
@@ -97,6 +98,16 @@ struct recorded_group {
   std::uint32_t shard = 0;
   shard_group::state state;
 };
+// Where shards move: which slots they are to be in, and who has joined.
+struct recorded_slots {
+  std::uint32_t wanted = 0;
+  std::vector<std::uint32_t> slot_of;  // by shard
+  struct process {
+    shard_slots::process which;
+    std::uint32_t life = 0;
+  };
+  std::vector<process> processes;
+};
 // Made at once; their ids follow those of the record before, in this order.
 struct recorded_tables {
   std::uint32_t number = 0;  // of the record, from 0
@@ -108,8 +119,9 @@ struct recorded_metric {
   std::string name;
   double value = 0;
 };
-using coordinator_record = std::variant<recorded_run, recorded_job, recorded_worker,
-                                        recorded_group, recorded_tables, recorded_metric>;
+using coordinator_record =
+    std::variant<recorded_run, recorded_job, recorded_worker, recorded_group, recorded_slots,
+                 recorded_tables, recorded_metric>;
 
 runtime::journal_entry encode(const coordinator_record& record);
 
@@ -119,6 +131,7 @@ struct recorded_cluster {
   std::vector<recorded_job> jobs;
   std::vector<recorded_worker> workers;
   std::vector<recorded_group> groups;
+  std::optional<recorded_slots> slots;
   std::vector<recorded_tables> tables;  // by number
   std::vector<recorded_metric> metrics;
 };

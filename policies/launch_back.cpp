@@ -29,6 +29,7 @@ void launch_core::clear(const std::string& why, launch_effects& out) {
   resting_.clear();
   unwanted_.clear();
   wanted_.clear();
+  slots_wanted_ = plan_.slots;
   failure_seen_at_ = workers_gone_at_ = never;
   out.all.emplace_back(launch_effects::note{"going_back", why});
   out.all.emplace_back(launch_effects::complain{
@@ -53,6 +54,8 @@ void launch_core::renewed(std::int64_t now, const runtime::status& result,
                      "the epoch cannot be put on record: " + result.to_string(), out);
   std::fill(processes_.begin(), processes_.end(), process_state::waiting);
   // As the plan says: later ones go with their epoch.
+  for (process_number i = 0; i < processes_.size(); ++i)
+    if (is_beyond(plan_.processes[i], plan_.slots)) processes_[i] = process_state::unused;
   for (process_number i = 0; i < processes_.size(); ++i)
     for (const auto& one : plan_.jobs)
       if (role_of(i) == process_role::worker && plan_.processes[i].job == one.name &&

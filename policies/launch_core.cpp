@@ -40,7 +40,8 @@ launch_core::launch_core(launch_plan plan)
       jobs_(waiting_jobs(plan_)),
       incarnations_(plan_.processes.size(), 1),
       intensity_(plan_.processes.size()),
-      hung_(plan_.processes.size()) {
+      hung_(plan_.processes.size()),
+      slots_wanted_(plan_.slots) {
   TIDEGATE_ASSERT(!plan_.processes.empty() && role_of(0) == process_role::coordinator,
                   "the others are told where the coordinator is");
 }
@@ -86,7 +87,8 @@ void launch_core::could_not_start(std::int64_t now, process_number process,
     return;
   }
   // One that comes back may want again what is short for a while.
-  if (incarnations_[process] > 1 && comes_back(process))
+  if ((incarnations_[process] > 1 || is_beyond(plan_.processes[process], plan_.slots)) &&
+      comes_back(process))
     return bury({process, {process_exit::how::bad_status, text}, now, 0}, now, out);
   begin_end(now, run_outcome::job_failed, text, out);
 }
@@ -138,6 +140,12 @@ void launch_core::ended(std::int64_t now, process_number process, process_exit e
   poll_wanted_ = watches_;
   away_ = away_ || (process == 0 && watches_);
   if (is_unwanted(process)) return;
+  // The coordinator has sent it away.
+  if (exit.kind == process_exit::how::clean &&
+      is_beyond(plan_.processes[process], slots_wanted_)) {
+    processes_[process] = process_state::unused;
+    return;
+  }
   const bool is_node = role_of(process) != process_role::worker;
   if (exit.kind != process_exit::how::clean || is_node)
     unjudged_.push_back({process, std::move(exit), now, watches_ ? polls_ + 1 : 0});

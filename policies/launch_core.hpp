@@ -48,6 +48,10 @@ struct launch_plan {
   bool goes_back = false;
   // Shards have replicas: one that dies comes back, as the replica of the other.
   bool replicated = false;
+  // Where they move: shards, replicas of each, and slots of processes that are started first.
+  std::uint32_t shards = 0;
+  std::uint32_t replicas = 0;
+  std::uint32_t slots = 0;
   std::uint32_t epoch = 1;
 };
 
@@ -156,6 +160,12 @@ class launch_core {
   bool scale(const std::string& job, std::uint32_t workers, launch_effects& out);
   // Whether it can be.
   bool may_scale(const std::string& job) const;
+  // So many slots of processes have shards, as the coordinator has agreed. It ends those that
+  // have none any more, each of which leaves well. False: as above.
+  bool scale_shards(std::uint32_t slots, launch_effects& out);
+  bool may_scale_shards() const { return phase_ == phase::running && !away_; }
+  // Those of the plan, and later ones, by number.
+  const std::vector<process_name>& processes() const noexcept { return plan_.processes; }
   // It shows no sign of life: it is ended for good, and what that means is told by its end.
   void hangs(process_number process, std::int64_t silent_ns, launch_effects& out);
   // After the events of a turn, and at next_wake().
@@ -211,7 +221,8 @@ class launch_core {
   worker_loss_rule rule_of(process_number process) const;
   bool others_go_on(process_number process) const;
   void do_without(const unjudged& end, launch_effects& out);
-  void start_worker(const process_name& name, launch_effects& out);
+  void start_more(const process_name& name, launch_effects& out);
+  bool is_beyond(const process_name& name, std::uint32_t slots) const;
   void send_away(process_number process, launch_effects& out);
   void end_unwanted(std::int64_t now, launch_effects& out);
   bool is_unwanted(process_number process) const;
@@ -252,6 +263,7 @@ class launch_core {
   restart_intensity goings_back_;             // for a coordinator that dies too often
   std::vector<std::string> hung_;             // by process: for how long, in words, or empty
   std::vector<rest> resting_;
+  std::uint32_t slots_wanted_ = 0;               // of processes that have shards
   std::map<std::string, std::uint32_t> wanted_;  // workers, by job, since scale()
   std::vector<rest> unwanted_;                   // asked to end; ended by force at that time
   process_number last_shard_death_ = 0;          // of those that were to come back

@@ -4,6 +4,7 @@
 
 #include "policies/launch_core.hpp"
 #include "policies/millisecond.hpp"
+#include "policies/shard_group.hpp"
 
 namespace tidegate::policies {
 
@@ -27,7 +28,7 @@ bool launch_core::scale(const std::string& name, std::uint32_t workers, launch_e
   if (!is_watching()) return false;
   wanted_[name] = workers;
   for (std::uint32_t rank = 0; rank < workers; ++rank)
-    start_worker({process_role::worker, name, rank}, out);
+    start_more({process_role::worker, name, rank}, out);
   for (process_number i = 0; i < processes_.size(); ++i) {
     const auto& one = plan_.processes[i];
     if (one.role == process_role::worker && one.job == name && one.index >= workers)
@@ -36,7 +37,7 @@ bool launch_core::scale(const std::string& name, std::uint32_t workers, launch_e
   return true;
 }
 
-void launch_core::start_worker(const process_name& name, launch_effects& out) {
+void launch_core::start_more(const process_name& name, launch_effects& out) {
   const auto at = std::find(plan_.processes.begin(), plan_.processes.end(), name);
   const auto process = static_cast<process_number>(at - plan_.processes.begin());
   if (at == plan_.processes.end()) {
@@ -49,6 +50,25 @@ void launch_core::start_worker(const process_name& name, launch_effects& out) {
   if (processes_[process] != process_state::unused) return;
   processes_[process] = process_state::starting;
   out.all.emplace_back(launch_effects::start{process, ++incarnations_[process], plan_.epoch});
+}
+
+bool launch_core::is_beyond(const process_name& name, std::uint32_t slots) const {
+  if (!serves_shard(name.role) || plan_.slots == 0) return false;
+  const auto slot = name.role == process_role::shard
+                        ? name.index
+                        : shard_of_replica(plan_.shards, name.index);
+  return slot >= slots;
+}
+
+bool launch_core::scale_shards(std::uint32_t slots, launch_effects& out) {
+  if (!is_watching()) return false;
+  slots_wanted_ = slots;
+  for (std::uint32_t slot = 0; slot < slots; ++slot) {
+    start_more({process_role::shard, "", slot}, out);
+    for (std::uint32_t number = 1; number <= plan_.replicas; ++number)
+      start_more({process_role::replica, "", replica_index(plan_.shards, slot, number)}, out);
+  }
+  return true;
 }
 
 // It may say goodbye to whatever it uses; then its job goes on without it.

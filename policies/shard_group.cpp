@@ -4,11 +4,13 @@
 #include <utility>
 
 #include "runtime/base/assert.hpp"
+#include "runtime/base/planted.hpp"
 
 namespace tidegate::policies {
 
 shard_group::shard_group(const state& before)
     : members_(before.incarnations.size()),
+      wanted_{0, static_cast<std::uint32_t>(before.incarnations.size())},
       chain_(before.chain),
       view_(before.view),
       serving_(before.serving_view),
@@ -17,15 +19,18 @@ shard_group::shard_group(const state& before)
   for (std::size_t i = 0; i < members_.size(); ++i)
     members_[i].incarnation = before.incarnations[i];
   for (const auto& one : chain_) members_.at(one.member).awaited = true;
+  for (const auto& one : before.leaving) members_.at(one.number).leaving = one.incarnation;
 }
 
 shard_group::state shard_group::now() const {
   TIDEGATE_ASSERT(began_, "a group that somebody goes on with");
-  state is{{}, chain_, view_, serving_, synced_};
+  state is{{}, chain_, view_, serving_, synced_, {}};
   for (std::uint32_t member = 0; member < size(); ++member) {
     // Who waits to be a replica joins the next coordinator as one of whom it has not heard.
     const bool waits = is_here(member) && !is_in_chain(member);
     is.incarnations.push_back(members_[member].incarnation - (waits ? 1 : 0));
+    if (is_here(member) && is_leaving(member))
+      is.leaving.push_back({member, members_[member].leaving});
   }
   return is;
 }
@@ -59,11 +64,11 @@ shard_group::change shard_group::joined(std::uint32_t number, std::uint32_t inca
   if (is_lost()) return change::none;
   if (returns) return is_complete() ? change::complete : change::none;
   if (began_) return change::rejoined;
-  if (std::any_of(members_.begin(), members_.end(),
-                  [](const auto& one) { return one.address.empty(); }))
-    return change::none;
+  const auto end = wanted_.first + wanted_.count;
+  for (auto i = wanted_.first; i < end; ++i)
+    if (!is_here(i)) return change::none;
   began_ = synced_ = true;
-  for (std::uint32_t i = 0; i < size(); ++i) chain_.push_back({i, 0});
+  for (auto i = wanted_.first; i < end; ++i) chain_.push_back({i, 0});
   return change::complete;
 }
 
@@ -96,8 +101,38 @@ shard_group::departure shard_group::left(std::uint32_t number) {
 std::optional<std::uint32_t> shard_group::candidate() const {
   if (!is_complete() || !synced_) return {};
   for (std::uint32_t member = 0; member < size(); ++member)
-    if (is_here(member) && !is_in_chain(member)) return member;
+    if (is_wanted(member) && is_here(member) && !is_in_chain(member) && !is_leaving(member))
+      return member;
   return {};
+}
+
+void shard_group::let_leave(std::uint32_t number) {
+  auto& member = members_.at(number);
+  TIDEGATE_ASSERT(is_here(number), "somebody who can be told");
+  member.leaving = member.incarnation;
+}
+
+std::vector<std::uint32_t> shard_group::leavers() const {
+  std::vector<std::uint32_t> may;
+  if (!is_complete()) return may;
+  for (std::uint32_t member = 0; member < size(); ++member)
+    if (!is_wanted(member) && is_here(member) && !is_in_chain(member) && !is_leaving(member))
+      may.push_back(member);
+  if (std::any_of(chain_.begin(), chain_.end(),
+                  [&](const place& one) { return is_leaving(one.member); }))
+    return may;
+  const auto last = chain_.back().member;
+  if (!synced_) {
+    if (!is_wanted(last)) may.push_back(last);
+    return may;
+  }
+  const auto wanted = std::count_if(chain_.begin(), chain_.end(),
+                                    [&](const place& one) { return is_wanted(one.member); });
+  if (wanted < static_cast<std::ptrdiff_t>(wanted_.count)) return may;
+  const auto in_the_way = std::find_if(
+      chain_.rbegin(), chain_.rend(), [&](const place& one) { return !is_wanted(one.member); });
+  if (in_the_way != chain_.rend()) may.push_back(in_the_way->member);
+  return may;
 }
 
 void shard_group::welcome() {
@@ -105,7 +140,7 @@ void shard_group::welcome() {
   TIDEGATE_ASSERT(who.has_value(), "a process that waits to be one");
   chain_.back().view = ++view_;
   chain_.push_back({*who, 0});
-  synced_ = false;
+  synced_ = runtime::is_planted(runtime::planted_bug::moved_chunk_lost);
 }
 
 bool shard_group::is_pair(std::uint32_t view) const {

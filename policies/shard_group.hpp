@@ -16,6 +16,10 @@
 // pair is out, and what it sends is refused. A push is acknowledged when the whole chain has
 // it, so that the coordinator's word decides who may be promoted.
 //
+// Where shards move between processes (shard_slots), the chain is to be of those that are
+// wanted. Others wait behind it until they are in it; those that are not wanted any more leave
+// it, one after the other and the primary last, once all that are wanted have everything.
+//
 // What a coordinator must know again after its death is a state() of it; the processes of the
 // chain are then awaited, until they, or their successors, have joined.
 #pragma once
@@ -29,13 +33,16 @@
 namespace tidegate::policies {
 
 // Processes of a group by their number: 0 is `shard-I` of the launcher, then its replicas
-// (replica_index). Which of them is the primary changes.
+// (replica_index), then those of other slots. Which of them is the primary changes. So many at
+// most are wanted at once:
 inline constexpr std::uint32_t group_size_max = 3;
 
 // Which process, and in which of its lives.
 struct group_member {
   std::uint32_t number = 0;
   std::uint32_t incarnation = 1;
+
+  friend auto operator<=>(const group_member&, const group_member&) = default;
 };
 
 // The launcher's number of a replica, `replica-INDEX`: first those that are number 1 of each
@@ -53,7 +60,15 @@ constexpr std::uint32_t number_of_replica(std::uint32_t shards, std::uint32_t in
 
 class shard_group {
  public:
-  explicit shard_group(std::uint32_t replicas = 0) : members_(1 + replicas) {}
+  // Those from `first` on are to be its chain.
+  struct range {
+    std::uint32_t first = 0;
+    std::uint32_t count = 1;
+  };
+  explicit shard_group(std::uint32_t replicas = 0)
+      : shard_group(1 + replicas, {0, 1 + replicas}) {}
+  // It begins when all that are wanted have joined.
+  shard_group(std::uint32_t numbers, range wanted) : members_(numbers), wanted_(wanted) {}
 
   // One of the chain, and since when it leads whom it leads.
   struct place {
@@ -64,16 +79,23 @@ class shard_group {
   };
   // Of one that is_complete(), or lost.
   struct state {
-    std::vector<std::uint32_t> incarnations;  // by member: the latest of the chain
+    std::vector<std::uint32_t> incarnations;  // by member: the latest of the chain, or 0
     std::vector<place> chain;                 // empty: lost
     std::uint32_t view = 0;
     std::uint32_t serving_view = 0;
     bool in_sync = false;  // the last of them
+    std::vector<group_member> leaving = {};
 
     friend bool operator==(const state&, const state&) = default;
   };
+  // All of them are wanted, until want().
   explicit shard_group(const state& before);
   state now() const;
+  void want(range which) noexcept { wanted_ = which; }
+  bool is_wanted(std::uint32_t member) const noexcept {
+    return member >= wanted_.first && member - wanted_.first < wanted_.count;
+  }
+  bool is_in_chain(std::uint32_t member) const;
 
   enum class change : std::uint8_t {
     none,
@@ -98,6 +120,15 @@ class shard_group {
   void welcome();
   // The last of the chain has everything. False: that is of an earlier view.
   bool in_sync(std::uint32_t view);
+  // Not wanted, and nothing is lost with them: those may be told to leave.
+  std::vector<std::uint32_t> leavers() const;
+  // It is told so, and that is not taken back: it counts no more, also when it is wanted again,
+  // until another life of it joins.
+  void let_leave(std::uint32_t member);
+  bool is_leaving(std::uint32_t member) const {
+    const auto& one = members_.at(member);
+    return one.leaving > 0 && one.leaving == one.incarnation;
+  }
   // Two are neighbours since that view.
   bool is_pair(std::uint32_t view) const;
 
@@ -129,11 +160,11 @@ class shard_group {
   struct member_state {
     std::string address;  // empty: not here
     std::uint32_t incarnation = 0;
+    std::uint32_t leaving = 0;  // which incarnation; 0: none
     bool awaited = false;
   };
-  bool is_in_chain(std::uint32_t member) const;
-
   std::vector<member_state> members_;
+  range wanted_;
   std::vector<place> chain_;  // empty: it has not begun, or is lost
   std::uint32_t view_ = 0;    // the last one
   std::uint32_t serving_ = 0;

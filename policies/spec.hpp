@@ -189,7 +189,10 @@ struct cluster_spec {
   std::vector<host_spec> hosts;  // empty: everything runs where the launcher does
   std::string coordinator_host;  // by name; empty: the first
   std::uint32_t shards = 1;
-  std::uint32_t replicas = 0;            // of each shard, below group_size_max
+  std::uint32_t replicas = 0;  // of each shard, below group_size_max
+  // In so many slots of processes shards begin, and they may move (shard_slots); 0: each has
+  // its own processes, and stays there.
+  std::uint32_t slots = 0;
   std::vector<std::string> shard_hosts;  // by name; empty: all
   transport_kind transport = transport_kind::automatic;
   std::uint64_t chunk_bytes = default_chunk_bytes(1);
@@ -199,6 +202,9 @@ struct cluster_spec {
   supervision_spec supervision;
   fault_spec faults;
   std::vector<job_spec> jobs;
+
+  // Another process may take over a shard from the one that serves it.
+  bool has_chains() const noexcept { return replicas > 0 || slots > 0; }
 };
 
 }  // namespace tidegate::policies

@@ -197,6 +197,8 @@ keys keys_of(scenario& into) {
                  "done, anyhow"};
   all["cluster.shards"] = {numbers(into.shards), count};
   all["cluster.replicas"] = {number(into.replicas, 0, 2), "0, 1, 2"};
+  all["cluster.max_shards"] = {numbers(into.max_shards), count};
+  all["cluster.scaled"] = {numbers(into.moves), count};
   all["cluster.workers"] = {numbers(into.workers), count};
   all["cluster.hosts"] = {numbers(into.hosts), count};
   all["cluster.jobs"] = {numbers(into.jobs), count};

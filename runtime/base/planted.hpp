@@ -52,6 +52,7 @@ enum class planted_bug : std::uint8_t {
   copy_acknowledged_before_replicated,
   followed_before_the_tail,
   tail_not_seeded_anew,
+  moved_chunk_lost,
 
   // Of checkpoints: a simulation of disks that fail finds them (sim_checkpoint_planted_test).
   checkpoint_renamed_before_synced = 128,
@@ -60,7 +61,7 @@ enum class planted_bug : std::uint8_t {
   checkpoint_pruned_too_early,
   checkpoint_believed_before_synced,
 };
-inline constexpr auto planted_bug_last = planted_bug::tail_not_seeded_anew;
+inline constexpr auto planted_bug_last = planted_bug::moved_chunk_lost;
 inline constexpr auto planted_checkpoint_bug_first =
     planted_bug::checkpoint_renamed_before_synced;
 inline constexpr auto planted_checkpoint_bug_last =

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <dirent.h>
 #include <fcntl.h>
 #include <string>
 #include <sys/stat.h>
@@ -75,6 +76,19 @@ bool is_gone(const bell_name& name) noexcept {
   struct stat found {};
   if (::stat(path.text.data(), &found) == 0) return !is_it(found, name);
   return errno == ENOENT || errno == ESRCH;
+}
+
+// One that is dying has no descriptors any more, and may not have ended.
+bool is_given_up(const bell_name& name) noexcept {
+  if (!is_gone(name)) return false;
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "/proc/%u/fd", name.pid);
+  auto* folder = ::opendir(text.data());
+  if (folder == nullptr) return false;
+  unsigned entries = 0;  // with those of the folder and the one above it
+  while (entries <= 2 && ::readdir(folder) != nullptr) ++entries;
+  ::closedir(folder);
+  return entries > 2;
 }
 
 }  // namespace tidegate::runtime

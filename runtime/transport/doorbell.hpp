@@ -85,5 +85,8 @@ class bell_rope {
 
 // Whether the process that made it has ended, or given it up. False also where we may not know.
 bool is_gone(const bell_name& name) noexcept;
+// Whether the process that made it has given it up, and lives. False also where we may not
+// know.
+bool is_given_up(const bell_name& name) noexcept;
 
 }  // namespace tidegate::runtime

@@ -275,6 +275,7 @@ void host_link::close(std::uint32_t flush_ms_max) {
   lost_.clear();
   frames_lost_.clear();
   bad_.clear();
+  bell_ = doorbell();  // whoever looks for it knows
   using std::chrono::milliseconds;
   const auto left = std::chrono::duration_cast<milliseconds>(deadline - clock::now());
   elsewhere_->close(static_cast<std::uint32_t>(std::max(left, milliseconds(0)).count()));
@@ -292,6 +293,13 @@ const link_counters& host_link::counters() const {
   sum_.payload_bytes_received += other.payload_bytes_received;
   sum_.payload_bytes_copied += other.payload_bytes_copied;
   return sum_;
+}
+
+bool is_closed(std::string_view address) noexcept {
+  host_place place;
+  if (address.size() < sizeof place) return false;
+  std::memcpy(&place, address.data(), sizeof place);
+  return place.magic == address_magic && place.link != no_rings && is_given_up(place.bell);
 }
 
 expected<std::unique_ptr<link>> make_host_link(std::unique_ptr<link> elsewhere) {

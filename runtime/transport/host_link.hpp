@@ -9,6 +9,7 @@
 #pragma once
 
 #include <memory>
+#include <string_view>
 
 #include "runtime/base/status.hpp"
 #include "runtime/transport/link.hpp"
@@ -18,5 +19,9 @@ namespace tidegate::runtime {
 // `elsewhere`: for peers with reach::network, and for those of this host whose memory cannot be
 // opened (another user's). Errors: io_error (no descriptor, no memory).
 expected<std::unique_ptr<link>> make_host_link(std::unique_ptr<link> elsewhere);
+
+// Whether that link, by its address, was closed by a process that lives: it reads nobody's
+// memory any more. False also where we may not know. Any thread.
+bool is_closed(std::string_view address) noexcept;
 
 }  // namespace tidegate::runtime

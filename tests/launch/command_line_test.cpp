@@ -60,7 +60,17 @@ TEST(command_line, scale) {
   EXPECT_EQ(line->job, "mlp");
   EXPECT_THAT(refusal_of({"scale", "runs/x"}), HasSubstr("workers=N"));
   EXPECT_THAT(refusal_of({"scale", "runs/x", "workers=0"}), HasSubstr("'workers=0'"));
-  EXPECT_THAT(refusal_of({"scale", "runs/x", "shards=3"}), HasSubstr("'shards=3'"));
+  const auto both = parse_command_line({"scale", "runs/x", "workers=6", "shards=3"});
+  ASSERT_TRUE(both) << both.error().message();
+  EXPECT_EQ(both->workers, 6U);
+  EXPECT_EQ(both->shards, 3U);
+  const auto alone = parse_command_line({"scale", "runs/x", "shards=1024"});
+  ASSERT_TRUE(alone);
+  EXPECT_EQ(alone->workers, 0U);
+  for (const char* word : {"shards=0", "shards=1025", "shards", "servers=2", "shards="})
+    EXPECT_THAT(refusal_of({"scale", "runs/x", word}),
+                HasSubstr("'" + std::string(word) + "'"));
+  EXPECT_THAT(refusal_of({"scale", "runs/x", "shards=1", "shards=2"}), HasSubstr("'shards=2'"));
 }
 
 TEST(command_line, export_model) {

@@ -159,6 +159,9 @@ class fake_view final : public cluster_view {
   runtime::status scale(const std::string& job, std::uint32_t workers) override {
     return to_status_of(ask("scale " + job + " " + std::to_string(workers)));
   }
+  runtime::status scale_shards(std::uint32_t slots) override {
+    return to_status_of(ask("shards " + std::to_string(slots)));
+  }
   runtime::status stop() override { return to_status_of(ask("stop now")); }
 
  private:
@@ -209,7 +212,7 @@ std::string get(const char* name) {
 }  // namespace
 
 services fake_services() {
-  return {run_coordinator, run_shard, run_shard, observe};
+  return {run_coordinator, run_shard, run_shard, run_shard, observe};
 }
 
 int fake_worker(const std::vector<std::string>& arguments) {

@@ -178,6 +178,21 @@ TEST_F(journal_with_chains, the_neighbours_of_one_that_dies_hear_of_each_other) 
   EXPECT_EQ(core->status(3, 0).replicas_in_sync, 3u);
 }
 
+TEST_F(journal_with_chains, the_third_hears_that_it_serves_before_it_is_asked_anything) {
+  join_all();
+  answer_calls();
+  core->shard_lost(2, 0, "killed", out, 0);
+  core->worker_joined(2, {"a", 0, 1, "a0"}, 50, out);
+  core->shard_lost(2, 0, "killed", out, 1);  // it was to serve, and has not answered
+  std::vector<std::size_t> heard;
+  for (const auto& call : out.calls)
+    if (call.shard == 0 && call.member == 2) heard.push_back(call.what.index());
+  ASSERT_EQ(heard.size(), 1U);
+  EXPECT_EQ(heard[0], shard_call(promote_call()).index());
+  answer_calls();
+  EXPECT_TRUE(answer_to(50).result.ok());
+}
+
 TEST_F(journal_with_chains, a_pair_that_is_one_no_more_is_not_told_so) {
   join_all();
   answer_calls();

@@ -237,5 +237,90 @@ TEST(shard_group, replicas_are_counted_through_over_all_shards) {
     }
 }
 
+// Of two slots with one process each: number 0 begins, and number 1 is wanted in its place.
+shard_group moving() {
+  shard_group group(2, {0, 1});
+  EXPECT_EQ(group.joined(0, 1, "a"), change::complete);
+  group.want({1, 1});
+  EXPECT_TRUE(group.leavers().empty()) << "nobody else has anything";
+  EXPECT_EQ(group.joined(1, 1, "b"), change::rejoined);
+  EXPECT_TRUE(group.leavers().empty());
+  group.welcome();
+  EXPECT_TRUE(group.leavers().empty()) << "it has not everything";
+  EXPECT_TRUE(group.in_sync(view_of_last_pair(group)));
+  return group;
+}
+
+TEST(shard_group, one_that_is_not_wanted_leaves_when_others_have_everything) {
+  auto group = moving();
+  ASSERT_EQ(group.leavers(), members{0});
+  group.let_leave(0);
+  EXPECT_TRUE(group.leavers().empty()) << "it has been told";
+  EXPECT_EQ(group.left(0).what, change::promoted);
+  EXPECT_EQ(group.primary_address(), "b");
+  EXPECT_TRUE(group.leavers().empty());
+}
+
+// Both would end.
+TEST(shard_group, while_one_leaves_no_other_does_whoever_is_wanted) {
+  auto group = moving();
+  group.let_leave(0);
+  group.want({0, 1});
+  EXPECT_TRUE(group.leavers().empty());
+  shard_group next(group.now());
+  next.want({0, 1});
+  next.joined(0, 1, "a");
+  next.joined(1, 1, "b");
+  EXPECT_TRUE(next.is_leaving(0)) << "known to the next coordinator, too";
+  EXPECT_TRUE(next.leavers().empty());
+  EXPECT_EQ(next.left(0).what, change::promoted);
+  EXPECT_EQ(next.joined(0, 2, "c"), change::rejoined);
+  EXPECT_FALSE(next.is_leaving(0)) << "another life";
+  EXPECT_EQ(next.candidate(), 0U);
+}
+
+TEST(shard_group, one_that_is_not_wanted_any_more_is_not_welcomed) {
+  shard_group group(2, {0, 1});
+  group.joined(0, 1, "a");
+  group.joined(1, 1, "b");
+  EXPECT_FALSE(group.candidate().has_value());
+  EXPECT_EQ(group.leavers(), members{1});
+  group.let_leave(1);
+  group.want({1, 1});
+  EXPECT_FALSE(group.candidate().has_value()) << "it ends";
+  EXPECT_EQ(group.left(1).what, change::none);
+}
+
+TEST(shard_group, a_tail_that_is_not_wanted_any_more_goes_before_it_has_everything) {
+  shard_group group(2, {0, 1});
+  group.joined(0, 1, "a");
+  group.want({1, 1});
+  group.joined(1, 1, "b");
+  group.welcome();
+  group.want({0, 1});
+  EXPECT_EQ(group.leavers(), members{1});
+}
+
+// Two slots of two: 0 and 1 are there, 2 and 3 are wanted.
+TEST(shard_group, the_primary_leaves_last) {
+  shard_group group(4, {0, 2});
+  group.joined(0, 1, "a");
+  group.joined(1, 1, "b");
+  group.want({2, 2});
+  for (const std::uint32_t number : {2U, 3U}) {
+    group.joined(number, 1, std::string(1, static_cast<char>('a' + number)));
+    EXPECT_TRUE(group.leavers().empty());
+    group.welcome();
+    group.in_sync(view_of_last_pair(group));
+  }
+  EXPECT_EQ(group.leavers(), members{1});
+  group.let_leave(1);
+  EXPECT_EQ(group.left(1).what, change::relinked);
+  EXPECT_EQ(group.leavers(), members{0});
+  group.let_leave(0);
+  EXPECT_EQ(group.left(0).what, change::promoted);
+  EXPECT_EQ(order(group), (members{2, 3}));
+}
+
 }  // namespace
 }  // namespace tidegate::policies

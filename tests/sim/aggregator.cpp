@@ -75,6 +75,7 @@ void aggregator_process::upstream_moved(const policies::shard_moved& what) {
   frames_.clear();
   if (!core_.upstream_moved(what.shard, what.epoch, frames_)) return;
   const auto before = std::exchange(upstream_.at(what.shard), id_of(what.address));
+  note("upstream " + std::to_string(what.shard) + " has moved to " + what.address);
   fence(before);
   world_.net.disconnect(id(), before);
   post(0, {});

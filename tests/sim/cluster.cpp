@@ -28,7 +28,7 @@ struct forced_branches {
 process_id choose(const world& where, role whose, std::uint64_t pick) {
   std::vector<process_id> candidates;
   for (const auto& [id, process] : where.processes())
-    if (process->what() == whose) candidates.push_back(id);
+    if (process->what() == whose && process->part_of() == 0) candidates.push_back(id);
   return candidates.empty() ? 0 : candidates[pick % candidates.size()];
 }
 
@@ -53,7 +53,8 @@ void plan_deaths(world& where) {
         if (one.cut_off_for == 0) return where.kill(who);
         where.log.note(where.time.now(), where.find(who) ? where.find(who)->name() : "nobody",
                        "is cut off from the coordinator");
-        where.net.cut_off(where.coordinator, who, where.time.now() + one.cut_off_for);
+        for (const auto part : where.all_of(who))
+          where.net.cut_off(where.coordinator, part, where.time.now() + one.cut_off_for);
       } else if (const auto* launch = where.find_as<launcher>(where.launcher);
                  launch != nullptr && !launch->ended()) {
         end_and_resume(where);
@@ -68,11 +69,12 @@ void plan_stalls(world& where) {
       const auto* found = where.find(who);
       if (!found) return;
       where.log.note(where.time.now(), found->name(), "stalls");
-      where.net.stall(who);
-      where.time.after(one.lasts, [&where, who] {
+      const auto all = where.all_of(who);
+      for (const auto part : all) where.net.stall(part);
+      where.time.after(one.lasts, [&where, who, all] {
         if (where.find(who))
           where.log.note(where.time.now(), where.find(who)->name(), "goes on");
-        where.net.go_on(who);
+        for (const auto part : all) where.net.go_on(part);
       });
     });
 }
@@ -84,7 +86,8 @@ void plan_partitions(world& where) {
     where.time.at(one.when, [&where, one] {
       std::set<process_id> side;
       for (const auto& [id, process] : where.processes())
-        if ((one.side >> (id % 64) & 1) != 0 && process->what() > role::coordinator)
+        if ((one.side >> (where.whole(id) % 64) & 1) != 0 &&
+            process->what() > role::coordinator)
           side.insert(id);
       where.log.note(where.time.now(), "network", "is cut in two");
       where.net.partition(side, one.when + one.lasts);
@@ -120,7 +123,7 @@ cluster_result run_cluster(const cluster_plan& plan, std::uint64_t seed, bool wi
   faults.grain = plan.set.grain;
   where.net.set_faults(faults);
   for (std::size_t i = 0; i < plan.spec.jobs.size(); ++i)
-    where.check.expect_job(plan.spec.jobs[i], plan.spec.replicas > 0 ? 2 : 1);
+    where.check.expect_job(plan.spec.jobs[i], plan.spec.has_chains() ? 2 : 1);
   start_launcher(where);
   plan_deaths(where);
   plan_stalls(where);

@@ -8,6 +8,8 @@
 #include "runtime/base/planted.hpp"
 #include "tests/sim/front.hpp"
 #include "tests/sim/launcher.hpp"
+#include "tests/sim/shard.hpp"
+#include "tests/sim/shard_host.hpp"
 #include "tests/sim/worker.hpp"
 
 namespace tidegate::sim {
@@ -207,6 +209,36 @@ void coordinator_process::scale(const std::string& job, std::uint32_t workers,
   carry_out([reply = std::move(reply), result] { reply({result, {}}); });
 }
 
+void coordinator_process::scale_shards(std::uint32_t slots, answer_to reply) {
+  const auto result = core_.scale_shards(local_now(), slots, effects_);
+  carry_out([reply = std::move(reply), result] { reply({result, {}}); });
+}
+
+void coordinator_process::host_joined(policies::shard_slots::process which, std::uint32_t life,
+                                      const std::vector<policies::hosted_member>& has,
+                                      process_id who, answer_to reply) {
+  const auto id = wait(std::move(reply));
+  // What it is to have it is told at once.
+  const auto before = hosts_[which];
+  hosts_[which] = {life, who};
+  if (!core_.host_joined(local_now(), which, life, has, id, effects_)) hosts_[which] = before;
+  carry_out();
+}
+
+void coordinator_process::member_gone(const policies::hosted_member& which) {
+  core_.member_gone(local_now(), which, effects_);
+  carry_out();
+}
+
+bool coordinator_process::host_lost(process_id peer) {
+  for (const auto& [which, known] : hosts_) {
+    if (known.second != peer) continue;
+    core_.host_lost(which, known.first);
+    return true;
+  }
+  return false;
+}
+
 void coordinator_process::worker_leaves(const std::string& job, std::uint32_t rank,
                                         answer_to reply) {
   core_.worker_leaves(local_now(), job, rank, wait(std::move(reply)), effects_);
@@ -233,18 +265,29 @@ bool coordinator_process::all_done() const {
 }
 
 void coordinator_process::stop() {
+  for (const auto& [which, known] : hosts_)
+    ask<shard_host>(
+        known.second,
+        [done = all_done(), &where = world_](shard_host& to, const answer_to&) {
+          for (const auto& [hosted, part] : to.parts())
+            if (auto* one = where.find_as<front_process>(part); one && done) one->check_rest();
+          launcher::of(where).exits(to.id(), true);
+        },
+        [](const answer&) {});
   for (const auto& [name, shard] : shards_)
-    world_.net.ask(id(), shard,
-                   [&where = world_, shard = shard, done = all_done()] {
-                     auto* home = where.find_as<front_process>(shard);
-                     if (home && done) home->check_rest();
-                     if (home) launcher::of(where).exits(shard, true);
-                   },
-                   {});
+    if (hosts_.empty() || !std::get<0>(name).empty())
+      world_.net.ask(id(), shard,
+                     [&where = world_, shard = shard, done = all_done()] {
+                       auto* home = where.find_as<front_process>(shard);
+                       if (home && done) home->check_rest();
+                       if (home) launcher::of(where).exits(shard, true);
+                     },
+                     {});
   launcher::of(world_).exits(id(), true);
 }
 
 void coordinator_process::peer_lost(process_id peer) {
+  if (host_lost(peer)) return carry_out();
   const auto at = members_.find(peer);
   if (at == members_.end()) return;
   const auto& lost = at->second;

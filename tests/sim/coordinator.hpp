@@ -35,6 +35,11 @@ class coordinator_process final : public process {
                 const policies::worker_progress& last, const std::string& digest,
                 answer_to reply);
   void scale(const std::string& job, std::uint32_t workers, answer_to reply);
+  void scale_shards(std::uint32_t slots, answer_to reply);
+  void host_joined(policies::shard_slots::process which, std::uint32_t life,
+                   const std::vector<policies::hosted_member>& has, process_id who,
+                   answer_to reply);
+  void member_gone(const policies::hosted_member& which);
   void worker_leaves(const std::string& job, std::uint32_t rank, answer_to reply);
   void fail_job(const std::string& job, const std::string& why, answer_to reply);
   void progress(const std::string& job, std::uint32_t rank, std::uint64_t clock);
@@ -80,8 +85,14 @@ class coordinator_process final : public process {
     policies::coordinator_effects effects;
     std::vector<std::function<void()>> replies;
     std::vector<process_id> callees;  // of effects.calls
+    std::vector<process_id> hosts;    // likewise of hosts, of the idle, of retirements
+    std::vector<process_id> idle;
+    std::vector<process_id> retiring;
   };
   void carry_out(std::function<void()> reply = {});
+  void name_callees(turn& made, const policies::coordinator_effects& more) const;
+  void tell_slots(const turn& what);
+  bool host_lost(process_id peer);
   void write_next();
   void write(const turn& what);
   void perform(turn& what);
@@ -101,6 +112,8 @@ class coordinator_process final : public process {
   // Workers that hear of moves, by job and rank: the latest incarnation.
   std::map<std::pair<std::string, std::uint32_t>, std::pair<std::uint32_t, process_id>> told_;
   std::map<process_id, member> members_;
+  // Of slots: the latest, and in which life.
+  std::map<policies::shard_slots::process, std::pair<std::uint32_t, process_id>> hosts_;
 };
 
 }  // namespace tidegate::sim

@@ -77,6 +77,10 @@ cluster_plan draw_plan(const scenario& of, std::uint64_t seed) {
   spec.name = of.name;
   spec.shards = draw(chance, of.shards);
   spec.replicas = of.replicas;
+  if (of.max_shards.high > 0) {
+    spec.slots = spec.shards;
+    spec.shards = std::max(spec.slots, draw(chance, of.max_shards));
+  }
   spec.chunk_bytes = 64 * chance.between<std::uint64_t>(1, 3);
   const auto hosts = draw(chance, of.hosts);
   for (std::uint32_t i = 0; i < hosts; ++i)
@@ -120,6 +124,12 @@ cluster_plan draw_plan(const scenario& of, std::uint64_t seed) {
       plan.scalings.push_back({job, chance.between<std::uint32_t>(1, spec.jobs[job].capacity()),
                                chance.between<nanoseconds>(0, of.deaths_within)});
     }
+  }
+  if (of.moves.high > 0) {
+    const auto moves = draw(chance, of.moves);
+    for (std::uint32_t i = 0; i < moves; ++i)
+      plan.shard_scalings.push_back({chance.between<std::uint32_t>(1, spec.shards),
+                                     chance.between<nanoseconds>(0, of.deaths_within)});
   }
   const auto stalls = draw(chance, of.stalls);
   for (std::uint32_t i = 0; i < stalls; ++i)

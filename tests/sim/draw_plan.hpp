@@ -20,7 +20,9 @@ struct scenario {
   std::string name;
   std::uint32_t weight = 1;  // in the standard mix
   range<std::uint32_t> shards{1, 3};
-  std::uint32_t replicas = 0;  // of each shard
+  std::uint32_t replicas = 0;             // of each shard
+  range<std::uint32_t> max_shards{0, 0};  // 0: they do not move
+  range<std::uint32_t> moves{0, 0};       // how often another number of shards is wanted
   range<std::uint32_t> workers{1, 5};
   range<std::uint32_t> hosts{1, 2};
   range<std::uint32_t> jobs{1, 1};

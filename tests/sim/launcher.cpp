@@ -10,6 +10,7 @@
 #include "tests/sim/aggregator.hpp"
 #include "tests/sim/coordinator.hpp"
 #include "tests/sim/shard.hpp"
+#include "tests/sim/shard_host.hpp"
 #include "tests/sim/worker.hpp"
 
 namespace tidegate::sim {
@@ -29,11 +30,17 @@ policies::launch_plan plan_of(const policies::cluster_spec& spec, std::uint32_t 
   plan.goes_back = std::all_of(spec.jobs.begin(), spec.jobs.end(),
                                [](const auto& job) { return job.checkpoint.has_value(); });
   plan.processes.push_back({process_role::coordinator, "", 0});
-  for (std::uint32_t i = 0; i < spec.shards; ++i)
+  const auto slots = spec.slots > 0 ? spec.slots : spec.shards;
+  for (std::uint32_t i = 0; i < slots; ++i)
     plan.processes.push_back({process_role::shard, "", i});
-  for (std::uint32_t i = 0; i < spec.replicas * spec.shards; ++i)
-    plan.processes.push_back({process_role::replica, "", i});
-  plan.replicated = spec.replicas > 0;
+  for (std::uint32_t number = 1; number <= spec.replicas; ++number)
+    for (std::uint32_t i = 0; i < slots; ++i)
+      plan.processes.push_back(
+          {process_role::replica, "", policies::replica_index(spec.shards, i, number)});
+  plan.replicated = spec.has_chains();
+  plan.shards = spec.shards;
+  plan.replicas = spec.replicas;
+  plan.slots = slots;
   for (const auto& job : spec.jobs) {
     const auto sums = policies::plan_aggregation(spec, job);
     for (std::uint32_t i = 0; i < sums.aggregators.size(); ++i)
@@ -77,6 +84,8 @@ void launcher::start() {
     carry_out();
   });
   for (const auto& one : world_.plan.scalings) later(one.when, [this, one] { scale(one); });
+  for (const auto& one : world_.plan.shard_scalings)
+    later(one.when, [this, one] { scale(one); });
 }
 
 // One after the other; again until the coordinator answers.
@@ -115,6 +124,37 @@ void launcher::ask_to_scale(const scaling& what, std::uint32_t epoch) {
       });
 }
 
+void launcher::scale(const shard_scaling& what) {
+  if (ended_ || scaling_) return;
+  scaling_ = true;
+  ask_to_scale(what, core_.epoch());
+}
+
+void launcher::ask_to_scale(const shard_scaling& what, std::uint32_t epoch) {
+  const auto again = [this, what, epoch] {
+    later(world_.plan.set.poll, [this, what, epoch] { ask_to_scale(what, epoch); });
+  };
+  if (ended_ || epoch != core_.epoch()) {
+    scaling_ = false;
+    return;
+  }
+  if (!core_.is_running()) return again();
+  process::ask<coordinator_process>(
+      world_.coordinator,
+      [what](coordinator_process& to, answer_to reply) {
+        to.scale_shards(what.slots, std::move(reply));
+      },
+      [this, what, epoch, again](const answer& got) {
+        if (got.result.code() == runtime::errc::unavailable) return again();
+        scaling_ = false;
+        if (ended_ || epoch != core_.epoch() || !got.result.ok()) return;
+        note("wants " + std::to_string(what.slots) + " shards");
+        core_.scale_shards(what.slots, effects_);
+        names_ = core_.processes();
+        carry_out();
+      });
+}
+
 // What has been decided, and what that comes to.
 void launcher::carry_out() {
   core_.decide(local_now(), effects_);
@@ -141,6 +181,14 @@ std::unique_ptr<process> launcher::make(const policies::process_name& name, proc
   const auto hosts = static_cast<std::uint32_t>(std::max<std::size_t>(1, spec.hosts.size()));
   if (name.role == process_role::coordinator)
     return std::make_unique<coordinator_process>(world_, id, what.epoch, what.incarnation);
+  if (spec.slots > 0 && policies::serves_shard(name.role)) {
+    const bool first = name.role == process_role::shard;
+    const policies::shard_slots::process which{
+        first ? name.index : policies::shard_of_replica(spec.shards, name.index),
+        first ? 0 : policies::number_of_replica(spec.shards, name.index)};
+    return std::make_unique<shard_host>(world_, id, (which.slot + which.place) % hosts, which,
+                                        what.incarnation);
+  }
   if (name.role == process_role::shard)
     return std::make_unique<shard_process>(world_, id, name.index % hosts, name.index,
                                            policies::group_member{0, what.incarnation});
@@ -166,7 +214,8 @@ std::unique_ptr<process> launcher::make(const policies::process_name& name, proc
 void launcher::perform(const launch_effects::start& what) {
   const auto& name = names_[what.process];
   if (what.epoch == 1 && name.role != process_role::coordinator &&
-      world_.plan.scalings.empty() && world_.killed[name.to_string()] + 1 < what.incarnation)
+      world_.plan.scalings.empty() && world_.plan.shard_scalings.empty() &&
+      world_.killed[name.to_string()] + 1 < what.incarnation)
     world_.check.fail("nobody else restarts", name.to_string() + " did not die");
   core_.started(local_now(), what.process, effects_);
   const bool first = names_[what.process].role == process_role::coordinator;
@@ -200,7 +249,8 @@ void launcher::begin(const launch_effects::start& what) {
   });
 }
 
-void launcher::exits(process_id who, bool well) {
+void launcher::exits(process_id part, bool well) {
+  const auto who = world_.whole(part);
   left_[who] = well;
   later(0, [this, who] { world_.kill(who); });
 }

@@ -37,6 +37,8 @@ class launcher final : public process {
 
   void scale(const scaling& what);
   void ask_to_scale(const scaling& what, std::uint32_t epoch);
+  void scale(const shard_scaling& what);
+  void ask_to_scale(const shard_scaling& what, std::uint32_t epoch);
   void carry_out();
   void perform(const policies::launch_effects::start& what);
   void perform(const policies::launch_effects::renew& what);

@@ -47,6 +47,12 @@ struct scaling {
   nanoseconds when = 0;
 };
 
+// So many shards are: slots of processes that have them.
+struct shard_scaling {
+  std::uint32_t slots = 1;
+  nanoseconds when = 0;
+};
+
 // It stops for a while, as by SIGSTOP and SIGCONT.
 struct stall {
   role whose = role::worker;
@@ -69,6 +75,7 @@ struct cluster_plan {
   nanoseconds faults_end = 0;  // afterwards the network is healthy
   std::vector<death> deaths;
   std::vector<scaling> scalings;
+  std::vector<shard_scaling> shard_scalings;
   std::vector<stall> stalls;
   std::vector<partition> partitions;
   double clock_skew = 0;  // clocks of processes run up to so much faster or slower

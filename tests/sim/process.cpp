@@ -27,7 +27,23 @@ process_id world::add(std::function<std::unique_ptr<process>(process_id)> make) 
   return id;
 }
 
+process_id world::whole(process_id id) const {
+  const auto* one = find(id);
+  return one && one->part_of() != 0 ? one->part_of() : id;
+}
+
+std::vector<process_id> world::all_of(process_id id) const {
+  std::vector<process_id> all{id};
+  for (const auto& [other, process] : processes_)
+    if (id != 0 && process->part_of() == id) all.push_back(other);
+  return all;
+}
+
 void world::kill(process_id id) {
+  for (const auto one : all_of(whole(id))) end_part(one);
+}
+
+void world::end_part(process_id id) {
   const auto at = processes_.find(id);
   if (at == processes_.end()) return;
   log.note(time.now(), at->second->name(), "is gone");
@@ -76,7 +92,7 @@ bool process::shares_memory_with(const std::string& address) const {
 }
 
 void process::fence(process_id who) const {
-  const auto* other = world_.find(who);
+  const auto* other = world_.find(world_.whole(who));
   if (!other || !world_.plan.windows || other->host() != host_) return;
   note("ends " + other->name());
   world_.kill(who);

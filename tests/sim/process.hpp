@@ -50,8 +50,14 @@ struct world {
     return dynamic_cast<Process*>(find(id));
   }
   process_id add(std::function<std::unique_ptr<process>(process_id)> make);
-  // kill -9: at once and without a word.
+  // kill -9: at once and without a word. The whole process, of a part.
   void kill(process_id id);
+  // A part of a process, alone.
+  void end_part(process_id id);
+  // The process that it is a part of, or itself.
+  process_id whole(process_id id) const;
+  // It, and its parts.
+  std::vector<process_id> all_of(process_id id) const;
   // As a process of now sees it.
   std::unique_ptr<disk_view> folder(const std::string& job);
   // Every process dies, and the machines' disks lose what was not safe, if they crash too.
@@ -84,6 +90,9 @@ class process : public endpoint {
   role what() const noexcept { return role_; }
   const std::string& name() const noexcept { return name_; }
   std::uint32_t host() const noexcept { return host_; }
+  // One of several that die together; 0: none.
+  process_id part_of() const noexcept { return part_of_; }
+  void be_part_of(process_id whole) noexcept { part_of_ = whole; }
   // By which others reach it; with its host, as processes of one host share memory.
   std::string address() const { return std::to_string(id_) + "@" + std::to_string(host_); }
   static process_id id_of(const std::string& address);
@@ -129,6 +138,7 @@ class process : public endpoint {
   role role_;
   std::string name_;
   std::uint32_t host_;
+  process_id part_of_ = 0;
   double pace_ = 1;
   std::map<std::uint64_t, question> open_;
   std::uint64_t last_question_ = 0;

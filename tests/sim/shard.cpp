@@ -6,6 +6,7 @@
 #include "runtime/base/assert.hpp"
 #include "runtime/base/rng.hpp"
 #include "tests/sim/coordinator.hpp"
+#include "tests/sim/shard_host.hpp"
 
 namespace tidegate::sim {
 
@@ -19,6 +20,11 @@ void shard_process::ask_to_join(process_id coordinator, answer_to back) {
         to.shard_joined(index, member, address, me, std::move(reply));
       },
       std::move(back));
+}
+
+void shard_process::retire(const answer_to& reply) {
+  reply({});
+  if (auto* whole = world_.find_as<shard_host>(part_of())) whole->retire(id());
 }
 
 runtime::status shard_process::open_job(const policies::open_job_call& call) {

@@ -23,16 +23,20 @@ class shard_process final : private shard_base,
   using effects = policies::shard_effects;
   using peer_id = policies::front_shell::peer_id;
 
-  // `member`: of the shard's group.
+  // `member`: of the shard's group. `of`: the process that it is a part of.
   shard_process(world& where, process_id id, std::uint32_t host, std::uint32_t index,
-                policies::group_member member)
-      : front_process(where, id, role::shard, name_of(where.plan.spec, index, member), host,
-                      index, core_),
+                policies::group_member member, const std::string& of = "")
+      : front_process(where, id, role::shard,
+                      of + (of.empty() ? name_of(where.plan.spec, index, member)
+                                       : "shard-" + std::to_string(index)),
+                      host, index, core_),
         member_(member),
         replication_(*this, core_, front_) {
     replication_.set_patience(where.plan.set.patience);
   }
 
+  // In order: nobody needs it any more.
+  void retire(const answer_to& reply);
   static std::string name_of(const policies::cluster_spec& spec, std::uint32_t index,
                              policies::group_member member) {
     return member.number == 0

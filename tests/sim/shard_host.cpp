@@ -1,0 +1,94 @@
+#include "tests/sim/shard_host.hpp"
+
+#include <utility>
+
+#include "tests/sim/coordinator.hpp"
+#include "tests/sim/launcher.hpp"
+#include "tests/sim/shard.hpp"
+
+namespace tidegate::sim {
+
+namespace {
+
+constexpr nanoseconds join_again_after = 10 * millisecond;
+constexpr nanoseconds begin_most = 3 * millisecond;
+
+std::string name_of(const policies::cluster_spec& spec, policies::shard_slots::process which) {
+  return which.place == 0 ? "shard-" + std::to_string(which.slot)
+                          : "replica-" + std::to_string(policies::replica_index(
+                                             spec.shards, which.slot, which.place));
+}
+
+}  // namespace
+
+shard_host::shard_host(world& where, process_id id, std::uint32_t host,
+                       policies::shard_slots::process which, std::uint32_t life)
+    : process(where, id, role::shard, name_of(where.plan.spec, which), host),
+      which_(which),
+      life_(life) {}
+
+void shard_host::join() {
+  joining_ = true;
+  coordinator_ = world_.coordinator;
+  std::vector<policies::hosted_member> has;
+  for (const auto& [member, part] : parts_) has.push_back(member);
+  ask<coordinator_process>(
+      coordinator_,
+      [which = which_, life = life_, has, me = id()](coordinator_process& to, answer_to reply) {
+        to.host_joined(which, life, has, me, std::move(reply));
+      },
+      [this](const answer& got) {
+        if (got.result.code() == runtime::errc::unavailable)
+          return later(join_again_after, [this] { join(); });
+        joining_ = false;
+        if (got.result.ok()) return;
+        note("could not join: " + got.result.to_string());
+        launcher::of(world_).exits(id(), false);
+      });
+}
+
+void shard_host::peer_lost(process_id peer) {
+  if (peer == coordinator_ && !joining_) join();
+}
+
+void shard_host::take(const policies::host_call& what) {
+  for (const auto& one : what.members) {
+    if (!parts_.try_emplace(one, 0).second) continue;
+    note("has shard " + std::to_string(one.shard) + " member " +
+         std::to_string(one.member.number) + " life " + std::to_string(one.member.incarnation));
+    later(world_.chance.between<nanoseconds>(0, begin_most), [this, one] { begin(one); });
+  }
+}
+
+void shard_host::begin(const policies::hosted_member& which) {
+  parts_.at(which) = world_.add([&](process_id part) {
+    auto made = std::make_unique<shard_process>(world_, part, host(), which.shard, which.member,
+                                                name() + "/");
+    made->be_part_of(id());
+    return made;
+  });
+}
+
+void shard_host::end_idle() {
+  note("has nothing any more");
+  if (parts_.empty()) launcher::of(world_).exits(id(), true);
+}
+
+void shard_host::retire(process_id part) {
+  for (const auto& [which, running] : parts_) {
+    if (running != part) continue;
+    const auto gone = which;
+    parts_.erase(which);
+    world_.end_part(part);
+    ask<coordinator_process>(
+        coordinator_,
+        [gone](coordinator_process& to, const answer_to& reply) {
+          to.member_gone(gone);
+          reply({});
+        },
+        [](const answer&) {});
+    return;
+  }
+}
+
+}  // namespace tidegate::sim

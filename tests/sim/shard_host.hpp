@@ -1,0 +1,44 @@
+// A simulated process of a slot, where shards move: it has a member of the group of each shard
+// of its slot, which are processes of their own to the network and end with it. One thread.
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "policies/coordinator_calls.hpp"
+#include "policies/shard_slots.hpp"
+#include "tests/sim/process.hpp"
+
+namespace tidegate::sim {
+
+class shard_host final : public process {
+ public:
+  shard_host(world& where, process_id id, std::uint32_t host,
+             policies::shard_slots::process which, std::uint32_t life);
+
+  void start() override { join(); }
+
+  // The coordinator's word.
+  void take(const policies::host_call& what);
+  void end_idle();
+  // This member is to end, in order.
+  void retire(process_id part);
+  const std::map<policies::hosted_member, process_id>& parts() const { return parts_; }
+
+ private:
+  memory_view place(process_id, const runtime::frame_header&) override { return {}; }
+  void on_frame(process_id, const runtime::frame_header&, memory_view) override {}
+  void on_frame_lost(process_id, const runtime::frame_header&) override {}
+  void on_sent(std::uint64_t) override {}
+  void peer_lost(process_id peer) override;
+  void join();
+  void begin(const policies::hosted_member& which);
+
+  policies::shard_slots::process which_;
+  std::uint32_t life_;
+  process_id coordinator_ = 0;  // that it has asked last
+  bool joining_ = false;
+  std::map<policies::hosted_member, process_id> parts_;  // 0: begins
+};
+
+}  // namespace tidegate::sim
