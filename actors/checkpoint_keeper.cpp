@@ -45,14 +45,15 @@ status checkpoint_keeper::find(const policies::job_spec& job,
   for (const auto& one : findings) log::warn(one);
   if (!*newest) return {};
   const auto& manifest = (*newest)->manifest();
-  if (manifest.workers != job.workers)
+  if (manifest.workers != job.capacity())
     return {runtime::errc::invalid_argument,
-            "checkpoint " + to_string(manifest.id) + " of job " + job.name + " is of " +
-                std::to_string(manifest.workers) + " workers, and the job has " +
-                std::to_string(job.workers)};
+            "checkpoint " + to_string(manifest.id) + " of job " + job.name + " has room for " +
+                std::to_string(manifest.workers) + " workers, and the job for " +
+                std::to_string(job.capacity())};
   auto& found = found_.jobs[job.name];
   found.id = manifest.id;
   found.clock = manifest.clock;
+  found.left = manifest.left;
   for (std::size_t i = 0; i < manifest.tables.size(); ++i)
     found.tables.push_back({manifest.tables[i].name, manifest.tables[i].shape,
                             (*newest)->chunks(i).front().stored.about.optimizer});

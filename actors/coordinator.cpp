@@ -237,14 +237,18 @@ caf::result<grants> coordinator::take_finished(const std::string& job, std::uint
   return grants();
 }
 
-caf::result<done_atom> coordinator::scale(const std::string& job, std::uint32_t workers) {
+caf::result<done_atom> coordinator::scale(std::uint64_t token, const std::string& job,
+                                          std::uint32_t workers) {
+  if (!known(token)) return stranger();
   const auto result = core_.scale(unix_now(), job, workers, effects_);
   if (!result.ok()) return to_error(result);
   carry_out();
   return done();
 }
 
-caf::result<done_atom> coordinator::let_leave(const std::string& job, std::uint32_t rank) {
+caf::result<done_atom> coordinator::let_leave(std::uint64_t token, const std::string& job,
+                                              std::uint32_t rank) {
+  if (!known(token)) return stranger();
   auto [id, answer] = promise(shard_promises_);
   core_.worker_leaves(unix_now(), job, rank, id, effects_);
   carry_out();
@@ -272,7 +276,10 @@ caf::result<done_atom> coordinator::stop() {
 
 void coordinator::on_down(const caf::down_msg& down) {
   for (const auto& [which, known] : hosts_)
-    if (known.who.address() == down.source) core_.host_lost(which, known.life);
+    if (known.who.address() == down.source) {
+      core_.host_lost(which, known.life);
+      send(known.who, stop_atom::value);  // it may not know, as below
+    }
   const auto lost = members_.find(down.source);
   if (lost == members_.end()) return carry_out();
   const auto why = system().render(down.reason);

@@ -22,12 +22,11 @@ coordinator::behavior_type coordinator::make_behavior() {
         return join_shard(index, {number, incarnation}, address, who);
       },
       [this](host_atom, u64 token, u32 slot, u32 place, u32 life, const hosted_members& has,
-             const caf::actor& who) -> caf::result<done_atom> {
-        if (!of_run(token)) return stranger();
-        return join_host({slot, place}, life, has, who);
+             const caf::actor& who) {
+        return join_host(token, {slot, place}, life, has, who);
       },
       [this](gone_atom, u64 token, const policies::hosted_member& which) {
-        if (of_run(token)) member_gone(which);
+        member_gone(token, which);
       },
       [this](moves_atom, u64 token, const string& job, u32 rank, u32 incarnation,
              const caf::actor& who) {
@@ -64,15 +63,13 @@ coordinator::behavior_type coordinator::make_behavior() {
              const string& sha256) -> caf::result<grants> {
         return heard(token, [&] { return take_finished(job, rank, last, sha256); });
       },
-      [this](leave_atom, u64 token, const string& job, u32 rank) -> caf::result<done_atom> {
-        return heard(token, [&] { return let_leave(job, rank); });
+      [this](leave_atom, u64 token, const string& job, u32 rank) {
+        return let_leave(token, job, rank);
       },
-      [this](scale_atom, u64 token, const string& job, u32 workers) -> caf::result<done_atom> {
-        return heard(token, [&] { return scale(job, workers); });
+      [this](scale_atom, u64 token, const string& job, u32 workers) {
+        return scale(token, job, workers);
       },
-      [this](scale_atom, u64 token, u32 slots) -> caf::result<done_atom> {
-        return heard(token, [&] { return scale_shards(slots); });
-      },
+      [this](scale_atom, u64 token, u32 slots) { return scale_shards(token, slots); },
       [this](part_atom, u64 token, const policies::checkpoint_report& report) {
         if (known(token)) take_part(report);
       },

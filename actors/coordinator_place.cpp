@@ -22,6 +22,7 @@ coordinator_actor coordinator_place::now() const {
 
 runtime::expected<coordinator_actor> coordinator_place::find() {
   if (!may_come_back()) return now();
+  const std::lock_guard looking(finding_);
   auto found = connect_coordinator(*system_, host_, port_);
   if (!found) return found;
   const std::lock_guard lock(mutex_);

@@ -39,6 +39,7 @@ class coordinator_place {
   caf::actor_system* system_ = nullptr;
   std::string host_;
   std::uint16_t port_ = 0;
+  std::mutex finding_;        // one at a time: who began to look before finds no later one
   mutable std::mutex mutex_;  // guards what follows
   coordinator_actor there_;
   std::function<void(const coordinator_actor&)> told_;

@@ -5,9 +5,11 @@ namespace tidegate::actors {
 
 using runtime::unix_now;
 
-caf::result<done_atom> coordinator::join_host(policies::shard_slots::process which,
+caf::result<done_atom> coordinator::join_host(std::uint64_t token,
+                                              policies::shard_slots::process which,
                                               std::uint32_t life, const hosted_members& has,
                                               const caf::actor& who) {
+  if (!of_run(token)) return stranger();
   auto [id, answer] = promise(shard_promises_);
   if (core_.host_joined(unix_now(), which, life, has, id, effects_)) {
     hosts_[which] = {life, caf::actor_cast<shard_host_actor>(who)};
@@ -17,12 +19,14 @@ caf::result<done_atom> coordinator::join_host(policies::shard_slots::process whi
   return answer;
 }
 
-void coordinator::member_gone(const policies::hosted_member& which) {
+void coordinator::member_gone(std::uint64_t token, const policies::hosted_member& which) {
+  if (!of_run(token)) return;
   core_.member_gone(unix_now(), which, effects_);
   carry_out();
 }
 
-caf::result<done_atom> coordinator::scale_shards(std::uint32_t slots) {
+caf::result<done_atom> coordinator::scale_shards(std::uint64_t token, std::uint32_t slots) {
+  if (!known(token)) return stranger();
   const auto result = core_.scale_shards(unix_now(), slots, effects_);
   if (!result.ok()) return to_error(result);
   carry_out();

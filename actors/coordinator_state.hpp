@@ -83,10 +83,11 @@ class coordinator final : public coordinator_actor::base {
   void tell_of_moves(const std::string& job, std::uint32_t rank, std::uint32_t incarnation,
                      const caf::actor& who);
   void tell_moved(const policies::coordinator_effects::tell_moved& what);
-  caf::result<done_atom> join_host(policies::shard_slots::process which, std::uint32_t life,
-                                   const hosted_members& has, const caf::actor& who);
-  void member_gone(const policies::hosted_member& which);
-  caf::result<done_atom> scale_shards(std::uint32_t slots);
+  caf::result<done_atom> join_host(std::uint64_t token, policies::shard_slots::process which,
+                                   std::uint32_t life, const hosted_members& has,
+                                   const caf::actor& who);
+  void member_gone(std::uint64_t token, const policies::hosted_member& which);
+  caf::result<done_atom> scale_shards(std::uint64_t token, std::uint32_t slots);
   void tell_slots(const policies::coordinator_effects& effects);
   caf::result<done_atom> join_aggregator(const std::string& job, std::uint32_t index,
                                          std::uint32_t incarnation, const std::string& address,
@@ -103,8 +104,10 @@ class coordinator final : public coordinator_actor::base {
   caf::result<grants> take_finished(const std::string& job, std::uint32_t rank,
                                     const policies::worker_progress& last,
                                     const std::string& sha256);
-  caf::result<done_atom> scale(const std::string& job, std::uint32_t workers);
-  caf::result<done_atom> let_leave(const std::string& job, std::uint32_t rank);
+  caf::result<done_atom> scale(std::uint64_t token, const std::string& job,
+                               std::uint32_t workers);
+  caf::result<done_atom> let_leave(std::uint64_t token, const std::string& job,
+                                   std::uint32_t rank);
   void take_part(const policies::checkpoint_report& report);
   caf::result<done_atom> fail_job(const std::string& job, const std::string& why);
   caf::result<done_atom> stop();

@@ -15,8 +15,14 @@ void part_writer::start(const std::string& folder, policies::file_writer file, t
   });
 }
 
+// The last to hold the owner may be what `done` was made of, which goes on that thread: there
+// is nothing left to wait for then.
 void part_writer::wait() {
-  if (thread_.joinable()) thread_.join();
+  if (!thread_.joinable()) return;
+  if (thread_.get_id() == std::this_thread::get_id())
+    thread_.detach();
+  else
+    thread_.join();
 }
 
 }  // namespace tidegate::actors

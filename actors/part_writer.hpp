@@ -1,5 +1,5 @@
 // Writes a shard's part of a checkpoint on a thread of its own, so that the shard goes on. One
-// file at a time. Used from one thread; `done` is called on the other.
+// file at a time. Used from one thread; `done` is called on the other, and may hold the owner.
 #pragma once
 
 #include <functional>

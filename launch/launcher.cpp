@@ -21,10 +21,11 @@ exit_code refuse(const runtime::status& why, exit_code code) {
 }
 
 // Whoever is started has this limit, too: a few descriptors per process of its host, and one
-// per 4 MiB of received payload (segment_memory.hpp).
-void raise_descriptor_limit(std::size_t processes) {
+// per 4 MiB of received payload (segment_memory.hpp). Where shards move, one process may have
+// all, each with a link of its own.
+void raise_descriptor_limit(std::size_t processes, std::size_t links) {
   rlimit limit = {};
-  const auto wanted = 4 * static_cast<rlim_t>(processes) + 8192;
+  const auto wanted = links * (4 * static_cast<rlim_t>(processes) + 64) + 8192;
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted) return;
   limit.rlim_cur = std::min(wanted, limit.rlim_max);
   ::setrlimit(RLIMIT_NOFILE, &limit);
@@ -81,7 +82,7 @@ exit_code launch_cluster(const policies::cluster_spec& spec, const launch_option
 exit_code carry_out(const policies::cluster_spec& spec, const services& cluster,
                     const starter& start, run_journal& journal, std::uint32_t epoch) {
   run current(spec, cluster, start, journal, epoch);
-  raise_descriptor_limit(current.processes());
+  raise_descriptor_limit(current.processes(), spec.slots > 0 ? spec.shards : 1);
   return current.carry_out();
 }
 

@@ -115,6 +115,7 @@ cluster_plan make_plan(const policies::cluster_spec& spec) {
   cluster_plan plan;
   plan.cluster = spec.name;
   plan.chunk_bytes = spec.chunk_bytes;
+  plan.parts_move = spec.slots > 0;
   plan.processes = plan_processes(spec);
   plan.shards.resize(spec.shards);
   policies::placement places(spec.shards, spec.chunk_bytes);

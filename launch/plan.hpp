@@ -52,6 +52,7 @@ struct cluster_plan {
   std::vector<process_plan> processes;  // in the order they are started
   std::vector<job_plan> jobs;
   std::vector<shard_plan> shards;
+  bool parts_move = false;  // shards are parts of a process, which may move
 };
 
 // The spec is one that parse_cluster accepted.

@@ -22,7 +22,8 @@ std::string process_rows(const cluster_plan& plan) {
     const auto& host = plan.processes[i].host;
     auto end = i;
     while (end < plan.processes.size() && plan.processes[end].name.role == first.role &&
-           plan.processes[end].name.job == first.job && plan.processes[end].host == host) {
+           plan.processes[end].name.job == first.job && plan.processes[end].host == host &&
+           plan.processes[end].name.index == first.index + (end - i)) {
       ++end;
     }
     auto index = std::to_string(first.index);
@@ -71,8 +72,9 @@ std::string plan_text(const cluster_plan& plan) {
                      " processes, chunks of " + bytes_for_people(plan.chunk_bytes) + "\n\n" +
                      process_rows(plan);
   for (const auto& job : plan.jobs) text += job_rows(job);
-  std::vector<std::vector<std::string>> rows{
-      {"shard", "chunks", "parameters", "optimizer state", "receive buffers, at most"}};
+  std::vector<std::vector<std::string>> rows{{plan.parts_move ? "part" : "shard", "chunks",
+                                              "parameters", "optimizer state",
+                                              "receive buffers, at most"}};
   for (std::size_t i = 0; i < plan.shards.size(); ++i) {
     const auto& s = plan.shards[i];
     rows.push_back({std::to_string(i), std::to_string(s.chunks),

@@ -56,7 +56,6 @@ class run {
     std::string job;           // empty: shards
     std::uint32_t number = 0;  // of workers or shards
     bool asked = false;
-    std::int64_t not_before = 0;
 
     bool of_shards() const noexcept { return job.empty(); }
   };

@@ -13,7 +13,6 @@ namespace {
 
 constexpr std::string_view scale_word = "scale ";
 constexpr std::string_view shards_word = "shards ";
-constexpr std::int64_t ask_again_after = 100'000'000;  // nanoseconds
 
 }  // namespace
 
@@ -63,8 +62,7 @@ runtime::status run::read_request(const std::string& line, scaling& into) const 
 }
 
 void run::ask_to_scale() {
-  if (scalings_.empty() || scalings_.front().asked || now_ < scalings_.front().not_before)
-    return;
+  if (scalings_.empty() || scalings_.front().asked) return;
   auto& next = scalings_.front();
   const auto* job = core_.job(next.job);
   const bool over = job != nullptr && (job->state == policies::job_state::done ||
@@ -82,12 +80,6 @@ void run::ask_to_scale() {
 }
 
 void run::scaled(const runtime::status& result) {
-  // Processes are on their way in.
-  if (result.code() == runtime::errc::unavailable && scalings_.front().of_shards()) {
-    scalings_.front().asked = false;
-    scalings_.front().not_before = now_ + ask_again_after;
-    return;
-  }
   const auto what = std::move(scalings_.front());
   scalings_.pop_front();
   if (!result.ok()) {

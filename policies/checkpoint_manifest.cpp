@@ -19,7 +19,7 @@ namespace limits = runtime::limits;
 
 namespace {
 
-constexpr std::uint64_t manifest_format = 1;
+constexpr std::uint64_t manifest_format = 2;
 constexpr int manifest_depth_max =
     5;  // manifest, parts, part, its chunks, a run; its numbers lie below
 constexpr const char* policy_names[] = {"bsp", "ssp", "async"};
@@ -143,6 +143,7 @@ runtime::expected<std::string> encode_manifest(const checkpoint_manifest& manife
                  {"staleness", manifest.consistency.staleness},
                  {"workers", manifest.workers},
                  {"clock", manifest.clock},
+                 {"left", manifest.left},
                  {"tables", std::move(tables)},
                  {"parts", std::move(parts)}});
   if (!text) return text;
@@ -157,7 +158,8 @@ runtime::expected<checkpoint_manifest> decode_manifest(std::string_view text) {
   json_fields fields(*from, "manifest", problem);
   if (const auto version = fields.number("format"); problem.ok() && version != manifest_format)
     return fail(errc::invalid_argument, "manifest: of format " + std::to_string(version) +
-                                            "; this program reads format 1");
+                                            "; this program reads format " +
+                                            std::to_string(manifest_format));
   checkpoint_manifest made;
   const auto id = parse_checkpoint_id(fields.text("checkpoint", 64));
   made.id = id.value_or(checkpoint_id{});
@@ -168,6 +170,11 @@ runtime::expected<checkpoint_manifest> decode_manifest(std::string_view text) {
   made.consistency.staleness = static_cast<std::uint32_t>(fields.number("staleness", any_32));
   made.workers = static_cast<std::uint32_t>(fields.number("workers", limits::workers_max));
   made.clock = fields.number("clock");
+  const auto& left = fields.array("left");
+  if (is_row(left, std::min<std::size_t>(left.size(), made.workers), made.workers))
+    made.left = left.get<std::vector<std::uint32_t>>();
+  else if (problem.ok())
+    problem = {errc::corrupt, "manifest: 'left' is of no ranks"};
   for (const auto& table : fields.array("tables"))
     made.tables.push_back(decode_table(table, problem));
   for (const auto& part : fields.array("parts"))

@@ -50,6 +50,9 @@ struct checkpoint_manifest {
   // Of the cut: every worker's pushes of clocks below it are in. Nothing else is under bsp;
   // under ssp and async each chunk has more, and says what.
   std::uint64_t clock = 0;
+  // Ranks that sums of clocks above it may be without, which are in it as if they were whole:
+  // those had left for good (docs/decisions/0011-workers-that-leave.md).
+  std::vector<std::uint32_t> left;
   std::vector<checkpoint_table> tables;
   std::vector<checkpoint_part> parts;
 

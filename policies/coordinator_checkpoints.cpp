@@ -86,6 +86,16 @@ void coordinator_core::round_ended(std::int64_t now, job_record& job,
   if (what.final) done(now, job, out);
 }
 
+// Under bsp a cut has whole clocks; a rank that pushes to shards has a clock of its own there.
+std::vector<std::uint32_t> coordinator_core::left_out_of_sums(const job_record& job) {
+  std::vector<std::uint32_t> ranks;
+  if (job.spec.consistency.kind == consistency_kind::bsp) return ranks;
+  for (std::uint32_t rank = 0; rank < job.workers.size(); ++rank)
+    if (job.workers[rank].left && job.sums.of_worker[rank] != no_aggregator)
+      ranks.push_back(rank);
+  return ranks;
+}
+
 checkpoint_manifest coordinator_core::manifest_of(std::size_t index,
                                                   const checkpoint_effects::write& what) const {
   const auto& spec = jobs_[index].spec;
@@ -96,6 +106,7 @@ checkpoint_manifest coordinator_core::manifest_of(std::size_t index,
   made.consistency = spec.consistency;
   made.workers = spec.capacity();
   made.clock = what.clock;
+  made.left = left_out_of_sums(jobs_[index]);
   made.parts = what.parts;
   // From ids to places in the manifest's list, of what the parts hold.
   std::map<std::uint32_t, std::uint32_t> at;

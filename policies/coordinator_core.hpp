@@ -286,6 +286,7 @@ class coordinator_core : private coordinator_parts {
   std::vector<std::uint32_t> tables_of(const job_record& job, std::uint32_t rank) const;
   void carry_out(std::int64_t now, std::size_t job, const checkpoint_effects& what,
                  coordinator_effects& out);
+  static std::vector<std::uint32_t> left_out_of_sums(const job_record& job);
   checkpoint_manifest manifest_of(std::size_t job, const checkpoint_effects::write& what) const;
   void all_finished(std::int64_t now, std::size_t job, coordinator_effects& out);
   void round_ended(std::int64_t now, job_record& job, const checkpoint_effects::ended& what,

@@ -168,6 +168,15 @@ runtime::expected<recorded_cluster> decode_journal(
 void coordinator_core::begin(std::int64_t now, coordinator_effects& out) {
   if (to_record_) out.records.emplace_back(*std::exchange(to_record_, std::nullopt));
   if (goes_on_) event(now, "coordinator_resumes", "life " + std::to_string(life_));
+  for (const auto& job : jobs_)
+    if (job.restored && !job.restored->left.empty())
+      fail_job(now, job.spec.name,
+               "it cannot go on from checkpoint " + to_string(job.restored->id) + ": rank " +
+                   std::to_string(job.restored->left.front()) +
+                   " had left by then, behind an aggregator, and would push what others have "
+                   "been summed without; launch it anew, or without jobs." +
+                   job.spec.name + ".aggregators",
+               out);
 }
 
 void coordinator_core::record(const job_record& job, coordinator_effects& out) {

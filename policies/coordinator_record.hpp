@@ -38,6 +38,7 @@ struct restored_job {
   checkpoint_id id;
   std::uint64_t clock = 0;
   std::vector<restored_table> tables;
+  std::vector<std::uint32_t> left = {};  // checkpoint_manifest::left; not recorded
 
   friend bool operator==(const restored_job&, const restored_job&) = default;
 };

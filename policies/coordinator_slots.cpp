@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "policies/coordinator_core.hpp"
+#include "policies/frame_epoch.hpp"
 #include "runtime/base/assert.hpp"
 
 namespace tidegate::policies {
@@ -117,11 +118,21 @@ runtime::status coordinator_core::scale_shards(std::int64_t now, std::uint32_t s
   if (slots == 0 || slots > slots_.shards())
     return {errc::over_limit, std::to_string(slots) + " shards are asked for; allowed: 1 to " +
                                   std::to_string(slots_.shards()) + " (cluster.max_shards)"};
+  // Frames carry so many views (frame_epoch); those of deaths have a share.
+  for (const auto& group : groups_of_)
+    if (group.view() >= views_max / 2)
+      return {
+          errc::refused,
+          "shards have moved so often that no number is left for another time: end the run, "
+          "and go on with tidegate launch --resume"};
   if (!begun_) return {errc::unavailable, "not all processes of the run have joined yet"};
   event(now, "scaled", std::to_string(slots) + " shards are wanted");
   for (const auto shard : slots_.scale(slots)) {
     groups_of_[shard].want(slots_.wanted_of(shard));
     on_the_move_.insert(shard);
+    // Back before anything had happened.
+    note_moved(now, shard);
+    if (!on_the_move_.contains(shard)) continue;
     event(now, "shard_moves",
           "shard " + std::to_string(shard) + " to " +
               place_of(shard, slots_.wanted_of(shard).first));
@@ -136,10 +147,11 @@ runtime::status coordinator_core::scale_shards(std::int64_t now, std::uint32_t s
 void coordinator_core::move_on(std::uint32_t shard, coordinator_effects& out) {
   if (slots_.shards() == 0 || groups_of_[shard].is_lost()) return;
   ask_to_host(shard, out);
-  // Who has just been told of a new neighbour, or is to be the primary, hears of that first.
-  if (!all_in() || moving_.contains(shard)) return;
   auto& group = groups_of_[shard];
   const auto leavers = group.leavers();
+  if (leavers.empty() && !group.any_leaves()) return;
+  // Who has just been told of a new neighbour, or is to be the primary, hears of that first.
+  if (!all_in() || moving_.contains(shard)) return;
   for (const auto member : leavers) group.let_leave(member);
   if (!leavers.empty()) record_group(shard, out);
   for (std::uint32_t member = 0; member < group.size(); ++member)

@@ -140,9 +140,9 @@ void launch_core::ended(std::int64_t now, process_number process, process_exit e
   poll_wanted_ = watches_;
   away_ = away_ || (process == 0 && watches_);
   if (is_unwanted(process)) return;
-  // The coordinator has sent it away.
-  if (exit.kind == process_exit::how::clean &&
-      is_beyond(plan_.processes[process], slots_wanted_)) {
+  // The coordinator has sent it away; decide() starts it again if it is wanted by now.
+  if (exit.kind == process_exit::how::clean && plan_.slots > 0 &&
+      serves_shard(role_of(process))) {
     processes_[process] = process_state::unused;
     return;
   }
@@ -170,6 +170,7 @@ void launch_core::decide(std::int64_t now, launch_effects& out) {
   poll_wanted_ = false;
   if (std::exchange(is_back_, false) && phase_ == phase::running) phase_since_ = now;
   if (is_watching()) end_unwanted(now, out);
+  if (is_watching() && watches_) start_slots(out);
   judge_ends(now, out);
   start_again(now, out);
   check_jobs(now, out);

@@ -223,6 +223,7 @@ class launch_core {
   void do_without(const unjudged& end, launch_effects& out);
   void start_more(const process_name& name, launch_effects& out);
   bool is_beyond(const process_name& name, std::uint32_t slots) const;
+  void start_slots(launch_effects& out);
   void send_away(process_number process, launch_effects& out);
   void end_unwanted(std::int64_t now, launch_effects& out);
   bool is_unwanted(process_number process) const;

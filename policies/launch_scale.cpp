@@ -63,12 +63,18 @@ bool launch_core::is_beyond(const process_name& name, std::uint32_t slots) const
 bool launch_core::scale_shards(std::uint32_t slots, launch_effects& out) {
   if (!is_watching()) return false;
   slots_wanted_ = slots;
-  for (std::uint32_t slot = 0; slot < slots; ++slot) {
+  start_slots(out);
+  return true;
+}
+
+// Those of slots that are wanted.
+void launch_core::start_slots(launch_effects& out) {
+  if (plan_.slots == 0) return;
+  for (std::uint32_t slot = 0; slot < slots_wanted_; ++slot) {
     start_more({process_role::shard, "", slot}, out);
     for (std::uint32_t number = 1; number <= plan_.replicas; ++number)
       start_more({process_role::replica, "", replica_index(plan_.shards, slot, number)}, out);
   }
-  return true;
 }
 
 // It may say goodbye to whatever it uses; then its job goes on without it.

@@ -11,7 +11,7 @@
 namespace tidegate::policies {
 
 // Of the messages of the control plane (actors/messages.hpp); rises when any of them changes.
-inline constexpr unsigned control_version = 6;
+inline constexpr unsigned control_version = 7;
 
 // How the launcher tells.
 inline constexpr const char* protocol_variable = "TIDEGATE_PROTOCOL";

@@ -29,7 +29,7 @@ shard_group::state shard_group::now() const {
     // Who waits to be a replica joins the next coordinator as one of whom it has not heard.
     const bool waits = is_here(member) && !is_in_chain(member);
     is.incarnations.push_back(members_[member].incarnation - (waits ? 1 : 0));
-    if (is_here(member) && is_leaving(member))
+    if (was_here(member) && is_leaving(member))
       is.leaving.push_back({member, members_[member].leaving});
   }
   return is;
@@ -104,6 +104,12 @@ std::optional<std::uint32_t> shard_group::candidate() const {
     if (is_wanted(member) && is_here(member) && !is_in_chain(member) && !is_leaving(member))
       return member;
   return {};
+}
+
+bool shard_group::any_leaves() const {
+  return std::any_of(members_.begin(), members_.end(), [](const member_state& one) {
+    return one.leaving > 0 && one.leaving == one.incarnation && !one.address.empty();
+  });
 }
 
 void shard_group::let_leave(std::uint32_t number) {

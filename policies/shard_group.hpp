@@ -125,6 +125,7 @@ class shard_group {
   // It is told so, and that is not taken back: it counts no more, also when it is wanted again,
   // until another life of it joins.
   void let_leave(std::uint32_t member);
+  bool any_leaves() const;
   bool is_leaving(std::uint32_t member) const {
     const auto& one = members_.at(member);
     return one.leaving > 0 && one.leaving == one.incarnation;
@@ -153,6 +154,8 @@ class shard_group {
   std::uint32_t replicas_in_sync() const noexcept;
   // Since when this primary is it, which workers' frames carry.
   std::uint32_t serving_view() const noexcept { return serving_; }
+  // The last that has begun.
+  std::uint32_t view() const noexcept { return view_; }
   const std::string& address(std::uint32_t member) const { return members_.at(member).address; }
   const std::string& primary_address() const { return address(primary()); }
 

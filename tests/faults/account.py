@@ -138,6 +138,8 @@ class Account:
         self.kills += kills
         self.stops += stops
         self.failovers += failovers_ms(chaos, events)
+        if shards is None:
+            return
         self.promotions += promotions_ms(chaos, events, shards)
         self.served += served_ms(chaos, events, pulls, shards)
 

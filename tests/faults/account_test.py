@@ -115,6 +115,8 @@ class Rounds(unittest.TestCase):
 
     def test_all_there_is_is_drawn(self):
         some = [rounds.draw(1, n, ["worker"]) for n in range(200)]
+        self.assertEqual({"max_shards" in one.cluster for one in some}, {True, False})
+        self.assertTrue(any(wanted.startswith("shards=") for one in some for _, wanted in one.resizes))
         policies = {json.dumps(one.job["consistency"]) for one in some}
         self.assertEqual(len(policies), len(rounds.POLICIES))
         self.assertEqual({one.cluster["transport"] for one in some}, {"auto", "tcp"})

@@ -72,7 +72,7 @@ class GoingBack(FaultTest):
 
     def test_no_push_is_lost_or_applied_twice(self):
         clocks, workers = 400, 3
-        run = self.launch(self.yaml({"workers": workers, "mode": ["count", clocks, 8000], "reduce": "sum",
+        run = self.launch(self.yaml({"workers": workers, "max_workers": 5, "mode": ["count", clocks, 8000], "reduce": "sum",
                                      "consistency": {"policy": "ssp", "staleness": 2}}))
         self.assertEqual(self.kill_between(run, "shard", 2, 9), 2)
         self.assertEqual(run.wait(60), 0, run.output)

@@ -35,7 +35,7 @@ class Round:
     clocks: int
     chaos: tuple  # arguments of tidegate chaos RUN_DIR random; empty: it is not run
     launcher: tuple  # seconds that each life of the launcher lasts before it is killed
-    resizes: tuple = ()  # (seconds since the launch, workers wanted from then on)
+    resizes: tuple = ()  # (seconds since the launch, "workers=3" or "shards=2" from then on)
 
     def yaml(self, worker):
         return cluster_text(self.job, self.cluster, worker)
@@ -60,7 +60,8 @@ class Round:
 
     @property
     def shards(self):
-        return self.cluster["shards"]
+        """None: they move, and who serves which is not told by names."""
+        return None if "max_shards" in self.cluster else self.cluster["shards"]
 
     def __str__(self):
         job = self.job
@@ -80,7 +81,7 @@ class Round:
             words.append(f"launcher killed after {self.launcher}")
         if "on_worker_loss" in job:
             words.append(job["on_worker_loss"])
-        words += [f"{workers} workers after {seconds} s" for seconds, workers in self.resizes]
+        words += [f"{wanted} after {seconds} s" for seconds, wanted in self.resizes]
         return ", ".join(words) + "; " + " ".join(self.chaos)
 
 
@@ -142,8 +143,15 @@ def draw_elastic(chance, job):
     if chance.random() < 0.3:
         return ()
     job["max_workers"] = job["workers"] + chance.choice((0, 1, 3))
-    return tuple((round(chance.uniform(0.3, 3.0), 2), chance.randrange(1, job["max_workers"] + 1))
+    return tuple((round(chance.uniform(0.3, 3.0), 2), f"workers={chance.randrange(1, job['max_workers'] + 1)}")
                  for _ in range(chance.choice((1, 2, 3))))
+
+
+def draw_moves(chance, cluster):
+    """Makes it a cluster whose shards move; returns when another number of them is wanted."""
+    cluster["max_shards"] = cluster["shards"] + chance.choice((1, 2, 3))
+    return tuple((round(chance.uniform(0.2, 3.0), 2), f"shards={chance.randrange(1, cluster['max_shards'] + 1)}")
+                 for _ in range(chance.choice((1, 2, 4))))
 
 
 def draw(seed, number, roles):
@@ -169,6 +177,8 @@ def draw(seed, number, roles):
         cluster["replicas"] = chance.choice((1, 2))
     chaos, launcher = draw_chaos(chance, job, roles, cluster.get("replicas", 0))
     resizes = draw_elastic(chance, job) if kind == "count" and not goes_back and chance.random() < 0.6 else ()
+    if chance.random() < 0.4:
+        resizes += draw_moves(chance, cluster)
     return Round(number, kind, job, cluster, clocks, chaos, launcher, resizes)
 
 

@@ -57,6 +57,20 @@ class Shrink(FaultTest):
         self.assertEqual(sorted(self.left(run)), [0, 2])
         self.assert_nothing_left(run)
 
+    def test_what_a_sum_was_made_without_is_not_gone_back_to(self):
+        """Under ssp a checkpoint has sums beyond its clock, and rank 0 would push what those had none of."""
+        run = self.launch(self.yaml({"workers": 4, "mode": ["count", 2000, 8000, "fewer"], "reduce": "sum",
+                                     "consistency": {"policy": "ssp", "staleness": 2}, "aggregators": {"fan_in": 2},
+                                     "checkpoint": {"every": "10 clocks", "keep": 1}}))
+        self.kill_at_a_clock(run, "worker-0")
+        wait_until(lambda: self.left(run), 10, f"rank 0 has left; {run.output}")
+        before = self.count_events(run, "checkpoint")
+        wait_until(lambda: self.count_events(run, "checkpoint") > before + 1, 30, f"a checkpoint since; {run.output}")
+        self.kill(run, "shard-0")
+        self.assertEqual(run.wait(60), 1, run.output)
+        self.assertIn("rank 0 had left by then, behind an aggregator", run.output)
+        self.assert_nothing_left(run)
+
     def test_behind_aggregators_and_beside_the_coordinator(self):
         clocks = 300
         run = self.launch(self.yaml({"workers": 4, "aggregators": {"fan_in": 2}, "reduce": "sum",

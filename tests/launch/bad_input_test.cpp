@@ -147,6 +147,8 @@ TEST(bad_cluster, is_refused) {
   };
   EXPECT_THAT(with("shards: 0"),
               AllOf(HasSubstr(":1:28: cluster.shards: 0"), HasSubstr("1 to 1024")));
+  EXPECT_THAT(with("shards: 3, max_shards: 2"), HasSubstr("2 is too small; allowed: cluster.shards to 1024"));
+  EXPECT_THAT(with("max_shards: 1025"), HasSubstr("1025 is too large"));
   EXPECT_THAT(with("transport: udp"),
               HasSubstr("'udp' is not allowed; allowed: auto, shm, tcp, rdma"));
   EXPECT_THAT(with("chunk_bytes: 100"), HasSubstr("100 is no multiple of 64"));
@@ -224,7 +226,8 @@ TEST(unknown_keys, get_the_nearest_known_one) {
   EXPECT_EQ(
       refusal("cluster: {name: x, shard: 2}\njobs: {j: {command: a}}\n"),
       "c.yaml:1:20: unknown key 'shard' in cluster; did you mean 'shards'?; allowed: name, "
-      "hosts, coordinator_host, shards, replicas, shard_hosts, transport, chunk_bytes, "
+      "hosts, coordinator_host, shards, max_shards, replicas, shard_hosts, transport, "
+      "chunk_bytes, "
       "control, "
       "start_timeout");
   EXPECT_THAT(refusal(with_job("    optimizer: {learning_rat: 1}\n")),

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "launch/write_yaml.hpp"
 #include "tests/launch/samples.hpp"
 
 namespace tidegate::launch {
@@ -87,6 +88,22 @@ TEST(parse_cluster, a_table_with_another_optimizer_takes_over_the_learning_rate_
   auto expected = policies::default_optimizer(optimizer_kind::adagrad);
   expected.learning_rate = 0.5F;
   EXPECT_EQ(spec->jobs[0].tables[1].optimizer, expected);
+}
+
+TEST(parse_cluster, shards_that_may_move_are_more_than_processes) {
+  const auto read = [](const std::string& keys) {
+    const auto spec =
+        parse_cluster("cluster: {name: x, " + keys + "}\njobs: {j: {command: a}}\n", "c", {});
+    EXPECT_TRUE(spec) << spec.error().message();
+    const auto again = parse_cluster(write_yaml(*spec), "again", {});
+    EXPECT_TRUE(again) << again.error().message();
+    EXPECT_EQ(again->shards, spec->shards);
+    EXPECT_EQ(again->slots, spec->slots);
+    return std::pair(spec->shards, spec->slots);
+  };
+  EXPECT_EQ(read("shards: 2"), std::pair(2U, 0U));
+  EXPECT_EQ(read("shards: 2, max_shards: 6"), std::pair(6U, 2U));
+  EXPECT_EQ(read("shards: 2, max_shards: 2"), std::pair(2U, 2U)) << "they may be fewer";
 }
 
 TEST(parse_cluster, fills_in_the_defaults_of_the_spec) {

@@ -25,6 +25,7 @@ checkpoint_manifest sample() {
   made.consistency = {consistency_kind::ssp, 3};
   made.workers = 4;
   made.clock = 500;
+  made.left = {1, 3};
   made.tables = {{"w", {784, 256}, 4}, {"b", {}, 1}};
   made.parts = {part(1, {{0, 0, 2}, {0, 3, 1}}), part(0, {{1, 0, 1}, {0, 2, 1}})};
   return made;
@@ -88,7 +89,9 @@ TEST(checkpoint_manifest, what_is_written_wrongly_is_told) {
     const char* to;
     const char* why;
   } changes[] = {
-      {R"("format":1)", R"("format":2)", "reads format 1"},
+      {R"("format":2)", R"("format":3)", "reads format 2"},
+      {R"("left":[1,3])", R"("left":[1,5])", "'left' is of no ranks"},
+      {R"("left":[1,3])", R"("left":[0,1,2,3,3])", "'left' is of no ranks"},
       {R"("policy":"ssp")", R"("policy":"sst")", "'policy'"},
       {R"("workers":4)", R"("workers":4000)", "'workers' is no whole number of at most 1024"},
       {R"("checkpoint":"e0002)", R"("checkpoint":"e0003)", "is no file of it"},

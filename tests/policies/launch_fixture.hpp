@@ -138,6 +138,12 @@ class launched {
     decide();
   }
 
+  void scale_shards(std::uint32_t slots) {
+    core_.scale_shards(slots, out_);
+    plan_.processes = core_.processes();
+    decide();
+  }
+
   // What has come of everything since the last call.
   lines seen() { return std::exchange(seen_, {}); }
   // Until the core wants to be woken; -1: it does not.
@@ -167,6 +173,22 @@ class launched {
   static launched that_shrinks(std::uint32_t workers) {
     auto plan = plan_of({{"mlp", workers}}, true);
     plan.jobs[0].on_worker_loss = worker_loss_rule::shrink;
+    launched run(std::move(plan));
+    run.ready();
+    run.says({running("mlp")});
+    run.seen();
+    return run;
+  }
+  // Up to four shards that move, with a replica; one slot of them begins.
+  static launched with_moving_shards(bool goes_back = false) {
+    auto plan = plan_of({{"mlp", 1}}, true);
+    plan.replicated = true;
+    plan.goes_back = goes_back;
+    plan.shards = 4;
+    plan.replicas = 1;
+    plan.slots = 1;
+    plan.supervision.shard = {2, 60'000, 100, 5'000};
+    plan.processes.push_back({process_role::replica, "", 0});
     launched run(std::move(plan));
     run.ready();
     run.says({running("mlp")});

@@ -10,6 +10,7 @@ using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 
 TEST(launch_core, a_worker_that_dies_is_started_again) {
   auto run = launched::running_with({{"mlp", 2}}, true);
@@ -78,6 +79,54 @@ TEST(launch_core, more_workers_are_started_and_those_too_many_sent_away) {
   EXPECT_TRUE(run.core().may_scale("mlp"));
   run.scale("mlp", 2);
   EXPECT_THAT(run.seen(), ElementsAre("start worker-mlp-1 again, 2"));
+}
+
+TEST(launch_core, slots_of_shards_are_started_and_end_when_they_are_sent_away) {
+  auto run = launched::with_moving_shards();
+  EXPECT_TRUE(run.core().may_scale_shards());
+  run.scale_shards(3);
+  EXPECT_THAT(run.seen(), ElementsAre("start shard-1", "start replica-1", "start shard-2",
+                                      "start replica-2"));
+  run.scale_shards(1);
+  EXPECT_TRUE(run.seen().empty()) << "they have shards to give away first";
+  run.ends("shard-2");
+  run.ends("replica-2");
+  EXPECT_TRUE(run.core().is_running());
+  EXPECT_THAT(run.seen(), Not(Contains(HasSubstr("died"))));
+  run.scale_shards(2);
+  EXPECT_TRUE(run.seen().empty()) << "shard-1 is there";
+  run.ends("shard-1");  // it was told to when it was not wanted
+  EXPECT_THAT(run.seen(), Contains("start shard-1 again, 2"));
+  run.scale_shards(3);
+  EXPECT_THAT(run.seen(), ElementsAre("start shard-2 again, 2", "start replica-2 again, 2"));
+}
+
+TEST(launch_core, a_process_of_shards_that_dies_comes_back_though_it_is_not_wanted) {
+  auto run = launched::with_moving_shards();
+  run.scale_shards(2);
+  run.scale_shards(1);
+  run.seen();
+  run.ends("shard-1", how::by_signal);
+  EXPECT_THAT(run.seen(), Contains("start shard-1 again, 2"))
+      << "the coordinator may wait for what it had";
+}
+
+TEST(launch_core, who_goes_back_begins_with_the_slots_of_the_plan) {
+  auto run = launched::with_moving_shards(true);
+  run.scale_shards(2);
+  run.seen();
+  for (int death = 0; death < 3; ++death) {
+    run.ends("shard-0", how::by_signal);
+    run.pass_ms(1000);
+  }
+  const auto back = run.seen();
+  EXPECT_THAT(back, Contains(HasSubstr("kill shard-1")));
+  run.all_end({"coordinator-0", "replica-0", "shard-1", "replica-1", "worker-mlp-0"});
+  run.pass_ms(1000);
+  run.ready();
+  const auto begun = run.seen();
+  EXPECT_THAT(begun, Contains(HasSubstr("start shard-0")));
+  EXPECT_THAT(begun, Not(Contains(HasSubstr("start shard-1"))));
 }
 
 TEST(launch_core, one_that_hangs_is_ended_and_has_died) {

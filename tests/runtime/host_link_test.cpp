@@ -2,9 +2,13 @@
 #include "runtime/transport/host_link.hpp"
 
 #include <chrono>
+#include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <poll.h>
 #include <string>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -47,6 +51,45 @@ TEST(host_link, who_waits_for_room_may_sleep_meanwhile) {
   ASSERT_EQ(b.sink.arrivals.size(), 1U);
   EXPECT_EQ(b.sink.arrivals[0].payload, large);
   EXPECT_GT(slept, 10);
+}
+
+TEST(host_link, that_a_living_process_has_closed_it_is_seen) {
+  end a, b;
+  a.connect(b);
+  const auto address = a.self->address();
+  EXPECT_FALSE(is_closed(address));
+  a.self->close(0);
+  EXPECT_TRUE(is_closed(address));
+  EXPECT_FALSE(is_closed(b.self->address()));
+  EXPECT_FALSE(is_closed("no address"));
+}
+
+// Its memory may be read until it has ended.
+TEST(host_link, one_that_was_killed_has_given_nothing_up) {
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  const auto child = ::fork();
+  if (child == 0) {
+    const auto bell = doorbell::create();
+    const auto name = bell ? bell->name() : bell_name{};
+    if (::write(ends[1], &name, sizeof name) != sizeof name) std::_Exit(1);
+    ::pause();
+    std::_Exit(0);
+  }
+  bell_name name;
+  ASSERT_EQ(::read(ends[0], &name, sizeof name), static_cast<ssize_t>(sizeof name));
+  EXPECT_FALSE(is_gone(name));
+  EXPECT_FALSE(is_given_up(name));
+  ::kill(child, SIGKILL);
+  // Dead, and not waited for: there is a process still, with no descriptors.
+  siginfo_t ended{};
+  ASSERT_EQ(::waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOWAIT), 0);
+  EXPECT_TRUE(is_gone(name));
+  EXPECT_FALSE(is_given_up(name));
+  ASSERT_EQ(::waitpid(child, nullptr, 0), child);
+  EXPECT_FALSE(is_given_up(name));
+  ::close(ends[0]);
+  ::close(ends[1]);
 }
 
 TEST(host_link, payload_of_its_own_memory_is_copied_once) {

@@ -68,6 +68,7 @@ policies::restored_cluster coordinator_process::restored(bool goes_on) {
     auto& found = from.jobs[job.name];
     found.id = (*newest)->manifest().id;
     found.clock = (*newest)->manifest().clock;
+    found.left = (*newest)->manifest().left;
     note("goes on from " + job.name + " " + to_string(found.id) + " clock " +
          std::to_string(found.clock));
     for (std::size_t i = 0; i < (*newest)->manifest().tables.size(); ++i) {

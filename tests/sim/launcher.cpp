@@ -40,7 +40,7 @@ policies::launch_plan plan_of(const policies::cluster_spec& spec, std::uint32_t 
   plan.replicated = spec.has_chains();
   plan.shards = spec.shards;
   plan.replicas = spec.replicas;
-  plan.slots = slots;
+  plan.slots = spec.slots;
   for (const auto& job : spec.jobs) {
     const auto sums = policies::plan_aggregation(spec, job);
     for (std::uint32_t i = 0; i < sums.aggregators.size(); ++i)
