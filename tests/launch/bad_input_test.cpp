@@ -147,7 +147,8 @@ TEST(bad_cluster, is_refused) {
   };
   EXPECT_THAT(with("shards: 0"),
               AllOf(HasSubstr(":1:28: cluster.shards: 0"), HasSubstr("1 to 1024")));
-  EXPECT_THAT(with("shards: 3, max_shards: 2"), HasSubstr("2 is too small; allowed: cluster.shards to 1024"));
+  EXPECT_THAT(with("shards: 3, max_shards: 2"),
+              HasSubstr("2 is too small; allowed: cluster.shards to 1024"));
   EXPECT_THAT(with("max_shards: 1025"), HasSubstr("1025 is too large"));
   EXPECT_THAT(with("transport: udp"),
               HasSubstr("'udp' is not allowed; allowed: auto, shm, tcp, rdma"));
