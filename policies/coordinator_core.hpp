@@ -231,8 +231,8 @@ class coordinator_core : private coordinator_parts {
   // Shards that move, coordinator_slots.cpp.
   bool takes_process(shard_slots::process which, std::uint32_t life, ticket who,
                      coordinator_effects& out);
-  void forget_members(std::int64_t now, shard_slots::process which,
-                      std::span<const hosted_member> but, coordinator_effects& out);
+  void forget_members(std::int64_t now, shard_slots::process which, bool is_new,
+                      std::span<const hosted_member> has, coordinator_effects& out);
   void move_on(std::uint32_t shard, coordinator_effects& out);
   void ask_to_host(std::uint32_t shard, coordinator_effects& out);
   void end_idle(coordinator_effects& out);

@@ -61,7 +61,8 @@ void coordinator_core::begin_joining(const worker_hello& hello, ticket who,
     early_workers_.emplace_back(hello, who);
     return;
   }
-  std::uint64_t furthest = 0;
+  // Whom the others have gone on without from a later clock on begins there at the soonest.
+  std::uint64_t furthest = job.workers[hello.rank].left.value_or(0);
   for (const auto& worker : job.workers)
     if (!worker.absent) furthest = std::max(furthest, worker.last.clock);
   ask_to_hold(static_cast<std::size_t>(&job - jobs_.data()), {hello, furthest + ahead_first, 0},

@@ -51,7 +51,7 @@ bool coordinator_core::host_joined(std::int64_t now, shard_slots::process which,
   const bool is_new = life > known.life;
   known = {life, true, false};
   if (is_new) record_slots(out);
-  forget_members(now, which, is_new ? std::span<const hosted_member>() : has, out);
+  forget_members(now, which, is_new, has, out);
   for (const auto& one : has) hosted_[{one.shard, one.member.number}] = one.member.incarnation;
   for (std::uint32_t shard = 0; shard < slots_.shards(); ++shard) move_on(shard, out);
   end_idle(out);
@@ -59,9 +59,10 @@ bool coordinator_core::host_joined(std::int64_t now, shard_slots::process which,
   return true;
 }
 
-// Whoever of this process was here, or was awaited, but for these.
-void coordinator_core::forget_members(std::int64_t now, shard_slots::process which,
-                                      std::span<const hosted_member> but,
+// Of a new life whoever was here, or was awaited; else who was awaited, but for these: one that
+// is here may have begun since the process said what it has.
+void coordinator_core::forget_members(std::int64_t now, shard_slots::process which, bool is_new,
+                                      std::span<const hosted_member> has,
                                       coordinator_effects& out) {
   for (std::uint32_t shard = 0; shard < slots_.shards(); ++shard) {
     const auto& group = groups_of_[shard];
@@ -70,7 +71,8 @@ void coordinator_core::forget_members(std::int64_t now, shard_slots::process whi
       return one.shard == shard && one.member.number == number &&
              one.member.incarnation == group.incarnation(number);
     };
-    if (std::any_of(but.begin(), but.end(), is_it)) continue;
+    if (!is_new && (group.is_here(number) || std::any_of(has.begin(), has.end(), is_it)))
+      continue;
     hosted_.erase({shard, number});
     retiring_.erase({shard, number});
     if (group.was_here(number))

@@ -252,5 +252,21 @@ TEST_F(workers_that_join, one_that_left_may_come_back_when_it_is_wanted) {
   EXPECT_TRUE(ranks_left(status_of("a").changes).empty());
 }
 
+// Else a clock before would be over one more than have pushed it.
+TEST_F(workers_that_join, one_that_left_comes_back_no_sooner_than_the_others_do_without_it) {
+  core->progress(2, "a", 0, {.clock = 3}, out);
+  core->worker_leaves(3, "a", 1, 70, out);
+  answer({20});
+  answer_calls();
+  const auto left = status_of("a").changes.back().clock;
+  ASSERT_EQ(left, 20U);
+  ASSERT_TRUE(core->scale(4, "a", 3, out).ok());
+  out = {};
+  core->worker_joined(5, {"a", 1, 2, "back"}, 71, out);
+  const auto asked = calls<hold_call>();
+  ASSERT_EQ(asked.size(), 2U);
+  EXPECT_GE(asked[0].clock, left);
+}
+
 }  // namespace
 }  // namespace tidegate::policies

@@ -165,6 +165,17 @@ TEST_F(slots_test, one_that_its_process_has_no_more_is_not_waited_for) {
   EXPECT_EQ(out.idle.size(), 1U);
 }
 
+// It has begun since, and its own word came first.
+TEST_F(slots_test, one_that_is_here_is_not_forgotten_for_an_old_word_of_its_process) {
+  begin();
+  die();
+  for (const auto& [slot, member] : hosted) join(member);
+  for (const std::uint32_t slot : {0U, 1U}) host(slot);
+  answer_calls();
+  EXPECT_EQ(core->status(2, 0).shards_joined, 4U);
+  EXPECT_TRUE(core->status(2, 0).lost.empty());
+}
+
 TEST_F(slots_test, a_journal_that_cannot_be_is_told_so) {
   begin();
   keep();
