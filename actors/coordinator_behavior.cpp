@@ -7,14 +7,19 @@ namespace {
 
 using u32 = std::uint32_t;
 using u64 = std::uint64_t;
+using policies::hosted_member;
 using std::string;
 
 }  // namespace
 
-coordinator::behavior_type coordinator::make_behavior() {
+void coordinator::begin() {
   set_down_handler([this](const caf::down_msg& down) { on_down(down); });
   core_.begin(unix_now(), effects_);
   carry_out();
+}
+
+coordinator::behavior_type coordinator::make_behavior() {
+  begin();
   return {
       [this](shard_atom, u64 token, u32 index, u32 number, u32 incarnation,
              const string& address, const caf::actor& who) -> caf::result<done_atom> {
@@ -25,9 +30,7 @@ coordinator::behavior_type coordinator::make_behavior() {
              const caf::actor& who) {
         return join_host(token, {slot, place}, life, has, who);
       },
-      [this](gone_atom, u64 token, const policies::hosted_member& which) {
-        member_gone(token, which);
-      },
+      [this](gone_atom, u64 token, const hosted_member& which) { member_gone(token, which); },
       [this](moves_atom, u64 token, const string& job, u32 rank, u32 incarnation,
              const caf::actor& who) {
         if (of_run(token)) tell_of_moves(job, rank, incarnation, who);

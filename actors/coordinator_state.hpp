@@ -56,6 +56,7 @@ class coordinator final : public coordinator_actor::base {
   template <class T>
   using promises = std::map<policies::ticket, caf::typed_response_promise<T>>;
 
+  void begin();
   bool of_run(std::uint64_t token) const { return token == token_; }
   // Whether a message is of a process of this run whose place nobody has taken; stranger() is
   // the answer to another.
