@@ -281,7 +281,7 @@ void coordinator::on_down(const caf::down_msg& down) {
       send(known.who, stop_atom::value);  // it may not know, as below
     }
   const auto lost = members_.find(down.source);
-  if (lost == members_.end()) return carry_out();
+  if (lost == members_.end()) return;
   const auto why = system().render(down.reason);
   bool out = false;
   // A worker that has finished leaves like this, too; the core tells them apart.

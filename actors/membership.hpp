@@ -13,6 +13,25 @@
 
 namespace tidegate::actors {
 
+// Asks the coordinator that is there now, again and again while it or the next one cannot
+// answer. `ask`: it; its answer as a status. `rest`: for so many nanoseconds at most, while
+// messages are heard; false: there is no need any more. Errors: unavailable (none for so long),
+// those of `ask`.
+template <class Ask, class Rest>
+runtime::status join_coordinator(coordinator_place& place, std::uint32_t patience_ms,
+                                 const Ask& ask, const Rest& rest) {
+  policies::ask_again again(steady_now(), patience_ms);
+  for (;;) {
+    const auto found = place.find();
+    const auto result = found ? ask(*found) : found.error();
+    const auto pause = again.after(steady_now(), result);
+    if (!pause) return result;
+    const auto until = steady_now() + *pause;
+    for (auto now = steady_now(); now < until; now = steady_now())
+      if (!rest(until - now)) return {};
+  }
+}
+
 // What keeps a shard's or aggregator's actor in the cluster: joins the coordinator, and the
 // next one when that is gone, until the actor ends. Of one thread, which it blocks.
 class membership {
@@ -22,38 +41,27 @@ class membership {
     self_->monitor(node_);
   }
 
-  // Until it is in. `hello`: with which it joins, before its address and itself. Errors:
-  // unavailable (no coordinator for so long), those of the coordinator.
+  // Until the actor has ended, as it was told to, at this coordinator and those after it.
+  // `hello`: with which it joins, before its address and itself. Errors: unavailable (no
+  // coordinator for so long), those of the coordinator.
   template <class... Hello>
-  runtime::status join(std::uint32_t patience_ms, const std::string& what,
-                       const std::string& address, const Hello&... hello) {
-    policies::ask_again again(steady_now(), patience_ms);
-    for (;;) {
-      const auto found = place_.find();
-      auto result = found ? runtime::status() : found.error();
-      if (found)
-        if (const auto told = ask_coordinator<done_atom>(
-                self_, *found, std::chrono::milliseconds(patience_ms),
-                "joining the cluster as " + what, hello..., address,
-                caf::actor_cast<caf::actor>(node_));
-            !told)
-          result = told.error();
-      if (found) joined_ = *found;
-      const auto pause = again.after(steady_now(), result);
-      if (!pause) return result;
-      const auto until = steady_now() + *pause;
-      while (!ended_ && steady_now() < until) wait(until - steady_now());
-      if (ended_) return {};
-    }
-  }
-
-  // Until the coordinator that it has joined is gone; false: the actor has ended, as it was
-  // told to.
-  bool stay() {
-    self_->monitor(joined_);
-    while (!ended_ && gone_ != joined_->address())
-      self_->receive([this](const caf::down_msg& down) { on_down(down); });
-    return !ended_;
+  runtime::status serve(std::uint32_t patience_ms, const std::string& what,
+                        const std::string& address, const Hello&... hello) {
+    const auto ask = [&](const coordinator_actor& whom) {
+      joined_ = whom;
+      const auto told = ask_coordinator<done_atom>(
+          self_, whom, std::chrono::milliseconds(patience_ms), "joining the cluster as " + what,
+          hello..., address, caf::actor_cast<caf::actor>(node_));
+      return told ? runtime::status() : told.error();
+    };
+    do {
+      const auto joined = join_coordinator(place_, patience_ms, ask, [this](std::int64_t most) {
+        wait(most);
+        return !ended_;
+      });
+      if (!joined.ok()) return joined;
+    } while (!ended_ && stay());
+    return {};
   }
 
   // It has ended by itself, and because it was told to.
@@ -66,6 +74,15 @@ class membership {
   }
 
  private:
+  // Until the coordinator that it has joined is gone; false: the actor has ended, as it was
+  // told to.
+  bool stay() {
+    self_->monitor(joined_);
+    while (!ended_ && gone_ != joined_->address())
+      self_->receive([this](const caf::down_msg& down) { on_down(down); });
+    return !ended_;
+  }
+
   void wait(std::int64_t most_ns) {
     self_->receive([this](const caf::down_msg& down) { on_down(down); },
                    caf::after(std::chrono::nanoseconds(most_ns)) >> [] {});

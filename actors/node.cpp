@@ -77,10 +77,7 @@ status run_node(const node_options& options, const std::string& what, const Spaw
   auto home = reactor::start(system, make_own_link, shared_host());
   if (!home) return home.error();
   membership member(system, *place, spawn(**home, system, place));
-  status outcome;
-  do {
-    outcome = member.join(patience_ms, what, (*home)->address(), hello...);
-  } while (outcome.ok() && member.stay());
+  auto outcome = member.serve(patience_ms, what, (*home)->address(), hello...);
   member.end();
   return outcome;
 }

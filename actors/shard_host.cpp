@@ -16,7 +16,6 @@
 #include "actors/node.hpp"
 #include "actors/shard.hpp"
 #include "actors/system.hpp"
-#include "policies/ask_again.hpp"
 #include "runtime/base/log.hpp"
 
 namespace tidegate::actors {
@@ -69,12 +68,9 @@ class hosted {
                                       shard_keeping{options.run_dir, place, options.token});
     membership member(system, *place, node);
     begun(node);
-    status outcome;
-    do {
-      outcome = member.join(options.start_timeout_ms, to_text(which), (*home)->address(),
-                            shard_atom::value, options.token, which.shard, which.member.number,
-                            which.member.incarnation);
-    } while (outcome.ok() && member.stay());
+    auto outcome = member.serve(options.start_timeout_ms, to_text(which), (*home)->address(),
+                                shard_atom::value, options.token, which.shard,
+                                which.member.number, which.member.incarnation);
     in_order = member.ended_in_order();
     over();
     member.end();
@@ -125,27 +121,21 @@ class shard_host {
   }
 
   status join() {
-    policies::ask_again again(steady_now(), options_.start_timeout_ms);
-    for (;;) {
-      const auto found = place_->find();
-      auto result = found ? status() : found.error();
-      if (found) {
-        joined_ = *found;
-        hosted_members has;
-        for (const auto& [which, one] : members_) has.push_back(which);
-        const auto told = ask_coordinator<done_atom>(
-            self_, joined_, std::chrono::milliseconds(options_.start_timeout_ms),
-            "joining the cluster as a process of slot " + std::to_string(options_.index),
-            host_atom::value, options_.token, options_.index, options_.member.number,
-            options_.member.incarnation, has, caf::actor_cast<caf::actor>(self_));
-        if (!told) result = told.error();
-      }
-      const auto pause = again.after(steady_now(), result);
-      if (!pause) return result;
-      const auto until = steady_now() + *pause;
-      while (!is_over() && steady_now() < until) hear(until - steady_now());
-      if (is_over()) return {};
-    }
+    const auto ask = [this](const coordinator_actor& whom) {
+      joined_ = whom;
+      hosted_members has;
+      for (const auto& [which, one] : members_) has.push_back(which);
+      const auto told = ask_coordinator<done_atom>(
+          self_, whom, std::chrono::milliseconds(options_.start_timeout_ms),
+          "joining the cluster as a process of slot " + std::to_string(options_.index),
+          host_atom::value, options_.token, options_.index, options_.member.number,
+          options_.member.incarnation, has, caf::actor_cast<caf::actor>(self_));
+      return told ? status() : told.error();
+    };
+    return join_coordinator(*place_, options_.start_timeout_ms, ask, [this](std::int64_t most) {
+      hear(most);
+      return !is_over();
+    });
   }
 
   // One message; or none within so long.

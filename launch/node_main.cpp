@@ -10,6 +10,7 @@
 #include "launch/read_spec.hpp"
 #include "launch/scalars.hpp"
 #include "policies/protocol_version.hpp"
+#include "policies/shard_slots.hpp"
 #include "runtime/base/log.hpp"
 #include "runtime/heartbeat/heartbeat.hpp"
 
@@ -53,6 +54,14 @@ runtime::status run_coordinator(const command_line& line, policies::cluster_spec
                                  on_ready);
 }
 
+process_name name_of(const command_line& line) {
+  if (line.kind == command_kind::node_coordinator) return {};
+  auto role = process_role::aggregator;
+  if (line.kind == command_kind::node_shard) role = process_role::shard;
+  if (line.kind == command_kind::node_replica) role = process_role::replica;
+  return {role, line.job, line.index};
+}
+
 // A shard or an aggregator.
 runtime::status run_member(const command_line& line, const policies::cluster_spec& spec,
                            std::uint64_t token, const services& cluster) {
@@ -74,21 +83,14 @@ runtime::status run_member(const command_line& line, const policies::cluster_spe
   if (!incarnation || *incarnation == 0 || *incarnation > 0xffff'ffffU)
     return bad_variable("TIDEGATE_INCARNATION");
   if (line.kind == command_kind::node_replica) {
-    options.index = policies::shard_of_replica(spec.shards, line.index);
-    options.member.number = policies::number_of_replica(spec.shards, line.index);
+    const auto which = policies::slot_process_of(name_of(line), spec.shards);
+    options.index = which.slot;
+    options.member.number = which.place;
   }
   options.member.incarnation = static_cast<std::uint32_t>(*incarnation);
   if (line.kind == command_kind::node_aggregator) return cluster.run_aggregator(options);
   if (spec.slots > 0) return cluster.run_shard_host(options);
   return cluster.run_shard(options);
-}
-
-process_name name_of(const command_line& line) {
-  if (line.kind == command_kind::node_coordinator) return {};
-  auto role = process_role::aggregator;
-  if (line.kind == command_kind::node_shard) role = process_role::shard;
-  if (line.kind == command_kind::node_replica) role = process_role::replica;
-  return {role, line.job, line.index};
 }
 
 int exit_with(const runtime::status& why) {

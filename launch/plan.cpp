@@ -4,7 +4,7 @@
 #include "policies/aggregation.hpp"
 #include "policies/hosts.hpp"
 #include "policies/placement.hpp"
-#include "policies/shard_group.hpp"
+#include "policies/shard_slots.hpp"
 #include "runtime/base/limits.hpp"
 
 namespace tidegate::launch {
@@ -25,12 +25,8 @@ std::vector<process_plan> plan_processes(const policies::cluster_spec& spec) {
   add(process_role::coordinator, {}, 0, policies::host_of_coordinator(spec),
       {"tidegate", "node", "coordinator"});
   const auto slots = spec.slots > 0 ? spec.slots : spec.shards;
-  for (std::uint32_t i = 0; i < slots; ++i)
-    all.push_back(plan_shard(spec, process_role::shard, i));
-  for (std::uint32_t number = 1; number <= spec.replicas; ++number)
-    for (std::uint32_t i = 0; i < slots; ++i)
-      all.push_back(plan_shard(spec, process_role::replica,
-                               policies::replica_index(spec.shards, i, number)));
+  for (const auto& name : policies::processes_of(slots, spec.shards, spec.replicas))
+    all.push_back(plan_shard(spec, name.role, name.index));
   for (const auto& job : spec.jobs) {
     const auto sums = policies::plan_aggregation(spec, job).aggregators;
     for (std::uint32_t i = 0; i < sums.size(); ++i) {

@@ -347,8 +347,7 @@ bool coordinator_core::shard_lost(std::int64_t now, std::uint32_t index, const s
   if (retiring_.contains({index, member}))
     event(now, "shard_left", name_of({index, false, member}));
   else
-    event(now,
-          name_of({index, false, member}).starts_with("shard") ? "shard_lost" : "replica_lost",
+    event(now, is_first(index, member) ? "shard_lost" : "replica_lost",
           name_of({index, false, member}) + ": " + why);
   if (!cluster_.has_chains()) return false;
   hosted_.erase({index, member});

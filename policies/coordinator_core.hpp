@@ -228,6 +228,10 @@ class coordinator_core : private coordinator_parts {
     return {shard, false, groups_of_[shard].chain()[at].member};
   }
   std::string name_of(callee member) const;
+  // Of its slot, or where nothing moves of its group: `shard-Q`, not a replica.
+  bool is_first(std::uint32_t shard, std::uint32_t member) const {
+    return slots_.shards() > 0 ? slots_.process_of(shard, member).place == 0 : member == 0;
+  }
   // Shards that move, coordinator_slots.cpp.
   bool takes_process(shard_slots::process which, std::uint32_t life, ticket who,
                      coordinator_effects& out);

@@ -11,18 +11,8 @@ namespace tidegate::policies {
 
 using runtime::errc;
 
-namespace {
-
-std::string name_of(shard_slots::process which, std::uint32_t shards) {
-  return which.place == 0
-             ? "shard-" + std::to_string(which.slot)
-             : "replica-" + std::to_string(replica_index(shards, which.slot, which.place));
-}
-
-}  // namespace
-
 std::string coordinator_core::place_of(std::uint32_t shard, std::uint32_t member) const {
-  return policies::name_of(slots_.process_of(shard, member), slots_.shards());
+  return policies::name_of(slots_.process_of(shard, member), slots_.shards()).to_string();
 }
 
 bool coordinator_core::takes_process(shard_slots::process which, std::uint32_t life, ticket who,
@@ -34,8 +24,8 @@ bool coordinator_core::takes_process(shard_slots::process which, std::uint32_t l
   const auto& known = processes_[which];
   if (life > known.life || (life == known.life && !known.lost)) return true;
   refuse(who, errc::already_exists,
-         "another process has taken the place of " + policies::name_of(which, slots_.shards()) +
-             ", or is to",
+         "another process has taken the place of " +
+             policies::name_of(which, slots_.shards()).to_string() + ", or is to",
          out);
   return false;
 }
@@ -151,15 +141,13 @@ void coordinator_core::move_on(std::uint32_t shard, coordinator_effects& out) {
   ask_to_host(shard, out);
   auto& group = groups_of_[shard];
   const auto leavers = group.leavers();
-  if (leavers.empty() && !group.any_leaves()) return;
+  if (leavers.empty() && group.leaving().empty()) return;
   // Who has just been told of a new neighbour, or is to be the primary, hears of that first.
   if (!all_in() || moving_.contains(shard)) return;
   for (const auto member : leavers) group.let_leave(member);
   if (!leavers.empty()) record_group(shard, out);
-  for (std::uint32_t member = 0; member < group.size(); ++member)
-    if (group.is_here(member) && group.is_leaving(member) &&
-        retiring_.insert({shard, member}).second)
-      out.retirements.push_back({shard, member});
+  for (const auto member : group.leaving())
+    if (retiring_.insert({shard, member}).second) out.retirements.push_back({shard, member});
 }
 
 void coordinator_core::ask_to_host(std::uint32_t shard, coordinator_effects& out) {

@@ -144,6 +144,7 @@ void launch_core::ended(std::int64_t now, process_number process, process_exit e
   if (exit.kind == process_exit::how::clean && plan_.slots > 0 &&
       serves_shard(role_of(process))) {
     processes_[process] = process_state::unused;
+    slot_ended_ = true;
     return;
   }
   const bool is_node = role_of(process) != process_role::worker;
@@ -170,7 +171,7 @@ void launch_core::decide(std::int64_t now, launch_effects& out) {
   poll_wanted_ = false;
   if (std::exchange(is_back_, false) && phase_ == phase::running) phase_since_ = now;
   if (is_watching()) end_unwanted(now, out);
-  if (is_watching() && watches_) start_slots(out);
+  if (std::exchange(slot_ended_, false) && is_watching() && watches_) start_slots(out);
   judge_ends(now, out);
   start_again(now, out);
   check_jobs(now, out);

@@ -155,8 +155,8 @@ class launch_core {
   void left(std::int64_t now, process_number process, const runtime::status& result,
             launch_effects& out);
   // So many workers of this job are wanted, as the coordinator has agreed. Those that are new
-  // follow the other processes, by rank; whoever is told of them has them in the same places.
-  // False: everything is being ended, and nothing follows.
+  // follow the other processes, by rank: see processes(). False: everything is being ended, and
+  // nothing follows.
   bool scale(const std::string& job, std::uint32_t workers, launch_effects& out);
   // Whether it can be.
   bool may_scale(const std::string& job) const;
@@ -265,6 +265,7 @@ class launch_core {
   std::vector<std::string> hung_;             // by process: for how long, in words, or empty
   std::vector<rest> resting_;
   std::uint32_t slots_wanted_ = 0;               // of processes that have shards
+  bool slot_ended_ = false;                      // a process of one, as it was told to
   std::map<std::string, std::uint32_t> wanted_;  // workers, by job, since scale()
   std::vector<rest> unwanted_;                   // asked to end; ended by force at that time
   process_number last_shard_death_ = 0;          // of those that were to come back

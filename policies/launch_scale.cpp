@@ -4,7 +4,7 @@
 
 #include "policies/launch_core.hpp"
 #include "policies/millisecond.hpp"
-#include "policies/shard_group.hpp"
+#include "policies/shard_slots.hpp"
 
 namespace tidegate::policies {
 
@@ -53,11 +53,8 @@ void launch_core::start_more(const process_name& name, launch_effects& out) {
 }
 
 bool launch_core::is_beyond(const process_name& name, std::uint32_t slots) const {
-  if (!serves_shard(name.role) || plan_.slots == 0) return false;
-  const auto slot = name.role == process_role::shard
-                        ? name.index
-                        : shard_of_replica(plan_.shards, name.index);
-  return slot >= slots;
+  return serves_shard(name.role) && plan_.slots > 0 &&
+         slot_process_of(name, plan_.shards).slot >= slots;
 }
 
 bool launch_core::scale_shards(std::uint32_t slots, launch_effects& out) {
@@ -69,12 +66,8 @@ bool launch_core::scale_shards(std::uint32_t slots, launch_effects& out) {
 
 // Those of slots that are wanted.
 void launch_core::start_slots(launch_effects& out) {
-  if (plan_.slots == 0) return;
-  for (std::uint32_t slot = 0; slot < slots_wanted_; ++slot) {
-    start_more({process_role::shard, "", slot}, out);
-    for (std::uint32_t number = 1; number <= plan_.replicas; ++number)
-      start_more({process_role::replica, "", replica_index(plan_.shards, slot, number)}, out);
-  }
+  for (const auto& name : processes_of(slots_wanted_, plan_.shards, plan_.replicas))
+    start_more(name, out);
 }
 
 // It may say goodbye to whatever it uses; then its job goes on without it.

@@ -219,7 +219,7 @@ class shard_core {
   // The chunk is what the primary had.
   void follow_seed(const followed_step& what, const seed_state& state, shard_effects& out);
   // Of the stay that began with this clock: the rank may have joined again since.
-  void follow_farewell(std::uint64_t token, std::uint32_t rank, std::uint64_t since = 0);
+  void follow_farewell(std::uint64_t token, std::uint32_t rank, std::uint64_t since);
   // Of its present stay.
   std::uint64_t first_clock(std::uint64_t token, std::uint32_t rank) const;
   // What a chunk has, and in which plane.

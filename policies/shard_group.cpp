@@ -106,10 +106,11 @@ std::optional<std::uint32_t> shard_group::candidate() const {
   return {};
 }
 
-bool shard_group::any_leaves() const {
-  return std::any_of(members_.begin(), members_.end(), [](const member_state& one) {
-    return one.leaving > 0 && one.leaving == one.incarnation && !one.address.empty();
-  });
+std::vector<std::uint32_t> shard_group::leaving() const {
+  std::vector<std::uint32_t> all;
+  for (std::uint32_t member = 0; member < size(); ++member)
+    if (is_here(member) && is_leaving(member)) all.push_back(member);
+  return all;
 }
 
 void shard_group::let_leave(std::uint32_t number) {

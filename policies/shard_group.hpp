@@ -125,7 +125,8 @@ class shard_group {
   // It is told so, and that is not taken back: it counts no more, also when it is wanted again,
   // until another life of it joins.
   void let_leave(std::uint32_t member);
-  bool any_leaves() const;
+  // Those who have been told, and are here.
+  std::vector<std::uint32_t> leaving() const;
   bool is_leaving(std::uint32_t member) const {
     const auto& one = members_.at(member);
     return one.leaving > 0 && one.leaving == one.incarnation;

@@ -62,4 +62,23 @@ std::uint32_t shard_slots::member_of(std::uint32_t shard, process which) const {
   return (which.slot + shards() - shard) % shards() * each_ + which.place;
 }
 
+process_name name_of(shard_slots::process which, std::uint32_t shards) {
+  if (which.place == 0) return {process_role::shard, "", which.slot};
+  return {process_role::replica, "", replica_index(shards, which.slot, which.place)};
+}
+
+shard_slots::process slot_process_of(const process_name& name, std::uint32_t shards) {
+  if (name.role == process_role::shard) return {name.index, 0};
+  return {shard_of_replica(shards, name.index), number_of_replica(shards, name.index)};
+}
+
+std::vector<process_name> processes_of(std::uint32_t slots, std::uint32_t shards,
+                                       std::uint32_t replicas) {
+  std::vector<process_name> all;
+  for (std::uint32_t place = 0; place <= replicas; ++place)
+    for (std::uint32_t slot = 0; slot < slots; ++slot)
+      all.push_back(name_of({slot, place}, shards));
+  return all;
+}
+
 }  // namespace tidegate::policies

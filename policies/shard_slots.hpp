@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "policies/process_name.hpp"
 #include "policies/shard_group.hpp"
 
 namespace tidegate::policies {
@@ -52,5 +53,13 @@ class shard_slots {
   std::uint32_t each_ = 1;              // processes of a slot
   std::uint32_t wanted_ = 0;
 };
+
+// As the launcher calls it, and back (of a shard or a replica). Where nothing moves a shard is
+// its slot, and its member's number the place.
+process_name name_of(shard_slots::process which, std::uint32_t shards);
+shard_slots::process slot_process_of(const process_name& name, std::uint32_t shards);
+// Of so many slots, in the order in which they are started.
+std::vector<process_name> processes_of(std::uint32_t slots, std::uint32_t shards,
+                                       std::uint32_t replicas);
 
 }  // namespace tidegate::policies

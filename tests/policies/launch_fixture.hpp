@@ -173,11 +173,7 @@ class launched {
   static launched that_shrinks(std::uint32_t workers) {
     auto plan = plan_of({{"mlp", workers}}, true);
     plan.jobs[0].on_worker_loss = worker_loss_rule::shrink;
-    launched run(std::move(plan));
-    run.ready();
-    run.says({running("mlp")});
-    run.seen();
-    return run;
+    return in_training(std::move(plan));
   }
   // Up to four shards that move, with a replica; one slot of them begins.
   static launched with_moving_shards(bool goes_back = false) {
@@ -189,11 +185,7 @@ class launched {
     plan.slots = 1;
     plan.supervision.shard = {2, 60'000, 100, 5'000};
     plan.processes.push_back({process_role::replica, "", 0});
-    launched run(std::move(plan));
-    run.ready();
-    run.says({running("mlp")});
-    run.seen();
-    return run;
+    return in_training(std::move(plan));
   }
   // The one job has an aggregator, too.
   static launched with_aggregator() {
@@ -201,11 +193,7 @@ class launched {
     plan.goes_back = true;
     plan.supervision.aggregator = {1, 60'000, 100, 5'000};
     plan.processes.push_back({process_role::aggregator, "mlp", 0});
-    launched run(std::move(plan));
-    run.ready();
-    run.says({running("mlp")});
-    run.seen();
-    return run;
+    return in_training(std::move(plan));
   }
   // A coordinator of this life.
   void says(std::uint32_t life, const std::vector<job_status>& jobs) {
@@ -214,6 +202,13 @@ class launched {
   }
 
  private:
+  static launched in_training(launch_plan plan) {
+    launched run(std::move(plan));
+    run.ready();
+    run.says({running("mlp")});
+    run.seen();
+    return run;
+  }
   explicit launched(launch_plan plan) : plan_(std::move(plan)), core_(plan_) {
     core_.begin(now_, out_);
     decide();

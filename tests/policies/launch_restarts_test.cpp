@@ -85,7 +85,7 @@ TEST(launch_core, slots_of_shards_are_started_and_end_when_they_are_sent_away) {
   auto run = launched::with_moving_shards();
   EXPECT_TRUE(run.core().may_scale_shards());
   run.scale_shards(3);
-  EXPECT_THAT(run.seen(), ElementsAre("start shard-1", "start replica-1", "start shard-2",
+  EXPECT_THAT(run.seen(), ElementsAre("start shard-1", "start shard-2", "start replica-1",
                                       "start replica-2"));
   run.scale_shards(1);
   EXPECT_TRUE(run.seen().empty()) << "they have shards to give away first";

@@ -133,7 +133,7 @@ TEST_F(shard_replica_test, a_push_is_known_whose_rank_finished_before_its_step_c
   push(primary, 0, 0, 1);
   const auto steps = all<effects::replicate>(push(primary, 1, 0, 2));
   ASSERT_EQ(steps.size(), 1U);
-  replica.follow_farewell(job, 1);
+  replica.follow_farewell(job, 1, 0);
   follow(steps[0]);
   shard_effects none;
   replica.promote(job, epoch + 1, none);

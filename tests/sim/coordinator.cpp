@@ -22,7 +22,7 @@ constexpr nanoseconds disk_step_most = 2 * millisecond;
 
 coordinator_process::coordinator_process(world& where, process_id id, std::uint32_t epoch,
                                          std::uint32_t life)
-    : process(where, id, role::coordinator, "coordinator", 0),
+    : frameless_process(where, id, role::coordinator, "coordinator", 0),
       epoch_(epoch),
       core_(where.plan.spec, where.token, restored(recorded().run.has_value()), recorded(),
             life) {
@@ -288,7 +288,7 @@ void coordinator_process::stop() {
 }
 
 void coordinator_process::peer_lost(process_id peer) {
-  if (host_lost(peer)) return carry_out();
+  if (host_lost(peer)) return;
   const auto at = members_.find(peer);
   if (at == members_.end()) return;
   const auto& lost = at->second;

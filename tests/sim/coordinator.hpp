@@ -15,7 +15,7 @@
 
 namespace tidegate::sim {
 
-class coordinator_process final : public process {
+class coordinator_process final : public frameless_process {
  public:
   // `life`: counts the processes of the run, from 1.
   coordinator_process(world& where, process_id id, std::uint32_t epoch, std::uint32_t life);
@@ -57,10 +57,6 @@ class coordinator_process final : public process {
     std::uint32_t in_group = 0;
   };
 
-  memory_view place(process_id, const runtime::frame_header&) override { return {}; }
-  void on_frame(process_id, const runtime::frame_header&, memory_view) override {}
-  void on_frame_lost(process_id, const runtime::frame_header&) override {}
-  void on_sent(std::uint64_t) override {}
   void peer_lost(process_id peer) override;
 
   // Checkpoints, by job.

@@ -31,12 +31,8 @@ policies::launch_plan plan_of(const policies::cluster_spec& spec, std::uint32_t 
                                [](const auto& job) { return job.checkpoint.has_value(); });
   plan.processes.push_back({process_role::coordinator, "", 0});
   const auto slots = spec.slots > 0 ? spec.slots : spec.shards;
-  for (std::uint32_t i = 0; i < slots; ++i)
-    plan.processes.push_back({process_role::shard, "", i});
-  for (std::uint32_t number = 1; number <= spec.replicas; ++number)
-    for (std::uint32_t i = 0; i < slots; ++i)
-      plan.processes.push_back(
-          {process_role::replica, "", policies::replica_index(spec.shards, i, number)});
+  const auto of_shards = policies::processes_of(slots, spec.shards, spec.replicas);
+  plan.processes.insert(plan.processes.end(), of_shards.begin(), of_shards.end());
   plan.replicated = spec.has_chains();
   plan.shards = spec.shards;
   plan.replicas = spec.replicas;
@@ -65,10 +61,9 @@ std::uint32_t begin_epoch(runtime::storage& folder) {
 }  // namespace
 
 launcher::launcher(world& where, process_id id)
-    : process(where, id, role::launcher, "launcher", 0),
+    : frameless_process(where, id, role::launcher, "launcher", 0),
       folder_(where.folder("")),
-      core_(plan_of(where.plan.spec, begin_epoch(*folder_))),
-      names_(plan_of(where.plan.spec, 0).processes) {
+      core_(plan_of(where.plan.spec, begin_epoch(*folder_))) {
   where.check.begin_epoch(core_.epoch());
 }
 
@@ -114,11 +109,6 @@ void launcher::ask_to_scale(const scaling& what, std::uint32_t epoch) {
         scaling_ = false;
         if (!got.result.ok()) return;
         note("scales " + name + " to " + std::to_string(what.workers));
-        for (std::uint32_t rank = 0; rank < what.workers; ++rank) {
-          const policies::process_name one{process_role::worker, name, rank};
-          if (std::find(names_.begin(), names_.end(), one) == names_.end())
-            names_.push_back(one);
-        }
         core_.scale(name, what.workers, effects_);
         carry_out();
       });
@@ -150,7 +140,6 @@ void launcher::ask_to_scale(const shard_scaling& what, std::uint32_t epoch) {
         if (ended_ || epoch != core_.epoch() || !got.result.ok()) return;
         note("wants " + std::to_string(what.slots) + " shards");
         core_.scale_shards(what.slots, effects_);
-        names_ = core_.processes();
         carry_out();
       });
 }
@@ -181,22 +170,13 @@ std::unique_ptr<process> launcher::make(const policies::process_name& name, proc
   const auto hosts = static_cast<std::uint32_t>(std::max<std::size_t>(1, spec.hosts.size()));
   if (name.role == process_role::coordinator)
     return std::make_unique<coordinator_process>(world_, id, what.epoch, what.incarnation);
-  if (spec.slots > 0 && policies::serves_shard(name.role)) {
-    const bool first = name.role == process_role::shard;
-    const policies::shard_slots::process which{
-        first ? name.index : policies::shard_of_replica(spec.shards, name.index),
-        first ? 0 : policies::number_of_replica(spec.shards, name.index)};
-    return std::make_unique<shard_host>(world_, id, (which.slot + which.place) % hosts, which,
-                                        what.incarnation);
-  }
-  if (name.role == process_role::shard)
-    return std::make_unique<shard_process>(world_, id, name.index % hosts, name.index,
-                                           policies::group_member{0, what.incarnation});
-  if (name.role == process_role::replica) {
-    const auto shard = policies::shard_of_replica(spec.shards, name.index);
-    const auto number = policies::number_of_replica(spec.shards, name.index);
-    return std::make_unique<shard_process>(world_, id, (shard + number) % hosts, shard,
-                                           policies::group_member{number, what.incarnation});
+  if (policies::serves_shard(name.role)) {
+    const auto which = policies::slot_process_of(name, spec.shards);
+    const auto host = (which.slot + which.place) % hosts;
+    if (spec.slots > 0)
+      return std::make_unique<shard_host>(world_, id, host, which, what.incarnation);
+    return std::make_unique<shard_process>(
+        world_, id, host, which.slot, policies::group_member{which.place, what.incarnation});
   }
   std::size_t job = 0;
   while (spec.jobs[job].name != name.job) ++job;
@@ -212,13 +192,13 @@ std::unique_ptr<process> launcher::make(const policies::process_name& name, proc
 
 // A program takes a while to begin.
 void launcher::perform(const launch_effects::start& what) {
-  const auto& name = names_[what.process];
+  const auto& name = core_.processes()[what.process];
   if (what.epoch == 1 && name.role != process_role::coordinator &&
       world_.plan.scalings.empty() && world_.plan.shard_scalings.empty() &&
       world_.killed[name.to_string()] + 1 < what.incarnation)
     world_.check.fail("nobody else restarts", name.to_string() + " did not die");
   core_.started(local_now(), what.process, effects_);
-  const bool first = names_[what.process].role == process_role::coordinator;
+  const bool first = core_.processes()[what.process].role == process_role::coordinator;
   later(first ? 0 : world_.chance.between<nanoseconds>(0, world_.plan.set.start_most),
         [this, what] {
           if (!ended_) begin(what);
@@ -233,14 +213,15 @@ void launcher::begin(const launch_effects::start& what) {
   if (!may) {
     process_exit exit;
     exit.kind = process_exit::how::by_signal;
-    exit.text = names_[number].to_string() + " ended before it began";
+    exit.text = core_.processes()[number].to_string() + " ended before it began";
     core_.ended(local_now(), number, exit);
     return carry_out();
   }
-  const auto who = world_.add([&](process_id id) { return make(names_[number], id, what); });
+  const auto who =
+      world_.add([&](process_id id) { return make(core_.processes()[number], id, what); });
   running_[number] = who;
   world_.net.introduce(id(), who);
-  if (names_[number].role != process_role::coordinator) return;
+  if (core_.processes()[number].role != process_role::coordinator) return;
   world_.coordinator = who;
   later(millisecond, [this, epoch = what.epoch] {
     if (epoch != core_.epoch()) return;
@@ -266,7 +247,7 @@ void launcher::peer_lost(process_id peer) {
   exit.kind = left == left_.end() ? process_exit::how::by_signal
               : left->second      ? process_exit::how::clean
                                   : process_exit::how::bad_status;
-  exit.text = names_[number].to_string() + " ended";
+  exit.text = core_.processes()[number].to_string() + " ended";
   core_.ended(local_now(), number, exit);
   carry_out();
 }
@@ -336,7 +317,7 @@ void launcher::perform(const launch_effects::leave& what) {
   const auto epoch = core_.epoch();
   process::ask<coordinator_process>(
       world_.coordinator,
-      [name = names_[what.process]](coordinator_process& to, answer_to reply) {
+      [name = core_.processes()[what.process]](coordinator_process& to, answer_to reply) {
         to.worker_leaves(name.job, name.index, std::move(reply));
       },
       [this, what, epoch](const answer& got) {
@@ -345,14 +326,14 @@ void launcher::perform(const launch_effects::leave& what) {
           return later(world_.plan.set.poll, [this, what, epoch] {
             if (!ended_ && epoch == core_.epoch()) perform(what);
           });
-        if (!got.result.ok()) ++world_.killed[names_[what.process].to_string()];
+        if (!got.result.ok()) ++world_.killed[core_.processes()[what.process].to_string()];
         core_.left(local_now(), what.process, got.result, effects_);
         carry_out();
       });
 }
 
 void launcher::perform(const launch_effects::terminate& what) {
-  ++world_.killed[names_[what.process].to_string()];
+  ++world_.killed[core_.processes()[what.process].to_string()];
   const auto at = running_.find(what.process);
   if (at == running_.end()) return end_early(what.process);
   later(world_.chance.between<nanoseconds>(0, signal_most), [this, who = at->second] {

@@ -11,7 +11,7 @@
 
 namespace tidegate::sim {
 
-class launcher final : public process {
+class launcher final : public frameless_process {
  public:
   launcher(world& where, process_id id);
   // The run goes on in a new epoch, if it has been begun before.
@@ -29,10 +29,6 @@ class launcher final : public process {
   const std::optional<end>& ended() const noexcept { return ended_; }
 
  private:
-  memory_view place(process_id, const runtime::frame_header&) override { return {}; }
-  void on_frame(process_id, const runtime::frame_header&, memory_view) override {}
-  void on_frame_lost(process_id, const runtime::frame_header&) override {}
-  void on_sent(std::uint64_t) override {}
   void peer_lost(process_id peer) override;
 
   void scale(const scaling& what);
@@ -64,7 +60,6 @@ class launcher final : public process {
   std::unique_ptr<disk_view> folder_;  // of the run
   policies::launch_core core_;
   policies::launch_effects effects_;
-  std::vector<policies::process_name> names_;
   std::map<policies::process_number, process_id> running_;
   std::map<policies::process_number, bool> starting_;  // whether they still may
   std::map<process_id, bool> left_;                    // by themselves: whether well

@@ -144,4 +144,16 @@ class process : public endpoint {
   std::uint64_t last_question_ = 0;
 };
 
+// One of the control plane alone.
+class frameless_process : public process {
+ public:
+  using process::process;
+
+ private:
+  memory_view place(process_id, const runtime::frame_header&) final { return {}; }
+  void on_frame(process_id, const runtime::frame_header&, memory_view) final {}
+  void on_frame_lost(process_id, const runtime::frame_header&) final {}
+  void on_sent(std::uint64_t) final {}
+};
+
 }  // namespace tidegate::sim

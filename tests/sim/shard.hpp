@@ -7,6 +7,7 @@
 #include "policies/replication_core.hpp"
 #include "policies/shard_core.hpp"
 #include "policies/shard_part.hpp"
+#include "policies/shard_slots.hpp"
 #include "tests/sim/front.hpp"
 
 namespace tidegate::sim {
@@ -26,10 +27,12 @@ class shard_process final : private shard_base,
   // `member`: of the shard's group. `of`: the process that it is a part of.
   shard_process(world& where, process_id id, std::uint32_t host, std::uint32_t index,
                 policies::group_member member, const std::string& of = "")
-      : front_process(where, id, role::shard,
-                      of + (of.empty() ? name_of(where.plan.spec, index, member)
-                                       : "shard-" + std::to_string(index)),
-                      host, index, core_),
+      : front_process(
+            where, id, role::shard,
+            of.empty()
+                ? policies::name_of({index, member.number}, where.plan.spec.shards).to_string()
+                : of + "shard-" + std::to_string(index),
+            host, index, core_),
         member_(member),
         replication_(*this, core_, front_) {
     replication_.set_patience(where.plan.set.patience);
@@ -37,13 +40,6 @@ class shard_process final : private shard_base,
 
   // In order: nobody needs it any more.
   void retire(const answer_to& reply);
-  static std::string name_of(const policies::cluster_spec& spec, std::uint32_t index,
-                             policies::group_member member) {
-    return member.number == 0
-               ? "shard-" + std::to_string(index)
-               : "replica-" +
-                     std::to_string(policies::replica_index(spec.shards, index, member.number));
-  }
   runtime::status open_job(const policies::open_job_call& call) override;
   runtime::status open_table(const policies::open_table_call& call) override;
   void close_job(std::uint64_t token) override;

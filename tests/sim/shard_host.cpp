@@ -13,17 +13,12 @@ namespace {
 constexpr nanoseconds join_again_after = 10 * millisecond;
 constexpr nanoseconds begin_most = 3 * millisecond;
 
-std::string name_of(const policies::cluster_spec& spec, policies::shard_slots::process which) {
-  return which.place == 0 ? "shard-" + std::to_string(which.slot)
-                          : "replica-" + std::to_string(policies::replica_index(
-                                             spec.shards, which.slot, which.place));
-}
-
 }  // namespace
 
 shard_host::shard_host(world& where, process_id id, std::uint32_t host,
                        policies::shard_slots::process which, std::uint32_t life)
-    : process(where, id, role::shard, name_of(where.plan.spec, which), host),
+    : frameless_process(where, id, role::shard,
+                        policies::name_of(which, where.plan.spec.shards).to_string(), host),
       which_(which),
       life_(life) {}
 

@@ -11,7 +11,7 @@
 
 namespace tidegate::sim {
 
-class shard_host final : public process {
+class shard_host final : public frameless_process {
  public:
   shard_host(world& where, process_id id, std::uint32_t host,
              policies::shard_slots::process which, std::uint32_t life);
@@ -26,10 +26,6 @@ class shard_host final : public process {
   const std::map<policies::hosted_member, process_id>& parts() const { return parts_; }
 
  private:
-  memory_view place(process_id, const runtime::frame_header&) override { return {}; }
-  void on_frame(process_id, const runtime::frame_header&, memory_view) override {}
-  void on_frame_lost(process_id, const runtime::frame_header&) override {}
-  void on_sent(std::uint64_t) override {}
   void peer_lost(process_id peer) override;
   void join();
   void begin(const policies::hosted_member& which);
