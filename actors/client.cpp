@@ -143,6 +143,7 @@ pending session::push_from(const table& where, std::span<const float> gradient,
   if (auto checked = impl_->check(where, gradient.size(), "push"); !checked.ok())
     return failed(std::move(checked));
   if (auto told = impl_->before_moving(); !told.ok()) return failed(std::move(told));
+  if (auto credit = impl_->room(); !credit.ok()) return failed(std::move(credit));
   if (auto finite = impl_->check_finite(where, gradient); !finite.ok())
     return failed(std::move(finite));
   worker_command command;
@@ -167,6 +168,7 @@ pending session::pull_final(const table& where) {
 
 status session::exchange(std::span<const table> tables) {
   if (auto told = impl_->before_moving(); !told.ok()) return told;
+  if (auto credit = impl_->room(); !credit.ok()) return credit;
   worker_command command;
   command.kind = worker_command::what::exchange;
   for (const auto& where : tables) {
@@ -176,22 +178,15 @@ status session::exchange(std::span<const table> tables) {
     command.tables.push_back(where.id);
   }
   command.half = impl_->half();
-  auto done = impl_->start(std::move(command)).wait();
-  if (!done.ok()) return done;
-  ++impl_->clock_;
-  impl_->report_now(false);
-  return {};
+  if (auto done = impl_->start(std::move(command)).wait(); !done.ok()) return done;
+  return impl_->move_on();
 }
 
 status session::clock() {
   if (auto told = impl_->before_moving(); !told.ok()) return told;
-  worker_command command;
-  command.kind = worker_command::what::clock;
-  auto done = impl_->start(std::move(command)).wait();
-  if (!done.ok()) return done;
-  ++impl_->clock_;
-  impl_->report_now(false);
-  return {};
+  if (auto credit = impl_->room(); !credit.ok()) return credit;
+  if (auto done = impl_->command(worker_command::what::clock).wait(); !done.ok()) return done;
+  return impl_->move_on();
 }
 
 void session::report(const progress& now) {

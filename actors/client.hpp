@@ -122,7 +122,7 @@ class session {
 
   // Where this clock's gradient of a table may be written: memory that shards of this host sum
   // straight from. Valid until the push of this clock: the next clock's may be elsewhere.
-  // Empty for a table that this session did not open.
+  // Empty for a table that this session did not open. Blocks as push does.
   std::span<float> gradient(const table& where);
   // The parameters as the last pull found them, read where a shard of this host keeps them or
   // where they were received. Valid until this worker's next pull or push of the table: read
@@ -144,9 +144,11 @@ class session {
   // next call.
   runtime::status exchange(std::span<const table> tables);
 
-  // This worker's gradient of this clock. Ready when a shard has applied it (under BSP: when
-  // every worker's is there), exactly once. Errors: invalid_argument (size), not_finite (names
-  // the element), out_of_order (second push of the clock), unavailable.
+  // This worker's gradient of this clock. Blocks while pushes of the clock before the last are
+  // under way (limits.hpp), which bounds the memory of shards. Ready when a shard has applied
+  // it (under BSP: when every worker's is there), exactly once. Errors: those of earlier
+  // pushes, invalid_argument (size), not_finite (names the element), out_of_order (second push
+  // of the clock), unavailable.
   pending push(const table& where, std::span<const float> gradient);
 
   // Parameters as the policy allows at this clock. Errors: invalid_argument (size),
@@ -159,10 +161,10 @@ class session {
   pending pull_final(const table& where, std::span<float> parameters);
   pending pull_final(const table& where);  // in place
 
-  // Ends this worker's clock. Blocks while the oldest pushes under way are too many clocks
-  // behind (limits.hpp), which bounds the memory of shards. A table not pushed adds
-  // nothing to its clock; when nobody pushes it, no step is made. Errors: those of earlier
-  // pushes that failed.
+  // Ends this worker's clock. A table not pushed adds nothing to its clock; when nobody pushes
+  // it, no step is made. Where nothing was pushed, or the job has aggregators, it blocks as
+  // push does. Errors: those of earlier pushes that have failed by now; of those that fail
+  // later, the next call says so.
   runtime::status clock();
 
   void report(const progress& now);

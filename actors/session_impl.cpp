@@ -118,8 +118,9 @@ pending session::impl::start(worker_command command) {
   auto shared = std::make_shared<worker_command>(std::move(command));
   shared->done = std::make_shared<pending::state>();
   // Where one clock is in flight, what a pull waits for may wait for an acknowledgement.
-  shared->done->patient =
-      shared->kind == worker_command::what::pull && !core_.welcome().one_clock_in_flight;
+  shared->done->patient = (shared->kind == worker_command::what::pull ||
+                           shared->kind == worker_command::what::exchange) &&
+                          !core_.welcome().one_clock_in_flight;
   shared->done->home = reactor_.get();
   pending result(shared->done);
   reactor::guest driver(*reactor_);
@@ -217,8 +218,24 @@ status session::impl::tell_metric(const std::string& name, double value) {
                         parts_.who.node.token, info_.job, name, value);
 }
 
+status session::impl::room() {
+  if (clock_ < numbers_->room_below.load(std::memory_order_acquire)) return {};
+  return command(worker_command::what::room).wait();
+}
+
+// A pull waits for no credit where it may: the next clock's parameters come while a replica
+// makes the step of this one.
+status session::impl::move_on() {
+  ++clock_;
+  if (core_.welcome().one_clock_in_flight)
+    if (auto credit = room(); !credit.ok()) return credit;
+  report_now(false);
+  return {};
+}
+
 // The acknowledgement of the clock before may have come since anybody last looked.
 std::uint32_t session::impl::half() {
+  if (!half_.is_decided(clock_) && !room().ok()) return half_.at(clock_, true);
   const auto under_way = [&] {
     return numbers_->pushes_under_way.load(std::memory_order_acquire) > 0;
   };

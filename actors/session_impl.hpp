@@ -45,6 +45,11 @@ class session::impl {
   // An operation of the core, from its first step to `done`.
   policies::session_step carry_out(policies::session_step step);
   std::span<const float> parameters(const table& where);
+  // Waits until a push of this clock is within the credit window. Errors: those of earlier
+  // pushes.
+  runtime::status room();
+  // Ends the clock.
+  runtime::status move_on();
   // Where this clock's gradients are written.
   std::uint32_t half();
   void report_now(bool even_if_recent);

@@ -125,6 +125,8 @@ std::string worker::describe(const worker_command& command, std::uint64_t clock)
       return "pull of table '" + name + "'" + at;
     case worker_command::what::clock:
       return "clock()" + at;
+    case worker_command::what::room:
+      return "waiting for credits" + at;
     case worker_command::what::exchange:
       return "exchange()" + at;
     case worker_command::what::finish:
@@ -144,6 +146,8 @@ errc worker::start(worker_command& command, policies::operation op) {
         return core.pull(command.table, op, command.extent, out);
       case worker_command::what::clock:
         return core.clock(op, out);
+      case worker_command::what::room:
+        return core.room(op, out);
       case worker_command::what::exchange:
         return core.exchange(command.tables, op, out, command.half);
       case worker_command::what::finish:
@@ -270,6 +274,7 @@ void worker::update_numbers() {
   const auto& core = core_.worker();
   numbers.staleness_max.store(core.staleness_max(), std::memory_order_relaxed);
   numbers.pushes_under_way.store(core.pushes_under_way(), std::memory_order_release);
+  numbers.room_below.store(core.now() + (core.has_room() ? 1 : 0), std::memory_order_release);
 }
 
 // Where the pulled parameters are; into the user's memory with what is not there yet.

@@ -24,7 +24,7 @@
 namespace tidegate::actors {
 
 struct worker_command {
-  enum class what : std::uint8_t { open, push, pull, clock, exchange, finish };
+  enum class what : std::uint8_t { open, push, pull, clock, room, exchange, finish };
   what kind = what::open;
   policies::table_grant grant;           // open
   std::shared_ptr<table_memory> memory;  // open
@@ -48,6 +48,7 @@ struct worker_command {
 // Numbers that the session's thread may read at any time.
 struct worker_numbers {
   std::atomic<std::uint64_t> pushes_under_way{0};
+  std::atomic<std::uint64_t> room_below{0};  // clocks whose pushes are within the credit window
   std::atomic<std::uint64_t> staleness_max{0};
   std::atomic<std::uint64_t> payload_bytes_copied{0};  // by us, not by UCX or the kernel
 };

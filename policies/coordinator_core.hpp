@@ -265,6 +265,8 @@ class coordinator_core : private coordinator_parts {
                    std::vector<std::vector<staged_call>>& later) const;
   void shut_out(std::int64_t now, const call_group& done, std::uint32_t rank,
                 coordinator_effects& out);
+  // That this rank has left is on its way to the shards.
+  bool shards_hear_of(std::size_t job, std::uint32_t rank) const;
   void tell_left(std::size_t job, std::uint32_t rank, std::vector<ticket> waiting,
                  coordinator_effects& out);
   void left_told(std::int64_t now, const call_group& done, coordinator_effects& out);

@@ -145,6 +145,14 @@ void coordinator_core::tell_left(std::size_t index, std::uint32_t rank,
     if (!planted || one == primary_of(one.index)) call(group, one, what, out);
 }
 
+bool coordinator_core::shards_hear_of(std::size_t job, std::uint32_t rank) const {
+  return std::any_of(groups_.begin(), groups_.end(), [&](const auto& entry) {
+    const auto& of = entry.second;
+    const auto* told = std::get_if<leaving_told>(&of.about);
+    return told && told->rank == rank && of.job == job && !of.later.empty();
+  });
+}
+
 // Who has died hears of it, or its successor does, when that is set up.
 void coordinator_core::left_told(std::int64_t now, const call_group& done,
                                  coordinator_effects& out) {

@@ -108,13 +108,15 @@ void coordinator_core::admit_members(group_id group, std::uint32_t at,
   for (std::uint32_t rank = 0; rank < job.workers.size(); ++rank) {
     const auto& worker = job.workers[rank];
     if (job.sums.of_worker[rank] != at) continue;
-    if (worker.absent)  // and may never have been here
+    // Where shards have yet to hear that it has left, the aggregator hears after them.
+    const bool still_here = worker.absent && shards_hear_of(groups_.at(group).job, rank);
+    if (worker.absent && !still_here)  // and may never have been here
       call(group, {at, true},
            roster_call{job.token, {0, rank, worker.left.value_or(0), false, true}}, out);
     if (worker.incarnation == 0) continue;
     call(group, {at, true},
          admit_worker_call{job.token, rank, worker.incarnation, worker.address,
-                           tables_of(job, rank), worker.finished},
+                           tables_of(job, rank), worker.finished && !still_here},
          out);
   }
 }

@@ -3,8 +3,8 @@
 // The half of the clock before, unless shards may still read it: what was written last is still
 // in the caches of those who sum it and of those who write it again. On arrays of 4 MiB an
 // exchange that changes halves every clock took a third longer. Two halves suffice because
-// clock() waits until all pushes of the clock before the last are acknowledged. Of the
-// session's thread.
+// a clock's gradients are not written, nor pushed, before all pushes of the clock before the
+// last are acknowledged. Of the session's thread.
 #pragma once
 
 #include <cstdint>

@@ -294,6 +294,7 @@ void shard_core::finished(const frame_tag& tag, shard_effects& out) {
 void shard_core::has_finished(std::uint64_t token, std::uint32_t rank, shard_effects& out) {
   auto& job = jobs_.at(token);
   job.workers[rank].finished = true;
+  forget_behind_gaps(job, rank, out);
   for (auto slot : job.slots) {
     chunks_[slot].policy->worker_finished(rank, decisions_);
     carry_out(slot, base_of(chunks_[slot]), out);

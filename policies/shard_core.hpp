@@ -262,6 +262,7 @@ class shard_core {
 
   void forget_process(const job_state& job, std::uint32_t rank);
   void has_left(std::uint64_t token, std::uint32_t rank, shard_effects& out);
+  void forget_behind_gaps(const job_state& job, std::uint32_t rank, shard_effects& out);
   void has_joined(job_state& job, const roster_change& what, shard_effects& out);
   void orphan(chunk_state& chunk, std::uint32_t rank, shard_effects& out);
   void set_hold(job_state& job, std::uint32_t rank, std::uint64_t clock, shard_effects& out);

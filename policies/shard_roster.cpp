@@ -102,7 +102,17 @@ void shard_core::has_left(std::uint64_t token, std::uint32_t rank, shard_effects
   auto& who = job.workers[rank];
   who.left = true;
   if (who.finished) return;
-  // What came before what it waits for goes: nobody sends that any more.
+  if (job.epoch != 0) return has_finished(token, rank, out);
+  forget_behind_gaps(job, rank, out);
+  // A replica makes the steps that it is told.
+  who.finished = true;
+  for (const auto slot : job.slots) chunks_[slot].policy->worker_absent(rank);
+}
+
+// What came before what it waits for: nobody sends that any more. Of a worker that left, or of
+// an aggregator all of whose members have, which may have died with what was lost on the way.
+void shard_core::forget_behind_gaps(const job_state& job, std::uint32_t rank,
+                                    shard_effects& out) {
   for (const auto slot : job.slots) {
     auto& worker = chunks_[slot].workers[rank];
     for (auto& held : worker.held) {
@@ -113,10 +123,6 @@ void shard_core::has_left(std::uint64_t token, std::uint32_t rank, shard_effects
       --held_;
     }
   }
-  if (job.epoch != 0) return has_finished(token, rank, out);
-  // A replica makes the steps that it is told.
-  who.finished = true;
-  for (const auto slot : job.slots) chunks_[slot].policy->worker_absent(rank);
 }
 
 // Its pushes of an earlier stay that are on their way to the replica: nobody waits for them,

@@ -146,9 +146,10 @@ void worker_core::ended(operation op, refusal code, worker_effects& out) {
   out.dones.push_back({op, exchange_.code});
 }
 
-// The clock that the next push is of has room, where the oldest one was.
-bool worker_core::window_open() const {
-  return active_[clock_ % window] == 0;
+// Where the pushes of the oldest clock were, those of this one are to be.
+bool worker_core::has_room() const {
+  const auto slot = clock_ % window;
+  return active_[slot] == 0 || active_clock_[slot] == clock_;
 }
 
 bool worker_core::pushes_acked() const {
@@ -157,7 +158,8 @@ bool worker_core::pushes_acked() const {
 
 void worker_core::settle(worker_effects& out) {
   send_waiting(out);
-  if (clock_op_ != 0 && window_open()) ended(std::exchange(clock_op_, 0), refusal::none, out);
+  if (room_op_ != 0 && has_room())
+    out.dones.push_back({std::exchange(room_op_, 0), refusal::none});
   if (finish_op_ == 0) return;
   if (!farewell_sent_ && pushes_acked()) say_farewell(out);
   if (farewell_sent_ && farewell_heard())
@@ -176,7 +178,7 @@ void worker_core::fail(refusal code, worker_effects& out) {
       if (std::exchange(push.active, false)) end(push.op);
     if (std::exchange(table.pull.active, false)) end(table.pull.op);
   }
-  end(std::exchange(clock_op_, 0));
+  end(std::exchange(room_op_, 0));
   end(std::exchange(finish_op_, 0));
   active_.fill(0);
   waiting_.reset();

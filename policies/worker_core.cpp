@@ -60,8 +60,19 @@ std::span<const worker_core::chunk_source> worker_core::sources_of(std::uint32_t
 }
 
 bool worker_core::may_push(const table_state& table) const {
-  return !finished_ && clock_op_ == 0 && exchange_.op == 0 && !table.pull.active &&
-         table.pushed_below <= clock_;
+  return may_move_on() && !table.pull.active && table.pushed_below <= clock_;
+}
+
+bool worker_core::may_move_on() const {
+  return !finished_ && exchange_.op == 0 && has_room();
+}
+
+errc worker_core::room(operation op, worker_effects& out) {
+  if (failure_ != refusal::none) return errc::cancelled;
+  if (finished_ || room_op_ != 0) return errc::out_of_order;
+  room_op_ = op;
+  settle(out);
+  return errc::ok;
 }
 
 errc worker_core::push(std::uint32_t id, operation op, worker_effects& out,
@@ -77,7 +88,7 @@ errc worker_core::push(std::uint32_t id, operation op, worker_effects& out,
 
 void worker_core::mark_push(table_state& table, operation op, std::uint32_t half) {
   auto& push = table.pushes[clock_ % window];
-  TIDEGATE_ASSERT(!push.active, "clock() waits for the credit window");
+  TIDEGATE_ASSERT(!push.active, "within the credit window");
   push.active = true;
   push.clock = clock_;
   push.op = op;
@@ -87,6 +98,7 @@ void worker_core::mark_push(table_state& table, operation op, std::uint32_t half
   std::fill(push.acked.begin(), push.acked.end(), std::uint8_t{0});
   table.pushed_below = clock_ + 1;
   ++active_[clock_ % window];
+  active_clock_[clock_ % window] = clock_;
   if (op != 0) ++pushes_under_way_;
 }
 
@@ -204,7 +216,8 @@ errc worker_core::pull(std::uint32_t id, operation op, extent what, worker_effec
   const auto at = tables_.find(id);
   if (at == tables_.end()) return errc::not_found;
   auto& table = at->second;
-  if (table.pull.active || clock_op_ != 0 || exchange_.op != 0) return errc::out_of_order;
+  if (table.pull.active || exchange_.op != 0) return errc::out_of_order;
+  if (one_clock_in_flight_ && !has_room()) return errc::out_of_order;
   const bool to_the_end = what == extent::to_the_end;
   if (finished_ != to_the_end) return errc::out_of_order;
   if (!to_the_end && table.pushed_below > clock_) return errc::out_of_order;
@@ -216,7 +229,7 @@ errc worker_core::pull(std::uint32_t id, operation op, extent what, worker_effec
 
 errc worker_core::clock(operation op, worker_effects& out) {
   if (failure_ != refusal::none) return errc::cancelled;
-  if (finished_ || clock_op_ != 0 || exchange_.op != 0) return errc::out_of_order;
+  if (!may_move_on()) return errc::out_of_order;
   for (const auto& [id, table] : tables_)
     if (table.pull.active) return errc::out_of_order;
   for (auto& [id, table] : tables_) {
@@ -225,15 +238,14 @@ errc worker_core::clock(operation op, worker_effects& out) {
     send_or_wait(id, table, out);
   }
   ++clock_;
-  clock_op_ = op;
-  settle(out);
+  out.dones.push_back({op, refusal::none});
   return errc::ok;
 }
 
 errc worker_core::exchange(std::span<const std::uint32_t> ids, operation op,
                            worker_effects& out, std::uint32_t half) {
   if (failure_ != refusal::none) return errc::cancelled;
-  if (finished_ || clock_op_ != 0 || exchange_.op != 0) return errc::out_of_order;
+  if (!may_move_on()) return errc::out_of_order;
   for (auto& [id, table] : tables_) {
     if (table.pull.active) return errc::out_of_order;
     table.listed = false;
@@ -247,7 +259,7 @@ errc worker_core::exchange(std::span<const std::uint32_t> ids, operation op,
     ++listed;
   }
   ++last_request_;
-  exchange_ = {op, listed + 1, refusal::none, listed, clock_, last_request_, half};
+  exchange_ = {op, listed, refusal::none, listed, clock_, last_request_, half};
   for (auto& [id, table] : tables_) {
     if (table.listed) {
       mark_push(table, unnamed, half);
@@ -262,8 +274,7 @@ errc worker_core::exchange(std::span<const std::uint32_t> ids, operation op,
   else
     waiting_ = clock_;
   ++clock_;
-  clock_op_ = op;
-  settle(out);
+  if (listed == 0) out.dones.push_back({std::exchange(exchange_.op, 0), refusal::none});
   return errc::ok;
 }
 
@@ -300,7 +311,7 @@ void worker_core::send_exchange(worker_effects& out) const {
 
 errc worker_core::finish(operation op, worker_effects& out) {
   if (failure_ != refusal::none) return errc::cancelled;
-  if (finished_ || clock_op_ != 0 || exchange_.op != 0) return errc::out_of_order;
+  if (finished_ || room_op_ != 0 || exchange_.op != 0) return errc::out_of_order;
   for (const auto& [id, table] : tables_)
     if (table.pull.active || table.pushed_below > clock_) return errc::out_of_order;
   finished_ = true;

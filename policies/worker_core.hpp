@@ -2,10 +2,13 @@
 // a worker must wait for its credits.
 //
 // Order within one clock and table: any pulls, one after another; then at most one push; then
-// clock(). exchange() is a push, clock() and a pull at the new clock in one, but ends with the
+// clock(). exchange() is a push, clock() and a pull at the new clock in one, and ends with the
 // pull: its pushes may be acknowledged later, as those of push() and clock(). Pushes of at most
-// limits::clocks_in_flight_max clocks are unacknowledged at a time; where one clock is in
-// flight, the later one's wait here until the earlier one's are. Operations are named by the
+// limits::clocks_in_flight_max clocks are unacknowledged at a time: room() ends when one of
+// this clock is within that, and push(), clock() and exchange() are out of order before. Pulls
+// are not: a worker reads what it is given while a replica makes the step of the clock before.
+// Where one clock is in flight, the later one's pushes wait here until the earlier one's are
+// acknowledged, and a pull needs room, too. Operations are named by the
 // shell with non-zero numbers; each ends with exactly one `done`. A push or farewell that is
 // refused ends them all at once: an answer that comes later is expected no more, but one that
 // has begun may still be arriving, and what was to be sent may be on its way. The shell sees to
@@ -103,10 +106,13 @@ class worker_core {
   // finish).
   enum class extent : std::uint8_t { as_policy, everything, to_the_end };
   runtime::errc pull(std::uint32_t table, operation op, extent what, worker_effects& out);
-  // Done when a push of the new clock is within the credit window.
+  // Done at once.
   runtime::errc clock(operation op, worker_effects& out);
-  // Pushes these tables, ends the clock, pulls them at the new one; done when they are pulled
-  // and a push of the new clock is within the credit window.
+  // Done when a push of this clock is within the credit window. One at a time.
+  runtime::errc room(operation op, worker_effects& out);
+  // It is.
+  bool has_room() const;
+  // Pushes these tables, ends the clock, pulls them at the new one; done when they are pulled.
   runtime::errc exchange(std::span<const std::uint32_t> tables, operation op,
                          worker_effects& out, std::uint32_t half = 0);
   // Says farewell to all shards once every push is acknowledged; done when they have
@@ -209,6 +215,7 @@ class worker_core {
   // Of the push of an exchange, whose end nobody waits for.
   static constexpr operation unnamed = ~operation{0};
 
+  bool may_move_on() const;
   bool may_push(const table_state& table) const;
   bool may_send(std::uint64_t clock) const;
   void send_or_wait(std::uint32_t id, const table_state& table, worker_effects& out);
@@ -235,7 +242,6 @@ class worker_core {
   void answer(table_state& table, std::uint32_t chunk, const reply& what, worker_effects& out);
   const table_part* part_at(const table_state& table, std::uint32_t shard) const;
   void ended(operation op, refusal code, worker_effects& out);
-  bool window_open() const;
   bool pushes_acked() const;
   void say_farewell(worker_effects& out);
   bool farewell_heard() const;
@@ -246,15 +252,17 @@ class worker_core {
   std::vector<std::uint32_t> moves_;  // by shard
   std::uint64_t clock_ = 0;
   std::uint64_t last_request_ = 0;
-  std::uint64_t pushes_under_way_ = 0;          // skips apart
-  std::array<std::uint32_t, window> active_{};  // pushes, skips too, by clock modulo window
+  std::uint64_t pushes_under_way_ = 0;  // skips apart
+  // Pushes, skips too, by clock modulo window; and of which clock.
+  std::array<std::uint32_t, window> active_{};
+  std::array<std::uint64_t, window> active_clock_{};
   bool one_clock_in_flight_ = false;
   std::optional<std::uint64_t> waiting_;  // clock whose pushes wait to be sent
-  operation clock_op_ = 0;
+  operation room_op_ = 0;
   operation finish_op_ = 0;
   struct {
     operation op = 0;
-    std::uint64_t remaining = 0;  // pulls and the clock
+    std::uint64_t remaining = 0;  // pulls
     refusal code = refusal::none;
     // For its pushes:
     std::size_t listed = 0;

@@ -1,6 +1,8 @@
 // The double buffer of gradients: what was written last is written again once shards have
 // summed it, and never before.
 #include <algorithm>
+#include <thread>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -86,6 +88,34 @@ TEST_P(gradient_half, is_the_same_when_everything_is_summed_as_a_look_shows) {
   ASSERT_TRUE(second_->push(tables_[1]).wait().ok());
   EXPECT_EQ(first_->gradient(tables_[0]).data(), one);
   EXPECT_TRUE(early.ready());
+}
+
+// Both halves are under way: clocks end and pulls begin, and whoever wants to write waits.
+TEST_P(gradient_half, is_waited_for_by_who_writes_and_not_by_who_reads) {
+  std::vector<actors::pending> pushes;
+  for (int clock = 0; clock < 2; ++clock) {
+    write(*first_, 0, 1.0F);
+    pushes.push_back(first_->push(tables_[0]));
+    ASSERT_TRUE(first_->clock().ok());
+  }
+  const auto ahead = first_->pull(tables_[0]);
+  EXPECT_FALSE(pushes[0].ready() || ahead.ready());
+  std::thread writer([&] {
+    write(*first_, 0, 1.0F);
+    EXPECT_TRUE(pushes[0].ready()) << "the shards have summed what lay there";
+    EXPECT_FALSE(pushes[1].ready());
+  });
+  write(*second_, 1, 1.0F);
+  ASSERT_TRUE(second_->push(tables_[1]).wait().ok());
+  writer.join();
+  ASSERT_TRUE(second_->clock().ok());
+  write(*second_, 1, 1.0F);
+  const auto late = second_->push(tables_[1]);
+  ASSERT_TRUE(ahead.wait().ok());
+  ASSERT_TRUE(late.wait().ok());
+  const auto values = first_->parameters(tables_[0]);
+  ASSERT_EQ(values.size(), elements);
+  for (const float value : values) ASSERT_EQ(value, -1.0F);
 }
 
 INSTANTIATE_TEST_SUITE_P(windows, gradient_half, testing::Values(true, false),

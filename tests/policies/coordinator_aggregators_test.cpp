@@ -248,6 +248,31 @@ TEST_F(coordinator_set_up_test, who_was_to_say_may_die) {
   EXPECT_NE(core.status(2, 0).jobs[0].state, job_state::failed);
 }
 
+// Found by simulation: it handed on the sum of a clock without the rank to a shard that did not
+// know over how many its mean is.
+TEST_F(coordinator_set_up_test, who_has_left_is_here_until_the_shards_have_heard) {
+  core.worker_leaves(1, "j", 1, 70, out);
+  const auto is_told_to_shard = [](const auto& call) {
+    return call.aggregator_of.empty() && std::holds_alternative<roster_call>(call.what);
+  };
+  const auto any_told = [&] {
+    return std::any_of(out.calls.begin(), out.calls.end(), is_told_to_shard);
+  };
+  while (!out.calls.empty() && !any_told()) answer_with({});
+  ASSERT_TRUE(any_told());
+  const auto slow = std::exchange(out.calls, {});
+  core.aggregator_lost(1, "j", 0, "killed", out);
+  core.aggregator_joined(1, "j", 0, "b0", 42, out, 2);
+  EXPECT_EQ(answer_with({3, 3, 3}), (names{"a2 admits 0 at b0", "a2 is asked"}));
+  EXPECT_EQ(out.calls.size(), 4U) << "nothing of who has left";
+  EXPECT_EQ(answer_with({}),
+            (names{"a0 opens as 2", "a0 has 3 3 3", "a0 admits 0 at w0", "a0 admits 1 at w1"}));
+  for (const auto& call : slow) core.call_done(1, call.call, {}, out);
+  ASSERT_EQ(out.calls.size(), 1U);
+  EXPECT_EQ(out.calls[0].aggregator_of, "j");
+  EXPECT_TRUE(std::get<roster_call>(out.calls[0].what).what.pushes_here);
+}
+
 TEST_F(coordinator_aggregators_test, an_aggregator_that_refuses_a_table_fails_the_job) {
   join_all();
   answer_calls<open_table_call>();

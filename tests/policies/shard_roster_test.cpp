@@ -97,6 +97,18 @@ TEST(shard_roster, a_push_behind_a_gap_is_given_back) {
   }
 }
 
+// Of an aggregator whose members have left: its next process has nothing to send.
+TEST(shard_roster, so_is_one_of_a_sum_that_says_farewell) {
+  auto core = make_core({consistency_kind::async, 0}, 2);
+  shard_effects out;
+  core.push(tag(1, 1), 9, out);
+  out.clear();
+  core.finished(tag(1, 0), out);
+  ASSERT_EQ(all<release>(out).size(), 1U);
+  EXPECT_EQ(all<release>(out)[0].payload, 9U);
+  EXPECT_EQ(core.pushes_held(), 0U);
+}
+
 TEST(shard_roster, of_a_rank_that_pushes_elsewhere_only_the_mean_is_told) {
   shard_core core;
   const std::vector<std::uint32_t> members{0, 2};  // 0: of a sum of 0 and 1

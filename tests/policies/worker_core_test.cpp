@@ -89,22 +89,38 @@ TEST(worker_core, clock_skips_what_was_not_pushed) {
   ASSERT_EQ(out.sends.size(), 1u);
   EXPECT_EQ(out.sends[0].kind, kind::skip);
   EXPECT_EQ(out.sends[0].table, 4u);
-  ASSERT_EQ(out.dones.size(), 1u) << "one clock in flight is within the window";
+  EXPECT_TRUE(core.has_room()) << "one clock in flight is within the window";
+  ASSERT_EQ(out.dones.size(), 1u);
   EXPECT_EQ(core.now(), 1u);
 }
 
-TEST(worker_core, clock_waits_for_the_credit_window) {
+TEST(worker_core, a_push_waits_for_the_credit_window_and_a_pull_does_not) {
   auto core = make_core();
   worker_effects out;
   ASSERT_EQ(core.clock(1, out), errc::ok);
   ASSERT_EQ(core.clock(2, out), errc::ok);
-  ASSERT_EQ(out.dones.size(), 1u) << "two clocks in flight: the next push would be a third";
-  EXPECT_EQ(core.push(3, 9, out), errc::out_of_order) << "while clock() waits";
+  ASSERT_EQ(out.dones.size(), 2u);
+  EXPECT_FALSE(core.has_room()) << "two clocks in flight: the next push would be a third";
+  EXPECT_EQ(core.push(3, 9, out), errc::out_of_order);
+  EXPECT_EQ(core.clock(9, out), errc::out_of_order) << "its skips would be, too";
+  const std::uint32_t three[] = {3};
+  EXPECT_EQ(core.exchange(three, 9, out), errc::out_of_order);
   out.clear();
+  ASSERT_EQ(core.pull(4, 3, extent::as_policy, out), errc::ok);
+  EXPECT_EQ(out.sends.size(), 1u);
+  out.clear();
+  ASSERT_EQ(core.room(4, out), errc::ok);
+  EXPECT_EQ(core.room(5, out), errc::out_of_order);
+  EXPECT_EQ(core.finish(5, out), errc::out_of_order);
+  EXPECT_TRUE(out.dones.empty());
   ack_all(core, 0, out);
   ASSERT_EQ(out.dones.size(), 1u);
-  EXPECT_EQ(out.dones[0].op, 2u);
-  EXPECT_EQ(core.push(3, 3, out), errc::ok);
+  EXPECT_EQ(out.dones[0].op, 4u);
+  ASSERT_EQ(core.push(3, 6, out), errc::ok);
+  EXPECT_TRUE(core.has_room()) << "for the clock's other pushes";
+  out.clear();
+  ASSERT_EQ(core.room(7, out), errc::ok);
+  EXPECT_EQ(out.dones.size(), 1u) << "at once";
 }
 
 TEST(worker_core, acks_may_come_in_any_order) {
@@ -112,6 +128,7 @@ TEST(worker_core, acks_may_come_in_any_order) {
   worker_effects out;
   ASSERT_EQ(core.clock(1, out), errc::ok);
   ASSERT_EQ(core.clock(2, out), errc::ok);
+  ASSERT_EQ(core.room(3, out), errc::ok);
   out.clear();
   ack_all(core, 1, out);
   EXPECT_TRUE(out.dones.empty()) << "clock 0 is still in flight";
@@ -135,15 +152,16 @@ TEST(worker_core, a_refused_push_fails_it_and_what_waits) {
   EXPECT_TRUE(out.sends.empty());
 }
 
-TEST(worker_core, a_refusal_ends_a_clock_that_waits) {
+TEST(worker_core, a_refusal_ends_who_waits_for_credits) {
   auto core = make_core();
   worker_effects out;
   ASSERT_EQ(core.clock(1, out), errc::ok);
   ASSERT_EQ(core.clock(2, out), errc::ok);
+  ASSERT_EQ(core.room(3, out), errc::ok);
   out.clear();
   core.on_ack(4, 0, 0, refusal::job_ended, out);
   ASSERT_EQ(out.dones.size(), 1u);
-  EXPECT_EQ(out.dones[0].op, 2u);
+  EXPECT_EQ(out.dones[0].op, 3u);
   EXPECT_EQ(out.dones[0].code, refusal::job_ended);
   EXPECT_EQ(core.push(3, 3, out), errc::cancelled) << "and does not run into the open window";
 }
@@ -313,22 +331,26 @@ TEST(worker_core, with_one_clock_in_flight_an_exchange_waits_for_the_acknowledge
   EXPECT_EQ(pulls, 2u);
 }
 
-TEST(worker_core, with_one_clock_in_flight_a_clock_ends_when_its_pushes_are_sent) {
+TEST(worker_core, with_one_clock_in_flight_a_clock_may_begin_when_the_pushes_before_are_sent) {
   auto core = make_core();
   core.set_one_clock_in_flight();
   worker_effects out;
   ASSERT_EQ(core.push(3, 1, out, 0), errc::ok);
   ASSERT_EQ(core.clock(2, out), errc::ok);
-  ASSERT_EQ(out.dones.size(), 1u) << "clock 1 may compute while clock 0 is under way";
-  out.clear();
+  EXPECT_TRUE(core.has_room()) << "clock 1 may compute while clock 0 is under way";
   ASSERT_EQ(core.push(3, 3, out, 1), errc::ok);
+  out.clear();
   ASSERT_EQ(core.clock(4, out), errc::ok);
-  EXPECT_TRUE(out.sends.empty() && out.dones.empty());
+  EXPECT_FALSE(core.has_room());
+  EXPECT_EQ(core.pull(4, 5, extent::as_policy, out), errc::out_of_order);
+  ASSERT_EQ(core.room(5, out), errc::ok);
+  EXPECT_TRUE(out.sends.empty());
+  out.clear();
   ack_all(core, 0, out);
   EXPECT_EQ(out.sends.size(), 3u);
   ASSERT_EQ(out.dones.size(), 2u);
   EXPECT_EQ(out.dones[0].op, 1u);
-  EXPECT_EQ(out.dones[1].op, 4u);
+  EXPECT_EQ(out.dones[1].op, 5u);
 }
 
 TEST(worker_core, an_exchange_of_everything_in_place_rings_once_per_shard) {

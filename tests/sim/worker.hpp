@@ -92,6 +92,9 @@ class worker final : public process, public policies::client_shell {
   void spoil(const push_under_way& what);
   std::uint32_t life() const;
   void end_clock();
+  void move_on(std::function<void()> then);
+  // Until a push of this clock is within the credits.
+  void await_room(std::function<void()> then);
   void tell_progress();
   void finish();
   void give_up(const std::string& why);

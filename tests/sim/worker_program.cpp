@@ -71,7 +71,7 @@ void worker::maybe_mistake() {
   const auto op = last_operation_ + 1;
   const auto code = client_->begin([&](auto& core, auto& out) {
     if (which == 0) return core.pull(table, op, extent::as_policy, out);
-    if (which == 1) return core.push(table, op, out, half());
+    if (which == 1) return core.push(table, op, out);
     return which == 2 ? core.clock(op, out) : core.finish(op, out);
   });
   client_->carry_out();
@@ -104,7 +104,7 @@ void worker::compute() {
   if (script_.pause > 0 && world_.chance.chance(script_.pause))
     takes += world_.chance.between<nanoseconds>(0, script_.pause_max);
   later(takes, [this] {
-    if (!ended_) write_and_push();
+    if (!ended_) await_room([this] { write_and_push(); });
   });
 }
 
@@ -204,11 +204,8 @@ void worker::write_and_push() {
         [this](auto& core, auto op, auto& out) { return core.exchange(ids_, op, out, half()); },
         [this, failed](refusal code) {
           if (failed(code)) return;
-          ++clock_;
-          tell_progress();
-          for (const auto id : ids_) read(clock_, false, id);
-          if (clock_ >= script_.clocks) return finish();
-          compute();
+          for (const auto id : ids_) read(clock_ + 1, false, id);
+          move_on([this] { clock_ >= script_.clocks ? finish() : compute(); });
         });
     return maybe_mistake();
   }
@@ -231,9 +228,24 @@ void worker::end_clock() {
         [this](refusal code) {
           if (ended_) return;
           if (code != refusal::none) return give_up("clock: " + std::string(to_string(code)));
-          ++clock_;
-          tell_progress();
-          run_clock();
+          move_on([this] { run_clock(); });
+        });
+}
+
+void worker::move_on(std::function<void()> then) {
+  ++clock_;
+  tell_progress();
+  if (session_.welcome().one_clock_in_flight) return await_room(std::move(then));
+  then();
+}
+
+void worker::await_room(std::function<void()> then) {
+  if (client_->worker().has_room()) return then();
+  begin([](auto& core, auto op, auto& out) { return core.room(op, out); },
+        [this, then = std::move(then)](refusal code) {
+          if (ended_) return;
+          if (code != refusal::none) return give_up("room: " + std::string(to_string(code)));
+          then();
         });
 }
 
