@@ -119,9 +119,7 @@ pending session::pull_final(const table& where, std::span<float> parameters) {
 }
 
 std::span<float> session::gradient(const table& where) {
-  const auto at = impl_->memories_.find(where.id);
-  if (at == impl_->memories_.end()) return {};
-  return at->second->gradient(impl_->half());
+  return impl_->gradient(where);
 }
 
 std::span<const float> session::parameters(const table& where) const {
@@ -151,6 +149,7 @@ pending session::push_from(const table& where, std::span<const float> gradient,
   command.table = where.id;
   command.gradient = from;
   command.half = impl_->half();
+  impl_->pushes_own_memory_ |= from != nullptr;
   return impl_->start(std::move(command));
 }
 

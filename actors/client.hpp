@@ -122,7 +122,8 @@ class session {
 
   // Where this clock's gradient of a table may be written: memory that shards of this host sum
   // straight from. Valid until the push of this clock: the next clock's may be elsewhere.
-  // Empty for a table that this session did not open. Blocks as push does.
+  // Empty for a table that this session did not open. Blocks as push does; when that fails, as
+  // the next push then says, it is memory that nobody reads.
   std::span<float> gradient(const table& where);
   // The parameters as the last pull found them, read where a shard of this host keeps them or
   // where they were received. Valid until this worker's next pull or push of the table: read
@@ -162,9 +163,10 @@ class session {
   pending pull_final(const table& where);  // in place
 
   // Ends this worker's clock. A table not pushed adds nothing to its clock; when nobody pushes
-  // it, no step is made. Where nothing was pushed, or the job has aggregators, it blocks as
-  // push does. Errors: those of earlier pushes that have failed by now; of those that fail
-  // later, the next call says so.
+  // it, no step is made. Where nothing was pushed, where memory of the program's own was, and
+  // in bsp jobs with aggregators, it blocks until a push of the new clock would not: two such
+  // buffers in turn suffice. Errors: those of earlier pushes that have failed by now; of those
+  // that fail later, the next call says so.
   runtime::status clock();
 
   void report(const progress& now);

@@ -171,6 +171,16 @@ std::span<const float> session::impl::parameters(const table& where) {
   return whole;
 }
 
+// After a failure both halves may still be read: what is written then goes nowhere.
+std::span<float> session::impl::gradient(const table& where) {
+  const auto at = memories_.find(where.id);
+  if (at == memories_.end()) return {};
+  if (room().ok()) return at->second->gradient(half());
+  auto& nowhere = nowhere_[where.id];
+  nowhere.resize(where.size);
+  return nowhere;
+}
+
 status session::impl::check(const table& where, std::size_t elements, const char* doing) const {
   const auto* known = core_.table(where.id);
   if (known == nullptr)
@@ -218,24 +228,32 @@ status session::impl::tell_metric(const std::string& name, double value) {
                         parts_.who.node.token, info_.job, name, value);
 }
 
+// What is acknowledged may lie there unread.
 status session::impl::room() {
-  if (clock_ < numbers_->room_below.load(std::memory_order_acquire)) return {};
-  return command(worker_command::what::room).wait();
+  const auto is_there = [&] {
+    return clock_ < numbers_->room_below.load(std::memory_order_acquire);
+  };
+  if (!is_there()) {
+    reactor::guest driver(*reactor_);
+    while (!is_there() && driver.turn()) continue;
+  }
+  return is_there() ? status() : command(worker_command::what::room).wait();
 }
 
 // A pull waits for no credit where it may: the next clock's parameters come while a replica
-// makes the step of this one.
+// makes the step of this one. Whoever pushes its own memory may have two of them, in turn, and
+// no pending.
 status session::impl::move_on() {
   ++clock_;
-  if (core_.welcome().one_clock_in_flight)
+  if (core_.welcome().one_clock_in_flight || pushes_own_memory_)
     if (auto credit = room(); !credit.ok()) return credit;
   report_now(false);
   return {};
 }
 
 // The acknowledgement of the clock before may have come since anybody last looked.
+// With room.
 std::uint32_t session::impl::half() {
-  if (!half_.is_decided(clock_) && !room().ok()) return half_.at(clock_, true);
   const auto under_way = [&] {
     return numbers_->pushes_under_way.load(std::memory_order_acquire) > 0;
   };

@@ -51,6 +51,7 @@ class session::impl {
   // Ends the clock.
   runtime::status move_on();
   // Where this clock's gradients are written.
+  std::span<float> gradient(const table& where);
   std::uint32_t half();
   void report_now(bool even_if_recent);
   runtime::status tell_metric(const std::string& name, double value);
@@ -73,6 +74,8 @@ class session::impl {
   runtime::sha256 hash_;  // of the job's parameters
   std::uint64_t clock_ = 0;
   policies::gradient_half half_;
+  bool pushes_own_memory_ = false;  // the program's: not what gradient() said
+  std::map<std::uint32_t, std::vector<float>> nowhere_;
   progress progress_;
   std::chrono::steady_clock::time_point reported_{};
 

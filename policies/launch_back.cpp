@@ -24,7 +24,7 @@ const restart_spec& launch_core::limits_of(process_role role) const {
 // Nobody has anything left to say: what counts is on disk.
 void launch_core::clear(const std::string& why, launch_effects& out) {
   phase_ = phase::clearing;
-  watches_ = poll_wanted_ = healthy_ = away_ = is_back_ = false;
+  watches_ = poll_wanted_ = healthy_ = away_ = is_back_ = slot_ended_ = false;
   unjudged_.clear();
   resting_.clear();
   unwanted_.clear();

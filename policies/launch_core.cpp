@@ -171,7 +171,10 @@ void launch_core::decide(std::int64_t now, launch_effects& out) {
   poll_wanted_ = false;
   if (std::exchange(is_back_, false) && phase_ == phase::running) phase_since_ = now;
   if (is_watching()) end_unwanted(now, out);
-  if (std::exchange(slot_ended_, false) && is_watching() && watches_) start_slots(out);
+  if (slot_ended_ && is_watching() && watches_) {
+    slot_ended_ = false;
+    start_slots(out);
+  }
   judge_ends(now, out);
   start_again(now, out);
   check_jobs(now, out);

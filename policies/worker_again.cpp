@@ -1,5 +1,6 @@
 // What is sent again because no answer came.
 #include <algorithm>
+#include <numeric>
 
 #include "policies/worker_core.hpp"
 #include "runtime/base/buggify.hpp"
@@ -22,11 +23,20 @@ bool worker_core::farewell_heard() const {
                      [](auto acked) { return acked != 0; });
 }
 
+// Places of its pushes.
+std::array<std::size_t, worker_core::window> worker_core::older_first(
+    const table_state& table) {
+  std::array<std::size_t, window> slots{};
+  std::iota(slots.begin(), slots.end(), std::size_t{0});
+  std::sort(slots.begin(), slots.end(),
+            [&](auto a, auto b) { return table.pushes[a].clock < table.pushes[b].clock; });
+  return slots;
+}
+
 void worker_core::tick(std::int64_t now, worker_effects& out) {
   for (auto& [id, table] : tables_) {
-    // Older clocks first.
-    for (std::uint64_t age = window; age > 0; --age) {
-      auto& push = table.pushes[(clock_ + 1 + window - age) % window];
+    for (const auto slot : older_first(table)) {
+      auto& push = table.pushes[slot];
       if (!push.active || waits(push)) continue;
       const bool early = TIDEGATE_BUGGIFY("worker: a push is sent again early");
       if (push.again.is_over(now, patience_) || early)
@@ -47,8 +57,8 @@ void worker_core::tick(std::int64_t now, worker_effects& out) {
 void worker_core::again(std::uint32_t shard, worker_effects& out) {
   TIDEGATE_RARE("worker: a shard has moved");
   for (auto& [id, table] : tables_) {
-    for (std::uint64_t age = window; age > 0; --age) {
-      const auto& push = table.pushes[(clock_ + 1 + window - age) % window];
+    for (const auto slot : older_first(table)) {
+      const auto& push = table.pushes[slot];
       if (push.active && !waits(push)) push_again(id, table, push, shard, out);
     }
     if (table.pull.active && !exchange_waits()) pull_again(id, table, shard, out);

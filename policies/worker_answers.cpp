@@ -149,7 +149,7 @@ void worker_core::ended(operation op, refusal code, worker_effects& out) {
 // Where the pushes of the oldest clock were, those of this one are to be.
 bool worker_core::has_room() const {
   const auto slot = clock_ % window;
-  return active_[slot] == 0 || active_clock_[slot] == clock_;
+  return failure_ == refusal::none && (active_[slot] == 0 || active_clock_[slot] == clock_);
 }
 
 bool worker_core::pushes_acked() const {

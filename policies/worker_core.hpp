@@ -110,7 +110,7 @@ class worker_core {
   runtime::errc clock(operation op, worker_effects& out);
   // Done when a push of this clock is within the credit window. One at a time.
   runtime::errc room(operation op, worker_effects& out);
-  // It is.
+  // It is, and nothing has failed.
   bool has_room() const;
   // Pushes these tables, ends the clock, pulls them at the new one; done when they are pulled.
   runtime::errc exchange(std::span<const std::uint32_t> tables, operation op,
@@ -231,6 +231,7 @@ class worker_core {
   worker_effects::send pull_of(std::uint32_t id, const table_state& table) const;
   void send_pull(std::uint32_t id, const table_state& table, worker_effects& out) const;
   static constexpr std::uint32_t every_shard = 0xffff'ffff;
+  static std::array<std::size_t, window> older_first(const table_state& table);
   void push_again(std::uint32_t id, const table_state& table, const push_state& push,
                   std::uint32_t shard, worker_effects& out) const;
   void pull_again(std::uint32_t id, table_state& table, std::uint32_t shard,

@@ -6,8 +6,8 @@
 namespace tidegate::runtime::limits {
 
 // Clocks of one worker whose pushes a shard has not acknowledged. The credit window: a worker
-// stops in clock() beyond it and a shard refuses pushes beyond it, so a shard buffers at most
-// workers x this x its bytes of the table.
+// waits before it pushes beyond it and a shard refuses pushes beyond it, so a shard buffers at
+// most workers x this x its bytes of the table.
 inline constexpr std::uint32_t clocks_in_flight_max = 2;
 
 inline constexpr std::uint32_t workers_max = 1024;   // per job

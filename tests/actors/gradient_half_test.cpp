@@ -1,6 +1,7 @@
 // The double buffer of gradients: what was written last is written again once shards have
 // summed it, and never before.
 #include <algorithm>
+#include <atomic>
 #include <thread>
 #include <vector>
 
@@ -116,6 +117,25 @@ TEST_P(gradient_half, is_waited_for_by_who_writes_and_not_by_who_reads) {
   const auto values = first_->parameters(tables_[0]);
   ASSERT_EQ(values.size(), elements);
   for (const float value : values) ASSERT_EQ(value, -1.0F);
+}
+
+// Whoever pushes memory of its own keeps no pending: after clock() that of the clock before the
+// last is free.
+TEST_P(gradient_half, two_buffers_of_the_program_suffice) {
+  const std::vector<float> one(elements, 1.0F);
+  std::atomic<bool> begins_second{false};
+  std::thread writer([&] {
+    const auto early = first_->push(tables_[0], one);
+    EXPECT_TRUE(first_->clock().ok());
+    const auto late = first_->push(tables_[0], one);
+    begins_second = true;
+    EXPECT_TRUE(first_->clock().ok());
+    EXPECT_TRUE(early.ready());
+    EXPECT_FALSE(late.ready());
+  });
+  while (!begins_second) std::this_thread::yield();
+  ASSERT_TRUE(second_->push(tables_[1], one).wait().ok());
+  writer.join();
 }
 
 INSTANTIATE_TEST_SUITE_P(windows, gradient_half, testing::Values(true, false),

@@ -114,6 +114,31 @@ TEST_F(session_failure_test, after_a_failure_memory_belongs_to_the_user) {
   EXPECT_EQ(w, floats(6400, 42.0F));
 }
 
+// Shards may still read both halves, and the job may go on without this process.
+TEST_F(session_failure_test, after_a_failure_gradients_are_written_nowhere) {
+  local_cluster cluster(small_cluster(2, 2, {consistency_kind::bsp, 0}, 64), links());
+  auto other = cluster.join("job", 1);
+  auto s = cluster.join("job", 0);
+  ASSERT_TRUE(other && s);
+  const auto t = open(*s, 6400);
+  open(*other, 6400);
+  std::vector<const float*> read;
+  for (int clock = 0; clock < 2; ++clock) {
+    const auto gradient = s->gradient(t);
+    std::fill(gradient.begin(), gradient.end(), 1.0F);
+    read.push_back(gradient.data());
+    s->push(t);
+    ASSERT_TRUE(s->clock().ok());
+  }
+  EXPECT_NE(read[0], read[1]);
+  cluster.kill_coordinator();
+  const auto lost = s->gradient(t);
+  ASSERT_EQ(lost.size(), 6400U);
+  EXPECT_TRUE(lost.data() != read[0] && lost.data() != read[1]);
+  std::fill(lost.begin(), lost.end(), 2.0F);
+  expect(s->push(t).wait(), errc::unavailable, "the coordinator is gone");
+}
+
 // A reply is being written into the user's memory, and gradients wait to be sent from there,
 // when a shard refuses a push of another table.
 TEST_F(session_failure_test, a_refused_push_ends_what_is_under_way_and_lets_go_of_its_memory) {
