@@ -141,7 +141,6 @@ pending session::push_from(const table& where, std::span<const float> gradient,
   if (auto checked = impl_->check(where, gradient.size(), "push"); !checked.ok())
     return failed(std::move(checked));
   if (auto told = impl_->before_moving(); !told.ok()) return failed(std::move(told));
-  if (auto credit = impl_->room(); !credit.ok()) return failed(std::move(credit));
   if (auto finite = impl_->check_finite(where, gradient); !finite.ok())
     return failed(std::move(finite));
   worker_command command;
@@ -167,7 +166,6 @@ pending session::pull_final(const table& where) {
 
 status session::exchange(std::span<const table> tables) {
   if (auto told = impl_->before_moving(); !told.ok()) return told;
-  if (auto credit = impl_->room(); !credit.ok()) return credit;
   worker_command command;
   command.kind = worker_command::what::exchange;
   for (const auto& where : tables) {
@@ -183,7 +181,6 @@ status session::exchange(std::span<const table> tables) {
 
 status session::clock() {
   if (auto told = impl_->before_moving(); !told.ok()) return told;
-  if (auto credit = impl_->room(); !credit.ok()) return credit;
   if (auto done = impl_->command(worker_command::what::clock).wait(); !done.ok()) return done;
   return impl_->move_on();
 }

@@ -229,14 +229,23 @@ status session::impl::tell_metric(const std::string& name, double value) {
 }
 
 // What is acknowledged may lie there unread.
+template <class Done>
+void session::impl::look_until(const Done& done) {
+  if (done()) return;
+  reactor::guest driver(*reactor_);
+  while (!done() && driver.turn()) continue;
+}
+
+status session::impl::before_moving() {
+  if (auto told = carry_out(core_.before_moving()).result; !told.ok()) return told;
+  return room();
+}
+
 status session::impl::room() {
   const auto is_there = [&] {
     return clock_ < numbers_->room_below.load(std::memory_order_acquire);
   };
-  if (!is_there()) {
-    reactor::guest driver(*reactor_);
-    while (!is_there() && driver.turn()) continue;
-  }
+  look_until(is_there);
   return is_there() ? status() : command(worker_command::what::room).wait();
 }
 
@@ -254,14 +263,11 @@ status session::impl::move_on() {
 // The acknowledgement of the clock before may have come since anybody last looked.
 // With room.
 std::uint32_t session::impl::half() {
-  const auto under_way = [&] {
-    return numbers_->pushes_under_way.load(std::memory_order_acquire) > 0;
+  const auto is_free = [&] {
+    return numbers_->pushes_under_way.load(std::memory_order_acquire) == 0;
   };
-  if (!half_.is_decided(clock_) && under_way()) {
-    reactor::guest driver(*reactor_);
-    while (under_way() && driver.turn()) continue;
-  }
-  return half_.at(clock_, under_way());
+  if (!half_.is_decided(clock_)) look_until(is_free);
+  return half_.at(clock_, !is_free());
 }
 
 }  // namespace tidegate::actors

@@ -55,7 +55,8 @@ class session::impl {
   std::uint32_t half();
   void report_now(bool even_if_recent);
   runtime::status tell_metric(const std::string& name, double value);
-  runtime::status before_moving() { return carry_out(core_.before_moving()).result; }
+  // Before a push, clock or exchange.
+  runtime::status before_moving();
   runtime::status check(const table& where, std::size_t elements, const char* doing) const;
   runtime::status check_finite(const table& where, std::span<const float> gradient) const;
   static session wrap(std::unique_ptr<impl> self) { return session(std::move(self)); }
@@ -82,6 +83,9 @@ class session::impl {
  private:
   runtime::status perform(const policies::session_step& step, policies::session_answer& answer);
   runtime::status attach(const policies::table_grant& grant);
+  // Drives until `done`, or nothing is left to do.
+  template <class Done>
+  void look_until(const Done& done);
   // A request to the coordinator; a T that is no done_atom becomes the answer.
   template <class T, class... Ts>
   runtime::status ask(std::chrono::milliseconds patience, const std::string& doing,
