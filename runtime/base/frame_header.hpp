@@ -13,7 +13,7 @@ namespace tidegate::runtime {
 
 // Of the wire forms of frames and bundles. Processes of other versions do not understand each
 // other; see policies/protocol_version.hpp.
-inline constexpr std::uint8_t frame_version = 6;
+inline constexpr std::uint8_t frame_version = 8;
 
 enum class frame_kind : std::uint8_t {
   push = 1,      // worker -> shard: gradient of a chunk; payload
@@ -36,8 +36,14 @@ enum class frame_kind : std::uint8_t {
   lend = 16,   // primary -> replica: here are the sums of a table; payload: a place_name
   lent = 17,   // replica -> primary: they are read in place from now on, or why not
   steps = 18,  // primary -> replica: `count` steps whose sums lie in `plane`
+  // Either way: frames may have been lost, because the sender's connection broke and this is
+  // the first frame of its next one, or because a payload was cut off. The receiver sends again
+  // what the sender has not answered. `request` numbers the connection attempt; 0: none, no
+  // answer.
+  resend = 19,
+  resent = 20,  // the answer to `resend`: the new connection carries frames
 };
-inline constexpr std::uint8_t frame_kind_last = 18;
+inline constexpr std::uint8_t frame_kind_last = 20;
 
 // The chunk of frames that speak of a whole job (finished and its acknowledgement), and the
 // table of a ring for every table that its sender has attached.
@@ -52,12 +58,15 @@ inline constexpr std::uint16_t frame_flag_skip = 4;   // ring: there is none for
 inline constexpr std::uint16_t frame_flag_pull = 8;
 // pull_reply, ring_reply: the push of the clock before is applied, too.
 inline constexpr std::uint16_t frame_flag_applied = 16;
+// resend, resent: to a shard or aggregator, or to the process before it in a chain; without the
+// flag, from there. Between the processes of a chain `job` is 0 and `epoch` the view.
+inline constexpr std::uint16_t frame_flag_up = 32;
 
 struct frame_header {
   frame_kind kind = frame_kind::push;
   std::uint16_t flags = 0;
-  std::uint64_t job = 0;  // token
-  std::uint32_t epoch = 0;
+  std::uint64_t job = 0;    // token
+  std::uint64_t epoch = 0;  // policies/frame_epoch.hpp
   std::uint32_t incarnation = 0;
   std::uint32_t worker = 0;  // rank
   std::uint32_t table = 0;

@@ -26,7 +26,8 @@ class journal {
 
   // Ascending by key. Errors: io_error, corrupt.
   virtual expected<std::vector<journal_entry>> read() = 0;
-  // Durable when it returns. Errors: io_error, no_space; then nothing more may be written, as
+  // Durable when it returns: it survives this process, and where the journal was made for that
+  // the machine. Errors: io_error, no_space; then nothing more may be written, as
   // it is not known what is there.
   virtual status write(std::span<const journal_entry> entries) = 0;
 };

@@ -10,8 +10,11 @@ namespace tidegate::runtime::limits {
 // most workers x this x its bytes of the table.
 inline constexpr std::uint32_t clocks_in_flight_max = 2;
 
-inline constexpr std::uint32_t workers_max = 1024;   // per job
-inline constexpr std::uint32_t shards_max = 1024;    // per cluster
+inline constexpr std::uint32_t workers_max = 1024;  // per job
+inline constexpr std::uint32_t shards_max = 1024;   // per cluster
+// Others of its host that a process shares memory with: all workers of a job and all other
+// shards. Each has a line in the page that the process shows to them.
+inline constexpr std::uint32_t host_peers_max = workers_max + shards_max - 1;
 inline constexpr std::uint32_t tables_max = 65'536;  // per cluster
 inline constexpr std::uint64_t chunk_bytes_min = 64;
 inline constexpr std::uint64_t chunk_bytes_max = 64ull << 20;

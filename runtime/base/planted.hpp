@@ -53,6 +53,12 @@ enum class planted_bug : std::uint8_t {
   followed_before_the_tail,
   tail_not_seeded_anew,
   moved_chunk_lost,
+  nothing_resent_after_reconnect,
+  cut_off_push_not_asked_for,
+  replica_not_connected_again,
+  sums_not_resent_after_reconnect,
+  late_answer_ends_a_reconnect,
+  refused_member_not_asked_again,
 
   // Of checkpoints: a simulation of disks that fail finds them (sim_checkpoint_planted_test).
   checkpoint_renamed_before_synced = 128,
@@ -61,7 +67,7 @@ enum class planted_bug : std::uint8_t {
   checkpoint_pruned_too_early,
   checkpoint_believed_before_synced,
 };
-inline constexpr auto planted_bug_last = planted_bug::moved_chunk_lost;
+inline constexpr auto planted_bug_last = planted_bug::refused_member_not_asked_again;
 inline constexpr auto planted_checkpoint_bug_first =
     planted_bug::checkpoint_renamed_before_synced;
 inline constexpr auto planted_checkpoint_bug_last =

@@ -21,4 +21,8 @@ std::int64_t unix_now() {
   return begin + now_of<steady_clock>();
 }
 
+std::int64_t steady_now() {
+  return now_of<std::chrono::steady_clock>();
+}
+
 }  // namespace tidegate::runtime

@@ -10,4 +10,8 @@ namespace tidegate::runtime {
 // since then by a clock that never jumps. Never goes back. Any thread.
 std::int64_t unix_now();
 
+// Nanoseconds of a clock that never goes back nor jumps; only differences mean anything. Any
+// thread.
+std::int64_t steady_now();
+
 }  // namespace tidegate::runtime

@@ -19,6 +19,12 @@ process_mark own_mark() {
   return {pid, stat ? stat->started : 0};
 }
 
+bool is_running(const process_mark& process) {
+  if (process.pid <= 0) return false;
+  const auto stat = stat_of(process.pid);
+  return stat && stat->started == process.started && !is_over(*stat) && !stat->exits;
+}
+
 status end_process(const process_mark& which, int within_ms) {
   if (which.pid <= 1 || which.pid == ::getpid()) return {};
   // From here on the descriptor is of one process, whoever gets its pid later.

@@ -18,6 +18,9 @@ struct process_mark {
 // Of this process.
 process_mark own_mark();
 
+// Whether that process runs, and has not begun to exit: its sockets close after that.
+bool is_running(const process_mark& process);
+
 // SIGKILL, and waits until it runs no more and has none of our memory mapped. Nothing happens
 // where it is gone, where the pid is another process's, and to this process. Errors: refused
 // (not our user's), timed_out (it does not end: it waits for a disk, say).

@@ -18,10 +18,14 @@ expected<process_stat> parse_stat(std::string_view text) {
     return fail(errc::corrupt, "/proc/PID/stat without a name");
   std::istringstream fields{std::string(text.substr(close + 1))};
   process_stat stat;
-  int parent = 0;
   std::string skipped;
-  fields >> stat.state >> parent >> stat.group;
-  for (int field = 6; field < 22; ++field) fields >> skipped;
+  fields >> stat.state >> stat.parent >> stat.group >> stat.session;
+  fields >> skipped >> skipped;  // terminal
+  std::uint32_t flags = 0;
+  fields >> flags;
+  constexpr std::uint32_t exiting = 0x4;  // PF_EXITING of the kernel
+  stat.exits = (flags & exiting) != 0;
+  for (int field = 10; field < 22; ++field) fields >> skipped;
   fields >> stat.started;
   if (!fields) return fail(errc::corrupt, "/proc/PID/stat is too short");
   return stat;

@@ -10,7 +10,10 @@ namespace tidegate::runtime {
 
 struct process_stat {
   char state = '?';
+  int parent = -1;
   int group = -1;
+  int session = -1;
+  bool exits = false;         // it has begun to, and its descriptors close
   std::uint64_t started = 0;  // clock ticks since the machine started
 };
 // Errors: corrupt.

@@ -60,10 +60,12 @@ status sync_above(const std::string& path) {
 
 }  // namespace
 
-expected<posix_storage> posix_storage::open(const std::string& folder) {
+expected<posix_storage> posix_storage::open(const std::string& folder, mode_t file_mode) {
   auto fd = open_folder(folder);
   if (!fd) return fail(fd.error());
-  return posix_storage(folder, std::move(*fd));
+  posix_storage opened(folder, std::move(*fd));
+  opened.file_mode_ = file_mode;
+  return opened;
 }
 
 expected<posix_storage> posix_storage::make(const std::string& folder) {
@@ -100,7 +102,8 @@ posix_storage::open_file& posix_storage::opened(const std::string& name) {
 status posix_storage::create(const std::string& name) {
   if (auto right = check(name); !right) return right;
   constexpr int how = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
-  unique_fd fd(uninterrupted([&] { return ::openat(fd_.get(), name.c_str(), how, 0666); }));
+  unique_fd fd(
+      uninterrupted([&] { return ::openat(fd_.get(), name.c_str(), how, file_mode_); }));
   if (!fd) return failed(name, "cannot be created");
   files_[name] = {std::move(fd), 0};
   return {};

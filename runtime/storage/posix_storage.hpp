@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <sys/types.h>
 #include <utility>
 #include <vector>
 
@@ -15,8 +16,9 @@ namespace tidegate::runtime {
 
 class posix_storage final : public storage {
  public:
-  // A folder that is there. Errors: not_found, io_error (no folder, no permission).
-  static expected<posix_storage> open(const std::string& folder);
+  // A folder that is there. `file_mode`: of the files that are created, as of open(2). Errors:
+  // not_found, io_error (no folder, no permission).
+  static expected<posix_storage> open(const std::string& folder, mode_t file_mode = 0666);
   // Makes it and what is missing above it, durably. Errors: io_error, no_space.
   static expected<posix_storage> make(const std::string& folder);
 
@@ -47,6 +49,7 @@ class posix_storage final : public storage {
 
   std::string folder_;
   unique_fd fd_;
+  mode_t file_mode_ = 0666;
   std::map<std::string, open_file> files_;  // open ones
 };
 

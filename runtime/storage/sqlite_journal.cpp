@@ -26,23 +26,27 @@ int bind(sqlite3_stmt* to, int at, const std::string& bytes) {
 
 }  // namespace
 
-expected<std::unique_ptr<sqlite_journal>> sqlite_journal::open(const std::string& path) {
+expected<std::unique_ptr<sqlite_journal>> sqlite_journal::open(const std::string& path,
+                                                               journal_survives end) {
   std::unique_ptr<sqlite_journal> made(new sqlite_journal(path));
-  if (auto opened = made->open_file(); !opened.ok()) return fail(std::move(opened));
+  if (auto opened = made->open_file(end); !opened.ok()) return fail(std::move(opened));
   return made;
 }
 
-status sqlite_journal::open_file() {
+status sqlite_journal::open_file(journal_survives end) {
   const int opened = sqlite3_open_v2(
       path_.c_str(), &file_, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
       nullptr);
   if (opened != SQLITE_OK) return wrong(opened);
   sqlite3_busy_timeout(file_, wait_for_lock_ms);
+  const char* const synchronous = end == journal_survives::machine
+                                      ? "PRAGMA synchronous = FULL"
+                                      : "PRAGMA synchronous = NORMAL";
   // The lock first: with it the log needs no shared memory.
-  for (const auto* sql : {"PRAGMA locking_mode = EXCLUSIVE", "PRAGMA journal_mode = WAL",
-                          "PRAGMA synchronous = FULL",
-                          "CREATE TABLE IF NOT EXISTS entries"
-                          " (key BLOB PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID"})
+  for (const auto* sql :
+       {"PRAGMA locking_mode = EXCLUSIVE", "PRAGMA journal_mode = WAL", synchronous,
+        "CREATE TABLE IF NOT EXISTS entries"
+        " (key BLOB PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID"})
     if (auto done = run(sql); !done.ok()) return done;
   return {};
 }

@@ -31,8 +31,8 @@ bool carries_payload(const frame_header& header) noexcept {
          (answers && header.code == 0);
 }
 
-constexpr std::uint16_t flags_known =
-    frame_flag_final | frame_flag_push | frame_flag_skip | frame_flag_pull | frame_flag_applied;
+constexpr std::uint16_t flags_known = frame_flag_final | frame_flag_push | frame_flag_skip |
+                                      frame_flag_pull | frame_flag_applied | frame_flag_up;
 
 }  // namespace
 
@@ -44,19 +44,19 @@ frame_header_wire encode(const frame_header& header) noexcept {
   put(wire, 6, header.flags);
   put(wire, 8, header.job);
   put(wire, 16, header.epoch);
-  put(wire, 20, header.incarnation);
-  put(wire, 24, header.worker);
-  put(wire, 28, header.table);
-  put(wire, 32, header.chunk);
-  put(wire, 36, header.code);
-  put(wire, 40, header.clock);
-  put(wire, 48, header.version);
-  put(wire, 56, header.min_clock);
-  put(wire, 64, header.payload_bytes);
-  put(wire, 72, header.request);
-  put(wire, 80, header.count);
-  put(wire, 84, header.plane);
-  put(wire, 86, header.shard);
+  put(wire, 24, header.clock);
+  put(wire, 32, header.version);
+  put(wire, 40, header.min_clock);
+  put(wire, 48, header.payload_bytes);
+  put(wire, 56, header.request);
+  put(wire, 64, header.incarnation);
+  put(wire, 68, header.worker);
+  put(wire, 72, header.table);
+  put(wire, 76, header.chunk);
+  put(wire, 80, header.code);
+  put(wire, 84, header.count);
+  put(wire, 88, header.plane);
+  put(wire, 90, header.shard);
   return wire;
 }
 
@@ -79,20 +79,20 @@ expected<frame_header> decode(std::span<const std::byte> wire,
   header.kind = static_cast<frame_kind>(kind);
   header.flags = get<std::uint16_t>(wire, 6);
   header.job = get<std::uint64_t>(wire, 8);
-  header.epoch = get<std::uint32_t>(wire, 16);
-  header.incarnation = get<std::uint32_t>(wire, 20);
-  header.worker = get<std::uint32_t>(wire, 24);
-  header.table = get<std::uint32_t>(wire, 28);
-  header.chunk = get<std::uint32_t>(wire, 32);
-  header.code = get<std::uint32_t>(wire, 36);
-  header.clock = get<std::uint64_t>(wire, 40);
-  header.version = get<std::uint64_t>(wire, 48);
-  header.min_clock = get<std::uint64_t>(wire, 56);
-  header.payload_bytes = get<std::uint64_t>(wire, 64);
-  header.request = get<std::uint64_t>(wire, 72);
-  header.count = get<std::uint32_t>(wire, 80);
-  header.plane = get<std::uint16_t>(wire, 84);
-  header.shard = get<std::uint16_t>(wire, 86);
+  header.epoch = get<std::uint64_t>(wire, 16);
+  header.clock = get<std::uint64_t>(wire, 24);
+  header.version = get<std::uint64_t>(wire, 32);
+  header.min_clock = get<std::uint64_t>(wire, 40);
+  header.payload_bytes = get<std::uint64_t>(wire, 48);
+  header.request = get<std::uint64_t>(wire, 56);
+  header.incarnation = get<std::uint32_t>(wire, 64);
+  header.worker = get<std::uint32_t>(wire, 68);
+  header.table = get<std::uint32_t>(wire, 72);
+  header.chunk = get<std::uint32_t>(wire, 76);
+  header.code = get<std::uint32_t>(wire, 80);
+  header.count = get<std::uint32_t>(wire, 84);
+  header.plane = get<std::uint16_t>(wire, 88);
+  header.shard = get<std::uint16_t>(wire, 90);
   if ((header.flags & ~flags_known) != 0)
     return fail(errc::corrupt, "a frame with unknown flags");
   if (header.payload_bytes != payload_bytes_arrived)
@@ -107,7 +107,7 @@ expected<frame_header> decode(std::span<const std::byte> wire,
 }
 
 std::uint64_t claimed_payload_bytes(std::span<const std::byte> wire) noexcept {
-  return get<std::uint64_t>(wire, 64);
+  return get<std::uint64_t>(wire, 48);
 }
 
 place_wire encode(const place_name& place) noexcept {

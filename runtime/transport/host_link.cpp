@@ -82,7 +82,7 @@ expected<peer_id> host_link::connect(std::string_view address, reach where) {
     }
     if (is_gone(to.bell)) {
       out_.push_back(nullptr);
-      lost_.emplace_back(name_of(out_.size() - 1), status(errc::unavailable, "it has died"));
+      lost_.emplace_back(name_of(out_.size() - 1), status(errc::not_found, "it has died"));
       return name_of(out_.size() - 1);
     }
   }
@@ -158,7 +158,7 @@ unsigned host_link::part() {
   for (std::size_t i = 0; i < out_.size(); ++i) {
     if (!out_[i] || !out_[i]->departs) continue;
     if (!is_connected_to(out_[i]->to.link)) say(note_kind::parting, out_[i]->rope);
-    end(i, {errc::unavailable, "the peer is gone"});
+    end(i, {errc::not_found, "the peer is gone"});
     ++happened;
   }
   return happened;

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/base/limits.hpp"
 #include "runtime/base/unique_fd.hpp"
 #include "runtime/memory/segment.hpp"
 #include "runtime/memory/segment_memory.hpp"
@@ -40,8 +41,9 @@ class desk_view {
     return *reinterpret_cast<std::atomic<std::uint64_t>*>(at_ + 64 * (1 + std::size_t{slot}));
   }
 
-  static constexpr std::uint32_t slots = 1023;
-  static constexpr std::size_t bytes = 64 * (1 + slots);
+  static constexpr std::uint32_t slots = limits::host_peers_max;
+  static constexpr std::size_t bytes = 64 * (1 + std::size_t{slots});
+  static_assert(slots >= limits::workers_max, "a job with all its workers fits on one host");
 
  private:
   std::byte* at_ = nullptr;

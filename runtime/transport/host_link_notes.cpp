@@ -75,7 +75,7 @@ void host_link::on_farewell(const bell_note& note) {
   const bool closes = note.kind == note_kind::farewell;
   for (std::size_t i = 0; i < out_.size(); ++i)
     if (out_[i] && out_[i]->to.link == whose && (closes || out_[i]->slot))
-      lose(i, {errc::unavailable, "the peer has closed the connection"});
+      lose(i, {errc::not_found, "the peer has closed the connection"});
   for (auto& in : in_)
     if (closes && in->from.link == whose) in->departs = parting_ = true;
 }

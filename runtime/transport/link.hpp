@@ -47,7 +47,9 @@ class frame_sink {
   virtual void on_sent(send_token token, const status& outcome) = 0;
   // Bytes that are no frame arrived and were dropped.
   virtual void on_bad_frame(const status& why) = 0;
-  // Nothing more comes from or goes to this peer.
+  // Nothing more comes from or goes to this peer over this connection. `why` is not_found if
+  // the peer's process or link has ended, else unavailable: the connection broke, and the peer
+  // may live and be connected to again.
   virtual void on_peer_lost(peer_id peer, const status& why) = 0;
 };
 

@@ -165,7 +165,7 @@ class loopback_link final : public link {
     std::swap(lost, lost_);
     for (auto& one : sent) sink_->on_sent(one.token, one.result);
     for (auto peer : lost)
-      sink_->on_peer_lost(peer, status(errc::unavailable, "the peer has closed its link"));
+      sink_->on_peer_lost(peer, status(errc::not_found, "the peer has closed its link"));
     return static_cast<unsigned>(sent.size() + lost.size());
   }
 

@@ -15,7 +15,7 @@ frame_header sample() {
   header.kind = frame_kind::pull_reply;
   header.flags = frame_flag_final;
   header.job = 0x1122334455667788;
-  header.epoch = 3;
+  header.epoch = 0x0000'0003'0000'0002;
   header.incarnation = 4;
   header.worker = 5;
   header.table = 6;
@@ -41,15 +41,17 @@ TEST(frame, decodes_what_it_encodes) {
 TEST(frame, the_wire_layout_is_fixed) {
   const auto wire = encode(sample());
   EXPECT_EQ(std::memcmp(wire.data(), "TDG1", 4), 0);
-  EXPECT_EQ(wire[4], std::byte{6});
+  EXPECT_EQ(wire[4], std::byte{8});
   EXPECT_EQ(wire[5], std::byte{5});
   EXPECT_EQ(wire[8], std::byte{0x88});
-  EXPECT_EQ(wire[32], std::byte{7});
-  EXPECT_EQ(wire[64], std::byte{64});
-  EXPECT_EQ(wire[72], std::byte{11});
-  EXPECT_EQ(wire[80], std::byte{12});
-  EXPECT_EQ(wire[84], std::byte{13});
-  EXPECT_EQ(wire[86], std::byte{14});
+  EXPECT_EQ(wire[16], std::byte{2}) << "the view";
+  EXPECT_EQ(wire[20], std::byte{3}) << "the run";
+  EXPECT_EQ(wire[76], std::byte{7});
+  EXPECT_EQ(wire[48], std::byte{64});
+  EXPECT_EQ(wire[56], std::byte{11});
+  EXPECT_EQ(wire[84], std::byte{12});
+  EXPECT_EQ(wire[88], std::byte{13});
+  EXPECT_EQ(wire[90], std::byte{14});
 }
 
 // Every way to be wrong is refused with its reason.
@@ -63,7 +65,7 @@ void expect_refused(const frame_header& header, std::uint64_t arrived, const cha
 
 TEST(frame, refuses_wrong_lengths) {
   const auto wire = encode(sample());
-  EXPECT_FALSE(decode(std::span(wire).first(87), 64));
+  EXPECT_FALSE(decode(std::span(wire).first(91), 64));
   EXPECT_FALSE(decode({}, 0));
   std::vector<std::byte> longer(wire.begin(), wire.end());
   longer.push_back(std::byte{0});
@@ -85,7 +87,7 @@ TEST(frame, refuses_wrong_contents) {
     EXPECT_FALSE(decode(wire, 64)) << kind;
   }
   auto header = sample();
-  header.flags = 32;
+  header.flags = 64;
   expect_refused(header, 64, "unknown flags");
   header = sample();
   header.kind = frame_kind::pull;

@@ -15,6 +15,7 @@
 
 #include "runtime/base/rng.hpp"
 #include "runtime/transport/doorbell.hpp"
+#include "runtime/transport/null_link.hpp"
 #include "tests/support/host_end.hpp"
 
 namespace tidegate::runtime {
@@ -169,6 +170,16 @@ TEST(host_link, a_peer_of_another_network_is_reached_through_the_other_link) {
   ASSERT_TRUE(tests::until(*a, *b, [&] { return at_a.sent.contains(4); }));
   EXPECT_EQ(at_b.arrivals.size(), 1U);
   EXPECT_EQ(b->counters().frames_received, 1U);
+}
+
+TEST(host_link, a_peer_of_another_network_is_refused_where_all_are_on_one_host) {
+  loopback_network network;
+  auto alone = *make_host_link(*make_null_link());
+  const auto other = *make_host_link(network.make_link());
+  const auto refused = alone->connect(other->address(), reach::network);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), errc::unavailable);
+  EXPECT_NE(refused.error().message().find("must be of one user"), std::string::npos);
 }
 
 TEST(host_link, what_was_lent_and_taken_back_is_not_taken_for_whole) {

@@ -17,6 +17,7 @@
 
 #include "runtime/transport/host_link.hpp"
 #include "runtime/transport/loopback.hpp"
+#include "runtime/transport/null_link.hpp"
 #include "tests/support/link_recorder.hpp"
 #ifdef TIDEGATE_TEST_UCX
 #include "runtime/ucx/ucx_link.hpp"
@@ -53,8 +54,9 @@ class link_test : public testing::TestWithParam<std::string> {
       return made ? std::move(*made) : nullptr;
     }
 #endif
-    if (GetParam() == "host") {
-      auto made = make_host_link(network.make_link());
+    if (GetParam() == "host" || GetParam() == "host_alone") {
+      auto elsewhere = GetParam() == "host" ? network.make_link() : *make_null_link();
+      auto made = make_host_link(std::move(elsewhere));
       EXPECT_TRUE(made) << made.error().message();
       return made ? std::move(*made) : nullptr;
     }
@@ -254,10 +256,11 @@ TEST_P(link_test, bundles_to_a_closed_peer_are_told_as_lost) {
 }
 
 #ifdef TIDEGATE_TEST_UCX
-INSTANTIATE_TEST_SUITE_P(backends, link_test, testing::Values("loopback", "host", "ucx"),
+INSTANTIATE_TEST_SUITE_P(backends, link_test,
+                         testing::Values("loopback", "host", "host_alone", "ucx"),
                          [](const auto& one) { return one.param; });
 #else
-INSTANTIATE_TEST_SUITE_P(backends, link_test, testing::Values("loopback", "host"),
+INSTANTIATE_TEST_SUITE_P(backends, link_test, testing::Values("loopback", "host", "host_alone"),
                          [](const auto& one) { return one.param; });
 #endif
 

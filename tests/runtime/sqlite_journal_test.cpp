@@ -4,12 +4,29 @@
 
 #include <csignal>
 #include <fstream>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <gtest/gtest.h>
 
 #include "tests/support/temporary.hpp"
+
+namespace {
+
+int syncs = 0;
+
+}  // namespace
+
+// In place of the C library's, for SQLite too: how often it asks the disk.
+extern "C" int fdatasync(int fd) {
+  ++syncs;
+  return static_cast<int>(::syscall(SYS_fdatasync, fd));
+}
+extern "C" int fsync(int fd) {
+  ++syncs;
+  return static_cast<int>(::syscall(SYS_fsync, fd));
+}
 
 namespace tidegate::runtime {
 namespace {
@@ -38,12 +55,26 @@ TEST_F(sqlite_journal_test, the_last_text_of_a_key_counts) {
   EXPECT_EQ(*open()->read(), (entries{{"", ""}, {"a", std::string("\0\xff", 2)}, {"b", "2"}}));
 }
 
+TEST_F(sqlite_journal_test, waits_for_the_disk_only_if_it_is_to_survive_the_machine) {
+  constexpr int writes = 100;
+  const auto syncs_of = [&](const std::string& name, journal_survives end) {
+    const auto one = sqlite_journal::open(folder.path(name), end);
+    EXPECT_TRUE(one) << one.error().to_string();
+    syncs = 0;
+    for (int i = 0; i < writes; ++i)
+      EXPECT_TRUE((*one)->write(entries{{std::to_string(i), "x"}}).ok());
+    return syncs;
+  };
+  EXPECT_GE(syncs_of("machine", journal_survives::machine), writes);
+  EXPECT_LT(syncs_of("process", journal_survives::process), writes / 10);
+}
+
 TEST_F(sqlite_journal_test, what_was_written_outlives_a_kill) {
   int told[2];
   ASSERT_EQ(::pipe(told), 0);
   const auto child = ::fork();
   if (child == 0) {
-    const auto one = sqlite_journal::open(path);
+    const auto one = sqlite_journal::open(path, journal_survives::process);
     for (unsigned i = 1;; ++i) {
       const auto text = std::to_string(i);
       if (!(*one)->write(entries{{"x", text}, {"y", text}}).ok()) _exit(1);
