@@ -3,11 +3,13 @@
 
 #include "policies/aggregator_core.hpp"
 #include "runtime/base/buggify.hpp"
+#include "runtime/base/planted.hpp"
 #include "runtime/base/rare.hpp"
 
 namespace tidegate::policies {
 
 using kind = upstream_frame::what;
+using runtime::frame_kind;
 
 bool aggregator_core::is_busy() const {
   const bool waits = std::any_of(chunks_.begin(), chunks_.end(), [](const chunk_state& chunk) {
@@ -72,11 +74,22 @@ void aggregator_core::pull_again(std::uint32_t slot, std::vector<upstream_frame>
   out.push_back(pull_frame(slot));
 }
 
-bool aggregator_core::upstream_moved(std::uint32_t shard, std::uint32_t epoch,
+bool aggregator_core::upstream_moved(std::uint32_t shard, std::uint64_t epoch,
                                      std::vector<upstream_frame>& out) {
   if (!is_news(shard, epoch)) return false;
   TIDEGATE_RARE("aggregator: another process takes its place upstream");
   job_.upstream_epochs[shard] = epoch;
+  reconnects_.forget(shard);
+  // An aggregator in the place of another has not heard it.
+  const auto nodes = job_.nodes.size();
+  for (std::size_t node = 0; node < nodes && farewell_said_; ++node)
+    farewell_heard_[shard * nodes + node] = 0;
+  resend(shard, out);
+  return true;
+}
+
+// What upstream has not answered.
+void aggregator_core::resend(std::uint32_t shard, std::vector<upstream_frame>& out) {
   for (std::uint32_t slot = 0; slot < chunks_.size(); ++slot) {
     const auto& chunk = chunks_[slot];
     if (chunk.shard != shard) continue;
@@ -94,12 +107,42 @@ bool aggregator_core::upstream_moved(std::uint32_t shard, std::uint32_t epoch,
     if (chunk.pull == reply::awaited) pull_again(slot, out);
   }
   const auto nodes = job_.nodes.size();
-  // An aggregator in the place of another has not heard it.
-  for (std::size_t node = 0; node < nodes && farewell_said_; ++node) {
-    farewell_heard_[shard * nodes + node] = 0;
-    out.push_back(farewell_frame(shard, node));
+  for (std::size_t node = 0; node < nodes && farewell_said_; ++node)
+    if (farewell_heard_[shard * nodes + node] == 0) out.push_back(farewell_frame(shard, node));
+}
+
+bool aggregator_core::is_resend(const runtime::frame_header& header) {
+  return (header.kind == frame_kind::resend || header.kind == frame_kind::resent) &&
+         (header.flags & runtime::frame_flag_up) == 0;
+}
+
+// Upstream may have lost our attempt, if it had no connection to answer over.
+void aggregator_core::on_resend(const runtime::frame_header& header,
+                                std::vector<upstream_frame>& out) {
+  const auto shard = std::uint32_t{header.shard};
+  if (!is_open() || header.job != job_.token || shard >= job_.upstream_epochs.size() ||
+      header.epoch != job_.upstream_epochs[shard])
+    return;
+  const bool planted =
+      runtime::is_planted(runtime::planted_bug::sums_not_resent_after_reconnect);
+  if (header.kind == frame_kind::resent) {
+    if (reconnects_.answered(shard, header.request) && !planted) resend(shard, out);
+    return;
   }
-  return true;
+  if (header.request != 0) out.push_back(resend_frame(kind::resent, shard, header.request));
+  const auto attempt = reconnects_.attempt_of(shard);
+  if (attempt != 0) out.push_back(resend_frame(kind::resend, shard, attempt));
+  if (!planted && !reconnects_.is_broken(shard) &&
+      reconnects_.is_unserved(shard, header.request))
+    resend(shard, out);
+}
+
+upstream_frame aggregator_core::resend_frame(kind of, std::uint32_t shard,
+                                             std::uint64_t attempt) const {
+  auto frame = farewell_frame(shard, 0);
+  frame.kind = of;
+  frame.tag.request = attempt;
+  return frame;
 }
 
 void aggregator_core::on_farewell_ack(std::uint32_t shard, std::uint32_t node_rank) {

@@ -188,6 +188,10 @@ runtime::frame_header header_of(const upstream_frame& frame) {
   if (frame.kind == kind::finished) header.kind = frame_kind::finished;
   if (frame.pulls) header.flags = runtime::frame_flag_pull;
   if (frame.everything) header.flags = runtime::frame_flag_final;
+  if (frame.kind == kind::resend || frame.kind == kind::resent) {
+    header.kind = frame.kind == kind::resend ? frame_kind::resend : frame_kind::resent;
+    header.flags = runtime::frame_flag_up;
+  }
   return header;
 }
 
@@ -262,7 +266,7 @@ void aggregator_core::cancel_reply(const frame_tag& tag, std::vector<upstream_fr
   if (chunk.pull != reply::arriving || chunk.request != tag.request) return;
   chunk.pull = reply::awaited;
   front_.cancel_pulled(*slot);
-  if (tag.epoch != job_.upstream_epochs[chunk.shard]) pull_again(*slot, out);
+  pull_again(*slot, out);
 }
 
 void aggregator_core::on_reply(const frame_tag& tag, refusal code, const parameters& what,

@@ -25,14 +25,15 @@
 #include "policies/protocol.hpp"
 #include "policies/shard_core.hpp"
 #include "policies/spec.hpp"
+#include "policies/supervision/reconnect_schedule.hpp"
 #include "runtime/base/frame_header.hpp"
 #include "runtime/base/limits.hpp"
 
 namespace tidegate::policies {
 
-// A frame to post upstream: of a chunk, or of the whole job (finished).
+// A frame to post upstream: of a chunk, or of the whole job (finished, resend, resent).
 struct upstream_frame {
-  enum class what : std::uint8_t { push, skip, pull, finished };
+  enum class what : std::uint8_t { push, skip, pull, finished, resend, resent };
   what kind = what::push;
   std::uint32_t shard = 0;
   std::uint32_t node = 0;  // index; its first rank is in tag
@@ -54,12 +55,12 @@ class aggregator_core {
  public:
   struct job {
     std::uint64_t token = 0;
-    std::uint32_t epoch = 0;
+    std::uint64_t epoch = 0;
     std::uint32_t workers = 0;  // of the whole job
     consistency_spec consistency;
     std::vector<std::uint32_t> members;  // ranks, or first ranks of lower nodes; ascending
     std::vector<rank_node> nodes;        // ascending, they cover the members
-    std::vector<std::uint32_t> upstream_epochs;  // of frames there, by shard
+    std::vector<std::uint64_t> upstream_epochs;  // of frames there, by shard
     bool workers_come_back = false;              // see shard_core::open_job
     std::uint32_t incarnation = 1;               // under which it pushes there
     bool upstream_moves = false;                 // another process may take its place
@@ -80,7 +81,7 @@ class aggregator_core {
   bool is_open() const noexcept { return !job_.nodes.empty(); }
   bool upstream_moves() const noexcept { return job_.upstream_moves; }
   // Whether upstream_moved() would be news.
-  bool is_news(std::uint32_t shard, std::uint32_t epoch) const {
+  bool is_news(std::uint32_t shard, std::uint64_t epoch) const {
     return is_open() && shard < job_.upstream_epochs.size() &&
            epoch > job_.upstream_epochs[shard];
   }
@@ -96,8 +97,33 @@ class aggregator_core {
 
   // Another process serves this shard, for frames of this epoch: what it has not answered goes
   // there. False: known.
-  bool upstream_moved(std::uint32_t shard, std::uint32_t epoch,
+  bool upstream_moved(std::uint32_t shard, std::uint64_t epoch,
                       std::vector<upstream_frame>& out);
+  // The connection to this shard broke, and its process is not known to have ended: mend()
+  // makes another.
+  void connection_broke(std::uint32_t shard, std::int64_t now) {
+    reconnects_.broke(shard, now);
+  }
+  // Makes the attempts that are due, to be called every few milliseconds while is_mending().
+  // `reconnect(shard)` connects to it anew and returns false if no connection could be begun.
+  template <class Reconnect>
+  void mend(std::int64_t now, const Reconnect& reconnect, std::vector<upstream_frame>& out) {
+    reconnects_.attempt_due(now, [&](std::uint32_t shard, std::uint64_t attempt) {
+      if (!reconnect(shard)) return false;
+      out.push_back(resend_frame(upstream_frame::what::resend, shard, attempt));
+      return true;
+    });
+  }
+  bool is_mending() const noexcept { return !reconnects_.empty(); }
+  void set_reconnect_limits(const reconnect_limits& limits) { reconnects_.set_limits(limits); }
+  // Shards, or the aggregator above, that have been out of reach for so long.
+  auto outages(std::int64_t now, std::int64_t longer_than) const {
+    return reconnects_.outages(now, longer_than);
+  }
+  // A `resend` or `resent` of upstream; those of members are the front's.
+  static bool is_resend(const runtime::frame_header& header);
+  void on_resend(const runtime::frame_header& header, std::vector<upstream_frame>& out);
+
   // Sends again what upstream has not answered for too long. `now`: see worker_core::tick.
   void tick(std::int64_t now, std::vector<upstream_frame>& out);
   void set_patience(const patience_limits& how) { patience_ = how; }
@@ -114,7 +140,7 @@ class aggregator_core {
   // The slot that this reply is for and has no place yet.
   std::optional<std::uint32_t> expects_reply(const frame_tag& tag) const;
   std::uint32_t begin_reply(std::uint32_t slot);  // the plane that it is received into
-  // Its payload will not come. When its shard has moved it is asked for there.
+  // Its payload will not come: it is asked for again.
   void cancel_reply(const frame_tag& tag, std::vector<upstream_frame>& out);
   struct parameters {
     std::uint64_t version = 0;
@@ -159,6 +185,9 @@ class aggregator_core {
   void sum_again(std::uint32_t slot, const sum_under_way& sum,
                  std::vector<upstream_frame>& out);
   void pull_again(std::uint32_t slot, std::vector<upstream_frame>& out);
+  upstream_frame resend_frame(upstream_frame::what kind, std::uint32_t shard,
+                              std::uint64_t attempt) const;
+  void resend(std::uint32_t shard, std::vector<upstream_frame>& out);
   std::optional<std::uint32_t> find_any(const frame_tag& tag) const;
 
   job job_;
@@ -170,6 +199,7 @@ class aggregator_core {
   std::vector<std::uint8_t> farewell_heard_;  // by shard, node
   patience farewell_again_;
   patience_limits patience_;
+  reconnect_schedule<std::uint32_t> reconnects_;  // by shard
 };
 
 }  // namespace tidegate::policies

@@ -84,6 +84,11 @@ status checkpoint_reader::add_part(storage& from, std::uint32_t part) {
   return {};
 }
 
+std::optional<std::size_t> checkpoint_reader::find_table(std::string_view name) const {
+  const auto table = tables_.find(name);
+  return table == tables_.end() ? std::nullopt : std::optional<std::size_t>(table->second);
+}
+
 // Parts have as many chunks as they list, each of them listed: so none is missing or double.
 status checkpoint_reader::check_tables() const {
   for (std::size_t i = 0; i < chunks_.size(); ++i) {

@@ -7,8 +7,10 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "policies/checkpoint_image.hpp"
@@ -29,6 +31,8 @@ class checkpoint_reader {
                                                    checkpoint_manifest manifest);
 
   const checkpoint_manifest& manifest() const noexcept { return manifest_; }
+  // The place of the table in manifest().tables.
+  std::optional<std::size_t> find_table(std::string_view name) const;
   // Of manifest().tables[table], ascending.
   std::span<const chunk> chunks(std::size_t table) const { return chunks_[table]; }
 

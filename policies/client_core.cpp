@@ -6,6 +6,7 @@
 #include "policies/send_queue.hpp"
 #include "policies/shard_core.hpp"
 #include "runtime/base/assert.hpp"
+#include "runtime/base/planted.hpp"
 #include "runtime/base/rare.hpp"
 
 namespace tidegate::policies {
@@ -48,11 +49,12 @@ void client_core::open(std::uint32_t table, std::vector<chunk_place> places,
   if (state.attaching.empty()) opened(table, state);
 }
 
-bool client_core::shard_moved(std::uint32_t shard, std::uint32_t epoch,
+bool client_core::shard_moved(std::uint32_t shard, std::uint64_t epoch,
                               const std::function<bool(std::uint32_t shard)>& shares) {
   effects_.clear();
   if (shard >= epochs_.size() || epoch <= epochs_[shard]) return false;
   epochs_[shard] = epoch;
+  reconnects_.forget(shard);
   if (failed_) return true;
   worker_.shard_moved(shard);
   moving_.insert(shard);
@@ -90,9 +92,8 @@ void client_core::reply_lost(const frame_header& header) {
       header.shard >= epochs_.size())
     return;
   if (!worker_.cancel_reply(header.table, header.chunk, header.request)) return;
-  // Else its place is asked for again when the shard has moved.
-  if (header.epoch != epochs_[header.shard] && !moving_.contains(header.shard))
-    worker_.again(header.shard, effects_);
+  if (moving_.contains(header.shard)) return;  // it is asked for when the shard has moved
+  worker_.resend_pull(header.table, header.shard, effects_);
 }
 
 bool client_core::is_busy() const {
@@ -173,6 +174,8 @@ void client_core::frame(const frame_header& header, std::span<const std::byte> b
                      effects_);
   } else if (header.kind == frame_kind::attach_ack) {
     on_attached(header, bytes);
+  } else if (header.kind == frame_kind::resend || header.kind == frame_kind::resent) {
+    on_resend(header);
   } else {
     on_ring(header);
   }
@@ -188,6 +191,51 @@ void client_core::on_ring(const frame_header& header) {
     worker_.on_ring_ack(where, header.clock - 1, refusal::none, effects_);
   worker_.on_ring_reply(where, {header.request, code, header.min_clock, header.plane},
                         effects_);
+}
+
+void client_core::connection_broke(std::uint32_t shard, std::int64_t now) {
+  if (!failed_) reconnects_.broke(shard, now);
+}
+
+// Payloads follow when the shard answers: until then nobody knows whether frames come through.
+void client_core::mend(std::int64_t now) {
+  if (failed_) return;
+  reconnects_.attempt_due(now, [&](std::uint32_t shard, std::uint64_t attempt) {
+    TIDEGATE_RARE("client: a connection is made again");
+    if (!shell_.reconnect(shard)) return false;
+    send_resend(frame_kind::resend, shard, attempt);
+    return true;
+  });
+}
+
+// A shard that asks may have lost our attempt, if it had no connection to answer over.
+void client_core::on_resend(const frame_header& header) {
+  const auto shard = header.shard;
+  if (header.kind == frame_kind::resent) {
+    if (reconnects_.answered(shard, header.request)) resend(shard);
+    return;
+  }
+  if (header.request != 0) send_resend(frame_kind::resent, shard, header.request);
+  const auto attempt = reconnects_.attempt_of(shard);
+  if (attempt != 0) return send_resend(frame_kind::resend, shard, attempt);
+  if (!reconnects_.is_broken(shard) && reconnects_.is_unserved(shard, header.request))
+    resend(shard);
+}
+
+void client_core::send_resend(frame_kind kind, std::uint32_t shard, std::uint64_t attempt) {
+  auto header = header_for(kind, runtime::whole_job, shard);
+  header.chunk = runtime::whole_job;
+  header.flags = runtime::frame_flag_up;
+  header.request = attempt;
+  shell_.send(shard, header);
+}
+
+void client_core::resend(std::uint32_t shard) {
+  if (runtime::is_planted(runtime::planted_bug::nothing_resent_after_reconnect)) return;
+  for (const auto& [id, state] : tables_)
+    if (state.attaching.contains(shard))
+      shell_.send_place(shard, header_for(frame_kind::attach, id, shard));
+  if (!moving_.contains(shard)) worker_.resend(shard, effects_);
 }
 
 void client_core::carry_out() {

@@ -15,6 +15,7 @@
 
 #include "policies/coordinator_core.hpp"
 #include "policies/patience.hpp"
+#include "policies/supervision/reconnect_schedule.hpp"
 #include "policies/worker_core.hpp"
 #include "runtime/base/frame_header.hpp"
 
@@ -40,6 +41,9 @@ class client_shell {
   // operations is the user's again, and nothing may read or write it any more.
   virtual void done(operation op, refusal code) = 0;
   virtual void let_go() = 0;
+  // Connects to this shard anew; frames go over the new connection from now on. Returns false
+  // if no connection could be begun.
+  virtual bool reconnect(std::uint32_t shard) = 0;
   // Payload that shards copied for this worker.
   virtual void copied(std::uint64_t bytes) = 0;
 };
@@ -55,9 +59,9 @@ class client_core {
   // Another process serves this shard, for frames of this epoch; the shell has connected to it.
   // Operations go on there: carry_out() follows. Told again, or of an earlier epoch, it counts
   // for nothing, and is false.
-  bool shard_moved(std::uint32_t shard, std::uint32_t epoch,
+  bool shard_moved(std::uint32_t shard, std::uint64_t epoch,
                    const std::function<bool(std::uint32_t shard)>& shares);
-  std::uint32_t epoch_of(std::uint32_t shard) const { return epochs_.at(shard); }
+  std::uint64_t epoch_of(std::uint32_t shard) const { return epochs_.at(shard); }
   // Nothing of what is open is sent in frames.
   bool attached_everywhere() const noexcept { return frames_with_.empty(); }
 
@@ -79,13 +83,24 @@ class client_core {
   }
   bool is_busy() const;
 
+  // The connection to this shard broke, and its process is not known to have ended: mend()
+  // makes another.
+  void connection_broke(std::uint32_t shard, std::int64_t now);
+  // Makes the attempts that are due. To be called every few milliseconds while is_mending().
+  void mend(std::int64_t now);
+  bool is_mending() const noexcept { return !reconnects_.empty(); }
+  void set_reconnect_limits(const reconnect_limits& limits) { reconnects_.set_limits(limits); }
+  // Shards that have been out of reach for so long.
+  auto outages(std::int64_t now, std::int64_t longer_than) const {
+    return reconnects_.outages(now, longer_than);
+  }
+
   // A frame with payload is arriving: may it have a place? begin_reply() when it gets one.
   bool expects(const runtime::frame_header& header) const;
   void begin_reply(const runtime::frame_header& header) {
     worker_.begin_reply(header.table, header.chunk);
   }
-  // What begin_reply() gave a place will not come: asked for again if its shard has moved.
-  // carry_out() follows.
+  // What begin_reply() gave a place will not come: it is asked for again. carry_out() follows.
   void reply_lost(const runtime::frame_header& header);
   // A frame is here; the worker core is ahead of what is carried out until carry_out().
   // `bytes`: of an attach_ack.
@@ -103,6 +118,9 @@ class client_core {
   bool is_mine(const runtime::frame_header& header) const;
   void on_attached(const runtime::frame_header& header, std::span<const std::byte> place);
   void on_ring(const runtime::frame_header& header);
+  void on_resend(const runtime::frame_header& header);
+  void send_resend(runtime::frame_kind kind, std::uint32_t shard, std::uint64_t attempt);
+  void resend(std::uint32_t shard);
   void opened(std::uint32_t table, table_state& state);
   runtime::frame_header header_for(runtime::frame_kind kind, std::uint32_t table,
                                    std::uint32_t shard) const;
@@ -111,7 +129,7 @@ class client_core {
 
   client_shell& shell_;
   std::uint64_t token_;
-  std::vector<std::uint32_t> epochs_;  // by shard
+  std::vector<std::uint64_t> epochs_;  // by shard
   std::uint32_t workers_;
   std::uint32_t rank_;
   std::uint32_t incarnation_;
@@ -122,6 +140,7 @@ class client_core {
   std::set<std::uint32_t> frames_with_;  // shards
   std::set<std::uint32_t> moving_;       // shards that nothing is sent to until they are mapped
   patience_limits patience_;
+  reconnect_schedule<std::uint32_t> reconnects_;  // by shard
   bool failed_ = false;
 };
 

@@ -10,7 +10,8 @@
 
 namespace tidegate::policies {
 
-enum class job_state : std::uint8_t { waiting, running, done, failed };
+// `interrupted`: by whoever launched it, as the launcher says at the end; coordinators do not.
+enum class job_state : std::uint8_t { waiting, running, done, failed, interrupted };
 
 struct job_status {
   std::string name;
@@ -30,6 +31,8 @@ struct job_status {
   std::uint64_t payload_bytes_copied = 0;  // by our code, over all workers that have reported
   std::uint64_t restarts = 0;              // workers that have come back
   std::vector<std::uint32_t> ranks_finished;
+  // By rank: the last incarnation that has asked to join; 0: none yet.
+  std::vector<std::uint32_t> incarnations;
   std::vector<roster_change> changes;  // of who takes part
   std::uint64_t checkpoints = 0;       // written since the job began or went back
   std::uint64_t checkpoint_clock = 0;  // of the last

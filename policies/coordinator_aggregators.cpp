@@ -39,6 +39,7 @@ bool coordinator_core::aggregator_joined(std::int64_t now, const std::string& na
   const bool same = mine.incarnation == incarnation && mine.address == address;
   if (!address.empty() && same && mine.at != stage::away) {
     out.answers.push_back({who, {}, {}});  // it has not heard that it is in
+    repeat_calls(now, static_cast<std::size_t>(job - jobs_.data()), {index, true}, out);
     return true;
   }
   if (address.empty() || (incarnation <= mine.incarnation && !same)) {

@@ -18,7 +18,7 @@ namespace tidegate::policies {
 // To a shard: hold chunks for this job.
 struct open_job_call {
   std::uint64_t token = 0;
-  std::uint32_t epoch = 0;
+  std::uint64_t epoch = 0;    // of frames there
   std::uint32_t workers = 0;  // ranks are below
   std::uint32_t team = 0;     // that begin
   std::string name;
@@ -29,7 +29,7 @@ struct open_job_call {
   // To an aggregator: what it hands on, and to whom.
   std::vector<rank_node> nodes;
   std::vector<std::string> upstream;
-  std::vector<std::uint32_t> upstream_epochs;
+  std::vector<std::uint64_t> upstream_epochs;
   std::uint32_t incarnation = 0;  // under which it pushes there
   bool upstream_moves = false;    // another process may take its place
   bool replicated = false;        // shards are, and keep two versions
@@ -127,7 +127,7 @@ struct host_call {
 // To a replica: it is the primary now.
 struct promote_call {
   std::uint32_t view = 0;
-  std::uint32_t epoch = 0;  // of workers' frames
+  std::uint64_t epoch = 0;  // of workers' frames
 };
 
 using shard_call =
@@ -147,7 +147,7 @@ struct worker_welcome {
   std::string policy;
   not_finite_rule not_finite = not_finite_rule::refuse;
   std::vector<std::string> shard_addresses;
-  std::vector<std::uint32_t> shard_epochs;  // that their frames carry
+  std::vector<std::uint64_t> shard_epochs;  // that their frames carry
   bool aggregated = false;
   // A clock is pushed when all pushes of the one before are acknowledged: what an aggregator
   // knows lags no more than the version before, which it keeps for workers that come back.
@@ -158,7 +158,7 @@ struct worker_welcome {
 // To a worker or an aggregator: another process serves this shard now, or is its aggregator.
 struct shard_moved {
   std::uint32_t shard = 0;  // as of whoever is told: its aggregator is 0
-  std::uint32_t epoch = 0;  // of its frames
+  std::uint64_t epoch = 0;  // of its frames
   std::string address;
 };
 

@@ -85,6 +85,7 @@ bool coordinator_core::shard_joined(std::int64_t now, std::uint32_t index, std::
   if (!address.empty() && member.incarnation == group.incarnation(member.number) &&
       group.address(member.number) == address) {
     out.answers.push_back({who, {}, {}});  // it has not heard that it is in
+    repeat_calls(now, no_job, {index, false, member.number}, out);
     return true;
   }
   // The word of one that has died since may be late.
@@ -192,7 +193,8 @@ void coordinator_core::call(group_id group, callee who, shard_call what,
                 !replica,
                 may_fail,
                 who.aggregator ? 0 : groups_of_[who.index].serving_view(),
-                sum ? sum->incarnation : 0};
+                sum ? sum->incarnation : 0,
+                what};
   ++of.remaining;
   out.calls.push_back({who.index, id, std::move(what),
                        who.aggregator ? jobs_[of.job].spec.name : "", who.member});

@@ -197,8 +197,8 @@ class coordinator_core : private coordinator_parts {
   callee primary_of(std::uint32_t shard) const {
     return {shard, false, groups_of_[shard].primary()};
   }
-  std::vector<std::uint32_t> epochs_of(const job_record& job, std::uint32_t aggregator) const;
-  std::uint32_t epoch_of(const aggregator_state& one) const;
+  std::vector<std::uint64_t> epochs_of(const job_record& job, std::uint32_t aggregator) const;
+  std::uint64_t epoch_of(const aggregator_state& one) const;
   // Aggregators in the places of others, coordinator_set_up.cpp.
   static bool all_ready(const job_record& job);
   void set_up_aggregators(std::size_t job, coordinator_effects& out);
@@ -216,6 +216,9 @@ class coordinator_core : private coordinator_parts {
                    coordinator_effects& out);
   void forget_parts(std::int64_t now, std::uint32_t shard, coordinator_effects& out);
   // `job`: of an aggregator.
+  // The connection to this process broke and is there again: what it has not answered may not
+  // have come there, or its answer was lost. Every call may come twice.
+  void repeat_calls(std::int64_t now, std::size_t job, callee to, coordinator_effects& out);
   void answer_for_the_dead(std::int64_t now, std::size_t job, callee who,
                            coordinator_effects& out);
   void admit_again(const call_group& before, coordinator_effects& out);

@@ -18,14 +18,14 @@ std::vector<coordinator_core::callee> coordinator_core::members_of(std::uint32_t
   return here;
 }
 
-std::uint32_t coordinator_core::epoch_of(const aggregator_state& one) const {
+std::uint64_t coordinator_core::epoch_of(const aggregator_state& one) const {
   return frame_epoch(epoch_, one.incarnation - 1);
 }
 
-std::vector<std::uint32_t> coordinator_core::epochs_of(const job_record& job,
+std::vector<std::uint64_t> coordinator_core::epochs_of(const job_record& job,
                                                        std::uint32_t aggregator) const {
   if (aggregator != no_aggregator) return {epoch_of(job.aggregators[aggregator])};
-  std::vector<std::uint32_t> epochs;
+  std::vector<std::uint64_t> epochs;
   for (const auto& group : groups_of_)
     epochs.push_back(frame_epoch(epoch_, group.serving_view()));
   return epochs;
@@ -164,6 +164,20 @@ void coordinator_core::answer_for_the_dead(std::int64_t now, std::size_t job, ca
   }
   for (const auto id : open)
     call_done(now, id, {runtime::errc::unavailable, "it has died"}, out);
+}
+
+void coordinator_core::repeat_calls(std::int64_t now, std::size_t job, callee to,
+                                    coordinator_effects& out) {
+  for (const auto& [id, made] : calls_) {
+    const auto group = groups_.find(made.group);
+    if (made.who != to || group == groups_.end()) continue;
+    if (to.aggregator && group->second.job != job) continue;
+    out.calls.push_back(
+        {to.index, id, made.content, to.aggregator ? jobs_[job].spec.name : "", to.member});
+  }
+  // The report of a part may have been lost with the connection, and is sent once.
+  if (!to.aggregator && groups_of_[to.index].primary() == to.member)
+    forget_parts(now, to.index, out);
 }
 
 // What the dead one would have said of the worker's clock, its successor says.

@@ -114,6 +114,7 @@ struct coordinator_parts {
     bool may_fail = false;          // to let in whoever has died since, of whom we shall hear
     std::uint32_t view = 0;         // since when it was the primary
     std::uint32_t incarnation = 0;  // of an aggregator
+    shard_call content;             // to be called again
   };
   static constexpr std::uint32_t no_view = 0xffff'ffff;
   // One that follows another in this view, and is in sync when all calls are answered.

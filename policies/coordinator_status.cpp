@@ -33,6 +33,7 @@ cluster_status coordinator_core::status(std::int64_t now, std::uint64_t events_s
     for (std::uint32_t rank = 0; rank < job.workers.size(); ++rank) {
       const auto& worker = job.workers[rank];
       if (!worker.absent && worker.finished) shown.ranks_finished.push_back(rank);
+      shown.incarnations.push_back(worker.incarnation);
     }
     shown.workers = job.wanted;
     shown.changes = job.changes;

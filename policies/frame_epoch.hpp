@@ -1,20 +1,25 @@
 // The epoch that frames carry: of the run, which rises when everything goes back, and within it
 // the view of a shard's group, which rises when another process becomes its primary. Later ones
-// are larger.
+// are larger: each has all of its 32 bits, so that no view reaches into the run.
 #pragma once
 
 #include <cstdint>
 
+#include "runtime/base/frame_header.hpp"
+
 namespace tidegate::policies {
 
-inline constexpr std::uint32_t view_bits = 12;
-inline constexpr std::uint32_t views_max = 1U << view_bits;
+inline constexpr unsigned view_bits = 32;
+inline constexpr std::uint32_t views_max = 0xffff'ffff;  // no run comes so far
 
-constexpr std::uint32_t frame_epoch(std::uint32_t run, std::uint32_t view) noexcept {
-  return run << view_bits | view;
+constexpr std::uint64_t frame_epoch(std::uint32_t run, std::uint32_t view) noexcept {
+  return std::uint64_t{run} << view_bits | view;
 }
-constexpr std::uint32_t run_of(std::uint32_t frame_epoch) noexcept {
-  return frame_epoch >> view_bits;
+constexpr std::uint32_t run_of(std::uint64_t frame_epoch) noexcept {
+  return static_cast<std::uint32_t>(frame_epoch >> view_bits);
 }
+
+static_assert(sizeof(runtime::frame_header::epoch) == sizeof(std::uint64_t),
+              "frames carry run and view whole");
 
 }  // namespace tidegate::policies

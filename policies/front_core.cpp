@@ -27,9 +27,11 @@ front_core::admission front_core::admit(const admit_worker_call& call) {
     about_job(call.token,
               [&](effects& out) { core_.has_finished(call.token, call.rank, out); });
   const auto* known = find(call.token, call.rank);
-  // An earlier call's is connected.
-  return {code, !known || known->incarnation != call.incarnation || known->lost,
-          core_.first_missing(call.token, call.rank, call.tables)};
+  const bool is_new = !known || known->incarnation != call.incarnation;
+  // It has a connection, or one that is made again: with it the member is asked for frames that
+  // were lost, as nobody would be over a connection made here.
+  if (!is_new && known->lost) reconnects_.doubt({call.token, call.rank, call.incarnation});
+  return {code, is_new, core_.first_missing(call.token, call.rank, call.tables)};
 }
 
 void front_core::connected(const admit_worker_call& call, peer_id peer) {
@@ -37,6 +39,7 @@ void front_core::connected(const admit_worker_call& call, peer_id peer) {
   if (known) leave(known->peer);
   if (known && known->incarnation != call.incarnation) {
     TIDEGATE_RARE("front: a worker comes back as another process");
+    reconnects_.forget({call.token, call.rank, known->incarnation});
     give_up_replies(call.token, call.rank);
     shell_.forget({call.token, call.rank, known->incarnation});
     *known = {};
@@ -46,6 +49,8 @@ void front_core::connected(const admit_worker_call& call, peer_id peer) {
   who.peer = peer;
   who.lost = false;
   peers_[peer] = {call.token, call.rank, call.incarnation};
+  reconnects_.forget(peers_[peer]);
+  ask_the_untold(call.token);
 }
 
 std::uint64_t front_core::shut_out(const shut_out_call& call) {
@@ -71,6 +76,7 @@ void front_core::change_roster(const roster_call& call) {
   if (!known) return;
   const auto who = *known;
   members_[call.token].erase(what.rank);
+  reconnects_.forget({call.token, what.rank, who.incarnation});
   leave(who.peer);
   give_up_replies(call.token, what.rank);
   shell_.forget({call.token, what.rank, who.incarnation});
@@ -104,7 +110,7 @@ void front_core::give_up_replies(std::uint64_t job, std::uint32_t rank) {
   for (auto& one : sending_) {
     if (!one.counts || one.job != job || one.rank != rank) continue;
     one.counts = false;
-    core_.sent(one.slot, one.rank, one.plane);
+    reply_sent(one.slot, one.rank, one.plane);
   }
 }
 
@@ -159,10 +165,14 @@ void front_core::refuse_push(const runtime::frame_header& header, refusal code) 
   go_on_soon();  // not within the network's progress
 }
 
+// Its sender may believe that it is here: only what breaks before it arrives does it send again
+// of its own accord.
 void front_core::frame_lost(const runtime::frame_header& header) {
   if (header.kind != frame_kind::push) return;
   TIDEGATE_RARE("front: a push is cut off on its way");
   core_.cancel_push(tag_of(header));
+  if (!is_planted(planted_bug::cut_off_push_not_asked_for))
+    send_resend(tag_of(header), frame_kind::resend, 0);
 }
 
 void front_core::frame(const runtime::frame_header& header, payload_handle payload,
@@ -186,6 +196,10 @@ void front_core::frame(const runtime::frame_header& header, payload_handle paylo
       break;
     case frame_kind::ring:
       on_ring(tag, header);
+      break;
+    case frame_kind::resend:
+    case frame_kind::resent:
+      on_resend(tag, header);
       break;
     case frame_kind::push_ack:
     case frame_kind::pull_reply:
@@ -225,6 +239,7 @@ void front_core::on_attach(const frame_tag& tag, std::span<const std::byte> plac
   if (code == refusal::none)
     code = shell_.map_gradients({tag.job, tag.rank, tag.incarnation}, tag.table, place);
   if (code == refusal::none) who->attached.insert(tag.table);
+  if (code != refusal::none) refused(tag, code);
   const auto* to = reachable(tag);
   if (!to) return;
   auto header = header_of(frame_kind::attach_ack, tag, code);
@@ -242,7 +257,7 @@ void front_core::on_ring(frame_tag tag, const runtime::frame_header& header) {
   if (core_.check_worker(tag) != refusal::none)
     return core_.ring(tag, what, {}, pending(tag.job, tag.table));  // refused
   if (!who || who->incarnation != tag.incarnation)
-    return shell_.note_refusal(tag, refusal::unknown_worker);  // admitted, but not connected
+    return refused(tag, refusal::unknown_worker);  // admitted, but not connected
   const bool whole = tag.table == runtime::whole_job;
   // Not one of ours: we ring what is attached, in a half that there is.
   if (header.plane >= gradient_halves || (!whole && !who->attached.contains(tag.table)))

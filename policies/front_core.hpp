@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -20,6 +21,7 @@
 #include "policies/coordinator_core.hpp"
 #include "policies/shard_core.hpp"
 #include "policies/shard_queue.hpp"
+#include "policies/supervision/reconnect_schedule.hpp"
 #include "runtime/base/frame_header.hpp"
 
 namespace tidegate::policies {
@@ -64,6 +66,10 @@ class front_shell {
   // replies among it appended; what is on its way ends soon.
   virtual void drop(peer_id to, std::vector<send_name>& names) = 0;
 
+  // Connects to this member anew, in place of a connection that broke. Returns nothing if no
+  // connection could be begun.
+  virtual std::optional<peer_id> reconnect(const member_key& member) = 0;
+
   // Memory. Maps the gradients of a member for a table, whose place is in the payload of an
   // attach: none, or no_window.
   virtual refusal map_gradients(const member_key& who, std::uint32_t table,
@@ -97,7 +103,8 @@ class front_core {
              std::uint64_t turn_bytes = turn_bytes_default)
       : shell_(shell), core_(core), index_(index), turn_bytes_(turn_bytes) {}
 
-  // A worker is to be expected. `connect`: connected() follows, unless that fails.
+  // A worker is to be expected. `connect`: connected() follows, unless that fails. One that is
+  // known and out of reach is connected to by mend().
   struct admission {
     refusal code = refusal::none;
     bool connect = false;
@@ -105,7 +112,27 @@ class front_core {
   };
   admission admit(const admit_worker_call& call);
   void connected(const admit_worker_call& call, peer_id peer);
+  // The process at the other end has ended.
   void peer_lost(peer_id peer);
+  // The connection broke, and the process at the other end is not known to have ended: mend()
+  // makes another.
+  void connection_broke(peer_id peer, std::int64_t now);
+  // Makes the attempts that are due. To be called every few milliseconds while is_mending().
+  void mend(std::int64_t now);
+  bool is_mending() const noexcept { return !reconnects_.empty(); }
+  // The shard core has a table of that job that it did not have: members whose frames were
+  // refused for want of it are asked to send them again.
+  void table_opened(std::uint64_t job) { ask_the_untold(job); }
+  // Members of that job hear from this process from now on, which was a replica: connections
+  // that were made again meanwhile have to prove themselves.
+  void promoted(std::uint64_t job);
+  void set_reconnect_limits(const reconnect_limits& limits) {
+    reconnects_.set_limits(with_end(limits));
+  }
+  // Members that have been out of reach for so long.
+  auto outages(std::int64_t now, std::int64_t longer_than) const {
+    return reconnects_.outages(now, longer_than);
+  }
   // A worker is not expected any more.
   std::uint64_t shut_out(const shut_out_call& call);
   std::uint64_t hold(const hold_call& call);
@@ -137,10 +164,7 @@ class front_core {
   }
   // Of what waits, until the budget is spent; the rest follows with go_on().
   void carry_out();
-  void go_on() {
-    going_on_ = false;
-    carry_out();
-  }
+  void go_on();
   // Tells members what of theirs has been applied in this turn: whose tables all have been is
   // told at once.
   void post_acks();
@@ -150,6 +174,7 @@ class front_core {
     std::uint32_t incarnation = 0;
     peer_id peer = 0;
     bool lost = false;
+    bool unverified = false;  // nobody has answered over the connection since it was made again
     std::set<std::uint32_t> attached;        // tables
     std::uint64_t payload_bytes_copied = 0;  // of its pushes
   };
@@ -171,6 +196,10 @@ class front_core {
   void ring_table(const frame_tag& tag, std::uint32_t half,
                   const shard_core::ring_request& what);
   void leave(peer_id peer);
+  void on_resend(const frame_tag& tag, const runtime::frame_header& header);
+  void refused(const frame_tag& tag, refusal code);
+  void ask_the_untold(std::uint64_t job);
+  void send_resend(const frame_tag& tag, runtime::frame_kind kind, std::uint64_t attempt);
   void give_up_replies(std::uint64_t job, std::uint32_t rank);
 
   void go_on_soon();
@@ -201,6 +230,7 @@ class front_core {
   const member* reachable(const frame_tag& tag);
   void send(const frame_tag& tag, runtime::frame_header header);
   send_name take_name(const effects::reply& what);
+  void reply_sent(std::uint32_t slot, std::uint32_t rank, std::uint32_t plane);
 
   front_shell& shell_;
   shard_core& core_;
@@ -211,10 +241,23 @@ class front_core {
   bool going_on_ = false;     // the shell will call go_on()
   std::map<std::uint64_t, std::map<std::uint32_t, member>> members_;  // by job, by rank
   std::map<peer_id, member_key> peers_;
+  // A member may have exited because it has finished, of which only the launcher hears. One
+  // that lives says so when it makes its own connection again.
+  static reconnect_limits with_end(reconnect_limits limits) {
+    limits.give_up_ns = 60'000 * millisecond;
+    return limits;
+  }
+  std::set<member_key> untold_;  // whose frames were refused for want of a coordinator's word
+  reconnect_schedule<member_key> reconnects_{with_end({})};
   std::vector<payload_handle> handles_;  // of the ring being handled
   std::vector<sending> sending_;         // by name - 1
   std::vector<send_name> sending_free_;
   std::vector<send_name> dropped_;
+  struct answer_due {
+    std::uint32_t slot = 0;
+    std::uint32_t rank = 0;
+  };
+  std::vector<answer_due> answers_due_;
   std::vector<effects::ring_acknowledge> acks_;  // of this turn
 };
 

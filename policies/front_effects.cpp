@@ -62,7 +62,7 @@ void front_core::perform(const effects::hand_on& what, inputs all) {
 }
 
 void front_core::perform(const effects::acknowledge& what, inputs) {
-  if (what.code != refusal::none) shell_.note_refusal(what.tag, what.code);
+  if (what.code != refusal::none) refused(what.tag, what.code);
   auto header = header_of(frame_kind::push_ack, what.tag, what.code);
   if (what.tag.chunk == runtime::whole_job)
     if (const auto* who = find(what.tag.job, what.tag.rank))
@@ -71,7 +71,7 @@ void front_core::perform(const effects::acknowledge& what, inputs) {
 }
 
 void front_core::perform(const effects::ring_acknowledge& what, inputs) {
-  if (what.code != refusal::none) shell_.note_refusal(what.tag, what.code);
+  if (what.code != refusal::none) refused(what.tag, what.code);
   const auto* who = find(what.tag.job, what.tag.rank);
   if (what.code != refusal::none || !who || who->attached.size() < 2) return send_ack(what);
   acks_.push_back(what);
@@ -113,7 +113,7 @@ void front_core::send_ack(const effects::ring_acknowledge& what) {
 }
 
 void front_core::perform(const effects::ring_reply& what, inputs) {
-  if (what.code != refusal::none) shell_.note_refusal(what.tag, what.code);
+  if (what.code != refusal::none) refused(what.tag, what.code);
   auto header = header_of(frame_kind::ring_reply, what.tag, what.code);
   header.count = what.count;
   header.version = what.where.version;
@@ -126,7 +126,7 @@ void front_core::perform(const effects::ring_reply& what, inputs) {
 void front_core::perform(const effects::reply& what, inputs) {
   auto header = header_of(frame_kind::pull_reply, what.tag, what.code);
   if (what.code != refusal::none) {
-    shell_.note_refusal(what.tag, what.code);
+    refused(what.tag, what.code);
     send(what.tag, header);
     return;
   }
@@ -136,7 +136,7 @@ void front_core::perform(const effects::reply& what, inputs) {
   header.payload_bytes = shell_.bytes_of(what.slot);
   header.shard = static_cast<std::uint16_t>(index_);
   const auto* who = reachable(what.tag);
-  if (!who) return core_.sent(what.slot, what.tag.rank, what.where.plane);
+  if (!who) return reply_sent(what.slot, what.tag.rank, what.where.plane);
   shell_.send_parameters(who->peer, header, what.slot, what.where.plane, take_name(what));
 }
 
@@ -165,12 +165,29 @@ send_name front_core::take_name(const effects::reply& what) {
   return name;
 }
 
+// What waits for it is decided in a turn of its own: this may be within carry_out().
+void front_core::reply_sent(std::uint32_t slot, std::uint32_t rank, std::uint32_t plane) {
+  if (!core_.sent(slot, rank, plane)) return;
+  answers_due_.push_back({.slot = slot, .rank = rank});
+  go_on_soon();
+}
+
+void front_core::go_on() {
+  going_on_ = false;
+  for (const auto& due : answers_due_) {
+    const auto name = core_.name_of(due.slot);
+    core_.answer_waiting(due.slot, due.rank, pending(name.job, name.table));
+  }
+  answers_due_.clear();
+  carry_out();
+}
+
 // A reply has left its plane, or never will.
 void front_core::sent(send_name name) {
   if (name == 0) return;  // a frame of the owner's
   TIDEGATE_ASSERT(name <= sending_.size(), "a name of take_name");
   auto& one = sending_[name - 1];
-  if (std::exchange(one.counts, false)) core_.sent(one.slot, one.rank, one.plane);
+  if (std::exchange(one.counts, false)) reply_sent(one.slot, one.rank, one.plane);
   sending_free_.push_back(name);
 }
 

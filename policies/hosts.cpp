@@ -33,6 +33,11 @@ const host_spec* host_of_coordinator(const cluster_spec& cluster) noexcept {
                                           : find_host(cluster, cluster.coordinator_host);
 }
 
+bool coordinator_is_beside_launcher(const cluster_spec& cluster) noexcept {
+  const auto* host = host_of_coordinator(cluster);
+  return host == nullptr || host->prefix.empty();
+}
+
 const host_spec* host_of_shard(const cluster_spec& cluster, std::uint32_t index) noexcept {
   if (cluster.hosts.empty()) return nullptr;
   return pick(cluster, cluster.shard_hosts, index % count(cluster, cluster.shard_hosts));

@@ -12,6 +12,9 @@ namespace tidegate::policies {
 const host_spec* find_host(const cluster_spec& cluster, std::string_view name) noexcept;
 
 const host_spec* host_of_coordinator(const cluster_spec& cluster) noexcept;
+// Returns true if the launcher starts the coordinator on its own machine, so that a crash of
+// the machine ends both. Where a prefix starts it, it may be another machine.
+bool coordinator_is_beside_launcher(const cluster_spec& cluster) noexcept;
 // Shards in turn, so that each host's network carries the same share.
 const host_spec* host_of_shard(const cluster_spec& cluster, std::uint32_t index) noexcept;
 // The next host that holds shards, and the next but one for the second replica: others, where

@@ -9,23 +9,66 @@ namespace tidegate::policies {
 using nlohmann::json;
 using runtime::errc;
 
+namespace {
+
+// Looks at a text without keeping values. A pass of its own: the library's parser with a
+// callback looks at all members of an object that are there whenever another one ends, which
+// takes minutes for the header of a file of 100,000 tensors.
+class shape_check final : public nlohmann::json_sax<json> {
+ public:
+  explicit shape_check(std::size_t depth_max) : depth_max_(depth_max) {}
+  const std::string& wrong() const noexcept { return wrong_; }
+
+  bool null() override { return within_depth(); }
+  bool boolean(bool) override { return within_depth(); }
+  bool number_integer(number_integer_t) override { return within_depth(); }
+  bool number_unsigned(number_unsigned_t) override { return within_depth(); }
+  bool number_float(number_float_t, const string_t&) override { return within_depth(); }
+  bool string(string_t&) override { return within_depth(); }
+  bool binary(binary_t&) override { return within_depth(); }
+  bool start_object(std::size_t) override { return begin(); }
+  bool start_array(std::size_t) override { return begin(); }
+  bool end_object() override { return end(); }
+  bool end_array() override { return end(); }
+  bool key(string_t& name) override {
+    if (!within_depth()) return false;
+    if (keys_.back().insert(name).second) return true;
+    wrong_ = "has the key '" + name + "' twice";
+    return false;
+  }
+  bool parse_error(std::size_t, const std::string&, const json::exception&) override {
+    return false;  // the parser that keeps values says so
+  }
+
+ private:
+  bool within_depth() {
+    if (keys_.size() > depth_max_)
+      wrong_ = "goes deeper than " + std::to_string(depth_max_) + " levels";
+    return wrong_.empty();
+  }
+  bool begin() {
+    if (!within_depth()) return false;
+    keys_.emplace_back();
+    return true;
+  }
+  bool end() {
+    keys_.pop_back();
+    return true;
+  }
+
+  std::size_t depth_max_;
+  std::string wrong_;
+  std::vector<std::set<std::string>> keys_;  // of what is open; an array has none
+};
+
+}  // namespace
+
 runtime::expected<json> parse_json_object(std::string_view text, const std::string& what,
                                           int depth_max) {
-  std::string wrong;
-  std::vector<std::set<std::string>> keys;  // of the objects that are open
-  // Values below depth_max are dropped as they come, so that memory stays near the text's size.
-  const auto watch = [&](int depth, json::parse_event_t event, json& parsed) {
-    if (!wrong.empty()) return false;
-    if (depth > depth_max) wrong = "goes deeper than " + std::to_string(depth_max) + " levels";
-    if (event == json::parse_event_t::object_start) keys.emplace_back();
-    if (event == json::parse_event_t::object_end) keys.pop_back();
-    if (event == json::parse_event_t::key &&
-        !keys.back().insert(parsed.get_ref<const std::string&>()).second)
-      wrong = "has the key '" + parsed.get<std::string>() + "' twice";
-    return wrong.empty();
-  };
-  auto parsed = json::parse(text.begin(), text.end(), watch, false);
-  if (!wrong.empty()) return runtime::fail(errc::corrupt, what + ": " + wrong);
+  shape_check check(static_cast<std::size_t>(depth_max));
+  json::sax_parse(text.begin(), text.end(), &check);
+  if (!check.wrong().empty()) return runtime::fail(errc::corrupt, what + ": " + check.wrong());
+  auto parsed = json::parse(text.begin(), text.end(), nullptr, false);
   if (!parsed.is_object())
     return runtime::fail(errc::corrupt, what + ": is no JSON object, or not all of one");
   return parsed;

@@ -62,6 +62,7 @@ void launch_core::renewed(std::int64_t now, const runtime::status& result,
           plan_.processes[i].index >= one.workers)
         processes_[i] = process_state::unused;
   for (auto& incarnation : incarnations_) ++incarnation;
+  for (auto& start : starts_) start.failures = 0;
   for (auto& job : jobs_) {
     auto fresh = job_status();
     fresh.name = job.name;

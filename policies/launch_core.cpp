@@ -40,6 +40,7 @@ launch_core::launch_core(launch_plan plan)
       jobs_(waiting_jobs(plan_)),
       incarnations_(plan_.processes.size(), 1),
       intensity_(plan_.processes.size()),
+      starts_(plan_.processes.size()),
       hung_(plan_.processes.size()),
       slots_wanted_(plan_.slots) {
   TIDEGATE_ASSERT(!plan_.processes.empty() && role_of(0) == process_role::coordinator,
@@ -70,6 +71,7 @@ void launch_core::start_next(std::int64_t now, launch_effects& out) {
 void launch_core::started(std::int64_t now, process_number process, launch_effects& out) {
   TIDEGATE_ASSERT(processes_[process] == process_state::starting, "it was to be started");
   processes_[process] = process_state::alive;
+  starts_[process].at = now;
   // The others wait for the coordinator to be ready; one that comes back is out of the row.
   if (process != 0 && process == row_ && phase_ == phase::starting) start_next(now, out);
 }
@@ -127,6 +129,7 @@ void launch_core::interrupted(std::int64_t now, const std::string& by, launch_ef
   if (phase_ == phase::ending) {
     kill_at_ = now;  // asked for twice: at once
   } else {
+    is_interrupted_ = true;
     begin_end(now, run_outcome::job_failed, "interrupted by " + by, out);
   }
 }
@@ -135,7 +138,7 @@ void launch_core::ended(std::int64_t now, process_number process, process_exit e
   TIDEGATE_ASSERT(processes_[process] == process_state::alive, "what ends has been started");
   processes_[process] = process_state::gone;
   if (const auto hung = std::exchange(hung_[process], {}); !hung.empty())
-    exit.text += ", as it had hung for " + hung;
+    exit.text += ", as " + hung;
   if (!is_watching()) return;
   poll_wanted_ = watches_;
   away_ = away_ || (process == 0 && watches_);
@@ -157,7 +160,7 @@ void launch_core::ended(std::int64_t now, process_number process, process_exit e
 void launch_core::hangs(process_number process, std::int64_t silent_ns, launch_effects& out) {
   if (!is_watching() || processes_[process] != process_state::alive) return;
   const auto text = std::to_string(silent_ns / millisecond) + " ms";
-  hung_[process] = text;
+  hung_[process] = "it had hung for " + text;
   out.all.emplace_back(launch_effects::note{
       "process_hangs", plan_.processes[process].to_string() + " for " + text});
   out.all.emplace_back(launch_effects::kill{process});
@@ -178,11 +181,12 @@ void launch_core::decide(std::int64_t now, launch_effects& out) {
   judge_ends(now, out);
   start_again(now, out);
   check_jobs(now, out);
+  check_joins(now, out);
   if (phase_ == phase::clearing) go_back(now, out);
   advance(now, out);
   if (!is_over() || concluded_) return;
   concluded_ = true;
-  out.all.emplace_back(launch_effects::conclude{outcome_, reason_});
+  out.all.emplace_back(launch_effects::conclude{outcome(), reason_});
 }
 
 void launch_core::advance(std::int64_t now, launch_effects& out) {
@@ -191,17 +195,33 @@ void launch_core::advance(std::int64_t now, launch_effects& out) {
               "the coordinator was not ready within " + plan_.start_timeout_text +
                   " (cluster.start_timeout)",
               out);
-  if (phase_ == phase::running && all_done()) phase_ = phase::leaving;
-  const auto left = alive();
-  if (phase_ == phase::leaving && unjudged_.empty() && !any_worker_alive()) {
+  if (phase_ == phase::running && all_done()) {
+    phase_ = phase::leaving;
+    // What a worker may take to join it may take to leave.
+    terminate_at_ = now + start_timeout_;
+    kill_at_ = terminate_at_ + (stop_kill_after - stop_terminate_after);
+  }
+  // Nodes stay until the last worker has left.
+  auto left = alive();
+  if (phase_ == phase::leaving)
+    std::erase_if(left, [&](auto p) { return role_of(p) != process_role::worker; });
+  if (phase_ == phase::leaving && unjudged_.empty() && left.empty()) {
     phase_ = phase::stopping;
+    left = alive();
     terminate_at_ = now + stop_terminate_after;
     kill_at_ = now + stop_kill_after;
     out.all.emplace_back(launch_effects::stop_cluster{});
   }
   if (now >= terminate_at_) {
     terminate_at_ = never;
-    for (const auto process : left) out.all.emplace_back(launch_effects::terminate{process});
+    for (const auto process : left) {
+      if (phase_ == phase::leaving)
+        out.all.emplace_back(launch_effects::note{
+            "worker_lingers", plan_.processes[process].to_string() + " has not left within " +
+                                  plan_.start_timeout_text +
+                                  " of the end of all jobs (cluster.start_timeout)"});
+      out.all.emplace_back(launch_effects::terminate{process});
+    }
   }
   if (now >= kill_at_) {
     kill_at_ = never;
@@ -216,9 +236,8 @@ void launch_core::advance(std::int64_t now, launch_effects& out) {
 void launch_core::begin_end(std::int64_t now, run_outcome outcome, const std::string& reason,
                             launch_effects& out) {
   TIDEGATE_ASSERT(phase_ != phase::ending, "one reason ends a run");
-  const bool jobs_are_done = phase_ == phase::stopping;
   phase_ = phase::ending;
-  outcome_ = jobs_are_done ? run_outcome::done : outcome;
+  outcome_ = outcome;
   reason_ = reason;
   terminate_at_ = now + end_terminate_after;
   kill_at_ = now + end_kill_after;
@@ -270,8 +289,10 @@ const job_status* launch_core::job(const std::string& name) const {
 std::vector<job_status> launch_core::result() const {
   auto jobs = jobs_;
   for (auto& job : jobs) {
-    if (has_ended(job)) continue;
-    job.state = job_state::failed;
+    // A job that is told of the end by its coordinator has failed for that reason.
+    const bool by_the_end = job.state == job_state::failed && job.failure == reason_;
+    if (has_ended(job) && !(is_interrupted_ && by_the_end)) continue;
+    job.state = is_interrupted_ ? job_state::interrupted : job_state::failed;
     job.failure = reason_;
   }
   return jobs;

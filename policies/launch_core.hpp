@@ -57,6 +57,10 @@ struct launch_plan {
 
 using process_number = std::uint32_t;  // in launch_plan::processes
 
+// A worker's program that ends with a failure before any process of its rank has joined is
+// started again so often: it lacks a file, a module, an argument, and would lack it again.
+inline constexpr std::uint32_t unjoined_restarts_max = 2;
+
 // How a process has ended. `text`: "worker 2 of job mlp (pid 47) was killed by SIGKILL".
 struct process_exit {
   enum class how : std::uint8_t { clean, bad_status, by_signal };
@@ -166,6 +170,8 @@ class launch_core {
   bool may_scale_shards() const { return phase_ == phase::running && !away_; }
   // Those of the plan, and later ones, by number.
   const std::vector<process_name>& processes() const noexcept { return plan_.processes; }
+  // Of the last process that was started under this number.
+  std::uint32_t incarnation(process_number process) const { return incarnations_.at(process); }
   // It shows no sign of life: it is ended for good, and what that means is told by its end.
   void hangs(process_number process, std::int64_t silent_ns, launch_effects& out);
   // After the events of a turn, and at next_wake().
@@ -180,9 +186,13 @@ class launch_core {
   // As last told; null: no job of this name.
   const job_status* job(const std::string& name) const;
   std::uint32_t workers_alive(const std::string& job) const;
-  // All jobs at the end: those that neither finished nor failed have failed for the reason that
-  // the run was ended for.
+  // All jobs at the end: those that neither finished nor failed were interrupted, or have
+  // failed for the reason that the run was ended for.
   std::vector<job_status> result() const;
+  // Somebody has asked for the end of a run whose jobs are not all done.
+  bool is_interrupted() const { return is_interrupted_ && !all_done(); }
+  // How the run ends, as far as is known: done once all jobs are, whatever ended it.
+  run_outcome outcome() const { return all_done() ? run_outcome::done : outcome_; }
 
  private:
   enum class phase : std::uint8_t { starting, running, leaving, clearing, stopping, ending };
@@ -205,6 +215,10 @@ class launch_core {
   struct rest {
     process_number process = 0;
     std::int64_t until = 0;
+  };
+  struct program_start {
+    std::int64_t at = 0;         // of the last
+    std::uint32_t failures = 0;  // ends with a status before any process of its rank has joined
   };
   struct unjudged {
     process_number process = 0;
@@ -239,6 +253,12 @@ class launch_core {
   std::uint32_t workers_gone(const launch_plan::job& job) const;
   void check_jobs(std::int64_t now, launch_effects& out);
   void check_workers(std::int64_t now, launch_effects& out);
+  // Workers that have not joined, launch_joins.cpp.
+  std::uint32_t joined_incarnation(process_number process) const;
+  bool failed_before_joining(const unjudged& end) const;
+  bool may_start_again(const unjudged& end);
+  std::int64_t join_deadline(process_number process) const;
+  void check_joins(std::int64_t now, launch_effects& out);
   void advance(std::int64_t now, launch_effects& out);
   void begin_end(std::int64_t now, run_outcome outcome, const std::string& reason,
                  launch_effects& out);
@@ -262,7 +282,8 @@ class launch_core {
   std::vector<std::uint32_t> incarnations_;   // by process
   std::vector<restart_intensity> intensity_;  // by process
   restart_intensity goings_back_;             // for a coordinator that dies too often
-  std::vector<std::string> hung_;             // by process: for how long, in words, or empty
+  std::vector<program_start> starts_;         // by process
+  std::vector<std::string> hung_;             // by process: why it was killed, or empty
   std::vector<rest> resting_;
   std::uint32_t slots_wanted_ = 0;               // of processes that have shards
   bool slot_ended_ = false;                      // a process of one, as it was told to
@@ -273,6 +294,7 @@ class launch_core {
   std::int64_t back_at_ = never;                 // clearing: not before
   run_outcome outcome_ = run_outcome::done;
   std::string reason_;
+  bool is_interrupted_ = false;
   bool healthy_ = true;
   bool concluded_ = false;
   bool watches_ = false;      // the coordinator is polled

@@ -138,6 +138,7 @@ void launch_core::do_without(const unjudged& end, launch_effects& out) {
 // Whether it may come back once more.
 bool launch_core::rest_or_not(const unjudged& end, launch_effects& out) {
   const auto process = end.process;
+  if (!may_start_again(end)) return false;
   const auto pause = intensity_[process].died(end.at, limits_of(role_of(process)));
   if (!pause) return false;
   if (serves_shard(role_of(process))) last_shard_death_ = process;
@@ -183,12 +184,12 @@ void launch_core::bury(const unjudged& end, std::int64_t now, launch_effects& ou
   const bool cannot_begin =
       phase_ == phase::starting && end.exit.kind != process_exit::how::by_signal;
   const bool alone = comes_back(process) && !cannot_begin;
-  if (role_of(process) != process_role::worker && all_done() && !alone) {
+  if (alone && rest_or_not(end, out)) return;
+  if (role_of(process) != process_role::worker && all_done()) {
     out.all.emplace_back(
         launch_effects::complain{"warning: " + why + ", after all jobs were done"});
     return;
   }
-  if (alone && rest_or_not(end, out)) return;
   if (plan_.goes_back && role_of(process) != process_role::worker) {
     // A coordinator that dies again and again may do so because of its journal: in another
     // epoch it begins without one.
@@ -199,7 +200,10 @@ void launch_core::bury(const unjudged& end, std::int64_t now, launch_effects& ou
       return clear(why, out);
     }
   }
-  if (intensity_[process].recent_deaths() > 0)
+  if (starts_[process].failures > unjoined_restarts_max)
+    why += "; it has failed " + std::to_string(starts_[process].failures) +
+           " times before it joined the run, and would fail again";
+  else if (intensity_[process].recent_deaths() > 0)
     why += "; it has died " + std::to_string(intensity_[process].recent_deaths()) +
            " times within " + std::to_string(limits.within_ms) + " ms (supervision." +
            std::string(to_string(role_of(process))) + ".max_restarts)";
@@ -299,6 +303,7 @@ std::int64_t launch_core::next_wake() const {
   if (!is_watching()) return at;
   for (const auto& end : unjudged_) earlier(ripe_at(end));
   for (const auto& one : resting_) earlier(one.until);
+  for (process_number i = 0; i < processes_.size(); ++i) earlier(join_deadline(i));
   for (const auto& one : unwanted_) earlier(one.until);
   if (!watches_) {
     earlier(phase_since_ + start_timeout_);

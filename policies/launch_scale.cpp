@@ -45,6 +45,7 @@ void launch_core::start_more(const process_name& name, launch_effects& out) {
     processes_.push_back(process_state::unused);
     incarnations_.push_back(0);
     intensity_.emplace_back();
+    starts_.emplace_back();
     hung_.emplace_back();
   }
   if (processes_[process] != process_state::unused) return;

@@ -10,8 +10,9 @@
 
 namespace tidegate::policies {
 
-// Of the messages of the control plane (actors/messages.hpp); rises when any of them changes.
-inline constexpr unsigned control_version = 7;
+// Of the messages of the control plane (actors/messages.hpp) and the handshake before them;
+// rises when any of them changes.
+inline constexpr unsigned control_version = 10;
 
 // How the launcher tells.
 inline constexpr const char* protocol_variable = "TIDEGATE_PROTOCOL";

@@ -25,6 +25,7 @@ void replication_core::lead(std::uint32_t view, peer_id replica, bool has_all, b
   carry_out_all();
   led_view_ = view;
   replica_ = replica;
+  reconnects_.forget(neighbour::replica);
   shares_ = shares;
   synced_ = false;
   forget_all();
@@ -57,6 +58,7 @@ void replication_core::lead_nobody(std::uint32_t view) {
   TIDEGATE_ASSERT(!lead_is_over(view), "views rise");
   led_view_ = view;
   replica_.reset();
+  reconnects_.forget(neighbour::replica);
   forget_all();
   for (const auto job : shard_.all_jobs())
     front_.about_job(job, [&](auto& out) { shard_.lead_nobody(job, out); });
@@ -77,17 +79,21 @@ void replication_core::follow(std::uint32_t view, peer_id primary) {
   owed_.clear();
   shard_.follow_another();
   primary_ = primary;
+  reconnects_.forget(neighbour::primary);
   followed_since_ = view;
   follows_ = true;
 }
 
-bool replication_core::promote(std::uint32_t view, std::uint32_t epoch) {
+bool replication_core::promote(std::uint32_t view, std::uint64_t epoch) {
   if (!follows_ && view_ >= view) return false;
   view_ = view;
   follows_ = false;
+  reconnects_.forget(neighbour::primary);
   owed_.clear();
-  for (const auto job : shard_.jobs())
+  for (const auto job : shard_.jobs()) {
     front_.about_job(job, [&](auto& out) { shard_.promote(job, epoch, out); });
+    front_.promoted(job);
+  }
   return true;
 }
 
@@ -202,7 +208,9 @@ bool replication_core::is_mine(const frame_header& header) {
   return header.kind == frame_kind::step || header.kind == frame_kind::seed ||
          header.kind == frame_kind::farewell || header.kind == frame_kind::followed ||
          header.kind == frame_kind::lend || header.kind == frame_kind::lent ||
-         header.kind == frame_kind::steps;
+         header.kind == frame_kind::steps ||
+         ((header.kind == frame_kind::resend || header.kind == frame_kind::resent) &&
+          header.job == 0);
 }
 
 shard_core::followed_step replication_core::step_of(const frame_header& header) {
@@ -236,6 +244,7 @@ bool replication_core::place(const frame_header& header) {
   const auto judged = seeds ? shard_.begin_seed(step_of(header))
                             : shard_.begin_step(step_of(header), header.payload_bytes);
   if (judged.kind == push_admission::what::refuse) answer(header, judged.code);
+  lacks_table_ = lacks_table_ || is_not_told(judged.code);
   return judged.kind == push_admission::what::take;
 }
 
@@ -243,9 +252,13 @@ void replication_core::frame_lost(const frame_header& header) {
   // One of a view that is over has no place any more.
   if (header.kind == frame_kind::lend || header.epoch != view_ || !follows_) return;
   shard_.cancel_step(step_of(header));
+  // The primary may believe that it is here.
+  send_resend(neighbour::primary, frame_kind::resend, 0);
 }
 
 void replication_core::frame(const frame_header& header, payload_handle payload) {
+  if (header.kind == frame_kind::resend || header.kind == frame_kind::resent)
+    return on_resend(header);
   if (header.kind == frame_kind::lent) return on_lent(header);
   if (header.kind == frame_kind::followed)
     return header.count > 0 && header.code == 0 ? on_followed_run(header) : on_followed(header);

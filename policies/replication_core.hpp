@@ -27,10 +27,14 @@
 #include "policies/front_core.hpp"
 #include "policies/patience.hpp"
 #include "policies/shard_core.hpp"
+#include "policies/supervision/reconnect_schedule.hpp"
 #include "runtime/base/frame_header.hpp"
 #include "runtime/base/status.hpp"
 
 namespace tidegate::policies {
+
+// The two processes beside this one in the chain.
+enum class neighbour : std::uint8_t { primary, replica };
 
 class replication_shell {
  public:
@@ -48,6 +52,9 @@ class replication_shell {
   virtual bool map_sums(const runtime::frame_header& header, payload_handle place) = 0;
   // The sum in that plane, to be released; no_payload: it cannot be read.
   virtual payload_handle sum_in_place(std::uint32_t slot, std::uint32_t plane) = 0;
+  // Connects to this neighbour anew, in place of a connection that broke. Returns nothing if no
+  // connection could be begun.
+  virtual std::optional<peer_id> reconnect(neighbour to) = 0;
   // Call post() before the network is progressed again.
   virtual void post_soon() = 0;
   // The gradient of a step: what.payload, or the sum that was kept. header.payload_bytes is
@@ -108,7 +115,7 @@ class replication_core {
   bool follows_in(std::uint32_t view) const noexcept { return follows_ && view == view_; }
   // From now on the first of the chain, for workers' frames of this epoch; whom it leads it
   // leads on. False: an earlier call has said so.
-  bool promote(std::uint32_t view, std::uint32_t epoch);
+  bool promote(std::uint32_t view, std::uint64_t epoch);
 
   // Effects of the shard core, when they are carried out.
   void replicate(const effects::replicate& what);
@@ -117,6 +124,18 @@ class replication_core {
   void followed(const effects::followed& what);
   // Posts what the turn has added.
   void post();
+
+  // The connection of that peer broke, and its process is not known to have ended: mend() makes
+  // another. Returns false if it is not that of a neighbour.
+  bool connection_broke(peer_id peer, std::int64_t now);
+  // Makes the attempts that are due. To be called every few milliseconds while is_mending().
+  void mend(std::int64_t now);
+  bool is_mending() const noexcept { return !reconnects_.empty(); }
+  void set_reconnect_limits(const reconnect_limits& limits) { reconnects_.set_limits(limits); }
+  // Neighbours that have been out of reach for so long.
+  auto outages(std::int64_t now, std::int64_t longer_than) const {
+    return reconnects_.outages(now, longer_than);
+  }
 
   static bool is_mine(const runtime::frame_header& header);
   // Of one with payload: whether it may have a place.
@@ -154,6 +173,11 @@ class replication_core {
   void post_steps(const effects::replicate& first, std::uint32_t count);
   std::span<const std::uint32_t> run_of(const runtime::frame_header& header) const;
 
+  // replication_reconnect.cpp
+  void on_resend(const runtime::frame_header& header);
+  void send_resend(neighbour to, runtime::frame_kind kind, std::uint64_t attempt);
+  void resend_all();
+
   void carry_out_all();
   void forget_all();
   void seed_more();
@@ -178,6 +202,7 @@ class replication_core {
   std::optional<peer_id> primary_;  // of this view, or of an earlier one
   std::uint32_t followed_since_ = 0;
   bool follows_ = false;
+  bool lacks_table_ = false;      // something of the primary was refused for want of a table
   std::set<farewell_name> owed_;  // to the primary, when the replica has them
   std::uint32_t led_view_ = 0;    // with the replica, or since when there is none
   std::optional<peer_id> replica_;
@@ -196,6 +221,7 @@ class replication_core {
   std::vector<std::uint32_t> slots_;          // of the run being answered
   std::size_t seeding_ = 0;
   patience_limits patience_;
+  reconnect_schedule<neighbour> reconnects_;
 };
 
 }  // namespace tidegate::policies

@@ -1,6 +1,7 @@
 // Steps whose sums the replica reads where the primary keeps them, and answers for several
 // chunks at once.
 #include <algorithm>
+#include <utility>
 
 #include "policies/frame_tags.hpp"
 #include "policies/replication_core.hpp"
@@ -14,6 +15,10 @@ using runtime::frame_kind;
 
 void replication_core::table_opened(std::uint64_t token, std::uint32_t table) {
   lend(token, table);
+  // A coordinator that has died may have told the primary of a table before it told us.
+  if (!follows_ || !std::exchange(lacks_table_, false)) return;
+  TIDEGATE_RARE("shard: a replica asks for what came before its table");
+  send_resend(neighbour::primary, frame_kind::resend, 0);
 }
 
 void replication_core::lend(std::uint64_t job, std::uint32_t table) {

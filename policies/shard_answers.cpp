@@ -37,6 +37,7 @@ bool shard_core::begin_pull(chunk_state& chunk, const frame_tag& tag, bool rings
     return false;
   }
   end_lease(chunk, worker);
+  worker.answer_waits = false;
   worker.pulling = true;
   worker.pull_rings = rings;
   worker.pull_clock = tag.clock;
@@ -76,9 +77,11 @@ void shard_core::answer(std::uint32_t slot, const frame_tag& tag, refusal code,
   auto& worker = chunk.workers[tag.rank];
   worker.pulling = false;
   if (code == refusal::none && worker.sending >= replies_under_way_max) {
-    // Asked for again while two answers are on their way: one of those will do.
+    // Asked for again while two answers are on their way. The worker waits for the answer to
+    // the last, which follows when one of those has been sent.
     TIDEGATE_RARE("shard: two replies are on their way already");
-    if (!worker.pull_rings) return;
+    worker.answer_waits = !worker.pull_rings;
+    if (worker.answer_waits) return;
     code = refusal::pull_under_way;
   }
   shard_effects::version_at where;
@@ -96,6 +99,15 @@ void shard_core::answer(std::uint32_t slot, const frame_tag& tag, refusal code,
     add_to_run(chunk, {true, tag, 1, code, where, false, false});
   else
     out.list.push_back(shard_effects::reply{tag, code, slot, where, false});
+}
+
+void shard_core::answer_waiting(std::uint32_t slot, std::uint32_t rank, shard_effects& out) {
+  auto& chunk = chunks_[slot];
+  if (!std::exchange(chunk.workers[rank].answer_waits, false)) return;
+  frame_tag base;
+  base.job = chunk.home->token;
+  base.epoch = chunk.home->job->epoch;
+  answer(slot, tag_of(chunk, rank, chunk.workers[rank].pull_clock, base), refusal::none, out);
 }
 
 // The current one, but for a worker that has come back to a clock before.

@@ -115,6 +115,7 @@ void shard_core::forget_process(const job_state& job, std::uint32_t rank) {
     chunk.policy->worker_replaced(rank);
     auto& at_chunk = chunk.workers[rank];
     at_chunk.pulling = false;
+    at_chunk.answer_waits = false;
     at_chunk.request = 0;
     end_lease(chunk, at_chunk);
     for (auto& held : at_chunk.held) {
@@ -255,6 +256,7 @@ void shard_core::close_job(std::uint64_t token, shard_effects& out) {
     auto& chunk = chunks_[slot];
     for (std::uint32_t rank = 0; rank < chunk.workers.size(); ++rank) {
       auto& worker = chunk.workers[rank];
+      worker.answer_waits = false;
       for (const auto& held : worker.held) {
         if (!held.there) continue;
         const bool on_its_way = chunk.relay ? held.clock < chunk.relay->handed_on_below()
@@ -307,6 +309,11 @@ std::vector<std::uint64_t> shard_core::jobs() const {
   for (const auto& [token, job] : jobs_)
     if (!job.closed) tokens.push_back(token);
   return tokens;
+}
+
+std::uint64_t shard_core::epoch_of(std::uint64_t token) const {
+  const auto job = jobs_.find(token);
+  return job == jobs_.end() ? 0 : job->second.epoch;
 }
 
 std::vector<std::uint64_t> shard_core::all_jobs() const {

@@ -49,7 +49,7 @@ class shard_core {
  public:
   // Opening again with the same token is ignored.
   struct job_options {
-    std::uint32_t epoch = 0;
+    std::uint64_t epoch = 0;
     std::uint32_t workers = 0;  // ranks are below
     consistency_spec consistency;
     // Under bsp the version before the current one is kept, for a worker that comes back: it
@@ -104,8 +104,11 @@ class shard_core {
   void push(const frame_tag& tag, payload_handle payload, shard_effects& out,
             bool pulls = false);
   void pull(const frame_tag& tag, bool everything, shard_effects& out);
-  // The reply of `rank` in `slot` has left `plane`, or never will.
-  void sent(std::uint32_t slot, std::uint32_t rank, std::uint32_t plane);
+  // The reply of `rank` in `slot` has left `plane`, or never will. Returns true if another
+  // waits for that: answer_waiting() sends it.
+  bool sent(std::uint32_t slot, std::uint32_t rank, std::uint32_t plane);
+
+  void answer_waiting(std::uint32_t slot, std::uint32_t rank, shard_effects& out);
 
   // The chunks of a table here, in order; below they go by index.
   refusal check_worker(const frame_tag& tag) const;
@@ -226,13 +229,15 @@ class shard_core {
   cut_state progress(std::uint32_t slot) const { return progress_of(chunks_[slot]); }
   std::uint32_t plane_of(std::uint32_t slot) const { return chunks_[slot].plane; }
   // It is the primary now, in this epoch.
-  void promote(std::uint64_t token, std::uint32_t epoch, shard_effects& out);
+  void promote(std::uint64_t token, std::uint64_t epoch, shard_effects& out);
 
   // Whether anybody may read that plane, once all that has been decided is carried out.
   bool is_read(std::uint32_t slot, std::uint32_t plane) const {
     const auto& chunk = chunks_[slot];
     return plane == chunk.plane || (plane < chunk.readers.size() && chunk.readers[plane] > 0);
   }
+  // Of the frames of a job here; 0 for an unknown job and at a replica.
+  std::uint64_t epoch_of(std::uint64_t token) const;
   std::vector<std::uint64_t> jobs() const;      // tokens of those that are open
   std::vector<std::uint64_t> all_jobs() const;  // and of those that have ended
   std::vector<std::uint32_t> tables_of(std::uint64_t token) const;

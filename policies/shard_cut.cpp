@@ -50,10 +50,16 @@ void shard_core::take_cut(std::uint32_t slot, shard_effects& out) {
   auto& chunk = chunks_[slot];
   chunk.to_cut = false;
   chunk.cut = progress_of(chunk);
-  // Whoever goes on from there begins with all workers, each where the others are.
+  // Whoever goes on from there begins with all workers, each where the others are: at the end
+  // they are where the last of them stopped.
+  auto others = chunk.cut_clock;
+  if (others == clock_vector::infinity) {
+    others = 0;
+    for (const auto& one : chunk.cut.ranks) others = std::max(others, one.next);
+  }
   for (std::uint32_t rank = 0; rank < chunk.workers.size(); ++rank)
-    if (chunk.home->job->workers[rank].left && chunk.cut_clock != clock_vector::infinity)
-      chunk.cut.ranks[rank].next = std::max(chunk.cut.ranks[rank].next, chunk.cut_clock);
+    if (chunk.home->job->workers[rank].left)
+      chunk.cut.ranks[rank].next = std::max(chunk.cut.ranks[rank].next, others);
   out.list.push_back(shard_effects::snapshot{slot, chunk.plane});
 }
 

@@ -22,7 +22,7 @@ inline constexpr std::uint32_t versions_kept_max = 2;
 // Which push or pull a frame speaks of.
 struct frame_tag {
   std::uint64_t job = 0;  // token
-  std::uint32_t epoch = 0;
+  std::uint64_t epoch = 0;
   std::uint32_t incarnation = 0;
   std::uint32_t rank = 0;
   std::uint32_t table = 0;

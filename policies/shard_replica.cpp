@@ -335,7 +335,7 @@ std::uint64_t shard_core::first_clock(std::uint64_t token, std::uint32_t rank) c
              : job->second.workers[rank].joined;
 }
 
-void shard_core::promote(std::uint64_t token, std::uint32_t epoch, shard_effects& out) {
+void shard_core::promote(std::uint64_t token, std::uint64_t epoch, shard_effects& out) {
   auto& job = jobs_.at(token);
   job.epoch = epoch;
   for (const auto slot : job.slots) {

@@ -47,6 +47,7 @@ struct worker_at_chunk {
   bool pull_rings = false;
   bool leased = false;  // reads lease.plane, since it pulled at pull_clock
   std::uint8_t sending = 0;
+  bool answer_waits = false;  // for the end of a reply under way
   std::uint64_t pull_clock = 0;
   std::uint64_t request = 0;  // of the last pull
   shard_effects::version_at lease;
@@ -71,7 +72,7 @@ struct step_to_replicate {
   bool owns_payload = false;
 };
 struct job_state {
-  std::uint32_t epoch = 0;
+  std::uint64_t epoch = 0;
   bool closed = false;
   std::uint32_t keeps = 0;  // versions before the current one
   bool leads = false;       // a replica

@@ -267,12 +267,13 @@ void shard_core::end_lease(chunk_state& chunk, worker_at_chunk& worker) {
   --chunk.readers[worker.lease.plane];
 }
 
-void shard_core::sent(std::uint32_t slot, std::uint32_t rank, std::uint32_t plane) {
+bool shard_core::sent(std::uint32_t slot, std::uint32_t rank, std::uint32_t plane) {
   auto& chunk = chunks_[slot];
   auto& worker = chunk.workers[rank];
   TIDEGATE_ASSERT(worker.sending > 0 && chunk.readers[plane] > 0, "a reply was under way");
   --worker.sending;
   --chunk.readers[plane];
+  return worker.answer_waits;
 }
 
 // The push of (rank, clock) is in the parameters, or will never be: free its payload, answer

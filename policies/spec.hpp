@@ -182,7 +182,14 @@ struct supervision_spec {
   restart_spec coordinator;
   // One that shows no sign of life for so long is ended, and has died; 0: nobody looks.
   std::uint32_t heartbeat_timeout_ms = 2000;
+  // A process that the coordinator has no connection to for so long, and nobody knows to have
+  // ended, counts as dead. In the first half connections are given up, in the second it may
+  // come back.
+  std::uint32_t unreachable_ms = 10'000;
 };
+
+// Whether a cluster is launched that may take more memory than the machine has.
+enum class memory_rule : std::uint8_t { refuse, ignore };
 
 struct cluster_spec {
   std::string name;
@@ -199,6 +206,7 @@ struct cluster_spec {
   std::string control_host = "127.0.0.1";
   std::uint16_t control_port = 0;  // 0: the system chooses
   std::uint32_t start_timeout_ms = 30'000;
+  memory_rule memory_check = memory_rule::refuse;
   supervision_spec supervision;
   fault_spec faults;
   std::vector<job_spec> jobs;

@@ -56,6 +56,12 @@ void worker_core::tick(std::int64_t now, worker_effects& out) {
 // Of a shard that another process serves now.
 void worker_core::again(std::uint32_t shard, worker_effects& out) {
   TIDEGATE_RARE("worker: a shard has moved");
+  // An aggregator in the place of another has not heard it.
+  finish_acked_[shard] = 0;
+  resend(shard, out);
+}
+
+void worker_core::resend(std::uint32_t shard, worker_effects& out) {
   for (auto& [id, table] : tables_) {
     for (const auto slot : older_first(table)) {
       const auto& push = table.pushes[slot];
@@ -63,10 +69,13 @@ void worker_core::again(std::uint32_t shard, worker_effects& out) {
     }
     if (table.pull.active && !exchange_waits()) pull_again(id, table, shard, out);
   }
-  if (!farewell_sent_) return;
-  // An aggregator in the place of another has not heard it.
-  finish_acked_[shard] = 0;
-  farewell_to(shard, out);
+  if (farewell_sent_ && finish_acked_[shard] == 0) farewell_to(shard, out);
+}
+
+void worker_core::resend_pull(std::uint32_t table, std::uint32_t shard, worker_effects& out) {
+  const auto at = tables_.find(table);
+  if (at == tables_.end() || !at->second.pull.active || exchange_waits()) return;
+  pull_again(table, at->second, shard, out);
 }
 
 void worker_core::push_again(std::uint32_t id, const table_state& table, const push_state& push,

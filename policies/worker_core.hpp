@@ -92,6 +92,11 @@ class worker_core {
   // it has not answered is sent by again(), when it can be reached.
   void shard_moved(std::uint32_t shard);
   void again(std::uint32_t shard, worker_effects& out);
+  // The connection to this shard broke and there is another: sends what the shard has not
+  // answered.
+  void resend(std::uint32_t shard, worker_effects& out);
+  // Asks that shard again for what of the pull under way it has not answered.
+  void resend_pull(std::uint32_t table, std::uint32_t shard, worker_effects& out);
   // Pushes of a clock are sent when all of the clocks before it are acknowledged.
   void set_one_clock_in_flight() { one_clock_in_flight_ = true; }
 
@@ -123,8 +128,8 @@ class worker_core {
               worker_effects& out);
   // False: it was known.
   bool on_finish_ack(std::uint32_t shard, refusal code, worker_effects& out);
-  // True if this reply belongs to the pull under way, so that its payload has a place. The
-  // caller says begin_reply before it gives the place away: a second copy then has none.
+  // Returns true if this reply belongs to the pull under way, so that its payload has a place.
+  // The caller says begin_reply before it gives the place away: a second copy then has none.
   bool expects_reply(std::uint32_t table, std::uint32_t chunk, std::uint64_t request) const;
   void begin_reply(std::uint32_t table, std::uint32_t chunk);
   // Its payload will not come after all. False: that was no news.

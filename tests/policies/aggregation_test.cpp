@@ -139,5 +139,17 @@ TEST(aggregation, an_aggregator_runs_where_its_members_do) {
   EXPECT_EQ(host_of_aggregator(cluster, job, made.aggregators[1]), &cluster.hosts[1]);
 }
 
+TEST(hosts, the_coordinator_is_beside_the_launcher_unless_a_prefix_starts_it) {
+  cluster_spec cluster;
+  EXPECT_TRUE(coordinator_is_beside_launcher(cluster));
+  cluster.hosts.resize(2);
+  cluster.hosts[0].name = "a";
+  cluster.hosts[1].name = "b";
+  cluster.hosts[1].prefix = {"ip", "netns", "exec", "b"};
+  EXPECT_TRUE(coordinator_is_beside_launcher(cluster));
+  cluster.coordinator_host = "b";
+  EXPECT_FALSE(coordinator_is_beside_launcher(cluster));
+}
+
 }  // namespace
 }  // namespace tidegate::policies

@@ -38,9 +38,16 @@ class noting_shell final : public front_shell {
   void send_parameters(peer_id to, const frame_header& header, std::uint32_t, std::uint32_t,
                        send_name name) override {
     send(to, header);
-    core->sent(name);
+    if (holds_sent && to == 1)
+      held.push_back(name);
+    else
+      core->sent(name);
   }
+  bool holds_sent = false;
+  std::vector<send_name> held;
   void drop(peer_id, std::vector<send_name>&) override {}
+  std::optional<peer_id> reconnect(const member_key&) override { return next_peer; }
+  std::optional<peer_id> next_peer;
   refusal map_gradients(const member_key&, std::uint32_t, std::span<const std::byte>) override {
     return windows ? refusal::none : refusal::no_window;
   }
@@ -129,6 +136,109 @@ TEST_F(front_of_two, a_frame_that_comes_twice_is_answered_once) {
   EXPECT_TRUE(arrive(exchange(0, 1)));
   EXPECT_FALSE(arrive(exchange(1, 1)));
   EXPECT_EQ(replies_to(1), 1);
+}
+
+constexpr std::int64_t ms = millisecond;
+
+TEST_F(front_of_two, a_broken_connection_is_made_again_and_the_member_asked_to_send_again) {
+  front_.connection_broke(1, 0);
+  EXPECT_TRUE(front_.is_mending());
+  EXPECT_TRUE(arrive(exchange(1, 1))) << "frames still come: only our side broke";
+  EXPECT_TRUE(arrive(exchange(0, 1)));
+  EXPECT_EQ(replies_to(1), 0);
+  shell_.next_peer = 9;
+  front_.mend(10 * ms);
+  ASSERT_EQ(shell_.frames.back().to, 9u);
+  const auto asked = shell_.frames.back().header;
+  EXPECT_EQ(asked.kind, frame_kind::resend);
+  EXPECT_EQ(asked.epoch, epoch);
+  EXPECT_NE(asked.request, 0u);
+  // The worker's answer, and what it sends again.
+  auto answer = asked;
+  answer.kind = frame_kind::resent;
+  answer.flags = runtime::frame_flag_up;
+  front_.frame(answer, no_payload, {}, 0);
+  EXPECT_FALSE(front_.is_mending());
+  auto pull = header_of(frame_kind::pull, tag(1, 1), refusal::none);
+  pull.request = 99;
+  front_.frame(pull, no_payload, {}, 0);
+  EXPECT_EQ(replies_to(9), 1);
+}
+
+// A coordinator that came back admits everybody once more.
+TEST_F(front_of_two, a_member_that_is_admitted_again_after_its_connection_broke_is_asked) {
+  front_.connection_broke(1, 0);
+  EXPECT_TRUE(arrive(exchange(1, 1)));
+  EXPECT_TRUE(arrive(exchange(0, 1)));
+  EXPECT_EQ(replies_to(1), 0) << "it was lost";
+  EXPECT_FALSE(front_.admit({job, 1, 1, "", {5}}).connect);
+  EXPECT_TRUE(front_.is_mending());
+  shell_.next_peer = 9;
+  front_.mend(10 * ms);
+  ASSERT_EQ(shell_.frames.back().to, 9u);
+  EXPECT_EQ(shell_.frames.back().header.kind, frame_kind::resend);
+}
+
+TEST_F(front_of_two, a_member_that_is_out_of_reach_and_admitted_again_is_connected_to) {
+  front_.peer_lost(1);
+  EXPECT_FALSE(front_.admit({job, 1, 1, "", {5}}).connect);
+  ASSERT_TRUE(front_.is_mending());
+  shell_.next_peer = 9;
+  front_.mend(0);
+  EXPECT_EQ(shell_.frames.back().to, 9u);
+}
+
+TEST_F(front_of_two, a_member_whose_process_has_ended_is_not_connected_to_again) {
+  front_.peer_lost(1);
+  EXPECT_FALSE(front_.is_mending());
+}
+
+TEST_F(front_of_two, the_next_process_of_a_rank_ends_the_attempts_for_the_one_before) {
+  front_.connection_broke(1, 0);
+  join(1, 2, 7);
+  EXPECT_FALSE(front_.is_mending());
+}
+
+TEST_F(front_of_two, a_push_that_is_cut_off_is_asked_for) {
+  const auto push = exchange(1, 1);
+  EXPECT_TRUE(front_.place(push));
+  shell_.frames.clear();
+  front_.frame_lost(push);
+  ASSERT_EQ(shell_.frames.size(), 1u);
+  EXPECT_EQ(shell_.frames[0].to, 1u);
+  EXPECT_EQ(shell_.frames[0].header.kind, frame_kind::resend);
+  EXPECT_EQ(shell_.frames[0].header.request, 0u) << "no attempt, no answer";
+  EXPECT_TRUE(arrive(push));
+}
+
+TEST_F(front_of_two, what_was_refused_for_want_of_a_table_is_asked_for_when_it_is_there) {
+  auto unknown = tag(1, 0);
+  unknown.table = 6;
+  front_.frame(header_of(frame_kind::skip, unknown, refusal::none), no_payload, {}, 0);
+  ASSERT_FALSE(shell_.frames.empty());
+  EXPECT_NE(shell_.frames.back().header.code, 0u);
+  shell_.frames.clear();
+  const std::vector<chunk_place> places{{0, 0, 0, 8}};
+  core_.open_table(job, 6, places);
+  front_.table_opened(job);
+  ASSERT_EQ(shell_.frames.size(), 1u) << "the member that was refused, and no other";
+  EXPECT_EQ(shell_.frames[0].to, 1u);
+  EXPECT_EQ(shell_.frames[0].header.kind, frame_kind::resend);
+}
+
+TEST_F(front_of_two, an_answer_beyond_two_under_way_follows_when_one_has_been_sent) {
+  shell_.holds_sent = true;
+  for (std::uint32_t rank = 0; rank < 2; ++rank) arrive(exchange(rank, 1));
+  auto pull = header_of(frame_kind::pull, tag(1, 1), refusal::none);
+  for (const std::uint64_t request : {50U, 51U}) {
+    pull.request = request;
+    front_.frame(pull, no_payload, {}, 0);
+  }
+  EXPECT_EQ(replies_to(1), 2) << "the third waits";
+  front_.sent(shell_.held.front());
+  while (std::exchange(shell_.goes_on, false)) front_.go_on();
+  ASSERT_EQ(replies_to(1), 3);
+  EXPECT_EQ(shell_.frames.back().header.request, 51u) << "under the number asked last";
 }
 
 // A worker alone, with two tables in place.

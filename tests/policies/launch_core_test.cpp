@@ -277,7 +277,7 @@ TEST(launch_core, interrupted_once_everything_gets_a_chance_to_leave) {
                           "note process_killed: shard-0", "kill shard-0"));
   run.all_end({"coordinator-0", "shard-0"});
   EXPECT_THAT(run.seen(), ElementsAre("over: job failed, interrupted by SIGINT"));
-  EXPECT_EQ(run.core().result()[0].state, job_state::failed);
+  EXPECT_EQ(run.core().result()[0].state, job_state::interrupted);
   EXPECT_EQ(run.core().result()[0].failure, "interrupted by SIGINT");
 }
 

@@ -17,10 +17,14 @@ namespace tidegate::policies::tests {
 using lines = std::vector<std::string>;
 using how = process_exit::how;
 
+// Every worker that has been started so far has joined.
 inline job_status job_in(const std::string& name, job_state state) {
+  constexpr std::size_t ranks = 8;
+  constexpr std::uint32_t latest = 1000;
   job_status job;
   job.name = name;
   job.state = state;
+  job.incarnations.assign(ranks, latest);
   return job;
 }
 
@@ -33,6 +37,12 @@ inline job_status waiting(const std::string& name, std::uint32_t joined) {
 inline job_status running(const std::string& name, std::uint32_t finished = 0) {
   auto job = job_in(name, job_state::running);
   job.workers_finished = finished;
+  return job;
+}
+
+// By rank: the last incarnation that has asked to join, 0 for none.
+inline job_status joined_by(job_status job, std::vector<std::uint32_t> incarnations) {
+  job.incarnations = std::move(incarnations);
   return job;
 }
 
@@ -168,6 +178,12 @@ class launched {
     run.says({running("mlp")});
     run.seen();
     return run;
+  }
+  // Workers of the one job come back within these limits.
+  static launched that_restarts(std::uint32_t workers, const restart_spec& limits) {
+    auto plan = plan_of({{"mlp", workers}}, true);
+    plan.supervision.worker = limits;
+    return in_training(std::move(plan));
   }
   // The one job goes on without workers that die.
   static launched that_shrinks(std::uint32_t workers) {

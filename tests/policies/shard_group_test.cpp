@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "policies/frame_epoch.hpp"
+
 namespace tidegate::policies {
 namespace {
 
@@ -48,6 +50,36 @@ TEST(shard_group, a_replica_in_sync_takes_the_place_of_its_primary) {
   EXPECT_EQ(group.serving_view(), 1U);
   EXPECT_EQ(group.chain().size(), 1U);
   EXPECT_EQ(group.replicas_in_sync(), 0U);
+}
+
+// Two views for each death: 12 bits were spent after 2,048.
+TEST(shard_group, workers_frames_stay_in_order_over_any_number_of_fail_overs) {
+  auto group = together();
+  std::uint32_t incarnation = 1;
+  auto last = frame_epoch(1, group.serving_view());
+  while (group.serving_view() < 70'000) {
+    const auto dead = group.primary();
+    ASSERT_EQ(group.left(dead).what, change::promoted);
+    const auto epoch = frame_epoch(1, group.serving_view());
+    ASSERT_GT(epoch, last) << "view " << group.serving_view();
+    ASSERT_LT(epoch, frame_epoch(2, 0)) << "view " << group.serving_view();
+    ASSERT_EQ(run_of(epoch), 1U) << "view " << group.serving_view();
+    last = epoch;
+    ASSERT_EQ(group.joined(dead, ++incarnation, "c"), change::rejoined);
+    group.welcome();
+    ASSERT_TRUE(group.in_sync(group.view()));
+  }
+}
+
+TEST(shard_group, frames_of_a_later_run_are_later_than_any_view_of_the_one_before) {
+  constexpr std::uint32_t last_run = 0xffff'ffff;
+  for (const std::uint32_t run : {1U, 2U, 4095U, 1'048'576U, last_run - 1}) {
+    EXPECT_LT(frame_epoch(run, views_max), frame_epoch(run + 1, 0));
+    EXPECT_EQ(run_of(frame_epoch(run, views_max)), run);
+    EXPECT_EQ(run_of(frame_epoch(run + 1, 0)), run + 1);
+  }
+  for (const std::uint32_t view : {0U, 2047U, 4095U, 4096U, 65'535U, 65'536U, views_max - 1})
+    EXPECT_LT(frame_epoch(1, view), frame_epoch(1, view + 1));
 }
 
 TEST(shard_group, without_its_replica_it_goes_on_and_serves_as_before) {

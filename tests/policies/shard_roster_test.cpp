@@ -156,6 +156,24 @@ TEST(shard_roster, a_cut_lets_everybody_begin_where_the_others_are) {
   EXPECT_FALSE(ranks[1].finished) << "whoever goes on from there begins with all";
 }
 
+TEST(shard_roster, the_last_cut_has_who_left_where_the_others_ended) {
+  auto core = make_core({consistency_kind::ssp, 3}, 2);
+  shard_effects out;
+  core.push(tag(1, 0), 1, out);
+  core.shut_out(job, 1);
+  core.change_roster(job, leaves(1, 1, 0), out);
+  for (std::uint64_t clock = 0; clock < 4; ++clock)
+    for (const auto chunk : {0U, 2U}) core.push(tag(0, clock, chunk), 1, out);
+  core.has_finished(job, 0, out);
+  out.clear();
+  const std::vector<std::uint32_t> tables{5};
+  ASSERT_EQ(core.cut(job, clock_vector::infinity, tables, out), shard_core::nothing_gone_by);
+  const auto taken = all<shard_effects::snapshot>(out);
+  ASSERT_EQ(taken.size(), 2U);
+  for (const auto& one : taken)
+    for (const auto& rank : core.cut_of(one.slot).ranks) EXPECT_EQ(rank.next, 4U);
+}
+
 TEST(shard_roster, a_replica_makes_the_means_that_it_is_told) {
   auto core = make_core(bsp, 2);
   shard_effects out;

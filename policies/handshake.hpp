@@ -1,0 +1,92 @@
+// How both ends of a control connection prove that they know the run's token before either
+// reads a byte of anything else. The token never crosses the wire, and what was recorded once
+// proves nothing later, as each end has drawn a nonce for this connection:
+//
+//   listener to caller   challenge: version u8 | nonce of the listener, 32 bytes
+//   caller to listener   response: version u8 | nonce of the caller, 32 | proof, 32
+//   listener to caller   confirmation: proof, 32
+//
+// A proof is an HMAC-SHA256 under the token of the end's role, the version and both nonces. The
+// listener proves nothing to a caller that has not. An end that is refused is told nothing.
+//
+// State machines; the shell feeds them bytes and sends what they give. Value types.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "runtime/base/secret.hpp"
+
+namespace tidegate::policies {
+
+inline constexpr std::uint8_t handshake_version = 1;
+inline constexpr std::size_t nonce_bytes = 32;
+inline constexpr std::size_t challenge_bytes = 1 + nonce_bytes;
+inline constexpr std::size_t response_bytes = 1 + nonce_bytes + runtime::digest_bytes;
+inline constexpr std::size_t confirmation_bytes = runtime::digest_bytes;
+
+using nonce = std::array<std::byte, nonce_bytes>;
+
+enum class handshake_state : std::uint8_t {
+  waiting,        // for bytes of the other end
+  proven,         // the other end knows the token
+  other_version,  // refused: it speaks another version, or something else altogether
+  wrong_proof     // refused: it knows another token, or none
+};
+
+// "it has no proof of the run's token", for logs and messages.
+std::string_view to_string(handshake_state state) noexcept;
+
+// Of the end that listens. `drawn`: for this connection alone.
+class listener_handshake {
+ public:
+  listener_handshake() = default;
+  listener_handshake(std::uint64_t token, const nonce& drawn) noexcept;
+
+  // To be sent at once.
+  std::array<std::byte, challenge_bytes> challenge() const noexcept;
+  // How many bytes may be read from the connection now; what comes after them is not ours.
+  std::size_t wants() const noexcept;
+  // Takes up to wants() bytes that have arrived.
+  handshake_state take(std::span<const std::byte> bytes) noexcept;
+  // To be sent once the caller is proven.
+  runtime::digest confirmation() const noexcept;
+
+ private:
+  std::uint64_t token_ = 0;
+  nonce own_{};
+  std::array<std::byte, response_bytes> response_{};
+  std::size_t taken_ = 0;
+};
+
+// Of the end that calls.
+class caller_handshake {
+ public:
+  caller_handshake(std::uint64_t token, const nonce& drawn) noexcept;
+
+  std::size_t wants() const noexcept;
+  // Takes up to wants() bytes that have arrived.
+  handshake_state take(std::span<const std::byte> bytes) noexcept;
+  // To be sent when the challenge is whole; empty before and after.
+  std::span<const std::byte> response() const noexcept;
+  // The response is on its way.
+  void responded() noexcept;
+
+ private:
+  std::uint64_t token_;
+  nonce own_;
+  std::array<std::byte, challenge_bytes> challenge_{};
+  std::array<std::byte, response_bytes> response_{};
+  std::array<std::byte, confirmation_bytes> confirmation_{};
+  std::size_t taken_ = 0;
+  bool responded_ = false;
+};
+
+// What messages of the control plane carry to say which run they belong to: who reads it on
+// the wire has no proof of the token with it.
+std::uint64_t message_token(std::uint64_t token);
+
+}  // namespace tidegate::policies

@@ -1,0 +1,42 @@
+// Which processes an earlier launcher of a run has left behind: those that it started, and what
+// they have started, and nobody who merely has their environment. Pure, any thread.
+//
+// The environment alone says too little: whatever is started from a shell of a worker inherits
+// it, a tmux server for instance, and all that is started there for weeks. So a process counts
+// only if its environment has the secret token of that launcher, it began after the launcher
+// did, and it is still where the kernel put what the launcher started: in the launcher's
+// session, or in the session or process group of a process that the launcher listed. Whatever
+// has gone into a session of its own (setsid) has left the run; the epoch and the token keep it
+// out.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tidegate::policies {
+
+// What a launcher says of itself while it lives, and after.
+struct launcher_mark {
+  std::int32_t pid = 0;
+  std::uint64_t started = 0;  // clock ticks since the machine started
+  std::int32_t session = 0;
+  std::string token;  // as in TIDEGATE_TOKEN
+};
+
+// As the kernel tells of a process.
+struct process_facts {
+  std::int32_t pid = 0;
+  std::int32_t group = 0;
+  std::int32_t session = 0;
+  std::uint64_t started = 0;
+  std::string_view environment;  // entries, each with a 0 after it
+};
+
+// `run_dirs`: the run's folder as TIDEGATE_RUN_DIR may have it. `listed`: pids in pids.json.
+bool is_leftover(const process_facts& found, const launcher_mark& earlier,
+                 const std::vector<std::string>& run_dirs,
+                 const std::vector<std::int32_t>& listed);
+
+}  // namespace tidegate::policies

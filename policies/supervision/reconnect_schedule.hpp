@@ -1,0 +1,142 @@
+// When connections that broke are made again, and which peers cannot be reached.
+//
+// A connection that broke is attempted with growing pauses until an attempt is answered. An
+// attempt fails when its connection breaks, and when no answer comes in time: a network that
+// drops everything reports nothing. Attempts are numbered, so that the late answer to an
+// earlier attempt ends nothing.
+//
+// `Key` is the owner's name of a peer. Value type; time is an argument, in nanoseconds of a
+// clock that never goes back. Allocates only while some connection is broken, on either side.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "policies/millisecond.hpp"
+#include "runtime/base/planted.hpp"
+
+namespace tidegate::policies {
+
+struct reconnect_limits {
+  std::int64_t pause_first_ns = 10 * millisecond;
+  std::int64_t pause_most_ns = 1000 * millisecond;
+  std::int64_t answer_first_ns = 1000 * millisecond;  // until an attempt counts as failed
+  std::int64_t answer_most_ns = 8000 * millisecond;
+  std::int64_t give_up_ns = 0;  // after so long a peer is forgotten; 0: never
+};
+
+template <class Key>
+class reconnect_schedule {
+ public:
+  using attempt_number = std::uint64_t;  // 0: none
+  struct outage {
+    Key key;
+    std::int64_t since_ns = 0;
+  };
+
+  explicit reconnect_schedule(const reconnect_limits& limits = {}) : limits_(limits) {}
+
+  void set_limits(const reconnect_limits& limits) { limits_ = limits; }
+  bool empty() const noexcept { return broken_.empty(); }
+  bool is_broken(const Key& key) const { return broken_.contains(key); }
+
+  // The connection broke, or the attempt under way failed.
+  void broke(const Key& key, std::int64_t now) {
+    const auto [at, fresh] = broken_.try_emplace(key);
+    auto& state = at->second;
+    if (fresh) state = fresh_series(now);
+    if (!fresh && state.attempt == 0) return;  // its next attempt is due already
+    state.attempt = 0;
+    state.due = now + state.pause;
+    state.pause = std::min(2 * state.pause, limits_.pause_most_ns);
+  }
+
+  // Nobody knows whether this connection carries frames: the next attempt is due at once.
+  void doubt(const Key& key) { broken_.try_emplace(key, fresh_series(unknown)); }
+
+  // Calls attempt(key, number) for each connection whose next attempt is due. `attempt` returns
+  // false if no connection could even be begun.
+  template <class Attempt>
+  void attempt_due(std::int64_t now, const Attempt& attempt) {
+    due_.clear();
+    for (const auto& [key, state] : broken_)
+      if (state.due <= now) due_.push_back(key);
+    for (const auto& key : due_) {
+      const auto at = broken_.find(key);
+      if (at == broken_.end()) continue;  // forgotten by an attempt before it
+      auto& state = at->second;
+      if (state.since == unknown) state.since = now;
+      if (limits_.give_up_ns > 0 && now - state.since >= limits_.give_up_ns) {
+        broken_.erase(at);
+        continue;
+      }
+      state.attempt = ++last_attempt_;
+      state.due = now + state.answer;
+      state.answer = std::min(2 * state.answer, limits_.answer_most_ns);
+      if (!attempt(key, state.attempt)) broke(key, now);
+    }
+  }
+
+  // The attempt under way; 0 while none is.
+  attempt_number attempt_of(const Key& key) const {
+    const auto at = broken_.find(key);
+    return at == broken_.end() ? 0 : at->second.attempt;
+  }
+  // The peer answered this attempt. Returns false if that ends nothing: it is a late answer.
+  bool answered(const Key& key, attempt_number attempt) {
+    const bool is_late = attempt == 0 || attempt_of(key) != attempt;
+    if (is_late && !runtime::is_planted(runtime::planted_bug::late_answer_ends_a_reconnect))
+      return false;
+    return broken_.erase(key) > 0;
+  }
+  // Nobody waits for this peer any more, or it has a connection by another way.
+  void forget(const Key& key) {
+    broken_.erase(key);
+    served_.erase(key);
+  }
+
+  // The peer asks for what it may have lost before this attempt of its own. Returns false if it
+  // has been given that since: it asks once more for as long as it has no answer. 0: it lost
+  // something without an attempt.
+  bool is_unserved(const Key& key, attempt_number peers) {
+    return peers == 0 || std::exchange(served_[key], peers) != peers;
+  }
+
+  // Peers that have not been reached since `now - longer_than`.
+  std::vector<outage> outages(std::int64_t now, std::int64_t longer_than) const {
+    std::vector<outage> found;
+    for (const auto& [key, state] : broken_)
+      if (state.since != unknown && now - state.since >= longer_than)
+        found.push_back({key, state.since});
+    return found;
+  }
+
+ private:
+  static constexpr std::int64_t unknown = -1;
+  struct series {
+    std::int64_t since = 0;
+    std::int64_t pause = 0;   // before the attempt after the next failure
+    std::int64_t answer = 0;  // how long the next attempt waits for its answer
+    std::int64_t due = 0;
+    attempt_number attempt = 0;
+  };
+
+  series fresh_series(std::int64_t since) const {
+    return {.since = since,
+            .pause = limits_.pause_first_ns,
+            .answer = limits_.answer_first_ns,
+            .due = 0,
+            .attempt = 0};
+  }
+
+  reconnect_limits limits_;
+  std::map<Key, series> broken_;
+  std::map<Key, attempt_number> served_;  // the peer's
+  std::vector<Key> due_;
+  attempt_number last_attempt_ = 0;
+};
+
+}  // namespace tidegate::policies
