@@ -9,6 +9,7 @@
 #include "policies/frame_tags.hpp"
 #include "runtime/base/assert.hpp"
 #include "runtime/base/log.hpp"
+#include "runtime/base/unix_time.hpp"
 
 namespace tidegate::actors {
 
@@ -33,7 +34,7 @@ aggregator::behavior_type aggregator::make_behavior() {
   // Members know one shard.
   front_ = std::make_unique<front>(*this, home(), core_.front(), store_->memory(), 0);
   home().open_link(sink_.get());
-  look_now_and_then();
+  look_soon(false);
   return {
       from_coordinator(this, coordinator_, &aggregator::open_job),
       from_coordinator(this, coordinator_, &aggregator::open_table),
@@ -52,8 +53,11 @@ aggregator::behavior_type aggregator::make_behavior() {
       [](const policies::promote_call&) -> caf::result<done_atom> { return no_group(); },
       [this](const policies::shard_moved& what) { upstream_moved(what); },
       [this](stop_atom) { quit(); },
-      [this](look_atom) { ask_again(); },
-      [this](frame_event& event) { on_frame(event); },
+      [this](look_atom) { look(); },
+      [this](frame_event& event) {
+        on_frame(event);
+        if (is_mending()) look_soon(true);
+      },
       [this](const peer_lost_event& event) { on_peer_lost(event); },
   };
 }
@@ -71,8 +75,7 @@ caf::result<done_atom> aggregator::open_job(const policies::open_job_call& call)
     return to_error({runtime::errc::invalid_argument, "an aggregator hands sums on"});
   upstream_.clear();  // of a call before that failed
   for (const auto& address : call.upstream) {
-    auto connected =
-        home().link().connect(link_of(address), reach_of(home().address(), address));
+    auto connected = home().connect(address);
     if (!connected) return to_error(connected.error());
     upstream_.push_back(*connected);
   }
@@ -107,7 +110,7 @@ caf::result<done_atom> aggregator::open_table(const policies::open_table_call& c
     return to_error(added);
   }
   core_.begin_at(chunks, call.first_clocks);
-  front_->table_opened(call.table);
+  front_->table_opened(call.token, call.table);
   return done_atom::value;
 }
 
@@ -119,6 +122,7 @@ void aggregator::snapshot(const front::effects::snapshot&,
 // Of a member that has finished nothing else may tell.
 caf::result<std::uint64_t> aggregator::admit(const policies::admit_worker_call& call) {
   auto admitted = front_->admit(call);
+  look_soon(is_mending());
   say_farewell();
   return admitted;
 }
@@ -139,13 +143,32 @@ void aggregator::close_job(std::uint64_t token) {
 }
 
 void aggregator::on_peer_lost(const peer_lost_event& event) {
-  if (std::find(upstream_.begin(), upstream_.end(), event.peer) == upstream_.end())
-    return front_->on_peer_lost(event);
-  if (core_.upstream_moves())
-    return log::info("lost the link upstream: " + event.why +
-                     "; another takes its place, or all go back");
-  log::error("lost the link upstream: " + event.why);
-  close_job(token_);  // its members hear of it, and tell
+  const auto at = std::find(upstream_.begin(), upstream_.end(), event.peer);
+  if (at == upstream_.end()) {
+    front_->on_peer_lost(event);
+  } else if (!event.ended) {
+    log::info("lost the connection upstream: " + event.why + "; it is made again");
+    core_.connection_broke(static_cast<std::uint32_t>(at - upstream_.begin()),
+                           runtime::steady_now());
+  } else if (core_.upstream_moves()) {
+    log::info("lost the link upstream: " + event.why +
+              "; another takes its place, or all go back");
+  } else {
+    log::error("lost the link upstream: " + event.why);
+    close_job(token_);  // its members hear of it, and tell
+  }
+  look_soon(is_mending());
+}
+
+// Sums that wait to be sent are sent again when upstream answers.
+bool aggregator::reconnect(std::uint32_t shard) {
+  const auto& address = upstream_addresses_[shard];
+  const auto connected = home().connect(address);
+  if (!connected) return false;
+  std::vector<policies::send_name> dropped;
+  front_->sender().drop(upstream_[shard], dropped);
+  home().link().disconnect(std::exchange(upstream_[shard], *connected));
+  return true;
 }
 
 // Parameters go to where members read them.
@@ -179,18 +202,21 @@ void aggregator::upstream_moved(const policies::shard_moved& what) {
     log::error(name + " has moved: " + fenced.to_string());
     return close_job(token_);
   }
-  const auto connected =
-      home().link().connect(link_of(what.address), reach_of(home().address(), what.address));
-  // Dead again, perhaps, before this was heard: then yet another takes its place.
-  if (!connected)
-    return log::info(name + " has moved and cannot be reached: " + connected.error().message());
-  log::info(name + " has moved");
+  const auto connected = home().connect(what.address);
+  log::info(name + " has moved" +
+            (connected ? "" : " and cannot be reached: " + connected.error().message()));
   upstream_addresses_[what.shard] = what.address;
   // Of what the dead process was sending nothing else tells.
-  home().link().disconnect(std::exchange(upstream_[what.shard], *connected));
+  if (connected)
+    home().link().disconnect(std::exchange(upstream_[what.shard], *connected));
+  else
+    home().link().disconnect(upstream_[what.shard]);
   frames_.clear();
   core_.upstream_moved(what.shard, what.epoch, frames_);
   post(0, {});
+  // Dead again, perhaps, before this was heard, or not reachable yet.
+  if (!connected) core_.connection_broke(what.shard, runtime::steady_now());
+  look_soon(is_mending());
 }
 
 void aggregator::no_replica() {
@@ -201,6 +227,11 @@ void aggregator::on_frame(frame_event& event) {
   const auto& header = event.header;
   if (header.kind == frame_kind::pull_reply && core_.is_stale(header))
     return reply_lost(header);
+  if (policies::aggregator_core::is_resend(header)) {
+    frames_.clear();
+    core_.on_resend(header, frames_);
+    return post(0, {});
+  }
   if (policies::aggregator_core::is_answer(header)) {
     core_.on_answer(header, front_->core().pending(header.job, header.table));
     front_->core().carry_out();
@@ -210,13 +241,17 @@ void aggregator::on_frame(frame_event& event) {
   if (header.kind == frame_kind::finished) say_farewell();
 }
 
-// Not while frames wait to be sent: what has not left cannot be lost.
-void aggregator::ask_again() {
-  look_now_and_then();
-  if (front_->sender().waiting() > 0) return;
+void aggregator::look() {
+  looked();
+  const auto now = runtime::steady_now();
+  front_->mend();
   frames_.clear();
-  core_.tick(steady_now(), frames_);
+  core_.mend(
+      now, [this](std::uint32_t shard) { return reconnect(shard); }, frames_);
+  // Not while frames wait to be sent: what has not left cannot be lost.
+  if (home().link().loses_frames() && front_->sender().waiting() == 0) core_.tick(now, frames_);
   post(0, {});
+  look_soon(is_mending());
 }
 
 void aggregator::say_farewell() {

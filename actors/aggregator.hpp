@@ -45,7 +45,9 @@ class aggregator final : public reactor_actor<shard_actor::base>,
   static void no_replica();
   void upstream_moved(const policies::shard_moved& what);
   void reply_lost(const runtime::frame_header& header);
-  void ask_again();
+  void look();
+  bool is_mending() const { return front_->is_mending() || core_.is_mending(); }
+  bool reconnect(std::uint32_t shard);
   void say_farewell();
   void snapshot(const front::effects::snapshot& what,
                 const policies::shard_core::cut_state& state) override;

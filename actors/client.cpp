@@ -6,6 +6,8 @@
 #include "actors/optimizers.hpp"
 #include "actors/session_impl.hpp"
 #include "actors/system.hpp"
+#include "policies/handshake.hpp"
+#include "policies/option_rules.hpp"
 #include "runtime/base/log.hpp"
 
 namespace tidegate::actors {
@@ -42,9 +44,10 @@ expected<session> session::connect() {
   runtime::log::start("worker-" + who->job + "-" + std::to_string(who->rank));
   session_parts parts;
   parts.beats = runtime::heartbeat::of_process(who->node.token);
-  auto process = std::make_shared<process_system>();
+  auto process = std::make_shared<process_system>(who->node.token);
+  who->node.token = policies::message_token(who->node.token);
   auto coordinator = std::make_shared<coordinator_place>(
-      process->get(), who->node.coordinator_host, who->node.coordinator_port);
+      process->control(), who->node.coordinator_host, who->node.coordinator_port);
   const auto patience_ms = who->node.start_timeout_ms;
   if (auto found = coordinator->find(patience_ms); !found) return runtime::fail(found.error());
   parts.system = &process->get();
@@ -84,10 +87,10 @@ expected<table> session::open_table(std::string_view name, std::vector<std::uint
   auto optimizer = to_spec(options.optimizer, request.spec.name);
   if (!optimizer) return runtime::fail(optimizer.error());
   request.spec.optimizer = *optimizer;
-  const bool uniform = options.init_uniform > 0;
-  request.spec.init.kind =
-      uniform ? policies::init_kind::uniform : policies::init_kind::constant;
-  request.spec.init.value = uniform ? options.init_uniform : options.init_constant;
+  const auto init = policies::checked_init(
+      {.uniform = options.init_uniform, .constant = options.init_constant}, request.spec.name);
+  if (!init) return runtime::fail(init.error());
+  request.spec.init = *init;
   return impl_->open(request);
 }
 
@@ -203,6 +206,7 @@ status session::finish() {
 void session::fail(const status& why) {
   const auto text = "worker " + std::to_string(impl_->info_.rank) + ": " + why.message();
   runtime::log::error(text);
+  impl_->report_now(true);  // how far it came: what was told last may be some clocks old
   if (auto told = impl_->carry_out(impl_->core_.fail(text)).result; !told.ok())
     runtime::log::warn(told.to_string());
 }

@@ -53,23 +53,26 @@ struct stretch {
   std::span<const float> values;
 };
 
-// The optimizer that shards run for a table created by a worker; docs/yaml.md says which value
-// belongs to which. An empty one is the default of the named optimizer.
+// The optimizer that shards run for a table created by a worker. A value that is not given is
+// the default of the named optimizer; docs/yaml.md has the defaults, what is allowed, and which
+// value belongs to which optimizer. Other values are refused by open_table.
 struct optimizer {
-  // "sgd", "momentum", "nesterov", "adagrad", "adam", "adamw"; empty: the job's.
+  // "sgd", "momentum", "nesterov", "adagrad", "adam", "adamw"; empty: the job's, as it is, with
+  // no values given.
   std::string name;
-  float learning_rate = 0.01F;
-  float momentum = 0.9F;
-  float beta1 = 0.9F;
-  float beta2 = 0.999F;
+  std::optional<float> learning_rate = std::nullopt;
+  std::optional<float> momentum = std::nullopt;
+  std::optional<float> beta1 = std::nullopt;
+  std::optional<float> beta2 = std::nullopt;
   std::optional<float> epsilon = std::nullopt;
   std::optional<float> weight_decay = std::nullopt;
 };
 
 struct table_options {
   actors::optimizer optimizer;
+  // At most one of them; finite numbers.
   float init_uniform = 0.0F;   // > 0: start uniform in [-init_uniform, init_uniform)
-  float init_constant = 0.0F;  // otherwise: start at this value
+  float init_constant = 0.0F;  // start at this value
 };
 
 // What the launcher's status line shows; sent now and then, not on every clock.
@@ -113,9 +116,9 @@ class session {
   std::uint64_t now() const noexcept;
 
   // Creates the table or attaches to the one of that name; row-major float32 of `shape`. The
-  // first worker to come decides; a different shape or options afterwards: invalid_argument.
-  // Tables that the YAML declares keep the YAML's optimizer and init when `options` is left
-  // out.
+  // first worker to come decides; a different shape or options afterwards, and options that
+  // YAML would not take: invalid_argument. Tables that the YAML declares keep the YAML's
+  // optimizer and init when `options` is left out.
   runtime::expected<table> open_table(std::string_view name, std::vector<std::uint64_t> shape);
   runtime::expected<table> open_table(std::string_view name, std::vector<std::uint64_t> shape,
                                       const table_options& options);
@@ -127,11 +130,12 @@ class session {
   std::span<float> gradient(const table& where);
   // The parameters as the last pull found them, read where a shard of this host keeps them or
   // where they were received. Valid until this worker's next pull or push of the table: read
-  // them before you push. Empty before the first pull in place.
+  // them before you push. Empty from then on, until the next pull in place has ended.
   std::span<const float> parameters(const table& where) const;
   // The same where it lies, ascending, without gaps. Shards keep a chunk's versions in several
   // places, and under ssp and async neighbours may be apart; parameters() then copies them
-  // together. Under bsp there is one stretch.
+  // together. Under bsp there is one stretch, of all but tables of very many chunks
+  // (docs/architecture.md, Data plane).
   std::span<const stretch> parameter_stretches(const table& where) const;
 
   // As the calls with spans below, without a copy: pushes what gradient() holds, pulls to where

@@ -3,6 +3,7 @@
 #include <utility>
 #include <variant>
 
+#include "actors/ask_coordinator.hpp"
 #include "actors/coordinator_state.hpp"
 #include "actors/stand_in.hpp"
 #include "runtime/base/log.hpp"
@@ -16,8 +17,6 @@ using policies::coordinator_effects;
 using policies::ticket;
 using runtime::errc;
 using runtime::status;
-
-constexpr auto shard_call_timeout = std::chrono::seconds(20);
 
 }  // namespace
 
@@ -95,11 +94,9 @@ void coordinator::call_shard(coordinator_effects::call_shard& what) {
   std::visit(
       [&](const auto& content) {
         using call_type = std::decay_t<decltype(content)>;
-        // A replica is handed everything before this is answered, however much that is.
-        constexpr bool waits = std::is_same_v<call_type, policies::lead_call>;
-        auto asked = request(
-            shard, waits ? caf::duration(caf::infinite) : caf::duration(shard_call_timeout),
-            content);
+        // A table may be large, and a replica is handed everything before it answers: a call
+        // ends with its answer or with the process, and is repeated over another connection.
+        auto asked = request(shard, no_limit, content);
         if constexpr (std::is_same_v<call_type, policies::sum_progress_call>)
           asked.then(told, failed);
         else if constexpr (std::is_same_v<call_type, policies::admit_worker_call> ||
@@ -161,7 +158,12 @@ caf::result<done_atom> coordinator::join_shard(std::uint32_t index,
     });
     shards_.insert_or_assign(shard_name("", index, in_group.number),
                              caf::actor_cast<shard_actor>(who));
-    watch(who, {"", index, false, in_group.number, true});
+    watch(who, {.job = "",
+                .index = index,
+                .in_group = in_group.number,
+                .is_shard = true,
+                .incarnation = in_group.incarnation,
+                .address = address});
   }
   carry_out();
   return answer;
@@ -178,7 +180,11 @@ caf::result<done_atom> coordinator::join_aggregator(const std::string& job, std:
       return one.second.aggregates && one.second.job == job && one.second.index == index;
     });
     shards_.insert_or_assign(shard_name(job, index, 0), caf::actor_cast<shard_actor>(who));
-    watch(who, {job, index, true, 0, false});
+    watch(who, {.job = job,
+                .index = index,
+                .aggregates = true,
+                .incarnation = incarnation,
+                .address = address});
   }
   carry_out();
   return answer;
@@ -189,7 +195,10 @@ caf::result<policies::worker_welcome> coordinator::join_worker(
   auto [id, answer] = promise(worker_promises_);
   if (core_.worker_joined(unix_now(), hello, id, effects_)) {
     put_out(hello);
-    watch(who, {hello.job, hello.rank, false, 0, false});
+    watch(who, {.job = hello.job,
+                .index = hello.rank,
+                .incarnation = hello.incarnation,
+                .address = hello.address});
   }
   carry_out();
   return answer;
@@ -267,6 +276,12 @@ caf::result<done_atom> coordinator::fail_job(const std::string& job, const std::
   return done();
 }
 
+caf::result<policies::cluster_status> coordinator::status(std::uint64_t token,
+                                                          std::uint64_t seen) {
+  if (!known(token)) return stranger();
+  return core_.status(unix_now(), seen);
+}
+
 caf::result<done_atom> coordinator::stop() {
   for (auto& [name, shard] : shards_) send(shard, stop_atom::value);
   for (auto& [which, known] : hosts_) send(known.who, stop_atom::value);
@@ -283,21 +298,10 @@ void coordinator::on_down(const caf::down_msg& down) {
   const auto lost = members_.find(down.source);
   if (lost == members_.end()) return;
   const auto why = system().render(down.reason);
-  bool out = false;
-  // A worker that has finished leaves like this, too; the core tells them apart.
-  if (lost->second.job.empty())
-    out =
-        core_.shard_lost(unix_now(), lost->second.index, why, effects_, lost->second.in_group);
-  else if (lost->second.aggregates)
-    core_.aggregator_lost(unix_now(), lost->second.job, lost->second.index, why, effects_);
-  else
-    core_.worker_lost(unix_now(), lost->second.job, lost->second.index, why);
-  // It may be back on another connection and not know that it has been taken for dead.
-  if (out)
-    if (const auto who = caf::actor_cast<caf::actor>(down.source))
-      send_exit(who, to_error({errc::cancelled, "it was taken for dead: " + why}));
-  members_.erase(lost);
-  carry_out();
+  const bool broke = down.reason == caf::exit_reason::remote_link_unreachable;
+  if (!broke || !may_return(lost->second)) return lose(lost, why);
+  lost->second.cut_since = runtime::steady_now();
+  look_soon();
 }
 
 // Not one that hung and wakes when another has taken its place.

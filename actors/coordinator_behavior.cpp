@@ -7,6 +7,7 @@ namespace {
 
 using u32 = std::uint32_t;
 using u64 = std::uint64_t;
+using answer = caf::result<done_atom>;
 using policies::hosted_member;
 using std::string;
 
@@ -31,6 +32,10 @@ coordinator::behavior_type coordinator::make_behavior() {
         return join_host(token, {slot, place}, life, has, who);
       },
       [this](gone_atom, u64 token, const hosted_member& which) { member_gone(token, which); },
+      [this](gone_atom, u64 token, u32 role, const string& job, u32 index, u32 incarnation) {
+        return process_ended(token, role, {.job = job, .index = index}, incarnation);
+      },
+      [this](look_atom) { look(); },
       [this](moves_atom, u64 token, const string& job, u32 rank, u32 incarnation,
              const caf::actor& who) {
         if (of_run(token)) tell_of_moves(job, rank, incarnation, who);
@@ -76,14 +81,10 @@ coordinator::behavior_type coordinator::make_behavior() {
       [this](part_atom, u64 token, const policies::checkpoint_report& report) {
         if (known(token)) take_part(report);
       },
-      [this](fail_atom, u64 token, const string& job,
-             const string& why) -> caf::result<done_atom> {
+      [this](fail_atom, u64 token, const string& job, const string& why) -> answer {
         return heard(token, [&] { return fail_job(job, why); });
       },
-      [this](status_atom, u64 token, u64 seen) -> caf::result<policies::cluster_status> {
-        if (!known(token)) return stranger();
-        return core_.status(unix_now(), seen);
-      },
+      [this](status_atom, u64 token, u64 seen) { return status(token, seen); },
       [this](stop_atom, u64 token) -> caf::result<done_atom> {
         return heard(token, [&] { return stop(); });
       },

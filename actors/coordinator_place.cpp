@@ -7,9 +7,10 @@
 
 #include <caf/all.hpp>
 
-#include "actors/system.hpp"
+#include "actors/control_plane.hpp"
 #include "policies/ask_again.hpp"
 #include "runtime/base/log.hpp"
+#include "runtime/base/unix_time.hpp"
 
 namespace tidegate::actors {
 
@@ -23,7 +24,7 @@ coordinator_actor coordinator_place::now() const {
 runtime::expected<coordinator_actor> coordinator_place::find() {
   if (!may_come_back()) return now();
   const std::lock_guard looking(finding_);
-  auto found = connect_coordinator(*system_, host_, port_);
+  auto found = control_->connect(host_, port_);
   if (!found) return found;
   const std::lock_guard lock(mutex_);
   there_ = *found;
@@ -44,29 +45,23 @@ void coordinator_place::tell(std::function<void(const coordinator_actor&)> whom)
 }
 
 runtime::expected<coordinator_actor> coordinator_place::find(std::uint32_t patience_ms) {
-  policies::ask_again again(steady_now(), patience_ms);
+  policies::ask_again again(runtime::steady_now(), patience_ms);
   for (;;) {
     auto found = find();
     if (found) return found;
-    const auto pause = again.after(steady_now(), found.error());
+    const auto pause = again.after(runtime::steady_now(), found.error());
     if (!pause) return found;
     std::this_thread::sleep_for(nanoseconds(*pause));
   }
-}
-
-std::int64_t steady_now() {
-  return std::chrono::duration_cast<nanoseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
 }
 
 namespace {
 
 // False: it is told to stop, or there is no coordinator any more.
 bool find_next(caf::blocking_actor* self, coordinator_place& place, std::uint32_t patience_ms) {
-  policies::ask_again again(steady_now(), patience_ms);
+  policies::ask_again again(runtime::steady_now(), patience_ms);
   runtime::status away(runtime::errc::unavailable, "it has just gone");
-  while (const auto pause = again.after(steady_now(), away)) {
+  while (const auto pause = again.after(runtime::steady_now(), away)) {
     bool stopped = false;
     self->receive([&](stop_atom) { stopped = true; }, [](const caf::down_msg&) {},
                   caf::after(nanoseconds(*pause)) >> [] {});

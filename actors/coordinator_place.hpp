@@ -15,10 +15,12 @@
 
 namespace tidegate::actors {
 
+class control_plane;
+
 class coordinator_place {
  public:
-  coordinator_place(caf::actor_system& system, std::string host, std::uint16_t port)
-      : system_(&system), host_(std::move(host)), port_(port) {}
+  coordinator_place(control_plane& control, std::string host, std::uint16_t port)
+      : control_(&control), host_(std::move(host)), port_(port) {}
   // Of this process: it does not come back.
   explicit coordinator_place(coordinator_actor there) : there_(std::move(there)) {}
 
@@ -29,14 +31,14 @@ class coordinator_place {
   void tell(std::function<void(const coordinator_actor&)> whom);
   // A process whose place the one that was found last has taken.
   bool is_former(const caf::strong_actor_ptr& sender) const;
-  bool may_come_back() const noexcept { return system_ != nullptr; }
+  bool may_come_back() const noexcept { return control_ != nullptr; }
   // Connects anew. Errors: unavailable.
   runtime::expected<coordinator_actor> find();
   // Again and again, for so long. Errors: unavailable.
   runtime::expected<coordinator_actor> find(std::uint32_t patience_ms);
 
  private:
-  caf::actor_system* system_ = nullptr;
+  control_plane* control_ = nullptr;
   std::string host_;
   std::uint16_t port_ = 0;
   std::mutex finding_;        // one at a time: who began to look before finds no later one
@@ -44,9 +46,6 @@ class coordinator_place {
   coordinator_actor there_;
   std::function<void(const coordinator_actor&)> told_;
 };
-
-// Nanoseconds of a clock that never goes back.
-std::int64_t steady_now();
 
 // An actor on a thread of its own that waits for the coordinator's end, finds the next one and
 // waits for that one's; it ends when it has not found any for so long, or with a stop_atom.

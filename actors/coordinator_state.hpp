@@ -17,6 +17,8 @@
 #include "actors/journal_keeper.hpp"
 #include "actors/messages.hpp"
 #include "policies/coordinator_core.hpp"
+#include "policies/millisecond.hpp"
+#include "policies/process_name.hpp"
 #include "runtime/base/unix_time.hpp"
 
 namespace tidegate::actors {
@@ -32,7 +34,9 @@ class coordinator final : public coordinator_actor::base {
         keeper_(std::move(keeper)),
         journal_(std::move(journal)),
         core_(cluster, token, keeper_->found(), std::move(journal_->before), life),
-        token_(token) {
+        token_(token),
+        shard_count_(cluster.shards),
+        unreachable_ns_(cluster.supervision.unreachable_ms * policies::millisecond / 2) {
     for (const auto& job : cluster.jobs)
       if (job.checkpoint) keeper_->begin_after(job.name, core_.last_checkpoint(job.name));
   }
@@ -52,7 +56,12 @@ class coordinator final : public coordinator_actor::base {
     bool aggregates = false;
     std::uint32_t in_group = 0;  // of a shard
     bool is_shard = false;
+    std::uint32_t incarnation = 0;
+    std::string address = {};    // of frames
+    bool ended = false;          // the launcher says so
+    std::int64_t cut_since = 0;  // its control connection broke then; 0: it has one
   };
+  using member_entry = std::map<caf::actor_addr, member>::iterator;
   template <class T>
   using promises = std::map<policies::ticket, caf::typed_response_promise<T>>;
 
@@ -112,7 +121,17 @@ class coordinator final : public coordinator_actor::base {
   void take_part(const policies::checkpoint_report& report);
   caf::result<done_atom> fail_job(const std::string& job, const std::string& why);
   caf::result<done_atom> stop();
+  caf::result<policies::cluster_status> status(std::uint64_t token, std::uint64_t seen);
   void on_down(const caf::down_msg& down);
+  // Connections to members that broke, coordinator_absences.cpp.
+  bool may_return(const member& lost) const;
+  void lose(member_entry lost, const std::string& why);
+  // `role`: as in policies::process_role; that of `name` is not read.
+  caf::result<done_atom> process_ended(std::uint64_t token, std::uint32_t role,
+                                       policies::process_name name, std::uint32_t incarnation);
+  bool is_named(const member& known, const policies::process_name& name) const;
+  void look();
+  void look_soon();
 
   void watch(const caf::actor& who, member what);
   void put_out(const policies::worker_hello& successor);
@@ -129,6 +148,9 @@ class coordinator final : public coordinator_actor::base {
   policies::coordinator_core core_;
   policies::coordinator_effects effects_;
   std::uint64_t token_;
+  std::uint32_t shard_count_;
+  std::int64_t unreachable_ns_;  // until a member that has no connection counts as dead
+  bool looks_ = false;
   // Job of an aggregator, or empty; index; number in a shard's group.
   using shard_name = std::tuple<std::string, std::uint32_t, std::uint32_t>;
   std::map<shard_name, shard_actor> shards_;

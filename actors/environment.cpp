@@ -10,6 +10,8 @@
 #include "runtime/memory/segment.hpp"
 #include "runtime/transport/host_link.hpp"
 #include "runtime/transport/lossy_link.hpp"
+#include "runtime/transport/null_link.hpp"
+#include "runtime/ucx/net_device.hpp"
 #include "runtime/ucx/ucx_link.hpp"
 
 namespace tidegate::actors {
@@ -54,28 +56,55 @@ std::uint64_t shared_host() {
   return sends ? 0 : runtime::host_identity(host ? host : "");
 }
 
-expected<std::unique_ptr<runtime::link>> make_own_link() {
-  const auto text = [](const char* name) {
-    const char* value = std::getenv(name);
-    return std::string(value ? value : "");
-  };
+namespace {
+
+std::string text_of(const char* name) {
+  const char* value = std::getenv(name);
+  return value ? value : "";
+}
+
+// To peers beyond this host; where there are none, no socket listens, or on as few interfaces
+// as are needed.
+expected<std::unique_ptr<runtime::link>> make_far_link(const std::string& transport) {
+  const bool alone = text_of(one_host_variable) == "1";
   runtime::ucx_options options;
-  options.address = text("TIDEGATE_ADDRESS");
-  const auto transport = text("TIDEGATE_TRANSPORT");
+  options.address = text_of("TIDEGATE_ADDRESS");
+  if (alone && (transport == "auto" || transport == "shm")) {
+    if (options.address.empty()) return runtime::make_null_link();
+    const auto device = runtime::device_of(options.address);  // a wrong one is told now
+    if (!device) return fail(device.error());
+    return runtime::make_null_link();
+  }
+  if (alone && options.address.empty()) options.address = "127.0.0.1";
   // Only where the transports are the launcher's choice, not the user's.
-  options.rdma_if_there = transport == "auto" && text("UCX_TLS") == "tcp,self";
+  options.rdma_if_there = transport == "auto" && text_of("UCX_TLS") == "tcp,self";
   options.rdma_only = transport == "rdma";
-  auto made = runtime::open_ucx_link(options);
-  if (made && transport != "tcp") made = runtime::make_host_link(std::move(*made));
-  const auto faults = text("TIDEGATE_LINK_FAULTS");
-  if (!made || faults.empty()) return made;
+  return runtime::open_ucx_link(options);
+}
+
+}  // namespace
+
+expected<std::unique_ptr<runtime::link>> make_own_link() {
+  const auto transport = text_of("TIDEGATE_TRANSPORT");
+  const auto faults = text_of("TIDEGATE_LINK_FAULTS");
+  auto own = make_far_link(transport);
+  if (own && transport != "tcp") own = runtime::make_host_link(std::move(*own));
+  if (!own || faults.empty()) return own;
   runtime::link_faults how;
   std::istringstream from(faults);
   if (!(from >> how.seed >> how.drop >> how.duplicate >> how.delay >> how.delay_ms_max))
     return fail(errc::invalid_argument, "TIDEGATE_LINK_FAULTS=" + faults +
                                             "; allowed: a seed, shares of frames that are "
                                             "dropped, doubled, delayed, and milliseconds");
-  return runtime::make_lossy(std::move(*made), how);
+  return runtime::make_lossy(std::move(*own), how);
+}
+
+std::uint32_t unreachable_ms() {
+  const char* text = std::getenv("TIDEGATE_UNREACHABLE_MS");
+  std::uint32_t value = 0;
+  return text && parse(std::string_view(text), value) && value > 0
+             ? value
+             : policies::supervision_spec().unreachable_ms;
 }
 
 status parse_address(const std::string& text, std::string& host, std::uint16_t& port) {

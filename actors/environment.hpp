@@ -31,6 +31,10 @@ std::uint64_t shared_host();
 // Makes this process's link: at the address of its host, over the transport it is told.
 runtime::expected<std::unique_ptr<runtime::link>> make_own_link();
 
+// supervision.unreachable of the cluster, in milliseconds, as the launcher tells it
+// (TIDEGATE_UNREACHABLE_MS); 10,000 without it.
+std::uint32_t unreachable_ms();
+
 // "host:port". Errors: invalid_argument.
 runtime::status parse_address(const std::string& text, std::string& host, std::uint16_t& port);
 

@@ -17,6 +17,7 @@
 #include "actors/frame_element.hpp"
 #include "actors/messages.hpp"
 #include "actors/reactor.hpp"
+#include "policies/frame_tags.hpp"
 #include "runtime/base/log.hpp"
 #include "runtime/transport/link.hpp"
 
@@ -41,7 +42,11 @@ class frame_mailbox final : public runtime::frame_sink, private reactor::continu
   void close() { home_.forget(*this); }
 
   runtime::buffer place(const runtime::frame_header& header) override {
-    return owner_.place(header);
+    auto room = owner_.place(header);
+    // What a reply acknowledges counts also when nobody wants its payload any more.
+    if (!room)
+      if (const auto ack = policies::acknowledgement_in(header)) on_frame(*ack, {});
+    return room;
   }
   void on_frame(const runtime::frame_header& header, runtime::buffer payload) override {
     // A link counts what it copied right before it hands over the frame.
@@ -63,7 +68,8 @@ class frame_mailbox final : public runtime::frame_sink, private reactor::continu
                          " so far): " + why.message());
   }
   void on_peer_lost(runtime::peer_id peer, const runtime::status& why) override {
-    deliver(caf::make_message(peer_lost_event{peer, why.message()}));
+    deliver(caf::make_message(peer_lost_event{
+        .peer = peer, .why = why.message(), .ended = why.code() == runtime::errc::not_found}));
   }
 
  private:

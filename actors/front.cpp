@@ -4,10 +4,10 @@
 #include <utility>
 
 #include "actors/errors.hpp"
-#include "actors/peer_address.hpp"
 #include "policies/gradient_half.hpp"
 #include "runtime/base/limits.hpp"
 #include "runtime/base/log.hpp"
+#include "runtime/base/unix_time.hpp"
 
 namespace tidegate::actors {
 
@@ -42,24 +42,41 @@ caf::result<std::uint64_t> front::admit(const policies::admit_worker_call& call)
     return to_error({runtime::errc::refused, "the shard refuses the worker: " +
                                                  std::string(to_string(admission.code))});
   if (!admission.connect) return admission.first_clock;
-  auto connected =
-      home_.link().connect(link_of(call.address), reach_of(home_.address(), call.address));
+  auto connected = home_.connect(call.address);
   // Not `unavailable`, which we are not.
   if (!connected)
     return to_error({runtime::errc::refused,
                      "the worker cannot be reached: " + connected.error().message()});
   core_.connected(call, *connected);
+  addresses_[{call.token, call.rank, call.incarnation}] = call.address;
   return admission.first_clock;
 }
 
-void front::table_opened(std::uint32_t table) {
+void front::table_opened(std::uint64_t job, std::uint32_t table) {
   names_[table] = runtime::encode(memory_.place_of(table).name);
+  core_.table_opened(job);
 }
 
 void front::on_peer_lost(const peer_lost_event& event) {
-  if (const auto* who = core_.member_at(event.peer))
-    log::info("lost the link to rank " + std::to_string(who->rank) + ": " + event.why);
-  core_.peer_lost(event.peer);
+  if (const auto* member = core_.member_at(event.peer))
+    log::info("lost the connection to rank " + std::to_string(member->rank) + ": " + event.why);
+  if (event.ended)
+    core_.peer_lost(event.peer);
+  else
+    core_.connection_broke(event.peer, runtime::steady_now());
+}
+
+void front::mend() {
+  core_.mend(runtime::steady_now());
+}
+
+std::optional<front::peer_id> front::reconnect(const member_key& member) {
+  const auto at = addresses_.find(member);
+  if (at == addresses_.end()) return {};
+  const auto& address = at->second;
+  const auto connected = home_.connect(address);
+  if (!connected) return {};
+  return *connected;
 }
 
 void front::close() {
@@ -138,6 +155,7 @@ void front::release(policies::payload_handle payload) {
 
 // The pushes of an earlier process count like any, and a step may yet read them in its memory.
 void front::forget(const member_key& who) {
+  addresses_.erase(who);
   const auto at = members_.find(who);
   if (at == members_.end()) return;
   auto memory = std::move(at->second.memory);

@@ -40,7 +40,7 @@ class front final : public policies::front_shell, public reactor::continuation {
 
   // The answer to the call.
   caf::result<std::uint64_t> admit(const policies::admit_worker_call& call);
-  void table_opened(std::uint32_t table);
+  void table_opened(std::uint64_t job, std::uint32_t table);
 
   // What frame_mailbox::owner asks for, of pushes and attaches.
   runtime::buffer place(const runtime::frame_header& header);
@@ -51,6 +51,9 @@ class front final : public policies::front_shell, public reactor::continuation {
   // A frame from a worker; others are counted.
   void on_frame(frame_event& event);
   void on_peer_lost(const peer_lost_event& event);
+  // Makes connections to members that broke again; to be called while is_mending().
+  void mend();
+  bool is_mending() const noexcept { return core_.is_mending(); }
   // Nothing is sent any more, and no memory may be asked back.
   void close();
   // For the owner's own frames, whose tokens come to on_sent(), too.
@@ -89,6 +92,7 @@ class front final : public policies::front_shell, public reactor::continuation {
   void send_parameters(peer_id to, const runtime::frame_header& header, std::uint32_t slot,
                        std::uint32_t plane, policies::send_name name) override;
   void drop(peer_id to, std::vector<policies::send_name>& names) override;
+  std::optional<peer_id> reconnect(const policies::member_key& member) override;
   policies::refusal map_gradients(const policies::member_key& who, std::uint32_t table,
                                   std::span<const std::byte> place) override;
   policies::payload_handle keep_in_place(const policies::member_key& who, std::uint32_t table,
@@ -115,6 +119,7 @@ class front final : public policies::front_shell, public reactor::continuation {
   policies::front_core core_;
   acks acks_{core_};
   std::map<policies::member_key, member_memory> members_;
+  std::map<policies::member_key, std::string> addresses_;
   std::vector<retired_memory> retired_;
   std::map<std::uint32_t, runtime::place_wire> names_;  // of tables, as sent
   runtime::size_pools attach_pool_;

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "policies/hosts.hpp"
 #include "runtime/base/log.hpp"
 #include "runtime/storage/posix_storage.hpp"
 #include "runtime/storage/sqlite_journal.hpp"
@@ -34,7 +35,11 @@ runtime::expected<kept_journal> open_journal(const policies::cluster_spec& clust
     if (!one.starts_with(name))
       if (const auto removed = folder->remove(one); !removed.ok())
         log::warn(removed.to_string());
-  auto file = runtime::sqlite_journal::open(path + "/" + name);
+  // When both are gone, whoever resumes the run begins an epoch without this journal.
+  const auto end = policies::coordinator_is_beside_launcher(cluster)
+                       ? runtime::journal_survives::process
+                       : runtime::journal_survives::machine;
+  auto file = runtime::sqlite_journal::open(path + "/" + name, end);
   if (!file) return runtime::fail(file.error());
   const auto entries = (*file)->read();
   if (!entries) return runtime::fail(entries.error());

@@ -10,6 +10,7 @@
 #include "actors/ask_coordinator.hpp"
 #include "actors/coordinator_place.hpp"
 #include "policies/ask_again.hpp"
+#include "runtime/base/unix_time.hpp"
 
 namespace tidegate::actors {
 
@@ -20,14 +21,14 @@ namespace tidegate::actors {
 template <class Ask, class Rest>
 runtime::status join_coordinator(coordinator_place& place, std::uint32_t patience_ms,
                                  const Ask& ask, const Rest& rest) {
-  policies::ask_again again(steady_now(), patience_ms);
+  policies::ask_again again(runtime::steady_now(), patience_ms);
   for (;;) {
     const auto found = place.find();
     const auto result = found ? ask(*found) : found.error();
-    const auto pause = again.after(steady_now(), result);
+    const auto pause = again.after(runtime::steady_now(), result);
     if (!pause) return result;
-    const auto until = steady_now() + *pause;
-    for (auto now = steady_now(); now < until; now = steady_now())
+    const auto until = runtime::steady_now() + *pause;
+    for (auto now = runtime::steady_now(); now < until; now = runtime::steady_now())
       if (!rest(until - now)) return {};
   }
 }
@@ -49,9 +50,9 @@ class membership {
                         const std::string& address, const Hello&... hello) {
     const auto ask = [&](const coordinator_actor& whom) {
       joined_ = whom;
-      const auto told = ask_coordinator<done_atom>(
-          self_, whom, std::chrono::milliseconds(patience_ms), "joining the cluster as " + what,
-          hello..., address, caf::actor_cast<caf::actor>(node_));
+      const auto told =
+          ask_coordinator<done_atom>(self_, whom, no_limit, "joining the cluster as " + what,
+                                     hello..., address, caf::actor_cast<caf::actor>(node_));
       return told ? runtime::status() : told.error();
     };
     do {
@@ -77,6 +78,7 @@ class membership {
   // Until the coordinator that it has joined is gone; false: the actor has ended, as it was
   // told to.
   bool stay() {
+    gone_ = nullptr;  // the same coordinator may have been lost before
     self_->monitor(joined_);
     while (!ended_ && gone_ != joined_->address())
       self_->receive([this](const caf::down_msg& down) { on_down(down); });

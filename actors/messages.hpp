@@ -170,8 +170,8 @@ auto inspect(Inspector& f, job_status& x) {
   return f(caf::meta::type_name("tidegate::job_status"), x.name, x.policy, x.state, x.failure,
            x.workers, x.workers_joined, x.workers_finished, x.clock_slowest, x.clock_fastest,
            x.clocks_total, x.epoch, x.loss, x.samples, x.staleness_max, x.payload_bytes_copied,
-           x.restarts, x.ranks_finished, x.changes, x.checkpoints, x.checkpoint_clock,
-           x.seconds, x.metrics, x.parameters_sha256);
+           x.restarts, x.ranks_finished, x.incarnations, x.changes, x.checkpoints,
+           x.checkpoint_clock, x.seconds, x.metrics, x.parameters_sha256);
 }
 template <class Inspector>
 auto inspect(Inspector& f, cluster_event& x) {
@@ -204,10 +204,11 @@ struct part_written_event {
   policies::written_file file;
 };
 
-// Stays in the process: a peer of this reactor's link is gone.
+// Stays in the process: this reactor's link has lost a peer.
 struct peer_lost_event {
   std::uint32_t peer = 0;
   std::string why;
+  bool ended = false;  // its process has; else only the connection broke
 };
 
 // Stays in the process: a member of a shard's group has ended, in order or why not.
@@ -297,6 +298,11 @@ using coordinator_actor = caf::typed_actor<
                     hosted_members, caf::actor>::with<done_atom>,
     // it has this one no more
     caf::reacts_to<gone_atom, std::uint64_t, policies::hosted_member>,
+    // the launcher's word that a process has ended: role, job, index, incarnation
+    caf::replies_to<gone_atom, std::uint64_t, std::uint32_t, std::string, std::uint32_t,
+                    std::uint32_t>::with<done_atom>,
+    // its own, while connections to members are broken
+    caf::reacts_to<look_atom>,
     // an aggregator process: job, number in it, incarnation, link address, its control actor
     caf::replies_to<aggregator_atom, std::uint64_t, std::string, std::uint32_t, std::uint32_t,
                     std::string, caf::actor>::with<done_atom>,

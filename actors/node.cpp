@@ -17,6 +17,7 @@
 #include "actors/membership.hpp"
 #include "actors/shard.hpp"
 #include "actors/system.hpp"
+#include "policies/handshake.hpp"
 #include "runtime/base/log.hpp"
 
 namespace tidegate::actors {
@@ -36,21 +37,23 @@ status run_coordinator(const policies::cluster_spec& cluster, const run_options&
   auto keeper = checkpoint_keeper::open(cluster, run.run_dir, run.epoch,
                                         !journal->before.run.has_value());
   if (!keeper) return keeper.error();
-  process_system process;
+  process_system process(run.token);
   auto& system = process.get();
-  auto coordinator = spawn_coordinator(system, cluster, run.token, std::move(*keeper),
+  const auto token = policies::message_token(run.token);
+  auto coordinator = spawn_coordinator(system, cluster, token, std::move(*keeper),
                                        std::move(*journal), run.life);
   caf::scoped_actor self(system);
   self->monitor(coordinator);
-  const auto port = system.middleman().publish(coordinator, cluster.control_port,
-                                               cluster.control_host.c_str(), true);
+  const auto port =
+      process.control().publish(coordinator, cluster.control_host, cluster.control_port);
   if (!port) {
     self->send_exit(coordinator, caf::exit_reason::user_shutdown);
     self->wait_for(coordinator);
     return {errc::unavailable,
             "cannot listen on " + cluster.control_host + ":" +
                 std::to_string(cluster.control_port) +
-                ": is the port in use, or the address not of this host? (cluster.control)"};
+                ": is the port in use, or the address not of this host? (cluster.control) " +
+                port.error().message()};
   }
   log::info("control plane on " + cluster.control_host + ":" + std::to_string(*port));
   on_ready(*port);
@@ -68,9 +71,9 @@ namespace {
 template <class Spawn, class... Hello>
 status run_node(const node_options& options, const std::string& what, const Spawn& spawn,
                 const Hello&... hello) {
-  process_system process;
+  process_system process(options.token);
   auto& system = process.get();
-  auto place = std::make_shared<coordinator_place>(system, options.coordinator_host,
+  auto place = std::make_shared<coordinator_place>(process.control(), options.coordinator_host,
                                                    options.coordinator_port);
   const auto patience_ms = options.start_timeout_ms;
   if (auto found = place->find(patience_ms); !found) return found.error();
@@ -86,15 +89,15 @@ status run_node(const node_options& options, const std::string& what, const Spaw
 
 status run_shard(const node_options& options) {
   const auto index = options.index;
+  const auto token = policies::message_token(options.token);
   const auto is_replica = options.member.number > 0;
   return run_node(
       options, (is_replica ? "a replica of shard " : "shard ") + std::to_string(index),
       [&](reactor& home, caf::actor_system& system, const auto& coordinator) {
-        return spawn_on<actors::shard>(
-            home, system, index, shard_keeping{options.run_dir, coordinator, options.token});
+        return spawn_on<actors::shard>(home, system, index,
+                                       shard_keeping{options.run_dir, coordinator, token});
       },
-      shard_atom::value, options.token, index, options.member.number,
-      options.member.incarnation);
+      shard_atom::value, token, index, options.member.number, options.member.incarnation);
 }
 
 status run_aggregator(const node_options& options) {
@@ -105,12 +108,14 @@ status run_aggregator(const node_options& options) {
       [&](reactor& home, caf::actor_system& system, const auto& coordinator) {
         return spawn_on<aggregator>(home, system, coordinator);
       },
-      aggregator_atom::value, options.token, options.job, index, options.member.incarnation);
+      aggregator_atom::value, policies::message_token(options.token), options.job, index,
+      options.member.incarnation);
 }
 
 class observer::impl {
  public:
-  impl() : self(process.get()) {}
+  explicit impl(std::uint64_t run_token)
+      : process(run_token), self(process.get()), token(policies::message_token(run_token)) {}
 
   template <class T, class... Ts>
   expected<T> ask(const std::string& doing, const Ts&... xs) {
@@ -122,14 +127,14 @@ class observer::impl {
 
   template <class T, class... Ts>
   expected<T> ask_once(const std::string& doing, const Ts&... xs) {
-    constexpr auto patience = std::chrono::milliseconds(1000);
+    const caf::duration patience(std::chrono::milliseconds(1000));
     return ask_coordinator<T>(self, place->now(), patience, doing, xs...);
   }
 
   process_system process;
   caf::scoped_actor self;
   std::unique_ptr<coordinator_place> place;
-  std::uint64_t token = 0;
+  std::uint64_t token;
 };
 
 observer::observer(std::unique_ptr<impl> self) noexcept : impl_(std::move(self)) {}
@@ -138,10 +143,9 @@ observer& observer::operator=(observer&&) noexcept = default;
 observer::~observer() = default;
 
 expected<observer> observer::connect(const node_options& options) {
-  auto made = std::make_unique<impl>();
-  made->token = options.token;
+  auto made = std::make_unique<impl>(options.token);
   made->place = std::make_unique<coordinator_place>(
-      made->process.get(), options.coordinator_host, options.coordinator_port);
+      made->process.control(), options.coordinator_host, options.coordinator_port);
   if (auto found = made->place->find(); !found) return fail(found.error());
   return observer(std::move(made));
 }
@@ -174,6 +178,13 @@ status observer::scale(const std::string& job, std::uint32_t workers) {
 status observer::scale_shards(std::uint32_t slots) {
   auto told = impl_->ask<done_atom>("telling the coordinator how many shards there are",
                                     scale_atom::value, impl_->token, slots);
+  return told ? status() : told.error();
+}
+
+status observer::process_ended(const policies::process_name& name, std::uint32_t incarnation) {
+  auto told = impl_->ask<done_atom>(
+      "telling the coordinator that " + name.to_string() + " has ended", gone_atom::value,
+      impl_->token, static_cast<std::uint32_t>(name.role), name.job, name.index, incarnation);
   return told ? status() : told.error();
 }
 

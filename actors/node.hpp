@@ -7,7 +7,9 @@
 //   refused TIDEGATE_TRANSPORT=auto|shm|tcp|rdma  see docs/yaml.md
 //   TIDEGATE_PROTOCOL=<n>   that the launcher speaks; a process built for another one refuses
 //   TIDEGATE_HOST=<name>, TIDEGATE_ADDRESS=<address>   where the cluster names hosts
-//   TIDEGATE_START_TIMEOUT_MS=<ms>   cluster.start_timeout; 30,000 without it
+//   TIDEGATE_ONE_HOST=1   all processes of the cluster are on this host: nothing listens beyond
+//   it TIDEGATE_START_TIMEOUT_MS=<ms>   cluster.start_timeout; 30,000 without it
+//   TIDEGATE_UNREACHABLE_MS=<ms>   supervision.unreachable; 10,000 without it
 //   TIDEGATE_LINK_FAULTS=<seed> <drop> <duplicate> <delay> <ms>   runtime/transport/lossy_link
 //   TIDEGATE_HEARTBEAT=<fd>:<ms>   runtime/heartbeat; without it the process is not watched
 // and of workers: TIDEGATE_JOB=<name>, TIDEGATE_RANK=<0..>, TIDEGATE_INCARNATION=<1..>.
@@ -19,11 +21,14 @@
 #include <string>
 
 #include "policies/cluster_status.hpp"
+#include "policies/process_name.hpp"
 #include "policies/shard_group.hpp"
 #include "policies/spec.hpp"
 #include "runtime/base/status.hpp"
 
 namespace tidegate::actors {
+
+inline constexpr const char* one_host_variable = "TIDEGATE_ONE_HOST";
 
 struct node_options {
   std::string coordinator_host;
@@ -80,6 +85,8 @@ class observer {
   // So many slots of processes are to have the shards. Errors: as
   // coordinator_core::scale_shards.
   runtime::status scale_shards(std::uint32_t slots);
+  // This process of the cluster has ended, whatever the coordinator's connections say.
+  runtime::status process_ended(const policies::process_name& name, std::uint32_t incarnation);
   // Asks coordinator and shards to exit. Returns once the coordinator has the message.
   runtime::status stop();
 

@@ -10,8 +10,8 @@
 
 namespace tidegate::actors {
 
-// What `wanted` asks for; an empty name keeps the kind of a default spec. `table` is for the
-// message. Errors: invalid_argument (no such optimizer).
+// What `wanted` asks for, checked as policies::checked_optimizer says, errors included; without
+// a name a default spec. `table` is for the message.
 runtime::expected<policies::optimizer_spec> to_spec(const optimizer& wanted,
                                                     std::string_view table);
 

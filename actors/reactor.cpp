@@ -289,6 +289,10 @@ void reactor::open_link(runtime::frame_sink* sink) {
   link_open_ = true;
 }
 
+runtime::expected<runtime::peer_id> reactor::connect(const std::string& address) {
+  return link_->connect(link_of(address), reach_of(address_, address));
+}
+
 void reactor::close_link(std::uint32_t flush_ms_max) {
   if (!link_open_) return;
   epoll_ctl(epoll_fd_, EPOLL_CTL_DEL, link_->event_fd(), nullptr);

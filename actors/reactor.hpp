@@ -99,6 +99,9 @@ class reactor final : public caf::execution_unit {
   // The actor that serves the link's frames takes it (first turn) and gives it up (on exit):
   // frames are progressed only in between, so the sink may go right after.
   void open_link(runtime::frame_sink* sink);
+  // Connects the link to the process at this address (peer_address.hpp). Errors: those of
+  // link::connect.
+  runtime::expected<runtime::peer_id> connect(const std::string& address);
   // `flush_ms_max`: how long to wait for what was posted; 0: break off at once.
   void close_link(std::uint32_t flush_ms_max = 500);
   const std::string& address() const noexcept { return address_; }

@@ -34,16 +34,22 @@ class reactor_actor : public Base {
 
  protected:
   reactor& home() noexcept { return home_; }
-  // Where a link loses frames, a look_atom comes now and then: what has not been answered is to
-  // be asked for again. Elsewhere nothing is lost while a connection lives, and none ever
-  // comes.
-  void look_now_and_then() {
-    constexpr auto pause = std::chrono::milliseconds(100);
-    if (home_.link().loses_frames()) this->delayed_send(this, pause, look_atom::value);
+  // A look_atom comes soon, for which looked() says that it is here: every few milliseconds
+  // while `mends` connections that broke, and now and then where the link loses frames, so that
+  // what has not been answered is asked for again. Else none comes: nothing is lost while a
+  // connection lives.
+  void look_soon(bool mends) {
+    constexpr auto pause_mending = std::chrono::milliseconds(10);
+    constexpr auto pause_lossy = std::chrono::milliseconds(100);
+    if (looks_ || (!mends && !home_.link().loses_frames())) return;
+    looks_ = true;
+    this->delayed_send(this, mends ? pause_mending : pause_lossy, look_atom::value);
   }
+  void looked() noexcept { looks_ = false; }
 
  private:
   reactor& home_;
+  bool looks_ = false;
 };
 
 template <class Actor, class... Ts>

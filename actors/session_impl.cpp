@@ -73,26 +73,22 @@ status session::impl::perform(const policies::session_step& step,
       const auto& hello = core_.hello();
       // The worker actor itself is made once we know the shards.
       return ask<policies::worker_welcome>(
-          std::chrono::milliseconds(parts_.who.node.start_timeout_ms),
           "joining job " + hello.job + " as rank " + std::to_string(hello.rank), answer,
           worker_atom::value, token, hello, stand_in_);
     }
     case what::ask_grant:
-      return ask<policies::table_grant>(answer_timeout,
-                                        "opening table '" + step.request.spec.name + "'",
+      return ask<policies::table_grant>("opening table '" + step.request.spec.name + "'",
                                         answer, table_atom::value, token, step.request);
     case what::tell_opened:
-      return ask<done_atom>(answer_timeout, "telling the coordinator which tables are open",
-                            answer, opened_atom::value, token, info_.job, info_.rank,
-                            step.tables);
+      return ask<done_atom>("telling the coordinator which tables are open", answer,
+                            opened_atom::value, token, info_.job, info_.rank, step.tables);
     case what::tell_finished:
-      return ask<grants>(answer_timeout,
-                         "telling the coordinator that this worker has finished", answer,
+      return ask<grants>("telling the coordinator that this worker has finished", answer,
                          finished_atom::value, token, info_.job, info_.rank, numbers_now(),
                          step.hashed ? hash_.finish() : std::string());
     case what::tell_failed:
-      return ask<done_atom>(answer_timeout, "telling the coordinator of a failure", answer,
-                            fail_atom::value, token, core_.hello().job, step.why);
+      return ask<done_atom>("telling the coordinator of a failure", answer, fail_atom::value,
+                            token, core_.hello().job, step.why);
     case what::attach:
       return attach(step.grant);
     case what::farewell:
@@ -142,17 +138,17 @@ expected<table> session::impl::open(const policies::table_request& request) {
 }
 
 status session::impl::attach(const policies::table_grant& grant) {
-  auto& memory = memories_[grant.table];
-  if (!memory) {
-    auto made = table_memory::make(gradients_, grant.places);
-    if (!made) return made.error();
-    memory = std::move(*made);
-  }
   worker_command command;
   command.kind = worker_command::what::open;
   command.grant = grant;
   if (core_.welcome().aggregated)
     for (auto& place : command.grant.places) place.shard = 0;
+  auto& memory = memories_[grant.table];
+  if (!memory) {
+    auto made = table_memory::make(gradients_, mappings_, command.grant.places);
+    if (!made) return made.error();
+    memory = std::move(*made);
+  }
   command.memory = memory;
   return start(std::move(command)).wait();
 }
@@ -224,7 +220,7 @@ void session::impl::report_now(bool even_if_recent) {
 
 status session::impl::tell_metric(const std::string& name, double value) {
   policies::session_answer none;
-  return ask<done_atom>(answer_timeout, "reporting metric " + name, none, metric_atom::value,
+  return ask<done_atom>("reporting metric " + name, none, metric_atom::value,
                         parts_.who.node.token, info_.job, name, value);
 }
 

@@ -24,10 +24,10 @@
 #include "policies/session_core.hpp"
 #include "runtime/base/limits.hpp"
 #include "runtime/base/sha256.hpp"
+#include "runtime/base/unix_time.hpp"
+#include "runtime/memory/map_limit.hpp"
 
 namespace tidegate::actors {
-
-inline constexpr auto answer_timeout = std::chrono::seconds(30);
 
 class session::impl {
  public:
@@ -63,6 +63,7 @@ class session::impl {
 
   session_parts parts_;
   runtime::arena gradients_{"tidegate-gradients", policies::gradient_halves};
+  policies::mapping_budget mappings_{runtime::map_limit()};
   std::map<std::uint32_t, std::shared_ptr<table_memory>> memories_;
   std::map<std::uint32_t, std::vector<float>> gathered_;  // of tables in several stretches
   caf::scoped_actor self_;
@@ -88,23 +89,24 @@ class session::impl {
   void look_until(const Done& done);
   // A request to the coordinator; a T that is no done_atom becomes the answer.
   template <class T, class... Ts>
-  runtime::status ask(std::chrono::milliseconds patience, const std::string& doing,
-                      policies::session_answer& answer, const Ts&... xs);
+  runtime::status ask(const std::string& doing, policies::session_answer& answer,
+                      const Ts&... xs);
   policies::worker_progress numbers_now() const;
 };
 
 template <class T, class... Ts>
-runtime::status session::impl::ask(std::chrono::milliseconds patience, const std::string& doing,
-                                   policies::session_answer& answer, const Ts&... xs) {
+runtime::status session::impl::ask(const std::string& doing, policies::session_answer& answer,
+                                   const Ts&... xs) {
   // One that has died comes back, and knows by its journal what it had answered.
-  policies::ask_again again(
-      steady_now(), parts_.coordinator->may_come_back() ? parts_.who.node.start_timeout_ms : 0);
+  policies::ask_again again(runtime::steady_now(), parts_.coordinator->may_come_back()
+                                                       ? parts_.who.node.start_timeout_ms
+                                                       : 0);
   for (;;) {
-    auto told = ask_coordinator<T>(self_, parts_.coordinator->now(), patience, doing, xs...);
+    auto told = ask_coordinator<T>(self_, parts_.coordinator->now(), no_limit, doing, xs...);
     const auto result = told ? runtime::status() : told.error();
     if constexpr (!std::is_same_v<T, done_atom>)
       if (told) answer = std::move(*told);
-    const auto pause = again.after(steady_now(), result);
+    const auto pause = again.after(runtime::steady_now(), result);
     if (!pause) return result;
     std::this_thread::sleep_for(std::chrono::nanoseconds(*pause));
   }

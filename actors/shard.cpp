@@ -4,6 +4,7 @@
 #include "actors/from_coordinator.hpp"
 #include "runtime/base/assert.hpp"
 #include "runtime/base/log.hpp"
+#include "runtime/base/unix_time.hpp"
 
 namespace tidegate::actors {
 
@@ -15,7 +16,7 @@ shard::behavior_type shard::make_behavior() {
   front_ = std::make_unique<front>(*this, home(), core_, store_->memory(), index_);
   replication_ = std::make_unique<policies::replication_core>(*this, core_, front_->core());
   home().open_link(sink_.get());
-  look_now_and_then();
+  look_soon(false);
   const auto& from = keeping_.coordinator;
   return {
       from_coordinator(this, from, &shard::open_job),
@@ -33,18 +34,34 @@ shard::behavior_type shard::make_behavior() {
       [](const policies::shard_moved&) {},
       [this](const part_written_event& event) { part_written(event); },
       [this](stop_atom) { quit(); },
-      [this](look_atom) {
-        replication_->tick(steady_now());
-        look_now_and_then();
-      },
+      [this](look_atom) { look(); },
       [this](frame_event& event) {
         if (policies::replication_core::is_mine(event.header))
           on_replication(event);
         else
           front_->on_frame(event);
+        if (is_mending()) look_soon(true);
       },
-      [this](const peer_lost_event& event) { front_->on_peer_lost(event); },
+      [this](const peer_lost_event& event) { on_peer_lost(event); },
   };
+}
+
+void shard::look() {
+  looked();
+  front_->mend();
+  replication_->mend(runtime::steady_now());
+  if (home().link().loses_frames()) replication_->tick(runtime::steady_now());
+  look_soon(is_mending());
+}
+
+// A neighbour that has died is another's affair: the coordinator closes the chain.
+void shard::on_peer_lost(const peer_lost_event& event) {
+  if (!event.ended && replication_->connection_broke(event.peer, runtime::steady_now()))
+    log::info("lost the connection to a process of this shard's chain: " + event.why +
+              "; it is made again");
+  else
+    front_->on_peer_lost(event);
+  look_soon(is_mending());
 }
 
 void shard::on_exit() {
@@ -99,9 +116,9 @@ caf::result<done_atom> shard::open_table(const policies::open_table_call& call) 
     return to_error(added);
   }
   if (call.restore.number > 0)
-    if (auto restored = restore(call, job->second.name, chunks); !restored.ok())
+    if (auto restored = restore(call, job->second, chunks); !restored.ok())
       return to_error(restored);
-  front_->table_opened(call.table);
+  front_->table_opened(call.token, call.table);
   replication_->table_opened(call.token, call.table);
   return done_atom::value;
 }

@@ -14,6 +14,7 @@
 #include "actors/reactor_actor.hpp"
 #include "actors/shard_store.hpp"
 #include "policies/replication_core.hpp"
+#include "policies/restore_source.hpp"
 #include "policies/shard_core.hpp"
 #include "policies/shard_part.hpp"
 
@@ -47,8 +48,18 @@ class shard final : public reactor_actor<shard_actor::base>,
   void on_exit() override;
 
  private:
+  struct job_home {
+    store_options options;
+    std::string name;
+    policies::restore_source restores;  // open until workers come in
+    policies::shard_part part;
+    part_writer writer;  // ends before what it reads
+  };
+
   runtime::buffer place(const runtime::frame_header& header) override;
   void on_sent(runtime::send_token token) override;
+  // A frame of that name has been sent, or never will be.
+  void name_sent(policies::send_name name);
   void on_frame_lost(const runtime::frame_header& header) override;
   void apply(const front::effects::apply& what, front::inputs from) override {
     store_->apply(what, from);
@@ -61,10 +72,14 @@ class shard final : public reactor_actor<shard_actor::base>,
   caf::result<done_atom> close_job(const policies::close_job_call& call);
   caf::result<done_atom> open_job(const policies::open_job_call& call);
   caf::result<done_atom> open_table(const policies::open_table_call& call);
-  runtime::status restore(const policies::open_table_call& call, const std::string& job,
+  runtime::status restore(const policies::open_table_call& call, job_home& job,
                           std::span<const policies::owned_chunk> chunks);
   caf::result<std::uint64_t> admit(const policies::admit_worker_call& call) {
-    return front_->admit(call);
+    if (const auto job = jobs_.find(call.token); job != jobs_.end())
+      job->second.restores.release();
+    auto admitted = front_->admit(call);
+    look_soon(is_mending());
+    return admitted;
   }
   caf::result<std::uint64_t> shut_out(const policies::shut_out_call& call) {
     return front_->core().shut_out(call);
@@ -87,9 +102,13 @@ class shard final : public reactor_actor<shard_actor::base>,
   caf::result<done_atom> lead(const policies::lead_call& call);
   caf::result<done_atom> follow(const policies::follow_call& call);
   caf::result<done_atom> promote(const policies::promote_call& call);
-  runtime::expected<peer_id> connect(const std::string& address);
-  void replace(std::optional<peer_id>& neighbour, std::optional<peer_id> by);
-  void followed_by(std::optional<peer_id> follower);
+  // A connection within the chain of the group.
+  struct chain_link {
+    peer_id peer = 0;
+    std::string address;
+  };
+  void replace(std::optional<chain_link>& neighbour, std::optional<chain_link> by);
+  void followed_by(std::optional<chain_link> follower);
   void on_replication(frame_event& event);
   void replicate(const effects::replicate& what) override { replication_->replicate(what); }
   void seed(const effects::seed& what) override { replication_->seed(what); }
@@ -104,6 +123,10 @@ class shard final : public reactor_actor<shard_actor::base>,
   }
   bool map_sums(const runtime::frame_header& header, policies::payload_handle place) override;
   policies::payload_handle sum_in_place(std::uint32_t slot, std::uint32_t plane) override;
+  std::optional<peer_id> reconnect(policies::neighbour to) override;
+  void on_peer_lost(const peer_lost_event& event);
+  bool is_mending() const { return front_->is_mending() || replication_->is_mending(); }
+  void look();
   void post_soon() override;
   void go_on() override;
   void send_step(peer_id to, const runtime::frame_header& header,
@@ -123,13 +146,6 @@ class shard final : public reactor_actor<shard_actor::base>,
   void in_sync(std::uint32_t view) override;
   void replaced(std::uint32_t view) override;
 
-  struct job_home {
-    store_options options;
-    std::string name;
-    policies::shard_part part;
-    part_writer writer;  // ends before what it reads
-  };
-
   std::uint32_t index_;
   shard_keeping keeping_;
   std::unique_ptr<frame_mailbox> sink_;
@@ -138,8 +154,8 @@ class shard final : public reactor_actor<shard_actor::base>,
   std::unique_ptr<front> front_;
   std::map<std::uint64_t, job_home> jobs_;  // by token
   std::unique_ptr<policies::replication_core> replication_;
-  std::optional<peer_id> leader_;    // in the chain of the group: whom this one follows
-  std::optional<peer_id> follower_;  // and whom it leads
+  std::optional<chain_link> leader_;    // to the process that this one follows
+  std::optional<chain_link> follower_;  // to the process that it leads
   std::uint32_t led_view_ = 0;
   std::optional<caf::typed_response_promise<done_atom>> led_;  // until in_sync()
   using seed_bytes = std::shared_ptr<const std::vector<float>>;

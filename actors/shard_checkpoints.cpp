@@ -1,7 +1,6 @@
 // What the shard actor does for checkpoints.
 #include "actors/errors.hpp"
 #include "actors/shard.hpp"
-#include "policies/checkpoint_catalog.hpp"
 #include "runtime/base/log.hpp"
 #include "runtime/storage/posix_storage.hpp"
 
@@ -11,18 +10,19 @@ namespace log = runtime::log;
 using runtime::errc;
 using runtime::status;
 
-status shard::restore(const policies::open_table_call& call, const std::string& job,
+status shard::restore(const policies::open_table_call& call, job_home& job,
                       std::span<const policies::owned_chunk> chunks) {
-  auto folder =
-      runtime::posix_storage::open(policies::checkpoint_folder(keeping_.run_dir, job));
-  if (!folder) return folder.error();
-  const auto from = policies::open_checkpoint(*folder, call.restore);
-  if (!from) return from.error();
-  const auto& tables = from->manifest().tables;
-  for (std::size_t i = 0; i < tables.size(); ++i)
-    if (tables[i].name == call.name) return store_->restore(*from, i, *folder, chunks, core_);
-  return {errc::not_found,
-          "checkpoint " + to_string(call.restore) + " has no table '" + call.name + "'"};
+  const auto open = [&]() -> runtime::expected<policies::restore_source::folder> {
+    auto folder =
+        runtime::posix_storage::open(policies::checkpoint_folder(keeping_.run_dir, job.name));
+    if (!folder) return runtime::fail(folder.error());
+    return std::make_unique<runtime::posix_storage>(std::move(*folder));
+  };
+  return job.restores.read_table(call.restore, call.name, open,
+                                 [&](const policies::checkpoint_reader& from, std::size_t table,
+                                     runtime::storage& folder) {
+                                   return store_->restore(from, table, folder, chunks, core_);
+                                 });
 }
 
 caf::result<std::uint64_t> shard::checkpoint(const policies::checkpoint_call& call) {

@@ -16,6 +16,7 @@
 #include "actors/node.hpp"
 #include "actors/shard.hpp"
 #include "actors/system.hpp"
+#include "policies/handshake.hpp"
 #include "runtime/base/log.hpp"
 
 namespace tidegate::actors {
@@ -96,14 +97,18 @@ class shard_host {
  public:
   explicit shard_host(const node_options& options)
       : options_(options),
-        place_(std::make_shared<coordinator_place>(process_.get(), options.coordinator_host,
+        process_(options.token),
+        place_(std::make_shared<coordinator_place>(process_.control(), options.coordinator_host,
                                                    options.coordinator_port)),
-        self_(process_.get()) {}
+        self_(process_.get()) {
+    options_.token = policies::message_token(options.token);
+  }
 
   status run() {
     if (auto found = place_->find(options_.start_timeout_ms); !found) return found.error();
     while (!is_over()) {
       if (const auto joined = join(); !joined.ok()) give_up(joined);
+      gone_ = nullptr;  // the same coordinator may have been lost before
       self_->monitor(joined_);
       while (!is_over() && gone_ != joined_->address()) hear();
     }
@@ -126,7 +131,7 @@ class shard_host {
       hosted_members has;
       for (const auto& [which, one] : members_) has.push_back(which);
       const auto told = ask_coordinator<done_atom>(
-          self_, whom, std::chrono::milliseconds(options_.start_timeout_ms),
+          self_, whom, no_limit,
           "joining the cluster as a process of slot " + std::to_string(options_.index),
           host_atom::value, options_.token, options_.index, options_.member.number,
           options_.member.incarnation, has, caf::actor_cast<caf::actor>(self_));

@@ -21,27 +21,38 @@ constexpr std::uint64_t seed_bit = std::uint64_t{1} << 63U;
 
 }  // namespace
 
-runtime::expected<shard::peer_id> shard::connect(const std::string& address) {
-  return home().link().connect(link_of(address), reach_of(home().address(), address));
+// Who was it before is dead, or taken for dead.
+void shard::replace(std::optional<chain_link>& neighbour, std::optional<chain_link> by) {
+  if (const auto before = std::exchange(neighbour, std::move(by)))
+    home().link().disconnect(before->peer);
 }
 
-// Who was it before is dead, or taken for dead.
-void shard::replace(std::optional<peer_id>& neighbour, std::optional<peer_id> by) {
-  if (const auto before = std::exchange(neighbour, by)) home().link().disconnect(*before);
+// Steps that wait to be sent are handed over again when the neighbour answers, and what is
+// being sent ends soon.
+std::optional<shard::peer_id> shard::reconnect(policies::neighbour to) {
+  auto& link = to == policies::neighbour::replica ? follower_ : leader_;
+  if (!link) return {};
+  const auto peer = home().connect(link->address);
+  if (!peer) return {};
+  std::vector<policies::send_name> dropped;
+  front_->sender().drop(link->peer, dropped);
+  for (const auto name : dropped) name_sent(name);
+  home().link().disconnect(std::exchange(link->peer, *peer));
+  return *peer;
 }
 
 // By then, whom a primary followed once has been told that it is out, or is dead.
-void shard::followed_by(std::optional<peer_id> follower) {
-  replace(follower_, follower);
+void shard::followed_by(std::optional<chain_link> follower) {
+  replace(follower_, std::move(follower));
   if (!replication_->follows()) replace(leader_, {});
 }
 
 caf::result<done_atom> shard::lead(const policies::lead_call& call) {
   if (replication_->lead_is_over(call.view)) return done_atom::value;
-  if (led_) {
+  // Who asks again for the same view does not hear the first answer.
+  if (led_ && call.view != led_view_)
     led_->deliver(to_error({errc::cancelled, "another view has begun"}));
-    led_.reset();
-  }
+  led_.reset();
   if (call.address.empty()) {
     log::info("no replica from view " + std::to_string(call.view) + " on");
     replication_->lead_nobody(call.view);
@@ -56,7 +67,7 @@ caf::result<done_atom> shard::lead(const policies::lead_call& call) {
     if (replication_->all_there()) in_sync(call.view);
     return promise;
   }
-  const auto peer = connect(call.address);
+  const auto peer = home().connect(call.address);
   if (!peer) {
     std::exchange(led_, {})->deliver(to_error(peer.error()));
     return promise;
@@ -66,7 +77,7 @@ caf::result<done_atom> shard::lead(const policies::lead_call& call) {
   seeding_.clear();
   replication_->lead(call.view, *peer, call.has_all,
                      share_memory(home().address(), call.address));
-  followed_by(*peer);
+  followed_by(chain_link{*peer, call.address});
   return promise;
 }
 
@@ -80,13 +91,13 @@ void shard::in_sync(std::uint32_t view) {
 caf::result<done_atom> shard::follow(const policies::follow_call& call) {
   if (replication_->follow_is_over(call.view) || replication_->follows_in(call.view))
     return done_atom::value;
-  const auto peer = connect(call.address);
+  const auto peer = home().connect(call.address);
   if (!peer) return to_error(peer.error());
   log::info("is a replica in view " + std::to_string(call.view));
   replication_->follow(call.view, *peer);
   lent_.clear();
   primary_ = {};
-  replace(leader_, *peer);
+  replace(leader_, chain_link{*peer, call.address});
   // Workers wait for parameters, which the primary has; for what this one does, a clock later.
   runtime::give_way(true);
   return done_atom::value;
@@ -96,6 +107,7 @@ caf::result<done_atom> shard::promote(const policies::promote_call& call) {
   if (replication_->promote(call.view, call.epoch)) {
     log::info("is the primary since view " + std::to_string(call.view));
     runtime::give_way(false);
+    look_soon(is_mending());
   }
   return done_atom::value;
 }
@@ -135,11 +147,14 @@ void shard::on_frame_lost(const runtime::frame_header& header) {
 }
 
 void shard::on_sent(runtime::send_token token) {
-  const auto what = front_->sender().on_sent(token);
-  if ((what & seed_bit) != 0)
-    seeds_.erase(what);
+  name_sent(front_->sender().on_sent(token));
+}
+
+void shard::name_sent(policies::send_name name) {
+  if ((name & seed_bit) != 0)
+    seeds_.erase(name);
   else
-    front_->sent(what);
+    front_->sent(name);
 }
 
 void shard::on_replication(frame_event& event) {

@@ -1,11 +1,22 @@
 #include "actors/system.hpp"
 
+#include <chrono>
+
 #include <caf/all.hpp>
 #include <caf/io/all.hpp>
 
-#include "actors/errors.hpp"
+#include "actors/environment.hpp"
+#include "runtime/base/assert.hpp"
 
 namespace tidegate::actors {
+
+namespace {
+
+// So that an idle connection carries something, whose acknowledgement is missed when the other
+// host has gone without a word (control_options::unreachable_ms).
+constexpr caf::timespan heartbeat_interval = std::chrono::seconds(2);
+
+}  // namespace
 
 system_config::system_config() {
   add_message_types<caf::id_block::tidegate>();
@@ -15,16 +26,24 @@ system_config::system_config() {
   set("scheduler.policy", caf::atom("sharing"));
   set("scheduler.max-threads", 1u);
   set("middleman.workers", 0u);
+  set("middleman.heartbeat-interval", heartbeat_interval);
 }
 
-runtime::expected<coordinator_actor> connect_coordinator(caf::actor_system& system,
-                                                         const std::string& host,
-                                                         std::uint16_t port) {
-  auto found = system.middleman().remote_actor<coordinator_actor>(host, port);
-  if (!found)
-    return runtime::fail(runtime::errc::unavailable,
-                         "no coordinator answers at " + host + ":" + std::to_string(port));
-  return *found;
+process_system::process_system() : system_(config_) {}
+
+process_system::process_system(std::uint64_t token) : system_(config_) {
+  control_ = std::make_unique<control_plane>(
+      system_, control_options{.token = token, .unreachable_ms = unreachable_ms() / 2});
+}
+
+process_system::~process_system() {
+  system_.await_all_actors_done();
+  if (control_) control_->end();
+}
+
+control_plane& process_system::control() noexcept {
+  TIDEGATE_ASSERT(control_ != nullptr, "this process is told the run's token");
+  return *control_;
 }
 
 }  // namespace tidegate::actors

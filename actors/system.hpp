@@ -4,13 +4,12 @@
 
 #include <cstdint>
 #include <memory>
-#include <string>
 
 #include <caf/actor_system.hpp>
 #include <caf/actor_system_config.hpp>
 
+#include "actors/control_plane.hpp"
 #include "actors/messages.hpp"
-#include "runtime/base/status.hpp"
 
 namespace tidegate::actors {
 
@@ -19,20 +18,23 @@ class system_config : public caf::actor_system_config {
   system_config();
 };
 
-// Owns config and system in the right order. Destruction waits for all actors: end them first.
+// Owns config, system and control plane in the right order. Destruction waits for all actors:
+// end them first.
 class process_system {
  public:
-  process_system() : system_(config_) {}
+  // Without a control plane: its actors know those of this process alone.
+  process_system();
+  // `token`: of the run.
+  explicit process_system(std::uint64_t token);
+  ~process_system();
   caf::actor_system& get() noexcept { return system_; }
+  // There must be one.
+  control_plane& control() noexcept;
 
  private:
   system_config config_;
+  std::unique_ptr<control_plane> control_;  // before the system: actors may have it to the last
   caf::actor_system system_;
 };
-
-// Connects to the coordinator's control plane. Errors: unavailable.
-runtime::expected<coordinator_actor> connect_coordinator(caf::actor_system& system,
-                                                         const std::string& host,
-                                                         std::uint16_t port);
 
 }  // namespace tidegate::actors

@@ -23,8 +23,9 @@ std::size_t pages(std::uint64_t bytes) {
 }  // namespace
 
 table_memory::table_memory(runtime::arena& gradients,
-                           std::span<const policies::chunk_place> places)
+                           std::span<const policies::chunk_place> places, bool one_array)
     : gradients_(gradients),
+      one_array_(one_array),
       places_(places.begin(), places.end()),
       sources_(places.size()),
       elements_(places.back().first + places.back().elements) {
@@ -37,9 +38,11 @@ table_memory::~table_memory() {
 }
 
 runtime::expected<std::shared_ptr<table_memory>> table_memory::make(
-    runtime::arena& gradients, std::span<const policies::chunk_place> places) {
+    runtime::arena& gradients, policies::mapping_budget& mappings,
+    std::span<const policies::chunk_place> places) {
   TIDEGATE_ASSERT(!places.empty(), "a table has a chunk");
-  std::shared_ptr<table_memory> made(new table_memory(gradients, places));
+  const bool one_array = mappings.take(policies::mappings_of_array(places));
+  std::shared_ptr<table_memory> made(new table_memory(gradients, places, one_array));
   auto place = gradients.allocate(made->elements_ * sizeof(float));
   if (!place) return runtime::fail(place.error());
   made->place_ = *place;
@@ -101,7 +104,7 @@ void table_memory::settle(std::size_t chunk, const next_source& next) {
   const bool whole_pages = at % page == 0 && next.begin % page == 0 &&
                            (size % page == 0 || chunk + 1 == places_.size());
   for (std::size_t plane = 0; plane < std::min<std::size_t>(rooms, next.planes); ++plane)
-    if (!next.alone && whole_pages && make_room(plane))
+    if (one_array_ && !next.alone && whole_pages && make_room(plane))
       source.mapped[plane] =
           next.windows->find(next.segment)
               ->map_at(rooms_[plane] + at, plane * next.plane_bytes + next.begin, pages(size));

@@ -4,7 +4,10 @@
 // on this host sum straight out of it and others are sent from it. Parameters are read where
 // shards of this host keep them, or arrive in memory of ours; chunks from several places are
 // mapped side by side, so that the table is one array as long as their shards keep its version
-// in plane 0 (always, under bsp). One thread at a time: the driver of the session's reactor.
+// in one of the first planes (always, under bsp). Where that would take more mappings than the
+// process has left (policies/mappings.hpp), chunks are read in the windows of their shards, and
+// the table is as many stretches as runs of neighbours. One thread at a time: the driver of the
+// session's reactor.
 #pragma once
 
 #include <array>
@@ -15,6 +18,7 @@
 #include <vector>
 
 #include "actors/client.hpp"
+#include "policies/mappings.hpp"
 #include "policies/placement.hpp"
 #include "policies/worker_core.hpp"
 #include "runtime/base/status.hpp"
@@ -27,7 +31,8 @@ class table_memory {
  public:
   // Errors: io_error (no memory).
   static runtime::expected<std::shared_ptr<table_memory>> make(
-      runtime::arena& gradients, std::span<const policies::chunk_place> places);
+      runtime::arena& gradients, policies::mapping_budget& mappings,
+      std::span<const policies::chunk_place> places);
   ~table_memory();
   table_memory(const table_memory&) = delete;
   table_memory& operator=(const table_memory&) = delete;
@@ -49,6 +54,8 @@ class table_memory {
   using place_found = policies::worker_core::chunk_source;
   // One past pull, as found, per chunk.
   void found(std::span<const place_found> sources);
+  // What was found is not read any more: stretches() is empty until the next found().
+  void reset() noexcept { stretches_.clear(); }
   // Whether anything that was found, or will be, is in windows of this shard.
   bool reads(std::uint32_t shard, std::uint32_t moves) const;
   // Ascending, as few as there are; valid until the next found().
@@ -60,10 +67,12 @@ class table_memory {
   std::uint64_t copy_mapped(std::span<const place_found> sources, float* out) const;
 
  private:
-  table_memory(runtime::arena& gradients, std::span<const policies::chunk_place> places);
+  table_memory(runtime::arena& gradients, std::span<const policies::chunk_place> places,
+               bool one_array);
   // Versions of a bsp job take one plane more in turn than are kept; in a room of each plane
   // the chunks of several shards lie side by side.
   static constexpr std::size_t rooms = policies::versions_kept_max + 1;
+  static_assert(rooms == policies::mapped_versions);
   struct chunk_source {
     runtime::window window;    // empty: arrives here
     std::uint64_t offset = 0;  // of the chunk within the window
@@ -90,6 +99,7 @@ class table_memory {
   const float* at(std::size_t chunk, std::uint32_t plane) const;
 
   runtime::arena& gradients_;
+  bool one_array_;  // chunks of several shards are mapped side by side
   runtime::arena::place place_;
   std::vector<policies::chunk_place> places_;
   std::vector<chunk_source> sources_;        // by chunk, as last found

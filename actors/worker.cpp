@@ -8,6 +8,7 @@
 #include "actors/peer_address.hpp"
 #include "policies/shard_core.hpp"
 #include "runtime/base/log.hpp"
+#include "runtime/base/unix_time.hpp"
 
 namespace tidegate::actors {
 
@@ -27,15 +28,14 @@ worker::behavior_type worker::make_behavior() {
   home().open_link(sink_.get());
   addresses_ = identity_.welcome.shard_addresses;
   for (const auto& address : addresses_) {
-    auto connected =
-        home().link().connect(link_of(address), reach_of(home().address(), address));
+    auto connected = home().connect(address);
     if (!connected) {
       broken_ = connected.error();
       break;
     }
     shards_.push_back(*connected);
   }
-  look_now_and_then();
+  look_soon(false);
   monitor(identity_.watched);
   set_down_handler([this](const caf::down_msg&) {
     fail_all({errc::unavailable, "the coordinator is gone"});
@@ -48,7 +48,7 @@ worker::behavior_type worker::make_behavior() {
     });
   return {
       [this](const worker_command_ptr& command) { on_command(command); },
-      [this](look_atom) { ask_again(); },
+      [this](look_atom) { look(); },
       [this](frame_event& event) { on_frame(event); },
       [this](const policies::shard_moved& what) { shard_moved(what); },
       [this](const peer_lost_event& event) { on_peer_lost(event); },
@@ -56,17 +56,38 @@ worker::behavior_type worker::make_behavior() {
 }
 
 void worker::on_peer_lost(const peer_lost_event& event) {
-  const auto why = "lost the connection to " + name_of(event.peer) + ": " + event.why;
-  if (!shards_move()) return fail_all({errc::unavailable, why});
-  runtime::log::info(why + "; another takes its place, or all go back");
+  const auto at = std::find(shards_.begin(), shards_.end(), event.peer);
+  if (!broken_.ok() || at == shards_.end()) return;  // an earlier connection
+  const auto shard = static_cast<std::uint32_t>(at - shards_.begin());
+  const auto why = "lost the connection to " + name_of(shard) + ": " + event.why;
+  if (event.ended && !shards_move()) return fail_all({errc::unavailable, why});
+  if (event.ended) return runtime::log::info(why + "; another takes its place, or all go back");
+  runtime::log::info(why + "; it is made again");
+  core_.connection_broke(shard, runtime::steady_now());
+  look_soon(core_.is_mending());
 }
 
-// Not while gradients wait to be sent: what has not left cannot be lost.
-void worker::ask_again() {
-  look_now_and_then();
-  if (!broken_.ok() || sender_.waiting() > 0) return;
-  core_.tick(steady_now());
-  carry_out();
+void worker::look() {
+  looked();
+  if (!broken_.ok()) return;
+  const auto now = runtime::steady_now();
+  core_.mend(now);
+  // Not while gradients wait to be sent: what has not left cannot be lost.
+  if (home().link().loses_frames() && sender_.waiting() == 0) {
+    core_.tick(now);
+    carry_out();
+  }
+  look_soon(core_.is_mending());
+}
+
+bool worker::reconnect(std::uint32_t shard) {
+  const auto& address = addresses_[shard];
+  const auto connected = home().connect(address);
+  if (!connected) return false;
+  dropped_.clear();
+  sender_.drop(shards_[shard], dropped_);
+  home().link().disconnect(std::exchange(shards_[shard], *connected));
+  return true;
 }
 
 // A reply that was cut off is asked for again where its shard has moved.
@@ -86,22 +107,25 @@ void worker::shard_moved(const policies::shard_moved& what) {
     return fail_all(
         {fenced.code(), name_of(what.shard) +
                             " has been replaced, and reads our memory: " + fenced.message()});
-  const auto connected =
-      home().link().connect(link_of(what.address), reach_of(home().address(), what.address));
-  // Dead again, perhaps, before this was heard: then yet another takes its place.
-  if (!connected)
-    return runtime::log::info(name_of(what.shard) + " has moved and cannot be reached: " +
-                              connected.error().message());
-  runtime::log::info(name_of(what.shard) + " has moved");
+  const auto connected = home().connect(what.address);
+  runtime::log::info(
+      name_of(what.shard) + " has moved" +
+      (connected ? "" : " and cannot be reached: " + connected.error().message()));
   // Of what the dead process was sending nothing else tells.
-  home().link().disconnect(std::exchange(shards_[what.shard], *connected));
+  if (connected)
+    home().link().disconnect(std::exchange(shards_[what.shard], *connected));
+  else
+    home().link().disconnect(shards_[what.shard]);
   addresses_[what.shard] = what.address;
   core_.shard_moved(what.shard, what.epoch, [this](std::uint32_t shard) {
     return share_memory(home().address(), addresses_[shard]);
   });
+  // Dead again, perhaps, before this was heard, or not reachable yet.
+  if (!connected) core_.connection_broke(what.shard, runtime::steady_now());
   home().run_in_background(!core_.attached_everywhere());
   update_numbers();
   carry_out();
+  look_soon(core_.is_mending());
 }
 
 void worker::on_exit() {
@@ -157,19 +181,25 @@ errc worker::start(worker_command& command, policies::operation op) {
   });
 }
 
-// Where the memory of an operation that has begun is.
+// Where the memory of an operation that has begun is. The shards may write from now on where
+// the parameters of the pull before lie.
 void worker::take_memory(const worker_command& command) {
   if (command.kind == worker_command::what::push) {
     auto& table = tables_.at(command.table);
     table.gradients[command.half] = take_gradient(table, command);
+    table.memory->reset();
   }
-  if (command.kind == worker_command::what::pull)
-    tables_.at(command.table).parameters = command.parameters;
+  if (command.kind == worker_command::what::pull) {
+    auto& table = tables_.at(command.table);
+    table.parameters = command.parameters;
+    table.memory->reset();
+  }
   if (command.kind != worker_command::what::exchange) return;
   for (const auto id : command.tables) {
     auto& table = tables_.at(id);
     table.gradients[command.half] = nullptr;
     table.parameters = nullptr;
+    table.memory->reset();
   }
 }
 
@@ -285,6 +315,7 @@ void worker::finish_pull(std::uint32_t id) {
   forget_windows();
   if (!table.parameters) return;
   copied(table.memory->copy_mapped(core.sources_of(id), table.parameters));
+  table.memory->reset();  // they are in the user's memory, and nowhere else
 }
 
 // Of processes that shards were before they moved, when nothing is read there any more.

@@ -99,7 +99,7 @@ class worker final : public reactor_actor<worker_actor::base>,
   bool shards_move() const noexcept {
     return identity_.welcome.replicated || identity_.welcome.aggregated;
   }
-  void ask_again();
+  void look();
   void shard_moved(const policies::shard_moved& what);
   std::string name_of(std::uint32_t shard) const;
   void on_peer_lost(const peer_lost_event& event);
@@ -123,6 +123,7 @@ class worker final : public reactor_actor<worker_actor::base>,
   void opened(std::uint32_t table) override;
   void done(policies::operation op, policies::refusal code) override;
   void let_go() override;
+  bool reconnect(std::uint32_t shard) override;
   void copied(std::uint64_t bytes) override;
   void carry_out();
   void fail_all(const runtime::status& why);
@@ -141,6 +142,7 @@ class worker final : public reactor_actor<worker_actor::base>,
   std::map<std::uint64_t, runtime::place_wire> answers_;  // to attach, as they arrive
   std::map<policies::operation, operation_state> operations_;
   policies::operation last_operation_ = 0;
+  std::vector<runtime::send_token> dropped_;
   runtime::status broken_;  // why nothing works any more
 };
 

@@ -43,7 +43,7 @@ TEST_F(messages_test, shard_calls) {
                                                      {0, 4},
                                                      {{0, 4}, {4, 5}},
                                                      {"above"},
-                                                     {9},
+                                                     {0x2'0000'0009},
                                                      3,
                                                      true,
                                                      true});
@@ -58,7 +58,7 @@ TEST_F(messages_test, shard_calls) {
   EXPECT_EQ(job.members, (std::vector<std::uint32_t>{0, 4}));
   EXPECT_EQ(job.nodes, (std::vector<policies::rank_node>{{0, 4}, {4, 5}}));
   EXPECT_EQ(job.upstream, std::vector<std::string>{"above"});
-  EXPECT_EQ(job.upstream_epochs, std::vector<std::uint32_t>{9});
+  EXPECT_EQ(job.upstream_epochs, std::vector<std::uint64_t>{0x2'0000'0009});
   EXPECT_EQ(job.incarnation, 3u);
   EXPECT_TRUE(job.upstream_moves && job.replicated);
 
@@ -138,7 +138,7 @@ TEST_F(messages_test, worker_messages) {
   EXPECT_EQ(welcome.policy, "ssp(3)");
   EXPECT_EQ(welcome.not_finite, policies::not_finite_rule::allow);
   EXPECT_EQ(welcome.shard_addresses, (std::vector<std::string>{"x", "y"}));
-  EXPECT_EQ(welcome.shard_epochs, (std::vector<std::uint32_t>{5, 6}));
+  EXPECT_EQ(welcome.shard_epochs, (std::vector<std::uint64_t>{5, 6}));
   EXPECT_TRUE(welcome.aggregated && welcome.one_clock_in_flight && welcome.replicated);
   const auto roster = roundtrip(policies::roster_call{7, {1, 2, 3, true, false}});
   EXPECT_EQ(roster.token, 7u);

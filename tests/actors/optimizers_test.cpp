@@ -22,11 +22,22 @@ TEST(optimizers, have_the_names_and_defaults_that_yaml_gives_them) {
 }
 
 TEST(optimizers, take_what_is_given) {
-  optimizer wanted{"adamw", 0.1F, 0.2F, 0.3F, 0.4F, 0.5F, 0.6F};
-  EXPECT_EQ(*to_spec(wanted, "t"), (policies::optimizer_spec{optimizer_kind::adamw, 0.1F, 0.2F,
-                                                             0.3F, 0.4F, 0.5F, 0.6F}));
-  wanted.name = "adam";
-  EXPECT_EQ(to_spec(wanted, "t")->weight_decay, 0.0F) << "has none";
+  optimizer wanted;
+  wanted.name = "adamw";
+  wanted.learning_rate = 0.1F;
+  wanted.beta1 = 0.3F;
+  wanted.beta2 = 0.4F;
+  wanted.epsilon = 0.5F;
+  wanted.weight_decay = 0.6F;
+  auto expected = policies::default_optimizer(optimizer_kind::adamw);
+  expected.learning_rate = 0.1F;
+  expected.beta1 = 0.3F;
+  expected.beta2 = 0.4F;
+  expected.epsilon = 0.5F;
+  expected.weight_decay = 0.6F;
+  const auto spec = to_spec(wanted, "t");
+  ASSERT_TRUE(spec) << spec.error().message();
+  EXPECT_EQ(*spec, expected);
 }
 
 TEST(optimizers, that_are_not_known_are_refused_by_name) {
@@ -36,8 +47,9 @@ TEST(optimizers, that_are_not_known_are_refused_by_name) {
   ASSERT_FALSE(spec);
   EXPECT_EQ(spec.error().code(), runtime::errc::invalid_argument);
   EXPECT_THAT(spec.error().message(),
-              testing::AllOf(testing::HasSubstr("'adagrid' of table 'fc1'"),
-                             testing::HasSubstr("sgd, momentum, adam, nesterov")));
+              testing::AllOf(testing::HasSubstr("options of table 'fc1'"),
+                             testing::HasSubstr("'adagrid' is not known"),
+                             testing::HasSubstr("sgd, momentum, nesterov, adagrad")));
 }
 
 TEST(optimizers, reach_the_kernels_whole) {

@@ -88,6 +88,74 @@ TEST_F(session_test, wrong_shapes_are_named) {
   });
 }
 
+TEST_F(session_test, options_that_yaml_would_refuse_are_refused) {
+  local_cluster cluster(small_cluster(1, 1, {consistency_kind::bsp, 0}), links());
+  constexpr auto nan = std::numeric_limits<float>::quiet_NaN();
+  using options = actors::table_options;
+  using change = void (*)(options&);
+  const std::pair<change, std::string> refused[] = {
+      {[](options& o) { o.optimizer = {.name = "sgd", .learning_rate = -1.0F}; },
+       "optimizer.learning_rate: -1"},
+      {[](options& o) { o.optimizer = {.name = "sgd", .learning_rate = nan}; },
+       "optimizer.learning_rate: nan"},
+      {[](options& o) { o.optimizer = {.name = "momentum", .momentum = 5.0F}; },
+       "optimizer.momentum: 5"},
+      {[](options& o) { o.optimizer = {.name = "sgd", .momentum = 0.5F}; }, "does not belong"},
+      {[](options& o) { o.optimizer.learning_rate = 0.5F; }, "without a name"},
+      {[](options& o) { o.init_uniform = -1.0F; }, "init_uniform: -1"},
+      {[](options& o) { o.init_constant = nan; }, "init_constant: nan"},
+      {[](options& o) { o.init_uniform = o.init_constant = 1.0F; }, "both given"}};
+  cluster.run_workers("job", [&](session& s) {
+    for (const auto& [set, message] : refused) {
+      options given;
+      set(given);
+      const auto bad = s.open_table("x", {1}, given);
+      ASSERT_FALSE(bad) << message;
+      expect(bad.error(), errc::invalid_argument, message);
+      expect(bad.error(), errc::invalid_argument, "options of table 'x'");
+      expect(bad.error(), errc::invalid_argument, "; allowed: ");
+    }
+    EXPECT_TRUE(s.finish().ok());
+  });
+}
+
+TEST_F(session_test, parameters_end_with_the_next_push_or_pull_of_the_table) {
+  for (const auto kind :
+       {consistency_kind::bsp, consistency_kind::ssp, consistency_kind::async})
+    for (const auto rule :
+         {policies::worker_loss_rule::restart, policies::worker_loss_rule::fail}) {
+      auto spec = small_cluster(2, 1, {kind, 0});
+      spec.jobs[0].on_worker_loss = rule;
+      spec.chunk_bytes = 1024;
+      local_cluster cluster(spec, links());
+      cluster.run_workers("job", [&](session& s) {
+        const auto t = open(s, 1000, 1.0F);
+        floats w(1000);
+        const auto expect_empty = [&](const char* when) {
+          EXPECT_TRUE(s.parameters(t).empty()) << when;
+          EXPECT_TRUE(s.parameter_stretches(t).empty()) << when;
+        };
+        expect_empty("before the first pull");
+        ASSERT_TRUE(s.pull(t, w).wait().ok());
+        expect_empty("after a pull to the program's own memory");
+        ASSERT_TRUE(s.pull(t).wait().ok());
+        EXPECT_EQ(s.parameters(t).size(), 1000U);
+        ASSERT_TRUE(s.pull(t, w).wait().ok());
+        expect_empty("after a pull to the program's own memory");
+        ASSERT_TRUE(s.pull(t).wait().ok());
+        std::ranges::fill(s.gradient(t), 1.0F);
+        ASSERT_TRUE(s.push(t).wait().ok());
+        expect_empty("after a push");
+        expect(s.push(t).wait(), errc::out_of_order, "push");
+        ASSERT_TRUE(s.clock().ok());
+        ASSERT_TRUE(s.pull(t).wait().ok());
+        ASSERT_EQ(s.parameters(t).size(), 1000U);
+        EXPECT_EQ(s.parameters(t)[999], 0.5F);
+        EXPECT_TRUE(s.finish().ok());
+      });
+    }
+}
+
 TEST_F(session_test, gradients_that_are_not_finite) {
   for (const bool allow : {false, true}) {
     auto spec = small_cluster(1, 1, {consistency_kind::bsp, 0});
