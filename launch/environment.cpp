@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <string_view>
 
+#include "actors/node.hpp"
 #include "launch/scalars.hpp"
 #include "launch/words.hpp"
 #include "policies/hosts.hpp"
@@ -69,11 +70,13 @@ variables child_environment(const variables& base, const policies::cluster_spec&
     all["TIDEGATE_HOST"] = host->name;
     if (!host->address.empty()) all["TIDEGATE_ADDRESS"] = host->address;
   }
+  if (spec.hosts.size() < 2) all[actors::one_host_variable] = "1";
   all[policies::protocol_variable] = policies::protocol_text();
   all["TIDEGATE_TOKEN"] = format_token(run.token);
   all["TIDEGATE_EPOCH"] = std::to_string(run.epoch);
   all["TIDEGATE_TRANSPORT"] = word(transport_words, spec.transport);
   all["TIDEGATE_START_TIMEOUT_MS"] = std::to_string(spec.start_timeout_ms);
+  all["TIDEGATE_UNREACHABLE_MS"] = std::to_string(spec.supervision.unreachable_ms);
   all["TIDEGATE_RUN_DIR"] = run.run_dir;
   if (const auto& link = spec.faults.link; link.any()) {
     // Each life of each process draws its own.

@@ -53,9 +53,10 @@ runtime::expected<std::string> read_file(const std::string& path) {
   return text;
 }
 
-runtime::status write_file_atomically(const std::string& path, std::string_view text) {
+runtime::status write_file_atomically(const std::string& path, std::string_view text,
+                                      mode_t mode) {
   const auto tmp = path + ".tmp";
-  const int fd = ::open(tmp.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  const int fd = ::open(tmp.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
   if (fd < 0) return {runtime::errc::io_error, io_failure(tmp, "cannot be created").message()};
   runtime::status result;
   if (!write_all(fd, text)) result = io_failure(tmp, "cannot be written");

@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <sys/types.h>
 
 #include "runtime/base/status.hpp"
 
@@ -13,6 +14,8 @@ runtime::expected<std::string> read_file(const std::string& path);
 
 // Writes path.tmp, then renames it over `path`: a reader sees the old bytes or the new ones,
 // never a part. Errors: io_error (disk full, folder gone); the tmp file is gone then.
-runtime::status write_file_atomically(const std::string& path, std::string_view text);
+// `mode`: as of open(2).
+runtime::status write_file_atomically(const std::string& path, std::string_view text,
+                                      mode_t mode = 0666);
 
 }  // namespace tidegate::launch

@@ -9,6 +9,9 @@
 #include "launch/origin.hpp"
 #include "launch/run.hpp"
 #include "launch/write_yaml.hpp"
+#include "policies/descriptors.hpp"
+#include "policies/memory_needs.hpp"
+#include "runtime/base/machine_memory.hpp"
 #include "runtime/base/unix_time.hpp"
 
 namespace tidegate::launch {
@@ -20,12 +23,10 @@ exit_code refuse(const runtime::status& why, exit_code code) {
   return code;
 }
 
-// Whoever is started has this limit, too: a few descriptors per process of its host, and one
-// per 4 MiB of received payload (segment_memory.hpp). Where shards move, one process may have
-// all, each with a link of its own.
-void raise_descriptor_limit(std::size_t processes, std::size_t links) {
+// Whoever is started has this limit, too.
+void raise_descriptor_limit(const policies::cluster_spec& spec) {
   rlimit limit = {};
-  const auto wanted = links * (4 * static_cast<rlim_t>(processes) + 64) + 8192;
+  const rlim_t wanted = policies::descriptors_wanted(spec);
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted) return;
   limit.rlim_cur = std::min(wanted, limit.rlim_max);
   ::setrlimit(RLIMIT_NOFILE, &limit);
@@ -51,6 +52,17 @@ runtime::status keep_for_later(const run_folder& folder, const policies::cluster
 }
 
 }  // namespace
+
+runtime::status check_limits_of_this_machine(const policies::cluster_spec& spec) {
+  rlimit limit = {};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return {};
+  return policies::check_process_needs(spec, limit.rlim_max);
+}
+
+runtime::status check_memory_of_this_machine(const policies::cluster_spec& spec) {
+  if (spec.memory_check == policies::memory_rule::ignore) return {};
+  return policies::check_memory(spec, runtime::machine_memory());
+}
 
 exit_code launch_cluster(const policies::cluster_spec& spec, const launch_options& options,
                          const services& cluster) {
@@ -82,7 +94,7 @@ exit_code launch_cluster(const policies::cluster_spec& spec, const launch_option
 exit_code carry_out(const policies::cluster_spec& spec, const services& cluster,
                     const starter& start, run_journal& journal, std::uint32_t epoch) {
   run current(spec, cluster, start, journal, epoch);
-  raise_descriptor_limit(current.processes(), spec.slots > 0 ? spec.shards : 1);
+  raise_descriptor_limit(spec);
   return current.carry_out();
 }
 

@@ -15,6 +15,14 @@ struct launch_options {
   std::string run_dir;  // empty: runs/<name>-<time>
 };
 
+// Returns over_limit if this machine does not give a process the file descriptors that one of
+// the cluster's needs, or if one has more neighbours than it can share memory with; the message
+// says what to do.
+runtime::status check_limits_of_this_machine(const policies::cluster_spec& spec);
+// Errors: over_limit (its declared tables may take more memory than there is); none where the
+// file has cluster.memory_check: ignore.
+runtime::status check_memory_of_this_machine(const policies::cluster_spec& spec);
+
 // Starts coordinator, shards and workers, shows how the jobs go on, ends them all. No process
 // is left when it returns, and none when the launcher itself is killed. What went wrong is on
 // stderr and in RUN_DIR/result.json.

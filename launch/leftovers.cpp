@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "launch/files.hpp"
+#include "launch/result.hpp"
 #include "launch/scalars.hpp"
 #include "runtime/process/process_mark.hpp"
 #include "runtime/process/process_stat.hpp"
@@ -19,12 +20,7 @@ namespace fs = std::filesystem;
 
 constexpr int gone_within_ms = 5000;
 
-bool has_environment_of(pid_t pid, const std::string& run_dir) {
-  const auto environment = read_file("/proc/" + std::to_string(pid) + "/environ");
-  return environment && is_of_run(*environment, run_dir);
-}
-
-std::vector<runtime::process_mark> find_leftovers(const std::string& run_dir) {
+std::vector<runtime::process_mark> find_leftovers(const earlier_life& earlier) {
   std::vector<runtime::process_mark> found;
   std::error_code error;
   for (const auto& entry : fs::directory_iterator("/proc", error)) {
@@ -33,28 +29,40 @@ std::vector<runtime::process_mark> find_leftovers(const std::string& run_dir) {
     const auto pid = static_cast<pid_t>(*number);
     // In this order: a pid that changes hands in between shows in its environment.
     const auto stat = runtime::stat_of(pid);
-    if (!stat || runtime::is_over(*stat) || ::getpgid(pid) == ::getpgrp()) continue;
-    if (has_environment_of(pid, run_dir)) found.push_back({pid, stat->started});
+    if (!stat || runtime::is_over(*stat) || stat->group == ::getpgrp()) continue;
+    const auto environment = read_file("/proc/" + std::to_string(pid) + "/environ");
+    if (!environment) continue;
+    const policies::process_facts facts{.pid = pid,
+                                        .group = stat->group,
+                                        .session = stat->session,
+                                        .started = stat->started,
+                                        .environment = *environment};
+    if (policies::is_leftover(facts, earlier.launcher, earlier.run_dirs, earlier.listed))
+      found.push_back({pid, stat->started});
   }
   return found;
 }
 
 }  // namespace
 
-bool is_of_run(std::string_view environment, std::string_view run_dir) {
-  const auto entry = "TIDEGATE_RUN_DIR=" + std::string(run_dir);
-  while (!environment.empty()) {
-    const auto end = std::min(environment.find('\0'), environment.size());
-    if (environment.substr(0, end) == entry) return true;
-    environment.remove_prefix(std::min(end + 1, environment.size()));
-  }
-  return false;
+runtime::expected<earlier_life> read_earlier_life(const std::string& run_dir) {
+  const auto text = read_file(run_dir + "/launcher.json");
+  if (!text) return runtime::fail(text.error());
+  auto mark = parse_launcher(*text);
+  if (!mark) return runtime::fail(mark.error());
+  earlier_life earlier{.launcher = std::move(*mark), .listed = {}, .run_dirs = {run_dir}};
+  const auto list = read_file(run_dir + "/pids.json");
+  if (!list) return runtime::fail(list.error());
+  const auto processes = parse_pids(*list);
+  if (!processes) return runtime::fail(processes.error());
+  for (const auto& one : *processes) earlier.listed.push_back(one.pid);
+  return earlier;
 }
 
-runtime::expected<int> end_leftovers(const std::string& run_dir) {
+runtime::expected<int> end_leftovers(const earlier_life& earlier) {
   int ended = 0;
   // Until nobody is found: one may have started another meanwhile.
-  for (auto found = find_leftovers(run_dir); !found.empty(); found = find_leftovers(run_dir)) {
+  for (auto found = find_leftovers(earlier); !found.empty(); found = find_leftovers(earlier)) {
     for (const auto& one : found)
       if (auto result = runtime::end_process(one, gone_within_ms); !result.ok())
         return runtime::fail(result.code(),

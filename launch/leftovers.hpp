@@ -3,20 +3,29 @@
 // them. Main thread only.
 #pragma once
 
+#include <cstdint>
 #include <string>
-#include <string_view>
+#include <vector>
 
+#include "policies/leftover.hpp"
 #include "runtime/base/status.hpp"
 
 namespace tidegate::launch {
 
-// Whether `environment`, as in /proc/PID/environ, is of a process of the run in `run_dir`.
-bool is_of_run(std::string_view environment, std::string_view run_dir);
+// What an earlier launcher of a run has left to find its processes by.
+struct earlier_life {
+  policies::launcher_mark launcher;
+  std::vector<std::int32_t> listed;   // in pids.json
+  std::vector<std::string> run_dirs;  // as TIDEGATE_RUN_DIR may have the folder
+};
 
-// Kills the processes of this machine that are of the run in `run_dir` (as its launcher spelled
-// it), whoever started them, but those of the caller's own process group. Blocks until they are
-// gone. Returns how many there were. Errors: timed_out (one has not ended within five seconds),
-// refused (it is another user's).
-runtime::expected<int> end_leftovers(const std::string& run_dir);
+// Of the launcher that wrote launcher.json in this folder. Errors: not_found (it wrote none),
+// corrupt, io_error.
+runtime::expected<earlier_life> read_earlier_life(const std::string& run_dir);
+
+// Kills the processes of this machine that are left of it (policies/leftover.hpp), but those of
+// the caller's own process group. Blocks until they are gone. Returns how many there were.
+// Errors: timed_out (one has not ended within five seconds), refused (it is another user's).
+runtime::expected<int> end_leftovers(const earlier_life& earlier);
 
 }  // namespace tidegate::launch

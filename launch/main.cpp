@@ -35,6 +35,10 @@ class observer_view final : public cluster_view {
   runtime::status scale_shards(std::uint32_t slots) override {
     return self_.scale_shards(slots);
   }
+  runtime::status process_ended(const tidegate::policies::process_name& name,
+                                std::uint32_t incarnation) override {
+    return self_.process_ended(name, incarnation);
+  }
   runtime::status stop() override { return self_.stop(); }
 
  private:

@@ -91,8 +91,7 @@ class one_override {
       const auto key = join(std::span(keys.data() + i, n), ".");
       auto* entry = node->find(key);
       if (entry == nullptr) {
-        node->entries.push_back({key, where_, yaml_node{}});
-        entry = &node->entries.back();
+        entry = &node->add(key, where_, yaml_node{});
         entry->value.where = where_;
       }
       node = &entry->value;

@@ -118,6 +118,8 @@ cluster_plan make_plan(const policies::cluster_spec& spec) {
   for (const auto& job : spec.jobs)
     plan.jobs.push_back(
         plan_job(job, policies::plan_aggregation(spec, job), places, plan.shards));
+  plan.needs = policies::process_needs_of(spec);
+  plan.memory = policies::memory_needs_of(spec);
   return plan;
 }
 

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "policies/descriptors.hpp"
+#include "policies/memory_needs.hpp"
 #include "policies/process_name.hpp"
 #include "policies/spec.hpp"
 
@@ -52,7 +54,9 @@ struct cluster_plan {
   std::vector<process_plan> processes;  // in the order they are started
   std::vector<job_plan> jobs;
   std::vector<shard_plan> shards;
-  bool parts_move = false;  // shards are parts of a process, which may move
+  std::vector<policies::process_needs> needs;  // of file descriptors and mappings
+  std::vector<policies::memory_needs> memory;  // of every process, for declared tables
+  bool parts_move = false;                     // shards are parts of a process, which may move
 };
 
 // The spec is one that parse_cluster accepted.

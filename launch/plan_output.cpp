@@ -65,6 +65,58 @@ std::string job_rows(const job_plan& job) {
   return text + format_table(rows, {1, 2, 3});
 }
 
+std::string needs_rows(const cluster_plan& plan) {
+  std::vector<std::vector<std::string>> rows{
+      {"the most of its role", "peers", "descriptors", "mappings"}};
+  for (const auto& one : plan.needs)
+    rows.push_back({one.process, std::to_string(one.peers), std::to_string(one.descriptors),
+                    std::to_string(one.mappings)});
+  return format_table(rows, {1, 2, 3});
+}
+
+std::vector<std::string> memory_row(const std::string& name,
+                                    const policies::memory_needs& one) {
+  return {name,
+          bytes_for_people(one.parameters),
+          bytes_for_people(one.versions),
+          bytes_for_people(one.states),
+          bytes_for_people(one.gradients),
+          bytes_for_people(one.sums),
+          bytes_for_people(one.checkpoint),
+          bytes_for_people(one.total())};
+}
+
+// "worker-mlp-3" is of "worker-mlp".
+std::string group_of(const std::string& process) {
+  return process.substr(0, process.find_last_of('-'));
+}
+
+// Processes of one role and job that need the same have one row.
+std::string memory_rows(const cluster_plan& plan) {
+  std::vector<std::vector<std::string>> rows{{"process", "parameters", "versions",
+                                              "optimizer state", "gradients", "sums",
+                                              "checkpoint", "in all"}};
+  for (std::size_t i = 0; i < plan.memory.size();) {
+    const auto& first = plan.memory[i];
+    auto end = i + 1;
+    while (end < plan.memory.size() &&
+           group_of(plan.memory[end].process) == group_of(first.process) &&
+           memory_row("", plan.memory[end]) == memory_row("", first))
+      ++end;
+    auto name = first.process;
+    if (end - i > 1)
+      name += ".." + plan.memory[end - 1].process.substr(group_of(first.process).size() + 1);
+    rows.push_back(memory_row(name, first));
+    i = end;
+  }
+  std::map<std::string, std::uint64_t> hosts;
+  for (const auto& one : plan.memory) hosts[one.host] += one.total();
+  for (const auto& [host, bytes] : hosts)
+    rows.push_back({host.empty() ? "all processes" : "all on " + host, "", "", "", "", "", "",
+                    bytes_for_people(bytes)});
+  return format_table(rows, {1, 2, 3, 4, 5, 6, 7});
+}
+
 }  // namespace
 
 std::string plan_text(const cluster_plan& plan) {
@@ -81,7 +133,9 @@ std::string plan_text(const cluster_plan& plan) {
                     bytes_for_people(s.parameter_bytes), bytes_for_people(s.state_bytes),
                     bytes_for_people(s.receive_bytes_max)});
   }
-  return text + "\nmemory for declared tables\n" + format_table(rows, {0, 1, 2, 3, 4});
+  return text + "\nmemory for declared tables\n" + format_table(rows, {0, 1, 2, 3, 4}) +
+         "\nmemory of each process for them, at most\n" + memory_rows(plan) +
+         "\nfile descriptors, before payload, and mappings of tables\n" + needs_rows(plan);
 }
 
 std::string plan_json(const cluster_plan& plan) {
@@ -119,6 +173,24 @@ std::string plan_json(const cluster_plan& plan) {
                               {"state_bytes", s.state_bytes},
                               {"receive_bytes_max", s.receive_bytes_max}});
   }
+  root["needs"] = json::array();
+  for (const auto& one : plan.needs)
+    root["needs"].push_back({{"process", one.process},
+                             {"peers", one.peers},
+                             {"host_peers", one.host_peers},
+                             {"descriptors", one.descriptors},
+                             {"mappings", one.mappings}});
+  root["memory"] = json::array();
+  for (const auto& one : plan.memory)
+    root["memory"].push_back({{"process", one.process},
+                              {"host", one.host},
+                              {"parameter_bytes", one.parameters},
+                              {"version_bytes", one.versions},
+                              {"state_bytes", one.states},
+                              {"gradient_bytes", one.gradients},
+                              {"sum_bytes", one.sums},
+                              {"checkpoint_bytes", one.checkpoint},
+                              {"bytes", one.total()}});
   return root.dump(2) + "\n";
 }
 

@@ -3,6 +3,8 @@
 #include <signal.h>
 #include <sys/wait.h>
 
+#include "runtime/process/process_stat.hpp"
+
 namespace tidegate::launch {
 
 namespace {
@@ -23,7 +25,8 @@ runtime::expected<pid_t> process_table::start(policies::process_number number,
   auto process = spawn(request);
   if (!process) return runtime::fail(process.error());
   const auto pid = process->pid;
-  children_.push_back({number, name, std::move(*process)});
+  const auto stat = runtime::stat_of(pid);  // it is there until it is reaped
+  children_.push_back({number, name, std::move(*process), stat ? stat->started : 0});
   return pid;
 }
 
@@ -57,7 +60,7 @@ void process_table::signal(policies::process_number process, int number) const {
 
 std::vector<live_process> process_table::list() const {
   std::vector<live_process> all;
-  for (const auto& c : children_) all.push_back({c.name, c.process.pid});
+  for (const auto& c : children_) all.push_back({c.name, c.process.pid, c.started});
   return all;
 }
 

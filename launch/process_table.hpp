@@ -38,6 +38,7 @@ class process_table {
     policies::process_number number = 0;
     process_name name;
     spawned process;
+    std::uint64_t started = 0;
   };
   std::vector<child> children_;
 };

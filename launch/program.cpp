@@ -26,6 +26,14 @@ int run_on_file(const command_line& line, const services& cluster) {
     std::cerr << spec.error().message() << "\n";
     return exit_with(exit_code::bad_usage);
   }
+  if (auto fits = check_limits_of_this_machine(*spec); !fits.ok()) {
+    std::cerr << line.file << ": " << fits.message() << "\n";
+    return exit_with(exit_code::bad_usage);
+  }
+  if (auto fits = check_memory_of_this_machine(*spec); !fits.ok()) {
+    std::cerr << line.file << ": " << fits.message() << "\n";
+    if (line.kind == command_kind::launch) return exit_with(exit_code::bad_usage);
+  }
   if (line.kind == command_kind::launch) {
     return exit_with(launch_cluster(*spec, {line.run_dir}, cluster));
   }

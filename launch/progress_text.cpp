@@ -66,6 +66,8 @@ std::string_view to_string(job_state state) noexcept {
       return "done";
     case job_state::failed:
       return "failed";
+    case job_state::interrupted:
+      return "interrupted";
   }
   return "?";
 }
@@ -89,6 +91,9 @@ std::string progress_line(const job_status& job, std::uint32_t workers, std::siz
       break;
     case job_state::failed:
       text += "failed: " + job.failure;
+      break;
+    case job_state::interrupted:
+      text += "interrupted: " + job.failure;
       break;
   }
   // One line, whatever a worker's message holds: it is redrawn by counting lines.

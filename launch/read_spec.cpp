@@ -43,6 +43,7 @@ void read_cluster_map(const section& from, policies::cluster_spec& into) {
   from.number("max_shards", max_shards, shards, limits::shards_max);
   from.number("replicas", replicas, 0, policies::group_size_max - 1);
   from.choice<policies::transport_kind>("transport", into.transport, transport_words);
+  from.choice<policies::memory_rule>("memory_check", into.memory_check, memory_words);
   into.chunk_bytes = policies::default_chunk_bytes(into.hosts.size());
   from.bytes("chunk_bytes", into.chunk_bytes, limits::chunk_bytes_min, limits::chunk_bytes_max,
              64);

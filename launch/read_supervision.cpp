@@ -10,6 +10,7 @@ constexpr std::uint64_t restarts_max = 1'000'000;
 constexpr std::uint64_t hour_ms = 60 * 60 * 1000;
 // Below, a busy machine would be taken for a hang.
 constexpr std::uint64_t heartbeat_ms_min = 100;
+constexpr std::uint64_t unreachable_ms_min = 1000;
 
 // "5s" or "100ms..5s".
 void read_backoff(const section& from, policies::restart_spec& into) {
@@ -49,6 +50,17 @@ void read_heartbeat(const section& from, std::uint32_t& into) {
   into = static_cast<std::uint32_t>(*ms);
 }
 
+void read_unreachable(const section& from, std::uint32_t& into) {
+  const auto* value = from.get("unreachable");
+  if (value == nullptr) return;
+  if (!value->is_scalar())
+    return from.wrong("unreachable", "is " + std::string(describe(*value)));
+  const auto ms = parse_duration_ms(value->text);
+  if (!ms || *ms < unreachable_ms_min || *ms > hour_ms)
+    return from.wrong("unreachable", "'" + value->text + "' is not within that");
+  into = static_cast<std::uint32_t>(*ms);
+}
+
 }  // namespace
 
 void read_supervision(const section& from, policies::supervision_spec& into) {
@@ -57,6 +69,7 @@ void read_supervision(const section& from, policies::supervision_spec& into) {
   read_limits(from.child("aggregator"), into.aggregator);
   read_limits(from.child("coordinator"), into.coordinator);
   read_heartbeat(from.child("heartbeat"), into.heartbeat_timeout_ms);
+  read_unreachable(from, into.unreachable_ms);
 }
 
 std::string backoff_text(const policies::restart_spec& limits) {

@@ -1,11 +1,11 @@
 #include "launch/read_table.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "launch/scalars.hpp"
 #include "launch/words.hpp"
 #include "launch/yaml_keys.hpp"
+#include "policies/option_rules.hpp"
 #include "runtime/base/limits.hpp"
 
 namespace tidegate::launch {
@@ -14,29 +14,19 @@ namespace {
 
 constexpr std::size_t dimensions_max = 8;
 
-bool is_decay(float x) {
-  return x >= 0.0F && x < 1.0F;
-}
-bool is_not_negative(float x) {
-  return std::isfinite(x) && x >= 0.0F;
-}
-bool is_positive(float x) {
-  return std::isfinite(x) && x > 0.0F;
-}
-
 // A value that only some optimizers have. One that the file gives and a --set of the name makes
 // pointless is dropped without a word.
-void read_own(const section& from, std::string_view key, bool applies, float& into,
-              bool (*is_allowed)(float)) {
-  const auto* value = from.get(key);
+void read_option(const section& from, const policies::optimizer_rule& rule,
+                 policies::optimizer_spec& into) {
+  const auto* value = from.get(rule.name);
   if (value == nullptr) return;
-  if (applies) {
-    from.real(key, into, is_allowed);
+  if (rule.belongs_to(into.kind)) {
+    from.real(rule.name, into.*rule.value, rule.is_allowed);
     return;
   }
   const auto* name = from.get("name");
   if (name != nullptr && name->where.from_set() && !value->where.from_set()) return;
-  from.wrong(key, "does not belong to this optimizer");
+  from.wrong(rule.name, "does not belong to this optimizer");
 }
 
 bool read_dimension(const section& from, const yaml_node& item, std::uint64_t& into) {
@@ -83,14 +73,14 @@ policies::init_spec read_init(const section& from) {
   policies::init_spec init;
   if (from.get("uniform") != nullptr) {
     init.kind = policies::init_kind::uniform;
-    from.real("uniform", init.value, is_not_negative);
+    from.real("uniform", init.value, policies::is_finite_not_negative);
     if (const auto* constant = from.get("constant")) {
       from.note(constant->where, from.shown() +
                                      ": both uniform and constant are given; allowed: " +
                                      std::string(key_of(from.pattern()).allowed));
     }
   } else {
-    from.real("constant", init.value, [](float x) { return std::isfinite(x); });
+    from.real("constant", init.value, policies::is_finite);
   }
   return init;
 }
@@ -113,14 +103,8 @@ policies::optimizer_spec read_optimizer(const section& from, policies::optimizer
     spec = policies::default_optimizer(spec.kind);
     spec.learning_rate = base.learning_rate;
   }
-  from.real("learning_rate", spec.learning_rate, is_not_negative);
-  if (!known) return spec;
-  const auto keys = keys_of(spec.kind);
-  read_own(from, "momentum", keys.momentum, spec.momentum, is_decay);
-  read_own(from, "beta1", keys.betas, spec.beta1, is_decay);
-  read_own(from, "beta2", keys.betas, spec.beta2, is_decay);
-  read_own(from, "epsilon", keys.epsilon, spec.epsilon, is_positive);
-  read_own(from, "weight_decay", keys.weight_decay, spec.weight_decay, is_not_negative);
+  for (const auto& rule : policies::optimizer_rules)
+    if (known || rule.belongs_to == policies::belongs_to_all) read_option(from, rule, spec);
   return spec;
 }
 

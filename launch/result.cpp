@@ -1,5 +1,6 @@
 #include "launch/result.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <ctime>
 
@@ -93,12 +94,45 @@ std::optional<int> exit_code_of(const std::string& result_json) {
   return at->get<int>();
 }
 
-std::string event_line(const policies::cluster_event& event) {
-  return dump({{"unix_ns", event.unix_ns},
-               {"time", iso_time(event.unix_ns)},
-               {"what", event.what},
-               {"detail", event.detail}},
-              -1);
+std::string event_line(const policies::cluster_event& event, std::int64_t not_before) {
+  const auto unix_ns = std::max(event.unix_ns, not_before);
+  json line{{"unix_ns", unix_ns},
+            {"time", iso_time(unix_ns)},
+            {"what", event.what},
+            {"detail", event.detail}};
+  if (unix_ns != event.unix_ns) line["happened_ns"] = event.unix_ns;
+  return dump(line, -1);
+}
+
+std::int64_t event_time_of(const std::string& line) {
+  const auto event = json::parse(line, nullptr, false);
+  if (!event.is_object()) return 0;
+  const auto at = event.find("unix_ns");
+  return at == event.end() || !at->is_number_integer() ? 0 : at->get<std::int64_t>();
+}
+
+std::string launcher_json(const policies::launcher_mark& mark) {
+  return dump({{"pid", mark.pid},
+               {"started", mark.started},
+               {"session", mark.session},
+               {"token", mark.token}},
+              1);
+}
+
+runtime::expected<policies::launcher_mark> parse_launcher(const std::string& text) {
+  const auto root = json::parse(text, nullptr, false);
+  const auto number = [&](const char* key) {
+    return root.is_object() && root.contains(key) && root[key].is_number_unsigned();
+  };
+  const bool has_token =
+      root.is_object() && root.contains("token") && root["token"].is_string();
+  if (!number("pid") || !number("started") || !number("session") || !has_token)
+    return runtime::fail(runtime::errc::corrupt,
+                         "launcher.json is not what tidegate launch writes");
+  return policies::launcher_mark{.pid = root["pid"].get<std::int32_t>(),
+                                 .started = root["started"].get<std::uint64_t>(),
+                                 .session = root["session"].get<std::int32_t>(),
+                                 .token = root["token"].get<std::string>()};
 }
 
 std::string pids_json(const std::vector<live_process>& processes) {
@@ -107,7 +141,8 @@ std::string pids_json(const std::vector<live_process>& processes) {
     list.push_back({{"role", to_string(p.name.role)},
                     {"job", p.name.job},
                     {"index", p.name.index},
-                    {"pid", p.pid}});
+                    {"pid", p.pid},
+                    {"started", p.started}});
   }
   return dump(list, 1);
 }
@@ -123,17 +158,19 @@ runtime::expected<std::vector<live_process>> parse_pids(const std::string& text)
   for (const auto& one : list) {
     if (!one.is_object()) return corrupt();
     const auto word = one.find("role"), job = one.find("job"), index = one.find("index"),
-               pid = one.find("pid");
-    for (const auto& field : {word, job, index, pid})
+               pid = one.find("pid"), started = one.find("started");
+    for (const auto& field : {word, job, index, pid, started})
       if (field == one.end()) return corrupt();
     if (!word->is_string() || !job->is_string() || !index->is_number_unsigned() ||
-        !pid->is_number_unsigned())
+        !pid->is_number_unsigned() || !started->is_number_unsigned())
       return corrupt();
     const auto role = policies::role_of(word->get_ref<const std::string&>());
     // 1 and below would be signals to all.
     if (!role || pid->get<std::uint64_t>() < 2 || pid->get<std::uint64_t>() > 1U << 22U)
       return corrupt();
-    all.push_back({{*role, *job, index->get<std::uint32_t>()}, pid->get<int>()});
+    all.push_back({{*role, *job, index->get<std::uint32_t>()},
+                   pid->get<int>(),
+                   started->get<std::uint64_t>()});
   }
   return all;
 }

@@ -60,8 +60,15 @@ expected<claimed_run> claim(const std::string& run_dir) {
 
 // What an earlier life left behind must not meet the one that begins.
 status clear(const run_folder& folder, const origin& from) {
-  for (const auto& spelled : {from.run_dir, folder.path()})
-    if (const auto ended = end_leftovers(spelled); !ended) return ended.error();
+  auto earlier = read_earlier_life(folder.path());
+  // A launcher that died before it wrote that had started nobody, and what a crash of the
+  // machine has spoilt is of processes that are gone with it.
+  const auto why = earlier ? errc::ok : earlier.error().code();
+  if (!earlier && why != errc::not_found && why != errc::corrupt) return earlier.error();
+  if (earlier) {
+    earlier->run_dirs.push_back(from.run_dir);
+    if (const auto ended = end_leftovers(*earlier); !ended) return ended.error();
+  }
   std::error_code error;
   fs::remove(folder.path() + "/result.json", error);
   if (error) return {errc::io_error, folder.path() + "/result.json: " + error.message()};
@@ -89,6 +96,8 @@ exit_code go_on(claimed_run run, const services& cluster) {
   const auto path = run.folder.path();
   const auto spec = load_cluster(path + "/cluster.yaml", {});
   if (!spec) return refuse(spec.error());
+  if (auto fits = check_limits_of_this_machine(*spec); !fits.ok()) return refuse(fits);
+  if (auto fits = check_memory_of_this_machine(*spec); !fits.ok()) return refuse(fits);
   const auto from = read_origin(path);
   if (!from) return refuse(from.error());
   if (::chdir(from->folder.c_str()) != 0)
@@ -120,6 +129,14 @@ exit_code go_on(claimed_run run, const services& cluster) {
 }
 
 }  // namespace
+
+bool has_checkpoint(const policies::job_spec& job, const std::string& run_dir) {
+  if (!job.checkpoint) return false;
+  auto storage = runtime::posix_storage::open(policies::checkpoint_folder(run_dir, job.name));
+  if (!storage) return false;
+  const auto ids = policies::checkpoint_catalog(*storage).ids();
+  return ids && !ids->empty();
+}
 
 exit_code resume_cluster(const std::string& run_dir, const services& cluster) {
   auto run = claim(run_dir);

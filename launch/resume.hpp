@@ -6,6 +6,7 @@
 
 #include "launch/command_line.hpp"
 #include "launch/services.hpp"
+#include "policies/spec.hpp"
 
 namespace tidegate::launch {
 
@@ -14,5 +15,8 @@ namespace tidegate::launch {
 // there, the others from the beginning. bad_usage: the folder is none of a run, or a launcher
 // of the run lives. done, with no process started: the run is done already.
 exit_code resume_cluster(const std::string& run_dir, const services& cluster);
+
+// Returns true if a checkpoint of this job has a manifest, which is written last.
+bool has_checkpoint(const policies::job_spec& job, const std::string& run_dir);
 
 }  // namespace tidegate::launch

@@ -6,6 +6,7 @@
 
 #include "launch/scalars.hpp"
 #include "runtime/base/assert.hpp"
+#include "runtime/base/unix_time.hpp"
 
 namespace tidegate::launch {
 
@@ -57,17 +58,18 @@ run::run(const policies::cluster_spec& spec, const services& cluster, const star
       beats_(spec.supervision.heartbeat_timeout_ms) {}
 
 exit_code run::carry_out() {
-  now_ = monotonic_ns_now();
+  now_ = runtime::steady_now();
   if (spec_.faults.hits()) faults_.emplace(spec_.faults, now_);
   if (auto control = control_socket::listen(journal_.folder().path()))
     control_.emplace(std::move(*control));
   else
     journal_.event("no_control", control.error().message());
+  write_launcher();
   core_.begin(now_, todo_);
   carry_out_effects();
   for (decide(); !end_; decide()) {
     wait();
-    now_ = monotonic_ns_now();
+    now_ = runtime::steady_now();
     on_signals();
     on_ready();
     on_news();
@@ -98,8 +100,8 @@ void run::wait() {
   auto ms = wait_ms_max;
   // Rounded up: a wake-up too early decides nothing.
   if (wake != policies::launch_core::never)
-    ms = std::clamp<std::int64_t>((wake - monotonic_ns_now() + millisecond - 1) / millisecond,
-                                  0, wait_ms_max);
+    ms = std::clamp<std::int64_t>(
+        (wake - runtime::steady_now() + millisecond - 1) / millisecond, 0, wait_ms_max);
   ::poll(fds.data(), fds.size(), static_cast<int>(ms));
 }
 
@@ -153,9 +155,18 @@ void run::on_ends() {
   for (const auto& end : table_.reap()) {
     journal_.event("process_ended", to_string(end));
     core_.ended(now_, end.process, to_exit(end));
+    tell_coordinator(end);
     beats_.ended(end.process);
     pids_changed_ = true;
   }
+}
+
+// To a coordinator, a death may look like a connection that broke.
+void run::tell_coordinator(const process_end& end) {
+  if (!poller_ || end.name.role == policies::process_role::coordinator) return;
+  ask([name = end.name, incarnation = core_.incarnation(end.process)](
+          cluster_view& view) { return view.process_ended(name, incarnation); },
+      [](const runtime::status&) {});
 }
 
 void run::on_hangs() {

@@ -33,7 +33,6 @@ class run {
   run(const policies::cluster_spec& spec, const services& cluster, const starter& start,
       run_journal& journal, std::uint32_t epoch);
 
-  std::size_t processes() const noexcept { return plan_.processes.size(); }
   // Blocks until every process has ended.
   exit_code carry_out();
 
@@ -46,6 +45,7 @@ class run {
   void on_ready();
   void on_news();
   void on_ends();
+  void tell_coordinator(const process_end& end);
   void on_hangs();
   // What goes wrong on purpose, run_faults.cpp.
   void on_faults();
@@ -80,8 +80,10 @@ class run {
   void act(const effects::conclude& what);
   runtime::expected<pid_t> spawn_one(const effects::start& what);
 
+  void write_launcher();
   void write_pids();
   void show();
+  bool may_be_resumed(const std::vector<policies::job_status>& jobs) const;
   exit_code conclude();
 
   const policies::cluster_spec& spec_;

@@ -8,7 +8,6 @@
 #include <sys/file.h>
 
 #include "launch/files.hpp"
-#include "launch/result.hpp"
 #include "policies/file_writer.hpp"
 #include "policies/run_epoch.hpp"
 #include "runtime/storage/posix_storage.hpp"
@@ -31,6 +30,10 @@ std::string stamped(const std::string& cluster, std::int64_t unix_seconds) {
   std::strftime(text, sizeof text, "%Y%m%d-%H%M%S", &local);
   return "runs/" + cluster + "-" + text;
 }
+
+// What a job's `env` and the run's token say is nobody else's business.
+constexpr auto private_folder = fs::perms::owner_all;
+constexpr mode_t private_file = 0600;
 
 // True: it was made. False without an error: it was there.
 bool make_folder(const fs::path& path, std::error_code& error) {
@@ -105,6 +108,7 @@ runtime::expected<run_folder> run_folder::create(const std::string& wanted,
   folder.shown_ = *claimed;
   std::error_code error;
   folder.path_ = absolute_path(*claimed, error);
+  if (!error) fs::permissions(folder.path_, private_folder, error);
   if (!error) fs::create_directory(folder.path_ + "/logs", error);
   if (error) return runtime::fail(refuse(runtime::errc::io_error, *claimed, error.message()));
   if (auto opened = folder.open_files(); !opened.ok()) return runtime::fail(opened);
@@ -126,15 +130,14 @@ runtime::expected<run_folder> run_folder::reopen(const std::string& path) {
 }
 
 runtime::status run_folder::open_files() {
-  const auto open = [this](const char* name, int flags) {
-    return runtime::unique_fd(
-        ::open((path_ + name).c_str(), flags | O_CREAT | O_CLOEXEC, 0666));
-  };
-  lock_ = open("/launcher.lock", O_RDWR);
+  lock_ = runtime::unique_fd(
+      ::open((path_ + "/launcher.lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
   if (lock_ && ::flock(lock_.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
     return refuse(runtime::errc::already_exists, shown_, "another launcher has it");
-  if (lock_) events_ = open("/events.jsonl", O_WRONLY | O_APPEND);
-  if (!events_) return refuse(runtime::errc::io_error, shown_, std::strerror(errno));
+  if (!lock_) return refuse(runtime::errc::io_error, shown_, std::strerror(errno));
+  auto events = event_log::open(path_ + "/events.jsonl", O_CREAT);
+  if (!events) return events.error();
+  events_ = std::move(*events);
   return {};
 }
 
@@ -142,12 +145,13 @@ std::string run_folder::log_path(const process_name& name) const {
   return path_ + "/logs/" + name.to_string() + ".log";
 }
 
-runtime::status run_folder::write(const std::string& name, std::string_view text) const {
-  return write_file_atomically(path_ + "/" + name, text);
+runtime::status run_folder::write(const std::string& name, std::string_view text,
+                                  mode_t mode) const {
+  return write_file_atomically(path_ + "/" + name, text, mode);
 }
 
 runtime::status run_folder::keep(const std::string& name, const std::string& text) const {
-  auto folder = runtime::posix_storage::open(path_);
+  auto folder = runtime::posix_storage::open(path_, private_file);
   if (!folder) return folder.error();
   const auto written =
       policies::write_all(policies::file_writer(name, policies::pieces_of(text, {})), *folder);
@@ -163,19 +167,6 @@ runtime::expected<std::uint32_t> run_folder::last_epoch() const {
 runtime::status run_folder::record_epoch(std::uint32_t epoch) const {
   auto folder = runtime::posix_storage::make(path_ + "/epochs");
   return folder ? policies::record_epoch(*folder, epoch) : folder.error();
-}
-
-runtime::status run_folder::append_event(std::int64_t unix_ns, std::string_view what,
-                                         std::string_view detail) {
-  const auto line = event_line({unix_ns, std::string(what), std::string(detail)});
-  const auto n = ::write(events_.get(), line.data(), line.size());
-  if (n == static_cast<ssize_t>(line.size())) return {};
-  // Half a line would spoil the next one, too.
-  const auto end = ::lseek(events_.get(), 0, SEEK_CUR);
-  if (n > 0 && end >= n && ::ftruncate(events_.get(), end - n) != 0)
-    return {runtime::errc::io_error, path_ + "/events.jsonl: " + std::strerror(errno)};
-  return {runtime::errc::io_error,
-          path_ + "/events.jsonl: " + (n < 0 ? std::strerror(errno) : "the disk is full")};
 }
 
 std::string last_lines(const std::string& path, std::size_t lines_max) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "launch/event_log.hpp"
 #include "launch/plan.hpp"
 #include "runtime/base/status.hpp"
 #include "runtime/base/unique_fd.hpp"
@@ -15,7 +16,8 @@ class run_folder {
  public:
   // `wanted`: must be new or empty. Empty: runs/<cluster>-<local time of unix_seconds>, with
   // -2, -3, ... where that is taken. Makes logs/ and an empty events.jsonl. Errors:
-  // already_exists (not empty, or no folder); io_error (cannot be written).
+  // already_exists (not empty, or no folder); io_error (cannot be written). It is its user's
+  // alone (0700), as programs get secrets through it.
   // Claims the run for this process, as reopen does.
   static runtime::expected<run_folder> create(const std::string& wanted,
                                               const std::string& cluster,
@@ -31,15 +33,18 @@ class run_folder {
   std::string log_path(const process_name& name) const;
 
   // Replaces `name` as a whole; a crash of the machine may lose it. Errors: io_error.
-  runtime::status write(const std::string& name, std::string_view text) const;
-  // So that it survives a crash of the machine; there is no such file yet. Errors: of storages.
+  runtime::status write(const std::string& name, std::string_view text,
+                        mode_t mode = 0666) const;
+  // So that it survives a crash of the machine, for its user alone; there is no such file yet.
+  // Errors: of storages.
   runtime::status keep(const std::string& name, const std::string& text) const;
   // The highest epoch on record, and a higher one to be put there: policies/run_epoch.hpp.
   runtime::expected<std::uint32_t> last_epoch() const;
   runtime::status record_epoch(std::uint32_t epoch) const;
-  // Errors: io_error; a part of the line may then be in the file.
-  runtime::status append_event(std::int64_t unix_ns, std::string_view what,
-                               std::string_view detail);
+  // As event_log::append.
+  runtime::status append_event(const policies::cluster_event& event) {
+    return events_.append(event);
+  }
 
  private:
   runtime::status open_files();
@@ -47,7 +52,7 @@ class run_folder {
   std::string path_;
   std::string shown_;
   runtime::unique_fd lock_;
-  runtime::unique_fd events_;
+  event_log events_;
 };
 
 // The last lines of a file, at most 8 KiB; empty when it cannot be read.

@@ -14,15 +14,15 @@ run_journal::run_journal(run_folder folder, bool is_terminal)
       display_(STDOUT_FILENO, is_terminal) {}
 
 void run_journal::event(std::string_view what, std::string_view detail) {
-  check(folder_.append_event(runtime::unix_now(), what, detail));
+  event({runtime::unix_now(), std::string(what), std::string(detail)});
 }
 
 void run_journal::event(const policies::cluster_event& seen) {
-  check(folder_.append_event(seen.unix_ns, seen.what, seen.detail));
+  check(folder_.append_event(seen));
 }
 
-void run_journal::write(const std::string& name, const std::string& text) {
-  check(folder_.write(name, text));
+void run_journal::write(const std::string& name, const std::string& text, mode_t mode) {
+  check(folder_.write(name, text, mode));
 }
 
 void run_journal::complain(const std::string& text) {
@@ -34,11 +34,6 @@ void run_journal::check(const runtime::status& result) {
   if (result.ok() || write_failed_) return;
   write_failed_ = true;
   complain("tidegate: the run folder cannot be written: " + result.message());
-}
-
-std::int64_t monotonic_ns_now() {
-  using namespace std::chrono;
-  return duration_cast<nanoseconds>(steady_clock::now().time_since_epoch()).count();
 }
 
 }  // namespace tidegate::launch

@@ -21,7 +21,7 @@ class run_journal {
 
   void event(std::string_view what, std::string_view detail);
   void event(const policies::cluster_event& seen);
-  void write(const std::string& name, const std::string& text);
+  void write(const std::string& name, const std::string& text, mode_t mode = 0666);
   // To stderr, and above the live lines where stdout is a terminal.
   void complain(const std::string& text);
 
@@ -35,7 +35,5 @@ class run_journal {
   display display_;
   bool write_failed_ = false;
 };
-
-std::int64_t monotonic_ns_now();
 
 }  // namespace tidegate::launch

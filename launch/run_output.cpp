@@ -1,6 +1,12 @@
 // What a run shows and leaves behind.
+#include <algorithm>
+#include <unistd.h>
+
+#include "launch/environment.hpp"
 #include "launch/progress_text.hpp"
+#include "launch/resume.hpp"
 #include "launch/run.hpp"
+#include "runtime/process/process_stat.hpp"
 
 namespace tidegate::launch {
 
@@ -21,6 +27,18 @@ exit_code to_exit_code(policies::run_outcome outcome) {
 }
 
 }  // namespace
+
+// For whoever resumes the run, and nobody else: it has the token.
+void run::write_launcher() {
+  constexpr mode_t private_file = 0600;
+  const auto stat = runtime::stat_of(::getpid());
+  policies::launcher_mark mark{.pid = ::getpid(), .token = format_token(identity_.token)};
+  if (stat) {
+    mark.started = stat->started;
+    mark.session = stat->session;
+  }
+  journal_.write("launcher.json", launcher_json(mark), private_file);
+}
 
 void run::write_pids() {
   journal_.write("pids.json", pids_json(table_.list()));
@@ -50,10 +68,20 @@ void run::show() {
   shown_states_ = std::move(states);
 }
 
+// A job that was interrupted need not begin anew.
+bool run::may_be_resumed(const std::vector<policies::job_status>& jobs) const {
+  return std::any_of(jobs.begin(), jobs.end(), [&](const auto& job) {
+    const auto of = std::find_if(spec_.jobs.begin(), spec_.jobs.end(),
+                                 [&](const auto& spec) { return spec.name == job.name; });
+    return job.state == job_state::interrupted && of != spec_.jobs.end() &&
+           has_checkpoint(*of, journal_.folder().path());
+  });
+}
+
 exit_code run::conclude() {
   on_news();  // the last poll, made when the end was ordered
   helpers_.finish(journal_);
-  auto outcome = to_exit_code(end_->outcome);
+  auto outcome = to_exit_code(core_.outcome());
   if (outcome == exit_code::done && journal_.write_failed()) outcome = exit_code::job_failed;
   const auto jobs = core_.result();
   const auto code = static_cast<int>(outcome);
@@ -61,7 +89,7 @@ exit_code run::conclude() {
   journal_.write("result.json", result_json(spec_.name, jobs, code));
   journal_.screen().end_live();
   journal_.screen().print("\n" + result_table(jobs));
-  if (outcome == exit_code::process_died)
+  if (outcome == exit_code::process_died || (core_.is_interrupted() && may_be_resumed(jobs)))
     journal_.complain("go on with it: tidegate launch --resume " + journal_.folder().shown());
   return journal_.write_failed() && outcome == exit_code::done ? exit_code::job_failed
                                                                : outcome;

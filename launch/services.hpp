@@ -26,6 +26,9 @@ class cluster_view {
   virtual runtime::status scale(const std::string& job, std::uint32_t workers) = 0;
   // As observer::scale_shards.
   virtual runtime::status scale_shards(std::uint32_t slots) = 0;
+  // As observer::process_ended.
+  virtual runtime::status process_ended(const policies::process_name& name,
+                                        std::uint32_t incarnation) = 0;
   virtual runtime::status stop() = 0;
 };
 

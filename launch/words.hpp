@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "launch/section.hpp"
+#include "policies/option_rules.hpp"
 #include "policies/spec.hpp"
 
 namespace tidegate::launch {
@@ -24,27 +25,7 @@ inline constexpr word_of<policies::consistency_kind> policy_words[] = {
     {"ssp", policies::consistency_kind::ssp},
     {"async", policies::consistency_kind::async}};
 
-inline constexpr word_of<policies::optimizer_kind> optimizer_words[] = {
-    {"sgd", policies::optimizer_kind::sgd},
-    {"momentum", policies::optimizer_kind::momentum},
-    {"nesterov", policies::optimizer_kind::nesterov},
-    {"adagrad", policies::optimizer_kind::adagrad},
-    {"adam", policies::optimizer_kind::adam},
-    {"adamw", policies::optimizer_kind::adamw}};
-
-// The keys beside learning_rate that an optimizer has.
-struct optimizer_keys {
-  bool momentum = false;
-  bool betas = false;
-  bool epsilon = false;
-  bool weight_decay = false;
-};
-constexpr optimizer_keys keys_of(policies::optimizer_kind kind) noexcept {
-  using enum policies::optimizer_kind;
-  const bool adams = kind == adam || kind == adamw;
-  return {kind == policies::optimizer_kind::momentum || kind == nesterov, adams,
-          adams || kind == adagrad, kind == adamw};
-}
+inline constexpr const auto& optimizer_words = policies::optimizer_names;
 
 inline constexpr word_of<policies::reduce_kind> reduce_words[] = {
     {"mean", policies::reduce_kind::mean}, {"sum", policies::reduce_kind::sum}};
@@ -55,6 +36,9 @@ inline constexpr word_of<policies::aggregators_kind> aggregators_words[] = {
 
 inline constexpr word_of<policies::not_finite_rule> not_finite_words[] = {
     {"refuse", policies::not_finite_rule::refuse}, {"allow", policies::not_finite_rule::allow}};
+
+inline constexpr word_of<policies::memory_rule> memory_words[] = {
+    {"refuse", policies::memory_rule::refuse}, {"ignore", policies::memory_rule::ignore}};
 
 inline constexpr word_of<policies::worker_loss_rule> worker_loss_words[] = {
     {"restart", policies::worker_loss_rule::restart},

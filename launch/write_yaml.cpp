@@ -29,15 +29,10 @@ std::string host_text(const policies::host_spec& host) {
 }
 
 std::string optimizer_text(const policies::optimizer_spec& o) {
-  std::string text = "{name: " + std::string(word(optimizer_words, o.kind)) +
-                     ", learning_rate: " + format_real(o.learning_rate);
-  const auto keys = keys_of(o.kind);
-  if (keys.momentum) text += ", momentum: " + format_real(o.momentum);
-  if (keys.betas) {
-    text += ", beta1: " + format_real(o.beta1) + ", beta2: " + format_real(o.beta2);
-  }
-  if (keys.epsilon) text += ", epsilon: " + format_real(o.epsilon);
-  if (keys.weight_decay) text += ", weight_decay: " + format_real(o.weight_decay);
+  std::string text = "{name: " + std::string(word(optimizer_words, o.kind));
+  for (const auto& rule : policies::optimizer_rules)
+    if (rule.belongs_to(o.kind))
+      text += ", " + std::string(rule.name) + ": " + format_real(o.*rule.value);
   return text + "}";
 }
 
@@ -160,6 +155,7 @@ std::string write_yaml(const policies::cluster_spec& spec) {
   if (spec.slots > 0) text += "  max_shards: " + std::to_string(spec.shards) + "\n";
   text += "  replicas: " + std::to_string(spec.replicas) + "\n";
   if (!spec.shard_hosts.empty()) text += "  shard_hosts: " + list_text(spec.shard_hosts) + "\n";
+  text += "  memory_check: " + std::string(word(memory_words, spec.memory_check)) + "\n";
   text += "  transport: " + std::string(word(transport_words, spec.transport)) + "\n";
   text += "  chunk_bytes: " + format_bytes(spec.chunk_bytes) + "\n";
   text += "  control: {host: " + quote(spec.control_host) +
@@ -169,7 +165,8 @@ std::string write_yaml(const policies::cluster_spec& spec) {
           limits_text("shard", spec.supervision.shard) +
           limits_text("aggregator", spec.supervision.aggregator) +
           limits_text("coordinator", spec.supervision.coordinator) +
-          heartbeat_text(spec.supervision.heartbeat_timeout_ms);
+          heartbeat_text(spec.supervision.heartbeat_timeout_ms) +
+          "  unreachable: " + format_duration_ms(spec.supervision.unreachable_ms) + "\n";
   if (spec.faults.any()) text += faults_text(spec.faults);
   text += "jobs:\n";
   for (const auto& job : spec.jobs) text += job_text(job);

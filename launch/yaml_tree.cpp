@@ -68,7 +68,7 @@ class tree_builder {
     }
     // yaml-cpp gives a missing value the place of the token after it.
     const auto value_place = value.IsNull() ? key_place : at(value.Mark());
-    node.entries.push_back({name, key_place, build(value, value_place, depth + 1)});
+    node.add(name, key_place, build(value, value_place, depth + 1));
   }
 
   const std::string& source_;
@@ -100,11 +100,15 @@ bool find_leading_tab(const std::string& text, YAML::Mark& mark) {
 
 }  // namespace
 
+yaml_entry& yaml_node::add(std::string key, place of_key, yaml_node value) {
+  index.emplace(key, entries.size());
+  entries.push_back({std::move(key), std::move(of_key), std::move(value)});
+  return entries.back();
+}
+
 const yaml_entry* yaml_node::find(std::string_view key) const noexcept {
-  for (const auto& e : entries) {
-    if (e.key == key) return &e;
-  }
-  return nullptr;
+  const auto at = index.find(std::string(key));
+  return at == index.end() ? nullptr : &entries[at->second];
 }
 
 yaml_entry* yaml_node::find(std::string_view key) noexcept {

@@ -5,6 +5,7 @@
 
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "launch/problems.hpp"
@@ -21,13 +22,16 @@ struct yaml_node {
   std::string text;     // scalars
   place where;
   std::vector<yaml_node> items;     // lists
-  std::vector<yaml_entry> entries;  // maps, in the order of the file
+  std::vector<yaml_entry> entries;  // maps, in the order of the file; see add()
+  std::unordered_map<std::string, std::size_t> index;  // where in entries a key is
 
   bool is_null() const noexcept { return type == kind::null; }
   bool is_scalar() const noexcept { return type == kind::scalar; }
   bool is_list() const noexcept { return type == kind::list; }
   bool is_map() const noexcept { return type == kind::map; }
 
+  // Appends an entry of a key that is not there yet, and returns it.
+  yaml_entry& add(std::string key, place of_key, yaml_node value);
   // The entry of this key; null when there is none. Valid until entries change.
   const yaml_entry* find(std::string_view key) const noexcept;
   yaml_entry* find(std::string_view key) noexcept;

@@ -4,13 +4,13 @@
 
 #include <string>
 
+#include "launch/event_log.hpp"
 #include "policies/chaos_core.hpp"
 #include "runtime/base/status.hpp"
-#include "runtime/base/unique_fd.hpp"
 
 namespace tidegate::chaos {
 
-// Lines of several writers mix, and no more: each is one write.
+// Lines of several writers take turns.
 class chaos_log {
  public:
   explicit chaos_log(const std::string& run_dir);
@@ -20,15 +20,8 @@ class chaos_log {
                          const std::string& detail);
 
  private:
-  struct file {
-    std::string path;
-    runtime::unique_fd fd;
-  };
-  static runtime::status append(const file& to, std::int64_t unix_ns, const std::string& what,
-                                const std::string& detail);
-
-  file chaos_;
-  file run_;
+  runtime::expected<launch::event_log> chaos_;
+  runtime::expected<launch::event_log> run_;
 };
 
 // Sends, and notes it with the time before: what follows from it comes later. Errors: of

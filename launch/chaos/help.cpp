@@ -5,6 +5,7 @@ namespace tidegate::chaos {
 std::string chaos_help() {
   return R"(tidegate chaos RUN_DIR kill|stop|continue PROCESS [--signal NAME] [--seed S]
 tidegate chaos RUN_DIR partition|heal HOST [--for TIME]
+tidegate chaos RUN_DIR cut PROCESS PROCESS
 tidegate chaos RUN_DIR fill [--for TIME]
 tidegate chaos RUN_DIR random [--seed S] [--every 200ms..2s] [--roles ROLE,...]
     [--actions ACTION,...] [--count N] [--for TIME]
@@ -18,6 +19,7 @@ belongs to no process of the run any more gets none.
   --signal NAME          for kill: another signal, as TERM
   partition, heal        the interface that has the address of HOST (cluster.hosts) goes down, and
                          up; with --for it is healed after that time, or with Ctrl-C
+  cut                    the TCP connections between two processes, which live on and connect again
   fill                   takes all that is free on the disk of the run folder, for 1s without
                          --for, or until Ctrl-C; not one with more than 4 GiB free
   random                 again and again, until count, time or run end, or Ctrl-C; who is stopped

@@ -41,6 +41,7 @@ std::optional<chaos_target> identify(const launch::live_process& listed,
       launch::read_file("/proc/" + std::to_string(listed.pid) + "/environ");
   if (!environment) return std::nullopt;
   if (!stat || is_over(*stat) || stat->group != listed.pid) return std::nullopt;
+  if (stat->started != listed.started) return std::nullopt;
   if (!belongs_to_run(*environment, run_dir, listed.name)) return std::nullopt;
   return chaos_target{listed.name, listed.pid, stat->started};
 }

@@ -26,13 +26,14 @@ using launch::fault_hits_max;
 using launch::fault_ms_max;
 using launch::split;
 
-constexpr std::array<std::pair<const char*, verb>, 7> verbs{{{"kill", verb::kill},
+constexpr std::array<std::pair<const char*, verb>, 8> verbs{{{"kill", verb::kill},
                                                              {"stop", verb::stop},
                                                              {"continue", verb::go_on},
                                                              {"random", verb::random},
                                                              {"partition", verb::partition},
                                                              {"heal", verb::heal},
-                                                             {"fill", verb::fill}}};
+                                                             {"fill", verb::fill},
+                                                             {"cut", verb::cut}}};
 
 bool is_of_host(verb which) {
   return which == verb::partition || which == verb::heal;
@@ -128,7 +129,8 @@ status set_one(const std::string& option, const std::string& text, chaos_options
 status set_words(const arguments& words, chaos_options& into) {
   if (words.size() < 2)
     return bad(
-        "allowed: tidegate chaos RUN_DIR kill|stop|continue|random|partition|heal|fill ...; "
+        "allowed: tidegate chaos RUN_DIR kill|stop|continue|random|partition|heal|fill|cut "
+        "...; "
         "see "
         "--help");
   into.run_dir = words[0];
@@ -139,18 +141,24 @@ status set_words(const arguments& words, chaos_options& into) {
   }
   if (into.verb == verb::help)
     return bad("unknown word '" + words[1] + "'" + did_you_mean(words[1], known));
-  const std::size_t wanted = into.verb == verb::random || into.verb == verb::fill ? 2 : 3;
+  const bool alone = into.verb == verb::random || into.verb == verb::fill;
+  const std::size_t wanted = alone ? 2 : into.verb == verb::cut ? 4 : 3;
   if (words.size() > wanted) return bad("'" + words[wanted] + "' is one word too many");
   if (words.size() < wanted)
     return bad(words[1] + " whom? allowed: " +
-               (is_of_host(into.verb) ? "a name of cluster.hosts"
-                                      : "a name as worker-mlp-1, or role:worker"));
+               (is_of_host(into.verb)    ? "a name of cluster.hosts"
+                : into.verb == verb::cut ? "two names, as shard-0 worker-mlp-1"
+                                         : "a name as worker-mlp-1, or role:worker"));
   if (wanted == 2) return {};
   if (is_of_host(into.verb)) {
     into.host = words[2];
     return {};
   }
   into.process = words[2];
+  if (into.verb == verb::cut) {
+    into.other = words[3];
+    return {};
+  }
   if (!into.process.starts_with("role:")) return {};
   const auto role = parse_role(into.process.substr(5));
   if (!role) return role.error();
@@ -163,7 +171,7 @@ arguments options_of(verb which) {
   if (which == verb::random) return {"seed", "every", "roles", "actions", "count", "for"};
   if (which == verb::kill) return {"seed", "signal"};
   if (which == verb::partition || which == verb::fill) return {"for"};
-  if (which == verb::heal) return {};
+  if (which == verb::heal || which == verb::cut) return {};
   return {"seed"};
 }
 

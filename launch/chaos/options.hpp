@@ -10,13 +10,14 @@
 
 namespace tidegate::chaos {
 
-enum class verb : std::uint8_t { help, kill, stop, go_on, random, partition, heal, fill };
+enum class verb : std::uint8_t { help, kill, stop, go_on, random, partition, heal, fill, cut };
 
 struct chaos_options {
   chaos::verb verb = chaos::verb::help;
   std::string run_dir;
   // Of one process: its name as in pids.json, or empty and a role, of which the seed chooses.
   std::string process;
+  std::string other;  // of cut: the process at the other end
   std::optional<policies::process_role> role;
   std::string host;  // of partition and heal
   int signal = 0;    // of one process: what it gets

@@ -15,6 +15,7 @@
 #include "launch/run_journal.hpp"
 #include "launch/signals.hpp"
 #include "policies/chaos_core.hpp"
+#include "runtime/base/unix_time.hpp"
 
 namespace tidegate::chaos {
 
@@ -74,7 +75,7 @@ class lasting_hits {
 class random_chaos {
  public:
   random_chaos(const members& run, const policies::chaos_plan& plan)
-      : run_(run), log_(run.run_dir()), core_(plan, launch::monotonic_ns_now()) {}
+      : run_(run), log_(run.run_dir()), core_(plan, runtime::steady_now()) {}
 
   status carry_out() {
     auto result = repeat();
@@ -89,11 +90,11 @@ class random_chaos {
 
  private:
   status repeat() {
-    auto seen = launch::monotonic_ns_now();
+    auto seen = runtime::steady_now();
     while (!core_.done() && signals_.next() == 0 && !run_.has_ended()) {
       const auto living = run_.living();
       if (!living && living.error().code() != errc::not_found) return living.error();
-      const auto now = launch::monotonic_ns_now();
+      const auto now = runtime::steady_now();
       const std::vector<chaos_target> nobody;
       const auto& there = living ? *living : nobody;
       if (!there.empty()) seen = now;
@@ -124,7 +125,7 @@ class random_chaos {
   void wait() {
     const auto due = core_.next_wake();
     if (due == policies::chaos_core::never) return;
-    const auto ns = std::clamp<std::int64_t>(due - launch::monotonic_ns_now(), 0, look_ns);
+    const auto ns = std::clamp<std::int64_t>(due - runtime::steady_now(), 0, look_ns);
     pollfd fd{signals_.fd(), POLLIN, 0};
     ::poll(&fd, 1, static_cast<int>((ns + 999'999) / 1'000'000));
   }

@@ -24,9 +24,9 @@ status set_host(const policies::host_spec& host, const std::string& interface, b
 }
 
 void stay(std::uint64_t ms, launch::signal_source& signals) {
-  const auto until = launch::monotonic_ns_now() + static_cast<std::int64_t>(ms) * 1'000'000;
-  while (launch::monotonic_ns_now() < until && signals.next() == 0) {
-    const auto left = (until - launch::monotonic_ns_now() + 999'999) / 1'000'000;
+  const auto until = runtime::steady_now() + static_cast<std::int64_t>(ms) * 1'000'000;
+  while (runtime::steady_now() < until && signals.next() == 0) {
+    const auto left = (until - runtime::steady_now() + 999'999) / 1'000'000;
     pollfd fd{signals.fd(), POLLIN, 0};
     ::poll(&fd, 1, static_cast<int>(std::clamp<std::int64_t>(left, 0, 60'000)));
   }

@@ -218,10 +218,16 @@ keys keys_of(scenario& into) {
   all["network.duplicate"] = {chance(into.faults.duplicate), share};
   all["network.late"] = {chance(into.faults.straggle), share};
   all["network.late_max"] = {duration_of(into.faults.straggle_max), time};
+  all["network.slow"] = {chance(into.faults.slow), share};
   all["network.strangers"] = {chance(into.strangers), share};
   all["network.healthy_after"] = {duration_of(into.faults_last), time};
   all["partitions.count"] = {numbers(into.partitions), count};
   all["partitions.last"] = {duration_of(into.partition_max), time};
+  all["connections.break"] = {numbers(into.breaks), count};
+  all["connections.last"] = {duration_of(into.break_max), time};
+  all["connections.one_way"] = {chance(into.one_way), share};
+  all["connections.silent"] = {chance(into.silent_breaks), share};
+  all["connections.same"] = {chance(into.same_link), share};
   all["checkpoints.every"] = {numbers(into.checkpoints), count};
   all["disk.fail_append"] = {chance(into.disk.fail_append), share};
   all["disk.fail_sync"] = {chance(into.disk.fail_sync), share};

@@ -11,6 +11,7 @@
 
 #include "launch/files.hpp"
 #include "launch/process_table.hpp"
+#include "runtime/process/process_stat.hpp"
 
 namespace tidegate::chaos {
 namespace {
@@ -23,7 +24,7 @@ const policies::process_name worker_1{process_role::worker, "mlp", 1};
 const policies::process_name shard_0{process_role::shard, "", 0};
 
 TEST(parse_pids, reads_what_the_launcher_writes) {
-  const auto all = parse_pids(launch::pids_json({{shard_0, 11}, {worker_1, 22}}));
+  const auto all = parse_pids(launch::pids_json({{shard_0, 11, 1}, {worker_1, 22, 2}}));
   ASSERT_TRUE(all) << all.error().message();
   ASSERT_EQ(all->size(), 2U);
   EXPECT_EQ((*all)[0].name, shard_0);
@@ -34,20 +35,23 @@ TEST(parse_pids, reads_what_the_launcher_writes) {
 TEST(parse_pids, knows_every_role) {
   for (const auto role : policies::process_roles) {
     const policies::process_name name{role, "", 2};
-    const auto all = parse_pids(launch::pids_json({{name, 33}}));
+    const auto all = parse_pids(launch::pids_json({{name, 33, 3}}));
     ASSERT_TRUE(all) << to_string(role);
     EXPECT_EQ((*all)[0].name, name);
   }
 }
 
 TEST(parse_pids, takes_nothing_else) {
-  const std::string one = R"({"role": "shard", "job": "", "index": 0, "pid": )";
+  const std::string one = R"({"role": "shard", "job": "", "index": 0, "started": 1, "pid": )";
   EXPECT_TRUE(parse_pids("[" + one + "12}]"));
   // 0, 1 and -1 would signal the own group, init, everybody.
   for (const auto* pid : {"0", "1", "-1", "\"12\"", "1.5", "4194305", "99999999999999999999"})
     EXPECT_FALSE(parse_pids("[" + one + pid + "}]")) << pid;
-  for (const auto* text : {"", "{}", "[1]", "[{}]", "[{\"role\": \"shard\"}]",
-                           R"([{"role": "king", "job": "", "index": 0, "pid": 12}])"})
+  for (const auto* text :
+       {"", "{}", "[1]", "[{}]", "[{\"role\": \"shard\"}]",
+        R"([{"role": "shard", "job": "", "index": 0, "pid": 12}])",
+        R"([{"role": "shard", "job": "", "index": 0, "pid": 12}])",
+        R"([{"role": "king", "job": "", "index": 0, "pid": 12, "started": 1}])"})
     EXPECT_FALSE(parse_pids(text)) << text;
 }
 
@@ -92,9 +96,12 @@ class a_run : public testing::Test {
     return pid ? *pid : -1;
   }
 
-  std::vector<policies::chaos_target> living(pid_t pid) {
+  // As listed when the process with this pid was another one, that started `earlier`.
+  std::vector<policies::chaos_target> living(pid_t pid, std::uint64_t earlier = 0) {
+    const auto stat = runtime::stat_of(pid);
+    const auto started = stat ? stat->started - earlier : 0;
     EXPECT_TRUE(launch::write_file_atomically(folder_ + "/pids.json",
-                                              launch::pids_json({{worker_1, pid}})));
+                                              launch::pids_json({{worker_1, pid, started}})));
     const auto run = members::of_run(folder_);
     EXPECT_TRUE(run);
     auto found = run->living();
@@ -137,6 +144,7 @@ TEST_F(a_run, a_pid_of_somebody_else_is_left_alone) {
   EXPECT_TRUE(living(::getpid()).empty());
   // The same pid with another time of start: another process, as far as one can know.
   const auto own = start(2, folder_);
+  EXPECT_TRUE(living(own, 1).empty());
   auto found = living(own);
   ASSERT_EQ(found.size(), 1U);
   found[0].started += 1;

@@ -69,6 +69,15 @@ TEST(environment, forgets_an_outer_run) {
   EXPECT_EQ(all.at("TIDEGATE_LOG"), "debug");
 }
 
+TEST(environment, tells_whether_all_are_on_one_host) {
+  auto spec = spec_with("auto");
+  EXPECT_EQ(child_environment({}, spec, worker_3, identity).at("TIDEGATE_ONE_HOST"), "1");
+  spec.hosts = {{"a", "10.0.0.7", {}}};
+  EXPECT_EQ(child_environment({}, spec, worker_3, identity).at("TIDEGATE_ONE_HOST"), "1");
+  spec.hosts.push_back({"b", "10.0.0.8", {}});
+  EXPECT_EQ(child_environment({}, spec, worker_3, identity).count("TIDEGATE_ONE_HOST"), 0U);
+}
+
 TEST(environment, reads_and_writes_entries) {
   const char* const raw[] = {"A=1", "B=x=y", "odd", "=C", "E=", nullptr};
   const auto all = parse_environment(raw);

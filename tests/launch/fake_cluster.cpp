@@ -27,6 +27,7 @@ struct fake_job {
   std::uint32_t workers = 0;
   std::uint32_t joined = 0;
   std::uint32_t finished = 0;
+  std::vector<std::uint32_t> incarnations;  // by rank
   std::string failure;
 };
 
@@ -36,6 +37,7 @@ class fake_coordinator {
     for (const auto& j : spec.jobs) {
       order_.push_back(j.name);
       jobs_[j.name].workers = j.workers;
+      jobs_[j.name].incarnations.resize(j.workers);
     }
   }
 
@@ -83,6 +85,10 @@ class fake_coordinator {
     if (verb == "join") {
       from.job = name;
       ++jobs_[name].joined;
+      std::uint32_t rank = 0;
+      std::istringstream numbers(rest);
+      numbers >> rank;
+      numbers >> jobs_[name].incarnations.at(rank);
     }
     if (verb == "finish") {
       from.job.clear();
@@ -104,8 +110,11 @@ class fake_coordinator {
                           : j.finished == j.workers ? "done"
                           : j.joined == j.workers   ? "running"
                                                     : "waiting";
-      all.push_back(
-          {{"name", name}, {"state", state}, {"failure", j.failure}, {"joined", j.joined}});
+      all.push_back({{"name", name},
+                     {"state", state},
+                     {"failure", j.failure},
+                     {"joined", j.joined},
+                     {"incarnations", j.incarnations}});
     }
     return all;
   }
@@ -122,6 +131,7 @@ policies::job_status to_status(const json& from) {
   job.policy = "bsp";
   job.failure = from["failure"];
   job.workers_joined = from["joined"];
+  job.incarnations = from["incarnations"].get<std::vector<std::uint32_t>>();
   const auto& state = from["state"];
   job.state = state == "done"      ? policies::job_state::done
               : state == "failed"  ? policies::job_state::failed
@@ -161,6 +171,9 @@ class fake_view final : public cluster_view {
   }
   runtime::status scale_shards(std::uint32_t slots) override {
     return to_status_of(ask("shards " + std::to_string(slots)));
+  }
+  runtime::status process_ended(const policies::process_name&, std::uint32_t) override {
+    return {};
   }
   runtime::status stop() override { return to_status_of(ask("stop now")); }
 
@@ -228,7 +241,7 @@ int fake_worker(const std::vector<std::string>& arguments) {
     wire::send(fd, line);
     wire::receive(fd);
   };
-  tell("join " + job);
+  tell("join " + job + " " + get("TIDEGATE_RANK") + " " + get("TIDEGATE_INCARNATION"));
   for (int i = 0; i < 12; ++i)
     ::dprintf(1, "line %d of rank %s\n", i, get("TIDEGATE_RANK").c_str());
   if (action == "abort") std::abort();

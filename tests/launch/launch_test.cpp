@@ -6,6 +6,7 @@
 
 #include <gmock/gmock.h>
 
+#include "runtime/process/process_stat.hpp"
 #include "tests/launch/launched.hpp"
 
 namespace tidegate::launch {
@@ -80,7 +81,13 @@ TEST(launch, lists_the_processes_that_live) {
   EXPECT_EQ(processes[4], (nlohmann::json{{"role", "worker"},
                                           {"job", "mlp"},
                                           {"index", 1},
-                                          {"pid", pid_of(processes, "worker", 1)}}));
+                                          {"pid", pid_of(processes, "worker", 1)},
+                                          {"started", processes[4]["started"]}}));
+  for (const auto& one : processes) {
+    const auto stat = runtime::stat_of(one["pid"]);
+    ASSERT_TRUE(stat);
+    EXPECT_EQ(one["started"], stat->started) << "a reader can tell it from a later process";
+  }
   run.signal(SIGTERM);
   run.wait();
 }
@@ -182,7 +189,8 @@ TEST(launch, an_interrupt_ends_everything_within_two_seconds) {
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
     EXPECT_LT(took.count(), end_seconds_max);
     EXPECT_THAT(run.output(), HasSubstr("interrupted by SIG"));
-    EXPECT_EQ(run.read_json("result.json")["jobs"][0]["state"], "failed");
+    EXPECT_EQ(run.read_json("result.json")["jobs"][0]["state"], "interrupted");
+    EXPECT_THAT(run.output(), Not(HasSubstr("--resume"))) << "there is no checkpoint";
     expect_all_dead(pids_of(processes));
   }
 }

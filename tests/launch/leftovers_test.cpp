@@ -5,52 +5,75 @@
 #include <fstream>
 #include <signal.h>
 #include <stdlib.h>
-#include <string_view>
 #include <sys/wait.h>
 
 #include <gmock/gmock.h>
 
 #include "launch/origin.hpp"
 #include "launch/process_table.hpp"
+#include "launch/result.hpp"
+#include "runtime/process/process_stat.hpp"
 
 namespace tidegate::launch {
 namespace {
 
 using runtime::errc;
 
-TEST(leftovers, are_told_by_their_environment) {
-  using namespace std::string_view_literals;
-  constexpr auto environment = "HOME=/\0TIDEGATE_RUN_DIR=/r\0TIDEGATE_TOKEN=1\0"sv;
-  EXPECT_TRUE(is_of_run(environment, "/r"));
-  EXPECT_FALSE(is_of_run(environment, "/r/2"));
-  EXPECT_FALSE(is_of_run(environment, "/"));
-  EXPECT_FALSE(is_of_run("X=TIDEGATE_RUN_DIR=/r\0"sv, "/r"));
-  EXPECT_FALSE(is_of_run("", "/r"));
-}
-
-// In a process group of its own, as all that a launcher starts.
+// In a process group of its own and this process's session, as all that a launcher starts.
 pid_t start_sleep(process_table& table, policies::process_number number,
-                  const std::string& run_dir) {
-  const auto pid = table.start(
-      number, {process_role::shard, "", number},
-      {"/bin/sleep", {"sleep", "1000"}, {"TIDEGATE_RUN_DIR=" + run_dir}, "/dev/null"});
+                  const std::string& run_dir, const std::string& token) {
+  const auto pid = table.start(number, {process_role::shard, "", number},
+                               {"/bin/sleep",
+                                {"sleep", "1000"},
+                                {"TIDEGATE_RUN_DIR=" + run_dir, "TIDEGATE_TOKEN=" + token},
+                                "/dev/null"});
   EXPECT_TRUE(pid);
   return pid ? *pid : -1;
 }
 
 TEST(leftovers, are_ended_and_nobody_else_is) {
   const auto run_dir = testing::TempDir() + "leftovers-" + std::to_string(::getpid());
+  const auto own = runtime::stat_of(::getpid());
+  ASSERT_TRUE(own);
+  earlier_life earlier{.launcher = {.pid = ::getpid(),
+                                    .started = own->started,
+                                    .session = own->session,
+                                    .token = "00ff"},
+                       .listed = {},
+                       .run_dirs = {"/somewhere/else", run_dir}};
   process_table table;
-  start_sleep(table, 1, run_dir);
-  start_sleep(table, 2, run_dir);
-  start_sleep(table, 3, run_dir + "/another");
-  const auto ended = end_leftovers(run_dir);
+  start_sleep(table, 1, run_dir, "00ff");
+  start_sleep(table, 2, run_dir, "00ff");
+  start_sleep(table, 3, run_dir + "/another", "00ff");
+  start_sleep(table, 4, run_dir, "00fe");
+  const auto ended = end_leftovers(earlier);
   ASSERT_TRUE(ended) << ended.error().message();
   EXPECT_EQ(*ended, 2);
   const auto gone = table.reap();
   ASSERT_EQ(gone.size(), 2U);
   for (const auto& one : gone) EXPECT_EQ(one.code, SIGKILL);
-  EXPECT_EQ(end_leftovers(run_dir).value(), 0);
+  EXPECT_EQ(end_leftovers(earlier).value(), 0);
+}
+
+TEST(leftovers, are_found_by_what_their_launcher_wrote) {
+  auto folder = testing::TempDir() + "life_XXXXXX";
+  ASSERT_NE(::mkdtemp(folder.data()), nullptr);
+  EXPECT_EQ(read_earlier_life(folder).error().code(), errc::not_found);
+  const policies::launcher_mark mark{.pid = 100, .started = 50, .session = 90, .token = "00ff"};
+  std::ofstream(folder + "/launcher.json") << launcher_json(mark);
+  std::ofstream(folder + "/pids.json") << pids_json({{{process_role::shard, "", 0}, 101, 60}});
+  const auto earlier = read_earlier_life(folder);
+  ASSERT_TRUE(earlier) << earlier.error().message();
+  EXPECT_EQ(earlier->launcher.pid, 100);
+  EXPECT_EQ(earlier->launcher.started, 50U);
+  EXPECT_EQ(earlier->launcher.session, 90);
+  EXPECT_EQ(earlier->launcher.token, "00ff");
+  EXPECT_EQ(earlier->listed, std::vector<std::int32_t>{101});
+  for (const auto* text : {"", "[]", "{}", R"({"pid": -1, "started": 1, "session": 1})"}) {
+    std::ofstream(folder + "/launcher.json") << text;
+    EXPECT_EQ(read_earlier_life(folder).error().code(), errc::corrupt) << text;
+  }
+  std::filesystem::remove_all(folder);
 }
 
 class origins : public testing::Test {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "launch/write_yaml.hpp"
+#include "launch/yaml_tree.hpp"
 #include "tests/launch/samples.hpp"
 
 namespace tidegate::launch {
@@ -35,6 +36,22 @@ TEST(parse_cluster, reads_every_key) {
   EXPECT_EQ(job.reduce, policies::reduce_kind::sum);
   EXPECT_EQ(job.not_finite, policies::not_finite_rule::allow);
   EXPECT_EQ(job.seed, 7U);
+}
+
+// Each key is looked up as the map grows: by hash, or 40,000 tables take seconds to read.
+TEST(parse_cluster, finds_keys_of_large_maps_by_hash) {
+  constexpr std::size_t keys = 10'000;
+  std::string text = "{";
+  for (std::size_t i = 0; i < keys; ++i) text += "k" + std::to_string(i) + ": 1, ";
+  problems found;
+  auto map = parse_yaml(text + "k7: 2}", "c.yaml", false, found);
+  ASSERT_EQ(map.entries.size(), keys);
+  EXPECT_EQ(map.index.size(), keys);
+  EXPECT_EQ(found.size(), 1U) << "a key is given twice";
+  EXPECT_EQ(map.find("k9999"), &map.entries.back());
+  EXPECT_EQ(map.find("k10000"), nullptr);
+  map.add("k10000", {}, {});
+  EXPECT_EQ(map.find("k10000"), &map.entries.back());
 }
 
 TEST(parse_cluster, reads_tables_in_the_order_of_the_file) {
@@ -71,6 +88,25 @@ TEST(parse_cluster, gives_each_optimizer_its_own_defaults) {
   EXPECT_EQ(read("{name: adamw}").weight_decay, 0.01F);
   EXPECT_EQ(read("{name: adamw, weight_decay: 0}").weight_decay, 0.0F);
   EXPECT_EQ(read("{name: adamw, learning_rate: 0.5}").learning_rate, 0.5F);
+}
+
+TEST(parse_cluster, options_without_a_name_are_those_of_the_default_optimizer_or_of_the_job) {
+  const auto spec = parse_cluster(with_job("    optimizer: {learning_rate: 0.5}\n"
+                                           "    tables:\n"
+                                           "      t: {shape: [1], optimizer: "
+                                           "{learning_rate: 0.25}}\n"),
+                                  "c.yaml", {});
+  ASSERT_TRUE(spec) << spec.error().message();
+  auto expected = policies::default_optimizer(optimizer_kind::sgd);
+  expected.learning_rate = 0.5F;
+  EXPECT_EQ(spec->jobs[0].optimizer, expected);
+  expected.learning_rate = 0.25F;
+  EXPECT_EQ(spec->jobs[0].tables[0].optimizer, expected);
+  const auto refused = parse_cluster(
+      with_job("    optimizer: {learning_rate: 0.5, momentum: 0.5}\n"), "c.yaml", {});
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message().find("does not belong to this optimizer"),
+            std::string::npos);
 }
 
 TEST(parse_cluster, a_table_with_another_optimizer_takes_over_the_learning_rate_alone) {

@@ -67,9 +67,24 @@ TEST(events, are_one_line_each) {
   EXPECT_EQ(event["detail"], "two\nlines");
 }
 
+TEST(events, are_never_earlier_than_they_may_be) {
+  const auto late = json::parse(event_line({7, "worker_joined", ""}, 9));
+  EXPECT_EQ(late["unix_ns"], 9);
+  EXPECT_EQ(late["happened_ns"], 7);
+  const auto line = event_line({9, "worker_joined", ""}, 9);
+  EXPECT_FALSE(json::parse(line).contains("happened_ns"));
+  EXPECT_EQ(event_time_of(line), 9);
+  for (const auto* text : {"", "{}", "[9]", R"({"unix_ns": "9"})"})
+    EXPECT_EQ(event_time_of(text), 0) << text;
+}
+
 TEST(pids, name_role_job_and_index) {
-  const auto list = json::parse(pids_json({{{process_role::worker, "mlp", 3}, 99}}));
-  EXPECT_EQ(list, (json{{{"role", "worker"}, {"job", "mlp"}, {"index", 3}, {"pid", 99}}}));
+  const auto list = json::parse(pids_json({{{process_role::worker, "mlp", 3}, 99, 12345}}));
+  EXPECT_EQ(list, (json{{{"role", "worker"},
+                         {"job", "mlp"},
+                         {"index", 3},
+                         {"pid", 99},
+                         {"started", 12345}}}));
   EXPECT_EQ(json::parse(pids_json({})), json::array());
 }
 

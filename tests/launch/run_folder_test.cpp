@@ -81,9 +81,9 @@ TEST_F(run_folders, belong_to_one_process_at_a_time) {
 }
 
 TEST_F(run_folders, keep_their_events_but_half_a_line) {
-  ASSERT_TRUE(run_folder::create("r", "x", 0)->append_event(0, "first", "").ok());
+  ASSERT_TRUE(run_folder::create("r", "x", 0)->append_event({0, "first", ""}).ok());
   std::ofstream("r/events.jsonl", std::ios::app) << "{\"unix_ns\"";
-  ASSERT_TRUE(run_folder::reopen("r")->append_event(0, "second", "").ok());
+  ASSERT_TRUE(run_folder::reopen("r")->append_event({0, "second", ""}).ok());
   const auto events = *read_file("r/events.jsonl");
   EXPECT_THAT(events, testing::ContainsRegex("first[^\n]*\n[^\n]*second"));
   EXPECT_EQ(std::count(events.begin(), events.end(), '\n'), 2);
@@ -118,7 +118,7 @@ TEST_F(run_folders, report_a_disk_that_is_full) {
   ::signal(SIGXFSZ, SIG_IGN);
   ::setrlimit(RLIMIT_FSIZE, &small);
   const auto whole = folder->write("pids.json", std::string(100, 'x'));
-  const auto event = folder->append_event(0, "what", "detail");
+  const auto event = folder->append_event({0, "what", "detail"});
   ::setrlimit(RLIMIT_FSIZE, &before);
   ::signal(SIGXFSZ, SIG_DFL);
   EXPECT_EQ(whole.code(), runtime::errc::io_error);

@@ -45,6 +45,10 @@ class recording_view final : public cluster_view {
   runtime::status scale_shards(std::uint32_t slots) override {
     return note("shards " + std::to_string(slots));
   }
+  runtime::status process_ended(const policies::process_name& name,
+                                std::uint32_t incarnation) override {
+    return note("ended " + name.to_string() + " " + std::to_string(incarnation));
+  }
   runtime::status stop() override { return note("stop"); }
 
  private:

@@ -8,6 +8,7 @@
 
 #include "launch/read_spec.hpp"
 #include "launch/write_yaml.hpp"
+#include "policies/option_rules.hpp"
 #include "tests/launch/samples.hpp"
 
 namespace tidegate::launch {
@@ -64,6 +65,22 @@ TEST(yaml_keys, presets_are_what_the_spec_holds) {
     ++compared;
   }
   EXPECT_GT(compared, 12);
+}
+
+TEST(yaml_keys, allow_for_optimizers_what_the_rules_allow) {
+  for (const std::string map : {"jobs.*.optimizer.", "jobs.*.tables.*.optimizer."})
+    for (const auto& rule : policies::optimizer_rules) {
+      const auto& key = key_of(map + std::string(rule.name));
+      EXPECT_TRUE(key.allowed.starts_with(rule.allowed)) << key.path;
+      for (const auto& [name, kind] : policies::optimizer_names) {
+        if (rule.belongs_to == policies::belongs_to_all) continue;
+        const auto names = key.allowed.substr(key.allowed.find("only with name"));
+        const auto words = " " + std::string(names) + ",";
+        const bool named = words.find(" " + std::string(name) + ",") != std::string::npos ||
+                           words.find(" " + std::string(name) + " or") != std::string::npos;
+        EXPECT_EQ(named, rule.belongs_to(kind)) << key.path << " " << name;
+      }
+    }
 }
 
 TEST(yaml_keys, help_lists_them_all) {
