@@ -43,11 +43,34 @@ runtime::status aggregator_process::open_table(const policies::open_table_call& 
   const auto chunks = core_.open_table(call.table, call.places);
   memory_.add_table(call.table, chunks, members_);
   core_.begin_at(chunks, call.first_clocks);
+  front_.table_opened(call.token);
   return {};
 }
 
 void aggregator_process::close_job(std::uint64_t token) {
   front_.about_job(token, [&](auto& out) { core_.front().close_job(token, out); });
+}
+
+void aggregator_process::connection_broke(process_id peer) {
+  const auto at = std::find(upstream_.begin(), upstream_.end(), peer);
+  if (at == upstream_.end()) return front_process::connection_broke(peer);
+  note("lost the connection upstream");
+  core_.connection_broke(static_cast<std::uint32_t>(at - upstream_.begin()), local_now());
+  mend_soon();
+}
+
+void aggregator_process::mend() {
+  front_process::mend();
+  frames_.clear();
+  const auto reconnect = [this](std::uint32_t shard) {
+    std::vector<policies::send_name> dropped;
+    sender_.drop(upstream_[shard], dropped);
+    for (const auto name : dropped) front_.sent(name);
+    world_.net.reconnect(id(), upstream_[shard]);
+    return true;
+  };
+  core_.mend(local_now(), reconnect, frames_);
+  post(0, {});
 }
 
 bool aggregator_process::is_upstream(process_id who) const {
@@ -56,7 +79,11 @@ bool aggregator_process::is_upstream(process_id who) const {
 
 memory_view aggregator_process::place_upstream(const runtime::frame_header& header) {
   const auto slot = core_.expects_reply(tag_of(header));
-  if (!slot || header.payload_bytes != memory_.bytes_of(*slot)) return {};
+  if (!slot || header.payload_bytes != memory_.bytes_of(*slot)) {
+    if (const auto ack = policies::acknowledgement_in(header))
+      later(0, [this, ack = *ack] { on_frame(0, ack, {}); });
+    return {};
+  }
   return memory_.room(*slot, core_.begin_reply(*slot), false);
 }
 
@@ -84,6 +111,12 @@ void aggregator_process::upstream_moved(const policies::shard_moved& what) {
 bool aggregator_process::upstream_frame(process_id, const runtime::frame_header& header) {
   if (header.kind == frame_kind::pull_reply && core_.is_stale(header)) {
     reply_lost(header);
+    return true;
+  }
+  if (policies::aggregator_core::is_resend(header)) {
+    frames_.clear();
+    core_.on_resend(header, frames_);
+    post(0, {});
     return true;
   }
   if (policies::aggregator_core::is_answer(header)) {
@@ -156,7 +189,7 @@ memory_view aggregator_process::sum(std::uint32_t slot, const policies::upstream
 }
 
 void aggregator_process::tick() {
-  if (ticking_ || !core_.is_busy()) return;
+  if (ticking_ || !world_.loses_frames() || !core_.is_busy()) return;
   ticking_ = true;
   later(world_.plan.set.look, [this] {
     ticking_ = false;

@@ -39,6 +39,9 @@ class aggregator_process final : private aggregator_base, public front_process {
   void upstream_lost() override {
     if (!core_.upstream_moves()) close_job(token_);  // else another takes its place
   }
+  void connection_broke(process_id peer) override;
+  bool is_mending() const override { return front_process::is_mending() || core_.is_mending(); }
+  void mend() override;
   memory_view place_upstream(const runtime::frame_header& header) override;
   bool is_upstream(process_id who) const override;
   void upstream_moved(const policies::shard_moved& what) override;

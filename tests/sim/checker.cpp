@@ -210,7 +210,7 @@ void checker::answered(std::uint64_t job, std::uint32_t table, std::uint32_t chu
     fail("consistency", who + "though " + missing);
 }
 
-void checker::accepted(process_id who, std::uint64_t job, std::uint32_t epoch,
+void checker::accepted(process_id who, std::uint64_t job, std::uint64_t epoch,
                        std::uint32_t shard) {
   auto& newest = epochs_[{who, job, shard}];
   if (epoch < newest)
@@ -219,7 +219,7 @@ void checker::accepted(process_id who, std::uint64_t job, std::uint32_t epoch,
   newest = std::max(newest, epoch);
 }
 
-void checker::served(process_id who, std::uint64_t job, std::uint32_t epoch,
+void checker::served(process_id who, std::uint64_t job, std::uint64_t epoch,
                      std::uint32_t table, std::uint32_t chunk) {
   auto* at = find(job, table, chunk);
   if (!at) return fail("one server", place(table, chunk) + "served before it was opened");

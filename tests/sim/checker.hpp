@@ -143,10 +143,10 @@ class checker {
   void answered(std::uint64_t job, std::uint32_t table, std::uint32_t chunk, const reading& how,
                 std::span<const float> values, process_id who = 0);
   // A process takes a frame for its job's, or answers one: of this shard, at a worker.
-  void accepted(process_id who, std::uint64_t job, std::uint32_t epoch,
+  void accepted(process_id who, std::uint64_t job, std::uint64_t epoch,
                 std::uint32_t shard = 0);
   // It gives a chunk's parameters away, or says that a push is in them.
-  void served(process_id who, std::uint64_t job, std::uint32_t epoch, std::uint32_t table,
+  void served(process_id who, std::uint64_t job, std::uint64_t epoch, std::uint32_t table,
               std::uint32_t chunk);
   // All jobs are done.
   void all_done();
@@ -176,7 +176,7 @@ class checker {
     std::uint32_t opened_in = 0;  // epoch of the run
     // Version, by rank and incarnation.
     std::map<std::pair<std::uint32_t, std::uint32_t>, std::size_t> newest_read;
-    std::uint32_t epoch = 0;  // in which `server` answers
+    std::uint64_t epoch = 0;  // in which `server` answers
     process_id server = 0;
   };
   using key = std::tuple<std::uint64_t, std::string, std::uint32_t>;  // job, table, chunk
@@ -220,7 +220,7 @@ class checker {
   std::map<std::pair<std::uint64_t, std::uint32_t>, std::string> names_;  // of tables, by id
   std::map<std::string, policies::checkpoint_id> kept_;                   // newest, by job
   // By process, job and shard.
-  std::map<std::tuple<process_id, std::uint64_t, std::uint32_t>, std::uint32_t> epochs_;
+  std::map<std::tuple<process_id, std::uint64_t, std::uint32_t>, std::uint64_t> epochs_;
   std::uint32_t epoch_ = 0;
   std::set<process_id> out_;
   std::map<std::string, std::vector<policies::roster_change>> changes_;  // in this epoch

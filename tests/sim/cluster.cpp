@@ -94,6 +94,36 @@ void plan_partitions(world& where) {
     });
 }
 
+// Two that exchange frames and do not share memory; 0 and 0 if there is no such pair.
+std::pair<process_id, process_id> choose_link(world& where, const link_break& what) {
+  std::vector<std::pair<process_id, process_id>> links;
+  for (const auto& [id, process] : where.processes()) {
+    if (process->what() <= role::coordinator) continue;
+    for (const auto peer : where.net.peers_of(id)) {
+      const auto* other = where.find(peer);
+      if (other && other->what() > role::coordinator &&
+          !process->shares_memory_with(other->address()))
+        links.emplace_back(id, peer);
+    }
+  }
+  if (links.empty()) return {0, 0};
+  return links[what.pick % links.size()];
+}
+
+void plan_breaks(world& where) {
+  for (const auto& one : where.plan.breaks)
+    where.time.at(one.when, [&where, one] {
+      const auto [from, to] = choose_link(where, one);
+      if (from == 0) return;
+      where.log.note(where.time.now(), where.find(from)->name(),
+                     std::string("loses its connection to ") + where.find(to)->name() +
+                         (one.one_way ? ", one way" : ""));
+      const auto until = where.time.now() + one.lasts;
+      where.net.break_connection(from, to, until, one.silent);
+      if (!one.one_way) where.net.break_connection(to, from, until, one.silent);
+    });
+}
+
 // What the reader of a trace wants to know first.
 void describe(world& where) {
   const auto& plan = where.plan;
@@ -128,10 +158,12 @@ cluster_result run_cluster(const cluster_plan& plan, std::uint64_t seed, bool wi
   plan_deaths(where);
   plan_stalls(where);
   plan_partitions(where);
+  plan_breaks(where);
   auto last_fault = plan.faults_end;
   for (const auto& one : plan.deaths) last_fault = std::max(last_fault, one.when);
   for (const auto& one : plan.partitions)
     last_fault = std::max(last_fault, one.when + one.lasts);
+  for (const auto& one : plan.breaks) last_fault = std::max(last_fault, one.when + one.lasts);
   for (const auto& one : plan.stalls) last_fault = std::max(last_fault, one.when + one.lasts);
   where.time.at(plan.faults_end, [&] {
     auto healthy = network_faults();

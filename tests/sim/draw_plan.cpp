@@ -141,6 +141,17 @@ cluster_plan draw_plan(const scenario& of, std::uint64_t seed) {
     plan.partitions.push_back({chance.between<nanoseconds>(0, 300 * millisecond),
                                chance.between<nanoseconds>(1, of.partition_max),
                                chance.next()});
+  const auto breaks = draw(chance, of.breaks);
+  for (std::uint32_t i = 0; i < breaks; ++i) {
+    link_break one{.pick = chance.next(),
+                   .when = chance.between<nanoseconds>(0, of.deaths_within),
+                   .lasts = chance.between<nanoseconds>(0, of.break_max),
+                   .one_way = chance.chance(of.one_way)};
+    if (of.silent_breaks > 0) one.silent = chance.chance(of.silent_breaks);
+    if (of.same_link > 0 && i > 0 && chance.chance(of.same_link))
+      one.pick = plan.breaks.back().pick;
+    plan.breaks.push_back(one);
+  }
   draws others(runtime::mix64(seed ^ 0x6b6e6f6273ULL));
   plan.set = draw_knobs(others);
   return plan;

@@ -43,6 +43,11 @@ struct scenario {
   nanoseconds faults_last = 2 * second;
   range<std::uint32_t> partitions{0, 0};
   nanoseconds partition_max = 100 * millisecond;
+  range<std::uint32_t> breaks{0, 0};          // of connections between the living
+  nanoseconds break_max = 100 * millisecond;  // until another can be made, at most
+  double one_way = 0;                         // share of breaks
+  double silent_breaks = 0;                   // likewise
+  double same_link = 0;                       // likewise: of the link that broke before
   range<std::uint32_t> deaths{0, 0};
   double come_back = 1;  // share of jobs whose workers are started again
   double shrink = 0;     // share of the others that go on without them

@@ -36,7 +36,11 @@ answer front_process::admit(const policies::admit_worker_call& call) {
        " -> " + std::string(to_string(admission.code)));
   if (admission.code != refusal::none)
     return {{runtime::errc::refused, std::string(to_string(admission.code))}, {}};
-  if (admission.connect) front_.connected(call, id_of(call.address));
+  if (admission.connect) {
+    homes_[{call.token, call.rank, call.incarnation}] = id_of(call.address);
+    front_.connected(call, id_of(call.address));
+  }
+  mend_soon();
   return {{}, admission.first_clock};
 }
 
@@ -113,8 +117,34 @@ void front_process::followed(const effects::followed&) {
 
 void front_process::peer_lost(process_id peer) {
   if (peer == coordinator_ && !joining_) return join();
+  // A network tells only that a connection broke; a ring tells that a process has ended.
+  const auto* const home = world_.find_dead(peer);
+  if (home == nullptr || !shares_memory_with(*home)) return connection_broke(peer);
   if (is_upstream(peer)) return upstream_lost();
   front_.peer_lost(peer);
+}
+
+void front_process::connection_broke(process_id peer) {
+  front_.connection_broke(peer, local_now());
+  mend_soon();
+}
+
+void front_process::mend_soon() {
+  if (mending_ || !is_mending()) return;
+  mending_ = true;
+  later(world_.plan.set.mend, [this] {
+    mending_ = false;
+    mend();
+    mend_soon();
+  });
+}
+
+std::optional<front_process::peer_id> front_process::reconnect(
+    const policies::member_key& member) {
+  const auto home = homes_.find(member);
+  if (home == homes_.end()) return {};
+  world_.net.reconnect(id(), home->second);
+  return home->second;
 }
 
 front_process::push_name front_process::name_of(const runtime::frame_header& header) {
@@ -157,11 +187,15 @@ void front_process::on_frame(process_id from, const runtime::frame_header& heade
   if (policies::replication_core::is_mine(header)) {
     on_replication(from, header, std::move(arrived));
     check_credits();
+    mend_soon();
     return;
   }
   current_ = header;
   current_from_ = from;
-  if (upstream_frame(from, header)) return check_credits();
+  if (upstream_frame(from, header)) {
+    mend_soon();
+    return check_credits();
+  }
   auto handle = policies::no_payload;
   if (header.kind == frame_kind::push) {
     arriving_.erase(name_of(header));
@@ -174,6 +208,7 @@ void front_process::on_frame(process_id from, const runtime::frame_header& heade
   front_.frame(header, handle, place, 0);
   check_credits();
   spoil_planes(header.table);
+  mend_soon();
 }
 
 void front_process::on_frame_lost(process_id, const runtime::frame_header& header) {

@@ -75,6 +75,12 @@ class front_process : public process, public policies::front_shell {
   void on_frame_lost(process_id from, const runtime::frame_header& header) override;
   void on_sent(std::uint64_t token) override;
   void peer_lost(process_id peer) override;
+  void connection_broke(process_id peer) override;
+  std::optional<peer_id> reconnect(const policies::member_key& member) override;
+  // Makes connections that broke again, while there are any.
+  virtual bool is_mending() const { return front_.is_mending(); }
+  virtual void mend() { front_.mend(local_now()); }
+  void mend_soon();
 
   void send(peer_id to, const runtime::frame_header& header) override;
   void send_place(peer_id to, const runtime::frame_header& header) override;
@@ -111,7 +117,9 @@ class front_process : public process, public policies::front_shell {
   // Again and again until it is in; and again when another coordinator has come.
   void join();
 
-  process_id coordinator_ = 0;  // that it has asked last
+  bool mending_ = false;
+  std::map<policies::member_key, process_id> homes_;  // of members
+  process_id coordinator_ = 0;                        // that it has asked last
   bool joining_ = false;
   struct mapped {
     std::vector<region> halves;  // of the whole table

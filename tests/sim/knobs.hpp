@@ -17,6 +17,7 @@ struct knobs {
   std::uint64_t turn_bytes = 2U << 20U;  // front_core's
   policies::patience_limits patience;
   nanoseconds look = 500 * millisecond;  // at what is to be asked for again, every so often
+  nanoseconds mend = 10 * millisecond;   // between attempts to connect again that may be due
   policies::send_limits sends;
   nanoseconds turn = 0;                       // of a process, until what it adds goes out
   nanoseconds go_on = microsecond;            // until what is put off goes on

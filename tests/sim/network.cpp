@@ -35,6 +35,35 @@ void network::tell_lost(process_id peer, process_id who) {
   });
 }
 
+void network::tell_broken(process_id to, process_id peer) {
+  time_.after(chance_.between<nanoseconds>(1, faults_.detect_max), [this, to, peer] {
+    run_at(to, [this, to, peer] {
+      const auto at = endpoints_.find(to);
+      if (at != endpoints_.end()) at->second->on_connection_broke(peer);
+    });
+  });
+}
+
+void network::break_connection(process_id from, process_id to, nanoseconds until, bool silent) {
+  if (!lives(from) || !lives(to)) return;
+  ++opened_[{from, to}];
+  broken_[{from, to}] = {.until = until, .silent = silent};
+  tell_broken(from, to);
+}
+
+void network::reconnect(process_id from, process_id to) {
+  if (!lives(from)) return;
+  ++opened_[{from, to}];
+  const auto broken = broken_.find({from, to});
+  if (!lives(to)) return tell_broken(from, to);
+  if (broken != broken_.end() && broken->second.until > time_.now()) {
+    if (!broken->second.silent) tell_broken(from, to);
+    return;
+  }
+  if (broken != broken_.end()) broken_.erase(broken);
+  closed_.erase({from, to});
+}
+
 void network::cut_off(process_id one, process_id other, nanoseconds until) {
   cuts_.push_back({{one}, until, other});
   met_[one].erase(other);
@@ -84,9 +113,10 @@ void network::post(process_id from, process_id to, std::vector<outgoing> frames)
   if (!lives(from)) return;
   ++counted_.messages;
   meet(from, to);
-  const message what{from, to, std::make_shared<flight>()};
+  const message what{from, to, std::make_shared<flight>(), opened_[{from, to}]};
   what.shared->frames = std::move(frames);
-  if (faults_.drop > 0 && chance_.chance(faults_.drop)) {
+  const bool lost = broken_.contains({from, to});
+  if (lost || (faults_.drop > 0 && chance_.chance(faults_.drop))) {
     ++counted_.dropped;
     time_.at(arrival(from, to), [this, what] { tell_sent(what); });
     return;
@@ -160,8 +190,10 @@ void network::announce(const message& what) {
   auto place = endpoints_.at(what.to)->place(what.from, frame.header);
   if (!place) return tell_sent(what);
   TIDEGATE_ASSERT(place.count == frame.payload.count, "a place fits its payload");
-  time_.after(chance_.between(faults_.latency_min, faults_.latency_max),
-              [this, what, place] { transfer(what, place); });
+  auto takes = chance_.between(faults_.latency_min, faults_.latency_max);
+  if (faults_.slow > 0 && chance_.chance(faults_.slow))
+    takes += chance_.between<nanoseconds>(0, faults_.slow_max);
+  time_.after(takes, [this, what, place] { transfer(what, place); });
 }
 
 void network::transfer(const message& what, memory_view place) {

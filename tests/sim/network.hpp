@@ -51,6 +51,8 @@ class endpoint {
   virtual void on_frame_lost(process_id from, const runtime::frame_header& header) = 0;
   virtual void on_sent(std::uint64_t token) = 0;
   virtual void on_peer_lost(process_id peer) = 0;
+  // The connection to this peer broke, or an attempt to make it again failed.
+  virtual void on_connection_broke(process_id peer) = 0;
 };
 
 // What the network does to what is sent.
@@ -61,6 +63,9 @@ struct network_faults {
   double duplicate = 0;  // frames that come twice
   double straggle = 0;   // frames that are `straggle_max` late
   nanoseconds straggle_max = 50 * millisecond;
+  double slow =
+      0;  // lone payloads whose transfer takes up to `slow_max`, once they have a place
+  nanoseconds slow_max = 200 * millisecond;  // longer than it takes to connect anew
   nanoseconds detect_max = 5 * millisecond;  // from a death until a peer hears of it
   nanoseconds grain = 0;  // frames arrive at multiples of it: many at once, in any order
 };
@@ -89,6 +94,14 @@ class network {
   // The connection between two that live breaks, and no other is made for so long: what they
   // have asked is not answered, and each takes the other for dead.
   void cut_off(process_id one, process_id other, nanoseconds until);
+  // The connection from one to the other breaks while both live: what is on its way over it is
+  // lost, and what is posted until reconnect(), which fails before `until`. `silent`: nobody is
+  // told that it fails, and what is posted afterwards is lost until it is called once more.
+  void break_connection(process_id from, process_id to, nanoseconds until, bool silent = false);
+  // `from` makes a connection to `to` in place of the one that it had. Fails for the dead.
+  void reconnect(process_id from, process_id to);
+  // Those who have exchanged anything with `who`.
+  const std::set<process_id>& peers_of(process_id who) { return met_[who]; }
   bool lives(process_id who) const { return endpoints_.contains(who); }
 
   // A frame, or a bundle of several.
@@ -131,10 +144,15 @@ class network {
     process_id from = 0;
     process_id to = 0;
     std::shared_ptr<flight> shared;
+    std::uint32_t connection = 0;  // over which it goes; see opened_
   };
   nanoseconds arrival(process_id from, process_id to);
   void send_on(const message& what);
-  bool is_open(const message& what) const { return !closed_.contains({what.from, what.to}); }
+  bool is_open(const message& what) const {
+    const auto current = opened_.find({what.from, what.to});
+    return !closed_.contains({what.from, what.to}) &&
+           (current == opened_.end() || current->second == what.connection);
+  }
   void arrive(const message& what);
   void unpack(const message& what);
   void announce(const message& what);
@@ -142,6 +160,7 @@ class network {
   void transfer(const message& what, memory_view place);
   void meet(process_id one, process_id other);
   void tell_lost(process_id to, process_id who);
+  void tell_broken(process_id to, process_id peer);
 
   struct cut {
     std::set<process_id> side;
@@ -158,6 +177,12 @@ class network {
   std::map<process_id, std::deque<std::function<void()>>> stalled_;  // what has reached them
   std::map<std::pair<process_id, process_id>, nanoseconds> asked_;   // arrival of the last one
   std::set<std::pair<process_id, process_id>> closed_;
+  std::map<std::pair<process_id, process_id>, std::uint32_t> opened_;  // connections, so far
+  struct outage {
+    nanoseconds until = 0;
+    bool silent = false;
+  };
+  std::map<std::pair<process_id, process_id>, outage> broken_;
   std::map<std::pair<process_id, process_id>, std::uint32_t> connection_;  // cut off so often
   counters counted_;
 };

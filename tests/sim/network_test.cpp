@@ -34,6 +34,9 @@ class listener final : public endpoint {
   void on_peer_lost(process_id peer) override {
     told.push_back("peer lost " + std::to_string(peer));
   }
+  void on_connection_broke(process_id peer) override {
+    told.push_back("broken " + std::to_string(peer));
+  }
 
   bool refuses = false;
   std::function<void()> when_sent;

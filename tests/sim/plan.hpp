@@ -67,6 +67,15 @@ struct partition {
   std::uint64_t side = 0;  // bits: which processes are on one side
 };
 
+// The connection between two that live, and do not share memory, breaks.
+struct link_break {
+  std::uint64_t pick = 0;  // a pair, modulo their number
+  nanoseconds when = 0;
+  nanoseconds lasts = 0;  // no other connection can be made for so long
+  bool one_way = false;
+  bool silent = false;  // attempts that fail tell nobody
+};
+
 struct cluster_plan {
   policies::cluster_spec spec;
   bool windows = true;                 // processes of one host share memory
@@ -78,6 +87,7 @@ struct cluster_plan {
   std::vector<shard_scaling> shard_scalings;
   std::vector<stall> stalls;
   std::vector<partition> partitions;
+  std::vector<link_break> breaks;
   double clock_skew = 0;  // clocks of processes run up to so much faster or slower
   double strangers = 0;   // frames that come once more from an earlier epoch, with other bytes
   double no_memory = 0;   // pushes for which a shard has no room

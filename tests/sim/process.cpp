@@ -47,6 +47,7 @@ void world::end_part(process_id id) {
   const auto at = processes_.find(id);
   if (at == processes_.end()) return;
   log.note(time.now(), at->second->name(), "is gone");
+  dead_[id] = at->second->address();
   graves_.push_back(std::move(at->second));
   processes_.erase(at);
   net.leave(id);

@@ -41,13 +41,21 @@ struct world {
   process_id launcher = 0;
   process_id coordinator = 0;
   // By shard, with the epoch of its frames: the latest that has heard of it.
-  std::map<std::uint32_t, std::pair<std::uint32_t, process_id>> primaries;
+  std::map<std::uint32_t, std::pair<std::uint64_t, process_id>> primaries;
+
+  // Whether the links lose frames while their connections live: then processes ask again.
+  bool loses_frames() const { return plan.faults.drop > 0 || plan.no_memory > 0; }
 
   // Null for one that is gone.
   process* find(process_id id) const;
   template <class Process>
   Process* find_as(process_id id) const {
     return dynamic_cast<Process*>(find(id));
+  }
+  // The address of a process that has ended, or null.
+  const std::string* find_dead(process_id id) const {
+    const auto at = dead_.find(id);
+    return at == dead_.end() ? nullptr : &at->second;
   }
   process_id add(std::function<std::unique_ptr<process>(process_id)> make);
   // kill -9: at once and without a word. The whole process, of a part.
@@ -68,6 +76,7 @@ struct world {
 
  private:
   std::map<process_id, std::unique_ptr<process>> processes_;
+  std::map<process_id, std::string> dead_;        // their addresses
   std::vector<std::unique_ptr<process>> graves_;  // who may be on the stack
   process_id last_ = 0;
 };
@@ -102,9 +111,11 @@ class process : public endpoint {
 
   virtual void start() = 0;
   void on_peer_lost(process_id peer) final;
+  void on_connection_broke(process_id peer) final { connection_broke(peer); }
 
  protected:
   virtual void peer_lost(process_id peer) = 0;
+  virtual void connection_broke(process_id) {}
   // Asks another process: at(target, reply) runs there. `back` runs here, once, with the
   // answer, or with why there is none.
   template <class Target>

@@ -76,7 +76,10 @@ runtime::status shard_process::open_table(const policies::open_table_call& call)
                               values);
   }
   replication_.table_opened(call.token, call.table);
-  return call.restore.number > 0 ? restore(call, chunks) : runtime::status();
+  if (call.restore.number > 0)
+    if (auto restored = restore(call, chunks); !restored.ok()) return restored;
+  front_.table_opened(call.token);
+  return {};
 }
 
 runtime::status shard_process::restore(const policies::open_table_call& call,

@@ -51,6 +51,16 @@ class shard_process final : private shard_base,
  private:
   void ask_to_join(process_id coordinator, answer_to back) override;
   void check_behind(std::uint32_t slot, std::uint32_t rank, std::uint64_t clock) const override;
+  void connection_broke(process_id peer) override;
+  bool is_mending() const override {
+    return front_process::is_mending() || replication_.is_mending();
+  }
+  void mend() override {
+    front_process::mend();
+    replication_.mend(local_now());
+  }
+  std::optional<peer_id> reconnect(policies::neighbour to) override;
+  using front_process::reconnect;
   bool waits_for_replica() const override { return replication_.waits(); }
   struct job_options {
     policies::reduce_kind reduce = policies::reduce_kind::mean;
@@ -116,7 +126,7 @@ class shard_process final : private shard_base,
                        const std::vector<runtime::kernels::gradient>& of);
   void look_again();
   void put_out_behind(process_id who) const;
-  process_id serves_since(std::uint32_t epoch);
+  process_id serves_since(std::uint64_t epoch);
   std::set<process_id> put_out_before(process_id served);
 
   policies::group_member member_;

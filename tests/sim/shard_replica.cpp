@@ -46,11 +46,13 @@ void shard_process::in_sync(std::uint32_t view) {
   if (view == led_view_ && led_) std::exchange(led_, nullptr)({});
 }
 
-// What is acknowledged is in the whole chain, but for one that is being given everything.
+// What is acknowledged is in the whole chain, but for one that is being given everything. What
+// was decided before its neighbour was replaced is of the neighbour before.
 void shard_process::check_behind(std::uint32_t slot, std::uint32_t rank,
                                  std::uint64_t clock) const {
   const auto name = core_.name_of(slot);
-  for (const auto* one = this; one->replication_.leads() && one->replication_.all_there();) {
+  for (const auto* one = this;
+       one->replication_.leads_in(one->led_view_) && one->replication_.all_there();) {
     const auto* next = world_.find_as<shard_process>(one->replica_);
     if (!next || world_.check.is_out(id()) || world_.check.is_out(next->id())) return;
     const auto there = next->core_.find_slot(name.job, name.table, name.chunk);
@@ -76,7 +78,7 @@ void shard_process::follow(const policies::follow_call& call) {
 }
 
 // Who is to serve the shard, unless others have heard of a later one.
-process_id shard_process::serves_since(std::uint32_t epoch) {
+process_id shard_process::serves_since(std::uint64_t epoch) {
   auto& [latest, who] = world_.primaries[index_];
   if (epoch < latest) {
     world_.check.put_out(id());
@@ -106,6 +108,7 @@ void shard_process::promote(const policies::promote_call& call) {
   if (!replication_.promote(call.view, call.epoch)) return;
   note("is promoted in view " + std::to_string(call.view));
   follows_ = false;
+  mend_soon();
   const auto served = serves_since(call.epoch);
   const bool is_late = world_.check.is_out(id());
   const auto before = is_late ? std::set<process_id>() : put_out_before(served);
@@ -163,9 +166,26 @@ void shard_process::replicate_farewell(const effects::replicate_farewell& what) 
   look_again();
 }
 
+void shard_process::connection_broke(process_id peer) {
+  if (!replication_.connection_broke(peer, local_now()))
+    return front_process::connection_broke(peer);
+  note("lost the connection to a process of its chain");
+  mend_soon();
+}
+
+std::optional<shard_process::peer_id> shard_process::reconnect(policies::neighbour to) {
+  const auto peer = to == policies::neighbour::replica ? replica_ : primary_;
+  if (peer == 0) return {};
+  std::vector<policies::send_name> dropped;
+  sender_.drop(peer, dropped);
+  for (const auto name : dropped) front_.sent(name);
+  world_.net.reconnect(id(), peer);
+  return peer;
+}
+
 // Frames may be lost here.
 void shard_process::look_again() {
-  if (looking_ || !replication_.leads()) return;
+  if (looking_ || !world_.loses_frames() || !replication_.leads()) return;
   looking_ = true;
   later(world_.plan.set.look, [this] {
     looking_ = false;

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <utility>
 
+#include "policies/frame_tags.hpp"
 #include "runtime/base/assert.hpp"
 #include "runtime/base/limits.hpp"
 #include "tests/sim/coordinator.hpp"
@@ -192,7 +193,7 @@ void worker::done(policies::operation op, refusal code) {
 
 // As long as something waits for its answer.
 void worker::tick() {
-  if (ticking_ || !client_ || !client_->is_busy()) return;
+  if (ticking_ || !world_.loses_frames() || !client_ || !client_->is_busy()) return;
   ticking_ = true;
   later(world_.plan.set.look, [this] {
     ticking_ = false;
@@ -306,9 +307,13 @@ bool worker::map_parameters(std::uint32_t table, const policies::table_part& par
   return true;
 }
 
-memory_view worker::place(process_id, const runtime::frame_header& header) {
-  if (let_go_ || !client_ || header.kind != frame_kind::pull_reply || !client_->expects(header))
+memory_view worker::place(process_id from, const runtime::frame_header& header) {
+  if (let_go_ || !client_ || header.kind != frame_kind::pull_reply) return {};
+  if (!client_->expects(header)) {
+    if (const auto ack = policies::acknowledgement_in(header))
+      later(0, [this, from, ack = *ack] { on_frame(from, ack, {}); });
     return {};
+  }
   const auto& place = client_->worker().place_of(header.table, header.chunk);
   client_->begin_reply(header);
   world_.check.accepted(id(), header.job, header.epoch, header.shard);
@@ -324,14 +329,44 @@ void worker::on_frame(process_id, const runtime::frame_header& header, memory_vi
 
 void worker::peer_lost(process_id peer) {
   if (ended_) return;
-  const auto& shards = session_.welcome().shard_addresses;
-  const bool is_shard =
-      std::any_of(shards.begin(), shards.end(),
-                  [&](const auto& address) { return id_of(address) == peer; }) ||
-      std::any_of(moves_.begin(), moves_.end(),
-                  [&](const auto& move) { return id_of(move.second.address) == peer; });
-  if (!is_shard) return client_ ? ask_of_moves() : void();  // it was a coordinator
+  const auto shard = shard_at(peer);
+  if (!shard) return client_ ? ask_of_moves() : void();  // it was a coordinator, or has moved
+  // A network tells only that a connection broke; a ring tells that a process has ended.
+  if (!shares_memory_with(address_of(*shard))) return connection_broke(peer);
   if (!shards_move()) give_up("lost the connection to a shard");
+}
+
+std::optional<std::uint32_t> worker::shard_at(process_id peer) const {
+  const auto shards = session_.welcome().shard_addresses.size();
+  for (std::uint32_t shard = 0; shard < shards; ++shard)
+    if (home_of(shard) == peer) return shard;
+  return {};
+}
+
+void worker::connection_broke(process_id peer) {
+  const auto shard = shard_at(peer);
+  if (!shard || !client_ || let_go_ || ended_) return;
+  note("lost the connection to shard " + std::to_string(*shard));
+  client_->connection_broke(*shard, local_now());
+  mend_soon();
+}
+
+void worker::mend_soon() {
+  if (mending_ || !client_->is_mending()) return;
+  mending_ = true;
+  later(world_.plan.set.mend, [this] {
+    mending_ = false;
+    if (let_go_ || ended_) return;
+    client_->mend(local_now());
+    mend_soon();
+  });
+}
+
+bool worker::reconnect(std::uint32_t shard) {
+  std::vector<policies::send_name> dropped;
+  sender_.drop(home_of(shard), dropped);
+  world_.net.reconnect(id(), home_of(shard));
+  return true;
 }
 
 }  // namespace tidegate::sim

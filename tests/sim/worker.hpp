@@ -6,6 +6,7 @@
 #include <array>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -116,6 +117,10 @@ class worker final : public process, public policies::client_shell {
     sender_.drop();
   }
   void copied(std::uint64_t) override {}
+  bool reconnect(std::uint32_t shard) override;
+  void connection_broke(process_id peer) override;
+  void mend_soon();
+  std::optional<std::uint32_t> shard_at(process_id peer) const;
 
   memory_view place(process_id from, const runtime::frame_header& header) override;
   void on_frame(process_id from, const runtime::frame_header& header,
@@ -143,6 +148,7 @@ class worker final : public process, public policies::client_shell {
   std::uint64_t clock_ = 0;
   bool let_go_ = false;
   bool ticking_ = false;
+  bool mending_ = false;
   bool ended_ = false;
 };
 
