@@ -1,5 +1,7 @@
 """What users get wrong: a clear error in seconds, the right exit code, nothing left running."""
 
+import json
+import re
 import socket
 
 from cluster import *
@@ -46,6 +48,13 @@ class BadInput(ClusterTest):
         self.assertEqual(code.returncode, 2)
         self.assertIn(b"/nonexistent.yaml", code.stderr)
 
+    def test_a_program_that_fails_before_it_joins(self):
+        job = {"workers": 3, "mode": [], "command": ["python3", "/nonexistent/train.py"]}
+        run = self.refused(cluster_yaml({"job": job}), 3, "No such file or directory", "exited with status 2",
+                           "it has failed 3 times before it joined the run", "the end of its log", seconds=30)
+        starts = re.findall(r'"process_(?:re)?started","detail":"worker-job-(\d)', run.events_text())
+        self.assertLessEqual(max(starts.count(rank) for rank in starts), 3)
+
     def test_port_in_use(self):
         with socket.socket() as taken:
             taken.bind(("127.0.0.1", 0))
@@ -56,8 +65,40 @@ class BadInput(ClusterTest):
             self.assertIn(str(port), run.output)
             self.assertIn("in use", run.output)
 
+    def test_too_few_file_descriptors(self):
+        yaml = cluster_yaml({"job": {"workers": 8, "mode": ["workload", 5]}})
+        file = pathlib.Path(self.enterContext_folder()) / "cluster.yaml"
+        file.write_text(yaml)
+        plan = json.loads(subprocess.run([BIN / "tidegate", "plan", "--json", file], capture_output=True,
+                                         check=True).stdout)
+        most = max(one["descriptors"] for one in plan["needs"])
+        few = ["prlimit", f"--nofile={most - 1}:{most - 1}"]
+        for command in ("validate", "plan"):
+            done = subprocess.run([*few, BIN / "tidegate", command, file], capture_output=True, text=True)
+            self.assertEqual(done.returncode, 2, done.stdout)
+            self.assertIn(f"shard-0 needs {most} file descriptors, and a process may have {most - 1} here", done.stderr)
+        run = self.refused(yaml, 2, "ulimit -Hn", runner=few)
+        self.assertFalse(run.run_dir.exists())
+        # With what is asked for it runs, whatever the soft limit is.
+        self.run_to_end(yaml, runner=["prlimit", f"--nofile=32:{most}"])
+
+    def test_more_memory_than_there_is(self):
+        tables = {"w": {"shape": [1 << 36]}}
+        yaml = cluster_yaml({"job": {"workers": 2, "mode": ["workload", 5], "tables": tables}}, chunk_bytes=64 << 20)
+        file = pathlib.Path(self.enterContext_folder()) / "cluster.yaml"
+        file.write_text(yaml)
+        plan = json.loads(subprocess.run([BIN / "tidegate", "plan", "--json", file], capture_output=True,
+                                         check=True).stdout)
+        self.assertEqual(sum(one["bytes"] for one in plan["memory"]), 6 * (4 << 36))
+        done = subprocess.run([BIN / "tidegate", "validate", file], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("may take", done.stderr)
+        run = self.refused(yaml, 2, "cluster.memory_check: ignore")
+        self.assertFalse(run.run_dir.exists())
+
     def test_no_transport_left(self):
-        run = self.launch(cluster_yaml(GOOD), env={"UCX_TLS": "nonsense"})
+        # Under `auto` a cluster on one host opens no UCX transport at all.
+        run = self.launch(cluster_yaml(GOOD, transport="tcp"), env={"UCX_TLS": "nonsense"})
         self.assertEqual(run.wait(20), 3, run.output)
         self.assertIn("UCX_TLS", run.output)
 
@@ -82,6 +123,9 @@ class BadInput(ClusterTest):
         job = lambda mode, **more: cluster_yaml({"job": {"workers": 2, "mode": [mode], **more}})
         self.refused(job("nan"), 1, "NaN at element 0", "table 't'", "clock 0")
         self.run_to_end(job("nan", gradients={"not_finite": "allow"}))
+        # Clocks are reported every 100 ms, and by whoever fails.
+        alone = {"job": {"workers": 1, "mode": ["nan", 5]}}
+        self.assertEqual(self.refused(cluster_yaml(alone), 1, "clock 5").result()["jobs"][0]["clocks"], 5)
         self.refused(job("shape"), 1, "999 elements; it has 1000")
 
     def test_no_data_set(self):

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import unittest
 
@@ -51,10 +52,19 @@ def alive(pid):
     return state != "Z"
 
 
+def started(pid):
+    """When, in clock ticks since the machine started; None: nothing with this pid runs."""
+    try:
+        fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    except OSError:
+        return None
+    return None if fields[0] == "Z" else int(fields[19])
+
+
 class Launch:
     """One `tidegate launch` in a run folder of its own."""
 
-    def __init__(self, yaml, *arguments, env=None, run_dir=None, runner=(), cwd=None):
+    def __init__(self, yaml, *arguments, env=None, run_dir=None, runner=(), cwd=None, terminal=False):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="tidegate-e2e-"))
         self.yaml = self.folder / "cluster.yaml"
         self.yaml.write_text(yaml) if isinstance(yaml, str) else shutil.copy(yaml, self.yaml)
@@ -63,14 +73,31 @@ class Launch:
         self.temporary.mkdir()
         self.begin = time.monotonic()
         self.output_path = self.folder / "output"
+        self.terminal = terminal
+        self.copying = None
         self.env = {**os.environ, "TMPDIR": str(self.temporary), **(env or {})}
         self.start([*runner, BIN / "tidegate", "launch", str(self.yaml), "--run-dir", str(self.run_dir), *arguments],
                    cwd or self.folder)
 
     def start(self, command, cwd):
+        """On a terminal live lines follow each change, elsewhere they come every 2 s."""
         with open(self.output_path, "ab") as output:
-            self.process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
-                                            cwd=cwd, env=self.env)
+            master, slave = os.openpty() if self.terminal else (None, None)
+            self.process = subprocess.Popen(command, stdout=slave or output, stderr=subprocess.STDOUT,
+                                            stdin=subprocess.DEVNULL, cwd=cwd, env=self.env)
+        if self.terminal:
+            os.close(slave)
+            self.copying = threading.Thread(target=self.copy, args=(master,))
+            self.copying.start()
+
+    def copy(self, terminal):
+        """What is written to the terminal, until nobody holds its other end."""
+        with open(self.output_path, "ab", buffering=0) as output, open(terminal, "rb", buffering=0) as written:
+            while True:
+                try:
+                    output.write(written.read(65536))
+                except OSError:  # EIO: the other end is closed
+                    return
 
     def resume(self):
         """Another launcher goes on with the run; its output follows that of the one before."""
@@ -78,14 +105,24 @@ class Launch:
 
     def wait(self, seconds=60):
         code = self.process.wait(timeout=seconds)
+        self.join_copying()
         self.seconds = time.monotonic() - self.begin
         return code
+
+    def join_copying(self):
+        if self.copying:
+            self.copying.join()
+            self.copying = None
 
     @property
     def output(self):
         return self.output_path.read_text(errors="replace")
 
     def processes(self):
+        """Those of the list that live: it stays when the launcher is killed, and pids become somebody else's."""
+        return [one for one in self.listed() if started(one["pid"]) == one["started"]]
+
+    def listed(self):
         try:
             return json.loads((self.run_dir / "pids.json").read_text())
         except (OSError, ValueError):
@@ -126,6 +163,7 @@ class Launch:
         if self.process.poll() is None:
             self.process.kill()
             self.process.wait()
+        self.join_copying()
         shutil.rmtree(self.folder, ignore_errors=True)
 
 

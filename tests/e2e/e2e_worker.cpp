@@ -6,16 +6,20 @@
 //   forgets CLOCKS    trains from clock 0 on, whatever the session says
 //   idle SECONDS      joins, opens a table, waits, finishes
 //   busy SECONDS      the same, but computes instead of waiting
-//   nan               pushes a NaN
+//   nan [CLOCK]       pushes a NaN, at that clock
+//   tables NUMBER     opens so many tables, finishes
+//   many TABLES ELEMENTS CLOCKS   exchanges all of so many tables, and counts as `count` does
 //   shape             pushes a gradient of the wrong size
 //   exit CODE         leaves without a word
 //   leave             rank 1 leaves without a word and with status 0, the others train
 //   forever           trains until it is killed
+//   lingers CLOCKS    as workload, then stays; rank 1 takes no notice of SIGTERM
 // In E2E_PULLS (the launcher keeps TIDEGATE_... to itself), a folder, it writes down when each
 // pull of `workload` and `count` began and was served: two numbers a line, unix nanoseconds, in
 // a file of its own.
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
@@ -60,6 +64,38 @@ status idle(actors::session& session, int seconds) {
   return session.finish();
 }
 
+status tables(actors::session& session, int number) {
+  for (int i = 0; i < number; ++i)
+    if (auto table = session.open_table("t" + std::to_string(i), {4}); !table)
+      return table.error();
+  return session.finish();
+}
+
+// Every parameter is minus the number of pushes, at every clock.
+status many(actors::session& session, std::uint64_t count, std::uint64_t elements,
+            std::uint64_t clocks) {
+  std::vector<actors::table> all;
+  actors::table_options how;
+  how.optimizer = {.name = "sgd", .learning_rate = 1.0F};
+  for (std::uint64_t i = 0; i < count; ++i) {
+    auto table = session.open_table("t" + std::to_string(i), {elements}, how);
+    if (!table) return table.error();
+    all.push_back(*table);
+  }
+  while (session.now() < clocks) {
+    for (const auto& table : all) std::ranges::fill(session.gradient(table), 1.0F);
+    if (auto done = session.exchange(all); !done.ok()) return done;
+    const auto pushes = static_cast<float>(session.now() * session.info().workers);
+    for (const auto& table : all)
+      for (const auto& part : session.parameter_stretches(table))
+        for (const float value : part.values)
+          if (-value != pushes)
+            return {runtime::errc::corrupt, std::to_string(-value) + " pushes at clock " +
+                                                std::to_string(session.now())};
+  }
+  return session.finish();
+}
+
 status busy(actors::session& session, int seconds) {
   auto table = session.open_table("t", {1000});
   if (!table) return table.error();
@@ -69,9 +105,14 @@ status busy(actors::session& session, int seconds) {
   return session.finish();
 }
 
-status push_once(actors::session& session, std::size_t size, float value) {
+status push_once(actors::session& session, std::size_t size, float value, int clock = 0) {
   auto table = session.open_table("t", {1000});
   if (!table) return table.error();
+  const std::vector<float> ones(1000, 1.0F);
+  for (int before = 0; before < clock; ++before) {
+    if (auto pushed = session.push(*table, ones).wait(); !pushed.ok()) return pushed;
+    if (auto clocked = session.clock(); !clocked.ok()) return clocked;
+  }
   const std::vector<float> gradient(size, value);
   if (auto pushed = session.push(*table, gradient).wait(); !pushed.ok()) return pushed;
   if (auto clocked = session.clock(); !clocked.ok()) return clocked;
@@ -149,8 +190,13 @@ status run(actors::session& session, const std::vector<std::string>& words) {
     return count(session, static_cast<std::uint64_t>(argument), pause_us, words.size() > 3);
   if (mode == "forgets") return forgets(session, argument);
   if (mode == "idle") return idle(session, argument);
+  if (mode == "many")
+    return many(session, std::stoull(words.at(1)), std::stoull(words.at(2)),
+                std::stoull(words.at(3)));
+  if (mode == "tables") return tables(session, argument);
   if (mode == "busy") return busy(session, argument);
-  if (mode == "nan") return push_once(session, 1000, std::numeric_limits<float>::quiet_NaN());
+  if (mode == "nan")
+    return push_once(session, 1000, std::numeric_limits<float>::quiet_NaN(), argument);
   if (mode == "shape") return push_once(session, 999, 1.0F);
   if (mode == "exit") std::_Exit(argument);
   if (mode == "leave" && session.info().rank == 1) std::_Exit(0);
@@ -161,7 +207,10 @@ status run(actors::session& session, const std::vector<std::string>& words) {
   work.way = way_of(words.size() > 3 ? words[3] : "");
   work.clocks = mode == "forever" || mode == "leave" ? ~std::uint64_t{0}
                                                      : static_cast<std::uint64_t>(argument);
-  return tests::run_workload(session, work);
+  const auto done = tests::run_workload(session, work);
+  if (mode != "lingers" || !done.ok()) return done;
+  if (session.info().rank == 1) std::signal(SIGTERM, SIG_IGN);
+  for (;;) ::pause();
 }
 
 }  // namespace

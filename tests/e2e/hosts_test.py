@@ -1,7 +1,17 @@
 """Two hosts, which are network namespaces: the same bits as on one, payload over the wire between them and through
 memory within, and death noticed across. Skipped where namespaces cannot be made (they need root)."""
 
+import sockets
 from two_hosts import *
+
+# What UCX's listener takes for a peer of its own, and bytes that none would send.
+DATA_PLANE_STRANGER = """
+import random, socket, struct, sys
+for port in eval(sys.argv[1]):
+    with socket.create_connection(port, timeout=20) as stranger:
+        stranger.sendall(struct.pack("<Q", 0xCAFEBABE12345678) + random.Random(4711).randbytes(4096))
+        stranger.shutdown(socket.SHUT_WR)
+"""
 
 JOB = {"workers": 4, "optimizer": {"name": "adam", "learning_rate": 0.05}}
 
@@ -53,6 +63,57 @@ class Hosts(TwoHostsTest):
         processes = run.wait_for_training(7)
         run.process.kill()
         self.assert_all_gone(processes, 5)
+
+    def network_of(self, pid):
+        return os.readlink(f"/proc/{pid}/ns/net")
+
+    def test_a_stranger_at_the_data_plane_costs_a_restart_at_most(self):
+        link = self.two_hosts()
+        expected = self.hash_of(self.yaml(link, ["workload", 300], shards=1), runner=link.command(0, []))
+        run = self.launch(self.yaml(link, ["workload", 300, 10000], shards=1), runner=link.command(0, []))
+        processes = run.wait_for_training(6)
+        workers = [p["pid"] for p in processes if p["role"] == "worker"]
+        ports = [port for pid in workers for port in sockets.listening(pid)]
+        self.assertEqual(len(ports), len(workers))
+        subprocess.run(link.command(1, [sys.executable, "-c", DATA_PLANE_STRANGER, repr(ports)]), check=True, timeout=60)
+        self.assertEqual(run.wait(90), 0, run.output)
+        self.assertEqual(run.result()["jobs"][0]["parameters_sha256"], expected)
+        self.assertIn('"process_restarted"', run.events_text(), "or the stranger has done nothing")
+
+    def lose_all_frames(self, link):
+        """Each host sends what is for the other to nobody from now on; nothing says so to either."""
+        for side, name in enumerate(link.names):
+            hosts.ip("-n", name, "neighbour", "replace", link.address(1 - side), "lladdr", "02:00:00:00:00:99",
+                     "dev", link.device(side), "nud", "permanent")
+
+    def test_a_host_that_is_gone_without_a_word_is_noticed(self):
+        link = self.two_hosts()
+        run = self.launch(self.yaml(link, ["idle", 60], shards=2), runner=link.command(0, []))
+        wait_until(lambda: len(run.processes()) == 7, 30, "7 processes")
+        coordinator = next(p["pid"] for p in run.processes() if p["role"] == "coordinator")
+        wait_until(lambda: len(sockets.connected(coordinator, link.address(1))) >= 3, 20, "all have joined")
+        far = [p["pid"] for p in run.processes() if self.network_of(p["pid"]) != self.network_of(coordinator)]
+        self.assertEqual(len(far), 3)
+        control = (link.address(0), run.control_port())
+        calls = lambda pid: [other for _, other in sockets.connected(pid, link.address(0)) if other == control]
+        self.lose_all_frames(link)
+        # Nobody has anything to say: only what connections do by themselves can show it.
+        wait_until(lambda: not sockets.connected(coordinator, link.address(1)), 40, "the coordinator notices it")
+        wait_until(lambda: not any(alive(pid) and calls(pid) for pid in far), 40, "the others notice it")
+        run.process.terminate()
+        run.wait(20)
+
+    def test_each_host_listens_at_its_own_address_alone(self):
+        link = self.two_hosts()
+        run = self.launch(self.yaml(link, ["forever"], shards=2), runner=link.command(0, []))
+        processes = run.wait_for_training(7)
+        here = self.network_of(run.process.pid)
+        for process in processes:
+            side = 0 if self.network_of(process["pid"]) == here else 1
+            addresses = {address for address, _ in sockets.listening(process["pid"])}
+            self.assertEqual(addresses, {link.address(side)}, process)
+        run.process.terminate()
+        run.wait(20)
 
     def test_the_example_is_valid(self):
         subprocess.run([BIN / "tidegate", "validate", SOURCE / "examples/two_hosts.yaml"], check=True,

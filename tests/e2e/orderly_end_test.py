@@ -40,6 +40,11 @@ class OrderlyEnd(ClusterTest):
         self.assertEqual(run.result()["exit_code"], 0)
         self.assertEqual(run.processes(), [])
 
+    def test_a_worker_that_creates_many_tables(self):
+        run = self.run_to_end(cluster_yaml({"job": {"workers": 2, "mode": ["tables", 500]}}))
+        self.assertEqual(run.events_text().count('"table_open"'), 500)
+        self.assert_nothing_left(run, [])
+
     def test_signals(self):
         for number in (signal.SIGINT, signal.SIGTERM):
             with self.subTest(signal=number):
@@ -49,6 +54,8 @@ class OrderlyEnd(ClusterTest):
                 run.process.send_signal(number)
                 self.assertEqual(run.wait(10), 1, run.output)
                 self.assertLess(time.monotonic() - begin, 2.0)
+                self.assertEqual(run.result()["jobs"][0]["state"], "interrupted")
+                self.assertNotIn("--resume", run.output, "there is no checkpoint")
                 self.assert_nothing_left(run, processes)
 
     def test_a_death_is_named_and_ends_the_run(self):
@@ -88,16 +95,37 @@ class OrderlyEnd(ClusterTest):
         self.assertIn("finish()", run.output)
         self.assert_nothing_left(run, [])
 
+    def test_workers_that_linger_after_their_job_are_ended(self):
+        run = self.run_to_end(cluster_yaml({"job": {"workers": 2, "mode": ["lingers", 3]}}, start_timeout="5s"))
+        self.assertRegex(run.events_text(), r'"worker_lingers","detail":"worker-job-0 has not left within 5s')
+        self.assertRegex(run.events_text(), r'"process_killed","detail":"worker-job-1"')
+        self.assertEqual(run.result()["jobs"][0]["state"], "done")
+        self.assert_nothing_left(run, [])
+
+    def test_an_interrupt_after_all_jobs_leaves_them_done(self):
+        run = self.launch(cluster_yaml({"job": {"workers": 2, "mode": ["lingers", 3]}}, start_timeout="60s"))
+        wait_until(lambda: "job_done" in run.events_text(), 30, "the end of the job")
+        run.process.send_signal(signal.SIGINT)
+        self.assertEqual(run.wait(10), 0, run.output)
+        self.assertEqual((run.result()["exit_code"], run.result()["jobs"][0]["state"]), (0, "done"))
+        self.assert_nothing_left(run, [])
+
     def test_killed_launcher_takes_its_children_along(self):
         run = self.launch(cluster_yaml(FOREVER))
         processes = run.wait_for_training(PROCESSES)
         run.process.kill()
         run.process.wait()
         self.assert_nothing_left(run, processes)
+        # The list stays, and says of what time it is.
+        self.assertEqual([one["pid"] for one in run.listed()], [one["pid"] for one in processes])
+        self.assertEqual(run.processes(), [])
 
     def test_events_tell_what_happened(self):
         run = self.run_to_end(cluster_yaml({"job": {"workers": 2, "mode": ["workload", 5]}}))
         events = [json.loads(line) for line in run.events_text().splitlines()]
+        times = [event["unix_ns"] for event in events]
+        self.assertEqual(times, sorted(times))
+        self.assertTrue(all(event.get("happened_ns", 0) < event["unix_ns"] for event in events))
         what = [event["what"] for event in events]
         for expected in ("process_started", "shard_joined", "worker_joined", "table_open", "job_running",
                          "job_done", "process_ended"):

@@ -11,9 +11,10 @@ BROKEN = ("hangs", "hash_mismatches", "lost_pushes", "double_pushes", "staleness
 
 
 def lines_of(text):
-    """Of events.jsonl or chaos.jsonl; a line that is not whole yet is left out."""
+    """Of events.jsonl or chaos.jsonl, with the times when they happened; a line that is not whole yet is left out."""
     whole = text[:text.rfind("\n") + 1]
-    return [json.loads(line) for line in whole.splitlines()]
+    lines = [json.loads(line) for line in whole.splitlines()]
+    return [{**line, "unix_ns": line.get("happened_ns", line["unix_ns"])} for line in lines]
 
 
 def hits(chaos):

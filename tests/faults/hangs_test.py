@@ -48,6 +48,20 @@ class Hangs(FaultTest):
         self.assert_nothing_left(run)
         print(f"seen after {seen_after:.2f} s")
 
+    def test_a_restarted_worker_that_hangs_before_it_joins_is_replaced(self):
+        expected = self.calm_hash()
+        program = [str(WORKER)] + [str(word) for word in JOB["mode"]]
+        hangs_once = 'if [ "$TIDEGATE_INCARNATION" = 2 ]; then exec sleep 1000; fi; exec "$@"'
+        run = self.begin({**JOB, "command": ["sh", "-c", hangs_once, "sh", *program]}, start_timeout="5s")
+        os.kill(self.pid_of(run, "worker", 1), signal.SIGKILL)
+        self.assertEqual(run.wait(60), 0, run.output)
+        self.assertEqual(self.hash_of(run), expected)
+        self.assertEqual([event["detail"] for event in self.hangs_of(run)],
+                         ["worker-job-1 has not joined within 5s (cluster.start_timeout)"])
+        self.assertIn("as it had not joined within 5s (cluster.start_timeout); it is started again", run.output)
+        self.assertEqual(self.count_events(run, "process_restarted"), 2)
+        self.assert_nothing_left(run)
+
     def test_everything_goes_back_when_a_shard_hangs(self):
         expected = self.calm_hash()
         run = self.begin({**JOB, "checkpoint": CHECKPOINT})

@@ -43,6 +43,36 @@ class Partition(FaultTest, TwoHostsTest):
         self.assertEqual(self.count_events(run, "fault"), 4)
         self.assert_nothing_left(run)
 
+    def test_cut_off_for_longer_than_anybody_waits_and_a_death_after_it(self):
+        """Connections end meanwhile, and the processes of the host count as dead: others take their places, and those that
+        come back end. What dies then is replaced as ever."""
+        link = self.two_hosts()
+        runner = link.command(0, [])
+
+        def yaml(mode):
+            made = json.loads(self.yaml(link, mode))
+            made["cluster"]["replicas"] = 1
+            made["jobs"]["job"]["aggregators"] = "none"
+            made["supervision"] = {"unreachable": "4s"}
+            made["faults"] = {}
+            return json.dumps(made)
+
+        expected = self.hash_of(self.run_to_end(yaml(["workload", 1000, 0, "exchange"]), runner=runner))
+        run = self.launch(yaml(["workload", 1000, 20000, "exchange"]), runner=runner)
+        wait_until(lambda: self.made_a_clock(run), 30, f"a clock above 0; {run.output}")
+        done = self.chaos(run, "partition", "b", "--for", "8s")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        before = self.received(link)
+        wait_until(lambda: self.received(link) > before + 100_000 or run.process.poll() is not None, 30,
+                   f"frames cross again; {run.output}")
+        # At first each shard had a replica, and each has lost the one of its two processes on that host.
+        wait_until(lambda: self.count_events(run, "replica_in_sync") >= 4 or run.process.poll() is not None, 30,
+                   f"shards have replicas again; {run.output} {run.events_text()}")
+        self.kill(run, "shard-0")
+        self.assertEqual(run.wait(120), 0, run.output)
+        self.assertEqual(self.hash_of(run), expected)
+        self.assert_nothing_left(run)
+
     def test_what_cannot_be_cut_off_is_told(self):
         run = self.launch(cluster_yaml({"job": {"workers": 1, "mode": ["forever"]}}))
         run.wait_for_training(3 + 1)

@@ -93,6 +93,8 @@ class Resume(FaultTest):
         wait_until(lambda: self.count_events(run, "checkpoint") > 0, 40, "a checkpoint")
         run.process.send_signal(signal.SIGINT)
         self.assertEqual(run.wait(30), 1, run.output)
+        self.assertEqual(run.result()["jobs"][0]["state"], "interrupted")
+        self.assertIn(f"go on with it: tidegate launch --resume {run.run_dir}", run.output)
         self.resume(run)
         self.assertEqual(run.wait(60), 0, run.output)
         self.assertIn("goes on from checkpoint", run.output)
@@ -129,25 +131,37 @@ class Resume(FaultTest):
         self.assertEqual({path.name for path in run.folder.iterdir()}, {"cluster.yaml", "output", "run", "tmp"})
 
     def test_what_a_worker_had_started_is_gone_and_paths_mean_what_they_meant(self):
-        # A worker that is a script with a relative path, and leaves a process of its own in another group.
+        # A worker that is a script with a relative path, and leaves a process of its own in another group; what has gone
+        # into a session of its own, as a tmux server does, has left the run.
         folder = pathlib.Path(tempfile.mkdtemp(prefix="tidegate-e2e-"))
         self.addCleanup(shutil.rmtree, folder, True)
         script = folder / "worker.sh"
-        script.write_text(f"#!/bin/sh\nsetsid sleep 1000 &\necho $! > helper.$TIDEGATE_RANK\n"
+        script.write_text("#!/bin/bash\nset -m\nsleep 1000 &\necho $! > helper.$TIDEGATE_EPOCH\nset +m\n"
+                          "setsid sleep 1000 &\necho $! > daemon.$TIDEGATE_EPOCH\n"
                           f"exec {WORKER} workload 300 8000 exchange\n")
         script.chmod(0o755)
         yaml = json.loads(self.yaml({"workers": 1, "mode": ["workload"], "checkpoint": CHECKPOINT}))
         yaml["jobs"]["job"]["command"] = ["./worker.sh"]
         run = self.launch(json.dumps(yaml), cwd=folder)
         wait_until(lambda: self.count_events(run, "checkpoint") > 0, 40, "a checkpoint")
-        helper = int((folder / "helper.0").read_text())
+        pids = {file.name: int(file.read_text()) for file in folder.glob("*.1")}
+        self.addCleanup(os.kill, pids["daemon.1"], signal.SIGKILL)
         run.process.kill()
         run.process.wait()
-        self.assertTrue(alive(helper))
+        self.assertTrue(alive(pids["helper.1"]))
         self.resume(run)  # in another folder
         self.assertEqual(run.wait(60), 0, run.output)
-        self.assertFalse(alive(helper))
-        os.kill(int((folder / "helper.0").read_text()), signal.SIGKILL)
+        self.assertFalse(alive(pids["helper.1"]))
+        self.assertTrue(alive(pids["daemon.1"]))
+        for file in folder.glob("*.2"):
+            os.kill(int(file.read_text()), signal.SIGKILL)
+
+    def test_the_run_folder_is_its_users_alone(self):
+        job = {"workers": 1, "mode": ["workload", 5], "env": {"SECRET": "s"}}
+        run = self.run_to_end(self.yaml(job))
+        mode = lambda path: path.stat().st_mode & 0o777  # noqa: E731
+        self.assertEqual(mode(run.run_dir), 0o700)
+        self.assertEqual({mode(run.run_dir / name) for name in ("cluster.yaml", "launcher.json")}, {0o600})
 
 
 main()

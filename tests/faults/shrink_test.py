@@ -27,7 +27,7 @@ class Shrink(FaultTest):
             with self.subTest(policy=policy):
                 clocks = 300
                 run = self.launch(self.yaml({"workers": 3, "mode": ["count", clocks, 8000, "fewer"], "reduce": "sum",
-                                             "consistency": policy}))
+                                             "consistency": policy, "checkpoint": {"every": "100 clocks"}}))
                 self.kill_at_a_clock(run, "worker-1")
                 self.assertEqual(run.wait(60), 0, run.output)
                 left = self.left(run)
@@ -38,6 +38,9 @@ class Shrink(FaultTest):
                 if policy["policy"] != "async":
                     self.assertLessEqual(job["staleness_max"], policy.get("staleness", 0))
                 self.assertEqual(self.count_events(run, "process_restarted"), 0)
+                kept = [json.loads(line)["detail"] for line in run.events_text().splitlines()
+                        if json.loads(line)["what"] == "checkpoint"]
+                self.assertTrue(kept[-1].endswith(f" clock {clocks}"), f"the last has all that was pushed: {kept}")
                 self.assert_nothing_left(run)
 
     def test_the_mean_is_over_those_who_are_left(self):
