@@ -6,15 +6,16 @@ using runtime::status;
 
 status aggregator_store::add_table(std::uint32_t table,
                                    std::span<const policies::owned_chunk> chunks,
-                                   front_memory::sizes how, std::size_t nodes) {
+                                   const table_sizes& sizes, std::size_t nodes) {
   const auto planes = static_cast<std::uint32_t>(nodes * window);
   std::uint64_t bytes = 0;
   for (const auto& chunk : chunks) {
     chunks_.push_back({table, bytes, chunk.elements});
     bytes += chunk.elements * sizeof(float);
   }
-  how.copies += planes;
-  if (auto room = memory_.add_table(table, chunks, how); !room.ok()) return room;
+  auto all = sizes;
+  all.copies += planes;
+  if (auto room = memory_.add_table(table, chunks, all); !room.ok()) return room;
   if (!sums_) sums_ = std::make_unique<runtime::arena>("tidegate-sums", planes);
   auto place = sums_->allocate(bytes);
   if (!place) {
@@ -26,16 +27,16 @@ status aggregator_store::add_table(std::uint32_t table,
   return {};
 }
 
-std::span<const std::byte> aggregator_store::sum(
-    std::uint32_t slot, std::uint32_t node, std::uint64_t clock,
-    std::span<const policies::shard_effects::input> inputs) {
+std::span<const std::byte> aggregator_store::sum(std::uint32_t slot,
+                                                 const policies::upstream_frame& push,
+                                                 inputs from) {
   const auto& chunk = chunks_[slot];
-  if (inputs.size() == 1)
-    return std::as_bytes(std::span(memory_.gradient(inputs[0].payload), chunk.elements));
+  if (from.size() == 1)
+    return std::as_bytes(std::span(memory_.gradient(from[0].payload), chunk.elements));
   gradients_.clear();
-  for (const auto& input : inputs)
+  for (const auto& input : from)
     gradients_.push_back({memory_.gradient(input.payload), input.rank});
-  auto* out = reinterpret_cast<float*>(sum_at(slot, node, clock));
+  auto* out = reinterpret_cast<float*>(sum_at(slot, push.node, push.tag.clock));
   runtime::kernels::tree_sum(gradients_, out, chunk.elements);
   return std::as_bytes(std::span(out, chunk.elements));
 }
@@ -47,12 +48,16 @@ std::byte* aggregator_store::sum_at(std::uint32_t slot, std::uint32_t node,
   return sums_->at(tables_.at(chunk.table), plane) + chunk.offset;
 }
 
-std::span<const std::byte> aggregator_store::sum_again(
-    const policies::upstream_frame& push) const {
+std::span<const std::byte> aggregator_store::sum_again(const policies::upstream_frame& push) {
   const auto bytes = chunks_[push.slot].elements * sizeof(float);
   if (push.single == policies::no_payload)
     return {sum_at(push.slot, push.node, push.tag.clock), bytes};
   return {reinterpret_cast<const std::byte*>(memory_.gradient(push.single)), bytes};
+}
+
+std::span<std::byte> aggregator_store::room(std::uint32_t slot, std::uint32_t plane) {
+  memory_.prepare(slot, plane);
+  return {reinterpret_cast<std::byte*>(memory_.at(slot, plane)), memory_.bytes_of(slot)};
 }
 
 }  // namespace tidegate::actors

@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "actors/aggregator/aggregator_memory.hpp"
 #include "actors/front_memory.hpp"
 #include "policies/aggregator_core.hpp"
 #include "runtime/base/limits.hpp"
@@ -18,23 +19,18 @@
 
 namespace tidegate::actors {
 
-class aggregator_store {
+class aggregator_store final : public aggregator_memory {
  public:
   explicit aggregator_store(std::shared_ptr<runtime::memory_source> source)
       : memory_(std::move(source)) {}
 
-  front_memory& memory() noexcept { return memory_; }
-
-  // All chunks of a table, of which this process keeps the parameters and `nodes` sums, the
-  // same number for all tables. Errors: those of front_memory.
+  ingress_memory& ingress() noexcept override { return memory_; }
   runtime::status add_table(std::uint32_t table, std::span<const policies::owned_chunk> chunks,
-                            front_memory::sizes how, std::size_t nodes);
-  // The sum of inputs, ascending in rank, valid until that of the clock after the next. A
-  // single one stays where it is.
-  std::span<const std::byte> sum(std::uint32_t slot, std::uint32_t node, std::uint64_t clock,
-                                 std::span<const policies::shard_effects::input> inputs);
-  // What was sent before, of this push.
-  std::span<const std::byte> sum_again(const policies::upstream_frame& push) const;
+                            const table_sizes& sizes, std::size_t nodes) override;
+  std::span<const std::byte> sum(std::uint32_t slot, const policies::upstream_frame& push,
+                                 inputs from) override;
+  std::span<const std::byte> sum_again(const policies::upstream_frame& push) override;
+  std::span<std::byte> room(std::uint32_t slot, std::uint32_t plane) override;
 
  private:
   std::byte* sum_at(std::uint32_t slot, std::uint32_t node, std::uint64_t clock) const;

@@ -4,6 +4,7 @@
 #include <unistd.h>
 #include <utility>
 
+#include "policies/gradient_half.hpp"
 #include "runtime/base/assert.hpp"
 #include "runtime/base/limits.hpp"
 
@@ -23,9 +24,15 @@ std::uint64_t machine_bytes() {
 
 }  // namespace
 
+front_memory::front_memory(std::shared_ptr<runtime::memory_source> source)
+    : gradients_pool_(std::move(source)),
+      names_pool_(std::make_shared<runtime::heap_source>()) {
+  names_pool_.allow(runtime::place_wire_bytes, runtime::limits::tables_max);
+}
+
 status front_memory::add_table(std::uint32_t table,
                                std::span<const policies::owned_chunk> chunks,
-                               const sizes& how) {
+                               const table_sizes& sizes) {
   TIDEGATE_ASSERT(!tables_.contains(table), "a table is made once");
   table_memory made;
   std::uint64_t bytes = 0;
@@ -37,11 +44,11 @@ status front_memory::add_table(std::uint32_t table,
     bytes += size;
     made.reach = std::max(made.reach, chunk.first * sizeof(float) + size);
   }
-  const auto kept = bytes_kept_ + bytes * how.copies;
+  const auto kept = bytes_kept_ + bytes * sizes.copies;
   if (kept > machine_bytes())
     return {errc::over_limit, "the shard would keep " + std::to_string(kept) +
                                   " bytes; the machine has " + std::to_string(machine_bytes())};
-  made.planes = policies::planes_max(how.workers);
+  made.planes = policies::planes_max(sizes.workers);
   auto& parameters =
       parameters_.try_emplace(made.planes, runtime::arena("tidegate-parameters", made.planes))
           .first->second;
@@ -54,7 +61,7 @@ status front_memory::add_table(std::uint32_t table,
   bytes_kept_ = kept;
   for (const auto& chunk : chunks)
     gradients_pool_.allow(chunk.elements * sizeof(float),
-                          std::size_t{how.members} * runtime::limits::clocks_in_flight_max);
+                          std::size_t{sizes.members} * runtime::limits::clocks_in_flight_max);
   return {};
 }
 
@@ -77,9 +84,21 @@ void front_memory::prepare(std::uint32_t slot, std::uint32_t plane) {
   table.prepared[plane] = true;
 }
 
-std::span<const std::byte> front_memory::parameters(std::uint32_t slot,
-                                                    std::uint32_t plane) const {
+std::span<const std::byte> front_memory::payload_of(const runtime::frame_header&,
+                                                    std::uint32_t slot, std::uint32_t plane) {
   return std::as_bytes(std::span(at(slot, plane), chunks_[slot].elements));
+}
+
+status front_memory::map_gradients(const policies::member_key& member, std::uint32_t table,
+                                   std::span<const std::byte> place) {
+  constexpr auto halves = policies::gradient_halves;
+  const auto name = runtime::decode_place(place);
+  if (!name) return name.error();
+  auto& home = members_[member];
+  auto opened = home.memory.open(*name, reach_of(table), halves, halves);
+  if (!opened) return opened.error();
+  home.gradients[table] = *opened;
+  return {};
 }
 
 payload_handle front_memory::keep(payload what) {
@@ -99,21 +118,41 @@ payload_handle front_memory::keep(runtime::buffer gradient) {
   return keep(payload{std::move(gradient), data});
 }
 
-payload_handle front_memory::keep(const std::byte* in_place, std::uint32_t slot) {
-  return keep(payload{{}, reinterpret_cast<const float*>(in_place) + chunks_[slot].first});
+payload_handle front_memory::keep_in_place(const policies::member_key& member,
+                                           std::uint32_t table, std::uint32_t half,
+                                           std::uint32_t slot) {
+  const auto* begin = members_.at(member).gradients.at(table).at(half);
+  return keep(payload{{}, reinterpret_cast<const float*>(begin) + chunks_[slot].first});
 }
 
 void front_memory::release(payload_handle handle) {
   TIDEGATE_ASSERT(handle >= 1 && handle <= payloads_.size() && payloads_[handle - 1].data,
                   "a payload is released once");
+  if (!retired_.empty()) count_off(gradient(handle));
   payloads_[handle - 1] = {};
   payloads_free_.push_back(handle);
 }
 
-std::size_t front_memory::kept_in(const runtime::window_map& where) const {
+// The pushes of an earlier process count like any, and a step may yet read them in its memory.
+void front_memory::forget(const policies::member_key& member) {
+  const auto at = members_.find(member);
+  if (at == members_.end()) return;
+  auto memory = std::move(at->second.memory);
+  members_.erase(at);
+  const auto pushes = kept_in(memory);
+  if (pushes > 0) retired_.push_back({pushes, std::move(memory)});
+}
+
+void front_memory::count_off(const float* gradient) {
+  for (auto& process : retired_)
+    if (process.memory.holds(gradient)) --process.pushes;
+  std::erase_if(retired_, [](const retired_memory& process) { return process.pushes == 0; });
+}
+
+std::size_t front_memory::kept_in(const runtime::window_map& memory) const {
   return static_cast<std::size_t>(
       std::count_if(payloads_.begin(), payloads_.end(),
-                    [&](const payload& one) { return where.holds(one.data); }));
+                    [&](const payload& kept) { return memory.holds(kept.data); }));
 }
 
 }  // namespace tidegate::actors

@@ -13,6 +13,7 @@
 #include <caf/type_id.hpp>
 #include <caf/typed_actor.hpp>
 
+#include "actors/seam/frame_shell.hpp"
 #include "policies/cluster_status.hpp"
 #include "policies/coordinator_core.hpp"
 #include "policies/spec.hpp"
@@ -187,13 +188,6 @@ auto inspect(Inspector& f, cluster_status& x) {
 
 namespace tidegate::actors {
 
-// Stays in the process: a frame that arrived on this reactor's link.
-struct frame_event {
-  runtime::frame_header header;
-  runtime::buffer payload;
-  std::uint64_t copied = 0;  // bytes of the payload that the CPU moved in our code
-};
-
 struct worker_command;  // worker.hpp; stays in the process
 using worker_command_ptr = std::shared_ptr<worker_command>;
 
@@ -202,13 +196,6 @@ struct part_written_event {
   std::uint64_t job = 0;  // token
   std::string failure;    // empty: it is durable
   policies::written_file file;
-};
-
-// Stays in the process: this reactor's link has lost a peer.
-struct peer_lost_event {
-  std::uint32_t peer = 0;
-  std::string why;
-  bool ended = false;  // its process has; else only the connection broke
 };
 
 // Stays in the process: a member of a shard's group has ended, in order or why not.

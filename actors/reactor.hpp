@@ -26,6 +26,7 @@
 #include <caf/execution_unit.hpp>
 #include <caf/fwd.hpp>
 
+#include "actors/seam/shell_home.hpp"
 #include "runtime/base/status.hpp"
 #include "runtime/transport/link.hpp"
 
@@ -78,12 +79,7 @@ class reactor final : public caf::execution_unit {
   // that a guest would not wait for; on at first. Any thread.
   void run_in_background(bool on);
 
-  // Work that has been put off so that the link is looked at in between.
-  class continuation {
-   public:
-    virtual ~continuation() = default;
-    virtual void go_on() = 0;
-  };
+  using continuation = actors::continuation;
   // Of the reactor's thread: calls what.go_on() once, after the link's next progress. A message
   // to oneself would not do: CAF gives an actor those in the same turn.
   void after_progress(continuation& what) { put_off_.push_back(&what); }

@@ -7,7 +7,7 @@
 #include <caf/all.hpp>
 
 #include "actors/messages.hpp"
-#include "actors/reactor.hpp"
+#include "actors/reactor_home.hpp"
 
 namespace tidegate::actors {
 
@@ -34,22 +34,20 @@ class reactor_actor : public Base {
 
  protected:
   reactor& home() noexcept { return home_; }
-  // A look_atom comes soon, for which looked() says that it is here: every few milliseconds
-  // while `mends` connections that broke, and now and then where the link loses frames, so that
-  // what has not been answered is asked for again. Else none comes: nothing is lost while a
-  // connection lives.
-  void look_soon(bool mends) {
-    constexpr auto pause_mending = std::chrono::milliseconds(10);
-    constexpr auto pause_lossy = std::chrono::milliseconds(100);
-    if (looks_ || (!mends && !home_.link().loses_frames())) return;
-    looks_ = true;
-    this->delayed_send(this, mends ? pause_mending : pause_lossy, look_atom::value);
-  }
-  void looked() noexcept { looks_ = false; }
+  // For shells of this actor, whose looks come as a look_atom.
+  shell_home& shells_home() noexcept { return shells_home_; }
 
  private:
+  struct timed_home final : reactor_home {
+    timed_home(reactor& on, reactor_actor& owner) : reactor_home(on), owner_(owner) {}
+    void look_in(std::int64_t pause_ns) override {
+      owner_.delayed_send(&owner_, std::chrono::nanoseconds(pause_ns), look_atom::value);
+    }
+    reactor_actor& owner_;
+  };
+
   reactor& home_;
-  bool looks_ = false;
+  timed_home shells_home_{home_, *this};
 };
 
 template <class Actor, class... Ts>

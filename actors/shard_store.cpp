@@ -75,9 +75,39 @@ status shard_store::add_sums(std::uint32_t table,
   return {};
 }
 
-front_memory::table_place shard_store::place_of_sums(std::uint32_t table) const {
+shard_memory::lent_place shard_store::place_of_sums(std::uint32_t table) const {
   const auto& place = sum_places_.at(table);
-  return {sums_.name(place), place.bytes};
+  return {runtime::encode(sums_.name(place)), place.bytes};
+}
+
+status shard_store::map_sums(std::uint32_t table, std::uint64_t bytes,
+                             std::span<const std::byte> place) {
+  const auto name = runtime::decode_place(place);
+  if (!name) return name.error();
+  const auto opened = primary_.open(*name, bytes, sum_planes, sum_planes);
+  if (!opened) return opened.error();
+  lent_[table] = *opened;
+  return {};
+}
+
+void shard_store::forget_sums() {
+  lent_.clear();
+  primary_ = {};
+}
+
+policies::payload_handle shard_store::sum_in_place(std::uint32_t slot, std::uint32_t plane) {
+  const auto& chunk = chunks_[slot];
+  const auto window = lent_.find(chunk.table);
+  const auto end = chunk.sum_offset + memory_.bytes_of(slot);
+  if (window == lent_.end() || end > window->second.bytes || plane >= sum_planes)
+    return policies::no_payload;
+  const auto* at = window->second.at(plane) + chunk.sum_offset;
+  return memory_.keep(reinterpret_cast<const float*>(at));
+}
+
+runtime::buffer shard_store::lease_seed(std::size_t bytes) {
+  seed_pool_.allow(bytes, 1);
+  return seed_pool_.lease(bytes);
 }
 
 std::span<float> shard_store::sum_at(std::uint32_t slot, std::uint64_t clock) const {
@@ -133,18 +163,17 @@ shard_store::image shard_store::image_of(std::uint32_t slot, std::uint32_t plane
   return made;
 }
 
-void shard_store::apply(const policies::shard_effects::apply& what,
-                        std::span<const policies::shard_effects::input> inputs) {
+void shard_store::apply(const effects::apply& what, inputs from) {
   auto& chunk = chunks_[what.slot];
   memory_.prepare(what.slot, what.to);
   gradients_.clear();
-  for (const auto& input : inputs)
+  for (const auto& input : from)
     gradients_.push_back({memory_.gradient(input.payload), input.rank});
   kernels::chunk_arrays arrays;
-  if (what.keeps_sum && inputs.size() > 1)
+  if (what.keeps_sum && from.size() > 1)
     arrays.sum = sum_at(what.slot, what.clock).data();
   else if (what.keeps_sum)
-    keep_sum(what.slot, what.clock, inputs.front().payload);
+    keep_sum(what.slot, what.clock, from.front().payload);
   arrays.before = memory_.at(what.slot, what.from);
   arrays.after = memory_.at(what.slot, what.to);
   arrays.state1 = chunk.state1;
@@ -158,7 +187,7 @@ std::span<const float> shard_store::sum_of(std::uint32_t slot, std::uint64_t clo
   return sum_at(slot, clock);
 }
 
-std::vector<float> shard_store::seed_of(const policies::shard_effects::seed& what,
+std::vector<float> shard_store::seed_of(const effects::seed& what,
                                         const policies::shard_core::seed_state& state) {
   const auto& chunk = chunks_[what.slot];
   policies::chunk_seed seed;

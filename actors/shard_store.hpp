@@ -1,5 +1,5 @@
 // The memory of a shard: what faces workers (front_memory.hpp), and the optimizer state of the
-// chunks it owns. Holds no CAF and no protocol; one reactor thread.
+// chunks it owns. Holds no CAF; one reactor thread.
 #pragma once
 
 #include <cstdint>
@@ -9,75 +9,58 @@
 #include <vector>
 
 #include "actors/front_memory.hpp"
+#include "actors/shard/shard_memory.hpp"
 #include "policies/checkpoint_reader.hpp"
 #include "policies/chunk_seed.hpp"
 #include "policies/coordinator_core.hpp"
 #include "policies/shard_core.hpp"
-#include "policies/spec.hpp"
+#include "runtime/base/limits.hpp"
 #include "runtime/base/status.hpp"
 #include "runtime/kernels/update.hpp"
 #include "runtime/memory/arena.hpp"
+#include "runtime/memory/window.hpp"
 
 namespace tidegate::actors {
 
-// How a job's tables are kept.
-struct store_options {
-  policies::reduce_kind reduce = policies::reduce_kind::mean;
-  std::uint32_t workers = 1;
-  std::uint32_t members = 1;  // of the workers and aggregators, that push here
-  std::uint32_t keeps = 0;    // shard_core::versions_kept
-  bool replicated = false;    // has room for the sums of steps
-};
-
-class shard_store {
+class shard_store final : public shard_memory {
  public:
   explicit shard_store(std::shared_ptr<runtime::memory_source> source)
       : memory_(std::move(source)) {}
 
-  front_memory& memory() noexcept { return memory_; }
-
-  // Makes chunks, whose slots are the next unused ones, with their initial values. Errors:
-  // those of front_memory.
+  ingress_memory& ingress() noexcept override { return memory_; }
   runtime::status add_table(const policies::open_table_call& table,
                             std::span<const policies::owned_chunk> chunks,
-                            const store_options& options);
-
-  // The chunks just added are as in the checkpoint, whose table is `table` there; tells the
-  // core of each. Errors: those of the storage; corrupt.
+                            const store_options& options) override;
   runtime::status restore(const policies::checkpoint_reader& from, std::size_t table,
                           runtime::storage& folder,
                           std::span<const policies::owned_chunk> chunks,
-                          policies::shard_core& core);
-  // What a checkpoint says of a chunk in a plane, but for how far its workers are; and its
-  // arrays, which stay as they are until the next step.
-  struct image {
-    std::uint32_t table = 0;
-    policies::chunk_description about;
-    std::array<std::span<const float>, policies::chunk_arrays_max> arrays;
-  };
-  image image_of(std::uint32_t slot, std::uint32_t plane);
+                          policies::shard_core& core) override;
+  image image_of(std::uint32_t slot, std::uint32_t plane) override;
+  void apply(const effects::apply& step, inputs from) override;
 
-  // A chunk as a replica is handed it: in bytes, and taken in.
-  std::vector<float> seed_of(const policies::shard_effects::seed& what,
-                             const policies::shard_core::seed_state& state);
-  // At most, for a job of so many workers.
-  std::uint64_t seed_bytes_max(std::uint32_t slot, std::uint32_t workers) const;
-  // Errors: corrupt (not of this chunk).
+  std::span<const std::byte> payload_bytes(policies::payload_handle handle) const override {
+    return memory_.payload_bytes(handle);
+  }
+  std::span<const float> gradient(std::uint32_t slot,
+                                  policies::payload_handle handle) const override {
+    return {memory_.gradient(handle), chunks_[slot].elements};
+  }
+  std::span<const float> sum_of(std::uint32_t slot, std::uint64_t clock) const override;
+  void keep_sum(std::uint32_t slot, std::uint64_t clock,
+                policies::payload_handle gradient) override;
+
+  std::vector<float> seed_of(const effects::seed& chunk,
+                             const policies::shard_core::seed_state& state) override;
+  std::uint64_t seed_bytes_max(std::uint32_t slot, std::uint32_t workers) const override;
+  runtime::buffer lease_seed(std::size_t bytes) override;
   runtime::expected<policies::chunk_seed> take_seed(std::uint32_t slot,
-                                                    std::span<const std::byte> bytes);
-  // The sum of a step that was kept (apply::keeps_sum) until the next but one.
-  std::span<const float> sum_of(std::uint32_t slot, std::uint64_t clock) const;
-  // Likewise of a step with one gradient.
-  void keep_sum(std::uint32_t slot, std::uint64_t clock, policies::payload_handle gradient);
-  // Where the other process of the group reads them: chunk by chunk, planes by clock.
-  static constexpr auto sum_planes = runtime::limits::clocks_in_flight_max;
-  front_memory::table_place place_of_sums(std::uint32_t table) const;
-  // Of a chunk, within a plane; the same in both processes.
-  std::uint64_t sum_offset(std::uint32_t slot) const { return chunks_[slot].sum_offset; }
+                                                    std::span<const std::byte> bytes) override;
 
-  // One optimizer step. inputs ascend in rank.
-  void apply(const policies::shard_effects::apply& what,
-             std::span<const policies::shard_effects::input> inputs);
+  lent_place place_of_sums(std::uint32_t table) const override;
+  runtime::status map_sums(std::uint32_t table, std::uint64_t bytes,
+                           std::span<const std::byte> place) override;
+  void forget_sums() override;
+  policies::payload_handle sum_in_place(std::uint32_t slot, std::uint32_t plane) override;
 
  private:
   struct chunk_state {
@@ -89,8 +72,11 @@ class shard_store {
     float* state2 = nullptr;
     std::uint32_t table = 0;
     policies::chunk_description about;
-    std::uint64_t sum_offset = 0;  // bytes, within the table's
+    std::uint64_t sum_offset = 0;  // bytes, within the table's; the same in both processes
   };
+
+  // Planes of sums are by clock.
+  static constexpr auto sum_planes = runtime::limits::clocks_in_flight_max;
 
   runtime::expected<float*> add_state(std::uint64_t bytes);
   runtime::status add_sums(std::uint32_t table, std::span<const policies::owned_chunk> chunks);
@@ -102,6 +88,9 @@ class shard_store {
   std::map<std::uint32_t, runtime::arena::place> sum_places_;  // by table
   std::vector<chunk_state> chunks_;                            // by slot
   std::vector<runtime::kernels::gradient> gradients_;          // of the step being made
+  runtime::window_map primary_;                                // its memory, as a replica
+  std::map<std::uint32_t, runtime::window> lent_;              // likewise: sums, by table
+  runtime::size_pools seed_pool_{std::make_shared<runtime::heap_source>()};  // to receive in
 };
 
 }  // namespace tidegate::actors

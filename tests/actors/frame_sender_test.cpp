@@ -1,5 +1,5 @@
 // Which frames of an actor share a message, and when they go.
-#include "actors/frame_sender.hpp"
+#include "actors/seam/frame_sender.hpp"
 
 #include <memory>
 #include <optional>
@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "actors/reactor_home.hpp"
 #include "runtime/transport/loopback.hpp"
 #include "runtime/transport/silent_sink.hpp"
 #include "tests/support/local_cluster.hpp"
@@ -34,6 +35,11 @@ struct teller final : runtime::frame_sink {
   std::vector<runtime::send_token> done;
 };
 
+struct timeless_home final : actors::reactor_home {
+  using reactor_home::reactor_home;
+  void look_in(std::int64_t) override {}
+};
+
 class frame_sender_test : public testing::Test {
  protected:
   void SetUp() override {
@@ -47,7 +53,8 @@ class frame_sender_test : public testing::Test {
     home = std::move(*made);
     other->set_sink(&nobody);
     driver.emplace(*home);
-    sender.emplace(*home);
+    shells_home.emplace(*home);
+    sender.emplace(*shells_home);
     sink.sender = &*sender;
     home->open_link(&sink);
     peer = *home->link().connect(other->address());
@@ -76,6 +83,7 @@ class frame_sender_test : public testing::Test {
   std::unique_ptr<runtime::link> other = network.make_link();
   std::unique_ptr<actors::reactor> home;
   std::optional<actors::reactor::guest> driver;
+  std::optional<timeless_home> shells_home;
   std::optional<actors::frame_sender> sender;
   teller sink;
   runtime::peer_id peer = 0;

@@ -50,6 +50,10 @@ class checker:
         return next((law.OWNED[start] for start in law.OWNED if name.startswith(start)), None)
 
     def may_own(self, path: str, owner: str) -> bool:
+        free = [folder for start, free in law.FREE_OF.items() if law.OWNED[start] == owner
+                for folder in free]
+        if any(under(path, folder) for folder in free):
+            return False
         folders = [owner, "tests/" + owner.split("/")[-1], *law.TESTS_TOO.get(owner, [])]
         return any(under(path, folder) for folder in folders)
 

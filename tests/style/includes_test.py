@@ -29,6 +29,8 @@ VIOLATIONS = [
     ("actors/x.cpp", '#include "launch/l.hpp"', "actors/ may not include"),
     ("actors/y.cpp", "#include <yaml-cpp/yaml.h>", "only launch/ includes"),
     ("launch/x.cpp", '#include "actors/shell.hpp"', "sees <caf/all.hpp> through actors/shell.hpp"),
+    ("actors/seam/x.cpp", "#include <caf/actor.hpp>", "only actors/ includes"),
+    ("actors/seam/y.cpp", '#include "launch/l.hpp"', "actors/seam/ may not include"),
     ("launch/y.cpp", '#include "runtime/ucx/u.hpp"', "launch/ may not include"),
     ("examples/x.cpp", '#include "actors/client.hpp"', "examples/ may not include"),
     ("tests/policies/x.cpp", "#include <ucp/api/ucp.h>", "only runtime/ucx/ includes"),

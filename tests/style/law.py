@@ -12,6 +12,12 @@ PROJECT = {
     "runtime/kernels": ["runtime/base", "runtime/memory"],
     "policies": ["runtime/base"],
     "actors": ["runtime", "policies"],
+    # Shells of the data path, and the seams that they live behind.
+    "actors/seam": ["runtime/base", "runtime/memory", "runtime/transport", "policies"],
+    "actors/shard": ["runtime/base", "runtime/memory", "runtime/transport", "policies", "actors/seam"],
+    "actors/aggregator": ["runtime/base", "runtime/memory", "runtime/transport", "policies", "actors/seam",
+                          "actors/shard"],
+    "actors/client": ["runtime/base", "runtime/memory", "runtime/transport", "policies", "actors/seam"],
     "launch": ["runtime/base", "runtime/heartbeat", "runtime/process", "runtime/storage", "policies", "actors"],
     # Measures all that lies below.
     "launch/bench": ["runtime", "policies", "actors", "launch"],
@@ -42,13 +48,19 @@ OWNED = {
     "sqlite3": "runtime/storage",
 }
 
+# Folders within an owner's that must not include its header, nor see it through others: the
+# simulator runs them without it.
+FREE_OF = {
+    "caf/": ["actors/seam", "actors/shard", "actors/aggregator", "actors/client"],
+}
+
 TESTS_TOO = {
     "actors": ["tests/support"],  # runs a whole cluster of actors in one process
     "runtime/kernels": ["tests/runtime"],  # chooses the vector width
 }
 
 # Folders that must not see an owned header through the headers they include either.
-SHIELDED = ["runtime/base", "policies", "actors", "launch", "examples"]
+SHIELDED = ["runtime/base", "policies", "actors", "actors/seam", "actors/shard", "actors/aggregator", "actors/client", "launch", "examples"]
 
 # The front door is found as <tidegate/...>.
 INCLUDE_ROOTS = ["", "actors/include"]

@@ -1,22 +1,21 @@
-// Sends the frames of an actor: those without payload at once, those with payload as
-// policies::send_core decides. What one turn of the actor adds goes out before the link is
-// progressed again, so that its small frames share messages. Of the reactor's thread; no longer
-// than the actor.
+// Sends the frames of a shell: those without payload at once, those with payload as
+// policies::send_core decides. What one turn adds goes out before the link is
+// progressed again, so that its small frames share messages. Of its home's thread.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <vector>
 
-#include "actors/reactor.hpp"
+#include "actors/seam/shell_home.hpp"
 #include "policies/send_core.hpp"
 #include "runtime/transport/link.hpp"
 
 namespace tidegate::actors {
 
-class frame_sender final : public reactor::continuation, private policies::send_shell {
+class frame_sender final : public continuation, private policies::send_shell {
  public:
-  explicit frame_sender(reactor& home);
+  explicit frame_sender(shell_home& home);
 
   void send(runtime::peer_id peer, const runtime::frame_header& header);
   // `payload` must stay unchanged until on_sent() has returned `done`, or with 0 until nothing
@@ -39,14 +38,14 @@ class frame_sender final : public reactor::continuation, private policies::send_
   // Nothing that waits is sent any more.
   void drop();
 
-  // The reactor's, before the link's progress.
+  // Its home's, before the link's progress.
   void go_on() override { core_.go_on(); }
 
  private:
   void post(std::uint32_t peer, std::span<const policies::send_queue::frame> message) override;
   void go_on_soon() override { home_.before_progress(*this); }
 
-  reactor& home_;
+  shell_home& home_;
   policies::send_core core_;
   std::vector<runtime::outgoing> frames_;   // by handle; their tokens are the link's
   std::vector<runtime::outgoing> message_;  // the one that is being posted

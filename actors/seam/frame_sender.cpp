@@ -1,4 +1,4 @@
-#include "actors/frame_sender.hpp"
+#include "actors/seam/frame_sender.hpp"
 
 #include <algorithm>
 
@@ -8,16 +8,16 @@ namespace tidegate::actors {
 
 namespace {
 
-policies::send_limits limits_of(const runtime::link& link) {
-  policies::send_limits limits;
-  limits.bundle_frames = std::min(limits.bundle_frames, link.bundle_frames_most());
+policies::send_limits limits_of(shell_home& home) {
+  auto limits = home.limits().sends;
+  limits.bundle_frames = std::min(limits.bundle_frames, home.link().bundle_frames_most());
   TIDEGATE_ASSERT(limits.bundle_bytes <= runtime::bundle_payload_bytes_max, "links take it");
   return limits;
 }
 
 }  // namespace
 
-frame_sender::frame_sender(reactor& home) : home_(home), core_(*this, limits_of(home.link())) {}
+frame_sender::frame_sender(shell_home& home) : home_(home), core_(*this, limits_of(home)) {}
 
 void frame_sender::send(runtime::peer_id peer, const runtime::frame_header& header) {
   home_.link().post(peer, header, {}, 0);

@@ -1,0 +1,191 @@
+#include "actors/client/worker_shell.hpp"
+
+#include <algorithm>
+#include <span>
+
+namespace tidegate::actors {
+
+using policies::refusal;
+using runtime::errc;
+using runtime::frame_kind;
+using runtime::status;
+
+worker_shell::worker_shell(shell_home& home, worker_memory& memory, worker_owner& owner,
+                           const policies::worker_welcome& welcome, std::uint32_t rank,
+                           std::uint32_t incarnation)
+    : home_(home),
+      memory_(memory),
+      owner_(owner),
+      aggregated_(welcome.aggregated),
+      shards_move_(welcome.replicated || welcome.aggregated),
+      sender_(home),
+      core_(*this, welcome, rank, incarnation),
+      addresses_(welcome.shard_addresses) {
+  core_.set_patience(home.limits().patience);
+}
+
+void worker_shell::start() {
+  for (const auto& address : addresses_) {
+    const auto connected = home_.connect(address);
+    if (!connected) {
+      broken_ = connected.error();
+      return;
+    }
+    shards_.push_back(*connected);
+  }
+}
+
+std::string worker_shell::name_of(std::uint32_t shard) const {
+  return aggregated_ ? "our aggregator" : "shard " + std::to_string(shard);
+}
+
+void worker_shell::on_peer_lost(const peer_lost_event& event) {
+  const auto at = std::find(shards_.begin(), shards_.end(), event.peer);
+  if (!broken_.ok() || at == shards_.end()) return;  // an earlier connection
+  const auto shard = static_cast<std::uint32_t>(at - shards_.begin());
+  const auto why = "lost the connection to " + name_of(shard) + ": " + event.why;
+  if (event.ended && !shards_move_) return fail({errc::unavailable, why});
+  if (event.ended)
+    return home_.log(severity::info, why + "; another takes its place, or all go back");
+  home_.log(severity::info, why + "; it is made again");
+  core_.connection_broke(shard, home_.now());
+  look_soon();
+}
+
+void worker_shell::look() {
+  looks_.came();
+  if (!broken_.ok()) return;
+  const auto now = home_.now();
+  core_.mend(now);
+  // Not while gradients wait to be sent: what has not left cannot be lost.
+  if (home_.link().loses_frames() && sender_.waiting() == 0) {
+    core_.tick(now);
+    carry_out();
+  }
+  look_soon();
+}
+
+bool worker_shell::reconnect(std::uint32_t shard) {
+  const auto connected = home_.connect(addresses_[shard]);
+  if (!connected) return false;
+  dropped_.clear();
+  sender_.drop(shards_[shard], dropped_);
+  home_.link().disconnect(std::exchange(shards_[shard], *connected));
+  return true;
+}
+
+// A reply that was cut off is asked for again where its shard has moved.
+void worker_shell::on_frame_lost(const runtime::frame_header& header) {
+  core_.reply_lost(header);
+  carry_out();
+}
+
+void worker_shell::shard_moved(const policies::shard_moved& moved) {
+  const auto shard = moved.shard;
+  if (!broken_.ok() || shard >= shards_.size() || moved.epoch <= core_.epoch_of(shard)) return;
+  if (const auto fenced = home_.fence(addresses_[shard]); !fenced.ok())
+    return fail({fenced.code(), name_of(shard) + " has been replaced, and reads our memory: " +
+                                    fenced.message()});
+  const auto connected = home_.connect(moved.address);
+  home_.log(severity::info,
+            name_of(shard) + " has moved" +
+                (connected ? "" : " and cannot be reached: " + connected.error().message()));
+  // Of what the dead process was sending nothing else tells.
+  if (connected)
+    home_.link().disconnect(std::exchange(shards_[shard], *connected));
+  else
+    home_.link().disconnect(shards_[shard]);
+  addresses_[shard] = moved.address;
+  core_.shard_moved(shard, moved.epoch, [this](std::uint32_t of) {
+    return home_.shares_memory_with(addresses_[of]);
+  });
+  // Dead again, perhaps, before this was heard, or not reachable yet.
+  if (!connected) core_.connection_broke(shard, home_.now());
+  home_.run_in_background(!core_.attached_everywhere());
+  owner_.progressed();
+  carry_out();
+}
+
+void worker_shell::open(std::uint32_t table, std::vector<policies::chunk_place> places) {
+  places_[table] = memory_.place_of_gradients(table);
+  core_.open(table, std::move(places), [this](std::uint32_t shard) {
+    return home_.shares_memory_with(addresses_[shard]);
+  });
+  look_soon();
+}
+
+void worker_shell::opened(std::uint32_t table) {
+  // Nothing moves in place while the session's thread is away.
+  home_.run_in_background(!core_.attached_everywhere());
+  owner_.opened(table);
+}
+
+bool worker_shell::map_parameters(std::uint32_t table, const policies::table_part& part,
+                                  std::span<const std::byte> place) {
+  const auto moves = core_.worker().moves_of(part.shard);
+  const auto mapped = memory_.map_parameters(table, part, moves, place);
+  if (!mapped.ok())
+    home_.log(severity::info, "frames are used with shard " + std::to_string(part.shard) +
+                                  ": " + mapped.message());
+  return mapped.ok();
+}
+
+runtime::buffer worker_shell::place(const runtime::frame_header& header) {
+  if (!broken_.ok() || !core_.expects(header)) return {};
+  if (header.kind == frame_kind::attach_ack) {
+    if (header.payload_bytes != runtime::place_wire_bytes) return {};
+    return runtime::buffer::view(answers_[std::uint64_t{header.table} << 16 | header.shard]);
+  }
+  const auto room =
+      memory_.room_for(core_.worker().place_of(header.table, header.chunk), header.table);
+  if (room.empty()) return {};
+  core_.begin_reply(header);
+  return runtime::buffer::view(room);
+}
+
+void worker_shell::on_frame(frame_event& event) {
+  if (!broken_.ok()) return;
+  if (event.header.kind == frame_kind::pull_reply) owner_.copied(event.copied);
+  core_.frame(event.header, event.payload.bytes());
+  owner_.progressed();
+  carry_out();
+}
+
+void worker_shell::carry_out() {
+  core_.carry_out();
+  const auto failure = core_.worker().failure();
+  if (failure != refusal::none)
+    return fail({errc::cancelled, "an earlier operation failed: a shard refused: " +
+                                      std::string(to_string(failure))});
+  look_soon();
+}
+
+void worker_shell::send_place(std::uint32_t shard, const runtime::frame_header& header) {
+  const auto& place = places_.at(header.table);
+  auto with_place = header;
+  with_place.payload_bytes = place.size();
+  home_.link().post(shards_[shard], with_place, place, 0);
+}
+
+// Nobody asks when it is sent: a push is acknowledged only when applied, which is after that.
+void worker_shell::send_gradient(const policies::worker_effects::send& push,
+                                 const runtime::frame_header& header, std::uint64_t priority) {
+  const auto* const gradient = memory_.gradient(push.table, push.half);
+  sender_.send(shards_[push.shard], header,
+               std::as_bytes(std::span(gradient + push.first, push.elements)), priority);
+}
+
+// Before operations end that may not be over for the link: once one has ended, its memory is
+// the user's again. Gradients that wait are not sent, and the link is closed by force.
+void worker_shell::let_go() {
+  sender_.drop();
+  home_.break_link();
+}
+
+void worker_shell::fail(const status& why) {
+  if (broken_.ok()) broken_ = why;
+  let_go();
+  owner_.failed(why);
+}
+
+}  // namespace tidegate::actors

@@ -1,0 +1,126 @@
+// The shell of a worker: carries out what policies::client_core decides for the program's
+// session, over a link to shards or an aggregator. Of the home's thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "actors/seam/frame_sender.hpp"
+#include "actors/seam/frame_shell.hpp"
+#include "actors/seam/look_schedule.hpp"
+#include "actors/seam/shell_home.hpp"
+#include "policies/client_core.hpp"
+#include "policies/coordinator_core.hpp"
+#include "runtime/base/status.hpp"
+
+namespace tidegate::actors {
+
+// The memory of a session's tables, by their ids.
+class worker_memory {
+ public:
+  virtual ~worker_memory() = default;
+
+  // Where shards of this host read the gradients.
+  virtual runtime::place_wire place_of_gradients(std::uint32_t table) const = 0;
+  // All elements that were pushed in this half, until the push is acknowledged.
+  virtual const float* gradient(std::uint32_t table, std::uint32_t half) const = 0;
+  // Where the parameters of a chunk arrive. Empty: nobody wants them.
+  virtual std::span<std::byte> room_for(const policies::chunk_place& chunk,
+                                        std::uint32_t table) = 0;
+  // The part of a table on a shard, which has moved so often, may be read where `place` says.
+  // Errors: unavailable, corrupt.
+  virtual runtime::status map_parameters(std::uint32_t table, const policies::table_part& part,
+                                         std::uint32_t moves,
+                                         std::span<const std::byte> place) = 0;
+};
+
+// Who asked for the operations: told in turns of the shell, and may begin others then.
+class worker_owner {
+ public:
+  virtual ~worker_owner() = default;
+
+  virtual void opened(std::uint32_t table) = 0;
+  virtual void done(policies::operation op, policies::refusal code) = 0;
+  // Parameters were copied on their way.
+  virtual void copied(std::uint64_t bytes) = 0;
+  // A frame has been handled, before what it ends is done.
+  virtual void progressed() = 0;
+  // Nothing works any more: no operation ends that has not, and none of their memory is in use.
+  virtual void failed(const runtime::status& why) = 0;
+};
+
+class worker_shell final : public frame_shell, private policies::client_shell {
+ public:
+  worker_shell(shell_home& home, worker_memory& memory, worker_owner& owner,
+               const policies::worker_welcome& welcome, std::uint32_t rank,
+               std::uint32_t incarnation);
+
+  // Connects to all shards. What cannot be reached is the reason of broken().
+  void start();
+  // Another may take the place of those that it pushes to.
+  bool shards_move() const noexcept { return shards_move_; }
+  void shard_moved(const policies::shard_moved& moved);
+  // client_core::open, of a table whose memory is there.
+  void open(std::uint32_t table, std::vector<policies::chunk_place> places);
+  // Begins an operation: see client_core::begin. carry_out() follows.
+  template <class Call>
+  runtime::errc begin(const Call& call) {
+    return core_.begin(call);
+  }
+  void carry_out();
+  // Ends everything.
+  void fail(const runtime::status& why);
+  // Why nothing works any more; ok: it does.
+  const runtime::status& broken() const noexcept { return broken_; }
+
+  runtime::buffer place(const runtime::frame_header& header) override;
+  void on_sent(runtime::send_token token) override { sender_.on_sent(token); }
+  void on_frame_lost(const runtime::frame_header& header) override;
+  void on_frame(frame_event& event) override;
+  void on_peer_lost(const peer_lost_event& event) override;
+  void look() override;
+
+  const policies::worker_core& core() const noexcept { return core_.worker(); }
+  // Gradients that wait to be sent.
+  std::size_t waiting() const noexcept { return sender_.waiting(); }
+
+ private:
+  std::string name_of(std::uint32_t shard) const;
+  void look_soon() {
+    looks_.ask(core_.is_mending(), [this] { return core_.is_busy(); });
+  }
+
+  void send(std::uint32_t shard, const runtime::frame_header& header) override {
+    sender_.send(shards_[shard], header);
+  }
+  void send_place(std::uint32_t shard, const runtime::frame_header& header) override;
+  void send_gradient(const policies::worker_effects::send& push,
+                     const runtime::frame_header& header, std::uint64_t priority) override;
+  bool map_parameters(std::uint32_t table, const policies::table_part& part,
+                      std::span<const std::byte> place) override;
+  void opened(std::uint32_t table) override;
+  void done(policies::operation op, policies::refusal code) override { owner_.done(op, code); }
+  void let_go() override;
+  bool reconnect(std::uint32_t shard) override;
+  void copied(std::uint64_t bytes) override { owner_.copied(bytes); }
+
+  shell_home& home_;
+  worker_memory& memory_;
+  worker_owner& owner_;
+  bool aggregated_;
+  bool shards_move_;
+  frame_sender sender_;
+  look_schedule looks_{home_};
+  policies::client_core core_;
+  std::vector<std::string> addresses_;  // of shards
+  std::vector<runtime::peer_id> shards_;
+  std::map<std::uint32_t, runtime::place_wire> places_;   // of gradients, as sent to shards
+  std::map<std::uint64_t, runtime::place_wire> answers_;  // to attach, as they arrive
+  std::vector<runtime::send_token> dropped_;
+  runtime::status broken_;
+};
+
+}  // namespace tidegate::actors

@@ -1,0 +1,56 @@
+// The memory of the side of a shard or an aggregator that faces workers, as its shell sees it:
+// parameters that members read, gradients that they pushed and that wait to be summed. Shared
+// segments and pools in a cluster; the simulator's own, which notes what each payload stands
+// for. One thread, the home's.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "policies/front_core.hpp"
+#include "runtime/base/status.hpp"
+#include "runtime/memory/buffer.hpp"
+#include "runtime/transport/frame.hpp"
+
+namespace tidegate::actors {
+
+// How a job's tables are kept.
+struct table_sizes {
+  std::uint32_t workers = 1;  // of the job
+  std::uint32_t members = 1;  // that push here
+  std::uint64_t copies = 1;   // of each chunk's bytes, that this process will keep in all
+};
+
+class ingress_memory {
+ public:
+  virtual ~ingress_memory() = default;
+
+  // Where members of this host read the parameters of a table.
+  virtual runtime::place_wire place_of_parameters(std::uint32_t table) const = 0;
+  // The parameters of a slot in a version's plane, which `reply` takes along.
+  virtual std::span<const std::byte> payload_of(const runtime::frame_header& reply,
+                                                std::uint32_t slot, std::uint32_t plane) = 0;
+  virtual std::uint64_t bytes_of(std::uint32_t slot) const = 0;
+
+  // A place for a gradient, or for the name of a member's memory; empty when the bound is
+  // reached.
+  virtual runtime::buffer lease(std::size_t bytes) = 0;
+  virtual runtime::buffer lease_name() = 0;
+  // Keeps a received gradient until release().
+  virtual policies::payload_handle keep(runtime::buffer gradient) = 0;
+  virtual void release(policies::payload_handle payload) = 0;
+
+  // Maps the gradients of a member for a table, where its attach says that they are. Errors:
+  // unavailable, corrupt (window_map::open).
+  virtual runtime::status map_gradients(const policies::member_key& member, std::uint32_t table,
+                                        std::span<const std::byte> place) = 0;
+  // Names the chunk's part of such a gradient, which stays readable until release().
+  virtual policies::payload_handle keep_in_place(const policies::member_key& member,
+                                                 std::uint32_t table, std::uint32_t half,
+                                                 std::uint32_t slot) = 0;
+  // The member is gone or replaced. What is kept of its memory stays until it is released.
+  virtual void forget(const policies::member_key& member) = 0;
+};
+
+}  // namespace tidegate::actors

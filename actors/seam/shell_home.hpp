@@ -1,0 +1,77 @@
+// What a shell of the data path lives on: the link that it owns, the time, its address, and
+// turns. The reactor is one, a simulated process another; neither decides anything.
+//
+// Thread rule: everything belongs to the thread that progresses the link. A turn is what runs
+// between two looks at the link.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "policies/front_core.hpp"
+#include "policies/patience.hpp"
+#include "policies/send_queue.hpp"
+#include "runtime/base/status.hpp"
+#include "runtime/transport/link.hpp"
+
+namespace tidegate::actors {
+
+// Work that is put off to the end of a turn, or to the next one.
+class continuation {
+ public:
+  virtual ~continuation() = default;
+  virtual void go_on() = 0;
+};
+
+// What may differ between two homes without making a difference to what is promised.
+struct shell_limits {
+  policies::send_limits sends;
+  std::uint64_t turn_bytes = policies::front_core::turn_bytes_default;
+  policies::patience_limits patience;
+  // Pauses between looks: while connections are made again, and where frames may be lost.
+  std::int64_t look_mending_ns = 10'000'000;
+  std::int64_t look_lossy_ns = 100'000'000;
+};
+
+enum class severity : std::uint8_t { info, warning, error };
+
+class shell_home {
+ public:
+  virtual ~shell_home() = default;
+
+  virtual void log(severity level, const std::string& line) = 0;
+
+  virtual runtime::link& link() noexcept = 0;
+  // Nanoseconds of a clock that never goes back.
+  virtual std::int64_t now() const = 0;
+  virtual const shell_limits& limits() const noexcept = 0;
+
+  // Of this process, for others to connect to.
+  virtual const std::string& address() const noexcept = 0;
+  // Connects the link to the process at this address. Errors: those of link::connect.
+  virtual runtime::expected<runtime::peer_id> connect(const std::string& address) = 0;
+  // Whether the process at this address is on this host and may read our memory.
+  virtual bool shares_memory_with(const std::string& address) const = 0;
+  // Another process has taken the place of the one at this address: if that lives and reads
+  // our memory in place, it is ended before the memory is written again. Errors: it cannot be.
+  virtual runtime::status fence(const std::string& replaced) = 0;
+
+  // Ends the link by force: payloads that are being received or sent end, nothing is told of
+  // them, and no place is asked for any more.
+  virtual void break_link() = 0;
+
+  // Calls go_on() once, after the next look at the link.
+  virtual void after_progress(continuation& work) = 0;
+  // Likewise before it, when everything that is ready now has run.
+  virtual void before_progress(continuation& work) = 0;
+  // What was put off for it is not called.
+  virtual void forget(const continuation& work) = 0;
+
+  // Calls look() of the shell that lives here, once, after so long.
+  virtual void look_in(std::int64_t pause_ns) = 0;
+
+  // Whether turns must come while nobody waits for one; see reactor::run_in_background.
+  virtual void run_in_background(bool /*on*/) {}
+};
+
+}  // namespace tidegate::actors

@@ -1,0 +1,130 @@
+#include "actors/shard/ingress_shell.hpp"
+
+#include <utility>
+
+#include "actors/seam/log_lines.hpp"
+
+namespace tidegate::actors {
+
+using policies::frame_tag;
+using policies::member_key;
+using policies::refusal;
+using runtime::errc;
+using runtime::frame_kind;
+
+ingress_shell::ingress_shell(owner& of, shell_home& home, policies::shard_core& shard,
+                             ingress_memory& memory, std::uint32_t index)
+    : owner_(of),
+      home_(home),
+      memory_(memory),
+      sender_(home),
+      core_(*this, shard, index, home.limits().turn_bytes) {}
+
+runtime::expected<std::uint64_t> ingress_shell::admit(const policies::admit_worker_call& call) {
+  const auto admission = core_.admit(call);
+  if (admission.code != refusal::none)
+    return runtime::fail(errc::refused, "the shard refuses the worker: " +
+                                            std::string(to_string(admission.code)));
+  if (!admission.connect) return admission.first_clock;
+  const auto connected = home_.connect(call.address);
+  // Not `unavailable`, which we are not.
+  if (!connected)
+    return runtime::fail(errc::refused,
+                         "the worker cannot be reached: " + connected.error().message());
+  core_.connected(call, *connected);
+  addresses_[{call.token, call.rank, call.incarnation}] = call.address;
+  return admission.first_clock;
+}
+
+void ingress_shell::table_opened(std::uint64_t job, std::uint32_t table) {
+  names_[table] = memory_.place_of_parameters(table);
+  core_.table_opened(job);
+}
+
+void ingress_shell::on_peer_lost(const peer_lost_event& event) {
+  if (const auto* member = core_.member_at(event.peer))
+    home_.log(severity::info,
+              "lost the connection to rank " + std::to_string(member->rank) + ": " + event.why);
+  if (event.ended)
+    core_.peer_lost(event.peer);
+  else
+    core_.connection_broke(event.peer, home_.now());
+}
+
+std::optional<ingress_shell::peer_id> ingress_shell::reconnect(const member_key& member) {
+  const auto at = addresses_.find(member);
+  if (at == addresses_.end()) return {};
+  const auto connected = home_.connect(at->second);
+  if (!connected) return {};
+  return *connected;
+}
+
+void ingress_shell::close() {
+  home_.forget(*this);
+  home_.forget(acks_);
+  sender_.drop();
+}
+
+runtime::buffer ingress_shell::place(const runtime::frame_header& header) {
+  if (!core_.place(header)) return {};
+  if (header.kind == frame_kind::attach)
+    return header.payload_bytes == runtime::place_wire_bytes ? memory_.lease_name()
+                                                             : runtime::buffer();
+  auto lease = memory_.lease(header.payload_bytes);
+  if (!lease) core_.no_place(header);
+  return lease;
+}
+
+void ingress_shell::on_frame(frame_event& event) {
+  const auto& header = event.header;
+  const bool pushes = header.kind == frame_kind::push;
+  const auto bytes = pushes ? std::span<const std::byte>() : event.payload.bytes();
+  core_.frame(header, pushes ? memory_.keep(std::move(event.payload)) : policies::no_payload,
+              bytes, event.copied);
+}
+
+void ingress_shell::send_place(peer_id to, const runtime::frame_header& header) {
+  const auto& wire = names_.at(header.table);
+  auto with_place = header;
+  with_place.payload_bytes = wire.size();
+  home_.link().post(to, with_place, wire, 0);
+}
+
+void ingress_shell::send_parameters(peer_id to, const runtime::frame_header& header,
+                                    std::uint32_t slot, std::uint32_t plane,
+                                    policies::send_name name) {
+  sender_.send(to, header, memory_.payload_of(header, slot, plane),
+               policies::use_order(header.clock, header.table), name);
+}
+
+void ingress_shell::drop(peer_id to, std::vector<policies::send_name>& names) {
+  sender_.drop(to, names);
+  home_.link().disconnect(to);
+}
+
+refusal ingress_shell::map_gradients(const member_key& member, std::uint32_t table,
+                                     std::span<const std::byte> place) {
+  const auto mapped = memory_.map_gradients(member, table, place);
+  if (mapped.ok()) return refusal::none;
+  if (is_worth_a_line(++windows_refused_))
+    home_.log(severity::info,
+              "rank " + std::to_string(member.rank) +
+                  " sends frames, its memory cannot be read: " + mapped.message());
+  return refusal::no_window;
+}
+
+void ingress_shell::forget(const member_key& member) {
+  addresses_.erase(member);
+  memory_.forget(member);
+}
+
+void ingress_shell::note_refusal(const frame_tag& tag, refusal code) {
+  if (is_worth_a_line(++refusals_))
+    home_.log(severity::warning,
+              "refused a frame of rank " + std::to_string(tag.rank) + ", table " +
+                  std::to_string(tag.table) + ", chunk " + std::to_string(tag.chunk) +
+                  ", clock " + std::to_string(tag.clock) + ": " + std::string(to_string(code)) +
+                  " (" + std::to_string(refusals_) + " so far)");
+}
+
+}  // namespace tidegate::actors

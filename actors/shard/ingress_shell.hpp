@@ -1,0 +1,118 @@
+// Carries out what policies::front_core says for a shard or an aggregator: the link to its
+// members, and their memory. The sums themselves are the owner's. Of the home's thread.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "actors/seam/frame_sender.hpp"
+#include "actors/seam/frame_shell.hpp"
+#include "actors/seam/ingress_memory.hpp"
+#include "actors/seam/shell_home.hpp"
+#include "policies/front_core.hpp"
+
+namespace tidegate::actors {
+
+class ingress_shell final : public policies::front_shell, public continuation {
+ public:
+  class owner {
+   public:
+    virtual ~owner() = default;
+    virtual void apply(const effects::apply& step, inputs from) = 0;
+    virtual void hand_on(const effects::hand_on& step, inputs from) = 0;
+    virtual void ask(const effects::ask& step) = 0;
+    virtual void snapshot(const effects::snapshot& step,
+                          const policies::shard_core::cut_state& state) = 0;
+    // To and of a replica; an aggregator has none.
+    virtual void replicate(const effects::replicate& step) = 0;
+    virtual void seed(const effects::seed& step) = 0;
+    virtual void replicate_farewell(const effects::replicate_farewell& step) = 0;
+    virtual void followed(const effects::followed& step) = 0;
+  };
+
+  // `index`: of the shard, as its answers name it.
+  ingress_shell(owner& of, shell_home& home, policies::shard_core& shard,
+                ingress_memory& memory, std::uint32_t index);
+
+  // The answer to the call. Errors: refused.
+  runtime::expected<std::uint64_t> admit(const policies::admit_worker_call& call);
+  void table_opened(std::uint64_t job, std::uint32_t table);
+
+  // What frame_shell asks for, of pushes and attaches.
+  runtime::buffer place(const runtime::frame_header& header);
+  // `done`: what the sender says of the token.
+  void sent(policies::send_name done) { core_.sent(done); }
+  void on_sent(runtime::send_token token) { sent(sender_.on_sent(token)); }
+  void on_frame_lost(const runtime::frame_header& header) { core_.frame_lost(header); }
+  // A frame from a worker; others are counted.
+  void on_frame(frame_event& event);
+  void on_peer_lost(const peer_lost_event& event);
+  // Makes connections to members that broke again; to be called while is_mending().
+  void mend() { core_.mend(home_.now()); }
+  bool is_mending() const noexcept { return core_.is_mending(); }
+  // Nothing is sent any more, and no memory may be asked back.
+  void close();
+  // For the owner's own frames, whose tokens come to on_sent(), too.
+  frame_sender& sender() noexcept { return sender_; }
+  policies::front_core& core() noexcept { return core_; }
+
+ private:
+  void apply(const effects::apply& step, inputs from) override { owner_.apply(step, from); }
+  void hand_on(const effects::hand_on& step, inputs from) override {
+    owner_.hand_on(step, from);
+  }
+  void ask(const effects::ask& step) override { owner_.ask(step); }
+  void snapshot(const effects::snapshot& step,
+                const policies::shard_core::cut_state& state) override {
+    owner_.snapshot(step, state);
+  }
+  void replicate(const effects::replicate& step) override { owner_.replicate(step); }
+  void seed(const effects::seed& step) override { owner_.seed(step); }
+  void replicate_farewell(const effects::replicate_farewell& step) override {
+    owner_.replicate_farewell(step);
+  }
+  void followed(const effects::followed& step) override { owner_.followed(step); }
+  void send(peer_id to, const runtime::frame_header& header) override {
+    sender_.send(to, header);
+  }
+  void send_place(peer_id to, const runtime::frame_header& header) override;
+  void send_parameters(peer_id to, const runtime::frame_header& header, std::uint32_t slot,
+                       std::uint32_t plane, policies::send_name name) override;
+  void drop(peer_id to, std::vector<policies::send_name>& names) override;
+  std::optional<peer_id> reconnect(const policies::member_key& member) override;
+  policies::refusal map_gradients(const policies::member_key& member, std::uint32_t table,
+                                  std::span<const std::byte> place) override;
+  policies::payload_handle keep_in_place(const policies::member_key& member,
+                                         std::uint32_t table, std::uint32_t half,
+                                         std::uint32_t slot) override {
+    return memory_.keep_in_place(member, table, half, slot);
+  }
+  void release(policies::payload_handle payload) override { memory_.release(payload); }
+  void forget(const policies::member_key& member) override;
+  std::uint64_t bytes_of(std::uint32_t slot) const override { return memory_.bytes_of(slot); }
+  void go_on_soon() override { home_.after_progress(*this); }
+  void post_acks_soon() override { home_.before_progress(acks_); }
+  void note_refusal(const policies::frame_tag& tag, policies::refusal code) override;
+  void go_on() override { core_.go_on(); }  // the home's
+  struct acks final : continuation {
+    explicit acks(policies::front_core& core) : core_(core) {}
+    void go_on() override { core_.post_acks(); }
+    policies::front_core& core_;
+  };
+
+  owner& owner_;
+  shell_home& home_;
+  ingress_memory& memory_;
+  frame_sender sender_;
+  policies::front_core core_;
+  acks acks_{core_};
+  std::map<policies::member_key, std::string> addresses_;
+  std::map<std::uint32_t, runtime::place_wire> names_;  // of tables, as sent
+  std::uint64_t refusals_ = 0;
+  std::uint64_t windows_refused_ = 0;
+};
+
+}  // namespace tidegate::actors

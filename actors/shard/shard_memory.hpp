@@ -1,0 +1,94 @@
+// The memory of a shard, as its shell sees it: what faces workers, the state of the chunks that
+// it owns, and the sums that the process before it in a chain lends. One thread, the home's.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "actors/seam/ingress_memory.hpp"
+#include "policies/checkpoint_reader.hpp"
+#include "policies/chunk_seed.hpp"
+#include "policies/coordinator_core.hpp"
+#include "policies/shard_core.hpp"
+#include "policies/spec.hpp"
+#include "runtime/base/status.hpp"
+
+namespace tidegate::actors {
+
+// How a job's tables are kept.
+struct store_options {
+  policies::reduce_kind reduce = policies::reduce_kind::mean;
+  std::uint32_t workers = 1;
+  std::uint32_t members = 1;  // of the workers and aggregators, that push here
+  std::uint32_t keeps = 0;    // shard_core::versions_kept
+  bool replicated = false;    // has room for the sums of steps
+};
+
+class shard_memory {
+ public:
+  using effects = policies::shard_effects;
+  using inputs = std::span<const effects::input>;
+
+  // Of a chunk in a plane: what a checkpoint says of it, but for how far its workers are; and
+  // its arrays, which stay as they are until the next step.
+  struct image {
+    std::uint32_t table = 0;
+    policies::chunk_description about;
+    std::array<std::span<const float>, policies::chunk_arrays_max> arrays;
+  };
+  // Where sums of a table lie, and how long they are.
+  struct lent_place {
+    runtime::place_wire wire{};
+    std::uint64_t bytes = 0;
+  };
+
+  virtual ~shard_memory() = default;
+
+  virtual ingress_memory& ingress() noexcept = 0;
+  // Makes chunks, whose slots are the next unused ones, with their initial values. Errors:
+  // over_limit, io_error (memory is short).
+  virtual runtime::status add_table(const policies::open_table_call& table,
+                                    std::span<const policies::owned_chunk> chunks,
+                                    const store_options& options) = 0;
+  // The chunks just added are as in the checkpoint, whose table is `table` there; tells the
+  // core of each. Errors: those of the storage; corrupt.
+  virtual runtime::status restore(const policies::checkpoint_reader& from, std::size_t table,
+                                  runtime::storage& folder,
+                                  std::span<const policies::owned_chunk> chunks,
+                                  policies::shard_core& core) = 0;
+  virtual image image_of(std::uint32_t slot, std::uint32_t plane) = 0;
+  // One optimizer step. `from` ascends in rank.
+  virtual void apply(const effects::apply& step, inputs from) = 0;
+
+  // A payload that was received and is kept, and the gradient that one is.
+  virtual std::span<const std::byte> payload_bytes(policies::payload_handle handle) const = 0;
+  virtual std::span<const float> gradient(std::uint32_t slot,
+                                          policies::payload_handle handle) const = 0;
+  // The sum of a step that was kept (apply::keeps_sum) until the next but one; keeps one of a
+  // step with one gradient.
+  virtual std::span<const float> sum_of(std::uint32_t slot, std::uint64_t clock) const = 0;
+  virtual void keep_sum(std::uint32_t slot, std::uint64_t clock,
+                        policies::payload_handle gradient) = 0;
+
+  // A chunk as a replica is handed it: in bytes, at most so many for a job of so many workers;
+  // and taken in, from a block that was leased. Errors: corrupt (not of this chunk).
+  virtual std::vector<float> seed_of(const effects::seed& chunk,
+                                     const policies::shard_core::seed_state& state) = 0;
+  virtual std::uint64_t seed_bytes_max(std::uint32_t slot, std::uint32_t workers) const = 0;
+  virtual runtime::buffer lease_seed(std::size_t bytes) = 0;
+  virtual runtime::expected<policies::chunk_seed> take_seed(
+      std::uint32_t slot, std::span<const std::byte> bytes) = 0;
+
+  // Sums that the other process of the group reads in place, and those of the one before.
+  // Errors: unavailable, corrupt.
+  virtual lent_place place_of_sums(std::uint32_t table) const = 0;
+  virtual runtime::status map_sums(std::uint32_t table, std::uint64_t bytes,
+                                   std::span<const std::byte> place) = 0;
+  virtual void forget_sums() = 0;
+  // The sum in that plane, to be released; no_payload: it cannot be read.
+  virtual policies::payload_handle sum_in_place(std::uint32_t slot, std::uint32_t plane) = 0;
+};
+
+}  // namespace tidegate::actors
