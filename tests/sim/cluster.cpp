@@ -99,7 +99,7 @@ std::pair<process_id, process_id> choose_link(world& where, const link_break& wh
   std::vector<std::pair<process_id, process_id>> links;
   for (const auto& [id, process] : where.processes()) {
     if (process->what() <= role::coordinator) continue;
-    for (const auto peer : where.net.peers_of(id)) {
+    for (const auto peer : where.net.linked_to(id)) {
       const auto* other = where.find(peer);
       if (other && other->what() > role::coordinator &&
           !process->shares_memory_with(other->address()))

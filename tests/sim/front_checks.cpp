@@ -10,11 +10,11 @@ namespace tidegate::sim {
 
 using runtime::frame_kind;
 
-// Of what this frame was about: with it readers leave.
+// Of what the frame was about: with it readers leave.
 void front_process::spoil_planes(std::uint32_t table) {
-  for (const auto slot : shard_.slots_of(table))
+  for (const auto slot : core().slots_of(table))
     memory_.spoil_planes(slot,
-                         [&](std::uint32_t plane) { return shard_.is_read(slot, plane); });
+                         [&](std::uint32_t plane) { return core().is_read(slot, plane); });
 }
 
 // An aggregator answers for nobody but its upstream, which is checked.
@@ -49,9 +49,9 @@ void front_process::check_rest() {
   if (world_.check.is_out(id())) return;
   // Of one that has left, nobody waits until the replica has it.
   if (world_.check.anybody_left() && waits_for_replica()) return;
-  if (shard_.pushes_held() > 0 || memory_.kept() > 0 || memory_.leased() > 0)
+  if (core().pushes_held() > 0 || memory_.kept() > 0 || memory_.leased() > 0)
     world_.check.fail("credits conserved",
-                      name() + " ends with " + std::to_string(shard_.pushes_held()) +
+                      name() + " ends with " + std::to_string(core().pushes_held()) +
                           " pushes, " + std::to_string(memory_.kept()) + " payloads and " +
                           std::to_string(memory_.leased()) + " leases");
 }
@@ -60,20 +60,20 @@ void front_process::check_rest() {
 // bounded by its members' credits, and asked for once more at most while it waits.
 void front_process::check_waiting(std::uint64_t workers) {
   const auto each = 2 + 2 * std::uint64_t{runtime::limits::clocks_in_flight_max};
-  const auto bound = shard_.chunks() * workers * each;
-  if (sender_.waiting() > bound)
-    world_.check.fail("bounded", name() + " has " + std::to_string(sender_.waiting()) +
-                                     " frames that wait; credits allow " +
-                                     std::to_string(bound));
+  const auto bound = core().chunks() * workers * each;
+  if (ingress_part().sender().waiting() > bound)
+    world_.check.fail("bounded",
+                      name() + " has " + std::to_string(ingress_part().sender().waiting()) +
+                          " frames that wait; credits allow " + std::to_string(bound));
 }
 
 void front_process::check_credits() {
   std::uint64_t workers = 0;  // of the largest job
   for (const auto& job : world_.plan.spec.jobs)
     workers = std::max<std::uint64_t>(workers, job.capacity());
-  const auto bound = shard_.chunks() * workers * runtime::limits::clocks_in_flight_max;
-  if (shard_.pushes_held() > bound)
-    world_.check.fail("bounded", name() + " holds " + std::to_string(shard_.pushes_held()) +
+  const auto bound = core().chunks() * workers * runtime::limits::clocks_in_flight_max;
+  if (core().pushes_held() > bound)
+    world_.check.fail("bounded", name() + " holds " + std::to_string(core().pushes_held()) +
                                      " pushes; credits allow " + std::to_string(bound));
   check_waiting(workers);
 }

@@ -7,6 +7,13 @@
 
 namespace tidegate::sim {
 
+namespace {
+
+constexpr nanoseconds hangs_on =
+    2 * second;  // an attempt to connect, once others would succeed
+
+}  // namespace
+
 void network::join(process_id who, endpoint& what) {
   const bool fresh = endpoints_.emplace(who, &what).second;
   TIDEGATE_ASSERT(fresh, "a process has one life");
@@ -23,6 +30,10 @@ void network::leave(process_id who) {
     met_[peer].erase(who);
     tell_lost(peer, who);
   }
+  for (connection_id over = 1; over <= connections_.size(); ++over) {
+    auto& one = connections_[over - 1];
+    if (one.to == who && std::exchange(one.open, false)) tell_ended(over, true);
+  }
   go_on(who);
 }
 
@@ -35,33 +46,63 @@ void network::tell_lost(process_id peer, process_id who) {
   });
 }
 
-void network::tell_broken(process_id to, process_id peer) {
-  time_.after(chance_.between<nanoseconds>(1, faults_.detect_max), [this, to, peer] {
-    run_at(to, [this, to, peer] {
-      const auto at = endpoints_.find(to);
-      if (at != endpoints_.end()) at->second->on_connection_broke(peer);
+void network::tell_ended(connection_id over, bool died) {
+  const auto owner = connections_[over - 1].from;
+  if (!lives(owner)) return;
+  time_.after(chance_.between<nanoseconds>(1, faults_.detect_max), [this, over, owner, died] {
+    run_at(owner, [this, over, owner, died] {
+      const auto at = endpoints_.find(owner);
+      if (at != endpoints_.end() && !connections_[over - 1].closed)
+        at->second->connection_lost(over, died);
     });
   });
 }
 
 void network::break_connection(process_id from, process_id to, nanoseconds until, bool silent) {
   if (!lives(from) || !lives(to)) return;
-  ++opened_[{from, to}];
   broken_[{from, to}] = {.until = until, .silent = silent};
-  tell_broken(from, to);
+  for (connection_id over = 1; over <= connections_.size(); ++over) {
+    auto& one = connections_[over - 1];
+    if (one.from == from && one.to == to && std::exchange(one.open, false))
+      tell_ended(over, false);
+  }
 }
 
-void network::reconnect(process_id from, process_id to) {
-  if (!lives(from)) return;
-  ++opened_[{from, to}];
+connection_id network::connect(process_id from, process_id to) {
+  connections_.push_back({from, to});
+  const auto over = static_cast<connection_id>(connections_.size());
+  auto& made = connections_.back();
   const auto broken = broken_.find({from, to});
-  if (!lives(to)) return tell_broken(from, to);
-  if (broken != broken_.end() && broken->second.until > time_.now()) {
-    if (!broken->second.silent) tell_broken(from, to);
-    return;
+  if (!lives(to)) {
+    made.open = false;
+    tell_ended(over, true);
+  } else if (broken != broken_.end() && broken->second.until > time_.now()) {
+    made.open = false;
+    if (broken->second.silent)
+      time_.at(broken->second.until + hangs_on, [this, over] { tell_ended(over, false); });
+    else
+      tell_ended(over, false);
+  } else if (broken != broken_.end()) {
+    broken_.erase(broken);
   }
-  if (broken != broken_.end()) broken_.erase(broken);
-  closed_.erase({from, to});
+  return over;
+}
+
+void network::disconnect(connection_id over) {
+  connections_[over - 1].open = false;
+  connections_[over - 1].closed = true;
+}
+
+void network::disconnect_all(process_id from) {
+  for (connection_id over = 1; over <= connections_.size(); ++over)
+    if (connections_[over - 1].from == from) disconnect(over);
+}
+
+std::set<process_id> network::linked_to(process_id who) const {
+  std::set<process_id> peers;
+  for (const auto& one : connections_)
+    if (one.from == who && one.open) peers.insert(one.to);
+  return peers;
 }
 
 void network::cut_off(process_id one, process_id other, nanoseconds until) {
@@ -106,19 +147,38 @@ void network::run_at(process_id who, std::function<void()> what) {
   at->second.push_back(std::move(what));
 }
 
-void network::post(process_id from, process_id to, std::vector<outgoing> frames) {
-  for (const auto& one : frames)
-    TIDEGATE_ASSERT(one.header.payload_bytes == one.payload.count * sizeof(float),
+void network::flight::copy_payloads() {
+  copies.reserve(frames.size());
+  for (auto& one : frames) {
+    copies.emplace_back(one.payload.begin(), one.payload.end());
+    one.payload = copies.back();
+  }
+}
+
+void network::post(connection_id over, std::span<const runtime::outgoing> frames) {
+  auto made = std::make_shared<flight>();
+  made->frames.assign(frames.begin(), frames.end());
+  post(over, std::move(made));
+}
+
+void network::post_copy(connection_id over, const runtime::outgoing& frame) {
+  auto made = std::make_shared<flight>();
+  made->frames.push_back(frame);
+  made->copy_payloads();
+  post(over, std::move(made));
+}
+
+void network::post(connection_id over, std::shared_ptr<flight> frames) {
+  for (const auto& one : frames->frames)
+    TIDEGATE_ASSERT(one.header.payload_bytes == one.payload.size(),
                     "the header tells the payload");
-  if (!lives(from)) return;
+  const auto& way = connections_[over - 1];
+  if (!lives(way.from)) return;
   ++counted_.messages;
-  meet(from, to);
-  const message what{from, to, std::make_shared<flight>(), opened_[{from, to}]};
-  what.shared->frames = std::move(frames);
-  const bool lost = broken_.contains({from, to});
-  if (lost || (faults_.drop > 0 && chance_.chance(faults_.drop))) {
+  const message what{way.from, way.to, std::move(frames), over};
+  if (!way.open || (faults_.drop > 0 && chance_.chance(faults_.drop))) {
     ++counted_.dropped;
-    time_.at(arrival(from, to), [this, what] { tell_sent(what); });
+    time_.at(arrival(way.from, way.to), [this, what] { tell_sent(what); });
     return;
   }
   const bool twice = faults_.duplicate > 0 && chance_.chance(faults_.duplicate);
@@ -145,25 +205,21 @@ void network::send_on(const message& what) {
 void network::tell_sent(const message& what) {
   auto& shared = *what.shared;
   if (std::exchange(shared.told, true)) return;
-  if (shared.twice || shared.frames.size() > 1)
-    for (auto& one : shared.frames) {
-      if (!one.payload) continue;
-      const auto values = one.payload.values();
-      one.payload = {std::make_shared<std::vector<float>>(values.begin(), values.end()), 0,
-                     values.size()};
-    }
+  if (shared.copies.empty() && (shared.twice || shared.frames.size() > 1))
+    shared.copy_payloads();
   for (const auto& one : shared.frames)
-    run_at(what.from, [this, from = what.from, token = one.token] {
-      const auto at = endpoints_.find(from);
-      if (at != endpoints_.end()) at->second->on_sent(token);
-    });
+    if (one.token != 0)
+      run_at(what.from, [this, from = what.from, token = one.token] {
+        const auto at = endpoints_.find(from);
+        if (at != endpoints_.end()) at->second->frame_sent(token);
+      });
 }
 
 void network::arrive(const message& what) {
   if (stalled_.contains(what.to)) return run_at(what.to, [this, what] { arrive(what); });
   if (!lives(what.to) || !is_open(what)) return tell_sent(what);
   const auto& frames = what.shared->frames;
-  if (frames.size() == 1 && frames.front().payload) return announce(what);
+  if (frames.size() == 1 && !frames.front().payload.empty()) return announce(what);
   tell_sent(what);
   unpack(what);
 }
@@ -173,30 +229,29 @@ void network::unpack(const message& what) {
   for (const auto& one : what.shared->frames) {
     const auto to = endpoints_.find(what.to);
     if (to == endpoints_.end()) return;
-    memory_view place;
-    if (one.payload) {
-      place = to->second->place(what.from, one.header);
+    runtime::buffer place;
+    if (!one.payload.empty()) {
+      place = to->second->frame_arriving(what.from, one.header);
       if (!place) continue;
-      TIDEGATE_ASSERT(place.count == one.payload.count, "a place fits its payload");
-      const auto from = one.payload.values();
-      std::copy(from.begin(), from.end(), place.values().begin());
+      TIDEGATE_ASSERT(place.size() == one.payload.size(), "a place fits its payload");
+      std::copy(one.payload.begin(), one.payload.end(), place.data());
     }
-    to->second->on_frame(what.from, one.header, std::move(place));
+    to->second->frame_arrived(what.from, one.header, std::move(place));
   }
 }
 
 void network::announce(const message& what) {
   const auto& frame = what.shared->frames.front();
-  auto place = endpoints_.at(what.to)->place(what.from, frame.header);
+  auto place = endpoints_.at(what.to)->frame_arriving(what.from, frame.header);
   if (!place) return tell_sent(what);
-  TIDEGATE_ASSERT(place.count == frame.payload.count, "a place fits its payload");
+  TIDEGATE_ASSERT(place.size() == frame.payload.size(), "a place fits its payload");
   auto takes = chance_.between(faults_.latency_min, faults_.latency_max);
   if (faults_.slow > 0 && chance_.chance(faults_.slow))
     takes += chance_.between<nanoseconds>(0, faults_.slow_max);
   time_.after(takes, [this, what, place] { transfer(what, place); });
 }
 
-void network::transfer(const message& what, memory_view place) {
+void network::transfer(const message& what, const runtime::buffer& place) {
   if (stalled_.contains(what.to))
     return run_at(what.to, [this, what, place] { transfer(what, place); });
   const auto to = endpoints_.find(what.to);
@@ -204,11 +259,10 @@ void network::transfer(const message& what, memory_view place) {
   const auto& frame = what.shared->frames.front();
   if (!is_open(what)) tell_sent(what);
   if (!lives(what.from) || !is_open(what))
-    return to->second->on_frame_lost(what.from, frame.header);
-  const auto from = frame.payload.values();
-  std::copy(from.begin(), from.end(), place.values().begin());
+    return to->second->frame_lost(what.from, frame.header);
+  std::copy(frame.payload.begin(), frame.payload.end(), place.data());
   tell_sent(what);
-  to->second->on_frame(what.from, frame.header, std::move(place));
+  to->second->frame_arrived(what.from, frame.header, place);
 }
 
 void network::ask(process_id from, process_id to, std::function<void()> arrive,

@@ -19,40 +19,32 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/transport/frame.hpp"
+#include "runtime/transport/link.hpp"
 #include "tests/sim/draws.hpp"
 #include "tests/sim/schedule.hpp"
 
 namespace tidegate::sim {
 
-using process_id = std::uint32_t;  // of one life of a process; never used again
-
-// Memory that outlives its process while somebody has it mapped.
-using region = std::shared_ptr<std::vector<float>>;
-
-struct memory_view {
-  region where;
-  std::size_t first = 0;
-  std::size_t count = 0;
-
-  explicit operator bool() const noexcept { return where != nullptr; }
-  std::span<float> values() const { return {where->data() + first, count}; }
-};
+using process_id = std::uint32_t;     // of one life of a process; never used again
+using connection_id = std::uint32_t;  // from one process to another; never used again
 
 // A process, as the network sees it.
 class endpoint {
  public:
   virtual ~endpoint() = default;
   // Where a payload goes; none refuses the frame.
-  virtual memory_view place(process_id from, const runtime::frame_header& header) = 0;
-  virtual void on_frame(process_id from, const runtime::frame_header& header,
-                        memory_view payload) = 0;
+  virtual runtime::buffer frame_arriving(process_id from,
+                                         const runtime::frame_header& header) = 0;
+  virtual void frame_arrived(process_id from, const runtime::frame_header& header,
+                             runtime::buffer payload) = 0;
   // A frame that was given a place will not come.
-  virtual void on_frame_lost(process_id from, const runtime::frame_header& header) = 0;
-  virtual void on_sent(std::uint64_t token) = 0;
+  virtual void frame_lost(process_id from, const runtime::frame_header& header) = 0;
+  virtual void frame_sent(std::uint64_t token) = 0;
+  // A process that this one has asked something, or been asked by, is gone.
   virtual void on_peer_lost(process_id peer) = 0;
-  // The connection to this peer broke, or an attempt to make it again failed.
-  virtual void on_connection_broke(process_id peer) = 0;
+  // A connection of this process carries nothing any more: the other side has `died`, or the
+  // connection broke, or could not be made.
+  virtual void connection_lost(connection_id over, bool died) = 0;
 };
 
 // What the network does to what is sent.
@@ -70,12 +62,6 @@ struct network_faults {
   nanoseconds grain = 0;  // frames arrive at multiples of it: many at once, in any order
 };
 
-struct outgoing {
-  runtime::frame_header header;
-  memory_view payload;
-  std::uint64_t token = 0;  // what on_sent() tells
-};
-
 class network {
  public:
   network(schedule& time, draws& chance) : time_(time), chance_(chance) {}
@@ -89,39 +75,39 @@ class network {
   void join(process_id who, endpoint& what);
   // They hear of each other's end, even if they never exchange anything.
   void introduce(process_id one, process_id other) { meet(one, other); }
-  // It is dead: whoever has exchanged anything with it hears of that.
+  // It is dead: whoever has asked it, or has a connection to it, hears of that.
   void leave(process_id who);
   // The connection between two that live breaks, and no other is made for so long: what they
   // have asked is not answered, and each takes the other for dead.
   void cut_off(process_id one, process_id other, nanoseconds until);
-  // The connection from one to the other breaks while both live: what is on its way over it is
-  // lost, and what is posted until reconnect(), which fails before `until`. `silent`: nobody is
-  // told that it fails, and what is posted afterwards is lost until it is called once more.
+  // The connections from one to the other break while both live: what is on its way over them
+  // is lost, and connect() fails before `until`. `silent`: whoever connects
+  // meanwhile is told late, and what is posted over such a connection is lost.
   void break_connection(process_id from, process_id to, nanoseconds until, bool silent = false);
-  // `from` makes a connection to `to` in place of the one that it had. Fails for the dead.
-  void reconnect(process_id from, process_id to);
-  // Those who have exchanged anything with `who`.
-  const std::set<process_id>& peers_of(process_id who) { return met_[who]; }
+  // A connection, over which frames may be posted at once. Fails soon for the dead.
+  connection_id connect(process_id from, process_id to);
+  // What is on its way over it is lost, and what will be; of its end nobody is told.
+  void disconnect(connection_id over);
+  void disconnect_all(process_id from);
+  process_id peer_of(connection_id over) const { return connections_[over - 1].to; }
+  // Those to whom `who` has a connection.
+  std::set<process_id> linked_to(process_id who) const;
   bool lives(process_id who) const { return endpoints_.contains(who); }
 
-  // A frame, or a bundle of several.
-  void post(process_id from, process_id to, std::vector<outgoing> message);
-  void post(process_id from, process_id to, const runtime::frame_header& header,
-            memory_view payload, std::uint64_t token) {
-    post(from, to, {{header, std::move(payload), token}});
-  }
+  // A frame, or a bundle of several. Token 0 is not told.
+  void post(connection_id over, std::span<const runtime::outgoing> message);
+  // Likewise, of which the sender knows nothing: the payload is copied.
+  void post_copy(connection_id over, const runtime::outgoing& frame);
   // `arrive` runs at `to` if it lives then, else `fail` at `from` if that does. In the order of
   // the calls between two processes, as over one connection.
   void ask(process_id from, process_id to, std::function<void()> arrive,
            std::function<void()> fail);
 
-  // What is on its way from one to the other is lost, and what will be: the sender has closed
-  // the endpoint.
-  void disconnect(process_id from, process_id to) { closed_.insert({from, to}); }
-
   // As by SIGSTOP and SIGCONT: nothing runs in it in between, and what reaches it waits.
   void stall(process_id who) { stalled_[who]; }
   void go_on(process_id who);
+  // Nothing that waits happens any more.
+  void clear() { stalled_.clear(); }
   // Runs there now, or when it goes on, perhaps to find it gone.
   void run_at(process_id who, std::function<void()> what);
 
@@ -136,31 +122,37 @@ class network {
  private:
   // What the copies of a message have in common.
   struct flight {
-    std::vector<outgoing> frames;
+    std::vector<runtime::outgoing> frames;
+    std::vector<std::vector<std::byte>> copies;  // of payloads, when the sender's may change
     bool twice = false;
     bool told = false;  // the sender knows that it has been sent
+
+    void copy_payloads();
   };
   struct message {
     process_id from = 0;
     process_id to = 0;
     std::shared_ptr<flight> shared;
-    std::uint32_t connection = 0;  // over which it goes; see opened_
+    connection_id over = 0;
+  };
+  struct connection {
+    process_id from = 0;
+    process_id to = 0;
+    bool open = true;
+    bool closed = false;  // by its owner
   };
   nanoseconds arrival(process_id from, process_id to);
   void send_on(const message& what);
-  bool is_open(const message& what) const {
-    const auto current = opened_.find({what.from, what.to});
-    return !closed_.contains({what.from, what.to}) &&
-           (current == opened_.end() || current->second == what.connection);
-  }
+  bool is_open(const message& what) const { return connections_[what.over - 1].open; }
+  void post(connection_id over, std::shared_ptr<flight> what);
   void arrive(const message& what);
   void unpack(const message& what);
   void announce(const message& what);
   void tell_sent(const message& what);
-  void transfer(const message& what, memory_view place);
+  void transfer(const message& what, const runtime::buffer& place);
   void meet(process_id one, process_id other);
   void tell_lost(process_id to, process_id who);
-  void tell_broken(process_id to, process_id peer);
+  void tell_ended(connection_id over, bool died);
 
   struct cut {
     std::set<process_id> side;
@@ -176,8 +168,7 @@ class network {
   std::vector<cut> cuts_;
   std::map<process_id, std::deque<std::function<void()>>> stalled_;  // what has reached them
   std::map<std::pair<process_id, process_id>, nanoseconds> asked_;   // arrival of the last one
-  std::set<std::pair<process_id, process_id>> closed_;
-  std::map<std::pair<process_id, process_id>, std::uint32_t> opened_;  // connections, so far
+  std::vector<connection> connections_;                              // by id - 1
   struct outage {
     nanoseconds until = 0;
     bool silent = false;

@@ -1,7 +1,10 @@
 #include "tests/sim/network.hpp"
 
+#include <algorithm>
+#include <deque>
 #include <functional>
 #include <numeric>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -13,34 +16,36 @@ namespace {
 // Keeps what it is told.
 class listener final : public endpoint {
  public:
-  memory_view place(process_id, const runtime::frame_header& header) override {
+  runtime::buffer frame_arriving(process_id, const runtime::frame_header& header) override {
     if (refuses) return {};
-    return {std::make_shared<std::vector<float>>(header.payload_bytes / 4), 0,
-            header.payload_bytes / 4};
+    auto& room = places.emplace_back(header.payload_bytes / sizeof(float));
+    return runtime::buffer::view(std::as_writable_bytes(std::span(room)));
   }
-  void on_frame(process_id, const runtime::frame_header& header, memory_view payload) override {
+  void frame_arrived(process_id, const runtime::frame_header& header,
+                     runtime::buffer payload) override {
     told.push_back("frame " + std::to_string(header.clock));
     if (!payload) return;
-    values.assign(payload.values().begin(), payload.values().end());
+    values.assign(payload.floats(), payload.floats() + payload.size() / sizeof(float));
     sums.push_back(std::accumulate(values.begin(), values.end(), 0.0F));
   }
-  void on_frame_lost(process_id, const runtime::frame_header&) override {
+  void frame_lost(process_id, const runtime::frame_header&) override {
     told.emplace_back("lost");
   }
-  void on_sent(std::uint64_t token) override {
+  void frame_sent(std::uint64_t token) override {
     told.push_back("sent " + std::to_string(token));
     if (when_sent) when_sent();
   }
   void on_peer_lost(process_id peer) override {
     told.push_back("peer lost " + std::to_string(peer));
   }
-  void on_connection_broke(process_id peer) override {
-    told.push_back("broken " + std::to_string(peer));
+  void connection_lost(connection_id, bool died) override {
+    told.emplace_back(died ? "connection ended" : "connection broke");
   }
 
   bool refuses = false;
   std::function<void()> when_sent;
   std::vector<std::string> told;
+  std::deque<std::vector<float>> places;
   std::vector<float> values;
   std::vector<float> sums;  // of all payloads
 };
@@ -50,15 +55,16 @@ class network_test : public testing::Test {
   void SetUp() override {
     net.join(1, one);
     net.join(2, two);
+    way = net.connect(1, 2);
   }
   void run() {
     while (time.step()) continue;
   }
-  void post(std::uint64_t clock, const region& from = nullptr) {
-    runtime::frame_header header;
-    header.clock = clock;
-    header.payload_bytes = from ? from->size() * 4 : 0;
-    net.post(1, 2, header, {from, 0, from ? from->size() : 0}, clock);
+  void post(std::uint64_t clock, std::span<const float> from = {}) {
+    runtime::outgoing frame{{}, std::as_bytes(from), clock};
+    frame.header.clock = clock;
+    frame.header.payload_bytes = from.size_bytes();
+    net.post(way, {&frame, 1});
   }
   std::size_t frames() const {
     return static_cast<std::size_t>(std::count_if(
@@ -69,6 +75,7 @@ class network_test : public testing::Test {
   draws chance{1};
   network net{time, chance};
   listener one, two;
+  connection_id way = 0;
 };
 
 TEST_F(network_test, frames_overtake_each_other_and_questions_do_not) {
@@ -87,9 +94,9 @@ TEST_F(network_test, frames_overtake_each_other_and_questions_do_not) {
 }
 
 TEST_F(network_test, a_payload_is_read_late_so_that_writing_too_early_shows) {
-  const auto memory = std::make_shared<std::vector<float>>(4, 1.0F);
+  std::vector<float> memory(4, 1.0F);
   post(7, memory);
-  memory->assign(4, 2.0F);
+  memory.assign(4, 2.0F);
   run();
   EXPECT_EQ(two.values, std::vector<float>(4, 2.0F));
   EXPECT_EQ(one.told, std::vector<std::string>{"sent 7"});
@@ -97,8 +104,8 @@ TEST_F(network_test, a_payload_is_read_late_so_that_writing_too_early_shows) {
 
 TEST_F(network_test, a_second_copy_has_the_first_ones_bytes_and_is_not_told_of) {
   net.set_faults({.duplicate = 1});
-  const auto memory = std::make_shared<std::vector<float>>(4, 1.0F);
-  one.when_sent = [&] { memory->assign(4, 2.0F); };
+  std::vector<float> memory(4, 1.0F);
+  one.when_sent = [&] { memory.assign(4, 2.0F); };
   post(7, memory);
   run();
   EXPECT_EQ(frames(), 2u);
@@ -125,11 +132,11 @@ TEST_F(network_test, nothing_passes_a_partition_before_its_end) {
 }
 
 TEST_F(network_test, what_reaches_a_stalled_process_waits_and_comes_in_order) {
-  const auto memory = std::make_shared<std::vector<float>>(4, 1.0F);
+  std::vector<float> memory(4, 1.0F);
   std::vector<int> asked;
   net.stall(2);
   for (int i = 0; i < 10; ++i) {
-    post(static_cast<std::uint64_t>(i), memory);
+    post(static_cast<std::uint64_t>(i) + 1, memory);
     net.ask(1, 2, [&asked, i] { asked.push_back(i); }, {});
   }
   run();
@@ -146,32 +153,37 @@ TEST_F(network_test, what_reaches_a_stalled_process_waits_and_comes_in_order) {
 
 TEST_F(network_test, who_dies_while_it_is_stalled_has_heard_nothing_and_is_heard_of) {
   net.stall(2);
-  post(7, std::make_shared<std::vector<float>>(4, 1.0F));
+  const std::vector<float> memory(4, 1.0F);
+  post(7, memory);
   run();
   net.leave(2);
   run();
   EXPECT_TRUE(two.told.empty());
-  EXPECT_EQ(one.told, (std::vector<std::string>{"sent 7", "peer lost 2"}));
+  EXPECT_EQ(one.told, (std::vector<std::string>{"sent 7", "connection ended"}));
 }
 
 TEST_F(network_test, the_frames_of_a_bundle_come_together_in_their_order) {
-  std::vector<outgoing> bundle(3);
+  std::vector<runtime::outgoing> bundle(3);
+  std::vector<std::vector<float>> payloads;
+  for (std::uint64_t i = 0; i < 3; ++i) payloads.emplace_back(2, static_cast<float>(i));
   for (std::uint64_t i = 0; i < 3; ++i) {
-    bundle[i].header.clock = bundle[i].token = i;
+    bundle[i].header.clock = i;
+    bundle[i].token = i + 1;
     bundle[i].header.payload_bytes = 8;
-    bundle[i].payload = {std::make_shared<std::vector<float>>(2, static_cast<float>(i)), 0, 2};
+    bundle[i].payload = std::as_bytes(std::span(payloads[i]));
   }
-  net.post(1, 2, bundle);
+  net.post(way, bundle);
   EXPECT_TRUE(time.step());
   EXPECT_EQ(two.told, (std::vector<std::string>{"frame 0", "frame 1", "frame 2"}));
   EXPECT_EQ(two.sums, (std::vector<float>{0, 2, 4}));
-  EXPECT_EQ(one.told, (std::vector<std::string>{"sent 0", "sent 1", "sent 2"}));
+  EXPECT_EQ(one.told, (std::vector<std::string>{"sent 1", "sent 2", "sent 3"}));
 }
 
 TEST_F(network_test, a_death_is_heard_of_by_whom_it_concerns_and_ends_what_is_on_its_way) {
   listener stranger;
   net.join(3, stranger);
-  const auto memory = std::make_shared<std::vector<float>>(4, 1.0F);
+  net.introduce(1, 2);
+  std::vector<float> memory(4, 1.0F);
   post(7, memory);
   // Between its place and its bytes.
   while (two.told.empty() && time.step()) {
@@ -188,6 +200,31 @@ TEST_F(network_test, a_death_is_heard_of_by_whom_it_concerns_and_ends_what_is_on
       3, 2, [] {}, [&] { failed = true; });
   run();
   EXPECT_TRUE(failed);
+}
+
+TEST_F(network_test, a_connection_that_breaks_loses_what_is_on_its_way_and_another_is_made) {
+  post(7);
+  net.break_connection(1, 2, second);
+  run();
+  EXPECT_EQ(frames(), 0u);
+  EXPECT_EQ(one.told.back(), "connection broke");
+  time.at(second, [] {});
+  run();
+  way = net.connect(1, 2);
+  post(8);
+  run();
+  EXPECT_EQ(two.told, std::vector<std::string>{"frame 8"});
+}
+
+TEST_F(network_test, an_attempt_that_hangs_is_told_of_late_unless_it_is_given_up) {
+  net.break_connection(1, 2, second, true);
+  net.disconnect(way);
+  way = net.connect(1, 2);
+  const auto given_up = net.connect(1, 2);
+  net.disconnect(given_up);
+  run();
+  EXPECT_EQ(one.told, std::vector<std::string>{"connection broke"});
+  EXPECT_GT(time.now(), second);
 }
 
 TEST(schedule, equal_times_keep_their_order) {

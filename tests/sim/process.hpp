@@ -26,6 +26,13 @@ class process;
 struct world {
   world(const cluster_plan& what, std::uint64_t seed)
       : plan(what), chance(seed), net(time, chance) {}
+  // What is under way holds memory of processes.
+  ~world() {
+    time.clear();
+    net.clear();
+  }
+  world(const world&) = delete;
+  world& operator=(const world&) = delete;
 
   const cluster_plan& plan;
   schedule time;
@@ -111,11 +118,9 @@ class process : public endpoint {
 
   virtual void start() = 0;
   void on_peer_lost(process_id peer) final;
-  void on_connection_broke(process_id peer) final { connection_broke(peer); }
 
  protected:
   virtual void peer_lost(process_id peer) = 0;
-  virtual void connection_broke(process_id) {}
   // Asks another process: at(target, reply) runs there. `back` runs here, once, with the
   // answer, or with why there is none.
   template <class Target>
@@ -161,10 +166,11 @@ class frameless_process : public process {
   using process::process;
 
  private:
-  memory_view place(process_id, const runtime::frame_header&) final { return {}; }
-  void on_frame(process_id, const runtime::frame_header&, memory_view) final {}
-  void on_frame_lost(process_id, const runtime::frame_header&) final {}
-  void on_sent(std::uint64_t) final {}
+  runtime::buffer frame_arriving(process_id, const runtime::frame_header&) final { return {}; }
+  void frame_arrived(process_id, const runtime::frame_header&, runtime::buffer) final {}
+  void frame_lost(process_id, const runtime::frame_header&) final {}
+  void frame_sent(std::uint64_t) final {}
+  void connection_lost(connection_id, bool) final {}
 };
 
 }  // namespace tidegate::sim

@@ -26,6 +26,8 @@ class schedule {
   // Not before now (asserted). Of what is planned for the same time, lower orders come first.
   void at(nanoseconds when, action what, std::uint64_t order = 0);
   void after(nanoseconds delay, action what) { at(now_ + delay, std::move(what)); }
+  // Nothing that is planned happens.
+  void clear() { heap_.clear(); }
   // Makes the next thing happen; false when nothing is planned.
   bool step();
 

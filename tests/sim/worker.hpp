@@ -10,19 +10,20 @@
 #include <string>
 #include <vector>
 
+#include "actors/client/worker_shell.hpp"
 #include "policies/ask_again.hpp"
-#include "policies/client_core.hpp"
 #include "policies/gradient_half.hpp"
 #include "policies/session_core.hpp"
+#include "tests/sim/frame_process.hpp"
 #include "tests/sim/front_memory.hpp"
-#include "tests/sim/process.hpp"
-#include "tests/sim/sender.hpp"
 
 namespace tidegate::sim {
 
 class coordinator_process;
 
-class worker final : public process, public policies::client_shell {
+class worker final : public frame_process,
+                     private actors::worker_memory,
+                     private actors::worker_owner {
  public:
   worker(world& where, process_id id, std::uint32_t host, std::size_t job, std::uint32_t rank,
          std::uint32_t incarnation);
@@ -68,15 +69,9 @@ class worker final : public process, public policies::client_shell {
   using start_of = std::function<runtime::errc(policies::worker_core&, policies::operation,
                                                policies::worker_effects&)>;
   void begin(const start_of& start, callback then);
-  std::string address_of(std::uint32_t shard) const;
-  process_id home_of(std::uint32_t shard) const { return id_of(address_of(shard)); }
-  bool shards_move() const;
   void ask_of_moves();
-  void maybe_stranger(process_id to, const runtime::frame_header& header,
-                      const memory_view& payload);
   void check_waiting() const;
   std::uint32_t half();
-  void tick();
 
   // The program.
   void open_tables(std::size_t next);
@@ -103,30 +98,23 @@ class worker final : public process, public policies::client_shell {
   std::uint64_t number_of(const table_state& table) const;
   memory_view chunk_values(const table_state& table, std::uint32_t chunk) const;
 
-  // The client core's.
-  void send(std::uint32_t shard, const runtime::frame_header& header) override;
-  void send_place(std::uint32_t shard, const runtime::frame_header& header) override;
-  void send_gradient(const policies::worker_effects::send& what,
-                     const runtime::frame_header& header, std::uint64_t priority) override;
-  bool map_parameters(std::uint32_t table, const policies::table_part& part,
-                      std::span<const std::byte> place) override;
+  // What its shell asks of the session.
+  runtime::place_wire place_of_gradients(std::uint32_t table) const override;
+  const float* gradient(std::uint32_t table, std::uint32_t half) const override;
+  std::span<std::byte> room_for(const policies::chunk_place& chunk,
+                                std::uint32_t table) override;
+  runtime::status map_parameters(std::uint32_t table, const policies::table_part& part,
+                                 std::uint32_t moves,
+                                 std::span<const std::byte> place) override;
   void opened(std::uint32_t table) override;
   void done(policies::operation op, policies::refusal code) override;
-  void let_go() override {
-    let_go_ = true;
-    sender_.drop();
-  }
   void copied(std::uint64_t) override {}
-  bool reconnect(std::uint32_t shard) override;
-  void connection_broke(process_id peer) override;
-  void mend_soon();
-  std::optional<std::uint32_t> shard_at(process_id peer) const;
+  void progressed() override {}
+  void failed(const runtime::status& why) override;
 
-  memory_view place(process_id from, const runtime::frame_header& header) override;
-  void on_frame(process_id from, const runtime::frame_header& header,
-                memory_view arrived) override;
-  void on_frame_lost(process_id, const runtime::frame_header& header) override;
-  void on_sent(std::uint64_t token) override { sender_.on_sent(token); }
+  void placed(const runtime::frame_header& header) override;
+  void after_frame() override;
+  void after_turn() override;
   void peer_lost(process_id peer) override;
 
   const policies::job_spec& spec_;
@@ -134,8 +122,7 @@ class worker final : public process, public policies::client_shell {
   std::uint32_t rank_;
   std::uint32_t incarnation_;
   policies::session_core session_;
-  std::unique_ptr<policies::client_core> client_;
-  sender sender_;
+  std::unique_ptr<actors::worker_shell> shell_;
   policies::gradient_half half_;
   std::map<std::uint32_t, table_state> tables_;
   std::vector<std::uint32_t> ids_;  // of the program's tables
@@ -144,11 +131,7 @@ class worker final : public process, public policies::client_shell {
   std::map<policies::operation, push_under_way> pushing_;
   std::vector<push_under_way> exchanged_;  // of exchanges, which end before their pushes
   policies::operation last_operation_ = 0;
-  std::map<std::uint32_t, policies::shard_moved> moves_;  // newest, by shard
   std::uint64_t clock_ = 0;
-  bool let_go_ = false;
-  bool ticking_ = false;
-  bool mending_ = false;
   bool ended_ = false;
 };
 

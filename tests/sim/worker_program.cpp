@@ -69,19 +69,19 @@ void worker::maybe_mistake() {
   const auto which = world_.chance.below(4);
   const auto table = ids_[world_.chance.below(ids_.size())];
   const auto op = last_operation_ + 1;
-  const auto code = client_->begin([&](auto& core, auto& out) {
+  const auto code = shell_->begin([&](auto& core, auto& out) {
     if (which == 0) return core.pull(table, op, extent::as_policy, out);
     if (which == 1) return core.push(table, op, out);
     return which == 2 ? core.clock(op, out) : core.finish(op, out);
   });
-  client_->carry_out();
+  shell_->carry_out();
   if (code != runtime::errc::out_of_order)
     world_.check.fail("in order", name() + ": a call out of order is not told so");
 }
 
 memory_view worker::chunk_values(const table_state& table, std::uint32_t chunk) const {
   const auto& place = table.grant.places[chunk];
-  const auto& source = client_->worker().sources_of(table.grant.table)[chunk];
+  const auto& source = shell_->core().sources_of(table.grant.table)[chunk];
   if (source.plane == policies::no_plane) return {table.room, place.first, place.elements};
   return {table.sources[chunk].mapped.at(source.moves)->at(source.plane), 0, place.elements};
 }
@@ -165,7 +165,7 @@ void worker::spoil_pushed(policies::operation op) {
 void worker::spoil_exchanged() {
   std::erase_if(exchanged_, [&](const push_under_way& what) {
     const bool acknowledged = std::all_of(what.tables.begin(), what.tables.end(), [&](auto id) {
-      return client_->worker().is_acknowledged(id, what.clock);
+      return shell_->core().is_acknowledged(id, what.clock);
     });
     if (acknowledged) spoil(what);
     return acknowledged;
@@ -179,7 +179,7 @@ void worker::spoil(const push_under_way& what) {
       world_.check.acknowledged(session_.welcome().token, id, place.chunk,
                                 {rank_, what.clock, life()});
     const auto& half = table.halves[what.half];
-    if (table.written[what.half] == what.clock) sim::spoil({half, 0, half->size()});
+    if (table.written[what.half] == what.clock) sim::spoil(*half);
   }
 }
 
@@ -240,7 +240,7 @@ void worker::move_on(std::function<void()> then) {
 }
 
 void worker::await_room(std::function<void()> then) {
-  if (client_->worker().has_room()) return then();
+  if (shell_->core().has_room()) return then();
   begin([](auto& core, auto op, auto& out) { return core.room(op, out); },
         [this, then = std::move(then)](refusal code) {
           if (ended_) return;
