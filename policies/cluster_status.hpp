@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "policies/process_name.hpp"
 #include "policies/roster.hpp"
 
 namespace tidegate::policies {
@@ -49,6 +50,21 @@ struct cluster_event {
   std::string detail;  // one line for people
 };
 
+// Somebody has waited for longer than two seconds: for whom or what.
+struct wait_status {
+  std::string waiter;   // "job mlp", "worker-mlp-1", "coordinator-0"
+  std::string awaited;  // "worker-mlp-0 to join"
+  double seconds = 0;   // so far
+};
+
+// A process that lives and is to be killed, because peers cannot reach it. It stays in the list
+// when it is dead: the launcher kills only a process that still has this incarnation.
+struct condemned_process {
+  process_name name;
+  std::uint32_t incarnation = 0;
+  std::string reason;  // "it and worker-mlp-1 have not reached each other for 10.2 s"
+};
+
 struct cluster_status {
   std::uint32_t epoch = 0;  // membership epoch
   std::uint32_t life = 1;   // of the coordinator; another one counts events anew
@@ -56,6 +72,8 @@ struct cluster_status {
   std::uint32_t replicas_in_sync = 0;
   std::string lost;  // why nobody has what a shard had; empty: all is well
   std::vector<job_status> jobs;
+  std::vector<wait_status> waits;  // the longest first
+  std::vector<condemned_process> condemned;
   std::vector<cluster_event> events;  // those after the number that the caller has seen
 };
 

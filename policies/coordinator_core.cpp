@@ -21,7 +21,8 @@ coordinator_core::coordinator_core(cluster_spec cluster, std::uint64_t token,
       life_(life),
       goes_on_(before.run.has_value()),
       placement_(cluster_.shards, cluster_.chunk_bytes),
-      groups_of_(cluster_.shards, shard_group(cluster_.replicas)) {
+      groups_of_(cluster_.shards, shard_group(cluster_.replicas)),
+      judge_(cluster_.supervision.unreachable_ms * millisecond) {
   if (cluster_.slots > 0) {
     slots_ = shard_slots(cluster_.shards, cluster_.replicas, cluster_.slots);
     for (std::uint32_t shard = 0; shard < cluster_.shards; ++shard)
@@ -154,6 +155,7 @@ bool coordinator_core::worker_joined(std::int64_t now, const worker_hello& hello
   }
   worker.incarnation = hello.incarnation;
   worker.address = hello.address;
+  worker.away = false;
   record(job, hello.rank, out);
   event(now, "worker_joined",
         hello.job + " rank " + std::to_string(hello.rank) +
@@ -360,9 +362,10 @@ bool coordinator_core::shard_lost(std::int64_t now, std::uint32_t index, const s
 
 void coordinator_core::worker_lost(std::int64_t now, const std::string& name,
                                    std::uint32_t rank, const std::string& why) {
-  const auto* job = find(name);
+  auto* job = find(name);
   if (!job || rank >= job->workers.size() || job->workers[rank].finished) return;
   if (job->state == job_state::failed) return;
+  job->workers[rank].away = true;
   event(now, "worker_lost", name + " rank " + std::to_string(rank) + ": " + why);
 }
 

@@ -32,6 +32,8 @@
 #include "policies/shard_group.hpp"
 #include "policies/shard_slots.hpp"
 #include "policies/spec.hpp"
+#include "policies/supervision/reachability_judge.hpp"
+#include "policies/supervision/wait_ledger.hpp"
 #include "runtime/base/status.hpp"
 
 namespace tidegate::policies {
@@ -171,6 +173,13 @@ class coordinator_core : private coordinator_parts {
   void worker_lost(std::int64_t now, const std::string& job, std::uint32_t rank,
                    const std::string& why);
 
+  // A member cannot reach these peers (reachability_judge). Who is condemned for it is in
+  // status(), and the launcher kills it; all else follows from its death.
+  void unreachable(std::int64_t now, const std::string& reporter,
+                   std::span<const unreachable_peer> peers);
+  // Looks who waits for whom, which status() and events tell from two seconds on. To be called
+  // now and then, at least once a second.
+  void look_at_waits(std::int64_t now);
   cluster_status status(std::int64_t now, std::uint64_t events_seen) const;
   // All tables of a job that are ready.
   std::vector<table_grant> tables(const std::string& job) const;
@@ -314,6 +323,19 @@ class coordinator_core : private coordinator_parts {
     return !worker.absent || worker.left.has_value();
   }
   static void sum_up(const job_record& job, job_status& shown);
+  // Waits and outages, coordinator_waits.cpp.
+  struct living_member {
+    process_name name;  // as the launcher knows its process
+    std::uint32_t incarnation = 0;
+    loss_cost cost = loss_cost::worker;
+  };
+  std::optional<living_member> member_at(const std::string& address) const;
+  living_member shard_member(std::uint32_t shard, std::uint32_t member) const;
+  loss_cost cost_of_all() const;
+  void add_outages(std::int64_t now, std::vector<wait_ledger::wait>& found) const;
+  void add_calls(std::vector<wait_ledger::wait>& found) const;
+  void add_absences(std::vector<wait_ledger::wait>& found) const;
+  static void add_slowest(const job_record& job, std::vector<wait_ledger::wait>& found);
   void event(std::int64_t now, std::string what, std::string detail);
   static void refuse(ticket who, runtime::errc code, std::string why, coordinator_effects& out);
   runtime::status check_worker(const worker_hello& hello);
@@ -350,6 +372,9 @@ class coordinator_core : private coordinator_parts {
   std::vector<call_group> leaving_;                             // workers, that wait for others
   std::uint64_t last_id_ = 0;
   std::vector<cluster_event> events_;
+  reachability_judge judge_;
+  std::vector<condemned_process> condemned_;
+  wait_ledger waits_;
 };
 
 }  // namespace tidegate::policies

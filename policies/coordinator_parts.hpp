@@ -29,6 +29,7 @@ using call_id = std::uint64_t;
 struct coordinator_parts {
   struct worker_state {
     bool joined = false;
+    bool away = false;  // its process is lost, and no other has joined
     bool finished = false;
     std::uint32_t incarnation = 0;
     std::string address;

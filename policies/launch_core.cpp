@@ -41,7 +41,7 @@ launch_core::launch_core(launch_plan plan)
       incarnations_(plan_.processes.size(), 1),
       intensity_(plan_.processes.size()),
       starts_(plan_.processes.size()),
-      hung_(plan_.processes.size()),
+      killed_as_(plan_.processes.size()),
       slots_wanted_(plan_.slots) {
   TIDEGATE_ASSERT(!plan_.processes.empty() && role_of(0) == process_role::coordinator,
                   "the others are told where the coordinator is");
@@ -115,6 +115,7 @@ void launch_core::polled(std::int64_t now, const coordinator_news& news, launch_
   if (is_watching() && healthy_ && !news.health.ok())
     out.all.emplace_back(launch_effects::note{"coordinator_silent", news.health.to_string()});
   healthy_ = news.health.ok();
+  for (const auto& sentence : news.condemned) condemned(sentence, out);
   if (!news.lost.empty() && is_watching()) lost(now, news.lost, out);
 }
 
@@ -137,8 +138,8 @@ void launch_core::interrupted(std::int64_t now, const std::string& by, launch_ef
 void launch_core::ended(std::int64_t now, process_number process, process_exit exit) {
   TIDEGATE_ASSERT(processes_[process] == process_state::alive, "what ends has been started");
   processes_[process] = process_state::gone;
-  if (const auto hung = std::exchange(hung_[process], {}); !hung.empty())
-    exit.text += ", as " + hung;
+  if (const auto reason = std::exchange(killed_as_[process], {}); !reason.empty())
+    exit.text += ", as " + reason;
   if (!is_watching()) return;
   poll_wanted_ = watches_;
   away_ = away_ || (process == 0 && watches_);
@@ -160,10 +161,23 @@ void launch_core::ended(std::int64_t now, process_number process, process_exit e
 void launch_core::hangs(process_number process, std::int64_t silent_ns, launch_effects& out) {
   if (!is_watching() || processes_[process] != process_state::alive) return;
   const auto text = std::to_string(silent_ns / millisecond) + " ms";
-  hung_[process] = "it had hung for " + text;
+  killed_as_[process] = "it had hung for " + text;
   out.all.emplace_back(launch_effects::note{
       "process_hangs", plan_.processes[process].to_string() + " for " + text});
   out.all.emplace_back(launch_effects::kill{process});
+}
+
+// A sentence stays in the news: who takes the place of the condemned has another incarnation.
+void launch_core::condemned(const condemned_process& sentence, launch_effects& out) {
+  if (!is_watching()) return;
+  for (process_number process = 0; process < processes_.size(); ++process) {
+    if (plan_.processes[process] != sentence.name ||
+        incarnations_[process] != sentence.incarnation ||
+        processes_[process] != process_state::alive || !killed_as_[process].empty())
+      continue;
+    killed_as_[process] = sentence.reason;
+    out.all.emplace_back(launch_effects::kill{process});
+  }
 }
 
 void launch_core::decide(std::int64_t now, launch_effects& out) {

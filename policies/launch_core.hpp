@@ -131,6 +131,7 @@ struct coordinator_news {
   std::vector<job_status> jobs;  // of the latest poll that was answered; empty: of none
   std::uint32_t life = 0;        // of the coordinator that answered it
   std::string lost;              // see cluster_status
+  std::vector<condemned_process> condemned = {};  // likewise
 };
 
 class launch_core {
@@ -174,6 +175,8 @@ class launch_core {
   std::uint32_t incarnation(process_number process) const { return incarnations_.at(process); }
   // It shows no sign of life: it is ended for good, and what that means is told by its end.
   void hangs(process_number process, std::int64_t silent_ns, launch_effects& out);
+  // Peers cannot reach it, and the coordinator has chosen it among them: the same.
+  void condemned(const condemned_process& sentence, launch_effects& out);
   // After the events of a turn, and at next_wake().
   void decide(std::int64_t now, launch_effects& out);
 
@@ -283,7 +286,7 @@ class launch_core {
   std::vector<restart_intensity> intensity_;  // by process
   restart_intensity goings_back_;             // for a coordinator that dies too often
   std::vector<program_start> starts_;         // by process
-  std::vector<std::string> hung_;             // by process: why it was killed, or empty
+  std::vector<std::string> killed_as_;        // by process: why it was killed, or empty
   std::vector<rest> resting_;
   std::uint32_t slots_wanted_ = 0;               // of processes that have shards
   bool slot_ended_ = false;                      // a process of one, as it was told to

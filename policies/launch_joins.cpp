@@ -30,7 +30,7 @@ bool launch_core::may_start_again(const unjudged& end) {
 std::int64_t launch_core::join_deadline(process_number process) const {
   const auto& name = plan_.processes[process];
   if (name.role != process_role::worker || processes_[process] != process_state::alive ||
-      !watches_ || !healthy_ || away_ || !hung_[process].empty() || is_unwanted(process))
+      !watches_ || !healthy_ || away_ || !killed_as_[process].empty() || is_unwanted(process))
     return never;
   const auto* status = job(name.job);
   if (status == nullptr || status->state != job_state::running ||
@@ -46,7 +46,7 @@ void launch_core::check_joins(std::int64_t now, launch_effects& out) {
     if (join_deadline(process) > now) continue;
     const auto late =
         "not joined within " + plan_.start_timeout_text + " (cluster.start_timeout)";
-    hung_[process] = "it had " + late;
+    killed_as_[process] = "it had " + late;
     out.all.emplace_back(launch_effects::note{
         "process_hangs", plan_.processes[process].to_string() + " has " + late});
     out.all.emplace_back(launch_effects::kill{process});

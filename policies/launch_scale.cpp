@@ -46,7 +46,7 @@ void launch_core::start_more(const process_name& name, launch_effects& out) {
     incarnations_.push_back(0);
     intensity_.emplace_back();
     starts_.emplace_back();
-    hung_.emplace_back();
+    killed_as_.emplace_back();
   }
   if (processes_[process] != process_state::unused) return;
   processes_[process] = process_state::starting;

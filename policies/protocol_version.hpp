@@ -12,7 +12,7 @@ namespace tidegate::policies {
 
 // Of the messages of the control plane (actors/messages.hpp) and the handshake before them;
 // rises when any of them changes.
-inline constexpr unsigned control_version = 10;
+inline constexpr unsigned control_version = 11;
 
 // How the launcher tells.
 inline constexpr const char* protocol_variable = "TIDEGATE_PROTOCOL";

@@ -1,0 +1,42 @@
+// Tells of jobs that make no progress. A job stands still while nothing in its status changes
+// that work changes; how long that may last is learned from the job: at least five seconds, and
+// three times its longest pause so far. A standstill is told once, and again each time that it
+// has lasted twice as long. One thread; time is an argument, in nanoseconds.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "policies/cluster_status.hpp"
+#include "policies/millisecond.hpp"
+
+namespace tidegate::policies {
+
+class progress_watchdog {
+ public:
+  static constexpr std::int64_t limit_ns = 5000 * millisecond;
+  static constexpr int pauses = 3;  // the limit of a job, in its longest pauses
+
+  struct standstill {
+    std::string job;
+    std::int64_t for_ns = 0;
+  };
+
+  // `jobs`: as the coordinator last told them, perhaps as before. Returns standstills that are
+  // to be told now.
+  std::vector<standstill> look(std::int64_t now, std::span<const job_status> jobs);
+
+ private:
+  struct state {
+    std::vector<std::uint64_t> marks;  // what work changes
+    std::int64_t since = 0;
+    std::int64_t longest = 0;
+    std::int64_t told_at = 0;  // how long the standstill is when it is told next
+  };
+  std::map<std::string, state> jobs_;
+};
+
+}  // namespace tidegate::policies

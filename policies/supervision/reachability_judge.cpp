@@ -1,0 +1,88 @@
+#include "policies/supervision/reachability_judge.hpp"
+
+#include <algorithm>
+#include <tuple>
+
+namespace tidegate::policies {
+
+namespace {
+
+bool counts(const reachability_judge::outage& outage, std::int64_t now) {
+  return now >= outage.reported_at &&
+         now - outage.reported_at < reachability_judge::report_lasts_ns;
+}
+
+}  // namespace
+
+void reachability_judge::report(const std::string& reporter,
+                                std::span<const unreachable_peer> peers, std::int64_t now) {
+  std::erase_if(outages_, [&](const auto& entry) {
+    return entry.first.first == reporter || !counts(entry.second, now);
+  });
+  for (const auto& peer : peers)
+    outages_[{reporter, peer.address}] = {.reporter = reporter,
+                                          .peer = peer.address,
+                                          .for_ns = peer.for_ns,
+                                          .reported_at = now};
+}
+
+std::vector<reachability_judge::outage> reachability_judge::outages(std::int64_t now) const {
+  std::vector<outage> found;
+  for (const auto& [ends, known] : outages_)
+    if (counts(known, now) && !condemned_.contains(known.reporter) &&
+        !condemned_.contains(known.peer))
+      found.push_back(known);
+  return found;
+}
+
+std::optional<reachability_judge::verdict> reachability_judge::judge(std::int64_t now,
+                                                                     const find_member& find) {
+  struct suspect {
+    member known;
+    std::set<std::string> peers;
+    std::string longest_peer;
+    std::int64_t longest_ns = -1;
+  };
+  std::map<std::string, suspect> suspects;
+  bool is_due = false;
+  const auto add = [&](const std::string& address, const member& self, const outage& cut,
+                       const member& peer, const std::string& peer_address) {
+    auto& entry = suspects[address];
+    entry.known = self;
+    entry.peers.insert(peer_address);
+    if (cut.for_ns <= entry.longest_ns) return;
+    entry.longest_ns = cut.for_ns;
+    entry.longest_peer = peer.name;
+  };
+  for (const auto& cut : outages(now)) {
+    // Those that have just begun say as much about who is cut off.
+    const auto reporter = find(cut.reporter);
+    const auto peer = find(cut.peer);
+    if (!reporter || !peer) continue;
+    is_due = is_due || cut.for_ns >= unreachable_ns_;
+    add(cut.reporter, *reporter, cut, *peer, cut.peer);
+    add(cut.peer, *peer, cut, *reporter, cut.reporter);
+  }
+  if (!is_due) return {};
+  std::erase_if(suspects,
+                [&](const auto& entry) { return entry.second.longest_ns < unreachable_ns_; });
+  const auto rank = [&](const auto& entry) {
+    const auto& [address, found] = entry;
+    const auto before = condemnations_.find(found.known.name);
+    const auto times = before == condemnations_.end() ? 0U : before->second;
+    return std::tuple(-static_cast<std::int64_t>(found.peers.size()), times, found.known.cost,
+                      address);
+  };
+  const auto chosen =
+      std::min_element(suspects.begin(), suspects.end(),
+                       [&](const auto& a, const auto& b) { return rank(a) < rank(b); });
+  const auto& [address, found] = *chosen;
+  ++condemnations_[found.known.name];
+  condemned_.insert(address);
+  return verdict{.condemned = address,
+                 .name = found.known.name,
+                 .peer = found.longest_peer,
+                 .for_ns = found.longest_ns};
+}
+
+}  // namespace tidegate::policies

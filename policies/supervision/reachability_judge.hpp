@@ -1,0 +1,89 @@
+// Which process ends when processes that live cannot reach each other.
+//
+// A member whose connection to a peer broke tries to connect again for as long as both live, and
+// reports the outage to the coordinator, once a second. When an outage has lasted for
+// `unreachable`, the judge condemns one of the two: it is killed, and what takes its place is
+// fenced and restored as after any death. The judge condemns the member with the most outages,
+// because a process that is cut off from several peers is the one that is cut off; among equals
+// the one whose loss costs least. A process that was condemned before costs more each time, so
+// that a network that stays divided does not end the same side for ever.
+//
+// Members are named by the addresses of their links. One thread; time is an argument, in
+// nanoseconds of a clock that never goes back.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "policies/millisecond.hpp"
+
+namespace tidegate::policies {
+
+// A peer that the reporter cannot reach, for so long already.
+struct unreachable_peer {
+  std::string address;
+  std::int64_t for_ns = 0;
+};
+
+// What it costs to lose a process, from the cheapest on.
+enum class loss_cost : std::uint8_t {
+  replica,        // is set up again beside the job
+  aggregator,     // keeps nothing that others do not have
+  worker,         // computes its clock again
+  primary,        // a replica is promoted
+  going_back,     // all go back to a checkpoint
+  ending_the_job  // nobody comes back from it
+};
+
+class reachability_judge {
+ public:
+  struct outage {
+    std::string reporter;
+    std::string peer;
+    std::int64_t for_ns = 0;  // when it was reported
+    std::int64_t reported_at = 0;
+  };
+  // A living member. `name` stays the same when its process is replaced.
+  struct member {
+    std::string name;
+    loss_cost cost = loss_cost::worker;
+  };
+  struct verdict {
+    std::string condemned;  // address
+    std::string name;
+    std::string peer;  // name of the other side of the longest outage
+    std::int64_t for_ns = 0;
+  };
+  // Returns nothing for an address of no living member.
+  using find_member = std::function<std::optional<member>(const std::string& address)>;
+
+  // A report counts for so long unless it is repeated: the reporter has a connection by then, or
+  // has ended.
+  static constexpr std::int64_t report_lasts_ns = 3000 * millisecond;
+
+  explicit reachability_judge(std::int64_t unreachable_ns) : unreachable_ns_(unreachable_ns) {}
+
+  // Replaces what this member reported before.
+  void report(const std::string& reporter, std::span<const unreachable_peer> peers,
+              std::int64_t now);
+  // Returns the next member that is to end. It is condemned only once; to be called until
+  // nothing is returned.
+  std::optional<verdict> judge(std::int64_t now, const find_member& find);
+  // Outages between members that count now, in the order of their addresses.
+  std::vector<outage> outages(std::int64_t now) const;
+
+ private:
+  std::int64_t unreachable_ns_;
+  std::map<std::pair<std::string, std::string>, outage> outages_;  // by reporter and peer
+  std::set<std::string> condemned_;
+  std::map<std::string, std::uint32_t> condemnations_;             // by name
+};
+
+}  // namespace tidegate::policies
