@@ -76,6 +76,14 @@ double samples_per_second(const job_status& job) noexcept {
   return job.seconds > 0 ? static_cast<double>(job.samples) / job.seconds : 0;
 }
 
+std::string wait_text(const std::vector<policies::wait_status>& waits) {
+  const auto& longest = waits.front();
+  auto text = longest.waiter + " has waited " + duration_text(longest.seconds) + " for " +
+              longest.awaited;
+  if (waits.size() > 1) text += " (and " + std::to_string(waits.size() - 1) + " more)";
+  return text;
+}
+
 std::string progress_line(const job_status& job, std::uint32_t workers, std::size_t width) {
   auto text = job.name + "  " + job.policy + "  ";
   switch (job.state) {

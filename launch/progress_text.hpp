@@ -15,6 +15,10 @@ namespace tidegate::launch {
 std::string progress_line(const policies::job_status& job, std::uint32_t workers,
                           std::size_t width);
 
+// "job mlp has waited 3 s for worker-mlp-1 to join (and 2 more)": the longest first. `waits` is
+// not empty.
+std::string wait_text(const std::vector<policies::wait_status>& waits);
+
 // Test accuracy, loss, wall time, samples/s, largest staleness, clocks and SHA-256 of every
 // job.
 std::string result_table(const std::vector<policies::job_status>& jobs);

@@ -17,6 +17,7 @@
 #include "launch/control_socket.hpp"
 #include "launch/fault_helpers.hpp"
 #include "launch/heartbeats.hpp"
+#include "policies/supervision/progress_watchdog.hpp"
 #include "launch/process_table.hpp"
 #include "launch/run_journal.hpp"
 #include "launch/services.hpp"
@@ -83,6 +84,7 @@ class run {
   void write_launcher();
   void write_pids();
   void show();
+  void watch_progress();
   bool may_be_resumed(const std::vector<policies::job_status>& jobs) const;
   exit_code conclude();
 
@@ -96,6 +98,8 @@ class run {
   signal_source signals_;
   process_table table_;
   heartbeats beats_;
+  policies::progress_watchdog watchdog_;
+  std::vector<policies::wait_status> waits_;  // as the coordinator last told
   std::optional<policies::fault_core> faults_;
   fault_helpers helpers_;
   runtime::unique_fd ready_;

@@ -64,8 +64,25 @@ void run::show() {
     lines.push_back(std::move(line));
     states.emplace_back(status->state, status->workers_joined);
   }
+  if (!waits_.empty()) {
+    auto line = wait_text(waits_);
+    if (width != 0 && line.size() >= width) line.resize(width - 1);
+    lines.push_back(std::move(line));
+  }
   screen.live(lines, states != shown_states_, now_ / 1'000'000);
   shown_states_ = std::move(states);
+}
+
+void run::watch_progress() {
+  if (!core_.is_running()) return;
+  std::vector<policies::job_status> jobs;
+  for (const auto& job : spec_.jobs)
+    if (const auto* status = core_.job(job.name)) jobs.push_back(*status);
+  for (const auto& stand : watchdog_.look(now_, jobs))
+    journal_.event("no_progress",
+                   "job " + stand.job + " for " +
+                       duration_text(static_cast<double>(stand.for_ns) * 1e-9) +
+                       (waits_.empty() ? "" : ": " + wait_text(waits_)));
 }
 
 // A job that was interrupted need not begin anew.
