@@ -10,6 +10,7 @@
 #include "actors/coordinator_place.hpp"
 #include "actors/frame_mailbox.hpp"
 #include "actors/messages.hpp"
+#include "actors/outage_reports.hpp"
 #include "actors/reactor_actor.hpp"
 
 namespace tidegate::actors {
@@ -17,9 +18,12 @@ namespace tidegate::actors {
 class aggregator final : public reactor_actor<shard_actor::base> {
  public:
   // `coordinator`: null in tests that are one process.
+  // `run`: token of the run.
   aggregator(caf::actor_config& config, reactor& home,
-             std::shared_ptr<coordinator_place> coordinator = {})
-      : reactor_actor<shard_actor::base>(config, home), coordinator_(std::move(coordinator)) {}
+             std::shared_ptr<coordinator_place> coordinator = {}, std::uint64_t run = 0)
+      : reactor_actor<shard_actor::base>(config, home),
+        coordinator_(std::move(coordinator)),
+        run_(run) {}
 
   const char* name() const override { return "tidegate.aggregator"; }
 
@@ -37,7 +41,12 @@ class aggregator final : public reactor_actor<shard_actor::base> {
   caf::result<done_atom> change_roster(const policies::roster_call& call);
   caf::result<done_atom> close_job(const policies::close_job_call& call);
 
+  void report_unreachable(const unreachable_peers& peers) override {
+    report_outages(coordinator_, run_, home().address(), peers);
+  }
+
   std::shared_ptr<coordinator_place> coordinator_;
+  std::uint64_t run_;
   std::optional<aggregator_store> store_;
   std::optional<aggregator_shell> shell_;
   std::unique_ptr<frame_mailbox> sink_;

@@ -279,6 +279,7 @@ caf::result<done_atom> coordinator::fail_job(const std::string& job, const std::
 caf::result<policies::cluster_status> coordinator::status(std::uint64_t token,
                                                           std::uint64_t seen) {
   if (!known(token)) return stranger();
+  core_.look_at_waits(unix_now());
   return core_.status(unix_now(), seen);
 }
 

@@ -48,6 +48,12 @@ void coordinator::look() {
   if (waits) look_soon();
 }
 
+// The launcher learns from the status who is condemned, and kills it.
+void coordinator::unreachable(std::uint64_t token, const std::string& reporter,
+                              const unreachable_peers& peers) {
+  if (known(token)) core_.unreachable(unix_now(), reporter, peers);
+}
+
 bool coordinator::is_named(const member& known, const policies::process_name& name) const {
   switch (name.role) {
     case process_role::shard:

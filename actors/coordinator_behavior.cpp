@@ -35,6 +35,8 @@ coordinator::behavior_type coordinator::make_behavior() {
       [this](gone_atom, u64 token, u32 role, const string& job, u32 index, u32 incarnation) {
         return process_ended(token, role, {.job = job, .index = index}, incarnation);
       },
+      [this](unreachable_atom, u64 token, const string& reporter,
+             const unreachable_peers& peers) { unreachable(token, reporter, peers); },
       [this](look_atom) { look(); },
       [this](moves_atom, u64 token, const string& job, u32 rank, u32 incarnation,
              const caf::actor& who) {

@@ -130,6 +130,8 @@ class coordinator final : public coordinator_actor::base {
   caf::result<done_atom> process_ended(std::uint64_t token, std::uint32_t role,
                                        policies::process_name name, std::uint32_t incarnation);
   bool is_named(const member& known, const policies::process_name& name) const;
+  void unreachable(std::uint64_t token, const std::string& reporter,
+                   const unreachable_peers& peers);
   void look();
   void look_soon();
 

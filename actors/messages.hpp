@@ -17,6 +17,7 @@
 #include "policies/cluster_status.hpp"
 #include "policies/coordinator_core.hpp"
 #include "policies/spec.hpp"
+#include "policies/supervision/reachability_judge.hpp"
 #include "runtime/base/status.hpp"
 #include "runtime/memory/buffer.hpp"
 #include "runtime/transport/frame.hpp"
@@ -179,9 +180,26 @@ auto inspect(Inspector& f, cluster_event& x) {
   return f(caf::meta::type_name("tidegate::cluster_event"), x.unix_ns, x.what, x.detail);
 }
 template <class Inspector>
+auto inspect(Inspector& f, wait_status& x) {
+  return f(caf::meta::type_name("tidegate::wait_status"), x.waiter, x.awaited, x.seconds);
+}
+template <class Inspector>
+auto inspect(Inspector& f, process_name& x) {
+  return f(caf::meta::type_name("tidegate::process_name"), x.role, x.job, x.index);
+}
+template <class Inspector>
+auto inspect(Inspector& f, condemned_process& x) {
+  return f(caf::meta::type_name("tidegate::condemned_process"), x.name, x.incarnation,
+           x.reason);
+}
+template <class Inspector>
+auto inspect(Inspector& f, unreachable_peer& x) {
+  return f(caf::meta::type_name("tidegate::unreachable_peer"), x.address, x.for_ns);
+}
+template <class Inspector>
 auto inspect(Inspector& f, cluster_status& x) {
   return f(caf::meta::type_name("tidegate::cluster_status"), x.epoch, x.life, x.shards_joined,
-           x.replicas_in_sync, x.lost, x.jobs, x.events);
+           x.replicas_in_sync, x.lost, x.jobs, x.waits, x.condemned, x.events);
 }
 
 }  // namespace tidegate::policies
@@ -207,6 +225,7 @@ struct member_ended_event {
 
 using hosted_members = std::vector<policies::hosted_member>;
 using grants = std::vector<policies::table_grant>;
+using unreachable_peers = std::vector<policies::unreachable_peer>;
 using chunk_clocks = std::vector<policies::chunk_clock>;
 
 }  // namespace tidegate::actors
@@ -263,6 +282,9 @@ CAF_ADD_TYPE_ID(tidegate, (tidegate::actors::hosted_members))
 CAF_ADD_TYPE_ID(tidegate, (tidegate::policies::host_call))
 CAF_ADD_ATOM(tidegate, tidegate::actors, host_atom, "host")
 CAF_ADD_ATOM(tidegate, tidegate::actors, gone_atom, "gone")
+CAF_ADD_TYPE_ID(tidegate, (tidegate::policies::unreachable_peer))
+CAF_ADD_TYPE_ID(tidegate, (tidegate::actors::unreachable_peers))
+CAF_ADD_ATOM(tidegate, tidegate::actors, unreachable_atom, "unreach")
 CAF_END_TYPE_ID_BLOCK(tidegate)
 
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tidegate::actors::frame_event)
@@ -288,6 +310,8 @@ using coordinator_actor = caf::typed_actor<
     // the launcher's word that a process has ended: role, job, index, incarnation
     caf::replies_to<gone_atom, std::uint64_t, std::uint32_t, std::string, std::uint32_t,
                     std::uint32_t>::with<done_atom>,
+    // a member's word, by the address of its link, that it cannot reach these peers
+    caf::reacts_to<unreachable_atom, std::uint64_t, std::string, unreachable_peers>,
     // its own, while connections to members are broken
     caf::reacts_to<look_atom>,
     // an aggregator process: job, number in it, incarnation, link address, its control actor

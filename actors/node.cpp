@@ -102,14 +102,14 @@ status run_shard(const node_options& options) {
 
 status run_aggregator(const node_options& options) {
   const auto index = options.index;
+  const auto token = policies::message_token(options.token);
   log::start("aggregator-" + options.job + "-" + std::to_string(index));
   return run_node(
       options, "aggregator " + std::to_string(index) + " of job " + options.job,
       [&](reactor& home, caf::actor_system& system, const auto& coordinator) {
-        return spawn_on<aggregator>(home, system, coordinator);
+        return spawn_on<aggregator>(home, system, coordinator, token);
       },
-      aggregator_atom::value, policies::message_token(options.token), options.job, index,
-      options.member.incarnation);
+      aggregator_atom::value, token, options.job, index, options.member.incarnation);
 }
 
 class observer::impl {

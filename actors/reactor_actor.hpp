@@ -36,12 +36,17 @@ class reactor_actor : public Base {
   reactor& home() noexcept { return home_; }
   // For shells of this actor, whose looks come as a look_atom.
   shell_home& shells_home() noexcept { return shells_home_; }
+  // The shells of this actor cannot reach these peers.
+  virtual void report_unreachable(const unreachable_peers& /*peers*/) {}
 
  private:
   struct timed_home final : reactor_home {
     timed_home(reactor& on, reactor_actor& owner) : reactor_home(on), owner_(owner) {}
     void look_in(std::int64_t pause_ns) override {
       owner_.delayed_send(&owner_, std::chrono::nanoseconds(pause_ns), look_atom::value);
+    }
+    void report_unreachable(const unreachable_peers& peers) override {
+      owner_.report_unreachable(peers);
     }
     reactor_actor& owner_;
   };

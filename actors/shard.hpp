@@ -10,6 +10,7 @@
 #include "actors/coordinator_place.hpp"
 #include "actors/frame_mailbox.hpp"
 #include "actors/messages.hpp"
+#include "actors/outage_reports.hpp"
 #include "actors/part_writer.hpp"
 #include "actors/reactor_actor.hpp"
 #include "actors/shard/shard_shell.hpp"
@@ -58,6 +59,10 @@ class shard final : public reactor_actor<shard_actor::base>, private shard_port 
   void report(const policies::checkpoint_report& part) override;
   void give_way(bool yes) override;
   void leave() override;
+
+  void report_unreachable(const unreachable_peers& peers) override {
+    report_outages(keeping_.coordinator, keeping_.token, home().address(), peers);
+  }
 
   std::uint32_t index_;
   shard_keeping keeping_;

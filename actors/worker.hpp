@@ -13,6 +13,7 @@
 #include "actors/coordinator_place.hpp"
 #include "actors/frame_mailbox.hpp"
 #include "actors/messages.hpp"
+#include "actors/outage_reports.hpp"
 #include "actors/pending_state.hpp"
 #include "actors/reactor_actor.hpp"
 #include "actors/table_memory.hpp"
@@ -114,6 +115,9 @@ class worker final : public reactor_actor<worker_actor::base>,
   void done(policies::operation op, policies::refusal code) override;
   void copied(std::uint64_t bytes) override;
   void progressed() override { update_numbers(); }
+  void report_unreachable(const unreachable_peers& peers) override {
+    report_outages(identity_.coordinator, identity_.run, home().address(), peers);
+  }
   void failed(const runtime::status& why) override;
 
   worker_identity identity_;

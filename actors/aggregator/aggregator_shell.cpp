@@ -193,6 +193,9 @@ void aggregator_shell::look() {
   // Not while frames wait to be sent: what has not left cannot be lost.
   if (home_.link().loses_frames() && ingress_.sender().waiting() == 0) core_.tick(now, frames_);
   post(0, {});
+  ingress_.add_outages(outages_);
+  outages_.add(core_, [this](std::uint32_t shard) { return upstream_addresses_[shard]; });
+  outages_.report();
   look_soon();
 }
 

@@ -78,6 +78,7 @@ class aggregator_shell final : public frame_shell, private ingress_shell::owner 
   policies::aggregator_core core_;
   ingress_shell ingress_;  // members know one shard, the first
   look_schedule looks_{home_};
+  outage_watch outages_{home_};
   std::uint64_t token_ = 0;  // of the job
   table_sizes sizes_;
   std::vector<runtime::peer_id> upstream_;

@@ -57,6 +57,8 @@ void worker_shell::look() {
   if (!broken_.ok()) return;
   const auto now = home_.now();
   core_.mend(now);
+  outages_.add(core_, [this](std::uint32_t shard) { return addresses_[shard]; });
+  outages_.report();
   // Not while gradients wait to be sent: what has not left cannot be lost.
   if (home_.link().loses_frames() && sender_.waiting() == 0) {
     core_.tick(now);

@@ -11,6 +11,7 @@
 #include "actors/seam/frame_sender.hpp"
 #include "actors/seam/frame_shell.hpp"
 #include "actors/seam/look_schedule.hpp"
+#include "actors/seam/outage_watch.hpp"
 #include "actors/seam/shell_home.hpp"
 #include "policies/client_core.hpp"
 #include "policies/coordinator_core.hpp"
@@ -114,6 +115,7 @@ class worker_shell final : public frame_shell, private policies::client_shell {
   bool shards_move_;
   frame_sender sender_;
   look_schedule looks_{home_};
+  outage_watch outages_{home_};
   policies::client_core core_;
   std::vector<std::string> addresses_;  // of shards
   std::vector<runtime::peer_id> shards_;

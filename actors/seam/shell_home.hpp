@@ -7,10 +7,12 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "policies/front_core.hpp"
 #include "policies/patience.hpp"
 #include "policies/send_queue.hpp"
+#include "policies/supervision/reachability_judge.hpp"
 #include "runtime/base/status.hpp"
 #include "runtime/transport/link.hpp"
 
@@ -66,6 +68,9 @@ class shell_home {
   virtual void before_progress(continuation& work) = 0;
   // What was put off for it is not called.
   virtual void forget(const continuation& work) = 0;
+
+  // Tells the coordinator, if there is one, that these peers have been out of reach.
+  virtual void report_unreachable(const std::vector<policies::unreachable_peer>& peers) = 0;
 
   // Calls look() of the shell that lives here, once, after so long.
   virtual void look_in(std::int64_t pause_ns) = 0;

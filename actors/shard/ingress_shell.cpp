@@ -59,6 +59,13 @@ std::optional<ingress_shell::peer_id> ingress_shell::reconnect(const member_key&
   return *connected;
 }
 
+void ingress_shell::add_outages(outage_watch& watch) const {
+  watch.add(core_, [this](const member_key& member) {
+    const auto at = addresses_.find(member);
+    return at == addresses_.end() ? std::string() : at->second;
+  });
+}
+
 void ingress_shell::close() {
   home_.forget(*this);
   home_.forget(acks_);

@@ -11,6 +11,7 @@
 #include "actors/seam/frame_sender.hpp"
 #include "actors/seam/frame_shell.hpp"
 #include "actors/seam/ingress_memory.hpp"
+#include "actors/seam/outage_watch.hpp"
 #include "actors/seam/shell_home.hpp"
 #include "policies/front_core.hpp"
 
@@ -53,6 +54,8 @@ class ingress_shell final : public policies::front_shell, public continuation {
   // Makes connections to members that broke again; to be called while is_mending().
   void mend() { core_.mend(home_.now()); }
   bool is_mending() const noexcept { return core_.is_mending(); }
+  // Adds the members that have been out of reach for a while.
+  void add_outages(outage_watch& watch) const;
   // Nothing is sent any more, and no memory may be asked back.
   void close();
   // For the owner's own frames, whose tokens come to on_sent(), too.

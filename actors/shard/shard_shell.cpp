@@ -84,6 +84,12 @@ void shard_shell::look() {
   looks_.came();
   ingress_.mend();
   replication_.mend(home_.now());
+  ingress_.add_outages(outages_);
+  outages_.add(replication_, [this](policies::neighbour to) {
+    const auto& link = to == policies::neighbour::replica ? follower_ : leader_;
+    return link ? link->address : std::string();
+  });
+  outages_.report();
   if (home_.link().loses_frames()) replication_.tick(home_.now());
   look_soon();
 }

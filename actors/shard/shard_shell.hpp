@@ -164,6 +164,7 @@ class shard_shell final : public frame_shell,
   ingress_shell ingress_;
   policies::replication_core replication_;
   look_schedule looks_{home_};
+  outage_watch outages_{home_};
   std::map<std::uint64_t, job_home> jobs_;  // by token
   std::optional<chain_link> leader_;        // to the process that this one follows
   std::optional<chain_link> follower_;      // to the process that it leads

@@ -253,7 +253,13 @@ void coordinator_process::fail_job(const std::string& job, const std::string& wh
   carry_out([reply = std::move(reply)] { reply({}); });
 }
 
+void coordinator_process::unreachable(const std::string& reporter,
+                                      const std::vector<policies::unreachable_peer>& peers) {
+  core_.unreachable(local_now(), reporter, peers);
+}
+
 void coordinator_process::status(answer_to reply) {
+  core_.look_at_waits(local_now());
   carry_out([reply = std::move(reply), now = core_.status(local_now(), 0)] {
     reply({{}, now});
   });

@@ -45,6 +45,8 @@ class coordinator_process final : public frameless_process {
   void progress(const std::string& job, std::uint32_t rank, std::uint64_t clock);
   void part(const policies::checkpoint_report& report);
   void status(answer_to reply);
+  void unreachable(const std::string& reporter,
+                   const std::vector<policies::unreachable_peer>& peers);
   // Tells the shards, and goes.
   void stop();
 

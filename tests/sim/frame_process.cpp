@@ -1,4 +1,5 @@
 #include "tests/sim/frame_process.hpp"
+#include "tests/sim/coordinator.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -99,6 +100,16 @@ void frame_process::before_progress(actors::continuation& work) {
 
 void frame_process::forget(const actors::continuation& work) {
   for (auto* const list : {&put_off_, &ending_, &running_}) std::erase(*list, &work);
+}
+
+void frame_process::report_unreachable(const std::vector<policies::unreachable_peer>& peers) {
+  ask<coordinator_process>(
+      world_.coordinator,
+      [reporter = address_, peers](coordinator_process& to, const answer_to& reply) {
+        to.unreachable(reporter, peers);
+        reply({});
+      },
+      [](const answer&) {});
 }
 
 void frame_process::look_in(std::int64_t pause_ns) {

@@ -268,6 +268,7 @@ void launcher::poll() {
           news.jobs = status->jobs;
           news.life = status->life;
           news.lost = status->lost;
+          news.condemned = status->condemned;
         }
         core_.polled(local_now(), news, effects_);
         carry_out();
