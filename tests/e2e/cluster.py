@@ -71,11 +71,13 @@ class Launch:
         self.run_dir = pathlib.Path(run_dir or self.folder / "run")
         self.temporary = self.folder / "tmp"
         self.temporary.mkdir()
+        self.pulls = self.folder / "pulls"  # where e2e_worker writes down its pulls
+        self.pulls.mkdir()
         self.begin = time.monotonic()
         self.output_path = self.folder / "output"
         self.terminal = terminal
         self.copying = None
-        self.env = {**os.environ, "TMPDIR": str(self.temporary), **(env or {})}
+        self.env = {**os.environ, "TMPDIR": str(self.temporary), "E2E_PULLS": str(self.pulls), **(env or {})}
         self.start([*runner, BIN / "tidegate", "launch", str(self.yaml), "--run-dir", str(self.run_dir), *arguments],
                    cwd or self.folder)
 
@@ -131,10 +133,20 @@ class Launch:
     def started_pids(self):
         return [int(pid) for pid in re.findall(r"process_(?:re)?started.*? pid (\d+)", self.events_text())]
 
+    def clocks_made(self):
+        """By pid of a worker, of each life of the run: it pulls once in a clock, and has made all but the last."""
+        return {int(path.name): path.read_bytes().count(b"\n") - 1 for path in self.pulls.iterdir()}
+
+    def clock(self):
+        """The number of clocks that the process which has made most of them has made."""
+        return max(self.clocks_made().values(), default=0)
+
     def wait_for_training(self, processes):
         """All processes are there and every worker has made a clock."""
         wait_until(lambda: len(self.processes()) == processes, 30, f"{processes} processes in pids.json")
-        wait_until(lambda: re.search(r"clock [1-9]", self.output), 30, "a clock above 0 in the output")
+        workers = [p["pid"] for p in self.processes() if p["role"] == "worker"]
+        wait_until(lambda: all(self.clocks_made().get(pid, 0) > 0 for pid in workers), 30,
+                   f"a clock of each worker; {self.output}")
         return self.processes()
 
     def events_text(self):
@@ -204,4 +216,4 @@ def main():
 
 
 __all__ = ["BIN", "SOURCE", "WORKER", "ClusterTest", "Launch", "alive", "cluster_yaml", "listening", "main",
-           "os", "pathlib", "segments", "signal", "subprocess", "sys", "time", "wait_until"]
+           "os", "pathlib", "segments", "signal", "started", "subprocess", "sys", "time", "wait_until"]

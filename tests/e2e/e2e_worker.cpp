@@ -15,8 +15,8 @@
 //   forever           trains until it is killed
 //   lingers CLOCKS    as workload, then stays; rank 1 takes no notice of SIGTERM
 // In E2E_PULLS (the launcher keeps TIDEGATE_... to itself), a folder, it writes down when each
-// pull of `workload` and `count` began and was served: two numbers a line, unix nanoseconds, in
-// a file of its own.
+// pull of `workload`, `count` and `many`, and each push of `forgets`, began and was served: two
+// numbers a line, unix nanoseconds, in a file of its own.
 #include <algorithm>
 #include <chrono>
 #include <csignal>
@@ -84,7 +84,9 @@ status many(actors::session& session, std::uint64_t count, std::uint64_t element
   }
   while (session.now() < clocks) {
     for (const auto& table : all) std::ranges::fill(session.gradient(table), 1.0F);
+    const auto served = watch_pull();
     if (auto done = session.exchange(all); !done.ok()) return done;
+    served();
     const auto pushes = static_cast<float>(session.now() * session.info().workers);
     for (const auto& table : all)
       for (const auto& part : session.parameter_stretches(table))
@@ -171,7 +173,9 @@ status forgets(actors::session& session, int clocks) {
   const std::vector<float> gradient(1000, 1.0F);
   for (int clock = 0; clock < clocks; ++clock) {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    const auto served = watch_pull();
     if (auto pushed = session.push(*table, gradient).wait(); !pushed.ok()) return pushed;
+    served();
     if (auto clocked = session.clock(); !clocked.ok()) return clocked;
   }
   return session.finish();

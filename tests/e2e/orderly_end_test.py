@@ -32,7 +32,7 @@ class OrderlyEnd(ClusterTest):
         port = run.control_port()
         wait_until(lambda: not listening(port), 5, f"nobody listens on {port}")
         self.assertEqual(list(run.temporary.iterdir()), [])
-        self.assertEqual({path.name for path in run.folder.iterdir()}, {"cluster.yaml", "output", "run", "tmp"})
+        self.assertEqual({path.name for path in run.folder.iterdir()}, {"cluster.yaml", "output", "pulls", "run", "tmp"})
 
     def test_done(self):
         run = self.run_to_end(cluster_yaml({"job": {"workers": 2, "mode": ["workload", 5]}}))

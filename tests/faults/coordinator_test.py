@@ -65,23 +65,19 @@ class Coordinator(FaultTest):
                                     {"coordinator": {"max_restarts": 10, "backoff": "2s"}}))
         self.kill_now_and_then(run, "coordinator", 1, 0)  # it is back at once
         wait_until(lambda: self.count_events(run, "coordinator_resumes") == 1, 20, "its first return")
-        before = self.clock_of(run)
+        before = run.clock()
         self.kill_now_and_then(run, "coordinator", 1, 1)  # two seconds later
         wait_until(lambda: self.count_events(run, "coordinator_resumes") == 2, 20, "its second return")
-        wait_until(lambda: self.clock_of(run) > before + 200, 2, f"more than {before} + 200 clocks; {run.output}")
+        wait_until(lambda: run.clock() > before + 200, 2, f"more than {before} + 200 clocks; {run.output}")
         self.assertEqual(run.wait(60), 0, run.output)
         self.assert_nobody_else_restarted(run)
-
-    @staticmethod
-    def clock_of(run):
-        return max((int(clock) for clock in re.findall(r"clock (\d+)", run.output)), default=0)
 
     def test_beside_workers_that_die(self):
         often = {**OFTEN, "worker": OFTEN["coordinator"]}
         clocks, workers = 300, 3
         run = self.launch(self.yaml({"workers": workers, "mode": ["count", clocks, 8000], "reduce": "sum",
                                      "consistency": {"policy": "ssp", "staleness": 2}}, often))
-        wait_until(lambda: self.made_a_clock(run), 30, "a clock above 0")
+        self.wait_for_a_clock(run)
         for seed in range(4):
             self.kill_now_and_then(run, "worker", 1, seed, (0.02, 0.1))
             self.kill_now_and_then(run, "coordinator", 1, seed, (0.0, 0.05))

@@ -19,7 +19,7 @@ class Hangs(FaultTest):
 
     def begin(self, job, **rest):
         run = self.launch(self.yaml(job, **rest))
-        wait_until(lambda: self.made_a_clock(run), 30, "a clock above 0")
+        self.wait_for_a_clock(run)
         return run
 
     def pid_of(self, run, role, index=0):

@@ -59,7 +59,7 @@ class Partition(FaultTest, TwoHostsTest):
 
         expected = self.hash_of(self.run_to_end(yaml(["workload", 1000, 0, "exchange"]), runner=runner))
         run = self.launch(yaml(["workload", 1000, 20000, "exchange"]), runner=runner)
-        wait_until(lambda: self.made_a_clock(run), 30, f"a clock above 0; {run.output}")
+        self.wait_for_a_clock(run)
         done = self.chaos(run, "partition", "b", "--for", "8s")
         self.assertEqual(done.returncode, 0, done.stderr)
         before = self.received(link)

@@ -44,7 +44,7 @@ class ScaleShards(FaultTest):
                 if not replicas:  # parts of checkpoints are on their way to the disk when their shard leaves
                     job["checkpoint"] = {"every": "10 clocks", "keep": 1}
                 run = self.launch(self.yaml(job, transport=transport, replicas=replicas))
-                wait_until(lambda: self.made_a_clock(run), 30, "a clock above 0")
+                self.wait_for_a_clock(run)
                 self.scale(run, "shards=4")
                 self.await_moves(run, 2)
                 self.scale(run, "shards=1")
@@ -69,7 +69,7 @@ class ScaleShards(FaultTest):
                 run = self.launch(self.yaml({"workers": 2, "max_workers": 4, "consistency": policy, "reduce": "sum",
                                              "optimizer": {"name": "sgd", "learning_rate": 1.0},
                                              "mode": ["count", clocks, 3000, "fewer"]}, replicas=1))
-                wait_until(lambda: self.made_a_clock(run), 30, "a clock above 0")
+                self.wait_for_a_clock(run)
                 self.scale(run, "workers=4", "shards=4")
                 self.kill(run, "shard-0")
                 wait_until(lambda: self.promotions(run, 2) and self.promotions(run, 3), 30, f"they have moved; {run.run_dir}")
@@ -90,11 +90,11 @@ class ScaleShards(FaultTest):
 
     def test_what_cannot_be_is_said(self):
         run = self.launch(self.yaml({"workers": 1, "mode": ["count", 300, 8000]}))
-        wait_until(lambda: self.made_a_clock(run), 30, "a clock above 0")
+        self.wait_for_a_clock(run)
         self.assertIn("cluster.max_shards", self.scale(run, "shards=5", code=1))
         self.assertEqual(run.wait(60), 0, run.output)
         run = self.launch(cluster_yaml({"job": {"workers": 1, "mode": ["count", 300, 8000]}}))
-        wait_until(lambda: self.made_a_clock(run), 30, "a clock above 0")
+        self.wait_for_a_clock(run)
         self.assertIn("cluster.max_shards", self.scale(run, "shards=3", code=1))
         self.assertEqual(run.wait(60), 0, run.output)
         self.assert_nothing_left(run)

@@ -26,7 +26,7 @@ class Scale(FaultTest):
             with self.subTest(policy=policy):
                 run = self.launch(self.yaml({"workers": 2, "max_workers": 5, "consistency": policy,
                                              "mode": ["count", clocks, 8000, "fewer"]}, replicas=1))
-                wait_until(lambda: self.made_a_clock(run), 30, "a clock above 0")
+                self.wait_for_a_clock(run)
                 self.scale(run, 5)
                 self.await_added(run, 3)
                 self.scale(run, 1)
@@ -46,7 +46,7 @@ class Scale(FaultTest):
         clocks = 600  # everybody pushes ones: each mean is 1 but where it is over another number than have pushed
         run = self.launch(self.yaml({"workers": 1, "max_workers": 4, "reduce": "mean",
                                      "mode": ["count", clocks, 8000, "fewer"]}, replicas=1))
-        wait_until(lambda: self.made_a_clock(run), 30, "a clock above 0")
+        self.wait_for_a_clock(run)
         self.scale(run, 4)
         self.await_added(run, 3)
         self.kill(run, "shard-1")
@@ -58,7 +58,7 @@ class Scale(FaultTest):
 
     def test_what_cannot_be_is_said(self):
         run = self.launch(self.yaml({"workers": 2, "max_workers": 3, "mode": ["count", 300, 8000, "fewer"]}))
-        wait_until(lambda: self.made_a_clock(run), 30, "a clock above 0")
+        self.wait_for_a_clock(run)
         self.assertIn("max_workers", self.scale(run, 4, 1))
         self.assertIn("no job 'x'", self.scale(run, 2, 1, "--job", "x"))
         self.assertEqual(run.wait(60), 0, run.output)

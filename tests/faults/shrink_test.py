@@ -17,7 +17,7 @@ class Shrink(FaultTest):
         return {int(one[1]): int(one[2]) for one in found}
 
     def kill_at_a_clock(self, run, *names):
-        wait_until(lambda: self.made_a_clock(run) or run.process.poll() is not None, 30, "a clock above 0")
+        self.wait_for_a_clock(run)
         for name in names:
             self.kill(run, name)
 

@@ -29,7 +29,7 @@ class Stalls(FaultTest):
         promoted = self.launch(self.yaml(mode, replicas=1))
         asked = self.launch(self.yaml(mode, replicas=1))
         for run in (promoted, asked):
-            wait_until(lambda run=run: self.made_a_clock(run), 30, f"a clock above 0; {run.output}")
+            self.wait_for_a_clock(run)
         replica = self.pid(promoted, "replica-0")
         coordinator = self.pid(asked, "coordinator-0")
         os.kill(replica, signal.SIGSTOP)
