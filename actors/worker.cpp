@@ -1,7 +1,6 @@
 #include "actors/worker.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <span>
 #include <utility>
 
@@ -104,6 +103,7 @@ errc worker::start(worker_command& command, policies::operation op) {
 void worker::take_memory(const worker_command& command) {
   if (command.kind == worker_command::what::push) {
     auto& table = tables_.at(command.table);
+    table.pushed_at[command.half] = shell_.core().now();
     table.gradients[command.half] = take_gradient(table, command);
     table.memory->reset();
   }
@@ -119,16 +119,6 @@ void worker::take_memory(const worker_command& command) {
     table.parameters = nullptr;
     table.memory->reset();
   }
-}
-
-// Shards read gradients in place; those of a user's own memory are copied there first. Without
-// such a shard they are sent from where they are.
-const float* worker::take_gradient(const table_state& table, const worker_command& command) {
-  if (!command.gradient || !table.memory->has_windows()) return command.gradient;
-  const auto place = table.memory->gradient(command.half);
-  std::memcpy(place.data(), command.gradient, place.size_bytes());
-  copied(place.size_bytes());
-  return nullptr;
 }
 
 void worker::copied(std::uint64_t bytes) {
@@ -194,8 +184,10 @@ status worker::map_parameters(std::uint32_t table, const policies::table_part& p
   const auto name = runtime::decode_place(place);
   if (!name) return name.error();
   const auto planes = policies::planes_max(identity_.welcome.capacity);
-  return tables_.at(table).memory->attach(part, *name, planes, moves,
-                                          windows_[{part.shard, moves}]);
+  auto mapped = tables_.at(table).memory->attach(part, *name, planes, moves,
+                                                 windows_[{part.shard, moves}]);
+  if (mapped.ok()) share_gradients(table);
+  return mapped;
 }
 
 // Before those who wait for an operation go on and read them.

@@ -84,6 +84,7 @@ class worker final : public reactor_actor<worker_actor::base>,
     std::shared_ptr<table_memory> memory;
     // Of pushes, by half; null: in place.
     std::array<const float*, policies::gradient_halves> gradients{};
+    std::array<std::uint64_t, policies::gradient_halves> pushed_at{};  // clocks
     float* parameters = nullptr;  // of the pull under way, unless in place
     pending_ptr opened;
   };
@@ -97,6 +98,7 @@ class worker final : public reactor_actor<worker_actor::base>,
   void open(worker_command& command);
   void take_memory(const worker_command& command);
   const float* take_gradient(const table_state& table, const worker_command& command);
+  void share_gradients(std::uint32_t table);
   void finish_pull(std::uint32_t table);
   void forget_windows();
   void update_numbers();

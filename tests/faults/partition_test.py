@@ -73,6 +73,34 @@ class Partition(FaultTest, TwoHostsTest):
         self.assertEqual(self.hash_of(run), expected)
         self.assert_nothing_left(run)
 
+    def test_a_shard_that_moves_to_its_workers_host_while_they_push(self):
+        """What they push lies in their own memory while that shard is elsewhere, and is read in place from then on."""
+        link = self.two_hosts()
+        runner = link.command(0, [])
+
+        def yaml(mode):
+            made = json.loads(self.yaml(link, mode))
+            made["cluster"]["replicas"] = 1
+            made["jobs"]["job"].update(workers=3, aggregators="none")
+            made["supervision"] = {"heartbeat": {"timeout": "60s"}}
+            made["faults"] = {}
+            return json.dumps(made)
+
+        expected = self.hash_of(self.run_to_end(yaml(["workload", 100, 0, "spans"]), runner=runner))
+        run = self.launch(yaml(["workload", 100, 5000, "spans"]), runner=runner)
+        processes = run.wait_for_training(1 + 4 + 3)
+        far = next(p["pid"] for p in processes if p["role"] == "worker" and p["index"] == 2)
+        os.kill(far, signal.SIGSTOP)
+        time.sleep(0.5)  # a span in which the others push as far as they may, and wait
+        self.kill(run, "shard-1")
+        wait_until(lambda: self.count_events(run, "replica_promoted") == 1, 20, "another process serves the shard")
+        wait_until(lambda: all("shard 1 has moved" in (run.run_dir / f"logs/worker-job-{rank}.log").read_text()
+                               for rank in (0, 1)), 20, "the workers of the other host know")
+        os.kill(far, signal.SIGCONT)
+        self.assertEqual(run.wait(60), 0, run.output)
+        self.assertEqual(self.hash_of(run), expected)
+        self.assert_nothing_left(run)
+
     def test_what_cannot_be_cut_off_is_told(self):
         run = self.launch(cluster_yaml({"job": {"workers": 1, "mode": ["forever"]}}))
         run.wait_for_training(3 + 1)
