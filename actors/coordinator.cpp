@@ -276,6 +276,12 @@ caf::result<done_atom> coordinator::fail_job(const std::string& job, const std::
   return done();
 }
 
+caf::result<done_atom> coordinator::save(std::uint64_t token, const std::string& job) {
+  if (!known(token)) return stranger();
+  core_.want_last_checkpoint(job);
+  return done();
+}
+
 caf::result<policies::cluster_status> coordinator::status(std::uint64_t token,
                                                           std::uint64_t seen) {
   if (!known(token)) return stranger();

@@ -76,10 +76,9 @@ coordinator::behavior_type coordinator::make_behavior() {
       [this](leave_atom, u64 token, const string& job, u32 rank) {
         return let_leave(token, job, rank);
       },
-      [this](scale_atom, u64 token, const string& job, u32 workers) {
-        return scale(token, job, workers);
-      },
+      [this](scale_atom, u64 token, const string& job, u32 n) { return scale(token, job, n); },
       [this](scale_atom, u64 token, u32 slots) { return scale_shards(token, slots); },
+      [this](save_atom, u64 token, const string& job) { return save(token, job); },
       [this](part_atom, u64 token, const policies::checkpoint_report& report) {
         if (known(token)) take_part(report);
       },

@@ -98,6 +98,7 @@ class coordinator final : public coordinator_actor::base {
                                    const caf::actor& who);
   void member_gone(std::uint64_t token, const policies::hosted_member& which);
   caf::result<done_atom> scale_shards(std::uint64_t token, std::uint32_t slots);
+  caf::result<done_atom> save(std::uint64_t token, const std::string& job);
   void tell_slots(const policies::coordinator_effects& effects);
   caf::result<done_atom> join_aggregator(const std::string& job, std::uint32_t index,
                                          std::uint32_t incarnation, const std::string& address,

@@ -173,7 +173,7 @@ auto inspect(Inspector& f, job_status& x) {
            x.workers, x.workers_joined, x.workers_finished, x.clock_slowest, x.clock_fastest,
            x.clocks_total, x.epoch, x.loss, x.samples, x.staleness_max, x.payload_bytes_copied,
            x.restarts, x.ranks_finished, x.incarnations, x.changes, x.checkpoints,
-           x.checkpoint_clock, x.seconds, x.metrics, x.parameters_sha256);
+           x.checkpoint_clock, x.last_checkpoint, x.seconds, x.metrics, x.parameters_sha256);
 }
 template <class Inspector>
 auto inspect(Inspector& f, cluster_event& x) {
@@ -277,6 +277,7 @@ CAF_ADD_TYPE_ID(tidegate, (tidegate::policies::roster_call))
 CAF_ADD_TYPE_ID(tidegate, (tidegate::policies::hold_call))
 CAF_ADD_ATOM(tidegate, tidegate::actors, leave_atom, "leave")
 CAF_ADD_ATOM(tidegate, tidegate::actors, scale_atom, "scale")
+CAF_ADD_ATOM(tidegate, tidegate::actors, save_atom, "save")
 CAF_ADD_TYPE_ID(tidegate, (tidegate::policies::hosted_member))
 CAF_ADD_TYPE_ID(tidegate, (tidegate::actors::hosted_members))
 CAF_ADD_TYPE_ID(tidegate, (tidegate::policies::host_call))
@@ -344,6 +345,8 @@ using coordinator_actor = caf::typed_actor<
     caf::replies_to<scale_atom, std::uint64_t, std::string, std::uint32_t>::with<done_atom>,
     // so many slots of processes are to have the shards
     caf::replies_to<scale_atom, std::uint64_t, std::uint32_t>::with<done_atom>,
+    // job: a last checkpoint is wanted
+    caf::replies_to<save_atom, std::uint64_t, std::string>::with<done_atom>,
     // a shard's part of a checkpoint is durable, or why not
     caf::reacts_to<part_atom, std::uint64_t, policies::checkpoint_report>,
     // job, why

@@ -175,6 +175,12 @@ status observer::scale(const std::string& job, std::uint32_t workers) {
   return told ? status() : told.error();
 }
 
+status observer::want_last_checkpoint(const std::string& job) {
+  auto told = impl_->ask<done_atom>("asking for a last checkpoint of job " + job,
+                                    save_atom::value, impl_->token, job);
+  return told ? status() : told.error();
+}
+
 status observer::scale_shards(std::uint32_t slots) {
   auto told = impl_->ask<done_atom>("telling the coordinator how many shards there are",
                                     scale_atom::value, impl_->token, slots);

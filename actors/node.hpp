@@ -85,6 +85,8 @@ class observer {
   // So many slots of processes are to have the shards. Errors: as
   // coordinator_core::scale_shards.
   runtime::status scale_shards(std::uint32_t slots);
+  // As coordinator_core::want_last_checkpoint.
+  runtime::status want_last_checkpoint(const std::string& job);
   // This process of the cluster has ended, whatever the coordinator's connections say.
   runtime::status process_ended(const policies::process_name& name, std::uint32_t incarnation);
   // Asks coordinator and shards to exit. Returns once the coordinator has the message.

@@ -35,6 +35,9 @@ class observer_view final : public cluster_view {
   runtime::status scale_shards(std::uint32_t slots) override {
     return self_.scale_shards(slots);
   }
+  runtime::status want_last_checkpoint(const std::string& job) override {
+    return self_.want_last_checkpoint(job);
+  }
   runtime::status process_ended(const tidegate::policies::process_name& name,
                                 std::uint32_t incarnation) override {
     return self_.process_ended(name, incarnation);

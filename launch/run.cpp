@@ -31,7 +31,8 @@ policies::launch_plan plan_for_core(const policies::cluster_spec& spec,
   what.epoch = epoch;
   for (const auto& p : plan.processes) what.processes.push_back(p.name);
   for (const auto& j : spec.jobs)
-    what.jobs.push_back({j.name, policy_text(j.consistency), j.workers, j.on_worker_loss});
+    what.jobs.push_back({j.name, policy_text(j.consistency), j.workers, j.on_worker_loss,
+                         j.checkpoint.has_value()});
   what.supervision = spec.supervision;
   what.replicated = spec.has_chains();
   what.shards = spec.shards;
@@ -109,7 +110,7 @@ void run::on_signals() {
   for (int s = signals_.next(); s != 0; s = signals_.next()) {
     const std::string name = s == SIGINT ? "SIGINT" : s == SIGTERM ? "SIGTERM" : "SIGHUP";
     journal_.event("signal", name);
-    core_.interrupted(now_, name, todo_);
+    core_.interrupted(now_, name, s == SIGINT, todo_);
     carry_out_effects();
   }
 }
@@ -258,6 +259,13 @@ void run::act(const effects::leave& what) {
           cluster_view& view) { return view.leave(name.job, name.index); },
       [this, process = what.process](const runtime::status& result) {
         core_.left(now_, process, result, todo_);
+      });
+}
+
+void run::act(const effects::save& what) {
+  ask([job = what.job](cluster_view& view) { return view.want_last_checkpoint(job); },
+      [this, job = what.job](const runtime::status& result) {
+        if (!result.ok()) journal_.event("save_failed", job + ": " + result.to_string());
       });
 }
 

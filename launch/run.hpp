@@ -73,6 +73,7 @@ class run {
   void act(const effects::poll_now& what);
   void act(const effects::stop_cluster& what);
   void act(const effects::leave& what);
+  void act(const effects::save& what);
   void act(const effects::terminate& what);
   void act(const effects::kill& what);
   void act(const effects::note& what);

@@ -26,6 +26,8 @@ class cluster_view {
   virtual runtime::status scale(const std::string& job, std::uint32_t workers) = 0;
   // As observer::scale_shards.
   virtual runtime::status scale_shards(std::uint32_t slots) = 0;
+  // As observer::want_last_checkpoint.
+  virtual runtime::status want_last_checkpoint(const std::string& job) = 0;
   // As observer::process_ended.
   virtual runtime::status process_ended(const policies::process_name& name,
                                         std::uint32_t incarnation) = 0;

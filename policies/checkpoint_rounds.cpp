@@ -22,6 +22,7 @@ constexpr std::uint64_t margin_max = 1U << 16U;
 // The clock of the next round; infinity: not yet.
 std::uint64_t checkpoint_rounds::due_clock(std::int64_t now, std::uint64_t fastest) const {
   const auto ahead = fastest + margin_;
+  if (last_ == last_round::wanted) return ahead;
   if (how_.every_clocks > 0) return (ahead / how_.every_clocks + 1) * how_.every_clocks;
   return now - last_began_ >= static_cast<std::int64_t>(how_.every_ms) * millisecond
              ? ahead
@@ -39,6 +40,7 @@ void checkpoint_rounds::begin(std::int64_t now, const std::set<std::uint32_t>& s
   TIDEGATE_ASSERT(stage_ == stage::idle && !final_, "a round is due");
   if (shards.empty()) return;
   const auto clock = due_clock(now, known_);
+  if (last_ == last_round::wanted) last_ = last_round::under_way;
   last_began_ = now;
   begin_round(clock, shards, out);
 }
@@ -55,6 +57,10 @@ void checkpoint_rounds::finished(const std::set<std::uint32_t>& shards,
     out.list.push_back(checkpoint_effects::ended{{}, 0, {}, true});  // nothing to keep
   else
     begin_round(clock_vector::infinity, shards, out);
+}
+
+void checkpoint_rounds::want_last() {
+  if (last_ == last_round::none) last_ = last_round::wanted;
 }
 
 void checkpoint_rounds::begin_round(std::uint64_t clock, const std::set<std::uint32_t>& shards,
@@ -149,6 +155,8 @@ void checkpoint_rounds::shard_moved(std::uint32_t shard, checkpoint_effects& out
 
 void checkpoint_rounds::end(status result, checkpoint_effects& out) {
   stage_ = stage::idle;
+  if (last_ == last_round::under_way)
+    last_ = result.ok() ? last_round::written : last_round::wanted;
   out.list.push_back(checkpoint_effects::ended{id_, cut_, std::move(result), final_});
 }
 

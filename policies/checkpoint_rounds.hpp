@@ -81,6 +81,11 @@ class checkpoint_rounds {
   // shard that still writes a part of one is asked again when it has.
   void finished(const std::set<std::uint32_t>& shards, checkpoint_effects& out);
 
+  // The run is about to be interrupted: rounds are due at the next clock that can be named,
+  // until one of those that begin from now on has ended with a checkpoint.
+  void want_last();
+  bool has_last() const noexcept { return last_ == last_round::written; }
+
   void begun(checkpoint_id id, checkpoint_effects& out);
   // A shard has answered the call. Told for calls of rounds that have been given up, too.
   void answered(std::uint32_t shard, checkpoint_id id, const runtime::status& result,
@@ -95,6 +100,7 @@ class checkpoint_rounds {
 
  private:
   enum class stage : std::uint8_t { idle, beginning, arming, collecting, writing };
+  enum class last_round : std::uint8_t { none, wanted, under_way, written };
 
   void begin_round(std::uint64_t clock, const std::set<std::uint32_t>& shards,
                    checkpoint_effects& out);
@@ -105,6 +111,7 @@ class checkpoint_rounds {
   checkpoint_spec how_;
   stage stage_ = stage::idle;
   bool final_ = false;
+  last_round last_ = last_round::none;
   bool again_ = false;               // the last round, when no shard writes any more
   std::set<std::uint32_t> writing_;  // shards whose part, of this round or one before, is due
   std::uint64_t clock_ = 0;          // of the round

@@ -37,6 +37,7 @@ struct job_status {
   std::vector<roster_change> changes;  // of who takes part
   std::uint64_t checkpoints = 0;       // written since the job began or went back
   std::uint64_t checkpoint_clock = 0;  // of the last
+  bool last_checkpoint = false;        // the one that was asked for before an end is written
   double seconds = 0;  // since the first worker joined; frozen when done or failed
   std::map<std::string, double> metrics;  // reported by workers: "test_accuracy", "loss", ...
   std::string parameters_sha256;          // hex, when done

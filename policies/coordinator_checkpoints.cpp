@@ -156,6 +156,12 @@ void coordinator_core::checkpoint_written(std::int64_t now, const std::string& n
   carry_out(now, static_cast<std::size_t>(job - jobs_.data()), effects, out);
 }
 
+// It begins with the next report of a worker, as every round does.
+void coordinator_core::want_last_checkpoint(const std::string& name) {
+  auto* job = find(name);
+  if (job && job->rounds) job->rounds->want_last();
+}
+
 // What the workers leave is kept before the job counts as done.
 void coordinator_core::all_finished(std::int64_t now, std::size_t index,
                                     coordinator_effects& out) {

@@ -131,6 +131,9 @@ class coordinator_core : private coordinator_parts {
                        coordinator_effects& out);
   void checkpoint_written(std::int64_t now, const std::string& job, checkpoint_id id,
                           const runtime::status& result, coordinator_effects& out);
+  // One more checkpoint is wanted, as soon as it can be: job_status::last_checkpoint says when
+  // it is written.
+  void want_last_checkpoint(const std::string& job);
   runtime::status metric(const std::string& job, const std::string& name, double value,
                          coordinator_effects& out);
   // `parameters_sha256`: from the one that hashes, else empty.

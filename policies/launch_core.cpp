@@ -27,10 +27,6 @@ std::vector<job_status> waiting_jobs(const launch_plan& plan) {
   return jobs;
 }
 
-bool has_ended(const job_status& job) {
-  return job.state == job_state::done || job.state == job_state::failed;
-}
-
 }  // namespace
 
 launch_core::launch_core(launch_plan plan)
@@ -126,13 +122,15 @@ void launch_core::unreachable(std::int64_t now, const runtime::status& why,
             out);
 }
 
-void launch_core::interrupted(std::int64_t now, const std::string& by, launch_effects& out) {
-  if (phase_ == phase::ending) {
-    kill_at_ = now;  // asked for twice: at once
-  } else {
+void launch_core::interrupted(std::int64_t now, const std::string& by, bool saves,
+                              launch_effects& out) {
+  const bool asked_before = phase_ == phase::ending || !interrupted_by_.empty();
+  if (saves && !asked_before && begin_saving(now, by, out)) return;
+  if (phase_ != phase::ending) {
     is_interrupted_ = true;
     begin_end(now, run_outcome::job_failed, "interrupted by " + by, out);
   }
+  if (asked_before) kill_at_ = now;
 }
 
 void launch_core::ended(std::int64_t now, process_number process, process_exit exit) {
@@ -186,7 +184,10 @@ void launch_core::decide(std::int64_t now, launch_effects& out) {
     out.all.emplace_back(launch_effects::poll_now{});
   }
   poll_wanted_ = false;
-  if (std::exchange(is_back_, false) && phase_ == phase::running) phase_since_ = now;
+  if (std::exchange(is_back_, false) && phase_ == phase::running) {
+    phase_since_ = now;
+    if (!interrupted_by_.empty()) ask_to_save(out);
+  }
   if (is_watching()) end_unwanted(now, out);
   if (slot_ended_ && is_watching() && watches_) {
     slot_ended_ = false;
@@ -196,6 +197,7 @@ void launch_core::decide(std::int64_t now, launch_effects& out) {
   start_again(now, out);
   check_jobs(now, out);
   check_joins(now, out);
+  check_saving(now, out);
   if (phase_ == phase::clearing) go_back(now, out);
   advance(now, out);
   if (!is_over() || concluded_) return;

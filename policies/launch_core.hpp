@@ -37,6 +37,7 @@ struct launch_plan {
     std::string policy;  // "bsp", as job_status has it
     std::uint32_t workers = 0;
     worker_loss_rule on_worker_loss = worker_loss_rule::fail;
+    bool checkpoints = false;
   };
   std::vector<process_name> processes;  // in the order they are started, the coordinator first
   std::vector<job> jobs;
@@ -95,6 +96,11 @@ struct launch_effects {
   struct leave {
     process_number process = 0;
   };
+  // The run is about to be interrupted: the coordinator is asked for one more checkpoint of
+  // this job, and job_status::last_checkpoint says when it is written.
+  struct save {
+    std::string job;
+  };
   // A process is asked to end, or ended.
   struct terminate {
     process_number process = 0;
@@ -119,8 +125,8 @@ struct launch_effects {
     run_outcome outcome = run_outcome::done;
     std::string reason;
   };
-  using effect = std::variant<start, renew, watch, poll_now, stop_cluster, leave, terminate,
-                              kill, note, complain, show_log, conclude>;
+  using effect = std::variant<start, renew, watch, poll_now, stop_cluster, leave, save,
+                              terminate, kill, note, complain, show_log, conclude>;
   std::vector<effect> all;
 };
 
@@ -153,8 +159,9 @@ class launch_core {
   void polled(std::int64_t now, const coordinator_news& news, launch_effects& out);
   // No connection to the coordinator within the start timeout.
   void unreachable(std::int64_t now, const runtime::status& why, launch_effects& out);
-  // `by`: "SIGINT". Asked for twice, everything ends at once.
-  void interrupted(std::int64_t now, const std::string& by, launch_effects& out);
+  // `by`: "SIGINT". `saves`: not before jobs that have checkpoints have written one more, or
+  // the start timeout has passed. Asked for twice, everything ends at once.
+  void interrupted(std::int64_t now, const std::string& by, bool saves, launch_effects& out);
   void ended(std::int64_t now, process_number process, process_exit exit);
   // Its job goes on without it; or why not: then it comes back.
   void left(std::int64_t now, process_number process, const runtime::status& result,
@@ -262,12 +269,20 @@ class launch_core {
   bool may_start_again(const unjudged& end);
   std::int64_t join_deadline(process_number process) const;
   void check_joins(std::int64_t now, launch_effects& out);
+  // A last checkpoint, launch_last_checkpoint.cpp.
+  bool may_be_saved(const launch_plan::job& job) const;
+  bool begin_saving(std::int64_t now, const std::string& by, launch_effects& out);
+  void ask_to_save(launch_effects& out);
+  void check_saving(std::int64_t now, launch_effects& out);
   void advance(std::int64_t now, launch_effects& out);
   void begin_end(std::int64_t now, run_outcome outcome, const std::string& reason,
                  launch_effects& out);
 
   bool is_watching() const { return phase_ <= phase::leaving; }
 
+  static bool has_ended(const job_status& job) {
+    return job.state == job_state::done || job.state == job_state::failed;
+  }
   bool is_over() const;
   bool all_done() const;
   bool workers_missing(const launch_plan::job& job) const;
@@ -312,6 +327,9 @@ class launch_core {
   std::int64_t phase_since_ = 0;          // of starting, then of running
   std::int64_t failure_seen_at_ = never;  // the first
   std::int64_t workers_gone_at_ = never;  // while a job that is not done lacks workers
+  std::string interrupted_by_;       // jobs are saved before that ends the run; empty: nobody
+  std::int64_t save_until_ = never;  // then it ends anyway
+  std::uint64_t save_poll_ = 0;      // its answer is of after the interrupt
   std::int64_t terminate_at_ = never;
   std::int64_t kill_at_ = never;
 };

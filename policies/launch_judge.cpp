@@ -297,7 +297,7 @@ void launch_core::check_workers(std::int64_t now, launch_effects& out) {
 }
 
 std::int64_t launch_core::next_wake() const {
-  auto at = std::min(terminate_at_, kill_at_);
+  auto at = std::min({terminate_at_, kill_at_, save_until_});
   const auto earlier = [&](std::int64_t other) { at = std::min(at, other); };
   if (phase_ == phase::clearing && alive().empty()) earlier(back_at_);
   if (!is_watching()) return at;

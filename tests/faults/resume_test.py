@@ -100,6 +100,48 @@ class Resume(FaultTest):
         self.assertIn("goes on from checkpoint", run.output)
         self.assertEqual(self.hash_of(run), expected)
 
+    def test_an_interrupt_writes_a_last_checkpoint_first(self):
+        """No other is due in this run, so what is gone on with is the one of the interrupt."""
+        job = {"workers": 2, "mode": ["workload", 400, 8000, "exchange"], "checkpoint": {"every": "60m"}}
+        expected = self.calm_hash(job)
+        run = self.launch(self.yaml(job))
+        wait_until(lambda: run.clock() > 20, 30, f"clock 20; {run.output}")
+        before = run.clock()
+        run.process.send_signal(signal.SIGINT)
+        self.assertEqual(run.wait(30), 1, run.output)
+        self.assertIn("writing a last checkpoint, which may take 30s (cluster.start_timeout); Ctrl-C again to leave at "
+                      "once", run.output)
+        self.assertEqual(run.result()["jobs"][0]["state"], "interrupted")
+        self.assertIn(f"go on with it: tidegate launch --resume {run.run_dir}", run.output)
+        written = [re.fullmatch(r"job e0001-\d+ clock (\d+)", event["detail"])
+                   for event in map(json.loads, run.events_text().splitlines()) if event["what"] == "checkpoint"]
+        self.assertEqual(len(written), 1, run.events_text())
+        self.assertGreaterEqual(int(written[0][1]), before)
+        self.resume(run)
+        self.assertEqual(run.wait(60), 0, run.output)
+        self.assertRegex(run.output, f"goes on from checkpoint .*{written[0][1]}")
+        self.assertEqual(self.hash_of(run), expected)
+        self.assert_nothing_left(run)
+
+    def test_a_second_interrupt_leaves_at_once(self):
+        job = {"workers": 2, "mode": ["forever"], "checkpoint": {"every": "60m"}}
+        made = json.loads(self.yaml(job))
+        made["supervision"] = {"heartbeat": {"timeout": "60s"}}
+        run = self.launch(json.dumps(made))
+        run.wait_for_training(5)
+        wait_until(lambda: run.clock() > 20, 30, f"clock 20; {run.output}")
+        # No checkpoint can be written without it.
+        os.kill(next(p["pid"] for p in run.processes() if p["role"] == "shard"), signal.SIGSTOP)
+        run.process.send_signal(signal.SIGINT)
+        wait_until(lambda: "writing a last checkpoint" in run.output, 10, f"what it does; {run.output}")
+        self.assertIsNone(run.process.poll())
+        begin = time.monotonic()
+        run.process.send_signal(signal.SIGINT)
+        self.assertEqual(run.wait(10), 1, run.output)
+        self.assertLess(time.monotonic() - begin, 2.0)
+        self.assertEqual(self.count_events(run, "checkpoint"), 0)
+        self.assert_nothing_left(run)
+
     def test_a_run_has_one_launcher(self):
         run = self.launch(self.yaml({"workers": 2, "mode": ["forever"]}))
         run.wait_for_training(5)

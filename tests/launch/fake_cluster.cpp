@@ -172,6 +172,9 @@ class fake_view final : public cluster_view {
   runtime::status scale_shards(std::uint32_t slots) override {
     return to_status_of(ask("shards " + std::to_string(slots)));
   }
+  runtime::status want_last_checkpoint(const std::string& job) override {
+    return to_status_of(ask("save " + job));
+  }
   runtime::status process_ended(const policies::process_name&, std::uint32_t) override {
     return {};
   }

@@ -42,6 +42,9 @@ class recording_view final : public cluster_view {
   runtime::status scale(const std::string& job, std::uint32_t workers) override {
     return note("scale " + job + " " + std::to_string(workers));
   }
+  runtime::status want_last_checkpoint(const std::string& job) override {
+    return note("save " + job);
+  }
   runtime::status scale_shards(std::uint32_t slots) override {
     return note("shards " + std::to_string(slots));
   }

@@ -67,6 +67,33 @@ TEST_F(checkpoint_rounds_test, a_round_names_the_next_multiple_and_ends_with_the
   EXPECT_TRUE(all<effects::ended>(out)[0].result.ok());
 }
 
+TEST_F(checkpoint_rounds_test, a_last_one_is_of_the_next_clock_that_can_be_named) {
+  advance(11);
+  begin(1);
+  rounds.want_last();
+  answer(1);
+  for (const auto shard : two) rounds.part(part_of(shard, 1, 20), out);
+  rounds.written({1, 1}, {}, out);
+  EXPECT_FALSE(rounds.has_last()) << "that one had begun before";
+  out.list.clear();
+  advance(21);
+  begin(2);
+  EXPECT_EQ(all<effects::ask>(out)[0].clock, 23U) << "not the next multiple of 10";
+  answer(2, 24);
+  EXPECT_FALSE(rounds.has_last());
+  out.list.clear();
+  advance(25);
+  begin(3);
+  EXPECT_GT(all<effects::ask>(out)[0].clock, 25U);
+  answer(3);
+  for (const auto shard : two) rounds.part(part_of(shard, 3, 29), out);
+  rounds.written({1, 3}, {}, out);
+  EXPECT_TRUE(rounds.has_last());
+  out.list.clear();
+  advance(30);
+  EXPECT_EQ(all<effects::begin>(out).size(), 1U) << "and then as ever";
+}
+
 TEST_F(checkpoint_rounds_test, one_at_a_time) {
   advance(3);
   begin(7);

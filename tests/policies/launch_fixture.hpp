@@ -40,6 +40,13 @@ inline job_status running(const std::string& name, std::uint32_t finished = 0) {
   return job;
 }
 
+inline job_status at_clock(const std::string& name, std::uint64_t clock, bool saved = false) {
+  auto job = running(name);
+  job.clock_fastest = clock;
+  job.last_checkpoint = saved;
+  return job;
+}
+
 // By rank: the last incarnation that has asked to join, 0 for none.
 inline job_status joined_by(job_status job, std::vector<std::uint32_t> incarnations) {
   job.incarnations = std::move(incarnations);
@@ -104,7 +111,11 @@ class launched {
     decide();
   }
   void is_interrupted() {
-    core_.interrupted(now_, "SIGINT", out_);
+    core_.interrupted(now_, "SIGINT", true, out_);
+    decide();
+  }
+  void is_terminated() {
+    core_.interrupted(now_, "SIGTERM", false, out_);
     decide();
   }
   void ends(const std::string& name, how kind = how::clean) {
@@ -191,6 +202,14 @@ class launched {
     plan.jobs[0].on_worker_loss = worker_loss_rule::shrink;
     return in_training(std::move(plan));
   }
+  // The one job has checkpoints, and has made a clock.
+  static launched with_checkpoints() {
+    auto plan = plan_of({{"mlp", 1}}, true);
+    plan.jobs[0].checkpoints = true;
+    auto run = in_training(std::move(plan));
+    run.says({at_clock("mlp", 3)});
+    return run;
+  }
   // Up to four shards that move, with a replica; one slot of them begins.
   static launched with_moving_shards(bool goes_back = false) {
     auto plan = plan_of({{"mlp", 1}}, true);
@@ -241,7 +260,7 @@ class launched {
     for (const auto& [name, workers] : jobs) {
       plan.jobs.push_back(
           {name, "bsp", workers,
-           workers_come_back ? worker_loss_rule::restart : worker_loss_rule::fail});
+           workers_come_back ? worker_loss_rule::restart : worker_loss_rule::fail, false});
       for (std::uint32_t i = 0; i < workers; ++i)
         plan.processes.push_back({process_role::worker, name, i});
     }
@@ -300,6 +319,8 @@ class launched {
       return text_of_stop(what);
     else if constexpr (std::is_same_v<Effect, launch_effects::leave>)
       return "leave " + name_of(what.process);
+    else if constexpr (std::is_same_v<Effect, launch_effects::save>)
+      return "save " + what.job;
     else if constexpr (std::is_same_v<Effect, launch_effects::terminate>)
       return "terminate " + name_of(what.process);
     else if constexpr (std::is_same_v<Effect, launch_effects::kill>)

@@ -43,6 +43,7 @@ class launcher final : public frameless_process {
   void perform(const policies::launch_effects::poll_now&);
   void perform(const policies::launch_effects::stop_cluster& what);
   void perform(const policies::launch_effects::leave& what);
+  void perform(const policies::launch_effects::save&) {}  // nobody interrupts it
   void perform(const policies::launch_effects::terminate& what);
   void perform(const policies::launch_effects::kill& what);
   void perform(const policies::launch_effects::note& what);
