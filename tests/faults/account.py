@@ -7,7 +7,9 @@ import re
 
 # What must be 0. The rest is told.
 BROKEN = ("hangs", "hash_mismatches", "lost_pushes", "double_pushes", "staleness_violations", "leaks", "failed_runs",
-          "memory_growths")
+          "memory_growths", "silences")
+# What is done beside kills and stops of a moment, as chaos.jsonl calls it.
+FAULTS = ("cut", "partition", "stall", "silent_host")
 
 
 def lines_of(text):
@@ -21,6 +23,12 @@ def hits(chaos):
     """(kills by role, number of stops) of the lines of a chaos.jsonl."""
     kills = collections.Counter(line["detail"].split("-", 1)[0] for line in chaos if line["what"] == "kill")
     return kills, sum(line["what"] == "stop" for line in chaos)
+
+
+def faults(chaos):
+    """How many of FAULTS there are, and who was stalled, by role."""
+    stalls = collections.Counter(line["detail"].split("-", 1)[0] for line in chaos if line["what"] == "stall")
+    return collections.Counter(line["what"] for line in chaos if line["what"] in FAULTS), stalls
 
 
 def resumed(event):
@@ -123,6 +131,9 @@ class Account:
         self.seconds = 0
         self.kills = collections.Counter()
         self.stops = 0
+        self.faults = collections.Counter()
+        self.stalls = collections.Counter()
+        self.silences = []  # (milliseconds, where, when in it)
         self.figures = dict.fromkeys(BROKEN, 0)
         self.failovers = []
         self.promotions = []
@@ -134,10 +145,21 @@ class Account:
         self.figures[figure] += 1
         self.problems.append({"figure": figure, "where": where, "what": what, "logs": logs and str(logs)})
 
-    def add_hits(self, chaos, events, pulls=(), shards=1):
+    def add_done(self, chaos):
         kills, stops = hits(chaos)
+        done, stalls = faults(chaos)
         self.kills += kills
         self.stops += stops
+        self.faults += done
+        self.stalls += stalls
+
+    def add_silence(self, where, fault, silent_ms, at_ms):
+        """The longest of a round."""
+        self.silences.append((silent_ms, where, fault, at_ms))
+
+    def add_hits(self, chaos, events, pulls=(), shards=1):
+        """Of rounds whose faults are deaths, and so have times to go on."""
+        self.add_done(chaos)
         self.failovers += failovers_ms(chaos, events)
         if shards is None:
             return
@@ -151,10 +173,20 @@ class Account:
     @property
     def good(self):
         """Nothing is broken, and something was tried."""
-        return not any(self.figures.values()) and self.all_kills > 0
+        return not any(self.figures.values()) and self.all_kills + self.faults.total() > 0
+
+    def silence(self):
+        """By fault, and the worst."""
+        longest = {}
+        for silent_ms, _, fault, _ in self.silences:
+            longest[fault] = max(silent_ms, longest.get(fault, 0))
+        worst = max(self.silences, default=None)
+        return {**spread([silent_ms for silent_ms, *_ in self.silences]), "longest_by_fault": longest,
+                "worst": worst and {"where": worst[1], "fault": worst[2], "after_ms": worst[3]}}
 
     def to_json(self):
         return {"seed": self.seed, "seconds": round(self.seconds), "rounds": self.rounds, "kills": dict(self.kills),
-                "stops": self.stops, **self.figures, "failover_ms": spread(self.failovers),
+                "stops": self.stops, "faults": {kind: self.faults[kind] for kind in FAULTS}, "stalls": dict(self.stalls),
+                **self.figures, "silent_ms": self.silence(), "failover_ms": spread(self.failovers),
                 "promoted_ms": spread(self.promotions), "served_ms": spread(self.served), "memory": self.memory,
                 "problems": self.problems}

@@ -7,7 +7,9 @@ import unittest
 
 import account
 import main_rounds
+import rough_rounds
 import rounds
+import silence
 
 
 def line(ms, what, detail):
@@ -108,6 +110,91 @@ class Pushes(unittest.TestCase):
         self.assertEqual(account.pushes_of(changes, 2, 100), 100 + 30 + 40 + 50)
 
 
+class Silence(unittest.TestCase):
+    def longest(self, end, **moments):
+        in_ns = {kind: [int(ms * 1e6) for ms in times] for kind, times in moments.items() if kind != "spans"}
+        spans = [(int(a * 1e6), int(b * 1e6)) for a, b in moments.get("spans", ())]
+        return silence.longest(0, int(end * 1e6), in_ns.get("progress", []), in_ns.get("told", []),
+                               in_ns.get("lasting", []), spans)
+
+    def test_between_two_steps_and_to_the_end(self):
+        self.assertEqual(self.longest(100, progress=[10, 40, 90]), (50.0, 40.0))
+        self.assertEqual(self.longest(200, progress=[10, 40, 90]), (110.0, 90.0))
+        self.assertEqual(self.longest(100), (100.0, 0.0))
+
+    def test_a_word_breaks_it_and_a_lasting_word_ends_it(self):
+        self.assertEqual(self.longest(100, progress=[10], told=[40]), (60.0, 40.0))
+        self.assertEqual(self.longest(100, progress=[10], lasting=[40]), (30.0, 10.0))
+        self.assertEqual(self.longest(100, progress=[10], lasting=[40], told=[50]), (30.0, 10.0))
+        self.assertEqual(self.longest(100, progress=[10, 60], lasting=[40]), (40.0, 60.0), "until the next progress")
+
+    def test_nobody_speaks_for_a_launcher_that_is_stopped(self):
+        self.assertEqual(self.longest(100, progress=[10], spans=[(20, 90)]), (10.0, 0.0))
+        chaos = [line(20, "stall", "launcher-0 pid 3 for 1 s"), line(30, "stall", "shard-0 pid 4 for 1 s"),
+                 line(90, "continue", "launcher-0 pid 3"), line(95, "continue", "shard-0 pid 4")]
+        self.assertEqual(silence.excused(chaos), [(20_000_000, 90_000_000)])
+
+    def test_who_causes_trouble_explains_nothing(self):
+        text = "".join(json.dumps(line(at, kind, "")) + "\n" for at, kind in
+                       ((1, "fault"), (2, "process_died"), (3, "waits"), (4, "fault_failed")))
+        self.assertEqual(silence.told_by_events(text), ([2_000_000], [3_000_000]))
+
+    def test_a_log_says_when(self):
+        text = "2026-01-02T03:04:05.678 shard-0[7] info it says\nand more of it\n2026-01-02T03:04:06.001 no more\n"
+        first, second = silence.told_by_log(text)
+        self.assertEqual(second - first, 323_000_000)
+
+    def test_what_is_done_is_counted_by_kind(self):
+        books = account.Account(1)
+        books.add_done([line(1, "cut", "shard-0 from replica-0"), line(2, "stall", "launcher-0 pid 3 for 7 s"),
+                        line(2, "partition", "b interface eth0"), line(3, "heal", "b"), line(4, "silent_host", "b for 9 s")])
+        books.add_silence("round 3", "cut", 70.0, 5.0)
+        books.add_silence("round 4", "stall", 40.0, 6.0)
+        self.assertTrue(books.good)
+        seen = books.to_json()
+        self.assertEqual(seen["faults"], {"cut": 1, "partition": 1, "stall": 1, "silent_host": 1})
+        self.assertEqual(seen["stalls"], {"launcher": 1})
+        self.assertEqual((seen["silent_ms"]["max"], seen["silent_ms"]["worst"]["where"]), (70.0, "round 3"))
+        self.assertEqual(seen["silent_ms"]["longest_by_fault"], {"cut": 70.0, "stall": 40.0})
+
+
+class RoughRounds(unittest.TestCase):
+    def draw(self, fault, number):
+        return rough_rounds.draw(1, number, rounds.ROLES, fault)
+
+    def test_a_seed_a_number_and_a_fault_are_a_round(self):
+        self.assertEqual(self.draw("cut", 7), self.draw("cut", 7))
+        self.assertNotEqual(self.draw("cut", 7), self.draw("cut", 8))
+
+    def test_every_fault_has_its_turn(self):
+        for block in range(5):
+            turns = [rough_rounds.draw_fault(1, 6 * block + turn, rounds.FAULTS) for turn in range(6)]
+            self.assertEqual(sorted(turns), sorted(rounds.FAULTS))
+
+    def test_moves_are_of_the_fault_and_last_as_long_as_they_should(self):
+        for fault in rounds.FAULTS[1:]:
+            moves = [move for number in range(60) for move in self.draw(fault, number).moves]
+            kind = "stall" if fault == "hang" else fault
+            self.assertEqual({move.kind for move in moves}, {kind, "kill"})
+            lasting = [move.seconds for move in moves if move.kind == kind and kind != "cut"]
+            self.assertTrue(all(5 <= seconds <= 40 for seconds in lasting))
+            if kind == "stall":
+                self.assertEqual({move.role for move in moves if move.kind == "stall"}, set(rounds.ROLES))
+
+    def test_nobody_is_killed_whom_the_job_does_not_have_or_the_launcher_cannot_replace(self):
+        for one in (self.draw(fault, number) for fault in rounds.FAULTS[1:] for number in range(60)):
+            killed = {move.role for move in one.moves if move.kind == "kill"} | {move.meanwhile for move in one.moves}
+            self.assertNotIn("launcher", killed)
+            if not rounds.has_aggregators(one.job):
+                self.assertNotIn("aggregator", killed)
+            self.assertFalse(any(move.meanwhile for move in one.moves if move.role == "launcher"))
+
+    def test_a_stall_is_a_death_only_where_it_should_be(self):
+        for number in range(60):
+            self.assertEqual(dict(self.draw("stall", number).supervision)["heartbeat"], {"timeout": "60s"})
+            self.assertIn(dict(self.draw("hang", number).supervision)["heartbeat"]["timeout"], ("1s", "2s"))
+
+
 class Rounds(unittest.TestCase):
     def test_a_seed_and_a_number_are_a_round(self):
         self.assertEqual(rounds.draw(1, 7, ["worker"]), rounds.draw(1, 7, ["worker"]))
@@ -165,9 +252,9 @@ class Rounds(unittest.TestCase):
         self.assertEqual(asked - set(dir(main_rounds.draw(1, 0, rounds.ROLES))), {"clocks", "job"})
 
     def test_what_is_no_role_is_refused(self):
-        self.assertIsNone(rounds.refuse_roles(rounds.ROLES))
-        self.assertIn("unknown role", rounds.refuse_roles(["king"]))
-        self.assertIn("no role", rounds.refuse_roles([]))
+        self.assertIsNone(rounds.refuse_words(rounds.ROLES, rounds.ROLES, "role"))
+        self.assertIn("unknown role", rounds.refuse_words(["king"], rounds.ROLES, "role"))
+        self.assertIn("no role", rounds.refuse_words([], rounds.ROLES, "role"))
 
 
 if __name__ == "__main__":

@@ -26,8 +26,10 @@ class Round:
     launcher = ()
     shards = 2
     resizes = ()
+    fault = "kill"
+    moves = ()
 
-    def yaml(self, _worker):
+    def yaml(self, _worker, _hosts=None):
         text = self.calm(_worker)
         text = replaced(text, "  shards: 2 ", f"  replicas: {self.replicas}\n  shards: 2 ")
         if self.sums:

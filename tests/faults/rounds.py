@@ -12,6 +12,8 @@ WITH_CHECKPOINTS = ("shard", "replica", "launcher")
 # Of a shard with replicas any goes on alone; checkpoints are for all at once.
 GROUP = ("shard", "replica")
 ROLES = ALWAYS + WITH_CHECKPOINTS
+# A round is about one of these; `kill` is drawn below, the others in rough_rounds.py.
+FAULTS = ("kill", "cut", "partition", "stall", "hang", "silent_host")
 
 # A limit on restarts is what tests/faults/workers_test.py looks at; here nothing is too often.
 SUPERVISION = {role: {"max_restarts": 1000000, "backoff": "1ms"} for role in ROLES if role not in ("launcher", "replica")}
@@ -36,9 +38,13 @@ class Round:
     chaos: tuple  # arguments of tidegate chaos RUN_DIR random; empty: it is not run
     launcher: tuple  # seconds that each life of the launcher lasts before it is killed
     resizes: tuple = ()  # (seconds since the launch, "workers=3" or "shards=2" from then on)
+    fault: str = "kill"  # of FAULTS
+    moves: tuple = ()  # of rough_rounds.Move, one after another
+    supervision: tuple = ()  # (key, value) beside SUPERVISION
 
-    def yaml(self, worker):
-        return cluster_text(self.job, self.cluster, worker)
+    def yaml(self, worker, hosts=None):
+        cluster = {**self.cluster, "hosts": hosts} if hosts else self.cluster
+        return cluster_text(self.job, cluster, worker, dict(self.supervision))
 
     def calm(self, worker):
         """The same job with nothing in its way: one shard, shared memory, no aggregators, no pauses, no kills. By
@@ -82,13 +88,16 @@ class Round:
         if "on_worker_loss" in job:
             words.append(job["on_worker_loss"])
         words += [f"{wanted} after {seconds} s" for seconds, wanted in self.resizes]
+        words += [f"{key} {value}" for key, value in self.supervision]
+        words += [str(move) for move in self.moves]
         return ", ".join(words) + "; " + " ".join(self.chaos)
 
 
-def cluster_text(job, cluster, worker):
+def cluster_text(job, cluster, worker, supervision=None):
     job = dict(job)
     command = [str(worker), *(str(word) for word in job.pop("mode"))]
-    return json.dumps({"cluster": {"name": "soak", **cluster}, "supervision": SUPERVISION,
+    return json.dumps({"cluster": {"name": "soak", **cluster},
+                       "supervision": {**SUPERVISION, **(supervision or {})},
                        "jobs": {"job": {"command": command, **job}}}, indent=1)  # JSON is YAML
 
 
@@ -97,14 +106,14 @@ def chaos_arguments(seed, roles, count, actions="kill", every="20ms..250ms"):
             "--actions", actions)
 
 
-def draw_workload(chance, clocks, workers):
-    return {"workers": workers, "mode": ["workload", clocks, PAUSE_US, chance.choice(WAYS)],
+def draw_workload(chance, clocks, workers, pause_us=PAUSE_US):
+    return {"workers": workers, "mode": ["workload", clocks, pause_us, chance.choice(WAYS)],
             "consistency": {"policy": "bsp"}, "seed": chance.choice((1, 2)),
             "optimizer": {"name": chance.choice(OPTIMIZERS), "learning_rate": 0.05}}
 
 
-def draw_count(chance, clocks, workers):
-    return {"workers": workers, "mode": ["count", clocks, PAUSE_US], "reduce": "sum",
+def draw_count(chance, clocks, workers, pause_us=PAUSE_US):
+    return {"workers": workers, "mode": ["count", clocks, pause_us], "reduce": "sum",
             "consistency": chance.choice(POLICIES)}
 
 
@@ -182,9 +191,9 @@ def draw(seed, number, roles):
     return Round(number, kind, job, cluster, clocks, chaos, launcher, resizes)
 
 
-def refuse_roles(roles):
-    """Why these are no roles to kill; None: they are."""
-    for role in roles:
-        if role not in ROLES:
-            return f"unknown role '{role}'; allowed: {', '.join(ROLES)}"
-    return None if roles else "no role is given"
+def refuse_words(words, allowed, noun):
+    """Why these are not all of the allowed ones; None: they are."""
+    for word in words:
+        if word not in allowed:
+            return f"unknown {noun} '{word}'; allowed: {', '.join(allowed)}"
+    return None if words else f"no {noun} is given"

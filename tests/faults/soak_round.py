@@ -1,8 +1,14 @@
 """Carries out a round of scripts/soak: a cluster, `tidegate chaos` beside it, and a look at what came of both."""
 
+import contextlib
+
 from faults import *
+from two_hosts import hosts
 import account
+import rough_rounds
+import silence
 import soak_launcher
+import soak_moves
 import soak_scale
 
 HANG_SECONDS = 30
@@ -12,17 +18,15 @@ LEFT_SECONDS = 5
 class Runs:
     """Launches of one soak; ends what is left when it is closed."""
 
-    def __init__(self, books, keep):
+    def __init__(self, books, keep, silent_ms_max=None):
         self.books = books
         self.keep = keep  # a folder for the logs of what went wrong
+        self.silent_ms_max = silent_ms_max  # None: it is told, and breaks nothing
         self.hashes = {}
-        self.pulls = tempfile.TemporaryDirectory(prefix="tidegate-pulls-")
 
-    def start(self, yaml):
-        self.before = segments()
-        for path in pathlib.Path(self.pulls.name).iterdir():
-            path.unlink()
-        run = Launch(yaml, env={"E2E_PULLS": self.pulls.name})
+    def start(self, yaml, runner=()):
+        self.before = orphans()
+        run = Launch(yaml, runner=runner)
         # The last of what a launcher needs to go on with a run.
         wait_until(lambda: (run.run_dir / "cluster.yaml").exists() or run.process.poll() is not None, 10, "a run folder")
         return run
@@ -43,50 +47,83 @@ class Runs:
                 run.close()
         return self.hashes[one.calm_key]
 
-    def wait(self, run, launcher=(), resizes=()):
-        """Its exit code; None: it made no progress for long, and was killed."""
+    def wait(self, run, beside=(), hang_seconds=HANG_SECONDS):
+        """Its exit code; None: it made no progress for long, and was killed. `beside`: what looks again and again."""
         seen, since = None, time.monotonic()
-        kills = soak_launcher.LauncherKills(run, launcher)
-        asked = soak_scale.Resizes(run, resizes)
         while True:
-            kills.look()
-            asked.look()
+            for part in beside:
+                part.look()
             try:
                 return run.process.wait(timeout=0.05)
             except subprocess.TimeoutExpired:
-                now = progress(run)
+                now = (progress(run), trained(run))
             if now != seen:
                 seen, since = now, time.monotonic()
-            if time.monotonic() - since > HANG_SECONDS:
+            if time.monotonic() - since > hang_seconds:
                 return None
 
     def carry_out(self, one):
         """Returns what is worth a line on the terminal."""
+        with contextlib.ExitStack() as around:
+            link = around.enter_context(hosts.TwoHosts()) if rough_rounds.has_two_hosts(one.fault) else None
+            return self.carry_out_on(one, link)
+
+    def carry_out_on(self, one, link):
         where = f"round {one.number}"
         expected = self.calm_hash(one) if one.kind == "workload" else None
-        run = self.start(one.yaml(WORKER))
+        begin = time.time_ns()
+        run = self.start(one.yaml(WORKER, link and hosts_of(link)), link.command(0, []) if link else ())
         chaos = self.chaos(run, one.chaos) if one.chaos else None
+        moves = soak_moves.Moves(run, one.moves, lambda: trained(run), link)
         try:
-            problems = self.look_at(run, one, self.wait(run, one.launcher, one.resizes), expected)
+            beside = (soak_launcher.LauncherKills(run, one.launcher), soak_scale.Resizes(run, one.resizes), moves)
+            longest = max((move.seconds for move in one.moves), default=0)
+            code = self.wait(run, beside, HANG_SECONDS + longest)
+            end = time.time_ns()
+            problems = self.look_at(run, one, code, expected)
             problems += self.end_chaos(chaos) if chaos else []
-            lines, events = chaos_lines(run), account.lines_of(run.events_text())
-            self.books.add_hits(lines, events, self.pulls_made(), one.shards)
-            self.books.rounds += 1
+            moves.close()
+            problems += [("failed_runs", problem) for problem in moves.problems]
+            problems += self.account_for(run, one, where, begin, end)
             if run.process.poll() is None:
                 run.process.kill()  # a hang; its children go with it
                 run.process.wait()
             problems += [("leaks", what) for what in left_behind(run, self.before)]
             self.write_down(problems, where, run)
         finally:
+            moves.close()
             for left in (chaos, run.process):
                 if left and left.poll() is None:
                     left.kill()
                     left.wait()
             if chaos:
                 chaos.stderr.close()
+            lines = chaos_lines(run)
             run.close()
         kills, stops = account.hits(lines)
-        return f"{sum(kills.values())} kills, {stops} stops" + "".join(f"; {f}: {w}" for f, w in problems)
+        faults, _ = account.faults(lines)
+        done = [f"{sum(kills.values())} kills, {stops} stops"] + [f"{count} {kind}" for kind, count in faults.items()]
+        return ", ".join(done) + "".join(f"; {f}: {w}" for f, w in problems)
+
+    def account_for(self, run, one, where, begin, end):
+        """Writes down what was done and how long it took; returns silences that were too long."""
+        lines, events = chaos_lines(run), account.lines_of(run.events_text())
+        pulls = pulls_made(run)
+        if one.fault == "kill":
+            self.books.add_hits(lines, events, pulls, one.shards)
+        else:
+            self.books.add_done(lines)
+        self.books.rounds += 1
+        if not pulls:  # of a program that does not write them down
+            return []
+        told, lasting = silence.told_by_events(run.events_text())
+        for log in (run.run_dir / "logs").glob("*.log"):
+            told += silence.told_by_log(log.read_text(errors="replace"))
+        silent, after = silence.longest(begin, end, [served for _, served in pulls], told, lasting, silence.excused(lines))
+        self.books.add_silence(where, one.fault, silent, after)
+        if self.silent_ms_max is None or silent <= self.silent_ms_max:
+            return []
+        return [("silences", f"{silent} ms without progress or a word, from {after} ms after the launch")]
 
     def look_at(self, run, one, code, expected):
         if code is None:
@@ -109,12 +146,6 @@ class Runs:
             found.append(("staleness_violations", f"{job['staleness_max']} above {one.staleness}"))
         return found
 
-    def pulls_made(self):
-        """(begun, served) of all workers, as they have written it down."""
-        text = "".join(path.read_text() for path in pathlib.Path(self.pulls.name).iterdir())
-        whole = (line.split() for line in text.splitlines())
-        return [(int(words[0]), int(words[1])) for words in whole if len(words) == 2]
-
     def end_chaos(self, chaos):
         try:
             code = chaos.wait(timeout=HANG_SECONDS)
@@ -131,6 +162,11 @@ class Runs:
             shutil.copytree(run.folder, logs)
         for figure, what in problems:
             self.books.problem(figure, where, what, logs)
+
+
+def hosts_of(link):
+    """cluster.hosts of two network namespaces."""
+    return {name: {"address": link.address(side), "prefix": link.command(side, [])} for side, name in enumerate("ab")}
 
 
 def judge_pushes(counted, made):
@@ -150,6 +186,18 @@ def chaos_lines(run):
 def progress(run):
     """What changes as long as a job goes on: its clocks and its state. Deaths and restarts are none."""
     return re.findall(r"^(?:job|mlp)  .*", run.output, re.MULTILINE)[-1:]
+
+
+def trained(run):
+    """Rises with each pull of a worker."""
+    return sum(path.stat().st_size for path in run.pulls.iterdir())
+
+
+def pulls_made(run):
+    """(begun, served) of all workers, as they have written it down."""
+    text = "".join(path.read_text() for path in run.pulls.iterdir())
+    whole = (line.split() for line in text.splitlines())
+    return [(int(words[0]), int(words[1])) for words in whole if len(words) == 2]
 
 
 def left_behind(run, before):

@@ -4,7 +4,8 @@ from faults import *
 import tempfile
 
 SOAK = SOURCE / "scripts/soak"
-SECONDS = 40
+SECONDS = 30
+ROUGH = ["--minutes", "5", "--lasting", "1..3", "--memory-kills", "0"]
 
 
 class Soak(FaultTest):
@@ -19,7 +20,7 @@ class Soak(FaultTest):
                                *arguments], capture_output=True, text=True, timeout=SECONDS + 170)
 
     def test_every_promise_is_kept(self):
-        done = self.soak("--minutes", str(SECONDS / 60), "--memory-kills", "60")
+        done = self.soak("--minutes", str(SECONDS / 60), "--memory-kills", "60", "--faults", "kill")
         self.assertEqual(done.returncode, 0, done.stdout[-4000:] + done.stderr)
         seen = json.loads(self.json.read_text())
         self.assertGreaterEqual(seen["kills"]["worker"], 80, seen)
@@ -30,8 +31,23 @@ class Soak(FaultTest):
         self.assertEqual(seen["problems"], [])
         print(seen)
 
+    def test_every_promise_is_kept_when_more_goes_wrong_than_deaths(self):
+        faults = ["cut", "stall", "hang"] + (["partition", "silent_host"] if os.geteuid() == 0 else [])
+        done = self.soak(*ROUGH, "--faults", ",".join(faults), "--rounds", str(len(faults)))
+        self.assertEqual(done.returncode, 0, done.stdout[-4000:] + done.stderr)
+        seen = json.loads(self.json.read_text())
+        self.assertEqual((seen["rounds"], seen["problems"]), (len(faults), []))
+        self.assertGreaterEqual(seen["faults"]["cut"], 3, seen)
+        self.assertGreaterEqual(seen["faults"]["stall"], 2, seen)
+        if os.geteuid() == 0:
+            self.assertEqual((seen["faults"]["partition"], seen["faults"]["silent_host"]), (1, 1), seen)
+        self.assertEqual(seen["silent_ms"]["measured"], len(faults))
+        print(seen)
+
     def test_what_makes_no_sense_is_refused(self):
         for arguments, said in ((["--minutes", "1", "--roles", "worker,king"], "unknown role"),
+                                (["--minutes", "1", "--faults", "flood"], "unknown fault"),
+                                (["--minutes", "1", "--lasting", "9..3"], "--lasting: allowed"),
                                 (["--minutes", "0"], "allowed: above 0"), ([], "--minutes")):
             done = self.soak(*arguments)
             self.assertEqual(done.returncode, 2, done.stderr)
