@@ -283,7 +283,8 @@ void launch_core::check_workers(std::int64_t now, launch_effects& out) {
                 out);
       return;
     }
-    if (workers_missing(one) && now >= phase_since_ + start_timeout_) {
+    // A coordinator that does not answer may know of more than what was heard last.
+    if (healthy_ && workers_missing(one) && now >= phase_since_ + start_timeout_) {
       begin_end(now, run_outcome::job_failed,
                 "job " + one.name + " failed: " + std::to_string(status->workers_joined) +
                     " of " + std::to_string(one.workers) + " workers joined within " +
@@ -313,7 +314,7 @@ std::int64_t launch_core::next_wake() const {
   } else if (!away_) {
     if (workers_gone_at_ != never) earlier(workers_gone_at_ + done_lag_max);
     for (const auto& one : plan_.jobs)
-      if (workers_missing(one)) earlier(phase_since_ + start_timeout_);
+      if (healthy_ && workers_missing(one)) earlier(phase_since_ + start_timeout_);
   }
   return at;
 }

@@ -112,6 +112,25 @@ TEST(launch_core, nobody_is_late_while_the_coordinator_is_away) {
   EXPECT_THAT(run.seen(), Contains("kill worker-mlp-0"));
 }
 
+TEST(launch_core, a_coordinator_that_is_silent_may_know_that_all_have_joined) {
+  auto run = launched::running_with({{"mlp", 2}});
+  run.says({waiting("mlp", 1)});
+  run.is_silent();
+  run.seen();
+  EXPECT_EQ(run.sleeps_ms(), -1);
+  run.pass_ms(40'000);
+  EXPECT_THAT(run.seen(), IsEmpty());
+  run.says({running("mlp")});
+  EXPECT_THAT(run.seen(), IsEmpty());
+  auto late = launched::running_with({{"mlp", 2}});
+  late.says({waiting("mlp", 1)});
+  late.is_silent();
+  late.pass_ms(40'000);
+  late.seen();
+  late.says({waiting("mlp", 1)});
+  EXPECT_THAT(late.seen(), Contains(HasSubstr("1 of 2 workers joined within 30s")));
+}
+
 TEST(launch_core, a_worker_of_the_beginning_that_does_not_join_while_others_run_is_late_too) {
   auto run = with_usual_limits();
   run.says({joined_by(running("mlp"), {1, 0})});
