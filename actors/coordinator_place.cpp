@@ -70,6 +70,7 @@ bool find_next(caf::blocking_actor* self, coordinator_place& place, std::uint32_
     if (found) return true;
     away = found.error();
   }
+  place.give_up();
   runtime::log::error("the coordinator has not come back");
   return false;
 }

@@ -2,6 +2,7 @@
 // with it asks this for its handle each time. Any thread.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -31,7 +32,9 @@ class coordinator_place {
   void tell(std::function<void(const coordinator_actor&)> whom);
   // A process whose place the one that was found last has taken.
   bool is_former(const caf::strong_actor_ptr& sender) const;
-  bool may_come_back() const noexcept { return control_ != nullptr; }
+  bool may_come_back() const noexcept { return control_ != nullptr && !given_up_; }
+  // It has not come back for as long as anybody waits: nobody waits again.
+  void give_up() noexcept { given_up_ = true; }
   // Connects anew. Errors: unavailable.
   runtime::expected<coordinator_actor> find();
   // Again and again, for so long. Errors: unavailable.
@@ -39,6 +42,7 @@ class coordinator_place {
 
  private:
   control_plane* control_ = nullptr;
+  std::atomic<bool> given_up_ = false;
   std::string host_;
   std::uint16_t port_ = 0;
   std::mutex finding_;        // one at a time: who began to look before finds no later one

@@ -101,6 +101,34 @@ class Partition(FaultTest, TwoHostsTest):
         self.assertEqual(self.hash_of(run), expected)
         self.assert_nothing_left(run)
 
+    def test_who_has_lost_its_coordinator_for_good_ends_at_once(self):
+        """A worker that has given the coordinator up does not wait for it again to say so: it is gone before its host is back,
+        and the next one goes on with the job."""
+        link = self.two_hosts()
+        runner = link.command(0, [])
+
+        def yaml(mode):
+            made = json.loads(self.yaml(link, mode))
+            made["cluster"].update(replicas=1, start_timeout="6s")
+            made["jobs"]["job"].update(workers=3, aggregators="none")
+            made["supervision"] = {"unreachable": "2s", "worker": {"max_restarts": 100}, "shard": {"max_restarts": 100}}
+            made["faults"] = {}
+            return json.dumps(made)
+
+        expected = self.hash_of(self.run_to_end(yaml(["workload", 300, 0, "exchange"]), runner=runner))
+        run = self.launch(yaml(["workload", 300, 10000, "exchange"]), runner=runner)
+        self.wait_for_a_clock(run)
+        done = self.chaos(run, "partition", "b", "--for", "10s")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(run.wait(120), 0, run.output)
+        self.assertEqual(self.hash_of(run), expected)
+        events = [json.loads(line) for line in run.events_text().splitlines()]
+        ended = next(n for n, event in enumerate(events)
+                     if event["what"] == "process_ended" and event["detail"].startswith("worker 2 "))
+        healed = next(n for n, event in enumerate(events) if event["what"] == "fault" and "heal" in event["detail"])
+        self.assertLess(ended, healed, run.events_text())
+        self.assert_nothing_left(run)
+
     def test_what_cannot_be_cut_off_is_told(self):
         run = self.launch(cluster_yaml({"job": {"workers": 1, "mode": ["forever"]}}))
         run.wait_for_training(3 + 1)
