@@ -93,8 +93,10 @@ class launched {
     core_.coordinator_unusable(now_, "no port", out_);
     decide();
   }
-  void says(const std::vector<job_status>& jobs) {
-    core_.polled(now_, {{}, polls_, jobs, 0, {}}, out_);
+  void says(const std::vector<job_status>& jobs,
+            const std::vector<condemned_process>& condemned = {}) {
+    core_.polled(now_,
+                 {.health = {}, .answered = polls_, .jobs = jobs, .condemned = condemned}, out_);
     decide();
   }
   // As it was before the latest poll that was asked for.

@@ -159,6 +159,25 @@ TEST(launch_core, who_is_gone_or_being_ended_does_not_hang) {
   EXPECT_THAT(run.seen(), IsEmpty()) << "the end of a run has limits of its own";
 }
 
+TEST(launch_core, the_condemned_is_killed_once_and_its_successor_is_not) {
+  auto run = launched::running_with({{"mlp", 2}}, true);
+  const condemned_process sentence{
+      .name = {.role = process_role::worker, .job = "mlp", .index = 1},
+      .incarnation = 1,
+      .reason = "it and shard-0 had not reached each other for 10.0 s"};
+  run.says({running("mlp")}, {sentence});
+  EXPECT_THAT(run.seen(), ElementsAre("kill worker-mlp-1"));
+  run.says({running("mlp")}, {sentence});
+  EXPECT_THAT(run.seen(), IsEmpty()) << "its end is on its way";
+  run.ends("worker-mlp-1", how::by_signal);
+  run.says({running("mlp")}, {sentence});
+  EXPECT_THAT(run.seen(),
+              Contains("tidegate: worker-mlp-1 was killed, as it and shard-0 had not reached "
+                       "each other for 10.0 s; it is started again (incarnation 2)"));
+  run.says({running("mlp")}, {sentence});
+  EXPECT_THAT(run.seen(), Not(Contains("kill worker-mlp-1")));
+}
+
 TEST(launch_core, one_that_rests_is_not_missed_and_does_not_hold_up_the_end) {
   auto run = launched::running_with({{"mlp", 1}}, true);
   run.says({running("mlp")});

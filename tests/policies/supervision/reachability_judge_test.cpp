@@ -1,0 +1,100 @@
+#include "policies/supervision/reachability_judge.hpp"
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace tidegate::policies {
+namespace {
+
+constexpr std::int64_t second = 1000 * millisecond;
+constexpr std::int64_t unreachable = 10 * second;
+
+struct cluster {
+  std::map<std::string, reachability_judge::member> members;
+  reachability_judge judge{unreachable};
+
+  auto verdict(std::int64_t now) {
+    return judge.judge(now,
+                       [this](const std::string& address) -> std::optional<reachability_judge::member> {
+                         const auto at = members.find(address);
+                         if (at == members.end()) return {};
+                         return at->second;
+                       });
+  }
+  void report(const std::string& reporter, std::vector<unreachable_peer> peers,
+              std::int64_t now) {
+    judge.report(reporter, peers, now);
+  }
+};
+
+cluster of_three() {
+  return {.members = {{"p", {.name = "shard-0", .cost = loss_cost::primary}},
+                      {"v", {.name = "worker-mlp-0", .cost = loss_cost::worker}},
+                      {"w", {.name = "worker-mlp-1", .cost = loss_cost::worker}}}};
+}
+
+TEST(reachability_judge, nobody_is_condemned_before_the_time_is_up) {
+  auto three = of_three();
+  three.report("w", {{.address = "p", .for_ns = unreachable - 1}}, 100 * second);
+  EXPECT_FALSE(three.verdict(100 * second));
+  EXPECT_EQ(three.judge.outages(100 * second).size(), 1u);
+}
+
+TEST(reachability_judge, of_two_the_one_whose_loss_costs_less_is_condemned_once) {
+  auto three = of_three();
+  three.report("p", {{.address = "w", .for_ns = unreachable}}, 100 * second);
+  const auto first = three.verdict(100 * second);
+  ASSERT_TRUE(first);
+  EXPECT_EQ(first->condemned, "w");
+  EXPECT_EQ(first->peer, "shard-0");
+  EXPECT_EQ(first->for_ns, unreachable);
+  EXPECT_FALSE(three.verdict(100 * second));
+  three.report("p", {{.address = "w", .for_ns = unreachable + second}}, 101 * second);
+  EXPECT_FALSE(three.verdict(101 * second)) << "its death is on its way";
+}
+
+TEST(reachability_judge, the_one_that_is_cut_off_from_most_is_condemned) {
+  auto three = of_three();
+  three.report("v", {{.address = "p", .for_ns = unreachable}}, 100 * second);
+  three.report("w", {{.address = "p", .for_ns = unreachable - second}}, 100 * second);
+  const auto verdict = three.verdict(100 * second);
+  ASSERT_TRUE(verdict);
+  EXPECT_EQ(verdict->name, "shard-0");
+  EXPECT_FALSE(three.verdict(100 * second)) << "the workers have nobody left to miss";
+}
+
+TEST(reachability_judge, a_network_that_stays_divided_does_not_end_the_same_side_for_ever) {
+  auto three = of_three();
+  three.report("w", {{.address = "p", .for_ns = unreachable}}, 100 * second);
+  ASSERT_EQ(three.verdict(100 * second)->name, "worker-mlp-1");
+  three.members.erase("w");
+  three.members["x"] = {.name = "worker-mlp-1", .cost = loss_cost::worker};
+  three.report("x", {{.address = "p", .for_ns = unreachable}}, 120 * second);
+  const auto second_verdict = three.verdict(120 * second);
+  ASSERT_TRUE(second_verdict);
+  EXPECT_EQ(second_verdict->name, "shard-0");
+}
+
+TEST(reachability_judge, what_is_not_reported_any_more_counts_no_longer) {
+  auto three = of_three();
+  three.report("w", {{.address = "p", .for_ns = unreachable}}, 100 * second);
+  EXPECT_FALSE(three.verdict(103 * second));
+  three.report("w", {{.address = "p", .for_ns = unreachable}}, 110 * second);
+  three.report("w", {}, 110 * second);
+  EXPECT_FALSE(three.verdict(110 * second)) << "it has a connection again";
+  three.report("w", {{.address = "p", .for_ns = unreachable}}, 120 * second);
+  EXPECT_FALSE(three.verdict(50 * second)) << "the clock was set back";
+}
+
+TEST(reachability_judge, a_peer_that_has_died_is_another_matter) {
+  auto three = of_three();
+  three.members.erase("p");
+  three.report("w", {{.address = "p", .for_ns = unreachable}}, 100 * second);
+  EXPECT_FALSE(three.verdict(100 * second));
+}
+
+}  // namespace
+}  // namespace tidegate::policies
