@@ -33,7 +33,7 @@ class Aggregators(FaultTest):
                 self.assertEqual(self.hash_of(run), expected)
                 self.assertGreaterEqual(killed, 4)
                 # One that dies when its job is done is not missed.
-                self.assertIn(self.count_events(run, "process_restarted"), (killed - 1, killed))
+                self.assertIn(self.count_events(run, "process_restarted"), (killed - 1, killed), run.output)
                 self.assertEqual(self.count_events(run, "going_back"), 0)
                 started = run.events_text()
                 for other in ("shard-0", "shard-1", "coordinator-0", *(f"worker-job-{rank}" for rank in range(6))):

@@ -71,8 +71,13 @@ class FaultTest(ClusterTest):
         return len(killed)
 
     def wait_for_a_clock(self, run):
-        """Some worker has made one. The live line may come too late for it: off a terminal it is told every 2 s."""
-        wait_until(lambda: run.clock() > 0, 30, f"a clock above 0; {run.output}")
+        """Every worker has made one. The live line may come too late for it: off a terminal it is told every 2 s."""
+        def all_have():
+            made = run.clocks_made()
+            living = [p["pid"] for p in run.processes() if p["role"] == "worker"]
+            return any(made.values()) and all(made.get(pid, 0) > 0 for pid in living)
+
+        wait_until(all_have, 30, f"a clock of each worker; {run.output}")
 
     def count_events(self, run, what):
         return sum(json.loads(line)["what"] == what for line in run.events_text().splitlines())
