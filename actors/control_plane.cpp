@@ -137,8 +137,7 @@ expected<coordinator_actor> control_plane::connect(const std::string& host,
   auto found = ask(caf::connect_atom::value, host, port);
   if (!found) return fail(to_status(found.error(), "connecting to " + where));
   const auto& there = std::get<1>(*found);
-  const auto expected_interface =
-      impl_->system.message_types(caf::detail::type_list<coordinator_actor>());
+  const auto expected_interface = impl_->system.message_types<coordinator_actor>();
   if (!there || !impl_->system.assignable(std::get<2>(*found), expected_interface))
     return fail(errc::unavailable, "the actor that answers at " + where + " is no coordinator");
   return caf::actor_cast<coordinator_actor>(there);

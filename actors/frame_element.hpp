@@ -5,7 +5,10 @@
 // reactor's thread; elements may outlive the store's owner, as a mailbox is emptied last.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -15,12 +18,8 @@
 
 namespace tidegate::actors {
 
-class frame_element final
-    : public caf::mailbox_element,
-      public caf::detail::tuple_vals_impl<caf::type_erased_tuple, frame_event> {
+class frame_element final : public caf::mailbox_element, public caf::type_erased_tuple {
  public:
-  using content_tuple = caf::detail::tuple_vals_impl<caf::type_erased_tuple, frame_event>;
-
   // Elements that wait for their next frame. Its owner closes it, which ends a cycle: elements
   // hold their store.
   struct store {
@@ -35,9 +34,7 @@ class frame_element final
   };
 
   explicit frame_element(std::shared_ptr<store> home)
-      : caf::mailbox_element(nullptr, caf::make_message_id(), {}),
-        content_tuple(frame_event{}),
-        home_(std::move(home)) {}
+      : caf::mailbox_element(nullptr, caf::make_message_id(), {}), home_(std::move(home)) {}
 
   static caf::mailbox_element_ptr take(const std::shared_ptr<store>& home,
                                        const runtime::frame_header& header,
@@ -48,25 +45,43 @@ class frame_element final
     }
     auto* element = home->free.back().release();
     home->free.pop_back();
-    auto& event = std::get<0>(element->data());
-    event.header = header;
-    event.payload = std::move(payload);
-    event.copied = copied;
+    element->event_.header = header;
+    element->event_.payload = std::move(payload);
+    element->event_.copied = copied;
     return caf::mailbox_element_ptr(element);
   }
 
   caf::type_erased_tuple& content() override { return *this; }
   const caf::type_erased_tuple& content() const override { return *this; }
   caf::message move_content_to_message() override {
-    return caf::make_message(std::move(std::get<0>(data())));
+    return caf::make_message(std::move(event_));
   }
-  caf::message copy_content_to_message() const override {
-    return caf::make_message(std::get<0>(data()));
+  caf::message copy_content_to_message() const override { return caf::make_message(event_); }
+
+  // The content: one value, which never leaves the process.
+  std::size_t size() const noexcept override { return 1; }
+  std::uint32_t type_token() const noexcept override {
+    return caf::make_type_token<frame_event>();
+  }
+  caf::rtti_pair type(std::size_t) const noexcept override {
+    return caf::make_rtti_pair<frame_event>();
+  }
+  const void* get(std::size_t) const noexcept override { return &event_; }
+  void* get_mutable(std::size_t) override { return &event_; }
+  std::string stringify(std::size_t) const override { return "frame_event"; }
+  caf::type_erased_value_ptr copy(std::size_t) const override {
+    return caf::make_type_erased_value<frame_event>(event_);
+  }
+  caf::error load(std::size_t, caf::deserializer&) override {
+    return caf::sec::invalid_argument;
+  }
+  caf::error save(std::size_t, caf::serializer&) const override {
+    return caf::sec::invalid_argument;
   }
 
   void request_deletion(bool) const noexcept override {
     auto* self = const_cast<frame_element*>(this);
-    std::get<0>(self->data()).payload = {};
+    self->event_.payload = {};
     self->next = nullptr;
     if (home_->open)
       home_->free.emplace_back(self);  // within what take() reserved
@@ -75,6 +90,7 @@ class frame_element final
   }
 
  private:
+  frame_event event_;
   std::shared_ptr<store> home_;
 };
 
