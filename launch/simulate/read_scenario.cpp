@@ -227,6 +227,7 @@ keys keys_of(scenario& into) {
   all["connections.last"] = {duration_of(into.break_max), time};
   all["connections.one_way"] = {chance(into.one_way), share};
   all["connections.silent"] = {chance(into.silent_breaks), share};
+  all["connections.stay"] = {chance(into.lasting_breaks), share};
   all["connections.same"] = {chance(into.same_link), share};
   all["checkpoints.every"] = {numbers(into.checkpoints), count};
   all["disk.fail_append"] = {chance(into.disk.fail_append), share};

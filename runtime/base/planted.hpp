@@ -59,6 +59,7 @@ enum class planted_bug : std::uint8_t {
   sums_not_resent_after_reconnect,
   late_answer_ends_a_reconnect,
   refused_member_not_asked_again,
+  nobody_is_condemned,
 
   // Of checkpoints: a simulation of disks that fail finds them (sim_checkpoint_planted_test).
   checkpoint_renamed_before_synced = 128,
@@ -67,7 +68,7 @@ enum class planted_bug : std::uint8_t {
   checkpoint_pruned_too_early,
   checkpoint_believed_before_synced,
 };
-inline constexpr auto planted_bug_last = planted_bug::refused_member_not_asked_again;
+inline constexpr auto planted_bug_last = planted_bug::nobody_is_condemned;
 inline constexpr auto planted_checkpoint_bug_first =
     planted_bug::checkpoint_renamed_before_synced;
 inline constexpr auto planted_checkpoint_bug_last =

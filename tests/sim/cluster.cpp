@@ -118,7 +118,8 @@ void plan_breaks(world& where) {
       where.log.note(where.time.now(), where.find(from)->name(),
                      std::string("loses its connection to ") + where.find(to)->name() +
                          (one.one_way ? ", one way" : ""));
-      const auto until = where.time.now() + one.lasts;
+      constexpr nanoseconds for_ever = 24 * 3600 * second;
+      const auto until = where.time.now() + (one.stays ? for_ever : one.lasts);
       where.net.break_connection(from, to, until, one.silent);
       if (!one.one_way) where.net.break_connection(to, from, until, one.silent);
     });
@@ -163,7 +164,9 @@ cluster_result run_cluster(const cluster_plan& plan, std::uint64_t seed, bool wi
   for (const auto& one : plan.deaths) last_fault = std::max(last_fault, one.when);
   for (const auto& one : plan.partitions)
     last_fault = std::max(last_fault, one.when + one.lasts);
-  for (const auto& one : plan.breaks) last_fault = std::max(last_fault, one.when + one.lasts);
+  // Of one that stays somebody has to make an end.
+  for (const auto& one : plan.breaks)
+    last_fault = std::max(last_fault, one.when + (one.stays ? 0 : one.lasts));
   for (const auto& one : plan.stalls) last_fault = std::max(last_fault, one.when + one.lasts);
   where.time.at(plan.faults_end, [&] {
     auto healthy = network_faults();

@@ -148,6 +148,7 @@ cluster_plan draw_plan(const scenario& of, std::uint64_t seed) {
                    .lasts = chance.between<nanoseconds>(0, of.break_max),
                    .one_way = chance.chance(of.one_way)};
     if (of.silent_breaks > 0) one.silent = chance.chance(of.silent_breaks);
+    if (of.lasting_breaks > 0) one.stays = chance.chance(of.lasting_breaks);
     if (of.same_link > 0 && i > 0 && chance.chance(of.same_link))
       one.pick = plan.breaks.back().pick;
     plan.breaks.push_back(one);

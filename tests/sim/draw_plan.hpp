@@ -47,6 +47,7 @@ struct scenario {
   nanoseconds break_max = 100 * millisecond;  // until another can be made, at most
   double one_way = 0;                         // share of breaks
   double silent_breaks = 0;                   // likewise
+  double lasting_breaks = 0;                  // likewise: none can be made while both live
   double same_link = 0;                       // likewise: of the link that broke before
   range<std::uint32_t> deaths{0, 0};
   double come_back = 1;  // share of jobs whose workers are started again

@@ -74,6 +74,7 @@ struct link_break {
   nanoseconds lasts = 0;  // no other connection can be made for so long
   bool one_way = false;
   bool silent = false;  // attempts that fail tell nobody
+  bool stays = false;   // as long as both live, however long it lasts otherwise
 };
 
 struct cluster_plan {
