@@ -45,7 +45,7 @@ constexpr yaml_key keys[] = {
   {"supervision.coordinator.backoff", "duration", "100ms..5s", "a duration, or a range first..last", "as of workers"},
   {"supervision.heartbeat", "map", "{}", "a map", "what counts as a process that hangs"},
   {"supervision.heartbeat.timeout", "duration", "2s", "100ms to 1h, with ms, s or m; 0s or off: none", "a process that is stopped for longer, as by SIGSTOP or a debugger, is killed, and has died; one that computes is not stopped"},
-  {"supervision.unreachable", "duration", "10s", "1s to 1h, with ms, s or m", "a process that the coordinator cannot reach for so long, although nobody has seen its end, has died"},
+  {"supervision.unreachable", "duration", "10s", "1s to 1h, with ms, s or m", "a process that the coordinator cannot reach for so long, although nobody has seen its end, has died; of two that cannot reach each other for so long, one is ended"},
   {"faults", "map", "{}", "a map", "what is to go wrong in this run on purpose; each hit is in events.jsonl; `launch --resume` begins with all of it again"},
   {"faults.seed", "number", "1", "0 to 18446744073709551615", "of all that is drawn"},
   {"faults.link", "map", "{}", "a map", "what happens to frames between processes; what is lost is asked for again after a second, then later"},

@@ -38,6 +38,7 @@ struct teller final : runtime::frame_sink {
 struct timeless_home final : actors::reactor_home {
   using reactor_home::reactor_home;
   void look_in(std::int64_t) override {}
+  void report_unreachable(const std::vector<policies::unreachable_peer>&) override {}
 };
 
 class frame_sender_test : public testing::Test {

@@ -96,7 +96,13 @@ class launched {
   void says(const std::vector<job_status>& jobs,
             const std::vector<condemned_process>& condemned = {}) {
     core_.polled(now_,
-                 {.health = {}, .answered = polls_, .jobs = jobs, .condemned = condemned}, out_);
+                 {.health = {},
+                  .answered = polls_,
+                  .jobs = jobs,
+                  .life = 0,
+                  .lost = {},
+                  .condemned = condemned},
+                 out_);
     decide();
   }
   // As it was before the latest poll that was asked for.

@@ -345,6 +345,7 @@ void launcher::perform(const launch_effects::terminate& what) {
 void launcher::perform(const launch_effects::kill& what) {
   const auto at = running_.find(what.process);
   if (at == running_.end()) return end_early(what.process);
+  ++world_.killed[core_.processes()[what.process].to_string()];
   world_.kill(at->second);
 }
 
