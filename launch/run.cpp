@@ -147,7 +147,7 @@ void run::on_news() {
                  {news.health, news.answered, std::move(news.status.jobs), news.status.life,
                   std::move(news.status.lost), std::move(news.status.condemned)},
                  todo_);
-  waits_ = std::move(news.status.waits);
+  look_at_waits(news.health, std::move(news.status.waits));
   watch_progress();
   for (const auto& [number, result] : news.answers)
     if (const auto then = asked_.extract(number)) then.mapped()(result);

@@ -17,7 +17,6 @@
 #include "launch/control_socket.hpp"
 #include "launch/fault_helpers.hpp"
 #include "launch/heartbeats.hpp"
-#include "policies/supervision/progress_watchdog.hpp"
 #include "launch/process_table.hpp"
 #include "launch/run_journal.hpp"
 #include "launch/services.hpp"
@@ -26,6 +25,8 @@
 #include "launch/status_poller.hpp"
 #include "policies/fault_core.hpp"
 #include "policies/launch_core.hpp"
+#include "policies/supervision/progress_watchdog.hpp"
+#include "policies/supervision/wait_ledger.hpp"
 
 namespace tidegate::launch {
 
@@ -85,6 +86,8 @@ class run {
   void write_launcher();
   void write_pids();
   void show();
+  void look_at_waits(const runtime::status& coordinator,
+                     std::vector<policies::wait_status> told);
   void watch_progress();
   bool may_be_resumed(const std::vector<policies::job_status>& jobs) const;
   exit_code conclude();
@@ -100,7 +103,8 @@ class run {
   process_table table_;
   heartbeats beats_;
   policies::progress_watchdog watchdog_;
-  std::vector<policies::wait_status> waits_;  // as the coordinator last told
+  std::vector<policies::wait_status> waits_;  // the longest first
+  policies::wait_ledger own_waits_;           // the launcher's
   std::optional<policies::fault_core> faults_;
   fault_helpers helpers_;
   runtime::unique_fd ready_;

@@ -73,16 +73,29 @@ void run::show() {
   shown_states_ = std::move(states);
 }
 
+// While the coordinator does not answer, what it told before says nothing, and the launcher
+// tells the wait itself.
+void run::look_at_waits(const runtime::status& coordinator,
+                        std::vector<policies::wait_status> told) {
+  std::vector<policies::wait_ledger::wait> found;
+  if (core_.is_running() && !coordinator.ok())
+    found.push_back({.waiter = "launcher-0", .awaited = "an answer of coordinator-0"});
+  for (const auto& wait : own_waits_.look(now_, found))
+    journal_.event("waits", wait.waiter + " has waited " +
+                                duration_text(static_cast<double>(wait.for_ns) * 1e-9) +
+                                " for " + wait.awaited);
+  waits_ = coordinator.ok() ? std::move(told) : own_waits_.told(now_);
+}
+
 void run::watch_progress() {
   if (!core_.is_running()) return;
   std::vector<policies::job_status> jobs;
   for (const auto& job : spec_.jobs)
     if (const auto* status = core_.job(job.name)) jobs.push_back(*status);
   for (const auto& stand : watchdog_.look(now_, jobs))
-    journal_.event("no_progress",
-                   "job " + stand.job + " for " +
-                       duration_text(static_cast<double>(stand.for_ns) * 1e-9) +
-                       (waits_.empty() ? "" : ": " + wait_text(waits_)));
+    journal_.event("no_progress", "job " + stand.job + " for " +
+                                      duration_text(static_cast<double>(stand.for_ns) * 1e-9) +
+                                      (waits_.empty() ? "" : ": " + wait_text(waits_)));
 }
 
 // A job that was interrupted need not begin anew.

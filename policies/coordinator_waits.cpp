@@ -48,8 +48,9 @@ struct call_text {
 
 // The least that is lost with the primary of a shard that nobody takes the place of.
 loss_cost coordinator_core::cost_of_all() const {
-  const bool goes_back = std::all_of(cluster_.jobs.begin(), cluster_.jobs.end(),
-                                     [](const auto& job) { return job.checkpoint.has_value(); });
+  const bool goes_back =
+      std::all_of(cluster_.jobs.begin(), cluster_.jobs.end(),
+                  [](const auto& job) { return job.checkpoint.has_value(); });
   return goes_back ? loss_cost::going_back : loss_cost::ending_the_job;
 }
 
@@ -65,7 +66,7 @@ coordinator_core::living_member coordinator_core::shard_member(std::uint32_t sha
   if (moves)
     if (const auto known = processes_.find(process); known != processes_.end())
       found.incarnation = known->second.life;
-  found.cost = group.primary() != member        ? loss_cost::replica
+  found.cost = group.primary() != member      ? loss_cost::replica
                : group.replicas_in_sync() > 0 ? loss_cost::primary
                                               : cost_of_all();
   return found;
@@ -92,8 +93,8 @@ std::optional<coordinator_core::living_member> coordinator_core::member_at(
         return living_member{
             .name = {.role = process_role::worker, .job = job.spec.name, .index = rank},
             .incarnation = known.incarnation,
-            .cost = workers_come_back(job.spec.on_worker_loss) ? loss_cost::worker
-                                                               : cost_of_all()};
+            .cost =
+                workers_come_back(job.spec.on_worker_loss) ? loss_cost::worker : cost_of_all()};
   }
   return {};
 }
@@ -109,12 +110,11 @@ void coordinator_core::unreachable(std::int64_t now, const std::string& reporter
   };
   while (const auto verdict = judge_.judge(now, find)) {
     const auto found = *member_at(verdict->condemned);
-    condemned_.push_back({.name = found.name,
-                          .incarnation = found.incarnation,
-                          .reason = "it and " + verdict->peer +
-                                    " had not reached each other for " +
-                                    seconds_text(verdict->for_ns) +
-                                    " (supervision.unreachable)"});
+    condemned_.push_back(
+        {.name = found.name,
+         .incarnation = found.incarnation,
+         .reason = "it and " + verdict->peer + " had not reached each other for " +
+                   seconds_text(verdict->for_ns) + " (supervision.unreachable)"});
     event(now, "process_condemned", verdict->name + ": " + condemned_.back().reason);
   }
   look_at_waits(now);
@@ -135,10 +135,9 @@ void coordinator_core::add_calls(std::vector<wait>& found) const {
   for (const auto& [id, call] : calls_) {
     const auto group = groups_.find(call.group);
     if (group == groups_.end()) continue;
-    const auto name = call.who.aggregator
-                          ? "aggregator " + std::to_string(call.who.index) + " of job " +
-                                jobs_[group->second.job].spec.name
-                          : name_of(call.who);
+    const auto name = call.who.aggregator ? "aggregator " + std::to_string(call.who.index) +
+                                                " of job " + jobs_[group->second.job].spec.name
+                                          : name_of(call.who);
     found.push_back({.waiter = "coordinator-0",
                      .awaited = name + " to " + std::visit(call_text(), call.content)});
   }
@@ -166,12 +165,12 @@ void coordinator_core::add_absences(std::vector<wait>& found) const {
     for (std::uint32_t rank = 0; rank < job.workers.size(); ++rank)
       if (const auto& worker = job.workers[rank];
           !worker.absent && !worker.finished && (worker.away || worker.incarnation == 0))
-        found.push_back({.waiter = "job " + job.spec.name,
-                         .awaited = process_name{.role = process_role::worker,
-                                                 .job = job.spec.name,
-                                                 .index = rank}
-                                        .to_string() +
-                                    " to join"});
+        found.push_back(
+            {.waiter = "job " + job.spec.name,
+             .awaited =
+                 process_name{.role = process_role::worker, .job = job.spec.name, .index = rank}
+                     .to_string() +
+                 " to join"});
   }
 }
 

@@ -8,10 +8,14 @@ namespace tidegate::policies {
 namespace {
 
 std::vector<std::uint64_t> marks_of(const job_status& job) {
-  return {static_cast<std::uint64_t>(job.state), job.clock_slowest,
-          job.clock_fastest,                     job.samples,
-          job.workers_joined,                    job.workers_finished,
-          job.checkpoints,                       job.restarts,
+  return {static_cast<std::uint64_t>(job.state),
+          job.clock_slowest,
+          job.clock_fastest,
+          job.samples,
+          job.workers_joined,
+          job.workers_finished,
+          job.checkpoints,
+          job.restarts,
           job.changes.size()};
 }
 

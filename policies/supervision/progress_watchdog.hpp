@@ -1,5 +1,5 @@
 // Tells of jobs that make no progress. A job stands still while nothing in its status changes
-// that work changes; how long that may last is learned from the job: at least five seconds, and
+// that work changes; how long that may last is learned from the job: at least four seconds, and
 // three times its longest pause so far. A standstill is told once, and again each time that it
 // has lasted twice as long. One thread; time is an argument, in nanoseconds.
 #pragma once
@@ -17,7 +17,7 @@ namespace tidegate::policies {
 
 class progress_watchdog {
  public:
-  static constexpr std::int64_t limit_ns = 5000 * millisecond;
+  static constexpr std::int64_t limit_ns = 4000 * millisecond;
   static constexpr int pauses = 3;  // the limit of a job, in its longest pauses
 
   struct standstill {

@@ -22,10 +22,8 @@ void reachability_judge::report(const std::string& reporter,
     return entry.first.first == reporter || !counts(entry.second, now);
   });
   for (const auto& peer : peers)
-    outages_[{reporter, peer.address}] = {.reporter = reporter,
-                                          .peer = peer.address,
-                                          .for_ns = peer.for_ns,
-                                          .reported_at = now};
+    outages_[{reporter, peer.address}] = {
+        .reporter = reporter, .peer = peer.address, .for_ns = peer.for_ns, .reported_at = now};
 }
 
 std::vector<reachability_judge::outage> reachability_judge::outages(std::int64_t now) const {

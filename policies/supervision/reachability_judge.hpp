@@ -1,7 +1,7 @@
 // Which process ends when processes that live cannot reach each other.
 //
-// A member whose connection to a peer broke tries to connect again for as long as both live, and
-// reports the outage to the coordinator, once a second. When an outage has lasted for
+// A member whose connection to a peer broke tries to connect again for as long as both live,
+// and reports the outage to the coordinator, once a second. When an outage has lasted for
 // `unreachable`, the judge condemns one of the two: it is killed, and what takes its place is
 // fenced and restored as after any death. The judge condemns the member with the most outages,
 // because a process that is cut off from several peers is the one that is cut off; among equals
@@ -64,8 +64,8 @@ class reachability_judge {
   // Returns nothing for an address of no living member.
   using find_member = std::function<std::optional<member>(const std::string& address)>;
 
-  // A report counts for so long unless it is repeated: the reporter has a connection by then, or
-  // has ended.
+  // A report counts for so long unless it is repeated: the reporter has a connection by then,
+  // or has ended.
   static constexpr std::int64_t report_lasts_ns = 3000 * millisecond;
 
   explicit reachability_judge(std::int64_t unreachable_ns) : unreachable_ns_(unreachable_ns) {}
@@ -83,7 +83,7 @@ class reachability_judge {
   std::int64_t unreachable_ns_;
   std::map<std::pair<std::string, std::string>, outage> outages_;  // by reporter and peer
   std::set<std::string> condemned_;
-  std::map<std::string, std::uint32_t> condemnations_;             // by name
+  std::map<std::string, std::uint32_t> condemnations_;  // by name
 };
 
 }  // namespace tidegate::policies

@@ -4,9 +4,9 @@ import json
 import re
 import time
 
-# What tells a reason for as long as the job stands still, not for a moment only: events of these kinds. `waits`, which names
-# who waits for whom, belongs here.
-LASTING = ("waits",)
+# What tells a reason for as long as the job stands still, not for a moment only: events of these kinds. They name who waits
+# for whom.
+LASTING = ("waits", "no_progress")
 # What whoever causes trouble says about it is no word of the cluster.
 CAUSED = ("fault", "fault_failed")
 

@@ -30,7 +30,8 @@ class coordinator_waits : public testing::Test {
 
   void answer_calls(std::int64_t now) {
     while (!out.calls.empty())
-      for (const auto& call : std::exchange(out.calls, {})) core.call_done(now, call.call, {}, out);
+      for (const auto& call : std::exchange(out.calls, {}))
+        core.call_done(now, call.call, {}, out);
   }
   void begin() {
     core.shard_joined(second, 0, "s0", 1, out);
@@ -60,7 +61,8 @@ TEST_F(coordinator_waits, the_condemned_is_named_as_the_launcher_knows_it) {
   core.unreachable(20 * second, "w1", shard);
   EXPECT_TRUE(core.status(20 * second, 0).condemned.empty());
   const auto told = waits(20 * second);
-  EXPECT_NE(std::find(told.begin(), told.end(), "worker-j-1: a connection to shard-0"), told.end());
+  EXPECT_NE(std::find(told.begin(), told.end(), "worker-j-1: a connection to shard-0"),
+            told.end());
   EXPECT_TRUE(has_event("waits", "worker-j-1 has waited 3.0 s for a connection to shard-0"));
 
   const std::vector<unreachable_peer> overdue{{.address = "s0", .for_ns = 10 * second}};
@@ -83,13 +85,14 @@ TEST_F(coordinator_waits, a_shard_out_of_reach_of_both_workers_is_condemned) {
 
 TEST_F(coordinator_waits, processes_that_are_to_join_and_calls_are_waited_for) {
   core.look_at_waits(second);
-  EXPECT_EQ(waits(4 * second),
-            (std::vector<std::string>{"coordinator-0: shard-0 to join", "job j: worker-j-0 to join",
-                                      "job j: worker-j-1 to join"}));
+  EXPECT_EQ(waits(4 * second), (std::vector<std::string>{"coordinator-0: shard-0 to join",
+                                                         "job j: worker-j-0 to join",
+                                                         "job j: worker-j-1 to join"}));
   core.shard_joined(5 * second, 0, "s0", 1, out);
   core.look_at_waits(5 * second);
   const auto told = waits(8 * second);
-  EXPECT_NE(std::find(told.begin(), told.end(), "coordinator-0: shard 0 to open job j"), told.end());
+  EXPECT_NE(std::find(told.begin(), told.end(), "coordinator-0: shard 0 to open job j"),
+            told.end());
   answer_calls(9 * second);
   const auto after = waits(9 * second);
   EXPECT_EQ(std::find(after.begin(), after.end(), "coordinator-0: shard 0 to open job j"),

@@ -1,8 +1,9 @@
 #include "tests/sim/frame_process.hpp"
-#include "tests/sim/coordinator.hpp"
 
 #include <algorithm>
 #include <utility>
+
+#include "tests/sim/coordinator.hpp"
 
 namespace tidegate::sim {
 

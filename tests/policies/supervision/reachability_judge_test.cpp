@@ -17,12 +17,12 @@ struct cluster {
   reachability_judge judge{unreachable};
 
   auto verdict(std::int64_t now) {
-    return judge.judge(now,
-                       [this](const std::string& address) -> std::optional<reachability_judge::member> {
-                         const auto at = members.find(address);
-                         if (at == members.end()) return {};
-                         return at->second;
-                       });
+    return judge.judge(
+        now, [this](const std::string& address) -> std::optional<reachability_judge::member> {
+          const auto at = members.find(address);
+          if (at == members.end()) return {};
+          return at->second;
+        });
   }
   void report(const std::string& reporter, std::vector<unreachable_peer> peers,
               std::int64_t now) {

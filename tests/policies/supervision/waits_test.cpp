@@ -33,10 +33,10 @@ TEST(wait_ledger, a_wait_is_told_once_from_two_seconds_on_and_shown_until_it_end
 
 TEST(wait_ledger, waits_that_began_elsewhere_keep_their_age_and_the_longest_comes_first) {
   wait_ledger ledger;
-  const auto fresh = ledger.look(
-      10 * second, {{.waiter = "a", .awaited = "x", .for_ns = 3 * second},
-                    {.waiter = "b", .awaited = "y", .for_ns = 5 * second},
-                    {.waiter = "c", .awaited = "z"}});
+  const auto fresh =
+      ledger.look(10 * second, {{.waiter = "a", .awaited = "x", .for_ns = 3 * second},
+                                {.waiter = "b", .awaited = "y", .for_ns = 5 * second},
+                                {.waiter = "c", .awaited = "z"}});
   EXPECT_EQ(fresh.size(), 2u);
   const auto told = ledger.told(10 * second);
   ASSERT_EQ(told.size(), 2u);
@@ -52,16 +52,16 @@ std::vector<job_status> at_clock(std::uint64_t clock) {
   return {job};
 }
 
-TEST(progress_watchdog, a_standstill_is_told_after_five_seconds_and_when_it_has_doubled) {
+TEST(progress_watchdog, a_standstill_is_told_after_four_seconds_and_when_it_has_doubled) {
   progress_watchdog dog;
   EXPECT_TRUE(dog.look(0, at_clock(1)).empty());
-  EXPECT_TRUE(dog.look(5 * second - 1, at_clock(1)).empty());
-  const auto first = dog.look(5 * second, at_clock(1));
+  EXPECT_TRUE(dog.look(4 * second - 1, at_clock(1)).empty());
+  const auto first = dog.look(4 * second, at_clock(1));
   ASSERT_EQ(first.size(), 1u);
   EXPECT_EQ(first[0].job, "mlp");
-  EXPECT_EQ(first[0].for_ns, 5 * second);
-  EXPECT_TRUE(dog.look(9 * second, at_clock(1)).empty());
-  EXPECT_EQ(dog.look(10 * second, at_clock(1)).size(), 1u);
+  EXPECT_EQ(first[0].for_ns, 4 * second);
+  EXPECT_TRUE(dog.look(7 * second, at_clock(1)).empty());
+  EXPECT_EQ(dog.look(8 * second, at_clock(1)).size(), 1u);
   EXPECT_TRUE(dog.look(11 * second, at_clock(2)).empty());
 }
 
