@@ -45,8 +45,9 @@ aggregator::behavior_type aggregator::make_behavior() {
 
 void aggregator::on_exit() {
   shell_->ingress().sender().post_all();
-  sink_->close();
+  // The sink may be told of frames until the link is closed.
   home().close_link();
+  sink_->close();
   shell_->ingress().close();
 }
 

@@ -23,9 +23,9 @@ coordinator::behavior_type coordinator::make_behavior() {
   begin();
   return {
       [this](shard_atom, u64 token, u32 index, u32 number, u32 incarnation,
-             const string& address, const caf::actor& who) -> caf::result<done_atom> {
-        if (!of_run(token)) return stranger();
-        return join_shard(index, {number, incarnation}, address, who);
+             const string& address, const caf::actor& who) -> answer {
+        return of_run(token) ? join_shard(index, {number, incarnation}, address, who)
+                             : answer(stranger());
       },
       [this](host_atom, u64 token, u32 slot, u32 place, u32 life, const hosted_members& has,
              const caf::actor& who) {

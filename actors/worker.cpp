@@ -47,9 +47,10 @@ void worker::ask_of_moves() {
 
 void worker::on_exit() {
   identity_.coordinator->tell(nullptr);
-  sink_->close();
-  // What is posted goes out. After finish() no gradient waits to be: all are acknowledged.
+  // What is posted goes out, and the sink may be told of frames until then. After finish() no
+  // gradient waits to be sent: all are acknowledged.
   home().close_link();
+  sink_->close();
   shell_.fail({errc::cancelled, "the session was closed"});
 }
 

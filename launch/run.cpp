@@ -226,6 +226,7 @@ runtime::expected<pid_t> run::spawn_one(const effects::start& what) {
 // Nobody of the epoch before lives.
 void run::act(const effects::renew& what) {
   poller_.reset();
+  waits_.clear();
   asked_.clear();
   for (auto& one : scalings_) one.asked = false;  // of the next one then
   ready_.reset();

@@ -53,7 +53,7 @@ coordinator_core::coordinator_core(cluster_spec cluster, std::uint64_t token,
 void coordinator_core::event(std::int64_t now, std::string what, std::string detail) {
   // The last places are for how jobs end.
   constexpr std::size_t reserve = 1024;
-  const bool matters = what.starts_with("job_");
+  const bool matters = what.starts_with("job_") || what == "process_condemned";
   if (events_.size() < limits::events_max - (matters ? 0 : reserve))
     events_.push_back({now, std::move(what), std::move(detail)});
 }

@@ -78,6 +78,7 @@ bool worker_shell::reconnect(std::uint32_t shard) {
 
 // A reply that was cut off is asked for again where its shard has moved.
 void worker_shell::on_frame_lost(const runtime::frame_header& header) {
+  if (!broken_.ok()) return;
   core_.reply_lost(header);
   carry_out();
 }

@@ -1,5 +1,7 @@
 #include "actors/shard/shard_shell.hpp"
 
+#include <utility>
+
 #include "runtime/base/assert.hpp"
 
 namespace tidegate::actors {
@@ -95,6 +97,8 @@ void shard_shell::look() {
 }
 
 void shard_shell::close() {
+  // Who waits for it is told, and lets go of the adapter, which it keeps alive.
+  if (led_) std::exchange(led_, nullptr)({runtime::errc::cancelled, "the shard ends"});
   home_.forget(*this);
   ingress_.close();
 }

@@ -18,12 +18,19 @@ bool counts(const reachability_judge::outage& outage, std::int64_t now) {
 
 void reachability_judge::report(const std::string& reporter,
                                 std::span<const unreachable_peer> peers, std::int64_t now) {
-  std::erase_if(outages_, [&](const auto& entry) {
-    return entry.first.first == reporter || !counts(entry.second, now);
-  });
-  for (const auto& peer : peers)
-    outages_[{reporter, peer.address}] = {
-        .reporter = reporter, .peer = peer.address, .for_ns = peer.for_ns, .reported_at = now};
+  std::erase_if(outages_, [&](const auto& entry) { return !counts(entry.second, now); });
+  std::vector<outage> reported;
+  for (const auto& peer : peers) {
+    const auto before = outages_.find({reporter, peer.address});
+    const auto first = before == outages_.end() ? now : before->second.first_reported_at;
+    reported.push_back({.reporter = reporter,
+                        .peer = peer.address,
+                        .for_ns = peer.for_ns,
+                        .reported_at = now,
+                        .first_reported_at = first});
+  }
+  std::erase_if(outages_, [&](const auto& entry) { return entry.first.first == reporter; });
+  for (const auto& cut : reported) outages_[{cut.reporter, cut.peer}] = cut;
 }
 
 std::vector<reachability_judge::outage> reachability_judge::outages(std::int64_t now) const {
@@ -59,7 +66,8 @@ std::optional<reachability_judge::verdict> reachability_judge::judge(std::int64_
     const auto reporter = find(cut.reporter);
     const auto peer = find(cut.peer);
     if (!reporter || !peer) continue;
-    is_due = is_due || cut.for_ns >= unreachable_ns_;
+    is_due = is_due ||
+             (cut.for_ns >= unreachable_ns_ && now - cut.first_reported_at >= known_for_ns);
     add(cut.reporter, *reporter, cut, *peer, cut.peer);
     add(cut.peer, *peer, cut, *reporter, cut.reporter);
   }
@@ -70,7 +78,7 @@ std::optional<reachability_judge::verdict> reachability_judge::judge(std::int64_
     const auto& [address, found] = entry;
     const auto before = condemnations_.find(found.known.name);
     const auto times = before == condemnations_.end() ? 0U : before->second;
-    return std::tuple(-static_cast<std::int64_t>(found.peers.size()), times, found.known.cost,
+    return std::tuple(times, -static_cast<std::int64_t>(found.peers.size()), found.known.cost,
                       address);
   };
   const auto chosen =

@@ -3,10 +3,11 @@
 // A member whose connection to a peer broke tries to connect again for as long as both live,
 // and reports the outage to the coordinator, once a second. When an outage has lasted for
 // `unreachable`, the judge condemns one of the two: it is killed, and what takes its place is
-// fenced and restored as after any death. The judge condemns the member with the most outages,
-// because a process that is cut off from several peers is the one that is cut off; among equals
-// the one whose loss costs least. A process that was condemned before costs more each time, so
-// that a network that stays divided does not end the same side for ever.
+// fenced and restored as after any death. The judge condemns the member that was condemned less
+// often, so that a network that stays divided does not end the same side for ever; then the one
+// with the most outages, because a process that is cut off from several peers is the one that
+// is cut off; then the one whose loss costs least. It judges what it has known for a while: a
+// coordinator that has just begun hears of outages one after the other.
 //
 // Members are named by the addresses of their links. One thread; time is an argument, in
 // nanoseconds of a clock that never goes back.
@@ -49,6 +50,7 @@ class reachability_judge {
     std::string peer;
     std::int64_t for_ns = 0;  // when it was reported
     std::int64_t reported_at = 0;
+    std::int64_t first_reported_at = 0;  // of reports without a gap
   };
   // A living member. `name` stays the same when its process is replaced.
   struct member {
@@ -67,6 +69,8 @@ class reachability_judge {
   // A report counts for so long unless it is repeated: the reporter has a connection by then,
   // or has ended.
   static constexpr std::int64_t report_lasts_ns = 3000 * millisecond;
+  // Two reports of each member fit.
+  static constexpr std::int64_t known_for_ns = 2000 * millisecond;
 
   explicit reachability_judge(std::int64_t unreachable_ns) : unreachable_ns_(unreachable_ns) {}
 

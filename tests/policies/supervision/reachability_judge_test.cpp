@@ -24,9 +24,11 @@ struct cluster {
           return at->second;
         });
   }
+  // It has been reporting them since two seconds before.
   void report(const std::string& reporter, std::vector<unreachable_peer> peers,
               std::int64_t now) {
-    judge.report(reporter, peers, now);
+    for (const auto before : {2 * second, second, std::int64_t{0}})
+      judge.report(reporter, peers, now - before);
   }
 };
 
@@ -83,10 +85,25 @@ TEST(reachability_judge, what_is_not_reported_any_more_counts_no_longer) {
   three.report("w", {{.address = "p", .for_ns = unreachable}}, 100 * second);
   EXPECT_FALSE(three.verdict(103 * second));
   three.report("w", {{.address = "p", .for_ns = unreachable}}, 110 * second);
-  three.report("w", {}, 110 * second);
+  three.judge.report("w", {}, 110 * second);
   EXPECT_FALSE(three.verdict(110 * second)) << "it has a connection again";
   three.report("w", {{.address = "p", .for_ns = unreachable}}, 120 * second);
   EXPECT_FALSE(three.verdict(50 * second)) << "the clock was set back";
+}
+
+// A coordinator that takes another's place hears of them one after the other.
+TEST(reachability_judge, the_first_reports_are_not_judged_before_others_have_come) {
+  auto three = of_three();
+  const std::vector<unreachable_peer> shard{{.address = "p", .for_ns = unreachable}};
+  three.judge.report("v", shard, 100 * second);
+  EXPECT_FALSE(three.verdict(100 * second));
+  three.judge.report("w", shard, 101 * second);
+  three.judge.report("v", shard, 101 * second);
+  EXPECT_FALSE(three.verdict(101 * second));
+  three.judge.report("v", shard, 102 * second);
+  const auto verdict = three.verdict(102 * second);
+  ASSERT_TRUE(verdict);
+  EXPECT_EQ(verdict->name, "shard-0") << "both miss it";
 }
 
 TEST(reachability_judge, a_peer_that_has_died_is_another_matter) {
