@@ -10,8 +10,7 @@ namespace tidegate::policies {
 namespace {
 
 bool counts(const reachability_judge::outage& outage, std::int64_t now) {
-  return now >= outage.reported_at &&
-         now - outage.reported_at < reachability_judge::report_lasts_ns;
+  return now - outage.reported_at < reachability_judge::report_lasts_ns;
 }
 
 }  // namespace
