@@ -79,6 +79,8 @@ expected<std::unique_ptr<runtime::link>> make_far_link(const std::string& transp
   // Only where the transports are the launcher's choice, not the user's.
   options.rdma_if_there = transport == "auto" && text_of("UCX_TLS") == "tcp,self";
   options.rdma_only = transport == "rdma";
+  // As long again may pass until the one that cannot be reached is replaced.
+  options.silent_ms = unreachable_ms() / 2;
   return runtime::open_ucx_link(options);
 }
 
@@ -105,6 +107,13 @@ std::uint32_t unreachable_ms() {
   return text && parse(std::string_view(text), value) && value > 0
              ? value
              : policies::supervision_spec().unreachable_ms;
+}
+
+shell_limits limits_of_cluster() {
+  shell_limits limits;
+  limits.reconnects =
+      policies::reconnect_limits::within(unreachable_ms() * policies::millisecond);
+  return limits;
 }
 
 status parse_address(const std::string& text, std::string& host, std::uint16_t& port) {

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "actors/node.hpp"
+#include "actors/seam/shell_home.hpp"
 #include "runtime/base/status.hpp"
 #include "runtime/transport/link.hpp"
 
@@ -34,6 +35,9 @@ runtime::expected<std::unique_ptr<runtime::link>> make_own_link();
 // supervision.unreachable of the cluster, in milliseconds, as the launcher tells it
 // (TIDEGATE_UNREACHABLE_MS); 10,000 without it.
 std::uint32_t unreachable_ms();
+
+// What follows from it for the shells of this process.
+shell_limits limits_of_cluster();
 
 // "host:port". Errors: invalid_argument.
 runtime::status parse_address(const std::string& text, std::string& host, std::uint16_t& port);

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "actors/environment.hpp"
 #include "actors/peer_address.hpp"
 #include "actors/reactor.hpp"
 #include "actors/seam/shell_home.hpp"
@@ -22,8 +23,8 @@ class reactor_home : public shell_home {
   runtime::link& link() noexcept override { return reactor_.link(); }
   std::int64_t now() const override { return runtime::steady_now(); }
   const shell_limits& limits() const noexcept override {
-    static constexpr shell_limits usual;
-    return usual;
+    static const auto limits = limits_of_cluster();
+    return limits;
   }
   const std::string& address() const noexcept override { return reactor_.address(); }
   runtime::expected<runtime::peer_id> connect(const std::string& address) override {

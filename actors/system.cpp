@@ -1,5 +1,6 @@
 #include "actors/system.hpp"
 
+#include <algorithm>
 #include <chrono>
 
 #include <caf/all.hpp>
@@ -14,7 +15,9 @@ namespace {
 
 // So that an idle connection carries something, whose acknowledgement is missed when the other
 // host has gone without a word (control_options::unreachable_ms).
-constexpr caf::timespan heartbeat_interval = std::chrono::seconds(2);
+caf::timespan heartbeat_interval() {
+  return std::chrono::milliseconds(std::min(2000U, unreachable_ms() / 4));
+}
 
 }  // namespace
 
@@ -26,7 +29,7 @@ system_config::system_config() {
   set("scheduler.policy", caf::atom("sharing"));
   set("scheduler.max-threads", 1u);
   set("middleman.workers", 0u);
-  set("middleman.heartbeat-interval", heartbeat_interval);
+  set("middleman.heartbeat-interval", heartbeat_interval());
 }
 
 process_system::process_system() : system_(config_) {}

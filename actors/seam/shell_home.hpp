@@ -30,6 +30,7 @@ struct shell_limits {
   policies::send_limits sends;
   std::uint64_t turn_bytes = policies::front_core::turn_bytes_default;
   policies::patience_limits patience;
+  policies::reconnect_limits reconnects;
   // Pauses between looks: while connections are made again, and where frames may be lost.
   std::int64_t look_mending_ns = 10'000'000;
   std::int64_t look_lossy_ns = 100'000'000;

@@ -6,6 +6,7 @@
 
 #include "runtime/base/assert.hpp"
 #include "runtime/ucx/net_device.hpp"
+#include "runtime/ucx/stream_guard.hpp"
 #include "runtime/ucx/ucx_error.hpp"
 
 namespace tidegate::runtime {
@@ -41,6 +42,13 @@ status choose_devices(const ucx_options& options, ucp_config_t* config) {
   return {};
 }
 
+void mark_streams(std::uint32_t silent_ms, ucp_config_t* config) {
+  const auto marks = keepalive_within(silent_ms);
+  set(config, "TCP_KEEPIDLE", std::to_string(marks.idle_s) + "s");
+  set(config, "TCP_KEEPINTVL", std::to_string(marks.pause_s) + "s");
+  set(config, "TCP_KEEPCNT", std::to_string(marks.probes));
+}
+
 }  // namespace
 
 expected<ucp_context_h> make_ucx_context(const ucx_options& options) {
@@ -54,6 +62,7 @@ expected<ucp_context_h> make_ucx_context(const ucx_options& options) {
   const auto modified = ucp_config_modify(read, "KEEPALIVE_INTERVAL", "inf");
   TIDEGATE_ASSERT(modified == UCS_OK, "UCX knows KEEPALIVE_INTERVAL");
   if (auto chosen = choose_devices(options, read); !chosen.ok()) return fail(std::move(chosen));
+  if (options.silent_ms > 0 && !options.rdma_only) mark_streams(options.silent_ms, read);
   ucp_params_t params{};
   params.field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_NAME;
   params.features = UCP_FEATURE_AM | UCP_FEATURE_WAKEUP;

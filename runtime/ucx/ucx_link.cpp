@@ -1,8 +1,10 @@
 #include "runtime/ucx/ucx_link.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "runtime/ucx/ucx_context.hpp"
 #include "runtime/ucx/ucx_error.hpp"
@@ -14,13 +16,22 @@ status ucx_link::open(const ucx_options& options) {
   auto context = make_ucx_context(options);
   if (!context) return context.error();
   context_ = *context;
+  if (options.silent_ms > 0) guard_ = stream_guard::of_process(options.silent_ms);
   memory_ = std::make_shared<ucx_memory>(context_);
 
   ucp_worker_params_t worker_params{};
   worker_params.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
   worker_params.thread_mode = UCS_THREAD_MODE_SERIALIZED;
+  const auto before = listening_sockets();
   if (auto code = ucp_worker_create(context_, &worker_params, &worker_); code != UCS_OK)
     return ucx_error("making a UCX worker", code);
+  if (options.silent_ms > 0) {
+    std::vector<int> own;
+    const auto now = listening_sockets();
+    std::set_difference(now.begin(), now.end(), before.begin(), before.end(),
+                        std::back_inserter(own));
+    limit_accepted(own, options.silent_ms);
+  }
 
   if (auto set = handle(frame_am_id, &ucx_link::on_message); !set.ok()) return set;
   if (auto set = handle(bundle_am_id, &ucx_link::on_bundle); !set.ok()) return set;

@@ -18,6 +18,9 @@ struct ucx_options {
   std::string address;         // at which other hosts reach this one; empty: all there are
   bool rdma_if_there = false;  // add RDMA to UCX_TLS where the host has it
   bool rdma_only = false;      // fail where it has none
+  // A TCP connection ends when bytes have gone unacknowledged for so long (stream_guard.hpp);
+  // 0: when the kernel thinks so.
+  std::uint32_t silent_ms = 0;
 };
 
 // Errors: unavailable (UCX finds no usable transport; the message names UCX_TLS), not_found and

@@ -14,6 +14,7 @@
 #include <ucp/api/ucp.h>
 
 #include "runtime/transport/silent_sink.hpp"
+#include "runtime/ucx/stream_guard.hpp"
 #include "runtime/ucx/ucx_link.hpp"
 #include "runtime/ucx/ucx_memory.hpp"
 
@@ -127,6 +128,7 @@ class ucx_link final : public link {
   int event_fd_ = -1;
   std::string address_;
   std::shared_ptr<ucx_memory> memory_;  // owns the context
+  std::shared_ptr<stream_guard> guard_;
   silent_sink nobody_;
   frame_sink* sink_ = &nobody_;
   std::deque<connection> peers_;
