@@ -126,10 +126,13 @@ void aggregator_core::on_resend(const runtime::frame_header& header,
   const bool planted =
       runtime::is_planted(runtime::planted_bug::sums_not_resent_after_reconnect);
   if (header.kind == frame_kind::resent) {
-    if (reconnects_.answered(shard, header.request) && !planted) resend(shard, out);
+    const bool lost_nothing = reconnects_.lost_nothing(shard);
+    if (reconnects_.answered(shard, header.request) && !lost_nothing && !planted)
+      resend(shard, out);
     return;
   }
   if (header.request != 0) out.push_back(resend_frame(kind::resent, shard, header.request));
+  reconnects_.lost_something(shard);
   const auto attempt = reconnects_.attempt_of(shard);
   if (attempt != 0) out.push_back(resend_frame(kind::resend, shard, attempt));
   if (!planted && !reconnects_.is_broken(shard) &&

@@ -99,6 +99,12 @@ class aggregator_core {
   // there. False: known.
   bool upstream_moved(std::uint32_t shard, std::uint64_t epoch,
                       std::vector<upstream_frame>& out);
+  // A connection to this shard, the first or after it has moved, has been begun: it is asked to
+  // answer over its own.
+  void connected(std::uint32_t shard, std::int64_t now, std::vector<upstream_frame>& out) {
+    out.push_back(
+        resend_frame(upstream_frame::what::resend, shard, reconnects_.begun(shard, now)));
+  }
   // The connection to this shard broke, and its process is not known to have ended: mend()
   // makes another.
   void connection_broke(std::uint32_t shard, std::int64_t now) {

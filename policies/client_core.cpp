@@ -197,6 +197,10 @@ void client_core::connection_broke(std::uint32_t shard, std::int64_t now) {
   if (!failed_) reconnects_.broke(shard, now);
 }
 
+void client_core::connected(std::uint32_t shard, std::int64_t now) {
+  if (!failed_) send_resend(frame_kind::resend, shard, reconnects_.begun(shard, now));
+}
+
 // Payloads follow when the shard answers: until then nobody knows whether frames come through.
 void client_core::mend(std::int64_t now) {
   if (failed_) return;
@@ -212,10 +216,12 @@ void client_core::mend(std::int64_t now) {
 void client_core::on_resend(const frame_header& header) {
   const auto shard = header.shard;
   if (header.kind == frame_kind::resent) {
-    if (reconnects_.answered(shard, header.request)) resend(shard);
+    const bool lost_nothing = reconnects_.lost_nothing(shard);
+    if (reconnects_.answered(shard, header.request) && !lost_nothing) resend(shard);
     return;
   }
   if (header.request != 0) send_resend(frame_kind::resent, shard, header.request);
+  reconnects_.lost_something(shard);
   const auto attempt = reconnects_.attempt_of(shard);
   if (attempt != 0) return send_resend(frame_kind::resend, shard, attempt);
   if (!reconnects_.is_broken(shard) && reconnects_.is_unserved(shard, header.request))

@@ -83,6 +83,9 @@ class client_core {
   }
   bool is_busy() const;
 
+  // A connection to this shard, the first or after it has moved, has been begun: the shard is
+  // asked to answer over its own.
+  void connected(std::uint32_t shard, std::int64_t now);
   // The connection to this shard broke, and its process is not known to have ended: mend()
   // makes another.
   void connection_broke(std::uint32_t shard, std::int64_t now);

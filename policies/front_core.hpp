@@ -244,7 +244,7 @@ class front_core {
   // A member may have exited because it has finished, of which only the launcher hears. One
   // that lives says so when it makes its own connection again.
   static reconnect_limits with_end(reconnect_limits limits) {
-    limits.give_up_ns = 60'000 * millisecond;
+    limits.give_up_ns = 24 * limits.answer_most_ns;
     return limits;
   }
   std::set<member_key> untold_;  // whose frames were refused for want of a coordinator's word

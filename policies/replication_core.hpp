@@ -125,6 +125,11 @@ class replication_core {
   // Posts what the turn has added.
   void post();
 
+  // The connection to the replica has been begun: it is asked to answer over its own.
+  void connected_to_replica(std::int64_t now) {
+    send_resend(neighbour::replica, runtime::frame_kind::resend,
+                reconnects_.begun(neighbour::replica, now));
+  }
   // The connection of that peer broke, and its process is not known to have ended: mend() makes
   // another. Returns false if it is not that of a neighbour.
   bool connection_broke(peer_id peer, std::int64_t now);

@@ -38,10 +38,13 @@ void replication_core::on_resend(const frame_header& header) {
       from_replica ? replica_ && header.epoch == led_view_ : follows_ && header.epoch == view_;
   if (!is_current) return;
   if (header.kind == frame_kind::resent) {
-    if (reconnects_.answered(from, header.request) && from_replica) resend_all();
+    const bool lost_nothing = reconnects_.lost_nothing(from);
+    if (reconnects_.answered(from, header.request) && from_replica && !lost_nothing)
+      resend_all();
     return;
   }
   if (header.request != 0) send_resend(from, frame_kind::resent, header.request);
+  reconnects_.lost_something(from);
   const auto attempt = reconnects_.attempt_of(from);
   if (attempt != 0) return send_resend(from, frame_kind::resend, attempt);
   if (from_replica && !reconnects_.is_broken(from) &&

@@ -30,9 +30,15 @@ status aggregator_shell::open_job(const policies::open_job_call& call) {
       policies::shard_core::versions_kept(call.consistency, call.workers_come_back, false);
   sizes_ = {call.workers, static_cast<std::uint32_t>(call.members.size()), 1 + keeps};
   core_.set_patience(home_.limits().patience);
+  core_.set_reconnect_limits(home_.limits().reconnects);
   core_.open_job({call.token, call.epoch, call.workers, call.consistency, call.members,
                   call.nodes, call.upstream_epochs, call.workers_come_back, call.incarnation,
                   call.upstream_moves});
+  frames_.clear();
+  for (std::uint32_t shard = 0; shard < upstream_.size(); ++shard)
+    core_.connected(shard, home_.now(), frames_);
+  post(0, {});
+  look_soon();
   home_.log(severity::info, "job " + call.name + ": " + policies::to_string(call.consistency) +
                                 ", sums " + std::to_string(call.members.size()) +
                                 " members to " + std::to_string(call.nodes.size()) +
@@ -158,6 +164,7 @@ void aggregator_shell::upstream_moved(const policies::shard_moved& moved) {
     home_.link().disconnect(upstream_[moved.shard]);
   frames_.clear();
   core_.upstream_moved(moved.shard, moved.epoch, frames_);
+  if (connected) core_.connected(moved.shard, home_.now(), frames_);
   post(0, {});
   // Dead again, perhaps, before this was heard, or not reachable yet.
   if (!connected) core_.connection_broke(moved.shard, home_.now());

@@ -22,6 +22,7 @@ worker_shell::worker_shell(shell_home& home, worker_memory& memory, worker_owner
       core_(*this, welcome, rank, incarnation),
       addresses_(welcome.shard_addresses) {
   core_.set_patience(home.limits().patience);
+  core_.set_reconnect_limits(home.limits().reconnects);
 }
 
 void worker_shell::start() {
@@ -33,6 +34,9 @@ void worker_shell::start() {
     }
     shards_.push_back(*connected);
   }
+  for (std::uint32_t shard = 0; shard < shards_.size(); ++shard)
+    core_.connected(shard, home_.now());
+  look_soon();
 }
 
 std::string worker_shell::name_of(std::uint32_t shard) const {
@@ -103,7 +107,7 @@ void worker_shell::shard_moved(const policies::shard_moved& moved) {
     return home_.shares_memory_with(addresses_[of]);
   });
   // Dead again, perhaps, before this was heard, or not reachable yet.
-  if (!connected) core_.connection_broke(shard, home_.now());
+  connected ? core_.connected(shard, home_.now()) : core_.connection_broke(shard, home_.now());
   home_.run_in_background(!core_.attached_everywhere());
   owner_.progressed();
   carry_out();

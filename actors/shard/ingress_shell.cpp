@@ -18,7 +18,9 @@ ingress_shell::ingress_shell(owner& of, shell_home& home, policies::shard_core& 
       home_(home),
       memory_(memory),
       sender_(home),
-      core_(*this, shard, index, home.limits().turn_bytes) {}
+      core_(*this, shard, index, home.limits().turn_bytes) {
+  core_.set_reconnect_limits(home.limits().reconnects);
+}
 
 runtime::expected<std::uint64_t> ingress_shell::admit(const policies::admit_worker_call& call) {
   const auto admission = core_.admit(call);

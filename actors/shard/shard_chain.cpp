@@ -67,6 +67,7 @@ void shard_shell::lead(const policies::lead_call& call, completion done) {
   seeding_.clear();
   replication_.lead(call.view, *peer, call.has_all, home_.shares_memory_with(call.address));
   followed_by(chain_link{*peer, call.address});
+  replication_.connected_to_replica(home_.now());
   look_soon();
 }
 

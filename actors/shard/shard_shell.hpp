@@ -38,6 +38,7 @@ class shard_shell final : public frame_shell,
         ingress_(*this, home, core_, memory.ingress(), index),
         replication_(*this, core_, ingress_.core()) {
     replication_.set_patience(home.limits().patience);
+    replication_.set_reconnect_limits(home.limits().reconnects);
   }
 
   // Calls of the coordinator. Errors: invalid_argument, not_found (no such job), unavailable

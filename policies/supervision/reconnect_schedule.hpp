@@ -3,7 +3,8 @@
 // A connection that broke is attempted with growing pauses until an attempt is answered. An
 // attempt fails when its connection breaks, and when no answer comes in time: a network that
 // drops everything reports nothing. Attempts are numbered, so that the late answer to an
-// earlier attempt ends nothing.
+// earlier attempt ends nothing. A first connection counts as an attempt, too, for the same
+// reason.
 //
 // `Key` is the owner's name of a peer. Value type; time is an argument, in nanoseconds of a
 // clock that never goes back. Allocates only while some connection is broken, on either side.
@@ -24,8 +25,16 @@ struct reconnect_limits {
   std::int64_t pause_first_ns = 10 * millisecond;
   std::int64_t pause_most_ns = 1000 * millisecond;
   std::int64_t answer_first_ns = 1000 * millisecond;  // until an attempt counts as failed
-  std::int64_t answer_most_ns = 8000 * millisecond;
+  std::int64_t answer_most_ns = 2500 * millisecond;
   std::int64_t give_up_ns = 0;  // after so long a peer is forgotten; 0: never
+
+  // Of a cluster whose members may be out of reach for so long (supervision.unreachable): a
+  // connection that works again is found within a quarter of that.
+  static reconnect_limits within(std::int64_t unreachable_ns) {
+    reconnect_limits limits;
+    limits.answer_most_ns = std::max(limits.answer_first_ns, unreachable_ns / 4);
+    return limits;
+  }
 };
 
 template <class Key>
@@ -50,8 +59,27 @@ class reconnect_schedule {
     if (fresh) state = fresh_series(now);
     if (!fresh && state.attempt == 0) return;  // its next attempt is due already
     state.attempt = 0;
+    state.lost_nothing = false;
     state.due = now + state.pause;
     state.pause = std::min(2 * state.pause, limits_.pause_most_ns);
+  }
+
+  // A connection has been begun for the first time. Returns the number of the attempt, which
+  // the peer is to answer.
+  attempt_number begun(const Key& key, std::int64_t now) {
+    auto& state = broken_[key] = fresh_series(now);
+    state.lost_nothing = true;
+    return begin_attempt(state, now);
+  }
+  // Whether nothing that was sent before the attempt under way can have been lost.
+  bool lost_nothing(const Key& key) const {
+    const auto at = broken_.find(key);
+    return at != broken_.end() && at->second.lost_nothing;
+  }
+  // The peer says that it may have lost something.
+  void lost_something(const Key& key) {
+    const auto at = broken_.find(key);
+    if (at != broken_.end()) at->second.lost_nothing = false;
   }
 
   // Nobody knows whether this connection carries frames: the next attempt is due at once.
@@ -73,10 +101,8 @@ class reconnect_schedule {
         broken_.erase(at);
         continue;
       }
-      state.attempt = ++last_attempt_;
-      state.due = now + state.answer;
-      state.answer = std::min(2 * state.answer, limits_.answer_most_ns);
-      if (!attempt(key, state.attempt)) broke(key, now);
+      state.lost_nothing = false;
+      if (!attempt(key, begin_attempt(state, now))) broke(key, now);
     }
   }
 
@@ -122,14 +148,23 @@ class reconnect_schedule {
     std::int64_t answer = 0;  // how long the next attempt waits for its answer
     std::int64_t due = 0;
     attempt_number attempt = 0;
+    bool lost_nothing = false;
   };
+
+  attempt_number begin_attempt(series& state, std::int64_t now) {
+    state.attempt = ++last_attempt_;
+    state.due = now + state.answer;
+    state.answer = std::min(2 * state.answer, limits_.answer_most_ns);
+    return state.attempt;
+  }
 
   series fresh_series(std::int64_t since) const {
     return {.since = since,
             .pause = limits_.pause_first_ns,
             .answer = limits_.answer_first_ns,
             .due = 0,
-            .attempt = 0};
+            .attempt = 0,
+            .lost_nothing = false};
   }
 
   reconnect_limits limits_;

@@ -54,6 +54,8 @@ frame_process::frame_process(world& where, process_id id, role what, std::string
   limits_ = {.sends = set.sends,
              .turn_bytes = set.turn_bytes,
              .patience = set.patience,
+             .reconnects = policies::reconnect_limits::within(
+                 where.plan.spec.supervision.unreachable_ms * policies::millisecond),
              .look_mending_ns = set.mend,
              .look_lossy_ns = set.look};
 }

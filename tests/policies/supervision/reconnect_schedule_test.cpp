@@ -107,6 +107,41 @@ TEST(reconnect_schedule, a_doubted_connection_is_attempted_at_once_and_out_since
 }
 
 // Both ends attempt at the same time, and each asks twice: one answer is lost, or is late.
+TEST(reconnect_schedule, a_first_connection_that_is_not_answered_is_made_again) {
+  schedule peers;
+  const auto first = peers.begun(7, 0);
+  EXPECT_EQ(peers.attempt_of(7), first);
+  EXPECT_TRUE(peers.lost_nothing(7));
+  EXPECT_TRUE(attempts(peers, 999 * ms).empty());
+  EXPECT_EQ(attempts(peers, 1000 * ms).size(), 1u);
+  EXPECT_FALSE(peers.lost_nothing(7));
+  EXPECT_FALSE(peers.answered(7, first)) << "over a connection that is closed";
+  EXPECT_EQ(peers.outages(2000 * ms, 2000 * ms).size(), 1u);
+}
+
+TEST(reconnect_schedule, a_first_connection_that_breaks_or_whose_peer_asks_may_have_lost) {
+  schedule peers;
+  peers.begun(7, 0);
+  peers.broke(7, 10 * ms);
+  EXPECT_FALSE(peers.lost_nothing(7));
+  peers.begun(8, 0);
+  peers.lost_something(8);
+  EXPECT_FALSE(peers.lost_nothing(8));
+  EXPECT_FALSE(peers.lost_nothing(9)) << "no attempt is under way";
+}
+
+TEST(reconnect_schedule, a_connection_that_works_again_is_found_within_a_quarter) {
+  schedule peers(reconnect_limits::within(20'000 * ms));
+  peers.broke(7, 0);
+  std::int64_t before = 0;
+  for (std::int64_t now = 0; now < 60'000 * ms; now += ms)
+    if (!attempts(peers, now).empty()) {
+      EXPECT_LE(now - before, 6000 * ms);
+      before = now;
+    }
+  EXPECT_GT(before, 50'000 * ms);
+}
+
 TEST(reconnect_schedule, what_a_peer_asks_twice_for_is_given_once) {
   schedule peers;
   EXPECT_TRUE(peers.is_unserved(7, 1));
