@@ -335,6 +335,7 @@ class coordinator_core : private coordinator_parts {
   std::optional<living_member> member_at(const std::string& address) const;
   living_member shard_member(std::uint32_t shard, std::uint32_t member) const;
   loss_cost cost_of_all() const;
+  loss_cost cost_of_member(std::uint32_t shard, std::uint32_t member) const;
   void add_outages(std::int64_t now, std::vector<wait_ledger::wait>& found) const;
   void add_calls(std::vector<wait_ledger::wait>& found) const;
   void add_absences(std::vector<wait_ledger::wait>& found) const;

@@ -54,6 +54,12 @@ loss_cost coordinator_core::cost_of_all() const {
   return goes_back ? loss_cost::going_back : loss_cost::ending_the_job;
 }
 
+loss_cost coordinator_core::cost_of_member(std::uint32_t shard, std::uint32_t member) const {
+  const auto& group = groups_of_[shard];
+  if (group.primary() != member) return loss_cost::replica;
+  return group.replicas_in_sync() > 0 ? loss_cost::primary : cost_of_all();
+}
+
 coordinator_core::living_member coordinator_core::shard_member(std::uint32_t shard,
                                                                std::uint32_t member) const {
   const auto& group = groups_of_[shard];
@@ -66,9 +72,12 @@ coordinator_core::living_member coordinator_core::shard_member(std::uint32_t sha
   if (moves)
     if (const auto known = processes_.find(process); known != processes_.end())
       found.incarnation = known->second.life;
-  found.cost = group.primary() != member      ? loss_cost::replica
-               : group.replicas_in_sync() > 0 ? loss_cost::primary
-                                              : cost_of_all();
+  found.cost = cost_of_member(shard, member);
+  // All that the process has goes with it.
+  for (std::uint32_t other = 0; moves && other < groups_of_.size(); ++other)
+    for (std::uint32_t at = 0; at < groups_of_[other].size(); ++at)
+      if (!groups_of_[other].address(at).empty() && slots_.process_of(other, at) == process)
+        found.cost = std::max(found.cost, cost_of_member(other, at));
   return found;
 }
 

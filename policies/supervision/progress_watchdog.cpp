@@ -21,6 +21,11 @@ std::vector<std::uint64_t> marks_of(const job_status& job) {
 
 }  // namespace
 
+void progress_watchdog::state::learn(std::int64_t pause) {
+  usual = std::max(usual, std::min(pause, longest));
+  longest = std::max(longest, pause);
+}
+
 std::vector<progress_watchdog::standstill> progress_watchdog::look(
     std::int64_t now, std::span<const job_status> jobs) {
   std::vector<standstill> found;
@@ -32,10 +37,11 @@ std::vector<progress_watchdog::standstill> progress_watchdog::look(
     auto marks = marks_of(job);
     auto& known = jobs_[job.name];
     if (known.marks != marks) {
-      if (!known.marks.empty()) known.longest = std::max(known.longest, now - known.since);
+      if (known.is_running) known.learn(now - known.since);
+      known.is_running = job.state == job_state::running;
       known.marks = std::move(marks);
       known.since = now;
-      known.told_at = std::max(limit_ns, pauses * known.longest);
+      known.told_at = std::max(limit_ns, pauses * known.usual);
       continue;
     }
     const auto length = now - known.since;

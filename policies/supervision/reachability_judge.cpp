@@ -44,50 +44,54 @@ std::vector<reachability_judge::outage> reachability_judge::outages(std::int64_t
 std::optional<reachability_judge::verdict> reachability_judge::judge(std::int64_t now,
                                                                      const find_member& find) {
   struct suspect {
-    member known;
-    std::set<std::string> peers;
+    loss_cost cost = loss_cost::replica;
+    std::set<std::string> addresses;
+    std::set<std::string> peers;  // names
     std::string longest_peer;
+    std::string longest_address;
     std::int64_t longest_ns = -1;
   };
-  std::map<std::string, suspect> suspects;
+  std::map<std::string, suspect> suspects;  // by name
   bool is_due = false;
   const auto add = [&](const std::string& address, const member& self, const outage& cut,
-                       const member& peer, const std::string& peer_address) {
-    auto& entry = suspects[address];
-    entry.known = self;
-    entry.peers.insert(peer_address);
+                       const member& peer) {
+    auto& entry = suspects[self.name];
+    entry.cost = std::max(entry.cost, self.cost);
+    entry.addresses.insert(address);
+    entry.peers.insert(peer.name);
     if (cut.for_ns <= entry.longest_ns) return;
     entry.longest_ns = cut.for_ns;
     entry.longest_peer = peer.name;
+    entry.longest_address = address;
   };
   for (const auto& cut : outages(now)) {
     // Those that have just begun say as much about who is cut off.
     const auto reporter = find(cut.reporter);
     const auto peer = find(cut.peer);
-    if (!reporter || !peer) continue;
+    if (!reporter || !peer || reporter->name == peer->name) continue;
     is_due = is_due ||
              (cut.for_ns >= unreachable_ns_ && now - cut.first_reported_at >= known_for_ns);
-    add(cut.reporter, *reporter, cut, *peer, cut.peer);
-    add(cut.peer, *peer, cut, *reporter, cut.reporter);
+    add(cut.reporter, *reporter, cut, *peer);
+    add(cut.peer, *peer, cut, *reporter);
   }
   if (!is_due || runtime::is_planted(runtime::planted_bug::nobody_is_condemned)) return {};
   std::erase_if(suspects,
                 [&](const auto& entry) { return entry.second.longest_ns < unreachable_ns_; });
   const auto rank = [&](const auto& entry) {
-    const auto& [address, found] = entry;
-    const auto before = condemnations_.find(found.known.name);
+    const auto& [name, found] = entry;
+    const auto before = condemnations_.find(name);
     const auto times = before == condemnations_.end() ? 0U : before->second;
-    return std::tuple(times, -static_cast<std::int64_t>(found.peers.size()), found.known.cost,
-                      address);
+    return std::tuple(times, -static_cast<std::int64_t>(found.peers.size()), found.cost,
+                      found.longest_address);
   };
   const auto chosen =
       std::min_element(suspects.begin(), suspects.end(),
                        [&](const auto& a, const auto& b) { return rank(a) < rank(b); });
-  const auto& [address, found] = *chosen;
-  ++condemnations_[found.known.name];
-  condemned_.insert(address);
-  return verdict{.condemned = address,
-                 .name = found.known.name,
+  const auto& [name, found] = *chosen;
+  ++condemnations_[name];
+  condemned_.insert(found.addresses.begin(), found.addresses.end());
+  return verdict{.condemned = found.longest_address,
+                 .name = name,
                  .peer = found.longest_peer,
                  .for_ns = found.longest_ns};
 }

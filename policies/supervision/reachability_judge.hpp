@@ -9,7 +9,8 @@
 // is cut off; then the one whose loss costs least. It judges what it has known for a while: a
 // coordinator that has just begun hears of outages one after the other.
 //
-// Members are named by the addresses of their links. One thread; time is an argument, in
+// Members are known by the addresses of their links. A process may have several (shards that
+// move); they share its name, and are condemned together. One thread; time is an argument, in
 // nanoseconds of a clock that never goes back.
 #pragma once
 
@@ -52,15 +53,16 @@ class reachability_judge {
     std::int64_t reported_at = 0;
     std::int64_t first_reported_at = 0;  // of reports without a gap
   };
-  // A living member. `name` stays the same when its process is replaced.
+  // A living member. `name` is its process's, and stays the same when that is replaced; `cost`
+  // is of losing the whole process.
   struct member {
     std::string name;
     loss_cost cost = loss_cost::worker;
   };
   struct verdict {
-    std::string condemned;  // address
-    std::string name;
-    std::string peer;  // name of the other side of the longest outage
+    std::string condemned;  // address of a member of the process
+    std::string name;       // of the process
+    std::string peer;       // name of the other side of the longest outage
     std::int64_t for_ns = 0;
   };
   // Returns nothing for an address of no living member.
@@ -86,8 +88,8 @@ class reachability_judge {
  private:
   std::int64_t unreachable_ns_;
   std::map<std::pair<std::string, std::string>, outage> outages_;  // by reporter and peer
-  std::set<std::string> condemned_;
-  std::map<std::string, std::uint32_t> condemnations_;  // by name
+  std::set<std::string> condemned_;                                // addresses
+  std::map<std::string, std::uint32_t> condemnations_;             // by name
 };
 
 }  // namespace tidegate::policies

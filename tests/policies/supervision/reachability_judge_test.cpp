@@ -80,6 +80,20 @@ TEST(reachability_judge, a_network_that_stays_divided_does_not_end_the_same_side
   EXPECT_EQ(second_verdict->name, "shard-0");
 }
 
+// Shards that move: two members of slot 0, one of slot 1, and a worker.
+TEST(reachability_judge, the_members_of_a_process_are_condemned_together_at_what_all_cost) {
+  cluster slots{.members = {{"a", {.name = "shard-0", .cost = loss_cost::going_back}},
+                            {"b", {.name = "shard-0", .cost = loss_cost::going_back}},
+                            {"c", {.name = "shard-1", .cost = loss_cost::primary}}}};
+  const std::vector<unreachable_peer> both{{.address = "a", .for_ns = unreachable},
+                                           {.address = "b", .for_ns = unreachable}};
+  slots.report("c", both, 100 * second);
+  const auto verdict = slots.verdict(100 * second);
+  ASSERT_TRUE(verdict);
+  EXPECT_EQ(verdict->name, "shard-1") << "each misses one process, and this one costs less";
+  EXPECT_FALSE(slots.verdict(100 * second));
+}
+
 TEST(reachability_judge, what_is_not_reported_any_more_counts_no_longer) {
   auto three = of_three();
   three.report("w", {{.address = "p", .for_ns = unreachable}}, 100 * second);

@@ -69,8 +69,20 @@ TEST(progress_watchdog, a_job_whose_clocks_take_long_is_given_three_of_them) {
   progress_watchdog dog;
   dog.look(0, at_clock(1));
   dog.look(4 * second, at_clock(2));
-  EXPECT_TRUE(dog.look(12 * second, at_clock(2)).empty());
-  EXPECT_EQ(dog.look(16 * second, at_clock(2)).size(), 1u);
+  dog.look(8 * second, at_clock(3));
+  EXPECT_TRUE(dog.look(16 * second, at_clock(3)).empty());
+  EXPECT_EQ(dog.look(20 * second, at_clock(3)).size(), 1u);
+}
+
+TEST(progress_watchdog, one_outage_and_the_wait_for_workers_say_nothing_of_a_jobs_clocks) {
+  progress_watchdog dog;
+  auto waiting = at_clock(0);
+  waiting[0].state = job_state::waiting;
+  dog.look(0, waiting);
+  dog.look(30 * second, at_clock(0));
+  dog.look(31 * second, at_clock(1));
+  dog.look(61 * second, at_clock(2));
+  EXPECT_EQ(dog.look(65 * second, at_clock(2)).size(), 1u);
 }
 
 TEST(progress_watchdog, a_job_that_has_ended_stands_still_well) {
