@@ -86,9 +86,7 @@ coordinator::behavior_type coordinator::make_behavior() {
         return heard(token, [&] { return fail_job(job, why); });
       },
       [this](status_atom, u64 token, u64 seen) { return status(token, seen); },
-      [this](stop_atom, u64 token) -> caf::result<done_atom> {
-        return heard(token, [&] { return stop(); });
-      },
+      [this](stop_atom, u64 token) { return heard(token, [&] { return stop(); }); },
   };
 }
 

@@ -67,7 +67,7 @@ std::uint64_t status_poller::ask(question what) {
     const std::lock_guard lock(mutex_);
     number = ++last_question_;
     questions_.emplace_back(number, std::move(what));
-    ++requests_;
+    has_new_question_ = true;
   }
   changed_.notify_all();
   return number;
@@ -152,6 +152,7 @@ void status_poller::ask_questions() {
   {
     const std::lock_guard lock(mutex_);
     now = std::exchange(questions_, {});
+    has_new_question_ = false;
   }
   for (auto& [number, what] : now) {
     const auto told = what(*view_);
@@ -194,7 +195,7 @@ void status_poller::publish(const std::function<void(poll_news&)>& change) {
 void status_poller::wait_a_while(bool until_requested) {
   std::unique_lock lock(mutex_);
   changed_.wait_for(lock, std::chrono::milliseconds(interval_ms_), [&] {
-    return finishing_ || (until_requested && requests_ > news_.answered);
+    return finishing_ || (until_requested && (requests_ > news_.answered || has_new_question_));
   });
 }
 

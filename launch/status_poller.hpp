@@ -77,7 +77,8 @@ class status_poller {
   job_failures failures_;
   std::vector<std::pair<std::uint64_t, question>> questions_;
   std::uint64_t last_question_ = 0;
-  std::thread thread_;  // last: it uses all of the above
+  bool has_new_question_ = false;  // that nobody has tried to ask yet
+  std::thread thread_;             // last: it uses all of the above
 };
 
 }  // namespace tidegate::launch

@@ -262,8 +262,9 @@ void launch_core::check_jobs(std::int64_t now, launch_effects& out) {
               "job " + failed->name + " failed: " + failed->failure, out);
 }
 
+// A coordinator that has not answered since the last worker exited may know of more.
 void launch_core::check_workers(std::int64_t now, launch_effects& out) {
-  if (away_) {
+  if (away_ || !healthy_ || answered_ < polls_) {
     workers_gone_at_ = never;
     return;
   }
@@ -283,8 +284,7 @@ void launch_core::check_workers(std::int64_t now, launch_effects& out) {
                 out);
       return;
     }
-    // A coordinator that does not answer may know of more than what was heard last.
-    if (healthy_ && workers_missing(one) && now >= phase_since_ + start_timeout_) {
+    if (workers_missing(one) && now >= phase_since_ + start_timeout_) {
       begin_end(now, run_outcome::job_failed,
                 "job " + one.name + " failed: " + std::to_string(status->workers_joined) +
                     " of " + std::to_string(one.workers) + " workers joined within " +
@@ -311,10 +311,10 @@ std::int64_t launch_core::next_wake() const {
   } else if (first_failed() != nullptr) {
     if (unjudged_.empty() && failure_seen_at_ != never)
       earlier(failure_seen_at_ + failure_settle);
-  } else if (!away_) {
+  } else if (!away_ && healthy_ && answered_ >= polls_) {
     if (workers_gone_at_ != never) earlier(workers_gone_at_ + done_lag_max);
     for (const auto& one : plan_.jobs)
-      if (healthy_ && workers_missing(one)) earlier(phase_since_ + start_timeout_);
+      if (workers_missing(one)) earlier(phase_since_ + start_timeout_);
   }
   return at;
 }

@@ -41,6 +41,7 @@ void launch_core::ask_to_save(launch_effects& out) {
 // nothing to wait for.
 void launch_core::check_saving(std::int64_t now, launch_effects& out) {
   if (interrupted_by_.empty()) return;
+  if (phase_ == phase::running && first_failed() != nullptr) return;  // it says why soon
   const bool ends = phase_ == phase::leaving || phase_ >= phase::stopping || all_done();
   const bool wanted = phase_ == phase::running &&
                       std::any_of(plan_.jobs.begin(), plan_.jobs.end(),

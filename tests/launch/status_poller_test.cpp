@@ -113,6 +113,19 @@ TEST(status_poller, asks_until_it_is_answered) {
   EXPECT_EQ(seen.calls, (std::vector<std::string>{"leave mlp 2", "leave mlp 2"}));
 }
 
+TEST(status_poller, a_question_is_no_poll_that_was_asked_for) {
+  record seen;
+  status_poller poller(observe(seen), {}, never_ms);
+  poller.ask([](cluster_view& view) { return view.stop(); });
+  std::uint64_t answered = 0;
+  take_until(poller, [&](const auto& n) {
+    answered = std::max(answered, n.answered);
+    return !n.answers.empty();
+  });
+  EXPECT_EQ(answered, 0U) << "whoever asks for polls counts them";
+  EXPECT_EQ(poller.poll_now(), 1U);
+}
+
 TEST(status_poller, a_coordinator_that_comes_back_counts_its_events_anew) {
   record seen;
   status_poller poller(observe(seen), {}, never_ms);

@@ -109,6 +109,16 @@ TEST(launch_last_checkpoint, a_coordinator_that_comes_back_is_asked_again) {
   EXPECT_EQ(run.seen(), ended_by_it);
 }
 
+TEST(launch_last_checkpoint, a_job_that_fails_meanwhile_says_why) {
+  auto run = launched::with_checkpoints();
+  run.is_interrupted();
+  run.seen();
+  run.says({failed("mlp", "the disk is full")});
+  EXPECT_THAT(run.seen(), IsEmpty()) << "a death may explain it";
+  run.pass_ms(150);
+  EXPECT_THAT(run.seen(), Contains("tidegate: job mlp failed: the disk is full"));
+}
+
 TEST(launch_last_checkpoint, a_job_that_is_done_meanwhile_is_done) {
   auto run = launched::with_checkpoints();
   run.is_interrupted();
