@@ -44,6 +44,12 @@ class Partition(FaultTest, TwoHostsTest):
         self.assert_nothing_left(run)
 
     def test_cut_off_for_longer_than_anybody_waits_and_a_death_after_it(self):
+        self.cut_off_for_longer_than_anybody_waits("none")
+
+    def test_an_aggregator_that_was_cut_off_learns_which_shards_have_moved(self):
+        self.cut_off_for_longer_than_anybody_waits("per_host")
+
+    def cut_off_for_longer_than_anybody_waits(self, aggregators):
         """Connections end meanwhile, and the processes of the host count as dead: others take their places, and those that
         come back end. What dies then is replaced as ever."""
         link = self.two_hosts()
@@ -52,7 +58,7 @@ class Partition(FaultTest, TwoHostsTest):
         def yaml(mode):
             made = json.loads(self.yaml(link, mode))
             made["cluster"]["replicas"] = 1
-            made["jobs"]["job"]["aggregators"] = "none"
+            made["jobs"]["job"]["aggregators"] = aggregators
             made["supervision"] = {"unreachable": "4s"}
             made["faults"] = {}
             return json.dumps(made)

@@ -159,7 +159,7 @@ class Runs:
         if problems:
             logs = self.keep / where.replace(" ", "-")
             shutil.rmtree(logs, ignore_errors=True)
-            shutil.copytree(run.folder, logs)
+            shutil.copytree(run.folder, logs, ignore=shutil.ignore_patterns("*.sock"))
         for figure, what in problems:
             self.books.problem(figure, where, what, logs)
 
