@@ -13,9 +13,10 @@ namespace tidegate::runtime {
 
 namespace {
 
-// A setting of ours stands back behind the user's own UCX_<name>.
-void set(ucp_config_t* config, const std::string& name, const std::string& value) {
-  if (std::getenv(("UCX_" + name).c_str()) != nullptr) return;
+// A setting of ours stands back behind the user's own `variable`.
+void set(ucp_config_t* config, const std::string& name, const std::string& value,
+         const std::string& variable) {
+  if (std::getenv(variable.c_str()) != nullptr) return;
   const auto modified = ucp_config_modify(config, name.c_str(), value.c_str());
   TIDEGATE_ASSERT(modified == UCS_OK, "UCX knows its own settings");
 }
@@ -38,15 +39,16 @@ status choose_devices(const ucx_options& options, ucp_config_t* config) {
   // nowhere (bridges of containers).
   const auto device = device_of(options.address);
   if (!device) return device.error();
-  set(config, "NET_DEVICES", *device);
+  set(config, "NET_DEVICES", *device, "UCX_NET_DEVICES");
   return {};
 }
 
+// UCX 1.13 knows these here without the TCP_ of its variables, and rounds seconds down.
 void mark_streams(std::uint32_t silent_ms, ucp_config_t* config) {
   const auto marks = keepalive_within(silent_ms);
-  set(config, "TCP_KEEPIDLE", std::to_string(marks.idle_s) + "s");
-  set(config, "TCP_KEEPINTVL", std::to_string(marks.pause_s) + "s");
-  set(config, "TCP_KEEPCNT", std::to_string(marks.probes));
+  set(config, "KEEPIDLE", std::to_string(marks.idle_s) + ".5s", "UCX_TCP_KEEPIDLE");
+  set(config, "KEEPINTVL", std::to_string(marks.pause_s) + ".5s", "UCX_TCP_KEEPINTVL");
+  set(config, "KEEPCNT", std::to_string(marks.probes), "UCX_TCP_KEEPCNT");
 }
 
 }  // namespace

@@ -26,12 +26,23 @@ int option(int fd, int name) {
   return ::getsockopt(fd, IPPROTO_TCP, name, &value, &length) == 0 ? value : -1;
 }
 
-std::size_t ends_with(std::uint32_t limit_ms) {
+struct ends {
+  int connected = 0;
+  int accepted = 0;
+};
+
+ends limited_to(std::uint32_t limit_ms) {
   const auto listening = listening_sockets();
-  std::size_t found = 0;
-  for (int fd = 0; fd < 1024; ++fd)
-    found += option(fd, TCP_USER_TIMEOUT) == static_cast<int>(limit_ms) &&
-             !std::binary_search(listening.begin(), listening.end(), fd);
+  ends found;
+  for (int fd = 0; fd < 1024; ++fd) {
+    if (option(fd, TCP_USER_TIMEOUT) != static_cast<int>(limit_ms) ||
+        std::binary_search(listening.begin(), listening.end(), fd))
+      continue;
+    int keeps_alive = 0;
+    socklen_t length = sizeof keeps_alive;
+    ::getsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &keeps_alive, &length);
+    ++(keeps_alive != 0 ? found.connected : found.accepted);
+  }
   return found;
 }
 
@@ -62,7 +73,8 @@ TEST(stream_guard, both_ends_of_a_connection_of_ucx_are_limited_and_no_other_soc
   // The guard's thread sees new sockets within half a second.
   ASSERT_TRUE(tests::until(**a, **b, [&] {
     limit_streams(keepalive_within(silent_ms), silent_ms);
-    return ends_with(silent_ms) >= 2;
+    const auto limited = limited_to(silent_ms);
+    return limited.connected > 0 && limited.accepted > 0;
   }));
   EXPECT_EQ(option(of_the_user.get(), TCP_USER_TIMEOUT), 0);
   EXPECT_EQ(limit_streams(keepalive_within(silent_ms), silent_ms), 0) << "once";
