@@ -21,6 +21,7 @@ namespace {
 constexpr const char* socket_name = "control.sock";
 constexpr std::size_t line_bytes_max = 1024;
 constexpr std::size_t clients_max = 64;
+constexpr int told_after_ms = 2000;
 
 std::string reason() {
   return std::strerror(errno);
@@ -102,7 +103,7 @@ void control_socket::answer(std::uint32_t to, const std::string& line) {
 }
 
 expected<std::string> ask_launcher(const std::string& path, const std::string& line,
-                                   std::uint32_t timeout_ms) {
+                                   const std::function<void()>& waits) {
   const auto nobody = [&](const std::string& why) {
     return fail(errc::unavailable, "no launcher lives in " + path + ": " + why);
   };
@@ -113,21 +114,18 @@ expected<std::string> ask_launcher(const std::string& path, const std::string& l
   if (!to ||
       ::connect(to.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
     return nobody(reason());
-  const timeval patience{timeout_ms / 1000, (timeout_ms % 1000) * 1000};
-  ::setsockopt(to.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
   const auto text = line + "\n";
   if (::send(to.get(), text.data(), text.size(), MSG_NOSIGNAL) !=
       static_cast<ssize_t>(text.size()))
     return nobody(reason());
+  pollfd answered{to.get(), POLLIN, 0};
+  if (::poll(&answered, 1, told_after_ms) == 0) waits();
   std::string answer;
   for (;;) {
     char bytes[256];
     const auto got = ::recv(to.get(), bytes, sizeof bytes, 0);
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0)
-      return fail(errc::timed_out, "the launcher in " + path + " has not answered within " +
-                                       std::to_string(timeout_ms) + " ms");
-    if (got == 0) return nobody("it ended before it answered");
+    if (got <= 0) return nobody("it ended before it answered");
     answer.append(bytes, static_cast<std::size_t>(got));
     if (const auto end = answer.find('\n'); end != std::string::npos)
       return answer.substr(0, end);

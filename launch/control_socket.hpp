@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <poll.h>
 #include <string>
@@ -46,8 +47,10 @@ class control_socket {
   std::uint32_t last_ = 0;
 };
 
-// Asks the launcher of that run folder. Errors: unavailable (none lives there), timed_out.
+// Asks the launcher of that run folder, and waits for its answer for as long as it lives. It
+// calls `waits` once if there is none within two seconds. Errors: unavailable (none lives
+// there, or it ended before it answered).
 runtime::expected<std::string> ask_launcher(const std::string& folder, const std::string& line,
-                                            std::uint32_t timeout_ms);
+                                            const std::function<void()>& waits);
 
 }  // namespace tidegate::launch

@@ -8,11 +8,12 @@ namespace tidegate::launch {
 
 namespace {
 
-// A coordinator may have to come back first.
-constexpr std::uint32_t patience_ms = 60'000;
-
 bool ask(const std::string& run_dir, const std::string& request) {
-  const auto answer = ask_launcher(run_dir, request, patience_ms);
+  // A coordinator may have to come back first, or the launcher be stopped.
+  const auto answer = ask_launcher(run_dir, request, [&] {
+    std::cerr << "tidegate scale: waiting for the launcher in " << run_dir
+              << " to answer (Ctrl-C ends the waiting, not the run)\n";
+  });
   constexpr std::string_view error = "error ";
   if (answer && !answer->starts_with(error)) return true;
   std::cerr << "tidegate scale: "

@@ -34,8 +34,12 @@ bool has(int fd, const keepalive& known_by) {
                                .probes = option(fd, IPPROTO_TCP, TCP_KEEPCNT)};
 }
 
+bool set_option(int fd, int level, int name, int value) {
+  return ::setsockopt(fd, level, name, &value, sizeof value) == 0;
+}
+
 bool limit(int fd, std::uint32_t silent_ms) {
-  return ::setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &silent_ms, sizeof silent_ms) == 0;
+  return set_option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, static_cast<int>(silent_ms));
 }
 
 std::vector<int> descriptors() {
@@ -76,8 +80,16 @@ std::vector<int> listening_sockets() {
   return found;
 }
 
+// Without keep-alive the end that only receives would never learn that the other has closed.
 void limit_accepted(std::span<const int> listening, std::uint32_t silent_ms) {
-  for (const auto fd : listening) limit(fd, silent_ms);
+  const auto marks = keepalive_within(silent_ms);
+  for (const auto fd : listening) {
+    set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, marks.idle_s);
+    set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, marks.pause_s);
+    set_option(fd, IPPROTO_TCP, TCP_KEEPCNT, marks.probes);
+    set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+    limit(fd, silent_ms);
+  }
 }
 
 std::shared_ptr<stream_guard> stream_guard::of_process(std::uint32_t silent_ms) {

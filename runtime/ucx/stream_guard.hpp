@@ -37,7 +37,7 @@ int limit_streams(const keepalive& known_by, std::uint32_t silent_ms);
 
 // TCP sockets of this process that listen, in ascending order.
 std::vector<int> listening_sockets();
-// Sets TCP_USER_TIMEOUT of what these will accept.
+// Sets keep-alive and TCP_USER_TIMEOUT of what these will accept.
 void limit_accepted(std::span<const int> listening, std::uint32_t silent_ms);
 
 // Looks for new sockets twice a second on a thread of its own, as UCX connects when it likes.

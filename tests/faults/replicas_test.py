@@ -23,7 +23,7 @@ class Replicas(FaultTest):
         ways = (("momentum", "auto", "exchange"), ("adam", "auto", "spans"), ("adam", "tcp", "in_place"))
         for seed, (optimizer, transport, way) in enumerate(ways):
             with self.subTest(optimizer=optimizer, transport=transport, way=way):
-                job = {"workers": 3, "mode": ["workload", CLOCKS, 2000, way],
+                job = {"workers": 3, "mode": ["workload", CLOCKS, 4000, way],
                        "optimizer": {"name": optimizer, "learning_rate": 0.05}}
                 calm = json.loads(self.yaml({**job, "mode": ["workload", CLOCKS, 0, way]}, transport=transport))
                 calm["cluster"]["replicas"] = 0
@@ -52,7 +52,7 @@ class Replicas(FaultTest):
             with self.subTest(transport=transport, way=way):
                 expected = self.hash_of(self.run_to_end(self.yaml({**job, "mode": ["workload", CLOCKS, 0, way]}, 0,
                                                                   transport=transport)))
-                run = self.launch(self.yaml({**job, "mode": ["workload", CLOCKS, 2000, way]}, 2, transport=transport))
+                run = self.launch(self.yaml({**job, "mode": ["workload", CLOCKS, 4000, way]}, 2, transport=transport))
                 self.in_sync(run, 4)
                 for kill in range(len(pairs)):
                     for victim in pairs[(seed + kill) % len(pairs)]:

@@ -56,6 +56,21 @@ class Scale(FaultTest):
         self.assertEqual(run.result()["jobs"][0]["metrics"]["pushes"], clocks)
         self.assert_nothing_left(run)
 
+    def test_a_launcher_that_does_not_answer_is_waited_for_and_that_is_said(self):
+        run = self.launch(self.yaml({"workers": 1, "max_workers": 2, "mode": ["count", 600, 8000, "fewer"]}))
+        self.wait_for_a_clock(run)
+        os.kill(run.process.pid, signal.SIGSTOP)
+        asking = subprocess.Popen([str(BIN / "tidegate"), "scale", str(run.run_dir), "workers=2"], stderr=subprocess.PIPE,
+                                  stdout=subprocess.DEVNULL, text=True)
+        try:
+            self.assertIn("waiting for the launcher", asking.stderr.readline())
+        finally:
+            os.kill(run.process.pid, signal.SIGCONT)
+        self.assertEqual(asking.wait(30), 0, asking.stderr.read())
+        asking.stderr.close()
+        self.assertEqual(run.wait(90), 0, run.output)
+        self.assert_nothing_left(run)
+
     def test_what_cannot_be_is_said(self):
         run = self.launch(self.yaml({"workers": 2, "max_workers": 3, "mode": ["count", 300, 8000, "fewer"]}))
         self.wait_for_a_clock(run)

@@ -26,14 +26,11 @@ int option(int fd, int name) {
   return ::getsockopt(fd, IPPROTO_TCP, name, &value, &length) == 0 ? value : -1;
 }
 
-struct ends {
-  int connected = 0;
-  int accepted = 0;
-};
-
-ends limited_to(std::uint32_t limit_ms) {
+// Ends of connections that have the limit and are kept alive. Two links connect both ways: two
+// ends are connected, two accepted.
+int ends_limited_to(std::uint32_t limit_ms) {
   const auto listening = listening_sockets();
-  ends found;
+  int found = 0;
   for (int fd = 0; fd < 1024; ++fd) {
     if (option(fd, TCP_USER_TIMEOUT) != static_cast<int>(limit_ms) ||
         std::binary_search(listening.begin(), listening.end(), fd))
@@ -41,7 +38,7 @@ ends limited_to(std::uint32_t limit_ms) {
     int keeps_alive = 0;
     socklen_t length = sizeof keeps_alive;
     ::getsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &keeps_alive, &length);
-    ++(keeps_alive != 0 ? found.connected : found.accepted);
+    found += keeps_alive;
   }
   return found;
 }
@@ -73,8 +70,7 @@ TEST(stream_guard, both_ends_of_a_connection_of_ucx_are_limited_and_no_other_soc
   // The guard's thread sees new sockets within half a second.
   ASSERT_TRUE(tests::until(**a, **b, [&] {
     limit_streams(keepalive_within(silent_ms), silent_ms);
-    const auto limited = limited_to(silent_ms);
-    return limited.connected > 0 && limited.accepted > 0;
+    return ends_limited_to(silent_ms) == 4;
   }));
   EXPECT_EQ(option(of_the_user.get(), TCP_USER_TIMEOUT), 0);
   EXPECT_EQ(limit_streams(keepalive_within(silent_ms), silent_ms), 0) << "once";
