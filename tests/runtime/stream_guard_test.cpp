@@ -5,6 +5,7 @@
 #include <chrono>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <sched.h>
 #include <sys/socket.h>
 #include <thread>
 #include <vector>
@@ -26,19 +27,26 @@ int option(int fd, int name) {
   return ::getsockopt(fd, IPPROTO_TCP, name, &value, &length) == 0 ? value : -1;
 }
 
-// Ends of connections that have the limit and are kept alive. Two links connect both ways: two
-// ends are connected, two accepted.
-int ends_limited_to(std::uint32_t limit_ms) {
-  const auto listening = listening_sockets();
-  int found = 0;
+// Ends of connections of this process, and how many of them are kept alive and have the limit.
+struct ends {
+  int all = 0;
+  int limited = 0;
+};
+
+ends ends_limited_to(std::uint32_t limit_ms) {
+  ends found;
   for (int fd = 0; fd < 1024; ++fd) {
-    if (option(fd, TCP_USER_TIMEOUT) != static_cast<int>(limit_ms) ||
-        std::binary_search(listening.begin(), listening.end(), fd))
+    tcp_info state{};
+    socklen_t length = sizeof state;
+    if (::getsockopt(fd, IPPROTO_TCP, TCP_INFO, &state, &length) != 0 ||
+        state.tcpi_state != TCP_ESTABLISHED)
       continue;
     int keeps_alive = 0;
-    socklen_t length = sizeof keeps_alive;
+    length = sizeof keeps_alive;
     ::getsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &keeps_alive, &length);
-    found += keeps_alive;
+    ++found.all;
+    found.limited +=
+        keeps_alive != 0 && option(fd, TCP_USER_TIMEOUT) == static_cast<int>(limit_ms);
   }
   return found;
 }
@@ -63,17 +71,40 @@ TEST(stream_guard, both_ends_of_a_connection_of_ucx_are_limited_and_no_other_soc
   tests::recorder at_b;
   (*a)->set_sink(&at_a);
   (*b)->set_sink(&at_b);
+  const std::vector<std::byte> payload(64);
   const auto of_the_user = tcp_socket(true, keepalive_within(silent_ms).idle_s);
   const auto to_b = (*a)->connect((*b)->address());
   ASSERT_TRUE(to_b && (*b)->connect((*a)->address()));
-  (*a)->post(*to_b, tests::push_header(0, 0), {}, 1);
+  (*a)->post(*to_b, tests::push_header(payload.size(), 0), payload, 1);
   // The guard's thread sees new sockets within half a second.
   ASSERT_TRUE(tests::until(**a, **b, [&] {
     limit_streams(keepalive_within(silent_ms), silent_ms);
-    return ends_limited_to(silent_ms) == 4;
+    const auto ends = ends_limited_to(silent_ms);
+    return !at_b.arrivals.empty() && ends.all >= 2 && ends.limited == ends.all;
   }));
   EXPECT_EQ(option(of_the_user.get(), TCP_USER_TIMEOUT), 0);
   EXPECT_EQ(limit_streams(keepalive_within(silent_ms), silent_ms), 0) << "once";
+}
+
+// A network namespace of its own, whose interfaces are down, has no way to anywhere.
+TEST(stream_guard, a_connection_that_cannot_even_begin_leaves_no_socket) {
+  ucx_options options;
+  options.address = "127.0.0.1";
+  options.silent_ms = silent_ms;
+  auto a = open_ucx_link(options);
+  auto b = open_ucx_link(options);
+  ASSERT_TRUE(a && b);
+  bool is_cut_off = false;
+  std::thread([&] {
+    is_cut_off = ::unshare(CLONE_NEWNET) == 0;
+    if (!is_cut_off) return;
+    for (int attempt = 0; attempt < 5; ++attempt) {
+      EXPECT_FALSE((*a)->connect((*b)->address()));
+      (*a)->progress();
+    }
+  }).join();
+  if (!is_cut_off) GTEST_SKIP() << "needs root";
+  EXPECT_TRUE(unconnected_streams(keepalive_within(silent_ms)).empty());
 }
 
 TEST(stream_guard, its_thread_limits_what_is_there) {
