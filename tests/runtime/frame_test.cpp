@@ -87,7 +87,7 @@ TEST(frame, refuses_wrong_contents) {
     EXPECT_FALSE(decode(wire, 64)) << kind;
   }
   auto header = sample();
-  header.flags = 64;
+  header.flags = 128;
   expect_refused(header, 64, "unknown flags");
   header = sample();
   header.kind = frame_kind::pull;
