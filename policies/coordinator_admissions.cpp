@@ -77,6 +77,9 @@ void coordinator_core::admitted(std::int64_t now, const call_group& done,
   auto result = done.failure;
   if (result.ok() && worker.incarnation != hello.incarnation)
     result = {errc::cancelled, "another process has taken its rank"};
+  // It takes the place of one that had finished, and the others have since.
+  if (result.ok() && job.state == job_state::done)
+    result = {errc::refused, "job " + hello.job + " has ended"};
   if (!result.ok()) {
     event(now, "worker_refused",
           hello.job + " rank " + std::to_string(hello.rank) + ": " + result.message());

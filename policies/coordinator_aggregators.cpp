@@ -40,6 +40,8 @@ bool coordinator_core::aggregator_joined(std::int64_t now, const std::string& na
   if (!address.empty() && same && mine.at != stage::away) {
     out.answers.push_back({who, {}, {}});  // it has not heard that it is in
     repeat_calls(now, static_cast<std::size_t>(job - jobs_.data()), {index, true}, out);
+    // What it was told while its connection was broken is lost, and calls tell of former ones.
+    moves_above(*job, job->sums.aggregators[index].parent, {name, index, true, {}}, out);
     return true;
   }
   if (address.empty() || (incarnation <= mine.incarnation && !same)) {
@@ -60,6 +62,9 @@ bool coordinator_core::aggregator_joined(std::int64_t now, const std::string& na
   out.answers.push_back({who, {}, {}});
   if (!were_in && all_in()) all_joined(now, out);
   if (were_in) set_up_aggregators(number, out);
+  // It was taken for dead, and has its job already.
+  if (same)
+    moves_above(*job, job->sums.aggregators[index].parent, {name, index, true, {}}, out);
   return true;
 }
 

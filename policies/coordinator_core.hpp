@@ -264,6 +264,9 @@ class coordinator_core : private coordinator_parts {
   void promoted(std::int64_t now, const promotion& what, const runtime::status& result,
                 coordinator_effects& out);
   void tell_moved(std::uint32_t shard, coordinator_effects& out) const;
+  // Tells `listener`, who pushes to this aggregator or to shards, of all that have moved there.
+  void moves_above(const job_record& job, std::uint32_t aggregator,
+                   coordinator_effects::tell_moved listener, coordinator_effects& out) const;
   void admit_late(coordinator_effects& out);
   shard_moved move_of(std::uint32_t shard) const;
   std::vector<std::string> addresses_of(const job_record& job, std::uint32_t aggregator) const;

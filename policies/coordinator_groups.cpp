@@ -224,19 +224,27 @@ shard_moved coordinator_core::move_of(std::uint32_t shard) const {
 void coordinator_core::moves_of(const std::string& name, std::uint32_t rank,
                                 coordinator_effects& out) const {
   const auto* at = find(name);
-  // Who is to serve, and has not heard of it yet, is told of when it has.
-  if (!all_in() || !at || rank >= at->workers.size()) return;
-  const auto aggregator = at->sums.of_worker[rank];
+  if (!at || rank >= at->workers.size()) return;
+  moves_above(*at, at->sums.of_worker[rank], {name, rank, false, {}}, out);
+}
+
+// Who is to serve, and has not heard of it yet, is told of when it has.
+void coordinator_core::moves_above(const job_record& job, std::uint32_t aggregator,
+                                   coordinator_effects::tell_moved listener,
+                                   coordinator_effects& out) const {
+  if (!all_in()) return;
   if (aggregator != no_aggregator) {
-    const auto& one = at->aggregators[aggregator];
-    if (one.at == aggregator_state::stage::ready)
-      out.moves.push_back({name, rank, false, {0, epoch_of(one), one.address}});
+    const auto& above = job.aggregators[aggregator];
+    listener.what = {0, epoch_of(above), above.address};
+    if (above.at == aggregator_state::stage::ready) out.moves.push_back(std::move(listener));
     return;
   }
   for (std::uint32_t shard = 0; shard < groups_of_.size(); ++shard)
     if (groups_of_[shard].serving_view() > 0 && !groups_of_[shard].is_lost() &&
-        !moving_.contains(shard))
-      out.moves.push_back({name, rank, false, move_of(shard)});
+        !moving_.contains(shard)) {
+      listener.what = move_of(shard);
+      out.moves.push_back(listener);
+    }
 }
 
 // Those who push to shards. One that is being let in hears it with its welcome.

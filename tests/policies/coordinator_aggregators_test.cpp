@@ -222,6 +222,21 @@ TEST_F(coordinator_set_up_test, those_below_wait_for_those_above) {
   EXPECT_EQ(answer_with({3, 3, 3}), (names{"a2 admits 0 at b0", "a2 is asked"}));
 }
 
+// Found by simulation: its connection to the coordinator was broken when it was told.
+TEST_F(coordinator_set_up_test, an_aggregator_that_returns_hears_who_is_above_it_now) {
+  core.aggregator_lost(1, "j", 2, "killed", out);
+  core.aggregator_joined(1, "j", 2, "b2", 42, out, 2);
+  answer_with({3, 4, 3});
+  answer_with({});
+  out = {};
+  EXPECT_TRUE(core.aggregator_joined(1, "j", 0, "a0", 43, out, 1));
+  EXPECT_EQ(moved(), names{"a0 to b2"});
+  core.aggregator_lost(1, "j", 0, "cut off", out);
+  out = {};
+  EXPECT_TRUE(core.aggregator_joined(1, "j", 0, "a0", 44, out, 1));
+  EXPECT_EQ(moved(), names{"a0 to b2"}) << "it was taken for dead, and has its job";
+}
+
 TEST_F(coordinator_set_up_test, one_that_dies_while_it_is_set_up_is_set_up_anew) {
   core.aggregator_lost(1, "j", 0, "killed", out);
   core.aggregator_joined(1, "j", 0, "b0", 42, out, 2);

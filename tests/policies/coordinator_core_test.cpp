@@ -181,6 +181,23 @@ TEST_F(coordinator_core_test, a_job_is_done_when_its_last_worker_is) {
   EXPECT_EQ(core.status(7, 0).jobs[0].state, job_state::done) << "done stays done";
 }
 
+// Found by simulation: it had finished before it died, and the others did while it was let in.
+TEST_F(coordinator_core_test, nobody_is_let_into_a_job_that_has_ended_meanwhile) {
+  join_shards();
+  for (std::uint32_t rank : {0u, 1u}) {
+    core.worker_joined(1, {"j", rank, 1, "w"}, 20 + rank, out);
+    answer_calls();
+  }
+  core.worker_finished(2, "j", 1, {}, "", out);
+  out = {};
+  core.worker_joined(3, {"j", 1, 2, "w"}, 30, out);
+  core.worker_finished(4, "j", 0, {}, "abc", out);
+  answer_calls();
+  EXPECT_EQ(only_answer().to, 30u);
+  EXPECT_EQ(only_answer().result.code(), errc::refused);
+  EXPECT_EQ(core.status(5, 0).jobs[0].state, job_state::done);
+}
+
 TEST_F(coordinator_core_test, a_failed_job_answers_everyone_who_waits) {
   core.worker_joined(1, {"j", 1, 1, "w1"}, 7, out);
   core.fail_job(2, "j", "NaN", out);
