@@ -25,4 +25,10 @@ runtime::status to_status(const caf::error& why, const std::string& doing) {
   return {errc::unavailable, doing + ": the peer is gone or was never there"};
 }
 
+bool is_lost(const caf::error& why) {
+  if (why.category() == category) return false;
+  return why != caf::sec::request_timeout && why != caf::sec::unexpected_message &&
+         why != caf::sec::unexpected_response && why != caf::sec::runtime_error;
+}
+
 }  // namespace tidegate::actors

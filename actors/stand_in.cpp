@@ -24,12 +24,6 @@ caf::behavior stand_by(caf::event_based_actor* self) {
 
 }  // namespace
 
-runtime::status replaced(std::uint32_t rank, std::uint32_t incarnation) {
-  return {runtime::errc::refused, "another process has taken the place of this worker (rank " +
-                                      std::to_string(rank) + ", now incarnation " +
-                                      std::to_string(incarnation) + ")"};
-}
-
 caf::actor spawn_stand_in(caf::actor_system& system) {
   return system.spawn(stand_by);
 }

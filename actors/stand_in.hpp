@@ -10,9 +10,6 @@
 
 namespace tidegate::actors {
 
-// What those get whose place is taken: with `refused`, and a text to show.
-runtime::status replaced(std::uint32_t rank, std::uint32_t incarnation);
-
 // Ends when it is told to. Told that its process is replaced, it logs that and ends the process
 // at once: what it still did would be refused, and it must do nothing else, either, as its
 // successor does the same.

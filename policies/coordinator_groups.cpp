@@ -233,6 +233,9 @@ void coordinator_core::moves_above(const job_record& job, std::uint32_t aggregat
                                    coordinator_effects::tell_moved listener,
                                    coordinator_effects& out) const {
   if (!all_in()) return;
+  if (listener.aggregates &&
+      runtime::is_planted(runtime::planted_bug::returned_aggregator_not_told_of_moves))
+    return;
   if (aggregator != no_aggregator) {
     const auto& above = job.aggregators[aggregator];
     listener.what = {0, epoch_of(above), above.address};

@@ -229,6 +229,10 @@ keys keys_of(scenario& into) {
   all["connections.silent"] = {chance(into.silent_breaks), share};
   all["connections.stay"] = {chance(into.lasting_breaks), share};
   all["connections.same"] = {chance(into.same_link), share};
+  all["control.break"] = {numbers(into.control_breaks), count};
+  all["control.last"] = {duration_of(into.control_break_max), time};
+  all["control.one_way"] = {chance(into.control_one_way), share};
+  all["supervision.unreachable_ms"] = {numbers(into.unreachable_ms), count};
   all["checkpoints.every"] = {numbers(into.checkpoints), count};
   all["disk.fail_append"] = {chance(into.disk.fail_append), share};
   all["disk.fail_sync"] = {chance(into.disk.fail_sync), share};

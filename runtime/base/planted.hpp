@@ -60,6 +60,12 @@ enum class planted_bug : std::uint8_t {
   late_answer_ends_a_reconnect,
   refused_member_not_asked_again,
   nobody_is_condemned,
+  broken_control_connection_is_a_death,
+  turn_overtakes_the_journal,
+  early_seed_dropped,
+  former_connection_still_a_member,
+  calls_over_the_former_connection,
+  returned_aggregator_not_told_of_moves,
 
   // Of checkpoints: a simulation of disks that fail finds them (sim_checkpoint_planted_test).
   checkpoint_renamed_before_synced = 128,
@@ -68,7 +74,7 @@ enum class planted_bug : std::uint8_t {
   checkpoint_pruned_too_early,
   checkpoint_believed_before_synced,
 };
-inline constexpr auto planted_bug_last = planted_bug::nobody_is_condemned;
+inline constexpr auto planted_bug_last = planted_bug::returned_aggregator_not_told_of_moves;
 inline constexpr auto planted_checkpoint_bug_first =
     planted_bug::checkpoint_renamed_before_synced;
 inline constexpr auto planted_checkpoint_bug_last =

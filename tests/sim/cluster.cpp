@@ -6,6 +6,7 @@
 #include "policies/aggregation.hpp"
 #include "policies/consistency.hpp"
 #include "runtime/base/buggify.hpp"
+#include "tests/sim/coordinator.hpp"
 #include "tests/sim/process.hpp"
 
 namespace tidegate::sim {
@@ -54,7 +55,7 @@ void plan_deaths(world& where) {
         where.log.note(where.time.now(), where.find(who) ? where.find(who)->name() : "nobody",
                        "is cut off from the coordinator");
         for (const auto part : where.all_of(who))
-          where.net.cut_off(where.coordinator, part, where.time.now() + one.cut_off_for);
+          where.net.break_control(where.coordinator, part, where.time.now() + one.cut_off_for);
       } else if (const auto* launch = where.find_as<launcher>(where.launcher);
                  launch != nullptr && !launch->ended()) {
         end_and_resume(where);
@@ -125,6 +126,38 @@ void plan_breaks(world& where) {
     });
 }
 
+void break_control(world& where, const control_break& drawn) {
+  std::vector<process_id> others;
+  for (const auto& [id, process] : where.processes())
+    if (process->what() != role::coordinator && process->part_of() == 0) others.push_back(id);
+  const auto* const coordinator = where.find(where.coordinator);
+  if (others.empty() || coordinator == nullptr) return;
+  const auto who = others[drawn.pick % others.size()];
+  where.log.note(
+      where.time.now(), where.find(who)->name(),
+      "loses its connection to the coordinator for " +
+          std::to_string(drawn.lasts / millisecond) + " ms" +
+          (drawn.one_hears_late
+               ? std::string(", of which ") +
+                     (drawn.coordinator_late ? "the coordinator" : "it") + " hears late"
+               : ""));
+  // Who stays away for so long may be taken for dead.
+  constexpr nanoseconds hears_within = 3 * second;
+  const auto absent_most = where.plan.spec.supervision.unreachable_ms * millisecond / 2;
+  if (drawn.lasts + (drawn.one_hears_late ? hears_within : second) >= absent_most)
+    ++where.killed[where.find(who)->name()];
+  for (const auto part : where.all_of(who)) {
+    const auto late = drawn.coordinator_late ? where.coordinator : part;
+    where.net.break_control(where.coordinator, part, where.time.now() + drawn.lasts,
+                            drawn.one_hears_late ? late : 0);
+  }
+}
+
+void plan_control_breaks(world& where) {
+  for (const auto& drawn : where.plan.control_breaks)
+    where.time.at(drawn.when, [&where, drawn] { break_control(where, drawn); });
+}
+
 // What the reader of a trace wants to know first.
 void describe(world& where) {
   const auto& plan = where.plan;
@@ -160,6 +193,7 @@ cluster_result run_cluster(const cluster_plan& plan, std::uint64_t seed, bool wi
   plan_stalls(where);
   plan_partitions(where);
   plan_breaks(where);
+  plan_control_breaks(where);
   auto last_fault = plan.faults_end;
   for (const auto& one : plan.deaths) last_fault = std::max(last_fault, one.when);
   for (const auto& one : plan.partitions)
@@ -167,6 +201,8 @@ cluster_result run_cluster(const cluster_plan& plan, std::uint64_t seed, bool wi
   // Of one that stays somebody has to make an end.
   for (const auto& one : plan.breaks)
     last_fault = std::max(last_fault, one.when + (one.stays ? 0 : one.lasts));
+  for (const auto& drawn : plan.control_breaks)
+    last_fault = std::max(last_fault, drawn.when + drawn.lasts);
   for (const auto& one : plan.stalls) last_fault = std::max(last_fault, one.when + one.lasts);
   where.time.at(plan.faults_end, [&] {
     auto healthy = network_faults();
@@ -203,6 +239,8 @@ cluster_result run_cluster(const cluster_plan& plan, std::uint64_t seed, bool wi
   result.events = where.time.steps();
   result.took = where.time.now();
   if (with_trace) {
+    if (const auto* coordinator = where.find_as<coordinator_process>(where.coordinator))
+      if (result.stuck) coordinator->note_waits();
     for (const auto& one : result.violations)
       where.log.note(where.time.now(), "checker", one.promise + ": " + one.what);
     result.text = where.log.text();

@@ -1,33 +1,38 @@
-// A simulated coordinator process; see actors/coordinator. One thread.
+// A simulated coordinator process: the shell of actors/coordinator, on the simulated network
+// and a journal that takes its time. One thread.
 #pragma once
 
-#include <deque>
-#include <functional>
+#include <cstdint>
 #include <map>
+#include <memory>
+#include <set>
 #include <string>
-#include <tuple>
-#include <utility>
+#include <vector>
 
+#include "actors/coordinator/coordinator_shell.hpp"
 #include "policies/checkpoint_catalog.hpp"
 #include "policies/checkpoint_writer.hpp"
-#include "policies/coordinator_core.hpp"
 #include "tests/sim/process.hpp"
 
 namespace tidegate::sim {
 
-class coordinator_process final : public frameless_process {
+class coordinator_process final : public frameless_process,
+                                  private actors::control_port,
+                                  private actors::coordinator_storage {
  public:
   // `life`: counts the processes of the run, from 1.
   coordinator_process(world& where, process_id id, std::uint32_t epoch, std::uint32_t life);
 
-  void start() override;
+  void start() override { shell_.begin(); }
 
+  // What others ask, as CAF's messages; current_asker() is who does.
   void shard_joined(std::uint32_t index, policies::group_member in_group,
-                    const std::string& address, process_id who, answer_to reply);
+                    const std::string& address, process_id member, answer_to reply);
   void aggregator_joined(const std::string& job, std::uint32_t index, std::uint32_t incarnation,
-                         const std::string& address, process_id who, answer_to reply);
-  void worker_joined(const policies::worker_hello& hello, process_id who, answer_to reply);
-  void tell_of_moves(const policies::worker_hello& worker, process_id who, answer_to reply);
+                         const std::string& address, process_id member, answer_to reply);
+  void worker_joined(const policies::worker_hello& hello, process_id member, answer_to reply);
+  void tell_of_moves(const policies::worker_hello& hello, process_id member,
+                     const answer_to& reply);
   void open_table(const policies::table_request& request, answer_to reply);
   void tables_opened(const std::string& job, std::uint32_t rank,
                      const std::vector<std::uint32_t>& tables, answer_to reply);
@@ -37,9 +42,11 @@ class coordinator_process final : public frameless_process {
   void scale(const std::string& job, std::uint32_t workers, answer_to reply);
   void scale_shards(std::uint32_t slots, answer_to reply);
   void host_joined(policies::shard_slots::process which, std::uint32_t life,
-                   const std::vector<policies::hosted_member>& has, process_id who,
+                   const std::vector<policies::hosted_member>& has, process_id member,
                    answer_to reply);
-  void member_gone(const policies::hosted_member& which);
+  void member_gone(const policies::hosted_member& member);
+  void process_ended(const policies::process_name& name, std::uint32_t incarnation,
+                     answer_to reply);
   void worker_leaves(const std::string& job, std::uint32_t rank, answer_to reply);
   void fail_job(const std::string& job, const std::string& why, answer_to reply);
   void progress(const std::string& job, std::uint32_t rank, std::uint64_t clock);
@@ -47,21 +54,36 @@ class coordinator_process final : public frameless_process {
   void status(answer_to reply);
   void unreachable(const std::string& reporter,
                    const std::vector<policies::unreachable_peer>& peers);
-  // Tells the shards, and goes.
   void stop();
 
+  // Who waits for whom, for the reader of a trace.
+  void note_waits() const;
+
  private:
-  struct member {
-    std::string job;
-    std::uint32_t index = 0;
-    bool aggregates = false;
-    bool works = false;
-    std::uint32_t in_group = 0;
-  };
+  actors::control_sender from() const;
+  actors::control_peer peer(process_id member) const;
+  static actors::reply_to to_reply(answer_to reply);
+  bool all_done() const;
 
-  void peer_lost(process_id peer) override;
+  void peer_lost(process_id lost) override;
+  void control_broke(process_id lost, std::uint32_t number) override;
 
-  // Checkpoints, by job.
+  // The shell's port.
+  void log_error(const std::string& line) override { note(line); }
+  std::int64_t unix_now() const override { return local_now(); }
+  std::int64_t steady_now() const override { return local_now(); }
+  void watch(const actors::control_peer& member) override;
+  void call(const actors::control_peer& to, policies::call_id call,
+            const policies::shard_call& content) override;
+  void tell(const actors::control_peer& to, const policies::shard_moved& moved) override;
+  void tell(const actors::control_peer& to, const policies::host_call& call) override;
+  void stop(const actors::control_peer& member) override;
+  void expel(const actors::control_peer& member, const runtime::status& why) override;
+  bool may_live(const std::string& address) const override;
+  void look_in(std::int64_t pause_ns) override;
+  void end(const runtime::status& why) override;
+
+  // Its storage, coordinator_storage.cpp.
   struct keeper {
     std::unique_ptr<disk_view> folder;
     std::unique_ptr<policies::checkpoint_catalog> catalog;
@@ -69,49 +91,23 @@ class coordinator_process final : public frameless_process {
   };
   // What a process before this one has left; a journal is never wrong here.
   policies::recorded_cluster recorded();
+  // What a run that goes on begins with.
   policies::restored_cluster restored(bool goes_on);
-  void begin_checkpoint(const std::string& job);
-  void write_manifest(const policies::coordinator_effects::write_manifest& what);
+  void keep(const std::vector<policies::coordinator_record>& records);
   void step(const std::shared_ptr<policies::file_writer>& writer,
-            const policies::coordinator_effects::write_manifest& what);
-
-  bool all_done() const;
-  policies::ticket wait(answer_to reply);
-  // What becomes of one event: its records are durable before the rest is carried out, and the
-  // rest of what came before it is.
-  struct turn {
-    policies::coordinator_effects effects;
-    std::vector<std::function<void()>> replies;
-    std::vector<process_id> callees;  // of effects.calls
-    std::vector<process_id> hosts;    // likewise of hosts, of the idle, of retirements
-    std::vector<process_id> idle;
-    std::vector<process_id> retiring;
-  };
-  void carry_out(std::function<void()> reply = {});
-  void name_callees(turn& made, const policies::coordinator_effects& more) const;
-  void tell_slots(const turn& what);
-  bool host_lost(process_id peer);
-  void write_next();
-  void write(const turn& what);
-  void perform(turn& what);
-  void call(process_id whom, const policies::coordinator_effects::call_shard& what);
+            const policies::coordinator_effects::write_manifest& manifest, const done& then);
+  const policies::restored_cluster& found() const override { return found_; }
+  void write(const std::vector<policies::coordinator_record>& records, done then) override;
+  void begin_after(const std::string& job, policies::checkpoint_id id) override;
+  policies::checkpoint_id begin(const std::string& job) override;
+  void write(const policies::coordinator_effects::write_manifest& manifest, done then) override;
 
   std::uint32_t epoch_;
-  std::deque<turn> unwritten_;  // the first is being written
-  std::map<std::string, keeper> keepers_;
-  policies::coordinator_core core_;
-  policies::coordinator_effects effects_;
-  std::map<policies::ticket, answer_to> waiting_;
-  policies::ticket last_ticket_ = 0;
-  void tell(const policies::coordinator_effects::tell_moved& what);
-
-  // By job (empty: shards), index, place in the group.
-  std::map<std::tuple<std::string, std::uint32_t, std::uint32_t>, process_id> shards_;
-  // Workers that hear of moves, by job and rank: the latest incarnation.
-  std::map<std::pair<std::string, std::uint32_t>, std::pair<std::uint32_t, process_id>> told_;
-  std::map<process_id, member> members_;
-  // Of slots: the latest, and in which life.
-  std::map<policies::shard_slots::process, std::pair<std::uint32_t, process_id>> hosts_;
+  std::map<std::string, keeper> keepers_;  // by job
+  policies::restored_cluster found_;
+  std::set<std::uint64_t> watched_;  // handles
+  bool stops_ = false;
+  actors::coordinator_shell shell_;
 };
 
 }  // namespace tidegate::sim

@@ -68,6 +68,35 @@ worker_script draw_script(const scenario& of, draws& chance) {
   return script;
 }
 
+// Connections that break while both sides live, of frames and of the control plane.
+void draw_breaks(const scenario& of, draws& chance, cluster_plan& plan) {
+  const auto breaks = draw(chance, of.breaks);
+  for (std::uint32_t i = 0; i < breaks; ++i) {
+    link_break one{.pick = chance.next(),
+                   .when = chance.between<nanoseconds>(0, of.deaths_within),
+                   .lasts = chance.between<nanoseconds>(0, of.break_max),
+                   .one_way = chance.chance(of.one_way)};
+    if (of.silent_breaks > 0) one.silent = chance.chance(of.silent_breaks);
+    if (of.lasting_breaks > 0) one.stays = chance.chance(of.lasting_breaks);
+    if (of.same_link > 0 && i > 0 && chance.chance(of.same_link))
+      one.pick = plan.breaks.back().pick;
+    plan.breaks.push_back(one);
+  }
+  const auto control_breaks = draw(chance, of.control_breaks);
+  for (std::uint32_t i = 0; i < control_breaks; ++i) {
+    plan.control_breaks.push_back(
+        {.pick = chance.next(),
+         .when = chance.between<nanoseconds>(0, of.deaths_within),
+         .lasts = chance.between<nanoseconds>(0, of.control_break_max),
+         .one_hears_late = chance.chance(of.control_one_way)});
+    plan.control_breaks.back().coordinator_late = chance.chance(0.5);
+  }
+  if (of.unreachable_ms.low < of.unreachable_ms.high)
+    plan.spec.supervision.unreachable_ms = draw(chance, of.unreachable_ms);
+  else
+    plan.spec.supervision.unreachable_ms = of.unreachable_ms.low;
+}
+
 }  // namespace
 
 cluster_plan draw_plan(const scenario& of, std::uint64_t seed) {
@@ -141,18 +170,7 @@ cluster_plan draw_plan(const scenario& of, std::uint64_t seed) {
     plan.partitions.push_back({chance.between<nanoseconds>(0, 300 * millisecond),
                                chance.between<nanoseconds>(1, of.partition_max),
                                chance.next()});
-  const auto breaks = draw(chance, of.breaks);
-  for (std::uint32_t i = 0; i < breaks; ++i) {
-    link_break one{.pick = chance.next(),
-                   .when = chance.between<nanoseconds>(0, of.deaths_within),
-                   .lasts = chance.between<nanoseconds>(0, of.break_max),
-                   .one_way = chance.chance(of.one_way)};
-    if (of.silent_breaks > 0) one.silent = chance.chance(of.silent_breaks);
-    if (of.lasting_breaks > 0) one.stays = chance.chance(of.lasting_breaks);
-    if (of.same_link > 0 && i > 0 && chance.chance(of.same_link))
-      one.pick = plan.breaks.back().pick;
-    plan.breaks.push_back(one);
-  }
+  draw_breaks(of, chance, plan);
   draws others(runtime::mix64(seed ^ 0x6b6e6f6273ULL));
   plan.set = draw_knobs(others);
   return plan;

@@ -49,6 +49,10 @@ struct scenario {
   double silent_breaks = 0;                   // likewise
   double lasting_breaks = 0;                  // likewise: none can be made while both live
   double same_link = 0;                       // likewise: of the link that broke before
+  range<std::uint32_t> control_breaks{0, 0};  // of the coordinator's, to the living
+  nanoseconds control_break_max = second;     // until another can be made, at most
+  double control_one_way = 0;                 // share of those of which one side hears late
+  range<std::uint32_t> unreachable_ms{10'000, 10'000};  // supervision.unreachable
   range<std::uint32_t> deaths{0, 0};
   double come_back = 1;  // share of jobs whose workers are started again
   double shrink = 0;     // share of the others that go on without them

@@ -54,9 +54,9 @@ void front_process::join() {
   });
 }
 
-void front_process::expel(const std::string& why) {
-  note(why);
-  launcher::of(world_).exits(id(), false);
+void front_process::stop(bool rests) {
+  if (rests) check_rest();
+  launcher::of(world_).exits(id(), true);
 }
 
 void front_process::peer_lost(process_id peer) {

@@ -34,8 +34,8 @@ class front_process : public frame_process {
 
   // Whether this coordinator is the one that it has joined, or asked to.
   bool obeys(process_id coordinator) const noexcept { return coordinator == coordinator_; }
-  // It is out, and ends.
-  void expel(const std::string& why);
+  // The coordinator's word: it ends. `rests`: all jobs are done, and nothing is held.
+  virtual void stop(bool rests);
 
   const front_memory& memory() const noexcept { return memory_; }
   // All jobs are done: nothing is held for anybody.

@@ -249,7 +249,18 @@ void launcher::peer_lost(process_id peer) {
                                   : process_exit::how::bad_status;
   exit.text = core_.processes()[number].to_string() + " ended";
   core_.ended(local_now(), number, exit);
+  if (core_.processes()[number].role != process_role::coordinator)
+    tell_ended(core_.processes()[number], core_.incarnation(number));
   carry_out();
+}
+
+void launcher::tell_ended(const policies::process_name& name, std::uint32_t incarnation) {
+  process::ask<coordinator_process>(
+      world_.coordinator,
+      [name, incarnation](coordinator_process& to, answer_to reply) {
+        to.process_ended(name, incarnation, std::move(reply));
+      },
+      [](const answer&) {});
 }
 
 void launcher::poll() {

@@ -30,6 +30,10 @@ class launcher final : public frameless_process {
 
  private:
   void peer_lost(process_id peer) override;
+  // It sees by other means whether they live.
+  void control_broke(process_id, std::uint32_t) override {}
+  // To a coordinator, a death may look like a connection that broke.
+  void tell_ended(const policies::process_name& name, std::uint32_t incarnation);
 
   void scale(const scaling& what);
   void ask_to_scale(const scaling& what, std::uint32_t epoch);

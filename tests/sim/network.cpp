@@ -105,26 +105,41 @@ std::set<process_id> network::linked_to(process_id who) const {
   return peers;
 }
 
-void network::cut_off(process_id one, process_id other, nanoseconds until) {
-  cuts_.push_back({{one}, until, other});
-  met_[one].erase(other);
-  met_[other].erase(one);
-  ++connection_[std::minmax(one, other)];
-  tell_lost(one, other);
-  tell_lost(other, one);
+void network::break_control(process_id one, process_id other, nanoseconds until,
+                            process_id late) {
+  if (!lives(one) || !lives(other)) return;
+  constexpr nanoseconds late_most = 2 * second;
+  auto& control = control_[std::minmax(one, other)];
+  const auto number = control.number++;
+  control.until = until;
+  tell_broken(one, other, number, late == one ? late_most : faults_.detect_max);
+  tell_broken(other, one, number, late == other ? late_most : faults_.detect_max);
+}
+
+void network::tell_broken(process_id to, process_id peer, std::uint32_t number,
+                          nanoseconds most) {
+  time_.after(chance_.between<nanoseconds>(1, most), [this, to, peer, number] {
+    run_at(to, [this, to, peer, number] {
+      const auto at = endpoints_.find(to);
+      if (at != endpoints_.end()) at->second->on_control_broke(peer, number);
+    });
+  });
+}
+
+std::uint32_t network::control_number(process_id one, process_id other) const {
+  const auto at = control_.find(std::minmax(one, other));
+  return at == control_.end() ? 0 : at->second.number;
 }
 
 void network::partition(const std::set<process_id>& side, nanoseconds until) {
-  cuts_.push_back({side, until, 0});
+  cuts_.push_back({side, until});
 }
 
 nanoseconds network::arrival(process_id from, process_id to) {
   std::erase_if(cuts_, [&](const cut& one) { return one.until <= time_.now(); });
   auto leaves = time_.now();
   for (const auto& one : cuts_)
-    if (one.side.contains(from) != one.side.contains(to) &&
-        (one.from_only == 0 || one.from_only == from || one.from_only == to))
-      leaves = std::max(leaves, one.until);
+    if (one.side.contains(from) != one.side.contains(to)) leaves = std::max(leaves, one.until);
   auto when = leaves + chance_.between(faults_.latency_min, faults_.latency_max);
   if (faults_.straggle > 0 && chance_.chance(faults_.straggle)) {
     ++counted_.late;
@@ -269,19 +284,38 @@ void network::ask(process_id from, process_id to, std::function<void()> arrive,
                   std::function<void()> fail) {
   if (!lives(from)) return;
   meet(from, to);
+  auto failed = [this, from, fail = std::move(fail)] {
+    if (!fail) return;
+    run_at(from, [this, from, fail] {
+      if (lives(from)) fail();
+    });
+  };
+  const auto control = control_.find(std::minmax(from, to));
+  if (control != control_.end() && control->second.until > time_.now())
+    return time_.after(chance_.between<nanoseconds>(1, faults_.detect_max), std::move(failed));
   auto& last = asked_[{from, to}];
   last = std::max(last, arrival(from, to));
-  const auto over = connection_[std::minmax(from, to)];
-  time_.at(last, [this, from, to, over, arrive = std::move(arrive), fail = std::move(fail)] {
-    if (lives(to) && over != connection_[std::minmax(from, to)]) return;
-    if (lives(to))
-      return run_at(to, [this, to, arrive] {
-        if (lives(to)) arrive();
-      });
-    if (fail)
-      run_at(from, [this, from, fail] {
-        if (lives(from)) fail();
-      });
+  const auto number = control_number(from, to);
+  time_.at(last,
+           [this, from, to, number, arrive = std::move(arrive), failed = std::move(failed)] {
+             if (!lives(to)) return failed();
+             if (number != control_number(from, to)) return;
+             run_at(to, [this, to, arrive] {
+               if (lives(to)) arrive();
+             });
+           });
+}
+
+void network::tell(process_id from, process_id to, std::uint32_t number,
+                   std::function<void()> arrive) {
+  if (!lives(from)) return;
+  auto& last = asked_[{from, to}];
+  last = std::max(last, arrival(from, to));
+  time_.at(last, [this, from, to, number, arrive = std::move(arrive)] {
+    if (!lives(to) || number != control_number(from, to)) return;
+    run_at(to, [this, to, arrive] {
+      if (lives(to)) arrive();
+    });
   });
 }
 

@@ -42,6 +42,8 @@ class endpoint {
   virtual void frame_sent(std::uint64_t token) = 0;
   // A process that this one has asked something, or been asked by, is gone.
   virtual void on_peer_lost(process_id peer) = 0;
+  // The control connection of this number broke; the peer may live.
+  virtual void on_control_broke(process_id /*peer*/, std::uint32_t /*number*/) {}
   // A connection of this process carries nothing any more: the other side has `died`, or the
   // connection broke, or could not be made.
   virtual void connection_lost(connection_id over, bool died) = 0;
@@ -77,9 +79,12 @@ class network {
   void introduce(process_id one, process_id other) { meet(one, other); }
   // It is dead: whoever has asked it, or has a connection to it, hears of that.
   void leave(process_id who);
-  // The connection between two that live breaks, and no other is made for so long: what they
-  // have asked is not answered, and each takes the other for dead.
-  void cut_off(process_id one, process_id other, nanoseconds until);
+  // The control connection between two that live breaks, and no other is made before `until`:
+  // what is on its way is lost, and what they ask meanwhile fails. Each hears of it; `late`, if
+  // it is one of them, only after seconds.
+  void break_control(process_id one, process_id other, nanoseconds until, process_id late = 0);
+  // Counts the control connections between two, from 0.
+  std::uint32_t control_number(process_id one, process_id other) const;
   // The connections from one to the other break while both live: what is on its way over them
   // is lost, and connect() fails before `until`. `silent`: whoever connects
   // meanwhile is told late, and what is posted over such a connection is lost.
@@ -102,6 +107,8 @@ class network {
   // the calls between two processes, as over one connection.
   void ask(process_id from, process_id to, std::function<void()> arrive,
            std::function<void()> fail);
+  // Likewise over the control connection of this number, with which it is lost.
+  void tell(process_id from, process_id to, std::uint32_t number, std::function<void()> arrive);
 
   // As by SIGSTOP and SIGCONT: nothing runs in it in between, and what reaches it waits.
   void stall(process_id who) { stalled_[who]; }
@@ -152,12 +159,16 @@ class network {
   void transfer(const message& what, const runtime::buffer& place);
   void meet(process_id one, process_id other);
   void tell_lost(process_id to, process_id who);
+  void tell_broken(process_id to, process_id peer, std::uint32_t number, nanoseconds most);
   void tell_ended(connection_id over, bool died);
 
   struct cut {
     std::set<process_id> side;
     nanoseconds until = 0;
-    process_id from_only = 0;  // whom it cuts the side off from; 0: all others
+  };
+  struct control_connection {
+    std::uint32_t number = 0;
+    nanoseconds until = 0;  // none can be made before
   };
 
   schedule& time_;
@@ -174,7 +185,7 @@ class network {
     bool silent = false;
   };
   std::map<std::pair<process_id, process_id>, outage> broken_;
-  std::map<std::pair<process_id, process_id>, std::uint32_t> connection_;  // cut off so often
+  std::map<std::pair<process_id, process_id>, control_connection> control_;
   counters counted_;
 };
 

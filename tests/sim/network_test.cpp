@@ -38,6 +38,10 @@ class listener final : public endpoint {
   void on_peer_lost(process_id peer) override {
     told.push_back("peer lost " + std::to_string(peer));
   }
+  void on_control_broke(process_id peer, std::uint32_t number) override {
+    told.push_back("control " + std::to_string(number) + " to " + std::to_string(peer) +
+                   " broke");
+  }
   void connection_lost(connection_id, bool died) override {
     told.emplace_back(died ? "connection ended" : "connection broke");
   }
@@ -200,6 +204,34 @@ TEST_F(network_test, a_death_is_heard_of_by_whom_it_concerns_and_ends_what_is_on
       3, 2, [] {}, [&] { failed = true; });
   run();
   EXPECT_TRUE(failed);
+}
+
+TEST_F(network_test, a_control_connection_that_breaks_loses_what_is_on_its_way) {
+  using strings = std::vector<std::string>;
+  std::vector<std::string> said;
+  const auto ask = [&](const std::string& text) {
+    net.ask(
+        1, 2, [&said, text] { said.push_back(text); },
+        [&said, text] { said.push_back(text + " failed"); });
+  };
+  ask("before");
+  net.tell(2, 1, 0, [&] { said.emplace_back("told before"); });
+  net.break_control(1, 2, second, 2);
+  ask("meanwhile");
+  nanoseconds late = 0;
+  while (two.told.empty() && time.step()) late = time.now();
+  run();
+  EXPECT_EQ(said, strings{"meanwhile failed"});
+  EXPECT_EQ(one.told, strings{"control 0 to 2 broke"});
+  EXPECT_EQ(two.told, strings{"control 0 to 1 broke"});
+  EXPECT_GT(late, 5 * millisecond) << "it hears late";
+  time.at(std::max(time.now(), second), [] {});
+  run();
+  said.clear();
+  ask("afterwards");
+  net.tell(2, 1, 0, [&] { said.emplace_back("over the former one"); });
+  run();
+  EXPECT_EQ(said, strings{"afterwards"});
 }
 
 TEST_F(network_test, a_connection_that_breaks_loses_what_is_on_its_way_and_another_is_made) {

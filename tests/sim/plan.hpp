@@ -77,6 +77,15 @@ struct link_break {
   bool stays = false;   // as long as both live, however long it lasts otherwise
 };
 
+// The control connection between the coordinator and another process breaks; both live.
+struct control_break {
+  std::uint64_t pick = 0;  // which process, modulo their number
+  nanoseconds when = 0;
+  nanoseconds lasts = 0;          // no other connection can be made for so long
+  bool one_hears_late = false;    // after seconds
+  bool coordinator_late = false;  // it is that one, else the other
+};
+
 struct cluster_plan {
   policies::cluster_spec spec;
   bool windows = true;                 // processes of one host share memory
@@ -89,6 +98,7 @@ struct cluster_plan {
   std::vector<stall> stalls;
   std::vector<partition> partitions;
   std::vector<link_break> breaks;
+  std::vector<control_break> control_breaks;
   double clock_skew = 0;  // clocks of processes run up to so much faster or slower
   double strangers = 0;   // frames that come once more from an earlier epoch, with other bytes
   double no_memory = 0;   // pushes for which a shard has no room

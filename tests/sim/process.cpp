@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "runtime/base/assert.hpp"
+#include "tests/sim/launcher.hpp"
 
 namespace tidegate::sim {
 
@@ -103,29 +104,40 @@ void process::later(nanoseconds delay, std::function<void()> what) {
   world_.later(id_, delay, std::move(what));
 }
 
-void process::ask_any(process_id to, std::function<void(process&, answer_to)> at,
-                      answer_to back) {
+void process::ask_any(process_id to, question_at at, answer_to back) {
   const auto number = ++last_question_;
-  open_[number] = {to, std::move(back)};
   auto& where = world_;
+  const auto over = where.net.control_number(id_, to);
+  open_[number] = {to, over, std::move(back)};
   const auto me = id_;
-  const auto reply = [&where, me, to, number](answer what) {
-    where.net.ask(to, me,
-                  [&where, me, number, what = std::move(what)] {
-                    if (auto* asker = where.find(me)) asker->answered(number, what);
-                  },
-                  {});
+  const auto reply = [&where, me, to, over, number](answer what) {
+    where.net.tell(to, me, over, [&where, me, number, what = std::move(what)] {
+      where.find(me)->answered(number, what);
+    });
   };
   where.net.ask(
-      id_, to, [&where, to, at = std::move(at), reply] { at(*where.find(to), reply); },
+      id_, to,
+      [&where, me, to, over, at = std::move(at), reply] {
+        auto& target = *where.find(to);
+        target.asker_ = {me, over};
+        at(target, reply);
+      },
       [this, number] {
         answered(number, {{runtime::errc::unavailable, "nobody is there"}, {}});
       });
-  // A coordinator knows of each death, and is not to rely on anything else.
-  if (role_ == role::coordinator) return;
   later(answer_timeout, [this, number] {
     answered(number, {{runtime::errc::timed_out, "no answer"}, {}});
   });
+}
+
+void process::tell_any(process_id to, std::uint32_t number, question_at at, answer_to back) {
+  auto& where = world_;
+  const auto me = id_;
+  const auto reply = [&where, me, to, number, back = std::move(back)](const answer& what) {
+    where.net.tell(to, me, number, [back, what] { back(what); });
+  };
+  where.net.tell(id_, to, number,
+                 [&where, to, at = std::move(at), reply] { at(*where.find(to), reply); });
 }
 
 void process::answered(std::uint64_t number, answer what) {
@@ -136,19 +148,27 @@ void process::answered(std::uint64_t number, answer what) {
   back(std::move(what));
 }
 
-// What a coordinator has asked of the dead is not answered any more, as CAF does it: a question
-// that was on its way is lost with the connection.
-void process::on_peer_lost(process_id peer) {
+void process::fail(const std::function<bool(const question&)>& is_lost) {
   std::vector<std::uint64_t> lost;
   for (const auto& [number, one] : open_)
-    if (one.to == peer) lost.push_back(number);
-  if (role_ == role::coordinator) {
-    for (const auto number : lost) open_.erase(number);
-    lost.clear();
-  }
+    if (is_lost(one)) lost.push_back(number);
   for (const auto number : lost)
     answered(number, {{runtime::errc::unavailable, "the other side is gone"}, {}});
+}
+
+void process::on_peer_lost(process_id peer) {
+  fail([peer](const question& one) { return one.to == peer; });
   peer_lost(peer);
+}
+
+void process::on_control_broke(process_id peer, std::uint32_t number) {
+  fail([&](const question& one) { return one.to == peer && one.number <= number; });
+  control_broke(peer, number);
+}
+
+void process::expel(const std::string& why) {
+  note(why);
+  launcher::of(world_).exits(id_, false);
 }
 
 }  // namespace tidegate::sim

@@ -118,9 +118,14 @@ class process : public endpoint {
 
   virtual void start() = 0;
   void on_peer_lost(process_id peer) final;
+  void on_control_broke(process_id peer, std::uint32_t number) final;
+  // Another has its place, or nobody lets it in: it ends.
+  void expel(const std::string& why);
 
  protected:
   virtual void peer_lost(process_id peer) = 0;
+  // The control connection to one that may live is.
+  virtual void control_broke(process_id peer, std::uint32_t /*number*/) { peer_lost(peer); }
   // Asks another process: at(target, reply) runs there. `back` runs here, once, with the
   // answer, or with why there is none.
   template <class Target>
@@ -132,6 +137,24 @@ class process : public endpoint {
         },
         std::move(back));
   }
+  // Tells another process something over the control connection of this number: it is lost
+  // with the connection, and so is the answer.
+  template <class Target>
+  void tell_over(process_id to, std::uint32_t number,
+                 std::function<void(Target&, answer_to)> at, answer_to back) {
+    tell_any(
+        to, number,
+        [at = std::move(at)](process& target, answer_to reply) {
+          at(dynamic_cast<Target&>(target), std::move(reply));
+        },
+        std::move(back));
+  }
+  // Who asks what is being handled, over which control connection.
+  struct asker {
+    process_id who = 0;
+    std::uint32_t number = 0;
+  };
+  const asker& current_asker() const noexcept { return asker_; }
   // Runs here after a while, unless this process has ended.
   void later(nanoseconds delay, std::function<void()> what);
   // By this process's own clock, which is not quite right.
@@ -143,13 +166,17 @@ class process : public endpoint {
   world& world_;
 
  private:
-  void ask_any(process_id to, std::function<void(process&, answer_to)> at, answer_to back);
+  using question_at = std::function<void(process&, answer_to)>;
+  void ask_any(process_id to, question_at at, answer_to back);
+  void tell_any(process_id to, std::uint32_t number, question_at at, answer_to back);
   void answered(std::uint64_t question, answer what);
 
   struct question {
     process_id to = 0;
+    std::uint32_t number = 0;  // of the control connection
     answer_to back;
   };
+  void fail(const std::function<bool(const question&)>& is_lost);
   process_id id_;
   role role_;
   std::string name_;
@@ -158,6 +185,7 @@ class process : public endpoint {
   double pace_ = 1;
   std::map<std::uint64_t, question> open_;
   std::uint64_t last_question_ = 0;
+  asker asker_;
 };
 
 // One of the control plane alone.

@@ -33,9 +33,12 @@ void shard_process::ask_to_join(process_id coordinator, answer_to back) {
       std::move(back));
 }
 
-void shard_process::retire(const answer_to& reply) {
-  reply({});
-  if (auto* whole = world_.find_as<shard_host>(part_of())) whole->retire(id());
+// A part ends alone, in order.
+void shard_process::stop(bool rests) {
+  auto* const whole = world_.find_as<shard_host>(part_of());
+  if (whole == nullptr) return front_process::stop(rests);
+  if (rests) check_rest();
+  whole->retire(id());
 }
 
 runtime::status shard_process::open_job(const policies::open_job_call& call) {

@@ -23,8 +23,7 @@ class shard_process final : public shell_process<actors::shard_shell>,
   shard_process(world& where, process_id id, std::uint32_t host, std::uint32_t index,
                 policies::group_member member, const std::string& of = "");
 
-  // In order: nobody needs it any more.
-  void retire(const answer_to& reply);
+  void stop(bool rests) override;
   runtime::status open_job(const policies::open_job_call& call) override;
   answer checkpoint(const policies::checkpoint_call& call) override;
   void lead(const policies::lead_call& call, const answer_to& reply) override;

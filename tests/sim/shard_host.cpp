@@ -36,9 +36,7 @@ void shard_host::join() {
         if (got.result.code() == runtime::errc::unavailable)
           return later(join_again_after, [this] { join(); });
         joining_ = false;
-        if (got.result.ok()) return;
-        note("could not join: " + got.result.to_string());
-        launcher::of(world_).exits(id(), false);
+        if (!got.result.ok()) expel("could not join: " + got.result.to_string());
       });
 }
 
@@ -64,9 +62,11 @@ void shard_host::begin(const policies::hosted_member& which) {
   });
 }
 
-void shard_host::end_idle() {
-  note("has nothing any more");
-  if (parts_.empty()) launcher::of(world_).exits(id(), true);
+void shard_host::stop(bool rests) {
+  for (const auto& [member, part] : parts_)
+    if (auto* const home = world_.find_as<front_process>(part); home && rests)
+      home->check_rest();
+  launcher::of(world_).exits(id(), true);
 }
 
 void shard_host::retire(process_id part) {

@@ -20,10 +20,9 @@ class shard_host final : public frameless_process {
 
   // The coordinator's word.
   void take(const policies::host_call& what);
-  void end_idle();
+  void stop(bool rests);
   // This member is to end, in order.
   void retire(process_id part);
-  const std::map<policies::hosted_member, process_id>& parts() const { return parts_; }
 
  private:
   void peer_lost(process_id peer) override;

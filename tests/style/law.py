@@ -18,6 +18,7 @@ PROJECT = {
     "actors/aggregator": ["runtime/base", "runtime/memory", "runtime/transport", "policies", "actors/seam",
                           "actors/shard"],
     "actors/client": ["runtime/base", "runtime/memory", "runtime/transport", "policies", "actors/seam"],
+    "actors/coordinator": ["runtime/base", "policies"],
     "launch": ["runtime/base", "runtime/heartbeat", "runtime/process", "runtime/storage", "policies", "actors"],
     # Measures all that lies below.
     "launch/bench": ["runtime", "policies", "actors", "launch"],
@@ -51,7 +52,8 @@ OWNED = {
 # Folders within an owner's that must not include its header, nor see it through others: the
 # simulator runs them without it.
 FREE_OF = {
-    "caf/": ["actors/seam", "actors/shard", "actors/aggregator", "actors/client"],
+    "caf/": ["actors/seam", "actors/shard", "actors/aggregator", "actors/client",
+             "actors/coordinator"],
 }
 
 TESTS_TOO = {
@@ -60,7 +62,7 @@ TESTS_TOO = {
 }
 
 # Folders that must not see an owned header through the headers they include either.
-SHIELDED = ["runtime/base", "policies", "actors", "actors/seam", "actors/shard", "actors/aggregator", "actors/client", "launch", "examples"]
+SHIELDED = ["runtime/base", "policies", "actors", "actors/seam", "actors/shard", "actors/aggregator", "actors/client", "actors/coordinator", "launch", "examples"]
 
 # The front door is found as <tidegate/...>.
 INCLUDE_ROOTS = ["", "actors/include"]

@@ -1,0 +1,85 @@
+// coordinator_shell: members whose control connection broke, whether they have died, and what
+// follows if so.
+#include <utility>
+
+#include "actors/coordinator/coordinator_shell.hpp"
+#include "runtime/base/planted.hpp"
+
+namespace tidegate::actors {
+
+using policies::process_role;
+using runtime::errc;
+using runtime::is_planted;
+using runtime::planted_bug;
+
+// One that this host sees ending does not return: its sockets close before it is gone. Of other
+// processes the launcher tells. Where shards move, members of a process come and go with their
+// connections.
+bool coordinator_shell::may_return(const control_member& member) const {
+  return hosts_.empty() && !member.ended && port_.may_live(member.address);
+}
+
+void coordinator_shell::look_soon() {
+  constexpr std::int64_t pause_ns = 100'000'000;
+  if (!std::exchange(looks_, true)) port_.look_in(pause_ns);
+}
+
+void coordinator_shell::look() {
+  looks_ = false;
+  if (has_ended_) return;
+  const auto now = port_.steady_now();
+  const auto overdue = members_.remove_absent([&](const control_member& member) {
+    return now - *member.absent_since >= absent_most_ns_ || !may_return(member);
+  });
+  for (const auto& member : overdue)
+    lose(member, "its connection broke, and it has not come back (supervision.unreachable)");
+  if (members_.has_absent()) look_soon();
+}
+
+void coordinator_shell::connection_lost(std::uint64_t handle, bool broke,
+                                        const std::string& why) {
+  if (has_ended_) return;
+  for (const auto& [slot, known] : hosts_)
+    if (known.peer.handle == handle) {
+      core_.host_lost(slot, known.life);
+      port_.stop(known.peer);  // it may live, and not know
+    }
+  auto* const member = members_.find(handle);
+  if (member == nullptr) return;
+  if (is_planted(planted_bug::broken_control_connection_is_a_death)) broke = false;
+  if (!broke || !may_return(*member)) return lose(*members_.remove(handle), why);
+  member->absent_since = port_.steady_now();
+  look_soon();
+}
+
+void coordinator_shell::process_ended(const control_sender& from,
+                                      const policies::process_name& name,
+                                      std::uint32_t incarnation, reply_to reply) {
+  if (refuses(check(from), reply)) return;
+  // Where shards move, names are of slots.
+  auto* const member = hosts_.empty() ? members_.find(name, incarnation) : nullptr;
+  if (member == nullptr) return carry_out(std::move(reply));
+  // What the launcher has seen end may have been a starter, and the process live out of its
+  // reach: then its successor's coming ends it, for which it must be known.
+  member->ended = true;
+  if (member->absent_since)
+    lose(*members_.remove(member->peer.handle), "its process has ended");
+  carry_out(std::move(reply));
+}
+
+void coordinator_shell::lose(const control_member& member, const std::string& why) {
+  const auto now = port_.unix_now();
+  bool out = false;
+  // A worker that has finished leaves like this, too; the core tells them apart.
+  if (member.role == process_role::shard)
+    out = core_.shard_lost(now, member.index, why, effects_, member.in_group);
+  else if (member.role == process_role::aggregator)
+    core_.aggregator_lost(now, member.job, member.index, why, effects_);
+  else
+    core_.worker_lost(now, member.job, member.index, why);
+  // It may be back on another connection and not know that it has been taken for dead.
+  if (out) port_.expel(member.peer, {errc::cancelled, "it was taken for dead: " + why});
+  carry_out();
+}
+
+}  // namespace tidegate::actors

@@ -1,0 +1,232 @@
+// The shell of the coordinator on a port that writes down what it is told.
+#include "actors/coordinator/coordinator_shell.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace tidegate::actors {
+namespace {
+
+using runtime::errc;
+using runtime::status;
+
+constexpr std::uint64_t token = 7;
+constexpr std::int64_t second = 1'000'000'000;
+
+class recording_port final : public control_port, public coordinator_storage {
+ public:
+  void log_error(const std::string&) override {}
+  std::int64_t unix_now() const override { return now; }
+  std::int64_t steady_now() const override { return now; }
+  void watch(const control_peer& peer) override { say("watch", peer); }
+  void call(const control_peer& to, policies::call_id call,
+            const policies::shard_call&) override {
+    say("call", to);
+    calls.push_back(call);
+  }
+  void tell(const control_peer& to, const policies::shard_moved&) override { say("moved", to); }
+  void tell(const control_peer& to, const policies::host_call&) override { say("host", to); }
+  void stop(const control_peer& member) override { say("stop", member); }
+  void expel(const control_peer& member, const status&) override { say("expel", member); }
+  bool may_live(const std::string& address) const override { return address != dead; }
+  void look_in(std::int64_t) override { ++looks; }
+  void end(const status& why) override { said.push_back("end " + why.to_string()); }
+
+  const policies::restored_cluster& found() const override { return nothing; }
+  void write(const std::vector<policies::coordinator_record>& records, done then) override {
+    EXPECT_FALSE(records.empty());
+    said.emplace_back("write");
+    if (!holds) return then(disk);
+    held = std::move(then);
+  }
+  void begin_after(const std::string&, policies::checkpoint_id) override {}
+  policies::checkpoint_id begin(const std::string&) override { return {}; }
+  void write(const policies::coordinator_effects::write_manifest&, done then) override {
+    then({});
+  }
+
+  std::vector<std::string> take() { return std::exchange(said, {}); }
+
+  std::int64_t now = second;
+  std::string dead;
+  std::vector<std::string> said;
+  std::vector<policies::call_id> calls;
+  int looks = 0;
+  bool holds = false;  // the journal does not answer at once
+  status disk;
+  done held;
+
+ private:
+  void say(const std::string& verb, const control_peer& peer) {
+    said.push_back(verb + " " + std::to_string(peer.handle));
+  }
+  policies::restored_cluster nothing;
+};
+
+policies::cluster_spec small() {
+  policies::cluster_spec spec;
+  spec.name = "c";
+  spec.shards = 1;
+  policies::job_spec job;
+  job.name = "a";
+  job.workers = 1;
+  spec.jobs.push_back(job);
+  return spec;
+}
+
+class coordinator_shell_test : public testing::Test {
+ protected:
+  coordinator_shell_test() : shell(small(), token, port, port, {}, 1) { shell.begin(); }
+
+  reply_to into(status& result) {
+    result = status(errc::timed_out, "no answer yet");
+    return [&result](const control_reply& reply) { result = reply.result; };
+  }
+  void join_shard(control_peer peer, std::uint32_t incarnation = 1) {
+    shell.shard_joined({token, peer.process}, 0, {0, incarnation},
+                       "s" + std::to_string(incarnation), peer, into(shard));
+  }
+  void join_worker(control_peer peer, std::uint32_t incarnation = 1) {
+    shell.worker_joined({token, peer.process},
+                        {"a", 0, incarnation, "w" + std::to_string(incarnation)}, peer,
+                        into(worker));
+  }
+  std::vector<std::string> lost() const {
+    std::vector<std::string> found;
+    for (const auto& event : shell.core().status(port.now, 0).events)
+      if (event.what == "shard_lost" || event.what == "worker_lost")
+        found.push_back(event.what);
+    return found;
+  }
+
+  recording_port port;
+  coordinator_shell shell;
+  status shard;   // the last answer
+  status worker;  // likewise
+};
+
+using strings = std::vector<std::string>;
+
+TEST_F(coordinator_shell_test, tells_nobody_what_the_journal_does_not_have) {
+  join_shard({1, 1});
+  port.take();
+  port.holds = true;
+  join_worker({2, 2});
+  EXPECT_EQ(port.take(), (strings{"watch 2", "write"})) << "the shard is not called yet";
+  status asked;
+  shell.status({token, 3}, 0, into(asked));
+  EXPECT_EQ(asked.code(), errc::timed_out) << "nor does anybody read of it";
+  port.holds = false;
+  port.held({});
+  EXPECT_EQ(port.take().front(), "call 1");
+  EXPECT_TRUE(asked.ok());
+}
+
+TEST_F(coordinator_shell_test, ends_when_the_journal_cannot_be_written) {
+  join_shard({1, 1});
+  port.take();
+  port.disk = {errc::io_error, "full"};
+  join_worker({2, 2});
+  EXPECT_EQ(port.take().back(), "end " + port.disk.to_string());
+  EXPECT_EQ(worker.code(), errc::unavailable);
+  join_shard({3, 1});
+  EXPECT_EQ(shard.code(), errc::unavailable);
+}
+
+TEST_F(coordinator_shell_test, takes_a_broken_connection_for_an_absence) {
+  join_shard({1, 1});
+  shell.connection_lost(1, true, "broke");
+  EXPECT_TRUE(lost().empty());
+  EXPECT_EQ(port.looks, 1);
+  port.now += 4 * second;
+  shell.look();
+  EXPECT_TRUE(lost().empty());
+  EXPECT_EQ(port.looks, 2) << "it looks again";
+  port.now += second;
+  shell.look();
+  EXPECT_EQ(lost(), strings{"shard_lost"}) << "half of supervision.unreachable is over";
+  EXPECT_EQ(port.looks, 2) << "nobody is absent any more";
+}
+
+TEST_F(coordinator_shell_test, loses_at_once_whom_this_host_sees_ending) {
+  join_shard({1, 1});
+  port.dead = "s1";
+  shell.connection_lost(1, true, "broke");
+  EXPECT_EQ(lost(), strings{"shard_lost"});
+}
+
+TEST_F(coordinator_shell_test, loses_an_absent_member_of_whose_end_the_launcher_tells) {
+  join_shard({1, 1});
+  shell.connection_lost(1, true, "broke");
+  status told;
+  const policies::process_name name{policies::process_role::shard, "", 0};
+  shell.process_ended({token, 9}, name, 2, into(told));
+  EXPECT_TRUE(lost().empty()) << "that was another process";
+  shell.process_ended({token, 9}, name, 1, into(told));
+  EXPECT_TRUE(told.ok());
+  EXPECT_EQ(lost(), strings{"shard_lost"});
+}
+
+TEST_F(coordinator_shell_test, ignores_the_end_of_a_connection_that_was_made_again) {
+  join_shard({1, 1});
+  join_worker({2, 2});
+  port.calls.clear();
+  port.take();
+  join_shard({3, 1});
+  EXPECT_TRUE(shard.ok());
+  EXPECT_EQ(port.take(), (strings{"watch 3", "call 3", "call 3"}))
+      << "what it may not have heard";
+  shell.connection_lost(1, true, "broke");
+  port.now += 100 * second;
+  shell.look();
+  EXPECT_TRUE(lost().empty());
+  EXPECT_EQ(port.looks, 0);
+}
+
+TEST_F(coordinator_shell_test, lets_a_worker_ask_again_whose_answer_was_lost) {
+  join_shard({1, 1});
+  join_worker({2, 2});
+  port.take();
+  join_worker({3, 2});
+  for (const auto& line : port.take()) EXPECT_NE(line, "expel 2") << "it is the same process";
+  status told;
+  shell.tables_opened({token, 2}, "a", 0, {}, into(told));
+  EXPECT_TRUE(told.ok()) << told.to_string();
+}
+
+TEST_F(coordinator_shell_test, refuses_a_process_whose_place_another_has) {
+  join_shard({1, 1});
+  join_worker({2, 2});
+  port.take();
+  join_worker({3, 3}, 2);
+  const auto said = port.take();
+  EXPECT_EQ(std::count(said.begin(), said.end(), "expel 2"), 1);
+  status told;
+  shell.tables_opened({token, 2}, "a", 0, {}, into(told));
+  EXPECT_EQ(told.code(), errc::refused);
+  shell.connection_lost(2, true, "broke");
+  EXPECT_TRUE(lost().empty()) << "the rank is another's";
+}
+
+TEST_F(coordinator_shell_test, refuses_processes_of_another_run) {
+  status told;
+  shell.fail_job({token + 1, 1}, "a", "why", into(told));
+  EXPECT_EQ(told.code(), errc::refused);
+  EXPECT_NE(shell.core().status(port.now, 0).jobs[0].state, policies::job_state::failed);
+}
+
+TEST_F(coordinator_shell_test, answers_all_who_wait_when_it_ends) {
+  join_worker({2, 2});
+  EXPECT_EQ(worker.code(), errc::timed_out) << "there is no shard yet";
+  status told;
+  shell.stop({token, 9}, into(told));
+  EXPECT_TRUE(told.ok());
+  EXPECT_EQ(worker.code(), errc::unavailable);
+}
+
+}  // namespace
+}  // namespace tidegate::actors
