@@ -68,6 +68,22 @@ worker_script draw_script(const scenario& of, draws& chance) {
   return script;
 }
 
+void draw_deaths(const scenario& of, draws& chance, cluster_plan& plan) {
+  const auto deaths = draw(chance, of.deaths);
+  auto shards_left = of.shard_deaths_max;
+  for (std::uint32_t i = 0; i < deaths; ++i) {
+    auto who = pick(chance, of.mortal);
+    while (who == role::shard && shards_left == 0) who = pick(chance, of.mortal);
+    if (who == role::shard) --shards_left;
+    auto& made = plan.deaths.emplace_back();
+    made = {who, chance.next(), chance.between<nanoseconds>(0, of.deaths_within), 0};
+    if (i > 0 && of.together > 0 && chance.chance(of.together))
+      made.when = plan.deaths[i - 1].when + chance.between<nanoseconds>(0, of.together_within);
+    if (who == role::shard && of.taken_for_dead > 0 && chance.chance(of.taken_for_dead))
+      made.cut_off_for = chance.between<nanoseconds>(1, of.cut_off_max);
+  }
+}
+
 // Connections that break while both sides live, of frames and of the control plane.
 void draw_breaks(const scenario& of, draws& chance, cluster_plan& plan) {
   const auto breaks = draw(chance, of.breaks);
@@ -133,19 +149,7 @@ cluster_plan draw_plan(const scenario& of, std::uint64_t seed) {
   plan.may_fail = of.may_fail;
   plan.disk = of.disk;
   plan.power_fails = of.power_fails;
-  const auto deaths = draw(chance, of.deaths);
-  auto shards_left = of.shard_deaths_max;
-  for (std::uint32_t i = 0; i < deaths; ++i) {
-    auto who = pick(chance, of.mortal);
-    while (who == role::shard && shards_left == 0) who = pick(chance, of.mortal);
-    if (who == role::shard) --shards_left;
-    auto& made = plan.deaths.emplace_back();
-    made = {who, chance.next(), chance.between<nanoseconds>(0, of.deaths_within), 0};
-    if (i > 0 && of.together > 0 && chance.chance(of.together))
-      made.when = plan.deaths[i - 1].when + chance.between<nanoseconds>(0, of.together_within);
-    if (who == role::shard && of.taken_for_dead > 0 && chance.chance(of.taken_for_dead))
-      made.cut_off_for = chance.between<nanoseconds>(1, of.cut_off_max);
-  }
+  draw_deaths(of, chance, plan);
   if (of.scalings.high > 0) {
     const auto scalings = draw(chance, of.scalings);
     for (std::uint32_t i = 0; i < scalings; ++i) {
