@@ -2,7 +2,6 @@
 #include <utility>
 
 #include "actors/shard/shard_shell.hpp"
-#include "runtime/base/planted.hpp"
 
 namespace tidegate::actors {
 
@@ -112,7 +111,6 @@ runtime::buffer shard_shell::place(const runtime::frame_header& header) {
   if (!policies::replication_core::is_mine(header)) return ingress_.place(header);
   if (header.kind == frame_kind::seed) {
     const auto slot = core_.find_slot(header.job, header.table, header.chunk);
-    if (!slot && runtime::is_planted(runtime::planted_bug::early_seed_dropped)) return {};
     // Of a table that this one has not been told of the core asks for it again.
     if (slot && header.payload_bytes >
                     memory_.seed_bytes_max(*slot, jobs_.at(header.job).options.workers))

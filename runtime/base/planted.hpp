@@ -61,8 +61,6 @@ enum class planted_bug : std::uint8_t {
   refused_member_not_asked_again,
   nobody_is_condemned,
   broken_control_connection_is_a_death,
-  turn_overtakes_the_journal,
-  early_seed_dropped,
   former_connection_still_a_member,
   calls_over_the_former_connection,
   returned_aggregator_not_told_of_moves,
