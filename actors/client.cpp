@@ -64,7 +64,7 @@ const job_info& session::info() const noexcept {
   return impl_->info_;
 }
 std::uint64_t session::now() const noexcept {
-  impl_->core_.clock_asked();
+  impl_->shell_.core().clock_asked();
   return impl_->clock_;
 }
 
@@ -200,15 +200,11 @@ void session::report_metric(std::string_view name, double value) {
 }
 
 status session::finish() {
-  return impl_->carry_out(impl_->core_.finish()).result;
+  return impl_->finish();
 }
 
 void session::fail(const status& why) {
-  const auto text = "worker " + std::to_string(impl_->info_.rank) + ": " + why.message();
-  runtime::log::error(text);
-  impl_->report_now(true);  // how far it came: what was told last may be some clocks old
-  if (auto told = impl_->carry_out(impl_->core_.fail(text)).result; !told.ok())
-    runtime::log::warn(told.to_string());
+  if (auto told = impl_->fail(why); !told.ok()) runtime::log::warn(told.to_string());
 }
 
 }  // namespace tidegate::actors

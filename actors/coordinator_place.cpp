@@ -1,13 +1,13 @@
 #include "actors/coordinator_place.hpp"
 
 #include <chrono>
-#include <optional>
 #include <thread>
 #include <utility>
 
 #include <caf/all.hpp>
 
 #include "actors/control_plane.hpp"
+#include "actors/membership/membership_loop.hpp"
 #include "policies/ask_again.hpp"
 #include "runtime/base/log.hpp"
 #include "runtime/base/unix_time.hpp"
@@ -28,7 +28,6 @@ runtime::expected<coordinator_actor> coordinator_place::find() {
   if (!found) return found;
   const std::lock_guard lock(mutex_);
   there_ = *found;
-  if (told_) told_(there_);
   return found;
 }
 
@@ -41,6 +40,11 @@ bool coordinator_place::is_former(const caf::strong_actor_ptr& sender) const {
 void coordinator_place::tell(std::function<void(const coordinator_actor&)> whom) {
   const std::lock_guard lock(mutex_);
   told_ = std::move(whom);
+  if (told_) told_(there_);
+}
+
+void coordinator_place::greet() {
+  const std::lock_guard lock(mutex_);
   if (told_) told_(there_);
 }
 
@@ -57,23 +61,39 @@ runtime::expected<coordinator_actor> coordinator_place::find(std::uint32_t patie
 
 namespace {
 
-// False: it is told to stop, or there is no coordinator any more.
-bool find_next(caf::blocking_actor* self, coordinator_place& place, std::uint32_t patience_ms) {
-  policies::ask_again again(runtime::steady_now(), patience_ms);
-  runtime::status away(runtime::errc::unavailable, "it has just gone");
-  while (const auto pause = again.after(runtime::steady_now(), away)) {
-    bool stopped = false;
-    self->receive([&](stop_atom) { stopped = true; }, [](const caf::down_msg&) {},
-                  caf::after(nanoseconds(*pause)) >> [] {});
-    if (stopped) return false;
-    auto found = place.find();
-    if (found) return true;
-    away = found.error();
+// Stays with whichever coordinator there is, for a session whose worker tells it.
+class guide {
+ public:
+  guide(caf::blocking_actor* self, coordinator_place& place) : self_(self), place_(place) {}
+
+  bool is_over() const noexcept { return stopped_; }
+  runtime::status find() {
+    const auto found = place_.find();
+    return found ? runtime::status() : found.error();
   }
-  place.give_up();
-  runtime::log::error("the coordinator has not come back");
-  return false;
-}
+  runtime::status join() {
+    place_.greet();
+    return {};
+  }
+  void rest(std::int64_t most_ns) {
+    self_->receive([this](stop_atom) { stopped_ = true; }, [](const caf::down_msg&) {},
+                   caf::after(nanoseconds(most_ns)) >> [] {});
+  }
+  void stay() {
+    const auto there = place_.now();
+    self_->monitor(there);
+    bool gone = false;
+    while (!gone && !stopped_)
+      self_->receive(
+          [this](stop_atom) { stopped_ = true; },
+          [&](const caf::down_msg& down) { gone = down.source == there->address(); });
+  }
+
+ private:
+  caf::blocking_actor* self_;
+  coordinator_place& place_;
+  bool stopped_ = false;
+};
 
 }  // namespace
 
@@ -82,17 +102,12 @@ caf::actor spawn_coordinator_guide(caf::actor_system& system,
                                    std::uint32_t patience_ms) {
   return system.spawn<caf::detached>(
       [place = std::move(place), patience_ms](caf::blocking_actor* self) {
-        do {
-          const auto there = place->now();
-          self->monitor(there);
-          bool gone = false;
-          bool stopped = false;
-          while (!gone && !stopped)
-            self->receive(
-                [&](stop_atom) { stopped = true; },
-                [&](const caf::down_msg& down) { gone = down.source == there->address(); });
-          if (stopped) return;
-        } while (find_next(self, *place, patience_ms));
+        guide member(self, *place);
+        membership_shell shell(patience_ms);
+        const auto first = shell.begin_found(runtime::steady_now());
+        if (carry_out(shell, first, member).ok()) return;
+        place->give_up();
+        runtime::log::error("the coordinator has not come back");
       });
 }
 

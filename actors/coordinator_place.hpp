@@ -27,9 +27,10 @@ class coordinator_place {
 
   // The last that was found; gone, perhaps.
   coordinator_actor now() const;
-  // Calls this with the coordinator that is there now, and with each that is found, on
-  // whichever thread finds it; it calls nothing here. One at a time; nullptr ends it.
+  // Calls this with the coordinator that is there now, and with each that is greeted, on the
+  // thread that greets it; it calls nothing here. One at a time; nullptr ends it.
   void tell(std::function<void(const coordinator_actor&)> whom);
+  void greet();
   // A process whose place the one that was found last has taken.
   bool is_former(const caf::strong_actor_ptr& sender) const;
   bool may_come_back() const noexcept { return control_ != nullptr && !given_up_; }

@@ -1,7 +1,8 @@
-// Who joins the coordinator for an actor, and again and again.
+// Who joins the coordinator for a shard's or an aggregator's actor, and again and again.
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <string>
 #include <utility>
 
@@ -9,32 +10,12 @@
 
 #include "actors/ask_coordinator.hpp"
 #include "actors/coordinator_place.hpp"
-#include "policies/ask_again.hpp"
+#include "actors/membership/membership_loop.hpp"
 #include "runtime/base/unix_time.hpp"
 
 namespace tidegate::actors {
 
-// Asks the coordinator that is there now, again and again while it or the next one cannot
-// answer. `ask`: it; its answer as a status. `rest`: for so many nanoseconds at most, while
-// messages are heard; false: there is no need any more. Errors: unavailable (none for so long),
-// those of `ask`.
-template <class Ask, class Rest>
-runtime::status join_coordinator(coordinator_place& place, std::uint32_t patience_ms,
-                                 const Ask& ask, const Rest& rest) {
-  policies::ask_again again(runtime::steady_now(), patience_ms);
-  for (;;) {
-    const auto found = place.find();
-    const auto result = found ? ask(*found) : found.error();
-    const auto pause = again.after(runtime::steady_now(), result);
-    if (!pause) return result;
-    const auto until = runtime::steady_now() + *pause;
-    for (auto now = runtime::steady_now(); now < until; now = runtime::steady_now())
-      if (!rest(until - now)) return {};
-  }
-}
-
-// What keeps a shard's or aggregator's actor in the cluster: joins the coordinator, and the
-// next one when that is gone, until the actor ends. Of one thread, which it blocks.
+// Keeps an actor in the cluster until it ends. Of one thread, which it blocks.
 class membership {
  public:
   membership(caf::actor_system& system, coordinator_place& place, shard_actor node)
@@ -48,21 +29,14 @@ class membership {
   template <class... Hello>
   runtime::status serve(std::uint32_t patience_ms, const std::string& what,
                         const std::string& address, const Hello&... hello) {
-    const auto ask = [&](const coordinator_actor& whom) {
-      joined_ = whom;
+    ask_ = [&] {
       const auto told =
-          ask_coordinator<done_atom>(self_, whom, no_limit, "joining the cluster as " + what,
+          ask_coordinator<done_atom>(self_, found_, no_limit, "joining the cluster as " + what,
                                      hello..., address, caf::actor_cast<caf::actor>(node_));
       return told ? runtime::status() : told.error();
     };
-    do {
-      const auto joined = join_coordinator(place_, patience_ms, ask, [this](std::int64_t most) {
-        wait(most);
-        return !ended_;
-      });
-      if (!joined.ok()) return joined;
-    } while (!ended_ && stay());
-    return {};
+    membership_shell shell(patience_ms);
+    return carry_out(shell, shell.begin(runtime::steady_now()), *this);
   }
 
   // It has ended by itself, and because it was told to.
@@ -74,21 +48,27 @@ class membership {
     node_ = nullptr;
   }
 
- private:
-  // Until the coordinator that it has joined is gone; false: the actor has ended, as it was
-  // told to.
-  bool stay() {
-    gone_ = nullptr;  // the same coordinator may have been lost before
-    self_->monitor(joined_);
-    while (!ended_ && gone_ != joined_->address())
-      self_->receive([this](const caf::down_msg& down) { on_down(down); });
-    return !ended_;
+  // Steps of the shell.
+  bool is_over() const noexcept { return ended_; }
+  runtime::status find() {
+    auto found = place_.find();
+    if (!found) return found.error();
+    found_ = std::move(*found);
+    return {};
   }
-
-  void wait(std::int64_t most_ns) {
+  runtime::status join() { return ask_(); }
+  void rest(std::int64_t most_ns) {
     self_->receive([this](const caf::down_msg& down) { on_down(down); },
                    caf::after(std::chrono::nanoseconds(most_ns)) >> [] {});
   }
+  void stay() {
+    gone_ = nullptr;  // the same coordinator may have been lost before
+    self_->monitor(found_);
+    while (!ended_ && gone_ != found_->address())
+      self_->receive([this](const caf::down_msg& down) { on_down(down); });
+  }
+
+ private:
   void on_down(const caf::down_msg& down) {
     if (down.source == node_->address()) {
       ended_ = true;
@@ -101,7 +81,8 @@ class membership {
   caf::scoped_actor self_;
   coordinator_place& place_;
   shard_actor node_;
-  coordinator_actor joined_;
+  std::function<runtime::status()> ask_;
+  coordinator_actor found_;
   bool ended_ = false;
   bool in_order_ = false;
   caf::actor_addr gone_;

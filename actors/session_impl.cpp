@@ -1,9 +1,11 @@
 #include "actors/session_impl.hpp"
 
+#include <chrono>
 #include <cmath>
 #include <utility>
 
 #include "actors/stand_in.hpp"
+#include "runtime/base/log.hpp"
 #include "runtime/kernels/update.hpp"
 
 namespace tidegate::actors {
@@ -14,14 +16,9 @@ using runtime::status;
 using extent = policies::worker_core::extent;
 using what = policies::session_step::what;
 
-namespace {
-
-constexpr auto progress_interval = std::chrono::milliseconds(100);
-
-}  // namespace
-
 session::impl::~impl() {
-  carry_out(core_.leave()).result.ok();  // whoever goes without a word is noticed in any case
+  // Whoever goes without a word is noticed in any case.
+  carry_out(shell_.leave(now())).result.ok();
   if (worker_) {
     self_->send_exit(worker_, caf::exit_reason::user_shutdown);
     self_->wait_for(worker_);
@@ -38,12 +35,12 @@ status session::impl::join() {
   if (!started) return started.error();
   reactor_ = std::move(*started);
   stand_in_ = spawn_stand_in(*parts_.system);
-  auto joined = carry_out(core_.join({parts_.who.job, parts_.who.rank, parts_.who.incarnation,
-                                      reactor_->address()}))
-                    .result;
+  const policies::worker_hello who{parts_.who.job, parts_.who.rank, parts_.who.incarnation,
+                                   reactor_->address()};
+  auto joined = carry_out(shell_.join(now(), who)).result;
   if (!joined.ok()) return joined;
-  const auto& hello = core_.hello();
-  const auto& welcome = core_.welcome();
+  const auto& hello = shell_.core().hello();
+  const auto& welcome = shell_.core().welcome();
   info_ = {hello.job,       welcome.policy, hello.rank,
            welcome.workers, welcome.seed,   hello.incarnation};
   clock_ = welcome.first_clock;
@@ -55,40 +52,51 @@ status session::impl::join() {
   return {};
 }
 
-// Steps of an operation, to its end.
-policies::session_step session::impl::carry_out(policies::session_step step) {
-  while (step.kind != what::done) {
-    policies::session_answer answer;
-    auto result = perform(step, answer);
-    step = core_.next(std::move(result), std::move(answer));
-  }
-  return step;
+std::int64_t session::impl::now() {
+  if (!parts_.coordinator->may_come_back()) shell_.give_up_coordinator();
+  return runtime::steady_now();
 }
 
-status session::impl::perform(const policies::session_step& step,
-                              policies::session_answer& answer) {
-  const auto token = parts_.who.node.token;
-  switch (step.kind) {
-    case what::ask_welcome: {
-      const auto& hello = core_.hello();
-      // The worker actor itself is made once we know the shards.
-      return ask<policies::worker_welcome>(
-          "joining job " + hello.job + " as rank " + std::to_string(hello.rank), answer,
-          worker_atom::value, token, hello, stand_in_);
+// Turns of an operation, to its end.
+policies::session_step session::impl::carry_out(session_turn turn) {
+  while (turn.step.kind != what::done) {
+    if (turn.rest_ns) {
+      std::this_thread::sleep_for(std::chrono::nanoseconds(*turn.rest_ns));
+      turn = shell_.rested(now());
+      continue;
     }
+    policies::session_answer answer;
+    auto result = perform(turn, answer);
+    turn = shell_.next(now(), std::move(result), std::move(answer));
+  }
+  return std::move(turn.step);
+}
+
+status session::impl::perform(const session_turn& turn, policies::session_answer& answer) {
+  const auto token = parts_.who.node.token;
+  const auto& step = turn.step;
+  switch (step.kind) {
+    case what::ask_welcome:
+      // The worker actor itself is made once we know the shards.
+      return ask<policies::worker_welcome>(turn.doing, answer, worker_atom::value, token,
+                                           shell_.core().hello(), stand_in_);
     case what::ask_grant:
-      return ask<policies::table_grant>("opening table '" + step.request.spec.name + "'",
-                                        answer, table_atom::value, token, step.request);
+      return ask<policies::table_grant>(turn.doing, answer, table_atom::value, token,
+                                        step.request);
     case what::tell_opened:
-      return ask<done_atom>("telling the coordinator which tables are open", answer,
-                            opened_atom::value, token, info_.job, info_.rank, step.tables);
+      return ask<done_atom>(turn.doing, answer, opened_atom::value, token, info_.job,
+                            info_.rank, step.tables);
     case what::tell_finished:
-      return ask<grants>("telling the coordinator that this worker has finished", answer,
-                         finished_atom::value, token, info_.job, info_.rank, numbers_now(),
-                         step.hashed ? hash_.finish() : std::string());
+      // Asked again, it says the same.
+      if (step.hashed && digest_.empty()) digest_ = hash_.finish();
+      return ask<grants>(turn.doing, answer, finished_atom::value, token, info_.job, info_.rank,
+                         numbers_now(), digest_);
     case what::tell_failed:
-      return ask<done_atom>("telling the coordinator of a failure", answer, fail_atom::value,
-                            token, core_.hello().job, step.why);
+      return ask<done_atom>(turn.doing, answer, fail_atom::value, token,
+                            shell_.core().hello().job, step.why);
+    case what::tell_metric:
+      return ask<done_atom>(turn.doing, answer, metric_atom::value, token, info_.job, step.why,
+                            step.value);
     case what::attach:
       return attach(step.grant);
     case what::farewell:
@@ -116,7 +124,7 @@ pending session::impl::start(worker_command command) {
   // Where one clock is in flight, what a pull waits for may wait for an acknowledgement.
   shared->done->patient = (shared->kind == worker_command::what::pull ||
                            shared->kind == worker_command::what::exchange) &&
-                          !core_.welcome().one_clock_in_flight;
+                          !shell_.core().welcome().one_clock_in_flight;
   shared->done->home = reactor_.get();
   pending result(shared->done);
   reactor::guest driver(*reactor_);
@@ -132,7 +140,7 @@ pending session::impl::command(worker_command::what kind) {
 }
 
 expected<table> session::impl::open(const policies::table_request& request) {
-  const auto opened = carry_out(core_.open(request));
+  const auto opened = carry_out(shell_.open(now(), request));
   if (!opened.result.ok()) return runtime::fail(opened.result);
   return table{opened.grant.table, opened.grant.elements};
 }
@@ -141,7 +149,7 @@ status session::impl::attach(const policies::table_grant& grant) {
   worker_command command;
   command.kind = worker_command::what::open;
   command.grant = grant;
-  if (core_.welcome().aggregated)
+  if (shell_.core().welcome().aggregated)
     for (auto& place : command.grant.places) place.shard = 0;
   auto& memory = memories_[grant.table];
   if (!memory) {
@@ -178,7 +186,7 @@ std::span<float> session::impl::gradient(const table& where) {
 }
 
 status session::impl::check(const table& where, std::size_t elements, const char* doing) const {
-  const auto* known = core_.table(where.id);
+  const auto* known = shell_.core().table(where.id);
   if (known == nullptr)
     return {errc::not_found, std::string(doing) + " of a table that this session did not open"};
   if (elements != known->elements)
@@ -189,11 +197,11 @@ status session::impl::check(const table& where, std::size_t elements, const char
 }
 
 status session::impl::check_finite(const table& where, std::span<const float> gradient) const {
-  if (core_.welcome().not_finite == policies::not_finite_rule::allow) return {};
+  if (shell_.core().welcome().not_finite == policies::not_finite_rule::allow) return {};
   const auto at = runtime::kernels::first_not_finite(gradient.data(), gradient.size());
   if (at == gradient.size()) return {};
   return {errc::not_finite,
-          "the gradient of table '" + core_.table(where.id)->name + "' has " +
+          "the gradient of table '" + shell_.core().table(where.id)->name + "' has " +
               (std::isnan(gradient[at]) ? "NaN" : "infinity") + " at element " +
               std::to_string(at) + " (worker " + std::to_string(info_.rank) + ", clock " +
               std::to_string(clock_) +
@@ -211,17 +219,23 @@ policies::worker_progress session::impl::numbers_now() const {
 }
 
 void session::impl::report_now(bool even_if_recent) {
-  const auto now = std::chrono::steady_clock::now();
-  if (!even_if_recent && now - reported_ < progress_interval) return;
-  reported_ = now;
+  if (!shell_.report_is_due(now(), even_if_recent)) return;
   self_->send(parts_.coordinator->now(), progress_atom::value, parts_.who.node.token, info_.job,
               info_.rank, numbers_now());
 }
 
 status session::impl::tell_metric(const std::string& name, double value) {
-  policies::session_answer none;
-  return ask<done_atom>("reporting metric " + name, none, metric_atom::value,
-                        parts_.who.node.token, info_.job, name, value);
+  return carry_out(shell_.tell_metric(now(), name, value)).result;
+}
+
+status session::impl::finish() {
+  return carry_out(shell_.finish(now())).result;
+}
+
+status session::impl::fail(const status& why) {
+  runtime::log::error(session_shell::text_of_failure(info_.rank, why));
+  report_now(true);  // how far it came: what was told last may be some clocks old
+  return carry_out(shell_.fail(now(), why)).result;
 }
 
 // What is acknowledged may lie there unread.
@@ -233,7 +247,7 @@ void session::impl::look_until(const Done& done) {
 }
 
 status session::impl::before_moving() {
-  if (auto told = carry_out(core_.before_moving()).result; !told.ok()) return told;
+  if (auto told = carry_out(shell_.before_moving(now())).result; !told.ok()) return told;
   return room();
 }
 
@@ -250,7 +264,7 @@ status session::impl::room() {
 // no pending.
 status session::impl::move_on() {
   ++clock_;
-  if (core_.welcome().one_clock_in_flight || pushes_own_memory_)
+  if (shell_.core().welcome().one_clock_in_flight || pushes_own_memory_)
     if (auto credit = room(); !credit.ok()) return credit;
   report_now(false);
   return {};

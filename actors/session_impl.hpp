@@ -1,7 +1,6 @@
 // The insides of a session, shared by the sources that implement it.
 #pragma once
 
-#include <chrono>
 #include <map>
 #include <memory>
 #include <string>
@@ -14,14 +13,13 @@
 
 #include "actors/ask_coordinator.hpp"
 #include "actors/client.hpp"
+#include "actors/client/session_shell.hpp"
 #include "actors/errors.hpp"
 #include "actors/reactor_actor.hpp"
 #include "actors/session_parts.hpp"
 #include "actors/table_memory.hpp"
 #include "actors/worker.hpp"
-#include "policies/ask_again.hpp"
 #include "policies/gradient_half.hpp"
-#include "policies/session_core.hpp"
 #include "runtime/base/limits.hpp"
 #include "runtime/base/sha256.hpp"
 #include "runtime/base/unix_time.hpp"
@@ -31,7 +29,12 @@ namespace tidegate::actors {
 
 class session::impl {
  public:
-  explicit impl(session_parts parts) : parts_(std::move(parts)), self_(*parts_.system) {}
+  explicit impl(session_parts parts)
+      : parts_(std::move(parts)),
+        self_(*parts_.system),
+        shell_({.patience_ms = parts_.coordinator->may_come_back()
+                                   ? parts_.who.node.start_timeout_ms
+                                   : 0}) {}
   ~impl();
 
   runtime::status join();
@@ -42,8 +45,10 @@ class session::impl {
                policies::worker_core::extent what);
   pending pull(const table& where, float* into,
                policies::worker_core::extent what);  // null: in place
-  // An operation of the core, from its first step to `done`.
-  policies::session_step carry_out(policies::session_step step);
+  // An operation, from its first turn to its end.
+  policies::session_step carry_out(session_turn turn);
+  runtime::status finish();
+  runtime::status fail(const runtime::status& why);
   std::span<const float> parameters(const table& where);
   // Waits until a push of this clock is within the credit window. Errors: those of earlier
   // pushes.
@@ -72,22 +77,23 @@ class session::impl {
   worker_actor worker_;
   std::shared_ptr<worker_numbers> numbers_ = std::make_shared<worker_numbers>();
   job_info info_;
-  policies::session_core core_;
+  session_shell shell_;
   runtime::sha256 hash_;  // of the job's parameters
+  std::string digest_;    // once they are hashed
   std::uint64_t clock_ = 0;
   policies::gradient_half half_;
   bool pushes_own_memory_ = false;  // the program's: not what gradient() said
   std::map<std::uint32_t, std::vector<float>> nowhere_;
   progress progress_;
-  std::chrono::steady_clock::time_point reported_{};
 
  private:
-  runtime::status perform(const policies::session_step& step, policies::session_answer& answer);
+  std::int64_t now();
+  runtime::status perform(const session_turn& turn, policies::session_answer& answer);
   runtime::status attach(const policies::table_grant& grant);
   // Drives until `done`, or nothing is left to do.
   template <class Done>
   void look_until(const Done& done);
-  // A request to the coordinator; a T that is no done_atom becomes the answer.
+  // A question to the coordinator, once; a T that is no done_atom becomes the answer.
   template <class T, class... Ts>
   runtime::status ask(const std::string& doing, policies::session_answer& answer,
                       const Ts&... xs);
@@ -97,19 +103,10 @@ class session::impl {
 template <class T, class... Ts>
 runtime::status session::impl::ask(const std::string& doing, policies::session_answer& answer,
                                    const Ts&... xs) {
-  // One that has died comes back, and knows by its journal what it had answered.
-  policies::ask_again again(runtime::steady_now(), parts_.coordinator->may_come_back()
-                                                       ? parts_.who.node.start_timeout_ms
-                                                       : 0);
-  for (;;) {
-    auto told = ask_coordinator<T>(self_, parts_.coordinator->now(), no_limit, doing, xs...);
-    const auto result = told ? runtime::status() : told.error();
-    if constexpr (!std::is_same_v<T, done_atom>)
-      if (told) answer = std::move(*told);
-    const auto pause = again.after(runtime::steady_now(), result);
-    if (!pause) return result;
-    std::this_thread::sleep_for(std::chrono::nanoseconds(*pause));
-  }
+  auto told = ask_coordinator<T>(self_, parts_.coordinator->now(), no_limit, doing, xs...);
+  if (!told) return told.error();
+  if constexpr (!std::is_same_v<T, done_atom>) answer = std::move(*told);
+  return {};
 }
 
 }  // namespace tidegate::actors

@@ -106,41 +106,43 @@ class shard_host {
 
   status run() {
     if (auto found = place_->find(options_.start_timeout_ms); !found) return found.error();
-    while (!is_over()) {
-      if (const auto joined = join(); !joined.ok()) give_up(joined);
-      gone_ = nullptr;  // the same coordinator may have been lost before
-      self_->monitor(joined_);
-      while (!is_over() && gone_ != joined_->address()) hear();
-    }
+    membership_shell shell(options_.start_timeout_ms);
+    const auto served = carry_out(shell, shell.begin(runtime::steady_now()), *this);
+    if (!served.ok()) give_up(served);
     return {};
   }
 
- private:
+  // Steps of the shell.
   bool is_over() const noexcept { return ending_ && members_.empty(); }
+  status find() {
+    auto found = place_->find();
+    if (!found) return found.error();
+    found_ = std::move(*found);
+    return {};
+  }
+  status join() {
+    hosted_members has;
+    for (const auto& [which, one] : members_) has.push_back(which);
+    const auto told = ask_coordinator<done_atom>(
+        self_, found_, no_limit,
+        "joining the cluster as a process of slot " + std::to_string(options_.index),
+        host_atom::value, options_.token, options_.index, options_.member.number,
+        options_.member.incarnation, has, caf::actor_cast<caf::actor>(self_));
+    return told ? status() : told.error();
+  }
+  void rest(std::int64_t most_ns) { hear(most_ns); }
+  void stay() {
+    gone_ = nullptr;  // the same coordinator may have been lost before
+    self_->monitor(found_);
+    while (!is_over() && gone_ != found_->address()) hear();
+  }
 
+ private:
   // Others take its place, and none of its members is to be served by two. Threads of theirs
   // may wait for somebody.
   [[noreturn]] static void give_up(const status& why) {
     log::error(why.to_string());
     std::_Exit(EXIT_FAILURE);
-  }
-
-  status join() {
-    const auto ask = [this](const coordinator_actor& whom) {
-      joined_ = whom;
-      hosted_members has;
-      for (const auto& [which, one] : members_) has.push_back(which);
-      const auto told = ask_coordinator<done_atom>(
-          self_, whom, no_limit,
-          "joining the cluster as a process of slot " + std::to_string(options_.index),
-          host_atom::value, options_.token, options_.index, options_.member.number,
-          options_.member.incarnation, has, caf::actor_cast<caf::actor>(self_));
-      return told ? status() : told.error();
-    };
-    return join_coordinator(*place_, options_.start_timeout_ms, ask, [this](std::int64_t most) {
-      hear(most);
-      return !is_over();
-    });
   }
 
   // One message; or none within so long.
@@ -168,7 +170,7 @@ class shard_host {
                   ? status(errc::cancelled, to_text(event.which) + " was taken for dead")
                   : event.result);
     log::info("has " + to_text(event.which) + " no more");
-    self_->send(joined_, gone_atom::value, options_.token, event.which);
+    self_->send(found_, gone_atom::value, options_.token, event.which);
   }
 
   void stop() {
@@ -180,7 +182,7 @@ class shard_host {
   process_system process_;
   std::shared_ptr<coordinator_place> place_;
   caf::scoped_actor self_;
-  coordinator_actor joined_;
+  coordinator_actor found_;
   caf::actor_addr gone_;
   bool ending_ = false;
   std::map<hosted_member, std::unique_ptr<hosted>> members_;

@@ -68,6 +68,13 @@ session_step session_core::fail(const std::string& why) {
   return step;
 }
 
+session_step session_core::tell_metric(const std::string& name, double value) {
+  auto step = begin(doing::measuring, what::tell_metric);
+  step.why = name;
+  step.value = value;
+  return step;
+}
+
 session_step session_core::leave() {
   if (ended_ || !joined_) return end({});
   return fail("worker " + std::to_string(hello_.rank) +
@@ -93,6 +100,7 @@ session_step session_core::next(status result, session_answer answer) {
     case doing::finishing:
       return after_finish(answer);
     case doing::failing:
+    case doing::measuring:
     case doing::nothing:
       break;
   }

@@ -27,6 +27,7 @@ struct session_step {
     tell_finished,  // with the hash, if `hashed`; else answered with all tables to hash, or
                     // none
     tell_failed,    // `why`
+    tell_metric,    // `why`: its name; `value`
     // To the worker; next() when it is done.
     attach,       // `grant`: the table can be used afterwards
     farewell,     // wait for all pushes, tell the shards
@@ -37,6 +38,7 @@ struct session_step {
   what kind = what::done;
   runtime::status result;
   std::string why;
+  double value = 0;
   table_request request;
   table_grant grant;
   std::vector<std::uint32_t> tables;
@@ -60,18 +62,29 @@ class session_core {
   // Errors of this and of next(): those of the steps.
   session_step finish();
   session_step fail(const std::string& why);
+  session_step tell_metric(const std::string& name, double value);
   // The session goes away: a job that it neither finished nor failed hears of it.
   session_step leave();
 
   session_step next(runtime::status result, session_answer answer = {});
 
+  // An operation has begun and not ended.
+  bool is_busy() const noexcept { return doing_ != doing::nothing; }
   const worker_welcome& welcome() const noexcept { return welcome_; }
   const worker_hello& hello() const noexcept { return hello_; }
   // Opened ones; null for others.
   const table_grant* table(std::uint32_t id) const;
 
  private:
-  enum class doing : std::uint8_t { nothing, joining, opening, declaring, finishing, failing };
+  enum class doing : std::uint8_t {
+    nothing,
+    joining,
+    opening,
+    declaring,
+    finishing,
+    failing,
+    measuring
+  };
 
   session_step begin(doing what, session_step::what first);
   session_step end(runtime::status result);

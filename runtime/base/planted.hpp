@@ -64,6 +64,9 @@ enum class planted_bug : std::uint8_t {
   former_connection_still_a_member,
   calls_over_the_former_connection,
   returned_aggregator_not_told_of_moves,
+  lost_coordinator_not_joined_again,
+  join_not_repeated_when_lost,
+  question_not_asked_again,
 
   // Of checkpoints: a simulation of disks that fail finds them (sim_checkpoint_planted_test).
   checkpoint_renamed_before_synced = 128,
@@ -72,7 +75,7 @@ enum class planted_bug : std::uint8_t {
   checkpoint_pruned_too_early,
   checkpoint_believed_before_synced,
 };
-inline constexpr auto planted_bug_last = planted_bug::returned_aggregator_not_told_of_moves;
+inline constexpr auto planted_bug_last = planted_bug::question_not_asked_again;
 inline constexpr auto planted_checkpoint_bug_first =
     planted_bug::checkpoint_renamed_before_synced;
 inline constexpr auto planted_checkpoint_bug_last =

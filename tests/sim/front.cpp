@@ -12,15 +12,10 @@ namespace tidegate::sim {
 
 using runtime::frame_kind;
 
-namespace {
-
-constexpr nanoseconds join_again_after = 10 * millisecond;
-
-}  // namespace
-
 front_process::front_process(world& where, process_id id, role what, std::string name,
                              std::uint32_t host)
-    : frame_process(where, id, what, std::move(name), host) {}
+    : frame_process(where, id, what, std::move(name), host),
+      cluster_member(static_cast<process&>(*this)) {}
 
 answer front_process::checkpoint(const policies::checkpoint_call&) {
   TIDEGATE_ASSERT(false, "an aggregator has nothing to keep");
@@ -43,24 +38,13 @@ void front_process::upstream_moved(const policies::shard_moved&) {
   TIDEGATE_ASSERT(false, "a shard has no upstream");
 }
 
-void front_process::join() {
-  joining_ = true;
-  coordinator_ = world_.coordinator;
-  ask_to_join(coordinator_, [this](const answer& got) {
-    if (got.result.code() == runtime::errc::unavailable)
-      return later(join_again_after, [this] { join(); });
-    joining_ = false;
-    if (!got.result.ok()) expel("could not join: " + got.result.to_string());
-  });
+void front_process::gave_up(const runtime::status& why) {
+  expel("could not join: " + why.to_string());
 }
 
 void front_process::stop(bool rests) {
   if (rests) check_rest();
   launcher::of(world_).exits(id(), true);
-}
-
-void front_process::peer_lost(process_id peer) {
-  if (peer == coordinator_ && !joining_) join();
 }
 
 void front_process::placed(const runtime::frame_header& header) {

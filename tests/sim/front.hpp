@@ -6,16 +6,17 @@
 #include <vector>
 
 #include "actors/shard/ingress_shell.hpp"
+#include "tests/sim/cluster_member.hpp"
 #include "tests/sim/frame_process.hpp"
 #include "tests/sim/front_memory.hpp"
 
 namespace tidegate::sim {
 
-class front_process : public frame_process {
+class front_process : public frame_process, public cluster_member {
  public:
   front_process(world& where, process_id id, role what, std::string name, std::uint32_t host);
 
-  void start() override { join(); }
+  void start() override { enter_cluster(); }
 
   // Calls of the coordinator.
   virtual runtime::status open_job(const policies::open_job_call& call) = 0;
@@ -33,7 +34,7 @@ class front_process : public frame_process {
   virtual void upstream_moved(const policies::shard_moved& what);
 
   // Whether this coordinator is the one that it has joined, or asked to.
-  bool obeys(process_id coordinator) const noexcept { return coordinator == coordinator_; }
+  bool obeys(process_id whom) const noexcept { return whom == coordinator(); }
   // The coordinator's word: it ends. `rests`: all jobs are done, and nothing is held.
   virtual void stop(bool rests);
 
@@ -61,13 +62,12 @@ class front_process : public frame_process {
  protected:
   virtual policies::shard_core& core() = 0;
   virtual actors::ingress_shell& ingress_part() = 0;
-  // Says hello to the coordinator.
-  virtual void ask_to_join(process_id coordinator, answer_to back) = 0;
   // It acknowledges a push.
   virtual void check_behind(std::uint32_t, std::uint32_t, std::uint64_t) const {}
   virtual bool waits_for_replica() const { return false; }
 
-  void peer_lost(process_id peer) override;
+  void peer_lost(process_id peer) override { lost(peer); }
+  void gave_up(const runtime::status& why) final;
   void says(const runtime::frame_header& header) final { check_answer(header, header.plane); }
   void placed(const runtime::frame_header& header) final;
   void after_frame() final { spoil_planes(current().table); }
@@ -76,15 +76,10 @@ class front_process : public frame_process {
   front_memory memory_{*this};
 
  private:
-  // Again and again until it is in; and again when another coordinator has come.
-  void join();
   updates updates_of(std::uint32_t table, std::uint32_t chunk) const;
   void check_credits();
   void check_waiting(std::uint64_t workers);
   void spoil_planes(std::uint32_t table);
-
-  process_id coordinator_ = 0;  // that it has asked last
-  bool joining_ = false;
 };
 
 // Calls that a shell answers at once.

@@ -65,6 +65,10 @@ constexpr knob all[] = {
      [](draws& chance, knobs& into) {
        into.grain = chance.between<nanoseconds>(10 * microsecond, millisecond);
      }},
+    {"session.report",
+     [](draws& chance, knobs& into) {
+       into.report = chance.between<nanoseconds>(0, 100 * millisecond);
+     }},
     {"program.mistakes", [](draws&, knobs& into) { into.mistakes = 0.2; }},
 };
 

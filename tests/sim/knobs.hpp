@@ -23,6 +23,7 @@ struct knobs {
   nanoseconds go_on = microsecond;            // until what is put off goes on
   nanoseconds poll = 200 * millisecond;       // the launcher's
   nanoseconds start_most = 20 * millisecond;  // of a process, until it runs
+  nanoseconds report = 0;                     // between two reports of a worker's progress
   nanoseconds grain = 0;     // frames arrive at multiples: many in an instant, in any order
   double mistakes = 0;       // calls that a program makes out of order, of those it makes
   std::uint64_t turned = 0;  // bits: which are not as above

@@ -125,6 +125,8 @@ void process::ask_any(process_id to, question_at at, answer_to back) {
       [this, number] {
         answered(number, {{runtime::errc::unavailable, "nobody is there"}, {}});
       });
+  // Who is a member waits for an answer or for the end of whoever is asked, and for no time.
+  if (role_ != role::launcher) return;
   later(answer_timeout, [this, number] {
     answered(number, {{runtime::errc::timed_out, "no answer"}, {}});
   });

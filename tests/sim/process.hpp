@@ -99,6 +99,8 @@ struct answer {
 using answer_to = std::function<void(answer)>;
 
 class process : public endpoint {
+  friend class cluster_member;
+
  public:
   process(world& where, process_id id, role what, std::string name, std::uint32_t host);
 

@@ -10,7 +10,6 @@ namespace tidegate::sim {
 
 namespace {
 
-constexpr nanoseconds join_again_after = 10 * millisecond;
 constexpr nanoseconds begin_most = 3 * millisecond;
 
 }  // namespace
@@ -19,29 +18,24 @@ shard_host::shard_host(world& where, process_id id, std::uint32_t host,
                        policies::shard_slots::process which, std::uint32_t life)
     : frameless_process(where, id, role::shard,
                         policies::name_of(which, where.plan.spec.shards).to_string(), host),
+      cluster_member(static_cast<process&>(*this)),
       which_(which),
       life_(life) {}
 
-void shard_host::join() {
-  joining_ = true;
-  coordinator_ = world_.coordinator;
+void shard_host::ask_to_join(process_id coordinator, answer_to back) {
   std::vector<policies::hosted_member> has;
-  for (const auto& [member, part] : parts_) has.push_back(member);
+  for (const auto& [which, part] : parts_) has.push_back(which);
   ask<coordinator_process>(
-      coordinator_,
+      coordinator,
       [which = which_, life = life_, has, me = id()](coordinator_process& to, answer_to reply) {
         to.host_joined(which, life, has, me, std::move(reply));
       },
-      [this](const answer& got) {
-        if (got.result.code() == runtime::errc::unavailable)
-          return later(join_again_after, [this] { join(); });
-        joining_ = false;
-        if (!got.result.ok()) expel("could not join: " + got.result.to_string());
-      });
+      std::move(back));
 }
 
-void shard_host::peer_lost(process_id peer) {
-  if (peer == coordinator_ && !joining_) join();
+void shard_host::gave_up(const runtime::status& why) {
+  note("could not join: " + why.to_string());
+  launcher::of(world_).exits(id(), false);
 }
 
 void shard_host::take(const policies::host_call& what) {
@@ -76,7 +70,7 @@ void shard_host::retire(process_id part) {
     parts_.erase(which);
     world_.end_part(part);
     ask<coordinator_process>(
-        coordinator_,
+        coordinator(),
         [gone](coordinator_process& to, const answer_to& reply) {
           to.member_gone(gone);
           reply({});

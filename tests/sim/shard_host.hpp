@@ -7,16 +7,17 @@
 
 #include "policies/coordinator_calls.hpp"
 #include "policies/shard_slots.hpp"
+#include "tests/sim/cluster_member.hpp"
 #include "tests/sim/process.hpp"
 
 namespace tidegate::sim {
 
-class shard_host final : public frameless_process {
+class shard_host final : public frameless_process, private cluster_member {
  public:
   shard_host(world& where, process_id id, std::uint32_t host,
              policies::shard_slots::process which, std::uint32_t life);
 
-  void start() override { join(); }
+  void start() override { enter_cluster(); }
 
   // The coordinator's word.
   void take(const policies::host_call& what);
@@ -25,14 +26,13 @@ class shard_host final : public frameless_process {
   void retire(process_id part);
 
  private:
-  void peer_lost(process_id peer) override;
-  void join();
+  void peer_lost(process_id peer) override { lost(peer); }
+  void ask_to_join(process_id coordinator, answer_to back) override;
+  void gave_up(const runtime::status& why) override;
   void begin(const policies::hosted_member& which);
 
   policies::shard_slots::process which_;
   std::uint32_t life_;
-  process_id coordinator_ = 0;  // that it has asked last
-  bool joining_ = false;
   std::map<policies::hosted_member, process_id> parts_;  // 0: begins
 };
 

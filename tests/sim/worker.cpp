@@ -17,103 +17,115 @@ namespace tidegate::sim {
 using policies::refusal;
 using what = policies::session_step::what;
 
-namespace {
-
-constexpr std::uint32_t patience_ms = 30'000;
-
-}  // namespace
-
 worker::worker(world& where, process_id id, std::uint32_t host, std::size_t job,
                std::uint32_t rank, std::uint32_t incarnation)
     : frame_process(where, id, role::worker,
                     "worker-" + where.plan.spec.jobs[job].name + "-" + std::to_string(rank),
                     host),
+      cluster_member(static_cast<process&>(*this)),
       spec_(where.plan.spec.jobs[job]),
       script_(where.plan.scripts[job]),
       rank_(rank),
-      incarnation_(incarnation) {}
+      incarnation_(incarnation),
+      session_({.patience_ms = where.plan.spec.start_timeout_ms,
+                .report_interval_ns = where.plan.set.report}) {}
 
 void worker::start() {
-  carry_out(session_.join({spec_.name, rank_, incarnation_, address()}),
+  enter_cluster();
+}
+
+// A session is no member that is asked for anything: it tells where it hears of moves.
+void worker::ask_to_join(process_id, answer_to back) {
+  if (shell_) ask_of_moves();
+  back({});
+}
+
+void worker::settled() {
+  if (!std::exchange(asks_to_join_, true)) join();
+}
+
+void worker::gave_up(const runtime::status& why) {
+  session_.give_up_coordinator();
+  if (shell_) return shell_->fail({runtime::errc::unavailable, "the coordinator is gone"});
+  if (!asks_to_join_) give_up("finding the coordinator: " + why.to_string());
+}
+
+void worker::join() {
+  carry_out(session_.join(local_now(), {spec_.name, rank_, incarnation_, address()}),
             [this](const policies::session_step& joined) {
               const auto code = joined.result.code();
               // One that is not wanted any more, of which its launcher may not have heard.
-              if (code == runtime::errc::refused || code == runtime::errc::cancelled) {
-                ended_ = true;
+              if (code == runtime::errc::refused || code == runtime::errc::cancelled)
                 ++world_.killed[name()];
-                note("cannot join: " + joined.result.to_string());
-                return launcher::of(world_).exits(id(), false);
-              }
               if (!joined.result.ok()) return give_up("joining: " + joined.result.to_string());
               actors::worker_memory& memory = *this;
               actors::worker_owner& owner = *this;
               shell_ = std::make_unique<actors::worker_shell>(
-                  *this, memory, owner, session_.welcome(), rank_, incarnation_);
+                  *this, memory, owner, session_.core().welcome(), rank_, incarnation_);
               serve(*shell_);
               shell_->start();
-              clock_ = session_.welcome().first_clock;
-              session_.clock_asked();
+              clock_ = session_.core().welcome().first_clock;
+              session_.core().clock_asked();
               ask_of_moves();
               open_tables(0);
             });
 }
 
-// Steps of an operation, to its end.
-void worker::carry_out(policies::session_step step,
-                       std::function<void(policies::session_step)> then) {
-  if (step.kind == what::done) return then(std::move(step));
-  perform(step, [this, then = std::move(then)](answer got) {
+// Turns of an operation, to its end.
+void worker::carry_out(actors::session_turn turn, ended then) {
+  if (turn.step.kind == what::done) {
+    if (!reason_.empty() && !ended_) return give_up(reason_);
+    return then(std::move(turn.step));
+  }
+  if (turn.rest_ns)
+    return later(*turn.rest_ns, [this, then = std::move(then)] {
+      carry_out(session_.rested(local_now()), then);
+    });
+  perform(turn.step, [this, then = std::move(then)](answer got) {
     policies::session_answer value;
     if (auto* welcome = std::get_if<policies::worker_welcome>(&got.value)) value = *welcome;
     if (auto* grant = std::get_if<policies::table_grant>(&got.value)) value = *grant;
     if (auto* all = std::get_if<std::vector<policies::table_grant>>(&got.value)) value = *all;
-    carry_out(session_.next(std::move(got.result), std::move(value)), then);
+    carry_out(session_.next(local_now(), std::move(got.result), std::move(value)), then);
   });
 }
 
-void worker::ask_coordinator(question at, answer_to back) {
-  ask_coordinator(at, back, policies::ask_again(local_now(), patience_ms));
-}
-
-void worker::ask_coordinator(const question& at, const answer_to& back,
-                             policies::ask_again again) {
-  process::ask<coordinator_process>(
-      world_.coordinator, at, [this, at, back, again](answer got) mutable {
-        const auto pause = again.after(local_now(), got.result);
-        if (!pause) return back(std::move(got));
-        later(*pause, [this, at, back, again] { ask_coordinator(at, back, again); });
-      });
-}
-
-void worker::perform(const policies::session_step& step, answer_to back) {
-  const auto to_coordinator = [&](question at) {
-    ask_coordinator(std::move(at), std::move(back));
+void worker::ask_coordinator(const policies::session_step& step, answer_to back) {
+  const auto ask = [&](std::function<void(coordinator_process&, answer_to)> at) {
+    process::ask<coordinator_process>(coordinator(), std::move(at), std::move(back));
   };
   const auto job = spec_.name;
   const auto rank = rank_;
   switch (step.kind) {
     case what::ask_welcome:
-      return to_coordinator([hello = session_.hello(), me = id()](auto& to, answer_to reply) {
+      return ask([hello = session_.core().hello(), me = id()](auto& to, answer_to reply) {
         to.worker_joined(hello, me, std::move(reply));
       });
     case what::ask_grant:
-      return to_coordinator([request = step.request](auto& to, answer_to reply) {
+      return ask([request = step.request](auto& to, answer_to reply) {
         to.open_table(request, std::move(reply));
       });
     case what::tell_opened:
-      return to_coordinator([job, rank, tables = step.tables](auto& to, answer_to reply) {
+      return ask([job, rank, tables = step.tables](auto& to, answer_to reply) {
         to.tables_opened(job, rank, tables, reply);
       });
     case what::tell_finished:
-      return to_coordinator(
-          [job, rank, clock = clock_, hashed = step.hashed](auto& to, answer_to reply) {
-            policies::worker_progress last;
-            last.clock = clock;
-            to.finished(job, rank, last, hashed ? "digest" : "", reply);
-          });
+      return ask([job, rank, clock = clock_, hashed = step.hashed](auto& to, answer_to reply) {
+        policies::worker_progress last;
+        last.clock = clock;
+        to.finished(job, rank, last, hashed ? "digest" : "", reply);
+      });
     case what::tell_failed:
-      return to_coordinator(
+      return ask(
           [job, why = step.why](auto& to, answer_to reply) { to.fail_job(job, why, reply); });
+    default:
+      TIDEGATE_ASSERT(false, "a question that a program here asks");
+  }
+}
+
+void worker::perform(const policies::session_step& step, answer_to back) {
+  if (actors::is_question(step.kind)) return ask_coordinator(step, std::move(back));
+  switch (step.kind) {
     case what::attach:
       return attach(step.grant, std::move(back));
     case what::farewell:
@@ -130,12 +142,13 @@ void worker::perform(const policies::session_step& step, answer_to back) {
     case what::hash:
       read(~std::uint64_t{0}, true, step.grant.table);
       return back({});
-    case what::done:
+    default:
       break;
   }
 }
 
 void worker::attach(const policies::table_grant& grant, answer_to back) {
+  if (!shell_->broken().ok()) return back({shell_->broken(), {}});
   auto& table = tables_[grant.table];
   if (table.halves.empty()) {
     table.grant = grant;
@@ -146,7 +159,7 @@ void worker::attach(const policies::table_grant& grant, answer_to back) {
   }
   opening_[grant.table] = std::move(back);
   auto places = grant.places;
-  if (session_.welcome().aggregated)
+  if (session_.core().welcome().aggregated)
     for (auto& place : places) place.shard = 0;
   shell_->open(grant.table, std::move(places));
 }
@@ -205,8 +218,9 @@ void worker::shard_moved(const policies::shard_moved& what) {
 // Of this coordinator, and of the one after it.
 void worker::ask_of_moves() {
   if (!shell_->shards_move()) return;
-  ask_coordinator(
-      [hello = session_.hello(), me = id()](auto& to, answer_to reply) {
+  process::ask<coordinator_process>(
+      coordinator(),
+      [hello = session_.core().hello(), me = id()](coordinator_process& to, answer_to reply) {
         to.tell_of_moves(hello, me, std::move(reply));
       },
       [](const answer&) {});
@@ -246,8 +260,13 @@ runtime::status worker::map_parameters(std::uint32_t table, const policies::tabl
   return {};
 }
 
+// Whatever the program waits for ends.
 void worker::failed(const runtime::status& why) {
-  later(0, [this, text = why.to_string()] { give_up(text); });
+  note("fails: " + why.to_string());
+  for (auto& [op, then] : std::exchange(operations_, {}))
+    later(0, [then = std::move(then)] { then(refusal::job_ended); });
+  for (auto& [table, back] : std::exchange(opening_, {}))
+    if (back) later(0, [back, why] { back({why, {}}); });
 }
 
 void worker::placed(const runtime::frame_header& header) {
@@ -261,10 +280,6 @@ void worker::after_frame() {
 
 void worker::after_turn() {
   check_waiting();
-}
-
-void worker::peer_lost(process_id) {
-  if (!ended_ && shell_) ask_of_moves();  // it was a coordinator
 }
 
 }  // namespace tidegate::sim

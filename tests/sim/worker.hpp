@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
+#include "actors/client/session_shell.hpp"
 #include "actors/client/worker_shell.hpp"
-#include "policies/ask_again.hpp"
 #include "policies/gradient_half.hpp"
-#include "policies/session_core.hpp"
+#include "tests/sim/cluster_member.hpp"
 #include "tests/sim/frame_process.hpp"
 #include "tests/sim/front_memory.hpp"
 
@@ -22,6 +22,7 @@ namespace tidegate::sim {
 class coordinator_process;
 
 class worker final : public frame_process,
+                     private cluster_member,
                      private actors::worker_memory,
                      private actors::worker_owner {
  public:
@@ -58,12 +59,11 @@ class worker final : public frame_process,
   };
 
   // The session.
-  void carry_out(policies::session_step step, std::function<void(policies::session_step)> then);
+  using ended = std::function<void(policies::session_step)>;
+  void join();
+  void carry_out(actors::session_turn turn, ended then);
   void perform(const policies::session_step& step, answer_to back);
-  // Again while it is away or does not know yet.
-  using question = std::function<void(coordinator_process&, answer_to)>;
-  void ask_coordinator(question at, answer_to back);
-  void ask_coordinator(const question& at, const answer_to& back, policies::ask_again again);
+  void ask_coordinator(const policies::session_step& step, answer_to back);
   void attach(const policies::table_grant& grant, answer_to back);
   void pull_to_end(std::uint32_t table, answer_to back);
   using start_of = std::function<runtime::errc(policies::worker_core&, policies::operation,
@@ -115,13 +115,17 @@ class worker final : public frame_process,
   void placed(const runtime::frame_header& header) override;
   void after_frame() override;
   void after_turn() override;
-  void peer_lost(process_id peer) override;
+  void peer_lost(process_id peer) override { lost(peer); }
+  void ask_to_join(process_id coordinator, answer_to back) override;
+  void settled() override;
+  void gave_up(const runtime::status& why) override;
 
   const policies::job_spec& spec_;
   const worker_script& script_;
   std::uint32_t rank_;
   std::uint32_t incarnation_;
-  policies::session_core session_;
+  actors::session_shell session_;
+  bool asks_to_join_ = false;
   std::unique_ptr<actors::worker_shell> shell_;
   policies::gradient_half half_;
   std::map<std::uint32_t, table_state> tables_;
@@ -132,6 +136,7 @@ class worker final : public frame_process,
   std::vector<push_under_way> exchanged_;  // of exchanges, which end before their pushes
   policies::operation last_operation_ = 0;
   std::uint64_t clock_ = 0;
+  std::string reason_;  // to give up when the operation under way has ended
   bool ended_ = false;
 };
 

@@ -14,7 +14,7 @@ using extent = policies::worker_core::extent;
 void worker::open_tables(std::size_t next) {
   if (next == script_.tables.size()) {
     std::sort(ids_.begin(), ids_.end());
-    carry_out(session_.before_moving(), [this](const policies::session_step& told) {
+    carry_out(session_.before_moving(local_now()), [this](const policies::session_step& told) {
       if (!told.result.ok()) return give_up("telling its tables: " + told.result.to_string());
       run_clock();  // one that comes back may have made all its clocks
     });
@@ -32,11 +32,12 @@ void worker::open_tables(std::size_t next) {
     request.spec = table;
     request.options_given = request.optimizer_given = true;
   }
-  carry_out(session_.open(request), [this, next](const policies::session_step& opened) {
-    if (!opened.result.ok()) return give_up("opening: " + opened.result.to_string());
-    ids_.push_back(opened.grant.table);
-    open_tables(next + 1);
-  });
+  carry_out(session_.open(local_now(), request),
+            [this, next](const policies::session_step& opened) {
+              if (!opened.result.ok()) return give_up("opening: " + opened.result.to_string());
+              ids_.push_back(opened.grant.table);
+              open_tables(next + 1);
+            });
 }
 
 void worker::run_clock() {
@@ -91,7 +92,7 @@ void worker::read(std::uint64_t clock, bool everything, std::uint32_t id) {
   table.parameters.resize(table.grant.elements);
   for (const auto& place : table.grant.places) {
     const auto values = chunk_values(table, place.chunk).values();
-    world_.check.pulled(session_.welcome().token, id, place.chunk,
+    world_.check.pulled(session_.core().welcome().token, id, place.chunk,
                         {rank_, clock, everything, life()}, values);
     std::copy(values.begin(), values.end(),
               table.parameters.begin() + static_cast<std::ptrdiff_t>(place.first));
@@ -117,14 +118,15 @@ void worker::write_gradient(table_state& table) {
       world_.check.fail("never torn", name() + ": parameters changed while they were read");
   }
   const auto id = table.grant.table;
-  const auto key = runtime::mix64(session_.welcome().seed ^
+  const auto key = runtime::mix64(session_.core().welcome().seed ^
                                   (rank_ * 1000003ULL + clock_ * 7919ULL + number_of(table)));
   auto& out = *table.halves[half()];
   table.written[half()] = clock_;
   for (std::size_t i = 0; i < out.size(); ++i)
     out[i] = 0.25F * table.parameters[i] + runtime::uniform_signed(key, i);
   for (const auto& place : table.grant.places)
-    world_.check.pushed(session_.welcome().token, id, place.chunk, {rank_, clock_, life()},
+    world_.check.pushed(session_.core().welcome().token, id, place.chunk,
+                        {rank_, clock_, life()},
                         std::span(out).subspan(place.first, place.elements));
 }
 
@@ -139,7 +141,7 @@ std::uint64_t worker::number_of(const table_state& table) const {
 // Of rank and clock alone, as gradients: who comes back does the same again.
 bool worker::skips(std::uint32_t table) const {
   const auto key =
-      runtime::mix64(session_.welcome().seed ^ (rank_ * 10007ULL + clock_ * 101ULL));
+      runtime::mix64(session_.core().welcome().seed ^ (rank_ * 10007ULL + clock_ * 101ULL));
   return script_.skip > 0 &&
          static_cast<double>(runtime::mix64(key + number_of(tables_.at(table))) % 1000) <
              1000 * script_.skip;
@@ -176,7 +178,7 @@ void worker::spoil(const push_under_way& what) {
   for (const auto id : what.tables) {
     const auto& table = tables_.at(id);
     for (const auto& place : table.grant.places)
-      world_.check.acknowledged(session_.welcome().token, id, place.chunk,
+      world_.check.acknowledged(session_.core().welcome().token, id, place.chunk,
                                 {rank_, what.clock, life()});
     const auto& half = table.halves[what.half];
     if (table.written[what.half] == what.clock) sim::spoil(*half);
@@ -235,7 +237,7 @@ void worker::end_clock() {
 void worker::move_on(std::function<void()> then) {
   ++clock_;
   tell_progress();
-  if (session_.welcome().one_clock_in_flight) return await_room(std::move(then));
+  if (session_.core().welcome().one_clock_in_flight) return await_room(std::move(then));
   then();
 }
 
@@ -250,13 +252,14 @@ void worker::await_room(std::function<void()> then) {
 }
 
 std::uint32_t worker::life() const {
-  return life_of(session_.welcome().epoch, incarnation_);
+  return life_of(session_.core().welcome().epoch, incarnation_);
 }
 
 void worker::tell_progress() {
   if (!spec_.checkpoint) return;  // nobody asks
+  if (!session_.report_is_due(local_now(), false)) return;
   process::ask<coordinator_process>(
-      world_.coordinator,
+      coordinator(),
       [job = spec_.name, rank = rank_, clock = clock_](coordinator_process& to,
                                                        const answer_to& reply) {
         to.progress(job, rank, clock);
@@ -266,7 +269,7 @@ void worker::tell_progress() {
 }
 
 void worker::finish() {
-  carry_out(session_.finish(), [this](const policies::session_step& finished) {
+  carry_out(session_.finish(local_now()), [this](const policies::session_step& finished) {
     if (ended_) return;
     if (!finished.result.ok()) return give_up("finish: " + finished.result.to_string());
     ended_ = true;
@@ -276,12 +279,17 @@ void worker::finish() {
 
 // As a program that returns an error: the job hears of it, then the process ends.
 void worker::give_up(const std::string& why) {
-  if (std::exchange(ended_, true)) return;
+  if (ended_) return;
+  if (session_.core().is_busy()) {
+    reason_ = why;
+    return;
+  }
+  ended_ = true;
   note("gives up: " + why);
-  const auto leave = [this] { launcher::of(world_).exits(id(), false); };
-  ask_coordinator([job = spec_.name, text = name() + ": " + why](
-                      auto& to, answer_to reply) { to.fail_job(job, text, std::move(reply)); },
-                  [leave](const answer&) { leave(); });
+  auto turn = shell_ ? session_.fail(local_now(), {runtime::errc::cancelled, why})
+                     : session_.leave(local_now());
+  carry_out(std::move(turn),
+            [this](const policies::session_step&) { launcher::of(world_).exits(id(), false); });
 }
 
 }  // namespace tidegate::sim

@@ -17,6 +17,7 @@ PROJECT = {
     "actors/shard": ["runtime/base", "runtime/memory", "runtime/transport", "policies", "actors/seam"],
     "actors/aggregator": ["runtime/base", "runtime/memory", "runtime/transport", "policies", "actors/seam",
                           "actors/shard"],
+    "actors/membership": ["runtime/base", "policies"],
     "actors/client": ["runtime/base", "runtime/memory", "runtime/transport", "policies", "actors/seam"],
     "actors/coordinator": ["runtime/base", "policies"],
     "launch": ["runtime/base", "runtime/heartbeat", "runtime/process", "runtime/storage", "policies", "actors"],
@@ -53,7 +54,7 @@ OWNED = {
 # simulator runs them without it.
 FREE_OF = {
     "caf/": ["actors/seam", "actors/shard", "actors/aggregator", "actors/client",
-             "actors/coordinator"],
+             "actors/coordinator", "actors/membership"],
 }
 
 TESTS_TOO = {
@@ -62,7 +63,8 @@ TESTS_TOO = {
 }
 
 # Folders that must not see an owned header through the headers they include either.
-SHIELDED = ["runtime/base", "policies", "actors", "actors/seam", "actors/shard", "actors/aggregator", "actors/client", "actors/coordinator", "launch", "examples"]
+SHIELDED = ["runtime/base", "policies", "actors", "actors/seam", "actors/shard", "actors/aggregator", "actors/client",
+            "actors/membership", "actors/coordinator", "launch", "examples"]
 
 # The front door is found as <tidegate/...>.
 INCLUDE_ROOTS = ["", "actors/include"]

@@ -1,0 +1,72 @@
+// What a session does besides pushing and pulling: the operations of policies::session_core,
+// each question to the coordinator asked again while that is away, and what is said of it all.
+//
+// An operation returns its first turn; the adapter carries it out, tells how it went with
+// next(), or that the rest is over with rested(), and gets the following one, until
+// `step.kind` is `done`. An adapter may block (a program's thread) or be called back (the
+// simulator); it decides nothing. One operation at a time, one thread. Time is an argument:
+// nanoseconds of a clock that never goes back.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "policies/ask_again.hpp"
+#include "policies/session_core.hpp"
+
+namespace tidegate::actors {
+
+struct session_turn {
+  policies::session_step step;
+  std::string doing;  // of a question to the coordinator, for the log and for errors
+  // Nothing is done but to rest for so many nanoseconds; `step` comes again after it.
+  std::optional<std::int64_t> rest_ns;
+};
+
+struct session_limits {
+  std::uint32_t patience_ms = 30'000;             // for a coordinator that is away
+  std::int64_t report_interval_ns = 100'000'000;  // between two reports of progress
+};
+
+class session_shell {
+ public:
+  explicit session_shell(const session_limits& limits) : limits_(limits) {}
+
+  session_turn join(std::int64_t now, const policies::worker_hello& hello);
+  session_turn open(std::int64_t now, const policies::table_request& request);
+  session_turn before_moving(std::int64_t now);
+  session_turn finish(std::int64_t now);
+  // The program says why it cannot go on.
+  session_turn fail(std::int64_t now, const runtime::status& why);
+  session_turn tell_metric(std::int64_t now, const std::string& name, double value);
+  // The session goes away: a job that it neither finished nor failed hears of it.
+  session_turn leave(std::int64_t now);
+
+  session_turn next(std::int64_t now, runtime::status result,
+                    policies::session_answer answer = {});
+  session_turn rested(std::int64_t now);
+
+  // No coordinator comes back any more: who asks again asks once.
+  void give_up_coordinator() noexcept { limits_.patience_ms = 0; }
+  // Whether the coordinator is to hear of the progress now; it is taken for told then.
+  bool report_is_due(std::int64_t now, bool even_if_recent);
+
+  policies::session_core& core() noexcept { return core_; }
+  const policies::session_core& core() const noexcept { return core_; }
+  static std::string text_of_failure(std::uint32_t rank, const runtime::status& why);
+
+ private:
+  session_turn turn(std::int64_t now, policies::session_step step);
+
+  session_limits limits_;
+  policies::session_core core_;
+  policies::session_step asking_;  // the question under way
+  policies::ask_again again_{0, 0};
+  std::optional<std::int64_t> reported_at_;
+};
+
+// The step asks the coordinator something.
+bool is_question(policies::session_step::what kind) noexcept;
+
+}  // namespace tidegate::actors
