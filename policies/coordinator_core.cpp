@@ -282,6 +282,7 @@ void coordinator_core::close(std::int64_t now, call_group& done, coordinator_eff
               std::to_string(opened.grant.elements) + " elements in " +
               std::to_string(opened.grant.places.size()) + " chunks");
     for (auto who : done.waiting) out.answers.push_back({who, {}, opened.grant});
+    let_leave(out);
     admit_early(out);
   }
 }

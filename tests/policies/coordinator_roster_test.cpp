@@ -138,6 +138,19 @@ TEST_F(workers_that_leave, one_that_was_not_recorded_is_asked_for_again) {
   EXPECT_EQ(calls<shut_out_call>().size(), 2U);
 }
 
+TEST_F(workers_that_leave, one_asked_for_before_the_tables_are_back_is_let_go) {
+  run();
+  core->open_table(a_table("a", "late", 33), 10, out);
+  answer_calls();
+  die();
+  join_shards();
+  core->worker_leaves(5, "a", 1, 73, out);
+  EXPECT_TRUE(calls<shut_out_call>().empty()) << "what shards have of it is not known yet";
+  answer_calls();
+  EXPECT_TRUE(answer_to(73).result.ok());
+  EXPECT_EQ(ranks_left(status_of("a").changes), std::vector<std::uint32_t>{1});
+}
+
 TEST_F(workers_that_leave, a_primary_that_dies_first_is_not_waited_for) {
   begin(3, 1);
   for (std::uint32_t shard = 0; shard < 2; ++shard)
