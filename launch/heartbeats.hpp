@@ -1,5 +1,4 @@
-// The heartbeats of a run's processes: a page for each life of each, and what the detector
-// makes of them. Main thread only.
+// The heartbeats of a run's processes: a page for each life of each. Main thread only.
 #pragma once
 
 #include <cstdint>
@@ -13,22 +12,16 @@ namespace tidegate::launch {
 
 class heartbeats {
  public:
-  // 0: nobody is to beat, and nobody hangs.
-  explicit heartbeats(std::uint32_t timeout_ms) : detector_(timeout_ms) {}
-
-  // A page for a process that is about to be started, in place of that of its life before: the
-  // descriptor to inherit; -1: none is needed. Errors: io_error.
+  // A page for a process that is about to be started, in place of that of its life before.
+  // Returns the descriptor to inherit. Errors: io_error.
   runtime::expected<int> prepare(policies::process_number process, std::uint64_t token);
   // It has been, or could not be: its descriptor is needed no more here.
   void started(policies::process_number process);
   void ended(policies::process_number process) { pages_.erase(process); }
 
-  // Those that have been found to hang since the last call.
-  std::vector<policies::hang> look(std::int64_t now);
-  std::int64_t next_look() const noexcept { return detector_.next_look(); }
+  std::vector<policies::beat_reading> readings() const;
 
  private:
-  policies::hang_detector detector_;
   std::map<policies::process_number, runtime::beat_page> pages_;
 };
 

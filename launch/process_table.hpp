@@ -7,6 +7,7 @@
 
 #include "launch/process_end.hpp"
 #include "launch/result.hpp"
+#include "launch/run/run_port.hpp"
 #include "launch/spawn.hpp"
 
 namespace tidegate::launch {
@@ -19,15 +20,17 @@ class process_table {
   ~process_table();
 
   // Errors: as spawn.
-  runtime::expected<pid_t> start(policies::process_number number, const process_name& name,
+  runtime::expected<pid_t> start(const launched_process& who, const process_name& name,
                                  const spawn_request& request);
 
   // Those that have ended since the last call, in the order they were started. What a process
   // left running in its group is killed.
   std::vector<process_end> reap();
 
-  // To the process, if it is left, and to what it started (its group).
-  void signal(policies::process_number process, int number) const;
+  // To that life of the process, if it is left, and to what it started (its group).
+  void signal(const launched_process& who, int number) const;
+  // To whichever life of it there is.
+  void signal(const process_name& who, int number) const;
 
   std::vector<live_process> list() const;
   // Adds a descriptor per process that becomes readable when the process ends.
@@ -35,11 +38,13 @@ class process_table {
 
  private:
   struct child {
-    policies::process_number number = 0;
+    launched_process who;
     process_name name;
     spawned process;
     std::uint64_t started = 0;
   };
+  static void signal(const child& one, int number);
+
   std::vector<child> children_;
 };
 

@@ -54,9 +54,8 @@ run::run(const policies::cluster_spec& spec, const services& cluster, const star
       starter_(start),
       journal_(journal),
       plan_(make_plan(spec)),
-      core_(plan_for_core(spec, plan_, epoch)),
-      identity_{draw_token(), 0, journal.folder().path(), epoch},
-      beats_(spec.supervision.heartbeat_timeout_ms) {}
+      shell_(plan_for_core(spec, plan_, epoch), *this, spec.supervision.heartbeat_timeout_ms),
+      identity_{draw_token(), 0, journal.folder().path(), epoch} {}
 
 exit_code run::carry_out() {
   now_ = runtime::steady_now();
@@ -66,26 +65,16 @@ exit_code run::carry_out() {
   else
     journal_.event("no_control", control.error().message());
   write_launcher();
-  core_.begin(now_, todo_);
-  carry_out_effects();
-  for (decide(); !end_; decide()) {
+  shell_.begin(now_);
+  show();
+  while (!shell_.ended()) {
     wait();
     now_ = runtime::steady_now();
-    on_signals();
-    on_ready();
-    on_news();
-    on_ends();
-    on_hangs();
-    on_faults();
-    on_requests();
+    shell_.turn(now_, collect());
+    cause_faults();
+    show();
   }
   return conclude();
-}
-
-void run::decide() {
-  core_.decide(now_, todo_);
-  carry_out_effects();
-  show();
 }
 
 void run::wait() {
@@ -95,9 +84,9 @@ void run::wait() {
   table_.add_to(fds);
   helpers_.add_to(fds);
   if (control_) control_->add_to(fds);
-  const auto wake = std::min(
-      {core_.next_wake(), beats_.next_look(),
-       faults_ && core_.is_running() ? faults_->next_wake() : policies::fault_core::never});
+  const bool faulty = faults_ && shell_.core().is_running();
+  const auto wake =
+      std::min(shell_.next_wake(), faulty ? faults_->next_wake() : policies::fault_core::never);
   auto ms = wait_ms_max;
   // Rounded up: a wake-up too early decides nothing.
   if (wake != policies::launch_core::never)
@@ -106,16 +95,25 @@ void run::wait() {
   ::poll(fds.data(), fds.size(), static_cast<int>(ms));
 }
 
-void run::on_signals() {
-  for (int s = signals_.next(); s != 0; s = signals_.next()) {
-    const std::string name = s == SIGINT ? "SIGINT" : s == SIGTERM ? "SIGTERM" : "SIGHUP";
-    journal_.event("signal", name);
-    core_.interrupted(now_, name, s == SIGINT, todo_);
-    carry_out_effects();
+// What has happened since the last turn.
+run_turn run::collect() {
+  run_turn turn;
+  for (int s = signals_.next(); s != 0; s = signals_.next())
+    turn.signals.push_back({s == SIGINT    ? "SIGINT"
+                            : s == SIGTERM ? "SIGTERM"
+                                           : "SIGHUP",
+                            s == SIGINT});
+  read_ready(turn);
+  if (poller_) turn.news = take_news();
+  for (const auto& end : table_.reap()) {
+    turn.ends.push_back({end.process, to_exit(end)});
+    beats_.ended(end.process);
   }
+  read_requests(turn);
+  return turn;
 }
 
-void run::on_ready() {
+void run::read_ready(run_turn& into) {
   if (!ready_) return;
   char text[32];
   const auto n = ::read(ready_.get(), text, sizeof text);
@@ -129,79 +127,28 @@ void run::on_ready() {
   const auto port = parse_unsigned(ready_text_);
   if (port && *port != 0 && *port <= 65535) {
     identity_.port = static_cast<std::uint16_t>(*port);
-    core_.coordinator_ready(now_, todo_);
+    into.coordinator_ready = true;
   } else {
-    core_.coordinator_unusable(now_, "the coordinator gave no port: '" + ready_text_ + "'",
-                               todo_);
+    into.coordinator_unusable = "the coordinator gave no port: '" + ready_text_ + "'";
   }
-  carry_out_effects();
 }
 
-void run::on_news() {
-  if (!poller_) return;
+poll_news run::take_news() {
   auto news = poller_->take();
   for (const auto& e : news.status.events) journal_.event(e);
-  if (news.gave_up) core_.unreachable(now_, news.health, todo_);
-  if (news.connected)
-    core_.polled(now_,
-                 {news.health, news.answered, std::move(news.status.jobs), news.status.life,
-                  std::move(news.status.lost), std::move(news.status.condemned)},
-                 todo_);
   look_at_waits(news.health, std::move(news.status.waits));
   watch_progress();
-  for (const auto& [number, result] : news.answers)
-    if (const auto then = asked_.extract(number)) then.mapped()(result);
-  carry_out_effects();
+  return news;
 }
 
-void run::on_ends() {
-  for (const auto& end : table_.reap()) {
-    journal_.event("process_ended", to_string(end));
-    core_.ended(now_, end.process, to_exit(end));
-    tell_coordinator(end);
-    beats_.ended(end.process);
-    pids_changed_ = true;
-  }
-}
-
-// To a coordinator, a death may look like a connection that broke.
-void run::tell_coordinator(const process_end& end) {
-  if (!poller_ || end.name.role == policies::process_role::coordinator) return;
-  ask([name = end.name, incarnation = core_.incarnation(end.process)](
-          cluster_view& view) { return view.process_ended(name, incarnation); },
-      [](const runtime::status&) {});
-}
-
-void run::on_hangs() {
-  for (const auto& one : beats_.look(now_)) core_.hangs(one.process, one.silent_ns, todo_);
-  carry_out_effects();
-}
-
-void run::carry_out_effects() {
-  while (!todo_.all.empty()) {
-    const auto now = std::exchange(todo_.all, {});
-    for (const auto& effect : now) std::visit([this](const auto& what) { act(what); }, effect);
-  }
-  if (pids_changed_) write_pids();
-  pids_changed_ = false;
-}
-
-void run::act(const effects::start& what) {
+runtime::expected<std::string> run::spawn(const policies::launch_effects::start& what) {
   const auto pid = spawn_one(what);
-  pids_changed_ = true;
-  if (!pid) {
-    core_.could_not_start(now_, what.process, pid.error().message(), todo_);
-    return;
-  }
-  const auto& name = plan_.processes[what.process].name;
-  journal_.event(
-      what.incarnation == 1 ? "process_started" : "process_restarted",
-      name.to_string() + " pid " + std::to_string(*pid) +
-          (what.incarnation == 1 ? "" : " incarnation " + std::to_string(what.incarnation)));
-  core_.started(now_, what.process, todo_);
+  if (!pid) return runtime::fail(pid.error());
+  return plan_.processes[what.process].name.to_string() + " pid " + std::to_string(*pid);
 }
 
-runtime::expected<pid_t> run::spawn_one(const effects::start& what) {
+runtime::expected<pid_t> run::spawn_one(const policies::launch_effects::start& what) {
+  plan_the_others();
   auto process = plan_.processes[what.process];
   process.incarnation = what.incarnation;
   runtime::unique_fd write_end;
@@ -214,30 +161,37 @@ runtime::expected<pid_t> run::spawn_one(const effects::start& what) {
     write_end = runtime::unique_fd(ends[1]);
     ::fcntl(ready_.get(), F_SETFL, O_NONBLOCK);
   }
-  const auto beats = beats_.prepare(what.process, identity_.token);
-  if (!beats) return runtime::fail(beats.error());
+  int beats = -1;  // a page for them
+  if (shell_.expects_beats()) {
+    const auto page = beats_.prepare(what.process, identity_.token);
+    if (!page) return runtime::fail(page.error());
+    beats = *page;
+  }
   const auto log = journal_.folder().log_path(process.name);
-  auto pid = table_.start(what.process, process.name,
-                          starter_.request(process, identity_, log, {write_end.get(), *beats}));
+  auto pid = table_.start({what.process, what.incarnation}, process.name,
+                          starter_.request(process, identity_, log, {write_end.get(), beats}));
   beats_.started(what.process);
   return pid;
 }
 
-// Nobody of the epoch before lives.
-void run::act(const effects::renew& what) {
-  poller_.reset();
-  waits_.clear();
-  asked_.clear();
-  for (auto& one : scalings_) one.asked = false;  // of the next one then
-  ready_.reset();
-  ready_text_.clear();
-  identity_.port = 0;
-  identity_.epoch = what.epoch;
-  journal_.event("epoch", std::to_string(what.epoch));
-  core_.renewed(now_, journal_.folder().record_epoch(what.epoch), todo_);
+// Those that the shell has added.
+void run::plan_the_others() {
+  const auto& names = shell_.core().processes();
+  for (auto next = plan_.processes.size(); next < names.size(); ++next) {
+    const auto& name = names[next];
+    const auto job = std::find_if(spec_.jobs.begin(), spec_.jobs.end(),
+                                  [&](const auto& spec) { return spec.name == name.job; });
+    plan_.processes.push_back(policies::serves_shard(name.role)
+                                  ? plan_shard(spec_, name.role, name.index)
+                                  : plan_worker(spec_, *job, name.index));
+  }
 }
 
-void run::act(const effects::watch& /*what*/) {
+void run::end(const launched_process& who, bool by_force) {
+  table_.signal(who, by_force ? SIGKILL : SIGTERM);
+}
+
+void run::watch() {
   actors::node_options options;
   options.coordinator_host = reachable_host(spec_);
   options.coordinator_port = identity_.port;
@@ -247,54 +201,52 @@ void run::act(const effects::watch& /*what*/) {
   poller_ = std::make_unique<status_poller>(cluster_.observe, options, poll_interval_ms);
 }
 
-void run::act(const effects::poll_now& /*what*/) {
-  poller_->poll_now();
+void run::unwatch() {
+  poller_.reset();
+  waits_.clear();
 }
 
-void run::act(const effects::stop_cluster& what) {
-  poller_->finish(what.failures);
+std::uint64_t run::ask(const launch_question& what) {
+  using about = launch_question::kind;
+  return poller_->ask([what](cluster_view& view) -> runtime::status {
+    switch (what.about) {
+      case about::leave:
+        return view.leave(what.name.job, what.name.index);
+      case about::save:
+        return view.want_last_checkpoint(what.name.job);
+      case about::scale:
+        return view.scale(what.name.job, what.number);
+      case about::scale_shards:
+        return view.scale_shards(what.number);
+      case about::process_ended:
+        return view.process_ended(what.name, what.incarnation);
+    }
+    return {};
+  });
 }
 
-void run::act(const effects::leave& what) {
-  ask([name = plan_.processes[what.process].name](
-          cluster_view& view) { return view.leave(name.job, name.index); },
-      [this, process = what.process](const runtime::status& result) {
-        core_.left(now_, process, result, todo_);
-      });
+void run::finish(poll_shell::job_failures failures) {
+  poller_->finish(std::move(failures));
 }
 
-void run::act(const effects::save& what) {
-  ask([job = what.job](cluster_view& view) { return view.want_last_checkpoint(job); },
-      [this, job = what.job](const runtime::status& result) {
-        if (!result.ok()) journal_.event("save_failed", job + ": " + result.to_string());
-      });
+// Nobody of the epoch before lives.
+runtime::status run::record_epoch(std::uint32_t epoch) {
+  ready_.reset();
+  ready_text_.clear();
+  identity_.port = 0;
+  identity_.epoch = epoch;
+  return journal_.folder().record_epoch(epoch);
 }
 
-void run::act(const effects::terminate& what) {
-  table_.signal(what.process, SIGTERM);
+void run::event(const std::string& what, const std::string& detail) {
+  journal_.event(what, detail);
 }
 
-void run::act(const effects::kill& what) {
-  table_.signal(what.process, SIGKILL);
-}
-
-void run::act(const effects::note& what) {
-  journal_.event(what.what, what.detail);
-}
-
-void run::act(const effects::complain& what) {
-  journal_.complain(what.text);
-}
-
-void run::act(const effects::show_log& what) {
-  const auto log = journal_.folder().log_path(plan_.processes[what.process].name);
+void run::show_log(policies::process_number process) {
+  const auto log = journal_.folder().log_path(plan_.processes[process].name);
   const auto lines = last_lines(log, log_lines_shown);
   journal_.complain(lines.empty() ? "its log is empty: " + log
                                   : "the end of its log, " + log + ":\n" + lines);
-}
-
-void run::act(const effects::conclude& what) {
-  end_ = what;
 }
 
 }  // namespace tidegate::launch

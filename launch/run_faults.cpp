@@ -10,14 +10,14 @@
 namespace tidegate::launch {
 
 // Processes that have ended are reaped here and nowhere else, so a pid is still its process's.
-void run::on_faults() {
+void run::cause_faults() {
   helpers_.reap(journal_);
-  if (!faults_ || !core_.is_running()) return;
+  if (!faults_ || !shell_.core().is_running()) return;
   std::vector<policies::chaos_target> living;
   for (const auto& one : table_.list()) living.push_back({one.name, one.pid, 0});
   std::uint64_t clock = 0;
   for (const auto& job : spec_.jobs)
-    if (const auto* status = core_.job(job.name))
+    if (const auto* status = shell_.core().job(job.name))
       clock = std::max(clock, status->clock_slowest);
   std::vector<policies::chaos_order> orders;
   faults_->wake(now_, living, clock, orders);
@@ -34,9 +34,7 @@ void run::obey(const policies::chaos_order& order) {
   const auto& target = order.target;
   journal_.event("fault", std::string(what) + " " + target.name.to_string() + " pid " +
                               std::to_string(target.pid));
-  const auto at = std::find_if(plan_.processes.begin(), plan_.processes.end(),
-                               [&](const auto& one) { return one.name == target.name; });
-  table_.signal(static_cast<policies::process_number>(at - plan_.processes.begin()), number);
+  table_.signal(target.name, number);
 }
 
 }  // namespace tidegate::launch

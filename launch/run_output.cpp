@@ -45,17 +45,17 @@ void run::write_pids() {
 }
 
 void run::show() {
-  if (!core_.is_running()) return;
+  if (!shell_.core().is_running()) return;
   auto& screen = journal_.screen();
   const auto width = screen.width();
   std::vector<std::string> lines;
   std::vector<std::pair<job_state, std::uint32_t>> states;
   for (const auto& job : spec_.jobs) {
-    const auto* status = core_.job(job.name);
+    const auto* status = shell_.core().job(job.name);
     if (status == nullptr) continue;
     const auto workers = status->workers > 0 ? status->workers : job.workers;
     auto line = progress_line(*status, workers, width);
-    const auto left = core_.workers_alive(job.name);
+    const auto left = shell_.core().workers_alive(job.name);
     if (status->state == job_state::done && left != 0) {
       line += "  (" + std::to_string(left) + (left == 1 ? " worker" : " workers") +
               " still exiting)";
@@ -78,7 +78,7 @@ void run::show() {
 void run::look_at_waits(const runtime::status& coordinator,
                         std::vector<policies::wait_status> told) {
   std::vector<policies::wait_ledger::wait> found;
-  if (core_.is_running() && !coordinator.ok())
+  if (shell_.core().is_running() && !coordinator.ok())
     found.push_back({.waiter = "launcher-0", .awaited = "an answer of coordinator-0"});
   for (const auto& wait : own_waits_.look(now_, found))
     journal_.event("waits", wait.waiter + " has waited " +
@@ -88,10 +88,10 @@ void run::look_at_waits(const runtime::status& coordinator,
 }
 
 void run::watch_progress() {
-  if (!core_.is_running()) return;
+  if (!shell_.core().is_running()) return;
   std::vector<policies::job_status> jobs;
   for (const auto& job : spec_.jobs)
-    if (const auto* status = core_.job(job.name)) jobs.push_back(*status);
+    if (const auto* status = shell_.core().job(job.name)) jobs.push_back(*status);
   for (const auto& stand : watchdog_.look(now_, jobs))
     journal_.event("no_progress", "job " + stand.job + " for " +
                                       duration_text(static_cast<double>(stand.for_ns) * 1e-9) +
@@ -109,17 +109,18 @@ bool run::may_be_resumed(const std::vector<policies::job_status>& jobs) const {
 }
 
 exit_code run::conclude() {
-  on_news();  // the last poll, made when the end was ordered
+  if (poller_) shell_.conclude(now_, take_news());  // of the poll when the end was ordered
   helpers_.finish(journal_);
-  auto outcome = to_exit_code(core_.outcome());
+  auto outcome = to_exit_code(shell_.core().outcome());
   if (outcome == exit_code::done && journal_.write_failed()) outcome = exit_code::job_failed;
-  const auto jobs = core_.result();
+  const auto jobs = shell_.core().result();
   const auto code = static_cast<int>(outcome);
   journal_.event("run_ended", "exit code " + std::to_string(code));
   journal_.write("result.json", result_json(spec_.name, jobs, code));
   journal_.screen().end_live();
   journal_.screen().print("\n" + result_table(jobs));
-  if (outcome == exit_code::process_died || (core_.is_interrupted() && may_be_resumed(jobs)))
+  if (outcome == exit_code::process_died ||
+      (shell_.core().is_interrupted() && may_be_resumed(jobs)))
     journal_.complain("go on with it: tidegate launch --resume " + journal_.folder().shown());
   return journal_.write_failed() && outcome == exit_code::done ? exit_code::job_failed
                                                                : outcome;

@@ -2,16 +2,19 @@
 
 #include <algorithm>
 #include <chrono>
-#include <iterator>
 #include <signal.h>
 #include <sys/eventfd.h>
+#include <utility>
+
+#include "runtime/base/unix_time.hpp"
 
 namespace tidegate::launch {
 
 namespace {
 
-using clock = std::chrono::steady_clock;
+using action = poll_step::action;
 
+constexpr std::int64_t millisecond = 1'000'000;
 // One attempt to connect: short, so that the end of a run is not held up by it.
 constexpr std::uint32_t connect_ms_max = 1000;
 
@@ -21,8 +24,9 @@ status_poller::status_poller(observe_function observe, const actors::node_option
                              std::uint32_t interval_ms)
     : observe_(std::move(observe)),
       options_(options),
-      interval_ms_(interval_ms),
-      wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+      wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      shell_({.interval_ns = interval_ms * millisecond,
+              .patience_ns = options.start_timeout_ms * millisecond}) {
   // Threads of the cluster's own start from this one: signals stay with the main thread.
   sigset_t all;
   sigset_t before;
@@ -35,7 +39,7 @@ status_poller::status_poller(observe_function observe, const actors::node_option
 status_poller::~status_poller() {
   {
     const std::lock_guard lock(mutex_);
-    finishing_ = true;
+    shell_.finish();
   }
   changed_.notify_all();
   thread_.join();
@@ -45,17 +49,14 @@ poll_news status_poller::take() {
   eventfd_t ignored = 0;
   ::eventfd_read(wake_.get(), &ignored);
   const std::lock_guard lock(mutex_);
-  auto news = news_;
-  news_.status.events.clear();
-  news_.answers.clear();
-  return news;
+  return shell_.take();
 }
 
 std::uint64_t status_poller::poll_now() {
   std::uint64_t ticket = 0;
   {
     const std::lock_guard lock(mutex_);
-    ticket = ++requests_;
+    ticket = shell_.poll_now();
   }
   changed_.notify_all();
   return ticket;
@@ -65,138 +66,86 @@ std::uint64_t status_poller::ask(question what) {
   std::uint64_t number = 0;
   {
     const std::lock_guard lock(mutex_);
-    number = ++last_question_;
-    questions_.emplace_back(number, std::move(what));
-    has_new_question_ = true;
+    number = shell_.ask();
+    questions_.emplace(number, std::move(what));
   }
   changed_.notify_all();
   return number;
 }
 
-void status_poller::finish(job_failures failures) {
+void status_poller::finish(poll_shell::job_failures failures) {
   {
     const std::lock_guard lock(mutex_);
-    failures_ = std::move(failures);
-    finishing_ = true;
+    shell_.finish(std::move(failures));
   }
   changed_.notify_all();
 }
 
 void status_poller::run() {
-  if (!connect()) return;
-  for (;;) {
-    poll_once();
+  auto step = shell_.begin(runtime::steady_now());
+  while (step.kind != action::done) {
+    policies::cluster_status status;
+    const auto result = perform(step, status);
     {
       const std::lock_guard lock(mutex_);
-      if (finishing_) break;
+      const auto before = std::move(step);
+      step = shell_.next(runtime::steady_now(), result, std::move(status));
+      if (before.kind == action::rest) continue;
+      if (before.kind == action::ask && !shell_.is_open(before.question))
+        questions_.erase(before.question);
     }
-    ask_questions();
-    wait_a_while(true);
+    ::eventfd_write(wake_.get(), 1);
   }
-  carry_out_finish();
 }
 
-bool status_poller::connect() {
-  const auto deadline = clock::now() + std::chrono::milliseconds(options_.start_timeout_ms);
+runtime::status status_poller::perform(const poll_step& step,
+                                       policies::cluster_status& status) {
+  switch (step.kind) {
+    case action::connect:
+      return connect();
+    case action::poll: {
+      auto answer = view_->poll(step.events_seen);
+      if (!answer) return answer.error();
+      status = std::move(*answer);
+      return {};
+    }
+    case action::ask:
+      return ask_question(step.question);
+    case action::rest:
+      rest(step.pause_ns);
+      return {};
+    case action::fail_job:
+      return view_->fail_job(step.job, step.why);
+    case action::stop:
+      return view_->stop();
+    case action::done:
+      break;
+  }
+  return {};
+}
+
+runtime::status status_poller::connect() {
   auto attempt = options_;
   attempt.start_timeout_ms = std::min(attempt.start_timeout_ms, connect_ms_max);
-  for (;;) {
-    auto view = observe_(attempt);
-    if (view) {
-      view_ = std::move(*view);
-      publish([](poll_news& n) {
-        n.connected = true;
-        n.health = {};
-      });
-      return true;
-    }
-    const bool late = clock::now() >= deadline;
-    publish([&](poll_news& n) {
-      n.health = view.error();
-      n.gave_up = late;
-    });
-    {
-      const std::lock_guard lock(mutex_);
-      if (late || finishing_) return false;
-    }
-    wait_a_while(false);
-  }
+  auto view = observe_(attempt);
+  if (!view) return view.error();
+  view_ = std::move(*view);
+  return {};
 }
 
-void status_poller::poll_once() {
-  std::uint64_t asked = 0;
+runtime::status status_poller::ask_question(std::uint64_t number) {
+  question what;
   {
     const std::lock_guard lock(mutex_);
-    asked = requests_;
+    what = questions_.at(number);
   }
-  auto status = view_->poll(events_seen_);
-  if (status && std::exchange(life_, status->life) != status->life && events_seen_ > 0) {
-    events_seen_ = 0;
-    status = view_->poll(0);
-  }
-  if (status) events_seen_ += status->events.size();
-  publish([&](poll_news& n) {
-    n.answered = asked;
-    n.health = status ? runtime::status() : status.error();
-    if (!status) return;
-    auto events = std::move(n.status.events);  // those nobody has taken yet
-    std::move(status->events.begin(), status->events.end(), std::back_inserter(events));
-    n.status = std::move(*status);
-    n.status.events = std::move(events);
-  });
+  return what(*view_);
 }
 
-// One that is not answered is asked again after the next poll.
-void status_poller::ask_questions() {
-  std::vector<std::pair<std::uint64_t, question>> now;
-  {
-    const std::lock_guard lock(mutex_);
-    now = std::exchange(questions_, {});
-    has_new_question_ = false;
-  }
-  for (auto& [number, what] : now) {
-    const auto told = what(*view_);
-    const bool again =
-        told.code() == runtime::errc::unavailable || told.code() == runtime::errc::timed_out;
-    if (again) {
-      const std::lock_guard lock(mutex_);
-      questions_.emplace_back(number, std::move(what));
-    } else {
-      publish([&, number = number](poll_news& n) { n.answers.emplace_back(number, told); });
-    }
-  }
-}
-
-// Failures are of no interest any more: the launcher ends the processes itself where this does
-// not. A coordinator that has just not answered is not waited for again.
-void status_poller::carry_out_finish() {
-  job_failures failures;
-  {
-    const std::lock_guard lock(mutex_);
-    if (!news_.health.ok()) return;
-    failures = std::move(failures_);
-  }
-  for (const auto& [job, why] : failures) {
-    if (!view_->fail_job(job, why).ok()) return;
-  }
-  if (const auto stopped = view_->stop(); !stopped.ok()) {
-    publish([&](poll_news& n) { n.health = stopped; });
-  }
-}
-
-void status_poller::publish(const std::function<void(poll_news&)>& change) {
-  {
-    const std::lock_guard lock(mutex_);
-    change(news_);
-  }
-  ::eventfd_write(wake_.get(), 1);
-}
-
-void status_poller::wait_a_while(bool until_requested) {
+void status_poller::rest(std::int64_t pause_ns) {
   std::unique_lock lock(mutex_);
-  changed_.wait_for(lock, std::chrono::milliseconds(interval_ms_), [&] {
-    return finishing_ || (until_requested && (requests_ > news_.answered || has_new_question_));
-  });
+  changed_.wait_for(lock, std::chrono::nanoseconds(pause_ns),
+                    [&] { return shell_.ends_rest(); });
 }
 
 }  // namespace tidegate::launch

@@ -158,7 +158,7 @@ std::optional<sim::role> mortal(const std::string& text) {
   return std::nullopt;
 }
 
-// The coordinator and the launcher hear of deaths and judge them by time: those go on.
+// The coordinator hears of deaths and judges them by time: that goes on.
 std::optional<sim::role> stalling(const std::string& text) {
   const auto whose = mortal(text);
   return whose == sim::role::coordinator ? std::nullopt : whose;
@@ -247,10 +247,11 @@ keys keys_of(scenario& into) {
   all["deaths.together_within"] = {duration_of(into.together_within), time};
   all["deaths.of"] = {words<sim::role>(into.mortal, mortal),
                       "a list of worker, shard, aggregator, coordinator, launcher"};
+  all["deaths.not_started_again"] = {numbers(into.spawns_fail), count};
   all["stalls.count"] = {numbers(into.stalls), count};
   all["stalls.last"] = {duration_of(into.stall_max), time};
   all["stalls.of"] = {words<sim::role>(into.stalling, stalling),
-                      "a list of worker, shard, aggregator"};
+                      "a list of worker, shard, aggregator, launcher"};
   all["clocks.skew"] = {chance(into.clock_skew), share};
   all["memory.no_room"] = {chance(into.no_memory), share};
   all["memory.no_window"] = {chance(into.no_window), share};

@@ -67,6 +67,12 @@ enum class planted_bug : std::uint8_t {
   lost_coordinator_not_joined_again,
   join_not_repeated_when_lost,
   question_not_asked_again,
+  poll_not_repeated_when_lost,
+  question_of_the_launcher_dropped,
+  process_spawned_twice,
+  pids_written_a_turn_late,
+  epoch_not_on_record,
+  stopped_launcher_judges_by_old_news,
 
   // Of checkpoints: a simulation of disks that fail finds them (sim_checkpoint_planted_test).
   checkpoint_renamed_before_synced = 128,
@@ -75,7 +81,7 @@ enum class planted_bug : std::uint8_t {
   checkpoint_pruned_too_early,
   checkpoint_believed_before_synced,
 };
-inline constexpr auto planted_bug_last = planted_bug::question_not_asked_again;
+inline constexpr auto planted_bug_last = planted_bug::stopped_launcher_judges_by_old_news;
 inline constexpr auto planted_checkpoint_bug_first =
     planted_bug::checkpoint_renamed_before_synced;
 inline constexpr auto planted_checkpoint_bug_last =

@@ -86,7 +86,7 @@ class a_run : public testing::Test {
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
   pid_t start(policies::process_number number, const std::string& run_dir) {
-    const auto pid = table_.start(number, worker_1,
+    const auto pid = table_.start({number, 1}, worker_1,
                                   {"/bin/sleep",
                                    {"sleep", "1000"},
                                    {"TIDEGATE_RUN_DIR=" + run_dir, "TIDEGATE_TOKEN=1",

@@ -22,7 +22,7 @@ using runtime::errc;
 // In a process group of its own and this process's session, as all that a launcher starts.
 pid_t start_sleep(process_table& table, policies::process_number number,
                   const std::string& run_dir, const std::string& token) {
-  const auto pid = table.start(number, {process_role::shard, "", number},
+  const auto pid = table.start({number, 1}, {process_role::shard, "", number},
                                {"/bin/sleep",
                                 {"sleep", "1000"},
                                 {"TIDEGATE_RUN_DIR=" + run_dir, "TIDEGATE_TOKEN=" + token},

@@ -14,14 +14,15 @@ using policies::process_role;
 TEST(process_table, a_signal_reaches_the_process_of_that_number) {
   process_table table;
   for (const process_number number : {3U, 7U}) {
-    const auto pid = table.start(number, {process_role::worker, "mlp", number},
+    const auto pid = table.start({number, 1}, {process_role::worker, "mlp", number},
                                  {"/bin/sleep", {"sleep", "1000"}, {}, "/dev/null"});
     ASSERT_TRUE(pid) << pid.error().message();
   }
   EXPECT_TRUE(table.reap().empty());
-  table.signal(5, SIGKILL);  // nobody
-  table.signal(7, SIGTERM);
-  table.signal(3, SIGKILL);
+  table.signal(launched_process{5, 1}, SIGKILL);  // nobody
+  table.signal(launched_process{7, 2}, SIGKILL);  // another life of it
+  table.signal(launched_process{7, 1}, SIGTERM);
+  table.signal(launched_process{3, 1}, SIGKILL);
   std::map<process_number, process_end> ends;
   while (!table.list().empty()) {
     std::vector<pollfd> fds;

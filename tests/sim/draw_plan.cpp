@@ -169,6 +169,7 @@ cluster_plan draw_plan(const scenario& of, std::uint64_t seed) {
     plan.stalls.push_back({pick(chance, of.stalling), chance.next(),
                            chance.between<nanoseconds>(0, 300 * millisecond),
                            chance.between<nanoseconds>(1, of.stall_max)});
+  if (of.spawns_fail.high > 0) plan.spawns_fail = draw(chance, of.spawns_fail);
   const auto cuts = draw(chance, of.partitions);
   for (std::uint32_t i = 0; i < cuts; ++i)
     plan.partitions.push_back({chance.between<nanoseconds>(0, 300 * millisecond),

@@ -68,6 +68,7 @@ struct scenario {
   range<std::uint32_t> stalls{0, 0};
   nanoseconds stall_max = second;
   std::vector<role> stalling{role::worker, role::shard, role::aggregator};
+  range<std::uint32_t> spawns_fail{0, 0};  // of the first processes that are started again
   range<std::uint64_t> checkpoints{0, 0};  // every so many clocks; 0: none
   disk_faults disk;
   double power_fails = 0;

@@ -38,7 +38,9 @@ void front_process::upstream_moved(const policies::shard_moved&) {
   TIDEGATE_ASSERT(false, "a shard has no upstream");
 }
 
+// Whoever waits in vain for a coordinator ends, which is a death.
 void front_process::gave_up(const runtime::status& why) {
+  if (why.code() == runtime::errc::unavailable) ++world_.killed[name()];
   expel("could not join: " + why.to_string());
 }
 

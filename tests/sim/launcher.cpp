@@ -63,9 +63,8 @@ std::uint32_t begin_epoch(runtime::storage& folder) {
 launcher::launcher(world& where, process_id id)
     : frameless_process(where, id, role::launcher, "launcher", 0),
       folder_(where.folder("")),
-      core_(plan_of(where.plan.spec, begin_epoch(*folder_))) {
-  where.check.begin_epoch(core_.epoch());
-}
+      shell_(plan_of(where.plan.spec, begin_epoch(*folder_)), *this, 0),
+      spawns_to_fail_(where.plan.spawns_fail) {}
 
 launcher& launcher::of(world& where) {
   auto* found = where.find_as<launcher>(where.launcher);
@@ -75,83 +74,55 @@ launcher& launcher::of(world& where) {
 
 void launcher::start() {
   later(0, [this] {
-    core_.begin(local_now(), effects_);
-    carry_out();
+    shell_.begin(local_now());
+    after_turn();
   });
-  for (const auto& one : world_.plan.scalings) later(one.when, [this, one] { scale(one); });
-  for (const auto& one : world_.plan.shard_scalings)
-    later(one.when, [this, one] { scale(one); });
-}
-
-// One after the other; again until the coordinator answers.
-void launcher::scale(const scaling& what) {
-  const auto name = world_.plan.spec.jobs[what.job].name;
-  if (ended_ || scaling_ || !core_.may_scale(name)) return;
-  scaling_ = true;
-  ask_to_scale(what, core_.epoch());
-}
-
-void launcher::ask_to_scale(const scaling& what, std::uint32_t epoch) {
-  const auto name = world_.plan.spec.jobs[what.job].name;
-  process::ask<coordinator_process>(
-      world_.coordinator,
-      [name, what](coordinator_process& to, answer_to reply) {
-        to.scale(name, what.workers, std::move(reply));
-      },
-      [this, name, what, epoch](const answer& got) {
-        if (ended_ || epoch != core_.epoch()) {
-          scaling_ = false;
-          return;
-        }
-        if (got.result.code() == runtime::errc::unavailable)
-          return later(world_.plan.set.poll,
-                       [this, what, epoch] { ask_to_scale(what, epoch); });
-        scaling_ = false;
-        if (!got.result.ok()) return;
-        note("scales " + name + " to " + std::to_string(what.workers));
-        core_.scale(name, what.workers, effects_);
-        carry_out();
-      });
-}
-
-void launcher::scale(const shard_scaling& what) {
-  if (ended_ || scaling_) return;
-  scaling_ = true;
-  ask_to_scale(what, core_.epoch());
-}
-
-void launcher::ask_to_scale(const shard_scaling& what, std::uint32_t epoch) {
-  const auto again = [this, what, epoch] {
-    later(world_.plan.set.poll, [this, what, epoch] { ask_to_scale(what, epoch); });
+  const auto wants = [this](nanoseconds when, const std::string& job, std::uint32_t number) {
+    later(when, [this, job, number] {
+      happens([&](auto& turn) { turn.requests.push_back({0, job, number}); });
+    });
   };
-  if (ended_ || epoch != core_.epoch()) {
-    scaling_ = false;
-    return;
-  }
-  if (!core_.is_running()) return again();
-  process::ask<coordinator_process>(
-      world_.coordinator,
-      [what](coordinator_process& to, answer_to reply) {
-        to.scale_shards(what.slots, std::move(reply));
-      },
-      [this, what, epoch, again](const answer& got) {
-        if (got.result.code() == runtime::errc::unavailable) return again();
-        scaling_ = false;
-        if (ended_ || epoch != core_.epoch() || !got.result.ok()) return;
-        note("wants " + std::to_string(what.slots) + " shards");
-        core_.scale_shards(what.slots, effects_);
-        carry_out();
-      });
+  for (const auto& one : world_.plan.scalings)
+    wants(one.when, world_.plan.spec.jobs[one.job].name, one.workers);
+  for (const auto& one : world_.plan.shard_scalings) wants(one.when, "", one.slots);
 }
 
-// What has been decided, and what that comes to.
-void launcher::carry_out() {
-  core_.decide(local_now(), effects_);
-  while (!effects_.all.empty()) {
-    const auto list = std::exchange(effects_.all, {});
-    for (const auto& one : list) std::visit([this](const auto& what) { perform(what); }, one);
+void launcher::happens(const std::function<void(launch::run_turn&)>& what) {
+  what(happened_);
+  turn_soon();
+}
+
+// All that happens at one moment is one turn, as for a launcher that has slept.
+void launcher::turn_soon() {
+  if (ended_ || std::exchange(turn_due_, true)) return;
+  later(0, [this] {
+    turn_due_ = false;
+    if (!ended_) turn();
+  });
+}
+
+void launcher::turn() {
+  auto turn = std::exchange(happened_, {});
+  if (poll_) turn.news = poll_->take();
+  shell_.turn(local_now(), std::move(turn));
+  after_turn();
+}
+
+void launcher::after_turn() {
+  if (pids_ != living())
+    world_.check.fail("pids", "the run folder does not name the processes that live");
+  if (const auto& end = shell_.ended()) {
+    ended_ = {end->outcome, end->reason};
+    return note("the run has ended: " + (end->reason.empty() ? "done" : end->reason));
   }
-  if (!ended_) wake_at(core_.next_wake());
+  wake_at(shell_.next_wake());
+}
+
+std::map<process_number, std::uint32_t> launcher::living() const {
+  std::map<process_number, std::uint32_t> all;
+  for (const auto& [number, who] : running_) all[number] = lives_.at(number);
+  for (const auto& [number, may] : starting_) all[number] = lives_.at(number);
+  return all;
 }
 
 void launcher::wake_at(std::int64_t when) {
@@ -160,7 +131,7 @@ void launcher::wake_at(std::int64_t when) {
   // This clock may be slow: then it is asked again.
   later(std::max<nanoseconds>(millisecond, when - local_now()), [this] {
     waking_ = policies::launch_core::never;
-    if (!ended_) carry_out();
+    turn_soon();
   });
 }
 
@@ -191,42 +162,50 @@ std::unique_ptr<process> launcher::make(const policies::process_name& name, proc
 }
 
 // A program takes a while to begin.
-void launcher::perform(const launch_effects::start& what) {
-  const auto& name = core_.processes()[what.process];
+runtime::expected<std::string> launcher::spawn(const launch_effects::start& what) {
+  const auto& name = shell_.core().processes()[what.process];
+  if (running_.contains(what.process) || starting_.contains(what.process))
+    world_.check.fail("one process", name.to_string() + " is started while it lives");
+  if (what.incarnation > 1 && spawns_to_fail_ > 0) {
+    --spawns_to_fail_;
+    ++world_.killed[name.to_string()];
+    return runtime::fail(runtime::errc::io_error, "no more processes");
+  }
   if (what.epoch == 1 && name.role != process_role::coordinator &&
       world_.plan.scalings.empty() && world_.plan.shard_scalings.empty() &&
       world_.killed[name.to_string()] + 1 < what.incarnation)
     world_.check.fail("nobody else restarts", name.to_string() + " did not die");
-  core_.started(local_now(), what.process, effects_);
-  const bool first = core_.processes()[what.process].role == process_role::coordinator;
+  const bool first = name.role == process_role::coordinator;
+  if (first && std::exchange(epoch_, what.epoch) != what.epoch)
+    world_.check.begin_epoch(what.epoch);
   later(first ? 0 : world_.chance.between<nanoseconds>(0, world_.plan.set.start_most),
         [this, what] {
           if (!ended_) begin(what);
         });
   starting_[what.process] = true;
+  lives_[what.process] = what.incarnation;
+  return name.to_string();
 }
 
 void launcher::begin(const launch_effects::start& what) {
   const auto number = what.process;
+  const auto name = shell_.core().processes()[number];
   const bool may = starting_.at(number);
   starting_.erase(number);
-  if (!may) {
-    process_exit exit;
-    exit.kind = process_exit::how::by_signal;
-    exit.text = core_.processes()[number].to_string() + " ended before it began";
-    core_.ended(local_now(), number, exit);
-    return carry_out();
-  }
-  const auto who =
-      world_.add([&](process_id id) { return make(core_.processes()[number], id, what); });
+  if (!may)
+    return happens([&](auto& turn) {
+      turn.ends.push_back(
+          {number,
+           {process_exit::how::by_signal, name.to_string() + " ended before it began"}});
+    });
+  const auto who = world_.add([&](process_id id) { return make(name, id, what); });
   running_[number] = who;
   world_.net.introduce(id(), who);
-  if (core_.processes()[number].role != process_role::coordinator) return;
+  if (name.role != process_role::coordinator) return;
   world_.coordinator = who;
   later(millisecond, [this, epoch = what.epoch] {
-    if (epoch != core_.epoch()) return;
-    core_.coordinator_ready(local_now(), effects_);
-    carry_out();
+    if (epoch == shell_.core().epoch())
+      happens([](auto& turn) { turn.coordinator_ready = true; });
   });
 }
 
@@ -247,136 +226,127 @@ void launcher::peer_lost(process_id peer) {
   exit.kind = left == left_.end() ? process_exit::how::by_signal
               : left->second      ? process_exit::how::clean
                                   : process_exit::how::bad_status;
-  exit.text = core_.processes()[number].to_string() + " ended";
-  core_.ended(local_now(), number, exit);
-  if (core_.processes()[number].role != process_role::coordinator)
-    tell_ended(core_.processes()[number], core_.incarnation(number));
-  carry_out();
+  exit.text = shell_.core().processes()[number].to_string() + " ended";
+  happens([&](auto& turn) { turn.ends.push_back({number, std::move(exit)}); });
 }
 
-void launcher::tell_ended(const policies::process_name& name, std::uint32_t incarnation) {
-  process::ask<coordinator_process>(
-      world_.coordinator,
-      [name, incarnation](coordinator_process& to, answer_to reply) {
-        to.process_ended(name, incarnation, std::move(reply));
-      },
-      [](const answer&) {});
-}
-
-void launcher::poll() {
-  if (ended_) return;
-  const auto answered = polls_;
-  const auto epoch = core_.epoch();
-  process::ask<coordinator_process>(
-      world_.coordinator,
-      [](coordinator_process& to, const answer_to& reply) { to.status(reply); },
-      [this, answered, epoch](const answer& got) {
-        if (epoch != core_.epoch()) return;
-        policies::coordinator_news news;
-        news.health = got.result;
-        news.answered = answered;
-        if (const auto* status = std::get_if<policies::cluster_status>(&got.value)) {
-          news.jobs = status->jobs;
-          news.life = status->life;
-          news.lost = status->lost;
-          news.condemned = status->condemned;
-        }
-        core_.polled(local_now(), news, effects_);
-        carry_out();
-      });
-}
-
-void launcher::perform(const launch_effects::renew& what) {
-  running_.clear();
-  left_.clear();
-  world_.check.begin_epoch(what.epoch);
-  core_.renewed(local_now(), policies::record_epoch(*folder_, what.epoch), effects_);
-}
-
-void launcher::perform(const launch_effects::watch&) {
-  poll_on(core_.epoch());
-}
-
-void launcher::poll_on(std::uint32_t epoch) {
-  if (ended_ || epoch != core_.epoch()) return;
-  poll();
-  later(world_.plan.set.poll, [this, epoch] { poll_on(epoch); });
-}
-
-void launcher::perform(const launch_effects::poll_now&) {
-  ++polls_;
-  poll();
-}
-
-void launcher::perform(const launch_effects::stop_cluster& what) {
-  for (const auto& [job, why] : what.failures)
-    process::ask<coordinator_process>(
-        world_.coordinator,
-        [job = job, why = why](coordinator_process& to, const answer_to& reply) {
-          to.fail_job(job, why, reply);
-        },
-        [](const answer&) {});
-  process::ask<coordinator_process>(
-      world_.coordinator,
-      [](coordinator_process& to, const answer_to& reply) {
-        reply({});
-        to.stop();
-      },
-      [](const answer&) {});
-}
-
-void launcher::perform(const launch_effects::leave& what) {
-  const auto epoch = core_.epoch();
-  process::ask<coordinator_process>(
-      world_.coordinator,
-      [name = core_.processes()[what.process]](coordinator_process& to, answer_to reply) {
-        to.worker_leaves(name.job, name.index, std::move(reply));
-      },
-      [this, what, epoch](const answer& got) {
-        if (ended_ || epoch != core_.epoch()) return;
-        if (got.result.code() == runtime::errc::unavailable)
-          return later(world_.plan.set.poll, [this, what, epoch] {
-            if (!ended_ && epoch == core_.epoch()) perform(what);
-          });
-        if (!got.result.ok()) ++world_.killed[core_.processes()[what.process].to_string()];
-        core_.left(local_now(), what.process, got.result, effects_);
-        carry_out();
-      });
-}
-
-void launcher::perform(const launch_effects::terminate& what) {
-  ++world_.killed[core_.processes()[what.process].to_string()];
-  const auto at = running_.find(what.process);
-  if (at == running_.end()) return end_early(what.process);
-  later(world_.chance.between<nanoseconds>(0, signal_most), [this, who = at->second] {
-    world_.net.run_at(who, [this, who] { world_.kill(who); });
+void launcher::end(const launch::launched_process& who, bool by_force) {
+  if (living().count(who.process) == 0 || lives_.at(who.process) != who.incarnation) return;
+  ++world_.killed[shell_.core().processes()[who.process].to_string()];
+  const auto at = running_.find(who.process);
+  if (at == running_.end()) {
+    starting_.at(who.process) = false;  // its program has not begun
+    return;
+  }
+  if (by_force) return world_.kill(at->second);
+  later(world_.chance.between<nanoseconds>(0, signal_most), [this, process = at->second] {
+    world_.net.run_at(process, [this, process] { world_.kill(process); });
   });
 }
 
-void launcher::perform(const launch_effects::kill& what) {
-  const auto at = running_.find(what.process);
-  if (at == running_.end()) return end_early(what.process);
-  ++world_.killed[core_.processes()[what.process].to_string()];
-  world_.kill(at->second);
+void launcher::watch() {
+  poll_.emplace(
+      launch::poll_limits{.interval_ns = world_.plan.set.poll,
+                          .patience_ns = world_.plan.spec.start_timeout_ms * millisecond});
+  ++watch_;
+  carry_out(poll_->begin(local_now()));
 }
 
-// It has been started and its program has not begun.
-void launcher::end_early(process_number number) {
-  const auto at = starting_.find(number);
-  if (at != starting_.end()) at->second = false;
+void launcher::unwatch() {
+  poll_.reset();
+  questions_.clear();
+  ++watch_;
 }
 
-void launcher::perform(const launch_effects::note& what) {
-  note(what.what + ": " + what.detail);
+void launcher::poll_now() {
+  poll_->poll_now();
+  end_rest();
 }
 
-void launcher::perform(const launch_effects::complain& what) {
-  note(what.text);
+std::uint64_t launcher::ask(const launch::launch_question& what) {
+  const auto number = poll_->ask();
+  questions_[number] = what;
+  end_rest();
+  return number;
 }
 
-void launcher::perform(const launch_effects::conclude& what) {
-  ended_ = {what.outcome, what.reason};
-  note("the run has ended: " + (what.reason.empty() ? "done" : what.reason));
+void launcher::finish(launch::poll_shell::job_failures failures) {
+  poll_->finish(std::move(failures));
+  end_rest();
+}
+
+void launcher::end_rest() {
+  if (rests_ && poll_->ends_rest())
+    later(0, [this, rest = rest_, watch = watch_] {
+      if (rests_ && rest == rest_ && watch == watch_) go_on(watch, {});
+    });
+}
+
+void launcher::go_on(std::uint32_t watch, const sim::answer& got) {
+  if (watch != watch_ || ended_) return;
+  rests_ = false;
+  policies::cluster_status status;
+  if (const auto* told = std::get_if<policies::cluster_status>(&got.value)) status = *told;
+  const auto step = poll_->next(local_now(), got.result, std::move(status));
+  turn_soon();
+  carry_out(step);
+}
+
+void launcher::carry_out(const launch::poll_step& step) {
+  using action = launch::poll_step::action;
+  const auto ask = [&](std::function<void(coordinator_process&, answer_to)> at) {
+    process::ask<coordinator_process>(
+        world_.coordinator, std::move(at),
+        [this, watch = watch_](const sim::answer& got) { go_on(watch, got); });
+  };
+  switch (step.kind) {
+    case action::connect:
+      return ask([](auto&, const answer_to& reply) { reply({}); });
+    case action::poll:
+      return ask([](auto& to, const answer_to& reply) { to.status(reply); });
+    case action::ask:
+      return ask([what = questions_.at(step.question)](auto& to, answer_to reply) {
+        put(what, to, std::move(reply));
+      });
+    case action::rest:
+      rests_ = true;
+      return later(step.pause_ns, [this, rest = ++rest_, watch = watch_] {
+        if (rests_ && rest == rest_ && watch == watch_) go_on(watch, {});
+      });
+    case action::fail_job:
+      return ask([job = step.job, why = step.why](auto& to, const answer_to& reply) {
+        to.fail_job(job, why, reply);
+      });
+    case action::stop:
+      return ask([](auto& to, const answer_to& reply) {
+        reply({});
+        to.stop();
+      });
+    case action::done:
+      return;
+  }
+}
+
+void launcher::put(const launch::launch_question& what, coordinator_process& to,
+                   answer_to reply) {
+  using about = launch::launch_question::kind;
+  switch (what.about) {
+    case about::leave:
+      return to.worker_leaves(what.name.job, what.name.index, std::move(reply));
+    case about::scale:
+      return to.scale(what.name.job, what.number, std::move(reply));
+    case about::scale_shards:
+      return to.scale_shards(what.number, std::move(reply));
+    case about::process_ended:
+      return to.process_ended(what.name, what.incarnation, std::move(reply));
+    case about::save:
+      break;
+  }
+  TIDEGATE_ASSERT(false, "nobody interrupts a simulated launcher");
+}
+
+runtime::status launcher::record_epoch(std::uint32_t epoch) {
+  return policies::record_epoch(*folder_, epoch);
 }
 
 }  // namespace tidegate::sim

@@ -1,17 +1,22 @@
-// The simulated launcher: the shell of policies::launch_core, see launch/run. One thread.
+// The simulated launcher: the world of its shells (launch/run). It decides nothing, and tells
+// the checker what it sees. One thread.
 #pragma once
 
+#include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "policies/launch_core.hpp"
+#include "launch/run/run_shell.hpp"
 #include "tests/sim/process.hpp"
 
 namespace tidegate::sim {
 
-class launcher final : public frameless_process {
+class coordinator_process;
+
+class launcher final : public frameless_process, private launch::run_port {
  public:
   launcher(world& where, process_id id);
   // The run goes on in a new epoch, if it has been begun before.
@@ -22,56 +27,73 @@ class launcher final : public frameless_process {
   void exits(process_id who, bool well);
 
   // How the run has ended, when every process has.
-  struct end {
+  struct outcome {
     policies::run_outcome how = policies::run_outcome::done;
     std::string why;
   };
-  const std::optional<end>& ended() const noexcept { return ended_; }
+  const std::optional<outcome>& ended() const noexcept { return ended_; }
 
  private:
   void peer_lost(process_id peer) override;
   // It sees by other means whether they live.
   void control_broke(process_id, std::uint32_t) override {}
-  // To a coordinator, a death may look like a connection that broke.
-  void tell_ended(const policies::process_name& name, std::uint32_t incarnation);
 
-  void scale(const scaling& what);
-  void ask_to_scale(const scaling& what, std::uint32_t epoch);
-  void scale(const shard_scaling& what);
-  void ask_to_scale(const shard_scaling& what, std::uint32_t epoch);
-  void carry_out();
-  void perform(const policies::launch_effects::start& what);
-  void perform(const policies::launch_effects::renew& what);
-  void perform(const policies::launch_effects::watch&);
-  void poll_on(std::uint32_t epoch);
-  void perform(const policies::launch_effects::poll_now&);
-  void perform(const policies::launch_effects::stop_cluster& what);
-  void perform(const policies::launch_effects::leave& what);
-  void perform(const policies::launch_effects::save&) {}  // nobody interrupts it
-  void perform(const policies::launch_effects::terminate& what);
-  void perform(const policies::launch_effects::kill& what);
-  void perform(const policies::launch_effects::note& what);
-  void perform(const policies::launch_effects::complain& what);
-  void perform(const policies::launch_effects::show_log&) {}
-  void perform(const policies::launch_effects::conclude& what);
+  // What its shell asks for.
+  runtime::expected<std::string> spawn(const policies::launch_effects::start& what) override;
+  void end(const launch::launched_process& who, bool by_force) override;
+  std::vector<policies::beat_reading> beats() override { return {}; }
+  void watch() override;
+  void unwatch() override;
+  bool watches() const override { return poll_.has_value(); }
+  void poll_now() override;
+  std::uint64_t ask(const launch::launch_question& what) override;
+  void finish(launch::poll_shell::job_failures failures) override;
+  runtime::status record_epoch(std::uint32_t epoch) override;
+  void event(const std::string& what, const std::string& detail) override {
+    note(what + ": " + detail);
+  }
+  void write_pids() override { pids_ = living(); }
+  void complain(const std::string& text) override { note(text); }
+  void show_log(policies::process_number) override {}
+  void answer(std::uint32_t, const std::string& line) override { note("scaled: " + line); }
+
+  void happens(const std::function<void(launch::run_turn&)>& what);
+  void turn_soon();
+  void turn();
+  void after_turn();
+  void wake_at(std::int64_t when);
+  // With their incarnations.
+  std::map<policies::process_number, std::uint32_t> living() const;
+
+  // Its conversation with the coordinator.
+  void carry_out(const launch::poll_step& step);
+  void go_on(std::uint32_t watch, const sim::answer& got);
+  void end_rest();
+  static void put(const launch::launch_question& what, coordinator_process& to,
+                  answer_to reply);
 
   std::unique_ptr<process> make(const policies::process_name& name, process_id id,
                                 const policies::launch_effects::start& what);
   void begin(const policies::launch_effects::start& what);
-  void end_early(policies::process_number number);
-  void poll();
-  void wake_at(std::int64_t when);
 
   std::unique_ptr<disk_view> folder_;  // of the run
-  policies::launch_core core_;
-  policies::launch_effects effects_;
+  launch::run_shell shell_;
+  launch::run_turn happened_;  // since the last turn
+  bool turn_due_ = false;
+  std::optional<launch::poll_shell> poll_;
+  std::map<std::uint64_t, launch::launch_question> questions_;
+  std::uint32_t watch_ = 0;  // counts the conversations
+  std::uint64_t rest_ = 0;   // counts the rests
+  bool rests_ = false;
   std::map<policies::process_number, process_id> running_;
-  std::map<policies::process_number, bool> starting_;  // whether they still may
-  std::map<process_id, bool> left_;                    // by themselves: whether well
-  std::uint64_t polls_ = 0;                            // asked for at once
+  std::map<policies::process_number, bool> starting_;        // whether they still may
+  std::map<policies::process_number, std::uint32_t> lives_;  // incarnations
+  std::map<policies::process_number, std::uint32_t> pids_;   // as the run folder has them
+  std::map<process_id, bool> left_;                          // by themselves: whether well
+  std::uint32_t spawns_to_fail_;
+  std::uint32_t epoch_ = 0;  // that the checker knows of
   std::int64_t waking_ = policies::launch_core::never;
-  bool scaling_ = false;  // the coordinator has been asked
-  std::optional<end> ended_;
+  std::optional<outcome> ended_;
 };
 
 }  // namespace tidegate::sim

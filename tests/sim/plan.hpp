@@ -103,6 +103,8 @@ struct cluster_plan {
   double strangers = 0;   // frames that come once more from an earlier epoch, with other bytes
   double no_memory = 0;   // pushes for which a shard has no room
   double no_window = 0;   // attaches that fail
+  std::uint32_t spawns_fail =
+      0;  // processes that cannot be started again, of the first that are
   knobs set;
   disk_faults disk;        // of the folders of checkpoints
   double power_fails = 0;  // share of the launcher's deaths that the machines share

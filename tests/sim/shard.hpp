@@ -76,7 +76,9 @@ class shard_process final : public shell_process<actors::shard_shell>,
   std::vector<float> seed_of(const effects::seed& chunk,
                              const policies::shard_core::seed_state& state) override;
   std::uint64_t seed_bytes_max(std::uint32_t slot, std::uint32_t workers) const override;
-  runtime::buffer lease_seed(std::size_t bytes) override { return memory_.lease_any(bytes); }
+  runtime::buffer lease_seed(std::size_t bytes) override {
+    return is_short_of_memory() ? runtime::buffer() : memory_.lease_any(bytes);
+  }
   runtime::expected<policies::chunk_seed> take_seed(std::uint32_t slot,
                                                     std::span<const std::byte> bytes) override;
   lent_place place_of_sums(std::uint32_t table) const override;

@@ -34,6 +34,7 @@ void shard_host::ask_to_join(process_id coordinator, answer_to back) {
 }
 
 void shard_host::gave_up(const runtime::status& why) {
+  if (why.code() == runtime::errc::unavailable) ++world_.killed[name()];
   note("could not join: " + why.to_string());
   launcher::of(world_).exits(id(), false);
 }

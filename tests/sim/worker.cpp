@@ -45,6 +45,7 @@ void worker::settled() {
 }
 
 void worker::gave_up(const runtime::status& why) {
+  ++world_.killed[name()];
   session_.give_up_coordinator();
   if (shell_) return shell_->fail({runtime::errc::unavailable, "the coordinator is gone"});
   if (!asks_to_join_) give_up("finding the coordinator: " + why.to_string());
@@ -74,6 +75,8 @@ void worker::join() {
 // Turns of an operation, to its end.
 void worker::carry_out(actors::session_turn turn, ended then) {
   if (turn.step.kind == what::done) {
+    // It has waited in vain for a coordinator, and ends.
+    if (turn.step.result.code() == runtime::errc::unavailable) ++world_.killed[name()];
     if (!reason_.empty() && !ended_) return give_up(reason_);
     return then(std::move(turn.step));
   }

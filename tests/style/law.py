@@ -21,6 +21,8 @@ PROJECT = {
     "actors/client": ["runtime/base", "runtime/memory", "runtime/transport", "policies", "actors/seam"],
     "actors/coordinator": ["runtime/base", "policies"],
     "launch": ["runtime/base", "runtime/heartbeat", "runtime/process", "runtime/storage", "policies", "actors"],
+    # Shells of the launcher, and the seam that they live behind.
+    "launch/run": ["runtime/base", "policies"],
     # Measures all that lies below.
     "launch/bench": ["runtime", "policies", "actors", "launch"],
     # `tidegate chaos`: a program beside a run; it sees what a run leaves.
@@ -55,6 +57,8 @@ OWNED = {
 FREE_OF = {
     "caf/": ["actors/seam", "actors/shard", "actors/aggregator", "actors/client",
              "actors/coordinator", "actors/membership"],
+    "yaml-cpp/": ["launch/run"],
+    "boost/program_options": ["launch/run"],
 }
 
 TESTS_TOO = {
@@ -64,7 +68,7 @@ TESTS_TOO = {
 
 # Folders that must not see an owned header through the headers they include either.
 SHIELDED = ["runtime/base", "policies", "actors", "actors/seam", "actors/shard", "actors/aggregator", "actors/client",
-            "actors/membership", "actors/coordinator", "launch", "examples"]
+            "actors/membership", "actors/coordinator", "launch", "launch/run", "examples"]
 
 # The front door is found as <tidegate/...>.
 INCLUDE_ROOTS = ["", "actors/include"]
