@@ -144,8 +144,10 @@ class coordinator_core : private coordinator_parts {
   void fail_job(std::int64_t now, const std::string& job, const std::string& why,
                 coordinator_effects& out);
   // A worker asks to be told when others take the places of those that it pushes to: at once
-  // of those that have.
-  void moves_of(const std::string& job, std::uint32_t rank, coordinator_effects& out) const;
+  // of those that have. A worker whose control connection broke asks again over the next one,
+  // by which it is known to live.
+  void moves_of(const std::string& job, std::uint32_t rank, std::uint32_t incarnation,
+                coordinator_effects& out);
   // So many workers are wanted: ranks below may join while the job runs. Those from there on
   // are to leave, each by worker_leaves(). Errors: not_found, cancelled (it has ended),
   // over_limit, refused (aggregators are in the way).

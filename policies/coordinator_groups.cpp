@@ -222,9 +222,10 @@ shard_moved coordinator_core::move_of(std::uint32_t shard) const {
 }
 
 void coordinator_core::moves_of(const std::string& name, std::uint32_t rank,
-                                coordinator_effects& out) const {
-  const auto* at = find(name);
+                                std::uint32_t incarnation, coordinator_effects& out) {
+  auto* at = find(name);
   if (!at || rank >= at->workers.size()) return;
+  if (auto& worker = at->workers[rank]; worker.incarnation == incarnation) worker.away = false;
   moves_above(*at, at->sums.of_worker[rank], {name, rank, false, {}}, out);
 }
 

@@ -117,7 +117,7 @@ void coordinator_shell::listen_for_moves(const control_sender& from, const std::
   auto& latest = listeners_[{job, rank}];
   if (incarnation < latest.incarnation) return;
   latest = {incarnation, peer};
-  core_.moves_of(job, rank, effects_);
+  core_.moves_of(job, rank, incarnation, effects_);
   carry_out();
 }
 

@@ -53,7 +53,7 @@ TEST_F(journal_with_replicas, who_leads_whom_is_as_it_was) {
   EXPECT_EQ(promoted[0].first, 1u);
   EXPECT_EQ(promoted[0].second.view, 1u) << "said again, in case nobody has";
   EXPECT_TRUE(calls_of<promote_call>(1).empty());
-  core->moves_of("a", 0, out);
+  core->moves_of("a", 0, 1, out);
   EXPECT_TRUE(out.moves.empty()) << "it has not heard that it serves";
   for (const auto& call : std::exchange(out.calls, {})) core->call_done(1, call.call, {}, out);
   const auto leads = calls_of<lead_call>(0);

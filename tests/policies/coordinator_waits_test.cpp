@@ -112,6 +112,17 @@ TEST_F(coordinator_waits, the_slowest_worker_is_waited_for_without_an_event) {
   EXPECT_FALSE(has_event("waits", "clock 1"));
 }
 
+TEST_F(coordinator_waits, a_worker_that_asks_again_is_not_lost) {
+  begin();
+  core.worker_lost(10 * second, "j", 1, "its connection broke");
+  core.moves_of("j", 1, 2, out);
+  core.look_at_waits(10 * second);
+  EXPECT_NE(waits(13 * second).front(), "job j: clock 1 of worker-j-0, worker-j-1")
+      << "another incarnation";
+  core.moves_of("j", 1, 1, out);
+  for (const auto& told : waits(13 * second)) EXPECT_EQ(told.find("to join"), std::string::npos);
+}
+
 TEST_F(coordinator_waits, a_lost_worker_is_waited_for_until_its_successor_joins) {
   begin();
   core.worker_lost(10 * second, "j", 1, "killed");
