@@ -347,8 +347,12 @@ runtime::status coordinator_core::metric(const std::string& name, const std::str
 
 bool coordinator_core::shard_lost(std::int64_t now, std::uint32_t index, const std::string& why,
                                   coordinator_effects& out, std::uint32_t member) {
-  // Its process has said so.
-  if (slots_.shards() > 0 && !groups_of_[index].was_here(member)) return true;
+  // Its process has said so. What was asked of it since, over a connection that was about to
+  // end, nobody answers.
+  if (slots_.shards() > 0 && !groups_of_[index].was_here(member)) {
+    answer_for_the_dead(now, no_job, {index, false, member}, out);
+    return true;
+  }
   if (retiring_.contains({index, member}))
     event(now, "shard_left", name_of({index, false, member}));
   else

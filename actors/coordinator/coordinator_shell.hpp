@@ -127,6 +127,7 @@ class coordinator_shell {
   bool make_durable(turn& next);
   void on_written(const runtime::status& written);
   void perform(turn& done);
+  bool is_gone(const callee_place& place) const;
   void deliver(policies::coordinator_effects::answer& answer);
   void tell(const policies::coordinator_effects::tell_moved& move);
   void end(const runtime::status& why);

@@ -105,8 +105,17 @@ void coordinator_shell::perform(turn& done) {
       core_.checkpoint_written(port_.unix_now(), job, id, written, effects_);
       carry_out();
     });
-  for (std::size_t i = 0; i < effects.calls.size(); ++i)
-    port_.call(done.callees[i], effects.calls[i].call, effects.calls[i].what);
+  bool any_gone = false;
+  for (std::size_t i = 0; i < effects.calls.size(); ++i) {
+    const auto& call = effects.calls[i];
+    if (!is_gone({call.aggregator_of, call.shard, call.member})) {
+      port_.call(done.callees[i], call.call, call.what);
+      continue;
+    }
+    any_gone = true;
+    core_.call_done(port_.unix_now(), call.call, {runtime::errc::unavailable, "it has gone"},
+                    effects_);
+  }
   for (const auto& move : effects.moves) tell(move);
   for (std::size_t i = 0; i < effects.hosts.size(); ++i)
     port_.tell(done.hosts[i], effects.hosts[i].what);
@@ -114,6 +123,14 @@ void coordinator_shell::perform(turn& done) {
   for (const auto& host : done.idle) port_.stop(host);
   for (auto& answer : effects.answers) deliver(answer);
   if (done.reply) done.reply(std::move(done.value));
+  if (any_gone) carry_out();
+}
+
+// A call that was decided on before its callee was lost is answered by nobody else: that one
+// does not join again, or it would be called again then.
+bool coordinator_shell::is_gone(const callee_place& place) const {
+  const auto at = callees_.find(place);
+  return at == callees_.end() || !members_.contains(at->second.handle);
 }
 
 void coordinator_shell::deliver(policies::coordinator_effects::answer& answer) {
