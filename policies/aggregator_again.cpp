@@ -131,14 +131,13 @@ void aggregator_core::on_resend(const runtime::frame_header& header,
       resend(shard, out);
     return;
   }
-  if (header.request != 0) {
-    if (reconnects_.renews(shard, header.request)) return;
-    out.push_back(resend_frame(kind::resent, shard, header.request));
-  }
+  if (header.request != 0) out.push_back(resend_frame(kind::resent, shard, header.request));
   reconnects_.lost_something(shard);
   const auto attempt = reconnects_.attempt_of(shard);
   if (attempt != 0) out.push_back(resend_frame(kind::resend, shard, attempt));
-  if (!planted && header.request == 0 && !reconnects_.is_broken(shard)) resend(shard, out);
+  if (!planted && !reconnects_.is_broken(shard) &&
+      reconnects_.is_unserved(shard, header.request))
+    resend(shard, out);
 }
 
 upstream_frame aggregator_core::resend_frame(kind of, std::uint32_t shard,

@@ -191,7 +191,6 @@ runtime::frame_header header_of(const upstream_frame& frame) {
   if (frame.kind == kind::resend || frame.kind == kind::resent) {
     header.kind = frame.kind == kind::resend ? frame_kind::resend : frame_kind::resent;
     header.flags = runtime::frame_flag_up;
-    if (frame.is_first) header.flags |= runtime::frame_flag_first;
   }
   return header;
 }

@@ -40,7 +40,6 @@ struct upstream_frame {
   frame_tag tag;
   bool pulls = false;       // push, skip: also of the clock after
   bool everything = false;  // pull
-  bool is_first = false;    // resend: of a first connection
   std::uint32_t first = 0;  // push: of the inputs, `count` to sum
   std::uint32_t count = 0;
   // push: the sum that was sent before, or this payload if it was the only input.
@@ -105,7 +104,6 @@ class aggregator_core {
   void connected(std::uint32_t shard, std::int64_t now, std::vector<upstream_frame>& out) {
     out.push_back(
         resend_frame(upstream_frame::what::resend, shard, reconnects_.begun(shard, now)));
-    out.back().is_first = true;
   }
   // The connection to this shard broke, and its process is not known to have ended: mend()
   // makes another.

@@ -198,9 +198,7 @@ void client_core::connection_broke(std::uint32_t shard, std::int64_t now) {
 }
 
 void client_core::connected(std::uint32_t shard, std::int64_t now) {
-  if (failed_) return;
-  send_resend(frame_kind::resend, shard, reconnects_.begun(shard, now),
-              runtime::frame_flag_first);
+  if (!failed_) send_resend(frame_kind::resend, shard, reconnects_.begun(shard, now));
 }
 
 // Payloads follow when the shard answers: until then nobody knows whether frames come through.
@@ -222,21 +220,18 @@ void client_core::on_resend(const frame_header& header) {
     if (reconnects_.answered(shard, header.request) && !lost_nothing) resend(shard);
     return;
   }
-  if (header.request != 0) {
-    if (reconnects_.renews(shard, header.request)) return;
-    send_resend(frame_kind::resent, shard, header.request);
-  }
+  if (header.request != 0) send_resend(frame_kind::resent, shard, header.request);
   reconnects_.lost_something(shard);
   const auto attempt = reconnects_.attempt_of(shard);
   if (attempt != 0) return send_resend(frame_kind::resend, shard, attempt);
-  if (header.request == 0 && !reconnects_.is_broken(shard)) resend(shard);
+  if (!reconnects_.is_broken(shard) && reconnects_.is_unserved(shard, header.request))
+    resend(shard);
 }
 
-void client_core::send_resend(frame_kind kind, std::uint32_t shard, std::uint64_t attempt,
-                              std::uint16_t flags) {
+void client_core::send_resend(frame_kind kind, std::uint32_t shard, std::uint64_t attempt) {
   auto header = header_for(kind, runtime::whole_job, shard);
   header.chunk = runtime::whole_job;
-  header.flags = static_cast<std::uint16_t>(runtime::frame_flag_up | flags);
+  header.flags = runtime::frame_flag_up;
   header.request = attempt;
   shell_.send(shard, header);
 }

@@ -122,8 +122,7 @@ class client_core {
   void on_attached(const runtime::frame_header& header, std::span<const std::byte> place);
   void on_ring(const runtime::frame_header& header);
   void on_resend(const runtime::frame_header& header);
-  void send_resend(runtime::frame_kind kind, std::uint32_t shard, std::uint64_t attempt,
-                   std::uint16_t flags = 0);
+  void send_resend(runtime::frame_kind kind, std::uint32_t shard, std::uint64_t attempt);
   void resend(std::uint32_t shard);
   void opened(std::uint32_t table, table_state& state);
   runtime::frame_header header_for(runtime::frame_kind kind, std::uint32_t table,

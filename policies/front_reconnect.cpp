@@ -86,11 +86,7 @@ void front_core::on_resend(const frame_tag& tag, const runtime::frame_header& he
   if (core_.check_worker(tag) != refusal::none) return;
   if (const auto* known = find(tag.job, tag.rank); !known || known->lost)
     return reconnects_.doubt(key);
-  if (header.request != 0) {
-    const bool is_first = (header.flags & runtime::frame_flag_first) != 0;
-    if (!is_first && reconnects_.renews(key, header.request)) return;
-    send_resend(tag, frame_kind::resent, header.request);
-  }
+  if (header.request != 0) send_resend(tag, frame_kind::resent, header.request);
   if (const auto attempt = reconnects_.attempt_of(key); attempt != 0)
     send_resend(tag, frame_kind::resend, attempt);
 }

@@ -128,7 +128,7 @@ class replication_core {
   // The connection to the replica has been begun: it is asked to answer over its own.
   void connected_to_replica(std::int64_t now) {
     send_resend(neighbour::replica, runtime::frame_kind::resend,
-                reconnects_.begun(neighbour::replica, now), runtime::frame_flag_first);
+                reconnects_.begun(neighbour::replica, now));
   }
   // The connection of that peer broke, and its process is not known to have ended: mend() makes
   // another. Returns false if it is not that of a neighbour.
@@ -180,8 +180,7 @@ class replication_core {
 
   // replication_reconnect.cpp
   void on_resend(const runtime::frame_header& header);
-  void send_resend(neighbour to, runtime::frame_kind kind, std::uint64_t attempt,
-                   std::uint16_t flags = 0);
+  void send_resend(neighbour to, runtime::frame_kind kind, std::uint64_t attempt);
   void resend_all();
 
   void carry_out_all();

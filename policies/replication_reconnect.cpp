@@ -43,25 +43,21 @@ void replication_core::on_resend(const frame_header& header) {
       resend_all();
     return;
   }
-  if (header.request != 0) {
-    const bool is_first = (header.flags & runtime::frame_flag_first) != 0;
-    if (!is_first && reconnects_.renews(from, header.request)) return;
-    send_resend(from, frame_kind::resent, header.request);
-  }
+  if (header.request != 0) send_resend(from, frame_kind::resent, header.request);
   reconnects_.lost_something(from);
   const auto attempt = reconnects_.attempt_of(from);
   if (attempt != 0) return send_resend(from, frame_kind::resend, attempt);
-  if (from_replica && header.request == 0 && !reconnects_.is_broken(from)) resend_all();
+  if (from_replica && !reconnects_.is_broken(from) &&
+      reconnects_.is_unserved(from, header.request))
+    resend_all();
 }
 
-void replication_core::send_resend(neighbour to, frame_kind kind, std::uint64_t attempt,
-                                   std::uint16_t flags) {
+void replication_core::send_resend(neighbour to, frame_kind kind, std::uint64_t attempt) {
   frame_header header;
   header.kind = kind;
   header.epoch = to == neighbour::replica ? led_view_ : view_;
   header.chunk = runtime::whole_job;
-  header.flags = flags;
-  if (to == neighbour::primary) header.flags |= runtime::frame_flag_up;
+  header.flags = to == neighbour::primary ? runtime::frame_flag_up : std::uint16_t{0};
   header.request = attempt;
   const auto& peer = to == neighbour::replica ? replica_ : primary_;
   if (peer) shell_.send_plain(*peer, header);

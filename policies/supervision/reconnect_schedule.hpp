@@ -121,20 +121,14 @@ class reconnect_schedule {
   // Nobody waits for this peer any more, or it has a connection by another way.
   void forget(const Key& key) {
     broken_.erase(key);
-    renewed_.erase(key);
+    served_.erase(key);
   }
 
-  // The peer has made its connection again, in this attempt of its own. Returns true if ours is
-  // to be made again, too, before it is answered. UCX pairs the endpoints of two processes:
-  // when one is closed, the other still carries small frames, and loses announced payloads
-  // without a word. Of two that do so at the same time both are new.
-  bool renews(const Key& key, attempt_number peers) {
-    auto& known = renewed_[key];
-    if (peers <= known) return false;
-    known = peers;
-    if (is_broken(key)) return false;
-    doubt(key);
-    return true;
+  // The peer asks for what it may have lost before this attempt of its own. Returns false if it
+  // has been given that since: it asks once more for as long as it has no answer. 0: it lost
+  // something without an attempt.
+  bool is_unserved(const Key& key, attempt_number peers) {
+    return peers == 0 || std::exchange(served_[key], peers) != peers;
   }
 
   // Peers that have not been reached since `now - longer_than`.
@@ -175,7 +169,7 @@ class reconnect_schedule {
 
   reconnect_limits limits_;
   std::map<Key, series> broken_;
-  std::map<Key, attempt_number> renewed_;  // the peer's latest that is known
+  std::map<Key, attempt_number> served_;  // the peer's
   std::vector<Key> due_;
   attempt_number last_attempt_ = 0;
 };

@@ -13,7 +13,7 @@ namespace tidegate::runtime {
 
 // Of the wire forms of frames and bundles. Processes of other versions do not understand each
 // other; see policies/protocol_version.hpp.
-inline constexpr std::uint8_t frame_version = 9;
+inline constexpr std::uint8_t frame_version = 8;
 
 enum class frame_kind : std::uint8_t {
   push = 1,      // worker -> shard: gradient of a chunk; payload
@@ -61,8 +61,6 @@ inline constexpr std::uint16_t frame_flag_applied = 16;
 // resend, resent: to a shard or aggregator, or to the process before it in a chain; without the
 // flag, from there. Between the processes of a chain `job` is 0 and `epoch` the view.
 inline constexpr std::uint16_t frame_flag_up = 32;
-// resend: of a first connection, before which there was none.
-inline constexpr std::uint16_t frame_flag_first = 64;
 
 struct frame_header {
   frame_kind kind = frame_kind::push;

@@ -32,8 +32,7 @@ bool carries_payload(const frame_header& header) noexcept {
 }
 
 constexpr std::uint16_t flags_known = frame_flag_final | frame_flag_push | frame_flag_skip |
-                                      frame_flag_pull | frame_flag_applied | frame_flag_up |
-                                      frame_flag_first;
+                                      frame_flag_pull | frame_flag_applied | frame_flag_up;
 
 }  // namespace
 

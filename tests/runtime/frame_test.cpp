@@ -41,7 +41,7 @@ TEST(frame, decodes_what_it_encodes) {
 TEST(frame, the_wire_layout_is_fixed) {
   const auto wire = encode(sample());
   EXPECT_EQ(std::memcmp(wire.data(), "TDG1", 4), 0);
-  EXPECT_EQ(wire[4], std::byte{9});
+  EXPECT_EQ(wire[4], std::byte{8});
   EXPECT_EQ(wire[5], std::byte{5});
   EXPECT_EQ(wire[8], std::byte{0x88});
   EXPECT_EQ(wire[16], std::byte{2}) << "the view";
@@ -87,7 +87,7 @@ TEST(frame, refuses_wrong_contents) {
     EXPECT_FALSE(decode(wire, 64)) << kind;
   }
   auto header = sample();
-  header.flags = 128;
+  header.flags = 64;
   expect_refused(header, 64, "unknown flags");
   header = sample();
   header.kind = frame_kind::pull;
