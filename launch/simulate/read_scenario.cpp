@@ -182,6 +182,30 @@ void add_workers(scenario& into, keys& all) {
   all["workers.room_for"] = {number(into.joiners, 0, 1000), "0 to 1000"};
 }
 
+void add_network(scenario& into, keys& all) {
+  all["network.latency"] = {durations(into.faults.latency_min, into.faults.latency_max),
+                            std::string(time) + " or a range of two"};
+  all["network.drop"] = {chance(into.faults.drop), share};
+  all["network.duplicate"] = {chance(into.faults.duplicate), share};
+  all["network.late"] = {chance(into.faults.straggle), share};
+  all["network.late_max"] = {duration_of(into.faults.straggle_max), time};
+  all["network.slow"] = {chance(into.faults.slow), share};
+  all["network.strangers"] = {chance(into.strangers), share};
+  all["network.healthy_after"] = {duration_of(into.faults_last), time};
+  all["partitions.count"] = {numbers(into.partitions), count};
+  all["partitions.last"] = {duration_of(into.partition_max), time};
+  all["connections.break"] = {numbers(into.breaks), count};
+  all["connections.last"] = {duration_of(into.break_max), time};
+  all["connections.one_way"] = {chance(into.one_way), share};
+  all["connections.silent"] = {chance(into.silent_breaks), share};
+  all["connections.stay"] = {chance(into.lasting_breaks), share};
+  all["connections.same"] = {chance(into.same_link), share};
+  all["control.break"] = {numbers(into.control_breaks), count};
+  all["control.last"] = {duration_of(into.control_break_max), time};
+  all["control.one_way"] = {chance(into.control_one_way), share};
+  all["supervision.unreachable_ms"] = {numbers(into.unreachable_ms), count};
+}
+
 keys keys_of(scenario& into) {
   keys all;
   all["name"] = {[&](const yaml_node& node) {
@@ -212,27 +236,7 @@ keys keys_of(scenario& into) {
       "a list of none, per_host, fan_in(N), N a power of two"};
   all["cluster.windows"] = {chance(into.windows), share};
   add_workers(into, all);
-  all["network.latency"] = {durations(into.faults.latency_min, into.faults.latency_max),
-                            std::string(time) + " or a range of two"};
-  all["network.drop"] = {chance(into.faults.drop), share};
-  all["network.duplicate"] = {chance(into.faults.duplicate), share};
-  all["network.late"] = {chance(into.faults.straggle), share};
-  all["network.late_max"] = {duration_of(into.faults.straggle_max), time};
-  all["network.slow"] = {chance(into.faults.slow), share};
-  all["network.strangers"] = {chance(into.strangers), share};
-  all["network.healthy_after"] = {duration_of(into.faults_last), time};
-  all["partitions.count"] = {numbers(into.partitions), count};
-  all["partitions.last"] = {duration_of(into.partition_max), time};
-  all["connections.break"] = {numbers(into.breaks), count};
-  all["connections.last"] = {duration_of(into.break_max), time};
-  all["connections.one_way"] = {chance(into.one_way), share};
-  all["connections.silent"] = {chance(into.silent_breaks), share};
-  all["connections.stay"] = {chance(into.lasting_breaks), share};
-  all["connections.same"] = {chance(into.same_link), share};
-  all["control.break"] = {numbers(into.control_breaks), count};
-  all["control.last"] = {duration_of(into.control_break_max), time};
-  all["control.one_way"] = {chance(into.control_one_way), share};
-  all["supervision.unreachable_ms"] = {numbers(into.unreachable_ms), count};
+  add_network(into, all);
   all["checkpoints.every"] = {numbers(into.checkpoints), count};
   all["disk.fail_append"] = {chance(into.disk.fail_append), share};
   all["disk.fail_sync"] = {chance(into.disk.fail_sync), share};
