@@ -71,18 +71,6 @@ int limit_streams(const keepalive& known_by, std::uint32_t silent_ms) {
   return limited;
 }
 
-std::vector<int> unconnected_streams(const keepalive& known_by) {
-  auto found = descriptors();
-  std::erase_if(found, [&](int fd) {
-    tcp_info state{};
-    socklen_t length = sizeof state;
-    return !has(fd, known_by) ||
-           ::getsockopt(fd, IPPROTO_TCP, TCP_INFO, &state, &length) != 0 ||
-           state.tcpi_state != TCP_CLOSE;
-  });
-  return found;
-}
-
 std::vector<int> listening_sockets() {
   auto found = descriptors();
   std::erase_if(found, [](int fd) {

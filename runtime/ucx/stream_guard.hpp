@@ -40,9 +40,6 @@ std::vector<int> listening_sockets();
 // Sets keep-alive and TCP_USER_TIMEOUT of what these will accept.
 void limit_accepted(std::span<const int> listening, std::uint32_t silent_ms);
 
-// TCP sockets of this process that have this keep-alive and no connection, in ascending order.
-std::vector<int> unconnected_streams(const keepalive& known_by);
-
 // Looks for new sockets twice a second on a thread of its own, as UCX connects when it likes.
 // Threads: any.
 class stream_guard {
@@ -54,8 +51,6 @@ class stream_guard {
   ~stream_guard();
   stream_guard(const stream_guard&) = delete;
   stream_guard& operator=(const stream_guard&) = delete;
-
-  std::uint32_t silent_ms() const noexcept { return silent_ms_; }
 
  private:
   void run();

@@ -48,8 +48,6 @@ void mark_streams(std::uint32_t silent_ms, ucp_config_t* config) {
   const auto marks = keepalive_within(silent_ms);
   set(config, "KEEPIDLE", std::to_string(marks.idle_s) + ".5s", "UCX_TCP_KEEPIDLE");
   set(config, "KEEPINTVL", std::to_string(marks.pause_s) + ".5s", "UCX_TCP_KEEPINTVL");
-  // Else the reactor's thread waits in connect() for as long as a network drops everything.
-  set(config, "CONN_NB", "y", "UCX_TCP_CONN_NB");
   set(config, "KEEPCNT", std::to_string(marks.probes), "UCX_TCP_KEEPCNT");
 }
 

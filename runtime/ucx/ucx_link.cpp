@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
-#include <optional>
 #include <string>
-#include <unistd.h>
 #include <utility>
 #include <vector>
 
@@ -83,21 +81,6 @@ status ucx_link::ask_address() {
   return {};
 }
 
-// UCX 1.13 forgets the socket of a connection that the kernel refuses at once.
-class ucx_link::forgotten_sockets {
- public:
-  explicit forgotten_sockets(std::uint32_t silent_ms)
-      : known_by_(keepalive_within(silent_ms)), before_(unconnected_streams(known_by_)) {}
-  void close() const {
-    for (const auto fd : unconnected_streams(known_by_))
-      if (!std::binary_search(before_.begin(), before_.end(), fd)) ::close(fd);
-  }
-
- private:
-  keepalive known_by_;
-  std::vector<int> before_;
-};
-
 expected<peer_id> ucx_link::connect(std::string_view address, reach) {
   if (address.empty()) return fail(errc::unavailable, "connecting to a peer: no UCX address");
   auto& made = peers_.emplace_back();
@@ -110,10 +93,7 @@ expected<peer_id> ucx_link::connect(std::string_view address, reach) {
   params.err_mode = UCP_ERR_HANDLING_MODE_PEER;
   params.err_handler.cb = &ucx_link::on_error;
   params.err_handler.arg = &made;
-  std::optional<forgotten_sockets> sockets;
-  if (guard_) sockets.emplace(guard_->silent_ms());
   if (auto code = ucp_ep_create(worker_, &params, &made.endpoint); code != UCS_OK) {
-    if (sockets) sockets->close();
     made.endpoint = nullptr;
     made.lost = true;
     return tl::unexpected(ucx_error("connecting to a peer: no transport in common", code));

@@ -53,7 +53,6 @@ class ucx_link final : public link {
   const link_counters& counters() const override { return counters_; }
 
  private:
-  class forgotten_sockets;
   struct connection {
     ucx_link* owner = nullptr;
     peer_id id = 0;

@@ -5,7 +5,6 @@
 #include <chrono>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <sched.h>
 #include <sys/socket.h>
 #include <thread>
 #include <vector>
@@ -84,27 +83,6 @@ TEST(stream_guard, both_ends_of_a_connection_of_ucx_are_limited_and_no_other_soc
   }));
   EXPECT_EQ(option(of_the_user.get(), TCP_USER_TIMEOUT), 0);
   EXPECT_EQ(limit_streams(keepalive_within(silent_ms), silent_ms), 0) << "once";
-}
-
-// A network namespace of its own, whose interfaces are down, has no way to anywhere.
-TEST(stream_guard, a_connection_that_cannot_even_begin_leaves_no_socket) {
-  ucx_options options;
-  options.address = "127.0.0.1";
-  options.silent_ms = silent_ms;
-  auto a = open_ucx_link(options);
-  auto b = open_ucx_link(options);
-  ASSERT_TRUE(a && b);
-  bool is_cut_off = false;
-  std::thread([&] {
-    is_cut_off = ::unshare(CLONE_NEWNET) == 0;
-    if (!is_cut_off) return;
-    for (int attempt = 0; attempt < 5; ++attempt) {
-      EXPECT_FALSE((*a)->connect((*b)->address()));
-      (*a)->progress();
-    }
-  }).join();
-  if (!is_cut_off) GTEST_SKIP() << "needs root";
-  EXPECT_TRUE(unconnected_streams(keepalive_within(silent_ms)).empty());
 }
 
 TEST(stream_guard, its_thread_limits_what_is_there) {
