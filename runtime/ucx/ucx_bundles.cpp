@@ -35,6 +35,7 @@ void ucx_link::post_bundle(peer_id peer, std::span<const outgoing> frames) {
   param.datatype = UCP_DATATYPE_IOV;
   param.cb.send = &ucx_link::on_bundle_done;
   param.user_data = &slot;
+  use(to);
   ++counters_.messages_sent;
   counters_.frames_sent += frames.size();
   counters_.payload_bytes_sent += bytes;

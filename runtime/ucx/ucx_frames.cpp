@@ -33,6 +33,7 @@ void ucx_link::post(peer_id peer, const frame_header& header,
       payload.size() > eager_bytes_max ? UCP_AM_SEND_FLAG_RNDV : UCP_AM_SEND_FLAG_EAGER;
   param.cb.send = &ucx_link::on_send_done;
   param.user_data = &slot;
+  if (!payload.empty()) use(to);
   ++counters_.messages_sent;
   ++counters_.frames_sent;
   counters_.payload_bytes_sent += payload.size();

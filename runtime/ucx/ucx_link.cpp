@@ -1,11 +1,15 @@
 #include "runtime/ucx/ucx_link.hpp"
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <iterator>
 #include <string>
+#include <sys/epoll.h>
 #include <utility>
 #include <vector>
 
+#include "runtime/ucx/ucx_address.hpp"
 #include "runtime/ucx/ucx_context.hpp"
 #include "runtime/ucx/ucx_error.hpp"
 #include "runtime/ucx/ucx_link_impl.hpp"
@@ -19,27 +23,45 @@ status ucx_link::open(const ucx_options& options) {
   if (options.silent_ms > 0) guard_ = stream_guard::of_process(options.silent_ms);
   memory_ = std::make_shared<ucx_memory>(context_);
 
-  ucp_worker_params_t worker_params{};
-  worker_params.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
-  worker_params.thread_mode = UCS_THREAD_MODE_SERIALIZED;
-  const auto before = listening_sockets();
-  if (auto code = ucp_worker_create(context_, &worker_params, &worker_); code != UCS_OK)
-    return ucx_error("making a UCX worker", code);
-  if (options.silent_ms > 0) {
-    std::vector<int> own;
-    const auto now = listening_sockets();
-    std::set_difference(now.begin(), now.end(), before.begin(), before.end(),
-                        std::back_inserter(own));
-    limit_accepted(own, options.silent_ms);
-  }
+  if (auto opened = open_worker(options.silent_ms); !opened.ok()) return opened;
 
   if (auto set = handle(frame_am_id, &ucx_link::on_message); !set.ok()) return set;
   if (auto set = handle(bundle_am_id, &ucx_link::on_bundle); !set.ok()) return set;
+  if (auto set = handle(hearing_am_id, &ucx_link::on_hearing); !set.ok()) return set;
   if (auto asked = ask_limits(); !asked.ok()) return asked;
-
   if (auto asked = ask_address(); !asked.ok()) return asked;
-  if (auto code = ucp_worker_get_efd(worker_, &event_fd_); code != UCS_OK)
+  return open_events();
+}
+
+status ucx_link::open_worker(std::uint32_t silent_ms) {
+  ucp_worker_params_t params{};
+  params.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
+  params.thread_mode = UCS_THREAD_MODE_SERIALIZED;
+  const auto others = silent_ms > 0 ? listening_sockets() : std::vector<int>();
+  if (auto code = ucp_worker_create(context_, &params, &worker_); code != UCS_OK)
+    return ucx_error("making a UCX worker", code);
+  if (silent_ms == 0) return {};
+  std::vector<int> own;
+  const auto all = listening_sockets();
+  std::set_difference(all.begin(), all.end(), others.begin(), others.end(),
+                      std::back_inserter(own));
+  limit_accepted(own, silent_ms);
+  return {};
+}
+
+status ucx_link::open_events() {
+  int ucx_events = -1;
+  if (auto code = ucp_worker_get_efd(worker_, &ucx_events); code != UCS_OK)
     return ucx_error("asking for UCX's event descriptor", code);
+  if (auto opened = questions_.open(); !opened.ok()) return opened;
+  events_ = unique_fd(::epoll_create1(EPOLL_CLOEXEC));
+  for (const int fd : {ucx_events, questions_.fd()}) {
+    epoll_event event{};
+    event.events = EPOLLIN;
+    if (::epoll_ctl(events_.get(), EPOLL_CTL_ADD, fd, &event) != 0)
+      return {errc::over_limit,
+              std::string("watching UCX's event descriptor: ") + std::strerror(errno)};
+  }
   return {};
 }
 
@@ -78,18 +100,36 @@ status ucx_link::ask_address() {
     return ucx_error("asking for this process's UCX address", code);
   address_.assign(reinterpret_cast<const char*>(attributes.address), attributes.address_length);
   ucp_worker_release_address(worker_, attributes.address);
+  const auto number = worker_number(address_);
+  if (!number) return number.error();
+  number_ = *number;
   return {};
+}
+
+// A process may have several connections to another, each the first of its member. What is
+// made after one has broken must not be paired with what the other side closed.
+expected<std::string> ucx_link::address_of_next(std::string_view address,
+                                                std::uint64_t number) const {
+  const bool again = std::any_of(peers_.begin(), peers_.end(),
+                                 [&](const connection& peer) { return peer.number == number; });
+  if (again) return renumbered(address);
+  return std::string(address);
 }
 
 expected<peer_id> ucx_link::connect(std::string_view address, reach) {
   if (address.empty()) return fail(errc::unavailable, "connecting to a peer: no UCX address");
+  const auto number = worker_number(address);
+  if (!number) return fail(number.error());
+  const auto leads_to = address_of_next(address, *number);
+  if (!leads_to) return fail(leads_to.error());
   auto& made = peers_.emplace_back();
   made.owner = this;
+  made.number = *number;
   made.id = static_cast<peer_id>(peers_.size() - 1);
   ucp_ep_params_t params{};
   params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
                       UCP_EP_PARAM_FIELD_ERR_HANDLER;
-  params.address = reinterpret_cast<const ucp_address_t*>(address.data());
+  params.address = reinterpret_cast<const ucp_address_t*>(leads_to->data());
   params.err_mode = UCP_ERR_HANDLING_MODE_PEER;
   params.err_handler.cb = &ucx_link::on_error;
   params.err_handler.arg = &made;
@@ -103,6 +143,7 @@ expected<peer_id> ucx_link::connect(std::string_view address, reach) {
 
 unsigned ucx_link::progress() {
   unsigned happened = ucp_worker_progress(worker_);
+  if (questions_.runs()) happened += ask_when_due();
   if (!departing_.empty() || !closing_.empty()) happened += go_on_disconnecting();
   if (!sent_.empty()) {
     std::swap(sent_, telling_);
@@ -130,7 +171,8 @@ unsigned ucx_link::progress() {
 bool ucx_link::arm() {
   if (!sent_.empty() || !lost_.empty() || !frames_lost_.empty()) return false;
   if (!departing_.empty() || !closing_.empty()) return false;
-  return ucp_worker_arm(worker_) == UCS_OK;  // else events wait, progress again
+  slept_ = ucp_worker_arm(worker_) == UCS_OK;  // else events wait, progress again
+  return slept_;
 }
 
 void ucx_link::on_error(void* who, ucp_ep_h, ucs_status_t code) {

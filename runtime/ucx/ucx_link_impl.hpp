@@ -1,6 +1,7 @@
 // The class behind open_ucx_link(), of this folder alone: connections, progress and the end are
 // in ucx_link.cpp, frames on their way in ucx_frames.cpp and ucx_bundles.cpp, the end of one
-// connection in ucx_disconnect.cpp. One reactor thread.
+// connection in ucx_disconnect.cpp, whether it is heard in ucx_peer_hearing.cpp. One reactor
+// thread.
 #pragma once
 
 #include <array>
@@ -13,8 +14,11 @@
 
 #include <ucp/api/ucp.h>
 
+#include "runtime/base/unique_fd.hpp"
 #include "runtime/transport/silent_sink.hpp"
+#include "runtime/ucx/pause_timer.hpp"
 #include "runtime/ucx/stream_guard.hpp"
+#include "runtime/ucx/ucx_hearing.hpp"
 #include "runtime/ucx/ucx_link.hpp"
 #include "runtime/ucx/ucx_memory.hpp"
 
@@ -22,6 +26,7 @@ namespace tidegate::runtime {
 
 inline constexpr unsigned frame_am_id = 1;
 inline constexpr unsigned bundle_am_id = 2;
+inline constexpr unsigned hearing_am_id = 3;
 
 class ucx_link final : public link {
  public:
@@ -46,7 +51,7 @@ class ucx_link final : public link {
   void post_bundle(peer_id peer, std::span<const outgoing> frames) override;
   std::size_t bundle_frames_most() const override { return bundle_frames_most_; }
   unsigned progress() override;
-  int event_fd() const override { return event_fd_; }
+  int event_fd() const override { return events_.get(); }
   bool arm() override;
   void close(std::uint32_t flush_ms_max) override;
   std::shared_ptr<memory_source> memory() override { return memory_; }
@@ -57,6 +62,8 @@ class ucx_link final : public link {
     ucx_link* owner = nullptr;
     peer_id id = 0;
     ucp_ep_h endpoint = nullptr;
+    std::uint64_t number = 0;  // of the worker at the other end
+    hearing hears;
     bool lost = false;
     bool departs = false;
   };
@@ -76,6 +83,11 @@ class ucx_link final : public link {
     std::array<ucp_dt_iov_t, bundle_frames_max> payloads{};
     std::array<send_token, bundle_frames_max> tokens{};
   };
+  // One question or answer under way.
+  struct hearing_slot {
+    ucx_link* owner = nullptr;
+    hearing_message message;
+  };
   // One rendezvous under way.
   struct receive_slot {
     ucx_link* owner = nullptr;
@@ -89,6 +101,10 @@ class ucx_link final : public link {
   static ucs_status_t on_bundle(void* self, const void* headers, std::size_t headers_length,
                                 void* data, std::size_t length,
                                 const ucp_am_recv_param_t* param);
+  static ucs_status_t on_hearing(void* self, const void* header, std::size_t header_length,
+                                 void* data, std::size_t length,
+                                 const ucp_am_recv_param_t* param);
+  static void on_said(void* request, ucs_status_t code, void* slot);
   static void on_bundle_done(void* request, ucs_status_t code, void* slot);
   static void on_send_done(void* request, ucs_status_t code, void* slot);
   static void on_receive_done(void* request, ucs_status_t code, std::size_t length, void* slot);
@@ -99,9 +115,20 @@ class ucx_link final : public link {
                        bool announced);
   void receive_bundle(std::span<const std::byte> payload);
   void bad_frame(const status& why);
+  // A payload is about to go over this connection.
+  void use(connection& to);
+  unsigned ask_when_due();
+  void say(connection& to, const hearing_message& message);
+  void hear(hearing_message message);
+  void answer(hearing_message question);
+  void finish_saying(hearing_slot& slot);
+  hearing_slot& take_hearing_slot();
   status handle(unsigned id, ucp_am_recv_callback_t callback);
   status ask_limits();
   status ask_address();
+  status open_worker(std::uint32_t silent_ms);
+  status open_events();
+  expected<std::string> address_of_next(std::string_view address, std::uint64_t number) const;
   void finish_bundle(bundle_slot& slot, ucs_status_t code);
   bundle_slot& take_bundle_slot();
   void finish_receive(receive_slot& slot, ucs_status_t code);
@@ -125,8 +152,12 @@ class ucx_link final : public link {
 
   ucp_context_h context_ = nullptr;
   ucp_worker_h worker_ = nullptr;
-  int event_fd_ = -1;
+  unique_fd events_;  // UCX's and the timer's
   std::string address_;
+  std::uint64_t number_ = 0;  // of this worker
+  pause_timer questions_;
+  bool slept_ = false;  // since the timer was looked at
+  unsigned turns_ = 0;
   std::shared_ptr<ucx_memory> memory_;  // owns the context
   std::shared_ptr<stream_guard> guard_;
   silent_sink nobody_;
@@ -138,6 +169,8 @@ class ucx_link final : public link {
   std::vector<bundle_slot*> bundles_free_;
   std::size_t bundle_frames_most_ = 1;
   std::vector<frame_header> arriving_;  // of the bundle that is being received
+  std::deque<hearing_slot> hearing_slots_;
+  std::vector<hearing_slot*> hearing_slots_free_;
   std::deque<receive_slot> receives_;
   std::vector<receive_slot*> receives_free_;
   std::size_t sends_under_way_ = 0;
