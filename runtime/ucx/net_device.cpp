@@ -1,11 +1,19 @@
 #include "runtime/ucx/net_device.hpp"
 
 #include <arpa/inet.h>
+#include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <ifaddrs.h>
 #include <memory>
+#include <net/if.h>
 #include <netdb.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <thread>
+
+#include "runtime/base/unique_fd.hpp"
 
 namespace tidegate::runtime {
 
@@ -46,6 +54,30 @@ expected<std::string> device_of(const std::string& address) {
   }
   return fail(errc::not_found, "no interface of this host has the address " + address +
                                    " (cluster.hosts); there are: " + names);
+}
+
+bool device_runs(const std::string& device) {
+  const unique_fd socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  ifreq asked{};
+  device.copy(asked.ifr_name, sizeof asked.ifr_name - 1);
+  if (::ioctl(socket.get(), SIOCGIFFLAGS, &asked) != 0) return false;
+  constexpr int running = IFF_UP | IFF_RUNNING;
+  return (asked.ifr_flags & running) == running;
+}
+
+status wait_for_device(const std::string& device, std::uint32_t limit_ms) {
+  using std::chrono::milliseconds;
+  using std::chrono::steady_clock;
+  const auto deadline = steady_clock::now() + milliseconds(limit_ms);
+  while (!device_runs(device)) {
+    if (steady_clock::now() >= deadline)
+      return {errc::unavailable, "the interface " + device + " of this host is down for " +
+                                     std::to_string(limit_ms) +
+                                     " ms; bring it up, or give the host another address "
+                                     "(cluster.hosts)"};
+    std::this_thread::sleep_for(milliseconds(10));  // the kernel's flag is all there is to read
+  }
+  return {};
 }
 
 bool has_rdma_device() {

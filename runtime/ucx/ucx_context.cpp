@@ -39,6 +39,8 @@ status choose_devices(const ucx_options& options, ucp_config_t* config) {
   // nowhere (bridges of containers).
   const auto device = device_of(options.address);
   if (!device) return device.error();
+  // A process may start while a network is away, and is not to be without one for ever.
+  if (auto runs = wait_for_device(*device, 2 * options.silent_ms); !runs.ok()) return runs;
   set(config, "NET_DEVICES", *device, "UCX_NET_DEVICES");
   return {};
 }

@@ -143,6 +143,7 @@ expected<peer_id> ucx_link::connect(std::string_view address, reach) {
 
 unsigned ucx_link::progress() {
   unsigned happened = ucp_worker_progress(worker_);
+  if (!heard_.empty()) happened += hear_all();
   if (questions_.runs()) happened += ask_when_due();
   if (!departing_.empty() || !closing_.empty()) happened += go_on_disconnecting();
   if (!sent_.empty()) {
@@ -229,6 +230,7 @@ void ucx_link::close(std::uint32_t flush_ms_max) {
       &nobody_;  // whoever listened may go; UCX may still call back until the worker is gone
   lost_.clear();
   frames_lost_.clear();
+  heard_.clear();
   departing_.clear();
   sent_.clear();
   for (auto& slot : receives_)

@@ -119,6 +119,7 @@ class ucx_link final : public link {
   void use(connection& to);
   unsigned ask_when_due();
   void say(connection& to, const hearing_message& message);
+  unsigned hear_all();
   void hear(hearing_message message);
   void answer(hearing_message question);
   void finish_saying(hearing_slot& slot);
@@ -171,6 +172,7 @@ class ucx_link final : public link {
   std::vector<frame_header> arriving_;  // of the bundle that is being received
   std::deque<hearing_slot> hearing_slots_;
   std::vector<hearing_slot*> hearing_slots_free_;
+  std::vector<hearing_message> heard_;  // in this turn
   std::deque<receive_slot> receives_;
   std::vector<receive_slot*> receives_free_;
   std::size_t sends_under_way_ = 0;

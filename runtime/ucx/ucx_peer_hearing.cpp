@@ -84,10 +84,19 @@ ucs_status_t ucx_link::on_hearing(void* self, const void* header, std::size_t he
   const auto message =
       decode_hearing({static_cast<const std::byte*>(header), length == 0 ? header_length : 0});
   if (message)
-    link.hear(*message);
+    link.heard_.push_back(*message);
   else
     link.bad_frame({errc::corrupt, "a question or answer of a link that is none"});
   return UCS_OK;
+}
+
+// Not in the callback: UCX asserts that no connection ends while it goes through the events of
+// its sockets, and an answer over a broken socket ends one.
+unsigned ucx_link::hear_all() {
+  const auto count = heard_.size();
+  for (std::size_t i = 0; i < count; ++i) hear(heard_[i]);
+  heard_.clear();
+  return static_cast<unsigned>(count);
 }
 
 void ucx_link::hear(hearing_message message) {

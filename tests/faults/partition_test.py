@@ -135,6 +135,32 @@ class Partition(FaultTest, TwoHostsTest):
         self.assertLess(ended, healed, run.events_text())
         self.assert_nothing_left(run)
 
+    def test_a_process_that_starts_while_its_network_is_away(self):
+        """UCX passes over an interface that is down when it starts: the new process waits for it."""
+        link = self.two_hosts()
+        runner = link.command(0, [])
+
+        def yaml(mode):
+            made = json.loads(self.yaml(link, mode))
+            made["jobs"]["job"].update(workers=3, aggregators="none")
+            made["faults"] = {}
+            return json.dumps(made)
+
+        expected = self.hash_of(self.run_to_end(yaml(["workload", 300, 0, "exchange"]), runner=runner))
+        run = self.launch(yaml(["workload", 300, 10000, "exchange"]), runner=runner)
+        self.wait_for_a_clock(run)
+        cut = subprocess.Popen([BIN / "tidegate", "chaos", run.run_dir, "partition", "b", "--for", "3s"],
+                               stdout=subprocess.DEVNULL)
+        self.addCleanup(cut.wait)
+        wait_until(lambda: self.count_events(run, "fault") == 1, 20, "the network is away")
+        self.kill(run, "worker-2")
+        wait_until(lambda: self.count_events(run, "process_restarted") == 1, 20, "another worker starts")
+        self.assertEqual(self.count_events(run, "fault"), 1, "the network is away still")
+        self.assertEqual(run.wait(120), 0, run.output)
+        self.assertEqual(self.hash_of(run), expected)
+        self.assertEqual(self.count_events(run, "process_restarted"), 1, run.events_text())
+        self.assert_nothing_left(run)
+
     def test_what_cannot_be_cut_off_is_told(self):
         run = self.launch(cluster_yaml({"job": {"workers": 1, "mode": ["forever"]}}))
         run.wait_for_training(3 + 1)
