@@ -15,10 +15,7 @@ using runtime::status;
 using kind = policies::upstream_frame::what;
 
 status aggregator_shell::open_job(const policies::open_job_call& call) {
-  if (core_.is_open()) {  // an earlier call's
-    follow_moves(call);
-    return {};
-  }
+  if (core_.is_open()) return {};  // an earlier call's
   if (call.nodes.empty() || call.members.empty() || call.upstream.empty())
     return {errc::invalid_argument, "an aggregator hands sums on"};
   upstream_.clear();  // of a call before that failed
@@ -145,13 +142,6 @@ void aggregator_shell::reply_lost(const runtime::frame_header& header) {
   frames_.clear();
   core_.cancel_reply(tag_of(header), frames_);
   post(0, {});
-}
-
-// What moved while this process had no coordinator nobody has told it.
-void aggregator_shell::follow_moves(const policies::open_job_call& call) {
-  if (call.token != token_) return;
-  for (std::uint32_t shard = 0; shard < call.upstream_epochs.size(); ++shard)
-    upstream_moved({shard, call.upstream_epochs[shard], call.upstream[shard]});
 }
 
 void aggregator_shell::upstream_moved(const policies::shard_moved& moved) {

@@ -38,7 +38,6 @@ class aggregator_shell final : public frame_shell, private ingress_shell::owner 
   void change_roster(const policies::roster_call& call);
   void close_job(std::uint64_t token);
   void upstream_moved(const policies::shard_moved& moved);
-  void follow_moves(const policies::open_job_call& call);
 
   runtime::buffer place(const runtime::frame_header& header) override;
   void on_sent(runtime::send_token token) override { ingress_.on_sent(token); }
