@@ -107,7 +107,10 @@ void worker_shell::shard_moved(const policies::shard_moved& moved) {
     return home_.shares_memory_with(addresses_[of]);
   });
   // Dead again, perhaps, before this was heard, or not reachable yet.
-  connected ? core_.connected(shard, home_.now()) : core_.connection_broke(shard, home_.now());
+  if (connected)
+    core_.connected(shard, home_.now());
+  else
+    core_.connection_broke(shard, home_.now());
   home_.run_in_background(!core_.attached_everywhere());
   owner_.progressed();
   carry_out();
