@@ -4,7 +4,6 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
-#include <csignal>
 #include <cstring>
 #include <limits>
 #include <string>
@@ -14,6 +13,7 @@
 #include <utility>
 
 #include "runtime/base/log.hpp"
+#include "runtime/base/service_thread.hpp"
 #include "runtime/base/unix_time.hpp"
 
 namespace tidegate::actors {
@@ -54,13 +54,7 @@ expected<std::unique_ptr<control_gate>> control_gate::open(
     unique_fd listener, const control_options& options, const policies::gate_limits& limits) {
   std::unique_ptr<control_gate> gate(new control_gate(std::move(listener), options, limits));
   if (auto prepared = gate->prepare(); !prepared.ok()) return fail(std::move(prepared));
-  // Signals stay with the threads that know them.
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);
-  gate->thread_ = std::thread([self = gate.get()] { self->run(); });
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  gate->thread_ = runtime::start_service_thread([self = gate.get()] { self->run(); });
   return gate;
 }
 

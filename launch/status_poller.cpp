@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <chrono>
-#include <signal.h>
 #include <sys/eventfd.h>
 #include <utility>
 
+#include "runtime/base/service_thread.hpp"
 #include "runtime/base/unix_time.hpp"
 
 namespace tidegate::launch {
@@ -27,13 +27,8 @@ status_poller::status_poller(observe_function observe, const actors::node_option
       wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       shell_({.interval_ns = interval_ms * millisecond,
               .patience_ns = options.start_timeout_ms * millisecond}) {
-  // Threads of the cluster's own start from this one: signals stay with the main thread.
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);
-  thread_ = std::thread([this] { run(); });
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  // Threads of the cluster's own start from this one, and inherit that it takes no signal.
+  thread_ = runtime::start_service_thread([this] { run(); });
 }
 
 status_poller::~status_poller() {

@@ -3,8 +3,6 @@
 #include <charconv>
 #include <chrono>
 #include <cstdlib>
-#include <pthread.h>
-#include <signal.h>
 #include <string_view>
 #include <unistd.h>
 
@@ -55,32 +53,13 @@ std::unique_ptr<heartbeat> heartbeat::of_process(std::uint64_t token) {
 }
 
 heartbeat::heartbeat(std::shared_ptr<beat_page> page, std::uint32_t interval_ms)
-    : page_(std::move(page)), interval_ms_(interval_ms) {
-  // Signals stay with the program's own threads.
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);
-  thread_ = std::thread([this] { run(); });
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-}
+    : page_(std::move(page)), thread_(std::chrono::milliseconds(interval_ms), [this] {
+        page_->record().beats.fetch_add(1);
+      }) {}
 
 heartbeat::~heartbeat() {
-  {
-    const std::lock_guard lock(mutex_);
-    ending_ = true;
-  }
-  changed_.notify_all();
-  thread_.join();
+  thread_.end();
   page_->record().beats.store(0);
-}
-
-void heartbeat::run() {
-  std::unique_lock lock(mutex_);
-  do {
-    page_->record().beats.fetch_add(1);
-  } while (!changed_.wait_for(lock, std::chrono::milliseconds(interval_ms_),
-                              [this] { return ending_; }));
 }
 
 }  // namespace tidegate::runtime

@@ -4,12 +4,11 @@
 // any thread; several in a process beat side by side.
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
 #include <memory>
-#include <mutex>
-#include <thread>
+#include <string>
 
+#include "runtime/base/periodic_thread.hpp"
 #include "runtime/heartbeat/beat_page.hpp"
 
 namespace tidegate::runtime {
@@ -31,14 +30,8 @@ class heartbeat {
   heartbeat& operator=(const heartbeat&) = delete;
 
  private:
-  void run();
-
   std::shared_ptr<beat_page> page_;
-  std::uint32_t interval_ms_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool ending_ = false;
-  std::thread thread_;
+  periodic_thread thread_;  // last: it uses the page
 };
 
 }  // namespace tidegate::runtime

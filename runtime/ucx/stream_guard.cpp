@@ -4,10 +4,9 @@
 #include <charconv>
 #include <chrono>
 #include <dirent.h>
+#include <mutex>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <pthread.h>
-#include <signal.h>
 #include <string_view>
 #include <sys/socket.h>
 
@@ -101,33 +100,9 @@ std::shared_ptr<stream_guard> stream_guard::of_process(std::uint32_t silent_ms) 
   return shared;
 }
 
-stream_guard::stream_guard(std::uint32_t silent_ms) : silent_ms_(silent_ms) {
-  // Signals stay with the program's own threads.
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);
-  thread_ = std::thread([this] { run(); });
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-}
-
-stream_guard::~stream_guard() {
-  {
-    const std::lock_guard lock(mutex_);
-    ending_ = true;
-  }
-  changed_.notify_all();
-  thread_.join();
-}
-
-void stream_guard::run() {
-  const auto known_by = keepalive_within(silent_ms_);
-  std::unique_lock lock(mutex_);
-  do {
-    lock.unlock();
-    limit_streams(known_by, silent_ms_);
-    lock.lock();
-  } while (!changed_.wait_for(lock, pause_between_looks, [this] { return ending_; }));
-}
+stream_guard::stream_guard(std::uint32_t silent_ms)
+    : thread_(pause_between_looks, [known_by = keepalive_within(silent_ms), silent_ms] {
+        limit_streams(known_by, silent_ms);
+      }) {}
 
 }  // namespace tidegate::runtime

@@ -8,13 +8,12 @@
 // that has ended is made again, or told of, by those who use it.
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <span>
-#include <thread>
 #include <vector>
+
+#include "runtime/base/periodic_thread.hpp"
 
 namespace tidegate::runtime {
 
@@ -48,18 +47,9 @@ class stream_guard {
   static std::shared_ptr<stream_guard> of_process(std::uint32_t silent_ms);
 
   explicit stream_guard(std::uint32_t silent_ms);
-  ~stream_guard();
-  stream_guard(const stream_guard&) = delete;
-  stream_guard& operator=(const stream_guard&) = delete;
 
  private:
-  void run();
-
-  std::uint32_t silent_ms_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool ending_ = false;
-  std::thread thread_;
+  periodic_thread thread_;
 };
 
 }  // namespace tidegate::runtime
