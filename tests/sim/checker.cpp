@@ -61,6 +61,7 @@ void checker::open_chunk(std::uint64_t job, std::uint32_t table, const std::stri
   const auto [entry, fresh] = chunks_.try_emplace({job, name, chunk});
   auto& made = entry->second;
   made.opened_in = epoch_;
+  check_early_seeds(job, table, chunk, first_values);
   if (!fresh) {
     if (digest_of(first_values) != made.versions.front().digest)
       fail("same bits", place(table, chunk) + "begins anew with other values");

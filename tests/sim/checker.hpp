@@ -109,12 +109,17 @@ class checker {
     epoch_ = epoch;
     changes_.clear();
     names_.clear();
+    early_seeds_.clear();
   }
   // A process has been taken for dead, and somebody goes on without it. If it lives, nothing is
   // asked of what it does from now on but what promoted() says.
   void put_out(process_id who) { out_.insert(who); }
   bool is_out(process_id who) const { return out_.contains(who); }
-  // A replica has made the same step, or has been handed the chunk.
+  // A replica has been handed the chunk. One that has only restored it may hand it on before
+  // whoever serves it has opened it, which then has to begin with the same.
+  void handed(std::uint64_t job, std::uint32_t table, std::uint32_t chunk,
+              std::span<const float> parameters);
+  // A replica has made the same step.
   void followed(std::uint64_t job, std::uint32_t table, std::uint32_t chunk,
                 std::span<const float> parameters);
   // It is the primary now: what it does not have is pushed again, and was acknowledged to
@@ -189,6 +194,9 @@ class checker {
                                                        const version& what);
   static void note_version(chunk_state& chunk);
   static void roll_back(chunk_state& chunk, std::size_t version);
+  // What replicas were handed before the chunk was opened is what it begins with.
+  void check_early_seeds(std::uint64_t job, std::uint32_t table, std::uint32_t chunk,
+                         std::span<const float> first_values);
   // To a version, or a ghost, with these parameters and pushes. False: there is none.
   bool goes_back(const policies::job_spec& job, chunk_state& chunk,
                  std::span<const float> parameters,
@@ -221,6 +229,9 @@ class checker {
   std::map<std::string, policies::checkpoint_id> kept_;                   // newest, by job
   // By process, job and shard.
   std::map<std::tuple<process_id, std::uint64_t, std::uint32_t>, std::uint64_t> epochs_;
+  // By job, table and chunk: what replicas were handed in this epoch before it was opened.
+  std::multimap<std::tuple<std::uint64_t, std::uint32_t, std::uint32_t>, std::vector<float>>
+      early_seeds_;
   std::uint32_t epoch_ = 0;
   std::set<process_id> out_;
   std::map<std::string, std::vector<policies::roster_change>> changes_;  // in this epoch

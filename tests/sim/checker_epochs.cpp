@@ -40,6 +40,7 @@ void checker::restore_chunk(std::uint64_t job, std::uint32_t table, const std::s
   const auto where = "table " + name + " chunk " + std::to_string(chunk) + ": ";
   if (!at) return fail("checkpoints", where + "goes on, though it never was");
   at->opened_in = epoch_;
+  check_early_seeds(job, table, chunk, values);
   if (!goes_back(jobs_.at(job).spec, *at, values, ranks))
     fail("checkpoints",
          where + "goes on from what never was, or says that it has other pushes");
@@ -69,6 +70,25 @@ bool checker::goes_back(const policies::job_spec& job, chunk_state& chunk,
     return true;
   }
   return false;
+}
+
+void checker::handed(std::uint64_t job, std::uint32_t table, std::uint32_t chunk,
+                     std::span<const float> parameters) {
+  if (knows(job, table, chunk)) return followed(job, table, chunk, parameters);
+  early_seeds_.emplace(std::tuple(job, table, chunk),
+                       std::vector<float>(parameters.begin(), parameters.end()));
+}
+
+void checker::check_early_seeds(std::uint64_t job, std::uint32_t table, std::uint32_t chunk,
+                                std::span<const float> first_values) {
+  const auto [first, last] = early_seeds_.equal_range({job, table, chunk});
+  for (auto seed = first; seed != last; ++seed)
+    if (!std::equal(first_values.begin(), first_values.end(), seed->second.begin(),
+                    seed->second.end()))
+      fail("same bits",
+           "table " + std::to_string(table) + " chunk " + std::to_string(chunk) +
+               ": a replica was handed something else than whoever serves it begins with");
+  early_seeds_.erase(first, last);
 }
 
 void checker::followed(std::uint64_t job, std::uint32_t table, std::uint32_t chunk,

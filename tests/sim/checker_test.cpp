@@ -202,5 +202,43 @@ TEST_F(checker_test, sees_one_that_serves_in_an_epoch_that_is_over) {
   EXPECT_EQ(broken(), "epochs rise");
 }
 
+// One that has restored a chunk hands it on before the one that serves it has.
+TEST_F(checker_test, lets_a_replica_hand_on_what_it_has_restored) {
+  start(consistency_kind::bsp);
+  for (const std::uint32_t rank : {0u, 1u, 2u}) push(rank, 0);
+  apply({{0, 0}, {1, 0}, {2, 0}});
+  check.begin_epoch(2);
+  check.handed(job, table, chunk, parameters);
+  check.restore_chunk(job, table, "t", chunk, std::vector<policies::rank_progress>(3, {1}),
+                      parameters);
+  check.handed(job, table, chunk, parameters);
+  EXPECT_EQ(broken(), "");
+}
+
+TEST_F(checker_test, sees_a_replica_that_was_handed_what_its_primary_does_not_restore) {
+  start(consistency_kind::bsp);
+  const auto older = parameters;
+  for (const std::uint32_t rank : {0u, 1u, 2u}) push(rank, 0);
+  apply({{0, 0}, {1, 0}, {2, 0}});
+  check.begin_epoch(2);
+  check.handed(job, table, chunk, older);
+  EXPECT_EQ(broken(), "") << "the one that serves it has yet to begin";
+  check.restore_chunk(job, table, "t", chunk, std::vector<policies::rank_progress>(3, {1}),
+                      parameters);
+  EXPECT_EQ(broken(), "same bits");
+}
+
+TEST_F(checker_test, sees_a_replica_that_was_handed_other_first_values) {
+  check.handed(job, table, chunk, std::vector<float>(2, 11.0F));
+  start(consistency_kind::bsp);
+  EXPECT_EQ(broken(), "same bits");
+}
+
+TEST_F(checker_test, sees_a_replica_that_was_handed_what_never_was) {
+  start(consistency_kind::bsp);
+  check.handed(job, table, chunk, std::vector<float>(2, 11.0F));
+  EXPECT_EQ(broken(), "same bits");
+}
+
 }  // namespace
 }  // namespace tidegate::sim

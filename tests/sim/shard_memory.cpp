@@ -224,13 +224,8 @@ runtime::expected<policies::chunk_seed> shard_process::take_seed(
   for (std::size_t i = 0; i < seed->state.kept.size(); ++i)
     take(seed->kept_array(i), memory_.room(slot, shard_core::kept_plane(i), false).values());
   chunk.powers = {seed->beta1_power, seed->beta2_power};
-  const auto table = memory_.table_of(slot);
-  const auto number = memory_.chunk_of(slot);
-  // One between may hand over what the primary has not opened yet.
-  const bool may_be_first =
-      seed->state.now.version == 0 && !world_.check.knows(chunk.job, table, number);
-  if (!world_.check.is_out(id()) && !may_be_first)
-    world_.check.followed(chunk.job, table, number, now);
+  if (!world_.check.is_out(id()))
+    world_.check.handed(chunk.job, memory_.table_of(slot), memory_.chunk_of(slot), now);
   return seed;
 }
 
