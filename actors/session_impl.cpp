@@ -14,7 +14,7 @@ using runtime::errc;
 using runtime::expected;
 using runtime::status;
 using extent = policies::worker_core::extent;
-using what = policies::session_step::what;
+using action = policies::session_step::action;
 
 session::impl::~impl() {
   // Whoever goes without a word is noticed in any case.
@@ -59,7 +59,7 @@ std::int64_t session::impl::now() {
 
 // Turns of an operation, to its end.
 policies::session_step session::impl::carry_out(session_turn turn) {
-  while (turn.step.kind != what::done) {
+  while (turn.step.kind != action::done) {
     if (turn.rest_ns) {
       std::this_thread::sleep_for(std::chrono::nanoseconds(*turn.rest_ns));
       turn = shell_.rested(now());
@@ -76,43 +76,43 @@ status session::impl::perform(const session_turn& turn, policies::session_answer
   const auto token = parts_.who.node.token;
   const auto& step = turn.step;
   switch (step.kind) {
-    case what::ask_welcome:
+    case action::ask_welcome:
       // The worker actor itself is made once we know the shards.
       return ask<policies::worker_welcome>(turn.doing, answer, worker_atom::value, token,
                                            shell_.core().hello(), stand_in_);
-    case what::ask_grant:
+    case action::ask_grant:
       return ask<policies::table_grant>(turn.doing, answer, table_atom::value, token,
                                         step.request);
-    case what::tell_opened:
+    case action::tell_opened:
       return ask<done_atom>(turn.doing, answer, opened_atom::value, token, info_.job,
                             info_.rank, step.tables);
-    case what::tell_finished:
+    case action::tell_finished:
       // Asked again, it says the same.
       if (step.hashed && digest_.empty()) digest_ = hash_.finish();
       return ask<grants>(turn.doing, answer, finished_atom::value, token, info_.job, info_.rank,
                          numbers_now(), digest_);
-    case what::tell_failed:
+    case action::tell_failed:
       return ask<done_atom>(turn.doing, answer, fail_atom::value, token,
                             shell_.core().hello().job, step.why);
-    case what::tell_metric:
+    case action::tell_metric:
       return ask<done_atom>(turn.doing, answer, metric_atom::value, token, info_.job, step.why,
                             step.value);
-    case what::attach:
+    case action::attach:
       return attach(step.grant);
-    case what::farewell:
+    case action::farewell:
       return command(worker_command::what::finish).wait();
-    case what::pull_to_end: {
+    case action::pull_to_end: {
       worker_command pull;
       pull.kind = worker_command::what::pull;
       pull.table = step.grant.table;
       pull.extent = extent::to_the_end;
       return start(std::move(pull)).wait();
     }
-    case what::hash:
+    case action::hash:
       for (const auto& part : memories_.at(step.grant.table)->stretches())
         hash_.update(std::as_bytes(part.values));
       return {};
-    case what::done:
+    case action::done:
       break;
   }
   return {};

@@ -8,7 +8,7 @@
 
 namespace tidegate::policies {
 
-using kind = upstream_frame::what;
+using kind = upstream_frame::type;
 using runtime::frame_kind;
 
 bool aggregator_core::is_busy() const {

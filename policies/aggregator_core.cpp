@@ -11,7 +11,7 @@
 
 namespace tidegate::policies {
 
-using kind = upstream_frame::what;
+using kind = upstream_frame::type;
 using runtime::frame_kind;
 using runtime::is_planted;
 using runtime::planted_bug;

@@ -33,8 +33,8 @@ namespace tidegate::policies {
 
 // A frame to post upstream: of a chunk, or of the whole job (finished, resend, resent).
 struct upstream_frame {
-  enum class what : std::uint8_t { push, skip, pull, finished, resend, resent };
-  what kind = what::push;
+  enum class type : std::uint8_t { push, skip, pull, finished, resend, resent };
+  type kind = type::push;
   std::uint32_t shard = 0;
   std::uint32_t node = 0;  // index; its first rank is in tag
   frame_tag tag;
@@ -103,7 +103,7 @@ class aggregator_core {
   // answer over its own.
   void connected(std::uint32_t shard, std::int64_t now, std::vector<upstream_frame>& out) {
     out.push_back(
-        resend_frame(upstream_frame::what::resend, shard, reconnects_.begun(shard, now)));
+        resend_frame(upstream_frame::type::resend, shard, reconnects_.begun(shard, now)));
   }
   // The connection to this shard broke, and its process is not known to have ended: mend()
   // makes another.
@@ -116,7 +116,7 @@ class aggregator_core {
   void mend(std::int64_t now, const Reconnect& reconnect, std::vector<upstream_frame>& out) {
     reconnects_.attempt_due(now, [&](std::uint32_t shard, std::uint64_t attempt) {
       if (!reconnect(shard)) return false;
-      out.push_back(resend_frame(upstream_frame::what::resend, shard, attempt));
+      out.push_back(resend_frame(upstream_frame::type::resend, shard, attempt));
       return true;
     });
   }
@@ -191,7 +191,7 @@ class aggregator_core {
   void sum_again(std::uint32_t slot, const sum_under_way& sum,
                  std::vector<upstream_frame>& out);
   void pull_again(std::uint32_t slot, std::vector<upstream_frame>& out);
-  upstream_frame resend_frame(upstream_frame::what kind, std::uint32_t shard,
+  upstream_frame resend_frame(upstream_frame::type kind, std::uint32_t shard,
                               std::uint64_t attempt) const;
   void resend(std::uint32_t shard, std::vector<upstream_frame>& out);
   std::optional<std::uint32_t> find_any(const frame_tag& tag) const;

@@ -7,11 +7,11 @@
 
 namespace tidegate::policies {
 
-using what = session_step::what;
+using action = session_step::action;
 using runtime::errc;
 using runtime::status;
 
-session_step session_core::begin(doing operation, what first) {
+session_step session_core::begin(doing operation, action first) {
   TIDEGATE_ASSERT(doing_ == doing::nothing, "a session does one thing at a time");
   doing_ = operation;
   at_ = first;
@@ -22,7 +22,7 @@ session_step session_core::begin(doing operation, what first) {
 
 session_step session_core::end(status result) {
   doing_ = doing::nothing;
-  at_ = what::done;
+  at_ = action::done;
   session_step step;
   step.result = std::move(result);
   return step;
@@ -30,7 +30,7 @@ session_step session_core::end(status result) {
 
 session_step session_core::join(const worker_hello& hello) {
   hello_ = hello;
-  return begin(doing::joining, what::ask_welcome);
+  return begin(doing::joining, action::ask_welcome);
 }
 
 session_step session_core::open(const table_request& request) {
@@ -38,7 +38,7 @@ session_step session_core::open(const table_request& request) {
     return end({errc::out_of_order,
                 "table '" + request.spec.name +
                     "' must be opened before the first push() or clock() of the worker"});
-  auto step = begin(doing::opening, what::ask_grant);
+  auto step = begin(doing::opening, action::ask_grant);
   step.request = request;
   return step;
 }
@@ -52,24 +52,24 @@ session_step session_core::before_moving() {
            "`on_worker_loss: fail` for this job";
     return end({errc::out_of_order, why_});
   }
-  auto step = begin(doing::declaring, what::tell_opened);
+  auto step = begin(doing::declaring, action::tell_opened);
   for (const auto& [id, grant] : tables_) step.tables.push_back(id);
   return step;
 }
 
 session_step session_core::finish() {
-  return begin(doing::finishing, what::farewell);
+  return begin(doing::finishing, action::farewell);
 }
 
 session_step session_core::fail(const std::string& why) {
   ended_ = true;
-  auto step = begin(doing::failing, what::tell_failed);
+  auto step = begin(doing::failing, action::tell_failed);
   step.why = why;
   return step;
 }
 
 session_step session_core::tell_metric(const std::string& name, double value) {
-  auto step = begin(doing::measuring, what::tell_metric);
+  auto step = begin(doing::measuring, action::tell_metric);
   step.why = name;
   step.value = value;
   return step;
@@ -114,7 +114,7 @@ session_step session_core::after_join(session_answer& answer) {
 }
 
 session_step session_core::after_open(session_answer& answer) {
-  if (at_ == what::attach) {
+  if (at_ == action::attach) {
     auto step = end({});
     step.grant = grant_;
     tables_[grant_.table] = std::move(grant_);
@@ -122,7 +122,7 @@ session_step session_core::after_open(session_answer& answer) {
   }
   grant_ = std::get<table_grant>(std::move(answer));
   session_step step;
-  step.kind = at_ = what::attach;
+  step.kind = at_ = action::attach;
   step.grant = grant_;
   return step;
 }
@@ -132,10 +132,10 @@ session_step session_core::after_open(session_answer& answer) {
 session_step session_core::after_finish(session_answer& answer) {
   session_step step;
   switch (at_) {
-    case what::farewell:
-      step.kind = at_ = what::tell_finished;
+    case action::farewell:
+      step.kind = at_ = action::tell_finished;
       return step;
-    case what::tell_finished:
+    case action::tell_finished:
       if (auto* all = std::get_if<std::vector<table_grant>>(&answer);
           all && !all->empty() && !hashes_) {
         hashes_ = true;
@@ -145,13 +145,13 @@ session_step session_core::after_finish(session_answer& answer) {
       }
       ended_ = true;
       return end({});
-    case what::attach:
-      at_ = what::pull_to_end;
+    case action::attach:
+      at_ = action::pull_to_end;
       break;
-    case what::pull_to_end:
-      at_ = what::hash;
+    case action::pull_to_end:
+      at_ = action::hash;
       break;
-    case what::hash:
+    case action::hash:
       hashing_.pop_back();
       return next_table();
     default:
@@ -165,12 +165,12 @@ session_step session_core::after_finish(session_answer& answer) {
 session_step session_core::next_table() {
   session_step step;
   if (hashing_.empty()) {
-    step.kind = at_ = what::tell_finished;
+    step.kind = at_ = action::tell_finished;
     step.hashed = true;
     return step;
   }
   step.grant = hashing_.back();
-  step.kind = at_ = table(step.grant.table) == nullptr ? what::attach : what::pull_to_end;
+  step.kind = at_ = table(step.grant.table) == nullptr ? action::attach : action::pull_to_end;
   return step;
 }
 

@@ -19,7 +19,7 @@
 namespace tidegate::policies {
 
 struct session_step {
-  enum class what : std::uint8_t {
+  enum class action : std::uint8_t {
     // To the coordinator; its answer, or why there is none, goes to next().
     ask_welcome,
     ask_grant,      // `request`
@@ -35,7 +35,7 @@ struct session_step {
     hash,         // `grant`: what was pulled, into the job's hash
     done,         // the operation has ended with `result`
   };
-  what kind = what::done;
+  action kind = action::done;
   runtime::status result;
   std::string why;
   double value = 0;
@@ -86,7 +86,7 @@ class session_core {
     measuring
   };
 
-  session_step begin(doing what, session_step::what first);
+  session_step begin(doing operation, session_step::action first);
   session_step end(runtime::status result);
   session_step after_join(session_answer& answer);
   session_step after_open(session_answer& answer);
@@ -102,9 +102,9 @@ class session_core {
   std::string why_;  // it may not go on
   bool ended_ = false;
   doing doing_ = doing::nothing;
-  session_step::what at_ = session_step::what::done;  // the step being carried out
-  table_grant grant_;                                 // being opened
-  std::vector<table_grant> hashing_;                  // of the job, the next one last
+  session_step::action at_ = session_step::action::done;  // the step being carried out
+  table_grant grant_;                                     // being opened
+  std::vector<table_grant> hashing_;                      // of the job, the next one last
   bool hashes_ = false;
 };
 

@@ -12,7 +12,7 @@ using policies::tag_of;
 using runtime::errc;
 using runtime::frame_kind;
 using runtime::status;
-using kind = policies::upstream_frame::what;
+using kind = policies::upstream_frame::type;
 
 status aggregator_shell::open_job(const policies::open_job_call& call) {
   if (core_.is_open()) return {};  // an earlier call's
@@ -79,7 +79,7 @@ void aggregator_shell::has_no_replica() {
   TIDEGATE_ASSERT(false, "an aggregator has no replica");
 }
 
-// Of a member that has finished nothing else may tell.
+// Nothing else may tell that a member has finished.
 runtime::expected<std::uint64_t> aggregator_shell::admit(
     const policies::admit_worker_call& call) {
   auto admitted = ingress_.admit(call);
@@ -157,7 +157,7 @@ void aggregator_shell::upstream_moved(const policies::shard_moved& moved) {
             name + " has moved" +
                 (connected ? "" : " and cannot be reached: " + connected.error().message()));
   address = moved.address;
-  // Of what the dead process was sending nothing else tells.
+  // Nothing else tells what became of frames that were on their way to the dead process.
   if (connected)
     home_.link().disconnect(std::exchange(upstream_[moved.shard], *connected));
   else
@@ -166,7 +166,7 @@ void aggregator_shell::upstream_moved(const policies::shard_moved& moved) {
   core_.upstream_moved(moved.shard, moved.epoch, frames_);
   if (connected) core_.connected(moved.shard, home_.now(), frames_);
   post(0, {});
-  // Dead again, perhaps, before this was heard, or not reachable yet.
+  // It may have died, too, before this was heard, or not be reachable yet.
   if (!connected) core_.connection_broke(moved.shard, home_.now());
   look_soon();
 }
@@ -197,7 +197,7 @@ void aggregator_shell::look() {
   frames_.clear();
   core_.mend(
       now, [this](std::uint32_t shard) { return reconnect(shard); }, frames_);
-  // Not while frames wait to be sent: what has not left cannot be lost.
+  // Frames that wait to be sent cannot be lost yet.
   if (home_.link().loses_frames() && ingress_.sender().waiting() == 0) core_.tick(now, frames_);
   post(0, {});
   ingress_.add_outages(outages_);
@@ -235,7 +235,8 @@ void aggregator_shell::post(std::uint32_t slot, inputs from) {
                              ? memory_.sum_again(frame)
                              : memory_.sum(slot, frame, from.subspan(frame.first, frame.count));
     header.payload_bytes = payload.size();
-    // Nobody asks when it is sent: a push is answered after that, and its sum stays until then.
+    // Nobody asks when it is sent: upstream answers a push after that, and the sum stays until
+    // then.
     ingress_.sender().send(upstream_[frame.shard], header, payload,
                            policies::use_order(frame.tag.clock, frame.tag.table));
   }

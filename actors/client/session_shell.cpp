@@ -8,7 +8,7 @@
 namespace tidegate::actors {
 
 using policies::session_step;
-using step_kind = policies::session_step::what;
+using step_kind = policies::session_step::action;
 
 bool is_question(step_kind kind) noexcept {
   return kind == step_kind::ask_welcome || kind == step_kind::ask_grant ||
@@ -40,12 +40,12 @@ std::string describe(const session_step& step, const policies::worker_hello& hel
 }  // namespace
 
 session_turn session_shell::turn(std::int64_t now, session_step step) {
-  session_turn made{.step = std::move(step), .doing = {}, .rest_ns = {}};
-  if (!is_question(made.step.kind)) return made;
-  made.doing = describe(made.step, core_.hello());
-  asking_ = made.step;
+  session_turn next{.step = std::move(step), .doing = {}, .rest_ns = {}};
+  if (!is_question(next.step.kind)) return next;
+  next.doing = describe(next.step, core_.hello());
+  asking_ = next.step;
   again_ = policies::ask_again(now, limits_.patience_ms);
-  return made;
+  return next;
 }
 
 session_turn session_shell::join(std::int64_t now, const policies::worker_hello& hello) {
@@ -95,7 +95,7 @@ session_turn session_shell::next(std::int64_t now, runtime::status result,
 }
 
 session_turn session_shell::rested(std::int64_t /*now*/) {
-  TIDEGATE_ASSERT(is_question(asking_.kind), "who rests asks again");
+  TIDEGATE_ASSERT(is_question(asking_.kind), "a rest is followed by a question");
   return {.step = asking_, .doing = describe(asking_, core_.hello()), .rest_ns = {}};
 }
 

@@ -1,5 +1,5 @@
-// What a session does besides pushing and pulling: the operations of policies::session_core,
-// each question to the coordinator asked again while that is away, and what is said of it all.
+// A session's operations besides pushing and pulling, those of policies::session_core: it asks
+// each question again while the coordinator is away, and describes the wait.
 //
 // An operation returns its first turn; the adapter carries it out, tells how it went with
 // next(), or that the rest is over with rested(), and gets the following one, until
@@ -47,9 +47,10 @@ class session_shell {
                     policies::session_answer answer = {});
   session_turn rested(std::int64_t now);
 
-  // No coordinator comes back any more: who asks again asks once.
+  // No coordinator comes back any more: each question is asked once.
   void give_up_coordinator() noexcept { limits_.patience_ms = 0; }
-  // Whether the coordinator is to hear of the progress now; it is taken for told then.
+  // Returns whether the coordinator is to hear of the progress now; if so, the report counts as
+  // sent.
   bool report_is_due(std::int64_t now, bool even_if_recent);
 
   policies::session_core& core() noexcept { return core_; }
@@ -66,7 +67,7 @@ class session_shell {
   std::optional<std::int64_t> reported_at_;
 };
 
-// The step asks the coordinator something.
-bool is_question(policies::session_step::what kind) noexcept;
+// Returns whether a step of this kind asks the coordinator something.
+bool is_question(policies::session_step::action kind) noexcept;
 
 }  // namespace tidegate::actors

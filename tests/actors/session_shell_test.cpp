@@ -6,7 +6,7 @@
 namespace tidegate::actors {
 namespace {
 
-using step = policies::session_step::what;
+using step = policies::session_step::action;
 using runtime::errc;
 using runtime::status;
 

@@ -6,7 +6,7 @@
 namespace tidegate::policies {
 namespace {
 
-using kind = upstream_frame::what;
+using kind = upstream_frame::type;
 using releases = shard_effects::release;
 using acks = shard_effects::acknowledge;
 

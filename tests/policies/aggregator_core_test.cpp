@@ -11,7 +11,7 @@
 namespace tidegate::policies {
 namespace {
 
-using kind = upstream_frame::what;
+using kind = upstream_frame::type;
 using ranks = std::vector<std::uint32_t>;
 using acks = shard_effects::acknowledge;
 using replies = shard_effects::reply;

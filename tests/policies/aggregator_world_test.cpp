@@ -252,7 +252,7 @@ class world {
   }
 
   void post(const upstream_frame& frame, std::span<const shard_effects::input> inputs) {
-    using kind = upstream_frame::what;
+    using kind = upstream_frame::type;
     updates sum;
     for (const auto& input : inputs.subspan(frame.first, frame.count))
       sum.merge(updates(payloads_.at(input.payload)));

@@ -15,7 +15,7 @@
 namespace tidegate::sim {
 
 using policies::refusal;
-using what = policies::session_step::what;
+using action = policies::session_step::action;
 
 worker::worker(world& where, process_id id, std::uint32_t host, std::size_t job,
                std::uint32_t rank, std::uint32_t incarnation)
@@ -74,7 +74,7 @@ void worker::join() {
 
 // Turns of an operation, to its end.
 void worker::carry_out(actors::session_turn turn, ended then) {
-  if (turn.step.kind == what::done) {
+  if (turn.step.kind == action::done) {
     // It has waited in vain for a coordinator, and ends.
     if (turn.step.result.code() == runtime::errc::unavailable) ++world_.killed[name()];
     if (!reason_.empty() && !ended_) return give_up(reason_);
@@ -100,25 +100,25 @@ void worker::ask_coordinator(const policies::session_step& step, answer_to back)
   const auto job = spec_.name;
   const auto rank = rank_;
   switch (step.kind) {
-    case what::ask_welcome:
+    case action::ask_welcome:
       return ask([hello = session_.core().hello(), me = id()](auto& to, answer_to reply) {
         to.worker_joined(hello, me, std::move(reply));
       });
-    case what::ask_grant:
+    case action::ask_grant:
       return ask([request = step.request](auto& to, answer_to reply) {
         to.open_table(request, std::move(reply));
       });
-    case what::tell_opened:
+    case action::tell_opened:
       return ask([job, rank, tables = step.tables](auto& to, answer_to reply) {
         to.tables_opened(job, rank, tables, reply);
       });
-    case what::tell_finished:
+    case action::tell_finished:
       return ask([job, rank, clock = clock_, hashed = step.hashed](auto& to, answer_to reply) {
         policies::worker_progress last;
         last.clock = clock;
         to.finished(job, rank, last, hashed ? "digest" : "", reply);
       });
-    case what::tell_failed:
+    case action::tell_failed:
       return ask(
           [job, why = step.why](auto& to, answer_to reply) { to.fail_job(job, why, reply); });
     default:
@@ -129,9 +129,9 @@ void worker::ask_coordinator(const policies::session_step& step, answer_to back)
 void worker::perform(const policies::session_step& step, answer_to back) {
   if (actors::is_question(step.kind)) return ask_coordinator(step, std::move(back));
   switch (step.kind) {
-    case what::attach:
+    case action::attach:
       return attach(step.grant, std::move(back));
-    case what::farewell:
+    case action::farewell:
       return begin(
           [](auto& core, auto op, auto& out) { return core.finish(op, out); },
           [back = std::move(back)](refusal code) {
@@ -140,9 +140,9 @@ void worker::perform(const policies::session_step& step, answer_to back) {
                       : runtime::status(runtime::errc::refused, std::string(to_string(code))),
                   {}});
           });
-    case what::pull_to_end:
+    case action::pull_to_end:
       return pull_to_end(step.grant.table, std::move(back));
-    case what::hash:
+    case action::hash:
       read(~std::uint64_t{0}, true, step.grant.table);
       return back({});
     default:
