@@ -28,7 +28,7 @@ class aggregator_memory {
   // that of the clock after the next. A single input stays where it is.
   virtual std::span<const std::byte> sum(std::uint32_t slot,
                                          const policies::upstream_frame& push, inputs from) = 0;
-  // What was sent before, of this push.
+  // The sum that this push took along before.
   virtual std::span<const std::byte> sum_again(const policies::upstream_frame& push) = 0;
   // Where the parameters of a slot are received, to be read in this plane.
   virtual std::span<std::byte> room(std::uint32_t slot, std::uint32_t plane) = 0;

@@ -1,6 +1,6 @@
 // The shell of an aggregator: carries out what policies::aggregator_core decides. To its
-// members it is a shard (actors/shard/ingress_shell.hpp), to its upstream a worker. Of the
-// home's thread.
+// members it is a shard (actors/shard/ingress_shell.hpp), to its upstream a worker. One
+// thread, the home's.
 #pragma once
 
 #include <string>
@@ -33,7 +33,7 @@ class aggregator_shell final : public frame_shell, private ingress_shell::owner 
   std::uint64_t shut_out(const policies::shut_out_call& call) {
     return ingress_.core().shut_out(call);
   }
-  // Whoever joins pushes to shards.
+  // A worker that joins pushes to shards, and no aggregator holds.
   std::uint64_t hold(const policies::hold_call&) { return 0; }
   void change_roster(const policies::roster_call& call);
   void close_job(std::uint64_t token);
@@ -70,7 +70,7 @@ class aggregator_shell final : public frame_shell, private ingress_shell::owner 
   }
   bool reconnect(std::uint32_t shard);
   void say_farewell();
-  // Posts frames_; `from`: what their sums are made of.
+  // Posts frames_; `from`: the inputs of their sums.
   void post(std::uint32_t slot, inputs from);
 
   shell_home& home_;

@@ -97,7 +97,7 @@ void worker_shell::shard_moved(const policies::shard_moved& moved) {
   home_.log(severity::info,
             name_of(shard) + " has moved" +
                 (connected ? "" : " and cannot be reached: " + connected.error().message()));
-  // Of what the dead process was sending nothing else tells.
+  // Nothing else tells what became of frames that were on their way to the dead process.
   if (connected)
     home_.link().disconnect(std::exchange(shards_[shard], *connected));
   else
@@ -106,7 +106,7 @@ void worker_shell::shard_moved(const policies::shard_moved& moved) {
   core_.shard_moved(shard, moved.epoch, [this](std::uint32_t of) {
     return home_.shares_memory_with(addresses_[of]);
   });
-  // Dead again, perhaps, before this was heard, or not reachable yet.
+  // It may have died, too, before this was heard, or not be reachable yet.
   if (connected)
     core_.connected(shard, home_.now());
   else

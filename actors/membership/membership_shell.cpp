@@ -32,7 +32,7 @@ membership_step membership_shell::next(std::int64_t now, const runtime::status& 
     case action::give_up:
       break;
   }
-  TIDEGATE_ASSERT(false, "who has given up takes no further step");
+  TIDEGATE_ASSERT(false, "a member that has given up takes no further step");
   return {};
 }
 

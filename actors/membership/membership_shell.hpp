@@ -1,5 +1,5 @@
-// What keeps a process in its cluster: it finds the coordinator, joins it, stays until it is
-// lost, and does the same with the next one.
+// Keeps a process in its cluster: it finds the coordinator, joins it, stays until it is lost,
+// and does the same with the next coordinator.
 //
 // One step at a time: begin() returns the first, the adapter carries it out, tells with next()
 // how that went, and gets the following one, until `give_up`. An adapter may block (CAF) or be
@@ -33,9 +33,9 @@ class membership_shell {
   explicit membership_shell(std::uint32_t patience_ms) : patience_ms_(patience_ms) {}
 
   membership_step begin(std::int64_t now);
-  // Where a coordinator has been found already.
+  // Begins where a coordinator has been found already.
   membership_step begin_found(std::int64_t now);
-  // How the step went; of `rest` and `stay`, that they are over.
+  // Takes the result of the step; of `rest` and `stay`, that they are over.
   membership_step next(std::int64_t now, const runtime::status& result = {});
 
  private:
