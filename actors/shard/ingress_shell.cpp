@@ -29,7 +29,7 @@ runtime::expected<std::uint64_t> ingress_shell::admit(const policies::admit_work
                                             std::string(to_string(admission.code)));
   if (!admission.connect) return admission.first_clock;
   const auto connected = home_.connect(call.address);
-  // Not `unavailable`, which we are not.
+  // `unavailable` would say that this process is.
   if (!connected)
     return runtime::fail(errc::refused,
                          "the worker cannot be reached: " + connected.error().message());

@@ -1,5 +1,5 @@
 // Carries out what policies::front_core says for a shard or an aggregator: the link to its
-// members, and their memory. The sums themselves are the owner's. Of the home's thread.
+// members, and their memory. The sums themselves are the owner's. One thread, the home's.
 #pragma once
 
 #include <map>
@@ -42,7 +42,7 @@ class ingress_shell final : public policies::front_shell, public continuation {
   runtime::expected<std::uint64_t> admit(const policies::admit_worker_call& call);
   void table_opened(std::uint64_t job, std::uint32_t table);
 
-  // What frame_shell asks for, of pushes and attaches.
+  // frame_shell's part for pushes and attaches.
   runtime::buffer place(const runtime::frame_header& header);
   // `done`: what the sender says of the token.
   void sent(policies::send_name done) { core_.sent(done); }

@@ -1,4 +1,4 @@
-// What a shard's shell does for its neighbours in the chain of its group.
+// shard_shell: the neighbours in the chain of its group.
 #include <utility>
 
 #include "actors/shard/shard_shell.hpp"
@@ -11,12 +11,12 @@ using runtime::status;
 
 namespace {
 
-// Of a seed, among the names of frames that the ingress has sent.
+// Marks seeds among the names of frames that the ingress has sent.
 constexpr std::uint64_t seed_bit = std::uint64_t{1} << 63U;
 
 }  // namespace
 
-// Who was it before is dead, or taken for dead.
+// The neighbour before is dead, or taken for dead.
 void shard_shell::replace(std::optional<chain_link>& neighbour, std::optional<chain_link> by) {
   if (const auto before = std::exchange(neighbour, std::move(by)))
     home_.link().disconnect(before->peer);
@@ -36,7 +36,7 @@ std::optional<shard_shell::peer_id> shard_shell::reconnect(policies::neighbour t
   return *peer;
 }
 
-// By then, whom a primary followed once has been told that it is out, or is dead.
+// By then the process that a primary followed once is dead, or knows that it is out.
 void shard_shell::followed_by(std::optional<chain_link> follower) {
   replace(follower_, std::move(follower));
   if (!replication_.follows()) replace(leader_, {});
@@ -44,7 +44,7 @@ void shard_shell::followed_by(std::optional<chain_link> follower) {
 
 void shard_shell::lead(const policies::lead_call& call, completion done) {
   if (replication_.lead_is_over(call.view)) return done({});
-  // Who asks again for the same view does not hear the first answer.
+  // A coordinator that asks again for the same view does not hear the first answer.
   if (led_ && call.view != led_view_) led_({errc::cancelled, "another view has begun"});
   led_ = nullptr;
   if (call.address.empty()) {
@@ -86,7 +86,7 @@ status shard_shell::follow(const policies::follow_call& call) {
   memory_.forget_sums();
   reads_sums_ = false;
   replace(leader_, chain_link{*peer, call.address});
-  // Workers wait for parameters, which the primary has; for what this one does, a clock later.
+  // Workers wait for parameters, which the primary has, and for this process a clock later.
   port_.give_way(true);
   return {};
 }
@@ -111,7 +111,7 @@ runtime::buffer shard_shell::place(const runtime::frame_header& header) {
   if (!policies::replication_core::is_mine(header)) return ingress_.place(header);
   if (header.kind == frame_kind::seed) {
     const auto slot = core_.find_slot(header.job, header.table, header.chunk);
-    // Of a table that this one has not been told of the core asks for it again.
+    // Where this process has not been told of the table yet, the core asks for the seed again.
     if (slot && header.payload_bytes >
                     memory_.seed_bytes_max(*slot, jobs_.at(header.job).options.workers))
       return {};
@@ -184,7 +184,7 @@ void shard_shell::go_on() {
   replication_.post();
 }
 
-// Nobody asks when it is sent: the step is answered after that, and its gradient stays.
+// Nobody asks when it is sent: the replica answers a step after that, and the gradient stays.
 void shard_shell::send_step(peer_id to, const runtime::frame_header& header,
                             const effects::replicate& step) {
   const auto values = step.payload == policies::no_payload

@@ -1,4 +1,4 @@
-// What a shard's shell does for checkpoints.
+// shard_shell: checkpoints.
 #include "actors/shard/shard_shell.hpp"
 
 namespace tidegate::actors {
@@ -26,7 +26,7 @@ runtime::expected<std::uint64_t> shard_shell::checkpoint(
   for (const auto table : call.tables) chunks += core_.slots_of(table).size();
   std::uint64_t gone_by = 0;
   bool begun = false;
-  // What waits may end the part before, which then is written first.
+  // Steps that wait may end the part before, which then is written first.
   ingress_.core().about_job(call.token, [&](auto& out) {
     begun = part.begin({job->second.name, call.id, index_}, call.token, chunks);
     if (begun) gone_by = core_.cut(call.token, call.clock, call.tables, out);

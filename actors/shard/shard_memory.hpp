@@ -81,13 +81,13 @@ class shard_memory {
   virtual runtime::expected<policies::chunk_seed> take_seed(
       std::uint32_t slot, std::span<const std::byte> bytes) = 0;
 
-  // Sums that the other process of the group reads in place, and those of the one before.
+  // Sums that the process behind reads in place, and those of the process before.
   // Errors: unavailable, corrupt.
   virtual lent_place place_of_sums(std::uint32_t table) const = 0;
   virtual runtime::status map_sums(std::uint32_t table, std::uint64_t bytes,
                                    std::span<const std::byte> place) = 0;
   virtual void forget_sums() = 0;
-  // The sum in that plane, to be released; no_payload: it cannot be read.
+  // Returns the sum in that plane, to be released; no_payload if it cannot be read.
   virtual policies::payload_handle sum_in_place(std::uint32_t slot, std::uint32_t plane) = 0;
 };
 

@@ -1,5 +1,5 @@
-// What a shard's shell asks of the process that it lives in, beside its home: the folders of
-// checkpoints, the coordinator's ear, its end. One thread, the home's; nothing here waits.
+// The process that a shard's shell lives in, beside its home: the folders of checkpoints, the
+// coordinator's ear, its end. One thread, the home's; nothing here waits.
 #pragma once
 
 #include <cstdint>

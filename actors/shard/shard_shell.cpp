@@ -23,7 +23,7 @@ status shard_shell::open_job(const policies::open_job_call& call) {
   options.keeps = policies::shard_core::versions_kept(call.consistency, call.workers_come_back,
                                                       call.replicated);
   options.replicated = call.replicated;
-  // Whoever joins pushes here, perhaps when what it pushed before is still on its way.
+  // A worker that joins pushes here, perhaps while its earlier pushes are still on their way.
   options.members =
       2 * (static_cast<std::uint32_t>(call.members.size()) + call.workers - call.team);
   options.reduce = call.reduce;
@@ -97,7 +97,7 @@ void shard_shell::look() {
 }
 
 void shard_shell::close() {
-  // Who waits for it is told, and lets go of the adapter, which it keeps alive.
+  // The completion keeps the adapter alive: it is called, and let go.
   if (led_) std::exchange(led_, nullptr)({runtime::errc::cancelled, "the shard ends"});
   home_.forget(*this);
   ingress_.close();

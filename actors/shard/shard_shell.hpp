@@ -1,6 +1,6 @@
 // The shell of a shard: carries out what policies::shard_core decides. What it shares with
 // aggregators is in ingress_shell.hpp, what it does for its neighbours in a chain is in
-// shard_chain.cpp, checkpoints are in shard_checkpoints.cpp. Of the home's thread.
+// shard_chain.cpp, checkpoints are in shard_checkpoints.cpp. One thread, the home's.
 #pragma once
 
 #include <functional>
@@ -63,7 +63,7 @@ class shard_shell final : public frame_shell,
   // view has begun); those of the link.
   void lead(const policies::lead_call& call, completion done);
   runtime::status follow(const policies::follow_call& call);
-  // False: an earlier call has said so.
+  // Returns false if an earlier call has said so.
   bool promote(const policies::promote_call& call);
 
   runtime::buffer place(const runtime::frame_header& header) override;
@@ -77,7 +77,7 @@ class shard_shell final : public frame_shell,
   // Nothing is sent any more.
   void close();
 
-  // Of the part that is being taken or written, or was last.
+  // Returns the checkpoint whose part is being taken or written, or was last.
   policies::checkpoint_id checkpoint_under_way(std::uint64_t token) const {
     return jobs_.at(token).part.report().id;
   }
