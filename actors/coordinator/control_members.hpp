@@ -26,7 +26,7 @@ struct control_member {
   bool ended = false;  // the launcher says so
   std::optional<std::int64_t> absent_since = {};
 
-  // Whether both have the same place in the cluster.
+  // Returns whether both have the same place in the cluster.
   bool shares_place_with(const control_member& other) const;
 };
 
@@ -37,9 +37,9 @@ class control_members {
 
   // Adds a member, present. Returns those that had its place, who are members no more.
   std::vector<control_member> add(control_member joined);
-  // Null: nobody has this connection.
+  // Returns null if nobody has this connection.
   control_member* find(std::uint64_t handle);
-  // Null: nobody of this name and incarnation is here.
+  // Returns null if nobody of this name and incarnation is here.
   control_member* find(const policies::process_name& name, std::uint32_t incarnation);
   std::optional<control_member> remove(std::uint64_t handle);
   // Removes and returns the absent for which `is_over(member)` holds.

@@ -23,7 +23,7 @@ struct control_peer {
   std::uint64_t process = 0;  // stays the same while the process lives; 0: this process
 };
 
-// Who has sent a message.
+// The sender of a message.
 struct control_sender {
   std::uint64_t token = 0;    // of the run, as the message says
   std::uint64_t process = 0;  // as in control_peer
@@ -66,8 +66,8 @@ class control_port {
   // Another has taken the place of this process, which is to end at once.
   virtual void expel(const control_peer& member, const runtime::status& why) = 0;
 
-  // Whether the process with this link address may live: false where this host sees that it has
-  // ended, or is ending.
+  // Returns whether the process with this link address may live: false where this host sees
+  // that it has ended, or is ending.
   virtual bool may_live(const std::string& address) const = 0;
   // Calls look() once, after so long.
   virtual void look_in(std::int64_t pause_ns) = 0;
@@ -81,7 +81,7 @@ class coordinator_storage {
   using done = std::function<void(const runtime::status&)>;
   virtual ~coordinator_storage() = default;
 
-  // What the run begins with, where no journal says otherwise.
+  // The run begins with this where no journal says otherwise.
   virtual const policies::restored_cluster& found() const = 0;
   // Makes the records durable, which stay until then. `then` runs once, perhaps before this
   // returns.

@@ -12,9 +12,9 @@ using runtime::errc;
 using runtime::is_planted;
 using runtime::planted_bug;
 
-// One that this host sees ending does not return: its sockets close before it is gone. Of other
-// processes the launcher tells. Where shards move, members of a process come and go with their
-// connections.
+// A process that this host sees ending does not return: its sockets close before it is gone.
+// The launcher tells of other processes. Where shards move, members of a process come and go
+// with their connections.
 bool coordinator_shell::may_return(const control_member& member) const {
   return hosts_.empty() && !member.ended && port_.may_live(member.address);
 }

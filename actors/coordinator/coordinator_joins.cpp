@@ -9,7 +9,7 @@ namespace tidegate::actors {
 
 using policies::process_role;
 
-// Nothing is heard any more of whoever had the place before.
+// Members that had the place before are heard no more.
 void coordinator_shell::add(control_member joined) {
   put_out_.erase(joined.peer.process);  // a pid that is another process's by now
   port_.watch(joined.peer);
@@ -19,8 +19,8 @@ void coordinator_shell::add(control_member joined) {
   const bool works = joined.role == process_role::worker;
   const auto former = members_.add(std::move(joined));
   if (!works) return;
-  // Processes of this rank are mostly dead. One that was given up because it hung, and wakes
-  // where nobody could end it, must not speak for its rank any more.
+  // Processes of this rank are mostly dead. A process that was given up because it hung, and
+  // wakes where nobody could end it, must not speak for its rank any more.
   const auto why = replaced(rank, incarnation);
   for (const auto& member : former) {
     if (member.peer.process == process || member.peer.process == 0) continue;
@@ -109,7 +109,7 @@ void coordinator_shell::member_gone(const control_sender& from,
   carry_out();
 }
 
-// One that hung hears nothing when it wakes after another has taken its place.
+// A worker that hung hears nothing when it wakes after another has taken its place.
 void coordinator_shell::listen_for_moves(const control_sender& from, const std::string& job,
                                          std::uint32_t rank, std::uint32_t incarnation,
                                          const control_peer& peer) {

@@ -97,7 +97,7 @@ void coordinator_shell::metric(const control_sender& from, const std::string& jo
   carry_out(std::move(reply), {std::move(taken), {}});
 }
 
-// One that is to hash the parameters gets all tables, and has not finished yet.
+// A worker that is to hash the parameters gets all tables, and has not finished yet.
 void coordinator_shell::finished(const control_sender& from, const std::string& job,
                                  std::uint32_t rank, const policies::worker_progress& last,
                                  const std::string& sha256, reply_to reply) {
@@ -119,7 +119,7 @@ void coordinator_shell::checkpoint_part(const control_sender& from,
   carry_out();
 }
 
-// The launcher learns from the status who is condemned, and kills it.
+// The launcher learns from the status which process is condemned, and kills it.
 void coordinator_shell::unreachable(const control_sender& from, const std::string& reporter,
                                     const std::vector<policies::unreachable_peer>& peers) {
   if (check(from).ok()) core_.unreachable(port_.unix_now(), reporter, peers);

@@ -18,7 +18,7 @@
 
 namespace tidegate::actors {
 
-// What a worker gets whose place another has: `refused`, and a text to show.
+// Returns the answer to a worker whose place another has: `refused`, and a text to show.
 runtime::status replaced(std::uint32_t rank, std::uint32_t incarnation);
 
 class coordinator_shell {
@@ -63,7 +63,7 @@ class coordinator_shell {
   void checkpoint_part(const control_sender& from, const policies::checkpoint_report& report);
   void unreachable(const control_sender& from, const std::string& reporter,
                    const std::vector<policies::unreachable_peer>& peers);
-  // Of the launcher.
+  // Messages of the launcher.
   void process_ended(const control_sender& from, const policies::process_name& name,
                      std::uint32_t incarnation, reply_to reply);
   void worker_leaves(const control_sender& from, const std::string& job, std::uint32_t rank,
@@ -78,13 +78,13 @@ class coordinator_shell {
   // Stops the members, and ends the coordinator.
   void stop(const control_sender& from, reply_to reply);
 
-  // What the port tells.
+  // The port reports these.
   void call_answered(policies::call_id call, const call_answer& answer);
   // `broke`: the connection did, and the member may live; else it has ended, as `why` says.
   void connection_lost(std::uint64_t handle, bool broke, const std::string& why);
   void look();
 
-  // Whether it may still have to do with whoever is behind this handle.
+  // Returns whether it may still have to do with the process behind this handle.
   bool knows(std::uint64_t handle) const;
   const policies::coordinator_core& core() const noexcept { return core_; }
 
@@ -94,7 +94,7 @@ class coordinator_shell {
   struct turn {
     policies::coordinator_effects effects;
     bool durable = false;
-    // Whom the effects are for. When they are carried out, another may have that place.
+    // These peers get the effects. When they are carried out, another may have that place.
     std::vector<control_peer> callees;
     std::vector<control_peer> hosts;
     std::vector<control_peer> retiring;
@@ -102,7 +102,8 @@ class coordinator_shell {
     reply_to reply;
     control_reply value;
   };
-  // Of a shard or aggregator: its job (empty: a shard), index, number in the shard's group.
+  // The place of a shard or aggregator: its job (empty: a shard), index, number in the shard's
+  // group.
   using callee_place = std::tuple<std::string, std::uint32_t, std::uint32_t>;
   struct slot_process {
     std::uint32_t life = 0;
@@ -113,7 +114,8 @@ class coordinator_shell {
     control_peer peer;
   };
 
-  // Ok: a process of this run whose place nobody has taken. refuses() answers any other.
+  // Returns ok for a process of this run whose place nobody has taken. refuses() answers any
+  // other.
   runtime::status check(const control_sender& from) const;
   runtime::status check_token(const control_sender& from) const;
   static bool refuses(const runtime::status& checked, const reply_to& reply);

@@ -21,10 +21,10 @@ void coordinator_shell::carry_out(reply_to reply, control_reply value) {
   next.reply = std::move(reply);
   next.value = std::move(value);
   if (is_planted(planted_bug::told_before_recorded)) {
-    auto told = std::move(next);
+    auto announcement = std::move(next);
     next = {};
-    next.effects.records = std::move(told.effects.records);
-    perform(told);
+    next.effects.records = std::move(announcement.effects.records);
+    perform(announcement);
   }
   turns_.push_back(std::move(next));
   if (!works_) work();
@@ -67,7 +67,7 @@ void coordinator_shell::name_receivers(turn& next,
 void coordinator_shell::work() {
   works_ = true;
   while (!has_ended_ && !turns_.empty()) {
-    if (!make_durable(turns_.front())) return;  // goes on when it is written
+    if (!make_durable(turns_.front())) return;  // on_written() goes on
     auto done = std::move(turns_.front());
     turns_.pop_front();
     perform(done);
@@ -75,7 +75,8 @@ void coordinator_shell::work() {
   works_ = false;
 }
 
-// False: the journal goes on with the work when it has written, or the coordinator has ended.
+// Returns whether the records are durable. Otherwise on_written() goes on with the work, or the
+// coordinator has ended.
 bool coordinator_shell::make_durable(turn& next) {
   if (next.durable || next.effects.records.empty()) return true;
   asks_journal_ = true;
@@ -126,8 +127,8 @@ void coordinator_shell::perform(turn& done) {
   if (any_gone) carry_out();
 }
 
-// A call that was decided on before its callee was lost is answered by nobody else: that one
-// does not join again, or it would be called again then.
+// Nobody else answers a call that was decided on before its callee was lost: the callee does
+// not join again, or it would be called again then.
 bool coordinator_shell::is_gone(const callee_place& place) const {
   const auto at = callees_.find(place);
   return at == callees_.end() || !members_.contains(at->second.handle);
@@ -141,7 +142,7 @@ void coordinator_shell::deliver(policies::coordinator_effects::answer& answer) {
   node.mapped()(std::move(reply));
 }
 
-// One that has not asked for it yet will hear of it when it does.
+// A worker that does not listen yet hears of the move when it begins to.
 void coordinator_shell::tell(const policies::coordinator_effects::tell_moved& move) {
   if (move.aggregates) {
     const auto at = callees_.find({move.job, move.index, 0});
