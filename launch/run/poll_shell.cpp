@@ -44,7 +44,7 @@ poll_step poll_shell::next(std::int64_t now, const runtime::status& result,
     case action::done:
       break;
   }
-  TIDEGATE_ASSERT(false, "who is done takes no further step");
+  TIDEGATE_ASSERT(false, "a conversation that is done takes no further step");
   return {};
 }
 
@@ -107,7 +107,7 @@ poll_step poll_shell::next_question() {
   return step;
 }
 
-// One that is not answered is asked again after the next poll.
+// A question that is not answered is asked again after the next poll.
 poll_step poll_shell::answered(const runtime::status& result) {
   const auto number = round_.back();
   round_.pop_back();

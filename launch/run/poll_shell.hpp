@@ -19,14 +19,14 @@
 
 namespace tidegate::launch {
 
-// What has been found out.
+// All that the poll_shell has found out.
 struct poll_news {
   bool connected = false;
   bool gave_up = false;             // no connection within the patience; `health` says why
   runtime::status health;           // of the last attempt
   std::uint64_t answered = 0;       // the latest poll_now() that this status comes after
   policies::cluster_status status;  // the latest; its events: those since the last take()
-  // To questions, by the number that ask() gave. Since the last take().
+  // Answers to questions since the last take(), by the number that ask() gave.
   std::vector<std::pair<std::uint64_t, runtime::status>> answers;
 };
 
@@ -60,10 +60,10 @@ class poll_shell {
   explicit poll_shell(const poll_limits& limits) : limits_(limits) {}
 
   poll_step begin(std::int64_t now);
-  // How the step went; of `rest`, that it is over. `status`: of a poll that was answered.
+  // Takes the result of the step; of `rest`, that it is over. `status`: the answer to a poll.
   poll_step next(std::int64_t now, const runtime::status& result = {},
                  policies::cluster_status status = {});
-  // Somebody wishes something that a rest is not to hold up.
+  // Returns whether somebody wishes something that a rest is not to hold up.
   bool ends_rest() const;
 
   // Polls without delay; poll_news::answered tells when. Counts from 1.
@@ -77,7 +77,7 @@ class poll_shell {
   void finish() { finishing_ = true; }
 
   const poll_news& news() const noexcept { return news_; }
-  // Of events and answers each is taken once.
+  // Returns the news. Each event and answer is taken once.
   poll_news take();
 
  private:

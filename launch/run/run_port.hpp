@@ -1,4 +1,4 @@
-// What the launcher's shell asks of the world: processes, the coordinator, the run folder. A
+// The world as the launcher's shell sees it: processes, the coordinator, the run folder. A
 // launcher's main thread is one adapter, the simulator another; neither decides anything. One
 // thread; nothing here waits.
 #pragma once
@@ -40,12 +40,13 @@ class run_port {
  public:
   virtual ~run_port() = default;
 
-  // Starts a process; its end is told as run_turn::ends. Returns how it is called in the
-  // journal. Errors: why it cannot be started.
-  virtual runtime::expected<std::string> spawn(const policies::launch_effects::start& what) = 0;
+  // Starts a process; its end comes in run_turn::ends. Returns its name in the journal.
+  // Errors: the reason why it cannot be started.
+  virtual runtime::expected<std::string> spawn(
+      const policies::launch_effects::start& start) = 0;
   // Asks that life of a process to end, or ends it; nothing where it has ended.
-  virtual void end(const launched_process& who, bool by_force) = 0;
-  // Of the processes that live: how often each has beaten.
+  virtual void end(const launched_process& process, bool by_force) = 0;
+  // Returns how often each process that lives has beaten.
   virtual std::vector<policies::beat_reading> beats() = 0;
 
   // Begins to talk to the coordinator that is ready, as poll_shell does; what was said to the
@@ -54,20 +55,22 @@ class run_port {
   virtual void unwatch() = 0;
   virtual bool watches() const = 0;
   virtual void poll_now() = 0;
-  // Its number in poll_news::answers.
-  virtual std::uint64_t ask(const launch_question& what) = 0;
+  // Returns the question's number in poll_news::answers.
+  virtual std::uint64_t ask(const launch_question& question) = 0;
   virtual void finish(poll_shell::job_failures failures) = 0;
 
-  // The run folder. record_epoch: survives a crash of the machine. Errors: of storages.
+  // The run folder. An epoch on record survives a crash of the machine. Errors: those of
+  // storages.
   virtual runtime::status record_epoch(std::uint32_t epoch) = 0;
-  virtual void event(const std::string& what, const std::string& detail) = 0;
-  // Of the processes that live now: whoever resumes the run ends what is left of them.
+  virtual void event(const std::string& name, const std::string& detail) = 0;
+  // Writes down the processes that live now: a launcher that resumes the run ends those that
+  // are left.
   virtual void write_pids() = 0;
 
   // For people.
   virtual void complain(const std::string& text) = 0;
   virtual void show_log(policies::process_number process) = 0;
-  // To who has asked for other numbers of workers or shards: "ok", "error ...".
+  // Answers a request for other numbers of workers or shards: "ok", "error ...".
   virtual void answer(std::uint32_t asker, const std::string& line) = 0;
 };
 

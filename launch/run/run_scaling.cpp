@@ -1,4 +1,4 @@
-// What a running launcher is asked for: other numbers of workers and shards.
+// run_shell: requests for other numbers of workers and shards while the cluster runs.
 #include <utility>
 
 #include "launch/run/run_shell.hpp"
@@ -14,7 +14,7 @@ void run_shell::ask_to_scale() {
   if (over) return scaled({runtime::errc::cancelled, "job " + next.wanted.job + " has ended"});
   const bool may =
       next.of_shards() ? core_.may_scale_shards() : core_.may_scale(next.wanted.job);
-  if (!world_.watches() || !may) return;  // soon
+  if (!world_.watches() || !may) return;  // a later turn asks
   next.asked = true;
   ask({.about = next.of_shards() ? launch_question::kind::scale_shards
                                  : launch_question::kind::scale,
@@ -24,17 +24,17 @@ void run_shell::ask_to_scale() {
 }
 
 void run_shell::scaled(const runtime::status& result) {
-  const auto [what, asked] = std::move(scalings_.front());
+  const auto [wanted, asked] = std::move(scalings_.front());
   scalings_.pop_front();
   if (!result.ok()) {
-    world_.answer(what.asker, "error " + result.message());
+    world_.answer(wanted.asker, "error " + result.message());
     return ask_to_scale();
   }
-  const bool goes_on = what.job.empty() ? core_.scale_shards(what.number, todo_)
-                                        : core_.scale(what.job, what.number, todo_);
-  world_.answer(what.asker, goes_on ? "ok"
-                                    : "error the run is being ended, or goes back to a "
-                                      "checkpoint");
+  const bool goes_on = wanted.job.empty() ? core_.scale_shards(wanted.number, todo_)
+                                          : core_.scale(wanted.job, wanted.number, todo_);
+  world_.answer(wanted.asker, goes_on ? "ok"
+                                      : "error the run is being ended, or goes back to a "
+                                        "checkpoint");
   ask_to_scale();
 }
 

@@ -14,7 +14,7 @@ using runtime::planted_bug;
 namespace {
 
 // A turn may be so late before the launcher counts as having been stopped; and so long after
-// the one before while it polls, whose answers or time-outs are turns.
+// the turn before while it polls, as answers and time-outs of polls are turns.
 constexpr std::int64_t late_max = 500'000'000;
 constexpr std::int64_t gap_max = 3'000'000'000;
 
@@ -29,7 +29,7 @@ std::int64_t run_shell::next_wake() const {
   return at == policies::launch_core::never ? at : at + stopped_;
 }
 
-// Of a turn that comes too late, all since the one before counts as stopped.
+// Where a turn comes too late, all time since the turn before counts as stopped.
 void run_shell::pass_time(std::int64_t now) {
   const auto before = now_ + stopped_;
   const bool was_stopped = now - late_max > std::max(next_wake(), before) ||
@@ -71,9 +71,9 @@ void run_shell::conclude(std::int64_t now, poll_news news) {
 }
 
 void run_shell::take_signals(const std::vector<run_turn::signal>& signals) {
-  for (const auto& one : signals) {
-    world_.event("signal", one.name);
-    core_.interrupted(now_, one.name, one.saves, todo_);
+  for (const auto& signal : signals) {
+    world_.event("signal", signal.name);
+    core_.interrupted(now_, signal.name, signal.saves, todo_);
     carry_out();
   }
 }
@@ -90,26 +90,26 @@ void run_shell::take_news(poll_news news) {
 }
 
 void run_shell::take_ends(std::vector<run_turn::end>& ends) {
-  for (auto& one : ends) {
-    world_.event("process_ended", one.exit.text);
-    const auto ended = life_of(one.process);
-    const auto& name = core_.processes()[one.process];
-    core_.ended(now_, one.process, std::move(one.exit));
+  for (auto& end : ends) {
+    world_.event("process_ended", end.exit.text);
+    const auto life = life_of(end.process);
+    const auto& name = core_.processes()[end.process];
+    core_.ended(now_, end.process, std::move(end.exit));
     pids_changed_ = true;
     // To a coordinator, a death may look like a connection that broke.
     if (world_.watches() && name.role != process_role::coordinator)
       ask({.about = launch_question::kind::process_ended,
            .name = name,
-           .incarnation = ended.incarnation,
+           .incarnation = life.incarnation,
            .number = 0});
   }
 }
 
 void run_shell::look_for_hangs() {
   if (now_ < hangs_.next_look()) return;
-  std::vector<policies::hang> found;
-  hangs_.look(now_, world_.beats(), found);
-  for (const auto& one : found) core_.hangs(one.process, one.silent_ns, todo_);
+  std::vector<policies::hang> hangs;
+  hangs_.look(now_, world_.beats(), hangs);
+  for (const auto& hang : hangs) core_.hangs(hang.process, hang.silent_ns, todo_);
   carry_out();
 }
 
@@ -118,11 +118,12 @@ void run_shell::decide() {
   carry_out();
 }
 
-// What is decided, and what that comes to.
+// Effects may lead to more effects, which are carried out, too.
 void run_shell::carry_out() {
   while (!todo_.all.empty()) {
-    const auto now = std::exchange(todo_.all, {});
-    for (const auto& effect : now) std::visit([this](const auto& what) { act(what); }, effect);
+    const auto batch = std::exchange(todo_.all, {});
+    for (const auto& effect : batch)
+      std::visit([this](const auto& content) { act(content); }, effect);
   }
   if (!is_planted(planted_bug::pids_written_a_turn_late)) keep_pids();
 }
@@ -133,93 +134,93 @@ void run_shell::keep_pids() {
   pids_changed_ = false;
 }
 
-void run_shell::act(const effects::start& what) {
-  hangs_.forget(what.process);
-  const auto name = world_.spawn(what);
+void run_shell::act(const effects::start& start) {
+  hangs_.forget(start.process);
+  const auto name = world_.spawn(start);
   pids_changed_ = true;
-  if (!name) return core_.could_not_start(now_, what.process, name.error().message(), todo_);
+  if (!name) return core_.could_not_start(now_, start.process, name.error().message(), todo_);
   const auto life =
-      what.incarnation == 1 ? "" : " incarnation " + std::to_string(what.incarnation);
-  world_.event(what.incarnation == 1 ? "process_started" : "process_restarted", *name + life);
-  core_.started(now_, what.process, todo_);
-  if (is_planted(planted_bug::process_spawned_twice) && what.incarnation > 1)
-    (void)world_.spawn(what);
+      start.incarnation == 1 ? "" : " incarnation " + std::to_string(start.incarnation);
+  world_.event(start.incarnation == 1 ? "process_started" : "process_restarted", *name + life);
+  core_.started(now_, start.process, todo_);
+  if (is_planted(planted_bug::process_spawned_twice) && start.incarnation > 1)
+    (void)world_.spawn(start);
 }
 
-// Nobody of the epoch before lives.
-void run_shell::act(const effects::renew& what) {
+// No process of the epoch before lives.
+void run_shell::act(const effects::renew& renewal) {
   world_.unwatch();
   asked_.clear();
-  for (auto& one : scalings_) one.asked = false;  // of the next one then
-  world_.event("epoch", std::to_string(what.epoch));
+  for (auto& request : scalings_) request.asked = false;  // the next coordinator is asked
+  world_.event("epoch", std::to_string(renewal.epoch));
   const bool planted = is_planted(planted_bug::epoch_not_on_record);
-  core_.renewed(now_, planted ? runtime::status() : world_.record_epoch(what.epoch), todo_);
+  core_.renewed(now_, planted ? runtime::status() : world_.record_epoch(renewal.epoch), todo_);
 }
 
-void run_shell::act(const effects::watch& /*what*/) {
+void run_shell::act(const effects::watch&) {
   world_.watch();
 }
 
-void run_shell::act(const effects::poll_now& /*what*/) {
+void run_shell::act(const effects::poll_now&) {
   world_.poll_now();
 }
 
-void run_shell::act(const effects::stop_cluster& what) {
-  world_.finish(what.failures);
+void run_shell::act(const effects::stop_cluster& stop) {
+  world_.finish(stop.failures);
 }
 
-void run_shell::act(const effects::leave& what) {
+void run_shell::act(const effects::leave& leave) {
   ask({.about = launch_question::kind::leave,
-       .name = core_.processes()[what.process],
+       .name = core_.processes()[leave.process],
        .incarnation = 0,
        .number = 0},
-      what.process);
+      leave.process);
 }
 
-void run_shell::act(const effects::save& what) {
+void run_shell::act(const effects::save& save) {
   ask({.about = launch_question::kind::save,
-       .name = {.job = what.job},
+       .name = {.job = save.job},
        .incarnation = 0,
        .number = 0});
 }
 
-void run_shell::act(const effects::terminate& what) {
-  world_.end(life_of(what.process), false);
+void run_shell::act(const effects::terminate& end) {
+  world_.end(life_of(end.process), false);
 }
 
-void run_shell::act(const effects::kill& what) {
-  world_.end(life_of(what.process), true);
+void run_shell::act(const effects::kill& end) {
+  world_.end(life_of(end.process), true);
 }
 
-void run_shell::act(const effects::note& what) {
-  world_.event(what.what, what.detail);
+void run_shell::act(const effects::note& note) {
+  world_.event(note.what, note.detail);
 }
 
-void run_shell::act(const effects::complain& what) {
-  world_.complain(what.text);
+void run_shell::act(const effects::complain& complaint) {
+  world_.complain(complaint.text);
 }
 
-void run_shell::act(const effects::show_log& what) {
-  world_.show_log(what.process);
+void run_shell::act(const effects::show_log& log) {
+  world_.show_log(log.process);
 }
 
-void run_shell::act(const effects::conclude& what) {
-  end_ = what;
+void run_shell::act(const effects::conclude& conclusion) {
+  end_ = conclusion;
 }
 
-void run_shell::ask(const launch_question& what, policies::process_number process) {
-  asked_[world_.ask(what)] = {what, process};
+void run_shell::ask(const launch_question& question, policies::process_number process) {
+  asked_[world_.ask(question)] = {question, process};
 }
 
 void run_shell::answered(std::uint64_t number, const runtime::status& result) {
   using about = launch_question::kind;
   const auto found = asked_.extract(number);
-  if (!found) return;  // of an epoch that is over
-  const auto& [what, process] = found.mapped();
-  if (what.about == about::leave) core_.left(now_, process, result, todo_);
-  if (what.about == about::save && !result.ok())
-    world_.event("save_failed", what.name.job + ": " + result.to_string());
-  if (what.about == about::scale || what.about == about::scale_shards) scaled(result);
+  if (!found) return;  // its epoch is over
+  const auto& [question, process] = found.mapped();
+  if (question.about == about::leave) core_.left(now_, process, result, todo_);
+  if (question.about == about::save && !result.ok())
+    world_.event("save_failed", question.name.job + ": " + result.to_string());
+  if (question.about == about::scale || question.about == about::scale_shards) scaled(result);
 }
 
 }  // namespace tidegate::launch

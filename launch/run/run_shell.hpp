@@ -1,5 +1,6 @@
-// The loop around policies::launch_core, without the world: what has happened is told to the
-// core in one order, and what it decides is carried out in one order, through run_port.hpp.
+// The loop around policies::launch_core, without the world: it tells the core in one order all
+// that has happened, and carries out in one order all that the core decides, through
+// run_port.hpp.
 //
 // A turn tells all that has happened since the last one. After each turn the pids of the run
 // folder are those of the processes that live, whatever becomes of the launcher. One thread.
@@ -56,11 +57,11 @@ class run_shell {
   // The last news, when everything has ended.
   void conclude(std::int64_t now, poll_news news);
 
-  // When a turn is due although nothing has happened; launch_core::never.
+  // Returns when a turn is due although nothing has happened; launch_core::never if none is.
   std::int64_t next_wake() const;
 
   const policies::launch_core& core() const noexcept { return core_; }
-  // How the run has ended, once every process has.
+  // Returns how the run has ended, once every process has.
   const std::optional<policies::launch_effects::conclude>& ended() const noexcept {
     return end_;
   }
@@ -84,21 +85,21 @@ class run_shell {
   void carry_out();
   void keep_pids();
 
-  void act(const effects::start& what);
-  void act(const effects::renew& what);
-  void act(const effects::watch& what);
-  void act(const effects::poll_now& what);
-  void act(const effects::stop_cluster& what);
-  void act(const effects::leave& what);
-  void act(const effects::save& what);
-  void act(const effects::terminate& what);
-  void act(const effects::kill& what);
-  void act(const effects::note& what);
-  void act(const effects::complain& what);
-  void act(const effects::show_log& what);
-  void act(const effects::conclude& what);
+  void act(const effects::start& start);
+  void act(const effects::renew& renewal);
+  void act(const effects::watch&);
+  void act(const effects::poll_now&);
+  void act(const effects::stop_cluster& stop);
+  void act(const effects::leave& leave);
+  void act(const effects::save& save);
+  void act(const effects::terminate& end);
+  void act(const effects::kill& end);
+  void act(const effects::note& note);
+  void act(const effects::complain& complaint);
+  void act(const effects::show_log& log);
+  void act(const effects::conclude& conclusion);
 
-  void ask(const launch_question& what, policies::process_number process = 0);
+  void ask(const launch_question& question, policies::process_number process = 0);
   void answered(std::uint64_t number, const runtime::status& result);
   launched_process life_of(policies::process_number process) const {
     return {process, core_.incarnation(process)};
@@ -114,11 +115,11 @@ class run_shell {
   std::int64_t stopped_ = 0;  // so long has the launcher been, in all
   effects todo_;
   bool pids_changed_ = false;
-  struct question {
-    launch_question what;
+  struct open_question {
+    launch_question content;
     policies::process_number process = 0;
   };
-  std::map<std::uint64_t, question> asked_;
+  std::map<std::uint64_t, open_question> asked_;
   std::deque<scaling> scalings_;
   std::optional<effects::conclude> end_;
 };
