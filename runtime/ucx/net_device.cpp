@@ -19,14 +19,14 @@ namespace tidegate::runtime {
 
 namespace {
 
-bool same(const sockaddr& one, const sockaddr& other) {
-  if (one.sa_family != other.sa_family) return false;
-  if (one.sa_family == AF_INET)
-    return reinterpret_cast<const sockaddr_in&>(one).sin_addr.s_addr ==
-           reinterpret_cast<const sockaddr_in&>(other).sin_addr.s_addr;
-  return one.sa_family == AF_INET6 &&
-         std::memcmp(&reinterpret_cast<const sockaddr_in6&>(one).sin6_addr,
-                     &reinterpret_cast<const sockaddr_in6&>(other).sin6_addr,
+bool same(const sockaddr& left, const sockaddr& right) {
+  if (left.sa_family != right.sa_family) return false;
+  if (left.sa_family == AF_INET)
+    return reinterpret_cast<const sockaddr_in&>(left).sin_addr.s_addr ==
+           reinterpret_cast<const sockaddr_in&>(right).sin_addr.s_addr;
+  return left.sa_family == AF_INET6 &&
+         std::memcmp(&reinterpret_cast<const sockaddr_in6&>(left).sin6_addr,
+                     &reinterpret_cast<const sockaddr_in6&>(right).sin6_addr,
                      sizeof(in6_addr)) == 0;
 }
 
@@ -45,12 +45,12 @@ expected<std::string> device_of(const std::string& address) {
     return fail(errc::not_found, std::string("no interfaces: ") + std::strerror(errno));
   const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> interfaces(listed, &::freeifaddrs);
   std::string names;
-  for (const auto* one = listed; one != nullptr; one = one->ifa_next) {
-    if (one->ifa_addr == nullptr) continue;
+  for (const auto* entry = listed; entry != nullptr; entry = entry->ifa_next) {
+    if (entry->ifa_addr == nullptr) continue;
     for (const auto* wanted = resolved; wanted != nullptr; wanted = wanted->ai_next)
-      if (same(*one->ifa_addr, *wanted->ai_addr)) return std::string(one->ifa_name);
-    if (one->ifa_addr->sa_family == AF_INET)
-      names += (names.empty() ? "" : ", ") + std::string(one->ifa_name);
+      if (same(*entry->ifa_addr, *wanted->ai_addr)) return std::string(entry->ifa_name);
+    if (entry->ifa_addr->sa_family == AF_INET)
+      names += (names.empty() ? "" : ", ") + std::string(entry->ifa_name);
   }
   return fail(errc::not_found, "no interface of this host has the address " + address +
                                    " (cluster.hosts); there are: " + names);

@@ -9,7 +9,7 @@
 
 namespace tidegate::runtime {
 
-// Errors: unavailable (UCX finds nothing that works), not_found and invalid_argument (of the
+// Errors: unavailable (UCX finds nothing that works), not_found and invalid_argument (the
 // address in the options).
 expected<ucp_context_h> make_ucx_context(const ucx_options& options);
 

@@ -1,4 +1,4 @@
-// What UCX says, as a status.
+// UCX's errors as statuses.
 #pragma once
 
 #include <ucs/type/status.h>
@@ -7,8 +7,8 @@
 
 namespace tidegate::runtime {
 
-// unavailable: "<what>: <UCX's words> (UCX_TLS=...)"; most such errors are a matter of
+// unavailable: "<operation>: <UCX's words> (UCX_TLS=...)"; most such errors are a matter of
 // transports.
-status ucx_error(const char* what, ucs_status_t code);
+status ucx_error(const char* operation, ucs_status_t code);
 
 }  // namespace tidegate::runtime
