@@ -119,14 +119,6 @@ class observer::impl {
 
   template <class T, class... Ts>
   expected<T> ask(const std::string& doing, const Ts&... xs) {
-    auto result = ask_once<T>(doing, xs...);
-    // Another process may have taken its place.
-    if (result || result.error().code() != errc::unavailable || !place->find()) return result;
-    return ask_once<T>(doing, xs...);
-  }
-
-  template <class T, class... Ts>
-  expected<T> ask_once(const std::string& doing, const Ts&... xs) {
     const caf::duration patience(std::chrono::milliseconds(1000));
     return ask_coordinator<T>(self, place->now(), patience, doing, xs...);
   }
@@ -148,6 +140,11 @@ expected<observer> observer::connect(const node_options& options) {
       made->process.control(), options.coordinator_host, options.coordinator_port);
   if (auto found = made->place->find(); !found) return fail(found.error());
   return observer(std::move(made));
+}
+
+status observer::reconnect() {
+  const auto found = impl_->place->find();
+  return found ? status() : found.error();
 }
 
 expected<policies::cluster_status> observer::poll(std::uint64_t events_seen) {

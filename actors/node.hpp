@@ -74,6 +74,9 @@ class observer {
   observer& operator=(observer&&) noexcept;
   ~observer();
 
+  // Connects to the coordinator that is there now, which may have taken another's place; once a
+  // call has failed with `unavailable`. Errors: unavailable (nobody listens).
+  runtime::status reconnect();
   // `events_seen`: how many events the caller has; the answer carries those after.
   runtime::expected<policies::cluster_status> poll(std::uint64_t events_seen);
   // Ends the job as failed with this message; the launcher's word that a process of it died.

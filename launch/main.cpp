@@ -20,6 +20,7 @@ class observer_view final : public cluster_view {
  public:
   explicit observer_view(observer self) : self_(std::move(self)) {}
 
+  runtime::status reconnect() override { return self_.reconnect(); }
   runtime::expected<tidegate::policies::cluster_status> poll(std::uint64_t seen) override {
     return self_.poll(seen);
   }

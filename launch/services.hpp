@@ -18,6 +18,8 @@ namespace tidegate::launch {
 class cluster_view {
  public:
   virtual ~cluster_view() = default;
+  // As observer::reconnect.
+  virtual runtime::status reconnect() = 0;
   virtual runtime::expected<policies::cluster_status> poll(std::uint64_t events_seen) = 0;
   virtual runtime::status fail_job(const std::string& job, const std::string& why) = 0;
   // As observer::leave.

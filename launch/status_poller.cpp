@@ -98,6 +98,8 @@ runtime::status status_poller::perform(const poll_step& step,
   switch (step.kind) {
     case action::connect:
       return connect();
+    case action::reconnect:
+      return view_->reconnect();
     case action::poll: {
       auto answer = view_->poll(step.events_seen);
       if (!answer) return answer.error();

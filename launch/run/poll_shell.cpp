@@ -13,6 +13,24 @@ using runtime::errc;
 using runtime::is_planted;
 using runtime::planted_bug;
 
+namespace {
+
+using action = poll_step::action;
+
+bool needs_coordinator(action kind) {
+  return kind == action::poll || kind == action::ask || kind == action::fail_job ||
+         kind == action::stop;
+}
+
+// Mistakes of a shell that makes no connection again.
+bool forgets(action kind) {
+  return is_planted(planted_bug::launcher_keeps_to_the_former_coordinator) ||
+         (kind == action::poll && is_planted(planted_bug::poll_not_repeated_when_lost)) ||
+         (kind == action::ask && is_planted(planted_bug::question_of_the_launcher_dropped));
+}
+
+}  // namespace
+
 poll_step poll_shell::go(action kind) {
   poll_step step;
   step.kind = at_ = kind;
@@ -24,8 +42,28 @@ poll_step poll_shell::begin(std::int64_t now) {
   return go(action::connect);
 }
 
+// A connection that is lost tells nothing of the coordinator: each step gets a second one.
 poll_step poll_shell::next(std::int64_t now, const runtime::status& result,
                            policies::cluster_status status) {
+  if (at_ == action::reconnect) return reconnected(now, result);
+  const bool lost = result.code() == errc::unavailable && needs_coordinator(at_);
+  if (lost && !repeats_ && !forgets(at_)) {
+    lost_why_ = result;
+    return go(action::reconnect);
+  }
+  repeats_ = false;
+  return current_ = go_on(now, result, std::move(status));
+}
+
+poll_step poll_shell::reconnected(std::int64_t now, const runtime::status& result) {
+  at_ = current_.kind;
+  repeats_ = result.ok();
+  if (!repeats_) current_ = go_on(now, lost_why_, {});
+  return current_;
+}
+
+poll_step poll_shell::go_on(std::int64_t now, const runtime::status& result,
+                            policies::cluster_status status) {
   switch (at_) {
     case action::connect:
       return connected(now, result);
@@ -41,6 +79,7 @@ poll_step poll_shell::next(std::int64_t now, const runtime::status& result,
     case action::stop:
       if (!result.ok()) news_.health = result;
       return go(action::done);
+    case action::reconnect:
     case action::done:
       break;
   }

@@ -1,6 +1,7 @@
 // The launcher's conversation with the coordinator: connects, polls at intervals and on
 // request, asks questions until they are answered, and in the end fails jobs and tells the
-// cluster to stop.
+// cluster to stop. What is lost with the connection it says once more over a new one: another
+// coordinator may have taken the place of the one before.
 //
 // One step at a time: begin() returns the first, the adapter carries it out, tells with next()
 // how that went, and gets the following one, until `done`. Wishes (poll_now, ask, finish) may
@@ -38,11 +39,12 @@ struct poll_limits {
 struct poll_step {
   enum class action : std::uint8_t {
     connect,
-    poll,      // the status, with the events after `events_seen`
-    ask,       // `question`
-    rest,      // for `pause_ns`, or until ends_rest()
-    fail_job,  // `job`, for the reason `why`
-    stop,      // the coordinator and its cluster
+    reconnect,  // to the coordinator that is there now; unavailable: nobody listens
+    poll,       // the status, with the events after `events_seen`
+    ask,        // `question`
+    rest,       // for `pause_ns`, or until ends_rest()
+    fail_job,   // `job`, for the reason `why`
+    stop,       // the coordinator and its cluster
     done,
   };
   action kind = action::done;
@@ -84,6 +86,9 @@ class poll_shell {
   using action = poll_step::action;
 
   poll_step go(action kind);
+  poll_step reconnected(std::int64_t now, const runtime::status& result);
+  poll_step go_on(std::int64_t now, const runtime::status& result,
+                  policies::cluster_status status);
   poll_step poll();
   poll_step rest();
   poll_step connected(std::int64_t now, const runtime::status& result);
@@ -94,6 +99,9 @@ class poll_shell {
 
   poll_limits limits_;
   action at_ = action::done;
+  poll_step current_;         // that the adapter carries out, or will when it has reconnected
+  bool repeats_ = false;      // `current_`, over a new connection
+  runtime::status lost_why_;  // its result over the one before
   std::int64_t connect_until_ = 0;
   std::uint64_t events_seen_ = 0;
   std::uint32_t life_ = 0;   // of the coordinator that counts them

@@ -69,6 +69,7 @@ enum class planted_bug : std::uint8_t {
   question_not_asked_again,
   poll_not_repeated_when_lost,
   question_of_the_launcher_dropped,
+  launcher_keeps_to_the_former_coordinator,
   process_spawned_twice,
   pids_written_a_turn_late,
   epoch_not_on_record,

@@ -151,6 +151,9 @@ class fake_view final : public cluster_view {
   explicit fake_view(int fd) : fd_(fd) {}
   ~fake_view() override { ::close(fd_); }
 
+  runtime::status reconnect() override {
+    return {runtime::errc::unavailable, "no coordinator"};
+  }
   runtime::expected<policies::cluster_status> poll(std::uint64_t events_seen) override {
     const auto line = ask("poll");
     if (line.empty()) return runtime::fail(runtime::errc::unavailable, "no coordinator");

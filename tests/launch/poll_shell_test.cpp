@@ -11,6 +11,7 @@ using runtime::errc;
 using runtime::status;
 
 const status silent(errc::timed_out, "no answer");
+const status lost(errc::unavailable, "the connection broke");
 
 poll_shell connected_shell() {
   poll_shell shell({.interval_ns = 200, .patience_ns = 1000});
@@ -47,6 +48,60 @@ TEST(poll_shell, a_question_without_an_answer_is_asked_again_after_the_next_poll
   EXPECT_EQ(news.answers[0].second.code(), errc::refused);
   EXPECT_FALSE(shell.is_open(number));
   EXPECT_TRUE(shell.take().answers.empty());
+}
+
+TEST(poll_shell, a_poll_that_is_lost_with_its_connection_is_repeated_over_a_new_one) {
+  auto shell = connected_shell();
+  policies::cluster_status status;
+  status.events.resize(3);
+  shell.next(1, {}, status);
+  const auto poll = shell.next(2);
+  EXPECT_EQ(shell.next(3, lost).kind, action::reconnect);
+  EXPECT_TRUE(shell.news().health.ok()) << "of the coordinator nothing is known";
+  const auto repeated = shell.next(4);
+  EXPECT_EQ(repeated.kind, action::poll);
+  EXPECT_EQ(repeated.events_seen, poll.events_seen);
+  EXPECT_EQ(shell.next(5, {}, status).kind, action::rest);
+  EXPECT_EQ(shell.take().status.events.size(), 6U);
+}
+
+TEST(poll_shell, a_poll_that_is_lost_twice_has_failed) {
+  auto shell = connected_shell();
+  const auto asked = shell.poll_now();
+  shell.next(1, {});
+  shell.next(2);
+  EXPECT_EQ(shell.next(3, lost).kind, action::reconnect);
+  EXPECT_EQ(shell.next(4).kind, action::poll);
+  EXPECT_EQ(shell.next(5, lost).kind, action::rest);
+  EXPECT_EQ(shell.news().health.message(), lost.message());
+  EXPECT_EQ(shell.news().answered, asked);
+  EXPECT_EQ(shell.next(6).kind, action::poll);
+  EXPECT_EQ(shell.next(7, lost).kind, action::reconnect)
+      << "the next one has two attempts, too";
+}
+
+TEST(poll_shell, a_question_where_nobody_listens_is_asked_after_the_next_poll) {
+  auto shell = connected_shell();
+  const auto number = shell.ask();
+  shell.next(1, {});
+  EXPECT_EQ(shell.next(2, lost).kind, action::reconnect);
+  EXPECT_EQ(shell.next(3, {errc::unavailable, "nobody listens"}).kind, action::rest);
+  EXPECT_TRUE(shell.is_open(number));
+  EXPECT_EQ(shell.next(4).kind, action::poll);
+  EXPECT_EQ(shell.next(5, {}).question, number);
+}
+
+TEST(poll_shell, the_end_is_told_over_a_new_connection_once) {
+  auto shell = connected_shell();
+  shell.finish({{"a", "died"}});
+  EXPECT_EQ(shell.next(1, {}).kind, action::fail_job);
+  EXPECT_EQ(shell.next(2, lost).kind, action::reconnect);
+  const auto repeated = shell.next(3);
+  EXPECT_EQ(repeated.kind, action::fail_job);
+  EXPECT_EQ(repeated.job, "a");
+  EXPECT_EQ(shell.next(4, {}).kind, action::stop);
+  EXPECT_EQ(shell.next(5, lost).kind, action::reconnect);
+  EXPECT_EQ(shell.next(6, lost).kind, action::done);
 }
 
 TEST(poll_shell, a_coordinator_that_is_silent_is_not_told_the_end) {

@@ -21,6 +21,7 @@ class recording_view final : public cluster_view {
  public:
   explicit recording_view(record& into) : into_(into) {}
 
+  runtime::status reconnect() override { return note("reconnect"); }
   runtime::expected<policies::cluster_status> poll(std::uint64_t events_seen) override {
     const std::lock_guard lock(into_.mutex);
     into_.events_seen.push_back(events_seen);
@@ -111,6 +112,16 @@ TEST(status_poller, asks_until_it_is_answered) {
   EXPECT_TRUE(left[0].second.ok());
   const std::lock_guard lock(seen.mutex);
   EXPECT_EQ(seen.calls, (std::vector<std::string>{"leave mlp 2", "leave mlp 2"}));
+}
+
+TEST(status_poller, asks_once_more_over_a_new_connection) {
+  record seen;
+  seen.leave_says = {runtime::errc::unavailable, "the connection broke"};
+  status_poller poller(observe(seen), {}, never_ms);
+  poller.ask([](cluster_view& view) { return view.leave("mlp", 2); });
+  take_until(poller, [](const auto& n) { return !n.answers.empty(); });
+  const std::lock_guard lock(seen.mutex);
+  EXPECT_EQ(seen.calls, (std::vector<std::string>{"leave mlp 2", "reconnect", "leave mlp 2"}));
 }
 
 TEST(status_poller, a_question_is_no_poll_that_was_asked_for) {

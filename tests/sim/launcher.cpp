@@ -292,16 +292,27 @@ void launcher::go_on(std::uint32_t watch, const sim::answer& got) {
   carry_out(step);
 }
 
+// It knows where a coordinator listens, and not which process does before it has connected.
+void launcher::connect() {
+  process::ask<coordinator_process>(
+      world_.coordinator, [](auto&, const answer_to& reply) { reply({}); },
+      [this, watch = watch_, listens = world_.coordinator](const sim::answer& got) {
+        if (got.result.ok()) observed_ = listens;
+        go_on(watch, got);
+      });
+}
+
 void launcher::carry_out(const launch::poll_step& step) {
   using action = launch::poll_step::action;
   const auto ask = [&](std::function<void(coordinator_process&, answer_to)> at) {
     process::ask<coordinator_process>(
-        world_.coordinator, std::move(at),
+        observed_, std::move(at),
         [this, watch = watch_](const sim::answer& got) { go_on(watch, got); });
   };
   switch (step.kind) {
     case action::connect:
-      return ask([](auto&, const answer_to& reply) { reply({}); });
+    case action::reconnect:
+      return connect();
     case action::poll:
       return ask([](auto& to, const answer_to& reply) { to.status(reply); });
     case action::ask:

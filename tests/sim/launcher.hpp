@@ -69,6 +69,7 @@ class launcher final : public frameless_process, private launch::run_port {
   void carry_out(const launch::poll_step& step);
   void go_on(std::uint32_t watch, const sim::answer& got);
   void end_rest();
+  void connect();
   static void put(const launch::launch_question& what, coordinator_process& to,
                   answer_to reply);
 
@@ -83,6 +84,7 @@ class launcher final : public frameless_process, private launch::run_port {
   std::optional<launch::poll_shell> poll_;
   std::map<std::uint64_t, launch::launch_question> questions_;
   std::uint32_t watch_ = 0;  // counts the conversations
+  process_id observed_ = 0;  // the coordinator that it has connected to
   std::uint64_t rest_ = 0;   // counts the rests
   bool rests_ = false;
   std::map<policies::process_number, process_id> running_;
