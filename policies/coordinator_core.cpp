@@ -87,6 +87,8 @@ bool coordinator_core::shard_joined(std::int64_t now, std::uint32_t index, std::
       group.address(member.number) == address) {
     out.answers.push_back({who, {}, {}});  // it has not heard that it is in
     repeat_calls(now, no_job, {index, false, member.number}, out);
+    if (retiring_.contains({index, member.number}))
+      out.retirements.push_back({index, member.number});
     return true;
   }
   // The word of one that has died since may be late.

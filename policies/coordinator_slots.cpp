@@ -36,7 +36,6 @@ bool coordinator_core::host_joined(std::int64_t now, shard_slots::process which,
   if (!takes_process(which, life, who, out)) return false;
   auto& known = processes_[which];
   out.answers.push_back({who, {}, {}});
-  if (known.here && known.life == life) return true;  // it has not heard that it is in
   const bool were_in = all_in();
   const bool is_new = life > known.life;
   known = {life, true, false};
@@ -49,8 +48,9 @@ bool coordinator_core::host_joined(std::int64_t now, shard_slots::process which,
   return true;
 }
 
-// Of a new life whoever was here, or was awaited; else who was awaited, but for these: one that
-// is here may have begun since the process said what it has.
+// Of a new life whoever was here, or was awaited. Else who was awaited, but for these, and who
+// has left: the word of that may have been lost with the process's connection, as what it was
+// asked to have. Others that are here may have begun since the process said what it has.
 void coordinator_core::forget_members(std::int64_t now, shard_slots::process which, bool is_new,
                                       std::span<const hosted_member> has,
                                       coordinator_effects& out) {
@@ -61,8 +61,9 @@ void coordinator_core::forget_members(std::int64_t now, shard_slots::process whi
       return one.shard == shard && one.member.number == number &&
              one.member.incarnation == group.incarnation(number);
     };
-    if (!is_new && (group.is_here(number) || std::any_of(has.begin(), has.end(), is_it)))
-      continue;
+    const bool has_it = std::any_of(has.begin(), has.end(), is_it);
+    const bool has_left = retiring_.contains({shard, number}) && !has_it;
+    if (!is_new && !has_left && (group.is_here(number) || has_it)) continue;
     hosted_.erase({shard, number});
     retiring_.erase({shard, number});
     if (group.was_here(number))

@@ -63,6 +63,11 @@ std::vector<control_member> control_members::remove_absent(
   return removed;
 }
 
+void control_members::note_ended(std::uint64_t process) {
+  for (auto& [handle, member] : members_)
+    if (member.peer.process == process) member.ended = true;
+}
+
 bool control_members::has_absent() const {
   return std::any_of(members_.begin(), members_.end(),
                      [](const auto& entry) { return entry.second.absent_since.has_value(); });

@@ -45,6 +45,8 @@ class control_members {
   // Removes and returns the absent for which `is_over(member)` holds.
   std::vector<control_member> remove_absent(
       const std::function<bool(const control_member&)>& is_over);
+  // The launcher says that this process has ended.
+  void note_ended(std::uint64_t process);
   bool contains(std::uint64_t handle) const { return members_.contains(handle); }
   bool has_absent() const;
 

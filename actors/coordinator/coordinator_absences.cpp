@@ -1,5 +1,6 @@
 // coordinator_shell: members whose control connection broke, whether they have died, and what
 // follows if so.
+#include <algorithm>
 #include <utility>
 
 #include "actors/coordinator/coordinator_shell.hpp"
@@ -13,10 +14,9 @@ using runtime::is_planted;
 using runtime::planted_bug;
 
 // A process that this host sees ending does not return: its sockets close before it is gone.
-// The launcher tells of other processes. Where shards move, members of a process come and go
-// with their connections.
+// The launcher tells of other processes.
 bool coordinator_shell::may_return(const control_member& member) const {
-  return hosts_.empty() && !member.ended && port_.may_live(member.address);
+  return !member.ended && port_.may_live(member.address);
 }
 
 void coordinator_shell::look_soon() {
@@ -28,25 +28,39 @@ void coordinator_shell::look() {
   looks_ = false;
   if (has_ended_) return;
   const auto now = port_.steady_now();
+  const auto is_overdue = [&](std::int64_t since) { return now - since >= absent_most_ns_; };
+  for (auto& [slot, known] : hosts_)
+    if (known.absent_since && is_overdue(*known.absent_since)) lose(slot, known);
   const auto overdue = members_.remove_absent([&](const control_member& member) {
-    return now - *member.absent_since >= absent_most_ns_ || !may_return(member);
+    return is_overdue(*member.absent_since) || !may_return(member);
   });
   for (const auto& member : overdue)
     lose(member, "its connection broke, and it has not come back (supervision.unreachable)");
-  if (members_.has_absent()) look_soon();
+  const bool awaits_host = std::ranges::any_of(
+      hosts_, [](const auto& entry) { return entry.second.absent_since.has_value(); });
+  if (awaits_host || members_.has_absent()) look_soon();
+}
+
+void coordinator_shell::lose(policies::shard_slots::process slot, slot_process& known) {
+  known.absent_since.reset();
+  core_.host_lost(slot, known.life);
 }
 
 void coordinator_shell::connection_lost(std::uint64_t handle, bool broke,
                                         const std::string& why) {
   if (has_ended_) return;
-  for (const auto& [slot, known] : hosts_)
+  if (is_planted(planted_bug::broken_control_connection_is_a_death)) broke = false;
+  for (auto& [slot, known] : hosts_)
     if (known.peer.handle == handle) {
-      core_.host_lost(slot, known.life);
-      port_.stop(known.peer);  // it may live, and not know
+      if (!broke || known.ended) {
+        lose(slot, known);
+        continue;
+      }
+      known.absent_since = port_.steady_now();
+      look_soon();
     }
   auto* const member = members_.find(handle);
   if (member == nullptr) return;
-  if (is_planted(planted_bug::broken_control_connection_is_a_death)) broke = false;
   if (!broke || !may_return(*member)) return lose(*members_.remove(handle), why);
   member->absent_since = port_.steady_now();
   look_soon();
@@ -56,15 +70,29 @@ void coordinator_shell::process_ended(const control_sender& from,
                                       const policies::process_name& name,
                                       std::uint32_t incarnation, reply_to reply) {
   if (refuses(check(from), reply)) return;
-  // Where shards move, names are of slots.
-  auto* const member = hosts_.empty() ? members_.find(name, incarnation) : nullptr;
-  if (member == nullptr) return carry_out(std::move(reply));
   // What the launcher has seen end may have been a starter, and the process live out of its
   // reach: then its successor's coming ends it, for which it must be known.
-  member->ended = true;
-  if (member->absent_since)
-    lose(*members_.remove(member->peer.handle), "its process has ended");
+  if (moves_shards_ && policies::serves_shard(name.role)) {
+    host_ended(policies::slot_process_of(name, shards_), incarnation);
+  } else if (auto* const member = members_.find(name, incarnation)) {
+    member->ended = true;
+    if (member->absent_since)
+      lose(*members_.remove(member->peer.handle), "its process has ended");
+  }
   carry_out(std::move(reply));
+}
+
+// All that it has goes with it.
+void coordinator_shell::host_ended(policies::shard_slots::process slot, std::uint32_t life) {
+  const auto at = hosts_.find(slot);
+  if (at == hosts_.end() || at->second.life != life) return;
+  auto& known = at->second;
+  known.ended = true;
+  if (known.absent_since) lose(slot, known);
+  members_.note_ended(known.peer.process);
+  const auto ended =
+      members_.remove_absent([](const control_member& member) { return member.ended; });
+  for (const auto& member : ended) lose(member, "its process has ended");
 }
 
 void coordinator_shell::lose(const control_member& member, const std::string& why) {

@@ -96,7 +96,7 @@ void coordinator_shell::host_joined(const control_sender& from,
   if (refuses(check_token(from), reply)) return;
   const auto id = wait(std::move(reply));
   if (core_.host_joined(port_.unix_now(), slot, life, has, id, effects_)) {
-    hosts_[slot] = {life, peer};
+    hosts_[slot] = {.life = life, .peer = peer};
     port_.watch(peer);
   }
   carry_out();

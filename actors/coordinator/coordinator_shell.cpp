@@ -28,6 +28,8 @@ coordinator_shell::coordinator_shell(const policies::cluster_spec& cluster, std:
       storage_(storage),
       core_(cluster, token, storage.found(), std::move(before), life),
       token_(token),
+      shards_(cluster.shards),
+      moves_shards_(cluster.slots > 0),
       absent_most_ns_(cluster.supervision.unreachable_ms * policies::millisecond / 2),
       members_(cluster.shards) {
   for (const auto& job : cluster.jobs)

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -107,7 +108,9 @@ class coordinator_shell {
   using callee_place = std::tuple<std::string, std::uint32_t, std::uint32_t>;
   struct slot_process {
     std::uint32_t life = 0;
-    control_peer peer;
+    control_peer peer = {};
+    bool ended = false;  // the launcher says so
+    std::optional<std::int64_t> absent_since = {};
   };
   struct listener {
     std::uint32_t incarnation = 0;
@@ -139,6 +142,8 @@ class coordinator_shell {
   void keep_callee(const callee_place& place, const control_peer& peer);
   bool may_return(const control_member& member) const;
   void lose(const control_member& member, const std::string& why);
+  void lose(policies::shard_slots::process slot, slot_process& known);
+  void host_ended(policies::shard_slots::process slot, std::uint32_t life);
   void look_soon();
 
   control_port& port_;
@@ -146,6 +151,8 @@ class coordinator_shell {
   policies::coordinator_core core_;
   policies::coordinator_effects effects_;
   std::uint64_t token_;
+  std::uint32_t shards_;
+  bool moves_shards_;
   std::int64_t absent_most_ns_;  // until a member that has no connection counts as dead
   std::deque<turn> turns_;       // that are not carried out yet, in their order
   bool works_ = false;           // on the first of them

@@ -78,9 +78,18 @@ policies::cluster_spec small() {
   return spec;
 }
 
+policies::cluster_spec moving() {
+  auto spec = small();
+  spec.slots = 1;
+  return spec;
+}
+
 class coordinator_shell_test : public testing::Test {
  protected:
-  coordinator_shell_test() : shell(small(), token, port, port, {}, 1) { shell.begin(); }
+  explicit coordinator_shell_test(const policies::cluster_spec& spec = small())
+      : shell(spec, token, port, port, {}, 1) {
+    shell.begin();
+  }
 
   reply_to into(status& result) {
     result = status(errc::timed_out, "no answer yet");
@@ -226,6 +235,60 @@ TEST_F(coordinator_shell_test, answers_all_who_wait_when_it_ends) {
   shell.stop({token, 9}, into(told));
   EXPECT_TRUE(told.ok());
   EXPECT_EQ(worker.code(), errc::unavailable);
+}
+
+// A process with a member of a shard's group, over one connection.
+class shard_host_shell_test : public coordinator_shell_test {
+ protected:
+  shard_host_shell_test() : coordinator_shell_test(moving()) {
+    join_host({1, 1}, {});
+    join_shard({2, 1});
+    port.take();
+  }
+  void join_host(control_peer peer, const std::vector<policies::hosted_member>& has) {
+    shell.host_joined({token, peer.process}, {0, 0}, 1, has, peer, into(host));
+  }
+  void end_process(std::uint32_t incarnation) {
+    status told;
+    shell.process_ended({token, 9}, {policies::process_role::shard, "", 0}, incarnation,
+                        into(told));
+  }
+  status host;
+};
+
+TEST_F(shard_host_shell_test, is_absent_while_its_connection_is_broken) {
+  shell.connection_lost(1, true, "broke");
+  shell.connection_lost(2, true, "broke");
+  port.now += 4 * second;
+  shell.look();
+  join_host({3, 1}, {{0, {0, 1}}});
+  EXPECT_TRUE(host.ok()) << host.to_string();
+  join_shard({4, 1});
+  EXPECT_TRUE(shard.ok()) << shard.to_string();
+  port.now += 100 * second;
+  shell.look();
+  EXPECT_TRUE(lost().empty());
+}
+
+TEST_F(shard_host_shell_test, is_lost_with_all_it_has_when_it_does_not_come_back) {
+  shell.connection_lost(1, true, "broke");
+  shell.connection_lost(2, true, "broke");
+  port.now += 5 * second;
+  shell.look();
+  EXPECT_EQ(lost(), strings{"shard_lost"});
+  join_host({3, 1}, {{0, {0, 1}}});
+  EXPECT_EQ(host.code(), errc::already_exists) << "its place is to be another's";
+}
+
+TEST_F(shard_host_shell_test, is_lost_when_the_launcher_tells_of_its_end) {
+  shell.connection_lost(2, true, "broke");
+  end_process(2);
+  EXPECT_TRUE(lost().empty()) << "that was another process";
+  end_process(1);
+  EXPECT_EQ(lost(), strings{"shard_lost"});
+  shell.connection_lost(1, true, "broke");
+  join_host({3, 1}, {});
+  EXPECT_EQ(host.code(), errc::already_exists);
 }
 
 }  // namespace

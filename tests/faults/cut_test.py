@@ -9,9 +9,10 @@ from faults import *
 
 
 class Cut(FaultTest):
-    def yaml(self, mode, replicas=0, **job):
+    def yaml(self, mode, replicas=0, max_shards=0, **job):
         made = {"workers": 3, "optimizer": {"name": "adam", "learning_rate": 0.05}, "mode": mode, **job}
-        return cluster_yaml({"job": made}, shards=2, replicas=replicas, transport="tcp")
+        moves = {"max_shards": max_shards} if max_shards else {}
+        return cluster_yaml({"job": made}, shards=2, replicas=replicas, transport="tcp", **moves)
 
     def clock(self, run):
         """The last clock that the live line has told."""
@@ -55,6 +56,13 @@ class Cut(FaultTest):
     def test_coordinator_and_members(self):
         self.check([("coordinator-0", "shard-0"), ("replica-0", "coordinator-0"), ("worker-job-0", "coordinator-0")],
                    replicas=1, then_kill="shard-0")
+
+    def test_coordinator_and_processes_of_several_shards(self):
+        for replicas in (0, 1):
+            with self.subTest(replicas=replicas):
+                ends = ["shard-0", "shard-1", "shard-0"] if replicas == 0 else ["replica-0", "shard-1", "shard-0"]
+                self.check([("coordinator-0", end) for end in ends], replicas=replicas, max_shards=4,
+                           then_kill="shard-0" if replicas else None)
 
     def test_aggregator(self):
         self.check([("aggregator-job-0", "shard-0"), ("worker-job-1", "aggregator-job-0")], aggregators="per_host")

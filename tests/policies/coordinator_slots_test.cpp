@@ -176,6 +176,44 @@ TEST_F(slots_test, one_that_is_here_is_not_forgotten_for_an_old_word_of_its_proc
   EXPECT_TRUE(core->status(2, 0).lost.empty());
 }
 
+// Its connection broke, and what it was asked to have is lost with it.
+TEST_F(slots_test, a_process_that_joins_again_is_asked_again_for_what_it_lacks) {
+  host(0);
+  ASSERT_EQ(out.hosts.size(), 2U);
+  const auto asked = std::exchange(out.hosts, {});
+  const auto first = asked[0].what.members[0];
+  host(0, 1, {first});
+  ASSERT_EQ(out.hosts.size(), 1U);
+  EXPECT_EQ(out.hosts[0].what.members[0], asked[1].what.members[0]) << "the same life of it";
+}
+
+TEST_F(slots_test, a_member_that_joins_again_is_told_again_to_leave) {
+  begin();
+  ASSERT_TRUE(core->scale_shards(2, 1, out).ok());
+  carry_out();
+  ASSERT_EQ(std::exchange(out.retirements, {}).size(), 2U);
+  const auto leaver = hosted[2].second;
+  ASSERT_EQ(hosted[2].first, 1U);
+  join(leaver);
+  ASSERT_EQ(out.retirements.size(), 1U);
+  EXPECT_EQ(out.retirements[0].shard, leaver.shard);
+  EXPECT_EQ(out.retirements[0].member, leaver.member.number);
+}
+
+TEST_F(slots_test, a_member_that_left_while_its_connection_was_broken_has_left) {
+  begin();
+  ASSERT_TRUE(core->scale_shards(2, 1, out).ok());
+  carry_out();
+  ASSERT_EQ(std::exchange(out.retirements, {}).size(), 2U);
+  host(1);
+  answer_calls();
+  const auto events = core->status(3, 0).events;
+  EXPECT_EQ(std::count_if(events.begin(), events.end(),
+                          [](const auto& one) { return one.what == "shard_moved"; }),
+            2);
+  EXPECT_EQ(out.idle.size(), 1U);
+}
+
 TEST_F(slots_test, a_journal_that_cannot_be_is_told_so) {
   begin();
   keep();
