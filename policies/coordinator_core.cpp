@@ -232,7 +232,8 @@ void coordinator_core::call_done(std::int64_t now, call_id call, const runtime::
       (result.code() == errc::unavailable ||
        jobs_[of.job].aggregators[made.who.index].incarnation != made.incarnation);
   if (sum_died && !made.may_fail) of.sum_died = made.incarnation;
-  if (!result.ok() && !died && !sum_died && !made.may_fail && of.failure.ok())
+  const bool replaced = of.job != no_job && is_replaced(jobs_[of.job], made.content);
+  if (!result.ok() && !died && !sum_died && !replaced && !made.may_fail && of.failure.ok())
     of.failure = result;
   if (result.ok() && made.primary) {
     of.first_clock = std::min(of.first_clock, answer);

@@ -217,6 +217,8 @@ class coordinator_core : private coordinator_parts {
   static bool all_ready(const job_record& job);
   void set_up_aggregators(std::size_t job, coordinator_effects& out);
   void make_known_upstream(std::size_t job, std::uint32_t at, coordinator_effects& out);
+  // Whether the process that was to be let in has another in its place by now.
+  static bool is_replaced(const job_record& job, const shard_call& content);
   void tell_aggregator(const call_group& known, std::uint32_t at, coordinator_effects& out);
   void admit_members(group_id group, std::uint32_t at, coordinator_effects& out);
   void aggregator_told(std::int64_t now, const call_group& done, const aggregator_set_up& what,

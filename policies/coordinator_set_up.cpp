@@ -4,6 +4,7 @@
 // it goes on, and then its members are told. Told twice nothing changes.
 #include <algorithm>
 #include <utility>
+#include <variant>
 
 #include "policies/coordinator_core.hpp"
 #include "policies/frame_epoch.hpp"
@@ -26,6 +27,18 @@ void coordinator_core::set_up_aggregators(std::size_t index, coordinator_effects
     const bool may = parent == no_aggregator || job.aggregators[parent].at == stage::ready;
     if (may && job.aggregators[at].at == stage::waiting) make_known_upstream(index, at, out);
   }
+}
+
+// A call that is repeated over a new connection may come after the one that lets in the
+// successor, and is refused then.
+bool coordinator_core::is_replaced(const job_record& job, const shard_call& content) {
+  const auto* admission = std::get_if<admit_worker_call>(&content);
+  if (admission == nullptr) return false;
+  const auto lives_there = [&](const auto& member) {
+    return member.address == admission->address;
+  };
+  return std::none_of(job.aggregators.begin(), job.aggregators.end(), lives_there) &&
+         std::none_of(job.workers.begin(), job.workers.end(), lives_there);
 }
 
 // From then on frames of the one before are refused there, so that what is told stays true.

@@ -117,6 +117,33 @@ TEST_F(coordinator_aggregators_test, everybody_is_admitted_where_it_pushes) {
   EXPECT_EQ(alone.shard_addresses, (std::vector<std::string>{"s0", "s1"}));
 }
 
+// Found by simulation: the answers of a shard were lost with its connection, and its calls are
+// repeated when it has let in the successor.
+TEST_F(coordinator_aggregators_test, a_shard_may_refuse_an_aggregator_that_has_been_replaced) {
+  join_all();
+  auto calls = std::exchange(out.calls, {});
+  core.aggregator_lost(1, "j", 2, "killed", out);
+  EXPECT_TRUE(core.aggregator_joined(1, "j", 2, "b2", 42, out, 2));
+  std::uint32_t refused = 0;
+  for (const auto& call : calls) {
+    const auto* admission = std::get_if<admit_worker_call>(&call.what);
+    const bool is_late = admission != nullptr && admission->address == "a2" && call.shard == 1;
+    refused += is_late;
+    core.call_done(
+        1, call.call,
+        is_late ? runtime::status(errc::refused, "another incarnation") : runtime::status(),
+        out);
+  }
+  EXPECT_EQ(refused, 1U);
+  EXPECT_NE(core.status(1, 0).jobs[0].state, job_state::failed);
+}
+
+TEST_F(coordinator_aggregators_test, a_shard_must_not_refuse_an_aggregator_that_lives) {
+  join_all();
+  answer_calls<admit_worker_call>({errc::refused, "no connection"});
+  EXPECT_EQ(core.status(1, 0).jobs[0].state, job_state::failed);
+}
+
 TEST_F(coordinator_aggregators_test, tables_are_opened_from_the_shards_down) {
   join_all();
   EXPECT_EQ(answer_calls<open_table_call>(), (names{"shard 0", "shard 1"}));
