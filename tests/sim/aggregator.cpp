@@ -35,8 +35,8 @@ void aggregator_process::ask_to_join(process_id coordinator, answer_to back) {
       std::move(back));
 }
 
-void aggregator_process::upstream_moved(const policies::shard_moved& what) {
-  shell_.upstream_moved(what);
+void aggregator_process::upstream_moved(const policies::shard_moved& move) {
+  shell_.upstream_moved(move);
 }
 
 runtime::status aggregator_process::add_table(std::uint32_t table,

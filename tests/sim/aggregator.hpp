@@ -16,7 +16,7 @@ class aggregator_process final : public shell_process<actors::aggregator_shell>,
   aggregator_process(world& where, process_id id, std::uint32_t host, std::string job,
                      std::uint32_t index, std::uint32_t incarnation);
 
-  void upstream_moved(const policies::shard_moved& what) override;
+  void upstream_moved(const policies::shard_moved& move) override;
 
  private:
   actors::aggregator_shell& shell() override { return shell_; }

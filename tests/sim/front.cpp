@@ -12,9 +12,9 @@ namespace tidegate::sim {
 
 using runtime::frame_kind;
 
-front_process::front_process(world& where, process_id id, role what, std::string name,
+front_process::front_process(world& where, process_id id, role kind, std::string name,
                              std::uint32_t host)
-    : frame_process(where, id, what, std::move(name), host),
+    : frame_process(where, id, kind, std::move(name), host),
       cluster_member(static_cast<process&>(*this)) {}
 
 answer front_process::checkpoint(const policies::checkpoint_call&) {

@@ -14,7 +14,7 @@ namespace tidegate::sim {
 
 class front_process : public frame_process, public cluster_member {
  public:
-  front_process(world& where, process_id id, role what, std::string name, std::uint32_t host);
+  front_process(world& where, process_id id, role kind, std::string name, std::uint32_t host);
 
   void start() override { enter_cluster(); }
 
@@ -31,7 +31,7 @@ class front_process : public frame_process, public cluster_member {
   virtual void lead(const policies::lead_call& call, const answer_to& reply);
   virtual void follow(const policies::follow_call& call);
   virtual void promote(const policies::promote_call& call);
-  virtual void upstream_moved(const policies::shard_moved& what);
+  virtual void upstream_moved(const policies::shard_moved& move);
 
   // Whether this coordinator is the one that it has joined, or asked to.
   bool obeys(process_id whom) const noexcept { return whom == coordinator(); }

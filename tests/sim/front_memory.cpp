@@ -17,18 +17,18 @@ void spoil(std::span<float> values) {
 
 void front_memory::add_table(std::uint32_t table, std::span<const policies::owned_chunk> chunks,
                              std::uint32_t members) {
-  for (const auto& one : chunks) {
-    TIDEGATE_ASSERT(one.slot == chunks_.size(), "slots are dense");
+  for (const auto& chunk : chunks) {
+    TIDEGATE_ASSERT(chunk.slot == chunks_.size(), "slots are dense");
     chunks_.push_back({table,
-                       one.chunk,
-                       one.first,
-                       one.elements,
+                       chunk.chunk,
+                       chunk.first,
+                       chunk.elements,
                        std::make_shared<std::vector<region>>(),
                        {}});
-    tables_[table].push_back(one.slot);
+    tables_[table].push_back(chunk.slot);
   }
-  for (const auto& one : chunks)
-    gradients_.allow(one.elements * sizeof(float),
+  for (const auto& chunk : chunks)
+    gradients_.allow(chunk.elements * sizeof(float),
                      std::size_t{members} * runtime::limits::clocks_in_flight_max);
 }
 
@@ -41,10 +41,10 @@ memory_view front_memory::parameters(std::uint32_t slot, std::uint32_t plane) {
 }
 
 memory_view front_memory::room(std::uint32_t slot, std::uint32_t plane, bool steps) {
-  const auto made = parameters(slot, plane);
+  const auto view = parameters(slot, plane);
   chunks_[slot].spoiled[plane] = false;
   if (steps) chunks_[slot].newest = plane;
-  return made;
+  return view;
 }
 
 runtime::place_wire wire_of(process_id owner) {

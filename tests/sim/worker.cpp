@@ -212,9 +212,9 @@ std::uint32_t worker::half() {
   return half_.at(clock_, shell_->core().pushes_under_way() > 0);
 }
 
-void worker::shard_moved(const policies::shard_moved& what) {
+void worker::shard_moved(const policies::shard_moved& move) {
   if (!shell_) return;
-  shell_->shard_moved(what);
+  shell_->shard_moved(move);
   after_turn();
 }
 

@@ -31,7 +31,7 @@ class worker final : public frame_process,
 
   void start() override;
   // The coordinator's word.
-  void shard_moved(const policies::shard_moved& what);
+  void shard_moved(const policies::shard_moved& move);
   // The halves of a table's gradient, as shards of this host map them.
   std::vector<region> gradients_of(std::uint32_t table) const {
     return tables_.at(table).halves;
@@ -85,7 +85,7 @@ class worker final : public frame_process,
   void note_push(std::vector<std::uint32_t> tables);
   void spoil_pushed(policies::operation op);
   void spoil_exchanged();
-  void spoil(const push_under_way& what);
+  void spoil(const push_under_way& push);
   std::uint32_t life() const;
   void end_clock();
   void move_on(std::function<void()> then);

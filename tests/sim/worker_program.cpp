@@ -14,8 +14,8 @@ using extent = policies::worker_core::extent;
 void worker::open_tables(std::size_t next) {
   if (next == script_.tables.size()) {
     std::sort(ids_.begin(), ids_.end());
-    carry_out(session_.before_moving(local_now()), [this](const policies::session_step& told) {
-      if (!told.result.ok()) return give_up("telling its tables: " + told.result.to_string());
+    carry_out(session_.before_moving(local_now()), [this](const policies::session_step& last) {
+      if (!last.result.ok()) return give_up("telling its tables: " + last.result.to_string());
       run_clock();  // one that comes back may have made all its clocks
     });
     return;
@@ -24,8 +24,9 @@ void worker::open_tables(std::size_t next) {
   request.job = spec_.name;
   // Those that the cluster does not know are created by who comes first.
   const auto& table = script_.tables[(next + rank_) % script_.tables.size()];
-  const bool is_declared = std::any_of(spec_.tables.begin(), spec_.tables.end(),
-                                       [&](const auto& one) { return one.name == table.name; });
+  const bool is_declared =
+      std::any_of(spec_.tables.begin(), spec_.tables.end(),
+                  [&](const auto& grant) { return grant.name == table.name; });
   request.spec.name = table.name;
   request.spec.shape = table.shape;
   if (!is_declared) {
@@ -133,8 +134,9 @@ void worker::write_gradient(table_state& table) {
 // Its place in the job, which stays in another epoch, other than its id.
 std::uint64_t worker::number_of(const table_state& table) const {
   const auto& all = script_.tables;
-  const auto at = std::find_if(all.begin(), all.end(),
-                               [&](const auto& one) { return one.name == table.grant.name; });
+  const auto at = std::find_if(all.begin(), all.end(), [&](const auto& known) {
+    return known.name == table.grant.name;
+  });
   return static_cast<std::uint64_t>(at - all.begin());
 }
 
@@ -157,31 +159,31 @@ void worker::note_push(std::vector<std::uint32_t> tables) {
 void worker::spoil_pushed(policies::operation op) {
   const auto at = pushing_.find(op);
   if (at == pushing_.end()) return;
-  const auto what = std::move(at->second);
+  const auto push = std::move(at->second);
   pushing_.erase(at);
-  if (script_.way != worker_way::exchange) return spoil(what);
-  exchanged_.push_back(what);
+  if (script_.way != worker_way::exchange) return spoil(push);
+  exchanged_.push_back(push);
   spoil_exchanged();
 }
 
 void worker::spoil_exchanged() {
-  std::erase_if(exchanged_, [&](const push_under_way& what) {
-    const bool acknowledged = std::all_of(what.tables.begin(), what.tables.end(), [&](auto id) {
-      return shell_->core().is_acknowledged(id, what.clock);
+  std::erase_if(exchanged_, [&](const push_under_way& push) {
+    const bool acknowledged = std::all_of(push.tables.begin(), push.tables.end(), [&](auto id) {
+      return shell_->core().is_acknowledged(id, push.clock);
     });
-    if (acknowledged) spoil(what);
+    if (acknowledged) spoil(push);
     return acknowledged;
   });
 }
 
-void worker::spoil(const push_under_way& what) {
-  for (const auto id : what.tables) {
+void worker::spoil(const push_under_way& push) {
+  for (const auto id : push.tables) {
     const auto& table = tables_.at(id);
     for (const auto& place : table.grant.places)
       world_.check.acknowledged(session_.core().welcome().token, id, place.chunk,
-                                {rank_, what.clock, life()});
-    const auto& half = table.halves[what.half];
-    if (table.written[what.half] == what.clock) sim::spoil(*half);
+                                {rank_, push.clock, life()});
+    const auto& half = table.halves[push.half];
+    if (table.written[push.half] == push.clock) sim::spoil(*half);
   }
 }
 
