@@ -179,9 +179,12 @@ class coordinator_core : private coordinator_parts {
                    const std::string& why);
 
   // A member cannot reach these peers (reachability_judge). Who is condemned for it is in
-  // status(), and the launcher kills it; all else follows from its death.
+  // status(), and the launcher kills it; all else follows from its death. So is a member, or a
+  // process of a slot, that has not come back to the coordinator for as long.
   void unreachable(std::int64_t now, const std::string& reporter,
                    std::span<const unreachable_peer> peers);
+  void out_of_reach(std::int64_t now, const std::string& address);
+  void out_of_reach(std::int64_t now, shard_slots::process which, std::uint32_t life);
   // Looks who waits for whom, which status() and events tell from two seconds on. To be called
   // now and then, at least once a second.
   void look_at_waits(std::int64_t now);
@@ -343,6 +346,8 @@ class coordinator_core : private coordinator_parts {
   living_member shard_member(std::uint32_t shard, std::uint32_t member) const;
   loss_cost cost_of_all() const;
   loss_cost cost_of_member(std::uint32_t shard, std::uint32_t member) const;
+  void condemn(std::int64_t now, const process_name& name, std::uint32_t incarnation,
+               const std::string& reason);
   void add_outages(std::int64_t now, std::vector<wait_ledger::wait>& found) const;
   void add_calls(std::vector<wait_ledger::wait>& found) const;
   void add_absences(std::vector<wait_ledger::wait>& found) const;

@@ -119,14 +119,37 @@ void coordinator_core::unreachable(std::int64_t now, const std::string& reporter
   };
   while (const auto verdict = judge_.judge(now, find)) {
     const auto found = *member_at(verdict->condemned);
-    condemned_.push_back(
-        {.name = found.name,
-         .incarnation = found.incarnation,
-         .reason = "it and " + verdict->peer + " had not reached each other for " +
-                   seconds_text(verdict->for_ns) + " (supervision.unreachable)"});
-    event(now, "process_condemned", verdict->name + ": " + condemned_.back().reason);
+    condemn(now, found.name, found.incarnation,
+            "it and " + verdict->peer + " had not reached each other for " +
+                seconds_text(verdict->for_ns) + " (supervision.unreachable)");
   }
   look_at_waits(now);
+}
+
+void coordinator_core::condemn(std::int64_t now, const process_name& name,
+                               std::uint32_t incarnation, const std::string& reason) {
+  for (const auto& sentence : condemned_)
+    if (sentence.name == name && sentence.incarnation == incarnation) return;
+  condemned_.push_back({.name = name, .incarnation = incarnation, .reason = reason});
+  event(now, "process_condemned", name.to_string() + ": " + reason);
+}
+
+namespace {
+
+constexpr const char* away_too_long =
+    "it had not reached the coordinator for too long (supervision.unreachable)";
+
+}  // namespace
+
+void coordinator_core::out_of_reach(std::int64_t now, const std::string& address) {
+  if (const auto found = member_at(address))
+    condemn(now, found->name, found->incarnation, away_too_long);
+}
+
+void coordinator_core::out_of_reach(std::int64_t now, shard_slots::process which,
+                                    std::uint32_t life) {
+  if (const auto& known = processes_[which]; known.here && known.life == life)
+    condemn(now, policies::name_of(which, slots_.shards()), life, away_too_long);
 }
 
 void coordinator_core::add_outages(std::int64_t now, std::vector<wait>& found) const {

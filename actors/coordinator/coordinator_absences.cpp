@@ -30,12 +30,21 @@ void coordinator_shell::look() {
   const auto now = port_.steady_now();
   const auto is_overdue = [&](std::int64_t since) { return now - since >= absent_most_ns_; };
   for (auto& [slot, known] : hosts_)
-    if (known.absent_since && is_overdue(*known.absent_since)) lose(slot, known);
+    if (known.absent_since && is_overdue(*known.absent_since)) {
+      if (!is_planted(planted_bug::absent_member_not_condemned))
+        core_.out_of_reach(port_.unix_now(), slot, known.life);
+      lose(slot, known);
+    }
   const auto overdue = members_.remove_absent([&](const control_member& member) {
     return is_overdue(*member.absent_since) || !may_return(member);
   });
-  for (const auto& member : overdue)
+  for (const auto& member : overdue) {
+    // It may live, and go on for as long as it hopes to find the coordinator: the launcher ends
+    // it, so that another takes its place.
+    if (may_return(member) && !is_planted(planted_bug::absent_member_not_condemned))
+      core_.out_of_reach(port_.unix_now(), member.address);
     lose(member, "its connection broke, and it has not come back (supervision.unreachable)");
+  }
   const bool awaits_host = std::ranges::any_of(
       hosts_, [](const auto& entry) { return entry.second.absent_since.has_value(); });
   if (awaits_host || members_.has_absent()) look_soon();

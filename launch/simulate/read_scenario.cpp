@@ -203,6 +203,7 @@ void add_network(scenario& into, keys& all) {
   all["control.break"] = {numbers(into.control_breaks), count};
   all["control.last"] = {duration_of(into.control_break_max), time};
   all["control.one_way"] = {chance(into.control_one_way), share};
+  all["control.stay"] = {chance(into.lasting_control_breaks), share};
   all["supervision.unreachable_ms"] = {numbers(into.unreachable_ms), count};
 }
 

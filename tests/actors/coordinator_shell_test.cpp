@@ -276,6 +276,9 @@ TEST_F(shard_host_shell_test, is_lost_with_all_it_has_when_it_does_not_come_back
   port.now += 5 * second;
   shell.look();
   EXPECT_EQ(lost(), strings{"shard_lost"});
+  const auto condemned = shell.core().status(port.now, 0).condemned;
+  ASSERT_EQ(condemned.size(), 1U) << "the launcher ends it";
+  EXPECT_EQ(condemned[0].name.to_string(), "shard-0");
   join_host({3, 1}, {{0, {0, 1}}});
   EXPECT_EQ(host.code(), errc::already_exists) << "its place is to be another's";
 }

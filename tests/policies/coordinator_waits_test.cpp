@@ -75,6 +75,18 @@ TEST_F(coordinator_waits, the_condemned_is_named_as_the_launcher_knows_it) {
   EXPECT_TRUE(has_event("process_condemned", "worker-j-1: it and shard-0"));
 }
 
+TEST_F(coordinator_waits, a_member_out_of_the_coordinators_reach_is_condemned_once) {
+  begin();
+  core.out_of_reach(20 * second, "nobody");
+  EXPECT_TRUE(core.status(20 * second, 0).condemned.empty());
+  core.out_of_reach(20 * second, "w1");
+  core.out_of_reach(21 * second, "w1");
+  const auto condemned = core.status(21 * second, 0).condemned;
+  ASSERT_EQ(condemned.size(), 1u);
+  EXPECT_EQ(condemned[0].name.to_string(), "worker-j-1");
+  EXPECT_TRUE(has_event("process_condemned", "worker-j-1: it had not reached the coordinator"));
+}
+
 TEST_F(coordinator_waits, a_shard_out_of_reach_of_both_workers_is_condemned) {
   begin();
   const std::vector<unreachable_peer> workers{{.address = "w0", .for_ns = 11 * second},

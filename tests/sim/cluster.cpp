@@ -16,6 +16,7 @@ namespace {
 // From the last fault to the end.
 constexpr nanoseconds end_within = 120 * second;
 constexpr nanoseconds resume_after = 50 * millisecond;
+constexpr nanoseconds for_ever = 24 * 3600 * second;
 
 // As the seed draws them, for as long as this lives.
 struct forced_branches {
@@ -54,8 +55,7 @@ void plan_deaths(world& where) {
         if (one.cut_off_for == 0) return where.kill(who);
         where.log.note(where.time.now(), where.find(who) ? where.find(who)->name() : "nobody",
                        "is cut off from the coordinator");
-        for (const auto part : where.all_of(who))
-          where.net.break_control(where.coordinator, part, where.time.now() + one.cut_off_for);
+        where.net.break_control(where.coordinator, who, where.time.now() + one.cut_off_for);
       } else if (const auto* launch = where.find_as<launcher>(where.launcher);
                  launch != nullptr && !launch->ended()) {
         end_and_resume(where);
@@ -119,24 +119,37 @@ void plan_breaks(world& where) {
       where.log.note(where.time.now(), where.find(from)->name(),
                      std::string("loses its connection to ") + where.find(to)->name() +
                          (one.one_way ? ", one way" : ""));
-      constexpr nanoseconds for_ever = 24 * 3600 * second;
       const auto until = where.time.now() + (one.stays ? for_ever : one.lasts);
       where.net.break_connection(from, to, until, one.silent);
       if (!one.one_way) where.net.break_connection(to, from, until, one.silent);
     });
 }
 
+// Who stays out of the coordinator's reach is ended, and another takes its place.
+void expect_end(world& where, process_id who) {
+  constexpr nanoseconds heard_and_killed_within = 6 * second;
+  const auto absent_most = where.plan.spec.supervision.unreachable_ms * millisecond / 2;
+  where.time.after(
+      absent_most + heard_and_killed_within, [&where, who, coordinator = where.coordinator] {
+        if (where.find(who) && where.find(coordinator))
+          where.check.fail("judged", where.find(who)->name() + " is out of reach, and goes on");
+      });
+}
+
 void break_control(world& where, const control_break& drawn) {
   std::vector<process_id> others;
   for (const auto& [id, process] : where.processes())
     if (process->what() != role::coordinator && process->part_of() == 0) others.push_back(id);
-  const auto* const coordinator = where.find(where.coordinator);
+  const auto* const coordinator = where.find_as<coordinator_process>(where.coordinator);
   if (others.empty() || coordinator == nullptr) return;
   const auto who = others[drawn.pick % others.size()];
+  // Of one that never joined the launcher knows that.
+  const bool stays = drawn.stays && coordinator->has_member(who);
+  const auto lasts = stays ? for_ever : drawn.lasts;
   where.log.note(
       where.time.now(), where.find(who)->name(),
-      "loses its connection to the coordinator for " +
-          std::to_string(drawn.lasts / millisecond) + " ms" +
+      "loses its connection to the coordinator for " + std::to_string(lasts / millisecond) +
+          " ms" +
           (drawn.one_hears_late
                ? std::string(", of which ") +
                      (drawn.coordinator_late ? "the coordinator" : "it") + " hears late"
@@ -144,13 +157,12 @@ void break_control(world& where, const control_break& drawn) {
   // Who stays away for so long may be taken for dead.
   constexpr nanoseconds hears_within = 3 * second;
   const auto absent_most = where.plan.spec.supervision.unreachable_ms * millisecond / 2;
-  if (drawn.lasts + (drawn.one_hears_late ? hears_within : second) >= absent_most)
+  if (lasts + (drawn.one_hears_late ? hears_within : second) >= absent_most)
     ++where.killed[where.find(who)->name()];
-  for (const auto part : where.all_of(who)) {
-    const auto late = drawn.coordinator_late ? where.coordinator : part;
-    where.net.break_control(where.coordinator, part, where.time.now() + drawn.lasts,
-                            drawn.one_hears_late ? late : 0);
-  }
+  const auto late = drawn.coordinator_late ? where.coordinator : who;
+  where.net.break_control(where.coordinator, who, where.time.now() + lasts,
+                          drawn.one_hears_late ? late : 0);
+  if (stays) expect_end(where, who);
 }
 
 void plan_control_breaks(world& where) {

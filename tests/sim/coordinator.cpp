@@ -194,14 +194,20 @@ void coordinator_process::stop() {
   shell_.stop(from(), [](const actors::control_reply&) {});
 }
 
+// Of a part that ends alone the process says so over its connection.
 void coordinator_process::peer_lost(process_id lost) {
-  std::vector<std::uint64_t> handles;
-  for (const auto handle : watched_)
-    if (member_of(handle) == lost) handles.push_back(handle);
-  for (const auto handle : handles) {
+  std::vector<std::pair<std::uint64_t, process_id>> handles;
+  for (const auto& watched : watched_)
+    if (member_of(watched.first) == lost) handles.push_back(watched);
+  for (const auto& [handle, whole] : handles) {
     watched_.erase(handle);
-    shell_.connection_lost(handle, true, "gone");
+    shell_.connection_lost(handle, whole == lost || !world_.net.lives(whole), "gone");
   }
+}
+
+bool coordinator_process::has_member(process_id whole) const {
+  return std::any_of(watched_.begin(), watched_.end(),
+                     [whole](const auto& watched) { return watched.second == whole; });
 }
 
 void coordinator_process::control_broke(process_id lost, std::uint32_t number) {
@@ -211,7 +217,7 @@ void coordinator_process::control_broke(process_id lost, std::uint32_t number) {
 
 // One that has ended since it sent its message is lost at once.
 void coordinator_process::watch(const control_peer& member) {
-  watched_.insert(member.handle);
+  watched_.emplace(member.handle, static_cast<process_id>(member.process));
   const auto who = member_of(member.handle);
   if (!world_.net.lives(who)) later(0, [this, who] { peer_lost(who); });
 }

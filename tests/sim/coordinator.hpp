@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -56,6 +55,8 @@ class coordinator_process final : public frameless_process,
                    const std::vector<policies::unreachable_peer>& peers);
   void stop();
 
+  // Whether a part of this process is a member, as far as the network has told.
+  bool has_member(process_id whole) const;
   // Who waits for whom, for the reader of a trace.
   void note_waits() const;
 
@@ -105,7 +106,7 @@ class coordinator_process final : public frameless_process,
   std::uint32_t epoch_;
   std::map<std::string, keeper> keepers_;  // by job
   policies::restored_cluster found_;
-  std::set<std::uint64_t> watched_;  // handles
+  std::map<std::uint64_t, process_id> watched_;  // by handle: whose process
   bool stops_ = false;
   actors::coordinator_shell shell_;
 };

@@ -106,6 +106,8 @@ void draw_breaks(const scenario& of, draws& chance, cluster_plan& plan) {
          .lasts = chance.between<nanoseconds>(0, of.control_break_max),
          .one_hears_late = chance.chance(of.control_one_way)});
     plan.control_breaks.back().coordinator_late = chance.chance(0.5);
+    if (of.lasting_control_breaks > 0)
+      plan.control_breaks.back().stays = chance.chance(of.lasting_control_breaks);
   }
   if (of.unreachable_ms.low < of.unreachable_ms.high)
     plan.spec.supervision.unreachable_ms = draw(chance, of.unreachable_ms);

@@ -51,6 +51,7 @@ struct scenario {
   double same_link = 0;                       // likewise: of the link that broke before
   range<std::uint32_t> control_breaks{0, 0};  // of the coordinator's, to the living
   nanoseconds control_break_max = second;     // until another can be made, at most
+  double lasting_control_breaks = 0;          // share of those of members that stay broken
   double control_one_way = 0;                 // share of those of which one side hears late
   range<std::uint32_t> unreachable_ms{10'000, 10'000};  // supervision.unreachable
   range<std::uint32_t> deaths{0, 0};

@@ -14,9 +14,22 @@ constexpr nanoseconds hangs_on =
 
 }  // namespace
 
-void network::join(process_id who, endpoint& what) {
+void network::join(process_id who, endpoint& what, process_id whole) {
   const bool fresh = endpoints_.emplace(who, &what).second;
   TIDEGATE_ASSERT(fresh, "a process has one life");
+  if (whole != 0) wholes_[who] = whole;
+}
+
+process_id network::whole(process_id who) const {
+  const auto at = wholes_.find(who);
+  return at == wholes_.end() ? who : at->second;
+}
+
+std::vector<process_id> network::parts_of(process_id who) const {
+  std::vector<process_id> parts{who};
+  for (const auto& [part, of] : wholes_)
+    if (of == who && lives(part)) parts.push_back(part);
+  return parts;
 }
 
 void network::meet(process_id one, process_id other) {
@@ -109,11 +122,14 @@ void network::break_control(process_id one, process_id other, nanoseconds until,
                             process_id late) {
   if (!lives(one) || !lives(other)) return;
   constexpr nanoseconds late_most = 2 * second;
-  auto& control = control_[std::minmax(one, other)];
+  auto& control = control_[control_key(one, other)];
   const auto number = control.number++;
   control.until = until;
-  tell_broken(one, other, number, late == one ? late_most : faults_.detect_max);
-  tell_broken(other, one, number, late == other ? late_most : faults_.detect_max);
+  for (const auto part : parts_of(one))
+    for (const auto peer : parts_of(other)) {
+      tell_broken(part, peer, number, late == one ? late_most : faults_.detect_max);
+      tell_broken(peer, part, number, late == other ? late_most : faults_.detect_max);
+    }
 }
 
 void network::tell_broken(process_id to, process_id peer, std::uint32_t number,
@@ -127,7 +143,7 @@ void network::tell_broken(process_id to, process_id peer, std::uint32_t number,
 }
 
 std::uint32_t network::control_number(process_id one, process_id other) const {
-  const auto at = control_.find(std::minmax(one, other));
+  const auto at = control_.find(control_key(one, other));
   return at == control_.end() ? 0 : at->second.number;
 }
 
@@ -290,7 +306,7 @@ void network::ask(process_id from, process_id to, std::function<void()> arrive,
       if (lives(from)) fail();
     });
   };
-  const auto control = control_.find(std::minmax(from, to));
+  const auto control = control_.find(control_key(from, to));
   if (control != control_.end() && control->second.until > time_.now())
     return time_.after(chance_.between<nanoseconds>(1, faults_.detect_max), std::move(failed));
   auto& last = asked_[{from, to}];

@@ -9,6 +9,7 @@
 // Everything is drawn from the simulation's chance. One thread.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -74,14 +75,15 @@ class network {
   // Between these two sides nothing passes until `until`; what is sent waits.
   void partition(const std::set<process_id>& side, nanoseconds until);
 
-  void join(process_id who, endpoint& what);
+  // `whole`: the process that it is a part of, whose control connections it shares; 0: none.
+  void join(process_id who, endpoint& what, process_id whole = 0);
   // They hear of each other's end, even if they never exchange anything.
   void introduce(process_id one, process_id other) { meet(one, other); }
   // It is dead: whoever has asked it, or has a connection to it, hears of that.
   void leave(process_id who);
-  // The control connection between two that live breaks, and no other is made before `until`:
-  // what is on its way is lost, and what they ask meanwhile fails. Each hears of it; `late`, if
-  // it is one of them, only after seconds.
+  // The control connection between two processes that live breaks, and no other is made before
+  // `until`: what is on its way is lost, and what they ask meanwhile fails. Each, and each part
+  // of them, hears of it; `late`, if it is one of them, only after seconds.
   void break_control(process_id one, process_id other, nanoseconds until, process_id late = 0);
   // Counts the control connections between two, from 0.
   std::uint32_t control_number(process_id one, process_id other) const;
@@ -160,6 +162,11 @@ class network {
   void meet(process_id one, process_id other);
   void tell_lost(process_id to, process_id who);
   void tell_broken(process_id to, process_id peer, std::uint32_t number, nanoseconds most);
+  process_id whole(process_id who) const;
+  std::pair<process_id, process_id> control_key(process_id one, process_id other) const {
+    return std::minmax(whole(one), whole(other));
+  }
+  std::vector<process_id> parts_of(process_id who) const;
   void tell_ended(connection_id over, bool died);
 
   struct cut {
@@ -175,6 +182,7 @@ class network {
   draws& chance_;
   network_faults faults_;
   std::map<process_id, endpoint*> endpoints_;
+  std::map<process_id, process_id> wholes_;  // of parts
   std::map<process_id, std::set<process_id>> met_;
   std::vector<cut> cuts_;
   std::map<process_id, std::deque<std::function<void()>>> stalled_;  // what has reached them
@@ -185,7 +193,7 @@ class network {
     bool silent = false;
   };
   std::map<std::pair<process_id, process_id>, outage> broken_;
-  std::map<std::pair<process_id, process_id>, control_connection> control_;
+  std::map<std::pair<process_id, process_id>, control_connection> control_;  // of wholes
   counters counted_;
 };
 

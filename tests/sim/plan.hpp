@@ -84,6 +84,7 @@ struct control_break {
   nanoseconds lasts = 0;          // no other connection can be made for so long
   bool one_hears_late = false;    // after seconds
   bool coordinator_late = false;  // it is that one, else the other
+  bool stays = false;             // as long as both live, of a member
 };
 
 struct cluster_plan {

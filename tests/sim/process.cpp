@@ -21,7 +21,7 @@ process* world::find(process_id id) const {
 process_id world::add(std::function<std::unique_ptr<process>(process_id)> make) {
   const auto id = ++last_;
   auto made = make(id);
-  net.join(id, *made);
+  net.join(id, *made, made->part_of());
   auto& started = *(processes_[id] = std::move(made));
   log.note(time.now(), started.name(), "starts");
   started.start();
