@@ -86,8 +86,9 @@ exit_code launch_cluster(const policies::cluster_spec& spec, const launch_option
   journal.screen().print("cluster " + spec.name + ": " + std::to_string(plan.processes.size()) +
                          " processes, run folder " + journal.folder().shown());
   constexpr std::uint32_t first_epoch = 1;
+  // Whoever resumes a run without it would begin the same epoch again.
   if (auto recorded = journal.folder().record_epoch(first_epoch); !recorded.ok())
-    journal.complain("tidegate: the run cannot be put on record: " + recorded.to_string());
+    return refuse(recorded, exit_code::job_failed);
   return carry_out(spec, cluster, *start, journal, first_epoch);
 }
 

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "policies/launch_core.hpp"
+#include "policies/millisecond.hpp"
 
 namespace tidegate::policies {
 
@@ -46,12 +47,28 @@ void launch_core::go_back(std::int64_t now, launch_effects& out) {
   out.all.emplace_back(launch_effects::renew{++plan_.epoch});
 }
 
+// A disk that is full may have room again. This epoch may be on record or not: the next one is
+// tried.
+void launch_core::wait_for_record(std::int64_t now, const runtime::status& failure,
+                                  launch_effects& out) {
+  const auto& limits = plan_.supervision.coordinator;
+  auto why = "the epoch cannot be put on record: " + failure.to_string();
+  const auto pause = failed_epochs_.died(now, limits);
+  if (!pause) {
+    why += "; this has happened " + std::to_string(failed_epochs_.recent_deaths()) +
+           " times within " + std::to_string(limits.within_ms) +
+           " ms (supervision.coordinator.max_restarts)";
+    return begin_end(now, run_outcome::process_died, why, out);
+  }
+  back_at_ = now + std::max(*pause, limits.backoff_first_ms * millisecond);
+  out.all.emplace_back(launch_effects::note{"epoch_not_recorded", why});
+  out.all.emplace_back(launch_effects::complain{"tidegate: " + why + "; it is tried again"});
+}
+
 void launch_core::renewed(std::int64_t now, const runtime::status& result,
                           launch_effects& out) {
   if (phase_ != phase::clearing) return;
-  if (!result.ok())
-    return begin_end(now, run_outcome::process_died,
-                     "the epoch cannot be put on record: " + result.to_string(), out);
+  if (!result.ok()) return wait_for_record(now, result, out);
   std::fill(processes_.begin(), processes_.end(), process_state::waiting);
   // As the plan says: later ones go with their epoch.
   for (process_number i = 0; i < processes_.size(); ++i)

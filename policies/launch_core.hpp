@@ -258,6 +258,7 @@ class launch_core {
   void start_again(std::int64_t now, launch_effects& out);
   void clear(const std::string& why, launch_effects& out);
   void go_back(std::int64_t now, launch_effects& out);
+  void wait_for_record(std::int64_t now, const runtime::status& failure, launch_effects& out);
   const restart_spec& limits_of(process_role role) const;
   void lost(std::int64_t now, const std::string& why, launch_effects& out);
   std::uint32_t workers_gone(const launch_plan::job& job) const;
@@ -300,6 +301,7 @@ class launch_core {
   std::vector<std::uint32_t> incarnations_;   // by process
   std::vector<restart_intensity> intensity_;  // by process
   restart_intensity goings_back_;             // for a coordinator that dies too often
+  restart_intensity failed_epochs_;           // that could not be put on record
   std::vector<program_start> starts_;         // by process
   std::vector<std::string> killed_as_;        // by process: why it was killed, or empty
   std::vector<rest> resting_;

@@ -7,6 +7,7 @@
 namespace tidegate::policies::tests {
 namespace {
 
+using testing::AllOf;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -100,6 +101,35 @@ TEST(launch_core, a_coordinator_that_dies_too_often_after_all_jobs_takes_nothing
   EXPECT_THAT(seen, Not(Contains(HasSubstr("going_back"))));
   run.ends("worker-mlp-0");
   EXPECT_THAT(run.seen(), Contains("stop"));
+}
+
+TEST(launch_core, an_epoch_that_is_not_on_record_is_tried_again_when_there_may_be_room) {
+  auto run = launched::running_with({{"mlp", 1}}, true, true);
+  run.says({running("mlp")});
+  run.ends("shard-0", how::by_signal);
+  run.seen();
+  run.has_disk({runtime::errc::no_space, "epochs: the disk is full"});
+  run.all_end({"worker-mlp-0", "coordinator-0"});
+  auto seen = run.seen();
+  EXPECT_EQ(seen.front(), "epoch 2");
+  EXPECT_THAT(seen.back(), HasSubstr("the disk is full; it is tried again"));
+  run.pass_ms(1);
+  EXPECT_THAT(run.seen(), IsEmpty()) << "not before its pause is over";
+  run.has_disk({});
+  run.pass_ms(10'000);
+  EXPECT_THAT(run.seen(), ElementsAre("epoch 3", "start coordinator-0 again, 2"));
+}
+
+TEST(launch_core, a_run_ends_whose_epoch_is_never_on_record) {
+  auto run = launched::running_with({{"mlp", 1}}, true, true);
+  run.says({running("mlp")});
+  run.ends("shard-0", how::by_signal);
+  run.has_disk({runtime::errc::no_space, "epochs: the disk is full"});
+  run.all_end({"worker-mlp-0", "coordinator-0"});
+  for (int i = 0; i < 20; ++i) run.pass_ms(500);
+  const auto seen = run.seen();
+  EXPECT_THAT(seen.back(), AllOf(HasSubstr("over: process died"), HasSubstr("the disk is full"),
+                                 HasSubstr("times within")));
 }
 
 }  // namespace

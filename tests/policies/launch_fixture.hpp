@@ -85,6 +85,9 @@ class launched {
   // The next process that is started does not start.
   void cannot_start(const std::string& name) { unstartable_ = name; }
 
+  // What comes of putting epochs on record from now on.
+  void has_disk(runtime::status disk) { disk_ = std::move(disk); }
+
   void ready() {
     core_.coordinator_ready(now_, out_);
     decide();
@@ -300,7 +303,7 @@ class launched {
   void carry_out(const launch_effects::effect& effect) {
     seen_.push_back(std::visit([this](const auto& what) { return text_of(what); }, effect));
     polls_ += std::holds_alternative<launch_effects::poll_now>(effect) ? 1 : 0;
-    if (std::holds_alternative<launch_effects::renew>(effect)) core_.renewed(now_, {}, out_);
+    if (std::holds_alternative<launch_effects::renew>(effect)) core_.renewed(now_, disk_, out_);
     const auto* start = std::get_if<launch_effects::start>(&effect);
     if (start == nullptr) return;
     if (name_of(start->process) == unstartable_)
@@ -358,6 +361,7 @@ class launched {
   launch_effects out_;
   lines seen_;
   std::string unstartable_;
+  runtime::status disk_;
   std::uint64_t polls_ = 0;
   std::int64_t now_ = 1'000'000'000;
 };
