@@ -17,6 +17,11 @@ enum class exit_code : int {
   process_died = 3,  // and was not to be replaced
 };
 
+// What a process of a run exits with instead of job_failed, so that the launcher can say why
+// where the log has no room for it.
+constexpr int exit_disk_full = 5;
+constexpr int exit_disk_broken = 6;
+
 enum class command_kind : std::uint8_t {
   help,
   version,

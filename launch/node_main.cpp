@@ -95,6 +95,8 @@ runtime::status run_member(const command_line& line, const policies::cluster_spe
 
 int exit_with(const runtime::status& why) {
   runtime::log::error(why.to_string());
+  if (why.code() == runtime::errc::no_space) return exit_disk_full;
+  if (why.code() == runtime::errc::io_error) return exit_disk_broken;
   return static_cast<int>(exit_code::job_failed);
 }
 

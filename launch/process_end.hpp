@@ -17,7 +17,7 @@ struct process_end {
 };
 
 // "worker 2 of job mlp (pid 4711) was killed by SIGKILL", "shard 0 (pid 12) exited with status
-// 1"
+// 1", "coordinator 0 (pid 9) exited with status 5: the disk of the run folder is full"
 std::string to_string(const process_end& end);
 
 policies::process_exit to_exit(const process_end& end);

@@ -23,6 +23,15 @@ TEST(process_end, text_names_the_process_and_how_it_ended) {
             "worker 2 of job mlp (pid 47) was killed by signal 63");
 }
 
+TEST(process_end, says_why_a_coordinator_could_not_keep_its_journal) {
+  EXPECT_EQ(to_string({0, {process_role::coordinator, "", 0}, 9, false, 5}),
+            "coordinator 0 (pid 9) exited with status 5: the disk of the run folder is full");
+  EXPECT_EQ(to_string({0, {process_role::coordinator, "", 0}, 9, false, 6}),
+            "coordinator 0 (pid 9) exited with status 6: its files in the run folder cannot be "
+            "used");
+  EXPECT_EQ(to_string(worker(false, 5)), "worker 2 of job mlp (pid 47) exited with status 5");
+}
+
 TEST(process_end, is_clean_only_with_status_0) {
   EXPECT_EQ(to_exit(worker(false, 0)).kind, how::clean);
   EXPECT_EQ(to_exit(worker(false, 1)).kind, how::bad_status);
