@@ -59,7 +59,7 @@ class run final : private run_port {
   void finish(poll_shell::job_failures failures) override;
   runtime::status record_epoch(std::uint32_t epoch) override;
   void event(const std::string& what, const std::string& detail) override;
-  void write_pids() override;
+  runtime::status write_pids() override;
   void complain(const std::string& text) override { journal_.complain(text); }
   void show_log(policies::process_number process) override;
   void answer(std::uint32_t asker, const std::string& line) override;

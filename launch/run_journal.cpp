@@ -21,8 +21,11 @@ void run_journal::event(const policies::cluster_event& seen) {
   check(folder_.append_event(seen));
 }
 
-void run_journal::write(const std::string& name, const std::string& text, mode_t mode) {
-  check(folder_.write(name, text, mode));
+runtime::status run_journal::write(const std::string& name, const std::string& text,
+                                   mode_t mode) {
+  auto written = folder_.write(name, text, mode);
+  check(written);
+  return written;
 }
 
 void run_journal::complain(const std::string& text) {

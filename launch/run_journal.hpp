@@ -21,7 +21,8 @@ class run_journal {
 
   void event(std::string_view what, std::string_view detail);
   void event(const policies::cluster_event& seen);
-  void write(const std::string& name, const std::string& text, mode_t mode = 0666);
+  // Returns the error, which is told already, for whoever can write it later.
+  runtime::status write(const std::string& name, const std::string& text, mode_t mode = 0666);
   // To stderr, and above the live lines where stdout is a terminal.
   void complain(const std::string& text);
 

@@ -37,11 +37,11 @@ void run::write_launcher() {
     mark.started = stat->started;
     mark.session = stat->session;
   }
-  journal_.write("launcher.json", launcher_json(mark), private_file);
+  (void)journal_.write("launcher.json", launcher_json(mark), private_file);
 }
 
-void run::write_pids() {
-  journal_.write("pids.json", pids_json(table_.list()));
+runtime::status run::write_pids() {
+  return journal_.write("pids.json", pids_json(table_.list()));
 }
 
 void run::show() {
@@ -116,7 +116,7 @@ exit_code run::conclude() {
   const auto jobs = shell_.core().result();
   const auto code = static_cast<int>(outcome);
   journal_.event("run_ended", "exit code " + std::to_string(code));
-  journal_.write("result.json", result_json(spec_.name, jobs, code));
+  (void)journal_.write("result.json", result_json(spec_.name, jobs, code));
   journal_.screen().end_live();
   journal_.screen().print("\n" + result_table(jobs));
   if (outcome == exit_code::process_died ||

@@ -64,8 +64,8 @@ class run_port {
   virtual runtime::status record_epoch(std::uint32_t epoch) = 0;
   virtual void event(const std::string& name, const std::string& detail) = 0;
   // Writes down the processes that live now: a launcher that resumes the run ends those that
-  // are left.
-  virtual void write_pids() = 0;
+  // are left. Errors: the file is as it was, and this is called again in the next turn.
+  virtual runtime::status write_pids() = 0;
 
   // For people.
   virtual void complain(const std::string& text) = 0;

@@ -130,8 +130,7 @@ void run_shell::carry_out() {
 
 void run_shell::keep_pids() {
   if (!pids_changed_) return;
-  world_.write_pids();
-  pids_changed_ = false;
+  pids_changed_ = !world_.write_pids().ok();
 }
 
 void run_shell::act(const effects::start& start) {

@@ -52,7 +52,10 @@ class world_of_words final : public run_port {
   void finish(poll_shell::job_failures) override { seen.push_back("finish"); }
   runtime::status record_epoch(std::uint32_t) override { return {}; }
   void event(const std::string&, const std::string&) override {}
-  void write_pids() override { seen.push_back("pids"); }
+  runtime::status write_pids() override {
+    seen.push_back("pids");
+    return disk;
+  }
   void complain(const std::string&) override {}
   void show_log(policies::process_number) override {}
   void answer(std::uint32_t asker, const std::string& line) override {
@@ -64,6 +67,7 @@ class world_of_words final : public run_port {
   lines seen;
   std::set<policies::process_number> refuses_;
   std::uint64_t beats_ = 1;
+  runtime::status disk;
 
  private:
   bool watches_ = false;
@@ -141,6 +145,23 @@ TEST(run_shell, a_life_is_ended_that_is_the_one_judged) {
   all = run.world.take();
   EXPECT_EQ(std::count(all.begin(), all.end(), "kill 2.2"), 1);
   EXPECT_EQ(std::count(all.begin(), all.end(), "kill 2.1"), 0);
+}
+
+TEST(run_shell, pids_that_could_not_be_written_are_written_in_the_next_turn) {
+  running run;
+  run.world.take();
+  run.world.disk = {runtime::errc::no_space, "full"};
+  run.dies(10, 2);
+  run.world.take();
+  run.is_told(20, 1);
+  auto seen = run.world.take();
+  EXPECT_GT(std::count(seen.begin(), seen.end(), "pids"), 0) << "there may be room again";
+  run.world.disk = {};
+  run.is_told(30, 1);
+  run.world.take();
+  run.is_told(40, 1);
+  seen = run.world.take();
+  EXPECT_EQ(std::count(seen.begin(), seen.end(), "pids"), 0) << "they are written";
 }
 
 TEST(run_shell, a_process_that_cannot_be_started_again_is_tried_later) {

@@ -52,7 +52,10 @@ class launcher final : public frameless_process, private launch::run_port {
   void event(const std::string& what, const std::string& detail) override {
     note(what + ": " + detail);
   }
-  void write_pids() override { pids_ = living(); }
+  runtime::status write_pids() override {
+    pids_ = living();
+    return {};
+  }
   void complain(const std::string& text) override { note(text); }
   void show_log(policies::process_number) override {}
   void answer(std::uint32_t, const std::string& line) override { note("scaled: " + line); }
