@@ -84,7 +84,8 @@ class coordinator_storage {
   // The run begins with this where no journal says otherwise.
   virtual const policies::restored_cluster& found() const = 0;
   // Makes the records durable, which stay until then. `then` runs once, perhaps before this
-  // returns.
+  // returns. Errors: the records are durable as a whole or not at all; nobody knows which, and
+  // the coordinator ends.
   virtual void write(const std::vector<policies::coordinator_record>& records, done then) = 0;
 
   // The next checkpoint of this job has a higher number than `id`.

@@ -130,7 +130,8 @@ void run_shell::carry_out() {
 
 void run_shell::keep_pids() {
   if (!pids_changed_) return;
-  pids_changed_ = !world_.write_pids().ok();
+  const bool written = world_.write_pids().ok();
+  pids_changed_ = !written && !is_planted(planted_bug::pids_not_written_again);
 }
 
 void run_shell::act(const effects::start& start) {

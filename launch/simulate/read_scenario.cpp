@@ -207,6 +207,16 @@ void add_network(scenario& into, keys& all) {
   all["supervision.unreachable_ms"] = {numbers(into.unreachable_ms), count};
 }
 
+void add_run_folder(scenario& into, keys& all) {
+  all["run_folder.fail_journal"] = {chance(into.fail_journal), share};
+  all["run_folder.fail_append"] = {chance(into.run_disk.fail_append), share};
+  all["run_folder.fail_sync"] = {chance(into.run_disk.fail_sync), share};
+  all["run_folder.fail_rename"] = {chance(into.run_disk.fail_rename), share};
+  all["run_folder.full"] = {numbers(into.full_disks), count};
+  all["run_folder.full_last"] = {duration_of(into.full_max), time};
+  all["run_folder.stays_full"] = {chance(into.full_stays), share};
+}
+
 keys keys_of(scenario& into) {
   keys all;
   all["name"] = {[&](const yaml_node& node) {
@@ -244,6 +254,7 @@ keys keys_of(scenario& into) {
   all["disk.fail_rename"] = {chance(into.disk.fail_rename), share};
   all["disk.fail_read"] = {chance(into.disk.fail_read), share};
   all["disk.power_fails"] = {chance(into.power_fails), share};
+  add_run_folder(into, all);
   all["deaths.count"] = {numbers(into.deaths), count};
   all["deaths.of_shards"] = {number(into.shard_deaths_max, 0, 1000), "0 to 1000"};
   all["deaths.taken_for_dead"] = {chance(into.taken_for_dead), share};

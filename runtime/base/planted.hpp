@@ -75,6 +75,8 @@ enum class planted_bug : std::uint8_t {
   epoch_not_on_record,
   stopped_launcher_judges_by_old_news,
   absent_member_not_condemned,
+  told_though_not_recorded,
+  pids_not_written_again,
 
   // Of checkpoints: a simulation of disks that fail finds them (sim_checkpoint_planted_test).
   checkpoint_renamed_before_synced = 128,
@@ -83,7 +85,7 @@ enum class planted_bug : std::uint8_t {
   checkpoint_pruned_too_early,
   checkpoint_believed_before_synced,
 };
-inline constexpr auto planted_bug_last = planted_bug::absent_member_not_condemned;
+inline constexpr auto planted_bug_last = planted_bug::pids_not_written_again;
 inline constexpr auto planted_checkpoint_bug_first =
     planted_bug::checkpoint_renamed_before_synced;
 inline constexpr auto planted_checkpoint_bug_last =

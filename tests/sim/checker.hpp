@@ -95,6 +95,14 @@ class checker {
   // clock and later ones is not applied, and what it pushed before may be.
   void changed(const std::string& job, const std::vector<policies::roster_change>& changes);
   bool anybody_left() const noexcept { return !ever_left_.empty(); }
+  // The coordinator's journal of this epoch has this now. What the coordinator says from then
+  // on must be in it: which incarnation of a rank is in the job, the id of a table, who has
+  // finished, how a job stands, how many workers it is to have.
+  void recorded(const policies::coordinator_record& record);
+  void welcomed(const std::string& job, std::uint32_t rank, std::uint32_t incarnation);
+  void granted(const std::string& job, const policies::table_grant& grant);
+  void told_finished(const std::string& job, std::uint32_t rank);
+  void told_status(const policies::cluster_status& status);
   // A shard made a step with these and has these parameters now. `who`: matters of one that was
   // taken for dead and goes on. `team`: over so many was the mean; 0: over all.
   void applied(std::uint64_t job, std::uint32_t table, std::uint32_t chunk, updates with,
@@ -109,6 +117,7 @@ class checker {
     epoch_ = epoch;
     changes_.clear();
     names_.clear();
+    journal_ = {};
     early_seeds_.clear();
   }
   // A process has been taken for dead, and somebody goes on without it. If it lives, nothing is
@@ -233,6 +242,13 @@ class checker {
   std::multimap<std::tuple<std::uint64_t, std::uint32_t, std::uint32_t>, std::vector<float>>
       early_seeds_;
   std::uint32_t epoch_ = 0;
+  struct journal_content {
+    std::vector<std::pair<std::string, std::string>> tables;  // job and name, by id
+    std::uint32_t table_records = 0;
+    std::map<std::string, policies::recorded_job> jobs;
+    std::map<std::pair<std::string, std::uint32_t>, policies::recorded_worker> workers;
+  };
+  journal_content journal_;  // of this epoch
   std::set<process_id> out_;
   std::map<std::string, std::vector<policies::roster_change>> changes_;  // in this epoch
   std::map<std::string, std::set<std::uint32_t>> ever_left_;

@@ -34,9 +34,19 @@ process_id choose(const world& where, role whose, std::uint64_t pick) {
   return candidates.empty() ? 0 : candidates[pick % candidates.size()];
 }
 
+// A launcher that cannot put its epoch on record says so and starts nothing: whoever reads that
+// makes room and launches the run again. A write that failed for another reason may not fail
+// the next time.
 void start_launcher(world& where) {
+  const auto epoch = launcher::begin_epoch(where);
+  if (!epoch) {
+    where.log.note(where.time.now(), "plan", "no launcher: " + epoch.error().to_string());
+    where.fill_disks(false);
+    return where.time.after(resume_after, [&where] { start_launcher(where); });
+  }
+  where.failed_writes = 0;
   where.launcher =
-      where.add([&](process_id id) { return std::make_unique<launcher>(where, id); });
+      where.add([&](process_id id) { return std::make_unique<launcher>(where, id, *epoch); });
 }
 
 // The launcher takes its children along, and the machines perhaps all; then somebody launches
@@ -93,6 +103,29 @@ void plan_partitions(world& where) {
       where.log.note(where.time.now(), "network", "is cut in two");
       where.net.partition(side, one.when + one.lasts);
     });
+}
+
+void plan_full_disks(world& where) {
+  for (const auto& drawn : where.plan.full_disks) {
+    where.time.at(drawn.when, [&where] { where.fill_disks(true); });
+    if (!drawn.stays)
+      where.time.at(drawn.when + drawn.lasts, [&where] { where.fill_disks(false); });
+  }
+}
+
+// A run that ended because it could not write says so. Whoever reads that makes room, and
+// resumes it.
+void resume_after_failed_writes(world& where) {
+  const auto* const launch = where.find_as<launcher>(where.launcher);
+  if (launch == nullptr || !launch->ended() || where.failed_writes == 0) return;
+  const auto& end = *launch->ended();
+  if (end.how == policies::run_outcome::done) return;
+  if (end.why.find("the disk is ") == std::string::npos)
+    return where.check.fail("told why", "writes failed, and the run ended with: " + end.why);
+  if (where.processes().size() > 1)
+    return where.check.fail("nothing left", "processes outlive the launcher");
+  where.fill_disks(false);
+  end_and_resume(where);
 }
 
 // Two that exchange frames and do not share memory; 0 and 0 if there is no such pair.
@@ -188,6 +221,22 @@ void describe(world& where) {
   }
 }
 
+// Of what stays as it is somebody has to make an end.
+nanoseconds last_fault_of(const cluster_plan& plan) {
+  auto last_fault = plan.faults_end;
+  for (const auto& one : plan.deaths) last_fault = std::max(last_fault, one.when);
+  for (const auto& one : plan.partitions)
+    last_fault = std::max(last_fault, one.when + one.lasts);
+  for (const auto& one : plan.breaks)
+    last_fault = std::max(last_fault, one.when + (one.stays ? 0 : one.lasts));
+  for (const auto& drawn : plan.control_breaks)
+    last_fault = std::max(last_fault, drawn.when + drawn.lasts);
+  for (const auto& one : plan.stalls) last_fault = std::max(last_fault, one.when + one.lasts);
+  for (const auto& drawn : plan.full_disks)
+    last_fault = std::max(last_fault, drawn.when + drawn.lasts);
+  return last_fault;
+}
+
 }  // namespace
 
 cluster_result run_cluster(const cluster_plan& plan, std::uint64_t seed, bool with_trace) {
@@ -206,16 +255,7 @@ cluster_result run_cluster(const cluster_plan& plan, std::uint64_t seed, bool wi
   plan_partitions(where);
   plan_breaks(where);
   plan_control_breaks(where);
-  auto last_fault = plan.faults_end;
-  for (const auto& one : plan.deaths) last_fault = std::max(last_fault, one.when);
-  for (const auto& one : plan.partitions)
-    last_fault = std::max(last_fault, one.when + one.lasts);
-  // Of one that stays somebody has to make an end.
-  for (const auto& one : plan.breaks)
-    last_fault = std::max(last_fault, one.when + (one.stays ? 0 : one.lasts));
-  for (const auto& drawn : plan.control_breaks)
-    last_fault = std::max(last_fault, drawn.when + drawn.lasts);
-  for (const auto& one : plan.stalls) last_fault = std::max(last_fault, one.when + one.lasts);
+  plan_full_disks(where);
   where.time.at(plan.faults_end, [&] {
     auto healthy = network_faults();
     healthy.grain = plan.set.grain;
@@ -227,9 +267,11 @@ cluster_result run_cluster(const cluster_plan& plan, std::uint64_t seed, bool wi
     const auto* launch = where.find_as<launcher>(where.launcher);
     return launch != nullptr && launch->ended();
   };
-  const auto cap = last_fault + end_within;
-  while (!ended() && !where.check.broken() && where.time.now() < cap)
+  const auto cap = last_fault_of(plan) + end_within;
+  while (!ended() && !where.check.broken() && where.time.now() < cap) {
     if (!where.time.step()) break;
+    if (where.failed_writes > 0) resume_after_failed_writes(where);
+  }
 
   cluster_result result;
   result.stuck = !ended() && !where.check.broken();

@@ -66,6 +66,12 @@ coordinator_process::coordinator_process(world& where, process_id id, std::uint3
       found_(restored(recorded().run.has_value())),
       shell_(where.plan.spec, where.token, *this, *this, recorded(), life) {}
 
+// A journal that cannot be made ends it before it listens.
+void coordinator_process::start() {
+  if (auto opened = open_journal(); !opened.ok()) return end(opened);
+  shell_.begin();
+}
+
 actors::control_sender coordinator_process::from() const {
   return {world_.token, world_.whole(current_asker().who)};
 }
@@ -99,7 +105,11 @@ void coordinator_process::aggregator_joined(const std::string& job, std::uint32_
 
 void coordinator_process::worker_joined(const policies::worker_hello& hello, process_id member,
                                         answer_to reply) {
-  shell_.worker_joined(from(), hello, peer(member), to_reply(std::move(reply)));
+  const auto checked = [this, hello, reply = std::move(reply)](answer given) {
+    if (given.result.ok()) world_.check.welcomed(hello.job, hello.rank, hello.incarnation);
+    reply(std::move(given));
+  };
+  shell_.worker_joined(from(), hello, peer(member), to_reply(checked));
 }
 
 void coordinator_process::tell_of_moves(const policies::worker_hello& hello, process_id member,
@@ -109,7 +119,13 @@ void coordinator_process::tell_of_moves(const policies::worker_hello& hello, pro
 }
 
 void coordinator_process::open_table(const policies::table_request& request, answer_to reply) {
-  shell_.open_table(from(), request, to_reply(std::move(reply)));
+  const auto checked = [this, job = request.job, reply = std::move(reply)](answer given) {
+    if (const auto* grant = std::get_if<policies::table_grant>(&given.value);
+        grant != nullptr && given.result.ok())
+      world_.check.granted(job, *grant);
+    reply(std::move(given));
+  };
+  shell_.open_table(from(), request, to_reply(checked));
 }
 
 void coordinator_process::tables_opened(const std::string& job, std::uint32_t rank,
@@ -121,7 +137,13 @@ void coordinator_process::tables_opened(const std::string& job, std::uint32_t ra
 void coordinator_process::finished(const std::string& job, std::uint32_t rank,
                                    const policies::worker_progress& last,
                                    const std::string& digest, answer_to reply) {
-  shell_.finished(from(), job, rank, last, digest, to_reply(std::move(reply)));
+  const auto checked = [this, job, rank, reply = std::move(reply)](answer given) {
+    const bool is_to_hash =
+        std::holds_alternative<std::vector<policies::table_grant>>(given.value);
+    if (given.result.ok() && !is_to_hash) world_.check.told_finished(job, rank);
+    reply(std::move(given));
+  };
+  shell_.finished(from(), job, rank, last, digest, to_reply(checked));
 }
 
 void coordinator_process::scale(const std::string& job, std::uint32_t workers,
@@ -170,7 +192,13 @@ void coordinator_process::part(const policies::checkpoint_report& report) {
 }
 
 void coordinator_process::status(answer_to reply) {
-  shell_.status(from(), 0, to_reply(std::move(reply)));
+  const auto checked = [this, reply = std::move(reply)](answer given) {
+    if (const auto* status = std::get_if<policies::cluster_status>(&given.value);
+        status != nullptr && given.result.ok())
+      world_.check.told_status(*status);
+    reply(std::move(given));
+  };
+  shell_.status(from(), 0, to_reply(checked));
 }
 
 void coordinator_process::unreachable(const std::string& reporter,
@@ -288,7 +316,7 @@ void coordinator_process::look_in(std::int64_t pause_ns) {
 }
 
 void coordinator_process::end(const runtime::status& why) {
-  launcher::of(world_).exits(id(), why.ok());
+  launcher::of(world_).exits(id(), why);
 }
 
 }  // namespace tidegate::sim

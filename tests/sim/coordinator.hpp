@@ -22,7 +22,7 @@ class coordinator_process final : public frameless_process,
   // `life`: counts the processes of the run, from 1.
   coordinator_process(world& where, process_id id, std::uint32_t epoch, std::uint32_t life);
 
-  void start() override { shell_.begin(); }
+  void start() override;
 
   // What others ask, as CAF's messages; current_asker() is who does.
   void shard_joined(std::uint32_t index, policies::group_member in_group,
@@ -95,6 +95,9 @@ class coordinator_process final : public frameless_process,
   // What a run that goes on begins with.
   policies::restored_cluster restored(bool goes_on);
   void keep(const std::vector<policies::coordinator_record>& records);
+  runtime::status keep_or_fail(const std::vector<policies::coordinator_record>& records);
+  runtime::status journal_failure();
+  runtime::status open_journal();
   void step(const std::shared_ptr<policies::file_writer>& writer,
             const policies::coordinator_effects::write_manifest& manifest, const done& then);
   const policies::restored_cluster& found() const override { return found_; }

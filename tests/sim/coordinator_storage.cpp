@@ -25,17 +25,45 @@ policies::recorded_cluster coordinator_process::recorded() {
 
 void coordinator_process::write(const std::vector<policies::coordinator_record>& records,
                                 done then) {
-  later(world_.chance.between<nanoseconds>(0, journal_most),
-        [this, &records, then = std::move(then)] {
-          keep(records);
-          later(world_.chance.between<nanoseconds>(0, told_most), [then] { then({}); });
-        });
+  later(world_.chance.between<nanoseconds>(0, journal_most), [this, &records,
+                                                              then = std::move(then)] {
+    const auto written = keep_or_fail(records);
+    later(world_.chance.between<nanoseconds>(0, told_most), [then, written] { then(written); });
+  });
+}
+
+// A transaction is kept as a whole or not at all. One whose commit failed may have been kept.
+runtime::status coordinator_process::keep_or_fail(
+    const std::vector<policies::coordinator_record>& records) {
+  const auto failure = journal_failure();
+  const bool is_torn = failure.code() == runtime::errc::io_error && world_.chance.chance(0.5);
+  if (failure.ok() || is_torn) keep(records);
+  if (!failure.ok())
+    note("a write of the journal fails" + std::string(is_torn ? ", and is kept" : ""));
+  return failure;
+}
+
+runtime::status coordinator_process::journal_failure() {
+  const bool is_full = world_.disks_are_full();
+  const bool is_broken = world_.plan.fail_journal > 0 && !world_.faults_are_over() &&
+                         world_.chance.chance(world_.plan.fail_journal);
+  if (!is_full && !is_broken) return {};
+  ++world_.failed_writes;
+  if (is_full) return {runtime::errc::no_space, "journal: the disk is full"};
+  return {runtime::errc::io_error, "journal: the disk is broken"};
+}
+
+// The journal of an epoch is made by its first coordinator.
+runtime::status coordinator_process::open_journal() {
+  return world_.journals[epoch_].empty() && world_.disks_are_full() ? journal_failure()
+                                                                    : runtime::status();
 }
 
 void coordinator_process::keep(const std::vector<policies::coordinator_record>& records) {
   for (const auto& record : records) {
     if (const auto* job = std::get_if<policies::recorded_job>(&record))
       world_.check.changed(job->name, job->changes);
+    world_.check.recorded(record);
     auto entry = policies::encode(record);
     world_.journals[epoch_][entry.key] = std::move(entry.value);
   }

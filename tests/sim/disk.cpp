@@ -55,7 +55,8 @@ status disk_view::append(const std::string& name, std::span<const std::byte> byt
   auto& into = opened(name).bytes;
   status result;
   const auto used = disk_.bytes_used();
-  const auto room = disk_.faults.capacity_bytes - std::min(used, disk_.faults.capacity_bytes);
+  const auto capacity = disk_.is_full_ ? 0 : disk_.faults.capacity_bytes;
+  const auto room = capacity - std::min(used, capacity);
   if (room < bytes.size()) {
     bytes = bytes.first(static_cast<std::size_t>(room));
     result = {errc::no_space, name + ": cannot be written: the disk is full"};

@@ -41,6 +41,8 @@ class disk {
   bool is_off() const noexcept { return calls_left_ == 0; }
   // It was the processes that stopped, not the machine: nothing is lost, nor safe that was not.
   void turn_on() noexcept { calls_left_ = std::numeric_limits<std::uint64_t>::max(); }
+  // Nothing can be appended while it has no room, whatever its capacity.
+  void fill(bool full) noexcept { is_full_ = full; }
   // The machine goes down and comes up again: what is there now is what a new life finds.
   void crash();
   // A bit of the medium. The file is there and not empty (asserted).
@@ -77,6 +79,7 @@ class disk {
   std::uint64_t life_ = 0;  // of the machine
   std::uint64_t calls_ = 0;
   std::uint64_t calls_left_ = std::numeric_limits<std::uint64_t>::max();
+  bool is_full_ = false;
 };
 
 // The disk as one process has it. After a crash of the machine it answers nothing any more.

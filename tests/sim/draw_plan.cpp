@@ -115,6 +115,18 @@ void draw_breaks(const scenario& of, draws& chance, cluster_plan& plan) {
     plan.spec.supervision.unreachable_ms = of.unreachable_ms.low;
 }
 
+// Writes that fail in the run folder.
+void draw_failing_writes(const scenario& of, draws& chance, cluster_plan& plan) {
+  plan.run_disk = of.run_disk;
+  plan.fail_journal = of.fail_journal;
+  if (of.full_disks.high == 0) return;
+  const auto count = draw(chance, of.full_disks);
+  for (std::uint32_t i = 0; i < count; ++i)
+    plan.full_disks.push_back({.when = chance.between<nanoseconds>(0, of.deaths_within),
+                               .lasts = chance.between<nanoseconds>(0, of.full_max),
+                               .stays = chance.chance(of.full_stays)});
+}
+
 }  // namespace
 
 cluster_plan draw_plan(const scenario& of, std::uint64_t seed) {
@@ -178,6 +190,7 @@ cluster_plan draw_plan(const scenario& of, std::uint64_t seed) {
                                chance.between<nanoseconds>(1, of.partition_max),
                                chance.next()});
   draw_breaks(of, chance, plan);
+  draw_failing_writes(of, chance, plan);
   draws others(runtime::mix64(seed ^ 0x6b6e6f6273ULL));
   plan.set = draw_knobs(others);
   return plan;

@@ -73,6 +73,11 @@ struct scenario {
   range<std::uint64_t> checkpoints{0, 0};  // every so many clocks; 0: none
   disk_faults disk;
   double power_fails = 0;
+  disk_faults run_disk;
+  double fail_journal = 0;
+  range<std::uint32_t> full_disks{0, 0};  // how often the disk of the run folder is full
+  nanoseconds full_max = second;
+  double full_stays = 0;  // share of those that stay full
   double clock_skew = 0;
   double strangers = 0;
   double no_memory = 0;

@@ -46,7 +46,7 @@ void front_process::gave_up(const runtime::status& why) {
 
 void front_process::stop(bool rests) {
   if (rests) check_rest();
-  launcher::of(world_).exits(id(), true);
+  launcher::of(world_).exits(id(), {});
 }
 
 void front_process::placed(const runtime::frame_header& header) {

@@ -50,20 +50,21 @@ policies::launch_plan plan_of(const policies::cluster_spec& spec, std::uint32_t 
   return plan;
 }
 
-std::uint32_t begin_epoch(runtime::storage& folder) {
-  const auto last = policies::last_epoch(folder);
-  TIDEGATE_ASSERT(last.has_value(), "the folder of the run does not fail");
-  const auto recorded = policies::record_epoch(folder, *last + 1);
-  TIDEGATE_ASSERT(recorded.ok(), "the folder of the run does not fail");
+}  // namespace
+
+runtime::expected<std::uint32_t> launcher::begin_epoch(world& where) {
+  const auto folder = where.folder("");
+  const auto last = policies::last_epoch(*folder);
+  if (!last) return last;
+  const auto recorded = policies::record_epoch(*folder, *last + 1);
+  if (!recorded.ok()) return runtime::fail(recorded);
   return *last + 1;
 }
 
-}  // namespace
-
-launcher::launcher(world& where, process_id id)
+launcher::launcher(world& where, process_id id, std::uint32_t epoch)
     : frameless_process(where, id, role::launcher, "launcher", 0),
       folder_(where.folder("")),
-      shell_(plan_of(where.plan.spec, begin_epoch(*folder_)), *this, 0),
+      shell_(plan_of(where.plan.spec, epoch), *this, 0),
       spawns_to_fail_(where.plan.spawns_fail) {}
 
 launcher& launcher::of(world& where) {
@@ -109,7 +110,7 @@ void launcher::turn() {
 }
 
 void launcher::after_turn() {
-  if (pids_ != living())
+  if (!world_.disks_are_full() && pids_ != living())
     world_.check.fail("pids", "the run folder does not name the processes that live");
   if (const auto& end = shell_.ended()) {
     ended_ = {end->outcome, end->reason};
@@ -203,15 +204,21 @@ void launcher::begin(const launch_effects::start& what) {
   world_.net.introduce(id(), who);
   if (name.role != process_role::coordinator) return;
   world_.coordinator = who;
-  later(millisecond, [this, epoch = what.epoch] {
-    if (epoch == shell_.core().epoch())
+  later(millisecond, [this, who, epoch = what.epoch] {
+    if (epoch == shell_.core().epoch() && world_.net.lives(who))
       happens([](auto& turn) { turn.coordinator_ready = true; });
   });
 }
 
-void launcher::exits(process_id part, bool well) {
+runtime::status launcher::write_pids() {
+  if (world_.disks_are_full()) return {runtime::errc::no_space, "pids.json: the disk is full"};
+  pids_ = living();
+  return {};
+}
+
+void launcher::exits(process_id part, const runtime::status& why) {
   const auto who = world_.whole(part);
-  left_[who] = well;
+  left_[who] = why;
   later(0, [this, who] { world_.kill(who); });
 }
 
@@ -224,9 +231,10 @@ void launcher::peer_lost(process_id peer) {
   process_exit exit;
   const auto left = left_.find(peer);
   exit.kind = left == left_.end() ? process_exit::how::by_signal
-              : left->second      ? process_exit::how::clean
+              : left->second.ok() ? process_exit::how::clean
                                   : process_exit::how::bad_status;
   exit.text = shell_.core().processes()[number].to_string() + " ended";
+  if (exit.kind == process_exit::how::bad_status) exit.text += ": " + left->second.to_string();
   happens([&](auto& turn) { turn.ends.push_back({number, std::move(exit)}); });
 }
 
@@ -357,7 +365,9 @@ void launcher::put(const launch::launch_question& what, coordinator_process& to,
 }
 
 runtime::status launcher::record_epoch(std::uint32_t epoch) {
-  return policies::record_epoch(*folder_, epoch);
+  auto recorded = policies::record_epoch(*folder_, epoch);
+  if (!recorded.ok()) ++world_.failed_writes;
+  return recorded;
 }
 
 }  // namespace tidegate::sim

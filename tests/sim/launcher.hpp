@@ -18,13 +18,14 @@ class coordinator_process;
 
 class launcher final : public frameless_process, private launch::run_port {
  public:
-  launcher(world& where, process_id id);
-  // The run goes on in a new epoch, if it has been begun before.
+  launcher(world& where, process_id id, std::uint32_t epoch);
   static launcher& of(world& where);
+  // Puts the epoch of the next launcher on record. Errors: those of the run folder.
+  static runtime::expected<std::uint32_t> begin_epoch(world& where);
 
   void start() override;
-  // A process leaves by itself; `well`: with exit code 0.
-  void exits(process_id who, bool well);
+  // A process leaves by itself; `why`: ok with exit code 0.
+  void exits(process_id who, const runtime::status& why);
 
   // How the run has ended, when every process has.
   struct outcome {
@@ -52,10 +53,7 @@ class launcher final : public frameless_process, private launch::run_port {
   void event(const std::string& what, const std::string& detail) override {
     note(what + ": " + detail);
   }
-  runtime::status write_pids() override {
-    pids_ = living();
-    return {};
-  }
+  runtime::status write_pids() override;
   void complain(const std::string& text) override { note(text); }
   void show_log(policies::process_number) override {}
   void answer(std::uint32_t, const std::string& line) override { note("scaled: " + line); }
@@ -94,7 +92,7 @@ class launcher final : public frameless_process, private launch::run_port {
   std::map<policies::process_number, bool> starting_;        // whether they still may
   std::map<policies::process_number, std::uint32_t> lives_;  // incarnations
   std::map<policies::process_number, std::uint32_t> pids_;   // as the run folder has them
-  std::map<process_id, bool> left_;                          // by themselves: whether well
+  std::map<process_id, runtime::status> left_;               // by themselves: why
   std::uint32_t spawns_to_fail_;
   std::uint32_t epoch_ = 0;  // that the checker knows of
   std::int64_t waking_ = policies::launch_core::never;

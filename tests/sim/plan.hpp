@@ -87,6 +87,13 @@ struct control_break {
   bool stays = false;             // as long as both live, of a member
 };
 
+// The disk of the run folder has no room: no file of it can be written, and no journal.
+struct full_disk {
+  nanoseconds when = 0;
+  nanoseconds lasts = 0;
+  bool stays = false;  // until somebody reads why the run has ended, or cannot go on
+};
+
 struct cluster_plan {
   policies::cluster_spec spec;
   bool windows = true;                 // processes of one host share memory
@@ -107,9 +114,12 @@ struct cluster_plan {
   std::uint32_t spawns_fail =
       0;  // processes that cannot be started again, of the first that are
   knobs set;
-  disk_faults disk;        // of the folders of checkpoints
-  double power_fails = 0;  // share of the launcher's deaths that the machines share
-  bool may_fail = false;   // a job may end as failed; else all must be done
+  disk_faults disk;      // of the folders of checkpoints
+  disk_faults run_disk;  // of the run's own files
+  std::vector<full_disk> full_disks;
+  double fail_journal = 0;  // writes of the coordinator's journal that fail, room or not
+  double power_fails = 0;   // share of the launcher's deaths that the machines share
+  bool may_fail = false;    // a job may end as failed; else all must be done
 };
 
 }  // namespace tidegate::sim

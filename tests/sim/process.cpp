@@ -66,9 +66,16 @@ std::unique_ptr<disk_view> world::folder(const std::string& job) {
   auto& one = disks[job];
   if (!one) {
     one = std::make_unique<disk>(chance);
-    if (!job.empty()) one->faults = plan.disk;
+    one->faults = job.empty() ? plan.run_disk : plan.disk;
+    one->fill(disks_are_full_);
   }
   return std::make_unique<disk_view>(*one);
+}
+
+void world::fill_disks(bool full) {
+  if (std::exchange(disks_are_full_, full) != full)
+    log.note(time.now(), "run folder", full ? "has no room" : "has room again");
+  for (auto& [job, folder] : disks) folder->fill(full);
 }
 
 void world::kill_all(bool disks_crash) {
@@ -170,7 +177,7 @@ void process::on_control_broke(process_id peer, std::uint32_t number) {
 
 void process::expel(const std::string& why) {
   note(why);
-  launcher::of(world_).exits(id_, false);
+  launcher::of(world_).exits(id_, {runtime::errc::refused, why});
 }
 
 }  // namespace tidegate::sim

@@ -45,6 +45,8 @@ struct world {
   // What the coordinator of an epoch has made durable, by key.
   std::map<std::uint32_t, std::map<std::string, std::string>> journals;
   std::map<std::string, std::uint32_t> killed;  // how often, by name
+  std::uint32_t failed_writes =
+      0;  // of journals and epochs, since the run was begun or resumed
   process_id launcher = 0;
   process_id coordinator = 0;
   // By shard, with the epoch of its frames: the latest that has heard of it.
@@ -75,6 +77,11 @@ struct world {
   std::vector<process_id> all_of(process_id id) const;
   // As a process of now sees it.
   std::unique_ptr<disk_view> folder(const std::string& job);
+  // The file system of the run folder, which has all its files, is full or has room again.
+  void fill_disks(bool full);
+  // Nothing fails by chance any more.
+  bool faults_are_over() const noexcept { return time.now() >= plan.faults_end; }
+  bool disks_are_full() const noexcept { return disks_are_full_; }
   // Every process dies, and the machines' disks lose what was not safe, if they crash too.
   void kill_all(bool disks_crash);
   // Runs there after a while, unless it is gone by then.
@@ -86,6 +93,7 @@ struct world {
   std::map<process_id, std::string> dead_;        // their addresses
   std::vector<std::unique_ptr<process>> graves_;  // who may be on the stack
   process_id last_ = 0;
+  bool disks_are_full_ = false;
 };
 
 // What a question of the control plane comes back with.

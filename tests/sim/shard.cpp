@@ -92,7 +92,7 @@ void shard_process::report(const policies::checkpoint_report& part) {
 }
 
 void shard_process::leave() {
-  launcher::of(world_).exits(id(), false);
+  launcher::of(world_).exits(id(), {runtime::errc::unavailable, "it gives up"});
 }
 
 }  // namespace tidegate::sim

@@ -36,7 +36,7 @@ void shard_host::ask_to_join(process_id coordinator, answer_to back) {
 void shard_host::gave_up(const runtime::status& why) {
   if (why.code() == runtime::errc::unavailable) ++world_.killed[name()];
   note("could not join: " + why.to_string());
-  launcher::of(world_).exits(id(), false);
+  launcher::of(world_).exits(id(), why);
 }
 
 void shard_host::take(const policies::host_call& what) {
@@ -61,7 +61,7 @@ void shard_host::stop(bool rests) {
   for (const auto& [member, part] : parts_)
     if (auto* const home = world_.find_as<front_process>(part); home && rests)
       home->check_rest();
-  launcher::of(world_).exits(id(), true);
+  launcher::of(world_).exits(id(), {});
 }
 
 void shard_host::retire(process_id part) {

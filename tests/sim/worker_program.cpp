@@ -275,7 +275,7 @@ void worker::finish() {
     if (ended_) return;
     if (!finished.result.ok()) return give_up("finish: " + finished.result.to_string());
     ended_ = true;
-    launcher::of(world_).exits(id(), true);
+    launcher::of(world_).exits(id(), {});
   });
 }
 
@@ -290,8 +290,9 @@ void worker::give_up(const std::string& why) {
   note("gives up: " + why);
   auto turn = shell_ ? session_.fail(local_now(), {runtime::errc::cancelled, why})
                      : session_.leave(local_now());
-  carry_out(std::move(turn),
-            [this](const policies::session_step&) { launcher::of(world_).exits(id(), false); });
+  carry_out(std::move(turn), [this, why](const policies::session_step&) {
+    launcher::of(world_).exits(id(), {runtime::errc::cancelled, why});
+  });
 }
 
 }  // namespace tidegate::sim
