@@ -1,5 +1,5 @@
 """The disk of the run folder is full for a while: training goes on, the coordinator waits for its journal, and checkpoints
-come again when there is room. Skipped where no file system can be mounted (it needs root)."""
+come again when there is room; when it stays full, the run says so, and goes on when it is resumed. Skipped where no file system can be mounted (it needs root)."""
 
 from faults import *
 
@@ -46,6 +46,36 @@ class DiskFull(FaultTest):
                            "the full disk was noticed")
         restarted = [json.loads(line)["detail"] for line in run.events_text().splitlines() if "process_restarted" in line]
         self.assertEqual([one for one in restarted if not one.startswith("coordinator-0")], [], "nobody else")
+        shutil.rmtree(run.run_dir)
+        self.assert_nothing_left(run)
+
+    def fill_until_freed(self, folder):
+        """Takes all room, and returns the file to remove."""
+        filler = folder / "filler"
+        with open(filler, "wb", buffering=0) as file:
+            for block in (1 << 20, 1 << 12):
+                while True:
+                    try:
+                        file.write(bytes(block))
+                    except OSError:
+                        break
+        return filler
+
+    def test_full_until_somebody_makes_room(self):
+        expected = self.hash_of(self.run_to_end(self.yaml(0)))
+        made = json.loads(self.yaml(8000))
+        made["supervision"]["coordinator"] = {"max_restarts": 2, "backoff": "10ms..20ms"}
+        folder = self.small_disk()
+        run = self.launch(json.dumps(made), run_dir=folder / "run")
+        wait_until(lambda: self.count_events(run, "checkpoint") > 0 or run.process.poll() is not None, 30, "a checkpoint")
+        filler = self.fill_until_freed(folder)
+        self.assertEqual(run.wait(60), 3, run.output)
+        self.assertIn("exited with status 5: the disk of the run folder is full", run.output)
+        self.assertRegex(run.output, r"times within 60000 ms \(supervision.coordinator.max_restarts\)")
+        filler.unlink()
+        run.resume()
+        self.assertEqual(run.wait(60), 0, run.output)
+        self.assertEqual(self.hash_of(run), expected)
         shutil.rmtree(run.run_dir)
         self.assert_nothing_left(run)
 
