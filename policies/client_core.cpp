@@ -23,7 +23,8 @@ client_core::client_core(client_shell& shell, const worker_welcome& welcome, std
       rank_(rank),
       incarnation_(incarnation),
       shards_move_(welcome.replicated || welcome.aggregated),
-      worker_(static_cast<std::uint32_t>(welcome.shard_addresses.size()), welcome.first_clock) {
+      worker_(static_cast<std::uint32_t>(welcome.shard_addresses.size()), welcome.first_clock),
+      attaching_(welcome.shard_addresses.size()) {
   TIDEGATE_ASSERT(epochs_.size() == welcome.shard_addresses.size(), "a shard has an epoch");
   if (welcome.one_clock_in_flight) worker_.set_one_clock_in_flight();
 }
@@ -43,8 +44,7 @@ void client_core::open(std::uint32_t table, std::vector<chunk_place> places,
       frames_with_.insert(part.shard);
       continue;
     }
-    state.attaching.insert(part.shard);
-    shell_.send_place(part.shard, header_for(frame_kind::attach, table, part.shard));
+    begin_attach(table, state, part.shard);
   }
   if (state.attaching.empty()) opened(table, state);
 }
@@ -59,7 +59,7 @@ bool client_core::shard_moved(std::uint32_t shard, std::uint64_t epoch,
   worker_.shard_moved(shard);
   moving_.insert(shard);
   for (auto& [id, state] : tables_) {
-    state.attaching.erase(shard);
+    end_attach(state, shard);
     const auto parts = worker_.parts_of(id);
     if (std::none_of(parts.begin(), parts.end(),
                      [&](const table_part& part) { return part.shard == shard; }))
@@ -69,19 +69,27 @@ bool client_core::shard_moved(std::uint32_t shard, std::uint64_t epoch,
       if (state.attaching.empty()) opened(id, state);
       continue;
     }
-    state.attaching.insert(shard);
-    shell_.send_place(shard, header_for(frame_kind::attach, id, shard));
+    begin_attach(id, state, shard);
   }
   end_move(shard);
   return true;
 }
 
+void client_core::begin_attach(std::uint32_t table, table_state& state, std::uint32_t shard) {
+  if (state.attaching.insert(shard).second) ++attaching_[shard];
+  shell_.send_place(shard, header_for(frame_kind::attach, table, shard));
+}
+
+// Returns whether it had begun and not ended.
+bool client_core::end_attach(table_state& state, std::uint32_t shard) {
+  if (state.attaching.erase(shard) == 0) return false;
+  --attaching_[shard];
+  return true;
+}
+
 // When all tables that have chunks there are mapped, or never will be.
 void client_core::end_move(std::uint32_t shard) {
-  const bool waits = std::any_of(tables_.begin(), tables_.end(), [&](const auto& entry) {
-    return entry.second.attaching.contains(shard);
-  });
-  if (!waits && moving_.erase(shard) > 0) worker_.again(shard, effects_);
+  if (attaching_[shard] == 0 && moving_.erase(shard) > 0) worker_.again(shard, effects_);
 }
 
 void client_core::reply_lost(const frame_header& header) {
@@ -97,10 +105,8 @@ void client_core::reply_lost(const frame_header& header) {
 }
 
 bool client_core::is_busy() const {
-  return !failed_ && (worker_.is_busy() ||
-                      std::any_of(tables_.begin(), tables_.end(), [](const auto& entry) {
-                        return !entry.second.attaching.empty();
-                      }));
+  return !failed_ && (worker_.is_busy() || std::any_of(attaching_.begin(), attaching_.end(),
+                                                       [](auto tables) { return tables > 0; }));
 }
 
 void client_core::tick(std::int64_t now) {
@@ -121,7 +127,7 @@ void client_core::opened(std::uint32_t table, table_state& state) {
 
 void client_core::on_attached(const frame_header& header, std::span<const std::byte> place) {
   const auto at = tables_.find(header.table);
-  if (at == tables_.end() || at->second.attaching.erase(header.shard) == 0) return;
+  if (at == tables_.end() || !end_attach(at->second, header.shard)) return;
   bool attached = false;
   for (const auto& part : worker_.parts_of(header.table))
     if (part.shard == header.shard && header.code == 0)

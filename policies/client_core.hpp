@@ -127,6 +127,8 @@ class client_core {
   void opened(std::uint32_t table, table_state& state);
   runtime::frame_header header_for(runtime::frame_kind kind, std::uint32_t table,
                                    std::uint32_t shard) const;
+  void begin_attach(std::uint32_t table, table_state& state, std::uint32_t shard);
+  bool end_attach(table_state& state, std::uint32_t shard);
   void end_move(std::uint32_t shard);
   void send(const worker_effects::send& what);
 
@@ -140,6 +142,7 @@ class client_core {
   worker_core worker_;
   worker_effects effects_;
   std::map<std::uint32_t, table_state> tables_;
+  std::vector<std::size_t> attaching_;   // tables that wait for it, by shard
   std::set<std::uint32_t> frames_with_;  // shards
   std::set<std::uint32_t> moving_;       // shards that nothing is sent to until they are mapped
   patience_limits patience_;

@@ -1,5 +1,6 @@
 // What coordinator_core does about checkpoints, and for jobs that go on from one.
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
 #include "policies/coordinator_core.hpp"
@@ -12,16 +13,16 @@ using runtime::errc;
 std::vector<table_spec> coordinator_core::first_tables(const job_record& job) {
   if (!job.restored) return job.spec.tables;
   std::vector<table_spec> all;
+  std::set<std::string_view> restored;
   for (const auto& one : job.restored->tables) {
+    restored.insert(one.name);
     auto& made = all.emplace_back();
     made.name = one.name;
     made.shape = one.shape;
     made.optimizer = one.optimizer;
   }
   for (const auto& declared : job.spec.tables)
-    if (std::none_of(all.begin(), all.end(),
-                     [&](const table_spec& one) { return one.name == declared.name; }))
-      all.push_back(declared);
+    if (!restored.contains(declared.name)) all.push_back(declared);
   return all;
 }
 

@@ -218,7 +218,7 @@ void coordinator_core::call_done(std::int64_t now, call_id call, const runtime::
   const auto at = calls_.find(call);
   if (at == calls_.end()) return;
   const auto group = groups_.find(at->second.group);
-  const auto made = at->second;
+  const auto made = std::move(at->second);
   calls_.erase(at);
   if (group == groups_.end()) return;  // its job failed meanwhile
   auto& of = group->second;

@@ -380,7 +380,8 @@ class coordinator_core : private coordinator_parts {
   std::uint32_t linking_ = 0;            // pairs of neighbours, new_replica::holds_up
   std::vector<call_group> late_;         // admissions that wait for others, to begin anew
   std::vector<job_record> jobs_;
-  std::vector<table_state> tables_;  // by id
+  std::vector<table_state> tables_;                                         // by id
+  std::map<std::pair<std::size_t, std::string>, std::uint32_t> table_ids_;  // by job and name
   std::map<group_id, call_group> groups_;
   std::map<call_id, call_made> calls_;
   std::map<call_id, asked_part> asked_;

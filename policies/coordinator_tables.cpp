@@ -1,5 +1,7 @@
 // Tables of coordinator_core: who creates one, who attaches, where its chunks go.
 #include <algorithm>
+#include <set>
+#include <string_view>
 #include <utility>
 
 #include "policies/coordinator_core.hpp"
@@ -32,10 +34,8 @@ void coordinator_core::open_table(const table_request& request, ticket who,
   if (job->state == job_state::failed || job->state == job_state::done)
     return refuse(who, errc::refused, name + ": the job has ended", out);
   const auto index = static_cast<std::size_t>(job - jobs_.data());
-  const auto known = std::find_if(tables_.begin(), tables_.end(), [&](const table_state& one) {
-    return one.job == index && one.spec.name == asked.name;
-  });
-  if (known != tables_.end()) {
+  if (const auto at = table_ids_.find({index, asked.name}); at != table_ids_.end()) {
+    const auto* const known = &tables_[at->second];
     if (known->spec.shape != asked.shape)
       return refuse(who, errc::invalid_argument, name + " exists with another shape", out);
     if ((request.optimizer_given && known->spec.optimizer != asked.optimizer) ||
@@ -80,12 +80,13 @@ std::vector<std::uint32_t> coordinator_core::add_tables(std::size_t job,
   for (const auto& spec : specs) sizes.push_back(spec.size());
   auto placed = placement_.add(sizes);
   std::vector<std::uint32_t> made;
+  std::set<std::string_view> restored;
+  if (const auto& from = jobs_[job].restored)
+    for (const auto& table : from->tables) restored.insert(table.name);
   for (std::size_t i = 0; i < specs.size(); ++i) {
     const auto id = static_cast<std::uint32_t>(tables_.size());
-    const auto& from = jobs_[job].restored;
-    const bool is_old =
-        from && std::any_of(from->tables.begin(), from->tables.end(),
-                            [&](const auto& one) { return one.name == specs[i].name; });
+    const bool is_old = restored.contains(specs[i].name);
+    table_ids_.emplace(std::pair(job, specs[i].name), id);
     tables_.push_back({job,
                        specs[i],
                        {id, sizes[i], specs[i].name, std::move(placed[i])},

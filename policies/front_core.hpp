@@ -223,7 +223,9 @@ class front_core {
   void perform(const effects::reply& what, inputs);
   void perform(const effects::ring_acknowledge& what, inputs);
   void send_ack(const effects::ring_acknowledge& what);
-  bool is_acked(const effects::ring_acknowledge& one, std::uint32_t table) const;
+  using acks = std::span<const effects::ring_acknowledge>;
+  void send_acks(acks of_push);
+  bool acks_all(acks of_push, const std::set<std::uint32_t>& tables) const;
   void perform(const effects::ring_reply& what, inputs);
 
   member* find(std::uint64_t job, std::uint32_t rank);

@@ -1,5 +1,6 @@
 // What the shard core has decided, carried out in order.
 #include <algorithm>
+#include <tuple>
 #include <utility>
 #include <variant>
 
@@ -15,12 +16,15 @@ using runtime::frame_kind;
 
 namespace {
 
-// Of the same worker and clock.
-bool same_push(const shard_effects::ring_acknowledge& one,
-               const shard_effects::ring_acknowledge& other) {
-  return one.tag.job == other.tag.job && one.tag.rank == other.tag.rank &&
-         one.tag.incarnation == other.tag.incarnation && one.tag.epoch == other.tag.epoch &&
-         one.tag.clock == other.tag.clock;
+auto push_of(const shard_effects::ring_acknowledge& ack) {
+  return std::tie(ack.tag.job, ack.tag.rank, ack.tag.incarnation, ack.tag.epoch, ack.tag.clock);
+}
+
+bool comes_before(const shard_effects::ring_acknowledge& one,
+                  const shard_effects::ring_acknowledge& other) {
+  if (push_of(one) != push_of(other)) return push_of(one) < push_of(other);
+  return std::tie(one.tag.table, one.tag.chunk, one.count, one.code) <
+         std::tie(other.tag.table, other.tag.chunk, other.count, other.code);
 }
 
 }  // namespace
@@ -78,32 +82,46 @@ void front_core::perform(const effects::ring_acknowledge& what, inputs) {
   if (acks_.size() == 1) shell_.post_acks_soon();
 }
 
-// A whole table is told once: the answers to copies of a ring are the same.
-bool front_core::is_acked(const effects::ring_acknowledge& one, std::uint32_t table) const {
-  return std::any_of(acks_.begin(), acks_.end(), [&](const effects::ring_acknowledge& other) {
-    return same_push(one, other) && other.tag.table == table && other.tag.chunk == 0 &&
-           other.count == core_.slots_of(table).size();
-  });
+// Whether whole tables are acknowledged, all of these. A whole table is told once: the answers
+// to copies of a ring are the same. Both are in the order of tables.
+bool front_core::acks_all(acks of_push, const std::set<std::uint32_t>& tables) const {
+  auto at = of_push.begin();
+  for (const auto table : tables) {
+    const auto is_whole = [&](const effects::ring_acknowledge& ack) {
+      return ack.tag.table == table && ack.tag.chunk == 0 &&
+             ack.count == core_.slots_of(table).size();
+    };
+    while (at != of_push.end() && at->tag.table <= table && !is_whole(*at)) ++at;
+    if (at == of_push.end() || at->tag.table != table) return false;
+  }
+  return true;
 }
 
+// The order costs less than looking for every table among the answers: there may be thousands.
 void front_core::post_acks() {
-  while (!acks_.empty()) {
-    auto one = acks_.front();
-    const auto* who = find(one.tag.job, one.tag.rank);
-    const bool all = who && std::all_of(who->attached.begin(), who->attached.end(),
-                                        [&](auto table) { return is_acked(one, table); });
-    if (!all) {
-      acks_.erase(acks_.begin());
-      send_ack(one);
-      continue;
-    }
-    TIDEGATE_RARE("front: all tables are acknowledged at once");
-    std::erase_if(acks_, [&](const auto& other) { return same_push(one, other); });
-    one.tag.table = runtime::whole_job;
-    one.tag.chunk = whole_table;
-    one.count = 0;
-    send_ack(one);
+  std::sort(acks_.begin(), acks_.end(), &comes_before);
+  for (auto first = acks_.begin(); first != acks_.end();) {
+    const auto last = std::find_if(first, acks_.end(), [&](const auto& other) {
+      return push_of(other) != push_of(*first);
+    });
+    send_acks({first, last});
+    first = last;
   }
+  acks_.clear();
+}
+
+void front_core::send_acks(acks of_push) {
+  auto first = of_push.front();
+  const auto* who = find(first.tag.job, first.tag.rank);
+  if (!who || !acks_all(of_push, who->attached)) {
+    for (const auto& ack : of_push) send_ack(ack);
+    return;
+  }
+  TIDEGATE_RARE("front: all tables are acknowledged at once");
+  first.tag.table = runtime::whole_job;
+  first.tag.chunk = whole_table;
+  first.count = 0;
+  send_ack(first);
 }
 
 void front_core::send_ack(const effects::ring_acknowledge& what) {

@@ -86,8 +86,10 @@ std::vector<owned_chunk> shard_core::open_table(std::uint64_t token, std::uint32
 void shard_core::forget_table(std::uint32_t table) {
   const auto at = tables_.find(table);
   if (at == tables_.end()) return;
+  std::erase_if(at->second.job->slots, [&](auto slot) { return chunks_[slot].table == table; });
+  at->second.job->begun = 0;
   for (const auto slot : at->second.order) {
-    std::erase(at->second.job->slots, slot);
+    if (chunks_[slot].seeding) --at->second.job->seeding;
     chunks_[slot] = {};
   }
   tables_.erase(at);

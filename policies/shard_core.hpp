@@ -181,13 +181,13 @@ class shard_core {
   // It is gone, and not promoted: what waits for it is answered.
   void lead_nobody(std::uint64_t token, shard_effects& out);
   // The next chunk of the job that is to be handed over; none: all have been begun.
-  std::optional<std::uint32_t> next_to_seed(std::uint64_t token) const;
+  std::optional<std::uint32_t> next_to_seed(std::uint64_t token);
   void seed(std::uint32_t slot, shard_effects& out);
   using seed_state = shard_state::seed_state;
   const seed_state& seed_of(std::uint32_t slot) const { return chunks_[slot].seeded; }
   void seeded(std::uint32_t slot, std::uint64_t version, shard_effects& out);
   // Every chunk of the job has been handed over.
-  bool all_seeded(std::uint64_t token) const;
+  bool all_seeded(std::uint64_t token);
   // The replica has made the step to this version of these chunks of a table; told twice it
   // counts once.
   void replicated(std::span<const std::uint32_t> slots, std::uint64_t version,
@@ -266,6 +266,8 @@ class shard_core {
   using answer_run = shard_state::answer_run;
 
   void forget_process(const job_state& job, std::uint32_t rank);
+  // Every chunk follows, or has been begun to be handed over.
+  bool all_begun(job_state& job) const;
   void has_left(std::uint64_t token, std::uint32_t rank, shard_effects& out);
   void forget_behind_gaps(const job_state& job, std::uint32_t rank, shard_effects& out);
   void has_joined(job_state& job, const roster_change& what, shard_effects& out);

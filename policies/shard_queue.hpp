@@ -52,8 +52,9 @@ class shard_queue {
   }
   bool empty() const {
     for (const auto& [token, job] : jobs_)
-      for (const auto& [id, table] : job.tables)
-        if (table.performed < table.effects.list.size()) return false;
+      for (std::map<std::uint32_t, table_queue>::const_iterator at = job.next;
+           at != job.tables.end(); ++at)
+        if (at->second.performed < at->second.effects.list.size()) return false;
     return true;
   }
 

@@ -70,6 +70,7 @@ void shard_core::lead(std::uint64_t token, bool has_all, shard_effects& out) {
   auto& job = jobs_.at(token);
   if (!has_all) lead_nobody(token, out);
   job.leads = true;
+  job.begun = 0;
   for (const auto slot : job.slots) {
     auto& chunk = chunks_[slot];
     chunk.follows = has_all;
@@ -83,6 +84,7 @@ void shard_core::lead(std::uint64_t token, bool has_all, shard_effects& out) {
 void shard_core::lead_nobody(std::uint64_t token, shard_effects& out) {
   auto& job = jobs_.at(token);
   if (!std::exchange(job.leads, false)) return;
+  job.begun = job.seeding = 0;
   for (const auto slot : job.slots) {
     auto& chunk = chunks_[slot];
     chunk.follows = chunk.seeding = false;
@@ -178,25 +180,28 @@ void shard_core::farewell_replicated(std::uint64_t token, std::uint32_t rank,
   out.list.push_back(shard_effects::acknowledge{tag, refusal::none});
 }
 
-std::optional<std::uint32_t> shard_core::next_to_seed(std::uint64_t token) const {
-  const auto& job = jobs_.at(token);
-  const auto at = std::find_if(job.slots.begin(), job.slots.end(),
-                               [&](auto slot) { return !chunks_[slot].follows; });
-  if (!job.leads || at == job.slots.end()) return {};
-  return *at;
+// There may be a million chunks, and this is asked for each of them.
+bool shard_core::all_begun(job_state& job) const {
+  while (job.begun < job.slots.size() && chunks_[job.slots[job.begun]].follows) ++job.begun;
+  return job.begun == job.slots.size();
 }
 
-bool shard_core::all_seeded(std::uint64_t token) const {
-  const auto& job = jobs_.at(token);
-  return std::all_of(job.slots.begin(), job.slots.end(), [&](auto slot) {
-    return chunks_[slot].follows && !chunks_[slot].seeding;
-  });
+std::optional<std::uint32_t> shard_core::next_to_seed(std::uint64_t token) {
+  auto& job = jobs_.at(token);
+  if (!job.leads || all_begun(job)) return {};
+  return job.slots[job.begun];
+}
+
+bool shard_core::all_seeded(std::uint64_t token) {
+  auto& job = jobs_.at(token);
+  return all_begun(job) && job.seeding == 0;
 }
 
 void shard_core::seed(std::uint32_t slot, shard_effects& out) {
   auto& chunk = chunks_[slot];
   TIDEGATE_ASSERT(!chunk.follows && chunk.to_replicate.empty(), "handed over once");
   chunk.follows = chunk.seeding = true;
+  ++chunk.home->job->seeding;
   chunk.seeded = {progress_of(chunk), {}};
   shard_effects::seed what{slot, chunk.plane, {no_plane, no_plane}};
   for (std::size_t i = 0; i < kept_max && chunk.kept[i].plane != none_open; ++i) {
@@ -210,6 +215,7 @@ void shard_core::seeded(std::uint32_t slot, std::uint64_t version, shard_effects
   auto& chunk = chunks_[slot];
   if (!chunk.seeding || chunk.seeded.now.version != version) return;
   chunk.seeding = false;
+  --chunk.home->job->seeding;
   replicate_next(slot, chunk, out);
 }
 

@@ -85,6 +85,8 @@ struct job_state {
   std::uint32_t hold_rank = 0;
   std::uint64_t hold_clock = clock_vector::infinity;
   std::vector<std::uint32_t> slots;  // of all its chunks
+  std::size_t begun = 0;             // of `slots`, the first so many follow or have been begun
+  std::size_t seeding = 0;           // chunks that are on their way to the replica
 };
 // Runs of this table's chunks that the step under way answers as one, by rank.
 struct open_runs {

@@ -290,6 +290,15 @@ TEST_F(acks_of_rings, whose_tables_are_all_applied_in_a_turn_is_told_at_once) {
   EXPECT_EQ(shell_.frames.size(), 1U) << "told once";
 }
 
+TEST_F(acks_of_rings, tables_that_are_applied_in_another_order_are_told_at_once) {
+  ring(6);
+  ring(5);
+  ring(6);
+  front_.post_acks();
+  ASSERT_EQ(shell_.frames.size(), 1U);
+  EXPECT_EQ(shell_.frames[0].header.table, runtime::whole_job);
+}
+
 TEST_F(acks_of_rings, one_of_two_tables_told_twice_is_not_both) {
   ring(5);
   ring(5);

@@ -190,6 +190,35 @@ TEST_F(shard_replica_test, a_chunk_is_handed_over_while_its_pushes_wait) {
 }
 
 // The replica leads another one: 'replica' is the second of three.
+TEST_F(shard_replica_test, every_chunk_is_handed_over_once_but_for_those_of_a_forgotten_table) {
+  open(consistency_kind::bsp);
+  const std::vector<chunk_place> two{{0, 0, 0, 8}, {1, 0, 8, 8}};
+  primary.open_table(job, 6, two);
+  primary.open_table(job, 8, two);
+  effects out;
+  primary.lead(job, false, out);
+  std::vector<std::uint32_t> handed;
+  const auto hand_over = [&] {
+    const auto slot = primary.next_to_seed(job);
+    if (!slot) return false;
+    handed.push_back(*slot);
+    primary.seed(*slot, out);
+    return true;
+  };
+  ASSERT_TRUE(hand_over() && hand_over());
+  primary.forget_table(6);  // its first chunk is on its way
+  while (hand_over()) {
+  }
+  EXPECT_EQ(handed, (std::vector<std::uint32_t>{0, 1, 3, 4}));
+  EXPECT_FALSE(primary.all_seeded(job));
+  for (const std::uint32_t slot : {0, 3, 4}) primary.seeded(slot, 0, out);
+  EXPECT_TRUE(primary.all_seeded(job));
+
+  primary.lead(job, false, out);
+  EXPECT_EQ(primary.next_to_seed(job), 0U) << "to another replica all again";
+  EXPECT_FALSE(primary.all_seeded(job));
+}
+
 class shard_chain_test : public shard_replica_test {
  protected:
   void chain(consistency_kind kind) {
