@@ -49,6 +49,8 @@ status front_memory::add_table(std::uint32_t table,
     return {errc::over_limit, "the shard would keep " + std::to_string(kept) +
                                   " bytes; the machine has " + std::to_string(machine_bytes())};
   made.planes = policies::planes_max(sizes.workers);
+  // After a fail-over every member names its memory for every table at once, and not again.
+  names_pool_.allow(runtime::place_wire_bytes, sizes.workers);
   auto& parameters =
       parameters_.try_emplace(made.planes, runtime::arena("tidegate-parameters", made.planes))
           .first->second;

@@ -30,6 +30,7 @@ void front_memory::add_table(std::uint32_t table, std::span<const policies::owne
   for (const auto& chunk : chunks)
     gradients_.allow(chunk.elements * sizeof(float),
                      std::size_t{members} * runtime::limits::clocks_in_flight_max);
+  names_.allow(runtime::place_wire_bytes, members);
 }
 
 memory_view front_memory::parameters(std::uint32_t slot, std::uint32_t plane) {
