@@ -10,11 +10,25 @@ namespace tidegate::sim {
 
 using runtime::frame_kind;
 
-// Of what the frame was about: with it readers leave.
+// Of what the frame was about: with it readers leave. In a large table that is the chunk which
+// the frame names.
 void front_process::spoil_planes(std::uint32_t table) {
-  for (const auto slot : core().slots_of(table))
+  constexpr std::size_t large = 64;
+  const auto spoil = [&](std::uint32_t slot) {
     memory_.spoil_planes(slot,
                          [&](std::uint32_t plane) { return core().is_read(slot, plane); });
+  };
+  const auto slots = core().slots_of(table);
+  const auto& header = current();
+  const bool names_chunk = header.kind == frame_kind::push || header.kind == frame_kind::pull ||
+                           header.kind == frame_kind::skip || header.kind == frame_kind::step ||
+                           header.kind == frame_kind::seed ||
+                           (header.kind == frame_kind::followed && header.count == 0);
+  if (slots.size() <= large || !names_chunk) {
+    std::for_each(slots.begin(), slots.end(), spoil);
+    return;
+  }
+  if (const auto slot = core().find_slot(header.job, table, header.chunk)) spoil(*slot);
 }
 
 // An aggregator answers for nobody but its upstream, which is checked.
@@ -30,19 +44,24 @@ void front_process::check_answer(const runtime::frame_header& header, std::uint3
                              header.clock == policies::clock_vector::infinity,
                              header.incarnation};
   const bool knows_before = (header.flags & runtime::frame_flag_applied) != 0;
-  const auto& slots = memory_.slots_of(header.table);
-  for (std::uint32_t index = 0; index < slots.size(); ++index) {
-    const auto slot = slots[index];
+  const auto check_slot = [&](std::uint32_t slot) {
     const auto chunk = memory_.chunk_of(slot);
-    const bool among = rings ? index - header.chunk < header.count : chunk == header.chunk;
-    if (!among) continue;
     world_.check.served(id(), header.job, header.epoch, header.table, chunk);
     if (!replies || knows_before)
       check_behind(slot, header.worker, header.clock - (replies ? 1 : 0));
     if (replies)
       world_.check.answered(header.job, header.table, chunk, how,
                             memory_.parameters(slot, plane).values(), id());
+  };
+  if (!rings) {
+    if (const auto slot = core().find_slot(header.job, header.table, header.chunk))
+      check_slot(*slot);
+    return;
   }
+  const auto& slots = memory_.slots_of(header.table);
+  const auto end =
+      std::min<std::size_t>(slots.size(), std::size_t{header.chunk} + header.count);
+  for (std::size_t index = header.chunk; index < end; ++index) check_slot(slots[index]);
 }
 
 void front_process::check_rest() {

@@ -28,7 +28,9 @@ worker::worker(world& where, process_id id, std::uint32_t host, std::size_t job,
       rank_(rank),
       incarnation_(incarnation),
       session_({.patience_ms = where.plan.spec.start_timeout_ms,
-                .report_interval_ns = where.plan.set.report}) {}
+                .report_interval_ns = where.plan.set.report}) {
+  for (const auto& table : spec_.tables) declared_.insert(table.name);
+}
 
 void worker::start() {
   enter_cluster();
@@ -155,6 +157,7 @@ void worker::attach(const policies::table_grant& grant, answer_to back) {
   auto& table = tables_[grant.table];
   if (table.halves.empty()) {
     table.grant = grant;
+    chunks_ += grant.places.size();
     for (std::uint32_t i = 0; i < policies::gradient_halves; ++i)
       table.halves.push_back(std::make_shared<std::vector<float>>(grant.elements));
     table.room = std::make_shared<std::vector<float>>(grant.elements);
@@ -231,9 +234,7 @@ void worker::ask_of_moves() {
 
 // Gradients of the clocks in flight, and once more where they are sent again.
 void worker::check_waiting() const {
-  std::size_t chunks = 0;
-  for (const auto& [id, table] : tables_) chunks += table.grant.places.size();
-  const auto bound = 2 * chunks * runtime::limits::clocks_in_flight_max;
+  const auto bound = 2 * chunks_ * runtime::limits::clocks_in_flight_max;
   if (shell_->waiting() > bound)
     world_.check.fail("bounded", name() + " has " + std::to_string(shell_->waiting()) +
                                      " gradients that wait; credits allow " +

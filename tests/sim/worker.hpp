@@ -7,7 +7,9 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "actors/client/session_shell.hpp"
@@ -44,6 +46,7 @@ class worker final : public frame_process,
   };
   struct table_state {
     policies::table_grant grant;
+    std::uint64_t number = 0;  // its place in the job, which stays in another epoch
     std::vector<region> halves;
     std::array<std::uint64_t, policies::gradient_halves> written{};  // in which clock
     region room;
@@ -56,6 +59,7 @@ class worker final : public frame_process,
     std::vector<std::uint32_t> tables;
     std::uint32_t half = 0;
     std::uint64_t clock = 0;
+    std::size_t acknowledged = 0;  // the first so many of `tables`
   };
 
   // The session.
@@ -95,7 +99,6 @@ class worker final : public frame_process,
   void finish();
   void give_up(const std::string& why);
   bool skips(std::uint32_t table) const;
-  std::uint64_t number_of(const table_state& table) const;
   memory_view chunk_values(const table_state& table, std::uint32_t chunk) const;
 
   // What its shell asks of the session.
@@ -129,7 +132,9 @@ class worker final : public frame_process,
   std::unique_ptr<actors::worker_shell> shell_;
   policies::gradient_half half_;
   std::map<std::uint32_t, table_state> tables_;
-  std::vector<std::uint32_t> ids_;  // of the program's tables
+  std::size_t chunks_ = 0;               // of all of them
+  std::set<std::string_view> declared_;  // tables that the cluster knows beforehand
+  std::vector<std::uint32_t> ids_;       // of the program's tables
   std::map<std::uint32_t, answer_to> opening_;
   std::map<policies::operation, callback> operations_;
   std::map<policies::operation, push_under_way> pushing_;

@@ -23,19 +23,18 @@ void worker::open_tables(std::size_t next) {
   policies::table_request request;
   request.job = spec_.name;
   // Those that the cluster does not know are created by who comes first.
-  const auto& table = script_.tables[(next + rank_) % script_.tables.size()];
-  const bool is_declared =
-      std::any_of(spec_.tables.begin(), spec_.tables.end(),
-                  [&](const auto& grant) { return grant.name == table.name; });
+  const auto number = (next + rank_) % script_.tables.size();
+  const auto& table = script_.tables[number];
   request.spec.name = table.name;
   request.spec.shape = table.shape;
-  if (!is_declared) {
+  if (!declared_.contains(table.name)) {
     request.spec = table;
     request.options_given = request.optimizer_given = true;
   }
   carry_out(session_.open(local_now(), request),
-            [this, next](const policies::session_step& opened) {
+            [this, next, number](const policies::session_step& opened) {
               if (!opened.result.ok()) return give_up("opening: " + opened.result.to_string());
+              tables_.at(opened.grant.table).number = number;
               ids_.push_back(opened.grant.table);
               open_tables(next + 1);
             });
@@ -120,7 +119,7 @@ void worker::write_gradient(table_state& table) {
   }
   const auto id = table.grant.table;
   const auto key = runtime::mix64(session_.core().welcome().seed ^
-                                  (rank_ * 1000003ULL + clock_ * 7919ULL + number_of(table)));
+                                  (rank_ * 1000003ULL + clock_ * 7919ULL + table.number));
   auto& out = *table.halves[half()];
   table.written[half()] = clock_;
   for (std::size_t i = 0; i < out.size(); ++i)
@@ -131,27 +130,18 @@ void worker::write_gradient(table_state& table) {
                         std::span(out).subspan(place.first, place.elements));
 }
 
-// Its place in the job, which stays in another epoch, other than its id.
-std::uint64_t worker::number_of(const table_state& table) const {
-  const auto& all = script_.tables;
-  const auto at = std::find_if(all.begin(), all.end(), [&](const auto& known) {
-    return known.name == table.grant.name;
-  });
-  return static_cast<std::uint64_t>(at - all.begin());
-}
-
 // Of rank and clock alone, as gradients: who comes back does the same again.
 bool worker::skips(std::uint32_t table) const {
   const auto key =
       runtime::mix64(session_.core().welcome().seed ^ (rank_ * 10007ULL + clock_ * 101ULL));
   return script_.skip > 0 &&
-         static_cast<double>(runtime::mix64(key + number_of(tables_.at(table))) % 1000) <
+         static_cast<double>(runtime::mix64(key + tables_.at(table).number) % 1000) <
              1000 * script_.skip;
 }
 
 // The operation that begins next.
 void worker::note_push(std::vector<std::uint32_t> tables) {
-  pushing_[last_operation_ + 1] = {std::move(tables), half(), clock_};
+  pushing_[last_operation_ + 1] = {std::move(tables), half(), clock_, 0};
 }
 
 // All of it is in the parameters: the memory is the program's again, and whoever still reads it
@@ -167,12 +157,13 @@ void worker::spoil_pushed(policies::operation op) {
 }
 
 void worker::spoil_exchanged() {
-  std::erase_if(exchanged_, [&](const push_under_way& push) {
-    const bool acknowledged = std::all_of(push.tables.begin(), push.tables.end(), [&](auto id) {
-      return shell_->core().is_acknowledged(id, push.clock);
-    });
-    if (acknowledged) spoil(push);
-    return acknowledged;
+  std::erase_if(exchanged_, [&](push_under_way& push) {
+    while (push.acknowledged < push.tables.size() &&
+           shell_->core().is_acknowledged(push.tables[push.acknowledged], push.clock))
+      ++push.acknowledged;
+    const bool is_over = push.acknowledged == push.tables.size();
+    if (is_over) spoil(push);
+    return is_over;
   });
 }
 
