@@ -107,7 +107,9 @@ void coordinator_shell::perform(turn& done) {
       carry_out();
     });
   bool any_gone = false;
+  constexpr std::size_t planted_bound = 1'024;
   for (std::size_t i = 0; i < effects.calls.size(); ++i) {
+    if (is_planted(planted_bug::calls_beyond_a_bound_dropped) && i >= planted_bound) break;
     const auto& call = effects.calls[i];
     if (!is_gone({call.aggregator_of, call.shard, call.member})) {
       port_.call(done.callees[i], call.call, call.what);

@@ -224,7 +224,7 @@ keys keys_of(scenario& into) {
                    return !node.text.empty();
                  },
                  "text"};
-  all["weight"] = {number(into.weight, 1, 1000), "1 to 1000"};
+  all["weight"] = {number(into.weight, 0, 1000), "0 to 1000"};
   all["ends"] = {[&](const yaml_node& node) {
                    into.may_fail = node.text == "anyhow";
                    return into.may_fail || node.text == "done";
@@ -238,6 +238,8 @@ keys keys_of(scenario& into) {
   all["cluster.hosts"] = {numbers(into.hosts), count};
   all["cluster.jobs"] = {numbers(into.jobs), count};
   all["cluster.tables"] = {numbers(into.tables), count};
+  all["cluster.tables_up_to"] = {number(into.tables_up_to, 0, 65'536), "0 to 65536"};
+  all["cluster.chunks_up_to"] = {number(into.chunks_up_to, 0, 1'000'000), "0 to 1000000"};
   all["cluster.elements"] = {numbers(into.elements), count};
   all["cluster.clocks"] = {numbers(into.clocks), count};
   all["cluster.policies"] = {words<policies::consistency_spec>(into.policies, policy),
@@ -318,13 +320,19 @@ runtime::expected<scenario> read_scenario(const std::string& text, const std::st
   return made;
 }
 
-std::vector<scenario> standard_mix() {
+std::vector<scenario> all_scenarios() {
   std::vector<scenario> mix;
   for (const auto& [source, text] : standard_texts()) {
     auto one = read_scenario(text, source);
     TIDEGATE_ASSERT(one.has_value(), one ? "" : one.error().message().c_str());
     mix.push_back(std::move(*one));
   }
+  return mix;
+}
+
+std::vector<scenario> standard_mix() {
+  auto mix = all_scenarios();
+  std::erase_if(mix, [](const scenario& of) { return of.weight == 0; });
   return mix;
 }
 

@@ -16,6 +16,8 @@ runtime::expected<sim::scenario> read_scenario(const std::string& text,
                                                const std::string& source);
 
 // The standard ones, which are part of this program.
+std::vector<sim::scenario> all_scenarios();
+// Those of them that have a weight.
 std::vector<sim::scenario> standard_mix();
 
 }  // namespace tidegate::simulate

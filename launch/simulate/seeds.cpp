@@ -80,12 +80,13 @@ runtime::expected<sim::scenario> find_scenario(const std::string& name,
 }
 
 runtime::expected<std::vector<sim::scenario>> choose(const seeds_options& options) {
-  auto mix = standard_mix();
-  if (options.scenarios.empty()) return mix;
+  if (options.scenarios.empty()) return standard_mix();
+  const auto all = all_scenarios();
   std::vector<sim::scenario> chosen;
   for (const auto& name : options.scenarios) {
-    auto one = find_scenario(name, mix);
+    auto one = find_scenario(name, all);
     if (!one) return runtime::fail(one.error());
+    one->weight = std::max(one->weight, 1U);
     chosen.push_back(std::move(*one));
   }
   return chosen;

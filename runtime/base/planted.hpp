@@ -78,6 +78,9 @@ enum class planted_bug : std::uint8_t {
   told_though_not_recorded,
   pids_not_written_again,
 
+  // Of size: only clusters with a thousand tables find them.
+  calls_beyond_a_bound_dropped,
+
   // Of checkpoints: a simulation of disks that fail finds them (sim_checkpoint_planted_test).
   checkpoint_renamed_before_synced = 128,
   checkpoint_folder_not_synced,
@@ -86,6 +89,8 @@ enum class planted_bug : std::uint8_t {
   checkpoint_believed_before_synced,
 };
 inline constexpr auto planted_bug_last = planted_bug::pids_not_written_again;
+inline constexpr auto planted_size_bug_first = planted_bug::calls_beyond_a_bound_dropped;
+inline constexpr auto planted_size_bug_last = planted_bug::calls_beyond_a_bound_dropped;
 inline constexpr auto planted_checkpoint_bug_first =
     planted_bug::checkpoint_renamed_before_synced;
 inline constexpr auto planted_checkpoint_bug_last =

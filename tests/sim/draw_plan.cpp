@@ -1,12 +1,16 @@
 #include "tests/sim/draw_plan.hpp"
 
 #include <algorithm>
+#include <cmath>
 
+#include "runtime/base/limits.hpp"
 #include "tests/sim/draws.hpp"
 
 namespace tidegate::sim {
 
 namespace {
+
+constexpr std::uint64_t small_chunk_bytes = runtime::limits::chunk_bytes_min;
 
 template <class Number>
 Number draw(draws& chance, const range<Number>& of) {
@@ -16,6 +20,14 @@ Number draw(draws& chance, const range<Number>& of) {
 template <class Value>
 const Value& pick(draws& chance, const std::vector<Value>& from) {
   return from[static_cast<std::size_t>(chance.below(from.size()))];
+}
+
+// From 1 to `most`: its logarithm is uniform.
+std::uint64_t draw_size(draws& chance, std::uint64_t most) {
+  constexpr auto steps = std::uint64_t{1} << 32U;
+  const auto share = static_cast<double>(chance.below(steps + 1)) / static_cast<double>(steps);
+  const auto size = std::pow(static_cast<double>(most), share);
+  return std::clamp(static_cast<std::uint64_t>(std::llround(size)), std::uint64_t{1}, most);
 }
 
 policies::optimizer_spec draw_optimizer(draws& chance) {
@@ -40,11 +52,15 @@ policies::job_spec draw_job(const scenario& of, draws& chance, std::size_t numbe
     job.on_worker_loss = of.shrink > 0 && chance.chance(of.shrink)
                              ? policies::worker_loss_rule::shrink
                              : policies::worker_loss_rule::fail;
-  const auto tables = draw(chance, of.tables);
-  for (std::uint32_t t = 0; t < tables; ++t) {
+  const auto tables =
+      of.tables_up_to > 0 ? draw_size(chance, of.tables_up_to) : draw(chance, of.tables);
+  for (std::uint64_t t = 0; t < tables; ++t) {
     policies::table_spec table;
     table.name = "t" + std::to_string(t);
-    table.shape = {draw(chance, of.elements)};
+    if (of.chunks_up_to > 0)
+      table.shape = {draw_size(chance, of.chunks_up_to) * small_chunk_bytes / sizeof(float)};
+    else
+      table.shape = {draw(chance, of.elements)};
     table.optimizer = draw_optimizer(chance);
     if (chance.chance(0.5)) table.init = {policies::init_kind::uniform, 1.0F};
     job.tables.push_back(std::move(table));
@@ -140,7 +156,8 @@ cluster_plan draw_plan(const scenario& of, std::uint64_t seed) {
     spec.slots = spec.shards;
     spec.shards = std::max(spec.slots, draw(chance, of.max_shards));
   }
-  spec.chunk_bytes = 64 * chance.between<std::uint64_t>(1, 3);
+  spec.chunk_bytes =
+      of.chunks_up_to > 0 ? small_chunk_bytes : 64 * chance.between<std::uint64_t>(1, 3);
   const auto hosts = draw(chance, of.hosts);
   for (std::uint32_t i = 0; i < hosts; ++i)
     spec.hosts.push_back({"host" + std::to_string(i), "10.0.0." + std::to_string(i + 1), {}});

@@ -18,7 +18,7 @@ struct range {
 // What a family of clusters has in common; see tests/sim/scenarios.
 struct scenario {
   std::string name;
-  std::uint32_t weight = 1;  // in the standard mix
+  std::uint32_t weight = 1;  // in the standard mix; 0: only by its name
   range<std::uint32_t> shards{1, 3};
   std::uint32_t replicas = 0;             // of each shard
   range<std::uint32_t> max_shards{0, 0};  // 0: they do not move
@@ -29,6 +29,10 @@ struct scenario {
   range<std::uint32_t> tables{1, 3};
   range<std::uint64_t> elements{1, 60};
   range<std::uint64_t> clocks{2, 8};
+  // Above 0 in place of `tables`, and of `elements` in chunks of 16: as often 1 to 10 as 1,000
+  // to 10,000.
+  std::uint32_t tables_up_to = 0;
+  std::uint32_t chunks_up_to = 0;
   std::vector<policies::consistency_spec> policies;
   std::vector<policies::aggregators_spec> aggregators;
   std::vector<worker_way> ways{worker_way::pull_push, worker_way::overlapped,

@@ -22,11 +22,20 @@ constexpr std::uint64_t seeds_most = 10'000;
 
 class planted : public testing::TestWithParam<int> {};
 
+// Clusters of the mix are too small for mistakes of size.
+std::vector<scenario> mix_for(planted_bug bug) {
+  if (bug < runtime::planted_size_bug_first) return tidegate::simulate::standard_mix();
+  auto mix = tidegate::simulate::all_scenarios();
+  std::erase_if(mix, [&](const scenario& of) { return of.name != "many_tables"; });
+  for (auto& of : mix) of.weight = 1;
+  return mix;
+}
+
 // False: it is not there.
 bool find(planted_bug bug) {
   runtime::planted = bug;
   simulate_options options;
-  options.mix = tidegate::simulate::standard_mix();
+  options.mix = mix_for(bug);
   options.seeds = seeds_most;
   options.failures_max = 1;
   const auto found = simulate(options, [] { return true; });
@@ -55,6 +64,9 @@ TEST_P(planted, is_found) {
 
 INSTANTIATE_TEST_SUITE_P(bugs, planted,
                          testing::Range(1, static_cast<int>(runtime::planted_bug_last) + 1));
+INSTANTIATE_TEST_SUITE_P(size_bugs, planted,
+                         testing::Range(static_cast<int>(runtime::planted_size_bug_first),
+                                        static_cast<int>(runtime::planted_size_bug_last) + 1));
 
 }  // namespace
 }  // namespace tidegate::sim

@@ -16,7 +16,7 @@ namespace tidegate::sim {
 struct simulate_options {
   std::uint64_t first_seed = 1;
   std::uint64_t seeds = 1;
-  std::vector<scenario> mix;      // at least one
+  std::vector<scenario> mix;      // at least one with a weight
   std::size_t failures_max = 10;  // enough to see what is wrong
 };
 
