@@ -12,7 +12,7 @@ void ucx_link::post_bundle(peer_id peer, std::span<const outgoing> frames) {
   TIDEGATE_ASSERT(peer < peers_.size(), "a peer of this link");
   TIDEGATE_ASSERT(!frames.empty() && frames.size() <= bundle_frames_most_, "a bundle");
   auto& to = peers_[peer];
-  auto& slot = take_bundle_slot();
+  auto& slot = bundles_.take();
   slot.to = peer;
   slot.frames = frames.size();
   std::size_t bytes = 0;
@@ -53,11 +53,10 @@ void ucx_link::on_bundle_done(void* request, ucs_status_t code, void* slot) {
 }
 
 void ucx_link::finish_bundle(bundle_slot& slot, ucs_status_t code) {
-  bundles_free_.push_back(&slot);
+  bundles_.give_back(slot);
   for (const auto token : std::span(slot.tokens).first(slot.frames))
     if (token != 0) sent_.push_back({token, code});
   if (code != UCS_OK) lose(peers_[slot.to], code);
-  --sends_under_way_;
 }
 
 ucs_status_t ucx_link::on_bundle(void* self, const void* headers, std::size_t headers_length,
@@ -91,18 +90,6 @@ void ucx_link::receive_bundle(std::span<const std::byte> payload) {
     counters_.payload_bytes_copied += part.size();
     sink_->on_frame(header, std::move(place));
   }
-}
-
-ucx_link::bundle_slot& ucx_link::take_bundle_slot() {
-  if (bundles_free_.empty()) {
-    bundles_free_.push_back(&bundles_.emplace_back());
-    bundles_free_.back()->owner = this;
-    bundles_free_.reserve(bundles_.size());
-  }
-  auto* slot = bundles_free_.back();
-  bundles_free_.pop_back();
-  ++sends_under_way_;
-  return *slot;
 }
 
 }  // namespace tidegate::runtime

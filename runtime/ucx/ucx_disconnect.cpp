@@ -11,7 +11,7 @@ void ucx_link::disconnect(peer_id peer) {
   TIDEGATE_ASSERT(peer < peers_.size(), "a peer of this link");
   auto& dead = peers_[peer];
   dead.lost = true;
-  std::erase_if(lost_, [&](const loss& one) { return one.peer == peer; });
+  std::erase_if(lost_, [&](const loss& lost) { return lost.peer == peer; });
   if (dead.endpoint && !std::exchange(dead.departs, true)) departing_.push_back(peer);
 }
 
@@ -26,11 +26,11 @@ unsigned ucx_link::go_on_disconnecting() {
   return ended;
 }
 
-void ucx_link::close_by_force(connection& who) {
+void ucx_link::close_by_force(connection& peer) {
   ucp_request_param_t param{};
   param.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
   param.flags = UCP_EP_CLOSE_FLAG_FORCE;
-  auto* request = ucp_ep_close_nbx(std::exchange(who.endpoint, nullptr), &param);
+  auto* request = ucp_ep_close_nbx(std::exchange(peer.endpoint, nullptr), &param);
   if (UCS_PTR_IS_PTR(request)) closing_.push_back(request);
 }
 

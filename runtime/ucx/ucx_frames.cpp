@@ -20,7 +20,7 @@ void ucx_link::post(peer_id peer, const frame_header& header,
   TIDEGATE_ASSERT(peer < peers_.size(), "a peer of this link");
   TIDEGATE_ASSERT(header.payload_bytes == payload.size(), "the header tells the payload");
   auto& to = peers_[peer];
-  auto& slot = take_send_slot();
+  auto& slot = sends_.take();
   slot.to = peer;
   slot.token = token;
   slot.header = encode(header);
@@ -76,7 +76,7 @@ ucs_status_t ucx_link::receive(const frame_header& header, void* data, std::size
     return UCS_OK;
   }
   TIDEGATE_ASSERT(place.size() == length, "a place fits its payload");
-  auto& slot = take_receive_slot();
+  auto& slot = receives_.take();
   slot.header = header;
   slot.place = std::move(place);
   if (!announced) {
@@ -97,8 +97,7 @@ ucs_status_t ucx_link::receive(const frame_header& header, void* data, std::size
 void ucx_link::finish_receive(receive_slot& slot, ucs_status_t code) {
   buffer place = std::move(slot.place);
   const auto header = slot.header;
-  receives_free_.push_back(&slot);
-  --receives_under_way_;
+  receives_.give_back(slot);
   if (code != UCS_OK) return frames_lost_.push_back(header);  // told in progress()
   ++counters_.frames_received;
   counters_.payload_bytes_received += place.size();
@@ -106,10 +105,9 @@ void ucx_link::finish_receive(receive_slot& slot, ucs_status_t code) {
 }
 
 void ucx_link::finish_send(send_slot& slot, ucs_status_t code) {
-  sends_free_.push_back(&slot);
+  sends_.give_back(slot);
   if (slot.token != 0) sent_.push_back({slot.token, code});
   if (code != UCS_OK) lose(peers_[slot.to], code);
-  --sends_under_way_;
 }
 
 void ucx_link::on_send_done(void* request, ucs_status_t code, void* slot) {
@@ -122,30 +120,6 @@ void ucx_link::on_receive_done(void* request, ucs_status_t code, std::size_t, vo
   auto& done = *static_cast<receive_slot*>(slot);
   done.owner->finish_receive(done, code);
   ucp_request_free(request);
-}
-
-ucx_link::send_slot& ucx_link::take_send_slot() {
-  if (sends_free_.empty()) {
-    sends_free_.push_back(&sends_.emplace_back());
-    sends_free_.back()->owner = this;
-    sends_free_.reserve(sends_.size());
-  }
-  auto* slot = sends_free_.back();
-  sends_free_.pop_back();
-  ++sends_under_way_;
-  return *slot;
-}
-
-ucx_link::receive_slot& ucx_link::take_receive_slot() {
-  if (receives_free_.empty()) {
-    receives_free_.push_back(&receives_.emplace_back());
-    receives_free_.back()->owner = this;
-    receives_free_.reserve(receives_.size());
-  }
-  auto* slot = receives_free_.back();
-  receives_free_.pop_back();
-  ++receives_under_way_;
-  return *slot;
 }
 
 }  // namespace tidegate::runtime

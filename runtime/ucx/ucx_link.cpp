@@ -122,23 +122,23 @@ expected<peer_id> ucx_link::connect(std::string_view address, reach) {
   if (!number) return fail(number.error());
   const auto leads_to = address_of_next(address, *number);
   if (!leads_to) return fail(leads_to.error());
-  auto& made = peers_.emplace_back();
-  made.owner = this;
-  made.number = *number;
-  made.id = static_cast<peer_id>(peers_.size() - 1);
+  auto& peer = peers_.emplace_back();
+  peer.owner = this;
+  peer.number = *number;
+  peer.id = static_cast<peer_id>(peers_.size() - 1);
   ucp_ep_params_t params{};
   params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
                       UCP_EP_PARAM_FIELD_ERR_HANDLER;
   params.address = reinterpret_cast<const ucp_address_t*>(leads_to->data());
   params.err_mode = UCP_ERR_HANDLING_MODE_PEER;
   params.err_handler.cb = &ucx_link::on_error;
-  params.err_handler.arg = &made;
-  if (auto code = ucp_ep_create(worker_, &params, &made.endpoint); code != UCS_OK) {
-    made.endpoint = nullptr;
-    made.lost = true;
+  params.err_handler.arg = &peer;
+  if (auto code = ucp_ep_create(worker_, &params, &peer.endpoint); code != UCS_OK) {
+    peer.endpoint = nullptr;
+    peer.lost = true;
     return tl::unexpected(ucx_error("connecting to a peer: no transport in common", code));
   }
-  return made.id;
+  return peer.id;
 }
 
 unsigned ucx_link::progress() {
@@ -149,9 +149,9 @@ unsigned ucx_link::progress() {
   if (!sent_.empty()) {
     std::swap(sent_, telling_);
     happened += static_cast<unsigned>(telling_.size());
-    for (auto& one : telling_)
-      sink_->on_sent(one.token,
-                     one.code == UCS_OK ? status() : ucx_error("sending a frame", one.code));
+    for (auto& sent : telling_)
+      sink_->on_sent(sent.token,
+                     sent.code == UCS_OK ? status() : ucx_error("sending a frame", sent.code));
     telling_.clear();
   }
   while (!frames_lost_.empty()) {
@@ -161,10 +161,10 @@ unsigned ucx_link::progress() {
     sink_->on_frame_lost(header);
   }
   while (!lost_.empty()) {
-    const auto one = lost_.back();
+    const auto broken = lost_.back();
     lost_.pop_back();
     ++happened;
-    sink_->on_peer_lost(one.peer, ucx_error("the connection to a peer broke", one.code));
+    sink_->on_peer_lost(broken.peer, ucx_error("the connection to a peer broke", broken.code));
   }
   return happened;
 }
@@ -176,15 +176,15 @@ bool ucx_link::arm() {
   return slept_;
 }
 
-void ucx_link::on_error(void* who, ucp_ep_h, ucs_status_t code) {
-  auto& broken = *static_cast<connection*>(who);
+void ucx_link::on_error(void* peer, ucp_ep_h, ucs_status_t code) {
+  auto& broken = *static_cast<connection*>(peer);
   broken.owner->lose(broken, code);
 }
 
-void ucx_link::lose(connection& who, ucs_status_t code) {
-  if (who.lost) return;
-  who.lost = true;
-  lost_.push_back({who.id, code});
+void ucx_link::lose(connection& peer, ucs_status_t code) {
+  if (peer.lost) return;
+  peer.lost = true;
+  lost_.push_back({peer.id, code});
 }
 
 // Waits for requests and frees them; those still under way at the deadline stay in the list.
@@ -198,25 +198,29 @@ void ucx_link::drain(std::vector<void*>& requests, steady_clock::time_point dead
     ucp_worker_progress(worker_);
 }
 
+std::size_t ucx_link::sends_under_way() const {
+  return sends_.out() + bundles_.out() + sayings_.out();
+}
+
 void ucx_link::close(std::uint32_t flush_ms_max) {
   using std::chrono::milliseconds;
   const auto deadline = steady_clock::now() + milliseconds(flush_ms_max);
-  while (sends_under_way_ > 0 && steady_clock::now() < deadline) ucp_worker_progress(worker_);
+  while (sends_under_way() > 0 && steady_clock::now() < deadline) ucp_worker_progress(worker_);
 
   ucp_request_param_t param{};
   std::vector<void*> flushes;
-  for (auto& one : peers_) {
-    if (!one.endpoint || one.lost || flush_ms_max == 0) continue;
-    auto* request = ucp_ep_flush_nbx(one.endpoint, &param);
+  for (auto& peer : peers_) {
+    if (!peer.endpoint || peer.lost || flush_ms_max == 0) continue;
+    auto* request = ucp_ep_flush_nbx(peer.endpoint, &param);
     if (UCS_PTR_IS_PTR(request)) flushes.push_back(request);
   }
   drain(flushes, steady_clock::now() + milliseconds(std::min(flush_ms_max, 200u)));
 
   // What is out is out. Closing by force ends what a dead peer still holds up; a graceful close
   // waits for it, and ucp_worker_destroy then finds requests and aborts.
-  for (auto& one : peers_) {
-    one.lost = true;
-    if (one.endpoint) close_by_force(one);
+  for (auto& peer : peers_) {
+    peer.lost = true;
+    if (peer.endpoint) close_by_force(peer);
   }
   constexpr auto patience = milliseconds(1000);
   drain(closing_, steady_clock::now() + patience);
@@ -224,23 +228,22 @@ void ucx_link::close(std::uint32_t flush_ms_max) {
   stuck_ = stuck_ || !closing_.empty() || !flushes.empty();
   // UCX ends the requests of a broken endpoint in a later turn.
   const auto last = steady_clock::now() + patience;
-  while (sends_under_way_ + receives_under_way_ > 0 && steady_clock::now() < last)
+  while (sends_under_way() + receives_.out() > 0 && steady_clock::now() < last)
     ucp_worker_progress(worker_);
-  sink_ =
-      &nobody_;  // whoever listened may go; UCX may still call back until the worker is gone
+  sink_ = &nobody_;  // the former sink may go; UCX may still call back until the worker is gone
   lost_.clear();
   frames_lost_.clear();
   heard_.clear();
   departing_.clear();
   sent_.clear();
-  for (auto& slot : receives_)
+  for (auto& slot : receives_.all())
     slot.place = {};  // leases go back; nothing writes to them any more
 }
 
 expected<std::unique_ptr<link>> open_ucx_link(const ucx_options& options) {
-  auto made = std::make_unique<ucx_link>();
-  if (auto opened = made->open(options); !opened.ok()) return fail(std::move(opened));
-  return std::unique_ptr<link>(std::move(made));
+  auto opening = std::make_unique<ucx_link>();
+  if (auto opened = opening->open(options); !opened.ok()) return fail(std::move(opened));
+  return std::unique_ptr<link>(std::move(opening));
 }
 
 }  // namespace tidegate::runtime

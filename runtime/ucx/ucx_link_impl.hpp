@@ -17,6 +17,7 @@
 #include "runtime/base/unique_fd.hpp"
 #include "runtime/transport/silent_sink.hpp"
 #include "runtime/ucx/pause_timer.hpp"
+#include "runtime/ucx/slot_pool.hpp"
 #include "runtime/ucx/stream_guard.hpp"
 #include "runtime/ucx/ucx_hearing.hpp"
 #include "runtime/ucx/ucx_link.hpp"
@@ -122,8 +123,6 @@ class ucx_link final : public link {
   unsigned hear_all();
   void hear(hearing_message message);
   void answer(hearing_message question);
-  void finish_saying(hearing_slot& slot);
-  hearing_slot& take_hearing_slot();
   status handle(unsigned id, ucp_am_recv_callback_t callback);
   status ask_limits();
   status ask_address();
@@ -131,16 +130,14 @@ class ucx_link final : public link {
   status open_events();
   expected<std::string> address_of_next(std::string_view address, std::uint64_t number) const;
   void finish_bundle(bundle_slot& slot, ucs_status_t code);
-  bundle_slot& take_bundle_slot();
   void finish_receive(receive_slot& slot, ucs_status_t code);
   void finish_send(send_slot& slot, ucs_status_t code);
   unsigned go_on_disconnecting();
-  void close_by_force(connection& who);
-  void lose(connection& who, ucs_status_t code);
+  void close_by_force(connection& peer);
+  void lose(connection& peer, ucs_status_t code);
   using steady_clock = std::chrono::steady_clock;
+  std::size_t sends_under_way() const;
   void drain(std::vector<void*>& requests, steady_clock::time_point deadline);
-  send_slot& take_send_slot();
-  receive_slot& take_receive_slot();
 
   struct outcome {
     send_token token;
@@ -164,19 +161,13 @@ class ucx_link final : public link {
   silent_sink nobody_;
   frame_sink* sink_ = &nobody_;
   std::deque<connection> peers_;
-  std::deque<send_slot> sends_;
-  std::vector<send_slot*> sends_free_;
-  std::deque<bundle_slot> bundles_;
-  std::vector<bundle_slot*> bundles_free_;
+  slot_pool<send_slot, ucx_link> sends_{this};
+  slot_pool<bundle_slot, ucx_link> bundles_{this};
   std::size_t bundle_frames_most_ = 1;
   std::vector<frame_header> arriving_;  // of the bundle that is being received
-  std::deque<hearing_slot> hearing_slots_;
-  std::vector<hearing_slot*> hearing_slots_free_;
+  slot_pool<hearing_slot, ucx_link> sayings_{this};
   std::vector<hearing_message> heard_;  // in this turn
-  std::deque<receive_slot> receives_;
-  std::vector<receive_slot*> receives_free_;
-  std::size_t sends_under_way_ = 0;
-  std::size_t receives_under_way_ = 0;
+  slot_pool<receive_slot, ucx_link> receives_{this};
   bool stuck_ = false;         // requests of UCX that do not end
   std::vector<outcome> sent_;  // told in progress()
   std::vector<outcome> telling_;

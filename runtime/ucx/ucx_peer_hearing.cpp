@@ -42,7 +42,7 @@ unsigned ucx_link::ask_when_due() {
 
 // UCX names the pair in messages that can be replied to.
 void ucx_link::say(connection& to, const hearing_message& message) {
-  auto& slot = take_hearing_slot();
+  auto& slot = sayings_.take();
   slot.message = message;
   ucp_request_param_t param{};
   param.op_attr_mask =
@@ -53,29 +53,13 @@ void ucx_link::say(connection& to, const hearing_message& message) {
   param.user_data = &slot;
   auto* request = ucp_am_send_nbx(to.endpoint, hearing_am_id, &slot.message,
                                   sizeof slot.message, nullptr, 0, &param);
-  if (!UCS_PTR_IS_PTR(request)) finish_saying(slot);  // a connection that broke is told of
+  if (!UCS_PTR_IS_PTR(request)) sayings_.give_back(slot);  // a connection that broke is told of
 }
 
 void ucx_link::on_said(void* request, ucs_status_t, void* slot) {
   auto& said = *static_cast<hearing_slot*>(slot);
-  said.owner->finish_saying(said);
+  said.owner->sayings_.give_back(said);
   ucp_request_free(request);
-}
-
-void ucx_link::finish_saying(hearing_slot& slot) {
-  hearing_slots_free_.push_back(&slot);
-  --sends_under_way_;
-}
-
-ucx_link::hearing_slot& ucx_link::take_hearing_slot() {
-  if (hearing_slots_free_.empty()) {
-    hearing_slots_free_.push_back(&hearing_slots_.emplace_back());
-    hearing_slots_free_.back()->owner = this;
-  }
-  auto* slot = hearing_slots_free_.back();
-  hearing_slots_free_.pop_back();
-  ++sends_under_way_;
-  return *slot;
 }
 
 ucs_status_t ucx_link::on_hearing(void* self, const void* header, std::size_t header_length,

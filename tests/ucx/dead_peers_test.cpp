@@ -5,8 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "runtime/ucx/ucx_link.hpp"
-#include "tests/support/link_recorder.hpp"
+#include "tests/support/ucx_pair.hpp"
 
 namespace tidegate::runtime {
 namespace {
@@ -15,26 +14,7 @@ using clock = std::chrono::steady_clock;
 using tests::push_header;
 using tests::recorder;
 
-class ucx_links : public testing::Test {
- protected:
-  void SetUp() override {
-    auto one = make_ucx_link();
-    auto other = make_ucx_link();
-    ASSERT_TRUE(one && other);
-    a = std::move(*one);
-    b = std::move(*other);
-    a->set_sink(&at_a);
-    b->set_sink(&at_b);
-    const auto there = a->connect(b->address());
-    const auto back = b->connect(a->address());
-    ASSERT_TRUE(there && back);
-    to_b = *there;
-    to_a = *back;
-  }
-  recorder at_a, at_b;
-  std::unique_ptr<link> a, b;
-  peer_id to_b = 0, to_a = 0;
-};
+using ucx_links = tests::ucx_pair;
 
 // As after kill -9 of `a` in the middle of a frame, before the network tells of it.
 TEST_F(ucx_links, what_is_under_way_ends_when_a_dead_peer_is_disconnected) {

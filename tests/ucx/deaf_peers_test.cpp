@@ -12,32 +12,15 @@
 #include <gtest/gtest.h>
 
 #include "runtime/ucx/ucx_hearing.hpp"
-#include "runtime/ucx/ucx_link.hpp"
-#include "tests/support/link_recorder.hpp"
+#include "tests/support/ucx_pair.hpp"
 
 namespace tidegate::runtime {
 namespace {
 
 using tests::push_header;
-using tests::recorder;
 
-class deaf_peers : public testing::Test {
+class deaf_peers : public tests::ucx_pair {
  protected:
-  void SetUp() override {
-    auto first = make_ucx_link();
-    auto second = make_ucx_link();
-    ASSERT_TRUE(first && second);
-    a = std::move(*first);
-    b = std::move(*second);
-    a->set_sink(&at_a);
-    b->set_sink(&at_b);
-    const auto there = a->connect(b->address());
-    const auto back = b->connect(a->address());
-    ASSERT_TRUE(there && back);
-    to_b = *there;
-    to_a = *back;
-  }
-
   // Both have sent a payload and know that it arrived.
   bool exchange(std::uint64_t number) {
     payloads.emplace_back(1 << 20);
@@ -52,9 +35,6 @@ class deaf_peers : public testing::Test {
     });
   }
 
-  recorder at_a, at_b;
-  std::unique_ptr<link> a, b;
-  peer_id to_b = 0, to_a = 0;
   std::deque<std::vector<std::byte>> payloads;
 };
 
