@@ -30,10 +30,14 @@ def endpoint(text):
 
 
 def entries(pid, kinds):
-    """(kind, state, own endpoint, the other's) of each of its sockets of these kinds."""
-    own = inodes(pid)
-    for kind in kinds:
-        for line in pathlib.Path(f"/proc/{pid}/net/{kind}").read_text().splitlines()[1:]:
+    """(kind, state, own endpoint, the other's) of each of its sockets of these kinds; none of a process that has ended."""
+    try:
+        own = inodes(pid)
+        tables = [(kind, pathlib.Path(f"/proc/{pid}/net/{kind}").read_text()) for kind in kinds]
+    except (FileNotFoundError, ProcessLookupError):
+        return
+    for kind, table in tables:
+        for line in table.splitlines()[1:]:
             fields = line.split()
             if fields[9] in own:
                 yield kind, fields[3], endpoint(fields[1]), endpoint(fields[2])
