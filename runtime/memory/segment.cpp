@@ -37,6 +37,10 @@ std::uint64_t inode_of(const char* path) {
   return ::stat(path, &found) == 0 ? static_cast<std::uint64_t>(found.st_ino) : 0;
 }
 
+std::string path_of(const segment_name& name) {
+  return "/proc/" + std::to_string(name.pid) + "/fd/" + std::to_string(name.fd);
+}
+
 }  // namespace
 
 segment::segment(segment&& other) noexcept
@@ -87,7 +91,7 @@ expected<segment> segment::create(const std::string& label, std::size_t bytes, p
 }
 
 expected<segment> segment::open(const segment_name& name) {
-  const auto path = "/proc/" + std::to_string(name.pid) + "/fd/" + std::to_string(name.fd);
+  const auto path = path_of(name);
   segment made;
   made.name_ = name;
   made.fd_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // it may be a pipe
@@ -160,6 +164,13 @@ bool segment::map_at(std::byte* where, std::size_t offset, std::size_t bytes) co
   const int protection = mine_ ? PROT_READ | PROT_WRITE : PROT_READ;
   return ::mmap(where, bytes, protection, MAP_SHARED | MAP_FIXED | MAP_NORESERVE, fd_,
                 static_cast<off_t>(offset)) != MAP_FAILED;
+}
+
+bool is_gone(const segment_name& name) {
+  struct stat found {};
+  if (::stat(path_of(name).c_str(), &found) == 0)
+    return static_cast<std::uint64_t>(found.st_ino) != name.inode;
+  return errno == ENOENT || errno == ESRCH;
 }
 
 std::uint64_t host_identity(std::string_view name) {

@@ -74,6 +74,10 @@ class segment {
   bool mine_ = false;
 };
 
+// Returns true if nobody can open this segment any more: the process that made it has ended, or
+// has hidden or destroyed it. Returns false also where this process may not know.
+bool is_gone(const segment_name& name);
+
 // The same for processes that can map each other's segments, most likely; different across
 // hosts, across network namespaces, which stand for hosts, and across hosts that the cluster
 // file tells apart by `name`. Hashed from boot id, network and pid namespace and name; never 0.

@@ -55,6 +55,7 @@ std::size_t doorbell::read(std::span<bell_note> notes) noexcept {
 expected<bell_rope> bell_rope::open(const bell_name& name) {
   const path_of path(name);
   bell_rope made;
+  made.name_ = name;
   // To read, too: a pipe whose only reader has died kills who writes to it.
   made.fd_ = unique_fd(::open(path.text.data(), O_RDWR | O_CLOEXEC | O_NONBLOCK));
   struct stat found {};

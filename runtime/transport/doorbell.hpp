@@ -42,14 +42,14 @@ enum class note_kind : std::uint32_t {
   wake = 0,      // there is something to do
   hello = 1,     // here is my ring to you
   welcome = 2,   // I read it, and tell how far in `slot` of my desk
-  farewell = 3,  // I read and write no more
-  parting = 4,  // I was told that you are dead, and read no more of what you have begun to send
+  farewell = 3,  // my link is closed: I read and write no more
+  refusal = 4,   // I do not read this ring of yours, or no more of it
 };
 
 struct bell_note {
   note_kind kind = note_kind::wake;
   std::uint32_t slot = 0;
-  std::uint64_t number = 0;  // of the ring, its writer's
+  std::uint64_t number = 0;  // of the ring, its writer's; of all but wake and farewell
   host_place from;
   segment_name ring;  // of a hello
 };
@@ -76,10 +76,12 @@ class bell_rope {
  public:
   // Errors: unavailable (it is gone, on another host, or of another user).
   static expected<bell_rope> open(const bell_name& name);
+  const bell_name& name() const noexcept { return name_; }
   // False when the pipe is full: then its reader has much to read already.
   bool pull(const bell_note& note) const noexcept;
 
  private:
+  bell_name name_;
   unique_fd fd_;
 };
 

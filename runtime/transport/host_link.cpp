@@ -157,8 +157,7 @@ unsigned host_link::part() {
   std::erase_if(in_, [](const auto& in) { return in->dropped; });
   for (std::size_t i = 0; i < out_.size(); ++i) {
     if (!out_[i] || !out_[i]->departs) continue;
-    if (!is_connected_to(out_[i]->to.link)) say(note_kind::parting, out_[i]->rope);
-    end(i, {errc::not_found, "the peer is gone"});
+    end(i, {errc::unavailable, "the connection was closed"});
     ++happened;
   }
   return happened;
@@ -265,10 +264,10 @@ void host_link::close(std::uint32_t flush_ms_max) {
   for (auto& out : out_) {
     if (!out) continue;
     if (!out->tokens.empty()) out->ring.retire();
-    say(note_kind::farewell, out->rope);
+    say_farewell(out->rope);
     out.reset();
   }
-  for (auto& in : in_) say(note_kind::farewell, in->rope);
+  for (auto& in : in_) say_farewell(in->rope);
   in_.clear();
   sink_ = &nobody_;
   failed_.clear();

@@ -123,6 +123,11 @@ class host_link final : public link, private frame_sink {
     std::uint64_t missing = 0;
     std::vector<segment> lent;  // of its payload
   };
+  // Of a ring whose writer's pipe was full.
+  struct refused {
+    bell_rope rope;
+    bell_note note;
+  };
   struct outcome {
     send_token token;
     status what;
@@ -175,9 +180,11 @@ class host_link final : public link, private frame_sink {
   void on_hello(const bell_note& note);
   void on_welcome(const bell_note& note);
   void on_farewell(const bell_note& note);
+  void on_refusal(const bell_note& note);
   void sweep();
   void greet();
-  void say(note_kind what, const bell_rope& rope);
+  void say_refusal(std::uint64_t number, bell_rope rope);
+  void say_farewell(const bell_rope& rope);
   bool is_connected_to(std::uint64_t whose) const noexcept;
 
   // What the other link tells.
@@ -203,9 +210,10 @@ class host_link final : public link, private frame_sink {
   std::vector<std::unique_ptr<ring_out>> out_;  // of the gone: null
   std::vector<std::unique_ptr<ring_in>> in_;
   std::vector<std::uint32_t> free_slots_;
+  std::vector<refused> refusals_;
   bool closed_ = false;
   bool armed_ = false;       // others may believe that we sleep
-  bool notes_wait_ = false;  // hellos or welcomes that found a full pipe
+  bool notes_wait_ = false;  // hellos, welcomes or refusals that found a full pipe
   bool parting_ = false;     // some ring departs
   unsigned turns_ = 0;
   std::uint32_t sleeps_ = 0;

@@ -17,8 +17,8 @@ unsigned host_link::read_notes() {
       ++happened;
       if (note.kind == note_kind::hello) on_hello(note);
       if (note.kind == note_kind::welcome) on_welcome(note);
-      if (note.kind == note_kind::farewell || note.kind == note_kind::parting)
-        on_farewell(note);
+      if (note.kind == note_kind::farewell) on_farewell(note);
+      if (note.kind == note_kind::refusal) on_refusal(note);
     }
   } while (count == notes.size());
   return happened;
@@ -44,7 +44,9 @@ void host_link::on_hello(const bell_note& note) {
   else if (free_slots_.empty())
     why = "there are " + std::to_string(desk_view::slots) + " others already";
   if (!why.empty()) {
-    say(note_kind::farewell, *rope);
+    // A ring that its writer has given up meanwhile cannot be opened, and is nobody's loss.
+    if (is_gone(note.ring)) return;
+    say_refusal(note.number, std::move(*rope));
     return refuse(why);
   }
   made->from = note.from;
@@ -69,15 +71,21 @@ void host_link::on_welcome(const bell_note& note) {
   out->memory.hide();
 }
 
-// Who parts from what we were may have our next hello before it.
 void host_link::on_farewell(const bell_note& note) {
   const auto whose = note.from.link;
-  const bool closes = note.kind == note_kind::farewell;
   for (std::size_t i = 0; i < out_.size(); ++i)
-    if (out_[i] && out_[i]->to.link == whose && (closes || out_[i]->slot))
-      lose(i, {errc::not_found, "the peer has closed the connection"});
+    if (out_[i] && out_[i]->to.link == whose)
+      lose(i, {errc::not_found, "the peer has closed its link"});
   for (auto& in : in_)
-    if (closes && in->from.link == whose) in->departs = parting_ = true;
+    if (in->from.link == whose) in->departs = parting_ = true;
+}
+
+// Only this ring: its reader lives, and may have been sent another one since.
+void host_link::on_refusal(const bell_note& note) {
+  if (note.number >= out_.size()) return;
+  const auto* out = out_[note.number].get();
+  if (out == nullptr || out->to.link != note.from.link) return;
+  lose(note.number, {errc::unavailable, "the peer has closed the connection"});
 }
 
 // Those who died before we ever connected to them, so that nobody will tell us of their death.
@@ -93,10 +101,13 @@ bool host_link::is_connected_to(std::uint64_t whose) const noexcept {
   });
 }
 
-// Introduces rings to their readers, and readers to their rings; again later where a pipe is
-// full.
+// Introduces rings to their readers, and readers to their rings, and says which rings are not
+// read; again later where a pipe is full.
 void host_link::greet() {
-  notes_wait_ = false;
+  std::erase_if(refusals_, [&](const refused& ring) {
+    return is_gone(ring.rope.name()) || ring.rope.pull(ring.note);
+  });
+  notes_wait_ = !refusals_.empty();
   bell_note note;
   note.from = self_;
   note.kind = note_kind::hello;
@@ -119,11 +130,22 @@ void host_link::greet() {
   }
 }
 
-// As far as the pipe has room: who does not hear of it is told by supervision.
-void host_link::say(note_kind what, const bell_rope& rope) {
+// Its writer would wait for this ring for ever if it were not told.
+void host_link::say_refusal(std::uint64_t number, bell_rope rope) {
   bell_note note;
   note.from = self_;
-  note.kind = what;
+  note.kind = note_kind::refusal;
+  note.number = number;
+  if (rope.pull(note)) return;
+  refusals_.push_back({std::move(rope), note});
+  notes_wait_ = true;
+}
+
+// As far as the pipe has room: who does not hear of it is told by supervision.
+void host_link::say_farewell(const bell_rope& rope) {
+  bell_note note;
+  note.from = self_;
+  note.kind = note_kind::farewell;
   rope.pull(note);
 }
 

@@ -37,7 +37,6 @@ unsigned host_link::receive(ring_in& in, std::uint64_t bytes_max) {
 void host_link::found_garbage(ring_in& in) {
   in.garbage = in.departs = parting_ = true;
   if (in.ring.is_retired()) return;
-  say(note_kind::farewell, in.rope);
   bad_frame({errc::corrupt, "a ring in which nothing more can be understood"});
 }
 
@@ -142,11 +141,12 @@ std::span<const std::byte> host_link::lent_to(ring_in& in, std::span<const std::
   return {known->data() + lies.offset, bytes};
 }
 
-// The ring's reader goes; what it was given a place for does not come.
+// The ring is read no more; what it was given a place for does not come.
 void host_link::drop(ring_in& in) {
   if (in.missing > 0 && in.place) frames_lost_.push_back(in.arriving);
   in.place = {};
   in.dropped = true;
+  say_refusal(in.number, std::move(in.rope));
   free_slots_.push_back(in.slot);
 }
 

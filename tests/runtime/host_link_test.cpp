@@ -29,6 +29,12 @@ using tests::recorder;
 using tests::until;
 using end = tests::host_end;
 
+host_place place_of(const link& whose) {
+  host_place place;
+  std::memcpy(&place, whose.address().data(), sizeof place);
+  return place;
+}
+
 TEST(host_link, who_waits_for_room_may_sleep_meanwhile) {
   end a, b;
   const auto to_b = a.connect(b);
@@ -119,6 +125,7 @@ TEST(host_link, who_is_disconnected_hears_of_it) {
   b.self->disconnect(to_a);
   ASSERT_TRUE(until(a, b, [&] { return !a.sink.lost.empty(); }));
   EXPECT_EQ(a.sink.lost, std::vector{to_b});
+  EXPECT_EQ(a.sink.lost_why.back().code(), errc::unavailable) << "b lives";
   EXPECT_TRUE(b.sink.lost.empty());
   // And may come back.
   const auto again = a.connect(b);
@@ -127,7 +134,64 @@ TEST(host_link, who_is_disconnected_hears_of_it) {
   EXPECT_TRUE(until(a, b, [&] { return b.sink.arrivals.size() == 2; }));
 }
 
-TEST(host_link, one_who_is_gone_already_is_lost_at_once) {
+// As by who gives up a connection that its peer was too busy to take, and makes another.
+TEST(host_link, a_ring_that_was_given_up_before_it_was_read_costs_no_other) {
+  end a, b;
+  const auto to_b = a.connect(b);
+  const auto given_up = b.connect(a);
+  b.self->post(given_up, pull_of(1), {}, 0);
+  b.self->progress();
+  b.self->disconnect(given_up);
+  b.self->progress();
+  const auto to_a = b.connect(a);
+  b.self->post(to_a, pull_of(2), {}, 0);
+  a.self->post(to_b, pull_of(3), {}, 0);
+  ASSERT_TRUE(
+      until(a, b, [&] { return !a.sink.arrivals.empty() && !b.sink.arrivals.empty(); }));
+  EXPECT_TRUE(a.sink.lost.empty());
+  EXPECT_TRUE(b.sink.lost.empty());
+  EXPECT_EQ(a.self->counters().frames_bad, 0U);
+  EXPECT_EQ(mapped_rings(), 2 * 2U) << "each is mapped by its writer and its reader";
+}
+
+TEST(host_link, who_is_refused_one_ring_keeps_its_others) {
+  end a, b;
+  const auto first = a.connect(b);
+  const auto second = a.connect(b);
+  b.connect(a);
+  a.self->post(second, pull_of(1), {}, 0);
+  ASSERT_TRUE(until(a, b, [&] { return b.sink.arrivals.size() == 1; }));
+  bell_note refusal;
+  refusal.kind = note_kind::refusal;
+  refusal.number = 0;
+  refusal.from = place_of(*b.self);
+  ASSERT_TRUE(bell_rope::open(place_of(*a.self).bell)->pull(refusal));
+  ASSERT_TRUE(until(a, b, [&] { return !a.sink.lost.empty(); }));
+  EXPECT_EQ(a.sink.lost, std::vector{first});
+  EXPECT_EQ(a.sink.lost_why.back().code(), errc::unavailable);
+  a.self->post(second, pull_of(2), {}, 0);
+  EXPECT_TRUE(until(a, b, [&] { return b.sink.arrivals.size() == 2; }));
+}
+
+// Its sender is stopped, and learns it when it goes on.
+TEST(host_link, a_pipe_that_is_full_loses_no_refusal) {
+  end a, b;
+  const auto to_b = a.connect(b);
+  const auto to_a = b.connect(a);
+  a.self->post(to_b, pull_of(1), {}, 0);
+  ASSERT_TRUE(until(a, b, [&] { return b.sink.arrivals.size() == 1; }));
+  const auto rope = bell_rope::open(place_of(*a.self).bell);
+  ASSERT_TRUE(rope);
+  while (rope->pull({})) continue;
+  b.self->disconnect(to_a);
+  b.self->progress();
+  EXPECT_FALSE(b.self->arm()) << "it has something to say";
+  EXPECT_TRUE(until(a, b, [&] { return !a.sink.lost.empty(); }));
+  EXPECT_EQ(a.sink.lost, std::vector{to_b});
+  EXPECT_TRUE(until(a, b, [&] { return b.self->arm(); }));
+}
+
+TEST(host_link, who_is_gone_already_is_lost_at_once) {
   end a;
   std::string address;
   {
@@ -246,9 +310,7 @@ TEST(host_link, notes_that_make_no_sense_are_left_out) {
   b.connect(a);
   a.self->post(to_b, pull_of(1), {}, 0);
   ASSERT_TRUE(until(a, b, [&] { return b.sink.arrivals.size() == 1; }));
-  host_place place;
-  const auto address = b.self->address();
-  std::memcpy(&place, address.data(), sizeof place);
+  const auto place = place_of(*b.self);
   const auto rope = bell_rope::open(place.bell);
   ASSERT_TRUE(rope);
   rng random(5);
@@ -258,7 +320,7 @@ TEST(host_link, notes_that_make_no_sense_are_left_out) {
     for (auto& one : bytes) one = static_cast<std::byte>(random.next());
     note.kind = static_cast<note_kind>(random.below(5));
     if (random.below(2) == 0) note.from = place;
-    if (note.kind == note_kind::farewell) note.from.link = 1;
+    if (note.kind == note_kind::farewell || note.kind == note_kind::refusal) note.from.link = 1;
     rope->pull(note);
     b.self->progress();
     b.self->arm();
@@ -269,9 +331,7 @@ TEST(host_link, notes_that_make_no_sense_are_left_out) {
 
 TEST(host_link, a_pipe_that_is_full_loses_no_introduction) {
   end a, b;
-  host_place place;
-  const auto address = b.self->address();
-  std::memcpy(&place, address.data(), sizeof place);
+  const auto place = place_of(*b.self);
   const auto rope = bell_rope::open(place.bell);
   ASSERT_TRUE(rope);
   while (rope->pull({})) continue;

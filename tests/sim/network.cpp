@@ -74,9 +74,13 @@ void network::tell_ended(connection_id over, bool died) {
 void network::break_connection(process_id from, process_id to, nanoseconds until, bool silent) {
   if (!lives(from) || !lives(to)) return;
   broken_[{from, to}] = {.until = until, .silent = silent};
+  refuse(from, to);
+}
+
+void network::refuse(process_id from, process_id by) {
   for (connection_id over = 1; over <= connections_.size(); ++over) {
     auto& one = connections_[over - 1];
-    if (one.from == from && one.to == to && std::exchange(one.open, false))
+    if (one.from == from && one.to == by && std::exchange(one.open, false))
       tell_ended(over, false);
   }
 }

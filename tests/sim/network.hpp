@@ -93,6 +93,8 @@ class network {
   void break_connection(process_id from, process_id to, nanoseconds until, bool silent = false);
   // A connection, over which frames may be posted at once. Fails soon for the dead.
   connection_id connect(process_id from, process_id to);
+  // `by` takes nothing more over the connections that `from` has to it: they break.
+  void refuse(process_id from, process_id by);
   // What is on its way over it is lost, and what will be; of its end nobody is told.
   void disconnect(connection_id over);
   void disconnect_all(process_id from);

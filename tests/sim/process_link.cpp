@@ -6,10 +6,6 @@
 
 namespace tidegate::sim {
 
-network& process_link::world_net() const {
-  return world_.net;
-}
-
 std::string process_link::address() const {
   return owner_.address();
 }
@@ -21,6 +17,17 @@ bool process_link::loses_frames() const noexcept {
 runtime::expected<runtime::peer_id> process_link::connect(std::string_view address,
                                                           runtime::reach) {
   return world_.net.connect(owner_.id(), process::id_of(std::string(address)));
+}
+
+// A link of one host that has no ring left to a process reads none of its rings either, and
+// says so.
+void process_link::disconnect(runtime::peer_id peer) {
+  auto& net = world_.net;
+  net.disconnect(peer);
+  const auto* const other = world_.find(net.peer_of(peer));
+  if (other != nullptr && owner_.shares_memory_with(other->address()) &&
+      !net.linked_to(owner_.id()).contains(other->id()))
+    net.refuse(other->id(), owner_.id());
 }
 
 void process_link::post(runtime::peer_id peer, const runtime::frame_header& header,

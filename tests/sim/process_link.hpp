@@ -21,7 +21,7 @@ class process_link final : public runtime::link {
   std::string address() const override;
   runtime::expected<runtime::peer_id> connect(std::string_view address,
                                               runtime::reach where) override;
-  void disconnect(runtime::peer_id peer) override { world_net().disconnect(peer); }
+  void disconnect(runtime::peer_id peer) override;
   void post(runtime::peer_id peer, const runtime::frame_header& header,
             std::span<const std::byte> payload, runtime::send_token token) override;
   void post_bundle(runtime::peer_id peer, std::span<const runtime::outgoing> frames) override;
@@ -37,7 +37,6 @@ class process_link final : public runtime::link {
   bool loses_frames() const noexcept override;
 
  private:
-  network& world_net() const;
   void maybe_stranger(runtime::peer_id peer, const runtime::outgoing& frame);
 
   world& world_;

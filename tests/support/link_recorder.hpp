@@ -35,8 +35,9 @@ struct recorder final : runtime::frame_sink {
     told.push_back(token);
   }
   void on_bad_frame(const runtime::status& why) override { bad.push_back(why.message()); }
-  void on_peer_lost(runtime::peer_id peer, const runtime::status&) override {
+  void on_peer_lost(runtime::peer_id peer, const runtime::status& why) override {
     lost.push_back(peer);
+    lost_why.push_back(why);
   }
 
   bool refuse = false;
@@ -47,6 +48,7 @@ struct recorder final : runtime::frame_sink {
   std::map<runtime::send_token, runtime::status> sent;
   std::vector<std::string> bad;
   std::vector<runtime::peer_id> lost;
+  std::vector<runtime::status> lost_why;
   std::vector<runtime::frame_header> frames_lost;
 };
 
