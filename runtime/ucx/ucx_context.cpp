@@ -51,6 +51,8 @@ void mark_streams(std::uint32_t silent_ms, ucp_config_t* config) {
   set(config, "KEEPIDLE", std::to_string(marks.idle_s) + ".5s", "UCX_TCP_KEEPIDLE");
   set(config, "KEEPINTVL", std::to_string(marks.pause_s) + ".5s", "UCX_TCP_KEEPINTVL");
   set(config, "KEEPCNT", std::to_string(marks.probes), "UCX_TCP_KEEPCNT");
+  // Otherwise a reactor stands in connect() for as long as a network drops everything.
+  set(config, "CONN_NB", "y", "UCX_TCP_CONN_NB");
 }
 
 }  // namespace
