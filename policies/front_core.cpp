@@ -1,6 +1,8 @@
 // From frames to the shard core. What the core says is carried out in front_effects.cpp.
 #include "policies/front_core.hpp"
 
+#include <utility>
+
 #include "policies/frame_tags.hpp"
 #include "policies/gradient_half.hpp"
 #include "runtime/base/assert.hpp"
@@ -146,6 +148,11 @@ void front_core::pull_of(const runtime::frame_header& header) {
 }
 
 void front_core::no_place(const runtime::frame_header& header) {
+  if (header.kind == frame_kind::attach) {
+    const auto tag = tag_of(header);
+    if (core_.check_worker(tag) == refusal::none) unplaced_ = wait_to_ask(tag);
+    return;
+  }
   if (header.kind != frame_kind::push) return;
   TIDEGATE_RARE("front: no memory for a push");
   core_.cancel_push(tag_of(header));
@@ -229,6 +236,9 @@ void front_core::on_push(const frame_tag& tag, const runtime::frame_header& head
 
 // Maps the worker's gradients and says where the parameters are.
 void front_core::on_attach(const frame_tag& tag, std::span<const std::byte> place) {
+  // The room that this frame has had is free before the answer to this can be here.
+  if (std::exchange(unplaced_, false))
+    for (const auto& [job, ranks] : members_) ask_the_untold(job);
   auto code = core_.check_table(tag);
   auto* who = find(tag.job, tag.rank);
   if (code == refusal::none && (!who || who->incarnation != tag.incarnation))

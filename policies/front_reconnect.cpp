@@ -55,8 +55,14 @@ void front_core::promoted(std::uint64_t job) {
 // A coordinator that has died may have told a member of a table, and not this process.
 void front_core::refused(const frame_tag& tag, refusal code) {
   shell_.note_refusal(tag, code);
-  if (is_not_told(code) && untold_.size() < runtime::limits::workers_max)
-    untold_.insert({tag.job, tag.rank, tag.incarnation});
+  if (is_not_told(code)) wait_to_ask(tag);
+}
+
+// Returns false if so many wait already that this one must be a stranger's invention.
+bool front_core::wait_to_ask(const frame_tag& tag) {
+  if (untold_.size() >= runtime::limits::workers_max) return false;
+  untold_.insert({tag.job, tag.rank, tag.incarnation});
+  return true;
 }
 
 void front_core::ask_the_untold(std::uint64_t job) {
@@ -65,8 +71,7 @@ void front_core::ask_the_untold(std::uint64_t job) {
     const auto* known = key.job == job ? find(key.job, key.rank) : nullptr;
     if (!known || known->lost) return false;
     if (known->incarnation != key.incarnation) return known->incarnation > key.incarnation;
-    TIDEGATE_RARE(
-        "front: what was refused for want of a coordinator's word is asked for again");
+    TIDEGATE_RARE("front: what was refused or had no room is asked for again");
     frame_tag tag;
     tag.job = key.job;
     tag.rank = key.rank;

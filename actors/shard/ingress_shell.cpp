@@ -76,10 +76,9 @@ void ingress_shell::close() {
 
 runtime::buffer ingress_shell::place(const runtime::frame_header& header) {
   if (!core_.place(header)) return {};
-  if (header.kind == frame_kind::attach)
-    return header.payload_bytes == runtime::place_wire_bytes ? memory_.lease_name()
-                                                             : runtime::buffer();
-  auto lease = memory_.lease(header.payload_bytes);
+  const bool names = header.kind == frame_kind::attach;
+  if (names && header.payload_bytes != runtime::place_wire_bytes) return {};
+  auto lease = names ? memory_.lease_name() : memory_.lease(header.payload_bytes);
   if (!lease) core_.no_place(header);
   return lease;
 }

@@ -226,6 +226,24 @@ TEST_F(front_of_two, what_was_refused_for_want_of_a_table_is_asked_for_when_it_i
   EXPECT_EQ(shell_.frames[0].header.kind, frame_kind::resend);
 }
 
+// Nothing else would have it sent again: its sender knows that it arrived.
+TEST_F(front_of_two, a_window_whose_name_finds_no_room_is_asked_for_when_there_is_some) {
+  const auto attach = header_of(frame_kind::attach, tag(1, 0), refusal::none);
+  const auto asked = [&] {
+    int found = 0;
+    for (const auto& [peer, header] : shell_.frames)
+      found += peer == 1 && header.kind == frame_kind::resend;
+    return found;
+  };
+  EXPECT_TRUE(front_.place(attach));
+  front_.no_place(attach);
+  EXPECT_EQ(asked(), 0) << "there is no room";
+  front_.frame(header_of(frame_kind::attach, tag(0, 0), refusal::none), no_payload, {}, 0);
+  EXPECT_EQ(asked(), 1) << "the room of that is free";
+  front_.frame(attach, no_payload, {}, 0);
+  EXPECT_EQ(asked(), 1);
+}
+
 TEST_F(front_of_two, an_answer_beyond_two_under_way_follows_when_one_has_been_sent) {
   shell_.holds_sent = true;
   for (std::uint32_t rank = 0; rank < 2; ++rank) arrive(exchange(rank, 1));
