@@ -80,6 +80,8 @@ class front_process : public frame_process, public cluster_member {
   void check_credits();
   void check_waiting(std::uint64_t workers);
   void spoil_planes(std::uint32_t table);
+
+  std::size_t spoiled_ = 0;  // slots of large tables, in turn
 };
 
 // Calls that a shell answers at once.

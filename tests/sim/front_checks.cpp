@@ -11,7 +11,7 @@ namespace tidegate::sim {
 using runtime::frame_kind;
 
 // Of what the frame was about: with it readers leave. In a large table that is the chunk which
-// the frame names.
+// the frame names, and some of the others in turn, as each frame would cost the whole table.
 void front_process::spoil_planes(std::uint32_t table) {
   constexpr std::size_t large = 64;
   const auto spoil = [&](std::uint32_t slot) {
@@ -20,15 +20,12 @@ void front_process::spoil_planes(std::uint32_t table) {
   };
   const auto slots = core().slots_of(table);
   const auto& header = current();
-  const bool names_chunk = header.kind == frame_kind::push || header.kind == frame_kind::pull ||
-                           header.kind == frame_kind::skip || header.kind == frame_kind::step ||
-                           header.kind == frame_kind::seed ||
-                           (header.kind == frame_kind::followed && header.count == 0);
-  if (slots.size() <= large || !names_chunk) {
+  if (slots.size() <= large) {
     std::for_each(slots.begin(), slots.end(), spoil);
     return;
   }
   if (const auto slot = core().find_slot(header.job, table, header.chunk)) spoil(*slot);
+  for (std::size_t i = 0; i < large; ++i) spoil(slots[spoiled_++ % slots.size()]);
 }
 
 // An aggregator answers for nobody but its upstream, which is checked.
