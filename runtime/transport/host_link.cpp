@@ -117,8 +117,9 @@ host_link::ring_out* host_link::out_of(peer_id peer) {
 void host_link::disconnect(peer_id peer) {
   if (!is_ring(peer)) return elsewhere_->disconnect(peer >> 1U);
   std::erase_if(lost_, [&](const auto& one) { return one.first == peer; });
-  auto* dead = out_of(peer);
-  if (dead != nullptr) dead->departs = parting_ = true;
+  auto* out = out_of(peer);
+  if (out == nullptr) return sweep();  // it was lost before; its process may have ended since
+  out->departs = parting_ = true;
 }
 
 void host_link::lose(std::size_t ring, const status& why) {
@@ -139,14 +140,19 @@ void host_link::end(std::size_t ring, const status& why) {
   out_[ring].reset();
 }
 
-// Those who were said to be dead, and those who said farewell. What they have left is read
-// before they are told, as they give what they lent away then.
+// Ends the rings to those from whom this link was disconnected, and all rings that are not read
+// any more: theirs, those of links that have closed or died, and those with garbage. What is
+// left in them is read before their writers are told, who give what they lent away then.
 unsigned host_link::part() {
   if (!std::exchange(parting_, false)) return 0;
   unsigned happened = 0;
-  for (const auto& out : out_) {
-    if (!out || !out->departs || is_connected_to(out->to.link)) continue;
-    for (auto& in : in_) in->departs = in->departs || in->from.link == out->to.link;
+  std::vector<std::size_t> departing;  // a sink may disconnect others meanwhile
+  for (std::size_t i = 0; i < out_.size(); ++i) {
+    if (!out_[i] || !out_[i]->departs) continue;
+    departing.push_back(i);
+    const auto whose = out_[i]->to.link;
+    if (is_connected_to(whose)) continue;
+    for (auto& in : in_) in->departs = in->departs || in->from.link == whose;
   }
   for (std::size_t i = 0; i < in_.size(); ++i) {
     if (!in_[i]->departs) continue;
@@ -155,8 +161,8 @@ unsigned host_link::part() {
     ++happened;
   }
   std::erase_if(in_, [](const auto& in) { return in->dropped; });
-  for (std::size_t i = 0; i < out_.size(); ++i) {
-    if (!out_[i] || !out_[i]->departs) continue;
+  for (const auto i : departing) {
+    if (!out_[i]) continue;
     end(i, {errc::unavailable, "the connection was closed"});
     ++happened;
   }

@@ -123,7 +123,7 @@ class host_link final : public link, private frame_sink {
     std::uint64_t missing = 0;
     std::vector<segment> lent;  // of its payload
   };
-  // Of a ring whose writer's pipe was full.
+  // A refusal that waits because the pipe of the ring's writer was full.
   struct refused {
     bell_rope rope;
     bell_note note;

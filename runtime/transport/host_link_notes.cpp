@@ -85,6 +85,7 @@ void host_link::on_refusal(const bell_note& note) {
   if (note.number >= out_.size()) return;
   const auto* out = out_[note.number].get();
   if (out == nullptr || out->to.link != note.from.link) return;
+  if (out->departs) return;  // part() ends it, with what comes from there
   lose(note.number, {errc::unavailable, "the peer has closed the connection"});
 }
 
@@ -105,7 +106,7 @@ bool host_link::is_connected_to(std::uint64_t whose) const noexcept {
 // read; again later where a pipe is full.
 void host_link::greet() {
   std::erase_if(refusals_, [&](const refused& ring) {
-    return is_gone(ring.rope.name()) || ring.rope.pull(ring.note);
+    return ring.rope.pull(ring.note) || is_gone(ring.rope.name());
   });
   notes_wait_ = !refusals_.empty();
   bell_note note;

@@ -41,7 +41,7 @@ class frame_sink {
   virtual buffer place(const frame_header& header) = 0;
   // The frame is here, whole. `payload` is the placed buffer, empty for frames without payload.
   virtual void on_frame(const frame_header& header, buffer payload) = 0;
-  // A frame that was given a place will not come after all: its sender is gone.
+  // A frame that was given a place will not come after all: its connection has ended.
   virtual void on_frame_lost(const frame_header& header) = 0;
   // The memory of this post may be used again. On failure the peer is lost, too.
   virtual void on_sent(send_token token, const status& outcome) = 0;
@@ -81,7 +81,8 @@ class link {
   // soon. Errors: unavailable (no common transport).
   virtual expected<peer_id> connect(std::string_view address, reach where) = 0;
   expected<peer_id> connect(std::string_view address) { return connect(address, reach::host); }
-  // This peer is dead, which a network may notice late or never: frame rings do not.
+  // Gives a connection up: its peer is dead, which a network may notice late or never and frame
+  // rings do not, or another connection takes its place.
   // Soon, in progress(), all that is under way has ended: on_frame_lost() for what was given a
   // place, on_sent() for what was posted; on_peer_lost() is not told any more. The memory of
   // the connection is given back. Called again it does nothing.

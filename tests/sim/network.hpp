@@ -99,6 +99,7 @@ class network {
   void disconnect(connection_id over);
   void disconnect_all(process_id from);
   process_id peer_of(connection_id over) const { return connections_[over - 1].to; }
+  bool is_open(connection_id over) const { return connections_[over - 1].open; }
   // Those to whom `who` has a connection.
   std::set<process_id> linked_to(process_id who) const;
   bool lives(process_id who) const { return endpoints_.contains(who); }
@@ -154,7 +155,7 @@ class network {
   };
   nanoseconds arrival(process_id from, process_id to);
   void send_on(const message& what);
-  bool is_open(const message& what) const { return connections_[what.over - 1].open; }
+  bool is_open(const message& what) const { return is_open(what.over); }
   void post(connection_id over, std::shared_ptr<flight> what);
   void arrive(const message& what);
   void unpack(const message& what);

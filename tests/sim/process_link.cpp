@@ -19,15 +19,17 @@ runtime::expected<runtime::peer_id> process_link::connect(std::string_view addre
   return world_.net.connect(owner_.id(), process::id_of(std::string(address)));
 }
 
-// A link of one host that has no ring left to a process reads none of its rings either, and
-// says so.
+// After the turn in which a link of one host gives its last ring to a process up, it reads none
+// of that process's rings either, and says so. A ring that was lost before changes nothing.
 void process_link::disconnect(runtime::peer_id peer) {
   auto& net = world_.net;
+  const bool was_open = net.is_open(peer);
   net.disconnect(peer);
   const auto* const other = world_.find(net.peer_of(peer));
-  if (other != nullptr && owner_.shares_memory_with(other->address()) &&
-      !net.linked_to(owner_.id()).contains(other->id()))
-    net.refuse(other->id(), owner_.id());
+  if (!was_open || other == nullptr || !owner_.shares_memory_with(other->address())) return;
+  world_.time.after(0, [&net, from = other->id(), by = owner_.id()] {
+    if (net.lives(by) && !net.linked_to(by).contains(from)) net.refuse(from, by);
+  });
 }
 
 void process_link::post(runtime::peer_id peer, const runtime::frame_header& header,
