@@ -78,6 +78,9 @@ void front_core::change_roster(const roster_call& call) {
   if (!known) return;
   const auto who = *known;
   members_[call.token].erase(what.rank);
+  std::erase_if(untold_, [&](const member_key& key) {
+    return key.job == call.token && key.rank == what.rank;
+  });
   reconnects_.forget({call.token, what.rank, who.incarnation});
   leave(who.peer);
   give_up_replies(call.token, what.rank);
@@ -150,7 +153,10 @@ void front_core::pull_of(const runtime::frame_header& header) {
 void front_core::no_place(const runtime::frame_header& header) {
   if (header.kind == frame_kind::attach) {
     const auto tag = tag_of(header);
-    if (core_.check_worker(tag) == refusal::none) unplaced_ = wait_to_ask(tag);
+    const auto code = core_.check_worker(tag);
+    if (code != refusal::none && !is_not_told(code)) return;
+    wait_to_ask(tag);
+    unplaced_ = true;
     return;
   }
   if (header.kind != frame_kind::push) return;
@@ -175,6 +181,7 @@ void front_core::refuse_push(const runtime::frame_header& header, refusal code) 
 // Its sender may believe that it is here: only what breaks before it arrives does it send again
 // of its own accord.
 void front_core::frame_lost(const runtime::frame_header& header) {
+  if (header.kind == frame_kind::attach) return ask_the_unplaced();
   if (header.kind != frame_kind::push) return;
   TIDEGATE_RARE("front: a push is cut off on its way");
   core_.cancel_push(tag_of(header));
@@ -236,9 +243,7 @@ void front_core::on_push(const frame_tag& tag, const runtime::frame_header& head
 
 // Maps the worker's gradients and says where the parameters are.
 void front_core::on_attach(const frame_tag& tag, std::span<const std::byte> place) {
-  // The room that this frame has had is free before the answer to this can be here.
-  if (std::exchange(unplaced_, false))
-    for (const auto& [job, ranks] : members_) ask_the_untold(job);
+  ask_the_unplaced();
   auto code = core_.check_table(tag);
   auto* who = find(tag.job, tag.rank);
   if (code == refusal::none && (!who || who->incarnation != tag.incarnation))

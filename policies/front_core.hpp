@@ -198,8 +198,9 @@ class front_core {
   void leave(peer_id peer);
   void on_resend(const frame_tag& tag, const runtime::frame_header& header);
   void refused(const frame_tag& tag, refusal code);
-  bool wait_to_ask(const frame_tag& tag);
+  void wait_to_ask(const frame_tag& tag);
   void ask_the_untold(std::uint64_t job);
+  void ask_the_unplaced();
   void send_resend(const frame_tag& tag, runtime::frame_kind kind, std::uint64_t attempt);
   void give_up_replies(std::uint64_t job, std::uint32_t rank);
 
@@ -252,7 +253,7 @@ class front_core {
   }
   // Whose frames were refused for want of a coordinator's word, or of room for them.
   std::set<member_key> untold_;
-  bool unplaced_ = false;  // some of them for want of room
+  bool unplaced_ = false;  // there are some whose frames found no room
   reconnect_schedule<member_key> reconnects_{with_end({})};
   std::vector<payload_handle> handles_;  // of the ring being handled
   std::vector<sending> sending_;         // by name - 1

@@ -1,4 +1,6 @@
 // Connections to members that broke and are made again.
+#include <utility>
+
 #include "policies/frame_tags.hpp"
 #include "policies/front_core.hpp"
 #include "runtime/base/limits.hpp"
@@ -58,11 +60,10 @@ void front_core::refused(const frame_tag& tag, refusal code) {
   if (is_not_told(code)) wait_to_ask(tag);
 }
 
-// Returns false if so many wait already that this one must be a stranger's invention.
-bool front_core::wait_to_ask(const frame_tag& tag) {
-  if (untold_.size() >= runtime::limits::workers_max) return false;
-  untold_.insert({tag.job, tag.rank, tag.incarnation});
-  return true;
+// Where so many wait already, this member must be a stranger's invention.
+void front_core::wait_to_ask(const frame_tag& tag) {
+  if (untold_.size() < runtime::limits::workers_max)
+    untold_.insert({tag.job, tag.rank, tag.incarnation});
 }
 
 void front_core::ask_the_untold(std::uint64_t job) {
@@ -79,6 +80,12 @@ void front_core::ask_the_untold(std::uint64_t job) {
     send_resend(tag, frame_kind::resend, 0);
     return true;
   });
+}
+
+// A frame gives its room back now, before what members answer can be here.
+void front_core::ask_the_unplaced() {
+  if (!std::exchange(unplaced_, false)) return;
+  for (const auto& [job, ranks] : members_) ask_the_untold(job);
 }
 
 // A member that asks may have lost our attempt, if it had no connection to answer over.
