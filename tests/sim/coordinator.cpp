@@ -212,6 +212,13 @@ bool coordinator_process::all_done() const {
                      [](const auto& job) { return job.state == policies::job_state::done; });
 }
 
+bool coordinator_process::has_finished(const std::string& worker) const {
+  for (const auto& job : shell_.core().status(local_now(), 0).jobs)
+    for (const auto rank : job.ranks_finished)
+      if (worker == "worker-" + job.name + "-" + std::to_string(rank)) return true;
+  return false;
+}
+
 void coordinator_process::note_waits() const {
   for (const auto& wait : shell_.core().status(local_now(), 0).waits)
     note(wait.waiter + " waits for " + wait.awaited);

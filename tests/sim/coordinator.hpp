@@ -57,6 +57,8 @@ class coordinator_process final : public frameless_process,
 
   // Whether a part of this process is a member, as far as the network has told.
   bool has_member(process_id whole) const;
+  // Returns true if the coordinator has heard that the worker of this name has finished.
+  bool has_finished(const std::string& worker) const;
   // Who waits for whom, for the reader of a trace.
   void note_waits() const;
 
