@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "runtime/base/assert.hpp"
+#include "runtime/base/descriptor.hpp"
 #include "runtime/base/rng.hpp"
 
 namespace tidegate::runtime {
@@ -35,10 +36,6 @@ std::size_t round_up(std::size_t value, std::size_t unit) {
 std::uint64_t inode_of(const char* path) {
   struct stat found {};
   return ::stat(path, &found) == 0 ? static_cast<std::uint64_t>(found.st_ino) : 0;
-}
-
-std::string path_of(const segment_name& name) {
-  return "/proc/" + std::to_string(name.pid) + "/fd/" + std::to_string(name.fd);
 }
 
 }  // namespace
@@ -91,7 +88,7 @@ expected<segment> segment::create(const std::string& label, std::size_t bytes, p
 }
 
 expected<segment> segment::open(const segment_name& name) {
-  const auto path = path_of(name);
+  const std::string path = descriptor_path(name.pid, name.fd).c_str();
   segment made;
   made.name_ = name;
   made.fd_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // it may be a pipe
@@ -166,11 +163,8 @@ bool segment::map_at(std::byte* where, std::size_t offset, std::size_t bytes) co
                 static_cast<off_t>(offset)) != MAP_FAILED;
 }
 
-bool is_gone(const segment_name& name) {
-  struct stat found {};
-  if (::stat(path_of(name).c_str(), &found) == 0)
-    return static_cast<std::uint64_t>(found.st_ino) != name.inode;
-  return errno == ENOENT || errno == ESRCH;
+bool is_gone(const segment_name& name) noexcept {
+  return is_descriptor_gone(name.pid, name.fd, S_IFREG, name.inode);
 }
 
 std::uint64_t host_identity(std::string_view name) {

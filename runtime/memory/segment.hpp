@@ -76,7 +76,7 @@ class segment {
 
 // Returns true if nobody can open this segment any more: the process that made it has ended, or
 // has hidden or destroyed it. Returns false also where this process may not know.
-bool is_gone(const segment_name& name);
+bool is_gone(const segment_name& name) noexcept;
 
 // The same for processes that can map each other's segments, most likely; different across
 // hosts, across network namespaces, which stand for hosts, and across hosts that the cluster

@@ -10,23 +10,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "runtime/base/descriptor.hpp"
+
 namespace tidegate::runtime {
 
 namespace {
 
 // All notes are of one size.
 constexpr std::size_t note_bytes = sizeof(bell_note);
-
-struct path_of {
-  explicit path_of(const bell_name& name) noexcept {
-    std::snprintf(text.data(), text.size(), "/proc/%u/fd/%u", name.pid, name.fd);
-  }
-  std::array<char, 48> text{};
-};
-
-bool is_it(const struct stat& found, const bell_name& name) noexcept {
-  return S_ISFIFO(found.st_mode) && static_cast<std::uint64_t>(found.st_ino) == name.inode;
-}
 
 }  // namespace
 
@@ -53,18 +44,17 @@ std::size_t doorbell::read(std::span<bell_note> notes) noexcept {
 }
 
 expected<bell_rope> bell_rope::open(const bell_name& name) {
-  const path_of path(name);
+  const descriptor_path path(name.pid, name.fd);
   bell_rope made;
   made.name_ = name;
   // To read, too: a pipe whose only reader has died kills who writes to it.
-  made.fd_ = unique_fd(::open(path.text.data(), O_RDWR | O_CLOEXEC | O_NONBLOCK));
+  made.fd_ = unique_fd(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK));
   struct stat found {};
-  if (!made.fd_ || ::fstat(made.fd_.get(), &found) != 0 || !is_it(found, name))
-    return fail(errc::unavailable,
-                std::string(path.text.data()) + " is not the pipe of a link");
+  if (!made.fd_ || ::fstat(made.fd_.get(), &found) != 0 || !is_file(found, S_IFIFO, name.inode))
+    return fail(errc::unavailable, std::string(path.c_str()) + " is not the pipe of a link");
   // It could not open ours.
   if (found.st_uid != ::geteuid())
-    return fail(errc::unavailable, std::string(path.text.data()) + " is another user's");
+    return fail(errc::unavailable, std::string(path.c_str()) + " is another user's");
   return made;
 }
 
@@ -73,10 +63,7 @@ bool bell_rope::pull(const bell_note& note) const noexcept {
 }
 
 bool is_gone(const bell_name& name) noexcept {
-  const path_of path(name);
-  struct stat found {};
-  if (::stat(path.text.data(), &found) == 0) return !is_it(found, name);
-  return errno == ENOENT || errno == ESRCH;
+  return is_descriptor_gone(name.pid, name.fd, S_IFIFO, name.inode);
 }
 
 // One that is dying has no descriptors any more, and may not have ended.

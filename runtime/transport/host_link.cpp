@@ -150,9 +150,9 @@ unsigned host_link::part() {
   for (std::size_t i = 0; i < out_.size(); ++i) {
     if (!out_[i] || !out_[i]->departs) continue;
     departing.push_back(i);
-    const auto whose = out_[i]->to.link;
-    if (is_connected_to(whose)) continue;
-    for (auto& in : in_) in->departs = in->departs || in->from.link == whose;
+    const auto peer_link = out_[i]->to.link;
+    if (is_connected_to(peer_link)) continue;
+    for (auto& in : in_) in->departs = in->departs || in->from.link == peer_link;
   }
   for (std::size_t i = 0; i < in_.size(); ++i) {
     if (!in_[i]->departs) continue;

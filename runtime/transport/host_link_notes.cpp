@@ -72,12 +72,11 @@ void host_link::on_welcome(const bell_note& note) {
 }
 
 void host_link::on_farewell(const bell_note& note) {
-  const auto whose = note.from.link;
   for (std::size_t i = 0; i < out_.size(); ++i)
-    if (out_[i] && out_[i]->to.link == whose)
+    if (out_[i] && out_[i]->to.link == note.from.link)
       lose(i, {errc::not_found, "the peer has closed its link"});
   for (auto& in : in_)
-    if (in->from.link == whose) in->departs = parting_ = true;
+    if (in->from.link == note.from.link) in->departs = parting_ = true;
 }
 
 // Only this ring: its reader lives, and may have been sent another one since.

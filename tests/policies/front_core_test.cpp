@@ -242,6 +242,10 @@ TEST_F(front_of_two, a_window_whose_name_finds_no_room_is_asked_for_when_there_i
   EXPECT_EQ(asked(), 1) << "the room of that is free";
   front_.frame(attach, no_payload, {}, 0);
   EXPECT_EQ(asked(), 1);
+  // One that is cut off gives its room back, too.
+  front_.no_place(attach);
+  front_.frame_lost(header_of(frame_kind::attach, tag(0, 0), refusal::none));
+  EXPECT_EQ(asked(), 2);
 }
 
 TEST_F(front_of_two, an_answer_beyond_two_under_way_follows_when_one_has_been_sent) {

@@ -29,9 +29,9 @@ using tests::recorder;
 using tests::until;
 using end = tests::host_end;
 
-host_place place_of(const link& whose) {
+host_place place_of(const link& reached) {
   host_place place;
-  std::memcpy(&place, whose.address().data(), sizeof place);
+  std::memcpy(&place, reached.address().data(), sizeof place);
   return place;
 }
 
@@ -154,6 +154,16 @@ TEST(host_link, a_ring_that_was_given_up_before_it_was_read_costs_no_other) {
   EXPECT_EQ(mapped_rings(), 2 * 2U) << "each is mapped by its writer and its reader";
 }
 
+// Tells `writer` that `reader` does not read its first ring.
+bool refuse_first_ring(const end& writer, const end& reader) {
+  bell_note refusal;
+  refusal.kind = note_kind::refusal;
+  refusal.number = 0;
+  refusal.from = place_of(*reader.self);
+  const auto rope = bell_rope::open(place_of(*writer.self).bell);
+  return rope && rope->pull(refusal);
+}
+
 TEST(host_link, who_is_refused_one_ring_keeps_its_others) {
   end a, b;
   const auto first = a.connect(b);
@@ -161,16 +171,29 @@ TEST(host_link, who_is_refused_one_ring_keeps_its_others) {
   b.connect(a);
   a.self->post(second, pull_of(1), {}, 0);
   ASSERT_TRUE(until(a, b, [&] { return b.sink.arrivals.size() == 1; }));
-  bell_note refusal;
-  refusal.kind = note_kind::refusal;
-  refusal.number = 0;
-  refusal.from = place_of(*b.self);
-  ASSERT_TRUE(bell_rope::open(place_of(*a.self).bell)->pull(refusal));
+  ASSERT_TRUE(refuse_first_ring(a, b));
   ASSERT_TRUE(until(a, b, [&] { return !a.sink.lost.empty(); }));
   EXPECT_EQ(a.sink.lost, std::vector{first});
   EXPECT_EQ(a.sink.lost_why.back().code(), errc::unavailable);
   a.self->post(second, pull_of(2), {}, 0);
   EXPECT_TRUE(until(a, b, [&] { return b.sink.arrivals.size() == 2; }));
+}
+
+// What comes from there ends with it, whichever of the two is seen first.
+TEST(host_link, a_ring_that_is_given_up_and_refused_at_once_ends_both_ways) {
+  end a, b;
+  const auto to_b = a.connect(b);
+  const auto to_a = b.connect(a);
+  a.self->post(to_b, pull_of(1), {}, 0);
+  b.self->post(to_a, pull_of(2), {}, 0);
+  ASSERT_TRUE(
+      until(a, b, [&] { return !a.sink.arrivals.empty() && !b.sink.arrivals.empty(); }));
+  ASSERT_TRUE(until(a, a, [&] { return a.self->arm(); })) << "notes are read by who was asleep";
+  ASSERT_TRUE(refuse_first_ring(a, b));
+  a.self->disconnect(to_b);
+  ASSERT_TRUE(until(a, b, [&] { return !b.sink.lost.empty(); }));
+  EXPECT_EQ(b.sink.lost, std::vector{to_a});
+  EXPECT_TRUE(a.sink.lost.empty());
 }
 
 // Its sender is stopped, and learns it when it goes on.

@@ -168,7 +168,7 @@ void expect_end(world& where, process_id who) {
         const auto* const judge = where.find_as<coordinator_process>(coordinator);
         const auto* const judged = where.find(who);
         if (judge != nullptr && judged != nullptr && !judge->has_finished(judged->name()))
-          where.check.fail("judged", where.find(who)->name() + " is out of reach, and goes on");
+          where.check.fail("judged", judged->name() + " is out of reach, and goes on");
       });
 }
 

@@ -214,8 +214,10 @@ bool coordinator_process::all_done() const {
 
 bool coordinator_process::has_finished(const std::string& worker) const {
   for (const auto& job : shell_.core().status(local_now(), 0).jobs)
-    for (const auto rank : job.ranks_finished)
-      if (worker == "worker-" + job.name + "-" + std::to_string(rank)) return true;
+    for (const auto rank : job.ranks_finished) {
+      const policies::process_name finished{policies::process_role::worker, job.name, rank};
+      if (worker == finished.to_string()) return true;
+    }
   return false;
 }
 

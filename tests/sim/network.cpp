@@ -79,8 +79,8 @@ void network::break_connection(process_id from, process_id to, nanoseconds until
 
 void network::refuse(process_id from, process_id by) {
   for (connection_id over = 1; over <= connections_.size(); ++over) {
-    auto& one = connections_[over - 1];
-    if (one.from == from && one.to == by && std::exchange(one.open, false))
+    auto& connected = connections_[over - 1];
+    if (connected.from == from && connected.to == by && std::exchange(connected.open, false))
       tell_ended(over, false);
   }
 }
