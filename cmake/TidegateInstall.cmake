@@ -1,11 +1,11 @@
 # What `cmake --install` puts where, for a user who writes workers:
 #   bin/       tidegate and the example worker fashion_mnist
-#   include/   tidegate/client.hpp and, below tidegate/, the few headers that it needs
+#   include/   tidegate/*.hpp, the whole public API
 #   lib/       static libraries; cmake/tidegate/ with the package: find_package(tidegate),
 #              target tidegate::client
 #   share/tidegate/examples/   cluster files, and push_pull.cpp to copy
 
-if(NOT TARGET tidegate_actors)
+if(NOT TARGET tidegate_session)
   return()  # without CAF there is nothing that a worker could use
 endif()
 
@@ -16,29 +16,20 @@ set(TIDEGATE_PACKAGE_DIR "${CMAKE_INSTALL_LIBDIR}/cmake/tidegate")
 add_library(tidegate_client INTERFACE)
 add_library(tidegate::client ALIAS tidegate_client)
 set_target_properties(tidegate_client PROPERTIES EXPORT_NAME client)
-target_link_libraries(tidegate_client INTERFACE tidegate_actors)
-target_include_directories(tidegate_client INTERFACE
-  $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/actors/include>
-  $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+target_link_libraries(tidegate_client INTERFACE tidegate_session)
 
 # The libraries below the client. What only a program needs stays out.
 get_property(TIDEGATE_CLIENT_LIBRARIES GLOBAL PROPERTY TIDEGATE_LIBRARIES)
 list(FILTER TIDEGATE_CLIENT_LIBRARIES EXCLUDE REGEX
-  "^tidegate_(launch|bench|chaos|measure|sim|scenarios|scale|simulate)$")
+  "^tidegate_(text|config|plan|run|cli|bench|chaos|measure|sim|scenarios|scale|simulate|node)$")
 set_target_properties(tidegate_flags PROPERTIES EXPORT_NAME flags)
-install(TARGETS tidegate_client ${TIDEGATE_CLIENT_LIBRARIES} tidegate_flags
+install(TARGETS tidegate_client ${TIDEGATE_CLIENT_LIBRARIES} tidegate_policies tidegate_flags
   EXPORT tidegateTargets
   ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 install(EXPORT tidegateTargets NAMESPACE tidegate:: DESTINATION "${TIDEGATE_PACKAGE_DIR}")
 
-# The front door, and the headers it includes under the names it uses. tests/install compiles a program
-# against these alone, so one that is missing here is noticed.
-install(FILES actors/include/tidegate/client.hpp
-  DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/tidegate")
-foreach(header IN ITEMS actors/client.hpp runtime/base/status.hpp)
-  cmake_path(GET header PARENT_PATH folder)
-  install(FILES "${header}" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/tidegate/${folder}")
-endforeach()
+# tests/install compiles a program against these alone.
+install(DIRECTORY include/tidegate DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 
 configure_package_config_file(cmake/tidegateConfig.cmake.in
   "${PROJECT_BINARY_DIR}/tidegateConfig.cmake"

@@ -5,6 +5,7 @@
 //   tidegate launch push_pull.yaml
 #include <algorithm>
 #include <cstdio>
+
 #include <tidegate/client.hpp>
 
 namespace {

@@ -7,7 +7,7 @@
 #include <span>
 
 #include "actors/seam/ingress_memory.hpp"
-#include "policies/aggregator_core.hpp"
+#include "policies/aggregator/core.hpp"
 #include "runtime/base/status.hpp"
 
 namespace tidegate::actors {

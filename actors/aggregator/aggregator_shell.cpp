@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "policies/frame_tags.hpp"
+#include "policies/protocol/frame_tags.hpp"
 #include "runtime/base/assert.hpp"
 
 namespace tidegate::actors {
@@ -26,8 +26,7 @@ status aggregator_shell::open_job(const policies::open_job_call& call) {
   }
   upstream_addresses_ = call.upstream;
   token_ = call.token;
-  const auto keeps =
-      policies::shard_core::versions_kept(call.consistency, call.workers_come_back, false);
+  const auto keeps = policies::versions_kept(call.consistency, call.workers_come_back, false);
   sizes_ = {call.workers, static_cast<std::uint32_t>(call.members.size()), 1 + keeps};
   core_.set_patience(home_.limits().patience);
   core_.set_reconnect_limits(home_.limits().reconnects);

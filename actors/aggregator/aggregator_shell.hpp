@@ -11,7 +11,7 @@
 #include "actors/seam/look_schedule.hpp"
 #include "actors/seam/shell_home.hpp"
 #include "actors/shard/ingress_shell.hpp"
-#include "policies/aggregator_core.hpp"
+#include "policies/aggregator/core.hpp"
 
 namespace tidegate::actors {
 

@@ -12,8 +12,8 @@
 #include <optional>
 #include <string>
 
-#include "policies/ask_again.hpp"
-#include "policies/session_core.hpp"
+#include "policies/supervision/ask_again.hpp"
+#include "policies/worker/session_core.hpp"
 
 namespace tidegate::actors {
 

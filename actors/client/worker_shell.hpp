@@ -13,8 +13,8 @@
 #include "actors/seam/look_schedule.hpp"
 #include "actors/seam/outage_watch.hpp"
 #include "actors/seam/shell_home.hpp"
-#include "policies/client_core.hpp"
-#include "policies/coordinator_core.hpp"
+#include "policies/protocol/control_calls.hpp"
+#include "policies/worker/client_core.hpp"
 #include "runtime/base/status.hpp"
 
 namespace tidegate::actors {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "policies/shard_slots.hpp"
+#include "policies/placement/shard_slots.hpp"
 #include "runtime/base/planted.hpp"
 
 namespace tidegate::actors {

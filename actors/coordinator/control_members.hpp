@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "actors/coordinator/control_port.hpp"
-#include "policies/process_name.hpp"
+#include "policies/model/process_name.hpp"
 
 namespace tidegate::actors {
 

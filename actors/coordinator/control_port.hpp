@@ -10,9 +10,9 @@
 #include <variant>
 #include <vector>
 
-#include "policies/cluster_status.hpp"
-#include "policies/coordinator_calls.hpp"
-#include "policies/coordinator_core.hpp"
+#include "policies/coordinator/core.hpp"
+#include "policies/model/cluster_status.hpp"
+#include "policies/protocol/control_calls.hpp"
 #include "runtime/base/status.hpp"
 
 namespace tidegate::actors {

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "policies/millisecond.hpp"
+#include "policies/model/millisecond.hpp"
 
 namespace tidegate::actors {
 

@@ -15,7 +15,7 @@
 
 #include "actors/coordinator/control_members.hpp"
 #include "actors/coordinator/control_port.hpp"
-#include "policies/coordinator_core.hpp"
+#include "policies/coordinator/core.hpp"
 
 namespace tidegate::actors {
 

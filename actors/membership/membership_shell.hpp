@@ -9,7 +9,7 @@
 
 #include <cstdint>
 
-#include "policies/ask_again.hpp"
+#include "policies/supervision/ask_again.hpp"
 #include "runtime/base/status.hpp"
 
 namespace tidegate::actors {

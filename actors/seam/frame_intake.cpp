@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "actors/seam/log_lines.hpp"
-#include "policies/frame_tags.hpp"
+#include "policies/protocol/frame_tags.hpp"
 
 namespace tidegate::actors {
 

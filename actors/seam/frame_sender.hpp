@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "actors/seam/shell_home.hpp"
-#include "policies/send_core.hpp"
+#include "policies/sending/send_core.hpp"
 #include "runtime/transport/link.hpp"
 
 namespace tidegate::actors {

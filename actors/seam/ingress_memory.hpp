@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <span>
 
-#include "policies/front_core.hpp"
+#include "policies/shard/front_core.hpp"
 #include "runtime/base/status.hpp"
 #include "runtime/memory/buffer.hpp"
 #include "runtime/transport/frame.hpp"

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "policies/front_core.hpp"
-#include "policies/patience.hpp"
-#include "policies/send_queue.hpp"
+#include "policies/sending/send_queue.hpp"
+#include "policies/shard/front_core.hpp"
+#include "policies/supervision/patience.hpp"
 #include "policies/supervision/reachability_judge.hpp"
 #include "runtime/base/status.hpp"
 #include "runtime/transport/link.hpp"

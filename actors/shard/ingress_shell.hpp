@@ -13,7 +13,7 @@
 #include "actors/seam/ingress_memory.hpp"
 #include "actors/seam/outage_watch.hpp"
 #include "actors/seam/shell_home.hpp"
-#include "policies/front_core.hpp"
+#include "policies/shard/front_core.hpp"
 
 namespace tidegate::actors {
 

@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "actors/seam/ingress_memory.hpp"
-#include "policies/checkpoint_reader.hpp"
-#include "policies/chunk_seed.hpp"
-#include "policies/coordinator_core.hpp"
-#include "policies/shard_core.hpp"
-#include "policies/spec.hpp"
+#include "policies/checkpoint/reader.hpp"
+#include "policies/model/spec.hpp"
+#include "policies/protocol/control_calls.hpp"
+#include "policies/shard/chunk_seed.hpp"
+#include "policies/shard/core.hpp"
 #include "runtime/base/status.hpp"
 
 namespace tidegate::actors {
@@ -22,7 +22,7 @@ struct store_options {
   policies::reduce_kind reduce = policies::reduce_kind::mean;
   std::uint32_t workers = 1;
   std::uint32_t members = 1;  // of the workers and aggregators, that push here
-  std::uint32_t keeps = 0;    // shard_core::versions_kept
+  std::uint32_t keeps = 0;    // policies::versions_kept
   bool replicated = false;    // has room for the sums of steps
 };
 

@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <string>
 
-#include "policies/checkpoint_rounds.hpp"
-#include "policies/file_writer.hpp"
-#include "policies/restore_source.hpp"
+#include "policies/checkpoint/file_writer.hpp"
+#include "policies/checkpoint/restore_source.hpp"
+#include "policies/checkpoint/rounds.hpp"
 #include "runtime/base/status.hpp"
 
 namespace tidegate::actors {

@@ -20,8 +20,8 @@ status shard_shell::open_job(const policies::open_job_call& call) {
   job.name = call.name;
   auto& options = job.options;
   options.workers = call.workers;
-  options.keeps = policies::shard_core::versions_kept(call.consistency, call.workers_come_back,
-                                                      call.replicated);
+  options.keeps =
+      policies::versions_kept(call.consistency, call.workers_come_back, call.replicated);
   options.replicated = call.replicated;
   // A worker that joins pushes here, perhaps while its earlier pushes are still on their way.
   options.members =

@@ -16,10 +16,10 @@
 #include "actors/shard/ingress_shell.hpp"
 #include "actors/shard/shard_memory.hpp"
 #include "actors/shard/shard_port.hpp"
-#include "policies/replication_core.hpp"
-#include "policies/restore_source.hpp"
-#include "policies/shard_core.hpp"
-#include "policies/shard_part.hpp"
+#include "policies/checkpoint/restore_source.hpp"
+#include "policies/checkpoint/shard_part.hpp"
+#include "policies/shard/core.hpp"
+#include "policies/shard/replication_core.hpp"
 
 namespace tidegate::actors {
 

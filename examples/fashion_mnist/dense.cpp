@@ -15,11 +15,11 @@ bool v3_works() noexcept {
 
 }  // namespace
 
-runtime::expected<dense_kernels> select_kernels(simd_level level) {
+expected<dense_kernels> select_kernels(simd_level level) {
   const bool v3 = v3_works();
   if (level == simd_level::v3 && !v3) {
-    return runtime::fail(runtime::errc::unavailable,
-                         "--simd v3 needs an x86-64 CPU with AVX2 and FMA; use --simd auto");
+    return fail(errc::unavailable,
+                "--simd v3 needs an x86-64 CPU with AVX2 and FMA; use --simd auto");
   }
 #ifdef TIDEGATE_DENSE_V3
   if (v3 && level != simd_level::baseline) return dense_v3::kernels();

@@ -8,7 +8,7 @@
 
 #include <cstdint>
 
-#include "runtime/base/status.hpp"
+#include <tidegate/status.hpp>
 
 namespace tidegate::examples {
 
@@ -35,7 +35,7 @@ struct dense_kernels {
 enum class simd_level { baseline, v3, automatic };
 
 // v3 is x86-64-v3: AVX2 and FMA. Errors: unavailable (this CPU or this build has no v3).
-runtime::expected<dense_kernels> select_kernels(simd_level level);
+expected<dense_kernels> select_kernels(simd_level level);
 
 namespace dense_baseline {
 dense_kernels kernels() noexcept;

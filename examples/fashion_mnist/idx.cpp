@@ -10,10 +10,6 @@ namespace tidegate::examples {
 
 namespace {
 
-using runtime::errc;
-using runtime::fail;
-using runtime::status;
-
 struct close_gz {
   void operator()(gzFile_s* file) const noexcept { gzclose_r(file); }
 };
@@ -22,7 +18,7 @@ using gz_handle = std::unique_ptr<gzFile_s, close_gz>;
 constexpr std::uint32_t magic_of_bytes =
     0x0800;  // type "unsigned byte"; the low byte: dimensions
 
-runtime::expected<gz_handle> open_gz(const std::string& path) {
+expected<gz_handle> open_gz(const std::string& path) {
   errno = 0;
   gz_handle file(gzopen(path.c_str(), "rb"));
   if (file) return file;
@@ -55,7 +51,7 @@ status read_exactly(gzFile_s* file, const std::string& path, std::span<std::uint
   return {};
 }
 
-runtime::expected<std::uint32_t> read_be32(gzFile_s* file, const std::string& path) {
+expected<std::uint32_t> read_be32(gzFile_s* file, const std::string& path) {
   std::uint8_t raw[4];
   if (auto s = read_exactly(file, path, raw); !s) return fail(s);
   return std::uint32_t{raw[0]} << 24 | std::uint32_t{raw[1]} << 16 |
@@ -75,7 +71,7 @@ status expect_end(gzFile_s* file, const std::string& path) {
 
 }  // namespace
 
-runtime::expected<idx_array> read_idx(const std::string& path, std::uint32_t dimensions) {
+expected<idx_array> read_idx(const std::string& path, std::uint32_t dimensions) {
   auto file = open_gz(path);
   if (!file) return fail(file.error());
   auto magic = read_be32(file->get(), path);
@@ -101,7 +97,7 @@ runtime::expected<idx_array> read_idx(const std::string& path, std::uint32_t dim
   return result;
 }
 
-runtime::expected<labelled_images> read_split(const std::string& folder, split which) {
+expected<labelled_images> read_split(const std::string& folder, split which) {
   const std::string prefix = folder + (which == split::train ? "/train" : "/t10k");
   auto images = read_idx(prefix + "-images-idx3-ubyte.gz", 3);
   if (!images) return fail(images.error());

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/base/status.hpp"
+#include <tidegate/status.hpp>
 
 namespace tidegate::examples {
 
@@ -36,10 +36,10 @@ struct labelled_images {
 enum class split { train, test };
 
 // One file of unsigned bytes with `dimensions` dimensions (1..3).
-runtime::expected<idx_array> read_idx(const std::string& path, std::uint32_t dimensions);
+expected<idx_array> read_idx(const std::string& path, std::uint32_t dimensions);
 
 // Images and labels of one split. Errors also: corrupt when the two files do not fit together
 // or a label is not below 10.
-runtime::expected<labelled_images> read_split(const std::string& folder, split which);
+expected<labelled_images> read_split(const std::string& folder, split which);
 
 }  // namespace tidegate::examples

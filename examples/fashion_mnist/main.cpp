@@ -5,11 +5,11 @@
 // job.
 #include <cstdio>
 #include <span>
-#include <tidegate/client.hpp>
 
 #include "examples/fashion_mnist/idx.hpp"
 #include "examples/fashion_mnist/options.hpp"
 #include "examples/fashion_mnist/worker.hpp"
+#include <tidegate/client.hpp>
 
 namespace tidegate::examples {
 

@@ -2,9 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <stdexcept>
 #include <utility>
-
-#include "runtime/base/assert.hpp"
 
 namespace tidegate::examples {
 
@@ -44,7 +43,8 @@ model::model(std::vector<std::uint32_t> widths, std::uint32_t batch_max, dense_k
 }
 
 void model::use(std::size_t tensor, std::span<const float> parameters) {
-  TIDEGATE_ASSERT(parameters.size() == tensors_[tensor].size, "a tensor whole");
+  if (parameters.size() != tensors_[tensor].size)
+    throw std::invalid_argument("parameters of another size than the tensor");
   parameters_[tensor] = parameters.data();
 }
 

@@ -19,10 +19,6 @@ const std::string_view usage =
 
 namespace {
 
-using runtime::errc;
-using runtime::fail;
-using runtime::status;
-
 std::string quoted(std::string_view text) {
   return std::string(1, '\'').append(text).append("'");
 }
@@ -72,7 +68,7 @@ status parse_one(std::string_view name, std::string_view value, options& out) {
 
 }  // namespace
 
-runtime::expected<options> parse_options(std::span<const char* const> arguments) {
+expected<options> parse_options(std::span<const char* const> arguments) {
   options result;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const std::string_view name = arguments[i];

@@ -9,7 +9,7 @@
 
 #include "examples/fashion_mnist/dense.hpp"
 #include "examples/fashion_mnist/idx.hpp"
-#include "runtime/base/status.hpp"
+#include <tidegate/status.hpp>
 
 namespace tidegate::examples {
 
@@ -24,7 +24,7 @@ struct options {
 
 // `arguments` without the program's name. Errors: invalid_argument, with the option in the
 // message.
-runtime::expected<options> parse_options(std::span<const char* const> arguments);
+expected<options> parse_options(std::span<const char* const> arguments);
 
 extern const std::string_view usage;
 

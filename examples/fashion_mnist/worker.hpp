@@ -23,7 +23,7 @@
 #include "examples/fashion_mnist/batch.hpp"
 #include "examples/fashion_mnist/model.hpp"
 #include "examples/fashion_mnist/sampler.hpp"
-#include "runtime/base/status.hpp"
+#include <tidegate/status.hpp>
 
 namespace tidegate::examples {
 
@@ -44,26 +44,26 @@ template <class Session>
 class worker {
  public:
   // Errors: invalid_argument (more samples per clock than there are).
-  static runtime::expected<worker> make(Session& session, const labelled_images& train,
-                                        const training_options& options) {
+  static expected<worker> make(Session& session, const labelled_images& train,
+                               const training_options& options) {
     const auto& info = session.info();
     if (std::uint64_t{info.workers} * options.batch > train.count) {
-      return runtime::fail(runtime::errc::invalid_argument,
-                           std::to_string(info.workers) + " workers with a batch of " +
-                               std::to_string(options.batch) + " need more than the " +
-                               std::to_string(train.count) + " training images");
+      return fail(errc::invalid_argument,
+                  std::to_string(info.workers) + " workers with a batch of " +
+                      std::to_string(options.batch) + " need more than the " +
+                      std::to_string(train.count) + " training images");
     }
     if (train.pixels != options.widths.front()) {
-      return runtime::fail(runtime::errc::invalid_argument,
-                           "images have " + std::to_string(train.pixels) + " pixels, not " +
-                               std::to_string(options.widths.front()));
+      return fail(errc::invalid_argument, "images have " + std::to_string(train.pixels) +
+                                              " pixels, not " +
+                                              std::to_string(options.widths.front()));
     }
     return worker(session, train, options);
   }
 
   // Opens the tables and runs all clocks that this session has left; a restarted worker starts
   // where its predecessor was.
-  runtime::status train() {
+  status train() {
     if (auto s = open_tables(); !s) return s;
     const std::uint64_t clocks = clocks_total();
     while (session_->now() < clocks) {
@@ -74,8 +74,7 @@ class worker {
 
   // For rank 0, after train(): final parameters, their loss on `train_set` and accuracy on
   // `test_set`.
-  runtime::status report_final(const labelled_images& train_set,
-                               const labelled_images& test_set) {
+  status report_final(const labelled_images& train_set, const labelled_images& test_set) {
     pulls_.clear();
     for (const auto& one : tables_) pulls_.push_back(session_->pull_final(one));
     if (auto s = finish_pulls("final pull"); !s) return s;
@@ -107,7 +106,7 @@ class worker {
 
   std::uint32_t rows_max() const noexcept { return std::max(options_.batch, evaluation_rows); }
 
-  runtime::status open_tables() {
+  status open_tables() {
     for (const auto& tensor : model_.tensors()) {
       auto opened = session_->open_table(tensor.name, tensor.shape);
       if (!opened) return in("open_table " + tensor.name, opened.error());
@@ -116,7 +115,7 @@ class worker {
     return {};
   }
 
-  runtime::status run_clock(std::uint64_t clock) {
+  status run_clock(std::uint64_t clock) {
     pulls_.clear();
     for (const auto& one : tables_) pulls_.push_back(session_->pull(one));
     batch_.load(sampler_.batch(clock));  // while the pulls are under way
@@ -134,7 +133,7 @@ class worker {
     return {};
   }
 
-  runtime::status finish_pulls(const char* what) {
+  status finish_pulls(const char* what) {
     for (std::size_t i = 0; i < tables_.size(); ++i) {
       if (auto s = pulls_[i].wait(); !s) return in(what + (" " + model_.tensors()[i].name), s);
       model_.use(i, session_->parameters(tables_[i]));
@@ -142,7 +141,7 @@ class worker {
     return {};
   }
 
-  static runtime::status in(const std::string& what, const runtime::status& why) {
+  static status in(const std::string& what, const status& why) {
     return {why.code(), what + ": " + why.message()};
   }
 

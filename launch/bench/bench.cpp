@@ -10,8 +10,8 @@
 #include "launch/bench/sizes.hpp"
 #include "launch/bench/statistics.hpp"
 #include "launch/bench/worker.hpp"
-#include "launch/command_line.hpp"
-#include "launch/files.hpp"
+#include "launch/text/exit_code.hpp"
+#include "launch/text/files.hpp"
 
 namespace tidegate::bench {
 

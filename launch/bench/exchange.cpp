@@ -16,13 +16,13 @@
 #include "launch/bench/pattern.hpp"
 #include "launch/bench/sizes.hpp"
 #include "launch/bench/worker.hpp"
-#include "launch/environment.hpp"
-#include "launch/files.hpp"
-#include "launch/find_program.hpp"
-#include "launch/run_folder.hpp"
-#include "launch/signals.hpp"
-#include "launch/spawn.hpp"
-#include "launch/write_yaml.hpp"
+#include "launch/config/write_yaml.hpp"
+#include "launch/plan/environment.hpp"
+#include "launch/run/find_program.hpp"
+#include "launch/run/run_folder.hpp"
+#include "launch/run/signals.hpp"
+#include "launch/run/spawn.hpp"
+#include "launch/text/files.hpp"
 
 namespace tidegate::bench {
 

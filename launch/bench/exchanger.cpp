@@ -4,7 +4,7 @@
 
 namespace tidegate::bench {
 
-runtime::expected<exchanger> exchanger::open(actors::session& job, std::uint64_t elements,
+runtime::expected<exchanger> exchanger::open(tidegate::session& job, std::uint64_t elements,
                                              std::uint32_t tables) {
   exchanger made(job);
   for (std::uint32_t t = 0; t < tables; ++t) {

@@ -4,8 +4,8 @@
 
 #include <vector>
 
-#include "actors/client.hpp"
 #include "launch/bench/measure.hpp"
+#include <tidegate/session.hpp>
 
 namespace tidegate::bench {
 
@@ -14,7 +14,7 @@ class server_processes;
 class exchanger final : public participant {
  public:
   // Opens `tables` tables that share `elements` elements. Errors: those of open_table.
-  static runtime::expected<exchanger> open(actors::session& job, std::uint64_t elements,
+  static runtime::expected<exchanger> open(tidegate::session& job, std::uint64_t elements,
                                            std::uint32_t tables);
 
   // Whose CPU time counts as the servers'; may be left out.
@@ -31,10 +31,10 @@ class exchanger final : public participant {
   double servers_cpu_seconds() const override;
 
  private:
-  explicit exchanger(actors::session& job) : job_(&job) {}
+  explicit exchanger(tidegate::session& job) : job_(&job) {}
 
-  actors::session* job_;
-  std::vector<actors::table> tables_;
+  tidegate::session* job_;
+  std::vector<tidegate::table> tables_;
   const server_processes* servers_ = nullptr;
 };
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "policies/spec.hpp"
+#include "policies/model/spec.hpp"
 #include "runtime/base/status.hpp"
 
 namespace tidegate::bench {

@@ -4,12 +4,12 @@
 
 #include <boost/program_options.hpp>
 
-#include "actors/kernel_optimizer.hpp"
+#include "actors/store/kernel_optimizer.hpp"
 #include "launch/bench/hosts.hpp"
 #include "launch/bench/pattern.hpp"
 #include "launch/bench/sizes.hpp"
-#include "launch/nearest.hpp"
-#include "launch/words.hpp"
+#include "launch/config/words.hpp"
+#include "launch/text/nearest.hpp"
 #include "runtime/base/limits.hpp"
 
 namespace tidegate::bench {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "policies/spec.hpp"
+#include "policies/model/spec.hpp"
 #include "runtime/base/status.hpp"
 #include "runtime/kernels/update.hpp"
 

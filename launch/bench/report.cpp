@@ -7,8 +7,8 @@
 
 #include "launch/bench/sizes.hpp"
 #include "launch/bench/statistics.hpp"
-#include "launch/text_table.hpp"
-#include "launch/words.hpp"
+#include "launch/config/words.hpp"
+#include "launch/text/text_table.hpp"
 
 namespace tidegate::bench {
 

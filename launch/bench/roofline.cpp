@@ -12,7 +12,7 @@
 #include "launch/bench/optimizers.hpp"
 #include "launch/bench/sizes.hpp"
 #include "launch/bench/team.hpp"
-#include "launch/text_table.hpp"
+#include "launch/text/text_table.hpp"
 #include "runtime/kernels/roofline.hpp"
 
 namespace tidegate::bench {

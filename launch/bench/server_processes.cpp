@@ -8,7 +8,7 @@
 
 #include "launch/bench/arena.hpp"
 #include "launch/bench/cpus.hpp"
-#include "launch/files.hpp"
+#include "launch/text/files.hpp"
 
 namespace tidegate::bench {
 

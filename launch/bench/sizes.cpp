@@ -1,6 +1,6 @@
 #include "launch/bench/sizes.hpp"
 
-#include "launch/scalars.hpp"
+#include "launch/text/scalars.hpp"
 
 namespace tidegate::bench {
 

@@ -3,13 +3,13 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "actors/client.hpp"
 #include "launch/bench/cpus.hpp"
 #include "launch/bench/exchanger.hpp"
 #include "launch/bench/optimizers.hpp"
 #include "launch/bench/server_processes.hpp"
 #include "launch/bench/sizes.hpp"
-#include "launch/nearest.hpp"
+#include "launch/text/nearest.hpp"
+#include <tidegate/session.hpp>
 
 namespace tidegate::bench {
 
@@ -35,7 +35,7 @@ runtime::expected<server_processes> take_servers(const worker_order& order) {
   return servers;
 }
 
-status work(const worker_order& order, arena& shared, actors::session& job) {
+status work(const worker_order& order, arena& shared, tidegate::session& job) {
   auto self = exchanger::open(job, order.bytes / sizeof(float), order.tables);
   if (!self) return self.error();
   runtime::expected<server_processes> servers;
@@ -60,7 +60,7 @@ status pin_worker(const worker_order& order) {
 
 status join_and_work(const worker_order& order, arena& shared) {
   if (auto pinned = pin_worker(order); !pinned.ok()) return pinned;
-  auto job = actors::session::connect();
+  auto job = tidegate::session::connect();
   if (!job) return job.error();
   auto done = work(order, shared, *job);
   if (!done.ok()) job->fail(done);

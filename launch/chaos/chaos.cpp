@@ -8,7 +8,7 @@
 #include "launch/chaos/options.hpp"
 #include "launch/chaos/random.hpp"
 #include "launch/chaos/world.hpp"
-#include "launch/command_line.hpp"
+#include "launch/text/exit_code.hpp"
 #include "runtime/base/unix_time.hpp"
 
 namespace tidegate::chaos {

@@ -5,7 +5,7 @@
 
 #include "launch/chaos/members.hpp"
 #include "launch/chaos/options.hpp"
-#include "launch/run_journal.hpp"
+#include "launch/run/run_journal.hpp"
 #include "runtime/base/unix_time.hpp"
 
 namespace tidegate::chaos {

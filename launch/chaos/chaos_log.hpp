@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "launch/event_log.hpp"
-#include "policies/chaos_core.hpp"
+#include "launch/run/event_log.hpp"
+#include "policies/supervision/chaos_core.hpp"
 #include "runtime/base/status.hpp"
 
 namespace tidegate::chaos {

@@ -8,7 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "launch/files.hpp"
+#include "launch/text/files.hpp"
 #include "runtime/base/unique_fd.hpp"
 #include "runtime/process/process_stat.hpp"
 

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "launch/result.hpp"
-#include "policies/chaos_core.hpp"
+#include "launch/run/result.hpp"
+#include "policies/supervision/chaos_core.hpp"
 #include "runtime/base/status.hpp"
 
 namespace tidegate::chaos {

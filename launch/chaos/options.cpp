@@ -8,9 +8,9 @@
 
 #include <boost/program_options.hpp>
 
-#include "launch/fault_words.hpp"
-#include "launch/nearest.hpp"
-#include "launch/scalars.hpp"
+#include "launch/config/fault_words.hpp"
+#include "launch/text/nearest.hpp"
+#include "launch/text/scalars.hpp"
 
 namespace tidegate::chaos {
 

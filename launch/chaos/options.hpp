@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "policies/chaos_core.hpp"
+#include "policies/supervision/chaos_core.hpp"
 #include "runtime/base/status.hpp"
 
 namespace tidegate::chaos {

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "launch/nearest.hpp"
-#include "launch/read_spec.hpp"
+#include "launch/config/read_spec.hpp"
+#include "launch/text/nearest.hpp"
 #include "runtime/base/unique_fd.hpp"
 
 extern char** environ;

@@ -12,9 +12,9 @@
 #include "launch/chaos/chaos_log.hpp"
 #include "launch/chaos/partition.hpp"
 #include "launch/chaos/world.hpp"
-#include "launch/run_journal.hpp"
-#include "launch/signals.hpp"
-#include "policies/chaos_core.hpp"
+#include "launch/run/run_journal.hpp"
+#include "launch/run/signals.hpp"
+#include "policies/supervision/chaos_core.hpp"
 #include "runtime/base/unix_time.hpp"
 
 namespace tidegate::chaos {

@@ -1,8 +1,9 @@
-// `tidegate chaos RUN_DIR random`: again and again (policies/chaos_core). Main thread only.
+// `tidegate chaos RUN_DIR random`: again and again (policies/supervision/chaos_core). Main
+// thread only.
 #pragma once
 
 #include "launch/chaos/members.hpp"
-#include "policies/fault_spec.hpp"
+#include "policies/model/fault_spec.hpp"
 #include "runtime/base/status.hpp"
 
 namespace tidegate::chaos {

@@ -1,8 +1,8 @@
-// Every key that a scale file may hold, as launch/yaml_keys.hpp has those of a cluster file.
-// docs/scaling.md lists the same (a test compares them). Constant data, any thread.
+// Every key that a scale file may hold, as launch/config/yaml_keys.hpp has those of a cluster
+// file. docs/scaling.md lists the same (a test compares them). Constant data, any thread.
 #pragma once
 
-#include "launch/yaml_keys.hpp"
+#include "launch/config/yaml_keys.hpp"
 
 namespace tidegate::simulate {
 

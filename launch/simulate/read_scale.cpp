@@ -3,11 +3,11 @@
 #include <functional>
 #include <limits>
 
-#include "launch/check_keys.hpp"
-#include "launch/scalars.hpp"
-#include "launch/section.hpp"
+#include "launch/config/check_keys.hpp"
+#include "launch/config/section.hpp"
 #include "launch/simulate/keys.hpp"
 #include "launch/simulate/units.hpp"
+#include "launch/text/scalars.hpp"
 
 namespace tidegate::simulate {
 

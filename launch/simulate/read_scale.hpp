@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "launch/simulate/scale/setting.hpp"
 #include "runtime/base/status.hpp"
-#include "tests/sim/scale/setting.hpp"
 
 namespace tidegate::simulate {
 

@@ -5,10 +5,10 @@
 #include <map>
 #include <optional>
 
-#include "launch/nearest.hpp"
-#include "launch/scalars.hpp"
+#include "launch/config/yaml_tree.hpp"
 #include "launch/simulate/standard_texts.hpp"
-#include "launch/yaml_tree.hpp"
+#include "launch/text/nearest.hpp"
+#include "launch/text/scalars.hpp"
 #include "runtime/base/assert.hpp"
 
 namespace tidegate::simulate {

@@ -1,12 +1,13 @@
 // Scenarios of the simulator, from YAML: which clusters, and what goes wrong in them. The keys
-// are told by docs/testing.md; tests/sim/scenarios has the standard ones. Pure, any thread.
+// are told by docs/testing.md; launch/simulate/scenarios has the standard ones. Pure, any
+// thread.
 #pragma once
 
 #include <string>
 #include <vector>
 
+#include "launch/simulate/cluster/draw_plan.hpp"
 #include "runtime/base/status.hpp"
-#include "tests/sim/draw_plan.hpp"
 
 namespace tidegate::simulate {
 

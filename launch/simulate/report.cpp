@@ -7,8 +7,8 @@
 
 #include "launch/bench/plot.hpp"
 #include "launch/simulate/read_scale.hpp"
-#include "launch/text_table.hpp"
-#include "policies/consistency.hpp"
+#include "launch/text/text_table.hpp"
+#include "policies/consistency/consistency.hpp"
 
 namespace tidegate::simulate {
 

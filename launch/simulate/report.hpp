@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "tests/sim/scale/outcome.hpp"
-#include "tests/sim/scale/setting.hpp"
+#include "launch/simulate/scale/outcome.hpp"
+#include "launch/simulate/scale/setting.hpp"
 
 namespace tidegate::simulate {
 

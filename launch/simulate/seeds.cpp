@@ -7,14 +7,14 @@
 
 #include <nlohmann/json.hpp>
 
-#include "launch/command_line.hpp"
-#include "launch/files.hpp"
-#include "launch/nearest.hpp"
-#include "launch/scalars.hpp"
+#include "launch/simulate/cluster/simulate.hpp"
 #include "launch/simulate/read_scenario.hpp"
 #include "launch/simulate/version.hpp"
+#include "launch/text/exit_code.hpp"
+#include "launch/text/files.hpp"
+#include "launch/text/nearest.hpp"
+#include "launch/text/scalars.hpp"
 #include "runtime/base/assert.hpp"
-#include "tests/sim/simulate.hpp"
 
 namespace tidegate::simulate {
 
@@ -236,7 +236,7 @@ twice. Checkers apart from the cores tell what was broken.
 
   --seeds N          how many, default 1000
   --first-seed S     default 1; new draws one and prints it
-  --scenario NAME    of tests/sim/scenarios, or a file *.yaml; again for several; default: the mix
+  --scenario NAME    of launch/simulate/scenarios, or a file *.yaml; again for several; default: the mix
   --trace FILE       what happened in the first seed, as text; and FILE.chrome.json
   --json FILE        - for standard output, in place of the text
 

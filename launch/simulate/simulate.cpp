@@ -5,15 +5,15 @@
 #include <iostream>
 #include <utility>
 
-#include "launch/command_line.hpp"
-#include "launch/files.hpp"
-#include "launch/nearest.hpp"
-#include "launch/scalars.hpp"
 #include "launch/simulate/keys.hpp"
 #include "launch/simulate/read_scale.hpp"
 #include "launch/simulate/report.hpp"
+#include "launch/simulate/scale/model.hpp"
 #include "launch/simulate/seeds.hpp"
-#include "tests/sim/scale/model.hpp"
+#include "launch/text/exit_code.hpp"
+#include "launch/text/files.hpp"
+#include "launch/text/nearest.hpp"
+#include "launch/text/scalars.hpp"
 
 namespace tidegate::simulate {
 

@@ -1,4 +1,5 @@
-// The files of tests/sim/scenarios, as they were when this program was built. Constant data.
+// The files of launch/simulate/scenarios, as they were when this program was built. Constant
+// data.
 #pragma once
 
 #include <span>

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "policies/millisecond.hpp"
+#include "policies/model/millisecond.hpp"
 
 namespace tidegate::policies {
 

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "policies/cluster_status.hpp"
-#include "policies/millisecond.hpp"
+#include "policies/model/cluster_status.hpp"
+#include "policies/model/millisecond.hpp"
 
 namespace tidegate::policies {
 

@@ -24,7 +24,7 @@
 #include <utility>
 #include <vector>
 
-#include "policies/millisecond.hpp"
+#include "policies/model/millisecond.hpp"
 
 namespace tidegate::policies {
 

@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "policies/millisecond.hpp"
+#include "policies/model/millisecond.hpp"
 #include "runtime/base/planted.hpp"
 
 namespace tidegate::policies {

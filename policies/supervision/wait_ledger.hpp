@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "policies/cluster_status.hpp"
-#include "policies/millisecond.hpp"
+#include "policies/model/cluster_status.hpp"
+#include "policies/model/millisecond.hpp"
 
 namespace tidegate::policies {
 

@@ -12,7 +12,7 @@
 namespace tidegate::runtime {
 
 // Of the wire forms of frames and bundles. Processes of other versions do not understand each
-// other; see policies/protocol_version.hpp.
+// other; see policies/protocol/protocol_version.hpp.
 inline constexpr std::uint8_t frame_version = 8;
 
 enum class frame_kind : std::uint8_t {
@@ -28,8 +28,8 @@ enum class frame_kind : std::uint8_t {
   ring = 9,         // worker -> shard: push, skip, pull of a table in place, as its flags say
   ring_ack = 10,    // shard -> worker: a push or skip of `count` chunks is applied, or why not
   ring_reply = 11,  // shard -> worker: `count` chunks may be read in `plane`, or why not
-  step = 12,      // primary -> replica: the sum of a step of a chunk (payload), or none (skip)
-  seed = 13,      // primary -> replica: a chunk as it is; payload: policies/chunk_seed.hpp
+  step = 12,  // primary -> replica: the sum of a step of a chunk (payload), or none (skip)
+  seed = 13,  // primary -> replica: a chunk as it is; payload: policies/shard/chunk_seed.hpp
   farewell = 14,  // primary -> replica: this worker has finished
   followed =
       15,      // replica -> primary: the replica has it, too, or why not; with a count, a run
@@ -66,12 +66,12 @@ struct frame_header {
   frame_kind kind = frame_kind::push;
   std::uint16_t flags = 0;
   std::uint64_t job = 0;    // token
-  std::uint64_t epoch = 0;  // policies/frame_epoch.hpp
+  std::uint64_t epoch = 0;  // policies/protocol/frame_epoch.hpp
   std::uint32_t incarnation = 0;
   std::uint32_t worker = 0;  // rank
   std::uint32_t table = 0;
   std::uint32_t chunk = 0;
-  std::uint32_t code = 0;  // refusal (policies/protocol.hpp), 0 = fine
+  std::uint32_t code = 0;  // refusal (policies/protocol/protocol.hpp), 0 = fine
   std::uint64_t clock = 0;
   // Replies: of the chunk. Step, steps, seed: that it makes. The answer to finished: payload
   // bytes that the shard copied for this worker, which should be none.

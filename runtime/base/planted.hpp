@@ -1,6 +1,6 @@
-// Known mistakes that a build for the simulator's own test can make (TIDEGATE_PLANTED_BUGS): a
-// checker that finds none of them proves nothing. In every other build is_planted() is false
-// and the compiler drops what it guards.
+// Known mistakes that a simulation can make on purpose: a checker that finds none of them
+// proves nothing. Builds with tests have them (TIDEGATE_PLANTED_BUGS), and make none before
+// `planted` is set; in others is_planted() is false and the compiler drops what it guards.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 #include "runtime/base/status.hpp"
 
-namespace tidegate::runtime {
+namespace tidegate {
 
 std::string_view to_string(errc code) noexcept {
   switch (code) {
@@ -41,4 +41,4 @@ std::string status::to_string() const {
   return std::string(runtime::to_string(code_)) + ": " + message_;
 }
 
-}  // namespace tidegate::runtime
+}  // namespace tidegate

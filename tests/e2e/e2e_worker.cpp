@@ -29,9 +29,9 @@
 #include <unistd.h>
 #include <vector>
 
-#include "actors/client.hpp"
 #include "runtime/base/rng.hpp"
 #include "tests/support/workload.hpp"
+#include <tidegate/session.hpp>
 
 namespace {
 
@@ -57,14 +57,14 @@ std::function<void()> watch_pull() {
   };
 }
 
-status idle(actors::session& session, int seconds) {
+status idle(tidegate::session& session, int seconds) {
   auto table = session.open_table("t", {1000});
   if (!table) return table.error();
   std::this_thread::sleep_for(std::chrono::seconds(seconds));
   return session.finish();
 }
 
-status tables(actors::session& session, int number) {
+status tables(tidegate::session& session, int number) {
   for (int i = 0; i < number; ++i)
     if (auto table = session.open_table("t" + std::to_string(i), {4}); !table)
       return table.error();
@@ -72,10 +72,10 @@ status tables(actors::session& session, int number) {
 }
 
 // Every parameter is minus the number of pushes, at every clock.
-status many(actors::session& session, std::uint64_t count, std::uint64_t elements,
+status many(tidegate::session& session, std::uint64_t count, std::uint64_t elements,
             std::uint64_t clocks) {
-  std::vector<actors::table> all;
-  actors::table_options how;
+  std::vector<tidegate::table> all;
+  tidegate::table_options how;
   how.optimizer = {.name = "sgd", .learning_rate = 1.0F};
   for (std::uint64_t i = 0; i < count; ++i) {
     auto table = session.open_table("t" + std::to_string(i), {elements}, how);
@@ -98,7 +98,7 @@ status many(actors::session& session, std::uint64_t count, std::uint64_t element
   return session.finish();
 }
 
-status busy(actors::session& session, int seconds) {
+status busy(tidegate::session& session, int seconds) {
   auto table = session.open_table("t", {1000});
   if (!table) return table.error();
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
@@ -107,7 +107,7 @@ status busy(actors::session& session, int seconds) {
   return session.finish();
 }
 
-status push_once(actors::session& session, std::size_t size, float value, int clock = 0) {
+status push_once(tidegate::session& session, std::size_t size, float value, int clock = 0) {
   auto table = session.open_table("t", {1000});
   if (!table) return table.error();
   const std::vector<float> ones(1000, 1.0F);
@@ -129,10 +129,10 @@ void pause(runtime::rng& random, std::uint64_t us_max) {
 // With SGD of rate 1, sums instead of means and parameters from 0, every parameter ends as
 // minus the number of pushes: floats count exactly up to 2^24. On the way a worker never finds
 // less than its own pushes, but under async, which promises nothing.
-status count(actors::session& session, std::uint64_t clocks, std::uint64_t pause_us_max,
+status count(tidegate::session& session, std::uint64_t clocks, std::uint64_t pause_us_max,
              bool fewer) {
   constexpr std::uint64_t elements = 5000;
-  actors::table_options how;
+  tidegate::table_options how;
   how.optimizer = {.name = "sgd", .learning_rate = 1.0F};
   auto table = session.open_table("sums", {elements}, how);
   if (!table) return table.error();
@@ -167,7 +167,7 @@ status count(actors::session& session, std::uint64_t clocks, std::uint64_t pause
   return session.finish();
 }
 
-status forgets(actors::session& session, int clocks) {
+status forgets(tidegate::session& session, int clocks) {
   auto table = session.open_table("t", {1000});
   if (!table) return table.error();
   const std::vector<float> gradient(1000, 1.0F);
@@ -186,7 +186,7 @@ tests::workload_way way_of(const std::string& word) {
   return word == "exchange" ? exchange : word == "in_place" ? in_place : spans;
 }
 
-status run(actors::session& session, const std::vector<std::string>& words) {
+status run(tidegate::session& session, const std::vector<std::string>& words) {
   const auto& mode = words[0];
   const int argument = words.size() > 1 ? std::stoi(words[1]) : 0;
   const auto pause_us = words.size() > 2 ? std::stoull(words[2]) : 0;
@@ -222,7 +222,7 @@ status run(actors::session& session, const std::vector<std::string>& words) {
 int main(int argc, char** argv) {
   std::vector<std::string> words(argv + 1, argv + argc);
   if (words.empty()) words.emplace_back();
-  auto session = actors::session::connect();
+  auto session = tidegate::session::connect();
   if (!session) {
     std::fprintf(stderr, "%s\n", session.error().to_string().c_str());
     return 2;

@@ -13,7 +13,7 @@ from strangers import CHALLENGE, CONFIRMATION, NONCE, SILENT, VERSION, as_nobody
 
 
 class Caller:
-    """The calling side of the handshake (policies/handshake.hpp), and a record of what it has said."""
+    """The calling side of the handshake (policies/protocol/handshake.hpp), and a record of what it has said."""
 
     def __init__(self, endpoint):
         self.connection = connect(endpoint)

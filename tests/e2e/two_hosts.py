@@ -2,7 +2,7 @@
 
 from cluster import *
 
-sys.path.insert(0, str(SOURCE / "tests/bench"))
+sys.path.insert(0, str(SOURCE / "tests/launch/bench"))
 import hosts  # noqa: E402
 
 

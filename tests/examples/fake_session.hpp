@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "examples/fashion_mnist/sampler.hpp"
-#include "runtime/base/status.hpp"
+#include <tidegate/status.hpp>
 
 namespace tidegate::examples {
 
@@ -37,18 +37,17 @@ class fake_session {
   };
   class pending {
    public:
-    explicit pending(std::function<runtime::status()> wait) : wait_(std::move(wait)) {}
-    runtime::status wait() const { return wait_(); }
+    explicit pending(std::function<status()> wait) : wait_(std::move(wait)) {}
+    status wait() const { return wait_(); }
 
    private:
-    std::function<runtime::status()> wait_;
+    std::function<status()> wait_;
   };
 
   const info_type& info() const noexcept { return info_; }
   std::uint64_t now() const noexcept { return clock_; }
 
-  runtime::expected<table> open_table(std::string_view name,
-                                      const std::vector<std::uint64_t>& shape) {
+  expected<table> open_table(std::string_view name, const std::vector<std::uint64_t>& shape) {
     for (std::size_t i = 0; i < names_.size(); ++i) {
       if (names_[i] == name) return table{i};
     }
@@ -68,7 +67,7 @@ class fake_session {
   }
 
   pending pull(const table& where) {
-    return pending([this, where]() -> runtime::status {
+    return pending([this, where]() -> status {
       if (!fail_pull) return fail_pull;
       shown_[where.id] = values_[where.id];
       return {};
@@ -90,11 +89,11 @@ class fake_session {
     }
     const std::uint64_t id = ++pushes_;
     in_flight[id] = {gradient, {gradient.begin(), gradient.end()}, clock_};
-    return pending([]() -> runtime::status { return {}; });
+    return pending([]() -> status { return {}; });
   }
 
-  runtime::status clock() {
-    if (clock_ == fail_clock_at) return {runtime::errc::unavailable, "cut off"};
+  status clock() {
+    if (clock_ == fail_clock_at) return {errc::unavailable, "cut off"};
     ++clock_;
     // The half of the clock to come is free again, and must be as it was pushed until now.
     std::erase_if(in_flight, [&](const auto& one) {
@@ -123,7 +122,7 @@ class fake_session {
   std::map<std::string, double> metrics;
   float init = 0.0F;
   std::uint64_t fail_clock_at = ~0ULL;
-  runtime::status fail_pull;
+  status fail_pull;
 
  private:
   info_type info_;

@@ -12,7 +12,6 @@
 namespace tidegate::examples {
 namespace {
 
-using runtime::errc;
 using testing::ElementsAre;
 using testing::HasSubstr;
 

@@ -8,7 +8,7 @@ namespace {
 
 using testing::HasSubstr;
 
-runtime::expected<options> parse(const std::vector<const char*>& arguments) {
+expected<options> parse(const std::vector<const char*>& arguments) {
   return parse_options(arguments);
 }
 
@@ -53,7 +53,7 @@ TEST(options, refuses_what_it_does_not_understand) {
   for (const auto& arguments : wrong) {
     const auto result = parse(arguments);
     ASSERT_FALSE(result) << arguments.front();
-    EXPECT_EQ(result.error().code(), runtime::errc::invalid_argument);
+    EXPECT_EQ(result.error().code(), errc::invalid_argument);
     EXPECT_THAT(result.error().message(), HasSubstr(arguments.front()));
   }
 }

@@ -13,7 +13,6 @@
 namespace tidegate::examples {
 namespace {
 
-using runtime::errc;
 using testing::HasSubstr;
 
 constexpr std::uint32_t pixels = 16;
@@ -42,7 +41,7 @@ training_options options_of(std::vector<std::uint32_t> widths) {
 
 class worker_test : public testing::Test {
  protected:
-  runtime::status train(const training_options& options) {
+  status train(const training_options& options) {
     auto made = worker<fake_session>::make(session_, train_set_, options);
     if (!made) return made.error();
     work_.emplace(std::move(*made));

@@ -9,8 +9,8 @@
 #include <cstring>
 #include <string>
 
-#include "policies/checkpoint_image.hpp"
-#include "policies/checkpoint_manifest.hpp"
+#include "policies/checkpoint/image.hpp"
+#include "policies/checkpoint/manifest.hpp"
 #include "runtime/base/assert.hpp"
 #include "runtime/base/sha256.hpp"
 

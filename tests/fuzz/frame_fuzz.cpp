@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "policies/shard_core.hpp"
+#include "policies/shard/core.hpp"
 #include "runtime/base/assert.hpp"
 #include "runtime/transport/frame.hpp"
 

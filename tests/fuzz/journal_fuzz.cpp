@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "policies/coordinator_core.hpp"
+#include "policies/coordinator/core.hpp"
 #include "runtime/base/assert.hpp"
 
 namespace {

@@ -7,35 +7,43 @@ import unittest
 import includes
 
 LAWFUL = {
-    "runtime/base/a.hpp": "#include <vector>\n",
+    "include/tidegate/session.hpp": "#include <memory>\n",
+    "runtime/base/a.hpp": "#include <tidegate/session.hpp>\n",
     "runtime/memory/b.hpp": '#include "runtime/base/a.hpp"\n',
     "runtime/ucx/link.cpp": '#include <ucp/api/ucp.h>\n#include "runtime/memory/b.hpp"\n',
-    "policies/p.hpp": '#include "runtime/base/a.hpp"\n',
-    "actors/client.hpp": '#include "runtime/base/a.hpp"\n',
-    "actors/shell.hpp": '#include <caf/all.hpp>\n#include "policies/p.hpp"\n',
-    "actors/include/tidegate/client.hpp": '#include "actors/client.hpp"\n',
-    "launch/main.cpp": '#include <yaml-cpp/yaml.h>\n#include "actors/client.hpp"\n',
-    "examples/e.cpp": '#include <tidegate/client.hpp>\n#include "runtime/base/a.hpp"\n',
-    "tests/actors/t.cpp": '#include <caf/all.hpp>\n#include "actors/shell.hpp"\n',
+    "policies/model/m.hpp": '#include "runtime/base/a.hpp"\n',
+    "policies/shard/core.hpp": '#include "policies/model/m.hpp"\n',
+    "policies/worker/core.hpp": '#include "policies/model/m.hpp"\n',
+    "actors/seam/s.hpp": '#include "policies/shard/core.hpp"\n',
+    "actors/node/n.hpp": '#include "actors/control/c.hpp"\n',
+    "actors/control/c.hpp": '#include <caf/all.hpp>\n#include "actors/seam/s.hpp"\n',
+    "launch/config/y.cpp": '#include <yaml-cpp/yaml.h>\n#include "policies/model/m.hpp"\n',
+    "launch/cli/main.cpp": '#include <boost/program_options.hpp>\n#include "launch/run/l.hpp"\n',
+    "examples/e.cpp": "#include <tidegate/session.hpp>\n",
+    "tests/actors/t.cpp": '#include <caf/all.hpp>\n#include "actors/control/c.hpp"\n',
 }
 
 # path, content, what the report must say
 VIOLATIONS = [
-    ("runtime/base/x.cpp", '#include "policies/p.hpp"', "runtime/base/ may not include"),
+    ("runtime/base/x.cpp", '#include "policies/model/m.hpp"', "runtime/base/ may not include"),
     ("runtime/memory/x.cpp", '  #  include "runtime/ucx/u.hpp"', "may not include"),
-    ("runtime/transport/x.cpp", "#include <ucs/type/status.h>", "only runtime/ucx/ includes"),
-    ("policies/x.cpp", '#include "runtime/memory/b.hpp"', "policies/ may not include"),
-    ("policies/y.cpp", "#include <caf/actor.hpp>", "only actors/ includes"),
-    ("actors/x.cpp", '#include "launch/l.hpp"', "actors/ may not include"),
-    ("actors/y.cpp", "#include <yaml-cpp/yaml.h>", "only launch/ includes"),
-    ("launch/x.cpp", '#include "actors/shell.hpp"', "sees <caf/all.hpp> through actors/shell.hpp"),
-    ("actors/seam/x.cpp", "#include <caf/actor.hpp>", "only actors/ includes"),
-    ("actors/seam/y.cpp", '#include "launch/l.hpp"', "actors/seam/ may not include"),
-    ("launch/y.cpp", '#include "runtime/ucx/u.hpp"', "launch/ may not include"),
-    ("examples/x.cpp", '#include "actors/client.hpp"', "examples/ may not include"),
-    ("tests/policies/x.cpp", "#include <ucp/api/ucp.h>", "only runtime/ucx/ includes"),
-    ("policies/z.cpp", '#include "../actors/client.hpp"', "from the repository root"),
-    ("policies/w.cpp", '#include "p.hpp"', "from the repository root"),
+    ("runtime/transport/x.cpp", "#include <ucs/type/status.h>", "only runtime/ucx may include"),
+    ("policies/model/x.cpp", '#include "runtime/memory/b.hpp"', "policies/model/ may not include"),
+    ("policies/model/y.cpp", '#include "policies/shard/core.hpp"', "policies/model/ may not include"),
+    ("policies/worker/x.cpp", '#include "policies/shard/core.hpp"', "policies/worker/ may not include"),
+    ("policies/shard/y.cpp", "#include <caf/actor.hpp>", "only actors/control"),
+    ("actors/session/x.cpp", '#include "launch/run/l.hpp"', "actors/session/ may not include"),
+    ("actors/node/y.cpp", "#include <yaml-cpp/yaml.h>", "only launch/config may include"),
+    ("launch/cli/x.cpp", '#include "actors/node/n.hpp"', "sees <caf/all.hpp> through actors/node/n.hpp"),
+    ("actors/seam/x.cpp", "#include <caf/actor.hpp>", "only actors/control"),
+    ("actors/seam/y.cpp", '#include "launch/run/l.hpp"', "actors/seam/ may not include"),
+    ("launch/run/y.cpp", '#include "runtime/ucx/u.hpp"', "launch/run/ may not include"),
+    ("launch/run/z.cpp", "#include <boost/program_options.hpp>", "only launch/cli"),
+    ("examples/x.cpp", '#include "runtime/base/a.hpp"', "examples/ may not include"),
+    ("tests/policies/x.cpp", "#include <ucp/api/ucp.h>", "only runtime/ucx may include"),
+    ("policies/model/z.cpp", '#include "../shard/core.hpp"', "from the repository root"),
+    ("policies/model/w.cpp", '#include "m.hpp"', "from the repository root"),
+    ("policies/x.cpp", "", "no rule"),
     ("elsewhere/x.cpp", "", "no rule"),
 ]
 
@@ -44,7 +52,7 @@ class law_of_includes(unittest.TestCase):
     def check(self, extra: dict[str, str]) -> list[str]:
         with tempfile.TemporaryDirectory() as folder:
             root = pathlib.Path(folder)
-            tree = {"launch/l.hpp": "", "runtime/ucx/u.hpp": "", **LAWFUL, **extra}
+            tree = {"launch/run/l.hpp": "", "runtime/ucx/u.hpp": "", **LAWFUL, **extra}
             for path, text in tree.items():
                 (root / path).parent.mkdir(parents=True, exist_ok=True)
                 (root / path).write_text(text)

@@ -1,74 +1,103 @@
-"""The law of includes, as data. docs/architecture.md says why; includes.py enforces it."""
+"""The law of includes, as data: docs/architecture.md says why, includes.py enforces it, law_table.py prints it.
 
-# A folder may include the headers of these folders, and its own. The longest prefix decides.
+A folder may include its own headers and those of the folders that its row names, with all that lie below them."""
+
+BASE = "runtime/base"
+TRANSPORT = [BASE, "runtime/memory", "runtime/transport"]
+# What every role of policies/ builds on.
+COMMON = [f"policies/{folder}" for folder in
+          ("model", "placement", "checkpoint", "protocol", "consistency", "supervision", "sending")]
+
+# Folder -> the folders that it may include. The longest prefix of a path decides which row it obeys.
 PROJECT = {
-    "runtime/base": [],
-    "runtime/heartbeat": ["runtime/base"],
-    "runtime/memory": ["runtime/base"],
-    "runtime/process": ["runtime/base"],
-    "runtime/storage": ["runtime/base"],
-    "runtime/transport": ["runtime/base", "runtime/memory"],
-    "runtime/ucx": ["runtime/base", "runtime/memory", "runtime/transport"],
-    "runtime/kernels": ["runtime/base", "runtime/memory"],
-    "policies": ["runtime/base"],
-    "actors": ["runtime", "policies"],
-    # Shells of the data path, and the seams that they live behind.
-    "actors/seam": ["runtime/base", "runtime/memory", "runtime/transport", "policies"],
-    "actors/shard": ["runtime/base", "runtime/memory", "runtime/transport", "policies", "actors/seam"],
-    "actors/aggregator": ["runtime/base", "runtime/memory", "runtime/transport", "policies", "actors/seam",
+    "include": [],
+    BASE: ["include"],
+    "runtime/heartbeat": [BASE],
+    "runtime/memory": [BASE],
+    "runtime/process": [BASE],
+    "runtime/storage": [BASE],
+    "runtime/transport": [BASE, "runtime/memory"],
+    "runtime/ucx": TRANSPORT,
+    "runtime/kernels": [BASE, "runtime/memory"],
+
+    "policies/model": [BASE],
+    "policies/placement": [BASE, *COMMON[:1]],
+    "policies/checkpoint": [BASE, *COMMON[:2]],
+    "policies/protocol": [BASE, *COMMON[:3]],
+    "policies/consistency": [BASE, *COMMON[:4]],
+    "policies/supervision": [BASE, *COMMON[:4]],
+    "policies/sending": [BASE, *COMMON[:4]],
+    "policies/shard": [BASE, *COMMON],
+    "policies/aggregator": [BASE, *COMMON, "policies/shard"],
+    "policies/worker": [BASE, *COMMON],
+    "policies/coordinator": [BASE, *COMMON],
+    "policies/launcher": [BASE, *COMMON],
+
+    # Shells, which the simulator runs, too.
+    "actors/seam": [*TRANSPORT, *COMMON, "policies/shard"],
+    "actors/shard": [*TRANSPORT, *COMMON, "policies/shard", "actors/seam"],
+    "actors/aggregator": [*TRANSPORT, *COMMON, "policies/shard", "policies/aggregator", "actors/seam",
                           "actors/shard"],
-    "actors/membership": ["runtime/base", "policies"],
-    "actors/client": ["runtime/base", "runtime/memory", "runtime/transport", "policies", "actors/seam"],
-    "actors/coordinator": ["runtime/base", "policies"],
-    "launch": ["runtime/base", "runtime/heartbeat", "runtime/process", "runtime/storage", "policies", "actors"],
-    # Shells of the launcher, and the seam that they live behind.
-    "launch/run": ["runtime/base", "policies"],
-    # Measures all that lies below.
-    "launch/bench": ["runtime", "policies", "actors", "launch"],
+    "actors/client": [*TRANSPORT, *COMMON, "policies/worker", "actors/seam"],
+    "actors/coordinator": [BASE, *COMMON, "policies/coordinator"],
+    "actors/membership": [BASE, "policies/supervision"],
+    # What processes have behind the shells' seams.
+    "actors/environment": [*TRANSPORT, "runtime/ucx", *COMMON, "actors/seam"],
+    "actors/store": [*TRANSPORT, "runtime/kernels", "runtime/storage", "policies", "include", "actors/seam",
+                     "actors/shard", "actors/aggregator"],
+    "actors/control": [*TRANSPORT, *COMMON, "actors/seam", "actors/membership", "actors/environment"],
+    "actors/reactor": [*TRANSPORT, "runtime/process", *COMMON, "actors/seam", "actors/environment", "actors/control"],
+    "actors/session": ["runtime", "include", *COMMON, "policies/worker", "actors/seam", "actors/client",
+                       "actors/environment", "actors/store", "actors/control", "actors/reactor"],
+    "actors/node": ["runtime", "policies", "actors/seam", "actors/shard", "actors/aggregator", "actors/coordinator",
+                    "actors/membership", "actors/environment", "actors/store", "actors/control", "actors/reactor"],
+
+    # The launcher's shells, which the simulator runs, too.
+    "launch/shell": [BASE, *COMMON, "policies/launcher"],
+    "launch/text": [BASE, "policies/model"],
+    "launch/config": [BASE, *COMMON, "launch/text"],
+    "launch/plan": [BASE, *COMMON, "actors/environment", "launch/text", "launch/config"],
+    "launch/run": [BASE, "runtime/heartbeat", "runtime/process", "runtime/storage", *COMMON, "policies/launcher",
+                   "actors/environment", "launch/shell", "launch/text", "launch/config", "launch/plan"],
+    # `tidegate bench` measures all that lies below.
+    "launch/bench": ["runtime", "include", "policies", "actors", "launch/text", "launch/config", "launch/plan",
+                     "launch/run"],
     # `tidegate chaos`: a program beside a run; it sees what a run leaves.
-    "launch/chaos": ["runtime/base", "runtime/process", "policies", "launch"],
-    # `tidegate simulate`: the simulator is a library of tests/sim.
-    "launch/simulate": ["runtime/base", "policies", "launch", "launch/bench", "tests/sim"],
+    "launch/chaos": [BASE, "runtime/process", *COMMON, "launch/text", "launch/config", "launch/plan", "launch/run"],
+    # The simulator: cores and shells in one thread.
+    "launch/simulate/cluster": [*TRANSPORT, "runtime/kernels", "policies", "actors/seam", "actors/shard",
+                                "actors/aggregator", "actors/client", "actors/coordinator", "actors/membership",
+                                "actors/store", "launch/shell"],
+    "launch/simulate/scale": [BASE, *COMMON, "launch/simulate/cluster"],
+    "launch/simulate": [BASE, *COMMON, "launch/text", "launch/config", "launch/bench"],
+    "launch/cli": [BASE, "runtime/heartbeat", "runtime/storage", *COMMON, "actors/environment", "actors/node",
+                   "launch"],
+
     # What an example includes must be there for a user who has only the installed package.
-    "examples": ["runtime/base", "tidegate"],
-    "tests": ["runtime", "policies", "actors", "launch", "examples", "tidegate"],
-    # The program runs it: it sees no test, and no actor.
-    "tests/sim/scale": ["runtime/base", "policies", "tests/sim"],
-    "python": ["runtime/base", "tidegate"],
+    "examples": ["include"],
+    "tests": ["runtime", "include", "policies", "actors", "launch", "examples"],
+    "python": ["include"],
 }
 
-# Headers of other projects that one folder keeps to itself, by the start of their path. Tests of that
-# folder (tests/<last part of its name>) may include them too, and the folders of TESTS_TOO.
+# Headers of other projects, by the start of their path, and the folders that keep them to themselves. Tests of
+# these folders (tests/FOLDER) may include them, and the folders of TESTS_TOO.
 OWNED = {
-    "caf/": "actors",
-    "ucp/": "runtime/ucx",
-    "ucs/": "runtime/ucx",
-    "uct/": "runtime/ucx",
-    "yaml-cpp/": "launch",
-    "boost/program_options": "launch",
-    "cuda": "runtime/kernels/cuda",
-    "Eigen/": "examples",
-    "hwy/": "runtime/kernels",
-    "sqlite3": "runtime/storage",
-}
-
-# Folders within an owner's that must not include its header, nor see it through others: the
-# simulator runs them without it.
-FREE_OF = {
-    "caf/": ["actors/seam", "actors/shard", "actors/aggregator", "actors/client",
-             "actors/coordinator", "actors/membership"],
-    "yaml-cpp/": ["launch/run"],
-    "boost/program_options": ["launch/run"],
+    "caf/": ["actors/control", "actors/reactor", "actors/session", "actors/node"],
+    "ucp/": ["runtime/ucx"],
+    "ucs/": ["runtime/ucx"],
+    "uct/": ["runtime/ucx"],
+    "yaml-cpp/": ["launch/config"],
+    "boost/program_options": ["launch/cli", "launch/bench", "launch/chaos"],
+    "cuda": ["runtime/kernels/cuda", "runtime/device/cuda"],
+    "nanobind/": ["python"],
+    "Eigen/": ["examples"],
+    "hwy/": ["runtime/kernels"],
+    "sqlite3": ["runtime/storage"],
 }
 
 TESTS_TOO = {
-    "actors": ["tests/support"],  # runs a whole cluster of actors in one process
-    "runtime/kernels": ["tests/runtime"],  # chooses the vector width
+    "caf/": ["tests/support", "tests/actors"],  # run a whole cluster of actors in one process
 }
 
-# Folders that must not see an owned header through the headers they include either.
-SHIELDED = ["runtime/base", "policies", "actors", "actors/seam", "actors/shard", "actors/aggregator", "actors/client",
-            "actors/membership", "actors/coordinator", "launch", "launch/run", "examples"]
-
-# The front door is found as <tidegate/...>.
-INCLUDE_ROOTS = ["", "actors/include"]
+# The public headers are found as <tidegate/...>.
+INCLUDE_ROOTS = ["", "include"]

@@ -5,12 +5,12 @@
 
 #include <caf/all.hpp>
 
-#include "actors/aggregator.hpp"
-#include "actors/coordinator.hpp"
-#include "actors/reactor_actor.hpp"
-#include "actors/session_parts.hpp"
-#include "actors/shard.hpp"
-#include "policies/aggregation.hpp"
+#include "actors/node/aggregator_actor.hpp"
+#include "actors/node/coordinator_actor.hpp"
+#include "actors/node/shard_actor.hpp"
+#include "actors/reactor/reactor_actor.hpp"
+#include "actors/session/session_parts.hpp"
+#include "policies/placement/aggregation.hpp"
 #include "runtime/base/assert.hpp"
 #include "runtime/memory/segment.hpp"
 
@@ -84,9 +84,9 @@ void local_cluster::kill_coordinator() {
   self->wait_for(coordinator_);
 }
 
-runtime::expected<actors::session> local_cluster::join(const std::string& job,
-                                                       std::uint32_t rank,
-                                                       std::uint32_t incarnation) {
+runtime::expected<tidegate::session> local_cluster::join(const std::string& job,
+                                                         std::uint32_t rank,
+                                                         std::uint32_t incarnation) {
   actors::session_parts parts;
   parts.system = &process_.get();
   parts.coordinator = std::make_shared<actors::coordinator_place>(coordinator_);
@@ -100,7 +100,7 @@ runtime::expected<actors::session> local_cluster::join(const std::string& job,
 }
 
 void local_cluster::run_workers(const std::string& job,
-                                const std::function<void(actors::session&)>& body) {
+                                const std::function<void(tidegate::session&)>& body) {
   std::uint32_t workers = 0;
   for (const auto& spec : spec_.jobs)
     if (spec.name == job) workers = spec.workers;

@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "actors/client.hpp"
-#include "actors/messages.hpp"
-#include "actors/reactor.hpp"
-#include "actors/system.hpp"
-#include "policies/spec.hpp"
+#include "actors/control/messages.hpp"
+#include "actors/control/system.hpp"
+#include "actors/reactor/reactor.hpp"
+#include "policies/model/spec.hpp"
+#include <tidegate/session.hpp>
 
 namespace tidegate::tests {
 
@@ -23,10 +23,10 @@ class local_cluster {
   ~local_cluster();
 
   // Joins as a worker; blocks like session::connect.
-  runtime::expected<actors::session> join(const std::string& job, std::uint32_t rank,
-                                          std::uint32_t incarnation = 1);
+  runtime::expected<tidegate::session> join(const std::string& job, std::uint32_t rank,
+                                            std::uint32_t incarnation = 1);
   // Runs `body` for every rank of the job, each on its own thread; waits for all.
-  void run_workers(const std::string& job, const std::function<void(actors::session&)>& body);
+  void run_workers(const std::string& job, const std::function<void(tidegate::session&)>& body);
   policies::cluster_status status();
   // Ends coordinator and shards in good order, whatever workers are doing.
   void stop();

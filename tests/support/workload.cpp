@@ -13,11 +13,12 @@ std::function<void()> begin_watch(const workload_options& options) {
 }
 
 // One full clock over all tables: pull, compute, push.
-runtime::status run_clock(actors::session& session, const std::vector<actors::table>& tables,
+runtime::status run_clock(tidegate::session& session,
+                          const std::vector<tidegate::table>& tables,
                           std::vector<std::vector<float>>& parameters,
                           std::vector<std::vector<float>>& gradients,
                           const workload_options& options) {
-  std::vector<actors::pending> waiting;
+  std::vector<tidegate::pending> waiting;
   const auto served = begin_watch(options);
   for (std::size_t t = 0; t < tables.size(); ++t)
     waiting.push_back(session.pull(tables[t], parameters[t]));
@@ -35,7 +36,7 @@ runtime::status run_clock(actors::session& session, const std::vector<actors::ta
   return session.clock();
 }
 
-void write_gradients(actors::session& session, const std::vector<actors::table>& tables) {
+void write_gradients(tidegate::session& session, const std::vector<tidegate::table>& tables) {
   const auto& who = session.info();
   for (std::size_t t = 0; t < tables.size(); ++t) {
     const auto parameters = session.parameters(tables[t]);
@@ -45,17 +46,17 @@ void write_gradients(actors::session& session, const std::vector<actors::table>&
   }
 }
 
-runtime::status pull_in_place(actors::session& session,
-                              const std::vector<actors::table>& tables) {
-  std::vector<actors::pending> waiting;
+runtime::status pull_in_place(tidegate::session& session,
+                              const std::vector<tidegate::table>& tables) {
+  std::vector<tidegate::pending> waiting;
   for (const auto& one : tables) waiting.push_back(session.pull(one));
   for (auto& one : waiting)
     if (auto done = one.wait(); !done.ok()) return done;
   return {};
 }
 
-runtime::status run_clock_in_place(actors::session& session,
-                                   const std::vector<actors::table>& tables,
+runtime::status run_clock_in_place(tidegate::session& session,
+                                   const std::vector<tidegate::table>& tables,
                                    const workload_options& options, bool first) {
   // An exchange leaves the parameters of the next clock.
   if (options.way == workload_way::in_place || first) {
@@ -70,20 +71,20 @@ runtime::status run_clock_in_place(actors::session& session,
     served();
     return done;
   }
-  std::vector<actors::pending> waiting;
+  std::vector<tidegate::pending> waiting;
   for (const auto& one : tables) waiting.push_back(session.push(one));
   return session.clock();
 }
 
 }  // namespace
 
-runtime::status run_workload(actors::session& session, const workload_options& options) {
-  std::vector<actors::table> tables;
+runtime::status run_workload(tidegate::session& session, const workload_options& options) {
+  std::vector<tidegate::table> tables;
   std::vector<std::vector<float>> parameters;
   // Two sets: a pushed gradient stays untouched while its clock may be in flight.
   std::vector<std::vector<std::vector<float>>> gradients(2);
   for (std::size_t t = 0; t < options.shapes.size(); ++t) {
-    actors::table_options how;
+    tidegate::table_options how;
     how.init_uniform = 1.0F;
     auto table = session.open_table("table-" + std::to_string(t), options.shapes[t], how);
     if (!table) return table.error();

@@ -6,9 +6,9 @@
 #include <functional>
 #include <vector>
 
-#include "actors/client.hpp"
 #include "runtime/base/rng.hpp"
 #include "runtime/base/status.hpp"
+#include <tidegate/session.hpp>
 
 namespace tidegate::tests {
 
@@ -34,6 +34,6 @@ inline float workload_gradient(std::uint64_t seed, std::uint32_t rank, std::uint
 }
 
 // Runs the job to its end with finish(). Returns the first error.
-runtime::status run_workload(actors::session& session, const workload_options& options);
+runtime::status run_workload(tidegate::session& session, const workload_options& options);
 
 }  // namespace tidegate::tests

@@ -1,0 +1,39 @@
+// TCP connections of the control plane, up to the moment when both ends have proven the run's
+// token (policies/protocol/handshake.hpp) and CAF may read. No CAF in sight. Any thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "runtime/base/status.hpp"
+#include "runtime/base/unique_fd.hpp"
+
+namespace tidegate::actors {
+
+struct control_options {
+  std::uint64_t token = 0;  // of the run
+  // To connect, and to prove the token, each.
+  std::uint32_t connect_ms = 2'000;
+  // What was sent and not acknowledged for so long ends the connection, as does an idle peer
+  // whose host does not answer: it may have died without a word.
+  std::uint32_t unreachable_ms = 10'000;
+};
+
+// Connects, and returns the connection once both ends are proven. Blocks for at most twice
+// options.connect_ms for each address of the host. Errors: unavailable (nobody answers there,
+// or not this run's coordinator), io_error (no descriptor).
+runtime::expected<runtime::unique_fd> connect_proven(const std::string& host,
+                                                     std::uint16_t port,
+                                                     const control_options& options);
+
+// A non-blocking socket that listens on this address alone. `port` 0: the system chooses.
+// Errors: unavailable (the address is not of this host, or the port in use).
+runtime::expected<runtime::unique_fd> listen_on(const std::string& host, std::uint16_t port);
+
+// The port that a socket is bound to; 0: none.
+std::uint16_t port_of(int socket) noexcept;
+
+// No delay, and an end within options.unreachable_ms when the other host is gone.
+void set_options(int connection, const control_options& options) noexcept;
+
+}  // namespace tidegate::actors

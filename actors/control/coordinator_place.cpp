@@ -1,0 +1,114 @@
+#include "actors/control/coordinator_place.hpp"
+
+#include <chrono>
+#include <thread>
+#include <utility>
+
+#include <caf/all.hpp>
+
+#include "actors/control/control_plane.hpp"
+#include "actors/membership/membership_loop.hpp"
+#include "policies/supervision/ask_again.hpp"
+#include "runtime/base/log.hpp"
+#include "runtime/base/unix_time.hpp"
+
+namespace tidegate::actors {
+
+using std::chrono::nanoseconds;
+
+coordinator_actor coordinator_place::now() const {
+  const std::lock_guard lock(mutex_);
+  return there_;
+}
+
+runtime::expected<coordinator_actor> coordinator_place::find() {
+  if (!may_come_back()) return now();
+  const std::lock_guard looking(finding_);
+  auto found = control_->connect(host_, port_);
+  if (!found) return found;
+  const std::lock_guard lock(mutex_);
+  there_ = *found;
+  return found;
+}
+
+bool coordinator_place::is_former(const caf::strong_actor_ptr& sender) const {
+  if (!may_come_back() || !sender) return false;
+  const std::lock_guard lock(mutex_);
+  return there_ && sender->node() != there_->node();
+}
+
+void coordinator_place::tell(std::function<void(const coordinator_actor&)> whom) {
+  const std::lock_guard lock(mutex_);
+  told_ = std::move(whom);
+  if (told_) told_(there_);
+}
+
+void coordinator_place::greet() {
+  const std::lock_guard lock(mutex_);
+  if (told_) told_(there_);
+}
+
+runtime::expected<coordinator_actor> coordinator_place::find(std::uint32_t patience_ms) {
+  policies::ask_again again(runtime::steady_now(), patience_ms);
+  for (;;) {
+    auto found = find();
+    if (found) return found;
+    const auto pause = again.after(runtime::steady_now(), found.error());
+    if (!pause) return found;
+    std::this_thread::sleep_for(nanoseconds(*pause));
+  }
+}
+
+namespace {
+
+// Stays with whichever coordinator there is, for a session whose worker tells it.
+class guide {
+ public:
+  guide(caf::blocking_actor* self, coordinator_place& place) : self_(self), place_(place) {}
+
+  bool is_over() const noexcept { return stopped_; }
+  runtime::status find() {
+    const auto found = place_.find();
+    return found ? runtime::status() : found.error();
+  }
+  runtime::status join() {
+    place_.greet();
+    return {};
+  }
+  void rest(std::int64_t most_ns) {
+    self_->receive([this](stop_atom) { stopped_ = true; }, [](const caf::down_msg&) {},
+                   caf::after(nanoseconds(most_ns)) >> [] {});
+  }
+  void stay() {
+    const auto there = place_.now();
+    self_->monitor(there);
+    bool gone = false;
+    while (!gone && !stopped_)
+      self_->receive(
+          [this](stop_atom) { stopped_ = true; },
+          [&](const caf::down_msg& down) { gone = down.source == there->address(); });
+  }
+
+ private:
+  caf::blocking_actor* self_;
+  coordinator_place& place_;
+  bool stopped_ = false;
+};
+
+}  // namespace
+
+caf::actor spawn_coordinator_guide(caf::actor_system& system,
+                                   std::shared_ptr<coordinator_place> place,
+                                   std::uint32_t patience_ms) {
+  return system.spawn<caf::detached>(
+      [place = std::move(place), patience_ms](caf::blocking_actor* self) {
+        guide member(self, *place);
+        membership_shell shell(patience_ms);
+        const auto first = shell.begin_found(runtime::steady_now());
+        if (carry_out(shell, first, member).ok()) return;
+        place->give_up();
+        runtime::log::error("the coordinator has not come back");
+      });
+}
+
+}  // namespace tidegate::actors

@@ -1,0 +1,25 @@
+// Tells the coordinator which peers a member cannot reach (policies/reachability_judge). Any
+// thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include <caf/all.hpp>
+
+#include "actors/control/coordinator_place.hpp"
+#include "actors/control/messages.hpp"
+
+namespace tidegate::actors {
+
+// `coordinator`: null in tests that are one process; then nobody is told. `run`: its token.
+// `address`: of the member's link.
+inline void report_outages(const std::shared_ptr<coordinator_place>& coordinator,
+                           std::uint64_t run, const std::string& address,
+                           const unreachable_peers& peers) {
+  if (coordinator)
+    caf::anon_send(coordinator->now(), unreachable_atom::value, run, address, peers);
+}
+
+}  // namespace tidegate::actors

@@ -1,0 +1,164 @@
+#include "actors/environment/environment.hpp"
+
+#include <charconv>
+#include <cstdlib>
+#include <sstream>
+#include <string_view>
+#include <utility>
+
+#include "policies/protocol/protocol_version.hpp"
+#include "runtime/memory/segment.hpp"
+#include "runtime/transport/host_link.hpp"
+#include "runtime/transport/lossy_link.hpp"
+#include "runtime/transport/null_link.hpp"
+#include "runtime/ucx/net_device.hpp"
+#include "runtime/ucx/ucx_link.hpp"
+
+namespace tidegate::actors {
+
+using runtime::errc;
+using runtime::expected;
+using runtime::fail;
+using runtime::status;
+
+namespace {
+
+expected<std::string> variable(const char* name) {
+  const char* value = std::getenv(name);
+  if (!value || !*value)
+    return fail(errc::invalid_argument,
+                std::string(name) + " is not set: start this program with `tidegate launch`");
+  return std::string(value);
+}
+
+template <class Int>
+bool parse(std::string_view text, Int& out, int base = 10) {
+  const auto end = text.data() + text.size();
+  const auto result = std::from_chars(text.data(), end, out, base);
+  return result.ec == std::errc{} && result.ptr == end && !text.empty();
+}
+
+expected<std::uint32_t> number(const char* name) {
+  auto text = variable(name);
+  if (!text) return fail(text.error());
+  std::uint32_t value = 0;
+  if (!parse(*text, value))
+    return fail(errc::invalid_argument, std::string(name) + "=" + *text + " is no number");
+  return value;
+}
+
+}  // namespace
+
+std::uint64_t shared_host() {
+  const char* transport = std::getenv("TIDEGATE_TRANSPORT");
+  const bool sends = transport && std::string_view(transport) == "tcp";
+  const char* host = std::getenv("TIDEGATE_HOST");
+  return sends ? 0 : runtime::host_identity(host ? host : "");
+}
+
+namespace {
+
+std::string text_of(const char* name) {
+  const char* value = std::getenv(name);
+  return value ? value : "";
+}
+
+// To peers beyond this host; where there are none, no socket listens, or on as few interfaces
+// as are needed.
+expected<std::unique_ptr<runtime::link>> make_far_link(const std::string& transport) {
+  const bool alone = text_of(one_host_variable) == "1";
+  runtime::ucx_options options;
+  options.address = text_of("TIDEGATE_ADDRESS");
+  if (alone && (transport == "auto" || transport == "shm")) {
+    if (options.address.empty()) return runtime::make_null_link();
+    const auto device = runtime::device_of(options.address);  // a wrong one is told now
+    if (!device) return fail(device.error());
+    return runtime::make_null_link();
+  }
+  if (alone && options.address.empty()) options.address = "127.0.0.1";
+  // Only where the transports are the launcher's choice, not the user's.
+  options.rdma_if_there = transport == "auto" && text_of("UCX_TLS") == "tcp,self";
+  options.rdma_only = transport == "rdma";
+  // As long again may pass until the one that cannot be reached is replaced.
+  options.silent_ms = unreachable_ms() / 2;
+  return runtime::open_ucx_link(options);
+}
+
+}  // namespace
+
+expected<std::unique_ptr<runtime::link>> make_own_link() {
+  const auto transport = text_of("TIDEGATE_TRANSPORT");
+  const auto faults = text_of("TIDEGATE_LINK_FAULTS");
+  auto own = make_far_link(transport);
+  if (own && transport != "tcp") own = runtime::make_host_link(std::move(*own));
+  if (!own || faults.empty()) return own;
+  runtime::link_faults how;
+  std::istringstream from(faults);
+  if (!(from >> how.seed >> how.drop >> how.duplicate >> how.delay >> how.delay_ms_max))
+    return fail(errc::invalid_argument, "TIDEGATE_LINK_FAULTS=" + faults +
+                                            "; allowed: a seed, shares of frames that are "
+                                            "dropped, doubled, delayed, and milliseconds");
+  return runtime::make_lossy(std::move(*own), how);
+}
+
+std::uint32_t unreachable_ms() {
+  const char* text = std::getenv("TIDEGATE_UNREACHABLE_MS");
+  std::uint32_t value = 0;
+  return text && parse(std::string_view(text), value) && value > 0
+             ? value
+             : policies::supervision_spec().unreachable_ms;
+}
+
+shell_limits limits_of_cluster() {
+  shell_limits limits;
+  limits.reconnects =
+      policies::reconnect_limits::within(unreachable_ms() * policies::millisecond);
+  return limits;
+}
+
+status parse_address(const std::string& text, std::string& host, std::uint16_t& port) {
+  const auto colon = text.rfind(':');
+  if (colon == std::string::npos || colon == 0 ||
+      !parse(std::string_view(text).substr(colon + 1), port) || port == 0)
+    return {errc::invalid_argument, "'" + text + "' is not host:port"};
+  host = text.substr(0, colon);
+  return {};
+}
+
+expected<node_options> read_node_environment() {
+  node_options options;
+  auto coordinator = variable("TIDEGATE_COORDINATOR");
+  if (!coordinator) return fail(coordinator.error());
+  auto parsed = parse_address(*coordinator, options.coordinator_host, options.coordinator_port);
+  if (!parsed.ok()) return fail(parsed.code(), "TIDEGATE_COORDINATOR: " + parsed.message());
+  auto same = policies::check_protocol(std::getenv(policies::protocol_variable),
+                                       "rebuild the worker against the installed Tidegate");
+  if (!same.ok()) return fail(same);
+  auto token = variable("TIDEGATE_TOKEN");
+  if (!token) return fail(token.error());
+  if (!parse(*token, options.token, 16))
+    return fail(errc::invalid_argument, "TIDEGATE_TOKEN is no hexadecimal number");
+  if (const char* timeout = std::getenv("TIDEGATE_START_TIMEOUT_MS");
+      timeout && !parse(std::string_view(timeout), options.start_timeout_ms))
+    return fail(errc::invalid_argument, "TIDEGATE_START_TIMEOUT_MS is no number");
+  return options;
+}
+
+expected<worker_environment> read_worker_environment() {
+  worker_environment all;
+  auto node = read_node_environment();
+  if (!node) return fail(node.error());
+  all.node = *node;
+  auto job = variable("TIDEGATE_JOB");
+  if (!job) return fail(job.error());
+  all.job = *job;
+  auto rank = number("TIDEGATE_RANK");
+  if (!rank) return fail(rank.error());
+  all.rank = *rank;
+  auto incarnation = number("TIDEGATE_INCARNATION");
+  if (!incarnation) return fail(incarnation.error());
+  all.incarnation = *incarnation;
+  return all;
+}
+
+}  // namespace tidegate::actors

@@ -1,0 +1,45 @@
+// What the launcher tells its processes through the environment
+// (actors/environment/node_options.hpp lists the variables).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "actors/environment/node_options.hpp"
+#include "actors/seam/shell_home.hpp"
+#include "runtime/base/status.hpp"
+#include "runtime/transport/link.hpp"
+
+namespace tidegate::actors {
+
+struct worker_environment {
+  node_options node;  // coordinator and token
+  std::string job;
+  std::uint32_t rank = 0;
+  std::uint32_t incarnation = 1;
+};
+
+// Errors: invalid_argument, naming the variable that is missing or wrong, or saying that this
+// program is built for another protocol than the launcher's.
+runtime::expected<worker_environment> read_worker_environment();
+// Of a shard process: coordinator, token; `index` comes from its command line.
+runtime::expected<node_options> read_node_environment();
+
+// Whose memory this process may share (peer_address.hpp): its host's, or nobody's (0) when
+// TIDEGATE_TRANSPORT says that all payload is sent.
+std::uint64_t shared_host();
+// Makes this process's link: at the address of its host, over the transport it is told.
+runtime::expected<std::unique_ptr<runtime::link>> make_own_link();
+
+// supervision.unreachable of the cluster, in milliseconds, as the launcher tells it
+// (TIDEGATE_UNREACHABLE_MS); 10,000 without it.
+std::uint32_t unreachable_ms();
+
+// What follows from it for the shells of this process.
+shell_limits limits_of_cluster();
+
+// "host:port". Errors: invalid_argument.
+runtime::status parse_address(const std::string& text, std::string& host, std::uint16_t& port);
+
+}  // namespace tidegate::actors

@@ -1,0 +1,85 @@
+#include "actors/node/checkpoint_keeper.hpp"
+
+#include <utility>
+#include <vector>
+
+#include "policies/checkpoint/writer.hpp"
+#include "runtime/base/log.hpp"
+
+namespace tidegate::actors {
+
+namespace log = runtime::log;
+using runtime::status;
+
+runtime::expected<checkpoint_keeper> checkpoint_keeper::open(
+    const policies::cluster_spec& cluster, const std::string& run_dir, std::uint32_t epoch,
+    bool begins) {
+  checkpoint_keeper made;
+  made.found_.epoch = epoch;
+  for (const auto& job : cluster.jobs)
+    if (job.checkpoint)
+      if (auto looked = made.look(job, run_dir, begins); !looked.ok())
+        return runtime::fail(looked);
+  return made;
+}
+
+status checkpoint_keeper::look(const policies::job_spec& job, const std::string& run_dir,
+                               bool begins) {
+  auto storage = runtime::posix_storage::make(policies::checkpoint_folder(run_dir, job.name));
+  if (!storage) return storage.error();
+  auto& home = folders_[job.name];
+  home.storage = std::make_unique<runtime::posix_storage>(std::move(*storage));
+  home.catalog = std::make_unique<policies::checkpoint_catalog>(*home.storage);
+  if (begins)
+    if (auto found = find(job, *home.catalog); !found.ok()) return found;
+  if (auto tidied = home.catalog->tidy(job.checkpoint->keep, found_.epoch); !tidied.ok())
+    log::warn("checkpoints of job " + job.name + ": " + tidied.to_string());
+  return {};
+}
+
+status checkpoint_keeper::find(const policies::job_spec& job,
+                               policies::checkpoint_catalog& in) {
+  std::vector<std::string> findings;
+  const auto newest = in.newest(findings);
+  if (!newest) return newest.error();
+  for (const auto& one : findings) log::warn(one);
+  if (!*newest) return {};
+  const auto& manifest = (*newest)->manifest();
+  if (manifest.workers != job.capacity())
+    return {runtime::errc::invalid_argument,
+            "checkpoint " + to_string(manifest.id) + " of job " + job.name + " has room for " +
+                std::to_string(manifest.workers) + " workers, and the job for " +
+                std::to_string(job.capacity())};
+  auto& found = found_.jobs[job.name];
+  found.id = manifest.id;
+  found.clock = manifest.clock;
+  found.left = manifest.left;
+  for (std::size_t i = 0; i < manifest.tables.size(); ++i)
+    found.tables.push_back({manifest.tables[i].name, manifest.tables[i].shape,
+                            (*newest)->chunks(i).front().stored.about.optimizer});
+  log::info("job " + job.name + " goes on from checkpoint " + to_string(found.id) + ", clock " +
+            std::to_string(found.clock));
+  return {};
+}
+
+void checkpoint_keeper::begin_after(const std::string& job, policies::checkpoint_id id) {
+  folders_.at(job).catalog->begin_after(id);
+}
+
+policies::checkpoint_id checkpoint_keeper::begin(const std::string& job) {
+  return folders_.at(job).catalog->begin(found_.epoch);
+}
+
+status checkpoint_keeper::write(const policies::coordinator_effects::write_manifest& what) {
+  auto& home = folders_.at(what.manifest.job);
+  auto writer = policies::write_manifest(what.manifest);
+  if (!writer) return writer.error();
+  auto written = policies::write_all(std::move(*writer), *home.storage);
+  if (!written) return written.error();
+  home.catalog->add(what.manifest.id);
+  if (auto tidied = home.catalog->tidy(what.keep, found_.epoch); !tidied.ok())
+    log::warn("checkpoints of job " + what.manifest.job + ": " + tidied.to_string());
+  return {};
+}
+
+}  // namespace tidegate::actors

@@ -1,0 +1,144 @@
+#include "actors/node/shard_actor.hpp"
+
+#include <utility>
+
+#include "actors/control/call_result.hpp"
+#include "actors/control/from_coordinator.hpp"
+#include "runtime/process/thread_priority.hpp"
+#include "runtime/storage/posix_storage.hpp"
+
+namespace tidegate::actors {
+
+using runtime::status;
+
+shard::behavior_type shard::make_behavior() {
+  store_.emplace(home().link().memory());
+  shard_port& port = *this;
+  shell_.emplace(shells_home(), *store_, port, index_);
+  sink_ = std::make_unique<frame_mailbox>(*shell_, shells_home(), *this, home());
+  home().open_link(sink_.get());
+  const auto& from = keeping_.coordinator;
+  return {
+      from_coordinator(this, from, &shard::open_job),
+      from_coordinator(this, from, &shard::open_table),
+      from_coordinator(this, from, &shard::admit),
+      from_coordinator(this, from, &shard::sum_progress),
+      from_coordinator(this, from, &shard::shut_out),
+      from_coordinator(this, from, &shard::hold),
+      from_coordinator(this, from, &shard::change_roster),
+      from_coordinator(this, from, &shard::close_job),
+      from_coordinator(this, from, &shard::checkpoint),
+      from_coordinator(this, from, &shard::lead),
+      from_coordinator(this, from, &shard::follow),
+      from_coordinator(this, from, &shard::promote),
+      [](const policies::shard_moved&) {},
+      [this](const part_written_event& event) {
+        shell_->part_written(event.job, event.file, event.failure);
+      },
+      [this](stop_atom) { quit(); },
+      [this](look_atom) { shell_->look(); },
+      [this](frame_event& event) { shell_->on_frame(event); },
+      [this](const peer_lost_event& event) { shell_->on_peer_lost(event); },
+  };
+}
+
+void shard::on_exit() {
+  shell_->ingress().sender().post_all();
+  // Sends what is posted, then no more callbacks. The store stays until this object goes:
+  // frames in the mailbox still hold places of it.
+  home().close_link();
+  sink_->close();
+  shell_->close();
+}
+
+caf::result<done_atom> shard::open_job(const policies::open_job_call& call) {
+  return to_result(shell_->open_job(call));
+}
+
+caf::result<done_atom> shard::open_table(const policies::open_table_call& call) {
+  return to_result(shell_->open_table(call));
+}
+
+caf::result<std::uint64_t> shard::admit(const policies::admit_worker_call& call) {
+  return to_result(shell_->admit(call));
+}
+
+caf::result<chunk_clocks> shard::sum_progress(const policies::sum_progress_call& call) {
+  return shell_->sum_progress(call);
+}
+
+caf::result<std::uint64_t> shard::shut_out(const policies::shut_out_call& call) {
+  return shell_->shut_out(call);
+}
+
+caf::result<std::uint64_t> shard::hold(const policies::hold_call& call) {
+  return shell_->hold(call);
+}
+
+caf::result<done_atom> shard::change_roster(const policies::roster_call& call) {
+  shell_->change_roster(call);
+  return done_atom::value;
+}
+
+caf::result<done_atom> shard::close_job(const policies::close_job_call& call) {
+  shell_->close_job(call.token);
+  return done_atom::value;
+}
+
+caf::result<std::uint64_t> shard::checkpoint(const policies::checkpoint_call& call) {
+  return to_result(shell_->checkpoint(call));
+}
+
+caf::result<done_atom> shard::lead(const policies::lead_call& call) {
+  auto promise = make_response_promise<done_atom>();
+  shell_->lead(call, [promise](const status& led) mutable {
+    led.ok() ? promise.deliver(done_atom::value) : promise.deliver(to_error(led));
+  });
+  return promise;
+}
+
+caf::result<done_atom> shard::follow(const policies::follow_call& call) {
+  return to_result(shell_->follow(call));
+}
+
+caf::result<done_atom> shard::promote(const policies::promote_call& call) {
+  shell_->promote(call);
+  return done_atom::value;
+}
+
+runtime::expected<policies::restore_source::folder> shard::open_folder(const std::string& job) {
+  auto folder =
+      runtime::posix_storage::open(policies::checkpoint_folder(keeping_.run_dir, job));
+  if (!folder) return runtime::fail(folder.error());
+  return std::make_unique<runtime::posix_storage>(std::move(*folder));
+}
+
+void shard::write_part(std::uint64_t token, const std::string& job,
+                       policies::file_writer file) {
+  writers_[token].start(policies::checkpoint_folder(keeping_.run_dir, job), std::move(file),
+                        [token, self = caf::actor_cast<shard_actor>(this)](
+                            runtime::expected<policies::written_file> written) {
+                          part_written_event event;
+                          event.job = token;
+                          if (written)
+                            event.file = *written;
+                          else
+                            event.failure = written.error().to_string();
+                          caf::anon_send(self, std::move(event));
+                        });
+}
+
+void shard::report(const policies::checkpoint_report& part) {
+  if (keeping_.coordinator)
+    send(keeping_.coordinator->now(), part_atom::value, keeping_.token, part);
+}
+
+void shard::give_way(bool yes) {
+  runtime::give_way(yes);
+}
+
+void shard::leave() {
+  quit(caf::exit_reason::user_shutdown);
+}
+
+}  // namespace tidegate::actors

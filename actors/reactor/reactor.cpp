@@ -1,0 +1,315 @@
+#include "actors/reactor/reactor.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <future>
+#include <sched.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <caf/resumable.hpp>
+
+#include "actors/reactor/peer_address.hpp"
+#include "runtime/base/assert.hpp"
+
+namespace tidegate::actors {
+
+namespace {
+
+constexpr std::size_t messages_per_turn =
+    64;  // of one actor, before the link is progressed again
+// Waiting goes in two steps.
+// 1. Yield: the answer is often a few microseconds away, and waking a sleeper takes longer. A
+// yield that took long says that the core has other takers: a yielder then waits for whole time
+// slices, a sleeper is put before others when it wakes, so this step is left out for a while.
+constexpr auto yield_long = std::chrono::microseconds(300);
+constexpr auto contention_memory = std::chrono::milliseconds(50);
+// Our thread may have nothing to do for hours; a guest has sent something and waits for it.
+constexpr auto patience = std::chrono::microseconds(100);
+constexpr auto guest_patience = std::chrono::microseconds(1000);
+// 2. Arm and block.
+
+// A guest that left is often back soon; our thread does not take the drive before this is over.
+constexpr auto guest_grace = std::chrono::microseconds(300);
+
+}  // namespace
+
+reactor::reactor(caf::actor_system& system) : caf::execution_unit(&system) {
+  wake_fd_ = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+  epoll_fd_ = epoll_create1(EPOLL_CLOEXEC);
+  TIDEGATE_ASSERT(wake_fd_ >= 0 && epoll_fd_ >= 0, "descriptors for a reactor");
+}
+
+runtime::expected<std::unique_ptr<reactor>> reactor::start(caf::actor_system& system,
+                                                           const link_factory& make_link,
+                                                           std::uint64_t host) {
+  std::unique_ptr<reactor> made(new reactor(system));
+  std::promise<runtime::status> opened;
+  auto result = opened.get_future();
+  made->thread_ = std::thread([&opened, &make_link, host, self = made.get()] {
+    self->owner_ = std::this_thread::get_id();
+    self->driven_ = true;  // nobody else knows the reactor yet
+    auto link = make_link();
+    if (!link) {
+      opened.set_value(link.error());
+      return;
+    }
+    self->link_ = std::move(*link);
+    self->address_ = peer_address(host, self->link_->address());
+    opened.set_value({});
+    self->loop();
+  });
+  if (auto outcome = result.get(); !outcome.ok()) return runtime::fail(std::move(outcome));
+  return made;
+}
+
+reactor::~reactor() {
+  stop();
+  if (thread_.joinable()) thread_.join();
+  ::close(epoll_fd_);
+  ::close(wake_fd_);
+}
+
+void reactor::exec_later(caf::resumable* job) {
+  if (std::this_thread::get_id() == owner_.load(std::memory_order_relaxed)) {
+    ready_.push_back(job);
+    return;
+  }
+  {
+    std::lock_guard lock(mutex_);
+    remote_.push_back(job);
+    remote_waits_.store(true, std::memory_order_release);
+  }
+  wake();
+}
+
+// Whoever drives, or our thread if nobody does.
+void reactor::wake() {
+  const std::uint64_t one = 1;
+  // Fails only when the counter is full, and then the descriptor is readable already.
+  const auto written = ::write(wake_fd_, &one, sizeof one);
+  static_cast<void>(written);
+  bool parked = false;
+  {
+    std::lock_guard lock(gate_);
+    parked = parked_;
+  }
+  if (parked) gate_changed_.notify_all();
+}
+
+void reactor::stop() {
+  stopping_.store(true);
+  wake();
+}
+
+void reactor::run_in_background(bool on) {
+  if (background_.exchange(on) != on && on) wake();
+}
+
+void reactor::take_remote() {
+  if (!remote_waits_.load(std::memory_order_acquire)) return;
+  {
+    std::lock_guard lock(mutex_);
+    std::swap(remote_, taken_);
+    remote_waits_.store(false, std::memory_order_relaxed);
+  }
+  for (auto* job : taken_) ready_.push_back(job);
+  taken_.clear();
+}
+
+bool reactor::run_ready() {
+  take_remote();
+  const bool any = !ready_.empty();
+  // Only those ready now: what they make ready waits for the link's turn.
+  for (auto turns = ready_.size(); turns > 0; --turns) {
+    auto* job = ready_.front();
+    ready_.pop_front();
+    switch (job->resume(this, messages_per_turn)) {
+      case caf::resumable::resume_later:
+        ready_.push_back(job);
+        break;
+      case caf::resumable::done:
+      case caf::resumable::awaiting_message:
+      case caf::resumable::shutdown_execution_unit:
+        caf::intrusive_ptr_release(job);
+        break;
+    }
+  }
+  end_turn();
+  return any;
+}
+
+void reactor::end_turn() {
+  for (std::size_t i = 0; i < ending_.size(); ++i) ending_[i]->go_on();
+  ending_.clear();
+}
+
+bool reactor::turn() {
+  const bool ran = run_ready();
+  const unsigned moved = link_open_ ? link_->progress() : 0;
+  const bool went_on = run_put_off();
+  return ran || moved > 0 || went_on;
+}
+
+bool reactor::run_put_off() {
+  if (put_off_.empty()) return false;
+  std::swap(put_off_, going_on_);
+  for (auto* one : going_on_) one->go_on();  // may put off again
+  going_on_.clear();
+  end_turn();
+  return true;
+}
+
+void reactor::wait(bool after_work, bool patient) {
+  if (!yield(after_work)) sleep(patient);
+}
+
+void reactor::loop() {
+  watch(wake_fd_);
+  bool worked = true;
+  while (true) {
+    const bool busy = turn();
+    if (!busy && stopping_.load()) break;
+    if (guests_.load() > 0 || (!busy && !background_.load())) {
+      give_drive();
+      take_drive();
+      worked = true;
+    } else {
+      if (!busy) wait(worked);
+      worked = busy;
+    }
+  }
+  close_link();
+  // What the link's last frames woke is dropped unrun.
+  take_remote();
+  for (auto* job : ready_) caf::intrusive_ptr_release(job);
+  ready_.clear();
+  link_.reset();
+}
+
+void reactor::give_drive() {
+  std::lock_guard lock(gate_);
+  driven_ = false;
+  gate_changed_.notify_all();
+}
+
+void reactor::take_drive() {
+  using clock = std::chrono::steady_clock;
+  const auto due = [&] {
+    if (driven_ || guests_.load() > 0) return false;
+    if (work_waits()) return true;
+    return background_.load() && clock::now() - left_ > guest_grace;
+  };
+  std::unique_lock lock(gate_);
+  parked_ = true;
+  while (!due()) {
+    if (background_.load())
+      gate_changed_.wait_for(lock, guest_grace);
+    else
+      gate_changed_.wait(lock);
+  }
+  parked_ = false;
+  driven_ = true;
+  owner_ = std::this_thread::get_id();
+}
+
+void reactor::enter() {
+  ++guests_;
+  std::unique_lock lock(gate_);
+  if (driven_) {
+    // Our thread looks at guests_ once a turn; it may be asleep.
+    lock.unlock();
+    const std::uint64_t one = 1;
+    const auto written = ::write(wake_fd_, &one, sizeof one);
+    static_cast<void>(written);
+    lock.lock();
+    gate_changed_.wait(lock, [&] { return !driven_; });
+  }
+  driven_ = true;
+  owner_ = std::this_thread::get_id();
+}
+
+// Of who drives, or of who holds the gate while nobody does.
+bool reactor::work_waits() const {
+  return !ready_.empty() || !put_off_.empty() || remote_waits_.load() || stopping_.load();
+}
+
+void reactor::leave() {
+  // What the last progress made ready: nobody is woken for an actor that is ready already.
+  if (!ready_.empty()) run_ready();
+  bool wanted = false;
+  {
+    std::lock_guard lock(gate_);
+    driven_ = false;
+    owner_ = std::thread::id();
+    left_ = std::chrono::steady_clock::now();
+    wanted = --guests_ > 0 || (parked_ && work_waits());
+  }
+  if (wanted) gate_changed_.notify_all();
+}
+
+reactor::guest::guest(reactor& home) : home_(home) {
+  home_.enter();
+}
+
+reactor::guest::~guest() {
+  home_.leave();
+}
+
+bool reactor::yield(bool after_work) {
+  using clock = std::chrono::steady_clock;
+  const auto before = clock::now();
+  if (after_work) idle_since_ = before;
+  const auto waits = guests_.load(std::memory_order_relaxed) > 0 ? guest_patience : patience;
+  if (before < contended_until_ || before - idle_since_ > waits) return false;
+  sched_yield();
+  const auto after = clock::now();
+  if (after - before > yield_long) contended_until_ = after + contention_memory;
+  return true;
+}
+
+void reactor::drain_wake() {
+  std::uint64_t drained = 0;
+  if (::read(wake_fd_, &drained, sizeof drained) < 0) return;  // EAGAIN: nobody called
+}
+
+void reactor::watch(int fd) {
+  epoll_event event{};
+  event.events = EPOLLIN;
+  event.data.fd = fd;
+  const bool added = epoll_ctl(epoll_fd_, EPOLL_CTL_ADD, fd, &event) == 0;
+  TIDEGATE_ASSERT(added, "epoll takes the reactor's descriptors");
+}
+
+void reactor::open_link(runtime::frame_sink* sink) {
+  link_->set_sink(sink);
+  watch(link_->event_fd());
+  link_open_ = true;
+}
+
+runtime::expected<runtime::peer_id> reactor::connect(const std::string& address) {
+  return link_->connect(link_of(address), reach_of(address_, address));
+}
+
+void reactor::close_link(std::uint32_t flush_ms_max) {
+  if (!link_open_) return;
+  epoll_ctl(epoll_fd_, EPOLL_CTL_DEL, link_->event_fd(), nullptr);
+  if (flush_ms_max > 0) end_turn();
+  link_open_ = false;  // also while close() progresses, nobody else does
+  link_->close(flush_ms_max);
+}
+
+void reactor::sleep(bool patient) {
+  // Others may wait for something else.
+  if (link_open_) link_->set_patient(patient && guests_.load() == 1 && !background_.load());
+  if (link_open_ && !link_->arm()) return;  // there is something to do after all
+  std::array<epoll_event, 2> events{};
+  // A message may have come between run_ready and here: its eventfd is readable, so this
+  // returns.
+  epoll_wait(epoll_fd_, events.data(), static_cast<int>(events.size()), -1);
+  drain_wake();
+}
+
+}  // namespace tidegate::actors

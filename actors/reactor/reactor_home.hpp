@@ -1,0 +1,49 @@
+// A reactor, as the shells that live on it see it. The timer is the actor's.
+#pragma once
+
+#include <string>
+
+#include "actors/environment/environment.hpp"
+#include "actors/reactor/peer_address.hpp"
+#include "actors/reactor/reactor.hpp"
+#include "actors/seam/shell_home.hpp"
+#include "runtime/base/log.hpp"
+#include "runtime/base/unix_time.hpp"
+
+namespace tidegate::actors {
+
+class reactor_home : public shell_home {
+ public:
+  explicit reactor_home(reactor& on) : reactor_(on) {}
+
+  void log(severity level, const std::string& line) override {
+    if (level == severity::info) return runtime::log::info(line);
+    level == severity::warning ? runtime::log::warn(line) : runtime::log::error(line);
+  }
+  runtime::link& link() noexcept override { return reactor_.link(); }
+  std::int64_t now() const override { return runtime::steady_now(); }
+  const shell_limits& limits() const noexcept override {
+    static const auto limits = limits_of_cluster();
+    return limits;
+  }
+  const std::string& address() const noexcept override { return reactor_.address(); }
+  runtime::expected<runtime::peer_id> connect(const std::string& address) override {
+    return reactor_.connect(address);
+  }
+  bool shares_memory_with(const std::string& address) const override {
+    return share_memory(reactor_.address(), address);
+  }
+  runtime::status fence(const std::string& replaced) override {
+    return actors::fence(reactor_.address(), replaced);
+  }
+  void break_link() override { reactor_.close_link(0); }
+  void after_progress(continuation& work) override { reactor_.after_progress(work); }
+  void before_progress(continuation& work) override { reactor_.before_progress(work); }
+  void forget(const continuation& work) override { reactor_.forget(work); }
+  void run_in_background(bool on) override { reactor_.run_in_background(on); }
+
+ private:
+  reactor& reactor_;
+};
+
+}  // namespace tidegate::actors

@@ -1,0 +1,44 @@
+#include "actors/reactor/reactor.hpp"
+#include "actors/session/pending_state.hpp"
+
+namespace tidegate::actors {
+
+pending failed(status why) {
+  auto state = std::make_shared<pending_state>();
+  state->complete(std::move(why));
+  return pending(std::move(state));
+}
+
+}  // namespace tidegate::actors
+
+namespace tidegate {
+
+pending::pending(std::shared_ptr<actors::pending_state> shared) noexcept
+    : state_(std::move(shared)) {}
+
+bool pending::ready() const {
+  return state_->ready.load(std::memory_order_acquire);
+}
+
+status pending::wait() const {
+  if (!ready()) {
+    actors::reactor::guest driver(*state_->home);
+    driver.run_until([&] { return ready(); }, state_->patient);
+  }
+  std::lock_guard lock(state_->mutex);
+  return *state_->outcome;
+}
+
+void pending::then(std::function<void(const status&)> done) {
+  {
+    std::lock_guard lock(state_->mutex);
+    if (!state_->outcome) {
+      state_->done = std::move(done);
+      state_->home->run_in_background(true);  // nobody may wait for it
+      return;
+    }
+  }
+  done(*state_->outcome);
+}
+
+}  // namespace tidegate

@@ -1,0 +1,45 @@
+// The shared half of a `pending`: whoever drives the session's reactor completes it, and who
+// waits drives.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include <tidegate/pending.hpp>
+
+namespace tidegate::actors {
+
+class reactor;
+
+struct pending_state {
+  reactor* home = nullptr;  // who waits drives it; null: complete from the start
+  bool patient = false;     // it does not end with an acknowledgement
+  std::atomic<bool> ready{false};
+  std::mutex mutex;
+  std::optional<status> outcome;
+  std::function<void(const status&)> done;
+
+  // The first outcome stands. Runs the callback, if any, on the calling thread.
+  void complete(status result) {
+    std::function<void(const status&)> call;
+    {
+      std::lock_guard lock(mutex);
+      if (outcome) return;
+      outcome = std::move(result);
+      ready.store(true, std::memory_order_release);
+      call = std::exchange(done, nullptr);
+    }
+    if (call) call(*outcome);
+  }
+};
+
+using pending_ptr = std::shared_ptr<pending_state>;
+
+// An operation that has failed before it began.
+pending failed(status why);
+
+}  // namespace tidegate::actors

@@ -1,0 +1,203 @@
+#include <utility>
+
+#include "actors/control/system.hpp"
+#include "actors/environment/environment.hpp"
+#include "actors/session/optimizers.hpp"
+#include "actors/session/session_impl.hpp"
+#include "policies/model/option_rules.hpp"
+#include "policies/protocol/handshake.hpp"
+#include "runtime/base/log.hpp"
+#include <tidegate/session.hpp>
+
+namespace tidegate::actors {
+
+expected<session> join(session_parts parts) {
+  auto insides = std::make_unique<session_impl>(std::move(parts));
+  if (auto joined = insides->join(); !joined.ok()) return runtime::fail(std::move(joined));
+  return session(std::move(insides));
+}
+
+namespace {
+
+// The parts of a worker process, from its environment.
+expected<session_parts> parts_of_process() {
+  auto who = read_worker_environment();
+  if (!who) return runtime::fail(who.error());
+  runtime::log::start("worker-" + who->job + "-" + std::to_string(who->rank));
+  session_parts parts;
+  parts.beats = runtime::heartbeat::of_process(who->node.token);
+  auto process = std::make_shared<process_system>(who->node.token);
+  who->node.token = policies::message_token(who->node.token);
+  auto coordinator = std::make_shared<coordinator_place>(
+      process->control(), who->node.coordinator_host, who->node.coordinator_port);
+  const auto patience_ms = who->node.start_timeout_ms;
+  if (auto found = coordinator->find(patience_ms); !found) return runtime::fail(found.error());
+  parts.system = &process->get();
+  parts.keep = std::move(process);
+  parts.guide = spawn_coordinator_guide(*parts.system, coordinator, patience_ms);
+  parts.coordinator = std::move(coordinator);
+  parts.make_link = make_own_link;
+  parts.host = shared_host();
+  parts.who = std::move(*who);
+  return parts;
+}
+
+}  // namespace
+
+expected<session> connect() {
+  auto parts = parts_of_process();
+  if (!parts) return runtime::fail(parts.error());
+  return join(std::move(*parts));
+}
+
+}  // namespace tidegate::actors
+
+namespace tidegate {
+
+using actors::failed;
+using actors::session_impl;
+using actors::worker_command;
+using policies::worker_core;
+
+session::session(std::unique_ptr<session_impl> self) noexcept : impl_(std::move(self)) {}
+session::session(session&&) noexcept = default;
+session& session::operator=(session&&) noexcept = default;
+session::~session() = default;
+
+expected<session> session::connect() {
+  return actors::connect();
+}
+
+const job_info& session::info() const noexcept {
+  return impl_->info_;
+}
+std::uint64_t session::now() const noexcept {
+  impl_->shell_.core().clock_asked();
+  return impl_->clock_;
+}
+
+expected<table> session::open_table(std::string_view name, std::vector<std::uint64_t> shape) {
+  policies::table_request request;
+  request.job = impl_->info_.job;
+  request.spec.name = name;
+  request.spec.shape = std::move(shape);
+  return impl_->open(request);
+}
+
+expected<table> session::open_table(std::string_view name, std::vector<std::uint64_t> shape,
+                                    const table_options& options) {
+  policies::table_request request;
+  request.job = impl_->info_.job;
+  request.spec.name = name;
+  request.spec.shape = std::move(shape);
+  request.options_given = true;
+  request.optimizer_given = !options.optimizer.name.empty();
+  auto optimizer = actors::to_spec(options.optimizer, request.spec.name);
+  if (!optimizer) return runtime::fail(optimizer.error());
+  request.spec.optimizer = *optimizer;
+  const auto init = policies::checked_init(
+      {.uniform = options.init_uniform, .constant = options.init_constant}, request.spec.name);
+  if (!init) return runtime::fail(init.error());
+  request.spec.init = *init;
+  return impl_->open(request);
+}
+
+pending session::push(const table& where, std::span<const float> gradient) {
+  return push_from(where, gradient, gradient.data());
+}
+
+pending session::pull(const table& where, std::span<float> parameters) {
+  return impl_->pull(where, parameters, worker_core::extent::as_policy);
+}
+
+pending session::pull_final(const table& where, std::span<float> parameters) {
+  return impl_->pull(where, parameters, worker_core::extent::everything);
+}
+
+std::span<float> session::gradient(const table& where) {
+  return impl_->gradient(where);
+}
+
+std::span<const float> session::parameters(const table& where) const {
+  return impl_->parameters(where);
+}
+
+std::span<const stretch> session::parameter_stretches(const table& where) const {
+  const auto at = impl_->memories_.find(where.id);
+  if (at == impl_->memories_.end()) return {};
+  return at->second->stretches();
+}
+
+pending session::push(const table& where) {
+  return push_from(where, gradient(where), nullptr);
+}
+
+pending session::push_from(const table& where, std::span<const float> gradient,
+                           const float* from) {
+  if (auto checked = impl_->check(where, gradient.size(), "push"); !checked.ok())
+    return failed(std::move(checked));
+  if (auto told = impl_->before_moving(); !told.ok()) return failed(std::move(told));
+  if (auto finite = impl_->check_finite(where, gradient); !finite.ok())
+    return failed(std::move(finite));
+  worker_command command;
+  command.kind = worker_command::what::push;
+  command.table = where.id;
+  command.gradient = from;
+  command.half = impl_->half();
+  impl_->pushes_own_memory_ |= from != nullptr;
+  return impl_->start(std::move(command));
+}
+
+pending session::pull(const table& where) {
+  if (auto checked = impl_->check(where, where.size, "pull"); !checked.ok())
+    return failed(std::move(checked));
+  return impl_->pull(where, nullptr, worker_core::extent::as_policy);
+}
+
+pending session::pull_final(const table& where) {
+  if (auto checked = impl_->check(where, where.size, "pull"); !checked.ok())
+    return failed(std::move(checked));
+  return impl_->pull(where, nullptr, worker_core::extent::everything);
+}
+
+status session::exchange(std::span<const table> tables) {
+  if (auto told = impl_->before_moving(); !told.ok()) return told;
+  worker_command command;
+  command.kind = worker_command::what::exchange;
+  for (const auto& where : tables) {
+    if (auto checked = impl_->check(where, where.size, "exchange"); !checked.ok())
+      return checked;
+    if (auto finite = impl_->check_finite(where, gradient(where)); !finite.ok()) return finite;
+    command.tables.push_back(where.id);
+  }
+  command.half = impl_->half();
+  if (auto done = impl_->start(std::move(command)).wait(); !done.ok()) return done;
+  return impl_->move_on();
+}
+
+status session::clock() {
+  if (auto told = impl_->before_moving(); !told.ok()) return told;
+  if (auto done = impl_->command(worker_command::what::clock).wait(); !done.ok()) return done;
+  return impl_->move_on();
+}
+
+void session::report(const progress& now) {
+  impl_->progress_ = now;
+  impl_->report_now(false);
+}
+
+void session::report_metric(std::string_view name, double value) {
+  const std::string metric(name);
+  if (auto told = impl_->tell_metric(metric, value); !told.ok())
+    runtime::log::warn(told.to_string());
+}
+
+status session::finish() {
+  return impl_->finish();
+}
+
+void session::fail(const status& why) {
+  if (auto told = impl_->fail(why); !told.ok()) runtime::log::warn(told.to_string());
+}
+
+}  // namespace tidegate

@@ -1,0 +1,300 @@
+#include "actors/session/session_impl.hpp"
+
+#include <chrono>
+#include <cmath>
+#include <utility>
+
+#include "actors/control/stand_in.hpp"
+#include "runtime/base/log.hpp"
+#include "runtime/kernels/update.hpp"
+
+namespace tidegate::actors {
+
+using runtime::errc;
+using runtime::expected;
+using runtime::status;
+using extent = policies::worker_core::extent;
+using action = policies::session_step::action;
+
+session_impl::~session_impl() {
+  // Whoever goes without a word is noticed in any case.
+  carry_out(shell_.leave(now())).result.ok();
+  if (worker_) {
+    self_->send_exit(worker_, caf::exit_reason::user_shutdown);
+    self_->wait_for(worker_);
+  }
+  worker_ = nullptr;
+  if (stand_in_) self_->send_exit(stand_in_, caf::exit_reason::user_shutdown);
+  stand_in_ = nullptr;
+  reactor_.reset();
+  if (parts_.guide) self_->send(parts_.guide, stop_atom::value);
+}
+
+status session_impl::join() {
+  auto started = reactor::start(*parts_.system, parts_.make_link, parts_.host);
+  if (!started) return started.error();
+  reactor_ = std::move(*started);
+  stand_in_ = spawn_stand_in(*parts_.system);
+  const policies::worker_hello who{parts_.who.job, parts_.who.rank, parts_.who.incarnation,
+                                   reactor_->address()};
+  auto joined = carry_out(shell_.join(now(), who)).result;
+  if (!joined.ok()) return joined;
+  const auto& hello = shell_.core().hello();
+  const auto& welcome = shell_.core().welcome();
+  info_ = {hello.job,       welcome.policy, hello.rank,
+           welcome.workers, welcome.seed,   hello.incarnation};
+  clock_ = welcome.first_clock;
+  const auto watched =
+      parts_.guide ? parts_.guide : caf::actor_cast<caf::actor>(parts_.coordinator->now());
+  worker_identity identity{hello.rank, hello.incarnation,  welcome, parts_.who.node.token,
+                           hello.job,  parts_.coordinator, watched, numbers_};
+  worker_ = spawn_on<worker>(*reactor_, *parts_.system, std::move(identity));
+  return {};
+}
+
+std::int64_t session_impl::now() {
+  if (!parts_.coordinator->may_come_back()) shell_.give_up_coordinator();
+  return runtime::steady_now();
+}
+
+// Turns of an operation, to its end.
+policies::session_step session_impl::carry_out(session_turn turn) {
+  while (turn.step.kind != action::done) {
+    if (turn.rest_ns) {
+      std::this_thread::sleep_for(std::chrono::nanoseconds(*turn.rest_ns));
+      turn = shell_.rested(now());
+      continue;
+    }
+    policies::session_answer answer;
+    auto result = perform(turn, answer);
+    turn = shell_.next(now(), std::move(result), std::move(answer));
+  }
+  return std::move(turn.step);
+}
+
+status session_impl::perform(const session_turn& turn, policies::session_answer& answer) {
+  const auto token = parts_.who.node.token;
+  const auto& step = turn.step;
+  switch (step.kind) {
+    case action::ask_welcome:
+      // The worker actor itself is made once we know the shards.
+      return ask<policies::worker_welcome>(turn.doing, answer, worker_atom::value, token,
+                                           shell_.core().hello(), stand_in_);
+    case action::ask_grant:
+      return ask<policies::table_grant>(turn.doing, answer, table_atom::value, token,
+                                        step.request);
+    case action::tell_opened:
+      return ask<done_atom>(turn.doing, answer, opened_atom::value, token, info_.job,
+                            info_.rank, step.tables);
+    case action::tell_finished:
+      // Asked again, it says the same.
+      if (step.hashed && digest_.empty()) digest_ = hash_.finish();
+      return ask<grants>(turn.doing, answer, finished_atom::value, token, info_.job, info_.rank,
+                         numbers_now(), digest_);
+    case action::tell_failed:
+      return ask<done_atom>(turn.doing, answer, fail_atom::value, token,
+                            shell_.core().hello().job, step.why);
+    case action::tell_metric:
+      return ask<done_atom>(turn.doing, answer, metric_atom::value, token, info_.job, step.why,
+                            step.value);
+    case action::attach:
+      return attach(step.grant);
+    case action::farewell:
+      return command(worker_command::what::finish).wait();
+    case action::pull_to_end: {
+      worker_command pull;
+      pull.kind = worker_command::what::pull;
+      pull.table = step.grant.table;
+      pull.extent = extent::to_the_end;
+      return start(std::move(pull)).wait();
+    }
+    case action::hash:
+      for (const auto& part : memories_.at(step.grant.table)->stretches())
+        hash_.update(std::as_bytes(part.values));
+      return {};
+    case action::done:
+      break;
+  }
+  return {};
+}
+
+pending session_impl::start(worker_command command) {
+  auto shared = std::make_shared<worker_command>(std::move(command));
+  shared->done = std::make_shared<pending_state>();
+  // Where one clock is in flight, what a pull waits for may wait for an acknowledgement.
+  shared->done->patient = (shared->kind == worker_command::what::pull ||
+                           shared->kind == worker_command::what::exchange) &&
+                          !shell_.core().welcome().one_clock_in_flight;
+  shared->done->home = reactor_.get();
+  pending result(shared->done);
+  reactor::guest driver(*reactor_);
+  caf::anon_send(worker_, worker_command_ptr(std::move(shared)));
+  driver.turn();  // what the command sends is sent when this returns
+  return result;
+}
+
+pending session_impl::pull(const table& where, std::span<float> parameters,
+                           policies::worker_core::extent what) {
+  if (auto checked = check(where, parameters.size(), "pull"); !checked.ok())
+    return failed(std::move(checked));
+  return pull(where, parameters.data(), what);
+}
+
+pending session_impl::pull(const table& where, float* into,
+                           policies::worker_core::extent what) {
+  worker_command command;
+  command.kind = worker_command::what::pull;
+  command.table = where.id;
+  command.parameters = into;
+  command.extent = what;
+  return start(std::move(command));
+}
+
+pending session_impl::command(worker_command::what kind) {
+  worker_command made;
+  made.kind = kind;
+  return start(std::move(made));
+}
+
+expected<table> session_impl::open(const policies::table_request& request) {
+  const auto opened = carry_out(shell_.open(now(), request));
+  if (!opened.result.ok()) return runtime::fail(opened.result);
+  return table{opened.grant.table, opened.grant.elements};
+}
+
+status session_impl::attach(const policies::table_grant& grant) {
+  worker_command command;
+  command.kind = worker_command::what::open;
+  command.grant = grant;
+  if (shell_.core().welcome().aggregated)
+    for (auto& place : command.grant.places) place.shard = 0;
+  auto& memory = memories_[grant.table];
+  if (!memory) {
+    auto made = table_memory::make(gradients_, mappings_, command.grant.places);
+    if (!made) return made.error();
+    memory = std::move(*made);
+  }
+  command.memory = memory;
+  return start(std::move(command)).wait();
+}
+
+// One array; copied together when shards keep its chunks in different planes.
+std::span<const float> session_impl::parameters(const table& where) {
+  const auto at = memories_.find(where.id);
+  if (at == memories_.end()) return {};
+  const auto found = at->second->stretches();
+  if (found.size() < 2) return found.empty() ? std::span<const float>() : found[0].values;
+  auto& whole = gathered_[where.id];
+  whole.resize(where.size);
+  at->second->gather(whole);
+  numbers_->payload_bytes_copied.fetch_add(where.size * sizeof(float),
+                                           std::memory_order_relaxed);
+  return whole;
+}
+
+// After a failure both halves may still be read: what is written then goes nowhere.
+std::span<float> session_impl::gradient(const table& where) {
+  const auto at = memories_.find(where.id);
+  if (at == memories_.end()) return {};
+  if (room().ok()) return at->second->gradient(half());
+  auto& nowhere = nowhere_[where.id];
+  nowhere.resize(where.size);
+  return nowhere;
+}
+
+status session_impl::check(const table& where, std::size_t elements, const char* doing) const {
+  const auto* known = shell_.core().table(where.id);
+  if (known == nullptr)
+    return {errc::not_found, std::string(doing) + " of a table that this session did not open"};
+  if (elements != known->elements)
+    return {errc::invalid_argument, std::string(doing) + " of table '" + known->name +
+                                        "' with " + std::to_string(elements) +
+                                        " elements; it has " + std::to_string(known->elements)};
+  return {};
+}
+
+status session_impl::check_finite(const table& where, std::span<const float> gradient) const {
+  if (shell_.core().welcome().not_finite == policies::not_finite_rule::allow) return {};
+  const auto at = runtime::kernels::first_not_finite(gradient.data(), gradient.size());
+  if (at == gradient.size()) return {};
+  return {errc::not_finite,
+          "the gradient of table '" + shell_.core().table(where.id)->name + "' has " +
+              (std::isnan(gradient[at]) ? "NaN" : "infinity") + " at element " +
+              std::to_string(at) + " (worker " + std::to_string(info_.rank) + ", clock " +
+              std::to_string(clock_) +
+              "); refused. `gradients: {not_finite: allow}` lets such gradients pass"};
+}
+
+policies::worker_progress session_impl::numbers_now() const {
+  return {clock_,
+          progress_.clocks_total,
+          progress_.epoch,
+          progress_.loss,
+          progress_.samples,
+          numbers_->staleness_max.load(),
+          numbers_->payload_bytes_copied.load()};
+}
+
+void session_impl::report_now(bool even_if_recent) {
+  if (!shell_.report_is_due(now(), even_if_recent)) return;
+  self_->send(parts_.coordinator->now(), progress_atom::value, parts_.who.node.token, info_.job,
+              info_.rank, numbers_now());
+}
+
+status session_impl::tell_metric(const std::string& name, double value) {
+  return carry_out(shell_.tell_metric(now(), name, value)).result;
+}
+
+status session_impl::finish() {
+  return carry_out(shell_.finish(now())).result;
+}
+
+status session_impl::fail(const status& why) {
+  runtime::log::error(session_shell::text_of_failure(info_.rank, why));
+  report_now(true);  // how far it came: what was told last may be some clocks old
+  return carry_out(shell_.fail(now(), why)).result;
+}
+
+// What is acknowledged may lie there unread.
+template <class Done>
+void session_impl::look_until(const Done& done) {
+  if (done()) return;
+  reactor::guest driver(*reactor_);
+  while (!done() && driver.turn()) continue;
+}
+
+status session_impl::before_moving() {
+  if (auto told = carry_out(shell_.before_moving(now())).result; !told.ok()) return told;
+  return room();
+}
+
+status session_impl::room() {
+  const auto is_there = [&] {
+    return clock_ < numbers_->room_below.load(std::memory_order_acquire);
+  };
+  look_until(is_there);
+  return is_there() ? status() : command(worker_command::what::room).wait();
+}
+
+// A pull waits for no credit where it may: the next clock's parameters come while a replica
+// makes the step of this one. Whoever pushes its own memory may have two of them, in turn, and
+// no pending.
+status session_impl::move_on() {
+  ++clock_;
+  if (shell_.core().welcome().one_clock_in_flight || pushes_own_memory_)
+    if (auto credit = room(); !credit.ok()) return credit;
+  report_now(false);
+  return {};
+}
+
+// The acknowledgement of the clock before may have come since anybody last looked.
+// With room.
+std::uint32_t session_impl::half() {
+  const auto is_free = [&] {
+    return numbers_->pushes_under_way.load(std::memory_order_acquire) == 0;
+  };
+  if (!half_.is_decided(clock_)) look_until(is_free);
+  return half_.at(clock_, !is_free());
+}
+
+}  // namespace tidegate::actors

@@ -1,0 +1,111 @@
+// The insides of a session, shared by the sources that implement it.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <thread>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <caf/all.hpp>
+
+#include "actors/client/session_shell.hpp"
+#include "actors/control/ask_coordinator.hpp"
+#include "actors/control/errors.hpp"
+#include "actors/reactor/reactor_actor.hpp"
+#include "actors/session/session_parts.hpp"
+#include "actors/session/worker_actor.hpp"
+#include "actors/store/table_memory.hpp"
+#include "policies/protocol/gradient_half.hpp"
+#include "runtime/base/limits.hpp"
+#include "runtime/base/sha256.hpp"
+#include "runtime/base/unix_time.hpp"
+#include "runtime/memory/map_limit.hpp"
+#include <tidegate/session.hpp>
+
+namespace tidegate::actors {
+
+class session_impl {
+ public:
+  explicit session_impl(session_parts parts)
+      : parts_(std::move(parts)),
+        self_(*parts_.system),
+        shell_({.patience_ms = parts_.coordinator->may_come_back()
+                                   ? parts_.who.node.start_timeout_ms
+                                   : 0}) {}
+  ~session_impl();
+
+  runtime::status join();
+  runtime::expected<table> open(const policies::table_request& request);
+  pending start(worker_command command);
+  pending command(worker_command::what kind);
+  pending pull(const table& where, std::span<float> parameters,
+               policies::worker_core::extent what);
+  pending pull(const table& where, float* into,
+               policies::worker_core::extent what);  // null: in place
+  // An operation, from its first turn to its end.
+  policies::session_step carry_out(session_turn turn);
+  runtime::status finish();
+  runtime::status fail(const runtime::status& why);
+  std::span<const float> parameters(const table& where);
+  // Waits until a push of this clock is within the credit window. Errors: those of earlier
+  // pushes.
+  runtime::status room();
+  // Ends the clock.
+  runtime::status move_on();
+  // Where this clock's gradients are written.
+  std::span<float> gradient(const table& where);
+  std::uint32_t half();
+  void report_now(bool even_if_recent);
+  runtime::status tell_metric(const std::string& name, double value);
+  // Before a push, clock or exchange.
+  runtime::status before_moving();
+  runtime::status check(const table& where, std::size_t elements, const char* doing) const;
+  runtime::status check_finite(const table& where, std::span<const float> gradient) const;
+
+  session_parts parts_;
+  runtime::arena gradients_{"tidegate-gradients", policies::gradient_halves};
+  policies::mapping_budget mappings_{runtime::map_limit()};
+  std::map<std::uint32_t, std::shared_ptr<table_memory>> memories_;
+  std::map<std::uint32_t, std::vector<float>> gathered_;  // of tables in several stretches
+  caf::scoped_actor self_;
+  caf::actor stand_in_;  // as long as the coordinator knows this session
+  std::unique_ptr<reactor> reactor_;
+  worker_actor worker_;
+  std::shared_ptr<worker_numbers> numbers_ = std::make_shared<worker_numbers>();
+  job_info info_;
+  session_shell shell_;
+  runtime::sha256 hash_;  // of the job's parameters
+  std::string digest_;    // once they are hashed
+  std::uint64_t clock_ = 0;
+  policies::gradient_half half_;
+  bool pushes_own_memory_ = false;  // the program's: not what gradient() said
+  std::map<std::uint32_t, std::vector<float>> nowhere_;
+  progress progress_;
+
+ private:
+  std::int64_t now();
+  runtime::status perform(const session_turn& turn, policies::session_answer& answer);
+  runtime::status attach(const policies::table_grant& grant);
+  // Drives until `done`, or nothing is left to do.
+  template <class Done>
+  void look_until(const Done& done);
+  // A question to the coordinator, once; a T that is no done_atom becomes the answer.
+  template <class T, class... Ts>
+  runtime::status ask(const std::string& doing, policies::session_answer& answer,
+                      const Ts&... xs);
+  policies::worker_progress numbers_now() const;
+};
+
+template <class T, class... Ts>
+runtime::status session_impl::ask(const std::string& doing, policies::session_answer& answer,
+                                  const Ts&... xs) {
+  auto told = ask_coordinator<T>(self_, parts_.coordinator->now(), no_limit, doing, xs...);
+  if (!told) return told.error();
+  if constexpr (!std::is_same_v<T, done_atom>) answer = std::move(*told);
+  return {};
+}
+
+}  // namespace tidegate::actors

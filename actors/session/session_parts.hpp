@@ -1,0 +1,33 @@
+// A session over given parts: the client of include/tidegate/session.hpp without its
+// environment. Tests make sessions of an in-process cluster with it.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "actors/control/coordinator_place.hpp"
+#include "actors/control/messages.hpp"
+#include "actors/environment/environment.hpp"
+#include "actors/reactor/reactor.hpp"
+#include "runtime/heartbeat/heartbeat.hpp"
+#include <tidegate/session.hpp>
+
+namespace tidegate::actors {
+
+struct session_parts {
+  std::shared_ptr<void> keep;  // what `system` needs to live, if anything
+  caf::actor_system* system = nullptr;
+  std::shared_ptr<coordinator_place> coordinator;
+  caf::actor guide;  // to the coordinator, where that may come back; the session ends it
+  link_factory make_link;
+  std::uint64_t host = 0;  // whose memory is shared (peer_address.hpp)
+  worker_environment who;
+  std::unique_ptr<runtime::heartbeat> beats;  // as long as the session lives; or null
+};
+
+// Joins the job of this process's environment. Errors: as session::connect.
+runtime::expected<session> connect();
+// Joins the job: registers, waits until every shard expects this worker.
+runtime::expected<session> join(session_parts parts);
+
+}  // namespace tidegate::actors

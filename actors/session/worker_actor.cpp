@@ -1,0 +1,249 @@
+#include "actors/session/worker_actor.hpp"
+
+#include <algorithm>
+#include <span>
+#include <utility>
+
+#include "policies/model/kept_versions.hpp"
+
+namespace tidegate::actors {
+
+using policies::refusal;
+using runtime::errc;
+using runtime::status;
+
+worker::worker(caf::actor_config& config, reactor& home, worker_identity identity)
+    : reactor_actor<worker_actor::base>(config, home),
+      identity_(std::move(identity)),
+      shell_(shells_home(), *this, *this, identity_.welcome, identity_.rank,
+             identity_.incarnation) {}
+
+worker::behavior_type worker::make_behavior() {
+  sink_ = std::make_unique<frame_mailbox>(shell_, shells_home(), *this, home());
+  home().open_link(sink_.get());
+  shell_.start();
+  monitor(identity_.watched);
+  set_down_handler([this](const caf::down_msg&) {
+    shell_.fail({errc::unavailable, "the coordinator is gone"});
+  });
+  if (shell_.shards_move()) ask_of_moves();
+  return {
+      [this](const worker_command_ptr& command) { on_command(command); },
+      [this](look_atom) { shell_.look(); },
+      [this](frame_event& event) { shell_.on_frame(event); },
+      [this](const policies::shard_moved& moved) { shell_.shard_moved(moved); },
+      [this](const peer_lost_event& event) { shell_.on_peer_lost(event); },
+  };
+}
+
+// Of this coordinator, and of the one after it.
+void worker::ask_of_moves() {
+  identity_.coordinator->tell([run = identity_.run, job = identity_.job, rank = identity_.rank,
+                               incarnation = identity_.incarnation,
+                               me = caf::actor_cast<caf::actor>(this)](const auto& there) {
+    caf::anon_send(there, moves_atom::value, run, job, rank, incarnation, me);
+  });
+}
+
+void worker::on_exit() {
+  identity_.coordinator->tell(nullptr);
+  // What is posted goes out, and the sink may be told of frames until then. After finish() no
+  // gradient waits to be sent: all are acknowledged.
+  home().close_link();
+  sink_->close();
+  shell_.fail({errc::cancelled, "the session was closed"});
+}
+
+std::string worker::describe(const worker_command& command, std::uint64_t clock) const {
+  const auto at = " at clock " + std::to_string(clock);
+  const auto table = tables_.find(command.table);
+  const auto name = table == tables_.end() ? "?" : table->second.name;
+  switch (command.kind) {
+    case worker_command::what::open:
+      return "opening table '" + command.grant.name + "'";
+    case worker_command::what::push:
+      return "push of table '" + name + "'" + at;
+    case worker_command::what::pull:
+      return "pull of table '" + name + "'" + at;
+    case worker_command::what::clock:
+      return "clock()" + at;
+    case worker_command::what::room:
+      return "waiting for credits" + at;
+    case worker_command::what::exchange:
+      return "exchange()" + at;
+    case worker_command::what::finish:
+      return "finish()" + at;
+  }
+  return {};
+}
+
+errc worker::start(worker_command& command, policies::operation op) {
+  return shell_.begin([&](policies::worker_core& core, policies::worker_effects& out) {
+    switch (command.kind) {
+      case worker_command::what::open:
+        break;  // done in on_command
+      case worker_command::what::push:
+        return core.push(command.table, op, out, command.half);
+      case worker_command::what::pull:
+        return core.pull(command.table, op, command.extent, out);
+      case worker_command::what::clock:
+        return core.clock(op, out);
+      case worker_command::what::room:
+        return core.room(op, out);
+      case worker_command::what::exchange:
+        return core.exchange(command.tables, op, out, command.half);
+      case worker_command::what::finish:
+        return core.finish(op, out);
+    }
+    return errc::ok;
+  });
+}
+
+// Where the memory of an operation that has begun is. The shards may write from now on where
+// the parameters of the pull before lie.
+void worker::take_memory(const worker_command& command) {
+  if (command.kind == worker_command::what::push) {
+    auto& table = tables_.at(command.table);
+    table.pushed_at[command.half] = shell_.core().now();
+    table.gradients[command.half] = take_gradient(table, command);
+    table.memory->reset();
+  }
+  if (command.kind == worker_command::what::pull) {
+    auto& table = tables_.at(command.table);
+    table.parameters = command.parameters;
+    table.memory->reset();
+  }
+  if (command.kind != worker_command::what::exchange) return;
+  for (const auto id : command.tables) {
+    auto& table = tables_.at(id);
+    table.gradients[command.half] = nullptr;
+    table.parameters = nullptr;
+    table.memory->reset();
+  }
+}
+
+void worker::copied(std::uint64_t bytes) {
+  identity_.numbers->payload_bytes_copied.fetch_add(bytes, std::memory_order_relaxed);
+}
+
+void worker::on_command(const worker_command_ptr& what) {
+  auto& command = *what;
+  if (!shell_.broken().ok())
+    return command.done->complete(
+        {shell_.broken().code(),
+         describe(command, shell_.core().now()) + ": " + shell_.broken().message()});
+  if (command.kind == worker_command::what::open) return open(command);
+  const auto op = ++last_operation_;
+  const auto clock = shell_.core().now();
+  const auto code = start(command, op);
+  const auto doing = [&] { return describe(command, clock); };
+  if (code == errc::not_found)
+    return command.done->complete({code, doing() + ": this session did not open the table"});
+  if (code != errc::ok)
+    return command.done->complete(
+        {code, doing() +
+                   ": out of order. Within a clock a table takes its pulls one after another, "
+                   "then one push, then clock(); nothing after finish()"});
+  take_memory(command);
+  if (command.kind == worker_command::what::pull) command.tables.push_back(command.table);
+  operations_[op] = {what, clock};
+  update_numbers();
+  shell_.carry_out();
+}
+
+void worker::open(worker_command& command) {
+  const auto id = command.grant.table;
+  auto& table = tables_[id];
+  table.name = command.grant.name;
+  if (!table.memory) table.memory = command.memory;
+  table.opened = std::move(command.done);
+  shell_.open(id, std::move(command.grant.places));
+}
+
+void worker::opened(std::uint32_t table) {
+  std::exchange(tables_.at(table).opened, nullptr)->complete({});
+}
+
+runtime::place_wire worker::place_of_gradients(std::uint32_t table) const {
+  return runtime::encode(tables_.at(table).memory->gradient_name());
+}
+
+const float* worker::gradient(std::uint32_t id, std::uint32_t half) const {
+  const auto& table = tables_.at(id);
+  const auto* const own = table.gradients[half];
+  return own ? own : table.memory->gradient(half).data();
+}
+
+std::span<std::byte> worker::room_for(const policies::chunk_place& chunk, std::uint32_t id) {
+  const auto& table = tables_.at(id);
+  if (!table.parameters) return table.memory->room_for(chunk);
+  return std::as_writable_bytes(std::span(table.parameters + chunk.first, chunk.elements));
+}
+
+status worker::map_parameters(std::uint32_t table, const policies::table_part& part,
+                              std::uint32_t moves, std::span<const std::byte> place) {
+  const auto name = runtime::decode_place(place);
+  if (!name) return name.error();
+  const auto planes = policies::planes_max(identity_.welcome.capacity);
+  auto mapped = tables_.at(table).memory->attach(part, *name, planes, moves,
+                                                 windows_[{part.shard, moves}]);
+  if (mapped.ok()) share_gradients(table);
+  return mapped;
+}
+
+// Before those who wait for an operation go on and read them.
+void worker::update_numbers() {
+  auto& numbers = *identity_.numbers;
+  const auto& core = shell_.core();
+  numbers.staleness_max.store(core.staleness_max(), std::memory_order_relaxed);
+  numbers.pushes_under_way.store(core.pushes_under_way(), std::memory_order_release);
+  numbers.room_below.store(core.now() + (core.has_room() ? 1 : 0), std::memory_order_release);
+}
+
+// Where the pulled parameters are; into the user's memory with what is not there yet.
+void worker::finish_pull(std::uint32_t id) {
+  auto& table = tables_.at(id);
+  const auto& core = shell_.core();
+  table.memory->found(core.sources_of(id));
+  forget_windows();
+  if (!table.parameters) return;
+  copied(table.memory->copy_mapped(core.sources_of(id), table.parameters));
+  table.memory->reset();  // they are in the user's memory, and nowhere else
+}
+
+// Of processes that shards were before they moved, when nothing is read there any more.
+void worker::forget_windows() {
+  const auto& core = shell_.core();
+  std::erase_if(windows_, [&](const auto& entry) {
+    const auto [shard, moves] = entry.first;
+    if (moves == core.moves_of(shard)) return false;
+    return std::none_of(
+        tables_.begin(), tables_.end(), [&, shard = shard, moves = moves](const auto& table) {
+          return table.second.memory && table.second.memory->reads(shard, moves);
+        });
+  });
+}
+
+void worker::done(policies::operation op, refusal code) {
+  const auto at = operations_.find(op);
+  if (at == operations_.end()) return;
+  const auto [command, clock] = std::move(at->second);
+  operations_.erase(at);
+  if (code != refusal::none)
+    return command->done->complete(
+        {errc::refused,
+         describe(*command, clock) + ": a shard refused: " + std::string(to_string(code))});
+  for (const auto table : command->tables) finish_pull(table);
+  command->done->complete({});
+}
+
+void worker::failed(const status& why) {
+  for (auto& [op, operation] : std::exchange(operations_, {}))
+    operation.command->done->complete(
+        {why.code(), describe(*operation.command, operation.clock) + ": " + why.message()});
+  for (auto& [id, table] : tables_)
+    if (auto opened = std::exchange(table.opened, nullptr))
+      opened->complete({why.code(), "opening table '" + table.name + "': " + why.message()});
+}
+
+}  // namespace tidegate::actors

@@ -1,0 +1,135 @@
+// The worker actor. Commands come from the session's thread, completions go back through
+// pending_state.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "actors/client/worker_shell.hpp"
+#include "actors/control/coordinator_place.hpp"
+#include "actors/control/messages.hpp"
+#include "actors/control/outage_reports.hpp"
+#include "actors/reactor/frame_mailbox.hpp"
+#include "actors/reactor/reactor_actor.hpp"
+#include "actors/session/pending_state.hpp"
+#include "actors/store/table_memory.hpp"
+#include "policies/protocol/gradient_half.hpp"
+#include "runtime/memory/window.hpp"
+
+namespace tidegate::actors {
+
+struct worker_command {
+  enum class what : std::uint8_t { open, push, pull, clock, room, exchange, finish };
+  what kind = what::open;
+  policies::table_grant grant;           // open
+  std::shared_ptr<table_memory> memory;  // open
+  std::uint32_t table = 0;
+  std::vector<std::uint32_t> tables;  // exchange, pull: pulled ones
+  const float* gradient = nullptr;    // push: all elements of the table; null: in place
+  std::uint32_t half = 0;             // push, exchange: where in place is
+  float* parameters = nullptr;        // pull: likewise
+  policies::worker_core::extent extent = policies::worker_core::extent::as_policy;
+  pending_ptr done;
+
+  worker_command() = default;
+  worker_command(worker_command&&) = default;
+  worker_command& operator=(worker_command&&) = default;
+  // A command that is dropped unread still ends.
+  ~worker_command() {
+    if (done) done->complete({runtime::errc::cancelled, "the session was closed"});
+  }
+};
+
+// Numbers that the session's thread may read at any time.
+struct worker_numbers {
+  std::atomic<std::uint64_t> pushes_under_way{0};
+  std::atomic<std::uint64_t> room_below{0};  // clocks whose pushes are within the credit window
+  std::atomic<std::uint64_t> staleness_max{0};
+  std::atomic<std::uint64_t> payload_bytes_copied{0};  // by us, not by UCX or the kernel
+};
+
+struct worker_identity {
+  std::uint32_t rank = 0;
+  std::uint32_t incarnation = 0;
+  policies::worker_welcome welcome;
+  std::uint64_t run = 0;  // token
+  std::string job;
+  std::shared_ptr<coordinator_place> coordinator;
+  caf::actor watched;  // the job cannot go on without it: the coordinator, or its guide
+  std::shared_ptr<worker_numbers> numbers;
+};
+
+// The worker as a CAF actor on a session's reactor: hands on to its shell
+// (actors/client/worker_shell.hpp) what its mailbox and its link bring, and turns commands of
+// the session into operations.
+class worker final : public reactor_actor<worker_actor::base>,
+                     private worker_memory,
+                     private worker_owner {
+ public:
+  worker(caf::actor_config& config, reactor& home, worker_identity identity);
+
+  const char* name() const override { return "tidegate.worker"; }
+
+ protected:
+  behavior_type make_behavior() override;
+  void on_exit() override;
+
+ private:
+  struct table_state {
+    std::string name;
+    std::shared_ptr<table_memory> memory;
+    // Of pushes, by half; null: in place.
+    std::array<const float*, policies::gradient_halves> gradients{};
+    std::array<std::uint64_t, policies::gradient_halves> pushed_at{};  // clocks
+    float* parameters = nullptr;  // of the pull under way, unless in place
+    pending_ptr opened;
+  };
+  struct operation_state {
+    worker_command_ptr command;
+    std::uint64_t clock = 0;  // at which it began
+  };
+
+  void ask_of_moves();
+  void on_command(const worker_command_ptr& what);
+  void open(worker_command& command);
+  void take_memory(const worker_command& command);
+  const float* take_gradient(const table_state& table, const worker_command& command);
+  void share_gradients(std::uint32_t table);
+  void finish_pull(std::uint32_t table);
+  void forget_windows();
+  void update_numbers();
+  runtime::errc start(worker_command& command, policies::operation op);
+  // "push of table 'w' at clock 3"
+  std::string describe(const worker_command& command, std::uint64_t clock) const;
+
+  runtime::place_wire place_of_gradients(std::uint32_t table) const override;
+  const float* gradient(std::uint32_t table, std::uint32_t half) const override;
+  std::span<std::byte> room_for(const policies::chunk_place& chunk,
+                                std::uint32_t table) override;
+  runtime::status map_parameters(std::uint32_t table, const policies::table_part& part,
+                                 std::uint32_t moves,
+                                 std::span<const std::byte> place) override;
+  void opened(std::uint32_t table) override;
+  void done(policies::operation op, policies::refusal code) override;
+  void copied(std::uint64_t bytes) override;
+  void progressed() override { update_numbers(); }
+  void report_unreachable(const unreachable_peers& peers) override {
+    report_outages(identity_.coordinator, identity_.run, home().address(), peers);
+  }
+  void failed(const runtime::status& why) override;
+
+  worker_identity identity_;
+  std::map<std::uint32_t, table_state> tables_;
+  // Of each shard, as mapped since it has moved so often.
+  std::map<std::pair<std::uint32_t, std::uint32_t>, runtime::window_map> windows_;
+  std::map<policies::operation, operation_state> operations_;
+  policies::operation last_operation_ = 0;
+  worker_shell shell_;
+  std::unique_ptr<frame_mailbox> sink_;
+};
+
+}  // namespace tidegate::actors

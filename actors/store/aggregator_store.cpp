@@ -1,0 +1,63 @@
+#include "actors/store/aggregator_store.hpp"
+
+namespace tidegate::actors {
+
+using runtime::status;
+
+status aggregator_store::add_table(std::uint32_t table,
+                                   std::span<const policies::owned_chunk> chunks,
+                                   const table_sizes& sizes, std::size_t nodes) {
+  const auto planes = static_cast<std::uint32_t>(nodes * window);
+  std::uint64_t bytes = 0;
+  for (const auto& chunk : chunks) {
+    chunks_.push_back({table, bytes, chunk.elements});
+    bytes += chunk.elements * sizeof(float);
+  }
+  auto all = sizes;
+  all.copies += planes;
+  if (auto room = memory_.add_table(table, chunks, all); !room.ok()) return room;
+  if (!sums_) sums_ = std::make_unique<runtime::arena>("tidegate-sums", planes);
+  auto place = sums_->allocate(bytes);
+  if (!place) {
+    memory_.forget_table(table);
+    return place.error();
+  }
+  tables_[table] = *place;
+  for (std::uint32_t plane = 1; plane < planes; ++plane) sums_->prepare(*place, plane);
+  return {};
+}
+
+std::span<const std::byte> aggregator_store::sum(std::uint32_t slot,
+                                                 const policies::upstream_frame& push,
+                                                 inputs from) {
+  const auto& chunk = chunks_[slot];
+  if (from.size() == 1)
+    return std::as_bytes(std::span(memory_.gradient(from[0].payload), chunk.elements));
+  gradients_.clear();
+  for (const auto& input : from)
+    gradients_.push_back({memory_.gradient(input.payload), input.rank});
+  auto* out = reinterpret_cast<float*>(sum_at(slot, push.node, push.tag.clock));
+  runtime::kernels::tree_sum(gradients_, out, chunk.elements);
+  return std::as_bytes(std::span(out, chunk.elements));
+}
+
+std::byte* aggregator_store::sum_at(std::uint32_t slot, std::uint32_t node,
+                                    std::uint64_t clock) const {
+  const auto& chunk = chunks_[slot];
+  const auto plane = static_cast<std::uint32_t>(node * window + clock % window);
+  return sums_->at(tables_.at(chunk.table), plane) + chunk.offset;
+}
+
+std::span<const std::byte> aggregator_store::sum_again(const policies::upstream_frame& push) {
+  const auto bytes = chunks_[push.slot].elements * sizeof(float);
+  if (push.single == policies::no_payload)
+    return {sum_at(push.slot, push.node, push.tag.clock), bytes};
+  return {reinterpret_cast<const std::byte*>(memory_.gradient(push.single)), bytes};
+}
+
+std::span<std::byte> aggregator_store::room(std::uint32_t slot, std::uint32_t plane) {
+  memory_.prepare(slot, plane);
+  return {reinterpret_cast<std::byte*>(memory_.at(slot, plane)), memory_.bytes_of(slot)};
+}
+
+}  // namespace tidegate::actors

@@ -1,0 +1,160 @@
+#include "actors/store/front_memory.hpp"
+
+#include <algorithm>
+#include <unistd.h>
+#include <utility>
+
+#include "policies/protocol/gradient_half.hpp"
+#include "runtime/base/assert.hpp"
+#include "runtime/base/limits.hpp"
+
+namespace tidegate::actors {
+
+using policies::payload_handle;
+using runtime::errc;
+using runtime::status;
+
+namespace {
+
+std::uint64_t machine_bytes() {
+  static const auto bytes = static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) *
+                            static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+  return bytes;
+}
+
+}  // namespace
+
+front_memory::front_memory(std::shared_ptr<runtime::memory_source> source)
+    : gradients_pool_(std::move(source)),
+      names_pool_(std::make_shared<runtime::heap_source>()) {
+  names_pool_.allow(runtime::place_wire_bytes, runtime::limits::tables_max);
+}
+
+status front_memory::add_table(std::uint32_t table,
+                               std::span<const policies::owned_chunk> chunks,
+                               const table_sizes& sizes) {
+  TIDEGATE_ASSERT(!tables_.contains(table), "a table is made once");
+  table_memory made;
+  std::uint64_t bytes = 0;
+  for (const auto& chunk : chunks) {
+    TIDEGATE_ASSERT(chunk.slot == chunks_.size(), "slots are dense");
+    const auto size = chunk.elements * sizeof(float);
+    // Also on failure: slots are those of the core.
+    chunks_.push_back({table, chunk.first, bytes, chunk.elements});
+    bytes += size;
+    made.reach = std::max(made.reach, chunk.first * sizeof(float) + size);
+  }
+  const auto kept = bytes_kept_ + bytes * sizes.copies;
+  if (kept > machine_bytes())
+    return {errc::over_limit, "the shard would keep " + std::to_string(kept) +
+                                  " bytes; the machine has " + std::to_string(machine_bytes())};
+  made.planes = policies::planes_max(sizes.workers);
+  // After a fail-over every member names its memory for every table at once, and not again.
+  names_pool_.allow(runtime::place_wire_bytes, sizes.workers);
+  auto& parameters =
+      parameters_.try_emplace(made.planes, runtime::arena("tidegate-parameters", made.planes))
+          .first->second;
+  auto place = parameters.allocate(bytes);
+  if (!place) return place.error();
+  made.place = *place;
+  made.prepared.assign(made.planes, false);
+  made.prepared[0] = true;
+  tables_.emplace(table, std::move(made));
+  bytes_kept_ = kept;
+  for (const auto& chunk : chunks)
+    gradients_pool_.allow(chunk.elements * sizeof(float),
+                          std::size_t{sizes.members} * runtime::limits::clocks_in_flight_max);
+  return {};
+}
+
+front_memory::table_place front_memory::place_of(std::uint32_t table) const {
+  const auto& memory = tables_.at(table);
+  return {parameters_.at(memory.planes).name(memory.place), memory.place.bytes};
+}
+
+float* front_memory::at(std::uint32_t slot, std::uint32_t plane) const {
+  const auto& chunk = chunks_[slot];
+  const auto& table = tables_.at(chunk.table);
+  auto* begin = parameters_.at(table.planes).at(table.place, plane);
+  return reinterpret_cast<float*>(begin + chunk.offset);
+}
+
+void front_memory::prepare(std::uint32_t slot, std::uint32_t plane) {
+  auto& table = tables_.at(chunks_[slot].table);
+  if (table.prepared[plane]) return;
+  parameters_.at(table.planes).prepare(table.place, plane);
+  table.prepared[plane] = true;
+}
+
+std::span<const std::byte> front_memory::payload_of(const runtime::frame_header&,
+                                                    std::uint32_t slot, std::uint32_t plane) {
+  return std::as_bytes(std::span(at(slot, plane), chunks_[slot].elements));
+}
+
+status front_memory::map_gradients(const policies::member_key& member, std::uint32_t table,
+                                   std::span<const std::byte> place) {
+  constexpr auto halves = policies::gradient_halves;
+  const auto name = runtime::decode_place(place);
+  if (!name) return name.error();
+  auto& home = members_[member];
+  auto opened = home.memory.open(*name, reach_of(table), halves, halves);
+  if (!opened) return opened.error();
+  home.gradients[table] = *opened;
+  return {};
+}
+
+payload_handle front_memory::keep(payload what) {
+  if (payloads_free_.empty()) {
+    payloads_.emplace_back();
+    payloads_free_.reserve(payloads_.size());
+    payloads_free_.push_back(static_cast<payload_handle>(payloads_.size()));
+  }
+  const auto handle = payloads_free_.back();
+  payloads_free_.pop_back();
+  payloads_[handle - 1] = std::move(what);
+  return handle;
+}
+
+payload_handle front_memory::keep(runtime::buffer gradient) {
+  const auto* data = gradient.floats();
+  return keep(payload{std::move(gradient), data});
+}
+
+payload_handle front_memory::keep_in_place(const policies::member_key& member,
+                                           std::uint32_t table, std::uint32_t half,
+                                           std::uint32_t slot) {
+  const auto* begin = members_.at(member).gradients.at(table).at(half);
+  return keep(payload{{}, reinterpret_cast<const float*>(begin) + chunks_[slot].first});
+}
+
+void front_memory::release(payload_handle handle) {
+  TIDEGATE_ASSERT(handle >= 1 && handle <= payloads_.size() && payloads_[handle - 1].data,
+                  "a payload is released once");
+  if (!retired_.empty()) count_off(gradient(handle));
+  payloads_[handle - 1] = {};
+  payloads_free_.push_back(handle);
+}
+
+// The pushes of an earlier process count like any, and a step may yet read them in its memory.
+void front_memory::forget(const policies::member_key& member) {
+  const auto at = members_.find(member);
+  if (at == members_.end()) return;
+  auto memory = std::move(at->second.memory);
+  members_.erase(at);
+  const auto pushes = kept_in(memory);
+  if (pushes > 0) retired_.push_back({pushes, std::move(memory)});
+}
+
+void front_memory::count_off(const float* gradient) {
+  for (auto& process : retired_)
+    if (process.memory.holds(gradient)) --process.pushes;
+  std::erase_if(retired_, [](const retired_memory& process) { return process.pushes == 0; });
+}
+
+std::size_t front_memory::kept_in(const runtime::window_map& memory) const {
+  return static_cast<std::size_t>(
+      std::count_if(payloads_.begin(), payloads_.end(),
+                    [&](const payload& kept) { return memory.holds(kept.data); }));
+}
+
+}  // namespace tidegate::actors

@@ -1,0 +1,121 @@
+// The memory of the side that faces workers, in shards and aggregators alike: parameters that
+// they read, and the gradients that they pushed and that wait to be summed.
+//
+// Parameters lie in shared segments, the chunks of a table one after another, one copy per
+// plane (policies/shard/core.hpp says which plane holds what). Gradients are received into
+// blocks of a pool, or stay where their worker wrote them. Holds no CAF; one reactor thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "actors/seam/ingress_memory.hpp"
+#include "policies/shard/core.hpp"
+#include "runtime/base/status.hpp"
+#include "runtime/memory/arena.hpp"
+#include "runtime/memory/buffer.hpp"
+#include "runtime/memory/window.hpp"
+
+namespace tidegate::actors {
+
+class front_memory final : public ingress_memory {
+ public:
+  explicit front_memory(std::shared_ptr<runtime::memory_source> source);
+
+  // Room for chunks, whose slots are the next unused ones. Errors: over_limit, io_error (memory
+  // is short); then the slots are used up, and the table may be added again with others.
+  runtime::status add_table(std::uint32_t table, std::span<const policies::owned_chunk> chunks,
+                            const table_sizes& sizes);
+  // What else its owner needs could not be had; the room stays taken.
+  void forget_table(std::uint32_t table) { tables_.erase(table); }
+  // Where the chunks of a table lie, from the first on; they fill `bytes`.
+  struct table_place {
+    runtime::place_name name;
+    std::uint64_t bytes = 0;
+  };
+  table_place place_of(std::uint32_t table) const;
+  // The end of the last chunk here of a table, in bytes from the table's begin.
+  std::uint64_t reach_of(std::uint32_t table) const { return tables_.at(table).reach; }
+  runtime::place_wire place_of_parameters(std::uint32_t table) const override {
+    return runtime::encode(place_of(table).name);
+  }
+  std::uint64_t bytes_of(std::uint32_t slot) const override {
+    return chunks_[slot].elements * sizeof(float);
+  }
+
+  // The parameters of a chunk in a plane; prepared before they are first written.
+  float* at(std::uint32_t slot, std::uint32_t plane) const;
+  void prepare(std::uint32_t slot, std::uint32_t plane);
+  std::span<const std::byte> payload_of(const runtime::frame_header& reply, std::uint32_t slot,
+                                        std::uint32_t plane) override;
+
+  runtime::buffer lease(std::size_t bytes) override { return gradients_pool_.lease(bytes); }
+  runtime::buffer lease_name() override { return names_pool_.lease(runtime::place_wire_bytes); }
+  runtime::status map_gradients(const policies::member_key& member, std::uint32_t table,
+                                std::span<const std::byte> place) override;
+  policies::payload_handle keep(runtime::buffer gradient) override;
+  policies::payload_handle keep_in_place(const policies::member_key& member,
+                                         std::uint32_t table, std::uint32_t half,
+                                         std::uint32_t slot) override;
+  // Keeps what starts here, in somebody else's memory.
+  policies::payload_handle keep(const float* elsewhere) { return keep(payload{{}, elsewhere}); }
+  const float* gradient(policies::payload_handle handle) const {
+    return payloads_[handle - 1].data;
+  }
+  // Of one that was received.
+  std::span<const std::byte> payload_bytes(policies::payload_handle handle) const {
+    return payloads_[handle - 1].kept.bytes();
+  }
+  void release(policies::payload_handle handle) override;
+  void forget(const policies::member_key& member) override;
+
+ private:
+  struct table_memory {
+    std::uint32_t planes = 0;  // which arena
+    runtime::arena::place place;
+    std::uint64_t reach = 0;
+    std::vector<bool> prepared;  // by plane
+  };
+  struct chunk_memory {
+    std::uint32_t table = 0;
+    std::uint64_t first = 0;   // element of the table
+    std::uint64_t offset = 0;  // in bytes within the table's place
+    std::size_t elements = 0;
+  };
+  struct payload {
+    runtime::buffer kept;  // empty: somebody else's memory
+    const float* data = nullptr;
+  };
+
+  struct member_memory {
+    runtime::window_map memory;
+    std::map<std::uint32_t, runtime::window> gradients;  // by table
+  };
+  // Of a process that has been replaced, mapped as long as pushes lie in it that are not summed
+  // yet.
+  struct retired_memory {
+    std::size_t pushes = 0;
+    runtime::window_map memory;
+  };
+
+  policies::payload_handle keep(payload what);
+  // How many of the gradients that are kept lie there.
+  std::size_t kept_in(const runtime::window_map& memory) const;
+  void count_off(const float* gradient);
+
+  runtime::size_pools gradients_pool_;
+  runtime::size_pools names_pool_;
+  std::map<policies::member_key, member_memory> members_;
+  std::vector<retired_memory> retired_;
+  std::map<std::uint32_t, runtime::arena> parameters_;  // by number of planes
+  std::uint64_t bytes_kept_ = 0;
+  std::map<std::uint32_t, table_memory> tables_;
+  std::vector<chunk_memory> chunks_;  // by slot
+  std::vector<payload> payloads_;     // by handle - 1
+  std::vector<policies::payload_handle> payloads_free_;
+};
+
+}  // namespace tidegate::actors

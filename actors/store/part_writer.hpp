@@ -1,0 +1,30 @@
+// Writes a shard's part of a checkpoint on a thread of its own, so that the shard goes on. One
+// file at a time. Used from one thread; `done` is called on the other, and may hold the owner.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <thread>
+
+#include "policies/checkpoint/file_writer.hpp"
+
+namespace tidegate::actors {
+
+class part_writer {
+ public:
+  using told = std::function<void(runtime::expected<policies::written_file>)>;
+
+  part_writer() = default;
+  ~part_writer() { wait(); }
+  part_writer(const part_writer&) = delete;
+  part_writer& operator=(const part_writer&) = delete;
+
+  // `folder`: made when it is missing. What `file` reads must stay until done.
+  void start(const std::string& folder, policies::file_writer file, told done);
+  void wait();
+
+ private:
+  std::thread thread_;
+};
+
+}  // namespace tidegate::actors

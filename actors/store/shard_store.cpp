@@ -1,0 +1,247 @@
+#include "actors/store/shard_store.hpp"
+
+#include <algorithm>
+
+#include "actors/store/kernel_optimizer.hpp"
+#include "runtime/base/rng.hpp"
+
+namespace tidegate::actors {
+
+namespace kernels = runtime::kernels;
+using runtime::status;
+
+namespace {
+
+void fill(float* out, const policies::owned_chunk& chunk, const policies::init_spec& init,
+          std::uint64_t key) {
+  const bool uniform = init.kind == policies::init_kind::uniform;
+  for (std::uint64_t i = 0; i < chunk.elements; ++i)
+    out[i] = uniform ? init.value * runtime::uniform_signed(key, chunk.first + i) : init.value;
+}
+
+}  // namespace
+
+status shard_store::add_table(const policies::open_table_call& table,
+                              std::span<const policies::owned_chunk> chunks,
+                              const store_options& options) {
+  const auto how = to_kernel(table.optimizer);
+  const auto arrays = kernels::state_arrays(how.kind);
+  for (const auto& chunk : chunks) {
+    auto& made = chunks_.emplace_back();  // also on failure: slots are those of the core
+    made.elements = chunk.elements;
+    made.optimizer = how;
+    made.reduce = options.reduce;
+    made.table = table.table;
+    made.about = {table.name,      table.shape, chunk.chunk, chunk.first, chunk.elements,
+                  table.optimizer, 0,           1,           1,           {}};
+  }
+  if (auto room = memory_.add_table(
+          table.table, chunks, {options.workers, options.members, 1 + arrays + options.keeps});
+      !room.ok())
+    return room;
+  if (options.replicated)
+    if (auto room = add_sums(table.table, chunks); !room.ok()) {
+      memory_.forget_table(table.table);
+      return room;
+    }
+  for (const auto& chunk : chunks) {
+    auto& made = chunks_[chunk.slot];
+    for (auto* state : {&made.state1, &made.state2}) {
+      if (state == &made.state2 ? arrays < 2 : arrays < 1) continue;
+      auto room = add_state(made.elements * sizeof(float));
+      if (!room) {
+        memory_.forget_table(table.table);
+        return room.error();
+      }
+      *state = *room;
+    }
+    fill(memory_.at(chunk.slot, 0), chunk, table.init, table.init_key);
+    for (std::uint32_t i = 0; i < options.keeps; ++i) memory_.prepare(chunk.slot, 1 + i);
+  }
+  return {};
+}
+
+status shard_store::add_sums(std::uint32_t table,
+                             std::span<const policies::owned_chunk> chunks) {
+  std::uint64_t bytes = 0;
+  for (const auto& chunk : chunks) {
+    chunks_[chunk.slot].sum_offset = bytes;
+    bytes += chunk.elements * sizeof(float);
+  }
+  auto place = sums_.allocate(bytes);
+  if (!place) return place.error();
+  sum_places_[table] = *place;
+  for (std::uint32_t plane = 1; plane < sum_planes; ++plane) sums_.prepare(*place, plane);
+  return {};
+}
+
+shard_memory::lent_place shard_store::place_of_sums(std::uint32_t table) const {
+  const auto& place = sum_places_.at(table);
+  return {runtime::encode(sums_.name(place)), place.bytes};
+}
+
+status shard_store::map_sums(std::uint32_t table, std::uint64_t bytes,
+                             std::span<const std::byte> place) {
+  const auto name = runtime::decode_place(place);
+  if (!name) return name.error();
+  const auto opened = primary_.open(*name, bytes, sum_planes, sum_planes);
+  if (!opened) return opened.error();
+  lent_[table] = *opened;
+  return {};
+}
+
+void shard_store::forget_sums() {
+  lent_.clear();
+  primary_ = {};
+}
+
+policies::payload_handle shard_store::sum_in_place(std::uint32_t slot, std::uint32_t plane) {
+  const auto& chunk = chunks_[slot];
+  const auto window = lent_.find(chunk.table);
+  const auto end = chunk.sum_offset + memory_.bytes_of(slot);
+  if (window == lent_.end() || end > window->second.bytes || plane >= sum_planes)
+    return policies::no_payload;
+  const auto* at = window->second.at(plane) + chunk.sum_offset;
+  return memory_.keep(reinterpret_cast<const float*>(at));
+}
+
+runtime::buffer shard_store::lease_seed(std::size_t bytes) {
+  seed_pool_.allow(bytes, 1);
+  return seed_pool_.lease(bytes);
+}
+
+std::span<float> shard_store::sum_at(std::uint32_t slot, std::uint64_t clock) const {
+  const auto& chunk = chunks_[slot];
+  auto* plane = sums_.at(sum_places_.at(chunk.table), clock % sum_planes);
+  return {reinterpret_cast<float*>(plane + chunk.sum_offset), chunk.elements};
+}
+
+void shard_store::keep_sum(std::uint32_t slot, std::uint64_t clock,
+                           policies::payload_handle gradient) {
+  const auto sum = sum_at(slot, clock);
+  std::copy_n(memory_.gradient(gradient), sum.size(), sum.begin());
+}
+
+runtime::expected<float*> shard_store::add_state(std::uint64_t bytes) {
+  auto place = states_.allocate(bytes);
+  if (!place) return runtime::fail(place.error());
+  return reinterpret_cast<float*>(states_.at(*place, 0));
+}
+
+status shard_store::restore(const policies::checkpoint_reader& from, std::size_t table,
+                            runtime::storage& folder,
+                            std::span<const policies::owned_chunk> chunks,
+                            policies::shard_core& core) {
+  const auto stored = from.chunks(table);
+  for (const auto& chunk : chunks) {
+    auto& made = chunks_[chunk.slot];
+    if (chunk.chunk >= stored.size() || stored[chunk.chunk].stored.about.first != chunk.first ||
+        stored[chunk.chunk].stored.about.elements != chunk.elements)
+      return {runtime::errc::invalid_argument,
+              "the checkpoint has table '" + made.about.table +
+                  "' in other chunks: cluster.chunk_bytes must be what it was"};
+    const auto& about = stored[chunk.chunk].stored.about;
+    float* const arrays[] = {memory_.at(chunk.slot, 0), made.state1, made.state2};
+    for (std::size_t i = 0; i < policies::chunk_arrays(about); ++i)
+      if (auto read = from.read(folder, table, i, chunk.first, {arrays[i], chunk.elements});
+          !read.ok())
+        return read;
+    made.powers = {about.beta1_power, about.beta2_power};
+    core.restore(chunk.slot, about.version, about.ranks);
+  }
+  return {};
+}
+
+shard_store::image shard_store::image_of(std::uint32_t slot, std::uint32_t plane) {
+  const auto& chunk = chunks_[slot];
+  image made{chunk.table, chunk.about, {}};
+  made.about.beta1_power = chunk.powers.beta1;
+  made.about.beta2_power = chunk.powers.beta2;
+  const float* const arrays[] = {memory_.at(slot, plane), chunk.state1, chunk.state2};
+  for (std::size_t i = 0; i < policies::chunk_arrays(made.about); ++i)
+    made.arrays[i] = {arrays[i], chunk.elements};
+  return made;
+}
+
+void shard_store::apply(const effects::apply& what, inputs from) {
+  auto& chunk = chunks_[what.slot];
+  memory_.prepare(what.slot, what.to);
+  gradients_.clear();
+  for (const auto& input : from)
+    gradients_.push_back({memory_.gradient(input.payload), input.rank});
+  kernels::chunk_arrays arrays;
+  if (what.keeps_sum && from.size() > 1)
+    arrays.sum = sum_at(what.slot, what.clock).data();
+  else if (what.keeps_sum)
+    keep_sum(what.slot, what.clock, from.front().payload);
+  arrays.before = memory_.at(what.slot, what.from);
+  arrays.after = memory_.at(what.slot, what.to);
+  arrays.state1 = chunk.state1;
+  arrays.state2 = chunk.state2;
+  arrays.n = chunk.elements;
+  kernels::apply_update(chunk.optimizer, chunk.powers, gradients_,
+                        policies::scale_of(chunk.reduce, what.team), arrays);
+}
+
+std::span<const float> shard_store::sum_of(std::uint32_t slot, std::uint64_t clock) const {
+  return sum_at(slot, clock);
+}
+
+std::vector<float> shard_store::seed_of(const effects::seed& what,
+                                        const policies::shard_core::seed_state& state) {
+  const auto& chunk = chunks_[what.slot];
+  policies::chunk_seed seed;
+  seed.state = state;
+  seed.beta1_power = chunk.powers.beta1;
+  seed.beta2_power = chunk.powers.beta2;
+  seed.states = (chunk.state1 ? 1U : 0U) + (chunk.state2 ? 1U : 0U);
+  seed.elements = chunk.elements;
+  std::vector<float> made(seed_bytes(seed) / sizeof(float));
+  const auto bytes = std::as_writable_bytes(std::span(made));
+  encode_seed(seed, bytes);
+  const auto put = [&](std::size_t i, const float* from) {
+    std::copy_n(from, chunk.elements, seed_array(seed, bytes, i).begin());
+  };
+  put(0, memory_.at(what.slot, what.plane));
+  if (chunk.state1) put(1, chunk.state1);
+  if (chunk.state2) put(2, chunk.state2);
+  for (std::size_t i = 0; i < state.kept.size(); ++i)
+    put(seed.kept_array(i), memory_.at(what.slot, what.kept[i]));
+  return made;
+}
+
+std::uint64_t shard_store::seed_bytes_max(std::uint32_t slot, std::uint32_t workers) const {
+  policies::chunk_seed seed;
+  seed.state.now.ranks.resize(workers);
+  seed.states = 2;
+  seed.state.kept.resize(policies::versions_kept_max);
+  seed.elements = chunks_[slot].elements;
+  return seed_bytes(seed);
+}
+
+runtime::expected<policies::chunk_seed> shard_store::take_seed(
+    std::uint32_t slot, std::span<const std::byte> bytes) {
+  using core = policies::shard_core;
+  auto& chunk = chunks_[slot];
+  auto seed = policies::decode_seed(bytes);
+  if (!seed) return seed;
+  const auto states = (chunk.state1 ? 1U : 0U) + (chunk.state2 ? 1U : 0U);
+  if (seed->elements != chunk.elements || seed->states != states)
+    return runtime::fail(runtime::errc::corrupt, "a chunk of another size was handed over");
+  const auto take = [&](std::size_t i, float* into) {
+    const auto from = seed_array(*seed, bytes, i);
+    std::copy(from.begin(), from.end(), into);
+  };
+  memory_.prepare(slot, core::seed_plane);
+  take(0, memory_.at(slot, core::seed_plane));
+  if (chunk.state1) take(1, chunk.state1);
+  if (chunk.state2) take(2, chunk.state2);
+  for (std::size_t i = 0; i < seed->state.kept.size(); ++i) {
+    memory_.prepare(slot, core::kept_plane(i));
+    take(seed->kept_array(i), memory_.at(slot, core::kept_plane(i)));
+  }
+  chunk.powers = {seed->beta1_power, seed->beta2_power};
+  return seed;
+}
+
+}  // namespace tidegate::actors

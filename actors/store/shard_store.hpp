@@ -1,0 +1,96 @@
+// The memory of a shard: what faces workers (front_memory.hpp), and the optimizer state of the
+// chunks it owns. Holds no CAF; one reactor thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "actors/shard/shard_memory.hpp"
+#include "actors/store/front_memory.hpp"
+#include "policies/checkpoint/reader.hpp"
+#include "policies/protocol/control_calls.hpp"
+#include "policies/shard/chunk_seed.hpp"
+#include "policies/shard/core.hpp"
+#include "runtime/base/limits.hpp"
+#include "runtime/base/status.hpp"
+#include "runtime/kernels/update.hpp"
+#include "runtime/memory/arena.hpp"
+#include "runtime/memory/window.hpp"
+
+namespace tidegate::actors {
+
+class shard_store final : public shard_memory {
+ public:
+  explicit shard_store(std::shared_ptr<runtime::memory_source> source)
+      : memory_(std::move(source)) {}
+
+  ingress_memory& ingress() noexcept override { return memory_; }
+  runtime::status add_table(const policies::open_table_call& table,
+                            std::span<const policies::owned_chunk> chunks,
+                            const store_options& options) override;
+  runtime::status restore(const policies::checkpoint_reader& from, std::size_t table,
+                          runtime::storage& folder,
+                          std::span<const policies::owned_chunk> chunks,
+                          policies::shard_core& core) override;
+  image image_of(std::uint32_t slot, std::uint32_t plane) override;
+  void apply(const effects::apply& step, inputs from) override;
+
+  std::span<const std::byte> payload_bytes(policies::payload_handle handle) const override {
+    return memory_.payload_bytes(handle);
+  }
+  std::span<const float> gradient(std::uint32_t slot,
+                                  policies::payload_handle handle) const override {
+    return {memory_.gradient(handle), chunks_[slot].elements};
+  }
+  std::span<const float> sum_of(std::uint32_t slot, std::uint64_t clock) const override;
+  void keep_sum(std::uint32_t slot, std::uint64_t clock,
+                policies::payload_handle gradient) override;
+
+  std::vector<float> seed_of(const effects::seed& chunk,
+                             const policies::shard_core::seed_state& state) override;
+  std::uint64_t seed_bytes_max(std::uint32_t slot, std::uint32_t workers) const override;
+  runtime::buffer lease_seed(std::size_t bytes) override;
+  runtime::expected<policies::chunk_seed> take_seed(std::uint32_t slot,
+                                                    std::span<const std::byte> bytes) override;
+
+  lent_place place_of_sums(std::uint32_t table) const override;
+  runtime::status map_sums(std::uint32_t table, std::uint64_t bytes,
+                           std::span<const std::byte> place) override;
+  void forget_sums() override;
+  policies::payload_handle sum_in_place(std::uint32_t slot, std::uint32_t plane) override;
+
+ private:
+  struct chunk_state {
+    std::size_t elements = 0;
+    runtime::kernels::optimizer optimizer;
+    runtime::kernels::adam_powers powers;
+    policies::reduce_kind reduce = policies::reduce_kind::mean;
+    float* state1 = nullptr;
+    float* state2 = nullptr;
+    std::uint32_t table = 0;
+    policies::chunk_description about;
+    std::uint64_t sum_offset = 0;  // bytes, within the table's; the same in both processes
+  };
+
+  // Planes of sums are by clock.
+  static constexpr auto sum_planes = runtime::limits::clocks_in_flight_max;
+
+  runtime::expected<float*> add_state(std::uint64_t bytes);
+  runtime::status add_sums(std::uint32_t table, std::span<const policies::owned_chunk> chunks);
+  std::span<float> sum_at(std::uint32_t slot, std::uint64_t clock) const;
+
+  front_memory memory_;
+  runtime::arena states_{"tidegate-state", 1};
+  runtime::arena sums_{"tidegate-sums", sum_planes};           // for the replica
+  std::map<std::uint32_t, runtime::arena::place> sum_places_;  // by table
+  std::vector<chunk_state> chunks_;                            // by slot
+  std::vector<runtime::kernels::gradient> gradients_;          // of the step being made
+  runtime::window_map primary_;                                // its memory, as a replica
+  std::map<std::uint32_t, runtime::window> lent_;              // likewise: sums, by table
+  runtime::size_pools seed_pool_{std::make_shared<runtime::heap_source>()};  // to receive in
+};
+
+}  // namespace tidegate::actors

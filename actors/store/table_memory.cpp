@@ -1,0 +1,194 @@
+#include "actors/store/table_memory.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <iterator>
+#include <sys/mman.h>
+#include <utility>
+
+#include "runtime/base/assert.hpp"
+
+namespace tidegate::actors {
+
+using runtime::status;
+
+namespace {
+
+constexpr auto page = runtime::segment::page_bytes;
+
+std::size_t pages(std::uint64_t bytes) {
+  return (bytes + page - 1) / page * page;
+}
+
+}  // namespace
+
+table_memory::table_memory(runtime::arena& gradients,
+                           std::span<const policies::chunk_place> places, bool one_array)
+    : gradients_(gradients),
+      one_array_(one_array),
+      places_(places.begin(), places.end()),
+      sources_(places.size()),
+      elements_(places.back().first + places.back().elements) {
+  stretches_.reserve(places.size());
+}
+
+table_memory::~table_memory() {
+  for (auto* room : rooms_)
+    if (room) ::munmap(room, pages(elements_ * sizeof(float)));
+}
+
+runtime::expected<std::shared_ptr<table_memory>> table_memory::make(
+    runtime::arena& gradients, policies::mapping_budget& mappings,
+    std::span<const policies::chunk_place> places) {
+  TIDEGATE_ASSERT(!places.empty(), "a table has a chunk");
+  const bool one_array = mappings.take(policies::mappings_of_array(places));
+  std::shared_ptr<table_memory> made(new table_memory(gradients, places, one_array));
+  auto place = gradients.allocate(made->elements_ * sizeof(float));
+  if (!place) return runtime::fail(place.error());
+  made->place_ = *place;
+  for (std::uint32_t plane = 1; plane < gradients.planes(); ++plane)
+    gradients.prepare(*place, plane);
+  return made;
+}
+
+std::span<float> table_memory::gradient(std::uint32_t half) const {
+  return {reinterpret_cast<float*>(gradients_.at(place_, half)), elements_};
+}
+
+bool table_memory::make_room(std::size_t which) {
+  if (rooms_[which]) return true;
+  void* at = ::mmap(nullptr, pages(elements_ * sizeof(float)), PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (at == MAP_FAILED) return false;
+  rooms_[which] = static_cast<std::byte*>(at);
+  return true;
+}
+
+status table_memory::attach(const policies::table_part& part, const runtime::place_name& name,
+                            std::uint32_t planes, std::uint32_t moves,
+                            runtime::window_map& windows) {
+  std::uint64_t bytes = 0;
+  for (const auto chunk : part.chunks) bytes += places_[chunk].elements * sizeof(float);
+  auto opened = windows.open(name, bytes, planes, 1);
+  if (!opened) return opened.error();
+  has_windows_ = true;
+  const bool alone = part.chunks.size() == places_.size();
+  std::uint64_t offset = 0;
+  for (const auto chunk : part.chunks) {
+    next_source next;
+    next.source = {*opened, offset, part.shard, moves, {}};
+    next.windows = &windows;
+    next.segment = name.segment;
+    next.planes = planes;
+    next.plane_bytes = name.plane_bytes;
+    next.begin = name.offset + offset;
+    next.alone = alone;
+    // What was found is read on where it is.
+    if (moves > 0)
+      next_[chunk] = next;
+    else
+      settle(chunk, next);
+    offset += places_[chunk].elements * sizeof(float);
+  }
+  return {};
+}
+
+// From now on the chunk is read there, side by side with others where whole pages allow it.
+void table_memory::settle(std::size_t chunk, const next_source& next) {
+  const auto& place = places_[chunk];
+  const auto size = place.elements * sizeof(float);
+  clear_room(chunk);
+  auto& source = sources_[chunk];
+  source = next.source;
+  const auto at = place.first * sizeof(float);
+  const bool whole_pages = at % page == 0 && next.begin % page == 0 &&
+                           (size % page == 0 || chunk + 1 == places_.size());
+  for (std::size_t plane = 0; plane < std::min<std::size_t>(rooms, next.planes); ++plane)
+    if (one_array_ && !next.alone && whole_pages && make_room(plane))
+      source.mapped[plane] =
+          next.windows->find(next.segment)
+              ->map_at(rooms_[plane] + at, plane * next.plane_bytes + next.begin, pages(size));
+}
+
+// What was mapped at the chunk's place in its rooms is not read any more.
+void table_memory::clear_room(std::size_t chunk) {
+  const auto& place = places_[chunk];
+  for (std::size_t plane = 0; plane < rooms; ++plane) {
+    if (!std::exchange(sources_[chunk].mapped[plane], false)) continue;
+    void* at = ::mmap(rooms_[plane] + place.first * sizeof(float),
+                      pages(place.elements * sizeof(float)), PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+    TIDEGATE_ASSERT(at != MAP_FAILED, "pages take the place of pages");
+  }
+}
+
+std::span<std::byte> table_memory::room_for(const policies::chunk_place& chunk) {
+  if (!make_room(0)) return {};
+  clear_room(chunk.chunk);  // its shard has moved to where memory is not shared
+  return {rooms_[0] + chunk.first * sizeof(float), chunk.elements * sizeof(float)};
+}
+
+const float* table_memory::at(std::size_t chunk, std::uint32_t plane) const {
+  const auto& source = sources_[chunk];
+  const auto here = places_[chunk].first * sizeof(float);
+  const std::byte* bytes = nullptr;
+  if (!source.window)
+    bytes = rooms_[0] + here;  // where it was received
+  else if (plane < rooms && source.mapped[plane])
+    bytes = rooms_[plane] + here;
+  else
+    bytes = source.window.at(plane) + source.offset;
+  return reinterpret_cast<const float*>(bytes);
+}
+
+void table_memory::found(std::span<const place_found> sources) {
+  for (auto next = next_.begin(); next != next_.end();) {
+    const auto& is = sources[next->first];
+    const bool due = is.plane != policies::no_plane && is.moves == next->second.source.moves;
+    if (due) settle(next->first, next->second);
+    next = due ? next_.erase(next) : std::next(next);
+  }
+  stretches_.clear();
+  for (std::size_t chunk = 0; chunk < places_.size(); ++chunk) {
+    const auto& place = places_[chunk];
+    if (sources[chunk].plane == policies::no_plane) sources_[chunk].window = {};
+    const std::span values(at(chunk, sources[chunk].plane), place.elements);
+    if (!stretches_.empty()) {
+      auto& last = stretches_.back().values;
+      if (last.data() + last.size() == values.data()) {
+        last = {last.data(), last.size() + values.size()};
+        continue;
+      }
+    }
+    stretches_.push_back({place.first, values});
+  }
+}
+
+void table_memory::gather(std::span<float> out) const {
+  for (const auto& one : stretches_)
+    std::memcpy(out.data() + one.first, one.values.data(), one.values.size_bytes());
+}
+
+std::uint64_t table_memory::copy_mapped(std::span<const place_found> sources,
+                                        float* out) const {
+  std::uint64_t bytes = 0;
+  for (std::size_t chunk = 0; chunk < places_.size(); ++chunk) {
+    if (sources[chunk].plane == policies::no_plane) continue;
+    const auto& place = places_[chunk];
+    const auto size = place.elements * sizeof(float);
+    std::memcpy(out + place.first, at(chunk, sources[chunk].plane), size);
+    bytes += size;
+  }
+  return bytes;
+}
+
+bool table_memory::reads(std::uint32_t shard, std::uint32_t moves) const {
+  const auto is = [&](const chunk_source& one) {
+    return one.window && one.shard == shard && one.moves == moves;
+  };
+  return std::any_of(sources_.begin(), sources_.end(), is) ||
+         std::any_of(next_.begin(), next_.end(),
+                     [&](const auto& entry) { return is(entry.second.source); });
+}
+
+}  // namespace tidegate::actors

@@ -1,0 +1,114 @@
+// The memory of one table in a worker: its gradients, and the parameters of its last pull.
+//
+// Gradients lie in a shared segment, in two halves (policies/protocol/gradient_half.hpp), so
+// that shards on this host sum straight out of it and others are sent from it. Parameters are
+// read where shards of this host keep them, or arrive in memory of ours; chunks from several
+// places are mapped side by side, so that the table is one array as long as their shards keep
+// its version in one of the first planes (always, under bsp). Where that would take more
+// mappings than the process has left (policies/placement/mappings.hpp), chunks are read in the
+// windows of their shards, and the table is as many stretches as runs of neighbours. One thread
+// at a time: the driver of the session's reactor.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "policies/model/kept_versions.hpp"
+#include "policies/placement/mappings.hpp"
+#include "policies/placement/placement.hpp"
+#include "policies/worker/core.hpp"
+#include "runtime/base/status.hpp"
+#include "runtime/memory/arena.hpp"
+#include "runtime/memory/window.hpp"
+#include <tidegate/session.hpp>
+
+namespace tidegate::actors {
+
+class table_memory {
+ public:
+  // Errors: io_error (no memory).
+  static runtime::expected<std::shared_ptr<table_memory>> make(
+      runtime::arena& gradients, policies::mapping_budget& mappings,
+      std::span<const policies::chunk_place> places);
+  ~table_memory();
+  table_memory(const table_memory&) = delete;
+  table_memory& operator=(const table_memory&) = delete;
+
+  std::uint64_t elements() const noexcept { return elements_; }
+  // All elements, to be written before their push and left alone until it is applied.
+  std::span<float> gradient(std::uint32_t half) const;
+  runtime::place_name gradient_name() const { return gradients_.name(place_); }
+
+  // The part of the table on a shard may be read at `name`; a shard that has moved so often, in
+  // versions that are found from now on. Errors: those of window_map::open.
+  runtime::status attach(const policies::table_part& part, const runtime::place_name& name,
+                         std::uint32_t planes, std::uint32_t moves,
+                         runtime::window_map& windows);
+  bool has_windows() const noexcept { return has_windows_; }
+  // Where a chunk that is sent to us goes.
+  std::span<std::byte> room_for(const policies::chunk_place& chunk);
+
+  using place_found = policies::worker_core::chunk_source;
+  // One past pull, as found, per chunk.
+  void found(std::span<const place_found> sources);
+  // What was found is not read any more: stretches() is empty until the next found().
+  void reset() noexcept { stretches_.clear(); }
+  // Whether anything that was found, or will be, is in windows of this shard.
+  bool reads(std::uint32_t shard, std::uint32_t moves) const;
+  // Ascending, as few as there are; valid until the next found().
+  std::span<const stretch> stretches() const noexcept { return stretches_; }
+  // All of them into `out`, which has room for the table.
+  void gather(std::span<float> out) const;
+  // The chunks that were found in windows into the table that begins at `out`; returns the
+  // bytes copied.
+  std::uint64_t copy_mapped(std::span<const place_found> sources, float* out) const;
+
+ private:
+  table_memory(runtime::arena& gradients, std::span<const policies::chunk_place> places,
+               bool one_array);
+  // Versions of a bsp job take one plane more in turn than are kept; in a room of each plane
+  // the chunks of several shards lie side by side.
+  static constexpr std::size_t rooms = policies::versions_kept_max + 1;
+  static_assert(rooms == policies::mapped_versions);
+  struct chunk_source {
+    runtime::window window;    // empty: arrives here
+    std::uint64_t offset = 0;  // of the chunk within the window
+    std::uint32_t shard = 0;
+    std::uint32_t moves = 0;
+    // These planes are mapped at the chunk's place in their rooms, too.
+    std::array<bool, rooms> mapped{};
+  };
+
+  // Where a shard that has moved will be read: nothing of it has been found yet.
+  struct next_source {
+    chunk_source source;
+    const runtime::window_map* windows = nullptr;
+    runtime::segment_name segment;
+    std::uint32_t planes = 0;
+    std::uint64_t plane_bytes = 0;
+    std::uint64_t begin = 0;  // of the chunk within a plane of the segment
+    bool alone = false;       // all of the table
+  };
+
+  bool make_room(std::size_t which);
+  void settle(std::size_t chunk, const next_source& next);
+  void clear_room(std::size_t chunk);
+  const float* at(std::size_t chunk, std::uint32_t plane) const;
+
+  runtime::arena& gradients_;
+  bool one_array_;  // chunks of several shards are mapped side by side
+  runtime::arena::place place_;
+  std::vector<policies::chunk_place> places_;
+  std::vector<chunk_source> sources_;        // by chunk, as last found
+  std::map<std::size_t, next_source> next_;  // likewise, of those that have moved
+  std::uint64_t elements_ = 0;
+  bool has_windows_ = false;
+  std::array<std::byte*, rooms> rooms_{};  // of the whole table; made when needed
+  std::vector<stretch> stretches_;
+};
+
+}  // namespace tidegate::actors

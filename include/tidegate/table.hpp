@@ -1,0 +1,46 @@
+// Tables of a job as a worker sees them, and what it may ask of one that it creates. Plain
+// values, no thread rule.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+namespace tidegate {
+
+// A handle to a table of the job; cheap to copy, valid as long as its session.
+struct table {
+  std::uint32_t id = 0;
+  std::uint64_t size = 0;  // elements of float32
+};
+
+// Elements of a table that lie side by side.
+struct stretch {
+  std::uint64_t first = 0;
+  std::span<const float> values;
+};
+
+// The optimizer that shards run for a table created by a worker. A value that is not given is
+// the default of the named optimizer; docs/yaml.md has the defaults, what is allowed, and which
+// value belongs to which optimizer. Other values are refused by open_table.
+struct optimizer {
+  // "sgd", "momentum", "nesterov", "adagrad", "adam", "adamw"; empty: the job's, as it is, with
+  // no values given.
+  std::string name;
+  std::optional<float> learning_rate = std::nullopt;
+  std::optional<float> momentum = std::nullopt;
+  std::optional<float> beta1 = std::nullopt;
+  std::optional<float> beta2 = std::nullopt;
+  std::optional<float> epsilon = std::nullopt;
+  std::optional<float> weight_decay = std::nullopt;
+};
+
+struct table_options {
+  tidegate::optimizer optimizer;
+  // At most one of them; finite numbers.
+  float init_uniform = 0.0F;   // > 0: start uniform in [-init_uniform, init_uniform)
+  float init_constant = 0.0F;  // start at this value
+};
+
+}  // namespace tidegate

@@ -1,0 +1,233 @@
+#include "launch/cli/command_line.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include <boost/program_options.hpp>
+
+#include "launch/text/nearest.hpp"
+#include "launch/text/scalars.hpp"
+#include "runtime/base/limits.hpp"
+
+namespace tidegate::launch {
+
+namespace {
+
+namespace options = boost::program_options;
+
+using arguments = std::vector<std::string>;
+
+struct command {
+  std::string name;
+  command_kind kind;
+  arguments known_options;
+  std::string argument = "cluster file";
+  std::string example = "cluster.yaml";
+};
+
+const std::vector<command>& commands() {
+  static const std::vector<command> all{
+      {"validate", command_kind::validate, {"--set", "--help"}},
+      {"plan", command_kind::plan, {"--json", "--set", "--help"}},
+      {"launch", command_kind::launch, {"--run-dir", "--resume", "--set", "--help"}},
+      {"export",
+       command_kind::export_model,
+       {"--output", "--job", "--list", "--help"},
+       "run folder",
+       "RUN_DIR"},
+      {"scale",
+       command_kind::scale,
+       {"--job", "--help"},
+       "run folder",
+       "RUN_DIR workers=6 shards=3"},
+  };
+  return all;
+}
+
+tl::unexpected<runtime::status> bad(std::string what) {
+  return runtime::fail(runtime::errc::invalid_argument, std::move(what));
+}
+
+std::string did_you_mean(std::string_view word, const arguments& known) {
+  const auto near = nearest(word, known);
+  return (near.empty() ? "" : "; did you mean '" + near + "'?") + std::string("; allowed: ") +
+         join(known);
+}
+
+options::options_description describe(command_kind kind, command_line& into) {
+  options::options_description all;
+  auto add = all.add_options();
+  add("help,h", "");
+  add("arguments", options::value<arguments>()->composing(), "");
+  switch (kind) {
+    case command_kind::launch:
+      add("run-dir", options::value(&into.run_dir), "");
+      add("resume", options::value(&into.resume), "");
+      [[fallthrough]];
+    case command_kind::validate:
+      add("set", options::value(&into.sets)->composing(), "");
+      break;
+    case command_kind::plan:
+      add("set", options::value(&into.sets)->composing(), "");
+      add("json", options::bool_switch(&into.json), "");
+      break;
+    case command_kind::export_model:
+      add("output,o", options::value(&into.output), "");
+      add("job", options::value(&into.job), "");
+      add("list", options::bool_switch(&into.list), "");
+      break;
+    case command_kind::scale:
+      add("job", options::value(&into.job), "");
+      break;
+    case command_kind::node_coordinator:
+      add("run-dir", options::value(&into.run_dir)->required(), "");
+      add("ready-fd", options::value(&into.ready_fd)->required(), "");
+      break;
+    case command_kind::node_aggregator:
+      add("job", options::value(&into.job)->required(), "");
+      [[fallthrough]];
+    case command_kind::node_shard:
+    case command_kind::node_replica:
+      add("run-dir", options::value(&into.run_dir)->required(), "");
+      add("index", options::value(&into.index)->required(), "");
+      break;
+    case command_kind::help:
+    case command_kind::version:
+      break;
+  }
+  return all;
+}
+
+// Parses options of one command; the words that are none of them are returned.
+runtime::expected<arguments> parse_options(const std::string& name, command_kind kind,
+                                           const arguments& known, const arguments& args,
+                                           command_line& into) {
+  namespace style = options::command_line_style;
+  const auto all = describe(kind, into);
+  options::positional_options_description words;
+  words.add("arguments", -1);
+  try {
+    options::variables_map found;
+    options::store(options::command_line_parser(args)
+                       .options(all)
+                       .positional(words)
+                       .style(style::unix_style & ~style::allow_guessing)
+                       .run(),
+                   found);
+    if (found.count("help") != 0) {
+      into.kind = command_kind::help;
+      into.topic = name;
+      return arguments{};
+    }
+    options::notify(found);
+    return found.count("arguments") != 0 ? found["arguments"].as<arguments>() : arguments{};
+  } catch (const options::unknown_option& e) {
+    return bad("tidegate " + name + ": unknown option '" + e.get_option_name() + "'" +
+               did_you_mean(e.get_option_name(), known));
+  } catch (const options::error& e) {
+    return bad("tidegate " + name + ": " + e.what());
+  }
+}
+
+runtime::expected<command_line> parse_node(const arguments& args) {
+  static const std::vector<command> roles{
+      {"coordinator", command_kind::node_coordinator, {"--run-dir", "--ready-fd"}},
+      {"shard", command_kind::node_shard, {"--run-dir", "--index"}},
+      {"replica", command_kind::node_replica, {"--run-dir", "--index"}},
+      {"aggregator", command_kind::node_aggregator, {"--run-dir", "--job", "--index"}}};
+  const std::string word = args.size() < 2 ? "" : args[1];
+  const auto role = std::find_if(roles.begin(), roles.end(),
+                                 [&](const command& one) { return one.name == word; });
+  if (role == roles.end()) {
+    arguments names;
+    for (const auto& one : roles) names.push_back(one.name);
+    return bad("tidegate node: unknown role '" + word + "'" + did_you_mean(word, names));
+  }
+  command_line line;
+  line.kind = role->kind;
+  const auto rest = parse_options("node " + word, line.kind, role->known_options,
+                                  arguments(args.begin() + 2, args.end()), line);
+  if (!rest) return runtime::fail(rest.error());
+  if (!rest->empty()) return bad("tidegate node: '" + rest->front() + "' is one word too many");
+  return line;
+}
+
+runtime::expected<command_line> parse_scale(const arguments& words, command_line& line) {
+  namespace limits = runtime::limits;
+  const auto refuse = [](const std::string& word) {
+    return bad("tidegate scale" + (word.empty() ? "" : ": '" + word + "'") +
+               "; allowed: tidegate scale RUN_DIR workers=N shards=N [--job NAME], one of the "
+               "two or both, workers from 1 to " +
+               std::to_string(limits::workers_max) + ", shards from 1 to " +
+               std::to_string(limits::shards_max));
+  };
+  if (words.size() < 2) return refuse("");
+  line.file = words[0];
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    const auto equals = std::min(words[i].find('='), words[i].size());
+    const auto key = words[i].substr(0, equals);
+    auto& into = key == "shards" ? line.shards : line.workers;
+    const auto most = key == "shards" ? limits::shards_max : limits::workers_max;
+    const auto number = parse_unsigned(
+        std::string_view(words[i]).substr(std::min(equals + 1, words[i].size())));
+    if ((key != "shards" && key != "workers") || into != 0 || !number || *number == 0 ||
+        *number > most)
+      return refuse(words[i]);
+    into = static_cast<std::uint32_t>(*number);
+  }
+  return line;
+}
+
+runtime::expected<command_line> parse_file_command(const command& which,
+                                                   const arguments& args) {
+  command_line line;
+  line.kind = which.kind;
+  const auto words = parse_options(which.name, which.kind, which.known_options,
+                                   arguments(args.begin() + 1, args.end()), line);
+  if (!words) return runtime::fail(words.error());
+  if (line.kind == command_kind::help) return line;
+  if (!line.resume.empty()) {
+    if (words->empty() && line.run_dir.empty() && line.sets.empty()) return line;
+    return bad(
+        "tidegate launch: --resume goes on with the run as it is; allowed: tidegate "
+        "launch --resume RUN_DIR, and nothing else");
+  }
+  if (line.kind == command_kind::scale) return parse_scale(*words, line);
+  if (words->size() != 1) {
+    return bad("tidegate " + which.name +
+               (words->empty() ? ": no " + which.argument + " is given"
+                               : ": more than one " + which.argument) +
+               "; allowed: tidegate " + which.name + " " + which.example + " [options]");
+  }
+  if (line.kind == command_kind::export_model && line.list != line.output.empty())
+    return bad("tidegate export: give either -o FILE or --list");
+  line.file = words->front();
+  return line;
+}
+
+}  // namespace
+
+runtime::expected<command_line> parse_command_line(const arguments& args) {
+  command_line line;
+  if (args.empty()) return bad("no command is given; try tidegate --help");
+  const auto& first = args.front();
+  if (first == "--help" || first == "-h" || first == "help") {
+    if (args.size() > 1) line.topic = args[1];
+    return line;
+  }
+  if (first == "--version") {
+    line.kind = command_kind::version;
+    return line;
+  }
+  if (first == "node") return parse_node(args);
+  arguments known;
+  for (const auto& c : commands()) {
+    if (c.name == first) return parse_file_command(c, args);
+    known.push_back(c.name);
+  }
+  known.insert(known.end(), {"bench", "chaos", "simulate", "help", "--help", "--version"});
+  return bad((first.starts_with('-') ? "unknown option '" : "unknown command '") + first + "'" +
+             did_you_mean(first, known));
+}
+
+}  // namespace tidegate::launch

@@ -1,0 +1,50 @@
+// The command line of `tidegate`. The only user of Boost.Program_options. Pure, any thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "runtime/base/status.hpp"
+
+namespace tidegate::launch {
+
+enum class command_kind : std::uint8_t {
+  help,
+  version,
+  validate,
+  plan,
+  launch,
+  export_model,
+  scale,
+  node_coordinator,  // internal: what `launch` starts
+  node_shard,
+  node_replica,
+  node_aggregator,
+};
+
+struct command_line {
+  command_kind kind = command_kind::help;
+  std::string topic;              // of help: a command, "yaml", or empty
+  std::string file;               // the cluster file; export, scale: the run folder
+  std::vector<std::string> sets;  // --set, in order
+  bool json = false;              // plan
+  std::string run_dir;            // launch: empty for the default; nodes: required
+  std::string resume;             // launch: the run folder to go on in; then no file
+  std::uint32_t index = 0;        // node shard, node replica, node aggregator
+  std::string job;                // node aggregator; export, scale: empty for the only one
+  std::uint32_t workers = 0;      // scale; 0: as many as there are
+  std::uint32_t shards = 0;       // scale; likewise
+  std::string output;             // export
+  bool list = false;              // export
+  int ready_fd = -1;              // node coordinator: gets "PORT\n"
+};
+
+// `args` without the program's name. Errors: invalid_argument, with the nearest known word
+// where one was mistyped.
+runtime::expected<command_line> parse_command_line(const std::vector<std::string>& args);
+
+// What --help prints; an unknown topic gives the general text.
+std::string help_text(const std::string& topic);
+
+}  // namespace tidegate::launch

@@ -1,0 +1,171 @@
+#include "launch/cli/export_model.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <ostream>
+#include <vector>
+
+#include "launch/text/nearest.hpp"
+#include "launch/text/text_table.hpp"
+#include "policies/checkpoint/catalog.hpp"
+#include "policies/checkpoint/safetensors.hpp"
+#include "runtime/storage/posix_storage.hpp"
+
+namespace tidegate::launch {
+
+namespace {
+
+namespace fs = std::filesystem;
+using policies::checkpoint_reader;
+using runtime::errc;
+using runtime::fail;
+using runtime::posix_storage;
+using runtime::status;
+
+runtime::expected<std::vector<std::string>> jobs_of(const std::string& run_dir) {
+  const auto folder = run_dir + "/checkpoints";
+  std::error_code error;
+  std::vector<std::string> jobs;
+  for (const auto& entry : fs::directory_iterator(folder, error))
+    if (entry.is_directory(error)) jobs.push_back(entry.path().filename().string());
+  if (error)
+    return fail(errc::not_found,
+                run_dir + ": has no checkpoints: " + folder + ": " + error.message());
+  std::sort(jobs.begin(), jobs.end());
+  return jobs;
+}
+
+runtime::expected<std::string> choose_job(const export_options& options) {
+  const auto jobs = jobs_of(options.run_dir);
+  if (!jobs) return fail(jobs.error());
+  if (options.job.empty() && jobs->size() == 1) return jobs->front();
+  if (jobs->empty()) return fail(errc::not_found, options.run_dir + ": has no checkpoints");
+  if (options.job.empty())
+    return fail(errc::invalid_argument,
+                options.run_dir + ": has checkpoints of several jobs; give --job, one of " +
+                    join(*jobs));
+  if (std::find(jobs->begin(), jobs->end(), options.job) == jobs->end())
+    return fail(errc::not_found, options.run_dir + ": has no checkpoints of a job '" +
+                                     options.job + "'; it has of " + join(*jobs));
+  return options.job;
+}
+
+struct opened_job {
+  std::string name;
+  posix_storage folder;
+};
+
+runtime::expected<opened_job> open_job(const export_options& options) {
+  const auto name = choose_job(options);
+  if (!name) return fail(name.error());
+  auto folder = posix_storage::open(policies::checkpoint_folder(options.run_dir, *name));
+  if (!folder) return fail(folder.error());
+  return opened_job{*name, std::move(*folder)};
+}
+
+runtime::expected<checkpoint_reader> newest(opened_job& job, std::ostream& problems) {
+  policies::checkpoint_catalog catalog(job.folder);
+  const auto ids = catalog.ids();
+  if (!ids) return fail(ids.error());
+  for (const auto id : *ids) {
+    auto whole = catalog.verify(id);
+    if (whole) return whole;
+    problems << "tidegate: checkpoint " << to_string(id)
+             << " cannot be used: " << whole.error().to_string() << "\n";
+  }
+  return fail(errc::not_found, "job '" + job.name + "' has no checkpoint that is whole");
+}
+
+policies::safetensors_header header_of(const policies::checkpoint_manifest& manifest) {
+  policies::safetensors_header made;
+  made.metadata = {{"format", "pt"},  // what common loaders want to see
+                   {"tidegate.job", manifest.job},
+                   {"tidegate.checkpoint", to_string(manifest.id)},
+                   {"tidegate.clock", std::to_string(manifest.clock)},
+                   {"tidegate.seed", std::to_string(manifest.seed)}};
+  for (const auto& table : manifest.tables) made.tensors.push_back({table.name, table.shape});
+  return made;
+}
+
+// The head, then the parameters of each table in turn.
+policies::piece_source whole_tables(std::string head, const checkpoint_reader& reader,
+                                    posix_storage& from) {
+  struct position {
+    std::string head;
+    std::size_t table = 0;
+    std::uint64_t element = 0;
+    std::vector<float> piece;
+  };
+  const auto at = std::make_shared<position>(position{std::move(head), 0, 0, {}});
+  auto first = policies::pieces_of(at->head, {});
+  return [at, first, &reader, &from]() -> runtime::expected<std::span<const std::byte>> {
+    if (auto piece = first(); !piece || !piece->empty()) return piece;
+    const auto& tables = reader.manifest().tables;
+    const auto size_of = [&](std::size_t table) {
+      return policies::table_spec{{}, tables[table].shape, {}, {}}.size();
+    };
+    while (at->table < tables.size() && at->element == size_of(at->table)) {
+      ++at->table;
+      at->element = 0;
+    }
+    if (at->table == tables.size()) return std::span<const std::byte>();
+    constexpr std::uint64_t most = policies::file_piece_bytes_max / sizeof(float);
+    at->piece.resize(
+        static_cast<std::size_t>(std::min(most, size_of(at->table) - at->element)));
+    if (auto read = reader.read(from, at->table, 0, at->element, at->piece); !read)
+      return fail(std::move(read));
+    at->element += at->piece.size();
+    return std::as_bytes(std::span(at->piece));
+  };
+}
+
+}  // namespace
+
+status export_model(const export_options& options, std::ostream& out, std::ostream& problems) {
+  auto job = open_job(options);
+  if (!job) return job.error();
+  const auto reader = newest(*job, problems);
+  if (!reader) return reader.error();
+  const auto& manifest = reader->manifest();
+  auto head = policies::encode_safetensors(header_of(manifest));
+  if (!head) return head.error();
+  const fs::path path(options.output);
+  auto folder = posix_storage::open(path.has_parent_path() ? path.parent_path().string() : ".");
+  if (!folder) return folder.error();
+  const auto file = policies::write_all(
+      {path.filename().string(), whole_tables(std::move(*head), *reader, job->folder)},
+      *folder);
+  if (!file) return file.error();
+  out << options.output << ": job " << manifest.job << ", clock " << manifest.clock << ", "
+      << manifest.tables.size() << (manifest.tables.size() == 1 ? " table, " : " tables, ")
+      << bytes_for_people(file->bytes) << ", sha256 " << file->sha256 << "\n";
+  return {};
+}
+
+status list_checkpoints(const export_options& options, std::ostream& out) {
+  auto job = open_job(options);
+  if (!job) return job.error();
+  policies::checkpoint_catalog catalog(job->folder);
+  const auto ids = catalog.ids();
+  if (!ids) return ids.error();
+  std::vector<std::vector<std::string>> rows{
+      {"checkpoint", "clock", "tables", "files", "size", ""}};
+  for (const auto id : *ids) {
+    const auto whole = catalog.verify(id);
+    if (!whole) {
+      rows.push_back({to_string(id), "-", "-", "-", "-", whole.error().to_string()});
+      continue;
+    }
+    const auto& manifest = whole->manifest();
+    std::uint64_t bytes = 0;
+    for (const auto& part : manifest.parts) bytes += part.file.bytes;
+    rows.push_back({to_string(id), std::to_string(manifest.clock),
+                    std::to_string(manifest.tables.size()),
+                    std::to_string(manifest.parts.size()), bytes_for_people(bytes), "whole"});
+  }
+  out << format_table(rows, {1, 2, 3, 4});
+  return {};
+}
+
+}  // namespace tidegate::launch

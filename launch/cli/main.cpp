@@ -1,0 +1,68 @@
+// `tidegate`: the command line bound to the real cluster.
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "actors/node/node.hpp"
+#include "launch/bench/bench.hpp"
+#include "launch/chaos/chaos.hpp"
+#include "launch/cli/program.hpp"
+#include "launch/simulate/simulate.hpp"
+
+namespace {
+
+using tidegate::actors::node_options;
+using tidegate::actors::observer;
+using tidegate::launch::cluster_view;
+namespace runtime = tidegate::runtime;
+
+class observer_view final : public cluster_view {
+ public:
+  explicit observer_view(observer self) : self_(std::move(self)) {}
+
+  runtime::status reconnect() override { return self_.reconnect(); }
+  runtime::expected<tidegate::policies::cluster_status> poll(std::uint64_t seen) override {
+    return self_.poll(seen);
+  }
+  runtime::status fail_job(const std::string& job, const std::string& why) override {
+    return self_.fail_job(job, why);
+  }
+  runtime::status leave(const std::string& job, std::uint32_t rank) override {
+    return self_.leave(job, rank);
+  }
+  runtime::status scale(const std::string& job, std::uint32_t workers) override {
+    return self_.scale(job, workers);
+  }
+  runtime::status scale_shards(std::uint32_t slots) override {
+    return self_.scale_shards(slots);
+  }
+  runtime::status want_last_checkpoint(const std::string& job) override {
+    return self_.want_last_checkpoint(job);
+  }
+  runtime::status process_ended(const tidegate::policies::process_name& name,
+                                std::uint32_t incarnation) override {
+    return self_.process_ended(name, incarnation);
+  }
+  runtime::status stop() override { return self_.stop(); }
+
+ private:
+  observer self_;
+};
+
+runtime::expected<std::unique_ptr<cluster_view>> observe(const node_options& options) {
+  auto connected = observer::connect(options);
+  if (!connected) return runtime::fail(connected.error());
+  return std::make_unique<observer_view>(std::move(*connected));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::vector<std::string> args(argv + 1, argv + argc);
+  if (tidegate::bench::is_bench(args)) return tidegate::bench::run_bench(args);
+  if (tidegate::chaos::is_chaos(args)) return tidegate::chaos::run_chaos(args);
+  if (tidegate::simulate::is_simulate(args)) return tidegate::simulate::run_simulate(args);
+  return tidegate::launch::run_program(
+      args, {tidegate::actors::run_coordinator, tidegate::actors::run_shard,
+             tidegate::actors::run_shard_host, tidegate::actors::run_aggregator, observe});
+}

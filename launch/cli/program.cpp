@@ -1,0 +1,95 @@
+#include "launch/cli/program.hpp"
+
+#include <iostream>
+
+#include "launch/cli/command_line.hpp"
+#include "launch/cli/export_model.hpp"
+#include "launch/cli/node_main.hpp"
+#include "launch/cli/scale.hpp"
+#include "launch/config/read_spec.hpp"
+#include "launch/plan/plan.hpp"
+#include "launch/run/launcher.hpp"
+#include "launch/run/resume.hpp"
+
+namespace tidegate::launch {
+
+namespace {
+
+int exit_with(exit_code code) {
+  return static_cast<int>(code);
+}
+
+int run_on_file(const command_line& line, const services& cluster) {
+  const auto spec = load_cluster(line.file, line.sets);
+  if (!spec) {
+    // Bare lines `file:line:column: ...`, so that editors can jump to them.
+    std::cerr << spec.error().message() << "\n";
+    return exit_with(exit_code::bad_usage);
+  }
+  if (auto fits = check_limits_of_this_machine(*spec); !fits.ok()) {
+    std::cerr << line.file << ": " << fits.message() << "\n";
+    return exit_with(exit_code::bad_usage);
+  }
+  if (auto fits = check_memory_of_this_machine(*spec); !fits.ok()) {
+    std::cerr << line.file << ": " << fits.message() << "\n";
+    if (line.kind == command_kind::launch) return exit_with(exit_code::bad_usage);
+  }
+  if (line.kind == command_kind::launch) {
+    return exit_with(launch_cluster(*spec, {line.run_dir}, cluster));
+  }
+  const auto plan = make_plan(*spec);
+  if (line.kind == command_kind::plan) {
+    std::cout << (line.json ? plan_json(plan) : plan_text(plan));
+  } else {
+    std::cout << line.file << ": ok, " << plan.jobs.size()
+              << (plan.jobs.size() == 1 ? " job, " : " jobs, ") << plan.processes.size()
+              << " processes\n";
+  }
+  return exit_with(exit_code::done);
+}
+
+int run_export(const command_line& line) {
+  const export_options options{line.file, line.job, line.output};
+  const auto result = line.list ? list_checkpoints(options, std::cout)
+                                : export_model(options, std::cout, std::cerr);
+  if (result.ok()) return exit_with(exit_code::done);
+  std::cerr << "tidegate: " << result.message() << "\n";
+  return exit_with(result.code() == runtime::errc::invalid_argument ? exit_code::bad_usage
+                                                                    : exit_code::job_failed);
+}
+
+}  // namespace
+
+int run_program(const std::vector<std::string>& args, const services& cluster) {
+  const auto line = parse_command_line(args);
+  if (!line) {
+    std::cerr << "tidegate: " << line.error().message() << "\n";
+    return exit_with(exit_code::bad_usage);
+  }
+  switch (line->kind) {
+    case command_kind::help:
+      std::cout << help_text(line->topic);
+      return exit_with(exit_code::done);
+    case command_kind::version:
+      std::cout << "tidegate " << TIDEGATE_VERSION << "\n";
+      return exit_with(exit_code::done);
+    case command_kind::node_coordinator:
+    case command_kind::node_shard:
+    case command_kind::node_replica:
+    case command_kind::node_aggregator:
+      return node_main(*line, cluster);
+    case command_kind::export_model:
+      return run_export(*line);
+    case command_kind::scale:
+      return exit_with(scale_run(*line));
+    case command_kind::launch:
+      if (!line->resume.empty()) return exit_with(resume_cluster(line->resume, cluster));
+      [[fallthrough]];
+    case command_kind::validate:
+    case command_kind::plan:
+      return run_on_file(*line, cluster);
+  }
+  return exit_with(exit_code::bad_usage);
+}
+
+}  // namespace tidegate::launch

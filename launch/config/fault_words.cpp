@@ -1,0 +1,114 @@
+#include "launch/config/fault_words.hpp"
+
+#include <algorithm>
+#include <array>
+#include <sstream>
+#include <string_view>
+
+#include "launch/text/scalars.hpp"
+#include "runtime/base/assert.hpp"
+
+namespace tidegate::launch {
+
+using policies::chaos_act;
+
+namespace {
+
+enum class time_of : std::uint8_t { none, possible, needed };
+struct action {
+  std::string_view word;
+  chaos_act act;
+  time_of time;
+};
+constexpr std::array<action, 5> actions{{{"kill", chaos_act::kill, time_of::none},
+                                         {"stop", chaos_act::stop, time_of::needed},
+                                         {"partition", chaos_act::partition, time_of::possible},
+                                         {"heal", chaos_act::heal, time_of::none},
+                                         {"fill", chaos_act::fill, time_of::needed}}};
+
+}  // namespace
+
+std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> parts;
+  std::istringstream from(text);
+  for (std::string part; std::getline(from, part, separator);) parts.push_back(part);
+  return parts;
+}
+
+std::optional<std::pair<std::uint64_t, std::uint64_t>> parse_pause(const std::string& text) {
+  const auto dots = text.find("..");
+  const auto first = parse_duration_ms(text.substr(0, dots));
+  const auto last =
+      dots == std::string::npos ? first : parse_duration_ms(text.substr(dots + 2));
+  if (!first || !last || *first > *last || *last > fault_ms_max || *last == 0) return {};
+  return std::pair(*first, *last);
+}
+
+std::string pause_text(const policies::chaos_plan& plan) {
+  const auto last = format_duration_ms(plan.pause_last_ms);
+  if (plan.pause_first_ms == plan.pause_last_ms) return last;
+  return format_duration_ms(plan.pause_first_ms) + ".." + last;
+}
+
+std::optional<policies::chaos_choice> parse_action(const std::string& text) {
+  const auto colon = text.find(':');
+  const auto word = text.substr(0, colon);
+  const auto found = std::find_if(actions.begin(), actions.end(),
+                                  [&](const action& one) { return one.word == word; });
+  if (found == actions.end()) return {};
+  policies::chaos_choice made{found->act};
+  if (colon == std::string::npos) {
+    if (found->time == time_of::needed) return {};
+    return made;
+  }
+  const auto time = parse_duration_ms(text.substr(colon + 1));
+  if (found->time == time_of::none || !time || *time == 0 || *time > fault_ms_max) return {};
+  made.for_ms = *time;
+  return made;
+}
+
+std::optional<policies::chaos_choice> parse_drawn_action(const std::string& text) {
+  const auto made = parse_action(text);
+  const bool ends = made && (made->for_ms > 0 || made->act == chaos_act::kill);
+  return ends ? made : std::nullopt;
+}
+
+std::string action_text(const policies::chaos_choice& what) {
+  const auto found = std::find_if(actions.begin(), actions.end(),
+                                  [&](const action& one) { return one.act == what.act; });
+  TIDEGATE_ASSERT(found != actions.end(), "an action has a word");
+  return std::string(found->word) +
+         (what.for_ms == 0 ? "" : ":" + format_duration_ms(what.for_ms));
+}
+
+std::optional<policies::timed_fault> parse_timed_fault(const std::string& when,
+                                                       const std::string& what) {
+  policies::timed_fault made;
+  const auto moment = split(when, ' ');
+  if (moment.size() == 2 && moment[0] == "clock") {
+    made.clock = parse_unsigned(moment[1]);
+    if (!made.clock) return {};
+  } else {
+    const auto after = parse_duration_ms(when);
+    if (!after || *after > fault_ms_max) return {};
+    made.after_ms = *after;
+  }
+  const auto words = split(what, ' ');
+  const auto action = words.empty() ? std::nullopt : parse_action(words[0]);
+  if (!action) return {};
+  made.what = *action;
+  if (words.size() != (action->act == chaos_act::fill ? 1U : 2U)) return {};
+  if (words.size() == 2) made.target = words[1];
+  return made;
+}
+
+std::string when_text(const policies::timed_fault& fault) {
+  return fault.clock ? "clock " + std::to_string(*fault.clock)
+                     : format_duration_ms(fault.after_ms);
+}
+
+std::string what_text(const policies::timed_fault& fault) {
+  return action_text(fault.what) + (fault.target.empty() ? "" : " " + fault.target);
+}
+
+}  // namespace tidegate::launch

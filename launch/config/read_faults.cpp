@@ -1,0 +1,128 @@
+#include "launch/config/read_faults.hpp"
+
+#include <algorithm>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "launch/config/fault_words.hpp"
+#include "launch/config/yaml_keys.hpp"
+#include "launch/text/nearest.hpp"
+#include "policies/placement/process_names.hpp"
+
+namespace tidegate::launch {
+
+namespace {
+
+constexpr std::uint64_t delay_ms_max = 10'000;
+
+void read_link(const section& from, policies::link_fault_spec& into) {
+  const auto is_share = [](float value) { return value >= 0 && value <= 1; };
+  from.real("drop", into.drop, is_share);
+  from.real("duplicate", into.duplicate, is_share);
+  from.real("delay", into.delay, is_share);
+  std::uint64_t ms = into.delay_ms_max;
+  from.duration_ms("delay_up_to", ms, 1, delay_ms_max);
+  into.delay_ms_max = static_cast<std::uint32_t>(ms);
+}
+
+// The texts of a list; a text is a list of one. Empty: it is something else.
+std::vector<std::string> texts(const yaml_node& value) {
+  if (value.is_scalar()) return {value.text};
+  std::vector<std::string> found;
+  for (const auto& item : value.items) {
+    if (!item.is_scalar()) return {};
+    found.push_back(item.text);
+  }
+  return found;
+}
+
+// Of a key that has a list: each text parsed, or what is wrong noted.
+template <class T, class Parse>
+void read_list(const section& from, std::string_view key, std::vector<T>& into,
+               const Parse& parse) {
+  const auto* value = from.get(key);
+  if (value == nullptr) return;
+  const auto words = texts(*value);
+  if (words.empty()) return from.wrong(key, "is " + std::string(describe(*value)));
+  into.clear();
+  for (const auto& word : words) {
+    const auto one = parse(word);
+    if (!one) return from.wrong(key, "'" + word + "' is none");
+    into.push_back(*one);
+  }
+}
+
+// Those that can be cut off.
+std::vector<std::string> hosts_with_address(const policies::cluster_spec& spec) {
+  std::vector<std::string> names;
+  for (const auto& host : spec.hosts)
+    if (!host.address.empty()) names.push_back(host.name);
+  return names;
+}
+
+policies::chaos_plan read_random(const section& from, const policies::cluster_spec& into) {
+  policies::chaos_plan made;
+  made.hosts = hosts_with_address(into);
+  if (const auto* every = from.get("every")) {
+    const auto pause = every->is_scalar() ? parse_pause(every->text) : std::nullopt;
+    if (!pause) from.wrong("every", "is none");
+    if (pause) std::tie(made.pause_first_ms, made.pause_last_ms) = *pause;
+  }
+  read_list(from, "roles", made.roles,
+            [](const std::string& word) { return policies::role_of(word); });
+  read_list(from, "actions", made.actions, [&](const std::string& word) {
+    const auto one = parse_drawn_action(word);
+    return one && one->hits_host() && made.hosts.empty() ? std::nullopt : one;
+  });
+  from.number("count", made.hits_max, 1, fault_hits_max);
+  from.duration_ms("for", made.for_ms, 1, fault_ms_max);
+  return made;
+}
+
+void read_timed(const section& from, policies::cluster_spec& into) {
+  if (from.node() == nullptr) return;
+  std::vector<std::string> names;
+  for (const auto& name : policies::process_names_of(into)) names.push_back(name.to_string());
+  const auto hosts = hosts_with_address(into);
+  for (const auto& entry : from.node()->entries) {
+    const auto wrong = [&](const std::string& what) {
+      from.note(entry.value.where,
+                join_path(from.shown(), entry.key) + ": " + what +
+                    "; allowed: " + std::string(key_of("faults.at.*").allowed));
+    };
+    const auto words = texts(entry.value);
+    if (words.empty()) wrong("is " + std::string(describe(entry.value)));
+    for (const auto& what : words) {
+      const auto fault = parse_timed_fault(entry.key, what);
+      if (!fault) {
+        wrong("'" + entry.key + ": " + what + "' is none");
+        continue;
+      }
+      const auto& known = fault->what.hits_host() ? hosts : names;
+      const bool is_there = fault->target.empty() ||
+                            std::find(known.begin(), known.end(), fault->target) != known.end();
+      const auto near = is_there ? "" : nearest(fault->target, known);
+      if (!is_there)
+        wrong(std::string("there is no ") +
+              (fault->what.hits_host() ? "host with an address " : "process ") + fault->target +
+              (near.empty() ? "" : "; did you mean " + near + "?"));
+      else
+        into.faults.timed.push_back(*fault);
+    }
+  }
+}
+
+}  // namespace
+
+void read_faults(const section& from, policies::cluster_spec& into) {
+  if (from.node() == nullptr) return;
+  from.number("seed", into.faults.seed, 0, ~std::uint64_t{0});
+  read_link(from.child("link"), into.faults.link);
+  if (from.get("random") != nullptr)
+    into.faults.random = read_random(from.child("random"), into);
+  read_timed(from.child("at"), into);
+}
+
+}  // namespace tidegate::launch

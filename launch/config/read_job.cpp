@@ -1,0 +1,151 @@
+#include "launch/config/read_job.hpp"
+
+#include <bit>
+#include <limits>
+
+#include "launch/config/read_hosts.hpp"
+#include "launch/config/read_table.hpp"
+#include "launch/config/words.hpp"
+#include "launch/config/yaml_keys.hpp"
+#include "launch/text/scalars.hpp"
+#include "runtime/base/limits.hpp"
+
+namespace tidegate::launch {
+
+namespace {
+
+constexpr std::uint64_t staleness_max = 1'000'000;
+
+void read_command(const section& from, std::vector<std::string>& into) {
+  if (!from.require("command")) return;
+  const auto& value = *from.get("command");
+  if (value.is_scalar() && !value.text.empty()) {
+    into = {value.text};
+    return;
+  }
+  read_words(from, "command", into);
+}
+
+bool is_variable_name(std::string_view name) {
+  if (name.empty() || (name[0] >= '0' && name[0] <= '9')) return false;
+  for (const char c : name) {
+    const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+    if (!letter && !(c >= '0' && c <= '9')) return false;
+  }
+  return true;
+}
+
+void read_env(const section& from, std::map<std::string, std::string>& into) {
+  if (from.node() == nullptr) return;
+  const std::string allowed(key_of("jobs.*.env.*").allowed);
+  for (const auto& e : from.node()->entries) {
+    const auto path = from.shown() + "." + e.key;
+    if (!is_variable_name(e.key)) {
+      from.note(e.where,
+                path + ": no name of an environment variable; allowed: letters, digits, _");
+    } else if (e.key.starts_with("TIDEGATE_")) {
+      from.note(e.where, path + ": is set by tidegate; allowed: " + allowed);
+    } else if (!e.value.is_scalar() || e.value.text.find('\0') != std::string::npos) {
+      from.note(e.value.where,
+                path + ": is " + std::string(describe(e.value)) + "; allowed: " + allowed);
+    } else {
+      into[e.key] = e.value.text;
+    }
+  }
+}
+
+void read_consistency(const section& from, policies::consistency_spec& into) {
+  using kind = policies::consistency_kind;
+  const auto* policy = from.get("policy");
+  const auto* staleness = from.get("staleness");
+  if (policy != nullptr && !from.choice<kind>("policy", into.kind, policy_words)) return;
+  const bool policy_set = policy != nullptr && policy->where.from_set();
+  if (into.kind == kind::ssp) {
+    std::uint64_t clocks = 0;
+    if (staleness == nullptr) {
+      from.wrong("staleness", policy_set
+                                  ? "is missing; add --set " + from.shown() + ".staleness=3"
+                                  : std::string("is missing, and ssp needs it"));
+    } else if (from.number("staleness", clocks, 0, staleness_max)) {
+      into.staleness = static_cast<std::uint32_t>(clocks);
+    }
+    return;
+  }
+  // The file's staleness goes with the file's ssp when --set chooses another policy.
+  if (staleness == nullptr || (policy_set && !staleness->where.from_set())) return;
+  from.wrong("staleness",
+             "has no meaning with policy " + std::string(word(policy_words, into.kind)));
+}
+
+void read_aggregators(const section& from, policies::aggregators_spec& into) {
+  using kind = policies::aggregators_kind;
+  const auto* value = from.get("aggregators");
+  if (value == nullptr) return;
+  if (!value->is_map()) {
+    from.choice<kind>("aggregators", into.kind, aggregators_words);
+    return;
+  }
+  const auto tree = from.child("aggregators");
+  std::uint64_t fan_in = 0;
+  if (tree.get("fan_in") == nullptr) {
+    from.wrong("aggregators", "is a map without fan_in");
+  } else if (tree.number("fan_in", fan_in, 2, runtime::limits::workers_max)) {
+    if (!std::has_single_bit(fan_in)) tree.wrong("fan_in", std::to_string(fan_in) + " is none");
+    into = {kind::fan_in, static_cast<std::uint32_t>(fan_in)};
+  }
+}
+
+// "500 clocks" or "30s".
+void read_checkpoint(const section& from, std::optional<policies::checkpoint_spec>& into) {
+  if (from.node() == nullptr) return;
+  constexpr std::uint64_t day_ms = 24ULL * 60 * 60 * 1000;
+  policies::checkpoint_spec made;
+  std::uint64_t keep = made.keep;
+  from.number("keep", keep, 1, 1000);
+  made.keep = static_cast<std::uint32_t>(keep);
+  if (!from.require("every")) return;
+  const auto& value = *from.get("every");
+  if (!value.is_scalar()) return from.wrong("every", "is " + std::string(describe(value)));
+  constexpr std::string_view unit = " clocks";
+  const auto& text = value.text;
+  if (text.ends_with(unit)) {
+    const auto clocks = parse_unsigned(text.substr(0, text.size() - unit.size()));
+    if (!clocks || *clocks == 0) return from.wrong("every", "'" + text + "' is none");
+    made.every_clocks = *clocks;
+  } else {
+    const auto ms = parse_duration_ms(text);
+    if (!ms || *ms == 0 || *ms > day_ms) return from.wrong("every", "'" + text + "' is none");
+    made.every_ms = *ms;
+  }
+  into = made;
+}
+
+}  // namespace
+
+policies::job_spec read_job(const section& from, const std::string& name) {
+  policies::job_spec job;
+  job.name = name;
+  std::uint64_t workers = job.workers;
+  from.number("workers", workers, 1, runtime::limits::workers_max);
+  job.workers = static_cast<std::uint32_t>(workers);
+  std::uint64_t room = workers;
+  from.number("max_workers", room, workers, runtime::limits::workers_max);
+  job.max_workers = static_cast<std::uint32_t>(room);
+  job.hosts = read_host_names(from, "hosts");
+  read_command(from, job.command);
+  read_env(from.child("env"), job.env);
+  read_consistency(from.child("consistency"), job.consistency);
+  job.optimizer = read_optimizer(from.child("optimizer"), {});
+  from.choice<policies::worker_loss_rule>("on_worker_loss", job.on_worker_loss,
+                                          worker_loss_words);
+  read_checkpoint(from.child("checkpoint"), job.checkpoint);
+  from.choice<policies::reduce_kind>("reduce", job.reduce, reduce_words);
+  read_aggregators(from, job.aggregators);
+  from.child("gradients")
+      .choice<policies::not_finite_rule>("not_finite", job.not_finite, not_finite_words);
+  from.number("seed", job.seed, 0, std::numeric_limits<std::uint64_t>::max());
+  job.tables = read_tables(from.child("tables"), job.optimizer);
+  return job;
+}
+
+}  // namespace tidegate::launch

@@ -1,0 +1,137 @@
+#include "launch/config/read_table.hpp"
+
+#include <algorithm>
+
+#include "launch/config/words.hpp"
+#include "launch/config/yaml_keys.hpp"
+#include "launch/text/scalars.hpp"
+#include "policies/model/option_rules.hpp"
+#include "runtime/base/limits.hpp"
+
+namespace tidegate::launch {
+
+namespace {
+
+constexpr std::size_t dimensions_max = 8;
+
+// A value that only some optimizers have. One that the file gives and a --set of the name makes
+// pointless is dropped without a word.
+void read_option(const section& from, const policies::optimizer_rule& rule,
+                 policies::optimizer_spec& into) {
+  const auto* value = from.get(rule.name);
+  if (value == nullptr) return;
+  if (rule.belongs_to(into.kind)) {
+    from.real(rule.name, into.*rule.value, rule.is_allowed);
+    return;
+  }
+  const auto* name = from.get("name");
+  if (name != nullptr && name->where.from_set() && !value->where.from_set()) return;
+  from.wrong(rule.name, "does not belong to this optimizer");
+}
+
+bool read_dimension(const section& from, const yaml_node& item, std::uint64_t& into) {
+  const auto n = item.is_scalar() ? parse_unsigned(item.text) : std::nullopt;
+  if (n && *n >= 1) {
+    into = *n;
+    return true;
+  }
+  const auto shown = item.is_scalar() ? "'" + item.text + "'" : std::string(describe(item));
+  from.note(item.where, from.shown() + ".shape: " + shown + " is no dimension; allowed: " +
+                            std::string(key_of("jobs.*.tables.*.shape").allowed));
+  return false;
+}
+
+bool read_shape(const section& from, std::vector<std::uint64_t>& into) {
+  if (!from.require("shape")) return false;
+  const auto& list = *from.get("shape");
+  if (!list.is_list()) {
+    from.wrong("shape", "is " + std::string(describe(list)));
+    return false;
+  }
+  if (list.items.size() > dimensions_max) {
+    from.wrong("shape", "has " + std::to_string(list.items.size()) + " dimensions");
+    return false;
+  }
+  bool ok = true;
+  bool fits = true;
+  std::uint64_t elements = 1;
+  std::vector<std::uint64_t> shape;
+  for (const auto& item : list.items) {
+    std::uint64_t n = 1;
+    ok = read_dimension(from, item, n) && ok;
+    // Division, since the product may not fit 64 bits.
+    fits = fits && n <= runtime::limits::table_elements_max / elements;
+    if (fits) elements *= n;
+    shape.push_back(n);
+  }
+  if (!fits) from.wrong("shape", "has too many elements");
+  if (ok && fits) into = std::move(shape);
+  return ok && fits;
+}
+
+policies::init_spec read_init(const section& from) {
+  policies::init_spec init;
+  if (from.get("uniform") != nullptr) {
+    init.kind = policies::init_kind::uniform;
+    from.real("uniform", init.value, policies::is_finite_not_negative);
+    if (const auto* constant = from.get("constant")) {
+      from.note(constant->where, from.shown() +
+                                     ": both uniform and constant are given; allowed: " +
+                                     std::string(key_of(from.pattern()).allowed));
+    }
+  } else {
+    from.real("constant", init.value, policies::is_finite);
+  }
+  return init;
+}
+
+bool is_table_name(std::string_view name) {
+  return !name.empty() && name.size() <= runtime::limits::name_bytes_max &&
+         std::all_of(name.begin(), name.end(),
+                     [](unsigned char c) { return c >= 0x20 && c != 0x7f; });
+}
+
+}  // namespace
+
+policies::optimizer_spec read_optimizer(const section& from, policies::optimizer_spec base) {
+  using kind = policies::optimizer_kind;
+  auto spec = base;
+  // Were the name wrong, nothing could be said about which keys belong to it.
+  const bool known =
+      from.get("name") == nullptr || from.choice<kind>("name", spec.kind, optimizer_words);
+  if (spec.kind != base.kind) {
+    spec = policies::default_optimizer(spec.kind);
+    spec.learning_rate = base.learning_rate;
+  }
+  for (const auto& rule : policies::optimizer_rules)
+    if (known || rule.belongs_to == policies::belongs_to_all) read_option(from, rule, spec);
+  return spec;
+}
+
+std::vector<policies::table_spec> read_tables(const section& from,
+                                              const policies::optimizer_spec& base) {
+  std::vector<policies::table_spec> tables;
+  if (from.node() == nullptr) return tables;
+  for (const auto& e : from.node()->entries) {
+    if (!is_table_name(e.key)) {
+      from.note(e.where, from.shown() + ": '" + e.key + "' is no table name; allowed: " +
+                             std::string(key_of("jobs.*.tables.*").allowed));
+    }
+    const section own(e.value.is_map() ? &e.value : nullptr, e.value.where, "jobs.*.tables.*",
+                      join_path(from.shown(), e.key), from.out());
+    if (!e.value.is_map()) {
+      from.note(e.value.where, own.shown() + ": is " + std::string(describe(e.value)) +
+                                   "; allowed: a map with a shape");
+      continue;
+    }
+    policies::table_spec table;
+    table.name = e.key;
+    const bool ok = read_shape(own, table.shape);
+    table.init = read_init(own.child("init"));
+    table.optimizer = read_optimizer(own.child("optimizer"), base);
+    if (ok) tables.push_back(std::move(table));
+  }
+  return tables;
+}
+
+}  // namespace tidegate::launch

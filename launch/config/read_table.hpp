@@ -1,0 +1,18 @@
+// Optimizers and declared tables of a job. Pure, any thread.
+#pragma once
+
+#include <vector>
+
+#include "launch/config/section.hpp"
+#include "policies/model/spec.hpp"
+
+namespace tidegate::launch {
+
+// Keys that are not given keep the values of `base`.
+policies::optimizer_spec read_optimizer(const section& from, policies::optimizer_spec base);
+
+// `from`: the map of tables; `base`: the job's optimizer. Tables with problems are left out.
+std::vector<policies::table_spec> read_tables(const section& from,
+                                              const policies::optimizer_spec& base);
+
+}  // namespace tidegate::launch

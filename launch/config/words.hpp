@@ -1,0 +1,57 @@
+// The words of choices in YAML, both ways, and the keys that belong to a choice. Constant data,
+// any thread.
+#pragma once
+
+#include <string_view>
+#include <utility>
+
+#include "launch/config/section.hpp"
+#include "policies/model/option_rules.hpp"
+#include "policies/model/spec.hpp"
+
+namespace tidegate::launch {
+
+template <class Enum>
+using word_of = std::pair<std::string_view, Enum>;
+
+inline constexpr word_of<policies::transport_kind> transport_words[] = {
+    {"auto", policies::transport_kind::automatic},
+    {"shm", policies::transport_kind::shm},
+    {"tcp", policies::transport_kind::tcp},
+    {"rdma", policies::transport_kind::rdma}};
+
+inline constexpr word_of<policies::consistency_kind> policy_words[] = {
+    {"bsp", policies::consistency_kind::bsp},
+    {"ssp", policies::consistency_kind::ssp},
+    {"async", policies::consistency_kind::async}};
+
+inline constexpr const auto& optimizer_words = policies::optimizer_names;
+
+inline constexpr word_of<policies::reduce_kind> reduce_words[] = {
+    {"mean", policies::reduce_kind::mean}, {"sum", policies::reduce_kind::sum}};
+
+inline constexpr word_of<policies::aggregators_kind> aggregators_words[] = {
+    {"none", policies::aggregators_kind::none},
+    {"per_host", policies::aggregators_kind::per_host}};
+
+inline constexpr word_of<policies::not_finite_rule> not_finite_words[] = {
+    {"refuse", policies::not_finite_rule::refuse}, {"allow", policies::not_finite_rule::allow}};
+
+inline constexpr word_of<policies::memory_rule> memory_words[] = {
+    {"refuse", policies::memory_rule::refuse}, {"ignore", policies::memory_rule::ignore}};
+
+inline constexpr word_of<policies::worker_loss_rule> worker_loss_words[] = {
+    {"restart", policies::worker_loss_rule::restart},
+    {"fail", policies::worker_loss_rule::fail},
+    {"shrink", policies::worker_loss_rule::shrink}};
+
+// The word of a value; every value has one.
+template <class Enum, std::size_t N>
+constexpr std::string_view word(const word_of<Enum> (&words)[N], Enum value) noexcept {
+  for (const auto& [text, known] : words) {
+    if (known == value) return text;
+  }
+  return "?";
+}
+
+}  // namespace tidegate::launch

@@ -1,0 +1,176 @@
+#include "launch/config/write_yaml.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "launch/config/fault_words.hpp"
+#include "launch/config/read_supervision.hpp"
+#include "launch/config/words.hpp"
+#include "launch/text/scalars.hpp"
+
+namespace tidegate::launch {
+
+namespace {
+
+// JSON strings are YAML's double-quoted ones.
+std::string quote(const std::string& text) {
+  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+std::string list_text(const std::vector<std::string>& words) {
+  std::string text;
+  for (const auto& word : words) text += (text.empty() ? "" : ", ") + quote(word);
+  return "[" + text + "]";
+}
+
+std::string host_text(const policies::host_spec& host) {
+  std::string text = "    " + quote(host.name) + ": {";
+  if (!host.address.empty()) text += "address: " + quote(host.address) + ", ";
+  return text + "prefix: " + list_text(host.prefix) + "}\n";
+}
+
+std::string optimizer_text(const policies::optimizer_spec& o) {
+  std::string text = "{name: " + std::string(word(optimizer_words, o.kind));
+  for (const auto& rule : policies::optimizer_rules)
+    if (rule.belongs_to(o.kind))
+      text += ", " + std::string(rule.name) + ": " + format_real(o.*rule.value);
+  return text + "}";
+}
+
+std::string consistency_text(const policies::consistency_spec& c) {
+  std::string text = "{policy: " + std::string(word(policy_words, c.kind));
+  if (c.kind == policies::consistency_kind::ssp) {
+    text += ", staleness: " + std::to_string(c.staleness);
+  }
+  return text + "}";
+}
+
+std::string aggregators_text(const policies::aggregators_spec& a) {
+  if (a.kind == policies::aggregators_kind::fan_in)
+    return "{fan_in: " + std::to_string(a.fan_in) + "}";
+  return std::string(word(aggregators_words, a.kind));
+}
+
+std::string table_text(const policies::table_spec& t) {
+  std::string shape;
+  for (const auto n : t.shape) shape += (shape.empty() ? "" : ", ") + std::to_string(n);
+  const auto* init = t.init.kind == policies::init_kind::uniform ? "uniform" : "constant";
+  return "      " + quote(t.name) + ":\n        shape: [" + shape + "]\n        init: {" +
+         init + ": " + format_real(t.init.value) +
+         "}\n        optimizer: " + optimizer_text(t.optimizer) + "\n";
+}
+
+std::string job_text(const policies::job_spec& j) {
+  std::string env;
+  for (const auto& [name, value] : j.env) {
+    env += (env.empty() ? "" : ", ") + quote(name) + ": " + quote(value);
+  }
+  std::string text = "  " + quote(j.name) + ":\n";
+  text += "    workers: " + std::to_string(j.workers) + "\n";
+  text += "    max_workers: " + std::to_string(j.capacity()) + "\n";
+  if (!j.hosts.empty()) text += "    hosts: " + list_text(j.hosts) + "\n";
+  text += "    command: " + list_text(j.command) + "\n";
+  text += "    env: {" + env + "}\n";
+  text += "    consistency: " + consistency_text(j.consistency) + "\n";
+  text += "    optimizer: " + optimizer_text(j.optimizer) + "\n";
+  text +=
+      "    on_worker_loss: " + std::string(word(worker_loss_words, j.on_worker_loss)) + "\n";
+  if (j.checkpoint) {
+    const auto every = j.checkpoint->every_clocks > 0
+                           ? std::to_string(j.checkpoint->every_clocks) + " clocks"
+                           : format_duration_ms(j.checkpoint->every_ms);
+    text += "    checkpoint: {every: " + every +
+            ", keep: " + std::to_string(j.checkpoint->keep) + "}\n";
+  }
+  text += "    reduce: " + std::string(word(reduce_words, j.reduce)) + "\n";
+  text += "    aggregators: " + aggregators_text(j.aggregators) + "\n";
+  text += "    gradients: {not_finite: " + std::string(word(not_finite_words, j.not_finite)) +
+          "}\n";
+  text += "    seed: " + std::to_string(j.seed) + "\n";
+  text += j.tables.empty() ? "    tables: {}\n" : "    tables:\n";
+  for (const auto& t : j.tables) text += table_text(t);
+  return text;
+}
+
+std::string limits_text(const std::string& role, const policies::restart_spec& limits) {
+  return "  " + role + ": {max_restarts: " + std::to_string(limits.max_restarts) +
+         ", within: " + format_duration_ms(limits.within_ms) +
+         ", backoff: " + backoff_text(limits) + "}\n";
+}
+
+std::string heartbeat_text(std::uint32_t timeout_ms) {
+  return "  heartbeat: {timeout: " +
+         (timeout_ms == 0 ? std::string("off") : format_duration_ms(timeout_ms)) + "}\n";
+}
+
+std::string words_text(const std::vector<std::string>& words) {
+  std::string text = "[";
+  for (const auto& word : words) text += (text.size() > 1 ? ", " : "") + quote(word);
+  return text + "]";
+}
+
+std::string random_text(const policies::chaos_plan& plan) {
+  std::vector<std::string> roles;
+  std::vector<std::string> actions;
+  for (const auto role : plan.roles) roles.emplace_back(to_string(role));
+  for (const auto& action : plan.actions) actions.push_back(action_text(action));
+  auto text = "  random: {every: " + quote(pause_text(plan)) + ", roles: " + words_text(roles) +
+              ", actions: " + words_text(actions);
+  if (plan.hits_max > 0) text += ", count: " + std::to_string(plan.hits_max);
+  if (plan.for_ms > 0) text += ", for: " + format_duration_ms(plan.for_ms);
+  return text + "}\n";
+}
+
+std::string faults_text(const policies::fault_spec& faults) {
+  auto text = "faults:\n  seed: " + std::to_string(faults.seed) + "\n";
+  const auto& link = faults.link;
+  text += "  link: {drop: " + format_real(link.drop) +
+          ", duplicate: " + format_real(link.duplicate) +
+          ", delay: " + format_real(link.delay) +
+          ", delay_up_to: " + format_duration_ms(link.delay_ms_max) + "}\n";
+  if (faults.random) text += random_text(*faults.random);
+  // A moment is a key, with all that is to happen then.
+  std::vector<std::pair<std::string, std::vector<std::string>>> moments;
+  for (const auto& one : faults.timed) {
+    if (moments.empty() || moments.back().first != when_text(one))
+      moments.emplace_back(when_text(one), std::vector<std::string>());
+    moments.back().second.push_back(what_text(one));
+  }
+  if (!moments.empty()) text += "  at:\n";
+  for (const auto& [when, what] : moments)
+    text += "    " + quote(when) + ": " + words_text(what) + "\n";
+  return text;
+}
+
+}  // namespace
+
+std::string write_yaml(const policies::cluster_spec& spec) {
+  std::string text = "cluster:\n";
+  text += "  name: " + quote(spec.name) + "\n";
+  if (!spec.hosts.empty()) text += "  hosts:\n";
+  for (const auto& host : spec.hosts) text += host_text(host);
+  if (!spec.coordinator_host.empty())
+    text += "  coordinator_host: " + quote(spec.coordinator_host) + "\n";
+  const auto processes = spec.slots > 0 ? spec.slots : spec.shards;
+  text += "  shards: " + std::to_string(processes) + "\n";
+  if (spec.slots > 0) text += "  max_shards: " + std::to_string(spec.shards) + "\n";
+  text += "  replicas: " + std::to_string(spec.replicas) + "\n";
+  if (!spec.shard_hosts.empty()) text += "  shard_hosts: " + list_text(spec.shard_hosts) + "\n";
+  text += "  memory_check: " + std::string(word(memory_words, spec.memory_check)) + "\n";
+  text += "  transport: " + std::string(word(transport_words, spec.transport)) + "\n";
+  text += "  chunk_bytes: " + format_bytes(spec.chunk_bytes) + "\n";
+  text += "  control: {host: " + quote(spec.control_host) +
+          ", port: " + std::to_string(spec.control_port) + "}\n";
+  text += "  start_timeout: " + format_duration_ms(spec.start_timeout_ms) + "\n";
+  text += "supervision:\n" + limits_text("worker", spec.supervision.worker) +
+          limits_text("shard", spec.supervision.shard) +
+          limits_text("aggregator", spec.supervision.aggregator) +
+          limits_text("coordinator", spec.supervision.coordinator) +
+          heartbeat_text(spec.supervision.heartbeat_timeout_ms) +
+          "  unreachable: " + format_duration_ms(spec.supervision.unreachable_ms) + "\n";
+  if (spec.faults.any()) text += faults_text(spec.faults);
+  text += "jobs:\n";
+  for (const auto& job : spec.jobs) text += job_text(job);
+  return text;
+}
+
+}  // namespace tidegate::launch

@@ -1,0 +1,40 @@
+// The environment of the processes that `tidegate launch` starts. Pure, any thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "launch/plan/plan.hpp"
+#include "policies/model/spec.hpp"
+
+namespace tidegate::launch {
+
+using variables = std::map<std::string, std::string>;
+
+// Of the run: what every process of it is told.
+struct run_identity {
+  std::uint64_t token = 0;
+  std::uint16_t port = 0;  // of the coordinator; 0 while it is not known
+  std::string run_dir;     // absolute
+  std::uint32_t epoch = 1;
+};
+
+// `base` (the launcher's own), the variables of actors/environment/node_options.hpp and, for
+// workers, the job's env. UCX_TLS follows the transport unless `base` or the job sets it.
+variables child_environment(const variables& base, const policies::cluster_spec& spec,
+                            const process_plan& process, const run_identity& run);
+
+// Where processes of the cluster reach the coordinator, which may listen on all addresses.
+std::string reachable_host(const policies::cluster_spec& spec);
+
+variables parse_environment(const char* const* environment);
+// "NAME=value", sorted by name.
+std::vector<std::string> format_environment(const variables& all);
+
+// "%016x", and back. Nothing but 1 to 16 hex digits reads back.
+std::string format_token(std::uint64_t token);
+bool parse_token(const std::string& text, std::uint64_t& token);
+
+}  // namespace tidegate::launch

@@ -1,0 +1,134 @@
+#include "launch/plan/plan.hpp"
+
+#include <algorithm>
+
+#include "launch/config/words.hpp"
+#include "policies/placement/aggregation.hpp"
+#include "policies/placement/hosts.hpp"
+#include "policies/placement/placement.hpp"
+#include "policies/placement/process_names.hpp"
+#include "runtime/base/limits.hpp"
+
+namespace tidegate::launch {
+
+namespace {
+
+process_plan plan_coordinator(const policies::cluster_spec& spec, const process_name& name) {
+  process_plan planned;
+  planned.name = name;
+  planned.command = {"tidegate", "node", "coordinator"};
+  if (const auto* host = policies::host_of_coordinator(spec)) planned.host = host->name;
+  return planned;
+}
+
+process_plan plan_aggregator(const policies::cluster_spec& spec, const policies::job_spec& job,
+                             const process_name& name) {
+  process_plan planned;
+  planned.name = name;
+  planned.command = {"tidegate",          "node",    "aggregator",
+                     "--job=" + job.name, "--index", std::to_string(name.index)};
+  const auto aggregators = policies::plan_aggregation(spec, job).aggregators;
+  if (const auto* host = policies::host_of_aggregator(spec, job, aggregators[name.index]))
+    planned.host = host->name;
+  return planned;
+}
+
+process_plan plan_process(const policies::cluster_spec& spec, const process_name& name) {
+  const auto job = std::find_if(spec.jobs.begin(), spec.jobs.end(), [&](const auto& candidate) {
+    return candidate.name == name.job;
+  });
+  switch (name.role) {
+    case process_role::coordinator:
+      return plan_coordinator(spec, name);
+    case process_role::shard:
+    case process_role::replica:
+      return plan_shard(spec, name.role, name.index);
+    case process_role::aggregator:
+      return plan_aggregator(spec, *job, name);
+    case process_role::worker:
+      break;
+  }
+  return plan_worker(spec, *job, name.index);
+}
+
+job_plan plan_job(const policies::job_spec& job, const policies::aggregation& sums,
+                  policies::placement& places, std::vector<shard_plan>& shards) {
+  job_plan plan{job.name,
+                policy_text(job.consistency),
+                job.workers,
+                static_cast<std::uint32_t>(sums.aggregators.size()),
+                {}};
+  std::vector<std::uint64_t> sizes;
+  for (const auto& t : job.tables) sizes.push_back(t.size());
+  const auto placed = places.add(sizes);
+  const auto copies_in_flight =
+      std::uint64_t{runtime::limits::clocks_in_flight_max} * sums.top.size();
+  for (std::size_t i = 0; i < placed.size(); ++i) {
+    const auto& t = job.tables[i];
+    table_plan table{t.name,           t.size(), t.size() * sizeof(float),
+                     placed[i].size(), {},       t.optimizer.kind};
+    table.chunks_per_shard.resize(shards.size());
+    for (const auto& chunk : placed[i]) {
+      const auto bytes = chunk.elements * sizeof(float);
+      auto& shard = shards[chunk.shard];
+      ++table.chunks_per_shard[chunk.shard];
+      ++shard.chunks;
+      shard.parameter_bytes += bytes;
+      shard.state_bytes += bytes * state_arrays(t.optimizer.kind);
+      shard.receive_bytes_max += bytes * copies_in_flight;
+    }
+    plan.tables.push_back(std::move(table));
+  }
+  return plan;
+}
+
+}  // namespace
+
+std::string policy_text(const policies::consistency_spec& policy) {
+  std::string text(word(policy_words, policy.kind));
+  if (policy.kind == policies::consistency_kind::ssp) {
+    text += "(" + std::to_string(policy.staleness) + ")";
+  }
+  return text;
+}
+
+process_plan plan_shard(const policies::cluster_spec& spec, process_role role,
+                        std::uint32_t index) {
+  const bool first = role == process_role::shard;
+  process_plan made;
+  made.name = {role, {}, index};
+  const auto* host =
+      first ? policies::host_of_shard(spec, index) : policies::host_of_replica(spec, index);
+  if (host != nullptr) made.host = host->name;
+  made.command = {"tidegate", "node", first ? "shard" : "replica", "--index",
+                  std::to_string(index)};
+  return made;
+}
+
+process_plan plan_worker(const policies::cluster_spec& spec, const policies::job_spec& job,
+                         std::uint32_t rank) {
+  process_plan made;
+  made.name = {process_role::worker, job.name, rank};
+  if (const auto* host = policies::host_of_worker(spec, job, rank)) made.host = host->name;
+  made.command = job.command;
+  return made;
+}
+
+cluster_plan make_plan(const policies::cluster_spec& spec) {
+  cluster_plan plan;
+  plan.cluster = spec.name;
+  plan.chunk_bytes = spec.chunk_bytes;
+  plan.parts_move = spec.slots > 0;
+  for (const auto& name : policies::process_names_of(spec))
+    plan.processes.push_back(plan_process(spec, name));
+  plan.shards.resize(spec.shards);
+  policies::placement places(spec.shards, spec.chunk_bytes);
+  for (const auto& job : spec.jobs)
+    plan.jobs.push_back(
+        plan_job(job, policies::plan_aggregation(spec, job), places, plan.shards));
+  plan.needs = policies::process_needs_of(spec);
+  plan.memory = policies::memory_needs_of(spec);
+  return plan;
+}
+
+}  // namespace tidegate::launch

@@ -1,0 +1,197 @@
+#include <map>
+
+#include <nlohmann/json.hpp>
+
+#include "launch/config/words.hpp"
+#include "launch/plan/plan.hpp"
+#include "launch/text/nearest.hpp"
+#include "launch/text/text_table.hpp"
+
+namespace tidegate::launch {
+
+namespace {
+
+// Workers of a job run one command: one row for all of them, and one for all shards; neighbours
+// on one host, where there are several.
+std::string process_rows(const cluster_plan& plan) {
+  const bool hosts = !plan.processes.empty() && !plan.processes.front().host.empty();
+  std::vector<std::vector<std::string>> rows{{"role", "job", "index", "command"}};
+  if (hosts) rows[0].insert(rows[0].begin(), "host");
+  for (std::size_t i = 0; i < plan.processes.size();) {
+    const auto& first = plan.processes[i].name;
+    const auto& host = plan.processes[i].host;
+    auto end = i;
+    while (end < plan.processes.size() && plan.processes[end].name.role == first.role &&
+           plan.processes[end].name.job == first.job && plan.processes[end].host == host &&
+           plan.processes[end].name.index == first.index + (end - i)) {
+      ++end;
+    }
+    auto index = std::to_string(first.index);
+    if (end - i > 1) index += ".." + std::to_string(plan.processes[end - 1].name.index);
+    const auto command = first.role == process_role::worker
+                             ? join(plan.processes[i].command, " ")
+                             : "tidegate node " + std::string(to_string(first.role));
+    rows.push_back({std::string(to_string(first.role)), first.job, index, command});
+    if (hosts) rows.back().insert(rows.back().begin(), host);
+    i = end;
+  }
+  return format_table(rows);
+}
+
+std::string per_shard(const std::vector<std::uint64_t>& counts) {
+  constexpr std::size_t shown_max = 8;
+  std::string text;
+  for (std::size_t i = 0; i < counts.size() && i < shown_max; ++i) {
+    text += (i == 0 ? "" : " ") + std::to_string(counts[i]);
+  }
+  return counts.size() > shown_max ? text + " ..." : text;
+}
+
+std::string job_rows(const job_plan& job) {
+  std::string text = "\njob " + job.name + ": " + std::to_string(job.workers) +
+                     (job.workers == 1 ? " worker, " : " workers, ") + job.policy;
+  if (job.aggregators > 0)
+    text += ", " + std::to_string(job.aggregators) +
+            (job.aggregators == 1 ? " aggregator" : " aggregators");
+  text += "\n";
+  if (job.tables.empty()) return text + "  no tables declared; workers create them\n";
+  std::vector<std::vector<std::string>> rows{
+      {"table", "elements", "size", "chunks", "optimizer", "chunks per shard"}};
+  for (const auto& t : job.tables) {
+    rows.push_back({t.name, std::to_string(t.elements), bytes_for_people(t.bytes),
+                    std::to_string(t.chunks), std::string(word(optimizer_words, t.optimizer)),
+                    per_shard(t.chunks_per_shard)});
+  }
+  return text + format_table(rows, {1, 2, 3});
+}
+
+std::string needs_rows(const cluster_plan& plan) {
+  std::vector<std::vector<std::string>> rows{
+      {"the most of its role", "peers", "descriptors", "mappings"}};
+  for (const auto& one : plan.needs)
+    rows.push_back({one.process, std::to_string(one.peers), std::to_string(one.descriptors),
+                    std::to_string(one.mappings)});
+  return format_table(rows, {1, 2, 3});
+}
+
+std::vector<std::string> memory_row(const std::string& name,
+                                    const policies::memory_needs& one) {
+  return {name,
+          bytes_for_people(one.parameters),
+          bytes_for_people(one.versions),
+          bytes_for_people(one.states),
+          bytes_for_people(one.gradients),
+          bytes_for_people(one.sums),
+          bytes_for_people(one.checkpoint),
+          bytes_for_people(one.total())};
+}
+
+// "worker-mlp-3" is of "worker-mlp".
+std::string group_of(const std::string& process) {
+  return process.substr(0, process.find_last_of('-'));
+}
+
+// Processes of one role and job that need the same have one row.
+std::string memory_rows(const cluster_plan& plan) {
+  std::vector<std::vector<std::string>> rows{{"process", "parameters", "versions",
+                                              "optimizer state", "gradients", "sums",
+                                              "checkpoint", "in all"}};
+  for (std::size_t i = 0; i < plan.memory.size();) {
+    const auto& first = plan.memory[i];
+    auto end = i + 1;
+    while (end < plan.memory.size() &&
+           group_of(plan.memory[end].process) == group_of(first.process) &&
+           memory_row("", plan.memory[end]) == memory_row("", first))
+      ++end;
+    auto name = first.process;
+    if (end - i > 1)
+      name += ".." + plan.memory[end - 1].process.substr(group_of(first.process).size() + 1);
+    rows.push_back(memory_row(name, first));
+    i = end;
+  }
+  std::map<std::string, std::uint64_t> hosts;
+  for (const auto& one : plan.memory) hosts[one.host] += one.total();
+  for (const auto& [host, bytes] : hosts)
+    rows.push_back({host.empty() ? "all processes" : "all on " + host, "", "", "", "", "", "",
+                    bytes_for_people(bytes)});
+  return format_table(rows, {1, 2, 3, 4, 5, 6, 7});
+}
+
+}  // namespace
+
+std::string plan_text(const cluster_plan& plan) {
+  std::string text = "cluster " + plan.cluster + ": " + std::to_string(plan.processes.size()) +
+                     " processes, chunks of " + bytes_for_people(plan.chunk_bytes) + "\n\n" +
+                     process_rows(plan);
+  for (const auto& job : plan.jobs) text += job_rows(job);
+  std::vector<std::vector<std::string>> rows{{plan.parts_move ? "part" : "shard", "chunks",
+                                              "parameters", "optimizer state",
+                                              "receive buffers, at most"}};
+  for (std::size_t i = 0; i < plan.shards.size(); ++i) {
+    const auto& s = plan.shards[i];
+    rows.push_back({std::to_string(i), std::to_string(s.chunks),
+                    bytes_for_people(s.parameter_bytes), bytes_for_people(s.state_bytes),
+                    bytes_for_people(s.receive_bytes_max)});
+  }
+  return text + "\nmemory for declared tables\n" + format_table(rows, {0, 1, 2, 3, 4}) +
+         "\nmemory of each process for them, at most\n" + memory_rows(plan) +
+         "\nfile descriptors, before payload, and mappings of tables\n" + needs_rows(plan);
+}
+
+std::string plan_json(const cluster_plan& plan) {
+  using json = nlohmann::ordered_json;
+  json root{{"cluster", plan.cluster}, {"chunk_bytes", plan.chunk_bytes}};
+  root["processes"] = json::array();
+  for (const auto& p : plan.processes) {
+    root["processes"].push_back({{"role", to_string(p.name.role)},
+                                 {"job", p.name.job},
+                                 {"index", p.name.index},
+                                 {"command", p.command}});
+    if (!p.host.empty()) root["processes"].back()["host"] = p.host;
+  }
+  root["jobs"] = json::array();
+  for (const auto& j : plan.jobs) {
+    json tables = json::array();
+    for (const auto& t : j.tables) {
+      tables.push_back({{"name", t.name},
+                        {"elements", t.elements},
+                        {"bytes", t.bytes},
+                        {"chunks", t.chunks},
+                        {"chunks_per_shard", t.chunks_per_shard},
+                        {"optimizer", word(optimizer_words, t.optimizer)}});
+    }
+    root["jobs"].push_back({{"name", j.name},
+                            {"policy", j.policy},
+                            {"workers", j.workers},
+                            {"aggregators", j.aggregators},
+                            {"tables", tables}});
+  }
+  root["shards"] = json::array();
+  for (const auto& s : plan.shards) {
+    root["shards"].push_back({{"chunks", s.chunks},
+                              {"parameter_bytes", s.parameter_bytes},
+                              {"state_bytes", s.state_bytes},
+                              {"receive_bytes_max", s.receive_bytes_max}});
+  }
+  root["needs"] = json::array();
+  for (const auto& one : plan.needs)
+    root["needs"].push_back({{"process", one.process},
+                             {"peers", one.peers},
+                             {"host_peers", one.host_peers},
+                             {"descriptors", one.descriptors},
+                             {"mappings", one.mappings}});
+  root["memory"] = json::array();
+  for (const auto& one : plan.memory)
+    root["memory"].push_back({{"process", one.process},
+                              {"host", one.host},
+                              {"parameter_bytes", one.parameters},
+                              {"version_bytes", one.versions},
+                              {"state_bytes", one.states},
+                              {"gradient_bytes", one.gradients},
+                              {"sum_bytes", one.sums},
+                              {"checkpoint_bytes", one.checkpoint},
+                              {"bytes", one.total()}});
+  return root.dump(2) + "\n";
+}
+
+}  // namespace tidegate::launch

@@ -1,0 +1,135 @@
+#include "launch/run/control_socket.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+#include <utility>
+
+namespace tidegate::launch {
+
+using runtime::errc;
+using runtime::expected;
+using runtime::fail;
+using runtime::unique_fd;
+
+namespace {
+
+constexpr const char* socket_name = "control.sock";
+constexpr std::size_t line_bytes_max = 1024;
+constexpr std::size_t clients_max = 64;
+constexpr int told_after_ms = 2000;
+
+std::string reason() {
+  return std::strerror(errno);
+}
+
+// A socket's path has room for a hundred bytes, and run folders have longer ones.
+sockaddr_un address_in(int folder) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  const auto path = "/proc/self/fd/" + std::to_string(folder) + "/" + socket_name;
+  std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
+  return address;
+}
+
+unique_fd open_folder(const std::string& path) {
+  return unique_fd(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+}
+
+}  // namespace
+
+expected<control_socket> control_socket::listen(const std::string& path) {
+  auto folder = open_folder(path);
+  if (!folder) return fail(errc::io_error, "cannot open " + path + ": " + reason());
+  unique_fd made(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  const auto address = address_in(folder.get());
+  ::unlinkat(folder.get(), socket_name, 0);  // of a launcher that was killed
+  const auto* where = reinterpret_cast<const sockaddr*>(&address);
+  const bool listens = made && ::bind(made.get(), where, sizeof address) == 0 &&
+                       ::fchmodat(folder.get(), socket_name, 0600, 0) == 0 &&
+                       ::listen(made.get(), 16) == 0;
+  if (!listens) return fail(errc::io_error, "cannot listen in " + path + ": " + reason());
+  return control_socket(std::move(folder), std::move(made));
+}
+
+control_socket::~control_socket() {
+  if (listener_) ::unlinkat(folder_.get(), socket_name, 0);
+}
+
+void control_socket::add_to(std::vector<pollfd>& fds) const {
+  if (clients_.size() < clients_max) fds.push_back({listener_.get(), POLLIN, 0});
+  for (const auto& [number, one] : clients_)
+    if (!one.asked) fds.push_back({one.fd.get(), POLLIN, 0});
+}
+
+std::vector<control_socket::request> control_socket::take() {
+  while (clients_.size() < clients_max) {
+    unique_fd next(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (!next) break;
+    clients_[++last_].fd = std::move(next);
+  }
+  std::vector<request> all;
+  for (auto at = clients_.begin(); at != clients_.end();) {
+    auto& one = at->second;
+    char bytes[256];
+    ssize_t got = -1;
+    while (!one.asked && one.text.size() < line_bytes_max &&
+           (got = ::recv(one.fd.get(), bytes, sizeof bytes, 0)) > 0)
+      one.text.append(bytes, static_cast<std::size_t>(got));
+    const auto end = one.text.find('\n');
+    if (!one.asked && end != std::string::npos) {
+      one.asked = true;
+      all.push_back({at->first, one.text.substr(0, end)});
+    }
+    const bool gone =
+        !one.asked && (got == 0 || one.text.size() >= line_bytes_max ||
+                       (got < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR));
+    at = gone ? clients_.erase(at) : std::next(at);
+  }
+  return all;
+}
+
+void control_socket::answer(std::uint32_t to, const std::string& line) {
+  const auto at = clients_.find(to);
+  if (at == clients_.end()) return;
+  const auto text = line + "\n";
+  [[maybe_unused]] const auto sent =
+      ::send(at->second.fd.get(), text.data(), text.size(), MSG_NOSIGNAL);
+  clients_.erase(at);
+}
+
+expected<std::string> ask_launcher(const std::string& path, const std::string& line,
+                                   const std::function<void()>& waits) {
+  const auto nobody = [&](const std::string& why) {
+    return fail(errc::unavailable, "no launcher lives in " + path + ": " + why);
+  };
+  const auto folder = open_folder(path);
+  if (!folder) return nobody(reason());
+  const unique_fd to(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const auto address = address_in(folder.get());
+  if (!to ||
+      ::connect(to.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
+    return nobody(reason());
+  const auto text = line + "\n";
+  if (::send(to.get(), text.data(), text.size(), MSG_NOSIGNAL) !=
+      static_cast<ssize_t>(text.size()))
+    return nobody(reason());
+  pollfd answered{to.get(), POLLIN, 0};
+  if (::poll(&answered, 1, told_after_ms) == 0) waits();
+  std::string answer;
+  for (;;) {
+    char bytes[256];
+    const auto got = ::recv(to.get(), bytes, sizeof bytes, 0);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return nobody("it ended before it answered");
+    answer.append(bytes, static_cast<std::size_t>(got));
+    if (const auto end = answer.find('\n'); end != std::string::npos)
+      return answer.substr(0, end);
+  }
+}
+
+}  // namespace tidegate::launch

@@ -1,0 +1,102 @@
+#include "launch/run/launcher.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <iostream>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "launch/config/write_yaml.hpp"
+#include "launch/plan/origin.hpp"
+#include "launch/run/run.hpp"
+#include "policies/placement/descriptors.hpp"
+#include "policies/placement/memory_needs.hpp"
+#include "runtime/base/machine_memory.hpp"
+#include "runtime/base/unix_time.hpp"
+
+namespace tidegate::launch {
+
+namespace {
+
+exit_code refuse(const runtime::status& why, exit_code code) {
+  std::cerr << "tidegate: " << why.message() << "\n";
+  return code;
+}
+
+// Whoever is started has this limit, too.
+void raise_descriptor_limit(const policies::cluster_spec& spec) {
+  rlimit limit = {};
+  const rlim_t wanted = policies::descriptors_wanted(spec);
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted) return;
+  limit.rlim_cur = std::min(wanted, limit.rlim_max);
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+runtime::status write_plan(const run_folder& folder, const cluster_plan& plan) {
+  for (const auto& [name, text] :
+       {std::pair<std::string, std::string>{"plan.txt", plan_text(plan)},
+        {"plan.json", plan_json(plan)},
+        {"pids.json", "[]\n"}}) {
+    if (auto written = folder.write(name, text); !written.ok()) return written;
+  }
+  return {};
+}
+
+// What whoever resumes the run begins with; the cluster file last, as it says that a run began.
+runtime::status keep_for_later(const run_folder& folder, const policies::cluster_spec& spec) {
+  std::error_code error;
+  const auto here = std::filesystem::current_path(error).string();
+  if (error) return {runtime::errc::io_error, "the current folder: " + error.message()};
+  const auto kept = folder.keep("origin.json", origin_json({here, folder.path()}));
+  return kept.ok() ? folder.keep("cluster.yaml", write_yaml(spec)) : kept;
+}
+
+}  // namespace
+
+runtime::status check_limits_of_this_machine(const policies::cluster_spec& spec) {
+  rlimit limit = {};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return {};
+  return policies::check_process_needs(spec, limit.rlim_max);
+}
+
+runtime::status check_memory_of_this_machine(const policies::cluster_spec& spec) {
+  if (spec.memory_check == policies::memory_rule::ignore) return {};
+  return policies::check_memory(spec, runtime::machine_memory());
+}
+
+exit_code launch_cluster(const policies::cluster_spec& spec, const launch_options& options,
+                         const services& cluster) {
+  const auto start = starter::create(spec, parse_environment(environ));
+  if (!start) return refuse(start.error(), exit_code::bad_usage);
+  auto folder =
+      run_folder::create(options.run_dir, spec.name, runtime::unix_now() / 1'000'000'000);
+  if (!folder) {
+    const bool taken = folder.error().code() == runtime::errc::already_exists;
+    return refuse(folder.error(), taken ? exit_code::bad_usage : exit_code::job_failed);
+  }
+  const auto plan = make_plan(spec);
+  auto written = write_plan(*folder, plan);
+  if (written.ok()) written = keep_for_later(*folder, spec);
+  if (!written.ok()) return refuse(written, exit_code::job_failed);
+  run_journal journal(std::move(*folder), ::isatty(STDOUT_FILENO) != 0);
+  journal.event("launched", "cluster " + spec.name);
+  if (const auto own = start->user_transports(); !own.empty()) {
+    journal.event("user_transports", "UCX_TLS=" + own + " of the environment is kept");
+  }
+  journal.screen().print("cluster " + spec.name + ": " + std::to_string(plan.processes.size()) +
+                         " processes, run folder " + journal.folder().shown());
+  constexpr std::uint32_t first_epoch = 1;
+  // Whoever resumes a run without it would begin the same epoch again.
+  if (auto recorded = journal.folder().record_epoch(first_epoch); !recorded.ok())
+    return refuse(recorded, exit_code::job_failed);
+  return carry_out(spec, cluster, *start, journal, first_epoch);
+}
+
+exit_code carry_out(const policies::cluster_spec& spec, const services& cluster,
+                    const starter& start, run_journal& journal, std::uint32_t epoch) {
+  run current(spec, cluster, start, journal, epoch);
+  raise_descriptor_limit(spec);
+  return current.carry_out();
+}
+
+}  // namespace tidegate::launch

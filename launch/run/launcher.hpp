@@ -1,0 +1,36 @@
+// `tidegate launch`: runs a cluster on this machine from start to end. Main thread only.
+#pragma once
+
+#include <string>
+
+#include "launch/run/run_journal.hpp"
+#include "launch/run/services.hpp"
+#include "launch/run/starter.hpp"
+#include "launch/text/exit_code.hpp"
+#include "policies/model/spec.hpp"
+
+namespace tidegate::launch {
+
+struct launch_options {
+  std::string run_dir;  // empty: runs/<name>-<time>
+};
+
+// Returns over_limit if this machine does not give a process the file descriptors that one of
+// the cluster's needs, or if one has more neighbours than it can share memory with; the message
+// says what to do.
+runtime::status check_limits_of_this_machine(const policies::cluster_spec& spec);
+// Errors: over_limit (its declared tables may take more memory than there is); none where the
+// file has cluster.memory_check: ignore.
+runtime::status check_memory_of_this_machine(const policies::cluster_spec& spec);
+
+// Starts coordinator, shards and workers, shows how the jobs go on, ends them all. No process
+// is left when it returns, and none when the launcher itself is killed. What went wrong is on
+// stderr and in RUN_DIR/result.json.
+exit_code launch_cluster(const policies::cluster_spec& spec, const launch_options& options,
+                         const services& cluster);
+
+// The run itself, in a folder that is claimed and an epoch that is on record.
+exit_code carry_out(const policies::cluster_spec& spec, const services& cluster,
+                    const starter& start, run_journal& journal, std::uint32_t epoch);
+
+}  // namespace tidegate::launch

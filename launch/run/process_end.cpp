@@ -1,0 +1,39 @@
+#include "launch/run/process_end.hpp"
+
+#include <string.h>
+
+#include "launch/text/exit_code.hpp"
+
+namespace tidegate::launch {
+
+namespace {
+
+// A worker's program has statuses of its own.
+const char* why(const process_end& end) {
+  if (end.name.role != policies::process_role::coordinator) return "";
+  if (end.code == exit_disk_full) return ": the disk of the run folder is full";
+  if (end.code == exit_disk_broken) return ": its files in the run folder cannot be used";
+  return "";
+}
+
+}  // namespace
+
+std::string to_string(const process_end& end) {
+  std::string text(to_string(end.name.role));
+  text += " " + std::to_string(end.name.index);
+  if (!end.name.job.empty()) text += " of job " + end.name.job;
+  text += " (pid " + std::to_string(end.pid) + ")";
+  if (!end.by_signal)
+    return text + " exited with status " + std::to_string(end.code) + why(end);
+  const char* name = ::sigabbrev_np(end.code);
+  return text + " was killed by " +
+         (name == nullptr ? "signal " + std::to_string(end.code) : "SIG" + std::string(name));
+}
+
+policies::process_exit to_exit(const process_end& end) {
+  using how = policies::process_exit::how;
+  const auto by_itself = end.code == 0 ? how::clean : how::bad_status;
+  return {end.by_signal ? how::by_signal : by_itself, to_string(end)};
+}
+
+}  // namespace tidegate::launch

@@ -1,0 +1,151 @@
+#include "launch/run/resume.hpp"
+
+#include <filesystem>
+#include <iostream>
+#include <unistd.h>
+
+#include "launch/config/read_spec.hpp"
+#include "launch/plan/origin.hpp"
+#include "launch/run/launcher.hpp"
+#include "launch/run/leftovers.hpp"
+#include "launch/run/result.hpp"
+#include "launch/text/files.hpp"
+#include "policies/checkpoint/catalog.hpp"
+#include "policies/checkpoint/resume.hpp"
+#include "runtime/storage/posix_storage.hpp"
+
+namespace tidegate::launch {
+
+namespace {
+
+namespace fs = std::filesystem;
+using runtime::errc;
+using runtime::expected;
+using runtime::status;
+
+exit_code refuse(const status& why) {
+  std::cerr << "tidegate: " << why.message() << "\n";
+  const bool usage = why.code() == errc::already_exists || why.code() == errc::not_found ||
+                     why.code() == errc::invalid_argument;
+  return usage ? exit_code::bad_usage : exit_code::job_failed;
+}
+
+struct claimed_run {
+  run_folder folder;
+  policies::resume_plan plan;
+};
+
+// Nothing is made in a folder that is none of a run.
+expected<claimed_run> claim(const std::string& run_dir) {
+  policies::run_remains remains;
+  std::error_code error;
+  remains.has_spec = fs::exists(run_dir + "/cluster.yaml", error) &&
+                     fs::exists(run_dir + "/origin.json", error);
+  auto folder = remains.has_spec ? run_folder::reopen(run_dir)
+                                 : expected<run_folder>(runtime::fail(errc::not_found, ""));
+  remains.has_launcher = !folder && folder.error().code() == errc::already_exists;
+  if (!folder && remains.has_spec && !remains.has_launcher)
+    return runtime::fail(folder.error());
+  if (folder) {
+    const auto epoch = folder->last_epoch();
+    if (!epoch) return runtime::fail(epoch.error());
+    remains.last_epoch = *epoch;
+    if (const auto text = read_file(folder->path() + "/result.json"))
+      remains.exit_code = exit_code_of(*text);
+  }
+  auto plan = policies::plan_resume(remains, run_dir);
+  if (!plan) return runtime::fail(plan.error());
+  return claimed_run{std::move(*folder), *plan};
+}
+
+// What an earlier life left behind must not meet the one that begins.
+status clear(const run_folder& folder, const origin& from) {
+  auto earlier = read_earlier_life(folder.path());
+  // A launcher that died before it wrote that had started nobody, and what a crash of the
+  // machine has spoilt is of processes that are gone with it.
+  const auto why = earlier ? errc::ok : earlier.error().code();
+  if (!earlier && why != errc::not_found && why != errc::corrupt) return earlier.error();
+  if (earlier) {
+    earlier->run_dirs.push_back(from.run_dir);
+    if (const auto ended = end_leftovers(*earlier); !ended) return ended.error();
+  }
+  std::error_code error;
+  fs::remove(folder.path() + "/result.json", error);
+  if (error) return {errc::io_error, folder.path() + "/result.json: " + error.message()};
+  return folder.write("pids.json", "[]\n");
+}
+
+// "job mlp goes on from checkpoint e0001-00000003, clock 60". The coordinator looks as well,
+// and with the same eyes.
+expected<std::string> where_it_goes_on(const policies::job_spec& job,
+                                       const std::string& run_dir) {
+  const auto begins = "job " + job.name + " begins anew: it has no ";
+  if (!job.checkpoint) return begins + "checkpoints (jobs." + job.name + ".checkpoint)";
+  auto storage = runtime::posix_storage::make(policies::checkpoint_folder(run_dir, job.name));
+  if (!storage) return runtime::fail(storage.error());
+  std::vector<std::string> findings;
+  const auto newest = policies::checkpoint_catalog(*storage).newest(findings);
+  if (!newest) return runtime::fail(newest.error());
+  if (!*newest) return begins + "whole checkpoint yet";
+  const auto& manifest = (*newest)->manifest();
+  return "job " + job.name + " goes on from checkpoint " + to_string(manifest.id) + ", clock " +
+         std::to_string(manifest.clock);
+}
+
+exit_code go_on(claimed_run run, const services& cluster) {
+  const auto path = run.folder.path();
+  const auto spec = load_cluster(path + "/cluster.yaml", {});
+  if (!spec) return refuse(spec.error());
+  if (auto fits = check_limits_of_this_machine(*spec); !fits.ok()) return refuse(fits);
+  if (auto fits = check_memory_of_this_machine(*spec); !fits.ok()) return refuse(fits);
+  const auto from = read_origin(path);
+  if (!from) return refuse(from.error());
+  if (::chdir(from->folder.c_str()) != 0)
+    return refuse({errc::not_found,
+                   "the folder that the run was launched from is not there, "
+                   "and its commands may be relative to it: " +
+                       from->folder});
+  const auto start = starter::create(*spec, parse_environment(environ));
+  if (!start) return refuse(start.error());
+  if (auto cleared = clear(run.folder, *from); !cleared.ok()) return refuse(cleared);
+  if (auto recorded = run.folder.record_epoch(run.plan.epoch); !recorded.ok())
+    return refuse(recorded);
+  std::vector<std::string> places;
+  for (const auto& job : spec->jobs) {
+    auto place = where_it_goes_on(job, path);
+    if (!place) return refuse(place.error());
+    places.push_back(std::move(*place));
+  }
+  run_journal journal(std::move(run.folder), ::isatty(STDOUT_FILENO) != 0);
+  journal.event("run_resumed", "epoch " + std::to_string(run.plan.epoch));
+  journal.screen().print("cluster " + spec->name + " goes on (epoch " +
+                         std::to_string(run.plan.epoch) + "), run folder " +
+                         journal.folder().shown());
+  for (const auto& place : places) {
+    journal.event("job_resumed", place);
+    journal.screen().print(place);
+  }
+  return carry_out(*spec, cluster, *start, journal, run.plan.epoch);
+}
+
+}  // namespace
+
+bool has_checkpoint(const policies::job_spec& job, const std::string& run_dir) {
+  if (!job.checkpoint) return false;
+  auto storage = runtime::posix_storage::open(policies::checkpoint_folder(run_dir, job.name));
+  if (!storage) return false;
+  const auto ids = policies::checkpoint_catalog(*storage).ids();
+  return ids && !ids->empty();
+}
+
+exit_code resume_cluster(const std::string& run_dir, const services& cluster) {
+  auto run = claim(run_dir);
+  if (!run) return refuse(run.error());
+  if (!run->plan.is_done) return go_on(std::move(*run), cluster);
+  std::cout << "run folder " << run_dir
+            << ": the run is done already, nothing is started; its results are in "
+               "result.json\n";
+  return exit_code::done;
+}
+
+}  // namespace tidegate::launch

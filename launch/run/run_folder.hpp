@@ -1,0 +1,62 @@
+// The folder of one run; see docs/yaml.md for what is in it. One thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "launch/plan/plan.hpp"
+#include "launch/run/event_log.hpp"
+#include "runtime/base/status.hpp"
+#include "runtime/base/unique_fd.hpp"
+
+namespace tidegate::launch {
+
+class run_folder {
+ public:
+  // `wanted`: must be new or empty. Empty: runs/<cluster>-<local time of unix_seconds>, with
+  // -2, -3, ... where that is taken. Makes logs/ and an empty events.jsonl. Errors:
+  // already_exists (not empty, or no folder); io_error (cannot be written). It is its user's
+  // alone (0700), as programs get secrets through it.
+  // Claims the run for this process, as reopen does.
+  static runtime::expected<run_folder> create(const std::string& wanted,
+                                              const std::string& cluster,
+                                              std::int64_t unix_seconds);
+  // The folder of a run that was begun before. A half-written last line of events.jsonl is cut
+  // off. Nobody else gets the folder as long as this lives: the claim is a lock that the kernel
+  // lets go of with the process. Errors: not_found (no folder), already_exists (a process that
+  // lives has it), io_error.
+  static runtime::expected<run_folder> reopen(const std::string& path);
+
+  const std::string& path() const noexcept { return path_; }    // absolute
+  const std::string& shown() const noexcept { return shown_; }  // as given
+  std::string log_path(const process_name& name) const;
+
+  // Replaces `name` as a whole; a crash of the machine may lose it. Errors: io_error.
+  runtime::status write(const std::string& name, std::string_view text,
+                        mode_t mode = 0666) const;
+  // So that it survives a crash of the machine, for its user alone; there is no such file yet.
+  // Errors: of storages.
+  runtime::status keep(const std::string& name, const std::string& text) const;
+  // The highest epoch on record, and a higher one to be put there:
+  // policies/checkpoint/run_epoch.hpp.
+  runtime::expected<std::uint32_t> last_epoch() const;
+  runtime::status record_epoch(std::uint32_t epoch) const;
+  // As event_log::append.
+  runtime::status append_event(const policies::cluster_event& event) {
+    return events_.append(event);
+  }
+
+ private:
+  runtime::status open_files();
+
+  std::string path_;
+  std::string shown_;
+  runtime::unique_fd lock_;
+  event_log events_;
+};
+
+// The last lines of a file, at most 8 KiB; empty when it cannot be read.
+std::string last_lines(const std::string& path, std::size_t lines_max);
+
+}  // namespace tidegate::launch

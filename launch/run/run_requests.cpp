@@ -1,0 +1,62 @@
+// What a running launcher is asked for through its control socket: other numbers of
+// workers and shards.
+#include <algorithm>
+#include <utility>
+
+#include "launch/run/run.hpp"
+#include "launch/text/scalars.hpp"
+#include "runtime/base/limits.hpp"
+
+namespace tidegate::launch {
+
+namespace {
+
+constexpr std::string_view scale_word = "scale ";
+constexpr std::string_view shards_word = "shards ";
+
+}  // namespace
+
+void run::read_requests(run_turn& into) {
+  if (!control_) return;
+  for (const auto& one : control_->take()) {
+    scale_request wanted;
+    wanted.asker = one.from;
+    if (const auto read = read_request(one.line, wanted); read.ok())
+      into.requests.push_back(std::move(wanted));
+    else
+      control_->answer(one.from, "error " + read.message());
+  }
+}
+
+void run::answer(std::uint32_t asker, const std::string& line) {
+  control_->answer(asker, line);
+}
+
+// "shards N", or "scale WORKERS JOB"; without a job, the only one.
+runtime::status run::read_request(const std::string& line, scale_request& into) const {
+  const auto bad = [](const std::string& why) {
+    return runtime::status(runtime::errc::invalid_argument, why);
+  };
+  if (line.starts_with(shards_word)) {
+    const auto slots = parse_unsigned(line.substr(shards_word.size()));
+    if (!slots || *slots > runtime::limits::shards_max)
+      return bad("a number of shards is asked for");
+    into.number = static_cast<std::uint32_t>(*slots);
+    return {};
+  }
+  const auto words = line.starts_with(scale_word) ? line.substr(scale_word.size()) : "";
+  const auto gap = std::min(words.find(' '), words.size());
+  const auto workers = parse_unsigned(words.substr(0, gap));
+  into.job = words.substr(std::min(gap + 1, words.size()));
+  if (into.job.empty() && spec_.jobs.size() == 1) into.job = spec_.jobs.front().name;
+  const bool known = std::any_of(spec_.jobs.begin(), spec_.jobs.end(),
+                                 [&](const auto& spec) { return spec.name == into.job; });
+  if (!workers || *workers > runtime::limits::workers_max)
+    return bad("a number of workers is asked for");
+  if (into.job.empty()) return bad("there are several jobs: say which, --job NAME");
+  if (!known) return bad("no job '" + into.job + "' in this run");
+  into.number = static_cast<std::uint32_t>(*workers);
+  return {};
+}
+
+}  // namespace tidegate::launch

@@ -1,0 +1,109 @@
+#include "launch/run/spawn.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+namespace tidegate::launch {
+
+namespace {
+
+runtime::status failure(const std::string& what, int why) {
+  return {why == ENOENT ? runtime::errc::not_found : runtime::errc::io_error,
+          what + ": " + std::strerror(why)};
+}
+
+std::vector<char*> pointers(const std::vector<std::string>& texts) {
+  std::vector<char*> all;
+  for (const auto& t : texts) all.push_back(const_cast<char*>(t.c_str()));
+  all.push_back(nullptr);
+  return all;
+}
+
+// Everything the child needs, made before the fork: other threads may hold locks at that
+// moment, so after it only async-signal-safe calls are made.
+struct child_plan {
+  const char* program;
+  char** arguments;
+  char** environment;
+  int null_fd;
+  int log_fd;
+  const std::vector<int>* inherited_fds;
+  int error_fd;  // closed by exec; else gets errno
+  pid_t parent;
+};
+
+[[noreturn]] void run_child(const child_plan& plan) {
+  ::setpgid(0, 0);
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != plan.parent) ::_exit(1);  // it died before the prctl
+  struct sigaction act = {};
+  act.sa_handler = SIG_DFL;
+  for (int s = 1; s < NSIG; ++s) ::sigaction(s, &act, nullptr);
+  sigset_t none;
+  sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  // Descriptors of libraries that were opened without O_CLOEXEC must not leak either.
+  ::syscall(SYS_close_range, 3U, ~0U, 4U /* CLOSE_RANGE_CLOEXEC */);
+  ::dup2(plan.null_fd, 0);
+  ::dup2(plan.log_fd, 1);
+  ::dup2(plan.log_fd, 2);
+  for (const int fd : *plan.inherited_fds) ::fcntl(fd, F_SETFD, 0);
+  ::execve(plan.program, plan.arguments, plan.environment);
+  const int why = errno;
+  if (::write(plan.error_fd, &why, sizeof why) < 0) ::_exit(126);
+  ::_exit(127);
+}
+
+// Blocks until exec has closed the pipe or said why it failed; 0 is success.
+int exec_error(int fd) {
+  int why = 0;
+  ssize_t n = 0;
+  do {
+    n = ::read(fd, &why, sizeof why);
+  } while (n < 0 && errno == EINTR);
+  return n == sizeof why ? why : 0;
+}
+
+}  // namespace
+
+runtime::expected<spawned> spawn(const spawn_request& request) {
+  const runtime::unique_fd null_fd(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  const runtime::unique_fd log_fd(
+      ::open(request.log_path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
+  if (!log_fd) return runtime::fail(failure(request.log_path, errno));
+  int ends[2];
+  if (!null_fd || ::pipe2(ends, O_CLOEXEC) != 0) {
+    return runtime::fail(failure("no more file descriptors", errno));
+  }
+  const runtime::unique_fd read_end(ends[0]);
+  runtime::unique_fd write_end(ends[1]);
+  auto arguments = pointers(request.arguments);
+  auto environment = pointers(request.environment);
+  const child_plan plan{request.program.c_str(), arguments.data(), environment.data(),
+                        null_fd.get(),           log_fd.get(),     &request.inherited_fds,
+                        write_end.get(),         ::getpid()};
+  const pid_t pid = ::fork();
+  if (pid < 0) return runtime::fail(failure("no more processes", errno));
+  if (pid == 0) run_child(plan);
+  write_end.reset();
+  ::setpgid(pid, pid);  // whoever comes first; the group exists before anyone signals it
+  if (const int why = exec_error(read_end.get()); why != 0) {
+    ::waitpid(pid, nullptr, 0);
+    return runtime::fail(failure(request.program, why));
+  }
+  runtime::unique_fd pid_fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+  if (!pid_fd) {
+    const int why = errno;
+    ::kill(-pid, SIGKILL);
+    ::waitpid(pid, nullptr, 0);
+    return runtime::fail(failure("pidfd_open", why));
+  }
+  return spawned{pid, std::move(pid_fd)};
+}
+
+}  // namespace tidegate::launch

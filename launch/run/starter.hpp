@@ -1,0 +1,47 @@
+// How each process of a run is started: its program, arguments, environment and log. One
+// thread.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "launch/plan/environment.hpp"
+#include "launch/plan/plan.hpp"
+#include "launch/run/spawn.hpp"
+
+namespace tidegate::launch {
+
+// What a process inherits from the launcher; -1: nothing.
+struct start_descriptors {
+  int ready = -1;  // of the coordinator
+  int beats = -1;  // a page for heartbeats
+};
+
+class starter {
+ public:
+  // Finds the programs of all jobs and of the hosts' prefixes. Errors: not_found (every missing
+  // one, a line each), io_error.
+  static runtime::expected<starter> create(const policies::cluster_spec& spec,
+                                           const variables& environment);
+
+  spawn_request request(const process_plan& process, const run_identity& run,
+                        const std::string& log_path,
+                        const start_descriptors& descriptors) const;
+
+  // `tidegate` with these words.
+  spawn_request own_request(const std::vector<std::string>& words,
+                            const std::string& log_path) const;
+
+  // The user's own UCX_TLS; empty when there is none.
+  std::string user_transports() const;
+
+ private:
+  policies::cluster_spec spec_;
+  variables environment_;
+  std::string own_program_;
+  std::map<std::string, std::string> programs_;  // of jobs, by name
+  std::map<std::string, std::string> prefixes_;  // programs of hosts that have one, by name
+};
+
+}  // namespace tidegate::launch

@@ -1,0 +1,248 @@
+#include "launch/simulate/cluster/checker.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "actors/store/kernel_optimizer.hpp"
+#include "runtime/base/rng.hpp"
+
+namespace tidegate::sim {
+
+namespace kernels = runtime::kernels;
+
+namespace {
+
+std::uint64_t digest_of(std::span<const float> values) {
+  std::uint64_t digest = values.size();
+  for (const float value : values)
+    digest = runtime::mix64(digest ^ std::bit_cast<std::uint32_t>(value));
+  return digest;
+}
+
+std::string text(const update& one) {
+  return "rank " + std::to_string(one.rank) + " clock " + std::to_string(one.clock);
+}
+
+std::string place(std::uint32_t table, std::uint32_t chunk) {
+  return "table " + std::to_string(table) + " chunk " + std::to_string(chunk) + ": ";
+}
+
+}  // namespace
+
+void checker::fail(std::string promise, std::string what) {
+  violations_.push_back({std::move(promise), std::move(what)});
+}
+
+checker::chunk_state* checker::find(std::uint64_t job, std::uint32_t table,
+                                    std::uint32_t chunk) {
+  const auto name = names_.find({job, table});
+  if (name == names_.end()) return nullptr;
+  const auto at = chunks_.find({job, name->second, chunk});
+  return at == chunks_.end() ? nullptr : &at->second;
+}
+
+checker::chunk_state* checker::find(std::uint64_t job, std::uint32_t table, std::uint32_t chunk,
+                                    process_id who) {
+  const auto name = names_.find({job, table});
+  if (name == names_.end()) return nullptr;
+  const auto fork = forks_.find({who, {job, name->second, chunk}});
+  return fork == forks_.end() ? find(job, table, chunk) : &fork->second;
+}
+
+void checker::note_version(chunk_state& chunk) {
+  chunk.versions.push_back({digest_of(chunk.parameters), chunk.at.size(), chunk.parameters,
+                            chunk.state1, chunk.state2, chunk.powers});
+}
+
+void checker::open_chunk(std::uint64_t job, std::uint32_t table, const std::string& name,
+                         std::uint32_t chunk, const policies::optimizer_spec& how,
+                         std::span<const float> first_values) {
+  names_[{job, table}] = name;
+  const auto [entry, fresh] = chunks_.try_emplace({job, name, chunk});
+  auto& made = entry->second;
+  made.opened_in = epoch_;
+  check_early_seeds(job, table, chunk, first_values);
+  if (!fresh) {
+    if (digest_of(first_values) != made.versions.front().digest)
+      fail("same bits", place(table, chunk) + "begins anew with other values");
+    return roll_back(made, 0);
+  }
+  made.how = actors::to_kernel(how);
+  made.parameters.assign(first_values.begin(), first_values.end());
+  made.state1.resize(first_values.size());
+  made.state2.resize(first_values.size());
+  note_version(made);
+}
+
+void checker::pushed(std::uint64_t job, std::uint32_t table, std::uint32_t chunk,
+                     const update& which, std::span<const float> gradient) {
+  auto* at = find(job, table, chunk);
+  if (!at) return fail("exactly once", place(table, chunk) + "pushed before it was opened");
+  auto& all = at->written[which];
+  // What a worker computes depends on what it has read, rank and clock. Where one has left, its
+  // last push may have died with a primary that others have read.
+  const auto& spec = jobs_.at(job).spec;
+  if (spec.consistency.kind == policies::consistency_kind::bsp &&
+      !ever_left_.contains(spec.name))
+    for (const auto& [incarnation, earlier] : all)
+      if (digest_of(earlier) != digest_of(gradient))
+        fail("same bits", place(table, chunk) + text(which) +
+                              " came back and computed something else than before");
+  all[which.incarnation].assign(gradient.begin(), gradient.end());
+}
+
+void checker::applied(std::uint64_t job, std::uint32_t table, std::uint32_t chunk, updates with,
+                      std::span<const float> parameters, process_id who, std::uint32_t team) {
+  auto* at = find(job, table, chunk, who);
+  if (!at) return fail("exactly once", place(table, chunk) + "applied before it was opened");
+  auto& known = *find(job, table, chunk);
+  std::sort(with.begin(), with.end());
+  std::vector<kernels::gradient> inputs;
+  for (const auto& one : with) {
+    if (!at->at.emplace(one, at->at.size()).second)
+      return fail("exactly once", place(table, chunk) + text(one) + " is applied twice");
+    const auto written = known.written.find(one);
+    if (written == known.written.end() || !written->second.contains(one.incarnation))
+      return fail("exactly once", place(table, chunk) + text(one) + " was never pushed");
+    inputs.push_back({written->second.at(one.incarnation).data(), one.rank});
+  }
+  kernels::chunk_arrays arrays;
+  arrays.before = arrays.after = at->parameters.data();
+  arrays.state1 = at->state1.data();
+  arrays.state2 = at->state2.data();
+  arrays.n = at->parameters.size();
+  const auto& spec = jobs_.at(job).spec;
+  if (team == 0) team = spec.workers;
+  check_team(spec, with, team);
+  kernels::apply_update(at->how, at->powers, inputs, policies::scale_of(spec.reduce, team),
+                        arrays);
+  note_version(*at);
+  if (at != &known) known.ghosts.push_back(ghost_of(*at, at->versions.back()));
+  if (digest_of(parameters) != at->versions.back().digest)
+    fail("same bits", place(table, chunk) + "a step with " + text(with.front()) + " and " +
+                          std::to_string(with.size() - 1) +
+                          " more made other parameters than what was pushed makes");
+}
+
+std::function<bool(const update&)> checker::updates_in(const chunk_state& chunk,
+                                                       const version& what) {
+  return [&chunk, count = what.updates](const update& one) {
+    const auto at = chunk.at.find(one);
+    return at != chunk.at.end() && at->second < count;
+  };
+}
+
+// Whether a version has what a pull must find.
+bool checker::holds(const policies::job_spec& job, const chunk_state& chunk,
+                    const std::function<bool(const update&)>& has, const reading& how,
+                    std::string* missing) const {
+  using policies::consistency_kind;
+  const auto& policy = job.consistency;
+  const bool bsp = policy.kind == consistency_kind::bsp;
+  const std::uint64_t slack = bsp || how.everything ? 0 : policy.staleness;
+  for (const auto& [one, gradient] : chunk.written) {
+    const bool own = one.rank == how.rank && one.clock < how.clock;
+    const bool others = one.clock + slack < how.clock;
+    const bool due =
+        policy.kind == consistency_kind::async && !how.everything ? false : own || others;
+    if (due && !has(one) && !is_forgiven(job.name, chunk, one)) {
+      *missing = text(one) + " is missing";
+      return false;
+    }
+    if (bsp && one.clock >= how.clock && has(one)) {
+      *missing = text(one) + " is in already";
+      return false;
+    }
+  }
+  return true;
+}
+
+void checker::pulled(std::uint64_t job, std::uint32_t table, std::uint32_t chunk,
+                     const reading& how, std::span<const float> values) {
+  auto* at = find(job, table, chunk);
+  if (!at) return fail("consistency", place(table, chunk) + "pulled before it was opened");
+  const auto digest = digest_of(values);
+  bool known = false;
+  std::string missing;
+  auto& newest = at->newest_read[{how.rank, how.incarnation}];
+  for (auto number = at->versions.size(); number-- > 0;) {
+    const auto& one = at->versions[number];
+    if (one.digest != digest) continue;
+    known = true;
+    if (number < newest)
+      missing = "older than what this rank has read before";
+    else if (holds(jobs_.at(job).spec, *at, updates_in(*at, one), how, &missing)) {
+      newest = number;
+      return;
+    }
+  }
+  for (const auto& [ghost, with] : at->ghosts) {
+    const auto has = [&, had = &with](const update& one) { return had->contains(one); };
+    if (ghost.digest != digest) continue;
+    known = true;
+    if (holds(jobs_.at(job).spec, *at, has, how, &missing)) return;
+  }
+  const auto who = place(table, chunk) + "rank " + std::to_string(how.rank) + " at clock " +
+                   std::to_string(how.clock);
+  if (!known) return fail("never torn", who + " reads what never was a version");
+  fail("consistency", who + ": " + missing);
+}
+
+void checker::answered(std::uint64_t job, std::uint32_t table, std::uint32_t chunk,
+                       const reading& how, std::span<const float> values, process_id who_says) {
+  auto* at = find(job, table, chunk, who_says);
+  if (!at) return fail("consistency", place(table, chunk) + "answered before it was opened");
+  const auto who = place(table, chunk) + "rank " + std::to_string(how.rank) + " at clock " +
+                   std::to_string(how.clock) + " is answered ";
+  const auto& policy = jobs_.at(job).spec.consistency;
+  auto found = at->versions.rbegin();
+  // One that has come back may repeat clocks that this chunk has already.
+  // So may an aggregator for one that has left.
+  if ((how.incarnation > 1 || ever_left_.contains(jobs_.at(job).spec.name)) &&
+      policy.kind == policies::consistency_kind::bsp)
+    for (auto left = jobs_.at(job).versions_behind;
+         left > 0 && digest_of(values) != found->digest && found + 1 != at->versions.rend();
+         --left)
+      ++found;
+  if (digest_of(values) != found->digest)
+    return fail("fresh", who + "with other parameters than the newest");
+  std::string missing;
+  if (!holds(jobs_.at(job).spec, *at, updates_in(*at, *found), how, &missing))
+    fail("consistency", who + "though " + missing);
+}
+
+void checker::accepted(process_id who, std::uint64_t job, std::uint64_t epoch,
+                       std::uint32_t shard) {
+  auto& newest = epochs_[{who, job, shard}];
+  if (epoch < newest)
+    fail("epochs rise", "process " + std::to_string(who) + " takes a frame of epoch " +
+                            std::to_string(epoch) + " after one of " + std::to_string(newest));
+  newest = std::max(newest, epoch);
+}
+
+void checker::served(process_id who, std::uint64_t job, std::uint64_t epoch,
+                     std::uint32_t table, std::uint32_t chunk) {
+  auto* at = find(job, table, chunk);
+  if (!at) return fail("one server", place(table, chunk) + "served before it was opened");
+  if (find(job, table, chunk, who) != at) return;  // nobody has told it that it is out
+  const auto text = place(table, chunk) + "process " + std::to_string(who) +
+                    " answers in epoch " + std::to_string(epoch) + ", ";
+  if (epoch < at->epoch)
+    return fail("epochs rise", text + "which is over since " + std::to_string(at->epoch));
+  if (epoch == at->epoch && at->server != 0 && who != at->server)
+    return fail("one server", text + "and so does process " + std::to_string(at->server));
+  at->epoch = epoch;
+  at->server = who;
+}
+
+void checker::all_done() {
+  for (auto& [where, chunk] : chunks_)
+    for (const auto& [one, gradient] : chunk.written)
+      if (!chunk.at.contains(one) &&
+          !is_forgiven(jobs_.at(std::get<0>(where)).spec.name, chunk, one))
+        fail("exactly once", "table " + std::get<1>(where) + " chunk " +
+                                 std::to_string(std::get<2>(where)) + ": " + text(one) +
+                                 " was pushed and never applied, and the job is done");
+}
+
+}  // namespace tidegate::sim

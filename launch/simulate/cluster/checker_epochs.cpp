@@ -1,0 +1,181 @@
+// checker: what may become of a chunk when everything begins again.
+#include <algorithm>
+#include <bit>
+
+#include "launch/simulate/cluster/checker.hpp"
+#include "runtime/base/rng.hpp"
+
+namespace tidegate::sim {
+
+void checker::roll_back(chunk_state& chunk, std::size_t version) {
+  const auto& to = chunk.versions[version];
+  chunk.parameters = to.parameters;
+  chunk.state1 = to.state1;
+  chunk.state2 = to.state2;
+  chunk.powers = to.powers;
+  std::erase_if(chunk.at, [&](const auto& one) { return one.second >= to.updates; });
+  std::erase_if(chunk.acknowledged, [&](const auto& one) { return !chunk.at.contains(one); });
+  chunk.versions.resize(version + 1);
+  chunk.newest_read.clear();
+}
+
+// Whether this version has just what the cut says of it. Sums of aggregators are pushed under
+// other ranks than what they are made of.
+bool checker::is_cut(const policies::job_spec& job, const chunk_state& chunk,
+                     const std::function<bool(const update&)>& has,
+                     const std::vector<policies::rank_progress>& ranks) const {
+  if (job.aggregators.kind != policies::aggregators_kind::none) return true;
+  return std::all_of(chunk.written.begin(), chunk.written.end(), [&](const auto& entry) {
+    const auto& one = entry.first;
+    return has_left(job.name, one.rank) || has(one) == (one.clock < ranks[one.rank].next);
+  });
+}
+
+void checker::restore_chunk(std::uint64_t job, std::uint32_t table, const std::string& name,
+                            std::uint32_t chunk,
+                            const std::vector<policies::rank_progress>& ranks,
+                            std::span<const float> values) {
+  names_[{job, table}] = name;
+  auto* at = find(job, table, chunk);
+  const auto where = "table " + name + " chunk " + std::to_string(chunk) + ": ";
+  if (!at) return fail("checkpoints", where + "goes on, though it never was");
+  at->opened_in = epoch_;
+  check_early_seeds(job, table, chunk, values);
+  if (!goes_back(jobs_.at(job).spec, *at, values, ranks))
+    fail("checkpoints",
+         where + "goes on from what never was, or says that it has other pushes");
+}
+
+bool checker::goes_back(const policies::job_spec& job, chunk_state& chunk,
+                        std::span<const float> parameters,
+                        const std::vector<policies::rank_progress>& ranks) const {
+  const auto same = [&](const version& one) {
+    return std::equal(parameters.begin(), parameters.end(), one.parameters.begin(),
+                      one.parameters.end());
+  };
+  for (auto number = chunk.versions.size(); number-- > 0;) {
+    const auto& one = chunk.versions[number];
+    if (!same(one) || !is_cut(job, chunk, updates_in(chunk, one), ranks)) continue;
+    roll_back(chunk, number);
+    return true;
+  }
+  for (const auto& [ghost, with] : chunk.ghosts) {
+    const auto has = [had = &with](const update& one) { return had->contains(one); };
+    if (!same(ghost) || !is_cut(job, chunk, has, ranks)) continue;
+    chunk.at.clear();
+    for (const auto& one : with) chunk.at.emplace(one, chunk.at.size());
+    chunk.versions.resize(1);
+    chunk.versions.push_back(ghost);
+    roll_back(chunk, 1);
+    return true;
+  }
+  return false;
+}
+
+void checker::handed(std::uint64_t job, std::uint32_t table, std::uint32_t chunk,
+                     std::span<const float> parameters) {
+  if (knows(job, table, chunk)) return followed(job, table, chunk, parameters);
+  early_seeds_.emplace(std::tuple(job, table, chunk),
+                       std::vector<float>(parameters.begin(), parameters.end()));
+}
+
+void checker::check_early_seeds(std::uint64_t job, std::uint32_t table, std::uint32_t chunk,
+                                std::span<const float> first_values) {
+  const auto [first, last] = early_seeds_.equal_range({job, table, chunk});
+  for (auto seed = first; seed != last; ++seed)
+    if (!std::equal(first_values.begin(), first_values.end(), seed->second.begin(),
+                    seed->second.end()))
+      fail("same bits",
+           "table " + std::to_string(table) + " chunk " + std::to_string(chunk) +
+               ": a replica was handed something else than whoever serves it begins with");
+  early_seeds_.erase(first, last);
+}
+
+void checker::followed(std::uint64_t job, std::uint32_t table, std::uint32_t chunk,
+                       std::span<const float> parameters) {
+  const auto* at = find(job, table, chunk);
+  const auto same = [&](const version& one) {
+    return std::equal(parameters.begin(), parameters.end(), one.parameters.begin(),
+                      one.parameters.end());
+  };
+  if (!at || std::none_of(at->versions.rbegin(), at->versions.rend(), same))
+    fail("same bits", "table " + std::to_string(table) + " chunk " + std::to_string(chunk) +
+                          ": a replica has what the primary never had");
+}
+
+void checker::promoted(std::uint64_t job, std::uint32_t table, std::uint32_t chunk,
+                       const policies::shard_core::cut_state& has,
+                       std::span<const float> parameters, const std::set<process_id>& before) {
+  auto* at = find(job, table, chunk);
+  const auto where =
+      "table " + std::to_string(table) + " chunk " + std::to_string(chunk) + ": ";
+  if (!at) return fail("replicas", where + "promoted, though it never was");
+  for (auto number = at->versions.size(); number-- > 0;) {
+    const auto& one = at->versions[number];
+    if (!std::equal(parameters.begin(), parameters.end(), one.parameters.begin(),
+                    one.parameters.end()))
+      continue;
+    if (!is_cut(jobs_.at(job).spec, *at, updates_in(*at, one), has.ranks)) continue;
+    for (const auto& [which, place] : at->at)
+      if (place >= one.updates && at->acknowledged.contains(which))
+        return fail("exactly once", where + "rank " + std::to_string(which.rank) + " clock " +
+                                        std::to_string(which.clock) +
+                                        " was acknowledged and died with the primary");
+    for (auto later = number + 1; later < at->versions.size(); ++later)
+      at->ghosts.push_back(ghost_of(*at, at->versions[later]));
+    // One that was out before has its own.
+    for (const auto who : before)
+      forks_.try_emplace({who, {job, names_.at({job, table}), chunk}}, *at);
+    return roll_back(*at, number);
+  }
+  fail("replicas", where + "promoted with what never was, or says that it has other pushes");
+}
+
+void checker::promoted_late(process_id who, std::uint64_t job, std::uint32_t table,
+                            std::uint32_t chunk, const policies::shard_core::cut_state& has,
+                            std::span<const float> parameters) {
+  const auto* at = find(job, table, chunk);
+  const auto where =
+      "table " + std::to_string(table) + " chunk " + std::to_string(chunk) + ": ";
+  if (!at) return;  // nobody has served it
+  auto& fork = forks_[{who, {job, names_.at({job, table}), chunk}}] = *at;
+  if (!goes_back(jobs_.at(job).spec, fork, parameters, has.ranks))
+    fail("replicas", where + "promoted late with what never was");
+}
+
+std::pair<checker::version, std::set<update>> checker::ghost_of(const chunk_state& chunk,
+                                                                const version& what) {
+  std::set<update> with;
+  for (const auto& [which, place] : chunk.at)
+    if (place < what.updates) with.insert(which);
+  return {what, std::move(with)};
+}
+
+void checker::acknowledged(std::uint64_t job, std::uint32_t table, std::uint32_t chunk,
+                           const update& which) {
+  auto* at = find(job, table, chunk);
+  if (!at) return;
+  at->acknowledged.insert(which);
+  if (at->written.contains(which) && !at->at.contains(which))
+    fail("exactly once", "table " + std::to_string(table) + " chunk " + std::to_string(chunk) +
+                             ": rank " + std::to_string(which.rank) + " clock " +
+                             std::to_string(which.clock) +
+                             " is acknowledged, and who serves does not have it");
+}
+
+void checker::kept(const policies::checkpoint_manifest& what) {
+  auto& newest = kept_[what.job];
+  if (what.id <= newest)
+    fail("epochs rise", "checkpoint " + to_string(what.id) + " of job " + what.job +
+                            " comes after " + to_string(newest));
+  newest = std::max(newest, what.id);
+}
+
+void checker::goes_on_from(const std::string& job, policies::checkpoint_id id) {
+  const auto at = kept_.find(job);
+  if (at != kept_.end() && id < at->second)
+    fail("checkpoints", "job " + job + " goes back to " + to_string(id) + " though " +
+                            to_string(at->second) + " was durable");
+}
+
+}  // namespace tidegate::sim

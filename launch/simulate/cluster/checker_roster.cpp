@@ -1,0 +1,55 @@
+// checker: workers that leave for good, or join.
+#include <algorithm>
+
+#include "launch/simulate/cluster/checker.hpp"
+
+namespace tidegate::sim {
+
+bool checker::has_left(const std::string& job, std::uint32_t rank) const {
+  const auto at = ever_left_.find(job);
+  return at != ever_left_.end() && at->second.contains(rank);
+}
+
+bool checker::is_forgiven(const std::string& job, const chunk_state& chunk,
+                          const update& one) const {
+  return has_left(job, one.rank) && !chunk.at.contains(one) &&
+         !chunk.acknowledged.contains(one);
+}
+
+bool checker::is_of(const policies::job_spec& job, const update& one) const {
+  bool is = one.rank < job.workers;
+  if (const auto at = changes_.find(job.name); at != changes_.end())
+    for (const auto& change : at->second)
+      if (change.rank == one.rank && change.clock <= one.clock) is = change.joins;
+  return is;
+}
+
+void checker::changed(const std::string& job,
+                      const std::vector<policies::roster_change>& changes) {
+  auto& known = changes_[job];
+  if (changes.size() < known.size() || !std::equal(known.begin(), known.end(), changes.begin()))
+    fail("who left", "job " + job + " has forgotten who joined or left");
+  known = changes;
+  for (const auto& one : changes)
+    if (!one.joins) ever_left_[job].insert(one.rank);
+}
+
+// Under bsp a clock says who is left; elsewhere a shard goes by what it has been told so far.
+void checker::check_team(const policies::job_spec& job, const updates& with,
+                         std::uint32_t team) {
+  const auto clock = with.front().clock;
+  std::uint32_t size = 0;
+  for (std::uint32_t rank = 0; rank < job.capacity(); ++rank)
+    size += is_of(job, {rank, clock}) ? 1 : 0;
+  for (const auto& one : with)
+    if (!is_of(job, one))
+      fail("who left", "rank " + std::to_string(one.rank) + " clock " +
+                           std::to_string(one.clock) + " is applied, and is not of the job");
+  const bool bsp = job.consistency.kind == policies::consistency_kind::bsp;
+  if (bsp ? team == size : team >= 1 && team <= job.capacity()) return;
+  fail("who left", "a mean of clock " + std::to_string(clock) + " is over " +
+                       std::to_string(team) + " workers, where " + std::to_string(size) +
+                       " push");
+}
+
+}  // namespace tidegate::sim

@@ -1,0 +1,309 @@
+#include "launch/simulate/cluster/cluster.hpp"
+
+#include <algorithm>
+#include <memory>
+
+#include "launch/simulate/cluster/coordinator.hpp"
+#include "launch/simulate/cluster/process.hpp"
+#include "policies/consistency/consistency.hpp"
+#include "policies/placement/aggregation.hpp"
+#include "runtime/base/buggify.hpp"
+
+namespace tidegate::sim {
+
+namespace {
+
+// From the last fault to the end.
+constexpr nanoseconds end_within = 120 * second;
+constexpr nanoseconds resume_after = 50 * millisecond;
+constexpr nanoseconds for_ever = 24 * 3600 * second;
+
+// As the seed draws them, for as long as this lives.
+struct forced_branches {
+  explicit forced_branches(std::uint64_t seed) { runtime::draw_forced(seed); }
+  ~forced_branches() { runtime::clear_forced(); }
+  forced_branches(const forced_branches&) = delete;
+  forced_branches& operator=(const forced_branches&) = delete;
+};
+
+// One of that role, if there is one then.
+process_id choose(const world& where, role whose, std::uint64_t pick) {
+  std::vector<process_id> candidates;
+  for (const auto& [id, process] : where.processes())
+    if (process->what() == whose && process->part_of() == 0) candidates.push_back(id);
+  return candidates.empty() ? 0 : candidates[pick % candidates.size()];
+}
+
+// A launcher that cannot put its epoch on record says so and starts nothing: whoever reads that
+// makes room and launches the run again. A write that failed for another reason may not fail
+// the next time.
+void start_launcher(world& where) {
+  const auto epoch = launcher::begin_epoch(where);
+  if (!epoch) {
+    where.log.note(where.time.now(), "plan", "no launcher: " + epoch.error().to_string());
+    where.fill_disks(false);
+    return where.time.after(resume_after, [&where] { start_launcher(where); });
+  }
+  where.failed_writes = 0;
+  where.launcher =
+      where.add([&](process_id id) { return std::make_unique<launcher>(where, id, *epoch); });
+}
+
+// The launcher takes its children along, and the machines perhaps all; then somebody launches
+// the run again.
+void end_and_resume(world& where) {
+  where.kill_all(where.chance.chance(where.plan.power_fails));
+  where.time.after(resume_after, [&where] { start_launcher(where); });
+}
+
+void plan_deaths(world& where) {
+  for (const auto& one : where.plan.deaths)
+    where.time.at(one.when, [&where, one] {
+      if (one.whose != role::launcher) {
+        const auto who = choose(where, one.whose, one.pick);
+        if (const auto* found = where.find(who)) ++where.killed[found->name()];
+        if (one.cut_off_for == 0) return where.kill(who);
+        where.log.note(where.time.now(), where.find(who) ? where.find(who)->name() : "nobody",
+                       "is cut off from the coordinator");
+        where.net.break_control(where.coordinator, who, where.time.now() + one.cut_off_for);
+      } else if (const auto* launch = where.find_as<launcher>(where.launcher);
+                 launch != nullptr && !launch->ended()) {
+        end_and_resume(where);
+      }
+    });
+}
+
+void plan_stalls(world& where) {
+  for (const auto& one : where.plan.stalls)
+    where.time.at(one.when, [&where, one] {
+      const auto who = choose(where, one.whose, one.pick);
+      const auto* found = where.find(who);
+      if (!found) return;
+      where.log.note(where.time.now(), found->name(), "stalls");
+      const auto all = where.all_of(who);
+      for (const auto part : all) where.net.stall(part);
+      where.time.after(one.lasts, [&where, who, all] {
+        if (where.find(who))
+          where.log.note(where.time.now(), where.find(who)->name(), "goes on");
+        for (const auto part : all) where.net.go_on(part);
+      });
+    });
+}
+
+// The launcher and the coordinator stay together: a launcher that hears nothing for five
+// seconds of workers that have ended gives their job up.
+void plan_partitions(world& where) {
+  for (const auto& one : where.plan.partitions)
+    where.time.at(one.when, [&where, one] {
+      std::set<process_id> side;
+      for (const auto& [id, process] : where.processes())
+        if ((one.side >> (where.whole(id) % 64) & 1) != 0 &&
+            process->what() > role::coordinator)
+          side.insert(id);
+      where.log.note(where.time.now(), "network", "is cut in two");
+      where.net.partition(side, one.when + one.lasts);
+    });
+}
+
+void plan_full_disks(world& where) {
+  for (const auto& drawn : where.plan.full_disks) {
+    where.time.at(drawn.when, [&where] { where.fill_disks(true); });
+    if (!drawn.stays)
+      where.time.at(drawn.when + drawn.lasts, [&where] { where.fill_disks(false); });
+  }
+}
+
+// A run that ended because it could not write says so. Whoever reads that makes room, and
+// resumes it.
+void resume_after_failed_writes(world& where) {
+  const auto* const launch = where.find_as<launcher>(where.launcher);
+  if (launch == nullptr || !launch->ended() || where.failed_writes == 0) return;
+  const auto& end = *launch->ended();
+  if (end.how == policies::run_outcome::done) return;
+  if (end.why.find("the disk is ") == std::string::npos)
+    return where.check.fail("told why", "writes failed, and the run ended with: " + end.why);
+  if (where.processes().size() > 1)
+    return where.check.fail("nothing left", "processes outlive the launcher");
+  where.fill_disks(false);
+  end_and_resume(where);
+}
+
+// Two that exchange frames and do not share memory; 0 and 0 if there is no such pair.
+std::pair<process_id, process_id> choose_link(world& where, const link_break& what) {
+  std::vector<std::pair<process_id, process_id>> links;
+  for (const auto& [id, process] : where.processes()) {
+    if (process->what() <= role::coordinator) continue;
+    for (const auto peer : where.net.linked_to(id)) {
+      const auto* other = where.find(peer);
+      if (other && other->what() > role::coordinator &&
+          !process->shares_memory_with(other->address()))
+        links.emplace_back(id, peer);
+    }
+  }
+  if (links.empty()) return {0, 0};
+  return links[what.pick % links.size()];
+}
+
+void plan_breaks(world& where) {
+  for (const auto& one : where.plan.breaks)
+    where.time.at(one.when, [&where, one] {
+      const auto [from, to] = choose_link(where, one);
+      if (from == 0) return;
+      where.log.note(where.time.now(), where.find(from)->name(),
+                     std::string("loses its connection to ") + where.find(to)->name() +
+                         (one.one_way ? ", one way" : ""));
+      const auto until = where.time.now() + (one.stays ? for_ever : one.lasts);
+      where.net.break_connection(from, to, until, one.silent);
+      if (!one.one_way) where.net.break_connection(to, from, until, one.silent);
+    });
+}
+
+// Who stays out of the coordinator's reach is ended, and another takes its place. A worker that
+// has finished needs none: it is ended some time after its job (launch_core's limit).
+void expect_end(world& where, process_id who) {
+  constexpr nanoseconds heard_and_killed_within = 6 * second;
+  const auto absent_most = where.plan.spec.supervision.unreachable_ms * millisecond / 2;
+  where.time.after(
+      absent_most + heard_and_killed_within, [&where, who, coordinator = where.coordinator] {
+        const auto* const judge = where.find_as<coordinator_process>(coordinator);
+        const auto* const judged = where.find(who);
+        if (judge != nullptr && judged != nullptr && !judge->has_finished(judged->name()))
+          where.check.fail("judged", judged->name() + " is out of reach, and goes on");
+      });
+}
+
+void break_control(world& where, const control_break& drawn) {
+  std::vector<process_id> others;
+  for (const auto& [id, process] : where.processes())
+    if (process->what() != role::coordinator && process->part_of() == 0) others.push_back(id);
+  const auto* const coordinator = where.find_as<coordinator_process>(where.coordinator);
+  if (others.empty() || coordinator == nullptr) return;
+  const auto who = others[drawn.pick % others.size()];
+  // Of one that never joined the launcher knows that.
+  const bool stays = drawn.stays && coordinator->has_member(who);
+  const auto lasts = stays ? for_ever : drawn.lasts;
+  where.log.note(
+      where.time.now(), where.find(who)->name(),
+      "loses its connection to the coordinator for " + std::to_string(lasts / millisecond) +
+          " ms" +
+          (drawn.one_hears_late
+               ? std::string(", of which ") +
+                     (drawn.coordinator_late ? "the coordinator" : "it") + " hears late"
+               : ""));
+  // Who stays away for so long may be taken for dead.
+  constexpr nanoseconds hears_within = 3 * second;
+  const auto absent_most = where.plan.spec.supervision.unreachable_ms * millisecond / 2;
+  if (lasts + (drawn.one_hears_late ? hears_within : second) >= absent_most)
+    ++where.killed[where.find(who)->name()];
+  const auto late = drawn.coordinator_late ? where.coordinator : who;
+  where.net.break_control(where.coordinator, who, where.time.now() + lasts,
+                          drawn.one_hears_late ? late : 0);
+  if (stays) expect_end(where, who);
+}
+
+void plan_control_breaks(world& where) {
+  for (const auto& drawn : where.plan.control_breaks)
+    where.time.at(drawn.when, [&where, drawn] { break_control(where, drawn); });
+}
+
+// What the reader of a trace wants to know first.
+void describe(world& where) {
+  const auto& plan = where.plan;
+  const char* const ways[] = {"pull_push", "overlapped", "exchange"};
+  for (std::size_t i = 0; i < plan.spec.jobs.size(); ++i) {
+    const auto& job = plan.spec.jobs[i];
+    const auto& script = plan.scripts[i];
+    where.log.note(
+        0, "plan",
+        job.name + ": " + to_string(job.consistency) + ", " + std::to_string(job.workers) +
+            " workers, " + std::to_string(script.clocks) + " clocks, " +
+            ways[static_cast<int>(script.way)] + ", " + std::to_string(script.tables.size()) +
+            " tables, " + std::to_string(plan.spec.shards) + " shards, " +
+            std::to_string(policies::plan_aggregation(plan.spec, job).aggregators.size()) +
+            " aggregators, windows " + (plan.windows ? "on" : "off"));
+  }
+}
+
+// Of what stays as it is somebody has to make an end.
+nanoseconds last_fault_of(const cluster_plan& plan) {
+  auto last_fault = plan.faults_end;
+  for (const auto& one : plan.deaths) last_fault = std::max(last_fault, one.when);
+  for (const auto& one : plan.partitions)
+    last_fault = std::max(last_fault, one.when + one.lasts);
+  for (const auto& one : plan.breaks)
+    last_fault = std::max(last_fault, one.when + (one.stays ? 0 : one.lasts));
+  for (const auto& drawn : plan.control_breaks)
+    last_fault = std::max(last_fault, drawn.when + drawn.lasts);
+  for (const auto& one : plan.stalls) last_fault = std::max(last_fault, one.when + one.lasts);
+  for (const auto& drawn : plan.full_disks)
+    last_fault = std::max(last_fault, drawn.when + drawn.lasts);
+  return last_fault;
+}
+
+}  // namespace
+
+cluster_result run_cluster(const cluster_plan& plan, std::uint64_t seed, bool with_trace) {
+  world where(plan, seed);
+  if (with_trace) where.log.turn_on();
+  describe(where);
+  const forced_branches forced(seed);
+  auto faults = plan.faults;
+  faults.grain = plan.set.grain;
+  where.net.set_faults(faults);
+  for (std::size_t i = 0; i < plan.spec.jobs.size(); ++i)
+    where.check.expect_job(plan.spec.jobs[i], plan.spec.has_chains() ? 2 : 1);
+  start_launcher(where);
+  plan_deaths(where);
+  plan_stalls(where);
+  plan_partitions(where);
+  plan_breaks(where);
+  plan_control_breaks(where);
+  plan_full_disks(where);
+  where.time.at(plan.faults_end, [&] {
+    auto healthy = network_faults();
+    healthy.grain = plan.set.grain;
+    where.net.set_faults(healthy);
+  });
+
+  // Between two lives of the launcher there is none.
+  const auto ended = [&where] {
+    const auto* launch = where.find_as<launcher>(where.launcher);
+    return launch != nullptr && launch->ended();
+  };
+  const auto cap = last_fault_of(plan) + end_within;
+  while (!ended() && !where.check.broken() && where.time.now() < cap) {
+    if (!where.time.step()) break;
+    if (where.failed_writes > 0) resume_after_failed_writes(where);
+  }
+
+  cluster_result result;
+  result.stuck = !ended() && !where.check.broken();
+  if (ended()) {
+    result.how = launcher::of(where).ended()->how;
+    result.why = launcher::of(where).ended()->why;
+  }
+  const bool done = ended() && result.how == policies::run_outcome::done;
+  if (done) where.check.all_done();
+  if (ended() && where.processes().size() > 1)
+    where.check.fail("nothing left", std::to_string(where.processes().size() - 1) +
+                                         " processes outlive the launcher");
+  if (ended() && !done && !plan.may_fail)
+    where.check.fail("ends well",
+                     "nothing failed that a job may not survive, but: " + result.why);
+  result.violations = where.check.violations();
+  result.draws = where.chance.count();
+  result.digest = where.chance.digest();
+  result.events = where.time.steps();
+  result.took = where.time.now();
+  if (with_trace) {
+    if (const auto* coordinator = where.find_as<coordinator_process>(where.coordinator))
+      if (result.stuck) coordinator->note_waits();
+    for (const auto& one : result.violations)
+      where.log.note(where.time.now(), "checker", one.promise + ": " + one.what);
+    result.text = where.log.text();
+    result.chrome = where.log.chrome_json();
+  }
+  return result;
+}
+
+}  // namespace tidegate::sim

@@ -1,0 +1,119 @@
+// A simulated coordinator process: the shell of actors/coordinator, on the simulated network
+// and a journal that takes its time. One thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "actors/coordinator/coordinator_shell.hpp"
+#include "launch/simulate/cluster/process.hpp"
+#include "policies/checkpoint/catalog.hpp"
+#include "policies/checkpoint/writer.hpp"
+
+namespace tidegate::sim {
+
+class coordinator_process final : public frameless_process,
+                                  private actors::control_port,
+                                  private actors::coordinator_storage {
+ public:
+  // `life`: counts the processes of the run, from 1.
+  coordinator_process(world& where, process_id id, std::uint32_t epoch, std::uint32_t life);
+
+  void start() override;
+
+  // What others ask, as CAF's messages; current_asker() is who does.
+  void shard_joined(std::uint32_t index, policies::group_member in_group,
+                    const std::string& address, process_id member, answer_to reply);
+  void aggregator_joined(const std::string& job, std::uint32_t index, std::uint32_t incarnation,
+                         const std::string& address, process_id member, answer_to reply);
+  void worker_joined(const policies::worker_hello& hello, process_id member, answer_to reply);
+  void tell_of_moves(const policies::worker_hello& hello, process_id member,
+                     const answer_to& reply);
+  void open_table(const policies::table_request& request, answer_to reply);
+  void tables_opened(const std::string& job, std::uint32_t rank,
+                     const std::vector<std::uint32_t>& tables, answer_to reply);
+  void finished(const std::string& job, std::uint32_t rank,
+                const policies::worker_progress& last, const std::string& digest,
+                answer_to reply);
+  void scale(const std::string& job, std::uint32_t workers, answer_to reply);
+  void scale_shards(std::uint32_t slots, answer_to reply);
+  void host_joined(policies::shard_slots::process which, std::uint32_t life,
+                   const std::vector<policies::hosted_member>& has, process_id member,
+                   answer_to reply);
+  void member_gone(const policies::hosted_member& member);
+  void process_ended(const policies::process_name& name, std::uint32_t incarnation,
+                     answer_to reply);
+  void worker_leaves(const std::string& job, std::uint32_t rank, answer_to reply);
+  void fail_job(const std::string& job, const std::string& why, answer_to reply);
+  void progress(const std::string& job, std::uint32_t rank, std::uint64_t clock);
+  void part(const policies::checkpoint_report& report);
+  void status(answer_to reply);
+  void unreachable(const std::string& reporter,
+                   const std::vector<policies::unreachable_peer>& peers);
+  void stop();
+
+  // Whether a part of this process is a member, as far as the network has told.
+  bool has_member(process_id whole) const;
+  // Returns true if the coordinator has heard that the worker of this name has finished.
+  bool has_finished(const std::string& worker) const;
+  // Who waits for whom, for the reader of a trace.
+  void note_waits() const;
+
+ private:
+  actors::control_sender from() const;
+  actors::control_peer peer(process_id member) const;
+  static actors::reply_to to_reply(answer_to reply);
+  bool all_done() const;
+
+  void peer_lost(process_id lost) override;
+  void control_broke(process_id lost, std::uint32_t number) override;
+
+  // The shell's port.
+  void log_error(const std::string& line) override { note(line); }
+  std::int64_t unix_now() const override { return local_now(); }
+  std::int64_t steady_now() const override { return local_now(); }
+  void watch(const actors::control_peer& member) override;
+  void call(const actors::control_peer& to, policies::call_id call,
+            const policies::shard_call& content) override;
+  void tell(const actors::control_peer& to, const policies::shard_moved& moved) override;
+  void tell(const actors::control_peer& to, const policies::host_call& call) override;
+  void stop(const actors::control_peer& member) override;
+  void expel(const actors::control_peer& member, const runtime::status& why) override;
+  bool may_live(const std::string& address) const override;
+  void look_in(std::int64_t pause_ns) override;
+  void end(const runtime::status& why) override;
+
+  // Its storage, coordinator_storage.cpp.
+  struct keeper {
+    std::unique_ptr<disk_view> folder;
+    std::unique_ptr<policies::checkpoint_catalog> catalog;
+    policies::checkpoint_id begun;
+  };
+  // What a process before this one has left; a journal is never wrong here.
+  policies::recorded_cluster recorded();
+  // What a run that goes on begins with.
+  policies::restored_cluster restored(bool goes_on);
+  void keep(const std::vector<policies::coordinator_record>& records);
+  runtime::status keep_or_fail(const std::vector<policies::coordinator_record>& records);
+  runtime::status journal_failure();
+  runtime::status open_journal();
+  void step(const std::shared_ptr<policies::file_writer>& writer,
+            const policies::coordinator_effects::write_manifest& manifest, const done& then);
+  const policies::restored_cluster& found() const override { return found_; }
+  void write(const std::vector<policies::coordinator_record>& records, done then) override;
+  void begin_after(const std::string& job, policies::checkpoint_id id) override;
+  policies::checkpoint_id begin(const std::string& job) override;
+  void write(const policies::coordinator_effects::write_manifest& manifest, done then) override;
+
+  std::uint32_t epoch_;
+  std::map<std::string, keeper> keepers_;  // by job
+  policies::restored_cluster found_;
+  std::map<std::uint64_t, process_id> watched_;  // by handle: whose process
+  bool stops_ = false;
+  actors::coordinator_shell shell_;
+};
+
+}  // namespace tidegate::sim

@@ -1,0 +1,146 @@
+// coordinator_process: its journal and its checkpoints, on disks that take their time.
+#include <utility>
+#include <variant>
+
+#include "launch/simulate/cluster/coordinator.hpp"
+
+namespace tidegate::sim {
+
+namespace {
+
+constexpr nanoseconds disk_step_most = 2 * millisecond;
+constexpr nanoseconds journal_most = 3 * millisecond;
+constexpr nanoseconds told_most = millisecond;  // from there to what follows
+
+}  // namespace
+
+policies::recorded_cluster coordinator_process::recorded() {
+  std::vector<runtime::journal_entry> entries;
+  for (const auto& [key, value] : world_.journals[epoch_]) entries.push_back({key, value});
+  auto found = policies::decode_journal(world_.plan.spec, entries);
+  if (found) return *found;
+  world_.check.fail("journal", found.error().to_string());
+  return {};
+}
+
+void coordinator_process::write(const std::vector<policies::coordinator_record>& records,
+                                done then) {
+  later(world_.chance.between<nanoseconds>(0, journal_most), [this, &records,
+                                                              then = std::move(then)] {
+    const auto written = keep_or_fail(records);
+    later(world_.chance.between<nanoseconds>(0, told_most), [then, written] { then(written); });
+  });
+}
+
+// A transaction is kept as a whole or not at all. One whose commit failed may have been kept.
+runtime::status coordinator_process::keep_or_fail(
+    const std::vector<policies::coordinator_record>& records) {
+  const auto failure = journal_failure();
+  const bool is_torn = failure.code() == runtime::errc::io_error && world_.chance.chance(0.5);
+  if (failure.ok() || is_torn) keep(records);
+  if (!failure.ok())
+    note("a write of the journal fails" + std::string(is_torn ? ", and is kept" : ""));
+  return failure;
+}
+
+runtime::status coordinator_process::journal_failure() {
+  const bool is_full = world_.disks_are_full();
+  const bool is_broken = world_.plan.fail_journal > 0 && !world_.faults_are_over() &&
+                         world_.chance.chance(world_.plan.fail_journal);
+  if (!is_full && !is_broken) return {};
+  ++world_.failed_writes;
+  if (is_full) return {runtime::errc::no_space, "journal: the disk is full"};
+  return {runtime::errc::io_error, "journal: the disk is broken"};
+}
+
+// The journal of an epoch is made by its first coordinator.
+runtime::status coordinator_process::open_journal() {
+  return world_.journals[epoch_].empty() && world_.disks_are_full() ? journal_failure()
+                                                                    : runtime::status();
+}
+
+void coordinator_process::keep(const std::vector<policies::coordinator_record>& records) {
+  for (const auto& record : records) {
+    if (const auto* job = std::get_if<policies::recorded_job>(&record))
+      world_.check.changed(job->name, job->changes);
+    world_.check.recorded(record);
+    auto entry = policies::encode(record);
+    world_.journals[epoch_][entry.key] = std::move(entry.value);
+  }
+}
+
+// What a run that goes on begins with.
+policies::restored_cluster coordinator_process::restored(bool goes_on) {
+  policies::restored_cluster from;
+  from.epoch = epoch_;
+  for (const auto& job : world_.plan.spec.jobs) {
+    if (!job.checkpoint) continue;
+    auto& kept = keepers_[job.name];
+    kept.folder = world_.folder(job.name);
+    kept.catalog = std::make_unique<policies::checkpoint_catalog>(*kept.folder);
+    if (goes_on) {
+      if (!kept.catalog->tidy(job.checkpoint->keep, epoch_).ok()) note("the disk refuses");
+      continue;
+    }
+    std::vector<std::string> findings;
+    // A folder that cannot be synced ends a coordinator; here it is asked until it can.
+    auto newest = kept.catalog->newest(findings);
+    while (!newest) newest = kept.catalog->newest(findings);
+    for (const auto& one : findings) note(one);
+    if (!kept.catalog->tidy(job.checkpoint->keep, epoch_).ok()) note("the disk refuses");
+    world_.check.goes_on_from(job.name,
+                              *newest ? (*newest)->manifest().id : policies::checkpoint_id());
+    if (!*newest) continue;
+    auto& found = from.jobs[job.name];
+    found.id = (*newest)->manifest().id;
+    found.clock = (*newest)->manifest().clock;
+    found.left = (*newest)->manifest().left;
+    note("goes on from " + job.name + " " + to_string(found.id) + " clock " +
+         std::to_string(found.clock));
+    for (std::size_t i = 0; i < (*newest)->manifest().tables.size(); ++i) {
+      const auto& table = (*newest)->manifest().tables[i];
+      found.tables.push_back(
+          {table.name, table.shape, (*newest)->chunks(i).front().stored.about.optimizer});
+    }
+  }
+  return from;
+}
+
+void coordinator_process::begin_after(const std::string& job, policies::checkpoint_id id) {
+  keepers_.at(job).catalog->begin_after(id);
+}
+
+policies::checkpoint_id coordinator_process::begin(const std::string& job) {
+  auto& kept = keepers_.at(job);
+  kept.begun = kept.catalog->begin(epoch_);
+  return kept.begun;
+}
+
+void coordinator_process::write(const policies::coordinator_effects::write_manifest& manifest,
+                                done then) {
+  auto writer = policies::write_manifest(manifest.manifest);
+  if (!writer) {
+    world_.check.fail("checkpoints", "no manifest: " + writer.error().to_string());
+    return then(writer.error());
+  }
+  step(std::make_shared<policies::file_writer>(std::move(*writer)), manifest, then);
+}
+
+void coordinator_process::step(const std::shared_ptr<policies::file_writer>& writer,
+                               const policies::coordinator_effects::write_manifest& manifest,
+                               const done& then) {
+  const auto id = manifest.manifest.id;
+  auto& kept = keepers_.at(manifest.manifest.job);
+  if (kept.begun != id) return then({runtime::errc::cancelled, "given up meanwhile"});
+  const auto progress = writer->step(*kept.folder);
+  if (progress == policies::file_writer::progress::working)
+    return later(world_.chance.between<nanoseconds>(0, disk_step_most),
+                 [this, writer, manifest, then] { step(writer, manifest, then); });
+  if (progress != policies::file_writer::progress::done) return then(writer->error());
+  kept.catalog->add(id);
+  world_.check.kept(manifest.manifest);
+  if (!kept.catalog->tidy(manifest.keep, epoch_).ok()) note("the disk refuses");
+  then({});
+}
+
+}  // namespace tidegate::sim

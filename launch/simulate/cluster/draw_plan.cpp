@@ -1,0 +1,216 @@
+#include "launch/simulate/cluster/draw_plan.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "launch/simulate/cluster/draws.hpp"
+#include "runtime/base/limits.hpp"
+
+namespace tidegate::sim {
+
+namespace {
+
+constexpr std::uint64_t small_chunk_bytes = runtime::limits::chunk_bytes_min;
+
+template <class Number>
+Number draw(draws& chance, const range<Number>& of) {
+  return chance.between(of.low, of.high);
+}
+
+template <class Value>
+const Value& pick(draws& chance, const std::vector<Value>& from) {
+  return from[static_cast<std::size_t>(chance.below(from.size()))];
+}
+
+// From 1 to `most`: its logarithm is uniform.
+std::uint64_t draw_size(draws& chance, std::uint64_t most) {
+  constexpr auto steps = std::uint64_t{1} << 32U;
+  const auto share = static_cast<double>(chance.below(steps + 1)) / static_cast<double>(steps);
+  const auto size = std::pow(static_cast<double>(most), share);
+  return std::clamp(static_cast<std::uint64_t>(std::llround(size)), std::uint64_t{1}, most);
+}
+
+policies::optimizer_spec draw_optimizer(draws& chance) {
+  return policies::default_optimizer(static_cast<policies::optimizer_kind>(chance.below(6)));
+}
+
+policies::job_spec draw_job(const scenario& of, draws& chance, std::size_t number) {
+  policies::job_spec job;
+  job.name = "job" + std::to_string(number);
+  job.workers = draw(chance, of.workers);
+  if (of.joiners > 0)
+    job.max_workers = job.workers + chance.between<std::uint32_t>(0, of.joiners);
+  job.command = {"simulated"};
+  job.consistency = pick(chance, of.policies);
+  job.reduce = chance.chance(0.5) ? policies::reduce_kind::mean : policies::reduce_kind::sum;
+  job.seed = chance.next();
+  if (!of.aggregators.empty()) job.aggregators = pick(chance, of.aggregators);
+  if (of.checkpoints.high > 0)
+    job.checkpoint = policies::checkpoint_spec{draw(chance, of.checkpoints), 0,
+                                               chance.between<std::uint32_t>(1, 3)};
+  if (!chance.chance(of.come_back))
+    job.on_worker_loss = of.shrink > 0 && chance.chance(of.shrink)
+                             ? policies::worker_loss_rule::shrink
+                             : policies::worker_loss_rule::fail;
+  const auto tables =
+      of.tables_up_to > 0 ? draw_size(chance, of.tables_up_to) : draw(chance, of.tables);
+  for (std::uint64_t t = 0; t < tables; ++t) {
+    policies::table_spec table;
+    table.name = "t" + std::to_string(t);
+    if (of.chunks_up_to > 0)
+      table.shape = {draw_size(chance, of.chunks_up_to) * small_chunk_bytes / sizeof(float)};
+    else
+      table.shape = {draw(chance, of.elements)};
+    table.optimizer = draw_optimizer(chance);
+    if (chance.chance(0.5)) table.init = {policies::init_kind::uniform, 1.0F};
+    job.tables.push_back(std::move(table));
+  }
+  return job;
+}
+
+worker_script draw_script(const scenario& of, draws& chance) {
+  worker_script script;
+  script.way = pick(chance, of.ways);
+  script.clocks = draw(chance, of.clocks);
+  // Who waits for its pushes before it skips others may wait for one that does the same.
+  if (script.way == worker_way::overlapped && chance.chance(0.5)) script.skip = of.skip;
+  script.compute_max = chance.between(microsecond, 3 * millisecond);
+  if (chance.chance(of.slow_workers)) {
+    script.slow_rank = chance.next();
+    script.slow_factor = chance.between<std::uint32_t>(2, 20);
+  }
+  script.pause = of.pause;
+  script.pause_max = of.pause_max;
+  return script;
+}
+
+void draw_deaths(const scenario& of, draws& chance, cluster_plan& plan) {
+  const auto deaths = draw(chance, of.deaths);
+  auto shards_left = of.shard_deaths_max;
+  for (std::uint32_t i = 0; i < deaths; ++i) {
+    auto who = pick(chance, of.mortal);
+    while (who == role::shard && shards_left == 0) who = pick(chance, of.mortal);
+    if (who == role::shard) --shards_left;
+    auto& made = plan.deaths.emplace_back();
+    made = {who, chance.next(), chance.between<nanoseconds>(0, of.deaths_within), 0};
+    if (i > 0 && of.together > 0 && chance.chance(of.together))
+      made.when = plan.deaths[i - 1].when + chance.between<nanoseconds>(0, of.together_within);
+    if (who == role::shard && of.taken_for_dead > 0 && chance.chance(of.taken_for_dead))
+      made.cut_off_for = chance.between<nanoseconds>(1, of.cut_off_max);
+  }
+}
+
+// Connections that break while both sides live, of frames and of the control plane.
+void draw_breaks(const scenario& of, draws& chance, cluster_plan& plan) {
+  const auto breaks = draw(chance, of.breaks);
+  for (std::uint32_t i = 0; i < breaks; ++i) {
+    link_break one{.pick = chance.next(),
+                   .when = chance.between<nanoseconds>(0, of.deaths_within),
+                   .lasts = chance.between<nanoseconds>(0, of.break_max),
+                   .one_way = chance.chance(of.one_way)};
+    if (of.silent_breaks > 0) one.silent = chance.chance(of.silent_breaks);
+    if (of.lasting_breaks > 0) one.stays = chance.chance(of.lasting_breaks);
+    if (of.same_link > 0 && i > 0 && chance.chance(of.same_link))
+      one.pick = plan.breaks.back().pick;
+    plan.breaks.push_back(one);
+  }
+  const auto control_breaks = draw(chance, of.control_breaks);
+  for (std::uint32_t i = 0; i < control_breaks; ++i) {
+    plan.control_breaks.push_back(
+        {.pick = chance.next(),
+         .when = chance.between<nanoseconds>(0, of.deaths_within),
+         .lasts = chance.between<nanoseconds>(0, of.control_break_max),
+         .one_hears_late = chance.chance(of.control_one_way)});
+    plan.control_breaks.back().coordinator_late = chance.chance(0.5);
+    if (of.lasting_control_breaks > 0)
+      plan.control_breaks.back().stays = chance.chance(of.lasting_control_breaks);
+  }
+  if (of.unreachable_ms.low < of.unreachable_ms.high)
+    plan.spec.supervision.unreachable_ms = draw(chance, of.unreachable_ms);
+  else
+    plan.spec.supervision.unreachable_ms = of.unreachable_ms.low;
+}
+
+// Writes that fail in the run folder.
+void draw_failing_writes(const scenario& of, draws& chance, cluster_plan& plan) {
+  plan.run_disk = of.run_disk;
+  plan.fail_journal = of.fail_journal;
+  if (of.full_disks.high == 0) return;
+  const auto count = draw(chance, of.full_disks);
+  for (std::uint32_t i = 0; i < count; ++i)
+    plan.full_disks.push_back({.when = chance.between<nanoseconds>(0, of.deaths_within),
+                               .lasts = chance.between<nanoseconds>(0, of.full_max),
+                               .stays = chance.chance(of.full_stays)});
+}
+
+}  // namespace
+
+cluster_plan draw_plan(const scenario& of, std::uint64_t seed) {
+  draws chance(runtime::mix64(seed ^ 0x706c616eULL));
+  cluster_plan plan;
+  auto& spec = plan.spec;
+  spec.name = of.name;
+  spec.shards = draw(chance, of.shards);
+  spec.replicas = of.replicas;
+  if (of.max_shards.high > 0) {
+    spec.slots = spec.shards;
+    spec.shards = std::max(spec.slots, draw(chance, of.max_shards));
+  }
+  spec.chunk_bytes =
+      of.chunks_up_to > 0 ? small_chunk_bytes : 64 * chance.between<std::uint64_t>(1, 3);
+  const auto hosts = draw(chance, of.hosts);
+  for (std::uint32_t i = 0; i < hosts; ++i)
+    spec.hosts.push_back({"host" + std::to_string(i), "10.0.0." + std::to_string(i + 1), {}});
+  const auto jobs = draw(chance, of.jobs);
+  for (std::uint32_t i = 0; i < jobs; ++i) {
+    spec.jobs.push_back(draw_job(of, chance, i));
+    plan.scripts.push_back(draw_script(of, chance));
+    auto& known = spec.jobs.back().tables;
+    plan.scripts.back().tables = known;
+    if (of.created > 0)
+      std::erase_if(known, [&](const auto&) { return chance.chance(of.created); });
+  }
+  plan.windows = chance.chance(of.windows);
+  plan.faults = of.faults;
+  plan.faults_end = of.faults_last;
+  plan.clock_skew = of.clock_skew;
+  plan.strangers = of.strangers;
+  plan.no_memory = chance.chance(0.5) ? of.no_memory : 0;
+  plan.no_window = chance.chance(0.5) ? of.no_window : 0;
+  plan.may_fail = of.may_fail;
+  plan.disk = of.disk;
+  plan.power_fails = of.power_fails;
+  draw_deaths(of, chance, plan);
+  if (of.scalings.high > 0) {
+    const auto scalings = draw(chance, of.scalings);
+    for (std::uint32_t i = 0; i < scalings; ++i) {
+      const auto job = chance.below(spec.jobs.size());
+      plan.scalings.push_back({job, chance.between<std::uint32_t>(1, spec.jobs[job].capacity()),
+                               chance.between<nanoseconds>(0, of.deaths_within)});
+    }
+  }
+  if (of.moves.high > 0) {
+    const auto moves = draw(chance, of.moves);
+    for (std::uint32_t i = 0; i < moves; ++i)
+      plan.shard_scalings.push_back({chance.between<std::uint32_t>(1, spec.shards),
+                                     chance.between<nanoseconds>(0, of.deaths_within)});
+  }
+  const auto stalls = draw(chance, of.stalls);
+  for (std::uint32_t i = 0; i < stalls; ++i)
+    plan.stalls.push_back({pick(chance, of.stalling), chance.next(),
+                           chance.between<nanoseconds>(0, 300 * millisecond),
+                           chance.between<nanoseconds>(1, of.stall_max)});
+  if (of.spawns_fail.high > 0) plan.spawns_fail = draw(chance, of.spawns_fail);
+  const auto cuts = draw(chance, of.partitions);
+  for (std::uint32_t i = 0; i < cuts; ++i)
+    plan.partitions.push_back({chance.between<nanoseconds>(0, 300 * millisecond),
+                               chance.between<nanoseconds>(1, of.partition_max),
+                               chance.next()});
+  draw_breaks(of, chance, plan);
+  draw_failing_writes(of, chance, plan);
+  draws others(runtime::mix64(seed ^ 0x6b6e6f6273ULL));
+  plan.set = draw_knobs(others);
+  return plan;
+}
+
+}  // namespace tidegate::sim

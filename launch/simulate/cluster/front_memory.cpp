@@ -1,0 +1,125 @@
+#include "launch/simulate/cluster/front_memory.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <utility>
+
+#include "launch/simulate/cluster/front.hpp"
+#include "runtime/base/assert.hpp"
+#include "runtime/base/limits.hpp"
+
+namespace tidegate::sim {
+
+void spoil(std::span<float> values) {
+  std::fill(values.begin(), values.end(), std::numeric_limits<float>::quiet_NaN());
+}
+
+void front_memory::add_table(std::uint32_t table, std::span<const policies::owned_chunk> chunks,
+                             std::uint32_t members) {
+  for (const auto& chunk : chunks) {
+    TIDEGATE_ASSERT(chunk.slot == chunks_.size(), "slots are dense");
+    chunks_.push_back({table,
+                       chunk.chunk,
+                       chunk.first,
+                       chunk.elements,
+                       std::make_shared<std::vector<region>>(),
+                       {}});
+    tables_[table].push_back(chunk.slot);
+  }
+  for (const auto& chunk : chunks)
+    gradients_.allow(chunk.elements * sizeof(float),
+                     std::size_t{members} * runtime::limits::clocks_in_flight_max);
+  names_.allow(runtime::place_wire_bytes, members);
+}
+
+memory_view front_memory::parameters(std::uint32_t slot, std::uint32_t plane) {
+  auto& chunk = chunks_.at(slot);
+  while (chunk.planes->size() <= plane)
+    chunk.planes->push_back(std::make_shared<std::vector<float>>(chunk.elements));
+  chunk.spoiled.resize(chunk.planes->size());
+  return {(*chunk.planes)[plane], 0, chunk.elements};
+}
+
+memory_view front_memory::room(std::uint32_t slot, std::uint32_t plane, bool steps) {
+  const auto view = parameters(slot, plane);
+  chunks_[slot].spoiled[plane] = false;
+  if (steps) chunks_[slot].newest = plane;
+  return view;
+}
+
+runtime::place_wire wire_of(process_id owner) {
+  runtime::place_wire wire{};
+  std::memcpy(wire.data(), &owner, sizeof owner);
+  return wire;
+}
+
+process_id owner_in(std::span<const std::byte> place) {
+  process_id owner = 0;
+  std::memcpy(&owner, place.data(), sizeof owner);
+  return owner;
+}
+
+runtime::place_wire front_memory::place_of_parameters(std::uint32_t) const {
+  return wire_of(owner_.id());
+}
+
+std::span<const std::byte> front_memory::payload_of(const runtime::frame_header& reply,
+                                                    std::uint32_t slot, std::uint32_t plane) {
+  owner_.check_answer(reply, plane);
+  return parameters(slot, plane).bytes();
+}
+
+runtime::buffer front_memory::lease(std::size_t bytes) {
+  if (owner_.is_short_of_memory()) return {};
+  auto room = gradients_.lease(bytes);
+  if (!room) owner_.check_fails("bounded", "has no room for a push within the credits");
+  return room;
+}
+
+runtime::buffer front_memory::lease_any(std::size_t bytes) {
+  received_.allow(bytes, 1);
+  return received_.lease(bytes);
+}
+
+policies::payload_handle front_memory::keep(payload kept) {
+  kept_[++last_] = std::move(kept);
+  return last_;
+}
+
+policies::payload_handle front_memory::keep(runtime::buffer gradient) {
+  const std::span values(gradient.floats(), gradient.size() / sizeof(float));
+  return keep(payload{values, owner_.updates_of_current(), std::move(gradient), {}});
+}
+
+runtime::status front_memory::map_gradients(const policies::member_key& member,
+                                            std::uint32_t table,
+                                            std::span<const std::byte> place) {
+  auto halves = owner_.gradients_at(place, table);
+  if (halves.empty()) return {runtime::errc::unavailable, "no window"};
+  members_[member][table] = std::move(halves);
+  return {};
+}
+
+policies::payload_handle front_memory::keep_in_place(const policies::member_key& member,
+                                                     std::uint32_t table, std::uint32_t half,
+                                                     std::uint32_t slot) {
+  const auto& gradient = members_.at(member).at(table).at(half);
+  const memory_view part{gradient, first_of(slot), chunks_.at(slot).elements};
+  return keep(
+      payload{part.values(), owner_.updates_in_place(table, chunk_of(slot)), {}, gradient});
+}
+
+// What is kept of it stays mapped.
+void front_memory::forget(const policies::member_key& member) {
+  members_.erase(member);
+}
+
+void front_memory::release(policies::payload_handle handle) {
+  const auto at = kept_.find(handle);
+  TIDEGATE_ASSERT(at != kept_.end(), "a payload is released once");
+  if (at->second.received) spoil(at->second.values);
+  kept_.erase(at);
+}
+
+}  // namespace tidegate::sim

@@ -1,0 +1,123 @@
+// The memory of a simulated shard or aggregator: parameters in planes, pushes that wait, the
+// gradients of workers that it has mapped. As actors/store/front_memory, with the updates that
+// each payload stands for written beside it, for the checker. One thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "actors/seam/ingress_memory.hpp"
+#include "launch/simulate/cluster/checker.hpp"
+#include "launch/simulate/cluster/memory_view.hpp"
+#include "policies/shard/front_core.hpp"
+
+namespace tidegate::sim {
+
+// What is read after it was given back is no number.
+void spoil(std::span<float> values);
+
+// A gradient, or a sum of some: received, or in the memory of its worker.
+struct payload {
+  std::span<float> values;
+  updates of;
+  runtime::buffer received;
+  region mapped;
+};
+
+// The place of a process's memory, as its frames say it: the process.
+runtime::place_wire wire_of(process_id owner);
+process_id owner_in(std::span<const std::byte> place);
+
+class front_process;
+
+class front_memory final : public actors::ingress_memory {
+ public:
+  explicit front_memory(front_process& owner) : owner_(owner) {
+    names_.allow(runtime::place_wire_bytes, names_most);
+  }
+
+  // Slots are the next unused ones; room for `members` pushes of two clocks.
+  void add_table(std::uint32_t table, std::span<const policies::owned_chunk> chunks,
+                 std::uint32_t members);
+  memory_view parameters(std::uint32_t slot, std::uint32_t plane);
+  // The same, to be written as a whole: for `steps`, by a step of the optimizer.
+  memory_view room(std::uint32_t slot, std::uint32_t plane, bool steps);
+  // Planes that nobody may read, is_read(plane), are no numbers from now on.
+  template <class IsRead>
+  void spoil_planes(std::uint32_t slot, const IsRead& is_read) {
+    auto& chunk = chunks_.at(slot);
+    for (std::uint32_t plane = 0; plane < chunk.spoiled.size(); ++plane) {
+      // The core is ahead: a step may be due that reads what the last one has written.
+      if (chunk.spoiled[plane] || plane == chunk.newest || is_read(plane)) continue;
+      chunk.spoiled[plane] = true;
+      spoil(parameters(slot, plane).values());
+    }
+  }
+  // As mapped by a worker: stays when this process is gone.
+  using planes = std::shared_ptr<std::vector<region>>;
+  planes planes_of(std::uint32_t slot) const { return chunks_.at(slot).planes; }
+  std::uint64_t bytes_of(std::uint32_t slot) const override {
+    return chunks_.at(slot).elements * sizeof(float);
+  }
+  std::uint32_t table_of(std::uint32_t slot) const { return chunks_.at(slot).table; }
+  std::uint32_t chunk_of(std::uint32_t slot) const { return chunks_.at(slot).chunk; }
+  std::uint64_t first_of(std::uint32_t slot) const { return chunks_.at(slot).first; }
+  const std::vector<std::uint32_t>& slots_of(std::uint32_t table) const {
+    return tables_.at(table);
+  }
+
+  runtime::place_wire place_of_parameters(std::uint32_t table) const override;
+  std::span<const std::byte> payload_of(const runtime::frame_header& reply, std::uint32_t slot,
+                                        std::uint32_t plane) override;
+  // For a push within the credits, of which there is always one.
+  runtime::buffer lease(std::size_t bytes) override;
+  runtime::buffer lease_name() override { return names_.lease(runtime::place_wire_bytes); }
+  // For what another process of the group sends.
+  runtime::buffer lease_any(std::size_t bytes);
+  policies::payload_handle keep(runtime::buffer gradient) override;
+  policies::payload_handle keep(payload kept);
+  runtime::status map_gradients(const policies::member_key& member, std::uint32_t table,
+                                std::span<const std::byte> place) override;
+  policies::payload_handle keep_in_place(const policies::member_key& member,
+                                         std::uint32_t table, std::uint32_t half,
+                                         std::uint32_t slot) override;
+  void forget(const policies::member_key& member) override;
+  // Null for one that was given back.
+  const payload* find(policies::payload_handle handle) const {
+    const auto at = kept_.find(handle);
+    return at == kept_.end() ? nullptr : &at->second;
+  }
+  void release(policies::payload_handle handle) override;
+
+  std::size_t kept() const noexcept { return kept_.size(); }
+  std::size_t leased() const noexcept { return gradients_.leased(); }
+
+ private:
+  static constexpr std::size_t names_most = 256;  // on their way at a time
+
+  struct chunk_state {
+    std::uint32_t table = 0;
+    std::uint32_t chunk = 0;
+    std::uint64_t first = 0;
+    std::uint64_t elements = 0;
+    front_memory::planes planes;
+    std::vector<bool> spoiled;  // by plane
+    std::uint32_t newest = 0;   // plane that the last step has written
+  };
+
+  front_process& owner_;
+  runtime::size_pools gradients_{std::make_shared<runtime::heap_source>()};
+  runtime::size_pools names_{std::make_shared<runtime::heap_source>()};
+  runtime::size_pools received_{std::make_shared<runtime::heap_source>()};
+  std::vector<chunk_state> chunks_;
+  std::map<std::uint32_t, std::vector<std::uint32_t>> tables_;
+  // Halves of whole tables, by table.
+  std::map<policies::member_key, std::map<std::uint32_t, std::vector<region>>> members_;
+  std::map<policies::payload_handle, payload> kept_;
+  policies::payload_handle last_ = 0;
+};
+
+}  // namespace tidegate::sim

@@ -1,0 +1,232 @@
+// The memory of a simulated shard, which tells the checker what is done with it.
+#include <algorithm>
+#include <utility>
+
+#include "actors/store/kernel_optimizer.hpp"
+#include "launch/simulate/cluster/shard.hpp"
+#include "policies/shard/chunk_seed.hpp"
+#include "runtime/base/limits.hpp"
+#include "runtime/base/rng.hpp"
+
+namespace tidegate::sim {
+
+namespace kernels = runtime::kernels;
+using policies::shard_core;
+
+namespace {
+
+constexpr std::uint32_t states = 2;  // of every optimizer here, used or not
+
+}  // namespace
+
+runtime::status shard_process::add_table(const policies::open_table_call& table,
+                                         std::span<const policies::owned_chunk> chunks,
+                                         const actors::store_options& options) {
+  memory_.add_table(table.table, chunks, options.members);
+  for (const auto& one : chunks) {
+    auto& made = chunks_.emplace_back();
+    made.how = actors::to_kernel(table.optimizer);
+    made.reduce = options.reduce;
+    made.job = table.token;
+    made.state1.resize(one.elements);
+    made.state2.resize(one.elements);
+    const auto values = memory_.parameters(one.slot, 0).values();
+    for (std::size_t i = 0; i < values.size(); ++i)
+      values[i] =
+          table.init.kind == policies::init_kind::uniform
+              ? table.init.value * runtime::uniform_signed(table.init_key, one.first + i)
+              : table.init.value;
+    made.about = {table.name,      table.shape, one.chunk, one.first, one.elements,
+                  table.optimizer, 0,           1,         1,         {}};
+    if (table.restore.number == 0 && !follows_) note_opened(table, one.slot);
+  }
+  return {};
+}
+
+void shard_process::note_opened(const policies::open_table_call& table, std::uint32_t slot) {
+  const auto values = memory_.parameters(slot, 0).values();
+  const auto chunk = memory_.chunk_of(slot);
+  auto& check = world_.check;
+  if (check.is_out(id()))
+    check.promoted_late(id(), table.token, table.table, chunk, core().progress(slot), values);
+  else
+    check.open_chunk(table.token, table.table, table.name, chunk, table.optimizer, values);
+}
+
+runtime::status shard_process::restore(const policies::checkpoint_reader& from,
+                                       std::size_t table, runtime::storage& folder,
+                                       std::span<const policies::owned_chunk> chunks,
+                                       policies::shard_core& core) {
+  for (const auto& one : chunks) {
+    auto& made = chunks_.at(one.slot);
+    const auto& stored = from.chunks(table)[one.chunk].stored.about;
+    std::vector<float>* const arrays[] = {&made.state1, &made.state2};
+    const auto values = memory_.parameters(one.slot, 0).values();
+    for (std::size_t array = 0; array < policies::chunk_arrays(stored); ++array) {
+      const auto into = array == 0 ? values : std::span(*arrays[array - 1]);
+      if (auto read = from.read(folder, table, array, one.first, into); !read.ok()) return read;
+    }
+    made.powers = {stored.beta1_power, stored.beta2_power};
+    core.restore(one.slot, stored.version, stored.ranks);
+    if (follows_) continue;
+    const auto number = memory_.table_of(one.slot);
+    if (world_.check.is_out(id()))
+      world_.check.promoted_late(id(), made.job, number, one.chunk, core.progress(one.slot),
+                                 values);
+    else
+      world_.check.restore_chunk(made.job, number, made.about.table, one.chunk, stored.ranks,
+                                 values);
+  }
+  return {};
+}
+
+actors::shard_memory::image shard_process::image_of(std::uint32_t slot, std::uint32_t plane) {
+  const auto& chunk = chunks_.at(slot);
+  const auto& job = jobs_.at(chunk.job);
+  const auto clock = job.cut_clocks.at(shell_.checkpoint_under_way(chunk.job).number);
+  const auto version = core().cut_of(slot).version;
+  if (job.is_bsp && clock != policies::clock_vector::infinity && version != clock)
+    check_fails("checkpoints", "copies version " + std::to_string(version) +
+                                   " for a cut at clock " + std::to_string(clock));
+  image made{memory_.table_of(slot), chunk.about, {}};
+  made.about.beta1_power = chunk.powers.beta1;
+  made.about.beta2_power = chunk.powers.beta2;
+  made.arrays = {memory_.parameters(slot, plane).values(), chunk.state1, chunk.state2};
+  return made;
+}
+
+void shard_process::apply(const effects::apply& step, inputs from) {
+  auto& chunk = chunks_.at(step.slot);
+  std::vector<kernels::gradient> gradients;
+  updates with;
+  for (const auto& one : from) {
+    const auto* payload = memory_.find(one.payload);
+    if (!payload) return check_fails("given back", "sums a payload that was given back");
+    gradients.push_back({payload->values.data(), one.rank});
+    with.insert(with.end(), payload->of.begin(), payload->of.end());
+  }
+  const auto before = memory_.parameters(step.slot, step.from).values();
+  const auto after = memory_.room(step.slot, step.to, true).values();
+  kernels::chunk_arrays arrays;
+  arrays.before = before.data();
+  arrays.after = after.data();
+  arrays.state1 = chunk.state1.data();
+  arrays.state2 = chunk.state2.data();
+  arrays.n = after.size();
+  if (step.keeps_sum) {
+    const auto sum = sum_room(step.slot, step.clock);
+    kernels::tree_sum(gradients, sum.data(), sum.size());
+    gradients.assign(1, {sum.data(), gradients.front().rank});
+  }
+  kernels::apply_update(chunk.how, chunk.powers, gradients,
+                        policies::scale_of(chunk.reduce, step.team), arrays);
+  if (follows_ && world_.check.is_out(id())) return;
+  if (follows_)
+    return world_.check.followed(chunk.job, memory_.table_of(step.slot),
+                                 memory_.chunk_of(step.slot), after);
+  world_.check.applied(chunk.job, memory_.table_of(step.slot), memory_.chunk_of(step.slot),
+                       std::move(with), after, id(), step.team);
+}
+
+std::span<const std::byte> shard_process::payload_bytes(policies::payload_handle handle) const {
+  return std::as_bytes(memory_.find(handle)->values);
+}
+
+std::span<const float> shard_process::gradient(std::uint32_t slot,
+                                               policies::payload_handle handle) const {
+  if (const auto* payload = memory_.find(handle)) return payload->values;
+  check_fails("given back", "replicates what was given back");
+  missing_.resize(memory_.bytes_of(slot) / sizeof(float));
+  return missing_;
+}
+
+std::span<float> shard_process::sum_room(std::uint32_t slot, std::uint64_t clock) const {
+  constexpr auto window = runtime::limits::clocks_in_flight_max;
+  auto& out = (*sums_)[{memory_.table_of(slot), memory_.chunk_of(slot), clock % window}];
+  if (!out) out = std::make_shared<std::vector<float>>(memory_.bytes_of(slot) / sizeof(float));
+  return *out;
+}
+
+std::span<const float> shard_process::sum_of(std::uint32_t slot, std::uint64_t clock) const {
+  return sum_room(slot, clock);
+}
+
+void shard_process::keep_sum(std::uint32_t slot, std::uint64_t clock,
+                             policies::payload_handle gradient) {
+  const auto from = shard_process::gradient(slot, gradient);
+  std::copy(from.begin(), from.end(), sum_room(slot, clock).begin());
+}
+
+actors::shard_memory::lent_place shard_process::place_of_sums(std::uint32_t) const {
+  return {wire_of(id()), 0};
+}
+
+runtime::status shard_process::map_sums(std::uint32_t, std::uint64_t,
+                                        std::span<const std::byte> place) {
+  const auto* const primary = world_.find_as<shard_process>(owner_in(place));
+  if (primary == nullptr || has_no_window()) return {runtime::errc::unavailable, "no window"};
+  lent_ = primary->sums_;
+  return {};
+}
+
+policies::payload_handle shard_process::sum_in_place(std::uint32_t slot, std::uint32_t plane) {
+  if (!lent_) return policies::no_payload;
+  const auto at = lent_->find({memory_.table_of(slot), memory_.chunk_of(slot), plane});
+  if (at == lent_->end()) return policies::no_payload;
+  return memory_.keep(payload{*at->second, {}, {}, at->second});
+}
+
+std::vector<float> shard_process::seed_of(const effects::seed& what,
+                                          const shard_core::seed_state& state) {
+  const auto& chunk = chunks_.at(what.slot);
+  policies::chunk_seed seed;
+  seed.state = state;
+  seed.beta1_power = chunk.powers.beta1;
+  seed.beta2_power = chunk.powers.beta2;
+  seed.states = states;
+  seed.elements = memory_.bytes_of(what.slot) / sizeof(float);
+  std::vector<float> made(seed_bytes(seed) / sizeof(float));
+  const auto into = std::as_writable_bytes(std::span(made));
+  encode_seed(seed, into);
+  const auto put = [&](std::size_t i, std::span<const float> values) {
+    std::copy(values.begin(), values.end(), seed_array(seed, into, i).begin());
+  };
+  put(0, memory_.parameters(what.slot, what.plane).values());
+  put(1, chunk.state1);
+  put(2, chunk.state2);
+  for (std::size_t i = 0; i < state.kept.size(); ++i)
+    put(seed.kept_array(i), memory_.parameters(what.slot, what.kept[i]).values());
+  return made;
+}
+
+std::uint64_t shard_process::seed_bytes_max(std::uint32_t slot, std::uint32_t workers) const {
+  policies::chunk_seed seed;
+  seed.state.now.ranks.resize(workers);
+  seed.states = states;
+  seed.state.kept.resize(policies::versions_kept_max);
+  seed.elements = memory_.bytes_of(slot) / sizeof(float);
+  return seed_bytes(seed);
+}
+
+runtime::expected<policies::chunk_seed> shard_process::take_seed(
+    std::uint32_t slot, std::span<const std::byte> bytes) {
+  auto seed = policies::decode_seed(bytes);
+  if (!seed) return seed;
+  auto& chunk = chunks_.at(slot);
+  const auto take = [&](std::size_t i, std::span<float> into) {
+    const auto from = seed_array(*seed, bytes, i);
+    std::copy(from.begin(), from.end(), into.begin());
+  };
+  const auto now = memory_.room(slot, shard_core::seed_plane, true).values();
+  take(0, now);
+  take(1, chunk.state1);
+  take(2, chunk.state2);
+  for (std::size_t i = 0; i < seed->state.kept.size(); ++i)
+    take(seed->kept_array(i), memory_.room(slot, shard_core::kept_plane(i), false).values());
+  chunk.powers = {seed->beta1_power, seed->beta2_power};
+  if (!world_.check.is_out(id()))
+    world_.check.handed(chunk.job, memory_.table_of(slot), memory_.chunk_of(slot), now);
+  return seed;
+}
+
+}  // namespace tidegate::sim

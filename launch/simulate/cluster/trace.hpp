@@ -1,0 +1,35 @@
+// What happened in a simulated cluster, as text for people and as a Chrome trace (chrome://
+// tracing, Perfetto). Off unless asked for. One thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "launch/simulate/cluster/schedule.hpp"
+
+namespace tidegate::sim {
+
+class trace {
+ public:
+  void turn_on() { on_ = true; }
+  bool on() const noexcept { return on_; }
+
+  void note(nanoseconds when, const std::string& who, const std::string& what) {
+    if (on_) lines_.push_back({when, who, what});
+  }
+
+  std::string text() const;
+  std::string chrome_json() const;
+
+ private:
+  struct line {
+    nanoseconds when = 0;
+    std::string who;
+    std::string what;
+  };
+  bool on_ = false;
+  std::vector<line> lines_;
+};
+
+}  // namespace tidegate::sim

@@ -1,0 +1,289 @@
+// What a simulated worker trains.
+#include <algorithm>
+
+#include "launch/simulate/cluster/coordinator.hpp"
+#include "launch/simulate/cluster/launcher.hpp"
+#include "launch/simulate/cluster/worker.hpp"
+#include "runtime/base/rng.hpp"
+
+namespace tidegate::sim {
+
+using policies::refusal;
+using extent = policies::worker_core::extent;
+
+void worker::open_tables(std::size_t next) {
+  if (next == script_.tables.size()) {
+    std::sort(ids_.begin(), ids_.end());
+    carry_out(session_.before_moving(local_now()), [this](const policies::session_step& last) {
+      if (!last.result.ok()) return give_up("telling its tables: " + last.result.to_string());
+      run_clock();  // one that comes back may have made all its clocks
+    });
+    return;
+  }
+  policies::table_request request;
+  request.job = spec_.name;
+  // Those that the cluster does not know are created by who comes first.
+  const auto number = (next + rank_) % script_.tables.size();
+  const auto& table = script_.tables[number];
+  request.spec.name = table.name;
+  request.spec.shape = table.shape;
+  if (!declared_.contains(table.name)) {
+    request.spec = table;
+    request.options_given = request.optimizer_given = true;
+  }
+  carry_out(session_.open(local_now(), request),
+            [this, next, number](const policies::session_step& opened) {
+              if (!opened.result.ok()) return give_up("opening: " + opened.result.to_string());
+              tables_.at(opened.grant.table).number = number;
+              ids_.push_back(opened.grant.table);
+              open_tables(next + 1);
+            });
+}
+
+void worker::run_clock() {
+  if (clock_ >= script_.clocks) return finish();
+  pull_all([this] { compute(); });
+}
+
+// All tables at once, then reads them.
+void worker::pull_all(std::function<void()> then) {
+  auto left = std::make_shared<std::size_t>(ids_.size());
+  auto shared = std::make_shared<std::function<void()>>(std::move(then));
+  for (const auto table : ids_)
+    begin([table](auto& core, auto op,
+                  auto& out) { return core.pull(table, op, extent::as_policy, out); },
+          [this, left, shared, table](refusal code) {
+            if (ended_) return;
+            if (code != refusal::none)
+              return give_up("a pull is refused: " + std::string(to_string(code)));
+            read(clock_, false, table);
+            if (--*left == 0) (*shared)();
+          });
+  maybe_mistake();
+}
+
+// A call while operations are under way that it may not be made beside: it is told so, and
+// leaves everything as it was.
+void worker::maybe_mistake() {
+  if (ended_ || world_.plan.set.mistakes == 0) return;
+  if (!world_.chance.chance(world_.plan.set.mistakes)) return;
+  const auto which = world_.chance.below(4);
+  const auto table = ids_[world_.chance.below(ids_.size())];
+  const auto op = last_operation_ + 1;
+  const auto code = shell_->begin([&](auto& core, auto& out) {
+    if (which == 0) return core.pull(table, op, extent::as_policy, out);
+    if (which == 1) return core.push(table, op, out);
+    return which == 2 ? core.clock(op, out) : core.finish(op, out);
+  });
+  shell_->carry_out();
+  if (code != runtime::errc::out_of_order)
+    world_.check.fail("in order", name() + ": a call out of order is not told so");
+}
+
+memory_view worker::chunk_values(const table_state& table, std::uint32_t chunk) const {
+  const auto& place = table.grant.places[chunk];
+  const auto& source = shell_->core().sources_of(table.grant.table)[chunk];
+  if (source.plane == policies::no_plane) return {table.room, place.first, place.elements};
+  return {table.sources[chunk].mapped.at(source.moves)->at(source.plane), 0, place.elements};
+}
+
+void worker::read(std::uint64_t clock, bool everything, std::uint32_t id) {
+  auto& table = tables_.at(id);
+  table.parameters.resize(table.grant.elements);
+  for (const auto& place : table.grant.places) {
+    const auto values = chunk_values(table, place.chunk).values();
+    world_.check.pulled(session_.core().welcome().token, id, place.chunk,
+                        {rank_, clock, everything, life()}, values);
+    std::copy(values.begin(), values.end(),
+              table.parameters.begin() + static_cast<std::ptrdiff_t>(place.first));
+  }
+}
+
+void worker::compute() {
+  auto takes = world_.chance.between(script_.compute_min, script_.compute_max);
+  if (script_.slow_rank % spec_.workers == rank_) takes *= script_.slow_factor;
+  if (script_.pause > 0 && world_.chance.chance(script_.pause))
+    takes += world_.chance.between<nanoseconds>(0, script_.pause_max);
+  later(takes, [this] {
+    if (!ended_) await_room([this] { write_and_push(); });
+  });
+}
+
+// What was read must still be there: nobody may write what a worker may read.
+void worker::write_gradient(table_state& table) {
+  for (const auto& place : table.grant.places) {
+    const auto values = chunk_values(table, place.chunk).values();
+    if (!std::equal(values.begin(), values.end(),
+                    table.parameters.begin() + static_cast<std::ptrdiff_t>(place.first)))
+      world_.check.fail("never torn", name() + ": parameters changed while they were read");
+  }
+  const auto id = table.grant.table;
+  const auto key = runtime::mix64(session_.core().welcome().seed ^
+                                  (rank_ * 1000003ULL + clock_ * 7919ULL + table.number));
+  auto& out = *table.halves[half()];
+  table.written[half()] = clock_;
+  for (std::size_t i = 0; i < out.size(); ++i)
+    out[i] = 0.25F * table.parameters[i] + runtime::uniform_signed(key, i);
+  for (const auto& place : table.grant.places)
+    world_.check.pushed(session_.core().welcome().token, id, place.chunk,
+                        {rank_, clock_, life()},
+                        std::span(out).subspan(place.first, place.elements));
+}
+
+// Of rank and clock alone, as gradients: who comes back does the same again.
+bool worker::skips(std::uint32_t table) const {
+  const auto key =
+      runtime::mix64(session_.core().welcome().seed ^ (rank_ * 10007ULL + clock_ * 101ULL));
+  return script_.skip > 0 &&
+         static_cast<double>(runtime::mix64(key + tables_.at(table).number) % 1000) <
+             1000 * script_.skip;
+}
+
+// The operation that begins next.
+void worker::note_push(std::vector<std::uint32_t> tables) {
+  pushing_[last_operation_ + 1] = {std::move(tables), half(), clock_, 0};
+}
+
+// All of it is in the parameters: the memory is the program's again, and whoever still reads it
+// finds no numbers. Unless the program has written there since.
+void worker::spoil_pushed(policies::operation op) {
+  const auto at = pushing_.find(op);
+  if (at == pushing_.end()) return;
+  const auto push = std::move(at->second);
+  pushing_.erase(at);
+  if (script_.way != worker_way::exchange) return spoil(push);
+  exchanged_.push_back(push);
+  spoil_exchanged();
+}
+
+void worker::spoil_exchanged() {
+  std::erase_if(exchanged_, [&](push_under_way& push) {
+    while (push.acknowledged < push.tables.size() &&
+           shell_->core().is_acknowledged(push.tables[push.acknowledged], push.clock))
+      ++push.acknowledged;
+    const bool is_over = push.acknowledged == push.tables.size();
+    if (is_over) spoil(push);
+    return is_over;
+  });
+}
+
+void worker::spoil(const push_under_way& push) {
+  for (const auto id : push.tables) {
+    const auto& table = tables_.at(id);
+    for (const auto& place : table.grant.places)
+      world_.check.acknowledged(session_.core().welcome().token, id, place.chunk,
+                                {rank_, push.clock, life()});
+    const auto& half = table.halves[push.half];
+    if (table.written[push.half] == push.clock) sim::spoil(*half);
+  }
+}
+
+void worker::write_and_push() {
+  std::vector<std::uint32_t> pushed;
+  for (const auto id : ids_) {
+    if (skips(id)) continue;
+    write_gradient(tables_.at(id));
+    pushed.push_back(id);
+  }
+  const auto failed = [this](refusal code) {
+    if (code != refusal::none && !ended_) give_up("refused: " + std::string(to_string(code)));
+    return ended_;
+  };
+  if (script_.way == worker_way::exchange) {
+    if (pushed.size() != ids_.size())
+      for (const auto id : ids_)
+        if (std::find(pushed.begin(), pushed.end(), id) == pushed.end())
+          write_gradient(tables_.at(id));
+    note_push(ids_);
+    begin(
+        [this](auto& core, auto op, auto& out) { return core.exchange(ids_, op, out, half()); },
+        [this, failed](refusal code) {
+          if (failed(code)) return;
+          for (const auto id : ids_) read(clock_ + 1, false, id);
+          move_on([this] { clock_ >= script_.clocks ? finish() : compute(); });
+        });
+    return maybe_mistake();
+  }
+  if (pushed.empty()) return end_clock();
+  auto left = std::make_shared<std::size_t>(pushed.size());
+  for (const auto id : pushed) {
+    note_push({id});
+    begin([this, id](auto& core, auto op, auto& out) { return core.push(id, op, out, half()); },
+          [this, failed, left](refusal code) {
+            if (failed(code)) return;
+            if (--*left == 0 && script_.way == worker_way::pull_push) end_clock();
+          });
+    if (ended_) return;
+  }
+  if (script_.way == worker_way::overlapped) end_clock();
+}
+
+void worker::end_clock() {
+  begin([](auto& core, auto op, auto& out) { return core.clock(op, out); },
+        [this](refusal code) {
+          if (ended_) return;
+          if (code != refusal::none) return give_up("clock: " + std::string(to_string(code)));
+          move_on([this] { run_clock(); });
+        });
+}
+
+void worker::move_on(std::function<void()> then) {
+  ++clock_;
+  tell_progress();
+  if (session_.core().welcome().one_clock_in_flight) return await_room(std::move(then));
+  then();
+}
+
+void worker::await_room(std::function<void()> then) {
+  if (shell_->core().has_room()) return then();
+  begin([](auto& core, auto op, auto& out) { return core.room(op, out); },
+        [this, then = std::move(then)](refusal code) {
+          if (ended_) return;
+          if (code != refusal::none) return give_up("room: " + std::string(to_string(code)));
+          then();
+        });
+}
+
+std::uint32_t worker::life() const {
+  return life_of(session_.core().welcome().epoch, incarnation_);
+}
+
+void worker::tell_progress() {
+  if (!spec_.checkpoint) return;  // nobody asks
+  if (!session_.report_is_due(local_now(), false)) return;
+  process::ask<coordinator_process>(
+      coordinator(),
+      [job = spec_.name, rank = rank_, clock = clock_](coordinator_process& to,
+                                                       const answer_to& reply) {
+        to.progress(job, rank, clock);
+        reply({});
+      },
+      [](const answer&) {});
+}
+
+void worker::finish() {
+  carry_out(session_.finish(local_now()), [this](const policies::session_step& finished) {
+    if (ended_) return;
+    if (!finished.result.ok()) return give_up("finish: " + finished.result.to_string());
+    ended_ = true;
+    launcher::of(world_).exits(id(), {});
+  });
+}
+
+// As a program that returns an error: the job hears of it, then the process ends.
+void worker::give_up(const std::string& why) {
+  if (ended_) return;
+  if (session_.core().is_busy()) {
+    reason_ = why;
+    return;
+  }
+  ended_ = true;
+  note("gives up: " + why);
+  auto turn = shell_ ? session_.fail(local_now(), {runtime::errc::cancelled, why})
+                     : session_.leave(local_now());
+  carry_out(std::move(turn), [this, why](const policies::session_step&) {
+    launcher::of(world_).exits(id(), {runtime::errc::cancelled, why});
+  });
+}
+
+}  // namespace tidegate::sim

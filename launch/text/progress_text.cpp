@@ -1,0 +1,150 @@
+#include "launch/text/progress_text.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "launch/text/text_table.hpp"
+
+namespace tidegate::launch {
+
+using policies::job_state;
+using policies::job_status;
+
+namespace {
+
+std::string real(const char* format, double value) {
+  char text[64];
+  std::snprintf(text, sizeof text, format, value);
+  return text;
+}
+
+std::string clock_text(const job_status& job) {
+  auto text = "clock " + std::to_string(job.clock_slowest);
+  if (job.clock_fastest != job.clock_slowest) text += ".." + std::to_string(job.clock_fastest);
+  if (job.clocks_total != 0) text += " of " + std::to_string(job.clocks_total);
+  return text;
+}
+
+// As fast as so far, by the slowest worker.
+std::string time_left(const job_status& job) {
+  if (job.clocks_total <= job.clock_slowest || job.clock_slowest == 0) return {};
+  const auto left = static_cast<double>(job.clocks_total - job.clock_slowest);
+  return "  " + duration_text(job.seconds * left / static_cast<double>(job.clock_slowest)) +
+         " left";
+}
+
+std::string running_text(const job_status& job) {
+  std::string text;
+  if (job.epoch > 0) text += "epoch " + real("%.1f", job.epoch) + "  ";
+  text += clock_text(job);
+  if (job.samples == 0) return text + time_left(job);
+  return text + "  loss " + real("%.4f", job.loss) + "  " +
+         grouped(static_cast<std::uint64_t>(samples_per_second(job))) + " samples/s" +
+         time_left(job);
+}
+
+std::string metric(const job_status& job, const std::string& name) {
+  const auto at = job.metrics.find(name);
+  return at == job.metrics.end() ? "-" : real("%.4f", at->second);
+}
+
+std::string loss_text(const job_status& job) {
+  if (job.metrics.count("loss") != 0) return metric(job, "loss");
+  return job.samples == 0 ? "-" : real("%.4f", job.loss);
+}
+
+}  // namespace
+
+std::string_view to_string(job_state state) noexcept {
+  switch (state) {
+    case job_state::waiting:
+      return "waiting";
+    case job_state::running:
+      return "running";
+    case job_state::done:
+      return "done";
+    case job_state::failed:
+      return "failed";
+    case job_state::interrupted:
+      return "interrupted";
+  }
+  return "?";
+}
+
+double samples_per_second(const job_status& job) noexcept {
+  return job.seconds > 0 ? static_cast<double>(job.samples) / job.seconds : 0;
+}
+
+std::string wait_text(const std::vector<policies::wait_status>& waits) {
+  const auto& longest = waits.front();
+  auto text = longest.waiter + " has waited " + duration_text(longest.seconds) + " for " +
+              longest.awaited;
+  if (waits.size() > 1) text += " (and " + std::to_string(waits.size() - 1) + " more)";
+  return text;
+}
+
+std::string progress_line(const job_status& job, std::uint32_t workers, std::size_t width) {
+  auto text = job.name + "  " + job.policy + "  ";
+  switch (job.state) {
+    case job_state::waiting:
+      text += "waiting: " + std::to_string(job.workers_joined) + " of " +
+              std::to_string(workers) + " workers joined";
+      break;
+    case job_state::running:
+      text += running_text(job);
+      break;
+    case job_state::done:
+      text += "done in " + duration_text(job.seconds) + "  " + clock_text(job);
+      break;
+    case job_state::failed:
+      text += "failed: " + job.failure;
+      break;
+    case job_state::interrupted:
+      text += "interrupted: " + job.failure;
+      break;
+  }
+  // One line, whatever a worker's message holds: it is redrawn by counting lines.
+  std::replace_if(
+      text.begin(), text.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }, ' ');
+  if (width != 0 && text.size() > width) text.resize(width);
+  return text;
+}
+
+std::string result_table(const std::vector<job_status>& jobs) {
+  std::vector<std::vector<std::string>> rows{{"job", "policy", "state", "test accuracy", "loss",
+                                              "wall time", "samples/s", "staleness", "clocks",
+                                              "SHA-256 of parameters"}};
+  for (const auto& j : jobs) {
+    rows.push_back({j.name, j.policy, std::string(to_string(j.state)),
+                    metric(j, "test_accuracy"), loss_text(j), real("%.2f s", j.seconds),
+                    grouped(static_cast<std::uint64_t>(samples_per_second(j))),
+                    std::to_string(j.staleness_max), std::to_string(j.clock_slowest),
+                    j.parameters_sha256.empty() ? "-" : j.parameters_sha256});
+  }
+  return format_table(rows, {3, 4, 5, 6, 7, 8});
+}
+
+std::string duration_text(double seconds) {
+  if (!(seconds >= 0) || seconds > 1e9) return "?";
+  const auto s = static_cast<unsigned long long>(std::llround(seconds));
+  char text[48];
+  if (s < 60) {
+    std::snprintf(text, sizeof text, "%llus", s);
+  } else if (s < 3600) {
+    std::snprintf(text, sizeof text, "%llum%02llus", s / 60, s % 60);
+  } else {
+    std::snprintf(text, sizeof text, "%lluh%02llum", s / 3600, s / 60 % 60);
+  }
+  return text;
+}
+
+std::string grouped(std::uint64_t n) {
+  auto text = std::to_string(n);
+  for (auto at = static_cast<std::ptrdiff_t>(text.size()) - 3; at > 0; at -= 3) {
+    text.insert(static_cast<std::size_t>(at), 1, ',');
+  }
+  return text;
+}
+
+}  // namespace tidegate::launch

@@ -1,0 +1,290 @@
+#include "policies/aggregator/core.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "policies/protocol/frame_tags.hpp"
+#include "runtime/base/assert.hpp"
+#include "runtime/base/buggify.hpp"
+#include "runtime/base/planted.hpp"
+#include "runtime/base/rare.hpp"
+
+namespace tidegate::policies {
+
+using kind = upstream_frame::type;
+using runtime::frame_kind;
+using runtime::is_planted;
+using runtime::planted_bug;
+
+void aggregator_core::open_job(job what) {
+  if (is_open()) return;
+  TIDEGATE_ASSERT(!what.nodes.empty(), "a group has a node");
+  job_ = std::move(what);
+  front_.open_relay(
+      job_.token,
+      {job_.epoch, job_.workers, job_.consistency, job_.workers_come_back, job_.members},
+      job_.nodes.size());
+}
+
+void aggregator_core::begin_at(std::span<const owned_chunk> chunks,
+                               std::span<const std::uint64_t> clocks) {
+  TIDEGATE_ASSERT(clocks.empty() || clocks.size() == chunks.size(), "a clock per chunk");
+  if (is_planted(planted_bug::aggregator_begins_anew)) return;
+  for (std::size_t i = 0; i < clocks.size(); ++i) {
+    const std::vector<rank_progress> ranks(job_.workers, {clocks[i], false});
+    if (clocks[i] > 0) front_.restore(chunks[i].slot, clocks[i], ranks);
+  }
+}
+
+std::vector<owned_chunk> aggregator_core::open_table(std::uint32_t table,
+                                                     std::span<const chunk_place> places) {
+  auto owned = front_.open_table(job_.token, table, places);
+  auto [at, fresh] = slots_.try_emplace(table);
+  if (!fresh) return owned;
+  at->second.resize(places.size());
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    TIDEGATE_ASSERT(owned[i].slot == chunks_.size() && places[i].chunk == i,
+                    "the whole table, in order");
+    at->second[i] = owned[i].slot;
+    auto& chunk = chunks_.emplace_back();
+    chunk.table = table;
+    chunk.chunk = places[i].chunk;
+    chunk.shard = places[i].shard;
+  }
+  parts_.resize(chunks_.size() * window * job_.nodes.size());
+  return owned;
+}
+
+void aggregator_core::forget_table(std::uint32_t table) {
+  front_.forget_table(table);
+  slots_.erase(table);
+}
+
+aggregator_core::sum_part& aggregator_core::part_of(std::uint32_t slot, std::uint64_t clock,
+                                                    std::size_t node) {
+  return parts_[(std::size_t{slot} * window + clock % window) * job_.nodes.size() + node];
+}
+
+std::optional<std::uint32_t> aggregator_core::find(const frame_tag& tag) const {
+  const auto slot = find_any(tag);
+  if (!slot || tag.epoch != job_.upstream_epochs[chunks_[*slot].shard]) return {};
+  return slot;
+}
+
+// Of whatever epoch.
+std::optional<std::uint32_t> aggregator_core::find_any(const frame_tag& tag) const {
+  if (tag.job != job_.token) return {};
+  const auto table = slots_.find(tag.table);
+  if (table == slots_.end() || tag.chunk >= table->second.size()) return {};
+  return table->second[tag.chunk];
+}
+
+frame_tag aggregator_core::tag_of(const chunk_state& chunk, std::size_t node,
+                                  std::uint64_t clock) const {
+  return {job_.token,
+          job_.upstream_epochs[chunk.shard],
+          job_.incarnation,
+          job_.nodes[node].first,
+          chunk.table,
+          chunk.chunk,
+          clock,
+          chunk.request};
+}
+
+void aggregator_core::hand_on(const shard_effects::hand_on& what,
+                              std::span<const shard_effects::input> inputs,
+                              std::vector<upstream_frame>& out) {
+  auto& chunk = chunks_[what.slot];
+  const auto nodes = job_.nodes.size();
+  chunk.sums[what.clock % window] = {
+      what.clock, static_cast<std::uint32_t>(nodes), refusal::none, {}};
+
+  const auto* asked = front_.asked(what.slot);
+  const bool pulls = asked && chunk.pull == reply::none && !asked->everything &&
+                     asked->clock == what.clock + 1 &&
+                     !TIDEGATE_BUGGIFY("aggregator: a pull goes alone");
+  if (pulls) {
+    chunk.pull = reply::awaited;
+    chunk.pull_again = {};
+    ++chunk.request;
+  }
+  std::uint32_t first = 0;
+  for (std::size_t node = 0; node < nodes; ++node) {
+    const auto end = job_.nodes[node].end;
+    auto last = first;
+    while (last < inputs.size() && inputs[last].rank < end) ++last;
+    upstream_frame frame;
+    frame.kind = last == first ? kind::skip : kind::push;
+    frame.shard = chunk.shard;
+    frame.node = static_cast<std::uint32_t>(node);
+    frame.tag = tag_of(chunk, node, what.clock);
+    frame.pulls = pulls && node == 0;
+    frame.first = first;
+    frame.count = last - first;
+    if (is_planted(planted_bug::aggregator_counts_a_rank_twice) && first > 0) {
+      --frame.first;
+      ++frame.count;
+    }
+    out.push_back(frame);
+    part_of(what.slot, what.clock, node) = {
+        false, frame.kind == kind::skip, frame.count == 1 ? inputs[first].payload : no_payload};
+    first = last;
+  }
+  TIDEGATE_ASSERT(first == inputs.size(), "the nodes cover the members");
+}
+
+void aggregator_core::ask(const shard_effects::ask& what, std::vector<upstream_frame>& out) {
+  auto& chunk = chunks_[what.slot];
+  const auto* asked = front_.asked(what.slot);
+  if (!asked || chunk.pull != reply::none) return;  // it went along with a push
+  chunk.pull = reply::awaited;
+  chunk.pull_again = {};
+  ++chunk.request;
+  out.push_back(pull_frame(what.slot));
+}
+
+upstream_frame aggregator_core::pull_frame(std::uint32_t slot) const {
+  const auto& chunk = chunks_[slot];
+  const auto* asked = front_.asked(slot);
+  TIDEGATE_ASSERT(asked != nullptr, "somebody waits for the pull");
+  upstream_frame frame;
+  frame.kind = kind::pull;
+  frame.shard = chunk.shard;
+  frame.tag = tag_of(chunk, 0, asked->clock);
+  frame.everything = asked->everything;
+  return frame;
+}
+
+upstream_frame aggregator_core::farewell_frame(std::uint32_t shard, std::size_t node) const {
+  upstream_frame frame;
+  frame.kind = kind::finished;
+  frame.shard = shard;
+  frame.node = static_cast<std::uint32_t>(node);
+  frame.tag = {job_.token,
+               job_.upstream_epochs[shard],
+               job_.incarnation,
+               job_.nodes[node].first,
+               0,
+               whole_table,
+               0,
+               0};
+  return frame;
+}
+
+// Sums of members that have left for good may be on their way.
+void aggregator_core::say_farewell(std::vector<upstream_frame>& out) {
+  if (farewell_said_ || front_.pushes_held() > 0 || !front_.all_finished(job_.token)) return;
+  farewell_said_ = true;
+  farewell_heard_.assign(job_.upstream_epochs.size() * job_.nodes.size(), 0);
+  for (std::uint32_t shard = 0; shard < job_.upstream_epochs.size(); ++shard)
+    for (std::size_t node = 0; node < job_.nodes.size(); ++node)
+      out.push_back(farewell_frame(shard, node));
+}
+
+runtime::frame_header header_of(const upstream_frame& frame) {
+  auto header = header_of(frame_kind::push, frame.tag, refusal::none);
+  if (frame.kind == kind::skip) header.kind = frame_kind::skip;
+  if (frame.kind == kind::pull) header.kind = frame_kind::pull;
+  if (frame.kind == kind::finished) header.kind = frame_kind::finished;
+  if (frame.pulls) header.flags = runtime::frame_flag_pull;
+  if (frame.everything) header.flags = runtime::frame_flag_final;
+  if (frame.kind == kind::resend || frame.kind == kind::resent) {
+    header.kind = frame.kind == kind::resend ? frame_kind::resend : frame_kind::resent;
+    header.flags = runtime::frame_flag_up;
+  }
+  return header;
+}
+
+bool aggregator_core::is_answer(const runtime::frame_header& header) {
+  return header.kind == frame_kind::push_ack || header.kind == frame_kind::pull_reply;
+}
+
+bool aggregator_core::is_stale(const runtime::frame_header& header) const {
+  const auto tag = policies::tag_of(header);
+  const auto slot = find_any(tag);
+  // A refusal never had a place.
+  return slot && header.code == 0 && tag.epoch != job_.upstream_epochs[chunks_[*slot].shard];
+}
+
+void aggregator_core::on_answer(const runtime::frame_header& header, shard_effects& out) {
+  const auto tag = policies::tag_of(header);
+  const auto code = static_cast<refusal>(header.code);
+  if (job_.upstream_moves && is_not_told(code)) {
+    TIDEGATE_RARE("aggregator: one that was replaced upstream knows nothing of what is asked");
+    return;
+  }
+  if (header.kind == frame_kind::pull_reply) {
+    const bool applied = (header.flags & runtime::frame_flag_applied) != 0;
+    on_reply(tag, code, {header.version, header.min_clock, applied}, out);
+  } else if (header.chunk == runtime::whole_job) {
+    // Not what one says that another has taken the place of.
+    const bool mine = header.shard < job_.upstream_epochs.size() &&
+                      tag.epoch == job_.upstream_epochs[header.shard];
+    if (mine && (code == refusal::none || code == refusal::job_ended))
+      on_farewell_ack(header.shard, header.worker);
+  } else {
+    on_ack(tag, code, out);
+  }
+}
+
+void aggregator_core::on_ack(const frame_tag& tag, refusal code, shard_effects& out) {
+  ack(tag, code, false, out);
+}
+
+void aggregator_core::ack(const frame_tag& tag, refusal code, bool answer_follows,
+                          shard_effects& out) {
+  const auto slot = find(tag);
+  if (!slot) return;
+  const auto node = std::find_if(job_.nodes.begin(), job_.nodes.end(),
+                                 [&](const rank_node& one) { return one.first == tag.rank; });
+  if (node == job_.nodes.end()) return;
+  auto& sum = chunks_[*slot].sums[tag.clock % window];
+  if (sum.remaining == 0 || sum.clock != tag.clock) return;
+  auto& part = part_of(*slot, tag.clock, static_cast<std::size_t>(node - job_.nodes.begin()));
+  if (std::exchange(part.acked, true)) return;
+  if (sum.code == refusal::none) sum.code = code;
+  if (--sum.remaining == 0) front_.handed_on(*slot, tag.clock, sum.code, answer_follows, out);
+}
+
+std::optional<std::uint32_t> aggregator_core::expects_reply(const frame_tag& tag) const {
+  const auto slot = find(tag);
+  if (!slot || tag.rank != job_.nodes.front().first) return {};
+  const auto& chunk = chunks_[*slot];
+  if (chunk.pull != reply::awaited || chunk.request != tag.request) return {};
+  return slot;
+}
+
+std::uint32_t aggregator_core::begin_reply(std::uint32_t slot) {
+  chunks_[slot].pull = reply::arriving;
+  return front_.begin_pulled(slot);
+}
+
+void aggregator_core::cancel_reply(const frame_tag& tag, std::vector<upstream_frame>& out) {
+  const auto slot = find_any(tag);
+  if (!slot) return;
+  auto& chunk = chunks_[*slot];
+  if (chunk.pull != reply::arriving || chunk.request != tag.request) return;
+  chunk.pull = reply::awaited;
+  front_.cancel_pulled(*slot);
+  pull_again(*slot, out);
+}
+
+void aggregator_core::on_reply(const frame_tag& tag, refusal code, const parameters& what,
+                               shard_effects& out) {
+  const auto slot = find(tag);
+  if (!slot) return;
+  auto& chunk = chunks_[*slot];
+  // One with a payload has begun; a refusal comes without.
+  const auto due = code == refusal::none ? reply::arriving : reply::awaited;
+  const bool expected = chunk.pull == due && chunk.request == tag.request;
+  if (what.applied) {
+    auto pushed = tag;
+    --pushed.clock;
+    ack(pushed, refusal::none, expected, out);
+  }
+  if (!expected) return;
+  chunk.pull = reply::none;
+  front_.pulled(*slot, code, what.version, what.min_clock, out);
+}
+
+}  // namespace tidegate::policies

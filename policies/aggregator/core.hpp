@@ -1,0 +1,211 @@
+// What an aggregator decides: which sums to send upstream, what their answers mean for its
+// members.
+//
+// Two halves. The front faces the members and is a shard core that relays (shard_core.hpp):
+// whatever a member may send, late, twice or out of order, is judged there. The back is here:
+// sums under way upstream, and at most one pull per chunk.
+//
+// Upstream (shards, or one higher aggregator) knows the members by nodes: aligned groups of
+// ranks whose sum is a node of the canonical tree (runtime/kernels/update.hpp), each under its
+// lowest rank. A group that is not aligned has several; all push, the first one pulls.
+//
+// One thread. Once warm, nothing allocates.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "policies/model/spec.hpp"
+#include "policies/placement/aggregation.hpp"
+#include "policies/placement/placement.hpp"
+#include "policies/protocol/protocol.hpp"
+#include "policies/shard/core.hpp"
+#include "policies/supervision/patience.hpp"
+#include "policies/supervision/reconnect_schedule.hpp"
+#include "runtime/base/frame_header.hpp"
+#include "runtime/base/limits.hpp"
+
+namespace tidegate::policies {
+
+// A frame to post upstream: of a chunk, or of the whole job (finished, resend, resent).
+struct upstream_frame {
+  enum class type : std::uint8_t { push, skip, pull, finished, resend, resent };
+  type kind = type::push;
+  std::uint32_t shard = 0;
+  std::uint32_t node = 0;  // index; its first rank is in tag
+  frame_tag tag;
+  bool pulls = false;       // push, skip: also of the clock after
+  bool everything = false;  // pull
+  std::uint32_t first = 0;  // push: of the inputs, `count` to sum
+  std::uint32_t count = 0;
+  // push: the sum that was sent before, or this payload if it was the only input.
+  bool again = false;
+  std::uint32_t slot = 0;  // again
+  payload_handle single = no_payload;
+};
+
+// Its frame, but for the payload.
+runtime::frame_header header_of(const upstream_frame& frame);
+
+class aggregator_core {
+ public:
+  struct job {
+    std::uint64_t token = 0;
+    std::uint64_t epoch = 0;
+    std::uint32_t workers = 0;  // of the whole job
+    consistency_spec consistency;
+    std::vector<std::uint32_t> members;  // ranks, or first ranks of lower nodes; ascending
+    std::vector<rank_node> nodes;        // ascending, they cover the members
+    std::vector<std::uint64_t> upstream_epochs;  // of frames there, by shard
+    bool workers_come_back = false;              // see shard_core::open_job
+    std::uint32_t incarnation = 1;               // under which it pushes there
+    bool upstream_moves = false;                 // another process may take its place
+  };
+  // One job; opening it again is ignored.
+  void open_job(job what);
+  // All chunks of the table, with the shards that hold them. Slots as of the front.
+  std::vector<owned_chunk> open_table(std::uint32_t table, std::span<const chunk_place> places);
+
+  // Members' first pushes to these chunks, which have just been opened, are of these clocks.
+  // Empty: 0.
+  void begin_at(std::span<const owned_chunk> chunks, std::span<const std::uint64_t> clocks);
+  // It cannot be kept after all.
+  void forget_table(std::uint32_t table);
+
+  shard_core& front() noexcept { return front_; }
+  const shard_core& front() const noexcept { return front_; }
+  bool is_open() const noexcept { return !job_.nodes.empty(); }
+  bool upstream_moves() const noexcept { return job_.upstream_moves; }
+  // Whether upstream_moved() would be news.
+  bool is_news(std::uint32_t shard, std::uint64_t epoch) const {
+    return is_open() && shard < job_.upstream_epochs.size() &&
+           epoch > job_.upstream_epochs[shard];
+  }
+  const std::vector<rank_node>& nodes() const noexcept { return job_.nodes; }
+
+  // What to post when effects of the front are carried out. A pull that is due goes along with
+  // the last push.
+  void hand_on(const shard_effects::hand_on& what, std::span<const shard_effects::input> inputs,
+               std::vector<upstream_frame>& out);
+  void ask(const shard_effects::ask& what, std::vector<upstream_frame>& out);
+  // After a member's farewell, and an answer: the group's own, once.
+  void say_farewell(std::vector<upstream_frame>& out);
+
+  // Another process serves this shard, for frames of this epoch: what it has not answered goes
+  // there. False: known.
+  bool upstream_moved(std::uint32_t shard, std::uint64_t epoch,
+                      std::vector<upstream_frame>& out);
+  // A connection to this shard, the first or after it has moved, has been begun: it is asked to
+  // answer over its own.
+  void connected(std::uint32_t shard, std::int64_t now, std::vector<upstream_frame>& out) {
+    out.push_back(
+        resend_frame(upstream_frame::type::resend, shard, reconnects_.begun(shard, now)));
+  }
+  // The connection to this shard broke, and its process is not known to have ended: mend()
+  // makes another.
+  void connection_broke(std::uint32_t shard, std::int64_t now) {
+    reconnects_.broke(shard, now);
+  }
+  // Makes the attempts that are due, to be called every few milliseconds while is_mending().
+  // `reconnect(shard)` connects to it anew and returns false if no connection could be begun.
+  template <class Reconnect>
+  void mend(std::int64_t now, const Reconnect& reconnect, std::vector<upstream_frame>& out) {
+    reconnects_.attempt_due(now, [&](std::uint32_t shard, std::uint64_t attempt) {
+      if (!reconnect(shard)) return false;
+      out.push_back(resend_frame(upstream_frame::type::resend, shard, attempt));
+      return true;
+    });
+  }
+  bool is_mending() const noexcept { return !reconnects_.empty(); }
+  void set_reconnect_limits(const reconnect_limits& limits) { reconnects_.set_limits(limits); }
+  // Shards, or the aggregator above, that have been out of reach for so long.
+  auto outages(std::int64_t now, std::int64_t longer_than) const {
+    return reconnects_.outages(now, longer_than);
+  }
+  // A `resend` or `resent` of upstream; those of members are the front's.
+  static bool is_resend(const runtime::frame_header& header);
+  void on_resend(const runtime::frame_header& header, std::vector<upstream_frame>& out);
+
+  // Sends again what upstream has not answered for too long. `now`: see worker_core::tick.
+  void tick(std::int64_t now, std::vector<upstream_frame>& out);
+  void set_patience(const patience_limits& how) { patience_ = how; }
+  bool is_busy() const;
+
+  // Answers from upstream, which `out`, of their table, tells members of. What does not belong
+  // to anything under way is dropped.
+  static bool is_answer(const runtime::frame_header& header);
+  // A reply of a process that is its shard no more: cancel_reply() it.
+  bool is_stale(const runtime::frame_header& header) const;
+  void on_answer(const runtime::frame_header& header, shard_effects& out);
+  void on_farewell_ack(std::uint32_t shard, std::uint32_t node_rank);
+  void on_ack(const frame_tag& tag, refusal code, shard_effects& out);
+  // The slot that this reply is for and has no place yet.
+  std::optional<std::uint32_t> expects_reply(const frame_tag& tag) const;
+  std::uint32_t begin_reply(std::uint32_t slot);  // the plane that it is received into
+  // Its payload will not come: it is asked for again.
+  void cancel_reply(const frame_tag& tag, std::vector<upstream_frame>& out);
+  struct parameters {
+    std::uint64_t version = 0;
+    std::uint64_t min_clock = 0;
+    bool applied = false;  // the reply also acknowledges the push of the clock before
+  };
+  void on_reply(const frame_tag& tag, refusal code, const parameters& what, shard_effects& out);
+
+ private:
+  static constexpr auto window = runtime::limits::clocks_in_flight_max;
+
+  struct sum_under_way {
+    std::uint64_t clock = 0;
+    std::uint32_t remaining = 0;  // nodes
+    refusal code = refusal::none;
+    patience again;
+  };
+  // One node's part of a sum.
+  struct sum_part {
+    bool acked = true;
+    bool skips = false;
+    payload_handle single = no_payload;
+  };
+  enum class reply : std::uint8_t { none, awaited, arriving };
+  struct chunk_state {
+    std::uint32_t table = 0;
+    std::uint32_t chunk = 0;
+    std::uint32_t shard = 0;
+    std::array<sum_under_way, window> sums{};  // by clock modulo window
+    reply pull = reply::none;
+    std::uint64_t request = 0;  // of the last pull
+    patience pull_again;
+  };
+
+  std::optional<std::uint32_t> find(const frame_tag& tag) const;
+  void ack(const frame_tag& tag, refusal code, bool answer_follows, shard_effects& out);
+  frame_tag tag_of(const chunk_state& chunk, std::size_t node, std::uint64_t clock) const;
+  sum_part& part_of(std::uint32_t slot, std::uint64_t clock, std::size_t node);
+  upstream_frame pull_frame(std::uint32_t slot) const;
+  upstream_frame farewell_frame(std::uint32_t shard, std::size_t node) const;
+  void sums_again(std::uint32_t slot, std::int64_t now, std::vector<upstream_frame>& out);
+  void sum_again(std::uint32_t slot, const sum_under_way& sum,
+                 std::vector<upstream_frame>& out);
+  void pull_again(std::uint32_t slot, std::vector<upstream_frame>& out);
+  upstream_frame resend_frame(upstream_frame::type kind, std::uint32_t shard,
+                              std::uint64_t attempt) const;
+  void resend(std::uint32_t shard, std::vector<upstream_frame>& out);
+  std::optional<std::uint32_t> find_any(const frame_tag& tag) const;
+
+  job job_;
+  shard_core front_;
+  std::map<std::uint32_t, std::vector<std::uint32_t>> slots_;  // by table, by chunk
+  std::vector<chunk_state> chunks_;                            // by slot
+  std::vector<sum_part> parts_;                                // by slot, parity, node
+  bool farewell_said_ = false;
+  std::vector<std::uint8_t> farewell_heard_;  // by shard, node
+  patience farewell_again_;
+  patience_limits patience_;
+  reconnect_schedule<std::uint32_t> reconnects_;  // by shard
+};
+
+}  // namespace tidegate::policies

@@ -1,0 +1,162 @@
+#include "policies/checkpoint/catalog.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+#include "runtime/base/assert.hpp"
+#include "runtime/base/planted.hpp"
+#include "runtime/base/sha256.hpp"
+
+namespace tidegate::policies {
+
+using runtime::errc;
+using runtime::fail;
+using runtime::is_planted;
+using runtime::planted_bug;
+using runtime::status;
+using runtime::storage;
+
+namespace {
+
+runtime::expected<checkpoint_manifest> read_manifest(storage& from, checkpoint_id id) {
+  const auto name = manifest_name(id);
+  const auto bytes = from.size(name);
+  if (!bytes) return fail(bytes.error());
+  if (*bytes > manifest_bytes_max)
+    return fail(errc::corrupt, name + ": a manifest has at most 64 MiB");
+  std::string text(static_cast<std::size_t>(*bytes), '\0');
+  if (auto read = from.read(name, 0, std::as_writable_bytes(std::span(text))); !read)
+    return fail(std::move(read));
+  auto manifest = decode_manifest(text);
+  if (!manifest) return fail(manifest.error().code(), name + ": " + manifest.error().message());
+  if (manifest->id != id)
+    return fail(errc::corrupt, name + ": is the manifest of " + to_string(manifest->id));
+  return manifest;
+}
+
+status check_hash(storage& from, const written_file& file, std::vector<std::byte>& buffer) {
+  runtime::sha256 hash;
+  for (std::uint64_t at = 0; at < file.bytes; at += buffer.size()) {
+    buffer.resize(static_cast<std::size_t>(
+        std::min<std::uint64_t>(file.bytes - at, file_piece_bytes_max)));
+    if (auto read = from.read(file.name, at, buffer); !read) return read;
+    hash.update(buffer);
+  }
+  if (hash.finish() == file.sha256 || is_planted(planted_bug::checkpoint_hash_not_checked))
+    return {};
+  return {errc::corrupt, file.name + ": its bytes have changed (SHA-256)"};
+}
+
+}  // namespace
+
+runtime::expected<checkpoint_reader> open_checkpoint(storage& folder, checkpoint_id id) {
+  auto manifest = read_manifest(folder, id);
+  if (!manifest) return fail(manifest.error());
+  return checkpoint_reader::open(folder, std::move(*manifest));
+}
+
+runtime::expected<std::vector<std::string>> checkpoint_catalog::list() {
+  auto names = folder_.list();
+  if (!names) return names;
+  for (const auto& name : *names)
+    if (const auto file = parse_checkpoint_file(name))
+      last_number_ = std::max(last_number_, file->id.number);
+  return names;
+}
+
+runtime::expected<std::optional<checkpoint_reader>> checkpoint_catalog::newest(
+    std::vector<std::string>& findings) {
+  // A process that died may have left names that a crash of the machine would take back;
+  // whoever goes on from what it finds here must find it again.
+  if (!is_planted(planted_bug::checkpoint_believed_before_synced))
+    if (auto synced = folder_.sync_folder(); !synced) return fail(std::move(synced));
+  const auto manifests = ids();
+  if (!manifests) return fail(manifests.error());
+  for (const auto id : *manifests) {
+    auto whole = verify(id);
+    if (whole) {
+      whole_.insert(id);
+      return std::optional(std::move(*whole));
+    }
+    whole_.erase(id);
+    findings.push_back("checkpoint " + to_string(id) +
+                       " cannot be used: " + whole.error().to_string());
+  }
+  return std::optional<checkpoint_reader>();
+}
+
+runtime::expected<std::vector<checkpoint_id>> checkpoint_catalog::ids() {
+  const auto names = list();
+  if (!names) return fail(names.error());
+  std::vector<checkpoint_id> made;
+  for (const auto& name : *names)
+    if (const auto file = parse_checkpoint_file(name);
+        file && file->is_manifest && !file->is_temporary)
+      made.push_back(file->id);
+  std::sort(made.rbegin(), made.rend());
+  return made;
+}
+
+runtime::expected<checkpoint_reader> checkpoint_catalog::verify(checkpoint_id id) {
+  auto manifest = read_manifest(folder_, id);
+  if (!manifest) return fail(manifest.error());
+  auto reader = checkpoint_reader::open(folder_, std::move(*manifest));
+  if (!reader) return reader;
+  std::vector<std::byte> buffer;
+  for (const auto& part : reader->manifest().parts)
+    if (auto right = check_hash(folder_, part.file, buffer); !right)
+      return fail(std::move(right));
+  return reader;
+}
+
+checkpoint_id checkpoint_catalog::begin(std::uint32_t epoch) {
+  in_flight_ = checkpoint_id{epoch, ++last_number_};
+  return *in_flight_;
+}
+
+void checkpoint_catalog::add(checkpoint_id id) {
+  TIDEGATE_ASSERT(in_flight_ == id, "it was begun last");
+  in_flight_.reset();
+  whole_.insert(id);
+}
+
+bool checkpoint_catalog::is_needless(checkpoint_id id, std::uint32_t keep) const {
+  auto newer = static_cast<std::uint64_t>(std::distance(whole_.upper_bound(id), whole_.end()));
+  if (is_planted(planted_bug::checkpoint_pruned_too_early)) ++newer;
+  return newer >= keep;
+}
+
+status checkpoint_catalog::tidy(std::uint32_t keep, std::uint32_t epoch) {
+  TIDEGATE_ASSERT(keep >= 1, "a checkpoint is kept");
+  const auto names = list();
+  if (!names) return names.error();
+  // Whatever may still become a checkpoint is not before this.
+  const auto end = in_flight_.value_or(checkpoint_id{epoch, last_number_ + 1});
+  std::set<checkpoint_id> kept;
+  std::vector<std::string> manifests;
+  for (const auto& name : *names) {
+    const auto file = parse_checkpoint_file(name);
+    if (!file || !file->is_manifest || file->is_temporary) continue;
+    if (file->id < end && is_needless(file->id, keep))
+      manifests.push_back(name);
+    else
+      kept.insert(file->id);
+  }
+  // Manifests first, and durably: what has one is whole.
+  for (const auto& name : manifests)
+    if (auto removed = folder_.remove(name); !removed) return removed;
+  if (!manifests.empty())
+    if (auto synced = folder_.sync_folder(); !synced) return synced;
+  bool removed_some = false;
+  for (const auto& name : *names) {
+    const auto file = parse_checkpoint_file(name);
+    if (!file || file->id >= end) continue;
+    const bool is_part = !file->is_temporary && (file->is_manifest || kept.contains(file->id));
+    if (is_part) continue;
+    removed_some = true;
+    if (auto removed = folder_.remove(name); !removed) return removed;
+  }
+  return removed_some ? folder_.sync_folder() : status();
+}
+
+}  // namespace tidegate::policies

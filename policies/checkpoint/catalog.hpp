@@ -1,0 +1,68 @@
+// Which checkpoints a folder has: finds the newest that is whole, and removes old ones when
+// newer ones are safe.
+//
+// It believes what it has verified itself and what it is told to be durable, nothing else: so a
+// checkpoint of an earlier life that was never looked at protects no other from staying, nor is
+// it removed before enough newer ones are known to be whole. Blocks; one thread. One catalog
+// per folder at a time; the storage must outlive it.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "policies/checkpoint/reader.hpp"
+#include "runtime/base/storage.hpp"
+
+namespace tidegate::policies {
+
+// A checkpoint whose hashes somebody else has compared. Errors: those of the storage; corrupt.
+runtime::expected<checkpoint_reader> open_checkpoint(runtime::storage& folder,
+                                                     checkpoint_id id);
+
+class checkpoint_catalog {
+ public:
+  explicit checkpoint_catalog(runtime::storage& folder) : folder_(folder) {}
+
+  // Reads from the newest on until one is whole: every file is there with its size and hash,
+  // and every element of every table once. `findings` says what was wrong with newer ones, a
+  // line each. None: there is no whole one. Errors: those of list and sync_folder.
+  runtime::expected<std::optional<checkpoint_reader>> newest(
+      std::vector<std::string>& findings);
+
+  // The checkpoints that have a manifest, newest first. Errors: those of list.
+  runtime::expected<std::vector<checkpoint_id>> ids();
+  // Reads all of a checkpoint. Errors: why it is not whole.
+  runtime::expected<checkpoint_reader> verify(checkpoint_id id);
+
+  // A checkpoint begins, under a number that no file here has had, as far as this catalog has
+  // seen; one that had been begun and not added is given up: what shards still write of it is
+  // theirs to lose. Shards may write their files now.
+  checkpoint_id begin(std::uint32_t epoch);
+  // The next one has a higher number than this, which shards may still be writing.
+  void begin_after(checkpoint_id id) noexcept {
+    last_number_ = std::max(last_number_, id.number);
+  }
+  // The manifest of the one that was begun last has been written and is durable.
+  void add(checkpoint_id id);
+
+  // Removes checkpoints that `keep` (>= 1) newer ones, known to be whole, make needless, and
+  // files that belong to no checkpoint: temporary ones, and those of one that was given up. Not
+  // those of later epochs than `epoch`, which is ours, as somebody else may be writing there.
+  // Errors: the first of the storage's; what is left is tried again next time.
+  runtime::status tidy(std::uint32_t keep, std::uint32_t epoch);
+
+ private:
+  runtime::expected<std::vector<std::string>> list();
+  bool is_needless(checkpoint_id id, std::uint32_t keep) const;
+
+  runtime::storage& folder_;
+  std::set<checkpoint_id> whole_;  // known to be
+  std::optional<checkpoint_id> in_flight_;
+  std::uint64_t last_number_ = 0;
+};
+
+}  // namespace tidegate::policies

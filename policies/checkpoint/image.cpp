@@ -1,0 +1,232 @@
+#include "policies/checkpoint/image.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "policies/checkpoint/json_text.hpp"
+#include "runtime/base/assert.hpp"
+#include "runtime/base/limits.hpp"
+
+namespace tidegate::policies {
+
+using nlohmann::json;
+using runtime::errc;
+using runtime::fail;
+using runtime::status;
+namespace limits = runtime::limits;
+
+namespace {
+
+constexpr std::uint64_t format = 1;
+constexpr const char* title_key = "tidegate";  // no chunk's, which have a slash
+constexpr const char* array_names[chunk_arrays_max] = {"parameters", "state1", "state2"};
+constexpr const char* optimizer_names[] = {"sgd",      "momentum", "adam",
+                                           "nesterov", "adagrad",  "adamw"};
+
+// The last slashes are ours, so no two chunks share a key, whatever tables are called.
+std::string key_of(const chunk_description& chunk) {
+  return chunk.table + "/" + std::to_string(chunk.chunk);
+}
+
+std::string tensor_name(const chunk_description& chunk, std::size_t array) {
+  return key_of(chunk) + "/" + array_names[array];
+}
+
+// Floats are written as the doubles they are, and doubles so that they are read again exactly.
+json encode(const optimizer_spec& spec) {
+  return {{"kind", optimizer_names[static_cast<std::size_t>(spec.kind)]},
+          {"learning_rate", spec.learning_rate},
+          {"momentum", spec.momentum},
+          {"beta1", spec.beta1},
+          {"beta2", spec.beta2},
+          {"epsilon", spec.epsilon},
+          {"weight_decay", spec.weight_decay}};
+}
+
+bool all_finite(const chunk_description& chunk) {
+  const auto& o = chunk.optimizer;
+  const double all[] = {o.learning_rate, o.momentum,     o.beta1,           o.beta2,
+                        o.epsilon,       o.weight_decay, chunk.beta1_power, chunk.beta2_power};
+  return std::all_of(std::begin(all), std::end(all), [](double x) { return std::isfinite(x); });
+}
+
+// Workers are mostly at the same clock: [next, finished, how many of them].
+json encode(const std::vector<rank_progress>& ranks) {
+  json runs = json::array();
+  for (std::size_t i = 0; i < ranks.size();) {
+    auto end = i + 1;
+    while (end < ranks.size() && ranks[end] == ranks[i]) ++end;
+    runs.push_back({ranks[i].next, ranks[i].finished ? 1U : 0U, end - i});
+    i = end;
+  }
+  return runs;
+}
+
+json encode(const chunk_description& chunk) {
+  return {{"table", chunk.table},
+          {"shape", chunk.shape},
+          {"chunk", chunk.chunk},
+          {"first", chunk.first},
+          {"elements", chunk.elements},
+          {"optimizer", encode(chunk.optimizer)},
+          {"version", chunk.version},
+          {"beta1_power", chunk.beta1_power},
+          {"beta2_power", chunk.beta2_power},
+          {"ranks", encode(chunk.ranks)}};
+}
+
+optimizer_spec decode_optimizer(const json& from, const std::string& what, status& problem) {
+  json_fields fields(from, what + ": optimizer", problem);
+  optimizer_spec made;
+  const auto kind = fields.text("kind", 16);
+  const auto* const found =
+      std::find(std::begin(optimizer_names), std::end(optimizer_names), kind);
+  if (found == std::end(optimizer_names)) {
+    if (problem.ok()) problem = {errc::corrupt, what + ": unknown optimizer '" + kind + "'"};
+    return made;
+  }
+  made.kind = static_cast<optimizer_kind>(found - std::begin(optimizer_names));
+  made.learning_rate = static_cast<float>(fields.real("learning_rate"));
+  made.momentum = static_cast<float>(fields.real("momentum"));
+  made.beta1 = static_cast<float>(fields.real("beta1"));
+  made.beta2 = static_cast<float>(fields.real("beta2"));
+  made.epsilon = static_cast<float>(fields.real("epsilon"));
+  made.weight_decay = static_cast<float>(fields.real("weight_decay"));
+  return made;
+}
+
+std::vector<rank_progress> decode_ranks(const json& runs, const std::string& what,
+                                        status& problem) {
+  std::vector<rank_progress> made;
+  for (const auto& run : runs) {
+    if (!is_row(run, 3, any_64) || run[1].get<std::uint64_t>() > 1 ||
+        run[2].get<std::uint64_t>() > limits::workers_max - made.size()) {
+      if (problem.ok()) problem = {errc::corrupt, what + ": 'ranks' is not of workers"};
+      return made;
+    }
+    made.insert(made.end(), run[2].get<std::size_t>(),
+                {run[0].get<std::uint64_t>(), run[1].get<std::uint64_t>() == 1});
+  }
+  return made;
+}
+
+// Whether the chunk lies in its table.
+bool fits(const chunk_description& chunk) {
+  const table_spec table{chunk.table, chunk.shape, {}, {}};
+  const auto size = table.size();
+  return size <= limits::table_elements_max && chunk.elements > 0 && chunk.first <= size &&
+         chunk.elements <= size - chunk.first;
+}
+
+runtime::expected<chunk_description> decode_chunk(const std::string& key,
+                                                  const std::string& text) {
+  const auto what = "chunk '" + key + "'";
+  const auto from = parse_json_object(text, what, 3);
+  if (!from) return fail(from.error());
+  status problem;
+  json_fields fields(*from, what, problem);
+  chunk_description made;
+  made.table = fields.text("table", limits::name_bytes_max);
+  const auto& shape = fields.array("shape");
+  if (is_row(shape, std::min(shape.size(), safetensors_dimensions_max), any_64))
+    made.shape = shape.get<std::vector<std::uint64_t>>();
+  else if (problem.ok())
+    problem = {errc::corrupt, what + ": 'shape' is no list of at most 64 sizes"};
+  made.chunk = static_cast<std::uint32_t>(fields.number("chunk", limits::table_chunks_max - 1));
+  made.first = fields.number("first");
+  made.elements = fields.number("elements");
+  made.optimizer = decode_optimizer(fields.object("optimizer"), what, problem);
+  made.version = fields.number("version");
+  made.beta1_power = fields.real("beta1_power");
+  made.beta2_power = fields.real("beta2_power");
+  made.ranks = decode_ranks(fields.array("ranks"), what, problem);
+  if (!problem) return fail(std::move(problem));
+  if (key != key_of(made) || !fits(made))
+    return fail(errc::corrupt, what + ": is not a part of its table");
+  return made;
+}
+
+runtime::expected<shard_file_title> decode_title(const safetensors_header& header) {
+  const auto found = header.metadata.find(title_key);
+  if (found == header.metadata.end())
+    return fail(errc::invalid_argument, "this safetensors file is not of a checkpoint");
+  const auto from = parse_json_object(found->second, "title", 1);
+  if (!from) return fail(from.error());
+  status problem;
+  json_fields fields(*from, "title", problem);
+  shard_file_title made;
+  const auto version = fields.number("format");
+  made.job = fields.text("job", limits::name_bytes_max);
+  const auto id = parse_checkpoint_id(fields.text("checkpoint", 64));
+  made.shard = static_cast<std::uint32_t>(fields.number("shard", limits::shards_max - 1));
+  if (!problem) return fail(std::move(problem));
+  if (version != format)
+    return fail(errc::invalid_argument, "a checkpoint of format " + std::to_string(version) +
+                                            "; this program reads format 1");
+  if (!id) return fail(errc::corrupt, "title: 'checkpoint' names none");
+  made.id = *id;
+  return made;
+}
+
+}  // namespace
+
+runtime::expected<std::string> encode_shard_file(const shard_file_title& title,
+                                                 std::span<const chunk_image> chunks) {
+  safetensors_header header;
+  auto about = json_line({{"format", format},
+                          {"job", title.job},
+                          {"checkpoint", to_string(title.id)},
+                          {"shard", title.shard}});
+  if (!about) return about;
+  header.metadata[title_key] = std::move(*about);
+  for (const auto& chunk : chunks) {
+    if (!all_finite(chunk.about))
+      return fail(errc::invalid_argument,
+                  "table '" + chunk.about.table + "' has a hyperparameter that is no number");
+    auto text = json_line(encode(chunk.about));
+    if (!text) return text;
+    header.metadata[key_of(chunk.about)] = std::move(*text);
+    for (std::size_t i = 0; i < chunk_arrays(chunk.about); ++i) {
+      TIDEGATE_ASSERT(chunk.arrays[i].size() == chunk.about.elements, "an array is whole");
+      header.tensors.push_back({tensor_name(chunk.about, i), {chunk.about.elements}});
+    }
+  }
+  return encode_safetensors(header);
+}
+
+runtime::expected<shard_file_contents> decode_shard_file(std::string_view text,
+                                                         std::uint64_t file_bytes) {
+  const auto header = decode_safetensors(text, file_bytes);
+  if (!header) return fail(header.error());
+  auto title = decode_title(*header);
+  if (!title) return fail(title.error());
+  std::map<std::string_view, const safetensors_tensor*> tensors;
+  for (const auto& tensor : header->tensors) tensors[tensor.name] = &tensor;
+  shard_file_contents made{std::move(*title), {}};
+  for (const auto& [key, value] : header->metadata) {
+    if (key == title_key) continue;
+    auto about = decode_chunk(key, value);
+    if (!about) return fail(about.error());
+    auto& chunk = made.chunks.emplace_back(stored_chunk{std::move(*about), {}});
+    for (std::size_t i = 0; i < chunk_arrays(chunk.about); ++i) {
+      const auto name = tensor_name(chunk.about, i);
+      const auto found = tensors.find(name);
+      if (found == tensors.end() ||
+          found->second->bytes / sizeof(float) != chunk.about.elements)
+        return fail(errc::corrupt,
+                    "chunk '" + key + "': has no tensor '" + name + "' of its size");
+      chunk.offsets[i] = found->second->offset;
+      tensors.erase(found);
+    }
+  }
+  if (!tensors.empty())
+    return fail(errc::corrupt, "tensor '" + std::string(tensors.begin()->first) +
+                                   "' belongs to no chunk of the file");
+  std::sort(made.chunks.begin(), made.chunks.end(), [](const auto& a, const auto& b) {
+    return std::tie(a.about.table, a.about.chunk) < std::tie(b.about.table, b.about.chunk);
+  });
+  return made;
+}
+
+}  // namespace tidegate::policies

@@ -1,0 +1,135 @@
+#include "policies/checkpoint/reader.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "runtime/base/assert.hpp"
+
+namespace tidegate::policies {
+
+using runtime::errc;
+using runtime::fail;
+using runtime::status;
+using runtime::storage;
+
+namespace {
+
+runtime::expected<shard_file_contents> read_contents(storage& from, const written_file& file) {
+  const auto bytes = from.size(file.name);
+  if (!bytes) return fail(bytes.error());
+  if (*bytes != file.bytes)
+    return fail(errc::corrupt, file.name + ": has " + std::to_string(*bytes) + " bytes, not " +
+                                   std::to_string(file.bytes));
+  std::array<std::byte, safetensors_head_bytes> head{};
+  if (auto read = from.read(file.name, 0, head); !read) return fail(std::move(read));
+  const auto size = safetensors_header_bytes(head, *bytes);
+  if (!size) return fail(errc::corrupt, file.name + ": " + size.error().message());
+  std::string text(static_cast<std::size_t>(*size), '\0');
+  auto read = from.read(file.name, head.size(), std::as_writable_bytes(std::span(text)));
+  if (!read) return fail(std::move(read));
+  auto contents = decode_shard_file(text, *bytes);
+  if (!contents)
+    return fail(contents.error().code(), file.name + ": " + contents.error().message());
+  return contents;
+}
+
+std::uint64_t chunks_of(const checkpoint_part& part) {
+  std::uint64_t sum = 0;
+  for (const auto& run : part.chunks) sum += run.count;
+  return sum;
+}
+
+}  // namespace
+
+runtime::expected<checkpoint_reader> checkpoint_reader::open(storage& from,
+                                                             checkpoint_manifest manifest) {
+  checkpoint_reader made(std::move(manifest));
+  for (std::uint32_t table = 0; table < made.manifest_.tables.size(); ++table)
+    made.tables_[made.manifest_.tables[table].name] = table;
+  for (std::uint32_t part = 0; part < made.manifest_.parts.size(); ++part)
+    if (auto added = made.add_part(from, part); !added) return fail(std::move(added));
+  for (auto& chunks : made.chunks_)
+    std::sort(chunks.begin(), chunks.end(), [](const chunk& a, const chunk& b) {
+      return a.stored.about.chunk < b.stored.about.chunk;
+    });
+  if (auto checked = made.check_tables(); !checked) return fail(std::move(checked));
+  return made;
+}
+
+status checkpoint_reader::add_part(storage& from, std::uint32_t part) {
+  const auto& listed = manifest_.parts[part];
+  auto contents = read_contents(from, listed.file);
+  if (!contents) return contents.error();
+  if (contents->title != shard_file_title{manifest_.job, manifest_.id, listed.shard} ||
+      contents->chunks.size() != chunks_of(listed))
+    return {errc::corrupt, listed.file.name + ": is another file than the manifest lists"};
+  auto runs = listed.chunks;
+  std::sort(runs.begin(), runs.end());
+  for (auto& one : contents->chunks) {
+    const auto& about = one.about;
+    const auto table = tables_.find(about.table);
+    auto after = runs.begin();
+    if (table != tables_.end())
+      after = std::upper_bound(runs.begin(), runs.end(),
+                               chunk_run{table->second, about.chunk, ~std::uint32_t{0}});
+    if (after == runs.begin() || std::prev(after)->table != table->second ||
+        about.chunk - std::prev(after)->first >= std::prev(after)->count ||
+        about.shape != manifest_.tables[table->second].shape ||
+        about.ranks.size() != manifest_.workers)
+      return {errc::corrupt, listed.file.name + ": table '" + about.table + "': chunk " +
+                                 std::to_string(about.chunk) +
+                                 " is not as the manifest lists it"};
+    chunks_[table->second].push_back({std::move(one), part});
+  }
+  return {};
+}
+
+std::optional<std::size_t> checkpoint_reader::find_table(std::string_view name) const {
+  const auto table = tables_.find(name);
+  return table == tables_.end() ? std::nullopt : std::optional<std::size_t>(table->second);
+}
+
+// Parts have as many chunks as they list, each of them listed: so none is missing or double.
+status checkpoint_reader::check_tables() const {
+  for (std::size_t i = 0; i < chunks_.size(); ++i) {
+    const auto& table = manifest_.tables[i];
+    std::uint64_t next = 0;
+    for (const auto& one : chunks_[i]) {
+      const auto& about = one.stored.about;
+      if (about.first != next)
+        return {errc::corrupt, "table '" + table.name + "': no chunk has element " +
+                                   std::to_string(next) + ", or two have it"};
+      next += about.elements;
+    }
+    if (next != table_spec{table.name, table.shape, {}, {}}.size())
+      return {errc::corrupt, "table '" + table.name + "': only " + std::to_string(next) +
+                                 " elements are there"};
+  }
+  return {};
+}
+
+status checkpoint_reader::read(storage& from, std::size_t table, std::size_t array,
+                               std::uint64_t first, std::span<float> into) const {
+  const auto& chunks = chunks_[table];
+  auto at = std::upper_bound(
+      chunks.begin(), chunks.end(), first,
+      [](std::uint64_t element, const chunk& one) { return element < one.stored.about.first; });
+  TIDEGATE_ASSERT(at != chunks.begin(), "the first chunk begins at 0");
+  for (--at; !into.empty(); ++at) {
+    TIDEGATE_ASSERT(at != chunks.end(), "the elements are in the table");
+    const auto& about = at->stored.about;
+    TIDEGATE_ASSERT(array < chunk_arrays(about), "the optimizer has this array");
+    const auto skipped = first - about.first;
+    const auto count = std::min<std::uint64_t>(into.size(), about.elements - skipped);
+    auto result =
+        from.read(manifest_.parts[at->part].file.name,
+                  at->stored.offsets[array] + skipped * sizeof(float),
+                  std::as_writable_bytes(into.first(static_cast<std::size_t>(count))));
+    if (!result) return result;
+    into = into.subspan(static_cast<std::size_t>(count));
+    first += count;
+  }
+  return {};
+}
+
+}  // namespace tidegate::policies

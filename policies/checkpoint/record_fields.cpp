@@ -1,0 +1,71 @@
+#include "policies/checkpoint/record_fields.hpp"
+
+#include <utility>
+
+namespace tidegate::policies {
+
+using nlohmann::json;
+using runtime::errc;
+using runtime::journal_entry;
+using runtime::status;
+
+namespace {
+
+constexpr std::size_t text_bytes_max = 64 * 1024;
+
+std::string narrow(std::string_view text, status& problem) {
+  std::string bytes;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto first = static_cast<unsigned char>(text[i]);
+    if (first < 0x80) {
+      bytes.push_back(text[i]);
+      continue;
+    }
+    const bool two = (first == 0xc2 || first == 0xc3) && i + 1 < text.size();
+    if (!two) {
+      if (problem.ok()) problem = {errc::corrupt, "a text has a character beyond a byte"};
+      return {};
+    }
+    const auto second = static_cast<unsigned char>(text[++i]);
+    bytes.push_back(static_cast<char>((first & 0x03) << 6 | (second & 0x3f)));
+  }
+  return bytes;
+}
+
+}  // namespace
+
+std::string wide(std::string_view bytes) {
+  std::string text;
+  for (const char one : bytes) {
+    const auto byte = static_cast<unsigned char>(one);
+    if (byte < 0x80) {
+      text.push_back(one);
+    } else {
+      text.push_back(static_cast<char>(0xc0 | byte >> 6));
+      text.push_back(static_cast<char>(0x80 | (byte & 0x3f)));
+    }
+  }
+  return text;
+}
+
+std::vector<std::uint64_t> row(json_fields& fields, const char* key, std::size_t size,
+                               std::uint64_t most, status& problem) {
+  const auto& found = fields.array(key);
+  if (is_row(found, size, most)) return found.get<std::vector<std::uint64_t>>();
+  if (problem.ok()) problem = {errc::corrupt, "'" + std::string(key) + "' is no such row"};
+  return std::vector<std::uint64_t>(size);
+}
+
+std::string decode_text(json_fields& fields, const char* key, status& problem) {
+  return narrow(fields.text(key, text_bytes_max), problem);
+}
+
+std::uint32_t number32(json_fields& fields, const char* key) {
+  return static_cast<std::uint32_t>(fields.number(key, any_32));
+}
+
+journal_entry entry(std::string key, const json& value) {
+  return {std::move(key), value.dump()};
+}
+
+}  // namespace tidegate::policies

@@ -1,0 +1,26 @@
+// What a record of the journal is written of and read from, as JSON. Pure; a reader that finds
+// something else notes the first problem (corrupt) and goes on with zeros.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "policies/checkpoint/json_text.hpp"
+#include "runtime/base/journal.hpp"
+#include "runtime/base/status.hpp"
+
+namespace tidegate::policies {
+
+// JSON is UTF-8, and names and reasons may be any bytes: each byte is a character of its own.
+std::string wide(std::string_view bytes);
+std::string decode_text(json_fields& fields, const char* key, runtime::status& problem);
+// A row of whole numbers of this size.
+std::vector<std::uint64_t> row(json_fields& fields, const char* key, std::size_t size,
+                               std::uint64_t most, runtime::status& problem);
+std::uint32_t number32(json_fields& fields, const char* key);
+runtime::journal_entry entry(std::string key, const nlohmann::json& value);
+
+}  // namespace tidegate::policies

@@ -1,0 +1,77 @@
+#include "policies/checkpoint/shard_part.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "policies/checkpoint/writer.hpp"
+#include "policies/model/clock_vector.hpp"
+#include "runtime/base/assert.hpp"
+
+namespace tidegate::policies {
+
+bool shard_part::begin(const shard_file_title& title, std::uint64_t token, std::size_t chunks) {
+  if (writing_) return false;
+  title_ = title;
+  token_ = token;
+  missing_ = chunks;
+  used_ = 0;
+  return true;
+}
+
+bool shard_part::add(std::uint32_t table, chunk_description about,
+                     std::span<const std::span<const float>> arrays) {
+  TIDEGATE_ASSERT(missing_ > 0 && !writing_, "a chunk of the part that is being taken");
+  if (used_ == copies_.size()) copies_.emplace_back();
+  auto& into = copies_[used_++];
+  into.table = table;
+  into.about = std::move(about);
+  for (std::size_t i = 0; i < arrays.size(); ++i)
+    into.arrays[i].assign(arrays[i].begin(), arrays[i].end());
+  return --missing_ == 0;
+}
+
+runtime::expected<file_writer> shard_part::write() {
+  TIDEGATE_ASSERT(missing_ == 0 && used_ > 0, "all chunks are there");
+  std::vector<chunk_image> images;
+  for (const auto& one : std::span(copies_).first(used_)) {
+    auto& image = images.emplace_back();
+    image.about = one.about;
+    for (std::size_t i = 0; i < chunk_arrays(one.about); ++i) image.arrays[i] = one.arrays[i];
+  }
+  auto writer = write_shard_file(title_, images);
+  writing_ = writer.has_value();
+  return writer;
+}
+
+// Chunks of a table come in any order; the manifest has runs.
+checkpoint_report shard_part::report() const {
+  checkpoint_report told;
+  told.token = token_;
+  told.id = title_.id;
+  told.shard = title_.shard;
+  told.clock = clock_vector::infinity;
+  std::map<std::uint32_t, std::vector<std::uint32_t>> chunks;
+  std::uint64_t last = 0;
+  for (const auto& one : std::span(copies_).first(used_)) {
+    chunks[one.table].push_back(one.about.chunk);
+    for (const auto& rank : one.about.ranks) {
+      last = std::max(last, rank.next);
+      if (!rank.finished) told.clock = std::min(told.clock, rank.next);
+    }
+  }
+  if (told.clock == clock_vector::infinity) told.clock = last;  // all have finished
+  for (auto& [table, indexes] : chunks) {
+    std::sort(indexes.begin(), indexes.end());
+    for (const auto index : indexes) {
+      const bool follows = !told.chunks.empty() && told.chunks.back().table == table &&
+                           told.chunks.back().first + told.chunks.back().count == index;
+      if (follows)
+        ++told.chunks.back().count;
+      else
+        told.chunks.push_back({table, index, 1});
+    }
+  }
+  return told;
+}
+
+}  // namespace tidegate::policies

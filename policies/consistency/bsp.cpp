@@ -1,0 +1,45 @@
+#include "policies/consistency/bsp.hpp"
+
+#include <algorithm>
+
+#include "runtime/base/planted.hpp"
+
+namespace tidegate::policies {
+
+using runtime::is_planted;
+using runtime::planted_bug;
+
+std::uint64_t bsp_policy::complete_below() const noexcept {
+  return clocks().min() == clock_vector::infinity ? clock_vector::infinity : version_;
+}
+
+std::uint64_t bsp_policy::applied_below(std::uint32_t rank) const noexcept {
+  return std::min(version_, clocks().through(rank));
+}
+
+void bsp_policy::decide_apply(std::uint32_t, std::uint64_t clock, policy_decisions& out) {
+  if (clock != clock_vector::infinity) arrived_ = std::max(arrived_, clock + 1);
+  // A clock is closed when every worker that still runs has pushed it, or joined later;
+  // finished ones stay out.
+  const auto min = clocks().min();
+  auto closed = min == clock_vector::infinity ? arrived_ : min;
+  if (is_planted(planted_bug::late_worker_dropped) && arrived_ > version_ &&
+      version_ % 2 == 1) {
+    std::uint32_t late = 0;
+    for (std::uint32_t rank = 0; rank < clocks().workers(); ++rank)
+      late += clocks().through(rank) <= version_ ? 1 : 0;
+    if (clocks().workers() > 2 && late == 1) closed = version_ + 1;
+  }
+  for (; version_ < closed; ++version_)
+    out.push_back({policy_decision::what::apply_clock, 0, version_});
+}
+
+consistency_policy::answer bsp_policy::decide_pull(const pull_request& pull) const {
+  if (version_ == pull.clock) return answer::now;
+  if (is_planted(planted_bug::bsp_waits_only_for_its_own_push) &&
+      clocks().through(pull.rank) >= pull.clock)
+    return answer::now;
+  return version_ < pull.clock ? answer::later : answer::too_late;
+}
+
+}  // namespace tidegate::policies

@@ -1,0 +1,369 @@
+#include "policies/coordinator/record.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstdio>
+
+#include "policies/checkpoint/json_text.hpp"
+#include "policies/checkpoint/record_fields.hpp"
+#include "runtime/base/limits.hpp"
+
+namespace tidegate::policies {
+
+using nlohmann::json;
+using runtime::errc;
+using runtime::fail;
+using runtime::journal_entry;
+using runtime::status;
+namespace limits = runtime::limits;
+
+namespace {
+
+constexpr int record_depth_max = 8;
+constexpr std::size_t dimensions_max = 8;
+constexpr std::size_t members_max = limits::shards_max * group_size_max;
+constexpr std::size_t failure_bytes_max = 16 * 1024;  // the rest is not kept
+
+// Doubles and floats as their bits: a loss may be NaN, and 0.1 must come back as it was.
+std::uint64_t bits(double value) {
+  return std::bit_cast<std::uint64_t>(value);
+}
+std::uint32_t bits(float value) {
+  return std::bit_cast<std::uint32_t>(value);
+}
+
+json encode_bits(const optimizer_spec& spec) {
+  return {static_cast<std::uint32_t>(spec.kind),
+          bits(spec.learning_rate),
+          bits(spec.momentum),
+          bits(spec.beta1),
+          bits(spec.beta2),
+          bits(spec.epsilon),
+          bits(spec.weight_decay)};
+}
+
+optimizer_spec decode_optimizer(json_fields& fields, status& problem) {
+  const auto values = row(fields, "optimizer", 7, any_32, problem);
+  const auto real = [&](std::size_t at) {
+    return std::bit_cast<float>(static_cast<std::uint32_t>(values[at]));
+  };
+  if (values[0] > static_cast<std::uint64_t>(optimizer_kind::adamw)) {
+    if (problem.ok()) problem = {errc::corrupt, "no such optimizer"};
+    return {};
+  }
+  return {static_cast<optimizer_kind>(values[0]),
+          real(1),
+          real(2),
+          real(3),
+          real(4),
+          real(5),
+          real(6)};
+}
+
+std::vector<std::uint64_t> decode_shape(json_fields& fields, status& problem) {
+  const auto& found = fields.array("shape");
+  return row(fields, "shape", std::min(found.size(), dimensions_max), any_64, problem);
+}
+
+checkpoint_id decode_id(json_fields& fields, const char* key, status& problem) {
+  const auto values = row(fields, key, 2, any_64, problem);
+  if (values[0] > any_32 && problem.ok()) problem = {errc::corrupt, "no such epoch"};
+  return {static_cast<std::uint32_t>(values[0]), values[1]};
+}
+
+json encode(const restored_job& job, const std::string& name) {
+  json tables = json::array();
+  for (const auto& one : job.tables)
+    tables.push_back({{"name", wide(one.name)},
+                      {"shape", one.shape},
+                      {"optimizer", encode_bits(one.optimizer)}});
+  return {{"job", wide(name)},
+          {"id", {job.id.epoch, job.id.number}},
+          {"clock", job.clock},
+          {"tables", std::move(tables)}};
+}
+
+json encode(const std::vector<roster_change>& changes) {
+  json all = json::array();
+  for (const auto& one : changes)
+    all.push_back({{"number", one.number},
+                   {"rank", one.rank},
+                   {"clock", one.clock},
+                   {"joins", one.joins ? 1U : 0U},
+                   {"here", one.pushes_here ? 1U : 0U}});
+  return all;
+}
+
+struct encoder {
+  journal_entry operator()(const recorded_run& run) const {
+    json jobs = json::array();
+    for (const auto& [name, job] : run.from.jobs) jobs.push_back(encode(job, name));
+    return entry("run", {{"epoch", run.from.epoch}, {"jobs", std::move(jobs)}});
+  }
+  journal_entry operator()(const recorded_job& job) const {
+    return entry("job/" + job.name,
+                 {{"job", wide(job.name)},
+                  {"state", static_cast<std::uint32_t>(job.state)},
+                  {"failure", wide(job.failure.substr(0, failure_bytes_max))},
+                  {"began", static_cast<std::uint64_t>(job.began)},
+                  {"ended", static_cast<std::uint64_t>(job.ended)},
+                  {"sha256", wide(job.parameters_sha256)},
+                  {"restarts", job.restarts},
+                  {"checkpoints", job.checkpoints},
+                  {"checkpoint_clock", job.checkpoint_clock},
+                  {"begun", {job.begun.epoch, job.begun.number}},
+                  {"wanted", job.wanted},
+                  {"changes", encode(job.changes)}});
+  }
+  journal_entry operator()(const recorded_worker& worker) const {
+    const auto& last = worker.last;
+    json value = {{"job", wide(worker.job)},
+                  {"rank", worker.rank},
+                  {"joined", worker.joined ? 1U : 0U},
+                  {"finished", worker.finished ? 1U : 0U},
+                  {"incarnation", worker.incarnation},
+                  {"address", wide(worker.address)},
+                  {"invited", worker.invited ? 1U : 0U},
+                  {"told", worker.tables ? 1U : 0U},
+                  {"tables", worker.tables.value_or(std::vector<std::uint32_t>())},
+                  {"earlier", {worker.staleness_max, worker.payload_bytes_copied}},
+                  {"last",
+                   {last.clock, last.clocks_total, bits(last.epoch), bits(last.loss),
+                    last.samples, last.staleness_max, last.payload_bytes_copied}}};
+    return entry("worker/" + worker.job + "/" + std::to_string(worker.rank), value);
+  }
+  journal_entry operator()(const recorded_group& group) const {
+    const auto& is = group.state;
+    std::vector<std::uint32_t> chain;
+    for (const auto& one : is.chain) chain.insert(chain.end(), {one.member, one.view});
+    std::vector<std::uint32_t> leaving;
+    for (const auto& one : is.leaving)
+      leaving.insert(leaving.end(), {one.number, one.incarnation});
+    return entry("group/" + std::to_string(group.shard), {{"shard", group.shard},
+                                                          {"incarnations", is.incarnations},
+                                                          {"chain", chain},
+                                                          {"leaving", leaving},
+                                                          {"view", is.view},
+                                                          {"serving", is.serving_view},
+                                                          {"in_sync", is.in_sync ? 1U : 0U}});
+  }
+  journal_entry operator()(const recorded_slots& slots) const {
+    std::vector<std::uint32_t> processes;
+    for (const auto& one : slots.processes)
+      processes.insert(processes.end(), {one.which.slot, one.which.place, one.life});
+    return entry(
+        "slots",
+        {{"wanted", slots.wanted}, {"slot_of", slots.slot_of}, {"processes", processes}});
+  }
+  journal_entry operator()(const recorded_tables& made) const {
+    json specs = json::array();
+    for (const auto& one : made.specs)
+      specs.push_back(
+          {{"name", wide(one.name)},
+           {"shape", one.shape},
+           {"optimizer", encode_bits(one.optimizer)},
+           {"init", {static_cast<std::uint32_t>(one.init.kind), bits(one.init.value)}}});
+    char number[16];
+    std::snprintf(number, sizeof number, "%08u", made.number);  // ascending as texts, too
+    return entry(
+        "tables/" + std::string(number),
+        {{"number", made.number}, {"job", wide(made.job)}, {"specs", std::move(specs)}});
+  }
+  journal_entry operator()(const recorded_metric& metric) const {
+    return entry("metric/" + metric.job + "/" + metric.name, {{"job", wide(metric.job)},
+                                                              {"name", wide(metric.name)},
+                                                              {"value", bits(metric.value)}});
+  }
+};
+
+recorded_run decode_run(json_fields& fields, status& problem) {
+  recorded_run made;
+  made.from.epoch = number32(fields, "epoch");
+  for (const auto& one : fields.array("jobs")) {
+    json_fields in(one, "run", problem);
+    auto& job = made.from.jobs[decode_text(in, "job", problem)];
+    job.id = decode_id(in, "id", problem);
+    job.clock = in.number("clock");
+    for (const auto& table : in.array("tables")) {
+      json_fields of(table, "run", problem);
+      auto& made_table = job.tables.emplace_back();
+      made_table.name = decode_text(of, "name", problem);
+      made_table.shape = decode_shape(of, problem);
+      made_table.optimizer = decode_optimizer(of, problem);
+    }
+  }
+  return made;
+}
+
+recorded_job decode_job(json_fields& fields, status& problem) {
+  recorded_job made;
+  made.name = decode_text(fields, "job", problem);
+  made.state = static_cast<job_state>(
+      fields.number("state", static_cast<std::uint64_t>(job_state::failed)));
+  made.failure = decode_text(fields, "failure", problem);
+  made.began = static_cast<std::int64_t>(fields.number("began"));
+  made.ended = static_cast<std::int64_t>(fields.number("ended"));
+  made.parameters_sha256 = decode_text(fields, "sha256", problem);
+  made.restarts = fields.number("restarts");
+  made.checkpoints = fields.number("checkpoints");
+  made.checkpoint_clock = fields.number("checkpoint_clock");
+  made.begun = decode_id(fields, "begun", problem);
+  made.wanted = number32(fields, "wanted");
+  for (const auto& one : fields.array("changes")) {
+    json_fields in(one, "job", problem);
+    roster_change change;
+    change.number = number32(in, "number");
+    change.rank = number32(in, "rank");
+    change.clock = in.number("clock");
+    change.joins = in.number("joins", 1) == 1;
+    change.pushes_here = in.number("here", 1) == 1;
+    made.changes.push_back(change);
+  }
+  return made;
+}
+
+recorded_worker decode_worker(json_fields& fields, status& problem) {
+  recorded_worker made;
+  made.job = decode_text(fields, "job", problem);
+  made.rank = number32(fields, "rank");
+  made.joined = fields.number("joined", 1) == 1;
+  made.finished = fields.number("finished", 1) == 1;
+  made.incarnation = number32(fields, "incarnation");
+  made.address = decode_text(fields, "address", problem);
+  made.invited = fields.number("invited", 1) == 1;
+  const bool told = fields.number("told", 1) == 1;
+  const auto count = fields.array("tables").size();
+  const auto tables = row(fields, "tables", count, limits::tables_max - 1, problem);
+  if (told) made.tables.emplace(tables.begin(), tables.end());
+  const auto earlier = row(fields, "earlier", 2, any_64, problem);
+  made.staleness_max = earlier[0];
+  made.payload_bytes_copied = earlier[1];
+  const auto last = row(fields, "last", 7, any_64, problem);
+  made.last = {
+      last[0], last[1], std::bit_cast<double>(last[2]), std::bit_cast<double>(last[3]), last[4],
+      last[5], last[6]};
+  return made;
+}
+
+recorded_group decode_group(json_fields& fields, status& problem) {
+  recorded_group made;
+  made.shard = number32(fields, "shard");
+  auto& is = made.state;
+  const auto size = std::min<std::size_t>(fields.array("incarnations").size(), members_max);
+  for (const auto one : row(fields, "incarnations", size, any_32, problem))
+    is.incarnations.push_back(static_cast<std::uint32_t>(one));
+  is.view = number32(fields, "view");
+  is.serving_view = static_cast<std::uint32_t>(fields.number("serving", is.view));
+  is.in_sync = fields.number("in_sync", 1) == 1;
+  const auto leaving =
+      row(fields, "leaving", 2 * std::min(fields.array("leaving").size() / 2, size), any_32,
+          problem);
+  for (std::size_t at = 0; at < leaving.size(); at += 2)
+    is.leaving.push_back(
+        {static_cast<std::uint32_t>(leaving[at]), static_cast<std::uint32_t>(leaving[at + 1])});
+  const auto places = std::min(fields.array("chain").size() / 2, size);
+  const auto chain = row(fields, "chain", 2 * places, any_32, problem);
+  for (std::size_t at = 0; at < places; ++at)
+    is.chain.push_back({static_cast<std::uint32_t>(chain[2 * at]),
+                        static_cast<std::uint32_t>(chain[2 * at + 1])});
+  return made;
+}
+
+recorded_slots decode_slots(json_fields& fields, status& problem) {
+  recorded_slots made;
+  made.wanted = number32(fields, "wanted");
+  const auto shards = std::min<std::size_t>(fields.array("slot_of").size(), limits::shards_max);
+  for (const auto one : row(fields, "slot_of", shards, any_32, problem))
+    made.slot_of.push_back(static_cast<std::uint32_t>(one));
+  const auto lives = std::min(fields.array("processes").size() / 3, members_max);
+  const auto found = row(fields, "processes", 3 * lives, any_32, problem);
+  for (std::size_t at = 0; at < found.size(); at += 3)
+    made.processes.push_back(
+        {{static_cast<std::uint32_t>(found[at]), static_cast<std::uint32_t>(found[at + 1])},
+         static_cast<std::uint32_t>(found[at + 2])});
+  return made;
+}
+
+recorded_tables decode_tables(json_fields& fields, status& problem) {
+  recorded_tables made;
+  made.number = static_cast<std::uint32_t>(fields.number("number", limits::tables_max - 1));
+  made.job = decode_text(fields, "job", problem);
+  for (const auto& one : fields.array("specs")) {
+    json_fields in(one, "tables", problem);
+    auto& spec = made.specs.emplace_back();
+    spec.name = decode_text(in, "name", problem);
+    spec.shape = decode_shape(in, problem);
+    spec.optimizer = decode_optimizer(in, problem);
+    const auto init = row(in, "init", 2, any_32, problem);
+    if (init[0] > 1 && problem.ok()) problem = {errc::corrupt, "no such init"};
+    spec.init = {static_cast<init_kind>(init[0] & 1),
+                 std::bit_cast<float>(static_cast<std::uint32_t>(init[1]))};
+  }
+  return made;
+}
+
+recorded_metric decode_metric(json_fields& fields, status& problem) {
+  return {decode_text(fields, "job", problem), decode_text(fields, "name", problem),
+          std::bit_cast<double>(fields.number("value"))};
+}
+
+runtime::expected<coordinator_record> decode(const journal_entry& from) {
+  const auto what = "journal: " + from.key;
+  const auto parsed = parse_json_object(from.value, what, record_depth_max);
+  if (!parsed) return fail(parsed.error());
+  status problem;
+  json_fields fields(*parsed, what, problem);
+  coordinator_record made;
+  const auto kind = from.key.substr(0, from.key.find('/'));
+  if (kind == "run") {
+    made = decode_run(fields, problem);
+  } else if (kind == "job") {
+    made = decode_job(fields, problem);
+  } else if (kind == "worker") {
+    made = decode_worker(fields, problem);
+  } else if (kind == "group") {
+    made = decode_group(fields, problem);
+  } else if (kind == "slots") {
+    made = decode_slots(fields, problem);
+  } else if (kind == "tables") {
+    made = decode_tables(fields, problem);
+  } else if (kind == "metric") {
+    made = decode_metric(fields, problem);
+  } else {
+    problem = {errc::corrupt, "no such kind of record"};
+  }
+  if (!problem.ok()) return fail(errc::corrupt, what + ": " + problem.message());
+  // One record has one key.
+  if (policies::encode(made).key != from.key)
+    return fail(errc::corrupt, what + ": is the record of another key");
+  return made;
+}
+
+}  // namespace
+
+journal_entry encode(const coordinator_record& record) {
+  return std::visit(encoder(), record);
+}
+
+runtime::expected<recorded_cluster> decode_entries(std::span<const journal_entry> entries) {
+  recorded_cluster made;
+  for (const auto& one : entries) {
+    auto record = decode(one);
+    if (!record) return fail(record.error());
+    if (auto* run = std::get_if<recorded_run>(&*record)) made.run = std::move(*run);
+    if (auto* job = std::get_if<recorded_job>(&*record)) made.jobs.push_back(std::move(*job));
+    if (auto* worker = std::get_if<recorded_worker>(&*record))
+      made.workers.push_back(std::move(*worker));
+    if (auto* group = std::get_if<recorded_group>(&*record)) made.groups.push_back(*group);
+    if (auto* slots = std::get_if<recorded_slots>(&*record)) made.slots = std::move(*slots);
+    if (auto* tables = std::get_if<recorded_tables>(&*record))
+      made.tables.push_back(std::move(*tables));
+    if (auto* metric = std::get_if<recorded_metric>(&*record))
+      made.metrics.push_back(std::move(*metric));
+  }
+  std::sort(made.tables.begin(), made.tables.end(),
+            [](const auto& a, const auto& b) { return a.number < b.number; });
+  return made;
+}
+
+}  // namespace tidegate::policies

@@ -1,0 +1,135 @@
+// What a coordinator must know again when it comes back after its death: each decision that
+// others are told of is such a record, durable before they are told. And the values that its
+// core begins with. Plain values; encoding and decoding are pure.
+//
+// A record replaces the one before of the same key, so a journal has one of the run, one per
+// job, worker, group of replicas and metric, and one per set of tables that was made at once.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "policies/checkpoint/name.hpp"
+#include "policies/model/cluster_status.hpp"
+#include "policies/model/roster.hpp"
+#include "policies/model/spec.hpp"
+#include "policies/placement/shard_group.hpp"
+#include "policies/placement/shard_slots.hpp"
+#include "policies/protocol/control_calls.hpp"
+#include "runtime/base/journal.hpp"
+#include "runtime/base/status.hpp"
+
+namespace tidegate::policies {
+
+// A job as a checkpoint has it: it goes on there.
+struct restored_table {
+  std::string name;
+  std::vector<std::uint64_t> shape;
+  optimizer_spec optimizer;
+
+  friend bool operator==(const restored_table&, const restored_table&) = default;
+};
+struct restored_job {
+  checkpoint_id id;
+  std::uint64_t clock = 0;
+  std::vector<restored_table> tables;
+  std::vector<std::uint32_t> left = {};  // checkpoint_manifest::left; not recorded
+
+  friend bool operator==(const restored_job&, const restored_job&) = default;
+};
+// What a run that goes on begins with; `jobs` by name.
+struct restored_cluster {
+  std::uint32_t epoch = 1;
+  std::map<std::string, restored_job> jobs;
+
+  friend bool operator==(const restored_cluster&, const restored_cluster&) = default;
+};
+
+// What the run began with; without it nothing has begun.
+struct recorded_run {
+  restored_cluster from;
+};
+struct recorded_job {
+  std::string name;
+  job_state state = job_state::waiting;
+  std::string failure;
+  std::int64_t began = 0;
+  std::int64_t ended = 0;
+  std::string parameters_sha256;
+  std::uint64_t restarts = 0;
+  std::uint64_t checkpoints = 0;
+  std::uint64_t checkpoint_clock = 0;
+  checkpoint_id begun;  // the last checkpoint that shards may have been asked for
+  std::uint32_t wanted = 0;
+  std::vector<roster_change> changes;
+};
+struct recorded_worker {
+  std::string job;
+  std::uint32_t rank = 0;
+  bool joined = false;
+  bool finished = false;
+  std::uint32_t incarnation = 0;
+  std::string address;
+  bool invited = false;
+  std::optional<std::vector<std::uint32_t>> tables;  // opened, once it has said so
+  std::uint64_t staleness_max = 0;                   // of earlier lives
+  std::uint64_t payload_bytes_copied = 0;            // likewise
+  worker_progress last;                              // as of when this was recorded
+};
+// Where shards have replicas, once all processes of the group have joined.
+struct recorded_group {
+  std::uint32_t shard = 0;
+  shard_group::state state;
+};
+// Where shards move: which slots they are to be in, and who has joined.
+struct recorded_slots {
+  std::uint32_t wanted = 0;
+  std::vector<std::uint32_t> slot_of;  // by shard
+  struct process {
+    shard_slots::process which;
+    std::uint32_t life = 0;
+  };
+  std::vector<process> processes;
+};
+// Made at once; their ids follow those of the record before, in this order.
+struct recorded_tables {
+  std::uint32_t number = 0;  // of the record, from 0
+  std::string job;
+  std::vector<table_spec> specs;  // at least one
+};
+struct recorded_metric {
+  std::string job;
+  std::string name;
+  double value = 0;
+};
+using coordinator_record =
+    std::variant<recorded_run, recorded_job, recorded_worker, recorded_group, recorded_slots,
+                 recorded_tables, recorded_metric>;
+
+runtime::journal_entry encode(const coordinator_record& record);
+
+// A journal, as a whole. Without a run all the rest is empty.
+struct recorded_cluster {
+  std::optional<recorded_run> run;
+  std::vector<recorded_job> jobs;
+  std::vector<recorded_worker> workers;
+  std::vector<recorded_group> groups;
+  std::optional<recorded_slots> slots;
+  std::vector<recorded_tables> tables;  // by number
+  std::vector<recorded_metric> metrics;
+};
+
+// What they say, of whichever cluster. Errors: corrupt.
+runtime::expected<recorded_cluster> decode_entries(
+    std::span<const runtime::journal_entry> entries);
+// Errors: corrupt (no record, or one that this cluster cannot have come to).
+runtime::expected<recorded_cluster> decode_journal(
+    const cluster_spec& cluster, std::span<const runtime::journal_entry> entries);
+
+}  // namespace tidegate::policies

@@ -1,0 +1,218 @@
+// What coordinator_core does where shards move: which process is to have which members of
+// their groups, and when those in the way leave.
+#include <algorithm>
+#include <utility>
+
+#include "policies/coordinator/core.hpp"
+#include "policies/protocol/frame_epoch.hpp"
+#include "runtime/base/assert.hpp"
+
+namespace tidegate::policies {
+
+using runtime::errc;
+
+std::string coordinator_core::place_of(std::uint32_t shard, std::uint32_t member) const {
+  return policies::name_of(slots_.process_of(shard, member), slots_.shards()).to_string();
+}
+
+bool coordinator_core::takes_process(shard_slots::process which, std::uint32_t life, ticket who,
+                                     coordinator_effects& out) {
+  if (!slots_.has(which) || life == 0) {
+    refuse(who, errc::invalid_argument, "no such process is of this cluster", out);
+    return false;
+  }
+  const auto& known = processes_[which];
+  if (life > known.life || (life == known.life && !known.lost)) return true;
+  refuse(who, errc::already_exists,
+         "another process has taken the place of " +
+             policies::name_of(which, slots_.shards()).to_string() + ", or is to",
+         out);
+  return false;
+}
+
+bool coordinator_core::host_joined(std::int64_t now, shard_slots::process which,
+                                   std::uint32_t life, std::span<const hosted_member> has,
+                                   ticket who, coordinator_effects& out) {
+  if (!takes_process(which, life, who, out)) return false;
+  auto& known = processes_[which];
+  out.answers.push_back({who, {}, {}});
+  const bool were_in = all_in();
+  const bool is_new = life > known.life;
+  known = {life, true, false};
+  if (is_new) record_slots(out);
+  forget_members(now, which, is_new, has, out);
+  for (const auto& one : has) hosted_[{one.shard, one.member.number}] = one.member.incarnation;
+  for (std::uint32_t shard = 0; shard < slots_.shards(); ++shard) move_on(shard, out);
+  end_idle(out);
+  if (!were_in && all_in()) all_joined(now, out);
+  return true;
+}
+
+// Of a new life whoever was here, or was awaited. Else who was awaited, but for these, and who
+// has left: the word of that may have been lost with the process's connection, as what it was
+// asked to have. Others that are here may have begun since the process said what it has.
+void coordinator_core::forget_members(std::int64_t now, shard_slots::process which, bool is_new,
+                                      std::span<const hosted_member> has,
+                                      coordinator_effects& out) {
+  for (std::uint32_t shard = 0; shard < slots_.shards(); ++shard) {
+    const auto& group = groups_of_[shard];
+    const auto number = slots_.member_of(shard, which);
+    const auto is_it = [&](const hosted_member& one) {
+      return one.shard == shard && one.member.number == number &&
+             one.member.incarnation == group.incarnation(number);
+    };
+    const bool has_it = std::any_of(has.begin(), has.end(), is_it);
+    const bool has_left = retiring_.contains({shard, number}) && !has_it;
+    if (!is_new && !has_left && (group.is_here(number) || has_it)) continue;
+    hosted_.erase({shard, number});
+    retiring_.erase({shard, number});
+    if (group.was_here(number))
+      member_left(now, {shard, false, number}, "its process has it no more", out);
+  }
+}
+
+void coordinator_core::host_lost(shard_slots::process which, std::uint32_t life) {
+  auto& known = processes_[which];
+  if (known.life != life) return;
+  known.here = false;
+  known.lost = true;
+  std::erase_if(hosted_, [&](const auto& one) {
+    return slots_.process_of(one.first.first, one.first.second) == which;
+  });
+}
+
+void coordinator_core::member_gone(std::int64_t now, const hosted_member& which,
+                                   coordinator_effects& out) {
+  if (which.shard >= slots_.shards() || which.member.number >= slots_.members()) return;
+  const std::pair key(which.shard, which.member.number);
+  if (const auto at = hosted_.find(key);
+      at != hosted_.end() && at->second == which.member.incarnation) {
+    hosted_.erase(at);
+    retiring_.erase(key);
+  }
+  const bool were_in = all_in();
+  const auto& group = groups_of_[which.shard];
+  if (group.was_here(which.member.number) &&
+      group.incarnation(which.member.number) == which.member.incarnation) {
+    event(now, "shard_left", name_of({which.shard, false, which.member.number}));
+    member_left(now, {which.shard, false, which.member.number}, "it has ended", out);
+  }
+  move_on(which.shard, out);
+  end_idle(out);
+  if (!were_in && all_in()) all_joined(now, out);
+}
+
+runtime::status coordinator_core::scale_shards(std::int64_t now, std::uint32_t slots,
+                                               coordinator_effects& out) {
+  if (slots_.shards() == 0)
+    return {errc::refused,
+            "shards of this cluster stay where they are: cluster.max_shards, given before a "
+            "run, lets them move"};
+  if (slots == 0 || slots > slots_.shards())
+    return {errc::over_limit, std::to_string(slots) + " shards are asked for; allowed: 1 to " +
+                                  std::to_string(slots_.shards()) + " (cluster.max_shards)"};
+  // Frames carry so many views (frame_epoch); those of deaths have a share.
+  for (const auto& group : groups_of_)
+    if (group.view() >= views_max / 2)
+      return {
+          errc::refused,
+          "shards have moved so often that no number is left for another time: end the run, "
+          "and go on with tidegate launch --resume"};
+  if (!begun_) return {errc::unavailable, "not all processes of the run have joined yet"};
+  event(now, "scaled", std::to_string(slots) + " shards are wanted");
+  for (const auto shard : slots_.scale(slots)) {
+    groups_of_[shard].want(slots_.wanted_of(shard));
+    on_the_move_.insert(shard);
+    // Back before anything had happened.
+    note_moved(now, shard);
+    if (!on_the_move_.contains(shard)) continue;
+    event(now, "shard_moves",
+          "shard " + std::to_string(shard) + " to " +
+              place_of(shard, slots_.wanted_of(shard).first));
+  }
+  record_slots(out);
+  for (std::uint32_t shard = 0; shard < slots_.shards(); ++shard) move_on(shard, out);
+  end_idle(out);
+  return {};
+}
+
+// Those that a group lacks are asked for, and those in its way leave.
+void coordinator_core::move_on(std::uint32_t shard, coordinator_effects& out) {
+  if (slots_.shards() == 0 || groups_of_[shard].is_lost()) return;
+  ask_to_host(shard, out);
+  auto& group = groups_of_[shard];
+  const auto leavers = group.leavers();
+  if (leavers.empty() && group.leaving().empty()) return;
+  // Who has just been told of a new neighbour, or is to be the primary, hears of that first.
+  if (!all_in() || moving_.contains(shard)) return;
+  for (const auto member : leavers) group.let_leave(member);
+  if (!leavers.empty()) record_group(shard, out);
+  for (const auto member : group.leaving())
+    if (retiring_.insert({shard, member}).second) out.retirements.push_back({shard, member});
+}
+
+void coordinator_core::ask_to_host(std::uint32_t shard, coordinator_effects& out) {
+  const auto& group = groups_of_[shard];
+  const auto wanted = slots_.wanted_of(shard);
+  for (auto member = wanted.first; member < wanted.first + wanted.count; ++member) {
+    const auto process = slots_.process_of(shard, member);
+    const auto at = processes_.find(process);
+    if (at == processes_.end() || !at->second.here || group.was_here(member) ||
+        hosted_.contains({shard, member}))
+      continue;
+    const auto incarnation = group.incarnation(member) + 1;
+    hosted_[{shard, member}] = incarnation;
+    out.hosts.push_back({process, {{{shard, {member, incarnation}}}}});
+  }
+}
+
+// Of slots that are not wanted any more.
+void coordinator_core::end_idle(coordinator_effects& out) {
+  std::set<shard_slots::process> busy;
+  for (const auto& [key, incarnation] : hosted_)
+    busy.insert(slots_.process_of(key.first, key.second));
+  for (auto& [which, known] : processes_) {
+    if (!known.here || which.slot < slots_.wanted() || busy.contains(which)) continue;
+    known.here = false;
+    out.idle.push_back(which);
+  }
+}
+
+// After one has left.
+void coordinator_core::note_moved(std::int64_t now, std::uint32_t shard) {
+  const auto& group = groups_of_[shard];
+  const auto chain = group.chain();
+  const auto wanted = [&](const auto& one) { return group.is_wanted(one.member); };
+  if (chain.empty() || !std::all_of(chain.begin(), chain.end(), wanted)) return;
+  if (on_the_move_.erase(shard) == 0) return;
+  event(now, "shard_moved",
+        "shard " + std::to_string(shard) + " is with " + place_of(shard, group.primary()));
+}
+
+void coordinator_core::record_slots(coordinator_effects& out) const {
+  recorded_slots made;
+  made.wanted = slots_.wanted();
+  made.slot_of = slots_.slot_of();
+  for (const auto& [which, known] : processes_)
+    if (known.life > 0) made.processes.push_back({which, known.life});
+  out.records.emplace_back(std::move(made));
+}
+
+// Groups are as they were.
+void coordinator_core::go_on_with(const std::optional<recorded_slots>& before) {
+  if (before) {
+    const bool could_be = slots_.go_on(before->wanted, before->slot_of);
+    TIDEGATE_ASSERT(could_be, "the journal has been checked");
+    for (const auto& one : before->processes) processes_[one.which].life = one.life;
+  }
+  for (std::uint32_t shard = 0; shard < slots_.shards(); ++shard) {
+    auto& group = groups_of_[shard];
+    group.want(slots_.wanted_of(shard));
+    const auto chain = group.chain();
+    if (std::any_of(chain.begin(), chain.end(),
+                    [&](const auto& one) { return !group.is_wanted(one.member); }))
+      on_the_move_.insert(shard);
+  }
+}
+
+}  // namespace tidegate::policies

@@ -1,0 +1,102 @@
+// What coordinator_core tells of itself.
+#include <algorithm>
+#include <vector>
+
+#include "policies/consistency/consistency.hpp"
+#include "policies/coordinator/core.hpp"
+#include "runtime/base/limits.hpp"
+
+namespace tidegate::policies {
+
+namespace limits = runtime::limits;
+
+cluster_status coordinator_core::status(std::int64_t now, std::uint64_t events_seen) const {
+  cluster_status all;
+  all.epoch = epoch_;
+  all.life = life_;
+  for (std::uint32_t shard = 0; shard < groups_of_.size(); ++shard) {
+    const auto& group = groups_of_[shard];
+    all.shards_joined += group.is_complete() ? 1 : 0;
+    all.replicas_in_sync += group.replicas_in_sync();
+    if (group.is_lost() && all.lost.empty())
+      all.lost = "shard " + std::to_string(shard) +
+                 " has lost its primary, and there is no replica that has everything";
+  }
+  for (const auto& job : jobs_) {
+    auto& shown = all.jobs.emplace_back();
+    shown.name = job.spec.name;
+    shown.policy = to_string(job.spec.consistency);
+    shown.state = job.state;
+    shown.failure = job.failure;
+    shown.metrics = job.metrics;
+    shown.restarts = job.restarts;
+    for (std::uint32_t rank = 0; rank < job.workers.size(); ++rank) {
+      const auto& worker = job.workers[rank];
+      if (!worker.absent && worker.finished) shown.ranks_finished.push_back(rank);
+      shown.incarnations.push_back(worker.incarnation);
+    }
+    shown.workers = job.wanted;
+    shown.changes = job.changes;
+    shown.checkpoints = job.checkpoints;
+    shown.checkpoint_clock = job.checkpoint_clock;
+    shown.last_checkpoint = job.rounds && job.rounds->has_last();
+    shown.parameters_sha256 = job.parameters_sha256;
+    if (job.began != 0)
+      shown.seconds =
+          static_cast<double>((job.ended != 0 ? job.ended : now) - job.began) * 1e-9;
+    sum_up(job, shown);
+  }
+  all.waits = waits_.told(now);
+  all.condemned = condemned_;
+  if (events_seen < events_.size())
+    all.events.assign(events_.begin() + static_cast<std::ptrdiff_t>(events_seen),
+                      events_.end());
+  return all;
+}
+
+void coordinator_core::sum_up(const job_record& job, job_status& shown) {
+  auto slowest = clock_vector::infinity;
+  double losses = 0;
+  double stay = 0;
+  for (const auto& worker : job.workers) {
+    if (!has_been(worker)) continue;
+    if (!worker.absent) {
+      shown.workers_joined += worker.joined ? 1 : 0;
+      shown.workers_finished += worker.finished ? 1 : 0;
+      if (worker.last.clock < slowest) shown.epoch = worker.last.epoch;
+      slowest = std::min(slowest, worker.last.clock);
+      losses += worker.last.loss;
+      ++stay;
+    }
+    shown.clock_fastest = std::max(shown.clock_fastest, worker.last.clock);
+    shown.clocks_total = std::max(shown.clocks_total, worker.last.clocks_total);
+    shown.samples += worker.last.samples;
+    shown.staleness_max =
+        std::max({shown.staleness_max, worker.staleness_max, worker.last.staleness_max});
+    shown.payload_bytes_copied +=
+        worker.payload_bytes_copied + worker.last.payload_bytes_copied;
+  }
+  shown.clock_slowest = slowest;
+  shown.loss = losses / stay;
+  // Reports are some milliseconds old, each by another amount. While all run, the fastest could
+  // not be where it is had the others not come within the policy's reach.
+  const bool any_finished =
+      std::any_of(job.workers.begin(), job.workers.end(),
+                  [](const worker_state& worker) { return worker.finished && !worker.absent; });
+  if (job.spec.consistency.kind != consistency_kind::bsp || any_finished) return;
+  constexpr auto reach = limits::clocks_in_flight_max;
+  if (shown.clock_fastest > reach)
+    shown.clock_slowest = std::max(shown.clock_slowest, shown.clock_fastest - reach);
+}
+
+std::vector<table_grant> coordinator_core::tables(const std::string& name) const {
+  std::vector<table_grant> ready;
+  for (const auto& table : tables_)
+    if (table.ready && jobs_[table.job].spec.name == name) ready.push_back(table.grant);
+  // By name: the order of a hash over all tables must not depend on who created one first.
+  std::sort(ready.begin(), ready.end(),
+            [](const table_grant& a, const table_grant& b) { return a.name < b.name; });
+  return ready;
+}
+
+}  // namespace tidegate::policies

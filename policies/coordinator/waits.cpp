@@ -1,0 +1,247 @@
+// coordinator_core: who waits for whom, and which members are condemned because peers cannot
+// reach them.
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+
+#include "policies/coordinator/core.hpp"
+#include "policies/model/clock_vector.hpp"
+
+namespace tidegate::policies {
+
+namespace {
+
+using wait = wait_ledger::wait;
+
+std::string seconds_text(std::int64_t ns) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f s", static_cast<double>(ns) * 1e-9);
+  return text;
+}
+
+struct call_text {
+  std::string operator()(const open_job_call& call) const { return "open job " + call.name; }
+  std::string operator()(const open_table_call& call) const {
+    return (call.restore.number > 0 ? "restore table " : "open table ") + call.name;
+  }
+  std::string operator()(const admit_worker_call& call) const {
+    return "admit rank " + std::to_string(call.rank);
+  }
+  std::string operator()(const close_job_call&) const { return "close a job"; }
+  std::string operator()(const checkpoint_call&) const { return "begin a checkpoint"; }
+  std::string operator()(const lead_call&) const { return "hand everything to its replica"; }
+  std::string operator()(const follow_call&) const { return "follow as a replica"; }
+  std::string operator()(const promote_call&) const { return "serve as the primary"; }
+  std::string operator()(const sum_progress_call&) const { return "tell what it has summed"; }
+  std::string operator()(const shut_out_call& call) const {
+    return "shut out rank " + std::to_string(call.rank);
+  }
+  std::string operator()(const roster_call& call) const {
+    return "take in the change of rank " + std::to_string(call.what.rank);
+  }
+  std::string operator()(const hold_call& call) const {
+    return "hold clock " + std::to_string(call.clock);
+  }
+};
+
+}  // namespace
+
+// The least that is lost with the primary of a shard that nobody takes the place of.
+loss_cost coordinator_core::cost_of_all() const {
+  const bool goes_back =
+      std::all_of(cluster_.jobs.begin(), cluster_.jobs.end(),
+                  [](const auto& job) { return job.checkpoint.has_value(); });
+  return goes_back ? loss_cost::going_back : loss_cost::ending_the_job;
+}
+
+loss_cost coordinator_core::cost_of_member(std::uint32_t shard, std::uint32_t member) const {
+  const auto& group = groups_of_[shard];
+  if (group.primary() != member) return loss_cost::replica;
+  return group.replicas_in_sync() > 0 ? loss_cost::primary : cost_of_all();
+}
+
+coordinator_core::living_member coordinator_core::shard_member(std::uint32_t shard,
+                                                               std::uint32_t member) const {
+  const auto& group = groups_of_[shard];
+  const bool moves = slots_.shards() > 0;
+  const auto process = moves ? slots_.process_of(shard, member)
+                             : shard_slots::process{.slot = shard, .place = member};
+  living_member found;
+  found.name = policies::name_of(process, cluster_.shards);
+  found.incarnation = group.incarnation(member);
+  if (moves)
+    if (const auto known = processes_.find(process); known != processes_.end())
+      found.incarnation = known->second.life;
+  found.cost = cost_of_member(shard, member);
+  // All that the process has goes with it.
+  for (std::uint32_t other = 0; moves && other < groups_of_.size(); ++other)
+    for (std::uint32_t at = 0; at < groups_of_[other].size(); ++at)
+      if (!groups_of_[other].address(at).empty() && slots_.process_of(other, at) == process)
+        found.cost = std::max(found.cost, cost_of_member(other, at));
+  return found;
+}
+
+std::optional<coordinator_core::living_member> coordinator_core::member_at(
+    const std::string& address) const {
+  if (address.empty()) return {};
+  for (std::uint32_t shard = 0; shard < groups_of_.size(); ++shard)
+    for (std::uint32_t member = 0; member < groups_of_[shard].size(); ++member)
+      if (groups_of_[shard].address(member) == address) return shard_member(shard, member);
+  for (const auto& job : jobs_) {
+    if (job.state == job_state::done || job.state == job_state::failed) continue;
+    for (std::uint32_t i = 0; i < job.aggregators.size(); ++i)
+      if (const auto& known = job.aggregators[i];
+          known.address == address && known.at != aggregator_state::stage::away)
+        return living_member{
+            .name = {.role = process_role::aggregator, .job = job.spec.name, .index = i},
+            .incarnation = known.incarnation,
+            .cost = loss_cost::aggregator};
+    for (std::uint32_t rank = 0; rank < job.workers.size(); ++rank)
+      if (const auto& known = job.workers[rank];
+          known.address == address && !known.finished && !known.away)
+        return living_member{
+            .name = {.role = process_role::worker, .job = job.spec.name, .index = rank},
+            .incarnation = known.incarnation,
+            .cost =
+                workers_come_back(job.spec.on_worker_loss) ? loss_cost::worker : cost_of_all()};
+  }
+  return {};
+}
+
+void coordinator_core::unreachable(std::int64_t now, const std::string& reporter,
+                                   std::span<const unreachable_peer> peers) {
+  judge_.report(reporter, peers, now);
+  const auto find =
+      [this](const std::string& address) -> std::optional<reachability_judge::member> {
+    const auto found = member_at(address);
+    if (!found) return {};
+    return reachability_judge::member{.name = found->name.to_string(), .cost = found->cost};
+  };
+  while (const auto verdict = judge_.judge(now, find)) {
+    const auto found = *member_at(verdict->condemned);
+    condemn(now, found.name, found.incarnation,
+            "it and " + verdict->peer + " had not reached each other for " +
+                seconds_text(verdict->for_ns) + " (supervision.unreachable)");
+  }
+  look_at_waits(now);
+}
+
+void coordinator_core::condemn(std::int64_t now, const process_name& name,
+                               std::uint32_t incarnation, const std::string& reason) {
+  for (const auto& sentence : condemned_)
+    if (sentence.name == name && sentence.incarnation == incarnation) return;
+  condemned_.push_back({.name = name, .incarnation = incarnation, .reason = reason});
+  event(now, "process_condemned", name.to_string() + ": " + reason);
+}
+
+namespace {
+
+constexpr const char* away_too_long =
+    "it had not reached the coordinator for too long (supervision.unreachable)";
+
+}  // namespace
+
+void coordinator_core::out_of_reach(std::int64_t now, const std::string& address) {
+  if (const auto found = member_at(address))
+    condemn(now, found->name, found->incarnation, away_too_long);
+}
+
+void coordinator_core::out_of_reach(std::int64_t now, shard_slots::process which,
+                                    std::uint32_t life) {
+  if (const auto& known = processes_[which]; known.here && known.life == life)
+    condemn(now, policies::name_of(which, slots_.shards()), life, away_too_long);
+}
+
+void coordinator_core::add_outages(std::int64_t now, std::vector<wait>& found) const {
+  for (const auto& outage : judge_.outages(now)) {
+    const auto reporter = member_at(outage.reporter);
+    const auto peer = member_at(outage.peer);
+    if (!reporter || !peer) continue;
+    found.push_back({.waiter = reporter->name.to_string(),
+                     .awaited = "a connection to " + peer->name.to_string(),
+                     .for_ns = outage.for_ns + now - outage.reported_at});
+  }
+}
+
+void coordinator_core::add_calls(std::vector<wait>& found) const {
+  for (const auto& [id, call] : calls_) {
+    const auto group = groups_.find(call.group);
+    if (group == groups_.end()) continue;
+    const auto name = call.who.aggregator ? "aggregator " + std::to_string(call.who.index) +
+                                                " of job " + jobs_[group->second.job].spec.name
+                                          : name_of(call.who);
+    found.push_back({.waiter = "coordinator-0",
+                     .awaited = name + " to " + std::visit(call_text(), call.content)});
+  }
+}
+
+// Of processes that are to join, for the first time or again.
+void coordinator_core::add_absences(std::vector<wait>& found) const {
+  for (std::uint32_t shard = 0; shard < groups_of_.size(); ++shard) {
+    const auto& group = groups_of_[shard];
+    for (std::uint32_t member = 0; member < group.size(); ++member)
+      if (group.is_wanted(member) && !group.is_here(member))
+        found.push_back({.waiter = "coordinator-0",
+                         .awaited = shard_member(shard, member).name.to_string() + " to join"});
+  }
+  for (const auto& job : jobs_) {
+    if (job.state != job_state::waiting && job.state != job_state::running) continue;
+    for (std::uint32_t i = 0; i < job.aggregators.size(); ++i)
+      if (job.aggregators[i].at == aggregator_state::stage::away)
+        found.push_back({.waiter = "job " + job.spec.name,
+                         .awaited = process_name{.role = process_role::aggregator,
+                                                 .job = job.spec.name,
+                                                 .index = i}
+                                        .to_string() +
+                                    " to join"});
+    for (std::uint32_t rank = 0; rank < job.workers.size(); ++rank)
+      if (const auto& worker = job.workers[rank];
+          !worker.absent && !worker.finished && (worker.away || worker.incarnation == 0))
+        found.push_back(
+            {.waiter = "job " + job.spec.name,
+             .awaited =
+                 process_name{.role = process_role::worker, .job = job.spec.name, .index = rank}
+                     .to_string() +
+                 " to join"});
+  }
+}
+
+// A clock may well take longer than two seconds: no event tells of it.
+void coordinator_core::add_slowest(const job_record& job, std::vector<wait>& found) {
+  constexpr std::size_t names_max = 3;
+  auto slowest = clock_vector::infinity;
+  std::vector<std::uint32_t> ranks;
+  for (std::uint32_t rank = 0; rank < job.workers.size(); ++rank) {
+    const auto& worker = job.workers[rank];
+    if (worker.absent || worker.finished) continue;
+    if (worker.last.clock < slowest) ranks.clear();
+    slowest = std::min(slowest, worker.last.clock);
+    if (worker.last.clock == slowest) ranks.push_back(rank);
+  }
+  if (ranks.empty()) return;
+  std::string names;
+  for (std::size_t i = 0; i < std::min(ranks.size(), names_max); ++i)
+    names += (i > 0 ? ", " : "") +
+             process_name{.role = process_role::worker, .job = job.spec.name, .index = ranks[i]}
+                 .to_string();
+  if (ranks.size() > names_max)
+    names += " and " + std::to_string(ranks.size() - names_max) + " more";
+  found.push_back({.waiter = "job " + job.spec.name,
+                   .awaited = "clock " + std::to_string(slowest + 1) + " of " + names,
+                   .is_event = false});
+}
+
+void coordinator_core::look_at_waits(std::int64_t now) {
+  std::vector<wait> found;
+  add_outages(now, found);
+  add_calls(found);
+  add_absences(found);
+  for (const auto& job : jobs_)
+    if (job.state == job_state::running) add_slowest(job, found);
+  for (const auto& wait : waits_.look(now, found))
+    if (wait.is_event)
+      event(now, "waits",
+            wait.waiter + " has waited " + seconds_text(wait.for_ns) + " for " + wait.awaited);
+}
+
+}  // namespace tidegate::policies

@@ -1,0 +1,81 @@
+// What the coordinator knows of a cluster, as the launcher shows it. Plain values.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "policies/model/process_name.hpp"
+#include "policies/model/roster.hpp"
+
+namespace tidegate::policies {
+
+// `interrupted`: by whoever launched it, as the launcher says at the end; coordinators do not.
+enum class job_state : std::uint8_t { waiting, running, done, failed, interrupted };
+
+struct job_status {
+  std::string name;
+  std::string policy;  // "bsp", "ssp(3)", "async"
+  job_state state = job_state::waiting;
+  std::string failure;        // why, when failed
+  std::uint32_t workers = 0;  // that are wanted
+  std::uint32_t workers_joined = 0;
+  std::uint32_t workers_finished = 0;
+  std::uint64_t clock_slowest = 0;  // clocks finished by the slowest worker
+  std::uint64_t clock_fastest = 0;
+  std::uint64_t clocks_total = 0;          // clocks each worker will run; 0: unknown
+  double epoch = 0;                        // of the slowest worker
+  double loss = 0;                         // mean over workers of the last reported
+  std::uint64_t samples = 0;               // processed so far, over all workers
+  std::uint64_t staleness_max = 0;         // clocks, over all pulls so far
+  std::uint64_t payload_bytes_copied = 0;  // by our code, over all workers that have reported
+  std::uint64_t restarts = 0;              // workers that have come back
+  std::vector<std::uint32_t> ranks_finished;
+  // By rank: the last incarnation that has asked to join; 0: none yet.
+  std::vector<std::uint32_t> incarnations;
+  std::vector<roster_change> changes;  // of who takes part
+  std::uint64_t checkpoints = 0;       // written since the job began or went back
+  std::uint64_t checkpoint_clock = 0;  // of the last
+  bool last_checkpoint = false;        // the one that was asked for before an end is written
+  double seconds = 0;  // since the first worker joined; frozen when done or failed
+  std::map<std::string, double> metrics;  // reported by workers: "test_accuracy", "loss", ...
+  std::string parameters_sha256;          // hex, when done
+};
+
+// One line of events.jsonl that the coordinator saw.
+struct cluster_event {
+  std::int64_t unix_ns = 0;
+  std::string
+      what;  // "shard_joined", "worker_joined", "job_done", "job_failed", "peer_lost", ...
+  std::string detail;  // one line for people
+};
+
+// Somebody has waited for longer than two seconds: for whom or what.
+struct wait_status {
+  std::string waiter;   // "job mlp", "worker-mlp-1", "coordinator-0"
+  std::string awaited;  // "worker-mlp-0 to join"
+  double seconds = 0;   // so far
+};
+
+// A process that lives and is to be killed, because peers cannot reach it. It stays in the list
+// when it is dead: the launcher kills only a process that still has this incarnation.
+struct condemned_process {
+  process_name name;
+  std::uint32_t incarnation = 0;
+  std::string reason;  // "it and worker-mlp-1 have not reached each other for 10.2 s"
+};
+
+struct cluster_status {
+  std::uint32_t epoch = 0;  // membership epoch
+  std::uint32_t life = 1;   // of the coordinator; another one counts events anew
+  std::uint32_t shards_joined = 0;
+  std::uint32_t replicas_in_sync = 0;
+  std::string lost;  // why nobody has what a shard had; empty: all is well
+  std::vector<job_status> jobs;
+  std::vector<wait_status> waits;  // the longest first
+  std::vector<condemned_process> condemned;
+  std::vector<cluster_event> events;  // those after the number that the caller has seen
+};
+
+}  // namespace tidegate::policies

@@ -1,0 +1,76 @@
+// What is to go wrong in a run on purpose, as its owner has asked for it. Plain values.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "policies/model/process_name.hpp"
+
+namespace tidegate::policies {
+
+// To a process: kill, stop and go on. To a host: it is cut off from the others, and healed. To
+// the disk of the run folder: it is full for a while.
+enum class chaos_act : std::uint8_t { kill, stop, go_on, partition, heal, fill };
+
+struct chaos_choice {
+  chaos_act act = chaos_act::kill;
+  std::uint64_t for_ms = 0;  // stop, partition (0: until it is healed), fill
+
+  bool hits_process() const noexcept {
+    return act == chaos_act::kill || act == chaos_act::stop || act == chaos_act::go_on;
+  }
+  bool hits_host() const noexcept {
+    return act == chaos_act::partition || act == chaos_act::heal;
+  }
+  friend bool operator==(const chaos_choice&, const chaos_choice&) = default;
+};
+
+// Hits that are drawn.
+struct chaos_plan {
+  std::uint64_t seed = 1;
+  std::uint64_t pause_first_ms = 200;  // between hits: from first to last, both included
+  std::uint64_t pause_last_ms = 2000;
+  std::vector<process_role> roles = {process_role::worker};
+  std::vector<chaos_choice> actions = {{}};  // never empty
+  std::vector<std::string> hosts;            // that may be cut off
+  std::uint64_t hits_max = 0;                // 0: no limit
+  std::uint64_t for_ms = 0;                  // 0: no limit
+
+  friend bool operator==(const chaos_plan&, const chaos_plan&) = default;
+};
+
+// One hit: when the slowest worker of some job is at that clock, or so long after the launch.
+struct timed_fault {
+  std::optional<std::uint64_t> clock;
+  std::uint64_t after_ms = 0;
+  std::string target;  // a process, as process_name::to_string, or a host, or nothing
+  chaos_choice what;
+
+  friend bool operator==(const timed_fault&, const timed_fault&) = default;
+};
+
+// Of every frame between processes; shares in [0, 1].
+struct link_fault_spec {
+  float drop = 0;
+  float duplicate = 0;
+  float delay = 0;
+  std::uint32_t delay_ms_max = 20;
+
+  bool any() const noexcept { return drop > 0 || duplicate > 0 || delay > 0; }
+  friend bool operator==(const link_fault_spec&, const link_fault_spec&) = default;
+};
+
+struct fault_spec {
+  std::uint64_t seed = 1;  // of all that is drawn
+  link_fault_spec link;
+  std::optional<chaos_plan> random;
+  std::vector<timed_fault> timed;
+
+  bool hits() const noexcept { return random || !timed.empty(); }
+  bool any() const noexcept { return hits() || link.any(); }
+  friend bool operator==(const fault_spec&, const fault_spec&) = default;
+};
+
+}  // namespace tidegate::policies

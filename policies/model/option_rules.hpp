@@ -1,0 +1,117 @@
+// What options of optimizers and of first values may be, whoever gives them: a YAML file or a
+// worker's code. Pure, any thread.
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "policies/model/spec.hpp"
+#include "runtime/base/status.hpp"
+
+namespace tidegate::policies {
+
+inline constexpr std::pair<std::string_view, optimizer_kind> optimizer_names[] = {
+    {"sgd", optimizer_kind::sgd},           {"momentum", optimizer_kind::momentum},
+    {"nesterov", optimizer_kind::nesterov}, {"adagrad", optimizer_kind::adagrad},
+    {"adam", optimizer_kind::adam},         {"adamw", optimizer_kind::adamw}};
+
+// An optimizer as a program asks for it; what is not given has the optimizer's default.
+struct optimizer_options {
+  std::string_view name = {};  // empty: the job's optimizer, and nothing else is given
+  std::optional<float> learning_rate = std::nullopt;
+  std::optional<float> momentum = std::nullopt;
+  std::optional<float> beta1 = std::nullopt;
+  std::optional<float> beta2 = std::nullopt;
+  std::optional<float> epsilon = std::nullopt;
+  std::optional<float> weight_decay = std::nullopt;
+};
+
+// The values that one option may have, and the optimizers that it belongs to.
+struct optimizer_rule {
+  std::string_view name;     // as in YAML
+  std::string_view allowed;  // for messages
+  bool (*is_allowed)(float) = nullptr;
+  bool (*belongs_to)(optimizer_kind) = nullptr;
+  float optimizer_spec::*value = nullptr;
+  std::optional<float> optimizer_options::*given = nullptr;
+};
+
+bool is_finite(float x);
+bool is_finite_not_negative(float x);
+bool is_finite_positive(float x);
+bool is_decay(float x);  // at least 0, below 1
+
+constexpr bool belongs_to_all(optimizer_kind) {
+  return true;
+}
+constexpr bool has_momentum(optimizer_kind kind) {
+  return kind == optimizer_kind::momentum || kind == optimizer_kind::nesterov;
+}
+constexpr bool has_betas(optimizer_kind kind) {
+  return kind == optimizer_kind::adam || kind == optimizer_kind::adamw;
+}
+constexpr bool has_epsilon(optimizer_kind kind) {
+  return has_betas(kind) || kind == optimizer_kind::adagrad;
+}
+constexpr bool has_weight_decay(optimizer_kind kind) {
+  return kind == optimizer_kind::adamw;
+}
+
+inline constexpr std::string_view finite_not_negative_text = "a finite number >= 0";
+inline constexpr std::string_view decay_text = ">= 0 and < 1";
+
+inline constexpr optimizer_rule optimizer_rules[] = {
+    {.name = "learning_rate",
+     .allowed = finite_not_negative_text,
+     .is_allowed = is_finite_not_negative,
+     .belongs_to = belongs_to_all,
+     .value = &optimizer_spec::learning_rate,
+     .given = &optimizer_options::learning_rate},
+    {.name = "momentum",
+     .allowed = decay_text,
+     .is_allowed = is_decay,
+     .belongs_to = has_momentum,
+     .value = &optimizer_spec::momentum,
+     .given = &optimizer_options::momentum},
+    {.name = "beta1",
+     .allowed = decay_text,
+     .is_allowed = is_decay,
+     .belongs_to = has_betas,
+     .value = &optimizer_spec::beta1,
+     .given = &optimizer_options::beta1},
+    {.name = "beta2",
+     .allowed = decay_text,
+     .is_allowed = is_decay,
+     .belongs_to = has_betas,
+     .value = &optimizer_spec::beta2,
+     .given = &optimizer_options::beta2},
+    {.name = "epsilon",
+     .allowed = "a finite number > 0",
+     .is_allowed = is_finite_positive,
+     .belongs_to = has_epsilon,
+     .value = &optimizer_spec::epsilon,
+     .given = &optimizer_options::epsilon},
+    {.name = "weight_decay",
+     .allowed = finite_not_negative_text,
+     .is_allowed = is_finite_not_negative,
+     .belongs_to = has_weight_decay,
+     .value = &optimizer_spec::weight_decay,
+     .given = &optimizer_options::weight_decay},
+};
+
+// The optimizer that a program asks for; `table` is for the message. Without a name it is a
+// default spec, which stands for the job's. Errors: invalid_argument (no such optimizer, an
+// option without a name, of another optimizer, or with a value that is not allowed).
+runtime::expected<optimizer_spec> checked_optimizer(const optimizer_options& options,
+                                                    std::string_view table);
+
+// First values as a program asks for them: uniform in [-uniform, uniform) unless `uniform` is
+// 0, else `constant`. Errors: invalid_argument (a value that is not allowed, or both).
+struct init_options {
+  float uniform = 0.0F;
+  float constant = 0.0F;
+};
+runtime::expected<init_spec> checked_init(const init_options& options, std::string_view table);
+
+}  // namespace tidegate::policies

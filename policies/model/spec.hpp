@@ -1,0 +1,218 @@
+// What a user asks for: the cluster, its jobs, their tables. Plain values, made by launch/ from
+// YAML, read by the coordinator, sent to shards and workers. No behaviour beyond defaults;
+// `validate` in launch/ says what is wrong with one.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "policies/model/fault_spec.hpp"
+
+namespace tidegate::policies {
+
+enum class consistency_kind : std::uint8_t { bsp, ssp, async };
+
+struct consistency_spec {
+  consistency_kind kind = consistency_kind::bsp;
+  std::uint32_t staleness = 0;  // clocks; only for ssp
+
+  friend bool operator==(const consistency_spec&, const consistency_spec&) = default;
+};
+
+enum class optimizer_kind : std::uint8_t { sgd, momentum, adam, nesterov, adagrad, adamw };
+
+// Arrays of state that the optimizer keeps, each as large as the parameters.
+constexpr std::uint32_t state_arrays(optimizer_kind kind) noexcept {
+  switch (kind) {
+    case optimizer_kind::sgd:
+      return 0;
+    case optimizer_kind::momentum:
+    case optimizer_kind::nesterov:
+    case optimizer_kind::adagrad:
+      return 1;
+    case optimizer_kind::adam:
+    case optimizer_kind::adamw:
+      return 2;
+  }
+  return 0;
+}
+
+struct optimizer_spec {
+  optimizer_kind kind = optimizer_kind::sgd;
+  float learning_rate = 0.01F;
+  float momentum = 0.9F;      // momentum, nesterov
+  float beta1 = 0.9F;         // adam, adamw
+  float beta2 = 0.999F;       // adam, adamw
+  float epsilon = 1e-8F;      // adam, adamw, adagrad
+  float weight_decay = 0.0F;  // adamw
+
+  friend bool operator==(const optimizer_spec&, const optimizer_spec&) = default;
+};
+
+// What an optimizer has when only its name is given: what common frameworks give it.
+constexpr optimizer_spec default_optimizer(optimizer_kind kind) noexcept {
+  optimizer_spec spec;
+  spec.kind = kind;
+  if (kind == optimizer_kind::adagrad) spec.epsilon = 1e-10F;
+  if (kind == optimizer_kind::adamw) spec.weight_decay = 0.01F;
+  return spec;
+}
+
+enum class init_kind : std::uint8_t { constant, uniform };
+
+// The first value of every element: `value` for constant; uniform in [-value, value) as a pure
+// function of (job seed, table name, element index), so that chunks and shards do not matter.
+struct init_spec {
+  init_kind kind = init_kind::constant;
+  float value = 0.0F;
+
+  friend bool operator==(const init_spec&, const init_spec&) = default;
+};
+
+// A table: a dense float32 tensor, row-major.
+struct table_spec {
+  std::string name;
+  std::vector<std::uint64_t> shape;
+  optimizer_spec optimizer;
+  init_spec init;
+
+  // Number of elements: the product of the shape; 1 for an empty shape (a scalar). The largest
+  // number there is when the product is larger.
+  std::uint64_t size() const noexcept {
+    std::uint64_t n = 1;
+    for (auto d : shape)
+      if (__builtin_mul_overflow(n, d, &n)) return ~std::uint64_t{0};
+    return n;
+  }
+
+  friend bool operator==(const table_spec&, const table_spec&) = default;
+};
+
+enum class reduce_kind : std::uint8_t { mean, sum };  // of the workers' gradients of one clock
+// What the sum is multiplied with where so many workers push.
+constexpr float scale_of(reduce_kind reduce, std::uint32_t team) noexcept {
+  return reduce == reduce_kind::mean ? 1.0F / static_cast<float>(team) : 1.0F;
+}
+enum class not_finite_rule : std::uint8_t { refuse, allow };
+// When a checkpoint of a job is taken: every so many clocks, or so often, and how many are
+// kept.
+struct checkpoint_spec {
+  std::uint64_t every_clocks = 0;  // 0: by time
+  std::uint64_t every_ms = 0;
+  std::uint32_t keep = 3;
+
+  friend bool operator==(const checkpoint_spec&, const checkpoint_spec&) = default;
+};
+
+// What a worker's death means: a new process goes on at the clock where it died, the others go
+// on without it, or the job fails. The last one that a job has comes back under shrink, too.
+enum class worker_loss_rule : std::uint8_t { restart, fail, shrink };
+constexpr bool workers_come_back(worker_loss_rule rule) noexcept {
+  return rule != worker_loss_rule::fail;
+}
+
+// Who sums workers' gradients on the way to the shards: nobody, one per host, or a tree of
+// aggregators that have `fan_in` (a power of two) inputs each.
+enum class aggregators_kind : std::uint8_t { none, per_host, fan_in };
+
+struct aggregators_spec {
+  aggregators_kind kind = aggregators_kind::none;
+  std::uint32_t fan_in = 0;
+
+  friend bool operator==(const aggregators_spec&, const aggregators_spec&) = default;
+};
+
+struct job_spec {
+  std::string name;
+  std::uint32_t workers = 1;         // to begin with
+  std::uint32_t max_workers = 0;     // there is room for so many; 0: for `workers`
+  std::vector<std::string> command;  // program and arguments of a worker
+  std::map<std::string, std::string> env;
+  consistency_spec consistency;
+  optimizer_spec optimizer;  // the default for tables that name none
+  reduce_kind reduce = reduce_kind::mean;
+  aggregators_spec aggregators;
+  not_finite_rule not_finite = not_finite_rule::refuse;
+  worker_loss_rule on_worker_loss = worker_loss_rule::restart;
+  std::optional<checkpoint_spec> checkpoint;
+  std::uint64_t seed = 1;
+  std::vector<table_spec> tables;  // declared ones; workers may create more
+  std::vector<std::string> hosts;  // of the workers, by name; empty: all of the cluster
+
+  std::uint32_t capacity() const noexcept { return std::max(workers, max_workers); }
+};
+
+enum class transport_kind : std::uint8_t { automatic, shm, tcp, rdma };
+
+// A machine, or what stands for one. Processes of different hosts never share memory.
+struct host_spec {
+  std::string name;
+  std::string address;              // at which the others reach it; empty: loopback
+  std::vector<std::string> prefix;  // goes before the command of each of its processes
+
+  friend bool operator==(const host_spec&, const host_spec&) = default;
+};
+
+// A chunk is a frame of its own between hosts, and larger ones cost less there; on one host
+// smaller ones stay in the cache from the sum to the step.
+constexpr std::uint64_t default_chunk_bytes(std::size_t hosts) noexcept {
+  return hosts > 1 ? 512 * 1024 : 256 * 1024;
+}
+
+// How often a process may be started again, as in Erlang/OTP: more than so many deaths within
+// this time end the run. The first comes back at once, the next after a pause that doubles.
+struct restart_spec {
+  std::uint32_t max_restarts = 5;
+  std::uint32_t within_ms = 60'000;
+  std::uint32_t backoff_first_ms = 100;
+  std::uint32_t backoff_last_ms = 5'000;
+
+  friend bool operator==(const restart_spec&, const restart_spec&) = default;
+};
+
+struct supervision_spec {
+  restart_spec worker;
+  // Without a replica nobody takes its place: all go back to the last checkpoint.
+  restart_spec shard;
+  restart_spec aggregator;
+  restart_spec coordinator;
+  // One that shows no sign of life for so long is ended, and has died; 0: nobody looks.
+  std::uint32_t heartbeat_timeout_ms = 2000;
+  // A process that the coordinator has no connection to for so long, and nobody knows to have
+  // ended, counts as dead. In the first half connections are given up, in the second it may
+  // come back.
+  std::uint32_t unreachable_ms = 10'000;
+};
+
+// Whether a cluster is launched that may take more memory than the machine has.
+enum class memory_rule : std::uint8_t { refuse, ignore };
+
+struct cluster_spec {
+  std::string name;
+  std::vector<host_spec> hosts;  // empty: everything runs where the launcher does
+  std::string coordinator_host;  // by name; empty: the first
+  std::uint32_t shards = 1;
+  std::uint32_t replicas = 0;  // of each shard, below group_size_max
+  // In so many slots of processes shards begin, and they may move (shard_slots); 0: each has
+  // its own processes, and stays there.
+  std::uint32_t slots = 0;
+  std::vector<std::string> shard_hosts;  // by name; empty: all
+  transport_kind transport = transport_kind::automatic;
+  std::uint64_t chunk_bytes = default_chunk_bytes(1);
+  std::string control_host = "127.0.0.1";
+  std::uint16_t control_port = 0;  // 0: the system chooses
+  std::uint32_t start_timeout_ms = 30'000;
+  memory_rule memory_check = memory_rule::refuse;
+  supervision_spec supervision;
+  fault_spec faults;
+  std::vector<job_spec> jobs;
+
+  // Another process may take over a shard from the one that serves it.
+  bool has_chains() const noexcept { return replicas > 0 || slots > 0; }
+};
+
+}  // namespace tidegate::policies

@@ -1,0 +1,28 @@
+// Which host of a cluster runs which process. Pure functions, any thread; null where the
+// cluster names no hosts. Names in the spec are ones that it has (launch/ checks them).
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "policies/model/spec.hpp"
+
+namespace tidegate::policies {
+
+const host_spec* find_host(const cluster_spec& cluster, std::string_view name) noexcept;
+
+const host_spec* host_of_coordinator(const cluster_spec& cluster) noexcept;
+// Returns true if the launcher starts the coordinator on its own machine, so that a crash of
+// the machine ends both. Where a prefix starts it, it may be another machine.
+bool coordinator_is_beside_launcher(const cluster_spec& cluster) noexcept;
+// Shards in turn, so that each host's network carries the same share.
+const host_spec* host_of_shard(const cluster_spec& cluster, std::uint32_t index) noexcept;
+// The next host that holds shards, and the next but one for the second replica: others, where
+// there are so many.
+const host_spec* host_of_replica(const cluster_spec& cluster, std::uint32_t index) noexcept;
+// Workers in blocks of consecutive ranks, as even as can be: what a host sums before the
+// network is crossed is then a subtree of the canonical sum.
+const host_spec* host_of_worker(const cluster_spec& cluster, const job_spec& job,
+                                std::uint32_t rank) noexcept;
+
+}  // namespace tidegate::policies

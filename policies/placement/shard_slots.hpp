@@ -1,0 +1,65 @@
+// Which processes have which shards, where there are more shards than processes
+// (cluster.max_shards) so that a shard can move, with all its chunks, while jobs run. Pure; one
+// thread.
+//
+// A slot is what the launcher starts together: the process `shard-Q` and its replicas. Each
+// shard is to be in one slot; there are as many slots as shards at most. A process has a member
+// of the group of each shard of its slot. Members of a group are numbered from the slot of the
+// shard's own number on, slot by slot: where nothing moves they are 0 to `replicas`.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "policies/model/process_name.hpp"
+#include "policies/placement/shard_group.hpp"
+
+namespace tidegate::policies {
+
+class shard_slots {
+ public:
+  // One of the processes: its slot, and its place in that, 0 for `shard-Q`.
+  struct process {
+    std::uint32_t slot = 0;
+    std::uint32_t place = 0;
+
+    friend auto operator<=>(const process&, const process&) = default;
+  };
+
+  shard_slots() = default;  // of no shards: nothing moves
+  // Shards in turn over the first slots, of which there are 1 to `shards`.
+  shard_slots(std::uint32_t shards, std::uint32_t replicas, std::uint32_t slots);
+  // As they were; false: that cannot have been.
+  bool go_on(std::uint32_t slots, const std::vector<std::uint32_t>& slot_of);
+
+  // So many slots are wanted. Moves the fewest shards after which all have the same number of
+  // them, or one more: those that move, ascending.
+  std::vector<std::uint32_t> scale(std::uint32_t slots);
+
+  std::uint32_t wanted() const noexcept { return wanted_; }
+  std::uint32_t shards() const noexcept { return static_cast<std::uint32_t>(slot_of_.size()); }
+  const std::vector<std::uint32_t>& slot_of() const noexcept { return slot_of_; }
+  // Numbers in each group.
+  std::uint32_t members() const noexcept { return shards() * each_; }
+  shard_group::range wanted_of(std::uint32_t shard) const;
+  process process_of(std::uint32_t shard, std::uint32_t member) const;
+  std::uint32_t member_of(std::uint32_t shard, process which) const;
+  bool has(process which) const noexcept {
+    return which.slot < shards() && which.place < each_;
+  }
+
+ private:
+  std::vector<std::uint32_t> slot_of_;  // by shard
+  std::uint32_t each_ = 1;              // processes of a slot
+  std::uint32_t wanted_ = 0;
+};
+
+// As the launcher calls it, and back (of a shard or a replica). Where nothing moves a shard is
+// its slot, and its member's number the place.
+process_name name_of(shard_slots::process which, std::uint32_t shards);
+shard_slots::process slot_process_of(const process_name& name, std::uint32_t shards);
+// Of so many slots, in the order in which they are started.
+std::vector<process_name> processes_of(std::uint32_t slots, std::uint32_t shards,
+                                       std::uint32_t replicas);
+
+}  // namespace tidegate::policies

@@ -1,0 +1,107 @@
+// The gate decides which connections the coordinator's control port lets in. A connection is a
+// stranger until it has proven the run's token (handshake.hpp). There is room for a number of
+// strangers, and each has a time limit. When the room is full, the stranger that has waited
+// longest leaves for the next; so silent connections keep nobody out.
+//
+// A core: the shell accepts, reads, sends and closes. It allocates when it is made and never
+// for a stranger. Times are nanoseconds of a clock that never goes back. One thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "policies/model/millisecond.hpp"
+#include "policies/protocol/handshake.hpp"
+
+namespace tidegate::policies {
+
+struct gate_limits {
+  std::size_t strangers_max = 256;
+  std::int64_t handshake_ns = 2'000 * millisecond;
+  // When the room is full, a stranger has at least this long.
+  std::int64_t crowded_ns = 100 * millisecond;
+  // Connections per second that are accepted; so many may come at once.
+  std::uint32_t accepted_per_second = 2'000;
+  std::uint32_t accepted_at_once = 1'024;
+  // The count of the refused is reported at most once in this time.
+  std::int64_t report_ns = 10'000 * millisecond;
+};
+
+struct gate_counters {
+  std::uint64_t accepted = 0;
+  std::uint64_t admitted = 0;
+  std::uint64_t refused_version = 0;  // said something else than a handshake
+  std::uint64_t refused_proof = 0;    // had a wrong proof
+  std::uint64_t refused_late = 0;     // said too little for too long
+  std::uint64_t departed = 0;         // closed before they had proven anything
+
+  std::uint64_t refused() const noexcept {
+    return refused_version + refused_proof + refused_late + departed;
+  }
+};
+
+class connection_gate {
+ public:
+  using slot = std::uint32_t;  // below gate_limits::strangers_max
+
+  connection_gate(std::uint64_t token, const gate_limits& limits = {});
+
+  // Returns true if a connection may be accepted now. Otherwise next_deadline() says when to
+  // ask again.
+  bool may_accept(std::int64_t now);
+  // The stranger whose place the next connection takes; the shell closes it. Empty where there
+  // is room.
+  std::optional<slot> make_room();
+  // A connection has been accepted after may_accept() and make_room(). `drawn`: for it alone.
+  slot accepted(std::int64_t now, const nonce& drawn);
+  const listener_handshake& handshake(slot of) const;
+  // Bytes of a stranger, handshake(of).wants() at most. Proven: its slot is free,
+  // `confirmation` is to be sent, and the connection is the shell's to hand on. Waiting:
+  // nothing changes. Else: the shell closes it, and its slot is free.
+  handshake_state received(slot from, std::span<const std::byte> bytes,
+                           runtime::digest& confirmation);
+  // The system has no descriptor or memory for another connection: none is accepted for a
+  // while.
+  void accept_failed(std::int64_t now) noexcept;
+  // The stranger has closed its connection, or it broke.
+  void departed(slot from);
+  // Appends the strangers whose time is up; their slots are free, the shell closes them.
+  void expire(std::int64_t now, std::vector<slot>& late);
+  // When expire(), may_accept() or report() has something new; empty: when something happens.
+  std::optional<std::int64_t> next_deadline() const;
+  // How many have been refused so far, if that is news and it is time to tell.
+  std::optional<std::uint64_t> report(std::int64_t now);
+
+  std::size_t strangers() const noexcept { return strangers_; }
+  const gate_counters& counters() const noexcept { return counters_; }
+
+ private:
+  struct stranger {
+    listener_handshake handshake;
+    std::int64_t since = 0;
+    bool present = false;
+  };
+
+  bool is_full() const noexcept { return strangers_ == waiting_.size(); }
+  // Precondition: there are some.
+  slot oldest() const noexcept;
+  void leave(slot leaver) noexcept;
+  std::int64_t accept_interval() const noexcept;
+
+  gate_limits limits_;
+  std::uint64_t token_;
+  std::vector<stranger> waiting_;
+  std::size_t strangers_ = 0;
+  gate_counters counters_;
+  // A connection may be accepted from then on; it lies back as far as several may come at once.
+  std::int64_t accept_from_ = 0;
+  bool waits_to_accept_ = false;
+  std::int64_t accept_at_ = 0;
+  std::uint64_t reported_ = 0;
+  std::int64_t report_from_ = 0;
+};
+
+}  // namespace tidegate::policies

@@ -1,0 +1,49 @@
+// Between tags, by which a core names pushes and pulls, and the headers of their frames.
+#pragma once
+
+#include <optional>
+
+#include "policies/protocol/frame_tag.hpp"
+#include "policies/protocol/protocol.hpp"
+#include "runtime/base/frame_header.hpp"
+
+namespace tidegate::policies {
+
+inline frame_tag tag_of(const runtime::frame_header& header) {
+  return {header.job,   header.epoch, header.incarnation, header.worker,
+          header.table, header.chunk, header.clock,       header.request};
+}
+
+inline runtime::frame_header header_of(runtime::frame_kind kind, const frame_tag& tag,
+                                       refusal code) {
+  runtime::frame_header header;
+  header.kind = kind;
+  header.job = tag.job;
+  header.epoch = tag.epoch;
+  header.incarnation = tag.incarnation;
+  header.worker = tag.rank;
+  header.table = tag.table;
+  header.chunk = tag.chunk;
+  header.code = static_cast<std::uint32_t>(code);
+  header.clock = tag.clock;
+  header.request = tag.request;
+  return header;
+}
+
+// What a reply says besides: that the push of the clock before is applied, as a frame of its
+// own. For a reply that is given no place, because another has answered the pull; nothing else
+// acknowledges that push.
+inline std::optional<runtime::frame_header> acknowledgement_in(
+    const runtime::frame_header& reply) {
+  if (reply.kind != runtime::frame_kind::pull_reply ||
+      (reply.flags & runtime::frame_flag_applied) == 0)
+    return {};
+  auto header = reply;
+  header.kind = runtime::frame_kind::push_ack;
+  header.flags = 0;
+  header.payload_bytes = 0;
+  --header.clock;
+  return header;
+}
+
+}  // namespace tidegate::policies

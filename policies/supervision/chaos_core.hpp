@@ -1,0 +1,89 @@
+// Kills on purpose: which process of a run is hit next, when, and how.
+//
+// All is drawn from a seed, apart for each hit: the k-th hit of a seed comes after the same
+// pause and does the same, whatever happened before. Whom it strikes depends on who lives then,
+// too. Time is an argument, in nanoseconds of a clock that never goes back. One thread.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "policies/model/fault_spec.hpp"
+#include "policies/model/process_name.hpp"
+
+namespace tidegate::policies {
+
+// One life of a process: a pid comes back, a pid with the time of its start does not.
+struct chaos_target {
+  process_name name;
+  int pid = -1;
+  std::uint64_t started = 0;  // what the kernel calls starttime, in ticks since boot
+  friend bool operator==(const chaos_target&, const chaos_target&) = default;
+};
+
+struct chaos_order {
+  chaos_choice what;
+  chaos_target target;  // of what hits a process
+  std::string host;     // of what hits a host
+};
+
+class chaos_core {
+ public:
+  static constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
+  // How soon to look again while nobody is there to be hit.
+  static constexpr std::int64_t look_again_ns = 10'000'000;
+
+  chaos_core(chaos_plan plan, std::int64_t now);
+
+  // When `wake` has something to do next; `never` when all is done.
+  std::int64_t next_wake() const noexcept;
+  // `living`: all processes of the run, in any order. Appends what is to be done now.
+  void wake(std::int64_t now, std::span<const chaos_target> living,
+            std::vector<chaos_order>& out);
+  // Of a process, one that was not drawn.
+  void strike(std::int64_t now, const chaos_target& target, const chaos_choice& how,
+              std::vector<chaos_order>& out);
+  // It was killed, and is still listed.
+  bool is_dying(const chaos_target& one) const;
+  // A hit that was ordered found its process gone: it does not count.
+  void missed(const chaos_target& target);
+  // No more hits. Who is stopped goes on at once.
+  void end(std::vector<chaos_order>& out);
+
+  bool done() const noexcept { return over_ && stopped_.empty(); }
+  std::uint64_t hits() const noexcept { return hits_; }
+
+ private:
+  struct stopped_one {
+    chaos_target target;
+    std::int64_t until = 0;
+  };
+
+  void draw(std::int64_t now);
+  void let_go_on(std::int64_t now, std::vector<chaos_order>& out);
+  bool may_hit(const chaos_target& one) const;
+  void count_hit(std::int64_t now);
+  bool is_stopped(const chaos_target& one) const;
+
+  chaos_plan plan_;
+  std::int64_t end_;
+  std::uint64_t step_ = 0;
+  std::uint64_t hits_ = 0;
+  bool over_ = false;
+  std::int64_t next_hit_ = 0;
+  chaos_choice choice_;               // of the next hit
+  std::uint64_t pick_ = 0;            // of the next hit: a draw, used modulo who lives
+  std::vector<chaos_target> killed_;  // and still to be seen, as the dying are for a moment
+  std::vector<stopped_one> stopped_;
+};
+
+// A process of that role, drawn from `seed`; none when there is none. The order of `living`
+// makes no difference.
+std::optional<chaos_target> choose_target(std::span<const chaos_target> living,
+                                          process_role role, std::uint64_t seed);
+
+}  // namespace tidegate::policies

@@ -1,0 +1,313 @@
+#include "policies/worker/client_core.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "policies/model/kept_versions.hpp"
+#include "policies/sending/send_queue.hpp"
+#include "runtime/base/assert.hpp"
+#include "runtime/base/planted.hpp"
+#include "runtime/base/rare.hpp"
+
+namespace tidegate::policies {
+
+using runtime::frame_header;
+using runtime::frame_kind;
+
+client_core::client_core(client_shell& shell, const worker_welcome& welcome, std::uint32_t rank,
+                         std::uint32_t incarnation)
+    : shell_(shell),
+      token_(welcome.token),
+      epochs_(welcome.shard_epochs),
+      workers_(welcome.capacity),
+      rank_(rank),
+      incarnation_(incarnation),
+      shards_move_(welcome.replicated || welcome.aggregated),
+      worker_(static_cast<std::uint32_t>(welcome.shard_addresses.size()), welcome.first_clock),
+      attaching_(welcome.shard_addresses.size()) {
+  TIDEGATE_ASSERT(epochs_.size() == welcome.shard_addresses.size(), "a shard has an epoch");
+  if (welcome.one_clock_in_flight) worker_.set_one_clock_in_flight();
+}
+
+// A table is open when every shard that shares our memory has looked at it.
+void client_core::open(std::uint32_t table, std::vector<chunk_place> places,
+                       const std::function<bool(std::uint32_t shard)>& shares) {
+  const auto opened_before = tables_.size();
+  const auto [at, fresh] = tables_.try_emplace(table);
+  auto& state = at->second;
+  if (fresh) state.opened_as = opened_before;
+  state.open = false;
+  worker_.add_table(table, std::move(places));
+  for (const auto& part : worker_.parts_of(table)) {
+    if (part.attached) continue;
+    if (!shares(part.shard)) {
+      frames_with_.insert(part.shard);
+      continue;
+    }
+    begin_attach(table, state, part.shard);
+  }
+  if (state.attaching.empty()) opened(table, state);
+}
+
+bool client_core::shard_moved(std::uint32_t shard, std::uint64_t epoch,
+                              const std::function<bool(std::uint32_t shard)>& shares) {
+  effects_.clear();
+  if (shard >= epochs_.size() || epoch <= epochs_[shard]) return false;
+  epochs_[shard] = epoch;
+  reconnects_.forget(shard);
+  if (failed_) return true;
+  worker_.shard_moved(shard);
+  moving_.insert(shard);
+  for (auto& [id, state] : tables_) {
+    end_attach(state, shard);
+    const auto parts = worker_.parts_of(id);
+    if (std::none_of(parts.begin(), parts.end(),
+                     [&](const table_part& part) { return part.shard == shard; }))
+      continue;
+    if (!shares(shard)) {
+      frames_with_.insert(shard);
+      if (state.attaching.empty()) opened(id, state);
+      continue;
+    }
+    begin_attach(id, state, shard);
+  }
+  end_move(shard);
+  return true;
+}
+
+void client_core::begin_attach(std::uint32_t table, table_state& state, std::uint32_t shard) {
+  if (state.attaching.insert(shard).second) ++attaching_[shard];
+  shell_.send_place(shard, header_for(frame_kind::attach, table, shard));
+}
+
+// Returns whether it had begun and not ended.
+bool client_core::end_attach(table_state& state, std::uint32_t shard) {
+  if (state.attaching.erase(shard) == 0) return false;
+  --attaching_[shard];
+  return true;
+}
+
+// When all tables that have chunks there are mapped, or never will be.
+void client_core::end_move(std::uint32_t shard) {
+  if (attaching_[shard] == 0 && moving_.erase(shard) > 0) worker_.again(shard, effects_);
+}
+
+void client_core::reply_lost(const frame_header& header) {
+  effects_.clear();
+  // A refusal never had a place.
+  if (failed_ || header.kind != frame_kind::pull_reply || header.code != 0 ||
+      header.job != token_ || header.incarnation != incarnation_ ||
+      header.shard >= epochs_.size())
+    return;
+  if (!worker_.cancel_reply(header.table, header.chunk, header.request)) return;
+  if (moving_.contains(header.shard)) return;  // it is asked for when the shard has moved
+  worker_.resend_pull(header.table, header.shard, effects_);
+}
+
+bool client_core::is_busy() const {
+  return !failed_ && (worker_.is_busy() || std::any_of(attaching_.begin(), attaching_.end(),
+                                                       [](auto tables) { return tables > 0; }));
+}
+
+void client_core::tick(std::int64_t now) {
+  effects_.clear();
+  if (failed_) return;
+  worker_.tick(now, effects_);
+  for (auto& [id, state] : tables_) {
+    if (state.attaching.empty() || !state.attach_again.is_over(now, patience_)) continue;
+    TIDEGATE_RARE("client: a shard is asked for its memory again");
+    for (const auto shard : state.attaching)
+      shell_.send_place(shard, header_for(frame_kind::attach, id, shard));
+  }
+}
+
+void client_core::opened(std::uint32_t table, table_state& state) {
+  if (!std::exchange(state.open, true)) shell_.opened(table);
+}
+
+void client_core::on_attached(const frame_header& header, std::span<const std::byte> place) {
+  const auto at = tables_.find(header.table);
+  if (at == tables_.end() || !end_attach(at->second, header.shard)) return;
+  bool attached = false;
+  for (const auto& part : worker_.parts_of(header.table))
+    if (part.shard == header.shard && header.code == 0)
+      attached = shell_.map_parameters(header.table, part, place);
+  if (attached) {
+    worker_.attach(header.table, header.shard);
+  } else {
+    TIDEGATE_RARE("client: memory on one host that cannot be shared");
+    frames_with_.insert(header.shard);
+  }
+  if (at->second.attaching.empty()) opened(header.table, at->second);
+  end_move(header.shard);
+}
+
+bool client_core::is_mine(const frame_header& header) const {
+  // Answers carry the epoch of what they answer: a refusal of an earlier one is not ours.
+  return header.job == token_ && header.shard < epochs_.size() &&
+         header.epoch == epochs_[header.shard] && header.incarnation == incarnation_;
+}
+
+bool client_core::expects(const frame_header& header) const {
+  if (failed_ || !is_mine(header)) return false;
+  if (header.kind == frame_kind::attach_ack) {
+    const auto at = tables_.find(header.table);
+    return at != tables_.end() && at->second.attaching.contains(header.shard);
+  }
+  return header.kind == frame_kind::pull_reply &&
+         worker_.expects_reply(header.table, header.chunk, header.request) &&
+         header.payload_bytes ==
+             worker_.place_of(header.table, header.chunk).elements * sizeof(float);
+}
+
+void client_core::frame(const frame_header& header, std::span<const std::byte> bytes) {
+  if (failed_) return;
+  if (!is_mine(header)) return reply_lost(header);  // perhaps begun before its shard moved
+  effects_.clear();
+  const auto code = static_cast<refusal>(header.code);
+  if (shards_move_ && is_not_told(code)) {
+    TIDEGATE_RARE("client: a shard that was replaced knows nothing of what is asked");
+    return;
+  }
+  if (header.kind == frame_kind::push_ack && header.chunk == runtime::whole_job) {
+    if (worker_.on_finish_ack(header.shard, code, effects_)) shell_.copied(header.version);
+  } else if (header.kind == frame_kind::push_ack) {
+    worker_.on_ack(header.table, header.chunk, header.clock, code, effects_);
+  } else if (header.kind == frame_kind::pull_reply) {
+    if ((header.flags & runtime::frame_flag_applied) != 0)
+      worker_.on_ack(header.table, header.chunk, header.clock - 1, refusal::none, effects_);
+    worker_.on_reply(header.table, header.chunk, {header.request, code, header.min_clock, 0},
+                     effects_);
+  } else if (header.kind == frame_kind::attach_ack) {
+    on_attached(header, bytes);
+  } else if (header.kind == frame_kind::resend || header.kind == frame_kind::resent) {
+    on_resend(header);
+  } else {
+    on_ring(header);
+  }
+}
+
+void client_core::on_ring(const frame_header& header) {
+  const auto code = static_cast<refusal>(header.code);
+  const worker_core::chunk_run where{header.table, header.shard, header.chunk, header.count};
+  if (header.kind == frame_kind::ring_ack)
+    return worker_.on_ring_ack(where, header.clock, code, effects_);
+  if (header.kind != frame_kind::ring_reply || header.plane >= planes_max(workers_)) return;
+  if ((header.flags & runtime::frame_flag_applied) != 0)
+    worker_.on_ring_ack(where, header.clock - 1, refusal::none, effects_);
+  worker_.on_ring_reply(where, {header.request, code, header.min_clock, header.plane},
+                        effects_);
+}
+
+void client_core::connection_broke(std::uint32_t shard, std::int64_t now) {
+  if (!failed_) reconnects_.broke(shard, now);
+}
+
+void client_core::connected(std::uint32_t shard, std::int64_t now) {
+  if (!failed_) send_resend(frame_kind::resend, shard, reconnects_.begun(shard, now));
+}
+
+// Payloads follow when the shard answers: until then nobody knows whether frames come through.
+void client_core::mend(std::int64_t now) {
+  if (failed_) return;
+  reconnects_.attempt_due(now, [&](std::uint32_t shard, std::uint64_t attempt) {
+    TIDEGATE_RARE("client: a connection is made again");
+    if (!shell_.reconnect(shard)) return false;
+    send_resend(frame_kind::resend, shard, attempt);
+    return true;
+  });
+}
+
+// A shard that asks may have lost our attempt, if it had no connection to answer over.
+void client_core::on_resend(const frame_header& header) {
+  const auto shard = header.shard;
+  if (header.kind == frame_kind::resent) {
+    const bool lost_nothing = reconnects_.lost_nothing(shard);
+    if (reconnects_.answered(shard, header.request) && !lost_nothing) resend(shard);
+    return;
+  }
+  if (header.request != 0) send_resend(frame_kind::resent, shard, header.request);
+  reconnects_.lost_something(shard);
+  const auto attempt = reconnects_.attempt_of(shard);
+  if (attempt != 0) return send_resend(frame_kind::resend, shard, attempt);
+  if (!reconnects_.is_broken(shard) && reconnects_.is_unserved(shard, header.request))
+    resend(shard);
+}
+
+void client_core::send_resend(frame_kind kind, std::uint32_t shard, std::uint64_t attempt) {
+  auto header = header_for(kind, runtime::whole_job, shard);
+  header.chunk = runtime::whole_job;
+  header.flags = runtime::frame_flag_up;
+  header.request = attempt;
+  shell_.send(shard, header);
+}
+
+void client_core::resend(std::uint32_t shard) {
+  if (runtime::is_planted(runtime::planted_bug::nothing_resent_after_reconnect)) return;
+  for (const auto& [id, state] : tables_)
+    if (state.attaching.contains(shard))
+      shell_.send_place(shard, header_for(frame_kind::attach, id, shard));
+  if (!moving_.contains(shard)) worker_.resend(shard, effects_);
+}
+
+void client_core::carry_out() {
+  if (worker_.failure() != refusal::none && !std::exchange(failed_, true)) shell_.let_go();
+  for (const auto& what : effects_.sends) send(what);
+  for (const auto& one : effects_.dones) shell_.done(one.op, one.code);
+  effects_.clear();
+}
+
+frame_header client_core::header_for(frame_kind kind, std::uint32_t table,
+                                     std::uint32_t shard) const {
+  frame_header header;
+  header.kind = kind;
+  header.job = token_;
+  header.epoch = epochs_[shard];
+  header.incarnation = incarnation_;
+  header.worker = rank_;
+  header.table = table;
+  return header;
+}
+
+void client_core::send(const worker_effects::send& what) {
+  using kind = worker_effects::send_kind;
+  if (moving_.contains(what.shard)) return;  // sent when it has moved
+  auto header = header_for(frame_kind::push, what.table, what.shard);
+  header.chunk = what.chunk;
+  header.clock = what.clock;
+  header.request = what.request;
+  const auto flag = [&](bool set, std::uint16_t bit) {
+    if (set) header.flags = static_cast<std::uint16_t>(header.flags | bit);
+  };
+  switch (what.kind) {
+    case kind::push:
+      header.payload_bytes = what.elements * sizeof(float);
+      flag(what.pulls, runtime::frame_flag_pull);
+      // What is opened first is used first: early layers, which the next clock waits for.
+      return shell_.send_gradient(what, header,
+                                  use_order(what.clock, tables_.at(what.table).opened_as));
+    case kind::skip:
+      header.kind = frame_kind::skip;
+      flag(what.pulls, runtime::frame_flag_pull);
+      break;
+    case kind::pull:
+      header.kind = frame_kind::pull;
+      flag(what.everything, runtime::frame_flag_final);
+      break;
+    case kind::ring:
+      header.kind = frame_kind::ring;
+      header.plane = static_cast<std::uint16_t>(what.half);
+      flag(what.everything, runtime::frame_flag_final);
+      flag(what.pushes, runtime::frame_flag_push);
+      flag(what.skips, runtime::frame_flag_skip);
+      flag(what.pulls, runtime::frame_flag_pull);
+      break;
+    case kind::finished:
+      header.kind = frame_kind::finished;
+      header.chunk = runtime::whole_job;
+      break;
+  }
+  shell_.send(what.shard, header);
+}
+
+}  // namespace tidegate::policies

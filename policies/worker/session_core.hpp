@@ -1,0 +1,111 @@
+// What a worker's session does besides pushing and pulling, and in which order: join the job,
+// open tables, say which are open before anything moves, end.
+//
+// One thing at a time. An operation begins with a call that returns its first step; the shell
+// carries the step out, tells how it went with next(), and gets the following one, until
+// `done`. Steps are questions to the coordinator or commands to the worker core's shell. One
+// thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "policies/protocol/control_calls.hpp"
+#include "runtime/base/status.hpp"
+
+namespace tidegate::policies {
+
+struct session_step {
+  enum class action : std::uint8_t {
+    // To the coordinator; its answer, or why there is none, goes to next().
+    ask_welcome,
+    ask_grant,      // `request`
+    tell_opened,    // `tables`
+    tell_finished,  // with the hash, if `hashed`; else answered with all tables to hash, or
+                    // none
+    tell_failed,    // `why`
+    tell_metric,    // `why`: its name; `value`
+    // To the worker; next() when it is done.
+    attach,       // `grant`: the table can be used afterwards
+    farewell,     // wait for all pushes, tell the shards
+    pull_to_end,  // `grant`: as all workers leave it
+    hash,         // `grant`: what was pulled, into the job's hash
+    done,         // the operation has ended with `result`
+  };
+  action kind = action::done;
+  runtime::status result;
+  std::string why;
+  double value = 0;
+  table_request request;
+  table_grant grant;
+  std::vector<std::uint32_t> tables;
+  bool hashed = false;
+};
+
+using session_answer =
+    std::variant<std::monostate, worker_welcome, table_grant, std::vector<table_grant>>;
+
+class session_core {
+ public:
+  session_step join(const worker_hello& hello);
+  // Errors: out_of_order (something has moved, or the session has ended).
+  session_step open(const table_request& request);
+  // The program has asked which clock it is at.
+  void clock_asked() noexcept { knows_clock_ = true; }
+  // Before a push, clock or exchange: the first time the coordinator is told which tables are
+  // open. Errors: out_of_order (it came back in the middle of the job, and the program goes on
+  // as if it were at the beginning).
+  session_step before_moving();
+  // Errors of this and of next(): those of the steps.
+  session_step finish();
+  session_step fail(const std::string& why);
+  session_step tell_metric(const std::string& name, double value);
+  // The session goes away: a job that it neither finished nor failed hears of it.
+  session_step leave();
+
+  session_step next(runtime::status result, session_answer answer = {});
+
+  // An operation has begun and not ended.
+  bool is_busy() const noexcept { return doing_ != doing::nothing; }
+  const worker_welcome& welcome() const noexcept { return welcome_; }
+  const worker_hello& hello() const noexcept { return hello_; }
+  // Opened ones; null for others.
+  const table_grant* table(std::uint32_t id) const;
+
+ private:
+  enum class doing : std::uint8_t {
+    nothing,
+    joining,
+    opening,
+    declaring,
+    finishing,
+    failing,
+    measuring
+  };
+
+  session_step begin(doing operation, session_step::action first);
+  session_step end(runtime::status result);
+  session_step after_join(session_answer& answer);
+  session_step after_open(session_answer& answer);
+  session_step after_finish(session_answer& answer);
+  session_step next_table();
+
+  worker_hello hello_;
+  worker_welcome welcome_;
+  std::map<std::uint32_t, table_grant> tables_;
+  bool joined_ = false;
+  bool declared_ = false;
+  bool knows_clock_ = false;
+  std::string why_;  // it may not go on
+  bool ended_ = false;
+  doing doing_ = doing::nothing;
+  session_step::action at_ = session_step::action::done;  // the step being carried out
+  table_grant grant_;                                     // being opened
+  std::vector<table_grant> hashing_;                      // of the job, the next one last
+  bool hashes_ = false;
+};
+
+}  // namespace tidegate::policies

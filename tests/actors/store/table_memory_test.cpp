@@ -1,0 +1,87 @@
+// A table whose chunks lie on two shards: one array within the budget of mappings, and the same
+// values in the shards' own windows beyond it.
+#include "actors/store/table_memory.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace tidegate::actors {
+namespace {
+
+constexpr std::uint64_t chunk_elements = 1024;  // a page
+constexpr std::uint32_t chunks = 64;
+constexpr std::uint32_t planes = 4;
+
+std::size_t mappings_of_this_process() {
+  std::ifstream maps("/proc/self/maps");
+  std::string line;
+  std::size_t lines = 0;
+  while (std::getline(maps, line)) ++lines;
+  return lines;
+}
+
+struct table_memory_test : testing::Test {
+  table_memory_test() {
+    for (std::uint32_t chunk = 0; chunk < chunks; ++chunk) {
+      places.push_back({chunk, chunk % 2, chunk * chunk_elements, chunk_elements});
+      parts[chunk % 2].shard = chunk % 2;
+      parts[chunk % 2].chunks.push_back(chunk);
+    }
+    for (std::uint32_t shard = 0; shard < 2; ++shard) {
+      auto place = shards[shard].allocate(chunks / 2 * chunk_elements * sizeof(float));
+      EXPECT_TRUE(place);
+      names[shard] = shards[shard].name(*place);
+      auto* values = reinterpret_cast<float*>(shards[shard].at(*place, 0));
+      for (std::uint32_t i = 0; i < chunks / 2; ++i)
+        std::fill_n(values + i * chunk_elements, chunk_elements,
+                    static_cast<float>(2 * i + shard));
+    }
+  }
+  // Opens the table and finds it in plane 0.
+  std::shared_ptr<table_memory> open(policies::mapping_budget& budget) {
+    auto made = table_memory::make(gradients, budget, places);
+    EXPECT_TRUE(made);
+    for (std::uint32_t shard = 0; shard < 2; ++shard)
+      EXPECT_TRUE((*made)->attach(parts[shard], names[shard], planes, 0, windows[shard]).ok());
+    (*made)->found(std::vector<table_memory::place_found>(chunks, {.plane = 0, .moves = 0}));
+    return *made;
+  }
+  static void expect_values(const table_memory& memory) {
+    std::vector<float> all(chunks * chunk_elements);
+    memory.gather(all);
+    for (std::uint32_t chunk = 0; chunk < chunks; ++chunk)
+      EXPECT_EQ(all[chunk * chunk_elements + 7], static_cast<float>(chunk));
+  }
+
+  policies::table_places places;
+  policies::table_part parts[2];
+  runtime::arena gradients{"test-gradients", 2};
+  runtime::arena shards[2] = {{"test-parameters", planes}, {"test-parameters", planes}};
+  runtime::place_name names[2];
+  runtime::window_map windows[2];
+};
+
+TEST_F(table_memory_test, is_one_array_within_the_budget) {
+  policies::mapping_budget budget(policies::mappings_reserved + 3 * chunks);
+  const auto memory = open(budget);
+  EXPECT_EQ(memory->stretches().size(), 1U);
+  EXPECT_EQ(budget.left(), 0U);
+  expect_values(*memory);
+}
+
+TEST_F(table_memory_test, is_read_in_the_windows_of_its_shards_beyond_the_budget) {
+  policies::mapping_budget budget(policies::mappings_reserved + 3 * chunks - 1);
+  const auto before = mappings_of_this_process();
+  const auto memory = open(budget);
+  EXPECT_LT(mappings_of_this_process(), before + 10) << "windows and gradients only";
+  EXPECT_EQ(memory->stretches().size(), chunks);
+  EXPECT_EQ(budget.left(), 3 * chunks - 1) << "another table may be smaller";
+  expect_values(*memory);
+}
+
+}  // namespace
+}  // namespace tidegate::actors

@@ -1,0 +1,151 @@
+#include "launch/cli/command_line.hpp"
+
+#include <gmock/gmock.h>
+
+namespace tidegate::launch {
+namespace {
+
+using testing::HasSubstr;
+using words = std::vector<std::string>;
+
+std::string refusal_of(const words& args) {
+  const auto line = parse_command_line(args);
+  if (line) return "accepted";
+  EXPECT_EQ(line.error().code(), runtime::errc::invalid_argument);
+  return line.error().message();
+}
+
+TEST(command_line, validate) {
+  const auto line = parse_command_line({"validate", "f.yaml", "--set", "a=1", "--set=b=2"});
+  ASSERT_TRUE(line) << line.error().message();
+  EXPECT_EQ(line->kind, command_kind::validate);
+  EXPECT_EQ(line->file, "f.yaml");
+  EXPECT_THAT(line->sets, testing::ElementsAre("a=1", "b=2"));
+}
+
+TEST(command_line, set_takes_one_value_and_the_file_may_follow) {
+  const auto line = parse_command_line({"plan", "--set", "a=[1, 2]", "f.yaml", "--json"});
+  ASSERT_TRUE(line) << line.error().message();
+  EXPECT_EQ(line->kind, command_kind::plan);
+  EXPECT_EQ(line->file, "f.yaml");
+  EXPECT_TRUE(line->json);
+  EXPECT_THAT(line->sets, testing::ElementsAre("a=[1, 2]"));
+}
+
+TEST(command_line, launch) {
+  const auto line = parse_command_line({"launch", "f.yaml", "--run-dir", "out"});
+  ASSERT_TRUE(line) << line.error().message();
+  EXPECT_EQ(line->kind, command_kind::launch);
+  EXPECT_EQ(line->run_dir, "out");
+}
+
+TEST(command_line, resume_takes_nothing_else) {
+  const auto line = parse_command_line({"launch", "--resume", "runs/x"});
+  ASSERT_TRUE(line) << line.error().message();
+  EXPECT_EQ(line->kind, command_kind::launch);
+  EXPECT_EQ(line->resume, "runs/x");
+  for (const words& more : {words{"f.yaml"}, words{"--set", "a=1"}, words{"--run-dir", "d"}}) {
+    words all{"launch", "--resume", "runs/x"};
+    all.insert(all.end(), more.begin(), more.end());
+    EXPECT_THAT(refusal_of(all), HasSubstr("and nothing else"));
+  }
+}
+
+TEST(command_line, scale) {
+  const auto line = parse_command_line({"scale", "runs/x", "workers=6", "--job", "mlp"});
+  ASSERT_TRUE(line) << line.error().message();
+  EXPECT_EQ(line->kind, command_kind::scale);
+  EXPECT_EQ(line->file, "runs/x");
+  EXPECT_EQ(line->workers, 6U);
+  EXPECT_EQ(line->job, "mlp");
+  EXPECT_THAT(refusal_of({"scale", "runs/x"}), HasSubstr("workers=N"));
+  EXPECT_THAT(refusal_of({"scale", "runs/x", "workers=0"}), HasSubstr("'workers=0'"));
+  const auto both = parse_command_line({"scale", "runs/x", "workers=6", "shards=3"});
+  ASSERT_TRUE(both) << both.error().message();
+  EXPECT_EQ(both->workers, 6U);
+  EXPECT_EQ(both->shards, 3U);
+  const auto alone = parse_command_line({"scale", "runs/x", "shards=1024"});
+  ASSERT_TRUE(alone);
+  EXPECT_EQ(alone->workers, 0U);
+  for (const char* word : {"shards=0", "shards=1025", "shards", "servers=2", "shards="})
+    EXPECT_THAT(refusal_of({"scale", "runs/x", word}),
+                HasSubstr("'" + std::string(word) + "'"));
+  EXPECT_THAT(refusal_of({"scale", "runs/x", "shards=1", "shards=2"}), HasSubstr("'shards=2'"));
+}
+
+TEST(command_line, export_model) {
+  const auto line =
+      parse_command_line({"export", "runs/x", "-o", "m.safetensors", "--job=mlp"});
+  ASSERT_TRUE(line) << line.error().message();
+  EXPECT_EQ(line->kind, command_kind::export_model);
+  EXPECT_EQ(line->file, "runs/x");
+  EXPECT_EQ(line->output, "m.safetensors");
+  EXPECT_EQ(line->job, "mlp");
+  EXPECT_TRUE(parse_command_line({"export", "runs/x", "--list"})->list);
+  EXPECT_THAT(refusal_of({"export"}), HasSubstr("no run folder is given"));
+  EXPECT_THAT(refusal_of({"export", "a", "b"}), HasSubstr("more than one run folder"));
+  EXPECT_THAT(refusal_of({"export", "a"}), HasSubstr("either -o FILE or --list"));
+  EXPECT_THAT(refusal_of({"export", "a", "-o", "b", "--list"}), HasSubstr("either"));
+}
+
+TEST(command_line, nodes) {
+  const auto one =
+      parse_command_line({"node", "coordinator", "--run-dir", "d", "--ready-fd", "7"});
+  ASSERT_TRUE(one) << one.error().message();
+  EXPECT_EQ(one->kind, command_kind::node_coordinator);
+  EXPECT_EQ(one->ready_fd, 7);
+  const auto two = parse_command_line({"node", "shard", "--run-dir", "d", "--index", "3"});
+  ASSERT_TRUE(two) << two.error().message();
+  EXPECT_EQ(two->index, 3U);
+  const auto three =
+      parse_command_line({"node", "aggregator", "--job=-x", "--index", "2", "--run-dir", "d"});
+  ASSERT_TRUE(three) << three.error().message();
+  EXPECT_EQ(three->kind, command_kind::node_aggregator);
+  EXPECT_EQ(three->job, "-x");
+  EXPECT_EQ(three->index, 2U);
+  EXPECT_THAT(refusal_of({"node", "shrad"}), HasSubstr("did you mean 'shard'?"));
+  EXPECT_THAT(refusal_of({"node"}), HasSubstr("unknown role ''"));
+  EXPECT_THAT(refusal_of({"node", "shard", "--run-dir", "d"}), HasSubstr("--index"));
+}
+
+TEST(command_line, help_and_version) {
+  for (const words& args : {words{"--help"}, words{"-h"}, words{"help"}}) {
+    const auto line = parse_command_line(args);
+    ASSERT_TRUE(line);
+    EXPECT_EQ(line->kind, command_kind::help);
+    EXPECT_EQ(line->topic, "");
+  }
+  EXPECT_EQ(parse_command_line({"launch", "--help"})->topic, "launch");
+  EXPECT_EQ(parse_command_line({"--help", "yaml"})->topic, "yaml");
+  EXPECT_EQ(parse_command_line({"--version"})->kind, command_kind::version);
+}
+
+TEST(command_line, unknown_words_get_the_nearest_one) {
+  EXPECT_THAT(refusal_of({}), HasSubstr("--help"));
+  EXPECT_THAT(refusal_of({"lunch", "f"}),
+              HasSubstr("unknown command 'lunch'; did you mean 'launch'?"));
+  EXPECT_THAT(refusal_of({"--verison"}), HasSubstr("did you mean '--version'?"));
+  EXPECT_THAT(refusal_of({"launch", "f", "--rundir", "x"}),
+              HasSubstr("did you mean '--run-dir'?"));
+  EXPECT_THAT(refusal_of({"plan", "f", "--jsn"}), HasSubstr("did you mean '--json'?"));
+  EXPECT_THAT(refusal_of({"validate", "f", "--json"}), HasSubstr("unknown option '--json'"));
+}
+
+TEST(command_line, wants_exactly_one_file) {
+  EXPECT_THAT(refusal_of({"launch"}), HasSubstr("no cluster file"));
+  EXPECT_THAT(refusal_of({"launch", "a", "b"}), HasSubstr("more than one cluster file"));
+  EXPECT_THAT(refusal_of({"launch", "a", "--set"}), HasSubstr("--set"));
+}
+
+TEST(help_text, exists_for_every_topic) {
+  EXPECT_THAT(help_text(""), HasSubstr("Exit codes"));
+  EXPECT_THAT(help_text("launch"), HasSubstr("--run-dir"));
+  EXPECT_THAT(help_text("export"), HasSubstr("--output"));
+  EXPECT_THAT(help_text("plan"), HasSubstr("--json"));
+  EXPECT_THAT(help_text("validate"), HasSubstr("--set"));
+  EXPECT_THAT(help_text("node"), HasSubstr("Internal"));
+  EXPECT_THAT(help_text("yaml"), HasSubstr("jobs.*.consistency.policy"));
+}
+
+}  // namespace
+}  // namespace tidegate::launch

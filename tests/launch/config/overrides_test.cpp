@@ -1,0 +1,117 @@
+#include <gmock/gmock.h>
+
+#include "tests/launch/config/samples.hpp"
+
+namespace tidegate::launch {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+policies::cluster_spec must(const std::vector<std::string>& sets,
+                            const std::string& yaml = fashion_yaml()) {
+  auto spec = parse_cluster(yaml, "c.yaml", sets);
+  EXPECT_TRUE(spec) << spec.error().message();
+  policies::cluster_spec none;
+  none.jobs.emplace_back();
+  return spec.value_or(none);
+}
+
+TEST(overrides, replace_scalars_lists_and_maps) {
+  EXPECT_EQ(must({"jobs.mlp.workers=8"}).jobs[0].workers, 8U);
+  EXPECT_THAT(must({"jobs.mlp.command=[a, --b, 'c d']"}).jobs[0].command,
+              testing::ElementsAre("a", "--b", "c d"));
+  EXPECT_EQ(must({"jobs.mlp.optimizer={name: adam}"}).jobs[0].optimizer.kind,
+            policies::optimizer_kind::adam);
+}
+
+TEST(overrides, create_the_maps_on_the_way) {
+  const auto spec = must({"jobs.j.gradients.not_finite=allow"}, with_job(""));
+  EXPECT_EQ(spec.jobs[0].not_finite, policies::not_finite_rule::allow);
+  EXPECT_EQ(must({"jobs.k.command=b"}, with_job("")).jobs.size(), 2U);
+  EXPECT_EQ(must({"jobs.j.env.A=1"}, with_job("    env:\n")).jobs[0].env.at("A"), "1");
+}
+
+TEST(overrides, apply_from_left_to_right) {
+  EXPECT_EQ(must({"jobs.mlp.workers=8", "jobs.mlp.workers=2"}).jobs[0].workers, 2U);
+}
+
+TEST(overrides, find_keys_with_dots) {
+  const auto known = must({"jobs.mlp.tables.fc1.weight.shape=[512, 784]"});
+  EXPECT_EQ(known.jobs[0].tables[0].shape[0], 512U);
+  const auto quoted = must({"jobs.mlp.tables.\"fc2.weight\".shape=[100000]"});
+  EXPECT_EQ(quoted.jobs[0].tables.at(2).name, "fc2.weight");
+}
+
+TEST(overrides, values_may_hold_equals_signs) {
+  EXPECT_THAT(must({"jobs.mlp.command=[a, --b=c]"}).jobs[0].command,
+              testing::ElementsAre("a", "--b=c"));
+}
+
+TEST(overrides, locate_an_unknown_path_as_given) {
+  EXPECT_THAT(
+      refusal(fashion_yaml(), {"jobs.mlp.foo=1"}),
+      StartsWith("--set jobs.mlp.foo=1: unknown key 'foo' in jobs.mlp; allowed: workers, "));
+  EXPECT_THAT(refusal(fashion_yaml(), {"jobs.mlp.wokers=1"}),
+              HasSubstr("did you mean 'workers'?"));
+  EXPECT_THAT(
+      refusal(fashion_yaml(), {"clutser.shards=1"}),
+      AllOf(StartsWith("--set clutser.shards=1"), HasSubstr("did you mean 'cluster'?")));
+}
+
+TEST(overrides, locate_a_bad_value_as_given) {
+  EXPECT_THAT(refusal(fashion_yaml(), {"jobs.mlp.workers=0"}),
+              StartsWith("--set jobs.mlp.workers=0: jobs.mlp.workers: 0 is too small"));
+  EXPECT_THAT(refusal(fashion_yaml(), {"jobs.mlp.workers="}), HasSubstr("has no value"));
+  EXPECT_THAT(refusal(fashion_yaml(), {"jobs.other.workers=3"}),
+              StartsWith("--set jobs.other.workers=3: jobs.other.command: is missing"));
+}
+
+TEST(overrides, refuse_what_is_no_assignment) {
+  EXPECT_THAT(refusal(fashion_yaml(), {"jobs.mlp.workers"}), HasSubstr("has no '='"));
+  EXPECT_THAT(refusal(fashion_yaml(), {"=3"}), HasSubstr("empty key"));
+  EXPECT_THAT(refusal(fashion_yaml(), {"jobs..workers=3"}), HasSubstr("empty key"));
+  EXPECT_THAT(refusal(fashion_yaml(), {"jobs.\"mlp.workers=3"}), HasSubstr("has no '='"));
+  EXPECT_THAT(refusal(fashion_yaml(), {"jobs.mlp.workers=[1"}),
+              StartsWith("--set jobs.mlp.workers=[1: not valid YAML: "));
+  EXPECT_THAT(
+      refusal(fashion_yaml(), {"cluster.shards.x=1"}),
+      StartsWith("--set cluster.shards.x=1: cluster.shards is a plain value, not a map"));
+  EXPECT_THAT(refusal(fashion_yaml(), {"jobs.mlp.command.0=x"}),
+              HasSubstr("is a list, not a map"));
+}
+
+TEST(overrides, list_all_problems_too) {
+  const auto text =
+      refusal(fashion_yaml(), {"cluster.shards=0", "nonsense", "jobs.mlp.seed=x"});
+  EXPECT_THAT(text, AllOf(HasSubstr("cluster.shards: 0"), HasSubstr("has no '='"),
+                          HasSubstr("'x' is no number")));
+}
+
+TEST(overrides, of_the_policy_drop_the_staleness_of_the_file) {
+  const auto bsp = must({"jobs.mlp.consistency.policy=bsp"});
+  EXPECT_EQ(bsp.jobs[0].consistency, policies::consistency_spec{});
+  const auto async = must({"jobs.mlp.consistency.policy=async"});
+  EXPECT_EQ(async.jobs[0].consistency.staleness, 0U);
+  EXPECT_THAT(refusal(fashion_yaml(),
+                      {"jobs.mlp.consistency.policy=bsp", "jobs.mlp.consistency.staleness=2"}),
+              HasSubstr("no meaning with policy bsp"));
+}
+
+TEST(overrides, of_the_policy_say_how_to_give_a_staleness) {
+  EXPECT_THAT(refusal(with_job(""), {"jobs.j.consistency.policy=ssp"}),
+              HasSubstr("add --set jobs.j.consistency.staleness=3"));
+  const auto both =
+      must({"jobs.j.consistency.policy=ssp", "jobs.j.consistency.staleness=3"}, with_job(""));
+  EXPECT_EQ(both.jobs[0].consistency.staleness, 3U);
+}
+
+TEST(overrides, of_the_optimizer_drop_what_the_file_says_of_another) {
+  const auto spec = must({"jobs.mlp.optimizer.name=sgd"});
+  EXPECT_EQ(spec.jobs[0].optimizer.kind, policies::optimizer_kind::sgd);
+  EXPECT_EQ(spec.jobs[0].optimizer.learning_rate, 0.05F);
+}
+
+}  // namespace
+}  // namespace tidegate::launch

@@ -1,0 +1,171 @@
+#include "launch/config/write_yaml.hpp"
+
+#include <gmock/gmock.h>
+
+#include "tests/launch/config/samples.hpp"
+
+namespace tidegate::launch {
+namespace {
+
+void expect_same(const policies::job_spec& a, const policies::job_spec& b) {
+  EXPECT_EQ(a.name, b.name);
+  EXPECT_EQ(a.workers, b.workers);
+  EXPECT_EQ(a.command, b.command);
+  EXPECT_EQ(a.env, b.env);
+  EXPECT_EQ(a.consistency, b.consistency);
+  EXPECT_EQ(a.optimizer, b.optimizer);
+  EXPECT_EQ(a.reduce, b.reduce);
+  EXPECT_EQ(a.not_finite, b.not_finite);
+  EXPECT_EQ(a.seed, b.seed);
+  EXPECT_EQ(a.tables, b.tables);
+  EXPECT_EQ(a.hosts, b.hosts);
+  EXPECT_EQ(a.aggregators, b.aggregators);
+}
+
+// Writes, reads back, compares; the second text is the first.
+void expect_round_trip(const std::string& yaml, const std::vector<std::string>& sets = {}) {
+  const auto a = parse_cluster(yaml, "c.yaml", sets);
+  ASSERT_TRUE(a) << a.error().message();
+  const auto text = write_yaml(*a);
+  const auto b = parse_cluster(text, "as_run.yaml", {});
+  ASSERT_TRUE(b) << b.error().message() << "\n" << text;
+  EXPECT_EQ(a->name, b->name);
+  EXPECT_EQ(a->hosts, b->hosts);
+  EXPECT_EQ(a->coordinator_host, b->coordinator_host);
+  EXPECT_EQ(a->shards, b->shards);
+  EXPECT_EQ(a->shard_hosts, b->shard_hosts);
+  EXPECT_EQ(a->transport, b->transport);
+  EXPECT_EQ(a->chunk_bytes, b->chunk_bytes);
+  EXPECT_EQ(a->control_host, b->control_host);
+  EXPECT_EQ(a->control_port, b->control_port);
+  EXPECT_EQ(a->start_timeout_ms, b->start_timeout_ms);
+  EXPECT_EQ(a->supervision.heartbeat_timeout_ms, b->supervision.heartbeat_timeout_ms);
+  EXPECT_EQ(a->faults, b->faults);
+  ASSERT_EQ(a->jobs.size(), b->jobs.size());
+  for (std::size_t i = 0; i < a->jobs.size(); ++i) expect_same(a->jobs[i], b->jobs[i]);
+  EXPECT_EQ(write_yaml(*b), text);
+}
+
+TEST(write_yaml, reads_back_as_the_identical_spec) {
+  expect_round_trip(fashion_yaml());
+  expect_round_trip(fashion_yaml(), {"jobs.mlp.consistency.policy=bsp"});
+  expect_round_trip(fashion_yaml(), {"jobs.mlp.optimizer={name: adam, epsilon: 1e-7}"});
+  expect_round_trip(fashion_yaml(), {"jobs.mlp.optimizer={name: nesterov, momentum: 0.7}"});
+  expect_round_trip(fashion_yaml(), {"jobs.mlp.optimizer={name: adagrad, epsilon: 1e-3}"});
+  expect_round_trip(fashion_yaml(),
+                    {"jobs.mlp.optimizer={name: adamw, beta2: 0.7, weight_decay: 0.3}"});
+  expect_round_trip(with_job(""));
+  expect_round_trip(with_job("") + "  k: {command: [b], seed: 18446744073709551615}\n",
+                    {"cluster.chunk_bytes=192", "cluster.start_timeout=1500ms"});
+}
+
+TEST(write_yaml, keeps_the_time_out_of_heartbeats) {
+  for (const auto& [set, ms] :
+       {std::pair{"2s", 2000U}, {"off", 0U}, {"0s", 0U}, {"100ms", 100U}}) {
+    const auto text = std::string("supervision.heartbeat.timeout=") + set;
+    const auto spec = parse_cluster(with_job(""), "c.yaml", {text});
+    ASSERT_TRUE(spec) << spec.error().message();
+    EXPECT_EQ(spec->supervision.heartbeat_timeout_ms, ms);
+    expect_round_trip(with_job(""), {text});
+  }
+  for (const auto* set : {"5", "99ms", "61m", "never", "[]"})
+    EXPECT_THAT(parse_cluster(with_job(""), "c.yaml",
+                              {std::string("supervision.heartbeat.timeout=") + set})
+                    .error()
+                    .message(),
+                testing::HasSubstr("supervision.heartbeat.timeout"))
+        << set;
+}
+
+TEST(write_yaml, keeps_faults) {
+  const auto with = [](const std::string& faults) {
+    return with_job("    workers: 2\n") + "faults:\n" + faults;
+  };
+  expect_round_trip(with("  seed: 9\n  link: {drop: 0.001, delay: 0.25, delay_up_to: 3s}\n"));
+  expect_round_trip(with("  random: {}\n"));
+  expect_round_trip(with(R"(  seed: 3
+  link: {duplicate: 1}
+  random: {every: 1s, roles: [shard, worker], actions: [kill, "stop:20ms"], count: 7, for: 2m}
+  at:
+    clock 100: [kill shard-0, "fill:1s"]
+    1500ms: [stop:300ms worker-j-1, kill coordinator-0]
+)"));
+  const auto spec = parse_cluster(
+      with("  at:\n    clock 5: [kill shard-0]\n    2s: stop:10ms worker-j-1\n"), "c.yaml", {});
+  ASSERT_TRUE(spec) << spec.error().message();
+  EXPECT_EQ(spec->faults.timed,
+            (std::vector<policies::timed_fault>{
+                {5, 0, "shard-0", {}},
+                {std::nullopt, 2000, "worker-j-1", {policies::chaos_act::stop, 10}}}));
+  EXPECT_FALSE(spec->faults.random);
+}
+
+TEST(write_yaml, a_fault_that_makes_no_sense_is_told_with_its_place) {
+  const std::pair<const char*, const char*> wrong[] = {
+      {"link: {drop: 1.5}", "faults.link.drop"},
+      {"link: {delay_up_to: 1m}", "faults.link.delay_up_to"},
+      {"link: {lose: 1}", "unknown key 'lose' in faults.link"},
+      {"random: {every: 2s..1s}", "faults.random.every"},
+      {"random: {roles: [king]}", "faults.random.roles: 'king' is none"},
+      {"random: {actions: [stop]}", "faults.random.actions: 'stop' is none"},
+      {"random: {actions: []}", "faults.random.actions"},
+      {"random: {count: 0}", "faults.random.count"},
+      {"random: {actions: [partition:1s]}", "faults.random.actions: 'partition:1s' is none"},
+      {"random: {actions: [fill]}", "faults.random.actions: 'fill' is none"},
+      {"at: {5s: partition there}", "there is no host with an address there"},
+      {"at: {5s: fill:1s shard-0}", "faults.at.5s"},
+      {"at: {soon: kill shard-0}", "faults.at.soon: 'soon: kill shard-0' is none"},
+      {"at: {5s: kill}", "faults.at.5s: '5s: kill' is none"},
+      {"at: {5s: hug shard-0}", "faults.at.5s"},
+      {"at: {clock 5: kill shrad-0}", "there is no process shrad-0; did you mean shard-0?"},
+      {"at: {clock 5: {kill: shard-0}}", "faults.at.clock 5"}};
+  for (const auto& [faults, told] : wrong) {
+    const auto spec = parse_cluster(with_job("") + "faults: {" + faults + "}\n", "c.yaml", {});
+    ASSERT_FALSE(spec) << faults;
+    EXPECT_THAT(spec.error().message(), testing::HasSubstr(told));
+    EXPECT_THAT(spec.error().message(), testing::HasSubstr("c.yaml:5:"));
+  }
+}
+
+TEST(write_yaml, keeps_aggregators) {
+  expect_round_trip(with_job("    aggregators: none\n"));
+  expect_round_trip(with_job("    aggregators: per_host\n"));
+  expect_round_trip(with_job("    aggregators: {fan_in: 16}\n"));
+  expect_round_trip(with_job("    aggregators: none\n"),
+                    {"jobs.j.aggregators={fan_in: 4}", "jobs.j.workers=9"});
+}
+
+TEST(write_yaml, keeps_hosts) {
+  expect_round_trip(hosts_yaml());
+  expect_round_trip(hosts_yaml(), {"cluster.coordinator_host=c", "cluster.transport=rdma"});
+}
+
+TEST(write_yaml, keeps_floats_to_the_last_bit) {
+  expect_round_trip(
+      with_job("    optimizer: {learning_rate: 0.1}\n    tables:\n"
+               "      t: {shape: [], init: {uniform: 0.333333343}}\n"
+               "      u: {shape: [7], init: {constant: -1.17549435e-38}}\n"));
+}
+
+TEST(write_yaml, keeps_text_that_yaml_would_read_otherwise) {
+  expect_round_trip(
+      with_job("    env: {A: 'null', B: '', C: \"a\\n\\t\\\"b\\\\\", D: '{x: 1}', "
+               "E: 'ünï'}\n    tables: {'a: b#c': {shape: [1]}, '1': {shape: [2]}}\n"));
+}
+
+TEST(write_yaml, keeps_what_a_table_takes_over_from_its_job) {
+  expect_round_trip(
+      with_job("    optimizer: {name: momentum, momentum: 0.5}\n    tables:\n"
+               "      t: {shape: [1], optimizer: {name: sgd}}\n"));
+}
+
+TEST(write_yaml, writes_out_every_default) {
+  const auto text = write_yaml(*parse_cluster(with_job(""), "c.yaml", {}));
+  EXPECT_THAT(text, testing::HasSubstr("  chunk_bytes: 256KiB\n"));
+  EXPECT_THAT(text, testing::HasSubstr("    consistency: {policy: bsp}\n"));
+  EXPECT_THAT(text, testing::HasSubstr("    optimizer: {name: sgd, learning_rate: 0.01}\n"));
+  EXPECT_THAT(text, testing::HasSubstr("    gradients: {not_finite: refuse}\n"));
+}
+
+}  // namespace
+}  // namespace tidegate::launch

@@ -1,0 +1,216 @@
+// What a launcher does of what its core decides, in which order, in a world of words.
+#include "launch/shell/run_shell.hpp"
+
+#include <set>
+
+#include <gtest/gtest.h>
+
+namespace tidegate::launch {
+namespace {
+
+using policies::launch_effects;
+using policies::process_exit;
+using policies::process_role;
+using lines = std::vector<std::string>;
+
+constexpr std::int64_t millisecond = 1'000'000;
+
+policies::launch_plan small_plan() {
+  policies::launch_plan plan;
+  plan.processes = {{process_role::coordinator, "", 0},
+                    {process_role::shard, "", 0},
+                    {process_role::worker, "a", 0}};
+  plan.jobs = {{"a", "bsp", 1, policies::worker_loss_rule::restart, false}};
+  return plan;
+}
+
+class world_of_words final : public run_port {
+ public:
+  runtime::expected<std::string> spawn(const launch_effects::start& what) override {
+    const auto life = std::to_string(what.process) + "." + std::to_string(what.incarnation);
+    if (refuses_.contains(what.process)) {
+      seen.push_back("no spawn " + life);
+      return runtime::fail(runtime::errc::io_error, "no memory");
+    }
+    seen.push_back("spawn " + life);
+    return life;
+  }
+  void end(const launched_process& who, bool by_force) override {
+    seen.push_back((by_force ? "kill " : "terminate ") + std::to_string(who.process) + "." +
+                   std::to_string(who.incarnation));
+  }
+  std::vector<policies::beat_reading> beats() override { return {{2, beats_}}; }
+  void watch() override { watches_ = true; }
+  void unwatch() override { watches_ = false; }
+  bool watches() const override { return watches_; }
+  void poll_now() override { seen.push_back("poll"); }
+  std::uint64_t ask(const launch_question& what) override {
+    seen.push_back("ask " + std::to_string(static_cast<int>(what.about)) + " of " +
+                   what.name.to_string() + "." + std::to_string(what.incarnation));
+    return ++asked_;
+  }
+  void finish(poll_shell::job_failures) override { seen.push_back("finish"); }
+  runtime::status record_epoch(std::uint32_t) override { return {}; }
+  void event(const std::string&, const std::string&) override {}
+  runtime::status write_pids() override {
+    seen.push_back("pids");
+    return disk;
+  }
+  void complain(const std::string&) override {}
+  void show_log(policies::process_number) override {}
+  void answer(std::uint32_t asker, const std::string& line) override {
+    seen.push_back("to " + std::to_string(asker) + ": " + line);
+  }
+
+  lines take() { return std::exchange(seen, {}); }
+
+  lines seen;
+  std::set<policies::process_number> refuses_;
+  std::uint64_t beats_ = 1;
+  runtime::status disk;
+
+ private:
+  bool watches_ = false;
+  std::uint64_t asked_ = 0;
+};
+
+poll_news running_news() {
+  poll_news news;
+  news.connected = true;
+  auto& job = news.status.jobs.emplace_back();
+  job.name = "a";
+  job.state = policies::job_state::running;
+  job.workers = job.workers_joined = 1;
+  job.incarnations = {1};
+  news.status.life = 1;
+  return news;
+}
+
+struct running {
+  explicit running(std::uint32_t heartbeat_ms = 0) : shell(small_plan(), world, heartbeat_ms) {
+    shell.begin(0);
+    run_turn ready;
+    ready.coordinator_ready = true;
+    shell.turn(1, std::move(ready));
+    run_turn told;
+    told.news = running_news();
+    shell.turn(2, std::move(told));
+  }
+  void dies(std::int64_t now, policies::process_number process) {
+    run_turn turn;
+    turn.ends.push_back({process, {process_exit::how::by_signal, "it died"}});
+    shell.turn(now, std::move(turn));
+  }
+  // The answer to the last question about the job's health.
+  void is_told(std::int64_t now, std::uint64_t answered) {
+    run_turn turn;
+    turn.news = running_news();
+    turn.news->answered = answered;
+    shell.turn(now, std::move(turn));
+  }
+
+  world_of_words world;
+  run_shell shell;
+};
+
+TEST(run_shell, writes_the_pids_after_spawns_and_before_it_decides_again) {
+  world_of_words world;
+  run_shell shell(small_plan(), world, 0);
+  shell.begin(0);
+  EXPECT_EQ(world.take(), (lines{"spawn 0.1", "pids"}));
+  run_turn ready;
+  ready.coordinator_ready = true;
+  shell.turn(1, std::move(ready));
+  EXPECT_EQ(world.take(), (lines{"spawn 1.1", "spawn 2.1", "pids"}));
+  EXPECT_TRUE(world.watches());
+}
+
+TEST(run_shell, tells_the_coordinator_which_life_has_ended) {
+  running run;
+  run.world.take();
+  run.dies(10, 2);
+  EXPECT_EQ(run.world.take(), (lines{"ask 4 of worker-a-0.1", "pids", "poll"}));
+}
+
+TEST(run_shell, a_life_is_ended_that_is_the_one_judged) {
+  running run(1000);
+  run.dies(10, 2);
+  run.is_told(20, 1);
+  run.is_told(500 * millisecond, 1);
+  auto all = run.world.take();
+  EXPECT_EQ(std::count(all.begin(), all.end(), "spawn 2.2"), 1);
+  // Its own beats, and then none.
+  for (auto now = 600 * millisecond; now < 5000 * millisecond; now += 100 * millisecond)
+    run.is_told(now, 1);
+  all = run.world.take();
+  EXPECT_EQ(std::count(all.begin(), all.end(), "kill 2.2"), 1);
+  EXPECT_EQ(std::count(all.begin(), all.end(), "kill 2.1"), 0);
+}
+
+TEST(run_shell, pids_that_could_not_be_written_are_written_in_the_next_turn) {
+  running run;
+  run.world.take();
+  run.world.disk = {runtime::errc::no_space, "full"};
+  run.dies(10, 2);
+  run.world.take();
+  run.is_told(20, 1);
+  auto seen = run.world.take();
+  EXPECT_GT(std::count(seen.begin(), seen.end(), "pids"), 0) << "there may be room again";
+  run.world.disk = {};
+  run.is_told(30, 1);
+  run.world.take();
+  run.is_told(40, 1);
+  seen = run.world.take();
+  EXPECT_EQ(std::count(seen.begin(), seen.end(), "pids"), 0) << "they are written";
+}
+
+TEST(run_shell, a_process_that_cannot_be_started_again_is_tried_later) {
+  running run;
+  run.world.refuses_ = {2};
+  run.dies(10, 2);
+  run.is_told(20, 1);
+  run.world.refuses_.clear();
+  for (auto now = 600; now < 3000; now += 100) run.is_told(now * millisecond, 1);
+  const auto all = run.world.take();
+  EXPECT_EQ(std::count(all.begin(), all.end(), "no spawn 2.2"), 1);
+  EXPECT_EQ(std::count(all.begin(), all.end(), "spawn 2.3"), 1);
+}
+
+TEST(run_shell, a_launcher_that_was_stopped_hears_before_it_judges) {
+  world_of_words world;
+  run_shell shell(small_plan(), world, 0);
+  shell.begin(0);
+  run_turn ready;
+  ready.coordinator_ready = true;
+  shell.turn(1, std::move(ready));
+  const auto waiting = [&](std::int64_t now) {
+    run_turn told;
+    told.news = running_news();
+    told.news->status.jobs[0].state = policies::job_state::waiting;
+    told.news->status.jobs[0].workers_joined = 0;
+    shell.turn(now, std::move(told));
+  };
+  waiting(200 * millisecond);
+  waiting(100'000 * millisecond);
+  EXPECT_TRUE(shell.core().is_running()) << "what it knows is 100 s old";
+  for (auto at = 100'000; at < 131'000; at += 200) waiting(at * millisecond);
+  EXPECT_FALSE(shell.core().is_running()) << "start_timeout is over, as it has seen";
+}
+
+TEST(run_shell, requests_for_other_numbers_wait_for_each_other) {
+  running run;
+  run.world.take();
+  run_turn asked;
+  asked.requests = {{7, "a", 2}, {8, "a", 3}};
+  run.shell.turn(10, std::move(asked));
+  EXPECT_EQ(run.world.take(), (lines{"ask 2 of coordinator-a-0.0"}));
+  run_turn answered;
+  answered.news = running_news();
+  answered.news->answers = {{1, {}}};
+  run.shell.turn(20, std::move(answered));
+  EXPECT_EQ(run.world.take(),
+            (lines{"to 7: ok", "ask 2 of coordinator-a-0.0", "spawn 3.1", "pids"}));
+}
+
+}  // namespace
+}  // namespace tidegate::launch

@@ -1,0 +1,52 @@
+// Clusters of the standard scenarios: the same twice, and clean.
+#include "launch/simulate/cluster/cluster.hpp"
+
+#include <gtest/gtest.h>
+
+#include "launch/simulate/cluster/simulate.hpp"
+#include "launch/simulate/read_scenario.hpp"
+
+namespace tidegate::sim {
+namespace {
+
+TEST(cluster, of_a_seed_is_the_same_to_the_last_draw) {
+  for (const auto& of : tidegate::simulate::standard_mix())
+    for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+      const auto plan = draw_plan(of, seed);
+      const auto once = run_cluster(plan, seed, false);
+      const auto again = run_cluster(plan, seed, true);
+      EXPECT_EQ(once.digest, again.digest) << of.name << ", seed " << seed;
+      EXPECT_EQ(once.draws, again.draws);
+      EXPECT_EQ(once.events, again.events);
+      EXPECT_TRUE(once.text.empty());
+      EXPECT_NE(again.text.find("launcher: the run has ended"), std::string::npos);
+    }
+}
+
+// What is never forced or turned guards nothing; the report says what that is.
+TEST(simulate, forces_every_branch_and_turns_every_knob) {
+  const auto one = simulate({1, 1, tidegate::simulate::standard_mix(), 1}, [] { return true; });
+  EXPECT_FALSE(one.never_turned.empty());
+  EXPECT_FALSE(one.never_forced.empty());
+  const auto many =
+      simulate({1, 500, tidegate::simulate::standard_mix(), 1}, [] { return true; });
+  EXPECT_EQ(many.never_turned, std::vector<std::string>());
+  EXPECT_EQ(many.never_forced, std::vector<std::string>());
+}
+
+class standard : public testing::TestWithParam<sim::scenario> {};
+
+TEST_P(standard, is_clean) {
+  const auto found = simulate({1, 300, {GetParam()}, 1}, [] { return true; });
+  EXPECT_EQ(found.clusters, 300u);
+  for (const auto& one : found.failures) {
+    ADD_FAILURE() << "seed " << one.seed << (one.stuck ? " is stuck" : "");
+    for (const auto& v : one.violations) ADD_FAILURE() << v.promise << ": " << v.what;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(mix, standard, testing::ValuesIn(tidegate::simulate::standard_mix()),
+                         [](const auto& of) { return of.param.name; });
+
+}  // namespace
+}  // namespace tidegate::sim

@@ -1,0 +1,72 @@
+#include "launch/text/display.hpp"
+
+#include <fcntl.h>
+#include <signal.h>
+
+#include <gtest/gtest.h>
+
+#include "runtime/base/unique_fd.hpp"
+
+namespace tidegate::launch {
+namespace {
+
+// A pipe in place of standard output.
+class displays : public testing::Test {
+ protected:
+  displays() {
+    int ends[2];
+    EXPECT_EQ(::pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
+    read_end_ = runtime::unique_fd(ends[0]);
+    write_end_ = runtime::unique_fd(ends[1]);
+  }
+  std::string written() {
+    char block[4096];
+    const auto n = ::read(read_end_.get(), block, sizeof block);
+    return n < 0 ? "" : std::string(block, static_cast<std::size_t>(n));
+  }
+  runtime::unique_fd read_end_;
+  runtime::unique_fd write_end_;
+};
+
+TEST_F(displays, redraw_in_place_on_a_terminal) {
+  display screen(write_end_.get(), true);
+  screen.live({"a 1", "b 1"}, true, 0);
+  EXPECT_EQ(written(), "a 1\nb 1\n");
+  screen.live({"a 1", "b 1"}, true, 1);
+  EXPECT_EQ(written(), "") << "nothing new";
+  screen.live({"a 2", "b 1"}, false, 2);
+  EXPECT_EQ(written(), "\r\x1b[2A\x1b[Ja 2\nb 1\n");
+  screen.print("note");
+  EXPECT_EQ(written(), "\r\x1b[2A\x1b[Jnote\na 2\nb 1\n");
+  screen.end_live();
+  EXPECT_EQ(written(), "\r\x1b[2A\x1b[J");
+  screen.print("last");
+  EXPECT_EQ(written(), "last\n") << "nothing is drawn again below it";
+  EXPECT_EQ(screen.width(), 80U);
+}
+
+TEST_F(displays, print_plain_lines_elsewhere_when_something_changed_or_two_seconds_passed) {
+  display screen(write_end_.get(), false);
+  screen.live({"a 1"}, true, 10'000);
+  EXPECT_EQ(written(), "a 1\n");
+  screen.live({"a 2"}, false, 11'999);
+  EXPECT_EQ(written(), "");
+  screen.live({"a 3"}, false, 12'000);
+  EXPECT_EQ(written(), "a 3\n");
+  screen.live({"a 4"}, true, 12'001);
+  EXPECT_EQ(written(), "a 4\n");
+  screen.print("note");
+  EXPECT_EQ(written(), "note\n");
+  EXPECT_EQ(screen.width(), 0U);
+}
+
+TEST_F(displays, go_on_without_a_reader) {
+  ::signal(SIGPIPE, SIG_IGN);
+  read_end_.reset();
+  display screen(write_end_.get(), false);
+  screen.print("into the void");
+  ::signal(SIGPIPE, SIG_DFL);
+}
+
+}  // namespace
+}  // namespace tidegate::launch

@@ -1,0 +1,163 @@
+// A chunk's way into a file and out of it: to the last bit, and nothing that is not a chunk.
+#include "policies/checkpoint/image.hpp"
+
+#include <bit>
+#include <limits>
+
+#include <gmock/gmock.h>
+
+#include "runtime/base/rng.hpp"
+
+namespace tidegate::policies {
+namespace {
+
+using runtime::errc;
+using testing::HasSubstr;
+
+const shard_file_title title{"mlp", {2, 17}, 3};
+
+chunk_image image_of(const chunk_description& about, const std::vector<float>& values) {
+  chunk_image made{about, {}};
+  for (auto& array : made.arrays) array = values;
+  return made;
+}
+
+chunk_description adam_chunk() {
+  chunk_description about;
+  about.table = "fc1.weight";
+  about.shape = {4, 3};
+  about.chunk = 2;
+  about.first = 8;
+  about.elements = 4;
+  about.optimizer = default_optimizer(optimizer_kind::adam);
+  about.version = 1ULL << 60;
+  about.ranks = {{7, false}, {7, false}, {9, true}, {7, false}};
+  return about;
+}
+
+struct written {
+  std::string json;
+  std::uint64_t file_bytes = 0;
+};
+written write(std::span<const chunk_image> chunks) {
+  const auto head = encode_shard_file(title, chunks);
+  EXPECT_TRUE(head) << head.error().message();
+  std::uint64_t bytes = head->size();
+  for (const auto& one : chunks) bytes += chunk_arrays(one.about) * one.about.elements * 4;
+  return {head->substr(safetensors_head_bytes), bytes};
+}
+
+TEST(checkpoint_image, comes_out_as_it_went_in) {
+  const std::vector<float> values(4);
+  auto sgd = adam_chunk();
+  sgd.optimizer = default_optimizer(optimizer_kind::sgd);
+  sgd.chunk = 0;
+  sgd.first = 0;
+  sgd.ranks.clear();
+  const std::vector<chunk_image> chunks{image_of(adam_chunk(), values), image_of(sgd, values)};
+  const auto [json, bytes] = write(chunks);
+  const auto read = decode_shard_file(json, bytes);
+  ASSERT_TRUE(read) << read.error().message();
+  EXPECT_EQ(read->title, title);
+  ASSERT_EQ(read->chunks.size(), 2U);
+  EXPECT_EQ(read->chunks[0].about, sgd);
+  EXPECT_EQ(read->chunks[1].about, adam_chunk());
+  const auto data = 8 + json.size();
+  EXPECT_THAT(read->chunks[1].offsets, testing::ElementsAre(data, data + 16, data + 32));
+  EXPECT_EQ(read->chunks[0].offsets[0], data + 48);
+}
+
+TEST(checkpoint_image, numbers_keep_all_their_bits) {
+  runtime::rng random(5);
+  const std::vector<float> values(4);
+  for (int i = 0; i < 2'000; ++i) {
+    auto about = adam_chunk();
+    // Of any size, subnormals among them.
+    const auto draw = [&] {
+      const auto number = std::bit_cast<double>(random.next() & 0x7fff'ffff'ffff'ffffULL);
+      return std::isfinite(number) ? number : std::numeric_limits<double>::denorm_min();
+    };
+    about.beta1_power = draw();
+    about.beta2_power = i % 2 == 0 ? draw() : std::ldexp(draw(), -1000);
+    const auto rate = std::bit_cast<float>(static_cast<std::uint32_t>(random.next()));
+    about.optimizer.learning_rate = std::isfinite(rate) ? rate : 0.1F;
+    about.version = random.next();
+    const std::vector<chunk_image> chunks{image_of(about, values)};
+    const auto [json, bytes] = write(chunks);
+    const auto read = decode_shard_file(json, bytes);
+    ASSERT_TRUE(read) << read.error().message();
+    const auto& out = read->chunks[0].about;
+    ASSERT_EQ(std::bit_cast<std::uint64_t>(out.beta1_power),
+              std::bit_cast<std::uint64_t>(about.beta1_power));
+    ASSERT_EQ(std::bit_cast<std::uint64_t>(out.beta2_power),
+              std::bit_cast<std::uint64_t>(about.beta2_power));
+    ASSERT_EQ(std::bit_cast<std::uint32_t>(out.optimizer.learning_rate),
+              std::bit_cast<std::uint32_t>(about.optimizer.learning_rate));
+    ASSERT_EQ(out, about);
+  }
+}
+
+TEST(checkpoint_image, tables_may_be_called_like_chunks) {
+  const std::vector<float> values(4);
+  std::vector<chunk_image> chunks;
+  for (const std::string name :
+       {"a", "a/2", "a/2/parameters", "", "tidegate", "\xc3\xa9\"\n"}) {
+    auto about = adam_chunk();
+    about.table = name;
+    chunks.push_back(image_of(about, values));
+  }
+  const auto [json, bytes] = write(chunks);
+  const auto read = decode_shard_file(json, bytes);
+  ASSERT_TRUE(read) << read.error().message();
+  EXPECT_EQ(read->chunks.size(), chunks.size());
+}
+
+TEST(checkpoint_image, what_is_no_number_or_no_text_is_not_written) {
+  const std::vector<float> values(4);
+  auto about = adam_chunk();
+  about.optimizer.epsilon = std::numeric_limits<float>::infinity();
+  const chunk_image infinite = image_of(about, values);
+  EXPECT_EQ(encode_shard_file(title, {&infinite, 1}).error().code(), errc::invalid_argument);
+  about = adam_chunk();
+  about.table = "\xff";
+  const chunk_image unreadable = image_of(about, values);
+  EXPECT_EQ(encode_shard_file(title, {&unreadable, 1}).error().code(), errc::invalid_argument);
+}
+
+// One text of a file that is right, and what its reader says to another one in its place.
+TEST(checkpoint_image, what_is_not_a_chunk_is_refused) {
+  const std::vector<float> values(4);
+  const chunk_image chunk = image_of(adam_chunk(), values);
+  const auto [json, bytes] = write({&chunk, 1});
+  const struct {
+    const char* from;
+    const char* to;
+    const char* why;
+  } changes[] = {
+      {R"(\"format\":1)", R"(\"format\":2)", "reads format 1"},
+      {R"(\"checkpoint\":\"e0002-)", R"(\"checkpoint\":\"e2-00)", "names none"},
+      {R"("tidegate":)", R"("tidegatf":)", "not of a checkpoint"},
+      {R"(\"first\":8)", R"(\"first\":9)", "not a part of its table"},
+      {R"(\"chunk\":2)", R"(\"chunk\":3)", "not a part of its table"},
+      {R"(\"elements\":4)", R"(\"elements\":3)", "tensor"},
+      {R"(\"elements\":4)", R"(\"elements\":0)", "not a part of its table"},
+      {R"(\"kind\":\"adam\")", R"(\"kind\":\"adan\")", "unknown optimizer"},
+      {R"(\"version\":1)", R"(\"version\":-1)", "'version' is no whole number"},
+      {R"([9,1,1])", R"([9,2,1])", "'ranks'"},
+      {R"([9,1,1])", R"([9,1,9999])", "'ranks'"},
+      {R"(/state2")", R"(/state3")", "has no tensor"},
+  };
+  for (const auto& [from, to, why] : changes) {
+    auto changed = json;
+    const auto at = changed.find(from);
+    ASSERT_NE(at, changed.npos) << from;
+    changed.replace(at, std::string(from).size(), to);
+    const auto added = changed.size() - json.size();
+    const auto read = decode_shard_file(changed, bytes + added);
+    ASSERT_FALSE(read) << from;
+    EXPECT_THAT(read.error().message(), HasSubstr(why)) << from;
+  }
+}
+
+}  // namespace
+}  // namespace tidegate::policies

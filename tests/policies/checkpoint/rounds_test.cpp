@@ -1,0 +1,196 @@
+#include "policies/checkpoint/rounds.hpp"
+
+#include <gtest/gtest.h>
+
+namespace tidegate::policies {
+namespace {
+
+using effects = checkpoint_effects;
+constexpr std::int64_t second = 1'000'000'000;
+const std::set<std::uint32_t> two{0, 1};
+
+template <class T>
+std::vector<T> all(const effects& out) {
+  std::vector<T> found;
+  for (const auto& one : out.list)
+    if (const auto* what = std::get_if<T>(&one)) found.push_back(*what);
+  return found;
+}
+
+class checkpoint_rounds_test : public testing::Test {
+ protected:
+  checkpoint_rounds rounds{checkpoint_spec{10, 0, 3}};
+  effects out;
+
+  static checkpoint_report part_of(std::uint32_t shard, std::uint64_t number,
+                                   std::uint64_t clock) {
+    checkpoint_report report;
+    report.id = {1, number};
+    report.shard = shard;
+    report.clock = clock;
+    report.file.name = "s" + std::to_string(shard);
+    report.chunks = {{shard, 0, 1}};
+    return report;
+  }
+  void advance(std::uint64_t clock, std::int64_t now = second,
+               const std::set<std::uint32_t>& shards = two) {
+    if (rounds.advanced(now, clock)) rounds.begin(now, shards, out);
+  }
+  void begin(std::uint64_t number) {
+    ASSERT_EQ(all<effects::begin>(out).size(), 1U);
+    out.list.clear();
+    rounds.begun({1, number}, out);
+  }
+  void answer(std::uint64_t number, std::uint64_t missed = nothing_missed) {
+    for (const auto shard : two) rounds.answered(shard, {1, number}, {}, missed, out);
+  }
+};
+
+TEST_F(checkpoint_rounds_test, a_round_names_the_next_multiple_and_ends_with_the_manifest) {
+  advance(3);
+  begin(7);
+  const auto asked = all<effects::ask>(out);
+  ASSERT_EQ(asked.size(), 2U);
+  EXPECT_EQ(asked[0].clock, 10U);
+  EXPECT_EQ(asked[1].shard, 1U);
+  answer(7);
+  rounds.part(part_of(1, 7, 10), out);
+  EXPECT_TRUE(all<effects::write>(out).empty());
+  rounds.part(part_of(0, 7, 10), out);
+  ASSERT_EQ(all<effects::write>(out).size(), 1U);
+  EXPECT_EQ(all<effects::write>(out)[0].clock, 10U);
+  EXPECT_EQ(all<effects::write>(out)[0].parts.size(), 2U);
+  EXPECT_FALSE(rounds.idle());
+  rounds.written({1, 7}, {}, out);
+  EXPECT_TRUE(rounds.idle());
+  ASSERT_EQ(all<effects::ended>(out).size(), 1U);
+  EXPECT_TRUE(all<effects::ended>(out)[0].result.ok());
+}
+
+TEST_F(checkpoint_rounds_test, a_last_one_is_of_the_next_clock_that_can_be_named) {
+  advance(11);
+  begin(1);
+  rounds.want_last();
+  answer(1);
+  for (const auto shard : two) rounds.part(part_of(shard, 1, 20), out);
+  rounds.written({1, 1}, {}, out);
+  EXPECT_FALSE(rounds.has_last()) << "that one had begun before";
+  out.list.clear();
+  advance(21);
+  begin(2);
+  EXPECT_EQ(all<effects::ask>(out)[0].clock, 23U) << "not the next multiple of 10";
+  answer(2, 24);
+  EXPECT_FALSE(rounds.has_last());
+  out.list.clear();
+  advance(25);
+  begin(3);
+  EXPECT_GT(all<effects::ask>(out)[0].clock, 25U);
+  answer(3);
+  for (const auto shard : two) rounds.part(part_of(shard, 3, 29), out);
+  rounds.written({1, 3}, {}, out);
+  EXPECT_TRUE(rounds.has_last());
+  out.list.clear();
+  advance(30);
+  EXPECT_EQ(all<effects::begin>(out).size(), 1U) << "and then as ever";
+}
+
+TEST_F(checkpoint_rounds_test, one_at_a_time) {
+  advance(3);
+  begin(7);
+  out.list.clear();
+  advance(25);
+  EXPECT_TRUE(out.list.empty());
+}
+
+TEST_F(checkpoint_rounds_test, a_clock_that_has_gone_by_makes_the_next_call_earlier) {
+  advance(7);
+  begin(1);
+  EXPECT_EQ(all<effects::ask>(out)[0].clock, 10U);
+  rounds.answered(0, {1, 1}, {}, nothing_missed, out);
+  rounds.answered(1, {1, 1}, {}, 17, out);
+  EXPECT_TRUE(rounds.idle());
+  out.list.clear();
+  advance(9);
+  begin(2);
+  EXPECT_EQ(all<effects::ask>(out)[0].clock, 30U) << "17 and a margin of 4 is beyond 20";
+}
+
+TEST_F(checkpoint_rounds_test, a_part_may_come_before_the_last_answer) {
+  advance(3);
+  begin(7);
+  rounds.answered(0, {1, 7}, {}, nothing_missed, out);
+  rounds.part(part_of(0, 7, 10), out);
+  rounds.part(part_of(1, 7, 10), out);
+  EXPECT_TRUE(all<effects::write>(out).empty());
+  rounds.answered(1, {1, 7}, {}, nothing_missed, out);
+  EXPECT_EQ(all<effects::write>(out).size(), 1U);
+}
+
+TEST_F(checkpoint_rounds_test, a_part_that_fails_or_comes_twice_or_late) {
+  advance(3);
+  begin(7);
+  answer(7);
+  rounds.part(part_of(0, 7, 10), out);
+  rounds.part(part_of(0, 7, 10), out);
+  rounds.part(part_of(1, 6, 10), out);
+  EXPECT_TRUE(all<effects::write>(out).empty());
+  auto failed = part_of(1, 7, 10);
+  failed.failure = "disk full";
+  rounds.part(failed, out);
+  ASSERT_EQ(all<effects::ended>(out).size(), 1U);
+  EXPECT_EQ(all<effects::ended>(out)[0].result.message(), "disk full");
+  EXPECT_TRUE(rounds.idle()) << "and the next one is tried";
+}
+
+TEST_F(checkpoint_rounds_test, by_time) {
+  rounds = checkpoint_rounds(checkpoint_spec{0, 30'000, 3});
+  advance(5, 0);
+  advance(50, 29 * second);
+  EXPECT_TRUE(out.list.empty());
+  advance(60, 30 * second);
+  begin(1);
+  EXPECT_EQ(all<effects::ask>(out)[0].clock, 62U);
+}
+
+TEST_F(checkpoint_rounds_test, the_end_of_the_job_gives_a_round_up_and_makes_a_last_one) {
+  advance(3);
+  begin(7);
+  out.list.clear();
+  rounds.finished(two, out);
+  EXPECT_FALSE(all<effects::ended>(out).at(0).final);
+  std::erase_if(out.list,
+                [](const auto& one) { return std::holds_alternative<effects::ended>(one); });
+  begin(8);
+  EXPECT_EQ(all<effects::ask>(out)[0].clock, clock_vector::infinity);
+  answer(8);
+  rounds.part(part_of(0, 8, 12), out);
+  rounds.part(part_of(1, 8, 12), out);
+  rounds.written({1, 8}, {}, out);
+  EXPECT_TRUE(all<effects::ended>(out).back().final);
+  out.list.clear();
+  advance(100);
+  EXPECT_TRUE(out.list.empty()) << "nothing comes after the last";
+}
+
+TEST_F(checkpoint_rounds_test, a_job_without_tables_has_nothing_to_keep) {
+  advance(50, second, {});
+  EXPECT_TRUE(out.list.empty());
+  rounds.finished({}, out);
+  EXPECT_TRUE(all<effects::ended>(out).at(0).final);
+}
+
+TEST_F(checkpoint_rounds_test, the_last_one_waits_for_shards_that_still_write) {
+  rounds.finished(two, out);
+  begin(8);
+  rounds.answered(0, {1, 8}, {runtime::errc::unavailable, "still writes"}, 0, out);
+  rounds.answered(1, {1, 8}, {}, nothing_missed, out);
+  out.list.clear();
+  rounds.part(part_of(0, 7, 10), out);
+  EXPECT_TRUE(out.list.empty()) << "shard 1 writes its part of this round";
+  rounds.part(part_of(1, 8, 10), out);
+  begin(9);
+  EXPECT_EQ(all<effects::ask>(out)[0].clock, clock_vector::infinity);
+}
+
+}  // namespace
+}  // namespace tidegate::policies

@@ -1,0 +1,369 @@
+// A run of a cluster as its core decides it: one shard, and the jobs that a test names. Starts
+// what the core starts, keeps the time, and says what came of each event, a line an effect.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "policies/launcher/core.hpp"
+
+namespace tidegate::policies::tests {
+
+using lines = std::vector<std::string>;
+using how = process_exit::how;
+
+// Every worker that has been started so far has joined.
+inline job_status job_in(const std::string& name, job_state state) {
+  constexpr std::size_t ranks = 8;
+  constexpr std::uint32_t latest = 1000;
+  job_status job;
+  job.name = name;
+  job.state = state;
+  job.incarnations.assign(ranks, latest);
+  return job;
+}
+
+inline job_status waiting(const std::string& name, std::uint32_t joined) {
+  auto job = job_in(name, job_state::waiting);
+  job.workers_joined = joined;
+  return job;
+}
+
+inline job_status running(const std::string& name, std::uint32_t finished = 0) {
+  auto job = job_in(name, job_state::running);
+  job.workers_finished = finished;
+  return job;
+}
+
+inline job_status at_clock(const std::string& name, std::uint64_t clock, bool saved = false) {
+  auto job = running(name);
+  job.clock_fastest = clock;
+  job.last_checkpoint = saved;
+  return job;
+}
+
+// By rank: the last incarnation that has asked to join, 0 for none.
+inline job_status joined_by(job_status job, std::vector<std::uint32_t> incarnations) {
+  job.incarnations = std::move(incarnations);
+  return job;
+}
+
+inline job_status done(const std::string& name) {
+  return job_in(name, job_state::done);
+}
+
+inline job_status failed(const std::string& name, const std::string& why) {
+  auto job = job_in(name, job_state::failed);
+  job.failure = why;
+  return job;
+}
+
+class launched {
+ public:
+  // Jobs and their workers.
+  explicit launched(const std::vector<std::pair<std::string, std::uint32_t>>& jobs,
+                    bool workers_come_back = false, bool goes_back = false)
+      : plan_(plan_of(jobs, workers_come_back)), core_(with(plan_, goes_back)) {
+    core_.begin(now_, out_);
+    decide();
+  }
+
+  // One that goes on: everything is started, and that has been looked at.
+  static launched running_with(const std::vector<std::pair<std::string, std::uint32_t>>& jobs,
+                               bool workers_come_back = false, bool goes_back = false) {
+    launched run(jobs, workers_come_back, goes_back);
+    run.ready();
+    run.seen();
+    return run;
+  }
+
+  // The next process that is started does not start.
+  void cannot_start(const std::string& name) { unstartable_ = name; }
+
+  // What comes of putting epochs on record from now on.
+  void has_disk(runtime::status disk) { disk_ = std::move(disk); }
+
+  void ready() {
+    core_.coordinator_ready(now_, out_);
+    decide();
+  }
+  void gives_no_port() {
+    core_.coordinator_unusable(now_, "no port", out_);
+    decide();
+  }
+  void says(const std::vector<job_status>& jobs,
+            const std::vector<condemned_process>& condemned = {}) {
+    core_.polled(now_,
+                 {.health = {},
+                  .answered = polls_,
+                  .jobs = jobs,
+                  .life = 0,
+                  .lost = {},
+                  .condemned = condemned},
+                 out_);
+    decide();
+  }
+  // As it was before the latest poll that was asked for.
+  void says_of_before(const std::vector<job_status>& jobs) {
+    core_.polled(now_, {{}, polls_ - 1, jobs, 0, {}}, out_);
+    decide();
+  }
+  void is_silent() {
+    core_.polled(now_, {{runtime::errc::timed_out, "no answer"}, polls_, {}, 0, {}}, out_);
+    decide();
+  }
+  void is_unreachable() {
+    core_.unreachable(now_, {runtime::errc::unavailable, "nobody listens"}, out_);
+    decide();
+  }
+  void is_interrupted() {
+    core_.interrupted(now_, "SIGINT", true, out_);
+    decide();
+  }
+  void is_terminated() {
+    core_.interrupted(now_, "SIGTERM", false, out_);
+    decide();
+  }
+  void ends(const std::string& name, how kind = how::clean) {
+    ends(std::vector{std::pair{name, kind}});
+  }
+  // In one turn.
+  void ends(const std::vector<std::pair<std::string, how>>& all) {
+    for (const auto& [name, kind] : all) core_.ended(now_, number_of(name), exit(name, kind));
+    decide();
+  }
+  void hangs(const std::string& name, std::int64_t ms) {
+    core_.hangs(number_of(name), ms * 1'000'000, out_);
+    decide();
+  }
+  void all_end(const std::vector<std::string>& names) {
+    for (const auto& name : names) ends(name);
+  }
+  // Passes time, waking the core only when it wants to be.
+  void pass_ms(std::int64_t ms) {
+    const auto until = now_ + ms * 1'000'000;
+    while (core_.next_wake() > now_ && core_.next_wake() <= until) {
+      now_ = core_.next_wake();
+      decide();
+    }
+    now_ = until;
+  }
+
+  void left(const std::string& name, const runtime::status& result) {
+    core_.left(now_, number_of(name), result, out_);
+    decide();
+  }
+
+  void scale(const std::string& job, std::uint32_t workers) {
+    for (std::uint32_t rank = 0; rank < workers; ++rank) {
+      const process_name name{process_role::worker, job, rank};
+      if (std::find(plan_.processes.begin(), plan_.processes.end(), name) ==
+          plan_.processes.end())
+        plan_.processes.push_back(name);
+    }
+    core_.scale(job, workers, out_);
+    decide();
+  }
+
+  void scale_shards(std::uint32_t slots) {
+    core_.scale_shards(slots, out_);
+    plan_.processes = core_.processes();
+    decide();
+  }
+
+  // What has come of everything since the last call.
+  lines seen() { return std::exchange(seen_, {}); }
+  // Until the core wants to be woken; -1: it does not.
+  std::int64_t sleeps_ms() const {
+    const auto wake = core_.next_wake();
+    return wake == launch_core::never ? -1 : (wake - now_) / 1'000'000;
+  }
+  launch_core& core() { return core_; }
+
+  // The coordinator has a journal; one shard, and the one job with one worker that comes back.
+  static launched with_journal_starting(bool goes_back = false) {
+    auto plan = plan_of({{"mlp", 1}}, true);
+    plan.goes_back = goes_back;
+    plan.supervision.coordinator = {2, 60'000, 100, 5'000};
+    launched run(std::move(plan));
+    run.seen();
+    return run;
+  }
+  static launched with_journal(bool goes_back) {
+    auto run = with_journal_starting(goes_back);
+    run.ready();
+    run.says({running("mlp")});
+    run.seen();
+    return run;
+  }
+  // Workers of the one job come back within these limits.
+  static launched that_restarts(std::uint32_t workers, const restart_spec& limits) {
+    auto plan = plan_of({{"mlp", workers}}, true);
+    plan.supervision.worker = limits;
+    return in_training(std::move(plan));
+  }
+  // The one job goes on without workers that die.
+  static launched that_shrinks(std::uint32_t workers) {
+    auto plan = plan_of({{"mlp", workers}}, true);
+    plan.jobs[0].on_worker_loss = worker_loss_rule::shrink;
+    return in_training(std::move(plan));
+  }
+  // The one job has checkpoints, and has made a clock.
+  static launched with_checkpoints() {
+    auto plan = plan_of({{"mlp", 1}}, true);
+    plan.jobs[0].checkpoints = true;
+    auto run = in_training(std::move(plan));
+    run.says({at_clock("mlp", 3)});
+    return run;
+  }
+  // Up to four shards that move, with a replica; one slot of them begins.
+  static launched with_moving_shards(bool goes_back = false) {
+    auto plan = plan_of({{"mlp", 1}}, true);
+    plan.replicated = true;
+    plan.goes_back = goes_back;
+    plan.shards = 4;
+    plan.replicas = 1;
+    plan.slots = 1;
+    plan.supervision.shard = {2, 60'000, 100, 5'000};
+    plan.processes.push_back({process_role::replica, "", 0});
+    return in_training(std::move(plan));
+  }
+  // The one job has an aggregator, too.
+  static launched with_aggregator() {
+    auto plan = plan_of({{"mlp", 1}}, true);
+    plan.goes_back = true;
+    plan.supervision.aggregator = {1, 60'000, 100, 5'000};
+    plan.processes.push_back({process_role::aggregator, "mlp", 0});
+    return in_training(std::move(plan));
+  }
+  // A coordinator of this life.
+  void says(std::uint32_t life, const std::vector<job_status>& jobs) {
+    core_.polled(now_, {{}, polls_, jobs, life, {}}, out_);
+    decide();
+  }
+
+ private:
+  static launched in_training(launch_plan plan) {
+    launched run(std::move(plan));
+    run.ready();
+    run.says({running("mlp")});
+    run.seen();
+    return run;
+  }
+  explicit launched(launch_plan plan) : plan_(std::move(plan)), core_(plan_) {
+    core_.begin(now_, out_);
+    decide();
+  }
+  static launch_plan with(launch_plan plan, bool goes_back) {
+    plan.goes_back = goes_back;
+    return plan;
+  }
+  static launch_plan plan_of(const std::vector<std::pair<std::string, std::uint32_t>>& jobs,
+                             bool workers_come_back) {
+    launch_plan plan;
+    plan.supervision.worker = {2, 60'000, 100, 5'000};
+    plan.processes = {{process_role::coordinator, "", 0}, {process_role::shard, "", 0}};
+    for (const auto& [name, workers] : jobs) {
+      plan.jobs.push_back(
+          {name, "bsp", workers,
+           workers_come_back ? worker_loss_rule::restart : worker_loss_rule::fail, false});
+      for (std::uint32_t i = 0; i < workers; ++i)
+        plan.processes.push_back({process_role::worker, name, i});
+    }
+    return plan;
+  }
+  static process_exit exit(const std::string& name, how kind) {
+    return {kind, name + (kind == how::clean        ? " ended"
+                          : kind == how::bad_status ? " exited with status 1"
+                                                    : " was killed")};
+  }
+
+  process_number number_of(const std::string& name) const {
+    const auto at = std::find_if(plan_.processes.begin(), plan_.processes.end(),
+                                 [&](const auto& p) { return p.to_string() == name; });
+    EXPECT_NE(at, plan_.processes.end()) << name;
+    return static_cast<process_number>(at - plan_.processes.begin());
+  }
+
+  void decide() {
+    carry_out();
+    core_.decide(now_, out_);
+    carry_out();
+    EXPECT_GT(core_.next_wake(), now_) << "what is due has been decided";
+  }
+  void carry_out() {
+    while (!out_.all.empty())
+      for (const auto& effect : std::exchange(out_.all, {})) carry_out(effect);
+  }
+  void carry_out(const launch_effects::effect& effect) {
+    seen_.push_back(std::visit([this](const auto& what) { return text_of(what); }, effect));
+    polls_ += std::holds_alternative<launch_effects::poll_now>(effect) ? 1 : 0;
+    if (std::holds_alternative<launch_effects::renew>(effect)) core_.renewed(now_, disk_, out_);
+    const auto* start = std::get_if<launch_effects::start>(&effect);
+    if (start == nullptr) return;
+    if (name_of(start->process) == unstartable_)
+      core_.could_not_start(now_, start->process, "no memory", out_);
+    else
+      core_.started(now_, start->process, out_);
+  }
+
+  std::string name_of(process_number process) const {
+    return plan_.processes[process].to_string();
+  }
+  template <class Effect>
+  std::string text_of(const Effect& what) const {
+    if constexpr (std::is_same_v<Effect, launch_effects::start>)
+      return "start " + name_of(what.process) +
+             (what.incarnation == 1 ? "" : " again, " + std::to_string(what.incarnation));
+    else if constexpr (std::is_same_v<Effect, launch_effects::renew>)
+      return "epoch " + std::to_string(what.epoch);
+    else if constexpr (std::is_same_v<Effect, launch_effects::watch>)
+      return "watch";
+    else if constexpr (std::is_same_v<Effect, launch_effects::poll_now>)
+      return "poll";
+    else if constexpr (std::is_same_v<Effect, launch_effects::stop_cluster>)
+      return text_of_stop(what);
+    else if constexpr (std::is_same_v<Effect, launch_effects::leave>)
+      return "leave " + name_of(what.process);
+    else if constexpr (std::is_same_v<Effect, launch_effects::save>)
+      return "save " + what.job;
+    else if constexpr (std::is_same_v<Effect, launch_effects::terminate>)
+      return "terminate " + name_of(what.process);
+    else if constexpr (std::is_same_v<Effect, launch_effects::kill>)
+      return "kill " + name_of(what.process);
+    else if constexpr (std::is_same_v<Effect, launch_effects::note>)
+      return "note " + what.what + ": " + what.detail;
+    else if constexpr (std::is_same_v<Effect, launch_effects::complain>)
+      return what.text;
+    else if constexpr (std::is_same_v<Effect, launch_effects::show_log>)
+      return "log of " + name_of(what.process);
+    else
+      return text_of_end(what);
+  }
+  static std::string text_of_stop(const launch_effects::stop_cluster& what) {
+    std::string text = "stop";
+    for (const auto& [job, why] : what.failures) text += ", " + job + " has failed: " + why;
+    return text;
+  }
+  static std::string text_of_end(const launch_effects::conclude& what) {
+    const char* const words[] = {"done", "job failed", "process died"};
+    return std::string("over: ") + words[static_cast<int>(what.outcome)] +
+           (what.reason.empty() ? "" : ", " + what.reason);
+  }
+
+  launch_plan plan_;
+  launch_core core_;
+  launch_effects out_;
+  lines seen_;
+  std::string unstartable_;
+  runtime::status disk_;
+  std::uint64_t polls_ = 0;
+  std::int64_t now_ = 1'000'000'000;
+};
+
+}  // namespace tidegate::policies::tests

@@ -1,0 +1,106 @@
+#include "policies/model/option_rules.hpp"
+
+#include <cmath>
+#include <limits>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace tidegate::policies {
+namespace {
+
+using runtime::errc;
+using testing::AllOf;
+using testing::HasSubstr;
+
+constexpr auto nan = std::numeric_limits<float>::quiet_NaN();
+constexpr auto infinity = std::numeric_limits<float>::infinity();
+
+void expect_refused(const optimizer_options& options, const std::string& option,
+                    const std::string& allowed) {
+  const auto spec = checked_optimizer(options, "fc1");
+  ASSERT_FALSE(spec) << option;
+  EXPECT_EQ(spec.error().code(), errc::invalid_argument);
+  EXPECT_THAT(spec.error().message(), AllOf(HasSubstr("options of table 'fc1': " + option),
+                                            HasSubstr("; allowed: " + allowed)));
+}
+
+TEST(option_rules, options_that_are_not_given_have_the_defaults_of_the_optimizer) {
+  for (const auto& [name, kind] : optimizer_names) {
+    const auto spec = checked_optimizer({.name = name}, "t");
+    ASSERT_TRUE(spec) << name;
+    EXPECT_EQ(*spec, default_optimizer(kind)) << name;
+  }
+}
+
+TEST(option_rules, every_optimizer_takes_its_own_options_and_no_others) {
+  for (const auto& [name, kind] : optimizer_names)
+    for (const auto& rule : optimizer_rules) {
+      optimizer_options options{.name = name};
+      options.*rule.given = 0.25F;
+      const auto spec = checked_optimizer(options, "t");
+      ASSERT_EQ(static_cast<bool>(spec), rule.belongs_to(kind)) << name << " " << rule.name;
+      if (!spec) continue;
+      EXPECT_EQ(*spec.*rule.value, 0.25F) << name << " " << rule.name;
+    }
+}
+
+TEST(option_rules, values_out_of_range_are_refused_with_option_value_and_range) {
+  for (const auto& rule : optimizer_rules)
+    for (const float value : {-1.0F, nan, infinity, -infinity}) {
+      for (const auto& [name, kind] : optimizer_names) {
+        if (!rule.belongs_to(kind)) continue;
+        optimizer_options options{.name = name};
+        options.*rule.given = value;
+        expect_refused(options, "optimizer." + std::string(rule.name) + ": ",
+                       std::string(rule.allowed));
+      }
+    }
+  expect_refused({.name = "sgd", .learning_rate = -1.0F}, "optimizer.learning_rate: -1 is out",
+                 "a finite number >= 0");
+  expect_refused({.name = "momentum", .momentum = 5.0F}, "optimizer.momentum: 5 is out",
+                 ">= 0 and < 1");
+  expect_refused({.name = "adam", .beta2 = 1.0F}, "optimizer.beta2: 1 is out", ">= 0 and < 1");
+  expect_refused({.name = "adam", .epsilon = 0.0F}, "optimizer.epsilon: 0 is out",
+                 "a finite number > 0");
+}
+
+TEST(option_rules, an_option_of_another_optimizer_names_those_that_have_it) {
+  expect_refused({.name = "sgd", .momentum = 0.5F},
+                 "optimizer.momentum: 0.5 does not belong to optimizer 'sgd'",
+                 "only with name momentum, nesterov");
+}
+
+TEST(option_rules, an_option_without_a_name_is_refused) {
+  EXPECT_TRUE(checked_optimizer({}, "t"));
+  expect_refused({.learning_rate = 0.1F},
+                 "optimizer.learning_rate is given without a name of an optimizer",
+                 "sgd, momentum, nesterov, adagrad, adam, adamw; or no option at all");
+}
+
+TEST(option_rules, first_values_are_finite_and_of_one_kind) {
+  const auto uniform = checked_init({.uniform = 0.5F}, "t");
+  ASSERT_TRUE(uniform);
+  EXPECT_EQ(*uniform, (init_spec{init_kind::uniform, 0.5F}));
+  const auto constant = checked_init({.constant = -2.0F}, "t");
+  ASSERT_TRUE(constant);
+  EXPECT_EQ(*constant, (init_spec{init_kind::constant, -2.0F}));
+  const std::pair<init_options, std::string> refused[] = {
+      {{.uniform = -1.0F}, "init_uniform: -1 is out of range; allowed: a finite number >= 0"},
+      {{.uniform = nan}, "init_uniform: nan"},
+      {{.uniform = infinity}, "init_uniform: inf"},
+      {{.constant = nan}, "init_constant: nan is out of range; allowed: a finite number"},
+      {{.constant = -infinity}, "init_constant: -inf"},
+      {{.uniform = 1.0F, .constant = 1.0F},
+       "init_uniform: 1 and init_constant: 1 are both given; allowed: one of them"}};
+  for (const auto& [options, message] : refused) {
+    const auto init = checked_init(options, "fc1");
+    ASSERT_FALSE(init) << message;
+    EXPECT_EQ(init.error().code(), errc::invalid_argument);
+    EXPECT_THAT(init.error().message(), HasSubstr("options of table 'fc1': " + message));
+  }
+}
+
+}  // namespace
+}  // namespace tidegate::policies

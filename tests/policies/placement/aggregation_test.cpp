@@ -1,0 +1,155 @@
+#include "policies/placement/aggregation.hpp"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "policies/placement/hosts.hpp"
+
+namespace tidegate::policies {
+namespace {
+
+using ranks = std::vector<std::uint32_t>;
+using nodes = std::vector<rank_node>;
+
+cluster_spec cluster_of(std::uint32_t hosts) {
+  cluster_spec cluster;
+  for (std::uint32_t i = 0; i < hosts; ++i)
+    cluster.hosts.push_back({"h" + std::to_string(i), "", {}});
+  return cluster;
+}
+
+aggregation plan(std::uint32_t workers, aggregators_spec how, std::uint32_t hosts = 0) {
+  job_spec job;
+  job.workers = workers;
+  job.aggregators = how;
+  return plan_aggregation(cluster_of(hosts), job);
+}
+
+constexpr aggregators_spec per_host{aggregators_kind::per_host, 0};
+constexpr aggregators_spec by(std::uint32_t fan_in) {
+  return {aggregators_kind::fan_in, fan_in};
+}
+
+// Is [first, end) a node of the canonical tree over `workers` ranks?
+bool is_canonical(const rank_node& node, std::uint32_t workers) {
+  for (std::uint64_t size = 1; size < 2 * std::uint64_t{workers}; size *= 2)
+    if (node.first % size == 0 &&
+        std::min<std::uint64_t>(node.first + size, workers) == node.end)
+      return true;
+  return false;
+}
+
+// Every rank reaches a shard by one way, every sum is a node of the tree, and the members of an
+// aggregator are what its nodes cover.
+void check(const aggregation& made, std::uint32_t workers) {
+  ASSERT_EQ(made.of_worker.size(), workers);
+  std::vector<ranks> members(made.aggregators.size());
+  ranks top;
+  const auto add = [&](std::uint32_t parent, std::uint32_t rank) {
+    (parent == no_aggregator ? top : members[parent]).push_back(rank);
+  };
+  for (std::uint32_t rank = 0; rank < workers; ++rank) add(made.of_worker[rank], rank);
+  for (std::uint32_t at = 0; at < made.aggregators.size(); ++at) {
+    const auto& one = made.aggregators[at];
+    ASSERT_GE(one.members.size(), 2u) << "there is something to sum";
+    std::size_t covered = 0;
+    for (const auto& node : one.nodes) {
+      EXPECT_TRUE(is_canonical(node, workers)) << node.first << " to " << node.end;
+      add(one.parent, node.first);
+      covered += static_cast<std::size_t>(std::count_if(
+          one.members.begin(), one.members.end(),
+          [&](std::uint32_t rank) { return rank >= node.first && rank < node.end; }));
+    }
+    EXPECT_EQ(covered, one.members.size());
+    if (one.parent != no_aggregator) {
+      EXPECT_GT(one.parent, at) << "lower ones first";
+      EXPECT_EQ(one.depth, made.aggregators[one.parent].depth + 1);
+    }
+  }
+  for (std::size_t at = 0; at < members.size(); ++at) {
+    std::sort(members[at].begin(), members[at].end());
+    EXPECT_EQ(members[at], made.aggregators[at].members);
+  }
+  std::sort(top.begin(), top.end());
+  EXPECT_EQ(top, made.top);
+}
+
+TEST(aggregation, none_lets_workers_push_to_shards) {
+  const auto made = plan(3, {});
+  EXPECT_TRUE(made.aggregators.empty());
+  EXPECT_EQ(made.top, (ranks{0, 1, 2}));
+  EXPECT_EQ(made.depths(), 0u);
+}
+
+TEST(aggregation, fan_in_makes_levels_until_as_many_are_left) {
+  EXPECT_TRUE(plan(4, by(4)).aggregators.empty());
+  const auto five = plan(5, by(4));
+  ASSERT_EQ(five.aggregators.size(), 1u);
+  EXPECT_EQ(five.aggregators[0].members, (ranks{0, 1, 2, 3}));
+  EXPECT_EQ(five.top, (ranks{0, 4}));
+  EXPECT_EQ(five.of_worker[4], no_aggregator);
+  const auto nine = plan(9, by(2));
+  EXPECT_EQ(nine.aggregators.size(), 7u);
+  EXPECT_EQ(nine.depths(), 3u);
+  EXPECT_EQ(nine.top, (ranks{0, 8}));
+  EXPECT_EQ(nine.aggregators.back().nodes, (nodes{{0, 8}}));
+  EXPECT_EQ(nine.aggregators.back().members, (ranks{0, 4}));
+  const auto six = plan(6, by(2));  // {4, 5} is summed, and nothing is left to add to it
+  EXPECT_EQ(six.top, (ranks{0, 4}));
+}
+
+TEST(aggregation, a_host_hands_on_the_fewest_blocks_that_its_ranks_are) {
+  const auto even = plan(8, per_host, 2);
+  ASSERT_EQ(even.aggregators.size(), 2u);
+  EXPECT_EQ(even.aggregators[0].nodes, (nodes{{0, 4}}));
+  EXPECT_EQ(even.aggregators[1].nodes, (nodes{{4, 8}}));
+  EXPECT_EQ(even.top, (ranks{0, 4}));
+  const auto odd = plan(6, per_host, 2);
+  EXPECT_EQ(odd.aggregators[0].nodes, (nodes{{0, 2}, {2, 3}}));
+  EXPECT_EQ(odd.aggregators[1].nodes, (nodes{{3, 4}, {4, 6}})) << "the last block ends early";
+  const auto one = plan(7, per_host);
+  ASSERT_EQ(one.aggregators.size(), 1u);
+  EXPECT_EQ(one.aggregators[0].nodes, (nodes{{0, 7}}));
+  const auto lonely = plan(3, per_host, 2);
+  EXPECT_EQ(lonely.aggregators.size(), 1u) << "one worker alone needs nobody";
+  EXPECT_EQ(lonely.top, (ranks{0, 2}));
+}
+
+TEST(aggregation, holds_together_whatever_the_numbers) {
+  for (std::uint32_t workers = 1; workers <= 40; ++workers) {
+    for (const std::uint32_t fan_in : {2u, 4u, 8u, 16u}) {
+      const auto made = plan(workers, by(fan_in));
+      check(made, workers);
+      EXPECT_LE(made.top.size(), std::max(fan_in, 1u));
+    }
+    for (std::uint32_t hosts = 0; hosts <= 5; ++hosts)
+      check(plan(workers, per_host, hosts), workers);
+  }
+}
+
+TEST(aggregation, an_aggregator_runs_where_its_members_do) {
+  const auto cluster = cluster_of(2);
+  job_spec job;
+  job.workers = 8;
+  job.aggregators = per_host;
+  const auto made = plan_aggregation(cluster, job);
+  EXPECT_EQ(host_of_aggregator(cluster, job, made.aggregators[1]), &cluster.hosts[1]);
+}
+
+TEST(hosts, the_coordinator_is_beside_the_launcher_unless_a_prefix_starts_it) {
+  cluster_spec cluster;
+  EXPECT_TRUE(coordinator_is_beside_launcher(cluster));
+  cluster.hosts.resize(2);
+  cluster.hosts[0].name = "a";
+  cluster.hosts[1].name = "b";
+  cluster.hosts[1].prefix = {"ip", "netns", "exec", "b"};
+  EXPECT_TRUE(coordinator_is_beside_launcher(cluster));
+  cluster.coordinator_host = "b";
+  EXPECT_FALSE(coordinator_is_beside_launcher(cluster));
+}
+
+}  // namespace
+}  // namespace tidegate::policies

@@ -1,0 +1,43 @@
+// A shard core with a small table, and what its tests ask of effects.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "policies/shard/core.hpp"
+
+namespace tidegate::policies {
+
+inline constexpr std::uint64_t job = 77;
+inline constexpr std::uint32_t epoch = 4;
+
+// A shard with one table of two chunks of 8 elements, chunks 0 and 2 of the table.
+inline shard_core make_core(consistency_spec consistency, std::uint32_t workers) {
+  shard_core core;
+  core.open_job(job, {epoch, workers, consistency, false, {}});
+  const std::vector<chunk_place> places{{0, 0, 0, 8}, {2, 0, 16, 8}};
+  core.open_table(job, 5, places);
+  for (std::uint32_t rank = 0; rank < workers; ++rank)
+    EXPECT_EQ(core.admit_worker(job, rank, 1), refusal::none);
+  return core;
+}
+
+inline frame_tag tag(std::uint32_t rank, std::uint64_t clock, std::uint32_t chunk = 0) {
+  return {job, epoch, 1, rank, 5, chunk, clock, clock + 1};  // one pull per clock
+}
+
+template <class T>
+std::vector<T> all(const shard_effects& effects) {
+  std::vector<T> found;
+  for (const auto& effect : effects.list)
+    if (const auto* one = std::get_if<T>(&effect)) found.push_back(*one);
+  return found;
+}
+using apply = shard_effects::apply;
+using ack = shard_effects::acknowledge;
+using reply = shard_effects::reply;
+using release = shard_effects::release;
+
+}  // namespace tidegate::policies

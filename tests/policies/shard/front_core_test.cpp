@@ -1,0 +1,336 @@
+// What a front does with frames: here, those of a worker that has come back.
+#include "policies/shard/front_core.hpp"
+
+#include <gtest/gtest.h>
+
+#include "policies/protocol/frame_tags.hpp"
+#include "tests/policies/shard/fixture.hpp"
+
+namespace tidegate::policies {
+namespace {
+
+using runtime::frame_header;
+using runtime::frame_kind;
+
+// Notes the frames that are sent; everything is sent at once.
+class noting_shell final : public front_shell {
+ public:
+  front_core* core = nullptr;
+  struct sent_frame {
+    peer_id to;
+    frame_header header;
+  };
+  std::vector<sent_frame> frames;
+  bool goes_on = false;
+  bool posts = false;
+  bool windows = false;
+
+  void apply(const effects::apply&, inputs) override {}
+  void hand_on(const effects::hand_on&, inputs) override {}
+  void ask(const effects::ask&) override {}
+  void snapshot(const effects::snapshot&, const shard_core::cut_state&) override {}
+  void replicate(const effects::replicate&) override {}
+  void seed(const effects::seed&) override {}
+  void replicate_farewell(const effects::replicate_farewell&) override {}
+  void followed(const effects::followed&) override {}
+  void send(peer_id to, const frame_header& header) override { frames.push_back({to, header}); }
+  void send_place(peer_id to, const frame_header& header) override { send(to, header); }
+  void send_parameters(peer_id to, const frame_header& header, std::uint32_t, std::uint32_t,
+                       send_name name) override {
+    send(to, header);
+    if (holds_sent && to == 1)
+      held.push_back(name);
+    else
+      core->sent(name);
+  }
+  bool holds_sent = false;
+  std::vector<send_name> held;
+  void drop(peer_id, std::vector<send_name>&) override {}
+  std::optional<peer_id> reconnect(const member_key&) override { return next_peer; }
+  std::optional<peer_id> next_peer;
+  refusal map_gradients(const member_key&, std::uint32_t, std::span<const std::byte>) override {
+    return windows ? refusal::none : refusal::no_window;
+  }
+  payload_handle keep_in_place(const member_key&, std::uint32_t, std::uint32_t,
+                               std::uint32_t) override {
+    return no_payload;
+  }
+  void release(payload_handle) override {}
+  void forget(const member_key&) override {}
+  std::uint64_t bytes_of(std::uint32_t) const override { return 32; }
+  void go_on_soon() override { goes_on = true; }
+  void post_acks_soon() override { posts = true; }
+  void note_refusal(const frame_tag&, refusal) override {}
+};
+
+class front_of_two : public testing::Test {
+ protected:
+  front_of_two() : front_(shell_, core_, 0) {
+    shell_.core = &front_;
+    core_.open_job(job, {epoch, 2, {consistency_kind::bsp, 0}, true, {}});
+    const std::vector<chunk_place> places{{0, 0, 0, 8}};
+    core_.open_table(job, 5, places);
+    for (std::uint32_t rank = 0; rank < 2; ++rank) join(rank, 1, rank);
+  }
+
+  void join(std::uint32_t rank, std::uint32_t incarnation, std::uint32_t peer) {
+    const admit_worker_call call{job, rank, incarnation, "", {5}};
+    EXPECT_EQ(front_.admit(call).code, refusal::none);
+    front_.connected(call, peer);
+  }
+
+  // A push, and with it the pull of the next clock.
+  frame_header exchange(std::uint32_t rank, std::uint32_t incarnation) {
+    auto made = header_of(frame_kind::push, tag(rank, 0), refusal::none);
+    made.incarnation = incarnation;
+    made.payload_bytes = 32;
+    made.flags = runtime::frame_flag_pull;
+    return made;
+  }
+
+  // As a link does; whether it had a place.
+  bool arrive(const frame_header& header) {
+    const bool placed = front_.place(header);
+    if (placed) front_.frame(header, ++payloads_, {}, 0);
+    while (std::exchange(shell_.goes_on, false)) front_.go_on();
+    return placed;
+  }
+
+  // Replies with parameters that peer `to` got for the pull of clock 1.
+  int replies_to(std::uint32_t to) const {
+    int found = 0;
+    for (const auto& [peer, header] : shell_.frames)
+      found += peer == to && header.kind == frame_kind::pull_reply && header.code == 0 &&
+               header.clock == 1;
+    return found;
+  }
+
+  noting_shell shell_;
+  shard_core core_;
+  front_core front_;
+  payload_handle payloads_ = 0;
+};
+
+TEST_F(front_of_two, who_comes_back_to_a_push_that_is_held_gets_the_pull_that_came_with_it) {
+  EXPECT_TRUE(arrive(exchange(1, 1)));
+  join(1, 2, 7);
+  EXPECT_FALSE(arrive(exchange(1, 2))) << "it is here";
+  EXPECT_EQ(replies_to(7), 0) << "rank 0 has not pushed";
+  EXPECT_TRUE(arrive(exchange(0, 1)));
+  EXPECT_EQ(replies_to(0), 1);
+  EXPECT_EQ(replies_to(7), 1);
+  EXPECT_EQ(replies_to(1), 0) << "nothing for the dead";
+}
+
+TEST_F(front_of_two, who_comes_back_to_a_push_that_is_applied_gets_the_pull_that_came_with_it) {
+  EXPECT_TRUE(arrive(exchange(1, 1)));
+  EXPECT_TRUE(arrive(exchange(0, 1)));
+  join(1, 2, 7);
+  EXPECT_FALSE(arrive(exchange(1, 2)));
+  EXPECT_EQ(replies_to(7), 1);
+}
+
+TEST_F(front_of_two, a_frame_that_comes_twice_is_answered_once) {
+  EXPECT_TRUE(arrive(exchange(1, 1)));
+  EXPECT_FALSE(arrive(exchange(1, 1)));
+  EXPECT_TRUE(arrive(exchange(0, 1)));
+  EXPECT_FALSE(arrive(exchange(1, 1)));
+  EXPECT_EQ(replies_to(1), 1);
+}
+
+constexpr std::int64_t ms = millisecond;
+
+TEST_F(front_of_two, a_broken_connection_is_made_again_and_the_member_asked_to_send_again) {
+  front_.connection_broke(1, 0);
+  EXPECT_TRUE(front_.is_mending());
+  EXPECT_TRUE(arrive(exchange(1, 1))) << "frames still come: only our side broke";
+  EXPECT_TRUE(arrive(exchange(0, 1)));
+  EXPECT_EQ(replies_to(1), 0);
+  shell_.next_peer = 9;
+  front_.mend(10 * ms);
+  ASSERT_EQ(shell_.frames.back().to, 9u);
+  const auto asked = shell_.frames.back().header;
+  EXPECT_EQ(asked.kind, frame_kind::resend);
+  EXPECT_EQ(asked.epoch, epoch);
+  EXPECT_NE(asked.request, 0u);
+  // The worker's answer, and what it sends again.
+  auto answer = asked;
+  answer.kind = frame_kind::resent;
+  answer.flags = runtime::frame_flag_up;
+  front_.frame(answer, no_payload, {}, 0);
+  EXPECT_FALSE(front_.is_mending());
+  auto pull = header_of(frame_kind::pull, tag(1, 1), refusal::none);
+  pull.request = 99;
+  front_.frame(pull, no_payload, {}, 0);
+  EXPECT_EQ(replies_to(9), 1);
+}
+
+// A coordinator that came back admits everybody once more.
+TEST_F(front_of_two, a_member_that_is_admitted_again_after_its_connection_broke_is_asked) {
+  front_.connection_broke(1, 0);
+  EXPECT_TRUE(arrive(exchange(1, 1)));
+  EXPECT_TRUE(arrive(exchange(0, 1)));
+  EXPECT_EQ(replies_to(1), 0) << "it was lost";
+  EXPECT_FALSE(front_.admit({job, 1, 1, "", {5}}).connect);
+  EXPECT_TRUE(front_.is_mending());
+  shell_.next_peer = 9;
+  front_.mend(10 * ms);
+  ASSERT_EQ(shell_.frames.back().to, 9u);
+  EXPECT_EQ(shell_.frames.back().header.kind, frame_kind::resend);
+}
+
+TEST_F(front_of_two, a_member_that_is_out_of_reach_and_admitted_again_is_connected_to) {
+  front_.peer_lost(1);
+  EXPECT_FALSE(front_.admit({job, 1, 1, "", {5}}).connect);
+  ASSERT_TRUE(front_.is_mending());
+  shell_.next_peer = 9;
+  front_.mend(0);
+  EXPECT_EQ(shell_.frames.back().to, 9u);
+}
+
+TEST_F(front_of_two, a_member_whose_process_has_ended_is_not_connected_to_again) {
+  front_.peer_lost(1);
+  EXPECT_FALSE(front_.is_mending());
+}
+
+TEST_F(front_of_two, the_next_process_of_a_rank_ends_the_attempts_for_the_one_before) {
+  front_.connection_broke(1, 0);
+  join(1, 2, 7);
+  EXPECT_FALSE(front_.is_mending());
+}
+
+TEST_F(front_of_two, a_push_that_is_cut_off_is_asked_for) {
+  const auto push = exchange(1, 1);
+  EXPECT_TRUE(front_.place(push));
+  shell_.frames.clear();
+  front_.frame_lost(push);
+  ASSERT_EQ(shell_.frames.size(), 1u);
+  EXPECT_EQ(shell_.frames[0].to, 1u);
+  EXPECT_EQ(shell_.frames[0].header.kind, frame_kind::resend);
+  EXPECT_EQ(shell_.frames[0].header.request, 0u) << "no attempt, no answer";
+  EXPECT_TRUE(arrive(push));
+}
+
+TEST_F(front_of_two, what_was_refused_for_want_of_a_table_is_asked_for_when_it_is_there) {
+  auto unknown = tag(1, 0);
+  unknown.table = 6;
+  front_.frame(header_of(frame_kind::skip, unknown, refusal::none), no_payload, {}, 0);
+  ASSERT_FALSE(shell_.frames.empty());
+  EXPECT_NE(shell_.frames.back().header.code, 0u);
+  shell_.frames.clear();
+  const std::vector<chunk_place> places{{0, 0, 0, 8}};
+  core_.open_table(job, 6, places);
+  front_.table_opened(job);
+  ASSERT_EQ(shell_.frames.size(), 1u) << "the member that was refused, and no other";
+  EXPECT_EQ(shell_.frames[0].to, 1u);
+  EXPECT_EQ(shell_.frames[0].header.kind, frame_kind::resend);
+}
+
+// Nothing else would have it sent again: its sender knows that it arrived.
+TEST_F(front_of_two, a_window_whose_name_finds_no_room_is_asked_for_when_there_is_some) {
+  const auto attach = header_of(frame_kind::attach, tag(1, 0), refusal::none);
+  const auto asked = [&] {
+    int found = 0;
+    for (const auto& [peer, header] : shell_.frames)
+      found += peer == 1 && header.kind == frame_kind::resend;
+    return found;
+  };
+  EXPECT_TRUE(front_.place(attach));
+  front_.no_place(attach);
+  EXPECT_EQ(asked(), 0) << "there is no room";
+  front_.frame(header_of(frame_kind::attach, tag(0, 0), refusal::none), no_payload, {}, 0);
+  EXPECT_EQ(asked(), 1) << "the room of that is free";
+  front_.frame(attach, no_payload, {}, 0);
+  EXPECT_EQ(asked(), 1);
+  // One that is cut off gives its room back, too.
+  front_.no_place(attach);
+  front_.frame_lost(header_of(frame_kind::attach, tag(0, 0), refusal::none));
+  EXPECT_EQ(asked(), 2);
+}
+
+TEST_F(front_of_two, an_answer_beyond_two_under_way_follows_when_one_has_been_sent) {
+  shell_.holds_sent = true;
+  for (std::uint32_t rank = 0; rank < 2; ++rank) arrive(exchange(rank, 1));
+  auto pull = header_of(frame_kind::pull, tag(1, 1), refusal::none);
+  for (const std::uint64_t request : {50U, 51U}) {
+    pull.request = request;
+    front_.frame(pull, no_payload, {}, 0);
+  }
+  EXPECT_EQ(replies_to(1), 2) << "the third waits";
+  front_.sent(shell_.held.front());
+  while (std::exchange(shell_.goes_on, false)) front_.go_on();
+  ASSERT_EQ(replies_to(1), 3);
+  EXPECT_EQ(shell_.frames.back().header.request, 51u) << "under the number asked last";
+}
+
+// A worker alone, with two tables in place.
+class acks_of_rings : public testing::Test {
+ protected:
+  acks_of_rings() : front_(shell_, core_, 0) {
+    shell_.core = &front_;
+    shell_.windows = true;
+    core_.open_job(job, {epoch, 1, {consistency_kind::async, 0}, true, {}});
+    const std::vector<chunk_place> places{{0, 0, 0, 8}, {1, 0, 8, 8}};
+    for (const auto table : {5U, 6U}) core_.open_table(job, table, places);
+    const admit_worker_call call{job, 0, 1, "", {5, 6}};
+    EXPECT_EQ(front_.admit(call).code, refusal::none);
+    front_.connected(call, 3);
+    for (const auto table : {5U, 6U}) front_.frame(frame(frame_kind::attach, table), 0, {}, 0);
+    shell_.frames.clear();
+  }
+  frame_header frame(frame_kind kind, std::uint32_t table) const {
+    auto name = tag(0, 0);
+    name.table = table;
+    auto made = header_of(kind, name, refusal::none);
+    made.incarnation = 1;
+    return made;
+  }
+  void ring(std::uint32_t table) {
+    auto made = frame(frame_kind::ring, table);
+    made.flags = runtime::frame_flag_skip;
+    front_.frame(made, no_payload, {}, 0);
+  }
+
+  noting_shell shell_;
+  shard_core core_;
+  front_core front_;
+};
+
+TEST_F(acks_of_rings, whose_tables_are_all_applied_in_a_turn_is_told_at_once) {
+  ring(runtime::whole_job);
+  EXPECT_TRUE(shell_.frames.empty()) << "at the end of the turn";
+  ASSERT_TRUE(shell_.posts);
+  front_.post_acks();
+  ASSERT_EQ(shell_.frames.size(), 1U);
+  const auto& ack = shell_.frames[0].header;
+  EXPECT_EQ(ack.kind, frame_kind::ring_ack);
+  EXPECT_EQ(ack.table, runtime::whole_job);
+  EXPECT_EQ(ack.count, 0U);
+  EXPECT_EQ(ack.code, 0U);
+  EXPECT_EQ(ack.clock, 0U);
+  front_.post_acks();
+  EXPECT_EQ(shell_.frames.size(), 1U) << "told once";
+}
+
+TEST_F(acks_of_rings, tables_that_are_applied_in_another_order_are_told_at_once) {
+  ring(6);
+  ring(5);
+  ring(6);
+  front_.post_acks();
+  ASSERT_EQ(shell_.frames.size(), 1U);
+  EXPECT_EQ(shell_.frames[0].header.table, runtime::whole_job);
+}
+
+TEST_F(acks_of_rings, one_of_two_tables_told_twice_is_not_both) {
+  ring(5);
+  ring(5);
+  front_.post_acks();
+  ASSERT_EQ(shell_.frames.size(), 2U);
+  for (const auto& [peer, header] : shell_.frames) {
+    EXPECT_EQ(header.table, 5U);
+    EXPECT_EQ(header.count, 2U);
+  }
+}
+
+}  // namespace
+}  // namespace tidegate::policies

@@ -1,0 +1,149 @@
+// Workers that share memory with the shard: whole tables at once, read and written in place.
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "policies/shard/core.hpp"
+#include "tests/policies/shard/fixture.hpp"
+#include "tests/support/allocations.hpp"
+
+namespace tidegate::policies {
+namespace {
+
+using ring_ack = shard_effects::ring_acknowledge;
+using ring_reply = shard_effects::ring_reply;
+constexpr shard_core::ring_request exchange{true, false, true, false};
+constexpr shard_core::ring_request push_only{true, false, false, false};
+constexpr shard_core::ring_request pull_only{false, false, true, false};
+
+TEST(shard_rings, a_ring_speaks_for_all_chunks_and_is_answered_by_one_frame) {
+  auto core = make_core({consistency_kind::bsp, 0}, 2);
+  shard_effects out;
+  const std::vector<payload_handle> first{1, 2}, second{3, 4};
+  auto at = tag(0, 0);
+  core.ring(at, exchange, first, out);
+  EXPECT_TRUE(out.list.empty());
+  EXPECT_EQ(core.pushes_held(), 2u);
+  at = tag(1, 0);
+  core.ring(at, exchange, second, out);
+  ASSERT_EQ(all<apply>(out).size(), 2u);
+  EXPECT_EQ(all<apply>(out)[0].from, all<apply>(out)[0].to) << "in place, nobody reads";
+  EXPECT_TRUE(all<ring_ack>(out).empty()) << "the replies acknowledge, too";
+  const auto replies = all<ring_reply>(out);
+  ASSERT_EQ(replies.size(), 2u);
+  for (const auto& one : replies) {
+    EXPECT_EQ(one.tag.chunk, 0u) << "an index";
+    EXPECT_EQ(one.count, 2u);
+    EXPECT_EQ(one.tag.clock, 1u);
+    EXPECT_TRUE(one.applied);
+    EXPECT_EQ(one.where.version, 1u);
+  }
+  EXPECT_EQ(all<release>(out).size(), 4u);
+}
+
+TEST(shard_rings, rings_and_frames_mix_in_one_clock) {
+  auto core = make_core({consistency_kind::bsp, 0}, 2);
+  shard_effects out;
+  const std::vector<payload_handle> both{1, 2};
+  core.ring(tag(0, 0), push_only, both, out);
+  core.push(tag(1, 0, 2), 8, out);
+  ASSERT_EQ(all<ring_ack>(out).size(), 1u) << "of the second chunk only";
+  EXPECT_EQ(all<ring_ack>(out)[0].tag.chunk, 1u);
+  EXPECT_EQ(all<ring_ack>(out)[0].count, 1u);
+  core.push(tag(1, 0, 0), 7, out);
+  EXPECT_EQ(all<apply>(out).size(), 2u);
+  EXPECT_EQ(all<ring_ack>(out).size(), 2u);
+  EXPECT_EQ(all<ack>(out).size(), 2u);
+}
+
+// What somebody reads in place is not written until they pull again or push.
+TEST(shard_rings, a_lease_keeps_its_plane) {
+  auto core = make_core({consistency_kind::async, 0}, 2);
+  shard_effects out;
+  core.ring(tag(0, 0), pull_only, {}, out);
+  ASSERT_EQ(all<ring_reply>(out).size(), 1u);
+  EXPECT_EQ(all<ring_reply>(out)[0].where.plane, 0u);
+  out.clear();
+  const std::vector<payload_handle> other{1, 2}, another{3, 4}, own{5, 6};
+  core.ring(tag(1, 0), push_only, other, out);
+  ASSERT_EQ(all<apply>(out).size(), 2u);
+  EXPECT_EQ(all<apply>(out)[0].from, 0u);
+  EXPECT_EQ(all<apply>(out)[0].to, 1u) << "worker 0 reads plane 0";
+  out.clear();
+  core.ring(tag(1, 1), push_only, another, out);
+  EXPECT_EQ(all<apply>(out)[0].to, 1u) << "nobody reads plane 1";
+  out.clear();
+  core.ring(tag(0, 0), push_only, own, out);
+  auto next = tag(0, 1);
+  next.request = 9;
+  core.ring(next, pull_only, {}, out);
+  EXPECT_EQ(all<ring_reply>(out).at(0).where.plane, 1u);
+  out.clear();
+  core.ring(tag(1, 2), push_only, other, out);
+  EXPECT_EQ(all<apply>(out)[0].to, 0u) << "free again since worker 0 pushed";
+}
+
+TEST(shard_rings, a_late_or_second_copy_of_a_pull_ends_no_lease) {
+  auto core = make_core({consistency_kind::async, 0}, 2);
+  shard_effects out;
+  core.ring(tag(0, 0), pull_only, {}, out);
+  core.ring(tag(0, 0), pull_only, {}, out);
+  EXPECT_EQ(all<ring_reply>(out).size(), 1u);
+  out.clear();
+  const std::vector<payload_handle> other{1, 2};
+  core.ring(tag(1, 0), push_only, other, out);
+  EXPECT_EQ(all<apply>(out)[0].to, 1u) << "the lease stands";
+}
+
+TEST(shard_rings, a_reply_that_is_being_sent_keeps_its_plane) {
+  auto core = make_core({consistency_kind::async, 0}, 1);
+  shard_effects out;
+  core.pull(tag(0, 0), false, out);
+  ASSERT_EQ(all<reply>(out).size(), 1u);
+  core.push(tag(0, 0), 1, out);
+  EXPECT_EQ(all<apply>(out).at(0).to, 1u);
+  core.sent(all<reply>(out)[0].slot, 0, 0);
+  out.clear();
+  core.push(tag(0, 1), 2, out);
+  EXPECT_EQ(all<apply>(out).at(0).to, 1u) << "in place again";
+}
+
+TEST(shard_rings, a_ring_that_is_refused_gives_everything_back) {
+  auto core = make_core({consistency_kind::bsp, 0}, 2);
+  shard_effects out;
+  auto stranger = tag(0, 0);
+  stranger.table = 6;
+  const std::vector<payload_handle> both{1, 2};
+  core.ring(stranger, exchange, both, out);
+  EXPECT_EQ(all<release>(out).size(), 2u);
+  ASSERT_EQ(all<ring_ack>(out).size(), 1u);
+  EXPECT_EQ(all<ring_ack>(out)[0].code, refusal::unknown_table);
+  EXPECT_EQ(all<ring_ack>(out)[0].count, 0u) << "all of the table";
+  EXPECT_EQ(all<ring_reply>(out).at(0).tag.clock, 1u);
+  out.clear();
+  core.ring(tag(0, 5), push_only, both, out);
+  EXPECT_EQ(all<ring_ack>(out).at(0).code, refusal::beyond_window);
+  EXPECT_EQ(all<release>(out).size(), 2u);
+}
+
+TEST(shard_rings, a_warm_exchange_of_rings_allocates_nothing) {
+  for (auto kind : {consistency_kind::bsp, consistency_kind::ssp, consistency_kind::async}) {
+    auto core = make_core({kind, 1}, 4);
+    shard_effects out;
+    const std::vector<payload_handle> both{1, 2};
+    const auto one_clock = [&](std::uint64_t clock) {
+      for (std::uint32_t rank = 0; rank < 4; ++rank) {
+        out.clear();
+        auto at = tag(rank, clock);
+        core.ring(at, exchange, both, out);
+      }
+    };
+    for (std::uint64_t clock = 0; clock < 4; ++clock) one_clock(clock);
+    const auto before = tests::allocations();
+    for (std::uint64_t clock = 4; clock < 100; ++clock) one_clock(clock);
+    EXPECT_EQ(tests::allocations() - before, 0u);
+  }
+}
+
+}  // namespace
+}  // namespace tidegate::policies

@@ -1,0 +1,186 @@
+#include "runtime/kernels/update.hpp"
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "runtime/base/rng.hpp"
+#include "tests/runtime/kernels/update_reference.hpp"
+
+namespace tidegate::runtime::kernels {
+namespace {
+
+using values = std::vector<float>;
+
+values random_values(std::uint64_t seed, std::size_t n) {
+  values made(n);
+  for (std::size_t i = 0; i < n; ++i)
+    made[i] = uniform_signed(seed, i) * std::ldexp(1.0F, static_cast<int>(mix64(i) % 30) - 15);
+  return made;
+}
+
+bool same_bits(const values& a, const values& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+}
+
+TEST(tree_sum, equals_its_definition_for_every_set_of_ranks) {
+  constexpr std::size_t n = 2500;  // more than two blocks, not a multiple
+  std::vector<values> data;
+  for (std::uint64_t rank = 0; rank < 9; ++rank) data.push_back(random_values(rank, n));
+  for (unsigned set = 1; set < (1u << 9); ++set) {
+    std::vector<gradient> inputs;
+    for (std::uint32_t rank = 0; rank < 9; ++rank)
+      if (set >> rank & 1) inputs.push_back({data[rank].data(), rank});
+    values sum(n);
+    tree_sum(inputs, sum.data(), n);
+    for (std::size_t i = 0; i < n; i += 97) {
+      ASSERT_EQ(std::bit_cast<std::uint32_t>(sum[i]),
+                std::bit_cast<std::uint32_t>(tests::reference_sum(inputs, i)))
+          << "ranks " << set << " element " << i;
+    }
+  }
+}
+
+TEST(tree_sum, an_aligned_group_summed_first_gives_the_same_bits) {
+  constexpr std::size_t n = 1500;
+  std::vector<values> data;
+  std::vector<gradient> all;
+  for (std::uint32_t rank = 0; rank < 7; ++rank) {
+    data.push_back(random_values(rank, n));
+    all.push_back({data.back().data(), rank});
+  }
+  values direct(n), group(n), combined(n);
+  tree_sum(all, direct.data(), n);
+  tree_sum(std::span(all).subspan(4, 3), group.data(), n);  // ranks 4..6
+  std::vector<gradient> with_group(all.begin(), all.begin() + 4);
+  with_group.push_back({group.data(), 4});
+  tree_sum(with_group, combined.data(), n);
+  EXPECT_TRUE(same_bits(direct, combined));
+}
+
+TEST(tree_sum, differs_from_the_order_of_arrival) {
+  // If it did not, the tests of same bits would show nothing.
+  constexpr std::size_t n = 1000;
+  std::vector<values> data;
+  std::vector<gradient> all;
+  for (std::uint32_t rank = 0; rank < 4; ++rank) {
+    data.push_back(random_values(rank, n));
+    all.push_back({data.back().data(), rank});
+  }
+  values tree(n), arrival(n, 0.0F);
+  tree_sum(all, tree.data(), n);
+  for (int rank : {3, 1, 0, 2})
+    for (std::size_t i = 0; i < n; ++i) arrival[i] += data[static_cast<std::size_t>(rank)][i];
+  EXPECT_FALSE(same_bits(tree, arrival));
+}
+
+struct model {
+  values w, s1, s2;
+};
+
+// Plain loops over doubles of the formulas in the header.
+void reference_step(const optimizer& how, int step, const values& g, model& m) {
+  const double lr = how.learning_rate, mu = how.momentum;
+  for (std::size_t i = 0; i < g.size(); ++i) {
+    const double x = g[i];
+    double change = lr * x;
+    if (how.kind == optimizer_kind::momentum || how.kind == optimizer_kind::nesterov) {
+      m.s1[i] = static_cast<float>(mu * m.s1[i] + x);
+      const bool ahead = how.kind == optimizer_kind::nesterov;
+      change = lr * (ahead ? x + mu * m.s1[i] : double{m.s1[i]});
+    } else if (how.kind == optimizer_kind::adagrad) {
+      m.s1[i] = static_cast<float>(m.s1[i] + x * x);
+      change = lr * x / (std::sqrt(double{m.s1[i]}) + how.epsilon);
+    } else if (how.kind != optimizer_kind::sgd) {
+      m.s1[i] = static_cast<float>(how.beta1 * m.s1[i] + (1.0 - how.beta1) * x);
+      m.s2[i] = static_cast<float>(how.beta2 * m.s2[i] + (1.0 - how.beta2) * x * x);
+      const double rate = lr * std::sqrt(1 - std::pow(double{how.beta2}, step)) /
+                          (1 - std::pow(double{how.beta1}, step));
+      change = rate * m.s1[i] / (std::sqrt(double{m.s2[i]}) + how.epsilon);
+      if (how.kind == optimizer_kind::adamw) change += lr * how.weight_decay * m.w[i];
+    }
+    m.w[i] = static_cast<float>(m.w[i] - change);
+  }
+}
+
+class optimizer_test : public testing::TestWithParam<optimizer_kind> {};
+
+TEST_P(optimizer_test, follows_its_formula_in_and_out_of_place) {
+  constexpr std::size_t n = 1100;
+  optimizer how;
+  how.kind = GetParam();
+  how.learning_rate = 0.05F;
+  how.weight_decay = 0.1F;  // no other than adamw may look at it
+  model reference{random_values(1, n), values(n, 0.0F), values(n, 0.0F)};
+  for (auto& w : reference.w) w = std::fmod(w, 1.0F);
+  model in = reference, out = reference;
+  adam_powers powers_in, powers_out;
+  for (int step = 1; step <= 20; ++step) {
+    values a(n), b(n), mean(n), fresh(n), kept(n), sum(n);
+    for (std::size_t i = 0; i < n; ++i) {
+      a[i] = uniform_signed(100 + step, i);
+      b[i] = uniform_signed(900 + step, i);
+      mean[i] = 0.5F * (a[i] + b[i]);
+    }
+    const std::vector<gradient> inputs{{a.data(), 0}, {b.data(), 1}};
+    reference_step(how, step, mean, reference);
+    apply_update(how, powers_in, inputs, 0.5F,
+                 {in.w.data(), in.w.data(), in.s1.data(), in.s2.data(), n});
+    apply_update(how, powers_out, inputs, 0.5F,
+                 {out.w.data(), fresh.data(), out.s1.data(), out.s2.data(), n, kept.data()});
+    tree_sum(inputs, sum.data(), n);
+    EXPECT_TRUE(same_bits(kept, sum));
+    out.w = fresh;
+  }
+  EXPECT_TRUE(same_bits(in.w, out.w));
+  EXPECT_TRUE(same_bits(in.s1, out.s1));
+  for (std::size_t i = 0; i < n; ++i) ASSERT_NEAR(in.w[i], reference.w[i], 2e-5) << i;
+}
+
+TEST_P(optimizer_test, chunking_does_not_change_a_bit) {
+  constexpr std::size_t n = 3000;
+  optimizer how;
+  how.kind = GetParam();
+  const auto a = random_values(5, n), b = random_values(6, n), c = random_values(7, n);
+  model whole{random_values(1, n), values(n, 0.1F), values(n, 0.2F)};
+  model parts = whole;
+  adam_powers powers;
+  apply_update(how, powers, std::vector<gradient>{{a.data(), 0}, {b.data(), 1}, {c.data(), 2}},
+               1.0F / 3, {whole.w.data(), whole.w.data(), whole.s1.data(), whole.s2.data(), n});
+  for (std::size_t first = 0; first < n; first += 48) {
+    const auto length = std::min<std::size_t>(48, n - first);
+    adam_powers own;
+    apply_update(how, own,
+                 std::vector<gradient>{
+                     {a.data() + first, 0}, {b.data() + first, 1}, {c.data() + first, 2}},
+                 1.0F / 3,
+                 {parts.w.data() + first, parts.w.data() + first, parts.s1.data() + first,
+                  parts.s2.data() + first, length});
+  }
+  EXPECT_TRUE(same_bits(whole.w, parts.w));
+  EXPECT_TRUE(same_bits(whole.s1, parts.s1));
+  EXPECT_TRUE(same_bits(whole.s2, parts.s2));
+}
+
+INSTANTIATE_TEST_SUITE_P(kinds, optimizer_test, testing::ValuesIn(tests::all_optimizers));
+
+TEST(first_not_finite, finds_each_kind_anywhere) {
+  values data(5000, 1.0F);
+  EXPECT_EQ(first_not_finite(data.data(), data.size()), data.size());
+  for (float bad :
+       {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(),
+        -std::numeric_limits<float>::infinity()})
+    for (std::size_t at : {0ul, 1023ul, 1024ul, 4999ul}) {
+      data[at] = bad;
+      EXPECT_EQ(first_not_finite(data.data(), data.size()), at);
+      data[at] = std::numeric_limits<float>::max();
+    }
+  EXPECT_EQ(first_not_finite(nullptr, 0), 0u);
+}
+
+}  // namespace
+}  // namespace tidegate::runtime::kernels
