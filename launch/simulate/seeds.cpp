@@ -113,6 +113,7 @@ std::string as_json(const seeds_options& options, const sim::simulate_report& re
                               {"stuck", report.stuck},
                               {"seconds", seconds},
                               {"events_per_s", static_cast<double>(report.events) / seconds},
+                              {"digest", report.digest},
                               {"commit", built_commit()},
                               {"scenarios", report.of_scenario},
                               {"ended", report.ended},
@@ -140,6 +141,10 @@ std::string as_text(const seeds_options& options, const sim::simulate_report& re
                      std::to_string(options.first_seed) + " to " + std::to_string(last) + ", " +
                      std::to_string(report.violations) + " broke a promise, " +
                      std::to_string(report.stuck) + " stuck\n";
+  char digest[40];
+  std::snprintf(digest, sizeof digest, "digest %016llx\n",
+                static_cast<unsigned long long>(report.digest));
+  text += digest;
   char rate[80];
   std::snprintf(rate, sizeof rate,
                 "%.1f s, %.0f clusters a minute, %.2f million events a second", seconds,

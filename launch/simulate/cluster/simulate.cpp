@@ -52,6 +52,8 @@ simulate_report simulate(const simulate_options& options, const std::function<bo
     ++report.clusters;
     ++report.of_scenario[of.name];
     report.events += once.events + again.events;
+    for (const auto part : {once.digest, once.draws, once.events})
+      report.digest = runtime::mix64(report.digest ^ part);
     if (!once.stuck && once.violations.empty()) {
       ++report.ended[text_of(once.how)];
       continue;

@@ -32,6 +32,9 @@ struct simulate_report {
   std::uint64_t violations = 0;  // clusters that broke a promise
   std::uint64_t stuck = 0;
   std::uint64_t events = 0;
+  // Sums up what the clusters drew and did, in the order of their seeds: a change that keeps it
+  // has changed nothing that a simulation can see.
+  std::uint64_t digest = 0;
   std::map<std::string, std::uint64_t> of_scenario;
   std::map<std::string, std::uint64_t> ended;  // "done", "job failed", "process died"
   std::vector<seed_failure> failures;
