@@ -97,8 +97,8 @@ expected<idx_array> read_idx(const std::string& path, std::uint32_t dimensions) 
   return result;
 }
 
-expected<labelled_images> read_split(const std::string& folder, split which) {
-  const std::string prefix = folder + (which == split::train ? "/train" : "/t10k");
+expected<labelled_images> read_split(const std::string& folder, split part) {
+  const std::string prefix = folder + (part == split::train ? "/train" : "/t10k");
   auto images = read_idx(prefix + "-images-idx3-ubyte.gz", 3);
   if (!images) return fail(images.error());
   auto labels = read_idx(prefix + "-labels-idx1-ubyte.gz", 1);

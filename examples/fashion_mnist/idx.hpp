@@ -40,6 +40,6 @@ expected<idx_array> read_idx(const std::string& path, std::uint32_t dimensions);
 
 // Images and labels of one split. Errors also: corrupt when the two files do not fit together
 // or a label is not below 10.
-expected<labelled_images> read_split(const std::string& folder, split which);
+expected<labelled_images> read_split(const std::string& folder, split part);
 
 }  // namespace tidegate::examples

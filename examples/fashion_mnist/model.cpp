@@ -67,9 +67,9 @@ batch_score model::evaluate(std::span<const float> inputs,
   const std::size_t classes = widths_.back();
   for (std::size_t row = 0; row < labels.size(); ++row) {
     const auto logits = std::as_const(outputs_.back()).span().subspan(row * classes, classes);
-    const batch_score one = softmax_row(logits, labels[row], 0.0F, nullptr);
-    total.loss += one.loss;
-    total.correct += one.correct;
+    const batch_score score = softmax_row(logits, labels[row], 0.0F, nullptr);
+    total.loss += score.loss;
+    total.correct += score.correct;
   }
   return total;
 }

@@ -76,7 +76,7 @@ class worker {
   // `test_set`.
   status report_final(const labelled_images& train_set, const labelled_images& test_set) {
     pulls_.clear();
-    for (const auto& one : tables_) pulls_.push_back(session_->pull_final(one));
+    for (const auto& handle : tables_) pulls_.push_back(session_->pull_final(handle));
     if (auto s = finish_pulls("final pull"); !s) return s;
     const batch_score test = score_all(model_, test_set, rows_max());
     const batch_score train = score_all(model_, train_set, rows_max());
@@ -117,7 +117,7 @@ class worker {
 
   status run_clock(std::uint64_t clock) {
     pulls_.clear();
-    for (const auto& one : tables_) pulls_.push_back(session_->pull(one));
+    for (const auto& handle : tables_) pulls_.push_back(session_->pull(handle));
     batch_.load(sampler_.batch(clock));  // while the pulls are under way
     if (auto s = finish_pulls("pull"); !s) return s;
 
@@ -127,22 +127,23 @@ class worker {
     for (std::size_t i = 0; i < tables_.size(); ++i)
       gradients_[i] = session_->gradient(tables_[i]);
     model_.backward(batch_.inputs(), batch_.labels(), gradients_);
-    for (const auto& one : tables_) session_->push(one);
+    for (const auto& handle : tables_) session_->push(handle);
     if (auto s = session_->clock(); !s) return in("clock", s);
     note_progress(clock + 1, score.loss / options_.batch);
     return {};
   }
 
-  status finish_pulls(const char* what) {
+  status finish_pulls(const char* subject) {
     for (std::size_t i = 0; i < tables_.size(); ++i) {
-      if (auto s = pulls_[i].wait(); !s) return in(what + (" " + model_.tensors()[i].name), s);
+      if (auto s = pulls_[i].wait(); !s)
+        return in(subject + (" " + model_.tensors()[i].name), s);
       model_.use(i, session_->parameters(tables_[i]));
     }
     return {};
   }
 
-  static status in(const std::string& what, const status& why) {
-    return {why.code(), what + ": " + why.message()};
+  static status in(const std::string& subject, const status& why) {
+    return {why.code(), subject + ": " + why.message()};
   }
 
   void note_progress(std::uint64_t clocks_done, double loss) {

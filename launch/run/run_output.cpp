@@ -84,7 +84,7 @@ void run::look_at_waits(const runtime::status& coordinator,
     journal_.event("waits", wait.waiter + " has waited " +
                                 duration_text(static_cast<double>(wait.for_ns) * 1e-9) +
                                 " for " + wait.awaited);
-  waits_ = coordinator.ok() ? std::move(told) : own_waits_.told(now_);
+  waits_ = coordinator.ok() ? std::move(told) : own_waits_.reported(now_);
 }
 
 void run::watch_progress() {

@@ -16,10 +16,10 @@ using runtime::frame_kind;
 using runtime::is_planted;
 using runtime::planted_bug;
 
-void aggregator_core::open_job(job what) {
+void aggregator_core::open_job(job opened) {
   if (is_open()) return;
-  TIDEGATE_ASSERT(!what.nodes.empty(), "a group has a node");
-  job_ = std::move(what);
+  TIDEGATE_ASSERT(!opened.nodes.empty(), "a group has a node");
+  job_ = std::move(opened);
   front_.open_relay(
       job_.token,
       {job_.epoch, job_.workers, job_.consistency, job_.workers_come_back, job_.members},
@@ -91,17 +91,17 @@ frame_tag aggregator_core::tag_of(const chunk_state& chunk, std::size_t node,
           chunk.request};
 }
 
-void aggregator_core::hand_on(const shard_effects::hand_on& what,
+void aggregator_core::hand_on(const shard_effects::hand_on& handover,
                               std::span<const shard_effects::input> inputs,
                               std::vector<upstream_frame>& out) {
-  auto& chunk = chunks_[what.slot];
+  auto& chunk = chunks_[handover.slot];
   const auto nodes = job_.nodes.size();
-  chunk.sums[what.clock % window] = {
-      what.clock, static_cast<std::uint32_t>(nodes), refusal::none, {}};
+  chunk.sums[handover.clock % window] = {
+      handover.clock, static_cast<std::uint32_t>(nodes), refusal::none, {}};
 
-  const auto* asked = front_.asked(what.slot);
+  const auto* asked = front_.asked(handover.slot);
   const bool pulls = asked && chunk.pull == reply::none && !asked->everything &&
-                     asked->clock == what.clock + 1 &&
+                     asked->clock == handover.clock + 1 &&
                      !TIDEGATE_BUGGIFY("aggregator: a pull goes alone");
   if (pulls) {
     chunk.pull = reply::awaited;
@@ -117,7 +117,7 @@ void aggregator_core::hand_on(const shard_effects::hand_on& what,
     frame.kind = last == first ? kind::skip : kind::push;
     frame.shard = chunk.shard;
     frame.node = static_cast<std::uint32_t>(node);
-    frame.tag = tag_of(chunk, node, what.clock);
+    frame.tag = tag_of(chunk, node, handover.clock);
     frame.pulls = pulls && node == 0;
     frame.first = first;
     frame.count = last - first;
@@ -126,21 +126,21 @@ void aggregator_core::hand_on(const shard_effects::hand_on& what,
       ++frame.count;
     }
     out.push_back(frame);
-    part_of(what.slot, what.clock, node) = {
+    part_of(handover.slot, handover.clock, node) = {
         false, frame.kind == kind::skip, frame.count == 1 ? inputs[first].payload : no_payload};
     first = last;
   }
   TIDEGATE_ASSERT(first == inputs.size(), "the nodes cover the members");
 }
 
-void aggregator_core::ask(const shard_effects::ask& what, std::vector<upstream_frame>& out) {
-  auto& chunk = chunks_[what.slot];
-  const auto* asked = front_.asked(what.slot);
+void aggregator_core::ask(const shard_effects::ask& ask, std::vector<upstream_frame>& out) {
+  auto& chunk = chunks_[ask.slot];
+  const auto* asked = front_.asked(ask.slot);
   if (!asked || chunk.pull != reply::none) return;  // it went along with a push
   chunk.pull = reply::awaited;
   chunk.pull_again = {};
   ++chunk.request;
-  out.push_back(pull_frame(what.slot));
+  out.push_back(pull_frame(ask.slot));
 }
 
 upstream_frame aggregator_core::pull_frame(std::uint32_t slot) const {
@@ -235,8 +235,9 @@ void aggregator_core::ack(const frame_tag& tag, refusal code, bool answer_follow
                           shard_effects& out) {
   const auto slot = find(tag);
   if (!slot) return;
-  const auto node = std::find_if(job_.nodes.begin(), job_.nodes.end(),
-                                 [&](const rank_node& one) { return one.first == tag.rank; });
+  const auto node =
+      std::find_if(job_.nodes.begin(), job_.nodes.end(),
+                   [&](const rank_node& child) { return child.first == tag.rank; });
   if (node == job_.nodes.end()) return;
   auto& sum = chunks_[*slot].sums[tag.clock % window];
   if (sum.remaining == 0 || sum.clock != tag.clock) return;
@@ -269,7 +270,7 @@ void aggregator_core::cancel_reply(const frame_tag& tag, std::vector<upstream_fr
   pull_again(*slot, out);
 }
 
-void aggregator_core::on_reply(const frame_tag& tag, refusal code, const parameters& what,
+void aggregator_core::on_reply(const frame_tag& tag, refusal code, const parameters& pulled,
                                shard_effects& out) {
   const auto slot = find(tag);
   if (!slot) return;
@@ -277,14 +278,14 @@ void aggregator_core::on_reply(const frame_tag& tag, refusal code, const paramet
   // One with a payload has begun; a refusal comes without.
   const auto due = code == refusal::none ? reply::arriving : reply::awaited;
   const bool expected = chunk.pull == due && chunk.request == tag.request;
-  if (what.applied) {
+  if (pulled.applied) {
     auto pushed = tag;
     --pushed.clock;
     ack(pushed, refusal::none, expected, out);
   }
   if (!expected) return;
   chunk.pull = reply::none;
-  front_.pulled(*slot, code, what.version, what.min_clock, out);
+  front_.pulled(*slot, code, pulled.version, pulled.min_clock, out);
 }
 
 }  // namespace tidegate::policies

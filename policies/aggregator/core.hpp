@@ -66,7 +66,7 @@ class aggregator_core {
     bool upstream_moves = false;                 // another process may take its place
   };
   // One job; opening it again is ignored.
-  void open_job(job what);
+  void open_job(job opened);
   // All chunks of the table, with the shards that hold them. Slots as of the front.
   std::vector<owned_chunk> open_table(std::uint32_t table, std::span<const chunk_place> places);
 
@@ -89,9 +89,9 @@ class aggregator_core {
 
   // What to post when effects of the front are carried out. A pull that is due goes along with
   // the last push.
-  void hand_on(const shard_effects::hand_on& what, std::span<const shard_effects::input> inputs,
-               std::vector<upstream_frame>& out);
-  void ask(const shard_effects::ask& what, std::vector<upstream_frame>& out);
+  void hand_on(const shard_effects::hand_on& handover,
+               std::span<const shard_effects::input> inputs, std::vector<upstream_frame>& out);
+  void ask(const shard_effects::ask& ask, std::vector<upstream_frame>& out);
   // After a member's farewell, and an answer: the group's own, once.
   void say_farewell(std::vector<upstream_frame>& out);
 
@@ -132,7 +132,7 @@ class aggregator_core {
 
   // Sends again what upstream has not answered for too long. `now`: see worker_core::tick.
   void tick(std::int64_t now, std::vector<upstream_frame>& out);
-  void set_patience(const patience_limits& how) { patience_ = how; }
+  void set_patience(const patience_limits& limits) { patience_ = limits; }
   bool is_busy() const;
 
   // Answers from upstream, which `out`, of their table, tells members of. What does not belong
@@ -153,7 +153,8 @@ class aggregator_core {
     std::uint64_t min_clock = 0;
     bool applied = false;  // the reply also acknowledges the push of the clock before
   };
-  void on_reply(const frame_tag& tag, refusal code, const parameters& what, shard_effects& out);
+  void on_reply(const frame_tag& tag, refusal code, const parameters& pulled,
+                shard_effects& out);
 
  private:
   static constexpr auto window = runtime::limits::clocks_in_flight_max;

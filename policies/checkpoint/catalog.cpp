@@ -88,13 +88,13 @@ runtime::expected<std::optional<checkpoint_reader>> checkpoint_catalog::newest(
 runtime::expected<std::vector<checkpoint_id>> checkpoint_catalog::ids() {
   const auto names = list();
   if (!names) return fail(names.error());
-  std::vector<checkpoint_id> made;
+  std::vector<checkpoint_id> ids;
   for (const auto& name : *names)
     if (const auto file = parse_checkpoint_file(name);
         file && file->is_manifest && !file->is_temporary)
-      made.push_back(file->id);
-  std::sort(made.rbegin(), made.rend());
-  return made;
+      ids.push_back(file->id);
+  std::sort(ids.rbegin(), ids.rend());
+  return ids;
 }
 
 runtime::expected<checkpoint_reader> checkpoint_catalog::verify(checkpoint_id id) {

@@ -76,39 +76,39 @@ json encode(const chunk_description& chunk) {
           {"ranks", encode(chunk.ranks)}};
 }
 
-optimizer_spec decode_optimizer(const json& from, const std::string& what, status& problem) {
-  json_fields fields(from, what + ": optimizer", problem);
-  optimizer_spec made;
+optimizer_spec decode_optimizer(const json& from, const std::string& subject, status& problem) {
+  json_fields fields(from, subject + ": optimizer", problem);
+  optimizer_spec optimizer;
   const auto kind = fields.text("kind", 16);
   const auto* const found =
       std::find(std::begin(optimizer_names), std::end(optimizer_names), kind);
   if (found == std::end(optimizer_names)) {
-    if (problem.ok()) problem = {errc::corrupt, what + ": unknown optimizer '" + kind + "'"};
-    return made;
+    if (problem.ok()) problem = {errc::corrupt, subject + ": unknown optimizer '" + kind + "'"};
+    return optimizer;
   }
-  made.kind = static_cast<optimizer_kind>(found - std::begin(optimizer_names));
-  made.learning_rate = static_cast<float>(fields.real("learning_rate"));
-  made.momentum = static_cast<float>(fields.real("momentum"));
-  made.beta1 = static_cast<float>(fields.real("beta1"));
-  made.beta2 = static_cast<float>(fields.real("beta2"));
-  made.epsilon = static_cast<float>(fields.real("epsilon"));
-  made.weight_decay = static_cast<float>(fields.real("weight_decay"));
-  return made;
+  optimizer.kind = static_cast<optimizer_kind>(found - std::begin(optimizer_names));
+  optimizer.learning_rate = static_cast<float>(fields.real("learning_rate"));
+  optimizer.momentum = static_cast<float>(fields.real("momentum"));
+  optimizer.beta1 = static_cast<float>(fields.real("beta1"));
+  optimizer.beta2 = static_cast<float>(fields.real("beta2"));
+  optimizer.epsilon = static_cast<float>(fields.real("epsilon"));
+  optimizer.weight_decay = static_cast<float>(fields.real("weight_decay"));
+  return optimizer;
 }
 
-std::vector<rank_progress> decode_ranks(const json& runs, const std::string& what,
+std::vector<rank_progress> decode_ranks(const json& runs, const std::string& subject,
                                         status& problem) {
-  std::vector<rank_progress> made;
+  std::vector<rank_progress> progress;
   for (const auto& run : runs) {
     if (!is_row(run, 3, any_64) || run[1].get<std::uint64_t>() > 1 ||
-        run[2].get<std::uint64_t>() > limits::workers_max - made.size()) {
-      if (problem.ok()) problem = {errc::corrupt, what + ": 'ranks' is not of workers"};
-      return made;
+        run[2].get<std::uint64_t>() > limits::workers_max - progress.size()) {
+      if (problem.ok()) problem = {errc::corrupt, subject + ": 'ranks' is not of workers"};
+      return progress;
     }
-    made.insert(made.end(), run[2].get<std::size_t>(),
-                {run[0].get<std::uint64_t>(), run[1].get<std::uint64_t>() == 1});
+    progress.insert(progress.end(), run[2].get<std::size_t>(),
+                    {run[0].get<std::uint64_t>(), run[1].get<std::uint64_t>() == 1});
   }
-  return made;
+  return progress;
 }
 
 // Whether the chunk lies in its table.
@@ -121,30 +121,31 @@ bool fits(const chunk_description& chunk) {
 
 runtime::expected<chunk_description> decode_chunk(const std::string& key,
                                                   const std::string& text) {
-  const auto what = "chunk '" + key + "'";
-  const auto from = parse_json_object(text, what, 3);
+  const auto subject = "chunk '" + key + "'";
+  const auto from = parse_json_object(text, subject, 3);
   if (!from) return fail(from.error());
   status problem;
-  json_fields fields(*from, what, problem);
-  chunk_description made;
-  made.table = fields.text("table", limits::name_bytes_max);
+  json_fields fields(*from, subject, problem);
+  chunk_description description;
+  description.table = fields.text("table", limits::name_bytes_max);
   const auto& shape = fields.array("shape");
   if (is_row(shape, std::min(shape.size(), safetensors_dimensions_max), any_64))
-    made.shape = shape.get<std::vector<std::uint64_t>>();
+    description.shape = shape.get<std::vector<std::uint64_t>>();
   else if (problem.ok())
-    problem = {errc::corrupt, what + ": 'shape' is no list of at most 64 sizes"};
-  made.chunk = static_cast<std::uint32_t>(fields.number("chunk", limits::table_chunks_max - 1));
-  made.first = fields.number("first");
-  made.elements = fields.number("elements");
-  made.optimizer = decode_optimizer(fields.object("optimizer"), what, problem);
-  made.version = fields.number("version");
-  made.beta1_power = fields.real("beta1_power");
-  made.beta2_power = fields.real("beta2_power");
-  made.ranks = decode_ranks(fields.array("ranks"), what, problem);
+    problem = {errc::corrupt, subject + ": 'shape' is no list of at most 64 sizes"};
+  description.chunk =
+      static_cast<std::uint32_t>(fields.number("chunk", limits::table_chunks_max - 1));
+  description.first = fields.number("first");
+  description.elements = fields.number("elements");
+  description.optimizer = decode_optimizer(fields.object("optimizer"), subject, problem);
+  description.version = fields.number("version");
+  description.beta1_power = fields.real("beta1_power");
+  description.beta2_power = fields.real("beta2_power");
+  description.ranks = decode_ranks(fields.array("ranks"), subject, problem);
   if (!problem) return fail(std::move(problem));
-  if (key != key_of(made) || !fits(made))
-    return fail(errc::corrupt, what + ": is not a part of its table");
-  return made;
+  if (key != key_of(description) || !fits(description))
+    return fail(errc::corrupt, subject + ": is not a part of its table");
+  return description;
 }
 
 runtime::expected<shard_file_title> decode_title(const safetensors_header& header) {
@@ -155,18 +156,18 @@ runtime::expected<shard_file_title> decode_title(const safetensors_header& heade
   if (!from) return fail(from.error());
   status problem;
   json_fields fields(*from, "title", problem);
-  shard_file_title made;
+  shard_file_title title;
   const auto version = fields.number("format");
-  made.job = fields.text("job", limits::name_bytes_max);
+  title.job = fields.text("job", limits::name_bytes_max);
   const auto id = parse_checkpoint_id(fields.text("checkpoint", 64));
-  made.shard = static_cast<std::uint32_t>(fields.number("shard", limits::shards_max - 1));
+  title.shard = static_cast<std::uint32_t>(fields.number("shard", limits::shards_max - 1));
   if (!problem) return fail(std::move(problem));
   if (version != format)
     return fail(errc::invalid_argument, "a checkpoint of format " + std::to_string(version) +
                                             "; this program reads format 1");
   if (!id) return fail(errc::corrupt, "title: 'checkpoint' names none");
-  made.id = *id;
-  return made;
+  title.id = *id;
+  return title;
 }
 
 }  // namespace
@@ -203,12 +204,12 @@ runtime::expected<shard_file_contents> decode_shard_file(std::string_view text,
   if (!title) return fail(title.error());
   std::map<std::string_view, const safetensors_tensor*> tensors;
   for (const auto& tensor : header->tensors) tensors[tensor.name] = &tensor;
-  shard_file_contents made{std::move(*title), {}};
+  shard_file_contents contents{std::move(*title), {}};
   for (const auto& [key, value] : header->metadata) {
     if (key == title_key) continue;
     auto about = decode_chunk(key, value);
     if (!about) return fail(about.error());
-    auto& chunk = made.chunks.emplace_back(stored_chunk{std::move(*about), {}});
+    auto& chunk = contents.chunks.emplace_back(stored_chunk{std::move(*about), {}});
     for (std::size_t i = 0; i < chunk_arrays(chunk.about); ++i) {
       const auto name = tensor_name(chunk.about, i);
       const auto found = tensors.find(name);
@@ -223,10 +224,10 @@ runtime::expected<shard_file_contents> decode_shard_file(std::string_view text,
   if (!tensors.empty())
     return fail(errc::corrupt, "tensor '" + std::string(tensors.begin()->first) +
                                    "' belongs to no chunk of the file");
-  std::sort(made.chunks.begin(), made.chunks.end(), [](const auto& a, const auto& b) {
+  std::sort(contents.chunks.begin(), contents.chunks.end(), [](const auto& a, const auto& b) {
     return std::tie(a.about.table, a.about.chunk) < std::tie(b.about.table, b.about.chunk);
   });
-  return made;
+  return contents;
 }
 
 }  // namespace tidegate::policies

@@ -63,14 +63,15 @@ class shape_check final : public nlohmann::json_sax<json> {
 
 }  // namespace
 
-runtime::expected<json> parse_json_object(std::string_view text, const std::string& what,
+runtime::expected<json> parse_json_object(std::string_view text, const std::string& subject,
                                           int depth_max) {
   shape_check check(static_cast<std::size_t>(depth_max));
   json::sax_parse(text.begin(), text.end(), &check);
-  if (!check.wrong().empty()) return runtime::fail(errc::corrupt, what + ": " + check.wrong());
+  if (!check.wrong().empty())
+    return runtime::fail(errc::corrupt, subject + ": " + check.wrong());
   auto parsed = json::parse(text.begin(), text.end(), nullptr, false);
   if (!parsed.is_object())
-    return runtime::fail(errc::corrupt, what + ": is no JSON object, or not all of one");
+    return runtime::fail(errc::corrupt, subject + ": is no JSON object, or not all of one");
   return parsed;
 }
 
@@ -82,10 +83,10 @@ runtime::expected<std::string> json_line(const json& value) {
   }
 }
 
-json_fields::json_fields(const json& object, std::string what, runtime::status& problem)
-    : object_(object), what_(std::move(what)), problem_(problem) {
+json_fields::json_fields(const json& object, std::string subject, runtime::status& problem)
+    : object_(object), subject_(std::move(subject)), problem_(problem) {
   if (!object_.is_object() && problem_.ok())
-    problem_ = {errc::corrupt, what_ + ": is no JSON object"};
+    problem_ = {errc::corrupt, subject_ + ": is no JSON object"};
 }
 
 const json* json_fields::find(const char* key) {
@@ -97,7 +98,7 @@ const json* json_fields::find(const char* key) {
 }
 
 void json_fields::wrong(const char* key, const std::string& why) {
-  if (problem_.ok()) problem_ = {errc::corrupt, what_ + ": '" + key + "' " + why};
+  if (problem_.ok()) problem_ = {errc::corrupt, subject_ + ": '" + key + "' " + why};
 }
 
 std::uint64_t json_fields::number(const char* key, std::uint64_t most) {
@@ -144,8 +145,8 @@ const json& json_fields::object(const char* key) {
 
 bool is_row(const json& row, std::size_t size, std::uint64_t most) {
   if (!row.is_array() || row.size() != size) return false;
-  for (const auto& one : row)
-    if (!one.is_number_unsigned() || one.get<std::uint64_t>() > most) return false;
+  for (const auto& entry : row)
+    if (!entry.is_number_unsigned() || entry.get<std::uint64_t>() > most) return false;
   return true;
 }
 

@@ -14,9 +14,9 @@
 namespace tidegate::policies {
 
 // Errors: corrupt (not JSON, no object, deeper than `depth_max`, a key twice, of which other
-// readers would take another one). `what` names the text in messages.
+// readers would take another one). `subject` names the text in messages.
 runtime::expected<nlohmann::json> parse_json_object(std::string_view text,
-                                                    const std::string& what, int depth_max);
+                                                    const std::string& subject, int depth_max);
 
 // One line. Errors: invalid_argument (a text that is not UTF-8).
 runtime::expected<std::string> json_line(const nlohmann::json& value);
@@ -25,7 +25,7 @@ runtime::expected<std::string> json_line(const nlohmann::json& value);
 // read after it is worth nothing.
 class json_fields {
  public:
-  json_fields(const nlohmann::json& object, std::string what, runtime::status& problem);
+  json_fields(const nlohmann::json& object, std::string subject, runtime::status& problem);
 
   std::uint64_t number(const char* key,
                        std::uint64_t most = std::numeric_limits<std::uint64_t>::max());
@@ -39,7 +39,7 @@ class json_fields {
   void wrong(const char* key, const std::string& why);
 
   const nlohmann::json& object_;
-  std::string what_;
+  std::string subject_;
   runtime::status& problem_;
 };
 

@@ -82,36 +82,36 @@ status check_cover(const checkpoint_manifest& manifest, errc code) {
 
 checkpoint_table decode_table(const json& from, status& problem) {
   json_fields fields(from, "manifest: table", problem);
-  checkpoint_table made;
-  made.name = fields.text("name", limits::name_bytes_max);
+  checkpoint_table table;
+  table.name = fields.text("name", limits::name_bytes_max);
   const auto& shape = fields.array("shape");
   if (is_row(shape, std::min(shape.size(), safetensors_dimensions_max), any_64))
-    made.shape = shape.get<std::vector<std::uint64_t>>();
+    table.shape = shape.get<std::vector<std::uint64_t>>();
   else if (problem.ok())
-    problem = {errc::corrupt, "manifest: table '" + made.name + "': its shape is none"};
-  made.chunks = static_cast<std::uint32_t>(fields.number("chunks", limits::table_chunks_max));
-  return made;
+    problem = {errc::corrupt, "manifest: table '" + table.name + "': its shape is none"};
+  table.chunks = static_cast<std::uint32_t>(fields.number("chunks", limits::table_chunks_max));
+  return table;
 }
 
 checkpoint_part decode_part(const json& from, checkpoint_id id, status& problem) {
   json_fields fields(from, "manifest: part", problem);
-  checkpoint_part made;
-  made.shard = static_cast<std::uint32_t>(fields.number("shard", limits::shards_max - 1));
-  made.file.name = fields.text("file", runtime::file_name_bytes_max);
-  made.file.bytes = fields.number("bytes");
-  made.file.sha256 = fields.text("sha256", 64);
+  checkpoint_part part;
+  part.shard = static_cast<std::uint32_t>(fields.number("shard", limits::shards_max - 1));
+  part.file.name = fields.text("file", runtime::file_name_bytes_max);
+  part.file.bytes = fields.number("bytes");
+  part.file.sha256 = fields.text("sha256", 64);
   for (const auto& run : fields.array("chunks")) {
     if (!is_row(run, 3, any_32)) {
       if (problem.ok()) problem = {errc::corrupt, "manifest: part: 'chunks' is of no chunks"};
-      return made;
+      return part;
     }
-    made.chunks.push_back({run[0].get<std::uint32_t>(), run[1].get<std::uint32_t>(),
+    part.chunks.push_back({run[0].get<std::uint32_t>(), run[1].get<std::uint32_t>(),
                            run[2].get<std::uint32_t>()});
   }
   if (problem.ok() &&
-      (made.file.name != shard_file_name(id, made.shard) || !is_sha256(made.file.sha256)))
-    problem = {errc::corrupt, "manifest: part: '" + made.file.name + "' is no file of it"};
-  return made;
+      (part.file.name != shard_file_name(id, part.shard) || !is_sha256(part.file.sha256)))
+    problem = {errc::corrupt, "manifest: part: '" + part.file.name + "' is no file of it"};
+  return part;
 }
 
 runtime::expected<json> parse(std::string_view text) {
@@ -160,32 +160,33 @@ runtime::expected<checkpoint_manifest> decode_manifest(std::string_view text) {
     return fail(errc::invalid_argument, "manifest: of format " + std::to_string(version) +
                                             "; this program reads format " +
                                             std::to_string(manifest_format));
-  checkpoint_manifest made;
+  checkpoint_manifest manifest;
   const auto id = parse_checkpoint_id(fields.text("checkpoint", 64));
-  made.id = id.value_or(checkpoint_id{});
-  made.job = fields.text("job", limits::name_bytes_max);
-  made.seed = fields.number("seed");
+  manifest.id = id.value_or(checkpoint_id{});
+  manifest.job = fields.text("job", limits::name_bytes_max);
+  manifest.seed = fields.number("seed");
   const auto policy = fields.text("policy", 16);
   const auto* const kind = std::find(std::begin(policy_names), std::end(policy_names), policy);
-  made.consistency.staleness = static_cast<std::uint32_t>(fields.number("staleness", any_32));
-  made.workers = static_cast<std::uint32_t>(fields.number("workers", limits::workers_max));
-  made.clock = fields.number("clock");
+  manifest.consistency.staleness =
+      static_cast<std::uint32_t>(fields.number("staleness", any_32));
+  manifest.workers = static_cast<std::uint32_t>(fields.number("workers", limits::workers_max));
+  manifest.clock = fields.number("clock");
   const auto& left = fields.array("left");
-  if (is_row(left, std::min<std::size_t>(left.size(), made.workers), made.workers))
-    made.left = left.get<std::vector<std::uint32_t>>();
+  if (is_row(left, std::min<std::size_t>(left.size(), manifest.workers), manifest.workers))
+    manifest.left = left.get<std::vector<std::uint32_t>>();
   else if (problem.ok())
     problem = {errc::corrupt, "manifest: 'left' is of no ranks"};
   for (const auto& table : fields.array("tables"))
-    made.tables.push_back(decode_table(table, problem));
+    manifest.tables.push_back(decode_table(table, problem));
   for (const auto& part : fields.array("parts"))
-    made.parts.push_back(decode_part(part, made.id, problem));
+    manifest.parts.push_back(decode_part(part, manifest.id, problem));
   if (problem.ok() && (!id || kind == std::end(policy_names)))
     problem = {errc::corrupt, "manifest: 'checkpoint' or 'policy' is none"};
   if (!problem) return fail(std::move(problem));
-  made.consistency.kind = static_cast<consistency_kind>(kind - std::begin(policy_names));
-  if (auto covered = check_cover(made, errc::corrupt); !covered)
+  manifest.consistency.kind = static_cast<consistency_kind>(kind - std::begin(policy_names));
+  if (auto covered = check_cover(manifest, errc::corrupt); !covered)
     return fail(std::move(covered));
-  return made;
+  return manifest;
 }
 
 }  // namespace tidegate::policies

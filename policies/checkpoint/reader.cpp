@@ -43,17 +43,17 @@ std::uint64_t chunks_of(const checkpoint_part& part) {
 
 runtime::expected<checkpoint_reader> checkpoint_reader::open(storage& from,
                                                              checkpoint_manifest manifest) {
-  checkpoint_reader made(std::move(manifest));
-  for (std::uint32_t table = 0; table < made.manifest_.tables.size(); ++table)
-    made.tables_[made.manifest_.tables[table].name] = table;
-  for (std::uint32_t part = 0; part < made.manifest_.parts.size(); ++part)
-    if (auto added = made.add_part(from, part); !added) return fail(std::move(added));
-  for (auto& chunks : made.chunks_)
+  checkpoint_reader reader(std::move(manifest));
+  for (std::uint32_t table = 0; table < reader.manifest_.tables.size(); ++table)
+    reader.tables_[reader.manifest_.tables[table].name] = table;
+  for (std::uint32_t part = 0; part < reader.manifest_.parts.size(); ++part)
+    if (auto added = reader.add_part(from, part); !added) return fail(std::move(added));
+  for (auto& chunks : reader.chunks_)
     std::sort(chunks.begin(), chunks.end(), [](const chunk& a, const chunk& b) {
       return a.stored.about.chunk < b.stored.about.chunk;
     });
-  if (auto checked = made.check_tables(); !checked) return fail(std::move(checked));
-  return made;
+  if (auto checked = reader.check_tables(); !checked) return fail(std::move(checked));
+  return reader;
 }
 
 status checkpoint_reader::add_part(storage& from, std::uint32_t part) {
@@ -65,8 +65,8 @@ status checkpoint_reader::add_part(storage& from, std::uint32_t part) {
     return {errc::corrupt, listed.file.name + ": is another file than the manifest lists"};
   auto runs = listed.chunks;
   std::sort(runs.begin(), runs.end());
-  for (auto& one : contents->chunks) {
-    const auto& about = one.about;
+  for (auto& stored : contents->chunks) {
+    const auto& about = stored.about;
     const auto table = tables_.find(about.table);
     auto after = runs.begin();
     if (table != tables_.end())
@@ -79,7 +79,7 @@ status checkpoint_reader::add_part(storage& from, std::uint32_t part) {
       return {errc::corrupt, listed.file.name + ": table '" + about.table + "': chunk " +
                                  std::to_string(about.chunk) +
                                  " is not as the manifest lists it"};
-    chunks_[table->second].push_back({std::move(one), part});
+    chunks_[table->second].push_back({std::move(stored), part});
   }
   return {};
 }
@@ -94,8 +94,8 @@ status checkpoint_reader::check_tables() const {
   for (std::size_t i = 0; i < chunks_.size(); ++i) {
     const auto& table = manifest_.tables[i];
     std::uint64_t next = 0;
-    for (const auto& one : chunks_[i]) {
-      const auto& about = one.stored.about;
+    for (const auto& stored : chunks_[i]) {
+      const auto& about = stored.stored.about;
       if (about.first != next)
         return {errc::corrupt, "table '" + table.name + "': no chunk has element " +
                                    std::to_string(next) + ", or two have it"};
@@ -111,9 +111,10 @@ status checkpoint_reader::check_tables() const {
 status checkpoint_reader::read(storage& from, std::size_t table, std::size_t array,
                                std::uint64_t first, std::span<float> into) const {
   const auto& chunks = chunks_[table];
-  auto at = std::upper_bound(
-      chunks.begin(), chunks.end(), first,
-      [](std::uint64_t element, const chunk& one) { return element < one.stored.about.first; });
+  auto at = std::upper_bound(chunks.begin(), chunks.end(), first,
+                             [](std::uint64_t element, const chunk& stored) {
+                               return element < stored.stored.about.first;
+                             });
   TIDEGATE_ASSERT(at != chunks.begin(), "the first chunk begins at 0");
   for (--at; !into.empty(); ++at) {
     TIDEGATE_ASSERT(at != chunks.end(), "the elements are in the table");

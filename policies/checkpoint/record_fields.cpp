@@ -36,10 +36,10 @@ std::string narrow(std::string_view text, status& problem) {
 
 std::string wide(std::string_view bytes) {
   std::string text;
-  for (const char one : bytes) {
-    const auto byte = static_cast<unsigned char>(one);
+  for (const char word : bytes) {
+    const auto byte = static_cast<unsigned char>(word);
     if (byte < 0x80) {
-      text.push_back(one);
+      text.push_back(word);
     } else {
       text.push_back(static_cast<char>(0xc0 | byte >> 6));
       text.push_back(static_cast<char>(0x80 | (byte & 0x3f)));

@@ -23,8 +23,9 @@ constexpr std::uint64_t margin_max = 1U << 16U;
 std::uint64_t checkpoint_rounds::due_clock(std::int64_t now, std::uint64_t fastest) const {
   const auto ahead = fastest + margin_;
   if (last_ == last_round::wanted) return ahead;
-  if (how_.every_clocks > 0) return (ahead / how_.every_clocks + 1) * how_.every_clocks;
-  return now - last_began_ >= static_cast<std::int64_t>(how_.every_ms) * millisecond
+  if (options_.every_clocks > 0)
+    return (ahead / options_.every_clocks + 1) * options_.every_clocks;
+  return now - last_began_ >= static_cast<std::int64_t>(options_.every_ms) * millisecond
              ? ahead
              : clock_vector::infinity;
 }
@@ -112,9 +113,9 @@ void checkpoint_rounds::part(const checkpoint_report& report, checkpoint_effects
   writing_.erase(report.shard);
   if (again_) return try_again(out);
   const bool expected = stage_ == stage::arming || stage_ == stage::collecting;
-  const auto known = std::any_of(parts_.begin(), parts_.end(), [&](const checkpoint_part& one) {
-    return one.shard == report.shard;
-  });
+  const auto known =
+      std::any_of(parts_.begin(), parts_.end(),
+                  [&](const checkpoint_part& part) { return part.shard == report.shard; });
   if (!expected || report.id != id_ || known || !shards_.contains(report.shard)) return;
   if (!report.failure.empty()) return end({errc::io_error, report.failure}, out);
   parts_.push_back({report.shard, report.file, report.chunks});
@@ -138,7 +139,7 @@ void checkpoint_rounds::written(checkpoint_id id, const status& result,
 void checkpoint_rounds::shard_moved(std::uint32_t shard, checkpoint_effects& out) {
   writing_.erase(shard);
   const bool has_part = std::any_of(parts_.begin(), parts_.end(),
-                                    [&](const auto& one) { return one.shard == shard; });
+                                    [&](const auto& part) { return part.shard == shard; });
   const bool asked = stage_ == stage::arming || stage_ == stage::collecting;
   if (again_) {
     silent_.erase(shard);

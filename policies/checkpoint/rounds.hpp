@@ -71,7 +71,7 @@ struct checkpoint_effects {
 
 class checkpoint_rounds {
  public:
-  explicit checkpoint_rounds(const checkpoint_spec& how) : how_(how) {}
+  explicit checkpoint_rounds(const checkpoint_spec& options) : options_(options) {}
 
   // A worker is at this clock; told with every report, so it only says whether a round is due.
   bool advanced(std::int64_t now, std::uint64_t clock);
@@ -108,7 +108,7 @@ class checkpoint_rounds {
   void try_again(checkpoint_effects& out);
   void end(runtime::status result, checkpoint_effects& out);
 
-  checkpoint_spec how_;
+  checkpoint_spec options_;
   stage stage_ = stage::idle;
   bool final_ = false;
   last_round last_ = last_round::none;

@@ -36,13 +36,13 @@ tl::unexpected<runtime::status> bad(const std::string& name, const std::string& 
 runtime::expected<std::map<std::string, std::string>> decode_metadata(const json& from) {
   if (!from.is_object())
     return fail(errc::corrupt, "safetensors header: __metadata__ is no object");
-  std::map<std::string, std::string> made;
+  std::map<std::string, std::string> texts;
   for (const auto& [key, value] : from.items()) {
     if (!value.is_string())
       return fail(errc::corrupt, "safetensors header: __metadata__: '" + key + "' is no text");
-    made[key] = value.get<std::string>();
+    texts[key] = value.get<std::string>();
   }
-  return made;
+  return texts;
 }
 
 // With an offset in the data, not in the file.
@@ -60,13 +60,13 @@ runtime::expected<safetensors_tensor> decode_tensor(const std::string& name, con
   if (shape.size() > safetensors_dimensions_max || !is_row(shape, shape.size(), any_64))
     return bad(name, "its shape is no list of at most 64 sizes");
   if (!is_row(place, 2, data_bytes)) return bad(name, "its data are not in the file");
-  safetensors_tensor made{name, shape.get<std::vector<std::uint64_t>>(), place[0], 0};
+  safetensors_tensor tensor{name, shape.get<std::vector<std::uint64_t>>(), place[0], 0};
   const auto end = place[1].get<std::uint64_t>();
-  const auto bytes = bytes_of(made.shape);
-  if (end < made.offset || !bytes || *bytes != end - made.offset)
+  const auto bytes = bytes_of(tensor.shape);
+  if (end < tensor.offset || !bytes || *bytes != end - tensor.offset)
     return bad(name, "its data are not of the size of its shape");
-  made.bytes = *bytes;
-  return made;
+  tensor.bytes = *bytes;
+  return tensor;
 }
 
 }  // namespace
@@ -120,24 +120,24 @@ runtime::expected<safetensors_header> decode_safetensors(std::string_view text,
   const auto data_bytes = file_bytes - data_begin;
   const auto all = parse_json_object(text, "safetensors header", header_depth_max);
   if (!all) return fail(all.error());
-  safetensors_header made;
+  safetensors_header header;
   for (const auto& [name, value] : all->items()) {
     if (name == metadata_key) {
       auto metadata = decode_metadata(value);
       if (!metadata) return fail(metadata.error());
-      made.metadata = std::move(*metadata);
+      header.metadata = std::move(*metadata);
       continue;
     }
     auto tensor = decode_tensor(name, value, data_bytes);
     if (!tensor) return fail(tensor.error());
-    made.tensors.push_back(std::move(*tensor));
+    header.tensors.push_back(std::move(*tensor));
   }
   // An empty one before the one that begins there.
-  std::sort(made.tensors.begin(), made.tensors.end(), [](const auto& a, const auto& b) {
+  std::sort(header.tensors.begin(), header.tensors.end(), [](const auto& a, const auto& b) {
     return std::pair(a.offset, a.bytes) < std::pair(b.offset, b.bytes);
   });
   std::uint64_t covered = 0;
-  for (auto& tensor : made.tensors) {
+  for (auto& tensor : header.tensors) {
     if (tensor.offset != covered)
       return bad(tensor.name, "there is a hole before its data, or another's data in them");
     covered += tensor.bytes;
@@ -146,7 +146,7 @@ runtime::expected<safetensors_header> decode_safetensors(std::string_view text,
   if (covered != data_bytes)
     return fail(errc::corrupt, "safetensors header: " + std::to_string(data_bytes - covered) +
                                    " bytes of the file belong to no tensor");
-  return made;
+  return header;
 }
 
 }  // namespace tidegate::policies

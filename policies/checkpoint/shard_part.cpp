@@ -33,10 +33,11 @@ bool shard_part::add(std::uint32_t table, chunk_description about,
 runtime::expected<file_writer> shard_part::write() {
   TIDEGATE_ASSERT(missing_ == 0 && used_ > 0, "all chunks are there");
   std::vector<chunk_image> images;
-  for (const auto& one : std::span(copies_).first(used_)) {
+  for (const auto& copied : std::span(copies_).first(used_)) {
     auto& image = images.emplace_back();
-    image.about = one.about;
-    for (std::size_t i = 0; i < chunk_arrays(one.about); ++i) image.arrays[i] = one.arrays[i];
+    image.about = copied.about;
+    for (std::size_t i = 0; i < chunk_arrays(copied.about); ++i)
+      image.arrays[i] = copied.arrays[i];
   }
   auto writer = write_shard_file(title_, images);
   writing_ = writer.has_value();
@@ -45,33 +46,33 @@ runtime::expected<file_writer> shard_part::write() {
 
 // Chunks of a table come in any order; the manifest has runs.
 checkpoint_report shard_part::report() const {
-  checkpoint_report told;
-  told.token = token_;
-  told.id = title_.id;
-  told.shard = title_.shard;
-  told.clock = clock_vector::infinity;
+  checkpoint_report report;
+  report.token = token_;
+  report.id = title_.id;
+  report.shard = title_.shard;
+  report.clock = clock_vector::infinity;
   std::map<std::uint32_t, std::vector<std::uint32_t>> chunks;
   std::uint64_t last = 0;
-  for (const auto& one : std::span(copies_).first(used_)) {
-    chunks[one.table].push_back(one.about.chunk);
-    for (const auto& rank : one.about.ranks) {
+  for (const auto& copied : std::span(copies_).first(used_)) {
+    chunks[copied.table].push_back(copied.about.chunk);
+    for (const auto& rank : copied.about.ranks) {
       last = std::max(last, rank.next);
-      if (!rank.finished) told.clock = std::min(told.clock, rank.next);
+      if (!rank.finished) report.clock = std::min(report.clock, rank.next);
     }
   }
-  if (told.clock == clock_vector::infinity) told.clock = last;  // all have finished
+  if (report.clock == clock_vector::infinity) report.clock = last;  // all have finished
   for (auto& [table, indexes] : chunks) {
     std::sort(indexes.begin(), indexes.end());
     for (const auto index : indexes) {
-      const bool follows = !told.chunks.empty() && told.chunks.back().table == table &&
-                           told.chunks.back().first + told.chunks.back().count == index;
+      const bool follows = !report.chunks.empty() && report.chunks.back().table == table &&
+                           report.chunks.back().first + report.chunks.back().count == index;
       if (follows)
-        ++told.chunks.back().count;
+        ++report.chunks.back().count;
       else
-        told.chunks.push_back({table, index, 1});
+        report.chunks.push_back({table, index, 1});
     }
   }
-  return told;
+  return report;
 }
 
 }  // namespace tidegate::policies

@@ -77,13 +77,13 @@ void relay_policy::decide_ask(policy_decisions& out) {
   out.push_back({policy_decision::what::ask, pull->rank, pull->clock});
 }
 
-void relay_policy::pulled(const received& what, policy_decisions& out) {
+void relay_policy::pulled(const received& version, policy_decisions& out) {
   asking_ = false;
-  if (is_bsp() && keeps_current_ && has_ && what.version != have_) had_ = have_;
+  if (is_bsp() && keeps_current_ && has_ && version.version != have_) had_ = have_;
   has_ = true;
   ++pulls_;
-  have_ = is_bsp() ? what.version : std::max(have_, asked_.clock);
-  min_clock_ = what.min_clock;
+  have_ = is_bsp() ? version.version : std::max(have_, asked_.clock);
+  min_clock_ = version.min_clock;
   release_parked(out);
   decide_ask(out);
 }

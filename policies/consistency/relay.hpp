@@ -35,7 +35,7 @@ class relay_policy final : public consistency_policy {
     std::uint64_t min_clock = 0;
   };
   // What the pull under way has brought is where answers are taken from.
-  void pulled(const received& what, policy_decisions& out);
+  void pulled(const received& version, policy_decisions& out);
   // It was refused: who waits for that clock, or an earlier one, is too late.
   void pull_refused(policy_decisions& out);
   // The pull under way, when there is one.

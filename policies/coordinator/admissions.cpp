@@ -29,11 +29,12 @@ void coordinator_core::admit_early(coordinator_effects& out) {
       early_workers_.emplace_back(hello, waiting);
 }
 
-void coordinator_core::admit(const worker_hello& hello, ticket who, coordinator_effects& out) {
+void coordinator_core::admit(const worker_hello& hello, ticket requester,
+                             coordinator_effects& out) {
   auto& job = *find(hello.job);
-  if (job.workers[hello.rank].absent) return begin_joining(hello, who, out);
+  if (job.workers[hello.rank].absent) return begin_joining(hello, requester, out);
   const auto index = static_cast<std::size_t>(&job - jobs_.data());
-  const auto group = make_group(index, who);
+  const auto group = make_group(index, requester);
   groups_.at(group).about = hello;
   call_for(group, hello, out);
 }
@@ -41,8 +42,8 @@ void coordinator_core::admit(const worker_hello& hello, ticket who, coordinator_
 void coordinator_core::call_for(group_id group, const worker_hello& hello,
                                 coordinator_effects& out) {
   const auto& job = jobs_[groups_.at(group).job];
-  for (const auto& one : upstream_of(job.sums.of_worker[hello.rank]))
-    call(group, one,
+  for (const auto& recipient : upstream_of(job.sums.of_worker[hello.rank]))
+    call(group, recipient,
          admit_worker_call{job.token, hello.rank, hello.incarnation, hello.address,
                            tables_of(job, hello.rank), false},
          out);
@@ -83,7 +84,7 @@ void coordinator_core::admitted(std::int64_t now, const call_group& done,
   if (!result.ok()) {
     event(now, "worker_refused",
           hello.job + " rank " + std::to_string(hello.rank) + ": " + result.message());
-    for (auto who : done.waiting) out.answers.push_back({who, result, {}});
+    for (auto requester : done.waiting) out.answers.push_back({requester, result, {}});
     if (job.spec.on_worker_loss == worker_loss_rule::fail)
       fail_job(now, job.spec.name, "a worker cannot be let in: " + result.message(), out);
     return;
@@ -102,8 +103,8 @@ void coordinator_core::admitted(std::int64_t now, const call_group& done,
     event(now, "worker_resumes",
           hello.job + " rank " + std::to_string(hello.rank) + " at clock " +
               std::to_string(first));
-  for (auto who : done.waiting)
-    out.answers.push_back({who, {}, welcome(job, hello.rank, first)});
+  for (auto member : done.waiting)
+    out.answers.push_back({member, {}, welcome(job, hello.rank, first)});
 }
 
 }  // namespace tidegate::policies

@@ -17,39 +17,42 @@ bool coordinator_core::all_in() const {
            // Of one that has ended nobody comes back.
            if (job.state == job_state::failed || job.state == job_state::done) return true;
            // Once all have begun, others take the places of those that die.
-           return std::none_of(job.aggregators.begin(), job.aggregators.end(),
-                               [&](const auto& one) {
-                                 return one.address.empty() ||
-                                        (!begun_ && one.at == aggregator_state::stage::away);
-                               });
+           return std::none_of(
+               job.aggregators.begin(), job.aggregators.end(), [&](const auto& aggregator) {
+                 return aggregator.address.empty() ||
+                        (!begun_ && aggregator.at == aggregator_state::stage::away);
+               });
          });
 }
 
 bool coordinator_core::aggregator_joined(std::int64_t now, const std::string& name,
-                                         std::uint32_t index, std::string address, ticket who,
-                                         coordinator_effects& out, std::uint32_t incarnation) {
+                                         std::uint32_t index, std::string address,
+                                         ticket requester, coordinator_effects& out,
+                                         std::uint32_t incarnation) {
   using stage = aggregator_state::stage;
   auto* job = find(name);
-  const auto what = "aggregator " + std::to_string(index);
+  const auto subject = "aggregator " + std::to_string(index);
   if (!job || index >= job->aggregators.size()) {
-    refuse(who, errc::invalid_argument, "job '" + name + "' has no " + what, out);
+    refuse(requester, errc::invalid_argument, "job '" + name + "' has no " + subject, out);
     return false;
   }
   auto& mine = job->aggregators[index];
   const bool same = mine.incarnation == incarnation && mine.address == address;
   if (!address.empty() && same && mine.at != stage::away) {
-    out.answers.push_back({who, {}, {}});  // it has not heard that it is in
+    out.answers.push_back({requester, {}, {}});  // it has not heard that it is in
     repeat_calls(now, static_cast<std::size_t>(job - jobs_.data()), {index, true}, out);
     // What it was told while its connection was broken is lost, and calls tell of former ones.
     moves_above(*job, job->sums.aggregators[index].parent, {name, index, true, {}}, out);
     return true;
   }
   if (address.empty() || (incarnation <= mine.incarnation && !same)) {
-    refuse(who, errc::already_exists, what + " of job " + name + " is there already", out);
+    refuse(requester, errc::already_exists, subject + " of job " + name + " is there already",
+           out);
     return false;
   }
   if (incarnation == 0 || incarnation >= views_max) {
-    refuse(who, errc::over_limit, what + " of job " + name + " has died too often", out);
+    refuse(requester, errc::over_limit, subject + " of job " + name + " has died too often",
+           out);
     return false;
   }
   const bool were_in = all_in();
@@ -57,9 +60,9 @@ bool coordinator_core::aggregator_joined(std::int64_t now, const std::string& na
   mine = {std::move(address), incarnation, stage::waiting};
   answer_for_the_dead(now, number, {index, true}, out);  // of one that is not missed yet
   event(now, "aggregator_joined",
-        name + " " + what +
+        name + " " + subject +
             (incarnation > 1 ? " incarnation " + std::to_string(incarnation) : ""));
-  out.answers.push_back({who, {}, {}});
+  out.answers.push_back({requester, {}, {}});
   if (!were_in && all_in()) all_joined(now, out);
   if (were_in) set_up_aggregators(number, out);
   // It was taken for dead, and has its job already.
@@ -118,14 +121,14 @@ open_job_call coordinator_core::job_call(const job_record& job) const {
 
 open_job_call coordinator_core::call_of(const job_record& job, std::uint32_t aggregator) const {
   const auto& place = job.sums.aggregators[aggregator];
-  const auto& one = job.aggregators[aggregator];
+  const auto& served = job.aggregators[aggregator];
   auto opening = job_call(job);
-  opening.epoch = epoch_of(one);
+  opening.epoch = epoch_of(served);
   opening.members = place.members;
   opening.nodes = place.nodes;
   opening.upstream = addresses_of(job, place.parent);
   opening.upstream_epochs = epochs_of(job, place.parent);
-  opening.incarnation = one.incarnation;
+  opening.incarnation = served.incarnation;
   opening.upstream_moves = cluster_.has_chains() || place.parent != no_aggregator;
   return opening;
 }
@@ -138,15 +141,17 @@ void coordinator_core::open_job(std::size_t index, coordinator_effects& out) {
   const auto group = make_group(index, 0);
   auto opening = job_call(job);
   for (std::uint32_t shard = 0; shard < cluster_.shards; ++shard)
-    for (const auto& one : members_of(shard)) {
+    for (const auto& recipient : members_of(shard)) {
       auto mine = opening;
       // No worker's frame is for a replica.
-      mine.epoch =
-          one == primary_of(shard) ? frame_epoch(epoch_, groups_of_[shard].serving_view()) : 0;
-      call(group, one, std::move(mine), out);
+      mine.epoch = recipient == primary_of(shard)
+                       ? frame_epoch(epoch_, groups_of_[shard].serving_view())
+                       : 0;
+      call(group, recipient, std::move(mine), out);
       for (const auto& change : job.changes)
-        call(group, one, roster_call{job.token, change}, out);
-      if (goes_on_) call(group, one, hold_call{job.token, clock_vector::infinity, 0}, out);
+        call(group, recipient, roster_call{job.token, change}, out);
+      if (goes_on_)
+        call(group, recipient, hold_call{job.token, clock_vector::infinity, 0}, out);
     }
   if (!goes_on_) open_aggregators(group, index, out);
   bool any = false;
@@ -175,10 +180,11 @@ void coordinator_core::open_aggregators(group_id group, std::size_t index,
 void coordinator_core::admit_nodes(group_id group, callee above, std::uint32_t at,
                                    coordinator_effects& out) {
   const auto& job = jobs_[groups_.at(group).job];
-  const auto& one = job.aggregators[at];
+  const auto& aggregator = job.aggregators[at];
   for (const auto& node : job.sums.aggregators[at].nodes)
     call(group, above,
-         admit_worker_call{job.token, node.first, one.incarnation, one.address, {}, false},
+         admit_worker_call{
+             job.token, node.first, aggregator.incarnation, aggregator.address, {}, false},
          out);
 }
 
@@ -187,7 +193,7 @@ std::vector<coordinator_core::callee> coordinator_core::upstream_of(
   if (aggregator != no_aggregator) return {{aggregator, true}};
   std::vector<callee> shards;
   for (std::uint32_t shard = 0; shard < cluster_.shards; ++shard)
-    for (const auto& one : members_of(shard)) shards.push_back(one);
+    for (const auto& recipient : members_of(shard)) shards.push_back(recipient);
   return shards;
 }
 
@@ -235,8 +241,8 @@ worker_welcome coordinator_core::welcome(const job_record& of, std::uint32_t ran
 // Nobody waits for the answers; who does not know the job has nothing to close.
 void coordinator_core::close_below(const job_record& job, coordinator_effects& out) {
   for (std::uint32_t shard = 0; shard < cluster_.shards; ++shard)
-    for (const auto& one : members_of(shard))
-      out.calls.push_back({shard, ++last_id_, close_job_call{job.token}, "", one.member});
+    for (const auto& recipient : members_of(shard))
+      out.calls.push_back({shard, ++last_id_, close_job_call{job.token}, "", recipient.member});
   for (std::uint32_t at = 0; at < job.aggregators.size(); ++at)
     if (!job.aggregators[at].address.empty())
       out.calls.push_back({at, ++last_id_, close_job_call{job.token}, job.spec.name, 0});

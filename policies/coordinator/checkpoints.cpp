@@ -14,12 +14,12 @@ std::vector<table_spec> coordinator_core::first_tables(const job_record& job) {
   if (!job.restored) return job.spec.tables;
   std::vector<table_spec> all;
   std::set<std::string_view> restored;
-  for (const auto& one : job.restored->tables) {
-    restored.insert(one.name);
-    auto& made = all.emplace_back();
-    made.name = one.name;
-    made.shape = one.shape;
-    made.optimizer = one.optimizer;
+  for (const auto& table : job.restored->tables) {
+    restored.insert(table.name);
+    auto& result = all.emplace_back();
+    result.name = table.name;
+    result.shape = table.shape;
+    result.optimizer = table.optimizer;
   }
   for (const auto& declared : job.spec.tables)
     if (!restored.contains(declared.name)) all.push_back(declared);
@@ -52,9 +52,9 @@ std::set<std::uint32_t> coordinator_core::holders_of(std::size_t job) const {
 }
 
 void coordinator_core::carry_out(std::int64_t now, std::size_t index,
-                                 const checkpoint_effects& what, coordinator_effects& out) {
+                                 const checkpoint_effects& effects, coordinator_effects& out) {
   auto& job = jobs_[index];
-  for (const auto& effect : what.list) {
+  for (const auto& effect : effects.list) {
     if (std::holds_alternative<checkpoint_effects::begin>(effect)) {
       out.checkpoints.push_back({job.spec.name});
     } else if (const auto* ask = std::get_if<checkpoint_effects::ask>(&effect)) {
@@ -73,18 +73,18 @@ void coordinator_core::carry_out(std::int64_t now, std::size_t index,
 }
 
 void coordinator_core::round_ended(std::int64_t now, job_record& job,
-                                   const checkpoint_effects::ended& what,
+                                   const checkpoint_effects::ended& ended,
                                    coordinator_effects& out) {
-  const auto name = job.spec.name + " " + to_string(what.id);
-  if (!what.result.ok()) {
-    event(now, "checkpoint_given_up", name + ": " + what.result.to_string());
-  } else if (what.id.number > 0) {
+  const auto name = job.spec.name + " " + to_string(ended.id);
+  if (!ended.result.ok()) {
+    event(now, "checkpoint_given_up", name + ": " + ended.result.to_string());
+  } else if (ended.id.number > 0) {
     ++job.checkpoints;
-    job.checkpoint_clock = what.clock;
+    job.checkpoint_clock = ended.clock;
     record(job, out);
-    event(now, "checkpoint", name + " clock " + std::to_string(what.clock));
+    event(now, "checkpoint", name + " clock " + std::to_string(ended.clock));
   }
-  if (what.final) done(now, job, out);
+  if (ended.final) done(now, job, out);
 }
 
 // Under bsp a cut has whole clocks; a rank that pushes to shards has a clock of its own there.
@@ -98,31 +98,31 @@ std::vector<std::uint32_t> coordinator_core::left_out_of_sums(const job_record& 
 }
 
 checkpoint_manifest coordinator_core::manifest_of(std::size_t index,
-                                                  const checkpoint_effects::write& what) const {
+                                                  const checkpoint_effects::write& step) const {
   const auto& spec = jobs_[index].spec;
-  checkpoint_manifest made;
-  made.id = what.id;
-  made.job = spec.name;
-  made.seed = spec.seed;
-  made.consistency = spec.consistency;
-  made.workers = spec.capacity();
-  made.clock = what.clock;
-  made.left = left_out_of_sums(jobs_[index]);
-  made.parts = what.parts;
+  checkpoint_manifest manifest;
+  manifest.id = step.id;
+  manifest.job = spec.name;
+  manifest.seed = spec.seed;
+  manifest.consistency = spec.consistency;
+  manifest.workers = spec.capacity();
+  manifest.clock = step.clock;
+  manifest.left = left_out_of_sums(jobs_[index]);
+  manifest.parts = step.parts;
   // From ids to places in the manifest's list, of what the parts hold.
   std::map<std::uint32_t, std::uint32_t> at;
-  for (auto& part : made.parts)
+  for (auto& part : manifest.parts)
     for (auto& run : part.chunks) {
       const auto [entry, fresh] =
-          at.try_emplace(run.table, static_cast<std::uint32_t>(made.tables.size()));
+          at.try_emplace(run.table, static_cast<std::uint32_t>(manifest.tables.size()));
       if (fresh) {
         const auto& table = tables_[run.table];
-        made.tables.push_back({table.spec.name, table.spec.shape,
-                               static_cast<std::uint32_t>(table.grant.places.size())});
+        manifest.tables.push_back({table.spec.name, table.spec.shape,
+                                   static_cast<std::uint32_t>(table.grant.places.size())});
       }
       run.table = entry->second;
     }
-  return made;
+  return manifest;
 }
 
 void coordinator_core::checkpoint_begun(std::int64_t now, const std::string& name,

@@ -33,34 +33,34 @@ coordinator_core::coordinator_core(cluster_spec cluster, std::uint64_t token,
   else
     to_record_ = recorded_run{from};
   for (const auto& spec : cluster_.jobs) {
-    auto& made = jobs_.emplace_back();
-    made.spec = spec;
-    made.token = runtime::stream_key(token, spec.name);
-    made.workers.resize(spec.capacity());
-    made.wanted = spec.workers;
+    auto& job = jobs_.emplace_back();
+    job.spec = spec;
+    job.token = runtime::stream_key(token, spec.name);
+    job.workers.resize(spec.capacity());
+    job.wanted = spec.workers;
     for (auto rank = spec.workers; rank < spec.capacity(); ++rank)
-      made.workers[rank].absent = made.workers[rank].finished = true;
-    made.sums = plan_aggregation(cluster_, spec);
-    made.sums.of_worker.resize(spec.capacity(), no_aggregator);
-    made.aggregators.resize(made.sums.aggregators.size());
-    if (spec.checkpoint) made.rounds.emplace(*spec.checkpoint);
+      job.workers[rank].absent = job.workers[rank].finished = true;
+    job.sums = plan_aggregation(cluster_, spec);
+    job.sums.of_worker.resize(spec.capacity(), no_aggregator);
+    job.aggregators.resize(job.sums.aggregators.size());
+    if (spec.checkpoint) job.rounds.emplace(*spec.checkpoint);
     if (const auto at = from.jobs.find(spec.name); at != from.jobs.end())
-      made.restored = std::move(at->second);
+      job.restored = std::move(at->second);
   }
   go_on(before);
 }
 
-void coordinator_core::event(std::int64_t now, std::string what, std::string detail) {
+void coordinator_core::event(std::int64_t now, std::string subject, std::string detail) {
   // The last places are for how jobs end.
   constexpr std::size_t reserve = 1024;
-  const bool matters = what.starts_with("job_") || what == "process_condemned";
+  const bool matters = subject.starts_with("job_") || subject == "process_condemned";
   if (events_.size() < limits::events_max - (matters ? 0 : reserve))
-    events_.push_back({now, std::move(what), std::move(detail)});
+    events_.push_back({now, std::move(subject), std::move(detail)});
 }
 
-void coordinator_core::refuse(ticket who, errc code, std::string why,
+void coordinator_core::refuse(ticket requester, errc code, std::string why,
                               coordinator_effects& out) {
-  out.answers.push_back({who, runtime::status(code, std::move(why)), {}});
+  out.answers.push_back({requester, runtime::status(code, std::move(why)), {}});
 }
 
 coordinator_core::job_record* coordinator_core::find(const std::string& name) {
@@ -69,14 +69,15 @@ coordinator_core::job_record* coordinator_core::find(const std::string& name) {
 
 const coordinator_core::job_record* coordinator_core::find(const std::string& name) const {
   const auto at = std::find_if(jobs_.begin(), jobs_.end(),
-                               [&](const job_record& one) { return one.spec.name == name; });
+                               [&](const job_record& job) { return job.spec.name == name; });
   return at == jobs_.end() ? nullptr : &*at;
 }
 
 bool coordinator_core::shard_joined(std::int64_t now, std::uint32_t index, std::string address,
-                                    ticket who, coordinator_effects& out, group_member member) {
+                                    ticket requester, coordinator_effects& out,
+                                    group_member member) {
   if (index >= cluster_.shards || member.number >= groups_of_[index].size()) {
-    refuse(who, errc::invalid_argument,
+    refuse(requester, errc::invalid_argument,
            "shard " + std::to_string(index) + " joins a cluster of " +
                std::to_string(cluster_.shards) + " shards",
            out);
@@ -85,7 +86,7 @@ bool coordinator_core::shard_joined(std::int64_t now, std::uint32_t index, std::
   auto& group = groups_of_[index];
   if (!address.empty() && member.incarnation == group.incarnation(member.number) &&
       group.address(member.number) == address) {
-    out.answers.push_back({who, {}, {}});  // it has not heard that it is in
+    out.answers.push_back({requester, {}, {}});  // it has not heard that it is in
     repeat_calls(now, no_job, {index, false, member.number}, out);
     if (retiring_.contains({index, member.number}))
       out.retirements.push_back({index, member.number});
@@ -95,8 +96,8 @@ bool coordinator_core::shard_joined(std::int64_t now, std::uint32_t index, std::
   const bool returns =
       group.is_awaited(member.number) && member.incarnation == group.incarnation(member.number);
   if (address.empty() || (member.incarnation <= group.incarnation(member.number) && !returns)) {
-    refuse(who, errc::already_exists, "shard " + std::to_string(index) + " is there already",
-           out);
+    refuse(requester, errc::already_exists,
+           "shard " + std::to_string(index) + " is there already", out);
     return false;
   }
   const bool were_in = all_in();
@@ -106,7 +107,7 @@ bool coordinator_core::shard_joined(std::int64_t now, std::uint32_t index, std::
   event(now, "shard_joined",
         name_of({index, false, member.number}) +
             (change == shard_group::change::rejoined ? ", as the replica" : ""));
-  out.answers.push_back({who, {}, {}});
+  out.answers.push_back({requester, {}, {}});
   if (change == shard_group::change::complete) record_group(index, out);
   if (!were_in && all_in()) all_joined(now, out);
   if (were_in) welcome_replica(index, out);
@@ -140,10 +141,10 @@ runtime::status coordinator_core::check_worker(const worker_hello& hello) {
   return {};
 }
 
-bool coordinator_core::worker_joined(std::int64_t now, const worker_hello& hello, ticket who,
-                                     coordinator_effects& out) {
+bool coordinator_core::worker_joined(std::int64_t now, const worker_hello& hello,
+                                     ticket requester, coordinator_effects& out) {
   if (auto checked = check_worker(hello); !checked.ok()) {
-    out.answers.push_back({who, std::move(checked), {}});
+    out.answers.push_back({requester, std::move(checked), {}});
     return false;
   }
   auto& job = *find(hello.job);
@@ -168,40 +169,42 @@ bool coordinator_core::worker_joined(std::int64_t now, const worker_hello& hello
     if (same) refuse(early.second, errc::cancelled, "another process has taken its rank", out);
     return same;
   });
-  early_workers_.emplace_back(hello, who);
+  early_workers_.emplace_back(hello, requester);
   admit_early(out);
   return true;
 }
 
-coordinator_core::group_id coordinator_core::make_group(std::size_t job, ticket who) {
+coordinator_core::group_id coordinator_core::make_group(std::size_t job, ticket requester) {
   const auto id = ++last_id_;
-  auto& made = groups_[id];
-  made.job = job;
-  if (who != 0) made.waiting.push_back(who);
+  auto& group = groups_[id];
+  group.job = job;
+  if (requester != 0) group.waiting.push_back(requester);
   return id;
 }
 
-void coordinator_core::call(group_id group, callee who, shard_call what,
+void coordinator_core::call(group_id group, callee recipient, shard_call call,
                             coordinator_effects& out) {
   const auto id = ++last_id_;
-  const bool replica = !who.aggregator && groups_of_[who.index].primary() != who.member;
+  const bool replica =
+      !recipient.aggregator && groups_of_[recipient.index].primary() != recipient.member;
   auto& of = groups_.at(group);
   const bool sets_up = std::holds_alternative<aggregator_set_up>(of.about);
-  const auto* sum = who.aggregator ? &jobs_[of.job].aggregators[who.index] : nullptr;
+  const auto* sum =
+      recipient.aggregator ? &jobs_[of.job].aggregators[recipient.index] : nullptr;
   // One that is not ready is told of all that there is when it is set up.
   const bool may_fail = (sum && !sets_up && sum->at != aggregator_state::stage::ready) ||
                         ((std::holds_alternative<new_replica>(of.about) || sets_up) &&
-                         std::holds_alternative<admit_worker_call>(what));
+                         std::holds_alternative<admit_worker_call>(call));
   calls_[id] = {group,
-                who,
+                recipient,
                 !replica,
                 may_fail,
-                who.aggregator ? 0 : groups_of_[who.index].serving_view(),
+                recipient.aggregator ? 0 : groups_of_[recipient.index].serving_view(),
                 sum ? sum->incarnation : 0,
-                what};
+                call};
   ++of.remaining;
-  out.calls.push_back({who.index, id, std::move(what),
-                       who.aggregator ? jobs_[of.job].spec.name : "", who.member});
+  out.calls.push_back({recipient.index, id, std::move(call),
+                       recipient.aggregator ? jobs_[of.job].spec.name : "", recipient.member});
 }
 
 void coordinator_core::call_done(std::int64_t now, call_id call, const runtime::status& result,
@@ -218,40 +221,42 @@ void coordinator_core::call_done(std::int64_t now, call_id call, const runtime::
   const auto at = calls_.find(call);
   if (at == calls_.end()) return;
   const auto group = groups_.find(at->second.group);
-  const auto made = std::move(at->second);
+  const auto pending_call = std::move(at->second);
   calls_.erase(at);
   if (group == groups_.end()) return;  // its job failed meanwhile
   auto& of = group->second;
   // It has died, of which we shall hear; whoever takes its place has been called, too.
-  const bool died = cluster_.has_chains() && !made.who.aggregator && of.job != no_job &&
-                    result.code() == errc::unavailable;
-  if (died && made.primary) of.died = {made.who.index, made.view};
+  const bool died = cluster_.has_chains() && !pending_call.recipient.aggregator &&
+                    of.job != no_job && result.code() == errc::unavailable;
+  if (died && pending_call.primary) of.died = {pending_call.recipient.index, pending_call.view};
   // What it was to hear of its successor hears when it is set up.
-  const bool sum_died =
-      made.who.aggregator && of.job != no_job && !result.ok() &&
-      (result.code() == errc::unavailable ||
-       jobs_[of.job].aggregators[made.who.index].incarnation != made.incarnation);
-  if (sum_died && !made.may_fail) of.sum_died = made.incarnation;
-  const bool replaced = of.job != no_job && is_replaced(jobs_[of.job], made.content);
-  if (!result.ok() && !died && !sum_died && !replaced && !made.may_fail && of.failure.ok())
+  const bool sum_died = pending_call.recipient.aggregator && of.job != no_job && !result.ok() &&
+                        (result.code() == errc::unavailable ||
+                         jobs_[of.job].aggregators[pending_call.recipient.index].incarnation !=
+                             pending_call.incarnation);
+  if (sum_died && !pending_call.may_fail) of.sum_died = pending_call.incarnation;
+  const bool replaced = of.job != no_job && is_replaced(jobs_[of.job], pending_call.content);
+  if (!result.ok() && !died && !sum_died && !replaced && !pending_call.may_fail &&
+      of.failure.ok())
     of.failure = result;
-  if (result.ok() && made.primary) {
+  if (result.ok() && pending_call.primary) {
     of.first_clock = std::min(of.first_clock, answer);
     of.last_clock = std::max(of.last_clock, answer);
   }
-  for (const auto& one : clocks) {
-    const auto at_chunk = of.clocks.try_emplace({one.table, one.chunk}, one.clock).first;
-    at_chunk->second = std::min(at_chunk->second, one.clock);
+  for (const auto& clock : clocks) {
+    const auto at_chunk = of.clocks.try_emplace({clock.table, clock.chunk}, clock.clock).first;
+    at_chunk->second = std::min(at_chunk->second, clock.clock);
   }
   if (--group->second.remaining > 0) return;
   // Who was to lead may be another process by now.
-  if (const auto* one = std::get_if<new_replica>(&group->second.about);
-      one && !groups_of_[one->shard].is_pair(one->view))
+  if (const auto* replica = std::get_if<new_replica>(&group->second.about);
+      replica && !groups_of_[replica->shard].is_pair(replica->view))
     group->second.later.clear();
   if (group->second.failure.ok() && !group->second.later.empty()) {
     const auto next = std::move(group->second.later.back());
     group->second.later.pop_back();
-    for (const auto& one : next) this->call(group->first, one.who, one.what, out);
+    for (const auto& staged : next)
+      this->call(group->first, staged.recipient, staged.call, out);
     if (!next.empty()) return;
   }
   auto done = std::move(group->second);
@@ -262,19 +267,19 @@ void coordinator_core::call_done(std::int64_t now, call_id call, const runtime::
 void coordinator_core::close(std::int64_t now, call_group& done, coordinator_effects& out) {
   if (const auto* hello = std::get_if<worker_hello>(&done.about))
     return admitted(now, done, *hello, out);
-  if (const auto* one = std::get_if<aggregator_set_up>(&done.about))
-    return aggregator_told(now, done, *one, out);
-  if (const auto* one = std::get_if<leaving>(&done.about))
-    return shut_out(now, done, one->rank, out);
+  if (const auto* set_up = std::get_if<aggregator_set_up>(&done.about))
+    return aggregator_told(now, done, *set_up, out);
+  if (const auto* leave = std::get_if<leaving>(&done.about))
+    return shut_out(now, done, leave->rank, out);
   if (std::holds_alternative<leaving_told>(done.about)) return left_told(now, done, out);
   if (std::holds_alternative<joining>(done.about)) return held(now, done, out);
   if (std::holds_alternative<joining_told>(done.about)) return joined(done, out);
-  if (const auto* one = std::get_if<promotion>(&done.about))
-    return promoted(now, *one, done.failure, out);
+  if (const auto* entry = std::get_if<promotion>(&done.about))
+    return promoted(now, *entry, done.failure, out);
   if (std::holds_alternative<new_replica>(done.about)) return linked(now, done, out);
   auto& job = jobs_[done.job];
   if (!done.failure.ok()) {
-    for (auto who : done.waiting) out.answers.push_back({who, done.failure, {}});
+    for (auto requester : done.waiting) out.answers.push_back({requester, done.failure, {}});
     return fail_job(now, job.spec.name, "a shard refused: " + done.failure.message(), out);
   }
   if (const auto* table = std::get_if<std::uint32_t>(&done.about)) {
@@ -284,7 +289,7 @@ void coordinator_core::close(std::int64_t now, call_group& done, coordinator_eff
           job.spec.name + " " + opened.spec.name + ": " +
               std::to_string(opened.grant.elements) + " elements in " +
               std::to_string(opened.grant.places.size()) + " chunks");
-    for (auto who : done.waiting) out.answers.push_back({who, {}, opened.grant});
+    for (auto member : done.waiting) out.answers.push_back({member, {}, opened.grant});
     let_leave(out);
     admit_early(out);
   }
@@ -324,12 +329,12 @@ void coordinator_core::tables_opened(std::int64_t now, const std::string& name,
                                 std::back_inserter(differ));
   const auto odd = differ.front();
   const bool mine = std::binary_search(tables.begin(), tables.end(), odd);
-  const auto who = [](std::uint32_t worker) { return "worker " + std::to_string(worker); };
+  const auto member = [](std::uint32_t worker) { return "worker " + std::to_string(worker); };
   fail_job(
       now, name,
-      who(mine ? rank : first) + " opened table '" +
+      member(mine ? rank : first) + " opened table '" +
           (odd < tables_.size() ? tables_[odd].spec.name : "?") + "' and " +
-          who(mine ? first : rank) + " did not: under " + to_string(job->spec.consistency) +
+          member(mine ? first : rank) + " did not: under " + to_string(job->spec.consistency) +
           " a table waits for every worker, so all open the same tables before their first "
           "clock()",
       out);

@@ -101,19 +101,20 @@ class coordinator_core : private coordinator_parts {
   void begin(std::int64_t now, coordinator_effects& out);
 
   // All return whether the process was taken in; if not, the answer says why.
-  bool shard_joined(std::int64_t now, std::uint32_t index, std::string address, ticket who,
-                    coordinator_effects& out, group_member member = {});
+  bool shard_joined(std::int64_t now, std::uint32_t index, std::string address,
+                    ticket requester, coordinator_effects& out, group_member member = {});
   // Where shards move: a process of a slot, which has these members of groups, in its `life`-th
   // life. Members join on their own.
-  bool host_joined(std::int64_t now, shard_slots::process which, std::uint32_t life,
-                   std::span<const hosted_member> has, ticket who, coordinator_effects& out);
+  bool host_joined(std::int64_t now, shard_slots::process process, std::uint32_t life,
+                   std::span<const hosted_member> has, ticket requester,
+                   coordinator_effects& out);
   bool aggregator_joined(std::int64_t now, const std::string& job, std::uint32_t index,
-                         std::string address, ticket who, coordinator_effects& out,
+                         std::string address, ticket requester, coordinator_effects& out,
                          std::uint32_t incarnation = 1);
-  bool worker_joined(std::int64_t now, const worker_hello& hello, ticket who,
+  bool worker_joined(std::int64_t now, const worker_hello& hello, ticket requester,
                      coordinator_effects& out);
   // Creates or attaches.
-  void open_table(const table_request& request, ticket who, coordinator_effects& out);
+  void open_table(const table_request& request, ticket requester, coordinator_effects& out);
   // `answer`: of calls that are answered with a number. `clocks`: of a sum_progress_call.
   void call_done(std::int64_t now, call_id call, const runtime::status& result,
                  coordinator_effects& out, std::uint64_t answer = 0,
@@ -159,8 +160,8 @@ class coordinator_core : private coordinator_parts {
   runtime::status scale_shards(std::int64_t now, std::uint32_t slots, coordinator_effects& out);
   // A worker has died, and its job goes on without it (worker_loss_rule::shrink). Answered when
   // all who must know do; refused when it is the last that has not finished.
-  void worker_leaves(std::int64_t now, const std::string& job, std::uint32_t rank, ticket who,
-                     coordinator_effects& out);
+  void worker_leaves(std::int64_t now, const std::string& job, std::uint32_t rank,
+                     ticket requester, coordinator_effects& out);
   // Whether this worker, which has finished, is the one to hash the parameters: the first that
   // is left.
   bool is_to_hash(const std::string& job, std::uint32_t rank) const;
@@ -170,9 +171,9 @@ class coordinator_core : private coordinator_parts {
   bool shard_lost(std::int64_t now, std::uint32_t index, const std::string& why,
                   coordinator_effects& out, std::uint32_t member = 0);
   // A process of a slot is gone; of its members it is said one by one.
-  void host_lost(shard_slots::process which, std::uint32_t life);
+  void host_lost(shard_slots::process process, std::uint32_t life);
   // It has this member no more, which ended in order.
-  void member_gone(std::int64_t now, const hosted_member& which, coordinator_effects& out);
+  void member_gone(std::int64_t now, const hosted_member& hosted, coordinator_effects& out);
   void aggregator_lost(std::int64_t now, const std::string& job, std::uint32_t index,
                        const std::string& why, coordinator_effects& out);
   void worker_lost(std::int64_t now, const std::string& job, std::uint32_t rank,
@@ -184,7 +185,7 @@ class coordinator_core : private coordinator_parts {
   void unreachable(std::int64_t now, const std::string& reporter,
                    std::span<const unreachable_peer> peers);
   void out_of_reach(std::int64_t now, const std::string& address);
-  void out_of_reach(std::int64_t now, shard_slots::process which, std::uint32_t life);
+  void out_of_reach(std::int64_t now, shard_slots::process process, std::uint32_t life);
   // Looks who waits for whom, which status() and events tell from two seconds on. To be called
   // now and then, at least once a second.
   void look_at_waits(std::int64_t now);
@@ -215,7 +216,7 @@ class coordinator_core : private coordinator_parts {
     return {shard, false, groups_of_[shard].primary()};
   }
   std::vector<std::uint64_t> epochs_of(const job_record& job, std::uint32_t aggregator) const;
-  std::uint64_t epoch_of(const aggregator_state& one) const;
+  std::uint64_t epoch_of(const aggregator_state& aggregator) const;
   // Aggregators in the places of others, coordinator_set_up.cpp.
   static bool all_ready(const job_record& job);
   void set_up_aggregators(std::size_t job, coordinator_effects& out);
@@ -224,21 +225,21 @@ class coordinator_core : private coordinator_parts {
   static bool is_replaced(const job_record& job, const shard_call& content);
   void tell_aggregator(const call_group& known, std::uint32_t at, coordinator_effects& out);
   void admit_members(group_id group, std::uint32_t at, coordinator_effects& out);
-  void aggregator_told(std::int64_t now, const call_group& done, const aggregator_set_up& what,
-                       coordinator_effects& out);
+  void aggregator_told(std::int64_t now, const call_group& done,
+                       const aggregator_set_up& set_up, coordinator_effects& out);
   void tell_members(const job_record& job, std::uint32_t at, coordinator_effects& out) const;
   void tell_finished(const job_record& job, std::uint32_t rank, coordinator_effects& out);
   // Groups of replicas, coordinator_groups.cpp.
   void pair_up(coordinator_effects& out);
   void pair_up(std::uint32_t shard, coordinator_effects& out);
-  void member_left(std::int64_t now, callee who, const std::string& why,
+  void member_left(std::int64_t now, callee recipient, const std::string& why,
                    coordinator_effects& out);
   void forget_parts(std::int64_t now, std::uint32_t shard, coordinator_effects& out);
   // `job`: of an aggregator.
   // The connection to this process broke and is there again: what it has not answered may not
   // have come there, or its answer was lost. Every call may come twice.
   void repeat_calls(std::int64_t now, std::size_t job, callee to, coordinator_effects& out);
-  void answer_for_the_dead(std::int64_t now, std::size_t job, callee who,
+  void answer_for_the_dead(std::int64_t now, std::size_t job, callee recipient,
                            coordinator_effects& out);
   void admit_again(const call_group& before, coordinator_effects& out);
   void lead_nobody(std::uint32_t shard, std::uint32_t at, coordinator_effects& out);
@@ -255,9 +256,9 @@ class coordinator_core : private coordinator_parts {
     return slots_.shards() > 0 ? slots_.process_of(shard, member).place == 0 : member == 0;
   }
   // Shards that move, coordinator_slots.cpp.
-  bool takes_process(shard_slots::process which, std::uint32_t life, ticket who,
+  bool takes_process(shard_slots::process process, std::uint32_t life, ticket requester,
                      coordinator_effects& out);
-  void forget_members(std::int64_t now, shard_slots::process which, bool is_new,
+  void forget_members(std::int64_t now, shard_slots::process process, bool is_new,
                       std::span<const hosted_member> has, coordinator_effects& out);
   void move_on(std::uint32_t shard, coordinator_effects& out);
   void ask_to_host(std::uint32_t shard, coordinator_effects& out);
@@ -266,9 +267,10 @@ class coordinator_core : private coordinator_parts {
   std::string place_of(std::uint32_t shard, std::uint32_t member) const;
   void record_slots(coordinator_effects& out) const;
   void go_on_with(const std::optional<recorded_slots>& before);
-  void stage_for_replica(std::vector<staged_call>& calls, std::size_t job, callee who) const;
+  void stage_for_replica(std::vector<staged_call>& calls, std::size_t job,
+                         callee recipient) const;
   void promote(std::uint32_t shard, coordinator_effects& out);
-  void promoted(std::int64_t now, const promotion& what, const runtime::status& result,
+  void promoted(std::int64_t now, const promotion& promoted, const runtime::status& result,
                 coordinator_effects& out);
   void tell_moved(std::uint32_t shard, coordinator_effects& out) const;
   // Tells `listener`, who pushes to this aggregator or to shards, of all that have moved there.
@@ -296,35 +298,35 @@ class coordinator_core : private coordinator_parts {
                  coordinator_effects& out);
   void left_told(std::int64_t now, const call_group& done, coordinator_effects& out);
   // Workers that join, coordinator_joining.cpp.
-  void begin_joining(const worker_hello& hello, ticket who, coordinator_effects& out);
-  void ask_to_hold(std::size_t job, joining what, std::vector<ticket> waiting,
+  void begin_joining(const worker_hello& hello, ticket requester, coordinator_effects& out);
+  void ask_to_hold(std::size_t job, joining join, std::vector<ticket> waiting,
                    coordinator_effects& out);
   void let_go_of(const job_record& job, coordinator_effects& out);
   void held(std::int64_t now, const call_group& done, coordinator_effects& out);
   void joined(const call_group& done, coordinator_effects& out);
   void maybe_ended(std::int64_t now, job_record& job, coordinator_effects& out);
   void admit_early(coordinator_effects& out);
-  void admit(const worker_hello& hello, ticket who, coordinator_effects& out);
+  void admit(const worker_hello& hello, ticket requester, coordinator_effects& out);
   void call_for(group_id group, const worker_hello& hello, coordinator_effects& out);
-  void create_tables(std::size_t job, std::vector<table_spec> specs, ticket who,
+  void create_tables(std::size_t job, std::vector<table_spec> specs, ticket requester,
                      coordinator_effects& out);
   std::vector<std::uint32_t> add_tables(std::size_t job, const std::vector<table_spec>& specs);
-  void open_at_shards(std::uint32_t table, ticket who, coordinator_effects& out);
+  void open_at_shards(std::uint32_t table, ticket requester, coordinator_effects& out);
   static std::vector<table_spec> first_tables(const job_record& job);
   std::set<std::uint32_t> holders_of(std::size_t job) const;
   // Those that some worker has opened: the others nobody pushes to.
   std::vector<std::uint32_t> opened_tables(std::size_t job) const;
   std::vector<std::uint32_t> tables_of(const job_record& job, std::uint32_t rank) const;
-  void carry_out(std::int64_t now, std::size_t job, const checkpoint_effects& what,
+  void carry_out(std::int64_t now, std::size_t job, const checkpoint_effects& effects,
                  coordinator_effects& out);
   static std::vector<std::uint32_t> left_out_of_sums(const job_record& job);
-  checkpoint_manifest manifest_of(std::size_t job, const checkpoint_effects::write& what) const;
+  checkpoint_manifest manifest_of(std::size_t job, const checkpoint_effects::write& step) const;
   void all_finished(std::int64_t now, std::size_t job, coordinator_effects& out);
-  void round_ended(std::int64_t now, job_record& job, const checkpoint_effects::ended& what,
+  void round_ended(std::int64_t now, job_record& job, const checkpoint_effects::ended& ended,
                    coordinator_effects& out);
   void done(std::int64_t now, job_record& job, coordinator_effects& out);
-  group_id make_group(std::size_t job, ticket who);
-  void call(group_id group, callee who, shard_call what, coordinator_effects& out);
+  group_id make_group(std::size_t job, ticket requester);
+  void call(group_id group, callee recipient, shard_call call, coordinator_effects& out);
   void close(std::int64_t now, call_group& done, coordinator_effects& out);
   worker_welcome welcome(const job_record& of, std::uint32_t rank,
                          std::uint64_t first_clock) const;
@@ -352,8 +354,9 @@ class coordinator_core : private coordinator_parts {
   void add_calls(std::vector<wait_ledger::wait>& found) const;
   void add_absences(std::vector<wait_ledger::wait>& found) const;
   static void add_slowest(const job_record& job, std::vector<wait_ledger::wait>& found);
-  void event(std::int64_t now, std::string what, std::string detail);
-  static void refuse(ticket who, runtime::errc code, std::string why, coordinator_effects& out);
+  void event(std::int64_t now, std::string subject, std::string detail);
+  static void refuse(ticket requester, runtime::errc code, std::string why,
+                     coordinator_effects& out);
   runtime::status check_worker(const worker_hello& hello);
   // The journal, coordinator_journal.cpp.
   void go_on(const recorded_cluster& before);

@@ -53,15 +53,15 @@ void coordinator_core::fail_job(std::int64_t now, const std::string& name,
       ++at;
       continue;
     }
-    for (auto who : at->second.waiting)
-      refuse(who, errc::cancelled, "job " + name + " failed: " + why, out);
+    for (auto requester : at->second.waiting)
+      refuse(requester, errc::cancelled, "job " + name + " failed: " + why, out);
     at = groups_.erase(at);
   }
   for (auto* waiting : {&late_, &leaving_})
     std::erase_if(*waiting, [&](const call_group& late) {
       if (late.job != index) return false;
-      for (auto who : late.waiting)
-        refuse(who, errc::cancelled, "job " + name + " failed: " + why, out);
+      for (auto member : late.waiting)
+        refuse(member, errc::cancelled, "job " + name + " failed: " + why, out);
       return true;
     });
   std::erase_if(early_workers_, [&](const auto& early) {
@@ -75,9 +75,9 @@ void coordinator_core::fail_job(std::int64_t now, const std::string& name,
 bool coordinator_core::is_to_hash(const std::string& name, std::uint32_t rank) const {
   const auto* job = find(name);
   if (!job || rank >= job->workers.size()) return false;
-  const auto first =
-      std::find_if(job->workers.begin(), job->workers.end(),
-                   [](const worker_state& one) { return !one.finished && !one.leaves; });
+  const auto first = std::find_if(
+      job->workers.begin(), job->workers.end(),
+      [](const worker_state& worker) { return !worker.finished && !worker.leaves; });
   return first - job->workers.begin() == rank && job->parameters_sha256.empty();
 }
 

@@ -13,13 +13,13 @@ namespace tidegate::policies {
 std::vector<coordinator_core::callee> coordinator_core::members_of(std::uint32_t shard) const {
   const auto& group = groups_of_[shard];
   std::vector<callee> here;
-  for (const auto& one : group.chain())
-    if (group.is_here(one.member)) here.push_back({shard, false, one.member});
+  for (const auto& place : group.chain())
+    if (group.is_here(place.member)) here.push_back({shard, false, place.member});
   return here;
 }
 
-std::uint64_t coordinator_core::epoch_of(const aggregator_state& one) const {
-  return frame_epoch(epoch_, one.incarnation - 1);
+std::uint64_t coordinator_core::epoch_of(const aggregator_state& aggregator) const {
+  return frame_epoch(epoch_, aggregator.incarnation - 1);
 }
 
 std::vector<std::uint64_t> coordinator_core::epochs_of(const job_record& job,
@@ -52,13 +52,14 @@ void coordinator_core::pair_up(std::uint32_t shard, coordinator_effects& out) {
     lead_nobody(shard, last, out);
 }
 
-std::string coordinator_core::name_of(callee one) const {
+std::string coordinator_core::name_of(callee recipient) const {
   if (slots_.shards() > 0)
-    return "shard " + std::to_string(one.index) + " on " + place_of(one.index, one.member);
-  return one.member == 0
-             ? "shard " + std::to_string(one.index)
-             : "replica " +
-                   std::to_string(replica_index(cluster_.shards, one.index, one.member));
+    return "shard " + std::to_string(recipient.index) + " on " +
+           place_of(recipient.index, recipient.member);
+  return recipient.member == 0
+             ? "shard " + std::to_string(recipient.index)
+             : "replica " + std::to_string(replica_index(cluster_.shards, recipient.index,
+                                                         recipient.member));
 }
 
 // Of the chain, the one at `at` leads the one behind it, which has all but what is on its way.
@@ -84,18 +85,18 @@ void coordinator_core::link(std::uint32_t shard, std::uint32_t at, bool holds_up
 
 void coordinator_core::linked(std::int64_t now, const call_group& done,
                               coordinator_effects& out) {
-  const auto& one = std::get<new_replica>(done.about);
-  const auto name = "shard " + std::to_string(one.shard);
-  auto& of = groups_of_[one.shard];
+  const auto& replica = std::get<new_replica>(done.about);
+  const auto name = "shard " + std::to_string(replica.shard);
+  auto& of = groups_of_[replica.shard];
   const bool had_all = of.tail_in_sync();
   if (!done.failure.ok()) event(now, "replica_failed", name + ": " + done.failure.message());
-  if (done.failure.ok() && of.in_sync(one.view)) {
-    if (!had_all) record_group(one.shard, out);
-    if (!had_all || (one.view == 0 && !goes_on_)) event(now, "replica_in_sync", name);
-    welcome_replica(one.shard, out);
-    move_on(one.shard, out);
+  if (done.failure.ok() && of.in_sync(replica.view)) {
+    if (!had_all) record_group(replica.shard, out);
+    if (!had_all || (replica.view == 0 && !goes_on_)) event(now, "replica_in_sync", name);
+    welcome_replica(replica.shard, out);
+    move_on(replica.shard, out);
   }
-  if (!one.holds_up || --linking_ > 0) return;
+  if (!replica.holds_up || --linking_ > 0) return;
   let_leave(out);
   admit_late(out);
   admit_early(out);
@@ -109,33 +110,33 @@ void coordinator_core::lead_nobody(std::uint32_t shard, std::uint32_t at,
 }
 
 // Before all are in nobody is called: pair_up() does it then.
-void coordinator_core::member_left(std::int64_t now, callee who, const std::string& why,
+void coordinator_core::member_left(std::int64_t now, callee recipient, const std::string& why,
                                    coordinator_effects& out) {
   using kind = shard_group::change;
-  auto& group = groups_of_[who.index];
-  const auto name = "shard " + std::to_string(who.index);
+  auto& group = groups_of_[recipient.index];
+  const auto name = "shard " + std::to_string(recipient.index);
   const bool were_in = all_in();
-  const auto [change, before] = group.left(who.member);
-  if (change != kind::none) record_group(who.index, out);
+  const auto [change, before] = group.left(recipient.member);
+  if (change != kind::none) record_group(recipient.index, out);
   // Nothing is asked of its successor before that knows what it is.
-  if (change == kind::promoted && were_in) moving_.insert(who.index);
-  answer_for_the_dead(now, no_job, who, out);
+  if (change == kind::promoted && were_in) moving_.insert(recipient.index);
+  answer_for_the_dead(now, no_job, recipient, out);
   if (change == kind::lost)
     event(now, "shard_gone", name + ": no replica has everything; " + why);
   const bool has_all =
       group.tail_in_sync() || runtime::is_planted(runtime::planted_bug::tail_not_seeded_anew);
   const bool seeds = before + 2 == group.chain().size() && !has_all;
   if (change == kind::relinked && were_in)
-    seeds ? set_up_replica(who.index, out) : link(who.index, before, false, out);
-  if (change == kind::cut && were_in && !welcome_replica(who.index, out))
-    lead_nobody(who.index, before, out);
+    seeds ? set_up_replica(recipient.index, out) : link(recipient.index, before, false, out);
+  if (change == kind::cut && were_in && !welcome_replica(recipient.index, out))
+    lead_nobody(recipient.index, before, out);
   if (change == kind::promoted) {
     event(now, "replica_promoted", name);
-    forget_parts(now, who.index, out);
-    if (were_in) promote(who.index, out);
+    forget_parts(now, recipient.index, out);
+    if (were_in) promote(recipient.index, out);
   }
-  note_moved(now, who.index);
-  move_on(who.index, out);
+  note_moved(now, recipient.index);
+  move_on(recipient.index, out);
 }
 
 // Checkpoints that another process was to write a part of.
@@ -144,8 +145,8 @@ void coordinator_core::forget_parts(std::int64_t now, std::uint32_t shard,
   for (std::size_t index = 0; index < jobs_.size(); ++index) {
     auto& rounds = jobs_[index].rounds;
     if (!rounds) continue;
-    std::erase_if(asked_, [&](const auto& one) {
-      return one.second.job == index && one.second.shard == shard;
+    std::erase_if(asked_, [&](const auto& entry) {
+      return entry.second.job == index && entry.second.shard == shard;
     });
     checkpoint_effects effects;
     rounds->shard_moved(shard, effects);
@@ -154,13 +155,13 @@ void coordinator_core::forget_parts(std::int64_t now, std::uint32_t shard,
 }
 
 // Whoever takes its place is called, too, or is set up anew.
-void coordinator_core::answer_for_the_dead(std::int64_t now, std::size_t job, callee who,
+void coordinator_core::answer_for_the_dead(std::int64_t now, std::size_t job, callee recipient,
                                            coordinator_effects& out) {
   std::vector<call_id> open;
-  for (const auto& [id, made] : calls_) {
-    const auto group = groups_.find(made.group);
-    if (made.who != who || group == groups_.end()) continue;
-    if (!who.aggregator || group->second.job == job) open.push_back(id);
+  for (const auto& [id, call] : calls_) {
+    const auto group = groups_.find(call.group);
+    if (call.recipient != recipient || group == groups_.end()) continue;
+    if (!recipient.aggregator || group->second.job == job) open.push_back(id);
   }
   for (const auto id : open)
     call_done(now, id, {runtime::errc::unavailable, "it has died"}, out);
@@ -168,12 +169,12 @@ void coordinator_core::answer_for_the_dead(std::int64_t now, std::size_t job, ca
 
 void coordinator_core::repeat_calls(std::int64_t now, std::size_t job, callee to,
                                     coordinator_effects& out) {
-  for (const auto& [id, made] : calls_) {
-    const auto group = groups_.find(made.group);
-    if (made.who != to || group == groups_.end()) continue;
+  for (const auto& [id, call] : calls_) {
+    const auto group = groups_.find(call.group);
+    if (call.recipient != to || group == groups_.end()) continue;
     if (to.aggregator && group->second.job != job) continue;
     out.calls.push_back(
-        {to.index, id, made.content, to.aggregator ? jobs_[job].spec.name : "", to.member});
+        {to.index, id, call.content, to.aggregator ? jobs_[job].spec.name : "", to.member});
   }
   // The report of a part may have been lost with the connection, and is sent once.
   if (!to.aggregator && groups_of_[to.index].primary() == to.member)
@@ -183,9 +184,9 @@ void coordinator_core::repeat_calls(std::int64_t now, std::size_t job, callee to
 // What the dead one would have said of the worker's clock, its successor says.
 void coordinator_core::admit_again(const call_group& before, coordinator_effects& out) {
   const auto group = make_group(before.job, 0);
-  auto& made = groups_.at(group);
-  made.waiting = before.waiting;
-  made.about = before.about;
+  auto& calls = groups_.at(group);
+  calls.waiting = before.waiting;
+  calls.about = before.about;
   call_for(group, std::get<worker_hello>(before.about), out);
 }
 
@@ -198,17 +199,17 @@ void coordinator_core::promote(std::uint32_t shard, coordinator_effects& out) {
        promote_call{group.serving_view(), frame_epoch(epoch_, group.serving_view())}, out);
 }
 
-void coordinator_core::promoted(std::int64_t now, const promotion& what,
+void coordinator_core::promoted(std::int64_t now, const promotion& promoted,
                                 const runtime::status& result, coordinator_effects& out) {
   // It died before it heard of it, and the next one is to be told.
-  if (groups_of_[what.shard].serving_view() != what.view) return;
-  moving_.erase(what.shard);
+  if (groups_of_[promoted.shard].serving_view() != promoted.view) return;
+  moving_.erase(promoted.shard);
   if (!result.ok())
     event(now, "replica_failed",
-          "shard " + std::to_string(what.shard) + ": " + result.message());
-  else if (!groups_of_[what.shard].is_lost())
-    tell_moved(what.shard, out);
-  move_on(what.shard, out);
+          "shard " + std::to_string(promoted.shard) + ": " + result.message());
+  else if (!groups_of_[promoted.shard].is_lost())
+    tell_moved(promoted.shard, out);
+  move_on(promoted.shard, out);
   if (!moving_.empty()) return;
   for (std::size_t job = 0; job < jobs_.size(); ++job) set_up_aggregators(job, out);
   let_leave(out);
@@ -253,16 +254,16 @@ void coordinator_core::moves_above(const job_record& job, std::uint32_t aggregat
 
 // Those who push to shards. One that is being let in hears it with its welcome.
 void coordinator_core::tell_moved(std::uint32_t shard, coordinator_effects& out) const {
-  const auto what = move_of(shard);
+  const auto moved = move_of(shard);
   for (const auto& job : jobs_) {
     if (job.state == job_state::failed || job.state == job_state::done) continue;
     for (std::uint32_t at = 0; at < job.sums.aggregators.size(); ++at)
       if (job.sums.aggregators[at].parent == no_aggregator &&
           !job.aggregators[at].address.empty())
-        out.moves.push_back({job.spec.name, at, true, what});
+        out.moves.push_back({job.spec.name, at, true, moved});
     for (std::uint32_t rank = 0; rank < job.workers.size(); ++rank)
       if (job.workers[rank].joined && job.sums.of_worker[rank] == no_aggregator)
-        out.moves.push_back({job.spec.name, rank, false, what});
+        out.moves.push_back({job.spec.name, rank, false, moved});
   }
 }
 
@@ -282,54 +283,55 @@ void coordinator_core::set_up_replica(std::uint32_t shard, coordinator_effects& 
   const auto& group = groups_of_[shard];
   const auto chain = group.chain();
   const auto before = in_chain(shard, chain.size() - 2);
-  const auto who = in_chain(shard, chain.size() - 1);
+  const auto recipient = in_chain(shard, chain.size() - 1);
   const auto view = chain[chain.size() - 2].view;
   std::vector<staged_call> first;
-  first.push_back({who, follow_call{view, group.address(before.member)}});
+  first.push_back({recipient, follow_call{view, group.address(before.member)}});
   for (std::size_t index = 0; index < jobs_.size(); ++index)
-    stage_for_replica(first, index, who);
+    stage_for_replica(first, index, recipient);
   const auto setting_up = make_group(no_job, 0);
   auto& of = groups_.at(setting_up);
   of.about = new_replica{shard, view};
-  of.later.push_back({{before, lead_call{view, group.address(who.member), false}}});
-  for (auto& one : first) call(setting_up, one.who, std::move(one.what), out);
+  of.later.push_back({{before, lead_call{view, group.address(recipient.member), false}}});
+  for (auto& staged : first) call(setting_up, staged.recipient, std::move(staged.call), out);
 }
 
 void coordinator_core::stage_for_replica(std::vector<staged_call>& calls, std::size_t index,
-                                         callee who) const {
+                                         callee recipient) const {
   const auto& job = jobs_[index];
   if (job.state == job_state::failed || job.state == job_state::done) return;
   auto opening = job_call(job);
   opening.epoch = 0;
-  calls.push_back({who, opening});
-  for (const auto& change : job.changes) calls.push_back({who, roster_call{job.token, change}});
+  calls.push_back({recipient, opening});
+  for (const auto& change : job.changes)
+    calls.push_back({recipient, roster_call{job.token, change}});
   // A rank that is to join: the others have been asked already.
   for (const auto& [id, group] : groups_)
-    if (const auto* what = std::get_if<joining>(&group.about); what && group.job == index)
-      calls.push_back({who, hold_call{job.token, what->clock, what->hello.rank}});
+    if (const auto* join = std::get_if<joining>(&group.about); join && group.job == index)
+      calls.push_back({recipient, hold_call{job.token, join->clock, join->hello.rank}});
   for (const auto& table : tables_) {
     if (table.job != index) continue;
     auto mine = call_of(table);
     std::copy_if(table.grant.places.begin(), table.grant.places.end(),
                  std::back_inserter(mine.places),
-                 [&](const chunk_place& place) { return place.shard == who.index; });
-    if (!mine.places.empty()) calls.push_back({who, std::move(mine)});
+                 [&](const chunk_place& place) { return place.shard == recipient.index; });
+    if (!mine.places.empty()) calls.push_back({recipient, std::move(mine)});
   }
   for (std::uint32_t at = 0; at < job.sums.aggregators.size(); ++at)
     if (job.sums.aggregators[at].parent == no_aggregator)
       for (const auto& node : job.sums.aggregators[at].nodes)
-        calls.push_back({who, admit_worker_call{job.token,
-                                                node.first,
-                                                job.aggregators[at].incarnation,
-                                                job.aggregators[at].address,
-                                                {}}});
+        calls.push_back({recipient, admit_worker_call{job.token,
+                                                      node.first,
+                                                      job.aggregators[at].incarnation,
+                                                      job.aggregators[at].address,
+                                                      {}}});
   // One that has finished may have come back, and ask.
   for (std::uint32_t rank = 0; rank < job.workers.size(); ++rank) {
     const auto& worker = job.workers[rank];
     if (worker.incarnation == 0 || worker.absent || job.sums.of_worker[rank] != no_aggregator)
       continue;
-    calls.push_back({who, admit_worker_call{job.token, rank, worker.incarnation, worker.address,
-                                            tables_of(job, rank)}});
+    calls.push_back({recipient, admit_worker_call{job.token, rank, worker.incarnation,
+                                                  worker.address, tables_of(job, rank)}});
   }
 }
 

@@ -51,14 +51,14 @@ status coordinator_core::scale(std::int64_t now, const std::string& name, std::u
   return {};
 }
 
-void coordinator_core::begin_joining(const worker_hello& hello, ticket who,
+void coordinator_core::begin_joining(const worker_hello& hello, ticket requester,
                                      coordinator_effects& out) {
   auto& job = *find(hello.job);
   if (job.at_end)
-    return refuse(who, errc::cancelled, "all workers of job " + hello.job + " have finished",
-                  out);
+    return refuse(requester, errc::cancelled,
+                  "all workers of job " + hello.job + " have finished", out);
   if (job.joining) {
-    early_workers_.emplace_back(hello, who);
+    early_workers_.emplace_back(hello, requester);
     return;
   }
   // Whom the others have gone on without from a later clock on begins there at the soonest.
@@ -66,18 +66,18 @@ void coordinator_core::begin_joining(const worker_hello& hello, ticket who,
   for (const auto& worker : job.workers)
     if (!worker.absent) furthest = std::max(furthest, worker.last.clock);
   ask_to_hold(static_cast<std::size_t>(&job - jobs_.data()), {hello, furthest + ahead_first, 0},
-              {who}, out);
+              {requester}, out);
 }
 
-void coordinator_core::ask_to_hold(std::size_t index, joining what, std::vector<ticket> waiting,
+void coordinator_core::ask_to_hold(std::size_t index, joining join, std::vector<ticket> waiting,
                                    coordinator_effects& out) {
   auto& job = jobs_[index];
   job.joining = true;
   const auto group = make_group(index, 0);
   groups_.at(group).waiting = std::move(waiting);
-  const hold_call asked{job.token, what.clock, what.hello.rank};
-  groups_.at(group).about = std::move(what);
-  for (const auto& one : upstream_of(no_aggregator)) call(group, one, asked, out);
+  const hold_call asked{job.token, join.clock, join.hello.rank};
+  groups_.at(group).about = std::move(join);
+  for (const auto& recipient : upstream_of(no_aggregator)) call(group, recipient, asked, out);
 }
 
 void coordinator_core::change_roster(std::int64_t now, job_record& job, std::uint32_t rank,
@@ -88,7 +88,7 @@ void coordinator_core::change_roster(std::int64_t now, job_record& job, std::uin
   record(job, out);
   record(job, rank, out);
   const auto team = std::count_if(job.workers.begin(), job.workers.end(),
-                                  [](const worker_state& one) { return !one.absent; });
+                                  [](const worker_state& worker) { return !worker.absent; });
   event(now, joins ? "worker_added" : "worker_left",
         job.spec.name + " rank " + std::to_string(rank) + ": " + std::to_string(team) +
             " workers go on from clock " + std::to_string(clock));
@@ -109,36 +109,37 @@ void coordinator_core::note_change(job_record& job, const roster_change& change)
 
 // Nobody waits for the answers; whoever is called next hears it first.
 void coordinator_core::let_go_of(const job_record& job, coordinator_effects& out) {
-  for (const auto& one : upstream_of(no_aggregator))
-    out.calls.push_back({one.index, ++last_id_, hold_call{job.token, clock_vector::infinity, 0},
-                         "", one.member});
+  for (const auto& recipient : upstream_of(no_aggregator))
+    out.calls.push_back({recipient.index, ++last_id_,
+                         hold_call{job.token, clock_vector::infinity, 0}, "",
+                         recipient.member});
 }
 
 void coordinator_core::held(std::int64_t now, const call_group& done,
                             coordinator_effects& out) {
   auto& job = jobs_[done.job];
-  auto what = std::get<joining>(done.about);
-  const auto rank = what.hello.rank;
+  auto join = std::get<joining>(done.about);
+  const auto rank = join.hello.rank;
   auto& worker = job.workers[rank];
   const bool stands =
-      worker.incarnation == what.hello.incarnation && worker.invited && !job.at_end;
-  const bool settled = may_admit(what.hello) && !done.died && done.failure.ok();
+      worker.incarnation == join.hello.incarnation && worker.invited && !job.at_end;
+  const bool settled = may_admit(join.hello) && !done.died && done.failure.ok();
   if (stands && settled && done.last_clock > 0) {
-    what.clock = std::max(what.clock, done.last_clock) + (ahead_first << what.tries);
-    what.tries = std::min(what.tries + 1, tries_max);
-    return ask_to_hold(done.job, std::move(what), done.waiting, out);
+    join.clock = std::max(join.clock, done.last_clock) + (ahead_first << join.tries);
+    join.tries = std::min(join.tries + 1, tries_max);
+    return ask_to_hold(done.job, std::move(join), done.waiting, out);
   }
   job.joining = false;
   if (!stands || !settled) {
     let_go_of(job, out);
-    for (const auto who : done.waiting)
+    for (const auto requester : done.waiting)
       if (!stands)
-        refuse(who, errc::cancelled,
+        refuse(requester, errc::cancelled,
                "another process has taken its rank, or none is wanted any more", out);
       else if (!done.failure.ok())
-        out.answers.push_back({who, done.failure, {}});
+        out.answers.push_back({requester, done.failure, {}});
       else
-        early_workers_.emplace_back(what.hello, who);
+        early_workers_.emplace_back(join.hello, requester);
     // Whoever has died is missed first, and its successor tells.
     const auto& died = done.died;
     if (!died || groups_of_[died->shard].serving_view() != died->view) admit_early(out);
@@ -147,13 +148,13 @@ void coordinator_core::held(std::int64_t now, const call_group& done,
   worker.invited = false;
   worker.tables.reset();
   worker.last = {};
-  worker.last.clock = what.clock;
-  change_roster(now, job, rank, what.clock, true, out);
+  worker.last.clock = join.clock;
+  change_roster(now, job, rank, join.clock, true, out);
   const auto group = make_group(done.job, 0);
-  groups_.at(group).about = joining_told{what.hello};
+  groups_.at(group).about = joining_told{join.hello};
   groups_.at(group).waiting = done.waiting;
-  for (const auto& one : upstream_of(no_aggregator))
-    call(group, one, roster_call{job.token, job.changes.back()}, out);
+  for (const auto& recipient : upstream_of(no_aggregator))
+    call(group, recipient, roster_call{job.token, job.changes.back()}, out);
   admit_early(out);
 }
 

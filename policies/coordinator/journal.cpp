@@ -21,7 +21,7 @@ namespace {
 
 const job_spec* find_job(const cluster_spec& cluster, const std::string& name) {
   const auto at = std::find_if(cluster.jobs.begin(), cluster.jobs.end(),
-                               [&](const job_spec& one) { return one.name == name; });
+                               [&](const job_spec& job) { return job.name == name; });
   return at == cluster.jobs.end() ? nullptr : &*at;
 }
 
@@ -33,18 +33,18 @@ status wrong(const std::string& why) {
 status check_tables(const cluster_spec& cluster, const recorded_cluster& found) {
   std::set<std::pair<std::string, std::string>> names;
   for (std::size_t i = 0; i < found.tables.size(); ++i) {
-    const auto& made = found.tables[i];
-    if (made.number != i) return wrong("tables between others are missing");
-    if (!find_job(cluster, made.job)) return wrong("tables of a job '" + made.job + "'");
-    if (made.specs.empty()) return wrong("no tables were made at once");
-    for (const auto& spec : made.specs) {
+    const auto& tables = found.tables[i];
+    if (tables.number != i) return wrong("tables between others are missing");
+    if (!find_job(cluster, tables.job)) return wrong("tables of a job '" + tables.job + "'");
+    if (tables.specs.empty()) return wrong("no tables were made at once");
+    for (const auto& spec : tables.specs) {
       const auto elements = spec.size();
       const bool fits =
           elements > 0 && elements <= limits::table_elements_max &&
           elements * sizeof(float) / cluster.chunk_bytes < limits::table_chunks_max &&
           !spec.name.empty() && spec.name.size() <= limits::name_bytes_max;
       if (!fits) return wrong("table '" + spec.name + "' cannot be");
-      if (!names.emplace(made.job, spec.name).second)
+      if (!names.emplace(tables.job, spec.name).second)
         return wrong("two tables are called '" + spec.name + "'");
     }
   }
@@ -53,8 +53,8 @@ status check_tables(const cluster_spec& cluster, const recorded_cluster& found) 
 
 status check_workers(const cluster_spec& cluster, const recorded_cluster& found) {
   std::vector<std::string> owners;  // of tables, by id
-  for (const auto& made : found.tables)
-    owners.insert(owners.end(), made.specs.size(), made.job);
+  for (const auto& tables : found.tables)
+    owners.insert(owners.end(), tables.specs.size(), tables.job);
   for (const auto& worker : found.workers) {
     const auto* job = find_job(cluster, worker.job);
     if (!job || worker.rank >= job->capacity())
@@ -76,11 +76,12 @@ status check_roster(const recorded_job& job, const job_spec& spec) {
   std::fill_n(there.begin(), spec.workers, true);
   auto team = spec.workers;
   for (std::size_t i = 0; i < job.changes.size(); ++i) {
-    const auto& one = job.changes[i];
-    if (one.number != i + 1 || one.rank >= there.size() || there[one.rank] == one.joins)
+    const auto& change = job.changes[i];
+    if (change.number != i + 1 || change.rank >= there.size() ||
+        there[change.rank] == change.joins)
       return odd;
-    there[one.rank] = one.joins;
-    team += one.joins ? 1 : -1;
+    there[change.rank] = change.joins;
+    team += change.joins ? 1 : -1;
     if (team == 0) return odd;
   }
   return {};
@@ -109,12 +110,12 @@ status check_groups(const cluster_spec& cluster, const recorded_cluster& found) 
                                           [](auto life) { return life == 0; }))
       return wrong("a process of " + name + " has never joined");
     std::set<std::uint32_t> members;
-    for (const auto& one : is.chain)
-      if (one.member >= is.incarnations.size() || is.incarnations[one.member] == 0 ||
-          one.view > is.view || !members.insert(one.member).second)
+    for (const auto& place : is.chain)
+      if (place.member >= is.incarnations.size() || is.incarnations[place.member] == 0 ||
+          place.view > is.view || !members.insert(place.member).second)
         return wrong("the chain of " + name);
-    if (std::any_of(is.leaving.begin(), is.leaving.end(), [&](const auto& one) {
-          return cluster.slots == 0 || one.number >= numbers || one.incarnation == 0;
+    if (std::any_of(is.leaving.begin(), is.leaving.end(), [&](const auto& entry) {
+          return cluster.slots == 0 || entry.number >= numbers || entry.incarnation == 0;
         }))
       return wrong("who leaves " + name);
     if (is.in_sync ? is.chain.empty() : is.chain.size() == 1)
@@ -129,8 +130,8 @@ status check_slots(const cluster_spec& cluster, const recorded_cluster& found) {
   shard_slots slots(cluster.shards, cluster.replicas, cluster.slots);
   if (!slots.go_on(found.slots->wanted, found.slots->slot_of))
     return wrong("where shards are to be");
-  for (const auto& one : found.slots->processes)
-    if (!slots.has(one.which) || one.life == 0) return wrong("a process of shards");
+  for (const auto& process : found.slots->processes)
+    if (!slots.has(process.which) || process.life == 0) return wrong("a process of shards");
   return {};
 }
 
@@ -204,45 +205,47 @@ void coordinator_core::record_group(std::uint32_t shard, coordinator_effects& ou
 // Addresses of nodes are not in it: who is there tells its own again.
 void coordinator_core::go_on(const recorded_cluster& before) {
   if (!before.run) return;
-  for (const auto& one : before.jobs) {
-    auto& job = *find(one.name);
-    job.state = one.state;
-    job.failure = one.failure;
-    job.began = one.began;
-    job.ended = one.ended;
-    job.parameters_sha256 = one.parameters_sha256;
-    job.restarts = one.restarts;
-    job.checkpoints = one.checkpoints;
-    job.checkpoint_clock = one.checkpoint_clock;
-    job.begun = one.begun;
-    job.wanted = one.wanted;
-    for (const auto& change : one.changes) note_change(job, change);
+  for (const auto& recorded_job : before.jobs) {
+    auto& job = *find(recorded_job.name);
+    job.state = recorded_job.state;
+    job.failure = recorded_job.failure;
+    job.began = recorded_job.began;
+    job.ended = recorded_job.ended;
+    job.parameters_sha256 = recorded_job.parameters_sha256;
+    job.restarts = recorded_job.restarts;
+    job.checkpoints = recorded_job.checkpoints;
+    job.checkpoint_clock = recorded_job.checkpoint_clock;
+    job.begun = recorded_job.begun;
+    job.wanted = recorded_job.wanted;
+    for (const auto& change : recorded_job.changes) note_change(job, change);
   }
-  for (const auto& one : before.metrics) find(one.job)->metrics[one.name] = one.value;
-  for (const auto& one : before.tables) {
-    const auto index = static_cast<std::size_t>(find(one.job) - jobs_.data());
-    for (const auto id : add_tables(index, one.specs)) tables_[id].recorded = true;
+  for (const auto& metric : before.metrics)
+    find(metric.job)->metrics[metric.name] = metric.value;
+  for (const auto& table : before.tables) {
+    const auto index = static_cast<std::size_t>(find(table.job) - jobs_.data());
+    for (const auto id : add_tables(index, table.specs)) tables_[id].recorded = true;
     ++tables_recorded_;
   }
-  for (const auto& one : before.workers) {
-    auto& job = *find(one.job);
-    auto& worker = job.workers[one.rank];
-    worker.joined = one.joined;
+  for (const auto& recorded_worker : before.workers) {
+    auto& job = *find(recorded_worker.job);
+    auto& worker = job.workers[recorded_worker.rank];
+    worker.joined = recorded_worker.joined;
     worker.finished =
-        worker.absent ||
-        (one.finished && !is_planted(planted_bug::finished_worker_forgotten_at_restart));
-    worker.incarnation = one.incarnation;
-    worker.address = one.address;
-    worker.invited = one.invited;
+        worker.absent || (recorded_worker.finished &&
+                          !is_planted(planted_bug::finished_worker_forgotten_at_restart));
+    worker.incarnation = recorded_worker.incarnation;
+    worker.address = recorded_worker.address;
+    worker.invited = recorded_worker.invited;
     if (!is_planted(planted_bug::opened_tables_forgotten_at_restart))
-      worker.tables = one.tables;
-    worker.staleness_max = one.staleness_max;
-    worker.payload_bytes_copied = one.payload_bytes_copied;
-    worker.last = one.last;
+      worker.tables = recorded_worker.tables;
+    worker.staleness_max = recorded_worker.staleness_max;
+    worker.payload_bytes_copied = recorded_worker.payload_bytes_copied;
+    worker.last = recorded_worker.last;
     // Those of others are the same, or the job has failed.
-    if (one.tables && !job.tables_opened) job.tables_opened = {one.rank, *one.tables};
+    if (recorded_worker.tables && !job.tables_opened)
+      job.tables_opened = {recorded_worker.rank, *recorded_worker.tables};
   }
-  for (const auto& one : before.groups) groups_of_[one.shard] = shard_group(one.state);
+  for (const auto& group : before.groups) groups_of_[group.shard] = shard_group(group.state);
   if (cluster_.slots > 0) go_on_with(before.slots);
   for (auto& job : jobs_)
     job.at_end = std::all_of(job.workers.begin(), job.workers.end(),

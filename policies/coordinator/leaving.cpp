@@ -18,12 +18,14 @@ using runtime::is_planted;
 using runtime::planted_bug;
 
 void coordinator_core::worker_leaves(std::int64_t now, const std::string& name,
-                                     std::uint32_t rank, ticket who, coordinator_effects& out) {
+                                     std::uint32_t rank, ticket requester,
+                                     coordinator_effects& out) {
   auto* job = find(name);
   if (!job || rank >= job->workers.size())
-    return refuse(who, errc::not_found, "no rank " + std::to_string(rank) + " of " + name, out);
+    return refuse(requester, errc::not_found, "no rank " + std::to_string(rank) + " of " + name,
+                  out);
   if (job->state == job_state::done || job->state == job_state::failed)
-    return refuse(who, errc::cancelled, "job " + name + " has ended", out);
+    return refuse(requester, errc::cancelled, "job " + name + " has ended", out);
   auto& worker = job->workers[rank];
   // One that has died while it waited is not admitted any more.
   std::erase_if(early_workers_, [&](const auto& early) {
@@ -32,34 +34,35 @@ void coordinator_core::worker_leaves(std::int64_t now, const std::string& name,
     return mine;
   });
   const auto index = static_cast<std::size_t>(job - jobs_.data());
-  const auto same = [&](const call_group& one) {
-    const auto* of = std::get_if<leaving>(&one.about);
-    const auto* told = std::get_if<leaving_told>(&one.about);
-    return one.job == index && ((of && of->rank == rank) || (told && told->rank == rank));
+  const auto same = [&](const call_group& calls) {
+    const auto* of = std::get_if<leaving>(&calls.about);
+    const auto* departure = std::get_if<leaving_told>(&calls.about);
+    return calls.job == index &&
+           ((of && of->rank == rank) || (departure && departure->rank == rank));
   };
   for (auto& [id, group] : groups_)
-    if (same(group)) return group.waiting.push_back(who);
+    if (same(group)) return group.waiting.push_back(requester);
   for (auto& group : leaving_)
-    if (same(group)) return group.waiting.push_back(who);
+    if (same(group)) return group.waiting.push_back(requester);
   // It had not joined yet; or, told before this process began, all hear of it again (open_job).
   if (worker.absent) {
     if (std::exchange(worker.invited, false)) record(*job, rank, out);
-    return out.answers.push_back({who, {}, {}});
+    return out.answers.push_back({requester, {}, {}});
   }
-  if (worker.finished && !worker.leaves) return out.answers.push_back({who, {}, {}});
+  if (worker.finished && !worker.leaves) return out.answers.push_back({requester, {}, {}});
   const bool others =
       std::any_of(job->workers.begin(), job->workers.end(), [&](const worker_state& other) {
         return &other != &worker && !other.finished && !other.leaves;
       });
   if (!others && !worker.leaves)
-    return refuse(who, errc::refused,
+    return refuse(requester, errc::refused,
                   "rank " + std::to_string(rank) + " is the last of job " + name, out);
   event(now, "worker_leaves", name + " rank " + std::to_string(rank));
   worker.leaves = true;
   auto& waiting = leaving_.emplace_back();
   waiting.job = index;
   waiting.about = leaving{rank};
-  waiting.waiting.push_back(who);
+  waiting.waiting.push_back(requester);
   let_leave(out);
 }
 
@@ -76,8 +79,8 @@ void coordinator_core::let_leave(coordinator_effects& out) {
     groups_.at(group).about = leaving{rank};
     groups_.at(group).waiting = std::move(waiting.waiting);
     ask_of_sums(job, rank, groups_.at(group).later);
-    for (const auto& one : upstream_of(job.sums.of_worker[rank]))
-      call(group, one, shut_out_call{job.token, rank, false}, out);
+    for (const auto& recipient : upstream_of(job.sums.of_worker[rank]))
+      call(group, recipient, shut_out_call{job.token, rank, false}, out);
   }
 }
 
@@ -87,9 +90,9 @@ void coordinator_core::ask_of_sums(const job_record& job, std::uint32_t rank,
                                    std::vector<std::vector<staged_call>>& later) const {
   for (auto at = job.sums.of_worker[rank]; at != no_aggregator;) {
     const auto& place = job.sums.aggregators[at];
-    const auto node =
-        std::find_if(place.nodes.begin(), place.nodes.end(),
-                     [&](const rank_node& one) { return one.first <= rank && rank < one.end; });
+    const auto node = std::find_if(
+        place.nodes.begin(), place.nodes.end(),
+        [&](const rank_node& child) { return child.first <= rank && rank < child.end; });
     TIDEGATE_ASSERT(node != place.nodes.end(), "an aggregator hands on all that it sums");
     std::vector<staged_call> asked;
     for (const auto& above : upstream_of(place.parent))
@@ -116,8 +119,8 @@ void coordinator_core::shut_out(std::int64_t now, const call_group& done, std::u
   }
   if (!done.failure.ok()) {
     worker.leaves = false;
-    for (const auto who : done.waiting)
-      refuse(who, errc::unavailable, done.failure.message(), out);
+    for (const auto requester : done.waiting)
+      refuse(requester, errc::unavailable, done.failure.message(), out);
     return;
   }
   const auto clock = is_planted(planted_bug::leaves_where_the_last_chunk_is) ? done.first_clock
@@ -134,22 +137,23 @@ void coordinator_core::tell_left(std::size_t index, std::uint32_t rank,
   auto& of = groups_.at(group);
   of.about = leaving_told{rank};
   of.waiting = std::move(waiting);
-  const roster_call what{job.token, job.changes.back()};
-  if (!what.what.pushes_here) {
-    auto mine = what;
+  const roster_call message{job.token, job.changes.back()};
+  if (!message.what.pushes_here) {
+    auto mine = message;
     mine.what.pushes_here = true;
     of.later.push_back({{{job.sums.of_worker[rank], true}, mine}});
   }
   const bool planted = is_planted(planted_bug::who_left_forgotten_by_the_next_primary);
-  for (const auto& one : upstream_of(no_aggregator))
-    if (!planted || one == primary_of(one.index)) call(group, one, what, out);
+  for (const auto& recipient : upstream_of(no_aggregator))
+    if (!planted || recipient == primary_of(recipient.index))
+      call(group, recipient, message, out);
 }
 
 bool coordinator_core::shards_hear_of(std::size_t job, std::uint32_t rank) const {
   return std::any_of(groups_.begin(), groups_.end(), [&](const auto& entry) {
     const auto& of = entry.second;
-    const auto* told = std::get_if<leaving_told>(&of.about);
-    return told && told->rank == rank && of.job == job && !of.later.empty();
+    const auto* answer = std::get_if<leaving_told>(&of.about);
+    return answer && answer->rank == rank && of.job == job && !of.later.empty();
   });
 }
 
@@ -158,7 +162,7 @@ void coordinator_core::left_told(std::int64_t now, const call_group& done,
                                  coordinator_effects& out) {
   auto& job = jobs_[done.job];
   job.workers[std::get<leaving_told>(done.about).rank].leaves = false;
-  for (const auto who : done.waiting) out.answers.push_back({who, {}, {}});
+  for (const auto requester : done.waiting) out.answers.push_back({requester, {}, {}});
   if (!done.failure.ok())
     return fail_job(now, job.spec.name, "a worker cannot leave: " + done.failure.message(),
                     out);

@@ -110,7 +110,7 @@ struct coordinator_parts {
   };
   struct call_made {
     group_id group = 0;
-    callee who;
+    callee recipient;
     bool primary = true;            // when it was called; a replica's answer does not count
     bool may_fail = false;          // to let in whoever has died since, of whom we shall hear
     std::uint32_t view = 0;         // since when it was the primary
@@ -152,8 +152,8 @@ struct coordinator_parts {
     worker_hello hello;
   };
   struct staged_call {
-    callee who;
-    shard_call what;
+    callee recipient;
+    shard_call call;
   };
   // A set of calls to shards and aggregators, and who waits for all of them.
   struct call_group {

@@ -73,10 +73,10 @@ checkpoint_id decode_id(json_fields& fields, const char* key, status& problem) {
 
 json encode(const restored_job& job, const std::string& name) {
   json tables = json::array();
-  for (const auto& one : job.tables)
-    tables.push_back({{"name", wide(one.name)},
-                      {"shape", one.shape},
-                      {"optimizer", encode_bits(one.optimizer)}});
+  for (const auto& table : job.tables)
+    tables.push_back({{"name", wide(table.name)},
+                      {"shape", table.shape},
+                      {"optimizer", encode_bits(table.optimizer)}});
   return {{"job", wide(name)},
           {"id", {job.id.epoch, job.id.number}},
           {"clock", job.clock},
@@ -85,12 +85,12 @@ json encode(const restored_job& job, const std::string& name) {
 
 json encode(const std::vector<roster_change>& changes) {
   json all = json::array();
-  for (const auto& one : changes)
-    all.push_back({{"number", one.number},
-                   {"rank", one.rank},
-                   {"clock", one.clock},
-                   {"joins", one.joins ? 1U : 0U},
-                   {"here", one.pushes_here ? 1U : 0U}});
+  for (const auto& change : changes)
+    all.push_back({{"number", change.number},
+                   {"rank", change.rank},
+                   {"clock", change.clock},
+                   {"joins", change.joins ? 1U : 0U},
+                   {"here", change.pushes_here ? 1U : 0U}});
   return all;
 }
 
@@ -135,10 +135,10 @@ struct encoder {
   journal_entry operator()(const recorded_group& group) const {
     const auto& is = group.state;
     std::vector<std::uint32_t> chain;
-    for (const auto& one : is.chain) chain.insert(chain.end(), {one.member, one.view});
+    for (const auto& place : is.chain) chain.insert(chain.end(), {place.member, place.view});
     std::vector<std::uint32_t> leaving;
-    for (const auto& one : is.leaving)
-      leaving.insert(leaving.end(), {one.number, one.incarnation});
+    for (const auto& member : is.leaving)
+      leaving.insert(leaving.end(), {member.number, member.incarnation});
     return entry("group/" + std::to_string(group.shard), {{"shard", group.shard},
                                                           {"incarnations", is.incarnations},
                                                           {"chain", chain},
@@ -149,25 +149,26 @@ struct encoder {
   }
   journal_entry operator()(const recorded_slots& slots) const {
     std::vector<std::uint32_t> processes;
-    for (const auto& one : slots.processes)
-      processes.insert(processes.end(), {one.which.slot, one.which.place, one.life});
+    for (const auto& process : slots.processes)
+      processes.insert(processes.end(),
+                       {process.which.slot, process.which.place, process.life});
     return entry(
         "slots",
         {{"wanted", slots.wanted}, {"slot_of", slots.slot_of}, {"processes", processes}});
   }
-  journal_entry operator()(const recorded_tables& made) const {
+  journal_entry operator()(const recorded_tables& tables) const {
     json specs = json::array();
-    for (const auto& one : made.specs)
+    for (const auto& spec : tables.specs)
       specs.push_back(
-          {{"name", wide(one.name)},
-           {"shape", one.shape},
-           {"optimizer", encode_bits(one.optimizer)},
-           {"init", {static_cast<std::uint32_t>(one.init.kind), bits(one.init.value)}}});
+          {{"name", wide(spec.name)},
+           {"shape", spec.shape},
+           {"optimizer", encode_bits(spec.optimizer)},
+           {"init", {static_cast<std::uint32_t>(spec.init.kind), bits(spec.init.value)}}});
     char number[16];
-    std::snprintf(number, sizeof number, "%08u", made.number);  // ascending as texts, too
+    std::snprintf(number, sizeof number, "%08u", tables.number);  // ascending as texts, too
     return entry(
         "tables/" + std::string(number),
-        {{"number", made.number}, {"job", wide(made.job)}, {"specs", std::move(specs)}});
+        {{"number", tables.number}, {"job", wide(tables.job)}, {"specs", std::move(specs)}});
   }
   journal_entry operator()(const recorded_metric& metric) const {
     return entry("metric/" + metric.job + "/" + metric.name, {{"job", wide(metric.job)},
@@ -177,11 +178,11 @@ struct encoder {
 };
 
 recorded_run decode_run(json_fields& fields, status& problem) {
-  recorded_run made;
-  made.from.epoch = number32(fields, "epoch");
-  for (const auto& one : fields.array("jobs")) {
-    json_fields in(one, "run", problem);
-    auto& job = made.from.jobs[decode_text(in, "job", problem)];
+  recorded_run run;
+  run.from.epoch = number32(fields, "epoch");
+  for (const auto& entry : fields.array("jobs")) {
+    json_fields in(entry, "run", problem);
+    auto& job = run.from.jobs[decode_text(in, "job", problem)];
     job.id = decode_id(in, "id", problem);
     job.clock = in.number("clock");
     for (const auto& table : in.array("tables")) {
@@ -192,66 +193,66 @@ recorded_run decode_run(json_fields& fields, status& problem) {
       made_table.optimizer = decode_optimizer(of, problem);
     }
   }
-  return made;
+  return run;
 }
 
 recorded_job decode_job(json_fields& fields, status& problem) {
-  recorded_job made;
-  made.name = decode_text(fields, "job", problem);
-  made.state = static_cast<job_state>(
+  recorded_job job;
+  job.name = decode_text(fields, "job", problem);
+  job.state = static_cast<job_state>(
       fields.number("state", static_cast<std::uint64_t>(job_state::failed)));
-  made.failure = decode_text(fields, "failure", problem);
-  made.began = static_cast<std::int64_t>(fields.number("began"));
-  made.ended = static_cast<std::int64_t>(fields.number("ended"));
-  made.parameters_sha256 = decode_text(fields, "sha256", problem);
-  made.restarts = fields.number("restarts");
-  made.checkpoints = fields.number("checkpoints");
-  made.checkpoint_clock = fields.number("checkpoint_clock");
-  made.begun = decode_id(fields, "begun", problem);
-  made.wanted = number32(fields, "wanted");
-  for (const auto& one : fields.array("changes")) {
-    json_fields in(one, "job", problem);
+  job.failure = decode_text(fields, "failure", problem);
+  job.began = static_cast<std::int64_t>(fields.number("began"));
+  job.ended = static_cast<std::int64_t>(fields.number("ended"));
+  job.parameters_sha256 = decode_text(fields, "sha256", problem);
+  job.restarts = fields.number("restarts");
+  job.checkpoints = fields.number("checkpoints");
+  job.checkpoint_clock = fields.number("checkpoint_clock");
+  job.begun = decode_id(fields, "begun", problem);
+  job.wanted = number32(fields, "wanted");
+  for (const auto& entry : fields.array("changes")) {
+    json_fields in(entry, "job", problem);
     roster_change change;
     change.number = number32(in, "number");
     change.rank = number32(in, "rank");
     change.clock = in.number("clock");
     change.joins = in.number("joins", 1) == 1;
     change.pushes_here = in.number("here", 1) == 1;
-    made.changes.push_back(change);
+    job.changes.push_back(change);
   }
-  return made;
+  return job;
 }
 
 recorded_worker decode_worker(json_fields& fields, status& problem) {
-  recorded_worker made;
-  made.job = decode_text(fields, "job", problem);
-  made.rank = number32(fields, "rank");
-  made.joined = fields.number("joined", 1) == 1;
-  made.finished = fields.number("finished", 1) == 1;
-  made.incarnation = number32(fields, "incarnation");
-  made.address = decode_text(fields, "address", problem);
-  made.invited = fields.number("invited", 1) == 1;
-  const bool told = fields.number("told", 1) == 1;
+  recorded_worker worker;
+  worker.job = decode_text(fields, "job", problem);
+  worker.rank = number32(fields, "rank");
+  worker.joined = fields.number("joined", 1) == 1;
+  worker.finished = fields.number("finished", 1) == 1;
+  worker.incarnation = number32(fields, "incarnation");
+  worker.address = decode_text(fields, "address", problem);
+  worker.invited = fields.number("invited", 1) == 1;
+  const bool reported = fields.number("told", 1) == 1;
   const auto count = fields.array("tables").size();
   const auto tables = row(fields, "tables", count, limits::tables_max - 1, problem);
-  if (told) made.tables.emplace(tables.begin(), tables.end());
+  if (reported) worker.tables.emplace(tables.begin(), tables.end());
   const auto earlier = row(fields, "earlier", 2, any_64, problem);
-  made.staleness_max = earlier[0];
-  made.payload_bytes_copied = earlier[1];
+  worker.staleness_max = earlier[0];
+  worker.payload_bytes_copied = earlier[1];
   const auto last = row(fields, "last", 7, any_64, problem);
-  made.last = {
+  worker.last = {
       last[0], last[1], std::bit_cast<double>(last[2]), std::bit_cast<double>(last[3]), last[4],
       last[5], last[6]};
-  return made;
+  return worker;
 }
 
 recorded_group decode_group(json_fields& fields, status& problem) {
-  recorded_group made;
-  made.shard = number32(fields, "shard");
-  auto& is = made.state;
+  recorded_group group;
+  group.shard = number32(fields, "shard");
+  auto& is = group.state;
   const auto size = std::min<std::size_t>(fields.array("incarnations").size(), members_max);
-  for (const auto one : row(fields, "incarnations", size, any_32, problem))
-    is.incarnations.push_back(static_cast<std::uint32_t>(one));
+  for (const auto number : row(fields, "incarnations", size, any_32, problem))
+    is.incarnations.push_back(static_cast<std::uint32_t>(number));
   is.view = number32(fields, "view");
   is.serving_view = static_cast<std::uint32_t>(fields.number("serving", is.view));
   is.in_sync = fields.number("in_sync", 1) == 1;
@@ -266,31 +267,31 @@ recorded_group decode_group(json_fields& fields, status& problem) {
   for (std::size_t at = 0; at < places; ++at)
     is.chain.push_back({static_cast<std::uint32_t>(chain[2 * at]),
                         static_cast<std::uint32_t>(chain[2 * at + 1])});
-  return made;
+  return group;
 }
 
 recorded_slots decode_slots(json_fields& fields, status& problem) {
-  recorded_slots made;
-  made.wanted = number32(fields, "wanted");
+  recorded_slots slots;
+  slots.wanted = number32(fields, "wanted");
   const auto shards = std::min<std::size_t>(fields.array("slot_of").size(), limits::shards_max);
-  for (const auto one : row(fields, "slot_of", shards, any_32, problem))
-    made.slot_of.push_back(static_cast<std::uint32_t>(one));
+  for (const auto number : row(fields, "slot_of", shards, any_32, problem))
+    slots.slot_of.push_back(static_cast<std::uint32_t>(number));
   const auto lives = std::min(fields.array("processes").size() / 3, members_max);
   const auto found = row(fields, "processes", 3 * lives, any_32, problem);
   for (std::size_t at = 0; at < found.size(); at += 3)
-    made.processes.push_back(
+    slots.processes.push_back(
         {{static_cast<std::uint32_t>(found[at]), static_cast<std::uint32_t>(found[at + 1])},
          static_cast<std::uint32_t>(found[at + 2])});
-  return made;
+  return slots;
 }
 
 recorded_tables decode_tables(json_fields& fields, status& problem) {
-  recorded_tables made;
-  made.number = static_cast<std::uint32_t>(fields.number("number", limits::tables_max - 1));
-  made.job = decode_text(fields, "job", problem);
-  for (const auto& one : fields.array("specs")) {
-    json_fields in(one, "tables", problem);
-    auto& spec = made.specs.emplace_back();
+  recorded_tables tables;
+  tables.number = static_cast<std::uint32_t>(fields.number("number", limits::tables_max - 1));
+  tables.job = decode_text(fields, "job", problem);
+  for (const auto& entry : fields.array("specs")) {
+    json_fields in(entry, "tables", problem);
+    auto& spec = tables.specs.emplace_back();
     spec.name = decode_text(in, "name", problem);
     spec.shape = decode_shape(in, problem);
     spec.optimizer = decode_optimizer(in, problem);
@@ -299,7 +300,7 @@ recorded_tables decode_tables(json_fields& fields, status& problem) {
     spec.init = {static_cast<init_kind>(init[0] & 1),
                  std::bit_cast<float>(static_cast<std::uint32_t>(init[1]))};
   }
-  return made;
+  return tables;
 }
 
 recorded_metric decode_metric(json_fields& fields, status& problem) {
@@ -308,35 +309,35 @@ recorded_metric decode_metric(json_fields& fields, status& problem) {
 }
 
 runtime::expected<coordinator_record> decode(const journal_entry& from) {
-  const auto what = "journal: " + from.key;
-  const auto parsed = parse_json_object(from.value, what, record_depth_max);
+  const auto subject = "journal: " + from.key;
+  const auto parsed = parse_json_object(from.value, subject, record_depth_max);
   if (!parsed) return fail(parsed.error());
   status problem;
-  json_fields fields(*parsed, what, problem);
-  coordinator_record made;
+  json_fields fields(*parsed, subject, problem);
+  coordinator_record record;
   const auto kind = from.key.substr(0, from.key.find('/'));
   if (kind == "run") {
-    made = decode_run(fields, problem);
+    record = decode_run(fields, problem);
   } else if (kind == "job") {
-    made = decode_job(fields, problem);
+    record = decode_job(fields, problem);
   } else if (kind == "worker") {
-    made = decode_worker(fields, problem);
+    record = decode_worker(fields, problem);
   } else if (kind == "group") {
-    made = decode_group(fields, problem);
+    record = decode_group(fields, problem);
   } else if (kind == "slots") {
-    made = decode_slots(fields, problem);
+    record = decode_slots(fields, problem);
   } else if (kind == "tables") {
-    made = decode_tables(fields, problem);
+    record = decode_tables(fields, problem);
   } else if (kind == "metric") {
-    made = decode_metric(fields, problem);
+    record = decode_metric(fields, problem);
   } else {
     problem = {errc::corrupt, "no such kind of record"};
   }
-  if (!problem.ok()) return fail(errc::corrupt, what + ": " + problem.message());
+  if (!problem.ok()) return fail(errc::corrupt, subject + ": " + problem.message());
   // One record has one key.
-  if (policies::encode(made).key != from.key)
-    return fail(errc::corrupt, what + ": is the record of another key");
-  return made;
+  if (policies::encode(record).key != from.key)
+    return fail(errc::corrupt, subject + ": is the record of another key");
+  return record;
 }
 
 }  // namespace
@@ -346,24 +347,25 @@ journal_entry encode(const coordinator_record& record) {
 }
 
 runtime::expected<recorded_cluster> decode_entries(std::span<const journal_entry> entries) {
-  recorded_cluster made;
-  for (const auto& one : entries) {
-    auto record = decode(one);
+  recorded_cluster cluster;
+  for (const auto& entry : entries) {
+    auto record = decode(entry);
     if (!record) return fail(record.error());
-    if (auto* run = std::get_if<recorded_run>(&*record)) made.run = std::move(*run);
-    if (auto* job = std::get_if<recorded_job>(&*record)) made.jobs.push_back(std::move(*job));
+    if (auto* run = std::get_if<recorded_run>(&*record)) cluster.run = std::move(*run);
+    if (auto* job = std::get_if<recorded_job>(&*record))
+      cluster.jobs.push_back(std::move(*job));
     if (auto* worker = std::get_if<recorded_worker>(&*record))
-      made.workers.push_back(std::move(*worker));
-    if (auto* group = std::get_if<recorded_group>(&*record)) made.groups.push_back(*group);
-    if (auto* slots = std::get_if<recorded_slots>(&*record)) made.slots = std::move(*slots);
+      cluster.workers.push_back(std::move(*worker));
+    if (auto* group = std::get_if<recorded_group>(&*record)) cluster.groups.push_back(*group);
+    if (auto* slots = std::get_if<recorded_slots>(&*record)) cluster.slots = std::move(*slots);
     if (auto* tables = std::get_if<recorded_tables>(&*record))
-      made.tables.push_back(std::move(*tables));
+      cluster.tables.push_back(std::move(*tables));
     if (auto* metric = std::get_if<recorded_metric>(&*record))
-      made.metrics.push_back(std::move(*metric));
+      cluster.metrics.push_back(std::move(*metric));
   }
-  std::sort(made.tables.begin(), made.tables.end(),
+  std::sort(cluster.tables.begin(), cluster.tables.end(),
             [](const auto& a, const auto& b) { return a.number < b.number; });
-  return made;
+  return cluster;
 }
 
 }  // namespace tidegate::policies

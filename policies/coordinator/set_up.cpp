@@ -12,8 +12,9 @@
 namespace tidegate::policies {
 
 bool coordinator_core::all_ready(const job_record& job) {
-  return std::all_of(job.aggregators.begin(), job.aggregators.end(),
-                     [](const auto& one) { return one.at == aggregator_state::stage::ready; });
+  return std::all_of(
+      job.aggregators.begin(), job.aggregators.end(),
+      [](const auto& aggregator) { return aggregator.at == aggregator_state::stage::ready; });
 }
 
 // Those whose upstream can tell.
@@ -45,14 +46,14 @@ bool coordinator_core::is_replaced(const job_record& job, const shard_call& cont
 void coordinator_core::make_known_upstream(std::size_t index, std::uint32_t at,
                                            coordinator_effects& out) {
   auto& job = jobs_[index];
-  auto& one = job.aggregators[at];
-  one.at = aggregator_state::stage::setting_up;
-  one.took_over = true;
+  auto& aggregator = job.aggregators[at];
+  aggregator.at = aggregator_state::stage::setting_up;
+  aggregator.took_over = true;
   const auto& place = job.sums.aggregators[at];
   sum_progress_call asked{job.token, {}};
   for (const auto& node : place.nodes) asked.ranks.push_back(node.first);
   const auto group = make_group(index, 0);
-  groups_.at(group).about = aggregator_set_up{at, one.incarnation, true};
+  groups_.at(group).about = aggregator_set_up{at, aggregator.incarnation, true};
   for (const auto& above : upstream_of(place.parent)) {
     admit_nodes(group, above, at, out);
     if (above.aggregator || above == primary_of(above.index)) call(group, above, asked, out);
@@ -60,17 +61,18 @@ void coordinator_core::make_known_upstream(std::size_t index, std::uint32_t at,
 }
 
 void coordinator_core::aggregator_told(std::int64_t now, const call_group& done,
-                                       const aggregator_set_up& what,
+                                       const aggregator_set_up& set_up,
                                        coordinator_effects& out) {
   using stage = aggregator_state::stage;
   auto& job = jobs_[done.job];
-  auto& one = job.aggregators[what.index];
+  auto& aggregator = job.aggregators[set_up.index];
   // It is gone, and so perhaps is the one after it.
-  if (one.incarnation != what.incarnation || one.at != stage::setting_up) return;
+  if (aggregator.incarnation != set_up.incarnation || aggregator.at != stage::setting_up)
+    return;
   // Who was to say may have died, or whom it was to push to: it begins anew when that one is
   // missed and another in its place.
   if (!moving_.empty() || done.died || done.sum_died) {
-    one.at = stage::waiting;
+    aggregator.at = stage::waiting;
     const auto& died = done.died;
     if (died && groups_of_[died->shard].serving_view() != died->view)
       set_up_aggregators(done.job, out);
@@ -78,13 +80,14 @@ void coordinator_core::aggregator_told(std::int64_t now, const call_group& done,
   }
   if (!done.failure.ok())
     return fail_job(now, job.spec.name,
-                    "aggregator " + std::to_string(what.index) +
+                    "aggregator " + std::to_string(set_up.index) +
                         " cannot be set up: " + done.failure.message(),
                     out);
-  if (what.asks_upstream) return tell_aggregator(done, what.index, out);
-  one.at = stage::ready;
-  event(now, "aggregator_set_up", job.spec.name + " aggregator " + std::to_string(what.index));
-  tell_members(job, what.index, out);
+  if (set_up.asks_upstream) return tell_aggregator(done, set_up.index, out);
+  aggregator.at = stage::ready;
+  event(now, "aggregator_set_up",
+        job.spec.name + " aggregator " + std::to_string(set_up.index));
+  tell_members(job, set_up.index, out);
   set_up_aggregators(done.job, out);
   let_leave(out);
   admit_late(out);
@@ -96,8 +99,8 @@ void coordinator_core::tell_aggregator(const call_group& known, std::uint32_t at
   const auto& job = jobs_[known.job];
   const auto group = make_group(known.job, 0);
   groups_.at(group).about = aggregator_set_up{at, job.aggregators[at].incarnation, false};
-  const callee who{at, true};
-  call(group, who, call_of(job, at), out);
+  const callee recipient{at, true};
+  call(group, recipient, call_of(job, at), out);
   for (const auto& table : tables_) {
     if (table.job != known.job) continue;
     auto mine = call_of(table);
@@ -108,7 +111,7 @@ void coordinator_core::tell_aggregator(const call_group& known, std::uint32_t at
       mine.first_clocks.push_back(first == known.clocks.end() ? 0 : first->second);
       if (job.sums.aggregators[at].parent != no_aggregator) place.shard = 0;
     }
-    call(group, who, std::move(mine), out);
+    call(group, recipient, std::move(mine), out);
   }
   admit_members(group, at, out);
 }
@@ -137,8 +140,8 @@ void coordinator_core::admit_members(group_id group, std::uint32_t at,
 // One that is being let in hears of it with its welcome.
 void coordinator_core::tell_members(const job_record& job, std::uint32_t at,
                                     coordinator_effects& out) const {
-  const auto& one = job.aggregators[at];
-  const shard_moved moved{0, epoch_of(one), one.address};
+  const auto& aggregator = job.aggregators[at];
+  const shard_moved moved{0, epoch_of(aggregator), aggregator.address};
   for (std::uint32_t below = 0; below < job.aggregators.size(); ++below)
     if (job.sums.aggregators[below].parent == at)
       out.moves.push_back({job.spec.name, below, true, moved});
@@ -154,9 +157,11 @@ void coordinator_core::tell_finished(const job_record& job, std::uint32_t rank,
   using stage = aggregator_state::stage;
   const auto at = job.sums.of_worker[rank];
   if (at == no_aggregator) return;
-  const auto& one = job.aggregators[at];
+  const auto& aggregator = job.aggregators[at];
   const auto& worker = job.workers[rank];
-  if (!one.took_over || (one.at != stage::setting_up && one.at != stage::ready)) return;
+  if (!aggregator.took_over ||
+      (aggregator.at != stage::setting_up && aggregator.at != stage::ready))
+    return;
   out.calls.push_back({at, ++last_id_,
                        admit_worker_call{job.token, rank, worker.incarnation, worker.address,
                                          tables_of(job, rank), true},

@@ -15,33 +15,34 @@ std::string coordinator_core::place_of(std::uint32_t shard, std::uint32_t member
   return policies::name_of(slots_.process_of(shard, member), slots_.shards()).to_string();
 }
 
-bool coordinator_core::takes_process(shard_slots::process which, std::uint32_t life, ticket who,
-                                     coordinator_effects& out) {
-  if (!slots_.has(which) || life == 0) {
-    refuse(who, errc::invalid_argument, "no such process is of this cluster", out);
+bool coordinator_core::takes_process(shard_slots::process process, std::uint32_t life,
+                                     ticket requester, coordinator_effects& out) {
+  if (!slots_.has(process) || life == 0) {
+    refuse(requester, errc::invalid_argument, "no such process is of this cluster", out);
     return false;
   }
-  const auto& known = processes_[which];
+  const auto& known = processes_[process];
   if (life > known.life || (life == known.life && !known.lost)) return true;
-  refuse(who, errc::already_exists,
+  refuse(requester, errc::already_exists,
          "another process has taken the place of " +
-             policies::name_of(which, slots_.shards()).to_string() + ", or is to",
+             policies::name_of(process, slots_.shards()).to_string() + ", or is to",
          out);
   return false;
 }
 
-bool coordinator_core::host_joined(std::int64_t now, shard_slots::process which,
+bool coordinator_core::host_joined(std::int64_t now, shard_slots::process process,
                                    std::uint32_t life, std::span<const hosted_member> has,
-                                   ticket who, coordinator_effects& out) {
-  if (!takes_process(which, life, who, out)) return false;
-  auto& known = processes_[which];
-  out.answers.push_back({who, {}, {}});
+                                   ticket requester, coordinator_effects& out) {
+  if (!takes_process(process, life, requester, out)) return false;
+  auto& known = processes_[process];
+  out.answers.push_back({requester, {}, {}});
   const bool were_in = all_in();
   const bool is_new = life > known.life;
   known = {life, true, false};
   if (is_new) record_slots(out);
-  forget_members(now, which, is_new, has, out);
-  for (const auto& one : has) hosted_[{one.shard, one.member.number}] = one.member.incarnation;
+  forget_members(now, process, is_new, has, out);
+  for (const auto& hosted : has)
+    hosted_[{hosted.shard, hosted.member.number}] = hosted.member.incarnation;
   for (std::uint32_t shard = 0; shard < slots_.shards(); ++shard) move_on(shard, out);
   end_idle(out);
   if (!were_in && all_in()) all_joined(now, out);
@@ -51,15 +52,15 @@ bool coordinator_core::host_joined(std::int64_t now, shard_slots::process which,
 // Of a new life whoever was here, or was awaited. Else who was awaited, but for these, and who
 // has left: the word of that may have been lost with the process's connection, as what it was
 // asked to have. Others that are here may have begun since the process said what it has.
-void coordinator_core::forget_members(std::int64_t now, shard_slots::process which, bool is_new,
-                                      std::span<const hosted_member> has,
+void coordinator_core::forget_members(std::int64_t now, shard_slots::process process,
+                                      bool is_new, std::span<const hosted_member> has,
                                       coordinator_effects& out) {
   for (std::uint32_t shard = 0; shard < slots_.shards(); ++shard) {
     const auto& group = groups_of_[shard];
-    const auto number = slots_.member_of(shard, which);
-    const auto is_it = [&](const hosted_member& one) {
-      return one.shard == shard && one.member.number == number &&
-             one.member.incarnation == group.incarnation(number);
+    const auto number = slots_.member_of(shard, process);
+    const auto is_it = [&](const hosted_member& hosted) {
+      return hosted.shard == shard && hosted.member.number == number &&
+             hosted.member.incarnation == group.incarnation(number);
     };
     const bool has_it = std::any_of(has.begin(), has.end(), is_it);
     const bool has_left = retiring_.contains({shard, number}) && !has_it;
@@ -71,33 +72,33 @@ void coordinator_core::forget_members(std::int64_t now, shard_slots::process whi
   }
 }
 
-void coordinator_core::host_lost(shard_slots::process which, std::uint32_t life) {
-  auto& known = processes_[which];
+void coordinator_core::host_lost(shard_slots::process process, std::uint32_t life) {
+  auto& known = processes_[process];
   if (known.life != life) return;
   known.here = false;
   known.lost = true;
-  std::erase_if(hosted_, [&](const auto& one) {
-    return slots_.process_of(one.first.first, one.first.second) == which;
+  std::erase_if(hosted_, [&](const auto& entry) {
+    return slots_.process_of(entry.first.first, entry.first.second) == process;
   });
 }
 
-void coordinator_core::member_gone(std::int64_t now, const hosted_member& which,
+void coordinator_core::member_gone(std::int64_t now, const hosted_member& hosted,
                                    coordinator_effects& out) {
-  if (which.shard >= slots_.shards() || which.member.number >= slots_.members()) return;
-  const std::pair key(which.shard, which.member.number);
+  if (hosted.shard >= slots_.shards() || hosted.member.number >= slots_.members()) return;
+  const std::pair key(hosted.shard, hosted.member.number);
   if (const auto at = hosted_.find(key);
-      at != hosted_.end() && at->second == which.member.incarnation) {
+      at != hosted_.end() && at->second == hosted.member.incarnation) {
     hosted_.erase(at);
     retiring_.erase(key);
   }
   const bool were_in = all_in();
-  const auto& group = groups_of_[which.shard];
-  if (group.was_here(which.member.number) &&
-      group.incarnation(which.member.number) == which.member.incarnation) {
-    event(now, "shard_left", name_of({which.shard, false, which.member.number}));
-    member_left(now, {which.shard, false, which.member.number}, "it has ended", out);
+  const auto& group = groups_of_[hosted.shard];
+  if (group.was_here(hosted.member.number) &&
+      group.incarnation(hosted.member.number) == hosted.member.incarnation) {
+    event(now, "shard_left", name_of({hosted.shard, false, hosted.member.number}));
+    member_left(now, {hosted.shard, false, hosted.member.number}, "it has ended", out);
   }
-  move_on(which.shard, out);
+  move_on(hosted.shard, out);
   end_idle(out);
   if (!were_in && all_in()) all_joined(now, out);
 }
@@ -171,10 +172,10 @@ void coordinator_core::end_idle(coordinator_effects& out) {
   std::set<shard_slots::process> busy;
   for (const auto& [key, incarnation] : hosted_)
     busy.insert(slots_.process_of(key.first, key.second));
-  for (auto& [which, known] : processes_) {
-    if (!known.here || which.slot < slots_.wanted() || busy.contains(which)) continue;
+  for (auto& [process, known] : processes_) {
+    if (!known.here || process.slot < slots_.wanted() || busy.contains(process)) continue;
     known.here = false;
-    out.idle.push_back(which);
+    out.idle.push_back(process);
   }
 }
 
@@ -182,7 +183,7 @@ void coordinator_core::end_idle(coordinator_effects& out) {
 void coordinator_core::note_moved(std::int64_t now, std::uint32_t shard) {
   const auto& group = groups_of_[shard];
   const auto chain = group.chain();
-  const auto wanted = [&](const auto& one) { return group.is_wanted(one.member); };
+  const auto wanted = [&](const auto& entry) { return group.is_wanted(entry.member); };
   if (chain.empty() || !std::all_of(chain.begin(), chain.end(), wanted)) return;
   if (on_the_move_.erase(shard) == 0) return;
   event(now, "shard_moved",
@@ -190,12 +191,12 @@ void coordinator_core::note_moved(std::int64_t now, std::uint32_t shard) {
 }
 
 void coordinator_core::record_slots(coordinator_effects& out) const {
-  recorded_slots made;
-  made.wanted = slots_.wanted();
-  made.slot_of = slots_.slot_of();
-  for (const auto& [which, known] : processes_)
-    if (known.life > 0) made.processes.push_back({which, known.life});
-  out.records.emplace_back(std::move(made));
+  recorded_slots slots;
+  slots.wanted = slots_.wanted();
+  slots.slot_of = slots_.slot_of();
+  for (const auto& [process, known] : processes_)
+    if (known.life > 0) slots.processes.push_back({process, known.life});
+  out.records.emplace_back(std::move(slots));
 }
 
 // Groups are as they were.
@@ -203,14 +204,14 @@ void coordinator_core::go_on_with(const std::optional<recorded_slots>& before) {
   if (before) {
     const bool could_be = slots_.go_on(before->wanted, before->slot_of);
     TIDEGATE_ASSERT(could_be, "the journal has been checked");
-    for (const auto& one : before->processes) processes_[one.which].life = one.life;
+    for (const auto& process : before->processes) processes_[process.which].life = process.life;
   }
   for (std::uint32_t shard = 0; shard < slots_.shards(); ++shard) {
     auto& group = groups_of_[shard];
     group.want(slots_.wanted_of(shard));
     const auto chain = group.chain();
     if (std::any_of(chain.begin(), chain.end(),
-                    [&](const auto& one) { return !group.is_wanted(one.member); }))
+                    [&](const auto& entry) { return !group.is_wanted(entry.member); }))
       on_the_move_.insert(shard);
   }
 }

@@ -46,7 +46,7 @@ cluster_status coordinator_core::status(std::int64_t now, std::uint64_t events_s
           static_cast<double>((job.ended != 0 ? job.ended : now) - job.began) * 1e-9;
     sum_up(job, shown);
   }
-  all.waits = waits_.told(now);
+  all.waits = waits_.reported(now);
   all.condemned = condemned_;
   if (events_seen < events_.size())
     all.events.assign(events_.begin() + static_cast<std::ptrdiff_t>(events_seen),

@@ -146,10 +146,10 @@ void coordinator_core::out_of_reach(std::int64_t now, const std::string& address
     condemn(now, found->name, found->incarnation, away_too_long);
 }
 
-void coordinator_core::out_of_reach(std::int64_t now, shard_slots::process which,
+void coordinator_core::out_of_reach(std::int64_t now, shard_slots::process process,
                                     std::uint32_t life) {
-  if (const auto& known = processes_[which]; known.here && known.life == life)
-    condemn(now, policies::name_of(which, slots_.shards()), life, away_too_long);
+  if (const auto& known = processes_[process]; known.here && known.life == life)
+    condemn(now, policies::name_of(process, slots_.shards()), life, away_too_long);
 }
 
 void coordinator_core::add_outages(std::int64_t now, std::vector<wait>& found) const {
@@ -167,9 +167,10 @@ void coordinator_core::add_calls(std::vector<wait>& found) const {
   for (const auto& [id, call] : calls_) {
     const auto group = groups_.find(call.group);
     if (group == groups_.end()) continue;
-    const auto name = call.who.aggregator ? "aggregator " + std::to_string(call.who.index) +
-                                                " of job " + jobs_[group->second.job].spec.name
-                                          : name_of(call.who);
+    const auto name = call.recipient.aggregator
+                          ? "aggregator " + std::to_string(call.recipient.index) + " of job " +
+                                jobs_[group->second.job].spec.name
+                          : name_of(call.recipient);
     found.push_back({.waiter = "coordinator-0",
                      .awaited = name + " to " + std::visit(call_text(), call.content)});
   }

@@ -74,9 +74,9 @@ void launch_core::renewed(std::int64_t now, const runtime::status& result,
   for (process_number i = 0; i < processes_.size(); ++i)
     if (is_beyond(plan_.processes[i], plan_.slots)) processes_[i] = process_state::unused;
   for (process_number i = 0; i < processes_.size(); ++i)
-    for (const auto& one : plan_.jobs)
-      if (role_of(i) == process_role::worker && plan_.processes[i].job == one.name &&
-          plan_.processes[i].index >= one.workers)
+    for (const auto& planned : plan_.jobs)
+      if (role_of(i) == process_role::worker && plan_.processes[i].job == planned.name &&
+          plan_.processes[i].index >= planned.workers)
         processes_[i] = process_state::unused;
   for (auto& incarnation : incarnations_) ++incarnation;
   for (auto& start : starts_) start.failures = 0;

@@ -19,10 +19,10 @@ constexpr std::int64_t stop_kill_after = 4000 * millisecond;
 
 std::vector<job_status> waiting_jobs(const launch_plan& plan) {
   std::vector<job_status> jobs;
-  for (const auto& one : plan.jobs) {
+  for (const auto& planned : plan.jobs) {
     auto& job = jobs.emplace_back();
-    job.name = one.name;
-    job.policy = one.policy;
+    job.name = planned.name;
+    job.policy = planned.policy;
   }
   return jobs;
 }

@@ -76,11 +76,11 @@ void launch_core::judge_ends(std::int64_t now, launch_effects& out) {
             bury(end, now, out);
         }
   for (const auto& end : ripe) {
-    const auto what = judge(end);
-    if (what == verdict::after_its_job && is_watching())
+    const auto judged = judge(end);
+    if (judged == verdict::after_its_job && is_watching())
       out.all.emplace_back(
           launch_effects::complain{"warning: " + end.exit.text + ", after it had finished"});
-    else if (what == verdict::job_failed)
+    else if (judged == verdict::job_failed)
       failure_seen_at_ = std::min(failure_seen_at_, now);
   }
 }
@@ -103,7 +103,7 @@ bool launch_core::comes_back(process_number process) const {
 worker_loss_rule launch_core::rule_of(process_number process) const {
   const auto& name = plan_.processes[process];
   const auto of = std::find_if(plan_.jobs.begin(), plan_.jobs.end(),
-                               [&](const auto& one) { return one.name == name.job; });
+                               [&](const auto& job) { return job.name == name.job; });
   return of == plan_.jobs.end() ? worker_loss_rule::fail : of->on_worker_loss;
 }
 
@@ -225,24 +225,24 @@ void launch_core::lost(std::int64_t now, const std::string& why, launch_effects&
 
 void launch_core::start_again(std::int64_t now, launch_effects& out) {
   if (!is_watching()) return;
-  for (const auto& one : std::exchange(resting_, {})) {
-    if (one.until > now) {
-      resting_.push_back(one);
-    } else if (comes_back(one.process)) {
-      processes_[one.process] = process_state::starting;
+  for (const auto& resting : std::exchange(resting_, {})) {
+    if (resting.until > now) {
+      resting_.push_back(resting);
+    } else if (comes_back(resting.process)) {
+      processes_[resting.process] = process_state::starting;
       out.all.emplace_back(
-          launch_effects::start{one.process, incarnations_[one.process], plan_.epoch});
+          launch_effects::start{resting.process, incarnations_[resting.process], plan_.epoch});
     } else {
-      processes_[one.process] = process_state::gone;  // its job has ended meanwhile
+      processes_[resting.process] = process_state::gone;  // its job has ended meanwhile
     }
   }
 }
 
-std::uint32_t launch_core::workers_gone(const launch_plan::job& one) const {
+std::uint32_t launch_core::workers_gone(const launch_plan::job& job) const {
   std::uint32_t count = 0;
   for (process_number i = 0; i < processes_.size(); ++i)
     if (processes_[i] == process_state::gone && role_of(i) == process_role::worker &&
-        plan_.processes[i].job == one.name &&
+        plan_.processes[i].job == job.name &&
         std::none_of(unjudged_.begin(), unjudged_.end(),
                      [&](const unjudged& end) { return end.process == i; }))
       ++count;
@@ -269,25 +269,25 @@ void launch_core::check_workers(std::int64_t now, launch_effects& out) {
     return;
   }
   bool left_alone = false;
-  for (const auto& one : plan_.jobs) {
-    const auto* status = job(one.name);
+  for (const auto& planned : plan_.jobs) {
+    const auto* status = job(planned.name);
     if (status == nullptr || status->state == job_state::done) continue;
-    const auto gone = workers_gone(one);
+    const auto gone = workers_gone(planned);
     const bool here = gone > status->workers_finished;
     left_alone = left_alone || here;
     if (here && workers_gone_at_ != never && now >= workers_gone_at_ + done_lag_max) {
       begin_end(now, run_outcome::job_failed,
-                "job " + one.name + " failed: " + std::to_string(gone) +
+                "job " + planned.name + " failed: " + std::to_string(gone) +
                     " of its workers have exited, but only " +
                     std::to_string(status->workers_finished) +
                     " have finished; did they call finish()?",
                 out);
       return;
     }
-    if (workers_missing(one) && now >= phase_since_ + start_timeout_) {
+    if (workers_missing(planned) && now >= phase_since_ + start_timeout_) {
       begin_end(now, run_outcome::job_failed,
-                "job " + one.name + " failed: " + std::to_string(status->workers_joined) +
-                    " of " + std::to_string(one.workers) + " workers joined within " +
+                "job " + planned.name + " failed: " + std::to_string(status->workers_joined) +
+                    " of " + std::to_string(planned.workers) + " workers joined within " +
                     plan_.start_timeout_text + " (cluster.start_timeout)",
                 out);
       return;
@@ -303,9 +303,9 @@ std::int64_t launch_core::next_wake() const {
   if (phase_ == phase::clearing && alive().empty()) earlier(back_at_);
   if (!is_watching()) return at;
   for (const auto& end : unjudged_) earlier(ripe_at(end));
-  for (const auto& one : resting_) earlier(one.until);
+  for (const auto& resting : resting_) earlier(resting.until);
   for (process_number i = 0; i < processes_.size(); ++i) earlier(join_deadline(i));
-  for (const auto& one : unwanted_) earlier(one.until);
+  for (const auto& entry : unwanted_) earlier(entry.until);
   if (!watches_) {
     earlier(phase_since_ + start_timeout_);
   } else if (first_failed() != nullptr) {
@@ -313,16 +313,16 @@ std::int64_t launch_core::next_wake() const {
       earlier(failure_seen_at_ + failure_settle);
   } else if (!away_ && healthy_ && answered_ >= polls_) {
     if (workers_gone_at_ != never) earlier(workers_gone_at_ + done_lag_max);
-    for (const auto& one : plan_.jobs)
-      if (workers_missing(one)) earlier(phase_since_ + start_timeout_);
+    for (const auto& job : plan_.jobs)
+      if (workers_missing(job)) earlier(phase_since_ + start_timeout_);
   }
   return at;
 }
 
-bool launch_core::workers_missing(const launch_plan::job& one) const {
-  const auto* status = job(one.name);
+bool launch_core::workers_missing(const launch_plan::job& planned) const {
+  const auto* status = job(planned.name);
   return status != nullptr && status->state == job_state::waiting &&
-         status->workers_joined < one.workers;
+         status->workers_joined < planned.workers;
 }
 
 bool launch_core::all_done() const {

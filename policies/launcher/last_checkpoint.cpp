@@ -8,9 +8,10 @@ namespace tidegate::policies {
 
 // One that has not made a clock begins where it would begin anyway; what is known may be of
 // before its first.
-bool launch_core::may_be_saved(const launch_plan::job& one) const {
-  const auto* status = job(one.name);
-  if (!one.checkpoints || status == nullptr || has_ended(*status) || status->last_checkpoint)
+bool launch_core::may_be_saved(const launch_plan::job& planned) const {
+  const auto* status = job(planned.name);
+  if (!planned.checkpoints || status == nullptr || has_ended(*status) ||
+      status->last_checkpoint)
     return false;
   return answered_ < save_poll_ || status->clock_fastest > 0;
 }
@@ -19,7 +20,7 @@ bool launch_core::begin_saving(std::int64_t now, const std::string& by, launch_e
   if (phase_ != phase::running) return false;
   save_poll_ = polls_ + 1;
   if (std::none_of(plan_.jobs.begin(), plan_.jobs.end(),
-                   [this](const auto& one) { return may_be_saved(one); }))
+                   [this](const auto& job) { return may_be_saved(job); }))
     return false;
   interrupted_by_ = by;
   save_until_ = now + start_timeout_;
@@ -33,8 +34,8 @@ bool launch_core::begin_saving(std::int64_t now, const std::string& by, launch_e
 }
 
 void launch_core::ask_to_save(launch_effects& out) {
-  for (const auto& one : plan_.jobs)
-    if (may_be_saved(one)) out.all.emplace_back(launch_effects::save{one.name});
+  for (const auto& job : plan_.jobs)
+    if (may_be_saved(job)) out.all.emplace_back(launch_effects::save{job.name});
 }
 
 // A run that ends for another reason, or goes back to the checkpoints that there are, has
@@ -45,7 +46,7 @@ void launch_core::check_saving(std::int64_t now, launch_effects& out) {
   const bool ends = phase_ == phase::leaving || phase_ >= phase::stopping || all_done();
   const bool wanted = phase_ == phase::running &&
                       std::any_of(plan_.jobs.begin(), plan_.jobs.end(),
-                                  [this](const auto& one) { return may_be_saved(one); });
+                                  [this](const auto& job) { return may_be_saved(job); });
   if (!ends && wanted && now < save_until_) return;
   const auto by = std::exchange(interrupted_by_, {});
   save_until_ = never;

@@ -30,8 +30,8 @@ bool launch_core::scale(const std::string& name, std::uint32_t workers, launch_e
   for (std::uint32_t rank = 0; rank < workers; ++rank)
     start_more({process_role::worker, name, rank}, out);
   for (process_number i = 0; i < processes_.size(); ++i) {
-    const auto& one = plan_.processes[i];
-    if (one.role == process_role::worker && one.job == name && one.index >= workers)
+    const auto& process = plan_.processes[i];
+    if (process.role == process_role::worker && process.job == name && process.index >= workers)
       send_away(i, out);
   }
   return true;
@@ -75,7 +75,7 @@ void launch_core::start_slots(launch_effects& out) {
 void launch_core::send_away(process_number process, launch_effects& out) {
   const auto state = processes_[process];
   if (state == process_state::resting) {
-    std::erase_if(resting_, [&](const rest& one) { return one.process == process; });
+    std::erase_if(resting_, [&](const rest& resting) { return resting.process == process; });
     processes_[process] = process_state::leaving;
     out.all.emplace_back(launch_effects::leave{process});
   }
@@ -87,39 +87,40 @@ void launch_core::send_away(process_number process, launch_effects& out) {
 
 // Of a job that goes as well without it.
 bool launch_core::is_extra(process_number process) const {
-  const auto& one = plan_.processes[process];
-  return phase_ == phase::running && one.role == process_role::worker &&
+  const auto& process_name = plan_.processes[process];
+  return phase_ == phase::running && process_name.role == process_role::worker &&
          std::any_of(plan_.jobs.begin(), plan_.jobs.end(), [&](const auto& job) {
-           return job.name == one.job && one.index >= job.workers;
+           return job.name == process_name.job && process_name.index >= job.workers;
          });
 }
 
 // It has ended, which has not been judged yet.
 bool launch_core::is_surplus(process_number process) const {
-  const auto& one = plan_.processes[process];
-  const auto at = wanted_.find(one.job);
-  return one.role == process_role::worker && at != wanted_.end() && one.index >= at->second;
+  const auto& process_name = plan_.processes[process];
+  const auto at = wanted_.find(process_name.job);
+  return process_name.role == process_role::worker && at != wanted_.end() &&
+         process_name.index >= at->second;
 }
 
 bool launch_core::is_unwanted(process_number process) const {
   return std::any_of(unwanted_.begin(), unwanted_.end(),
-                     [&](const rest& one) { return one.process == process; });
+                     [&](const rest& resting) { return resting.process == process; });
 }
 
 void launch_core::end_unwanted(std::int64_t now, launch_effects& out) {
-  for (auto& one : std::exchange(unwanted_, {})) {
-    const auto state = processes_[one.process];
+  for (auto& resting : std::exchange(unwanted_, {})) {
+    const auto state = processes_[resting.process];
     if (state == process_state::gone) {
-      processes_[one.process] = process_state::leaving;
-      out.all.emplace_back(launch_effects::leave{one.process});
+      processes_[resting.process] = process_state::leaving;
+      out.all.emplace_back(launch_effects::leave{resting.process});
       continue;
     }
-    if (one.until == never) one.until = now + farewell_max;
-    if (now >= one.until) {
-      one.until = now + farewell_max;
-      out.all.emplace_back(launch_effects::kill{one.process});
+    if (resting.until == never) resting.until = now + farewell_max;
+    if (now >= resting.until) {
+      resting.until = now + farewell_max;
+      out.all.emplace_back(launch_effects::kill{resting.process});
     }
-    unwanted_.push_back(one);
+    unwanted_.push_back(resting);
   }
 }
 

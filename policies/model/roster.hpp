@@ -23,9 +23,9 @@ struct roster_change {
 // Those who have left and not come back, ascending.
 inline std::vector<std::uint32_t> ranks_left(const std::vector<roster_change>& changes) {
   std::vector<std::uint32_t> left;
-  for (const auto& one : changes) {
-    std::erase(left, one.rank);
-    if (!one.joins) left.push_back(one.rank);
+  for (const auto& change : changes) {
+    std::erase(left, change.rank);
+    if (!change.joins) left.push_back(change.rank);
   }
   std::sort(left.begin(), left.end());
   return left;
@@ -37,15 +37,15 @@ class roster {
 
   void change(std::uint64_t clock, bool joins) {
     const auto before = [](const step& a, const step& b) { return a.clock < b.clock; };
-    const step made{clock, joins ? 1 : -1};
-    steps_.insert(std::upper_bound(steps_.begin(), steps_.end(), made, before), made);
+    const step result{clock, joins ? 1 : -1};
+    steps_.insert(std::upper_bound(steps_.begin(), steps_.end(), result, before), result);
   }
   // At least one: where nobody pushes, nothing is divided.
   std::uint32_t team(std::uint64_t clock) const noexcept {
     std::int64_t size = workers_;
-    for (const auto& one : steps_) {
-      if (one.clock > clock) break;
-      size += one.by;
+    for (const auto& result : steps_) {
+      if (result.clock > clock) break;
+      size += result.by;
     }
     return static_cast<std::uint32_t>(std::max<std::int64_t>(size, 1));
   }

@@ -21,10 +21,10 @@ struct source {
 std::uint32_t add_aggregator(aggregation& into, std::span<const source> children,
                              std::vector<rank_node> nodes) {
   const auto index = static_cast<std::uint32_t>(into.aggregators.size());
-  auto& made = into.aggregators.emplace_back();
-  made.nodes = std::move(nodes);
+  auto& place = into.aggregators.emplace_back();
+  place.nodes = std::move(nodes);
   for (const auto& child : children) {
-    made.members.push_back(child.node.first);
+    place.members.push_back(child.node.first);
     if (child.aggregator == no_aggregator)
       into.of_worker[child.node.first] = index;
     else
@@ -109,7 +109,7 @@ std::vector<source> sum_by_host(const cluster_spec& cluster, const job_spec& job
 
 std::uint32_t aggregation::depths() const noexcept {
   std::uint32_t depths = 0;
-  for (const auto& one : aggregators) depths = std::max(depths, one.depth + 1);
+  for (const auto& aggregator : aggregators) depths = std::max(depths, aggregator.depth + 1);
   return depths;
 }
 

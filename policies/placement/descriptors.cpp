@@ -85,10 +85,11 @@ process_needs with_processes(std::string process, std::uint64_t processes) {
           .mappings = 0};
 }
 
-const process_needs& more_of(const process_needs& one, const process_needs& other) {
-  const bool less = one.host_peers < other.host_peers ||
-                    (one.host_peers == other.host_peers && one.descriptors < other.descriptors);
-  return less ? other : one;
+const process_needs& more_of(const process_needs& needs, const process_needs& other) {
+  const bool less =
+      needs.host_peers < other.host_peers ||
+      (needs.host_peers == other.host_peers && needs.descriptors < other.descriptors);
+  return less ? other : needs;
 }
 
 process_needs needs_of_shards(const cluster_spec& cluster, const census& all,
@@ -173,22 +174,22 @@ std::vector<process_needs> process_needs_of(const cluster_spec& cluster) {
     needs.push_back(needs_of_workers(cluster, cluster.jobs[i], all));
     needs.back().mappings = mappings[i];
   }
-  std::erase_if(needs, [](const auto& one) { return one.process.empty(); });
+  std::erase_if(needs, [](const auto& need) { return need.process.empty(); });
   return needs;
 }
 
 runtime::status check_process_needs(const cluster_spec& cluster, std::uint64_t limit) {
-  for (const auto& one : process_needs_of(cluster)) {
-    if (cluster.transport != transport_kind::tcp && one.host_peers > limits::host_peers_max)
+  for (const auto& needs : process_needs_of(cluster)) {
+    if (cluster.transport != transport_kind::tcp && needs.host_peers > limits::host_peers_max)
       return {
           runtime::errc::over_limit,
-          one.process + " would share memory with " + std::to_string(one.host_peers) +
+          needs.process + " would share memory with " + std::to_string(needs.host_peers) +
               " processes of its host; allowed: " + std::to_string(limits::host_peers_max) +
               ". Use more hosts, aggregators (jobs.*.aggregators), or cluster.transport: tcp"};
-    if (one.descriptors > limit)
+    if (needs.descriptors > limit)
       return {
           runtime::errc::over_limit,
-          one.process + " needs " + std::to_string(one.descriptors) +
+          needs.process + " needs " + std::to_string(needs.descriptors) +
               " file descriptors, and a process may have " + std::to_string(limit) +
               " here. Raise the hard limit (ulimit -Hn, or LimitNOFILE= of a systemd unit), "
               "or use fewer workers or shards, or aggregators (jobs.*.aggregators)"};
@@ -199,7 +200,7 @@ runtime::status check_process_needs(const cluster_spec& cluster, std::uint64_t l
 std::uint64_t descriptors_wanted(const cluster_spec& cluster) {
   const auto all = count(cluster);
   auto most = needs_of_shards(cluster, all, cluster.slots > 0 ? cluster.shards : 1).descriptors;
-  for (const auto& one : process_needs_of(cluster)) most = std::max(most, one.descriptors);
+  for (const auto& needs : process_needs_of(cluster)) most = std::max(most, needs.descriptors);
   return most + payload_descriptors;
 }
 

@@ -16,15 +16,15 @@ namespace {
 constexpr std::uint64_t in_flight = runtime::limits::clocks_in_flight_max;
 
 memory_needs needs_on(const host_spec* host, process_name name) {
-  memory_needs made;
-  made.process = name.to_string();
-  if (host != nullptr) made.host = host->name;
-  made.is_beside_launcher = host == nullptr || host->prefix.empty();
-  return made;
+  memory_needs needs;
+  needs.process = name.to_string();
+  if (host != nullptr) needs.host = host->name;
+  needs.is_beside_launcher = host == nullptr || host->prefix.empty();
+  return needs;
 }
 
-bool share_memory(const cluster_spec& cluster, const host_spec* one, const host_spec* other) {
-  return cluster.transport != transport_kind::tcp && one == other;
+bool share_memory(const cluster_spec& cluster, const host_spec* host, const host_spec* other) {
+  return cluster.transport != transport_kind::tcp && host == other;
 }
 
 // Whose gradients a shard receives in place of reading them.
@@ -85,38 +85,38 @@ memory_needs needs_of_shards(const cluster_spec& cluster, const process_name& na
                              const std::vector<std::vector<shard_part_bytes>>& parts) {
   const auto* host = name.role == process_role::shard ? host_of_shard(cluster, name.index)
                                                       : host_of_replica(cluster, name.index);
-  auto made = needs_on(host, name);
+  auto needs = needs_on(host, name);
   const auto slots = cluster.slots > 0 ? cluster.slots : cluster.shards;
   const auto slot = slot_process_of(name, cluster.shards).slot;
   for (std::size_t job = 0; job < cluster.jobs.size(); ++job)
     for (auto shard = slot; shard < cluster.shards; shard += slots)
-      add_part(cluster, cluster.jobs[job], host, parts[job][shard], made);
-  return made;
+      add_part(cluster, cluster.jobs[job], host, parts[job][shard], needs);
+  return needs;
 }
 
 memory_needs needs_of_worker(const cluster_spec& cluster, const job_spec& job,
                              std::uint32_t rank) {
   const auto* host = host_of_worker(cluster, job, rank);
-  auto made = needs_on(host, {process_role::worker, job.name, rank});
+  auto needs = needs_on(host, {process_role::worker, job.name, rank});
   const auto bytes = bytes_of(job);
-  made.gradients = bytes * in_flight;
+  needs.gradients = bytes * in_flight;
   // What is not read in place is received.
   bool all_shared = true;
   for (std::uint32_t shard = 0; shard < cluster.shards; ++shard)
     all_shared = all_shared && share_memory(cluster, host, host_of_shard(cluster, shard));
-  if (job.aggregators.kind == aggregators_kind::none && !all_shared) made.parameters = bytes;
-  return made;
+  if (job.aggregators.kind == aggregators_kind::none && !all_shared) needs.parameters = bytes;
+  return needs;
 }
 
 memory_needs needs_of_aggregator(const cluster_spec& cluster, const job_spec& job,
                                  const aggregator_place& place, std::uint32_t index) {
-  auto made = needs_on(host_of_aggregator(cluster, job, place),
-                       {process_role::aggregator, job.name, index});
+  auto needs = needs_on(host_of_aggregator(cluster, job, place),
+                        {process_role::aggregator, job.name, index});
   const auto bytes = bytes_of(job);
-  made.parameters = bytes;
-  made.versions = bytes * versions_beside(cluster, job);
-  made.sums = bytes * in_flight * std::max<std::size_t>(place.nodes.size(), 1);
-  return made;
+  needs.parameters = bytes;
+  needs.versions = bytes * versions_beside(cluster, job);
+  needs.sums = bytes * in_flight * std::max<std::size_t>(place.nodes.size(), 1);
+  return needs;
 }
 
 }  // namespace
@@ -146,8 +146,8 @@ std::vector<memory_needs> memory_needs_of(const cluster_spec& cluster) {
 
 std::uint64_t bytes_beside_launcher(const std::vector<memory_needs>& needs) {
   std::uint64_t bytes = 0;
-  for (const auto& one : needs)
-    if (one.is_beside_launcher) bytes += one.total();
+  for (const auto& need : needs)
+    if (need.is_beside_launcher) bytes += need.total();
   return bytes;
 }
 
@@ -156,10 +156,10 @@ runtime::status check_memory(const cluster_spec& cluster, std::uint64_t availabl
   const auto bytes = bytes_beside_launcher(needs);
   if (bytes <= available) return {};
   const auto most = std::max_element(
-      needs.begin(), needs.end(), [](const memory_needs& one, const memory_needs& other) {
-        return one.is_beside_launcher < other.is_beside_launcher ||
-               (one.is_beside_launcher == other.is_beside_launcher &&
-                one.total() < other.total());
+      needs.begin(), needs.end(), [](const memory_needs& need, const memory_needs& other) {
+        return need.is_beside_launcher < other.is_beside_launcher ||
+               (need.is_beside_launcher == other.is_beside_launcher &&
+                need.total() < other.total());
       });
   constexpr std::uint64_t mib = 1U << 20U;
   const auto in_mib = [&](std::uint64_t size) {

@@ -18,8 +18,9 @@ shard_group::shard_group(const state& before)
       synced_(before.in_sync) {
   for (std::size_t i = 0; i < members_.size(); ++i)
     members_[i].incarnation = before.incarnations[i];
-  for (const auto& one : chain_) members_.at(one.member).awaited = true;
-  for (const auto& one : before.leaving) members_.at(one.number).leaving = one.incarnation;
+  for (const auto& held : chain_) members_.at(held.member).awaited = true;
+  for (const auto& member : before.leaving)
+    members_.at(member.number).leaving = member.incarnation;
 }
 
 shard_group::state shard_group::now() const {
@@ -37,12 +38,12 @@ shard_group::state shard_group::now() const {
 
 bool shard_group::is_in_chain(std::uint32_t member) const {
   return std::any_of(chain_.begin(), chain_.end(),
-                     [&](const place& one) { return one.member == member; });
+                     [&](const place& held) { return held.member == member; });
 }
 
 bool shard_group::is_complete() const noexcept {
   return !chain_.empty() && std::none_of(members_.begin(), members_.end(),
-                                         [](const auto& one) { return one.awaited; });
+                                         [](const auto& member) { return member.awaited; });
 }
 
 std::uint32_t shard_group::replicas_in_sync() const noexcept {
@@ -78,7 +79,7 @@ shard_group::departure shard_group::left(std::uint32_t number) {
   member.address.clear();
   member.awaited = false;
   const auto at = std::find_if(chain_.begin(), chain_.end(),
-                               [&](const place& one) { return one.member == number; });
+                               [&](const place& held) { return held.member == number; });
   if (at == chain_.end()) return {};  // not welcomed yet, or all is lost
   const bool was_last = at + 1 == chain_.end();
   if (at == chain_.begin()) {
@@ -126,27 +127,29 @@ std::vector<std::uint32_t> shard_group::leavers() const {
     if (!is_wanted(member) && is_here(member) && !is_in_chain(member) && !is_leaving(member))
       may.push_back(member);
   if (std::any_of(chain_.begin(), chain_.end(),
-                  [&](const place& one) { return is_leaving(one.member); }))
+                  [&](const place& held) { return is_leaving(held.member); }))
     return may;
   const auto last = chain_.back().member;
   if (!synced_) {
     if (!is_wanted(last)) may.push_back(last);
     return may;
   }
-  const auto wanted = std::count_if(chain_.begin(), chain_.end(),
-                                    [&](const place& one) { return is_wanted(one.member); });
+  const auto wanted = std::count_if(chain_.begin(), chain_.end(), [&](const place& entry) {
+    return is_wanted(entry.member);
+  });
   if (wanted < static_cast<std::ptrdiff_t>(wanted_.count)) return may;
-  const auto in_the_way = std::find_if(
-      chain_.rbegin(), chain_.rend(), [&](const place& one) { return !is_wanted(one.member); });
+  const auto in_the_way =
+      std::find_if(chain_.rbegin(), chain_.rend(),
+                   [&](const place& candidate) { return !is_wanted(candidate.member); });
   if (in_the_way != chain_.rend()) may.push_back(in_the_way->member);
   return may;
 }
 
 void shard_group::welcome() {
-  const auto who = candidate();
-  TIDEGATE_ASSERT(who.has_value(), "a process that waits to be one");
+  const auto ticket = candidate();
+  TIDEGATE_ASSERT(ticket.has_value(), "a process that waits to be one");
   chain_.back().view = ++view_;
-  chain_.push_back({*who, 0});
+  chain_.push_back({*ticket, 0});
   synced_ = runtime::is_planted(runtime::planted_bug::moved_chunk_lost);
 }
 

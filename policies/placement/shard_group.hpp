@@ -91,7 +91,7 @@ class shard_group {
   // All of them are wanted, until want().
   explicit shard_group(const state& before);
   state now() const;
-  void want(range which) noexcept { wanted_ = which; }
+  void want(range moved) noexcept { wanted_ = moved; }
   bool is_wanted(std::uint32_t member) const noexcept {
     return member >= wanted_.first && member - wanted_.first < wanted_.count;
   }
@@ -110,7 +110,7 @@ class shard_group {
   change joined(std::uint32_t member, std::uint32_t incarnation, std::string address);
   // `before`: after relinked and cut, where in the chain the one before it is.
   struct departure {
-    change what = change::none;
+    change kind = change::none;
     std::uint32_t before = 0;
   };
   departure left(std::uint32_t member);
@@ -128,8 +128,8 @@ class shard_group {
   // Those who have been told, and are here.
   std::vector<std::uint32_t> leaving() const;
   bool is_leaving(std::uint32_t member) const {
-    const auto& one = members_.at(member);
-    return one.leaving > 0 && one.leaving == one.incarnation;
+    const auto& asked = members_.at(member);
+    return asked.leaving > 0 && asked.leaving == asked.incarnation;
   }
   // Two are neighbours since that view.
   bool is_pair(std::uint32_t view) const;

@@ -58,13 +58,13 @@ shard_slots::process shard_slots::process_of(std::uint32_t shard, std::uint32_t 
   return {(shard + member / each_) % shards(), member % each_};
 }
 
-std::uint32_t shard_slots::member_of(std::uint32_t shard, process which) const {
-  return (which.slot + shards() - shard) % shards() * each_ + which.place;
+std::uint32_t shard_slots::member_of(std::uint32_t shard, process hosted) const {
+  return (hosted.slot + shards() - shard) % shards() * each_ + hosted.place;
 }
 
-process_name name_of(shard_slots::process which, std::uint32_t shards) {
-  if (which.place == 0) return {process_role::shard, "", which.slot};
-  return {process_role::replica, "", replica_index(shards, which.slot, which.place)};
+process_name name_of(shard_slots::process process, std::uint32_t shards) {
+  if (process.place == 0) return {process_role::shard, "", process.slot};
+  return {process_role::replica, "", replica_index(shards, process.slot, process.place)};
 }
 
 shard_slots::process slot_process_of(const process_name& name, std::uint32_t shards) {

@@ -43,9 +43,9 @@ class shard_slots {
   std::uint32_t members() const noexcept { return shards() * each_; }
   shard_group::range wanted_of(std::uint32_t shard) const;
   process process_of(std::uint32_t shard, std::uint32_t member) const;
-  std::uint32_t member_of(std::uint32_t shard, process which) const;
-  bool has(process which) const noexcept {
-    return which.slot < shards() && which.place < each_;
+  std::uint32_t member_of(std::uint32_t shard, process hosted) const;
+  bool has(process hosted) const noexcept {
+    return hosted.slot < shards() && hosted.place < each_;
   }
 
  private:
@@ -56,7 +56,7 @@ class shard_slots {
 
 // As the launcher calls it, and back (of a shard or a replica). Where nothing moves a shard is
 // its slot, and its member's number the place.
-process_name name_of(shard_slots::process which, std::uint32_t shards);
+process_name name_of(shard_slots::process process, std::uint32_t shards);
 shard_slots::process slot_process_of(const process_name& name, std::uint32_t shards);
 // Of so many slots, in the order in which they are started.
 std::vector<process_name> processes_of(std::uint32_t slots, std::uint32_t shards,

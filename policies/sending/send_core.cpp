@@ -17,11 +17,11 @@ std::uint32_t send_core::take_handle() {
   return handle;
 }
 
-void send_core::add(const send_queue::frame& what, name done) {
-  frames_[what.handle] = {what.peer, done, 0};
-  const bool now = queue_.add(what);
-  put_off(what.peer);
-  if (now) post_next(what.peer);
+void send_core::add(const send_queue::frame& message, name done) {
+  frames_[message.handle] = {message.peer, done, 0};
+  const bool now = queue_.add(message);
+  put_off(message.peer);
+  if (now) post_next(message.peer);
 }
 
 void send_core::put_off(std::uint32_t peer) {
@@ -44,7 +44,7 @@ bool send_core::post_next(std::uint32_t peer) {
   const auto message = queue_.next(peer);
   if (message.empty()) return false;
   std::uint64_t bytes = 0;
-  for (const auto& one : message) bytes += one.bytes;
+  for (const auto& added : message) bytes += added.bytes;
   frames_[message.back().handle].message_bytes = bytes;
   shell_.post(peer, message);
   return true;
@@ -57,12 +57,13 @@ void send_core::post_all() {
 
 send_core::name send_core::sent(std::uint32_t handle) {
   TIDEGATE_ASSERT(handle < frames_.size(), "a handle of take_handle");
-  const auto what = frames_[handle];
+  const auto message = frames_[handle];
   free_.push_back(handle);
-  if (what.message_bytes == 0) return what.done;
-  queue_.sent(what.peer, what.message_bytes);
-  if (!runtime::is_planted(runtime::planted_bug::waiting_frames_forgotten)) post_all(what.peer);
-  return what.done;
+  if (message.message_bytes == 0) return message.done;
+  queue_.sent(message.peer, message.message_bytes);
+  if (!runtime::is_planted(runtime::planted_bug::waiting_frames_forgotten))
+    post_all(message.peer);
+  return message.done;
 }
 
 void send_core::drop(std::uint32_t peer, std::vector<name>& names) {

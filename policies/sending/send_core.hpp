@@ -34,7 +34,7 @@ class send_core {
 
   // The handle of the frame that is added next; handles are dense.
   std::uint32_t take_handle();
-  void add(const send_queue::frame& what, name done);
+  void add(const send_queue::frame& message, name done);
   void go_on();
   // It is not on the way any more: its name.
   name sent(std::uint32_t handle);

@@ -8,39 +8,40 @@
 
 namespace tidegate::policies {
 
-bool send_queue::later(const waiting_frame& one, const waiting_frame& other) noexcept {
-  return one.what.priority != other.what.priority ? one.what.priority > other.what.priority
-                                                  : one.number > other.number;
+bool send_queue::later(const waiting_frame& message, const waiting_frame& other) noexcept {
+  return message.message.priority != other.message.priority
+             ? message.message.priority > other.message.priority
+             : message.number > other.number;
 }
 
 bool send_queue::small(std::uint64_t bytes) const noexcept {
   return bytes <= most_.small_bytes && most_.bundle_frames > 1;
 }
 
-bool send_queue::add(const frame& what) {
-  if (what.peer >= lanes_.size()) lanes_.resize(what.peer + std::size_t{1});
-  auto& lane = lanes_[what.peer];
-  lane.heap.push_back({what, added_++});
+bool send_queue::add(const frame& message) {
+  if (message.peer >= lanes_.size()) lanes_.resize(message.peer + std::size_t{1});
+  auto& lane = lanes_[message.peer];
+  lane.heap.push_back({message, added_++});
   std::push_heap(lane.heap.begin(), lane.heap.end(), &later);
-  lane.bytes_waiting += what.bytes;
-  return !small(what.bytes) || lane.heap.size() >= most_.bundle_frames ||
+  lane.bytes_waiting += message.bytes;
+  return !small(message.bytes) || lane.heap.size() >= most_.bundle_frames ||
          lane.bytes_waiting >= most_.bundle_bytes;
 }
 
 // Moves the frame that is first from the lane to the message.
 void send_queue::take(lane_state& lane) {
   std::pop_heap(lane.heap.begin(), lane.heap.end(), &later);
-  const auto& what = lane.heap.back().what;
-  lane.bytes_waiting -= what.bytes;
-  lane.bytes += what.bytes;
-  message_.push_back(what);
+  const auto& message = lane.heap.back().message;
+  lane.bytes_waiting -= message.bytes;
+  lane.bytes += message.bytes;
+  message_.push_back(message);
   lane.heap.pop_back();
 }
 
 // Whether the frame that is first may go with those of the message, which have so many bytes.
 bool send_queue::joins(const lane_state& lane, std::uint64_t bytes) const noexcept {
   if (lane.heap.empty() || message_.size() >= most_.bundle_frames) return false;
-  const auto more = lane.heap.front().what.bytes;
+  const auto more = lane.heap.front().message.bytes;
   return small(more) && bytes + more <= most_.bundle_bytes && lane.bytes + more <= most_.bytes;
 }
 
@@ -49,7 +50,7 @@ std::span<const send_queue::frame> send_queue::next(std::uint32_t peer) {
   if (peer >= lanes_.size()) return {};
   auto& lane = lanes_[peer];
   if (lane.heap.empty()) return {};
-  auto bytes = lane.heap.front().what.bytes;
+  auto bytes = lane.heap.front().message.bytes;
   const bool fits = lane.messages < most_.messages && lane.bytes + bytes <= most_.bytes;
   const bool waits = TIDEGATE_BUGGIFY("send: a message waits for the one before");
   if (lane.messages > 0 && (!fits || waits)) return {};
@@ -57,7 +58,7 @@ std::span<const send_queue::frame> send_queue::next(std::uint32_t peer) {
   ++lane.messages;
   if (!small(bytes)) return message_;
   while (joins(lane, bytes) && !TIDEGATE_BUGGIFY("send: a bundle leaves early")) {
-    bytes += lane.heap.front().what.bytes;
+    bytes += lane.heap.front().message.bytes;
     take(lane);
   }
   return message_;
@@ -79,7 +80,7 @@ void send_queue::lift_limits() noexcept {
 void send_queue::drop(std::uint32_t peer, std::vector<std::uint32_t>& handles) {
   if (peer >= lanes_.size()) return;
   auto& lane = lanes_[peer];
-  for (const auto& one : lane.heap) handles.push_back(one.what.handle);
+  for (const auto& message : lane.heap) handles.push_back(message.message.handle);
   lane.heap.clear();
   lane.bytes_waiting = 0;
 }

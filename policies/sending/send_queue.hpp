@@ -50,7 +50,7 @@ class send_queue {
   explicit send_queue(send_limits most = {}) : most_(most) {}
 
   // False when next() had better be asked after other frames that are about to be added.
-  bool add(const frame& what);
+  bool add(const frame& message);
   // The frames of the next message for this peer, which then is on the way; none when none may
   // go now. A frame larger than the limit goes alone. Valid until the next call.
   std::span<const frame> next(std::uint32_t peer);
@@ -68,7 +68,7 @@ class send_queue {
 
  private:
   struct waiting_frame {
-    frame what;
+    frame message;
     std::uint64_t number = 0;  // of arrival
   };
   struct lane_state {
@@ -77,7 +77,7 @@ class send_queue {
     std::uint64_t bytes = 0;  // on the way
     std::uint32_t messages = 0;
   };
-  static bool later(const waiting_frame& one, const waiting_frame& other) noexcept;
+  static bool later(const waiting_frame& message, const waiting_frame& other) noexcept;
   bool small(std::uint64_t bytes) const noexcept;
   bool joins(const lane_state& lane, std::uint64_t bytes) const noexcept;
   void take(lane_state& lane);

@@ -57,16 +57,16 @@ void shard_core::park_pull(const frame_tag& tag, bool everything, shard_effects&
 }
 
 void shard_core::ring_pull(const frame_tag& tag, bool everything, shard_effects& out) {
-  auto one = tag;
+  auto entry = tag;
   for (const auto slot : tables_.at(tag.table).order) {
     auto& chunk = chunks_[slot];
     auto code = refusal::none;
-    one.chunk = chunk.chunk;
-    if (begin_pull(chunk, one, true, code)) {
+    entry.chunk = chunk.chunk;
+    if (begin_pull(chunk, entry, true, code)) {
       chunk.policy->pull_arrived({tag.rank, tag.clock, everything}, decisions_);
-      carry_out(slot, one, out);
+      carry_out(slot, entry, out);
     } else if (code != refusal::none) {
-      add_to_run(chunk, {true, one, 1, code, {}, false, false});
+      add_to_run(chunk, {true, entry, 1, code, {}, false, false});
     }
   }
 }
@@ -156,34 +156,34 @@ void shard_core::join_answers(std::size_t begin, shard_effects& out) {
 }
 
 // Neighbouring chunks with the same answer become one frame.
-void shard_core::add_to_run(const chunk_state& chunk, answer_run what) {
-  auto& open = chunk.home->runs[what.tag.rank];
-  auto& last = what.is_reply ? open.reply : open.acknowledge;
-  what.tag.chunk = chunk.index;
+void shard_core::add_to_run(const chunk_state& chunk, answer_run run) {
+  auto& open = chunk.home->runs[run.tag.rank];
+  auto& last = run.is_reply ? open.reply : open.acknowledge;
+  run.tag.chunk = chunk.index;
   if (last != none_open && !TIDEGATE_BUGGIFY("shard: a run of chunks is cut")) {
     auto& before = runs_[last];
     auto next = before.tag;
     next.chunk += before.count;
-    if (next == what.tag && before.code == what.code && before.where == what.where) {
+    if (next == run.tag && before.code == run.code && before.where == run.where) {
       ++before.count;
       return;
     }
   }
   last = static_cast<std::uint32_t>(runs_.size());
-  runs_.push_back(what);
+  runs_.push_back(run);
 }
 
 // An acknowledgement and the reply to the pull of the clock after it become one frame, too.
 void shard_core::merge_runs() {
-  for (auto& one : runs_) {
-    const auto reply = tables_.at(one.tag.table).runs[one.tag.rank].reply;
-    if (one.is_reply || reply == none_open || one.code != refusal::none) continue;
+  for (auto& run : runs_) {
+    const auto reply = tables_.at(run.tag.table).runs[run.tag.rank].reply;
+    if (run.is_reply || reply == none_open || run.code != refusal::none) continue;
     auto& answer = runs_[reply];
-    const bool same = answer.code == refusal::none && answer.count == one.count &&
-                      answer.tag.chunk == one.tag.chunk &&
-                      answer.tag.clock == one.tag.clock + 1 &&
+    const bool same = answer.code == refusal::none && answer.count == run.count &&
+                      answer.tag.chunk == run.tag.chunk &&
+                      answer.tag.clock == run.tag.clock + 1 &&
                       !TIDEGATE_BUGGIFY("shard: a ring is acknowledged alone");
-    one.merged = same;
+    run.merged = same;
     answer.applied = answer.applied || same;
   }
 }
@@ -191,13 +191,13 @@ void shard_core::merge_runs() {
 void shard_core::flush_runs(shard_effects& out) {
   if (runs_.empty()) return;
   merge_runs();
-  for (const auto& one : runs_) {
-    tables_.at(one.tag.table).runs[one.tag.rank] = {};
-    if (one.is_reply)
+  for (const auto& run : runs_) {
+    tables_.at(run.tag.table).runs[run.tag.rank] = {};
+    if (run.is_reply)
       out.list.push_back(
-          shard_effects::ring_reply{one.tag, one.count, one.code, one.where, one.applied});
-    else if (!one.merged)
-      out.list.push_back(shard_effects::ring_acknowledge{one.tag, one.count, one.code});
+          shard_effects::ring_reply{run.tag, run.count, run.code, run.where, run.applied});
+    else if (!run.merged)
+      out.list.push_back(shard_effects::ring_acknowledge{run.tag, run.count, run.code});
   }
   runs_.clear();
 }

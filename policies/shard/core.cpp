@@ -21,7 +21,7 @@ void shard_core::open_job(std::uint64_t token, const job_options& options) {
   job.consistency = options.consistency;
   job.keeps = versions_kept(options.consistency, options.workers_come_back, options.replicated);
   job.workers.resize(options.workers);
-  job.who = roster(options.team > 0 ? options.team : options.workers);
+  job.membership = roster(options.team > 0 ? options.team : options.workers);
   const auto& members = options.members;
   if (members.empty()) return;
   for (std::uint32_t rank = 0; rank < options.workers; ++rank)
@@ -61,15 +61,15 @@ std::vector<owned_chunk> shard_core::open_table(std::uint64_t token, std::uint32
       chunk.policy = std::move(relay);
     }
     for (std::uint32_t rank = 0; rank < workers; ++rank)
-      if (const auto& one = job->second.workers[rank];
-          !one.member || one.finished || one.joined > 0)
+      if (const auto& worker = job->second.workers[rank];
+          !worker.member || worker.finished || worker.joined > 0)
         chunk.policy->worker_absent(rank);
     chunk.workers.resize(workers);
     for (std::uint32_t rank = 0; rank < workers; ++rank)
-      if (const auto& one = job->second.workers[rank];
-          one.member && !one.finished && one.joined > 0) {
-        chunk.policy->worker_joins(rank, one.joined);
-        chunk.workers[rank].next = one.joined;
+      if (const auto& owner = job->second.workers[rank];
+          owner.member && !owner.finished && owner.joined > 0) {
+        chunk.policy->worker_joins(rank, owner.joined);
+        chunk.workers[rank].next = owner.joined;
       }
     if (job->second.consistency.kind == consistency_kind::bsp &&
         chunk.policy->first_clock() > 0)

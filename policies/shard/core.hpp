@@ -117,7 +117,7 @@ class shard_core {
     bool pull = false;
     bool everything = false;
   };
-  void ring(const frame_tag& tag, const ring_request& what,
+  void ring(const frame_tag& tag, const ring_request& request,
             std::span<const payload_handle> payloads, shard_effects& out);
 
   // No more pushes from this worker; every one it made has been acknowledged. A table that it
@@ -137,7 +137,7 @@ class shard_core {
                      shard_effects& out);
   // Who pushes. What one that leaves has not pushed of the clocks before is left out. Told
   // again it counts once; false then.
-  bool change_roster(std::uint64_t token, const roster_change& what, shard_effects& out);
+  bool change_roster(std::uint64_t token, const roster_change& change, shard_effects& out);
 
   // Every chunk of these tables is copied once (snapshot) when it has all pushes of clocks
   // below `clock`, which under bsp is one version; infinity: when all workers have finished.
@@ -199,22 +199,22 @@ class shard_core {
     std::uint64_t clock = 0;
     std::uint32_t team = 1;  // of shard_effects::apply
   };
-  push_admission begin_step(const followed_step& what, std::uint64_t payload_bytes);
+  push_admission begin_step(const followed_step& step, std::uint64_t payload_bytes);
   // Another process is to be followed: what was on its way here is not any more, and chunks may
   // be handed over once more.
   void follow_another();
-  void cancel_step(const followed_step& what);
+  void cancel_step(const followed_step& step);
   // `payload`: no_payload for a skip.
-  void follow(const followed_step& what, payload_handle payload, shard_effects& out);
+  void follow(const followed_step& step, payload_handle payload, shard_effects& out);
   // May the chunk be handed over? Then its seed_plane and kept_planes are to be written.
-  push_admission begin_seed(const followed_step& what);
-  void cancel_seed(const followed_step& what);
+  push_admission begin_seed(const followed_step& step);
+  void cancel_seed(const followed_step& step);
   static constexpr std::uint32_t seed_plane = 0;
   static constexpr std::uint32_t kept_plane(std::size_t i) {
     return 1 + static_cast<std::uint32_t>(i);
   }
   // The chunk is what the primary had.
-  void follow_seed(const followed_step& what, const seed_state& state, shard_effects& out);
+  void follow_seed(const followed_step& step, const seed_state& state, shard_effects& out);
   // Of the stay that began with this clock: the rank may have joined again since.
   void follow_farewell(std::uint64_t token, std::uint32_t rank, std::uint64_t since);
   // Of its present stay.
@@ -264,7 +264,7 @@ class shard_core {
   bool all_begun(job_state& job) const;
   void has_left(std::uint64_t token, std::uint32_t rank, shard_effects& out);
   void forget_behind_gaps(const job_state& job, std::uint32_t rank, shard_effects& out);
-  void has_joined(job_state& job, const roster_change& what, shard_effects& out);
+  void has_joined(job_state& job, const roster_change& change, shard_effects& out);
   void orphan(chunk_state& chunk, std::uint32_t rank, shard_effects& out);
   void set_hold(job_state& job, std::uint32_t rank, std::uint64_t clock, shard_effects& out);
   static void begin_hold(const job_state& job, consistency_policy& policy);
@@ -279,11 +279,11 @@ class shard_core {
   // False when the pull is a duplicate, or refused with `code`.
   bool begin_pull(chunk_state& chunk, const frame_tag& tag, bool rings, refusal& code);
   void carry_out(std::uint32_t slot, const frame_tag& base, shard_effects& out);
-  void apply(std::uint32_t slot, const policy_decision& what, const frame_tag& base,
+  void apply(std::uint32_t slot, const policy_decision& decision, const frame_tag& base,
              shard_effects& out);
   void make_step(std::uint32_t slot, std::uint32_t first, std::uint32_t count,
                  std::uint32_t team, shard_effects& out);
-  void retain(std::uint32_t slot, const policy_decision& what, std::uint32_t inputs,
+  void retain(std::uint32_t slot, const policy_decision& decision, std::uint32_t inputs,
               std::uint32_t team, shard_effects& out);
   void hand_to_replica(std::uint32_t slot, const step_to_replicate& step, shard_effects& out);
   static void replicate_next(std::uint32_t slot, chunk_state& chunk, shard_effects& out);
@@ -296,7 +296,7 @@ class shard_core {
   void hold_copy(chunk_state& chunk, const frame_tag& tag, bool rings);
   static std::uint64_t settled_below(const chunk_state& chunk, std::uint32_t rank);
   static cut_state progress_of(const chunk_state& chunk);
-  bool find_step(const followed_step& what, std::uint32_t& slot) const;
+  bool find_step(const followed_step& step, std::uint32_t& slot) const;
   void hand_on(std::uint32_t slot, std::uint64_t clock, shard_effects& out);
   static bool cut_is_due(const chunk_state& chunk);
   void take_cut(std::uint32_t slot, shard_effects& out);
@@ -325,7 +325,7 @@ class shard_core {
   void hold_push(const frame_tag& tag, payload_handle payload, shard_effects& out);
   void park_pull(const frame_tag& tag, bool everything, shard_effects& out);
   void join_answers(std::size_t begin, shard_effects& out);
-  void add_to_run(const chunk_state& chunk, answer_run what);
+  void add_to_run(const chunk_state& chunk, answer_run run);
   void merge_runs();
   void flush_runs(shard_effects& out);
 

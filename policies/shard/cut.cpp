@@ -55,7 +55,7 @@ void shard_core::take_cut(std::uint32_t slot, shard_effects& out) {
   auto others = chunk.cut_clock;
   if (others == clock_vector::infinity) {
     others = 0;
-    for (const auto& one : chunk.cut.ranks) others = std::max(others, one.next);
+    for (const auto& progress : chunk.cut.ranks) others = std::max(others, progress.next);
   }
   for (std::uint32_t rank = 0; rank < chunk.workers.size(); ++rank)
     if (chunk.home->job->workers[rank].left)

@@ -46,10 +46,10 @@ void front_core::connected(const admit_worker_call& call, peer_id peer) {
     shell_.forget({call.token, call.rank, known->incarnation});
     *known = {};
   }
-  auto& who = members_[call.token][call.rank];
-  who.incarnation = call.incarnation;
-  who.peer = peer;
-  who.lost = false;
+  auto& worker = members_[call.token][call.rank];
+  worker.incarnation = call.incarnation;
+  worker.peer = peer;
+  worker.lost = false;
   peers_[peer] = {call.token, call.rank, call.incarnation};
   reconnects_.forget(peers_[peer]);
   ask_the_untold(call.token);
@@ -69,30 +69,30 @@ std::uint64_t front_core::hold(const hold_call& call) {
 }
 
 void front_core::change_roster(const roster_call& call) {
-  const auto& what = call.what;
+  const auto& change = call.what;
   bool news = false;
   about_job(call.token,
-            [&](effects& out) { news = core_.change_roster(call.token, what, out); });
-  const bool is_over = what.pushes_here && !what.joins;
-  const auto* known = news && is_over ? find(call.token, what.rank) : nullptr;
+            [&](effects& out) { news = core_.change_roster(call.token, change, out); });
+  const bool is_over = change.pushes_here && !change.joins;
+  const auto* known = news && is_over ? find(call.token, change.rank) : nullptr;
   if (!known) return;
-  const auto who = *known;
-  members_[call.token].erase(what.rank);
+  const auto worker = *known;
+  members_[call.token].erase(change.rank);
   std::erase_if(untold_, [&](const member_key& key) {
-    return key.job == call.token && key.rank == what.rank;
+    return key.job == call.token && key.rank == change.rank;
   });
-  reconnects_.forget({call.token, what.rank, who.incarnation});
-  leave(who.peer);
-  give_up_replies(call.token, what.rank);
-  shell_.forget({call.token, what.rank, who.incarnation});
+  reconnects_.forget({call.token, change.rank, worker.incarnation});
+  leave(worker.peer);
+  give_up_replies(call.token, change.rank);
+  shell_.forget({call.token, change.rank, worker.incarnation});
 }
 
 void front_core::peer_lost(peer_id peer) {
   const auto* lost = member_at(peer);
   if (!lost) return;
-  auto* who = find(lost->job, lost->rank);
+  auto* worker = find(lost->job, lost->rank);
   // Its memory stays: steps that read it may be waiting.
-  if (who && who->peer == peer) who->lost = true;
+  if (worker && worker->peer == peer) worker->lost = true;
   leave(peer);
 }
 
@@ -112,18 +112,18 @@ void front_core::leave(peer_id peer) {
 // A network may notice late that who was to have them is dead. Nobody reads them: what they are
 // sent from may be written again, and the next process of that rank is answered anew.
 void front_core::give_up_replies(std::uint64_t job, std::uint32_t rank) {
-  for (auto& one : sending_) {
-    if (!one.counts || one.job != job || one.rank != rank) continue;
-    one.counts = false;
-    reply_sent(one.slot, one.rank, one.plane);
+  for (auto& reply : sending_) {
+    if (!reply.counts || reply.job != job || reply.rank != rank) continue;
+    reply.counts = false;
+    reply_sent(reply.slot, reply.rank, reply.plane);
   }
 }
 
 front_core::member* front_core::find(std::uint64_t job, std::uint32_t rank) {
   const auto at = members_.find(job);
   if (at == members_.end()) return nullptr;
-  const auto who = at->second.find(rank);
-  return who == at->second.end() ? nullptr : &who->second;
+  const auto worker = at->second.find(rank);
+  return worker == at->second.end() ? nullptr : &worker->second;
 }
 
 bool front_core::place(const runtime::frame_header& header) {
@@ -235,8 +235,8 @@ void front_core::frame(const runtime::frame_header& header, payload_handle paylo
 
 void front_core::on_push(const frame_tag& tag, const runtime::frame_header& header,
                          payload_handle payload, std::uint64_t copied) {
-  auto* who = find(tag.job, tag.rank);
-  if (who && who->incarnation == tag.incarnation) who->payload_bytes_copied += copied;
+  auto* worker = find(tag.job, tag.rank);
+  if (worker && worker->incarnation == tag.incarnation) worker->payload_bytes_copied += copied;
   core_.push(tag, payload, pending(tag.job, tag.table),
              (header.flags & runtime::frame_flag_pull) != 0);
 }
@@ -245,15 +245,15 @@ void front_core::on_push(const frame_tag& tag, const runtime::frame_header& head
 void front_core::on_attach(const frame_tag& tag, std::span<const std::byte> place) {
   ask_the_unplaced();
   auto code = core_.check_table(tag);
-  auto* who = find(tag.job, tag.rank);
-  if (code == refusal::none && (!who || who->incarnation != tag.incarnation))
+  auto* worker = find(tag.job, tag.rank);
+  if (code == refusal::none && (!worker || worker->incarnation != tag.incarnation))
     code = refusal::unknown_worker;  // admitted, but not connected
   if (code == refusal::none && core_.slots_of(tag.table).empty()) code = refusal::unknown_table;
   if (code == refusal::none && TIDEGATE_BUGGIFY("front: a window is refused"))
     code = refusal::no_window;
   if (code == refusal::none)
     code = shell_.map_gradients({tag.job, tag.rank, tag.incarnation}, tag.table, place);
-  if (code == refusal::none) who->attached.insert(tag.table);
+  if (code == refusal::none) worker->attached.insert(tag.table);
   if (code != refusal::none) refused(tag, code);
   const auto* to = reachable(tag);
   if (!to) return;
@@ -265,33 +265,33 @@ void front_core::on_attach(const frame_tag& tag, std::span<const std::byte> plac
 
 void front_core::on_ring(frame_tag tag, const runtime::frame_header& header) {
   const auto has = [&](std::uint16_t flag) { return (header.flags & flag) != 0; };
-  const shard_core::ring_request what{
+  const shard_core::ring_request request{
       has(runtime::frame_flag_push), has(runtime::frame_flag_skip),
       has(runtime::frame_flag_pull), has(runtime::frame_flag_final)};
-  auto* who = find(tag.job, tag.rank);
+  auto* worker = find(tag.job, tag.rank);
   if (core_.check_worker(tag) != refusal::none)
-    return core_.ring(tag, what, {}, pending(tag.job, tag.table));  // refused
-  if (!who || who->incarnation != tag.incarnation)
+    return core_.ring(tag, request, {}, pending(tag.job, tag.table));  // refused
+  if (!worker || worker->incarnation != tag.incarnation)
     return refused(tag, refusal::unknown_worker);  // admitted, but not connected
   const bool whole = tag.table == runtime::whole_job;
   // Not one of ours: we ring what is attached, in a half that there is.
-  if (header.plane >= gradient_halves || (!whole && !who->attached.contains(tag.table)))
+  if (header.plane >= gradient_halves || (!whole && !worker->attached.contains(tag.table)))
     return shell_.note_refusal(tag, refusal::no_window);
-  if (!whole) return ring_table(tag, header.plane, what);
-  for (const auto table : who->attached) {
+  if (!whole) return ring_table(tag, header.plane, request);
+  for (const auto table : worker->attached) {
     tag.table = table;
-    ring_table(tag, header.plane, what);
+    ring_table(tag, header.plane, request);
   }
 }
 
 void front_core::ring_table(const frame_tag& tag, std::uint32_t half,
-                            const shard_core::ring_request& what) {
+                            const shard_core::ring_request& request) {
   handles_.clear();
-  if (what.push)
+  if (request.push)
     for (const auto slot : core_.slots_of(tag.table))
       handles_.push_back(
           shell_.keep_in_place({tag.job, tag.rank, tag.incarnation}, tag.table, half, slot));
-  core_.ring(tag, what, handles_, pending(tag.job, tag.table));
+  core_.ring(tag, request, handles_, pending(tag.job, tag.table));
 }
 
 // Strangers name tables as they like: those share one queue.

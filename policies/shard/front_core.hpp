@@ -46,15 +46,16 @@ class front_shell {
   virtual ~front_shell() = default;
 
   // Steps, which differ between a shard and an aggregator. `from`: what is summed.
-  virtual void apply(const effects::apply& what, inputs from) = 0;
-  virtual void hand_on(const effects::hand_on& what, inputs from) = 0;
-  virtual void ask(const effects::ask& what) = 0;
-  virtual void snapshot(const effects::snapshot& what, const shard_core::cut_state& state) = 0;
+  virtual void apply(const effects::apply& apply, inputs from) = 0;
+  virtual void hand_on(const effects::hand_on& handover, inputs from) = 0;
+  virtual void ask(const effects::ask& ask) = 0;
+  virtual void snapshot(const effects::snapshot& snapshot,
+                        const shard_core::cut_state& state) = 0;
   // To and of a replica; see replication_core.
-  virtual void replicate(const effects::replicate& what) = 0;
-  virtual void seed(const effects::seed& what) = 0;
-  virtual void replicate_farewell(const effects::replicate_farewell& what) = 0;
-  virtual void followed(const effects::followed& what) = 0;
+  virtual void replicate(const effects::replicate& replicate) = 0;
+  virtual void seed(const effects::seed& seed) = 0;
+  virtual void replicate_farewell(const effects::replicate_farewell& farewell) = 0;
+  virtual void followed(const effects::followed& followed) = 0;
 
   // Frames. The second tells where the parameters of header.table are. The third sends those of
   // a slot in a plane and calls front_core::sent(name) when they have left it, or never will.
@@ -72,14 +73,14 @@ class front_shell {
 
   // Memory. Maps the gradients of a member for a table, whose place is in the payload of an
   // attach: none, or no_window.
-  virtual refusal map_gradients(const member_key& who, std::uint32_t table,
+  virtual refusal map_gradients(const member_key& worker, std::uint32_t table,
                                 std::span<const std::byte> place) = 0;
   // Names the chunk's part of such a gradient, which stays readable until release().
-  virtual payload_handle keep_in_place(const member_key& who, std::uint32_t table,
+  virtual payload_handle keep_in_place(const member_key& worker, std::uint32_t table,
                                        std::uint32_t half, std::uint32_t slot) = 0;
   virtual void release(payload_handle payload) = 0;
   // It is gone or replaced: nothing of its memory is named any more.
-  virtual void forget(const member_key& who) = 0;
+  virtual void forget(const member_key& worker) = 0;
   virtual std::uint64_t bytes_of(std::uint32_t slot) const = 0;
 
   // Call front_core::go_on() soon, after a look at the network.
@@ -194,7 +195,7 @@ class front_core {
   void on_attach(const frame_tag& tag, std::span<const std::byte> place);
   void on_ring(frame_tag tag, const runtime::frame_header& header);
   void ring_table(const frame_tag& tag, std::uint32_t half,
-                  const shard_core::ring_request& what);
+                  const shard_core::ring_request& request);
   void leave(peer_id peer);
   void on_resend(const frame_tag& tag, const runtime::frame_header& header);
   void refused(const frame_tag& tag, refusal code);
@@ -207,33 +208,33 @@ class front_core {
   void go_on_soon();
   void drain(std::uint64_t job);
   template <class Effect>
-  inputs inputs_of(const Effect& what, inputs all);
-  void perform(const effects::apply& what, inputs all);
-  void perform(const effects::hand_on& what, inputs all);
-  void perform(const effects::ask& what, inputs) { shell_.ask(what); }
-  void perform(const effects::snapshot& what, inputs) {
-    shell_.snapshot(what, core_.cut_of(what.slot));
+  inputs inputs_of(const Effect& effect, inputs all);
+  void perform(const effects::apply& apply, inputs all);
+  void perform(const effects::hand_on& handover, inputs all);
+  void perform(const effects::ask& ask, inputs) { shell_.ask(ask); }
+  void perform(const effects::snapshot& snapshot, inputs) {
+    shell_.snapshot(snapshot, core_.cut_of(snapshot.slot));
   }
-  void perform(const effects::replicate& what, inputs) { shell_.replicate(what); }
-  void perform(const effects::seed& what, inputs) { shell_.seed(what); }
-  void perform(const effects::replicate_farewell& what, inputs) {
-    shell_.replicate_farewell(what);
+  void perform(const effects::replicate& replicate, inputs) { shell_.replicate(replicate); }
+  void perform(const effects::seed& seed, inputs) { shell_.seed(seed); }
+  void perform(const effects::replicate_farewell& farewell, inputs) {
+    shell_.replicate_farewell(farewell);
   }
-  void perform(const effects::followed& what, inputs) { shell_.followed(what); }
-  void perform(const effects::release& what, inputs) { shell_.release(what.payload); }
-  void perform(const effects::acknowledge& what, inputs);
-  void perform(const effects::reply& what, inputs);
-  void perform(const effects::ring_acknowledge& what, inputs);
-  void send_ack(const effects::ring_acknowledge& what);
+  void perform(const effects::followed& followed, inputs) { shell_.followed(followed); }
+  void perform(const effects::release& release, inputs) { shell_.release(release.payload); }
+  void perform(const effects::acknowledge& acknowledge, inputs);
+  void perform(const effects::reply& reply, inputs);
+  void perform(const effects::ring_acknowledge& acknowledge, inputs);
+  void send_ack(const effects::ring_acknowledge& acknowledge);
   using acks = std::span<const effects::ring_acknowledge>;
   void send_acks(acks of_push);
   bool acks_all(acks of_push, const std::set<std::uint32_t>& tables) const;
-  void perform(const effects::ring_reply& what, inputs);
+  void perform(const effects::ring_reply& reply, inputs);
 
   member* find(std::uint64_t job, std::uint32_t rank);
   const member* reachable(const frame_tag& tag);
   void send(const frame_tag& tag, runtime::frame_header header);
-  send_name take_name(const effects::reply& what);
+  send_name take_name(const effects::reply& reply);
   void reply_sent(std::uint32_t slot, std::uint32_t rank, std::uint32_t plane);
 
   front_shell& shell_;

@@ -20,10 +20,11 @@ auto push_of(const shard_effects::ring_acknowledge& ack) {
   return std::tie(ack.tag.job, ack.tag.rank, ack.tag.incarnation, ack.tag.epoch, ack.tag.clock);
 }
 
-bool comes_before(const shard_effects::ring_acknowledge& one,
+bool comes_before(const shard_effects::ring_acknowledge& acknowledge,
                   const shard_effects::ring_acknowledge& other) {
-  if (push_of(one) != push_of(other)) return push_of(one) < push_of(other);
-  return std::tie(one.tag.table, one.tag.chunk, one.count, one.code) <
+  if (push_of(acknowledge) != push_of(other)) return push_of(acknowledge) < push_of(other);
+  return std::tie(acknowledge.tag.table, acknowledge.tag.chunk, acknowledge.count,
+                  acknowledge.code) <
          std::tie(other.tag.table, other.tag.chunk, other.count, other.code);
 }
 
@@ -31,13 +32,13 @@ bool comes_before(const shard_effects::ring_acknowledge& one,
 
 void front_core::drain(std::uint64_t job) {
   queue_.drain(job, [&](const auto& effect, inputs all) {
-    std::visit([&](const auto& what) { perform(what, all); }, effect);
+    std::visit([&](const auto& item) { perform(item, all); }, effect);
   });
 }
 
 void front_core::carry_out() {
   const auto perform_one = [&](const auto& effect, inputs all) {
-    std::visit([&](const auto& what) { perform(what, all); }, effect);
+    std::visit([&](const auto& item) { perform(item, all); }, effect);
   };
   if (going_on_) return;  // soon
   budget_ = turn_bytes_;
@@ -52,33 +53,34 @@ void front_core::go_on_soon() {
 }
 
 template <class Effect>
-front_core::inputs front_core::inputs_of(const Effect& what, inputs all) {
-  budget_ -= std::min(budget_, what.count * shell_.bytes_of(what.slot));
-  return all.subspan(what.first, what.count);
+front_core::inputs front_core::inputs_of(const Effect& effect, inputs all) {
+  budget_ -= std::min(budget_, effect.count * shell_.bytes_of(effect.slot));
+  return all.subspan(effect.first, effect.count);
 }
 
-void front_core::perform(const effects::apply& what, inputs all) {
-  shell_.apply(what, inputs_of(what, all));
+void front_core::perform(const effects::apply& apply, inputs all) {
+  shell_.apply(apply, inputs_of(apply, all));
 }
 
-void front_core::perform(const effects::hand_on& what, inputs all) {
-  shell_.hand_on(what, inputs_of(what, all));
+void front_core::perform(const effects::hand_on& handover, inputs all) {
+  shell_.hand_on(handover, inputs_of(handover, all));
 }
 
-void front_core::perform(const effects::acknowledge& what, inputs) {
-  if (what.code != refusal::none) refused(what.tag, what.code);
-  auto header = header_of(frame_kind::push_ack, what.tag, what.code);
-  if (what.tag.chunk == runtime::whole_job)
-    if (const auto* who = find(what.tag.job, what.tag.rank))
-      header.version = who->payload_bytes_copied;
-  send(what.tag, header);
+void front_core::perform(const effects::acknowledge& acknowledge, inputs) {
+  if (acknowledge.code != refusal::none) refused(acknowledge.tag, acknowledge.code);
+  auto header = header_of(frame_kind::push_ack, acknowledge.tag, acknowledge.code);
+  if (acknowledge.tag.chunk == runtime::whole_job)
+    if (const auto* worker = find(acknowledge.tag.job, acknowledge.tag.rank))
+      header.version = worker->payload_bytes_copied;
+  send(acknowledge.tag, header);
 }
 
-void front_core::perform(const effects::ring_acknowledge& what, inputs) {
-  if (what.code != refusal::none) refused(what.tag, what.code);
-  const auto* who = find(what.tag.job, what.tag.rank);
-  if (what.code != refusal::none || !who || who->attached.size() < 2) return send_ack(what);
-  acks_.push_back(what);
+void front_core::perform(const effects::ring_acknowledge& acknowledge, inputs) {
+  if (acknowledge.code != refusal::none) refused(acknowledge.tag, acknowledge.code);
+  const auto* worker = find(acknowledge.tag.job, acknowledge.tag.rank);
+  if (acknowledge.code != refusal::none || !worker || worker->attached.size() < 2)
+    return send_ack(acknowledge);
+  acks_.push_back(acknowledge);
   if (acks_.size() == 1) shell_.post_acks_soon();
 }
 
@@ -112,8 +114,8 @@ void front_core::post_acks() {
 
 void front_core::send_acks(acks of_push) {
   auto first = of_push.front();
-  const auto* who = find(first.tag.job, first.tag.rank);
-  if (!who || !acks_all(of_push, who->attached)) {
+  const auto* worker = find(first.tag.job, first.tag.rank);
+  if (!worker || !acks_all(of_push, worker->attached)) {
     for (const auto& ack : of_push) send_ack(ack);
     return;
   }
@@ -124,54 +126,54 @@ void front_core::send_acks(acks of_push) {
   send_ack(first);
 }
 
-void front_core::send_ack(const effects::ring_acknowledge& what) {
-  auto header = header_of(frame_kind::ring_ack, what.tag, what.code);
-  header.count = what.count;
-  send(what.tag, header);
+void front_core::send_ack(const effects::ring_acknowledge& acknowledge) {
+  auto header = header_of(frame_kind::ring_ack, acknowledge.tag, acknowledge.code);
+  header.count = acknowledge.count;
+  send(acknowledge.tag, header);
 }
 
-void front_core::perform(const effects::ring_reply& what, inputs) {
-  if (what.code != refusal::none) refused(what.tag, what.code);
-  auto header = header_of(frame_kind::ring_reply, what.tag, what.code);
-  header.count = what.count;
-  header.version = what.where.version;
-  header.min_clock = what.where.min_clock;
-  header.plane = static_cast<std::uint16_t>(what.where.plane);
-  if (what.applied) header.flags = runtime::frame_flag_applied;
-  send(what.tag, header);
+void front_core::perform(const effects::ring_reply& reply, inputs) {
+  if (reply.code != refusal::none) refused(reply.tag, reply.code);
+  auto header = header_of(frame_kind::ring_reply, reply.tag, reply.code);
+  header.count = reply.count;
+  header.version = reply.where.version;
+  header.min_clock = reply.where.min_clock;
+  header.plane = static_cast<std::uint16_t>(reply.where.plane);
+  if (reply.applied) header.flags = runtime::frame_flag_applied;
+  send(reply.tag, header);
 }
 
-void front_core::perform(const effects::reply& what, inputs) {
-  auto header = header_of(frame_kind::pull_reply, what.tag, what.code);
-  if (what.code != refusal::none) {
-    refused(what.tag, what.code);
-    send(what.tag, header);
+void front_core::perform(const effects::reply& reply, inputs) {
+  auto header = header_of(frame_kind::pull_reply, reply.tag, reply.code);
+  if (reply.code != refusal::none) {
+    refused(reply.tag, reply.code);
+    send(reply.tag, header);
     return;
   }
-  header.version = what.where.version;
-  header.min_clock = what.where.min_clock;
-  if (what.applied) header.flags = runtime::frame_flag_applied;
-  header.payload_bytes = shell_.bytes_of(what.slot);
+  header.version = reply.where.version;
+  header.min_clock = reply.where.min_clock;
+  if (reply.applied) header.flags = runtime::frame_flag_applied;
+  header.payload_bytes = shell_.bytes_of(reply.slot);
   header.shard = static_cast<std::uint16_t>(index_);
-  const auto* who = reachable(what.tag);
-  if (!who) return reply_sent(what.slot, what.tag.rank, what.where.plane);
-  shell_.send_parameters(who->peer, header, what.slot, what.where.plane, take_name(what));
+  const auto* worker = reachable(reply.tag);
+  if (!worker) return reply_sent(reply.slot, reply.tag.rank, reply.where.plane);
+  shell_.send_parameters(worker->peer, header, reply.slot, reply.where.plane, take_name(reply));
 }
 
 // A stranger has no address; who is gone asks again when it is back, and not its successor.
 const front_core::member* front_core::reachable(const frame_tag& tag) {
-  const auto* who = find(tag.job, tag.rank);
-  return who && !who->lost && who->incarnation == tag.incarnation ? who : nullptr;
+  const auto* worker = find(tag.job, tag.rank);
+  return worker && !worker->lost && worker->incarnation == tag.incarnation ? worker : nullptr;
 }
 
 void front_core::send(const frame_tag& tag, runtime::frame_header header) {
-  const auto* who = reachable(tag);
-  if (!who) return;
+  const auto* worker = reachable(tag);
+  if (!worker) return;
   header.shard = static_cast<std::uint16_t>(index_);
-  shell_.send(who->peer, header);
+  shell_.send(worker->peer, header);
 }
 
-send_name front_core::take_name(const effects::reply& what) {
+send_name front_core::take_name(const effects::reply& reply) {
   if (sending_free_.empty()) {
     sending_.emplace_back();
     sending_free_.reserve(sending_.size());
@@ -179,7 +181,7 @@ send_name front_core::take_name(const effects::reply& what) {
   }
   const auto name = sending_free_.back();
   sending_free_.pop_back();
-  sending_[name - 1] = {what.tag.job, what.slot, what.tag.rank, what.where.plane, true};
+  sending_[name - 1] = {reply.tag.job, reply.slot, reply.tag.rank, reply.where.plane, true};
   return name;
 }
 
@@ -204,8 +206,8 @@ void front_core::go_on() {
 void front_core::sent(send_name name) {
   if (name == 0) return;  // a frame of the owner's
   TIDEGATE_ASSERT(name <= sending_.size(), "a name of take_name");
-  auto& one = sending_[name - 1];
-  if (std::exchange(one.counts, false)) reply_sent(one.slot, one.rank, one.plane);
+  auto& reply = sending_[name - 1];
+  if (std::exchange(reply.counts, false)) reply_sent(reply.slot, reply.rank, reply.plane);
   sending_free_.push_back(name);
 }
 

@@ -71,12 +71,12 @@ class shard_queue {
       performed = 0;
       auto used = static_cast<std::uint32_t>(effects.inputs.size());
       const auto each_first = [&](const auto& f) {
-        for (auto& one : list)
+        for (auto& effect : list)
           std::visit(
-              [&](auto& what) {
-                if constexpr (requires { what.first; }) f(what.first);
+              [&](auto& item) {
+                if constexpr (requires { item.first; }) f(item.first);
               },
-              one);
+              effect);
       };
       each_first([&](std::uint32_t& first) { used = std::min(used, first); });
       each_first([&](std::uint32_t& first) { first -= used; });

@@ -109,8 +109,9 @@ void shard_core::pulled(std::uint32_t slot, refusal code, std::uint64_t version,
 bool shard_core::all_finished(std::uint64_t token) const {
   const auto job = jobs_.find(token);
   return job != jobs_.end() &&
-         std::all_of(job->second.workers.begin(), job->second.workers.end(),
-                     [](const worker_state& one) { return one.finished || !one.member; });
+         std::all_of(
+             job->second.workers.begin(), job->second.workers.end(),
+             [](const worker_state& worker) { return worker.finished || !worker.member; });
 }
 
 }  // namespace tidegate::policies

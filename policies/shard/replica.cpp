@@ -96,21 +96,23 @@ void shard_core::lead_nobody(std::uint64_t token, shard_effects& out) {
 }
 
 // The replica makes one step of a chunk after the other; what comes behind waits here.
-void shard_core::retain(std::uint32_t slot, const policy_decision& what, std::uint32_t inputs,
-                        std::uint32_t team, shard_effects& out) {
+void shard_core::retain(std::uint32_t slot, const policy_decision& decision,
+                        std::uint32_t inputs, std::uint32_t team, shard_effects& out) {
   auto& chunk = chunks_[slot];
-  const bool all = what.kind == policy_decision::what::apply_clock;
+  const bool all = decision.kind == policy_decision::what::apply_clock;
   step_to_replicate step{
-      chunk.version, all ? all_ranks : what.rank, what.clock, team, inputs, no_payload, false};
+      chunk.version, all ? all_ranks : decision.rank, decision.clock, team, inputs, no_payload,
+      false};
   if (inputs == 1) step.payload = out.inputs.back().payload;
   if (inputs > 1) {
-    auto& made = std::get<shard_effects::apply>(out.list.back());
-    made.keeps_sum = true;
-    made.clock = what.clock;
+    auto& apply = std::get<shard_effects::apply>(out.list.back());
+    apply.keeps_sum = true;
+    apply.clock = decision.clock;
   }
   if (is_planted(planted_bug::acknowledged_before_replicated) && !all)
-    acknowledge(chunk, tag_of(chunk, what.rank, what.clock, base_of(chunk)),
-                chunk.workers[what.rank].held[what.clock % window].rings, refusal::none, out);
+    acknowledge(chunk, tag_of(chunk, decision.rank, decision.clock, base_of(chunk)),
+                chunk.workers[decision.rank].held[decision.clock % window].rings, refusal::none,
+                out);
   hand_to_replica(slot, step, out);
 }
 
@@ -203,12 +205,12 @@ void shard_core::seed(std::uint32_t slot, shard_effects& out) {
   chunk.follows = chunk.seeding = true;
   ++chunk.home->job->seeding;
   chunk.seeded = {progress_of(chunk), {}};
-  shard_effects::seed what{slot, chunk.plane, {no_plane, no_plane}};
+  shard_effects::seed seed{slot, chunk.plane, {no_plane, no_plane}};
   for (std::size_t i = 0; i < versions_kept_max && chunk.kept[i].plane != none_open; ++i) {
-    what.kept[i] = chunk.kept[i].plane;
+    seed.kept[i] = chunk.kept[i].plane;
     chunk.seeded.kept.push_back(chunk.kept[i].version);
   }
-  out.list.push_back(what);
+  out.list.push_back(seed);
 }
 
 void shard_core::seeded(std::uint32_t slot, std::uint64_t version, shard_effects& out) {
@@ -219,67 +221,67 @@ void shard_core::seeded(std::uint32_t slot, std::uint64_t version, shard_effects
   replicate_next(slot, chunk, out);
 }
 
-bool shard_core::find_step(const followed_step& what, std::uint32_t& slot) const {
-  if (!has_table(what.job, what.table)) return false;
-  const auto& slots = tables_.at(what.table).slots;
-  const auto at = slots.find(what.chunk);
+bool shard_core::find_step(const followed_step& step, std::uint32_t& slot) const {
+  if (!has_table(step.job, step.table)) return false;
+  const auto& slots = tables_.at(step.table).slots;
+  const auto at = slots.find(step.chunk);
   if (at == slots.end()) return false;
   slot = at->second;
   const auto& workers = chunks_[slot].workers;
-  return what.rank == all_ranks || what.rank < workers.size();
+  return step.rank == all_ranks || step.rank < workers.size();
 }
 
-push_admission shard_core::begin_step(const followed_step& what, std::uint64_t payload_bytes) {
+push_admission shard_core::begin_step(const followed_step& step, std::uint64_t payload_bytes) {
   using kind = push_admission::what;
   std::uint32_t slot = 0;
-  if (!find_step(what, slot)) return {kind::refuse, refusal::unknown_chunk};
+  if (!find_step(step, slot)) return {kind::refuse, refusal::unknown_chunk};
   auto& chunk = chunks_[slot];
-  if (what.version <= chunk.version)
-    return {waits_for_replica(chunk, what.version) ? kind::drop : kind::refuse, refusal::none};
-  if (what.team == 0 || what.team > chunk.workers.size())
+  if (step.version <= chunk.version)
+    return {waits_for_replica(chunk, step.version) ? kind::drop : kind::refuse, refusal::none};
+  if (step.team == 0 || step.team > chunk.workers.size())
     return {kind::refuse, refusal::unknown_worker};
-  if (chunk.stepping || what.version != chunk.version + 1) return {kind::drop, refusal::none};
+  if (chunk.stepping || step.version != chunk.version + 1) return {kind::drop, refusal::none};
   if (payload_bytes != chunk.elements * sizeof(float))
     return {kind::refuse, refusal::wrong_size};
   chunk.stepping = true;
   return {kind::take, refusal::none};
 }
 
-void shard_core::cancel_step(const followed_step& what) {
+void shard_core::cancel_step(const followed_step& step) {
   std::uint32_t slot = 0;
-  if (find_step(what, slot)) chunks_[slot].stepping = false;
+  if (find_step(step, slot)) chunks_[slot].stepping = false;
 }
 
-void shard_core::follow(const followed_step& what, payload_handle payload, shard_effects& out) {
+void shard_core::follow(const followed_step& step, payload_handle payload, shard_effects& out) {
   std::uint32_t slot = 0;
-  const bool found = find_step(what, slot);
-  if (found && what.version == chunks_[slot].version + 1) {
+  const bool found = find_step(step, slot);
+  if (found && step.version == chunks_[slot].version + 1) {
     auto& chunk = chunks_[slot];
     chunk.stepping = false;
     const auto first = static_cast<std::uint32_t>(out.inputs.size());
-    const bool all = what.rank == all_ranks;
+    const bool all = step.rank == all_ranks;
     const std::uint32_t inputs = payload != no_payload ? 1 : 0;
-    if (inputs > 0) out.inputs.push_back({all ? 0 : what.rank, payload});
-    make_step(slot, first, inputs, what.team, out);
+    if (inputs > 0) out.inputs.push_back({all ? 0 : step.rank, payload});
+    make_step(slot, first, inputs, step.team, out);
     auto& workers = chunk.home->job->workers;
     for (std::uint32_t rank = 0; rank < workers.size(); ++rank)
-      if (all ? !workers[rank].finished && workers[rank].member : rank == what.rank)
-        chunk.workers[rank].next = std::max(chunk.workers[rank].next, what.clock + 1);
+      if (all ? !workers[rank].finished && workers[rank].member : rank == step.rank)
+        chunk.workers[rank].next = std::max(chunk.workers[rank].next, step.clock + 1);
     if (chunk.follows) {
       // The sum is kept here: where it came from may go.
       if (inputs > 0) {
-        auto& made = std::get<shard_effects::apply>(out.list.back());
-        made.keeps_sum = true;
-        made.clock = what.clock;
+        auto& apply = std::get<shard_effects::apply>(out.list.back());
+        apply.keeps_sum = true;
+        apply.clock = step.clock;
       }
-      hand_to_replica(slot, {chunk.version, what.rank, what.clock, what.team, inputs}, out);
+      hand_to_replica(slot, {chunk.version, step.rank, step.clock, step.team, inputs}, out);
     }
   }
   if (payload != no_payload) out.list.push_back(shard_effects::release{payload});
-  const bool waits = found && waits_for_replica(chunks_[slot], what.version) &&
+  const bool waits = found && waits_for_replica(chunks_[slot], step.version) &&
                      !is_planted(planted_bug::followed_before_the_tail);
-  if (found && what.version <= chunks_[slot].version && !waits)
-    out.list.push_back(shard_effects::followed{slot, what.version});
+  if (found && step.version <= chunks_[slot].version && !waits)
+    out.list.push_back(shard_effects::followed{slot, step.version});
 }
 
 void shard_core::follow_another() {
@@ -287,10 +289,10 @@ void shard_core::follow_another() {
     for (const auto slot : job.slots) chunks_[slot].stepping = chunks_[slot].has_seed = false;
 }
 
-push_admission shard_core::begin_seed(const followed_step& what) {
+push_admission shard_core::begin_seed(const followed_step& step) {
   using kind = push_admission::what;
   std::uint32_t slot = 0;
-  if (!find_step(what, slot)) return {kind::refuse, refusal::unknown_chunk};
+  if (!find_step(step, slot)) return {kind::refuse, refusal::unknown_chunk};
   auto& chunk = chunks_[slot];
   if (chunk.has_seed) return {kind::refuse, refusal::none};
   if (chunk.stepping) return {kind::drop, refusal::none};
@@ -298,14 +300,14 @@ push_admission shard_core::begin_seed(const followed_step& what) {
   return {kind::take, refusal::none};
 }
 
-void shard_core::cancel_seed(const followed_step& what) {
-  cancel_step(what);
+void shard_core::cancel_seed(const followed_step& step) {
+  cancel_step(step);
 }
 
-void shard_core::follow_seed(const followed_step& what, const seed_state& state,
+void shard_core::follow_seed(const followed_step& step, const seed_state& state,
                              shard_effects& out) {
   std::uint32_t slot = 0;
-  if (!find_step(what, slot)) return;
+  if (!find_step(step, slot)) return;
   auto& chunk = chunks_[slot];
   TIDEGATE_ASSERT(chunk.stepping && !chunk.has_seed, "begin_seed allowed it");
   TIDEGATE_ASSERT(state.now.ranks.size() == chunk.workers.size(), "of the same job");
@@ -314,11 +316,11 @@ void shard_core::follow_seed(const followed_step& what, const seed_state& state,
   chunk.plane = seed_plane;
   chunk.version = state.now.version;
   for (std::uint32_t rank = 0; rank < chunk.workers.size(); ++rank)
-    if (const auto& one = chunk.home->job->workers[rank]; one.member)
+    if (const auto& worker = chunk.home->job->workers[rank]; worker.member)
       // What was handed over may be older than the news that it joins.
-      chunk.workers[rank].next = std::max(state.now.ranks[rank].next, one.joined);
-  for (auto& one : std::exchange(chunk.kept, {}))
-    if (one.plane != none_open) --chunk.readers[one.plane];
+      chunk.workers[rank].next = std::max(state.now.ranks[rank].next, worker.joined);
+  for (auto& version : std::exchange(chunk.kept, {}))
+    if (version.plane != none_open) --chunk.readers[version.plane];
   // The oldest first.
   for (auto i = std::min<std::size_t>(state.kept.size(), chunk.home->job->keeps); i-- > 0;) {
     if (chunk.readers.size() <= kept_plane(i)) chunk.readers.resize(kept_plane(i) + 1, 0);

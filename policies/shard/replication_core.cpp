@@ -62,7 +62,7 @@ void replication_core::lead_nobody(std::uint32_t view) {
   forget_all();
   for (const auto job : shard_.all_jobs())
     front_.about_job(job, [&](auto& out) { shard_.lead_nobody(job, out); });
-  for (const auto& who : std::exchange(owed_, {})) answer_farewell(who);
+  for (const auto& name : std::exchange(owed_, {})) answer_farewell(name);
 }
 
 void replication_core::job_opened(std::uint64_t token) {
@@ -125,37 +125,37 @@ frame_header replication_core::header_for(frame_kind kind, std::uint32_t view,
   return header;
 }
 
-void replication_core::replicate(const effects::replicate& what) {
+void replication_core::replicate(const effects::replicate& replicate) {
   if (!replica_) return;  // it was lost since
-  under_way one;
-  one.step = what;
-  if (lent_.contains(shard_.name_of(what.slot).table)) {
-    one.in_place = true;
-    if (what.payload != no_payload) shell_.keep_sum(what);
-    under_way_.insert_or_assign(what.slot, one);
-    steps_.push_back(what);
+  under_way transfer;
+  transfer.step = replicate;
+  if (lent_.contains(shard_.name_of(replicate.slot).table)) {
+    transfer.in_place = true;
+    if (replicate.payload != no_payload) shell_.keep_sum(replicate);
+    under_way_.insert_or_assign(replicate.slot, transfer);
+    steps_.push_back(replicate);
     return shell_.post_soon();
   }
-  send(under_way_.insert_or_assign(what.slot, one).first->second, false);
+  send(under_way_.insert_or_assign(replicate.slot, transfer).first->second, false);
 }
 
-void replication_core::seed(const effects::seed& what) {
+void replication_core::seed(const effects::seed& seed) {
   if (!replica_) return;
-  under_way one;
-  one.is_seed = true;
-  one.chunk = what;
-  send(under_way_.insert_or_assign(what.slot, one).first->second, false);
+  under_way transfer;
+  transfer.is_seed = true;
+  transfer.chunk = seed;
+  send(under_way_.insert_or_assign(seed.slot, transfer).first->second, false);
 }
 
-void replication_core::send(const under_way& what, bool again) {
-  if (what.is_seed) {
-    auto header = header_for(frame_kind::seed, led_view_, what.chunk.slot);
-    const auto& state = shard_.seed_of(what.chunk.slot);
+void replication_core::send(const under_way& transfer, bool again) {
+  if (transfer.is_seed) {
+    auto header = header_for(frame_kind::seed, led_view_, transfer.chunk.slot);
+    const auto& state = shard_.seed_of(transfer.chunk.slot);
     header.version = state.now.version;
-    return shell_.send_seed(*replica_, header, what.chunk, state, again);
+    return shell_.send_seed(*replica_, header, transfer.chunk, state, again);
   }
-  const auto& step = what.step;
-  if (what.in_place) return post_steps(step, 1);
+  const auto& step = transfer.step;
+  if (transfer.in_place) return post_steps(step, 1);
   auto header = header_for(frame_kind::step, led_view_, step.slot);
   header.version = step.version;
   header.worker = step.rank;
@@ -169,39 +169,39 @@ void replication_core::send(const under_way& what, bool again) {
   shell_.send_step(*replica_, header, step);
 }
 
-void replication_core::replicate_farewell(const effects::replicate_farewell& what) {
-  if (replica_) send_farewell(farewell_of(what.job, what.rank));
+void replication_core::replicate_farewell(const effects::replicate_farewell& farewell) {
+  if (replica_) send_farewell(farewell_of(farewell.job, farewell.rank));
 }
 
-void replication_core::send_farewell(const farewell_name& who) {
-  farewells_.try_emplace(who);
+void replication_core::send_farewell(const farewell_name& name) {
+  farewells_.try_emplace(name);
   frame_header header;
   header.kind = frame_kind::farewell;
-  header.job = who.job;
+  header.job = name.job;
   header.epoch = led_view_;
-  header.worker = who.rank;
-  header.clock = who.since;
+  header.worker = name.rank;
+  header.clock = name.since;
   header.chunk = runtime::whole_job;
   shell_.send_plain(*replica_, header);
 }
 
-void replication_core::followed(const effects::followed& what) {
+void replication_core::followed(const effects::followed& followed) {
   if (!follows_) return;
-  followed_.push_back(what);
+  followed_.push_back(followed);
   shell_.post_soon();
 }
 
 void replication_core::tick(std::int64_t now) {
   if (!replica_) return;
-  for (auto& [slot, one] : under_way_) {
-    if (!one.again.is_over(now, patience_)) continue;
+  for (auto& [slot, transfer] : under_way_) {
+    if (!transfer.again.is_over(now, patience_)) continue;
     TIDEGATE_RARE("shard: a step is handed to the replica again");
-    send(one, true);
+    send(transfer, true);
   }
-  for (auto& [table, one] : lending_)
-    if (one.again.is_over(now, patience_)) send_lend(one.job, table);
-  for (auto& [who, again] : farewells_)
-    if (again.is_over(now, patience_)) send_farewell(who);
+  for (auto& [table, loan] : lending_)
+    if (loan.again.is_over(now, patience_)) send_lend(loan.job, table);
+  for (auto& [name, again] : farewells_)
+    if (again.is_over(now, patience_)) send_farewell(name);
 }
 
 bool replication_core::is_mine(const frame_header& header) {
@@ -287,18 +287,18 @@ void replication_core::frame(const frame_header& header, payload_handle payload)
 
 void replication_core::on_farewell(const frame_header& header) {
   shard_.follow_farewell(header.job, header.worker, header.clock);
-  const farewell_name who{header.job, header.worker, header.clock};
-  if (!replica_) return answer_farewell(who);
-  owed_.insert(who);
-  send_farewell(who);
+  const farewell_name name{header.job, header.worker, header.clock};
+  if (!replica_) return answer_farewell(name);
+  owed_.insert(name);
+  send_farewell(name);
 }
 
-void replication_core::answer_farewell(const farewell_name& who) {
+void replication_core::answer_farewell(const farewell_name& name) {
   frame_header header;
-  header.job = who.job;
+  header.job = name.job;
   header.epoch = view_;
-  header.worker = who.rank;
-  header.clock = who.since;
+  header.worker = name.rank;
+  header.clock = name.since;
   header.chunk = runtime::whole_job;
   answer(header, refusal::none);
 }
@@ -312,10 +312,10 @@ void replication_core::on_followed(const frame_header& header) {
     return shell_.replaced(led_view_);
   }
   if (header.chunk == runtime::whole_job) {
-    const farewell_name who{header.job, header.worker, header.clock};
-    farewells_.erase(who);
-    if (owed_.erase(who) > 0) answer_farewell(who);
-    if (who == farewell_of(header.job, header.worker))
+    const farewell_name name{header.job, header.worker, header.clock};
+    farewells_.erase(name);
+    if (owed_.erase(name) > 0) answer_farewell(name);
+    if (name == farewell_of(header.job, header.worker))
       front_.about_job(header.job, [&](auto& out) {
         shard_.farewell_replicated(header.job, header.worker, out);
       });

@@ -47,7 +47,7 @@ class replication_shell {
   // Where the sums of a table lie: in the payload, with their bytes as header.version.
   virtual void lend_sums(peer_id to, const runtime::frame_header& header) = 0;
   // The gradient of a step, what.payload, is to lie there, too.
-  virtual void keep_sum(const effects::replicate& what) = 0;
+  virtual void keep_sum(const effects::replicate& replicate) = 0;
   // Of a replica: reads them from now on; the payload goes. False: it cannot.
   virtual bool map_sums(const runtime::frame_header& header, payload_handle place) = 0;
   // The sum in that plane, to be released; no_payload: it cannot be read.
@@ -60,10 +60,10 @@ class replication_shell {
   // The gradient of a step: what.payload, or the sum that was kept. header.payload_bytes is
   // set.
   virtual void send_step(peer_id to, const runtime::frame_header& header,
-                         const effects::replicate& what) = 0;
+                         const effects::replicate& replicate) = 0;
   // The chunk as it is; see chunk_seed. Sent again it is as it was the first time.
   virtual void send_seed(peer_id to, const runtime::frame_header& header,
-                         const effects::seed& what, const shard_core::seed_state& state,
+                         const effects::seed& seed, const shard_core::seed_state& state,
                          bool again) = 0;
   // It is there: what was kept to send it again may go.
   virtual void seed_arrived(std::uint32_t slot) = 0;
@@ -118,10 +118,10 @@ class replication_core {
   bool promote(std::uint32_t view, std::uint64_t epoch);
 
   // Effects of the shard core, when they are carried out.
-  void replicate(const effects::replicate& what);
-  void seed(const effects::seed& what);
-  void replicate_farewell(const effects::replicate_farewell& what);
-  void followed(const effects::followed& what);
+  void replicate(const effects::replicate& replicate);
+  void seed(const effects::seed& seed);
+  void replicate_farewell(const effects::replicate_farewell& farewell);
+  void followed(const effects::followed& followed);
   // Posts what the turn has added.
   void post();
 
@@ -150,7 +150,7 @@ class replication_core {
 
   // Sends again what has not been answered; see worker_core::tick.
   void tick(std::int64_t now);
-  void set_patience(const patience_limits& how) { patience_ = how; }
+  void set_patience(const patience_limits& limits) { patience_ = limits; }
 
  private:
   struct under_way {
@@ -187,15 +187,15 @@ class replication_core {
   void forget_all();
   void seed_more();
   void tell_in_sync();
-  void send(const under_way& what, bool again);
+  void send(const under_way& transfer, bool again);
   farewell_name farewell_of(std::uint64_t job, std::uint32_t rank) const {
     return {job, rank, shard_.first_clock(job, rank)};
   }
-  void send_farewell(const farewell_name& who);
+  void send_farewell(const farewell_name& name);
   void on_followed(const runtime::frame_header& header);
   void on_farewell(const runtime::frame_header& header);
   void answer(const runtime::frame_header& header, refusal code);
-  void answer_farewell(const farewell_name& who);
+  void answer_farewell(const farewell_name& name);
   runtime::frame_header header_for(runtime::frame_kind kind, std::uint32_t view,
                                    std::uint32_t slot) const;
   static shard_core::followed_step step_of(const runtime::frame_header& header);

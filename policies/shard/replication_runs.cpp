@@ -108,17 +108,17 @@ void replication_core::on_steps(const frame_header& header) {
   const bool skips = (header.flags & runtime::frame_flag_skip) != 0;
   auto& out = front_.pending(header.job, header.table);
   for (const auto slot : run_of(header)) {
-    auto what = step_of(header);
-    what.chunk = shard_.name_of(slot).chunk;
-    const auto judged = shard_.begin_step(what, shell_.chunk_bytes(slot));
+    auto step = step_of(header);
+    step.chunk = shard_.name_of(slot).chunk;
+    const auto judged = shard_.begin_step(step, shell_.chunk_bytes(slot));
     if (judged.kind == push_admission::what::refuse && judged.code == refusal::none)
-      out.list.push_back(effects::followed{slot, what.version});
+      out.list.push_back(effects::followed{slot, step.version});
     if (judged.kind != push_admission::what::take) continue;
     const auto sum = skips ? no_payload : shell_.sum_in_place(slot, header.plane);
     if (skips || sum != no_payload)
-      shard_.follow(what, sum, out);
+      shard_.follow(step, sum, out);
     else
-      shard_.cancel_step(what);  // nobody has lent that
+      shard_.cancel_step(step);  // nobody has lent that
   }
   front_.carry_out();
 }

@@ -80,32 +80,32 @@ std::uint64_t shard_core::beyond(const job_state& job, std::uint64_t clock,
   return come_to > clock ? come_to : 0;
 }
 
-bool shard_core::change_roster(std::uint64_t token, const roster_change& what,
+bool shard_core::change_roster(std::uint64_t token, const roster_change& change,
                                shard_effects& out) {
   const auto at = jobs_.find(token);
-  if (at == jobs_.end() || what.rank >= at->second.workers.size()) return false;
+  if (at == jobs_.end() || change.rank >= at->second.workers.size()) return false;
   auto& job = at->second;
   // An aggregator hears of its members only, each once for good.
-  if (job.relay_parts == 0 && what.number <= job.changes) return false;
-  job.changes = what.number;
+  if (job.relay_parts == 0 && change.number <= job.changes) return false;
+  job.changes = change.number;
   if (!is_planted(planted_bug::mean_over_those_who_left))
-    job.who.change(what.clock, what.joins);
-  if (what.joins)
-    has_joined(job, what, out);
-  else if (what.pushes_here)
-    has_left(token, what.rank, out);
+    job.membership.change(change.clock, change.joins);
+  if (change.joins)
+    has_joined(job, change, out);
+  else if (change.pushes_here)
+    has_left(token, change.rank, out);
   return true;
 }
 
 void shard_core::has_left(std::uint64_t token, std::uint32_t rank, shard_effects& out) {
   auto& job = jobs_.at(token);
-  auto& who = job.workers[rank];
-  who.left = true;
-  if (who.finished) return;
+  auto& worker = job.workers[rank];
+  worker.left = true;
+  if (worker.finished) return;
   if (job.epoch != 0) return has_finished(token, rank, out);
   forget_behind_gaps(job, rank, out);
   // A replica makes the steps that it is told.
-  who.finished = true;
+  worker.finished = true;
   for (const auto slot : job.slots) chunks_[slot].policy->worker_absent(rank);
 }
 
@@ -144,22 +144,22 @@ void shard_core::orphan(chunk_state& chunk, std::uint32_t rank, shard_effects& o
   }
 }
 
-void shard_core::has_joined(job_state& job, const roster_change& what, shard_effects& out) {
-  auto& who = job.workers[what.rank];
-  who.member = true;
-  who.finished = who.left = false;
-  who.joined = what.clock;
+void shard_core::has_joined(job_state& job, const roster_change& change, shard_effects& out) {
+  auto& worker = job.workers[change.rank];
+  worker.member = true;
+  worker.finished = worker.left = false;
+  worker.joined = change.clock;
   for (const auto slot : job.slots) {
     auto& chunk = chunks_[slot];
-    orphan(chunk, what.rank, out);
-    chunk.workers[what.rank].next = what.clock;
+    orphan(chunk, change.rank, out);
+    chunk.workers[change.rank].next = change.clock;
   }
   // If it is held for another, it is not any more.
-  if (job.hold_rank != what.rank || job.hold_clock != what.clock)
-    set_hold(job, what.rank, what.clock, out);
+  if (job.hold_rank != change.rank || job.hold_clock != change.clock)
+    set_hold(job, change.rank, change.clock, out);
   for (const auto slot : job.slots)
-    if (chunks_[slot].policy->is_out(what.rank))
-      chunks_[slot].policy->worker_joins(what.rank, what.clock);
+    if (chunks_[slot].policy->is_out(change.rank))
+      chunks_[slot].policy->worker_joins(change.rank, change.clock);
   job.hold_clock = clock_vector::infinity;
 }
 

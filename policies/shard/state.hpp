@@ -79,7 +79,7 @@ struct job_state {
   consistency_spec consistency;
   std::size_t relay_parts = 0;  // 0: no relay
   std::vector<worker_state> workers;
-  roster who;
+  roster membership;
   std::uint32_t changes = 0;  // of who, that have been told
   // Who is to join, and when: clocks behind wait for it as if it had. infinity: nobody.
   std::uint32_t hold_rank = 0;

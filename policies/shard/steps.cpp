@@ -44,23 +44,23 @@ void shard_core::hold_push(const frame_tag& tag, payload_handle payload, shard_e
   carry_out(slot, tag, out);
 }
 
-void shard_core::ring(const frame_tag& tag, const ring_request& what,
+void shard_core::ring(const frame_tag& tag, const ring_request& request,
                       std::span<const payload_handle> payloads, shard_effects& out) {
   auto whole = tag;
   whole.chunk = whole_table;
-  const bool ends_clock = what.push || what.skip;
+  const bool ends_clock = request.push || request.skip;
   if (const auto code = check_table(tag); code != refusal::none) {
     for (auto payload : payloads) out.list.push_back(shard_effects::release{payload});
     if (ends_clock) out.list.push_back(shard_effects::ring_acknowledge{whole, 0, code});
     whole.clock += ends_clock ? 1 : 0;
-    if (what.pull) out.list.push_back(shard_effects::ring_reply{whole, 0, code, {}, false});
+    if (request.pull) out.list.push_back(shard_effects::ring_reply{whole, 0, code, {}, false});
     return;
   }
   if (ends_clock) {
     ring_push(whole, payloads, out);
     ++whole.clock;
   }
-  if (what.pull) ring_pull(whole, what.everything, out);
+  if (request.pull) ring_pull(whole, request.everything, out);
   flush_runs(out);
 }
 
@@ -68,18 +68,18 @@ void shard_core::ring_push(const frame_tag& tag, std::span<const payload_handle>
                            shard_effects& out) {
   const auto& order = tables_.at(tag.table).order;
   TIDEGATE_ASSERT(payloads.empty() || payloads.size() == order.size(), "a payload per chunk");
-  auto one = tag;
+  auto entry = tag;
   for (std::uint32_t index = 0; index < order.size(); ++index) {
     auto& chunk = chunks_[order[index]];
     const auto payload = payloads.empty() ? no_payload : payloads[index];
-    one.chunk = chunk.chunk;
-    if (const auto code = check_clock(chunk, one); code != refusal::none) {
+    entry.chunk = chunk.chunk;
+    if (const auto code = check_clock(chunk, entry); code != refusal::none) {
       if (payload != no_payload) out.list.push_back(shard_effects::release{payload});
-      acknowledge(chunk, one, true, code, out);
+      acknowledge(chunk, entry, true, code, out);
       continue;
     }
-    take(chunk, one, payload, true, out);
-    carry_out(order[index], one, out);
+    take(chunk, entry, payload, true, out);
+    carry_out(order[index], entry, out);
   }
 }
 
@@ -90,9 +90,9 @@ void shard_core::take(chunk_state& chunk, const frame_tag& tag, payload_handle p
   auto& place = worker.held[tag.clock % window];
   // Made and not replicated yet: acknowledged then.
   const bool retained = is_retained(chunk, tag.rank, tag.clock);
-  const bool made = !retained && tag.clock < chunk.policy->applied_below(tag.rank);
-  const bool waits = made && waits_for_replica(chunk, tag.rank, tag.clock);
-  const bool applied = made && !waits;
+  const bool is_new = !retained && tag.clock < chunk.policy->applied_below(tag.rank);
+  const bool waits = is_new && waits_for_replica(chunk, tag.rank, tag.clock);
+  const bool applied = is_new && !waits;
   if (is_planted(planted_bug::duplicate_applied) && applied && !chunk.relay &&
       payload != no_payload && tag.clock + window > chunk.policy->applied_below(tag.rank) &&
       !place.there) {
@@ -102,7 +102,7 @@ void shard_core::take(chunk_state& chunk, const frame_tag& tag, payload_handle p
     return;
   }
   if (is_planted(planted_bug::lease_ended_by_an_old_push)) end_lease(chunk, worker);
-  if (made || place.there) {  // a duplicate
+  if (is_new || place.there) {  // a duplicate
     if (payload != no_payload) out.list.push_back(shard_effects::release{payload});
     if (waits) hold_copy(chunk, tag, rings);
     if (applied) acknowledge(chunk, tag, rings, refusal::none, out);
@@ -162,26 +162,26 @@ void shard_core::carry_out(std::uint32_t slot, const frame_tag& base, shard_effe
   if (cut_is_due(chunk)) take_cut(slot, out);
 }
 
-void shard_core::apply(std::uint32_t slot, const policy_decision& what, const frame_tag& base,
-                       shard_effects& out) {
+void shard_core::apply(std::uint32_t slot, const policy_decision& decision,
+                       const frame_tag& base, shard_effects& out) {
   auto& chunk = chunks_[slot];
-  const bool all = what.kind == policy_decision::what::apply_clock;
-  const std::uint32_t begin = all ? 0 : what.rank;
-  const auto end = all ? static_cast<std::uint32_t>(chunk.workers.size()) : what.rank + 1;
+  const bool all = decision.kind == policy_decision::what::apply_clock;
+  const std::uint32_t begin = all ? 0 : decision.rank;
+  const auto end = all ? static_cast<std::uint32_t>(chunk.workers.size()) : decision.rank + 1;
   const auto first = static_cast<std::uint32_t>(out.inputs.size());
-  const auto count = list_inputs(chunk, begin, end, what.clock, out);
-  if (count > 0) plant(chunk, first, what.clock, out);
-  const auto team = chunk.home->job->who.team(what.clock);
+  const auto count = list_inputs(chunk, begin, end, decision.clock, out);
+  if (count > 0) plant(chunk, first, decision.clock, out);
+  const auto team = chunk.home->job->membership.team(decision.clock);
   make_step(slot, first, count, team, out);
   if (chunk.follows) {
-    retain(slot, what, count, team, out);
+    retain(slot, decision, count, team, out);
     const auto& job = *chunk.home->job;
     for (std::uint32_t rank = begin; job.changes > 0 && rank < end; ++rank)
-      if (job.workers[rank].joined > what.clock) orphan(chunk, rank, out);
+      if (job.workers[rank].joined > decision.clock) orphan(chunk, rank, out);
   } else {
     for (std::uint32_t rank = begin; rank < end; ++rank)
-      if (is_held(chunk, rank, what.clock))
-        settle(chunk, rank, what.clock, base, refusal::none, out);
+      if (is_held(chunk, rank, decision.clock))
+        settle(chunk, rank, decision.clock, base, refusal::none, out);
   }
   if (all && cut_is_due(chunk)) take_cut(slot, out);
 }
@@ -212,8 +212,8 @@ void shard_core::keep(chunk_state& chunk, std::uint32_t plane, std::uint64_t ver
 
 const shard_core::kept_version* shard_core::kept_of(const chunk_state& chunk,
                                                     std::uint64_t clock) {
-  for (const auto& one : chunk.kept)
-    if (one.plane != none_open && one.version == clock) return &one;
+  for (const auto& version : chunk.kept)
+    if (version.plane != none_open && version.version == clock) return &version;
   return nullptr;
 }
 

@@ -52,17 +52,17 @@ void chaos_core::draw(std::int64_t now) {
 
 std::int64_t chaos_core::next_wake() const noexcept {
   auto when = over_ ? never : std::min(next_hit_, end_);
-  for (const auto& one : stopped_) when = std::min(when, one.until);
+  for (const auto& stopped : stopped_) when = std::min(when, stopped.until);
   return when;
 }
 
 void chaos_core::wake(std::int64_t now, std::span<const chaos_target> living,
                       std::vector<chaos_order>& out) {
-  const auto gone = [&](const chaos_target& one) {
-    return std::find(living.begin(), living.end(), one) == living.end();
+  const auto gone = [&](const chaos_target& target) {
+    return std::find(living.begin(), living.end(), target) == living.end();
   };
   std::erase_if(killed_, gone);
-  std::erase_if(stopped_, [&](const stopped_one& one) { return gone(one.target); });
+  std::erase_if(stopped_, [&](const stopped_one& stopped) { return gone(stopped.target); });
   let_go_on(now, out);
   over_ = over_ || now >= end_;
   if (over_ || now < next_hit_) return;
@@ -73,7 +73,7 @@ void chaos_core::wake(std::int64_t now, std::span<const chaos_target> living,
   }
   std::vector<chaos_target> some;
   std::copy_if(living.begin(), living.end(), std::back_inserter(some),
-               [this](const auto& one) { return may_hit(one); });
+               [this](const auto& entry) { return may_hit(entry); });
   if (some.empty()) {
     next_hit_ = now + look_again_ns;
     return;
@@ -83,35 +83,35 @@ void chaos_core::wake(std::int64_t now, std::span<const chaos_target> living,
 }
 
 void chaos_core::let_go_on(std::int64_t now, std::vector<chaos_order>& out) {
-  for (const auto& one : stopped_)
-    if (one.until <= now) out.push_back({{chaos_act::go_on}, one.target, ""});
-  std::erase_if(stopped_, [now](const stopped_one& one) { return one.until <= now; });
+  for (const auto& stopped : stopped_)
+    if (stopped.until <= now) out.push_back({{chaos_act::go_on}, stopped.target, ""});
+  std::erase_if(stopped_, [now](const stopped_one& paused) { return paused.until <= now; });
 }
 
-bool chaos_core::is_stopped(const chaos_target& one) const {
+bool chaos_core::is_stopped(const chaos_target& target) const {
   return std::any_of(stopped_.begin(), stopped_.end(),
-                     [&](const stopped_one& s) { return s.target == one; });
+                     [&](const stopped_one& s) { return s.target == target; });
 }
 
-bool chaos_core::is_dying(const chaos_target& one) const {
-  return std::find(killed_.begin(), killed_.end(), one) != killed_.end();
+bool chaos_core::is_dying(const chaos_target& target) const {
+  return std::find(killed_.begin(), killed_.end(), target) != killed_.end();
 }
 
-bool chaos_core::may_hit(const chaos_target& one) const {
+bool chaos_core::may_hit(const chaos_target& target) const {
   const auto& roles = plan_.roles;
-  return std::find(roles.begin(), roles.end(), one.name.role) != roles.end() &&
-         !is_dying(one) && (choice_.act == chaos_act::kill || !is_stopped(one));
+  return std::find(roles.begin(), roles.end(), target.name.role) != roles.end() &&
+         !is_dying(target) && (choice_.act == chaos_act::kill || !is_stopped(target));
 }
 
-void chaos_core::strike(std::int64_t now, const chaos_target& target, const chaos_choice& how,
-                        std::vector<chaos_order>& out) {
-  if (how.act == chaos_act::kill) {
+void chaos_core::strike(std::int64_t now, const chaos_target& target,
+                        const chaos_choice& choice, std::vector<chaos_order>& out) {
+  if (choice.act == chaos_act::kill) {
     std::erase_if(stopped_, [&](const stopped_one& s) { return s.target == target; });
     killed_.push_back(target);
   } else {
-    stopped_.push_back({target, after(now, how.for_ms)});
+    stopped_.push_back({target, after(now, choice.for_ms)});
   }
-  out.push_back({how, target, ""});
+  out.push_back({choice, target, ""});
 }
 
 void chaos_core::count_hit(std::int64_t now) {
@@ -136,7 +136,7 @@ std::optional<chaos_target> choose_target(std::span<const chaos_target> living,
                                           process_role role, std::uint64_t seed) {
   std::vector<chaos_target> some;
   std::copy_if(living.begin(), living.end(), std::back_inserter(some),
-               [role](const auto& one) { return one.name.role == role; });
+               [role](const auto& entry) { return entry.name.role == role; });
   if (some.empty()) return std::nullopt;
   return pick_from(std::move(some), runtime::mix64(runtime::stream_key(seed, "chaos")));
 }

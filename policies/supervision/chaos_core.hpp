@@ -45,10 +45,10 @@ class chaos_core {
   void wake(std::int64_t now, std::span<const chaos_target> living,
             std::vector<chaos_order>& out);
   // Of a process, one that was not drawn.
-  void strike(std::int64_t now, const chaos_target& target, const chaos_choice& how,
+  void strike(std::int64_t now, const chaos_target& target, const chaos_choice& choice,
               std::vector<chaos_order>& out);
   // It was killed, and is still listed.
-  bool is_dying(const chaos_target& one) const;
+  bool is_dying(const chaos_target& target) const;
   // A hit that was ordered found its process gone: it does not count.
   void missed(const chaos_target& target);
   // No more hits. Who is stopped goes on at once.
@@ -65,9 +65,9 @@ class chaos_core {
 
   void draw(std::int64_t now);
   void let_go_on(std::int64_t now, std::vector<chaos_order>& out);
-  bool may_hit(const chaos_target& one) const;
+  bool may_hit(const chaos_target& target) const;
   void count_hit(std::int64_t now);
-  bool is_stopped(const chaos_target& one) const;
+  bool is_stopped(const chaos_target& target) const;
 
   chaos_plan plan_;
   std::int64_t end_;

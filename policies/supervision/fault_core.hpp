@@ -17,7 +17,7 @@ class fault_core {
   static constexpr std::int64_t never = chaos_core::never;
 
   // `now`: of the launch.
-  fault_core(fault_spec how, std::int64_t now);
+  fault_core(fault_spec faults, std::int64_t now);
 
   std::int64_t next_wake() const noexcept;
   // `living`: all processes of the run; `clock`: of the slowest worker of the job that is

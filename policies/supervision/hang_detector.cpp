@@ -18,16 +18,17 @@ void hang_detector::look(std::int64_t now, std::span<const beat_reading> reading
   const auto passed = last_look_ == never ? 0 : std::min(now - last_look_, 2 * interval_);
   last_look_ = now;
   next_look_ = now + interval_;
-  for (const auto& one : readings) {
-    auto& known = seen_[one.process];
-    if (one.beats != std::exchange(known.beats, one.beats)) {
+  for (const auto& reading : readings) {
+    auto& known = seen_[reading.process];
+    if (reading.beats != std::exchange(known.beats, reading.beats)) {
       known.silent_ns = 0;
-      known.told = false;
-    } else if (one.beats != 0) {
+      known.is_reported = false;
+    } else if (reading.beats != 0) {
       known.silent_ns += passed;
     }
-    if (known.silent_ns < timeout_ + interval_ || std::exchange(known.told, true)) continue;
-    out.push_back({one.process, known.silent_ns});
+    if (known.silent_ns < timeout_ + interval_ || std::exchange(known.is_reported, true))
+      continue;
+    out.push_back({reading.process, known.silent_ns});
   }
 }
 

@@ -51,7 +51,7 @@ class hang_detector {
   struct state {
     std::uint64_t beats = 0;
     std::int64_t silent_ns = 0;
-    bool told = false;
+    bool is_reported = false;
   };
 
   std::int64_t timeout_;

@@ -20,14 +20,14 @@ struct patience_limits {
 class patience {
  public:
   // `now` in nanoseconds, of a clock that does not go back. The first call starts it.
-  bool is_over(std::int64_t now, const patience_limits& how = {}) noexcept {
+  bool is_over(std::int64_t now, const patience_limits& limits = {}) noexcept {
     if (wait_ == 0) {
-      wait_ = how.first_ns;
+      wait_ = limits.first_ns;
       due_ = now + wait_;
       return false;
     }
     if (now < due_) return false;
-    wait_ = std::min(how.growth * wait_, how.most_ns);
+    wait_ = std::min(limits.growth * wait_, limits.most_ns);
     due_ = now + wait_;
     return true;
   }

@@ -12,8 +12,8 @@ std::vector<wait_ledger::wait> wait_ledger::look(std::int64_t now,
     const std::pair key{entry.waiter, entry.awaited};
     const auto known = ages_.find(key);
     auto state = known == ages_.end() ? age{.since = now - entry.for_ns} : known->second;
-    if (!state.told && now - state.since >= told_after_ns) {
-      state.told = true;
+    if (!state.reported && now - state.since >= told_after_ns) {
+      state.reported = true;
       fresh.push_back(entry);
       fresh.back().for_ns = now - state.since;
     }
@@ -23,7 +23,7 @@ std::vector<wait_ledger::wait> wait_ledger::look(std::int64_t now,
   return fresh;
 }
 
-std::vector<wait_status> wait_ledger::told(std::int64_t now) const {
+std::vector<wait_status> wait_ledger::reported(std::int64_t now) const {
   std::vector<wait_status> old;
   for (const auto& [key, state] : ages_)
     if (now - state.since >= told_after_ns)

@@ -29,12 +29,12 @@ class wait_ledger {
   // the last look.
   std::vector<wait> look(std::int64_t now, const std::vector<wait>& found);
   // Those that are old enough, the longest first.
-  std::vector<wait_status> told(std::int64_t now) const;
+  std::vector<wait_status> reported(std::int64_t now) const;
 
  private:
   struct age {
     std::int64_t since = 0;
-    bool told = false;
+    bool reported = false;
   };
   std::map<std::pair<std::string, std::string>, age> ages_;  // by waiter and awaited
 };

@@ -83,14 +83,14 @@ void worker_core::push_again(std::uint32_t id, const table_state& table, const p
   TIDEGATE_RARE("worker: a push is sent again");
   for (const auto& part : table.parts) {
     if (shard != every_shard && part.shard != shard) continue;
-    auto one = send_of(id, push, part.attached);
-    one.shard = part.shard;
+    auto send = send_of(id, push, part.attached);
+    send.shard = part.shard;
     bool rung = false;
     for (const auto chunk : part.chunks) {
       if (push.acked[chunk] != 0 || rung) continue;
       rung = part.attached;  // once for all
-      if (!rung) aim(one, table.places[chunk]);
-      out.sends.push_back(one);
+      if (!rung) aim(send, table.places[chunk]);
+      out.sends.push_back(send);
     }
   }
 }
@@ -101,11 +101,11 @@ void worker_core::pull_again(std::uint32_t id, table_state& table, std::uint32_t
   TIDEGATE_RARE("worker: a pull is sent again");
   ++last_request_;
   auto& pull = table.pull;
-  auto one = pull_of(id, table);
+  auto send = pull_of(id, table);
   for (const auto& part : table.parts) {
     if (shard != every_shard && part.shard != shard) continue;
-    one.shard = part.shard;
-    one.kind = part.attached ? send_kind::ring : send_kind::pull;
+    send.shard = part.shard;
+    send.kind = part.attached ? send_kind::ring : send_kind::pull;
     const auto is_due = [&](std::uint32_t chunk) { return pull.chunks[chunk] == replied::no; };
     if (std::none_of(part.chunks.begin(), part.chunks.end(), is_due)) continue;
     for (const auto chunk : part.chunks) {
@@ -117,10 +117,10 @@ void worker_core::pull_again(std::uint32_t id, table_state& table, std::uint32_t
       if (!is_due(chunk)) continue;
       pull.requests[chunk] = last_request_;
       if (part.attached) continue;
-      aim(one, table.places[chunk]);
-      out.sends.push_back(one);
+      aim(send, table.places[chunk]);
+      out.sends.push_back(send);
     }
-    if (part.attached) out.sends.push_back(one);
+    if (part.attached) out.sends.push_back(send);
   }
 }
 

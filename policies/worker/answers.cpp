@@ -63,7 +63,7 @@ void worker_core::on_ring_ack(const chunk_run& where, std::uint64_t clock, refus
   }
 }
 
-void worker_core::on_ring_reply(const chunk_run& where, const reply& what,
+void worker_core::on_ring_reply(const chunk_run& where, const reply& item,
                                 worker_effects& out) {
   const auto at = tables_.find(where.table);
   if (at == tables_.end()) return;
@@ -74,9 +74,9 @@ void worker_core::on_ring_reply(const chunk_run& where, const reply& what,
   const auto count = where.count == 0 ? chunks.size() : std::size_t{where.count};
   if (first > chunks.size() || count > chunks.size() - first) return;
   for (const auto chunk : chunks.subspan(first, count)) {
-    if (!expects_reply(where.table, chunk, what.request)) continue;
-    at->second.sources[chunk] = {what.plane, moves_[where.shard]};
-    answer(at->second, chunk, what, out);
+    if (!expects_reply(where.table, chunk, item.request)) continue;
+    at->second.sources[chunk] = {item.plane, moves_[where.shard]};
+    answer(at->second, chunk, item, out);
   }
 }
 
@@ -109,26 +109,26 @@ bool worker_core::cancel_reply(std::uint32_t id, std::uint32_t chunk, std::uint6
   return true;
 }
 
-void worker_core::on_reply(std::uint32_t id, std::uint32_t chunk, const reply& what,
+void worker_core::on_reply(std::uint32_t id, std::uint32_t chunk, const reply& item,
                            worker_effects& out) {
   const auto at = tables_.find(id);
   if (at == tables_.end() || chunk >= at->second.places.size()) return;
   const auto& pull = at->second.pull;
   // One with a payload has begun; a refusal comes without.
-  const auto due = what.code == refusal::none ? replied::arriving : replied::no;
-  if (!pull.active || pull.requests[chunk] != what.request || pull.chunks[chunk] != due) return;
+  const auto due = item.code == refusal::none ? replied::arriving : replied::no;
+  if (!pull.active || pull.requests[chunk] != item.request || pull.chunks[chunk] != due) return;
   at->second.sources[chunk] = {};
-  answer(at->second, chunk, what, out);
+  answer(at->second, chunk, item, out);
 }
 
-void worker_core::answer(table_state& table, std::uint32_t chunk, const reply& what,
+void worker_core::answer(table_state& table, std::uint32_t chunk, const reply& answer,
                          worker_effects& out) {
   auto& pull = table.pull;
   pull.chunks[chunk] = replied::yes;
-  if (what.code != refusal::none && pull.code == refusal::none) pull.code = what.code;
-  if (what.code == refusal::none && pull.clock != clock_vector::infinity &&
-      what.min_clock < pull.clock)
-    staleness_max_ = std::max(staleness_max_, pull.clock - what.min_clock);
+  if (answer.code != refusal::none && pull.code == refusal::none) pull.code = answer.code;
+  if (answer.code == refusal::none && pull.clock != clock_vector::infinity &&
+      answer.min_clock < pull.clock)
+    staleness_max_ = std::max(staleness_max_, pull.clock - answer.min_clock);
   if (--pull.remaining > 0) return;
   pull.active = false;
   ended(pull.op, pull.code, out);

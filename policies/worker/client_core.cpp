@@ -252,8 +252,8 @@ void client_core::resend(std::uint32_t shard) {
 
 void client_core::carry_out() {
   if (worker_.failure() != refusal::none && !std::exchange(failed_, true)) shell_.let_go();
-  for (const auto& what : effects_.sends) send(what);
-  for (const auto& one : effects_.dones) shell_.done(one.op, one.code);
+  for (const auto& item : effects_.sends) send(item);
+  for (const auto& done : effects_.dones) shell_.done(done.op, done.code);
   effects_.clear();
 }
 
@@ -269,45 +269,45 @@ frame_header client_core::header_for(frame_kind kind, std::uint32_t table,
   return header;
 }
 
-void client_core::send(const worker_effects::send& what) {
+void client_core::send(const worker_effects::send& send) {
   using kind = worker_effects::send_kind;
-  if (moving_.contains(what.shard)) return;  // sent when it has moved
-  auto header = header_for(frame_kind::push, what.table, what.shard);
-  header.chunk = what.chunk;
-  header.clock = what.clock;
-  header.request = what.request;
+  if (moving_.contains(send.shard)) return;  // sent when it has moved
+  auto header = header_for(frame_kind::push, send.table, send.shard);
+  header.chunk = send.chunk;
+  header.clock = send.clock;
+  header.request = send.request;
   const auto flag = [&](bool set, std::uint16_t bit) {
     if (set) header.flags = static_cast<std::uint16_t>(header.flags | bit);
   };
-  switch (what.kind) {
+  switch (send.kind) {
     case kind::push:
-      header.payload_bytes = what.elements * sizeof(float);
-      flag(what.pulls, runtime::frame_flag_pull);
+      header.payload_bytes = send.elements * sizeof(float);
+      flag(send.pulls, runtime::frame_flag_pull);
       // What is opened first is used first: early layers, which the next clock waits for.
-      return shell_.send_gradient(what, header,
-                                  use_order(what.clock, tables_.at(what.table).opened_as));
+      return shell_.send_gradient(send, header,
+                                  use_order(send.clock, tables_.at(send.table).opened_as));
     case kind::skip:
       header.kind = frame_kind::skip;
-      flag(what.pulls, runtime::frame_flag_pull);
+      flag(send.pulls, runtime::frame_flag_pull);
       break;
     case kind::pull:
       header.kind = frame_kind::pull;
-      flag(what.everything, runtime::frame_flag_final);
+      flag(send.everything, runtime::frame_flag_final);
       break;
     case kind::ring:
       header.kind = frame_kind::ring;
-      header.plane = static_cast<std::uint16_t>(what.half);
-      flag(what.everything, runtime::frame_flag_final);
-      flag(what.pushes, runtime::frame_flag_push);
-      flag(what.skips, runtime::frame_flag_skip);
-      flag(what.pulls, runtime::frame_flag_pull);
+      header.plane = static_cast<std::uint16_t>(send.half);
+      flag(send.everything, runtime::frame_flag_final);
+      flag(send.pushes, runtime::frame_flag_push);
+      flag(send.skips, runtime::frame_flag_skip);
+      flag(send.pulls, runtime::frame_flag_pull);
       break;
     case kind::finished:
       header.kind = frame_kind::finished;
       header.chunk = runtime::whole_job;
       break;
   }
-  shell_.send(what.shard, header);
+  shell_.send(send.shard, header);
 }
 
 }  // namespace tidegate::policies

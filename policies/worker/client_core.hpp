@@ -29,7 +29,7 @@ class client_shell {
   // header.table are. The third sends elements of a push's gradient; lower priorities overtake.
   virtual void send(std::uint32_t shard, const runtime::frame_header& header) = 0;
   virtual void send_place(std::uint32_t shard, const runtime::frame_header& header) = 0;
-  virtual void send_gradient(const worker_effects::send& what,
+  virtual void send_gradient(const worker_effects::send& send,
                              const runtime::frame_header& header, std::uint64_t priority) = 0;
   // Maps the parameters of a table's part, whose place is in the payload of an attach_ack.
   // False: frames are used.
@@ -77,9 +77,9 @@ class client_core {
   // Sends again what has not been answered; see worker_core::tick. carry_out() follows. Not
   // while frames wait to be sent: what has not left cannot be lost, and would wait twice.
   void tick(std::int64_t now);
-  void set_patience(const patience_limits& how) {
-    patience_ = how;
-    worker_.set_patience(how);
+  void set_patience(const patience_limits& limits) {
+    patience_ = limits;
+    worker_.set_patience(limits);
   }
   bool is_busy() const;
 
@@ -130,7 +130,7 @@ class client_core {
   void begin_attach(std::uint32_t table, table_state& state, std::uint32_t shard);
   bool end_attach(table_state& state, std::uint32_t shard);
   void end_move(std::uint32_t shard);
-  void send(const worker_effects::send& what);
+  void send(const worker_effects::send& send);
 
   client_shell& shell_;
   std::uint64_t token_;

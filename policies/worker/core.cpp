@@ -24,8 +24,9 @@ void worker_core::add_table(std::uint32_t id, std::vector<chunk_place> places) {
   table.pull.requests.resize(places.size());
   table.sources.resize(places.size());
   for (const auto& place : places) {
-    auto part = std::find_if(table.parts.begin(), table.parts.end(),
-                             [&](const table_part& one) { return one.shard == place.shard; });
+    auto part =
+        std::find_if(table.parts.begin(), table.parts.end(),
+                     [&](const table_part& entry) { return entry.shard == place.shard; });
     if (part == table.parts.end())
       part = table.parts.insert(part, table_part{place.shard, false, {}});
     part->chunks.push_back(place.chunk);
@@ -119,14 +120,14 @@ void worker_core::mark_pull(table_state& table, operation op, std::uint64_t cloc
 worker_effects::send worker_core::send_of(std::uint32_t id, const push_state& push,
                                           bool rings) {
   const bool skips = push.op == 0;
-  worker_effects::send one;
-  one.kind = rings ? send_kind::ring : skips ? send_kind::skip : send_kind::push;
-  one.table = id;
-  one.clock = push.clock;
-  one.half = push.half;
-  one.pushes = rings && !skips;
-  one.skips = rings && skips;
-  return one;
+  worker_effects::send send;
+  send.kind = rings ? send_kind::ring : skips ? send_kind::skip : send_kind::push;
+  send.table = id;
+  send.clock = push.clock;
+  send.half = push.half;
+  send.pushes = rings && !skips;
+  send.skips = rings && skips;
+  return send;
 }
 
 // What is active in another slot is of a clock before.
@@ -161,68 +162,69 @@ void worker_core::send_waiting(worker_effects& out) {
 void worker_core::send_push(std::uint32_t id, const table_state& table, const push_state& push,
                             std::uint64_t request, worker_effects& out) const {
   for (const bool rings : {true, false}) {
-    auto one = send_of(id, push, rings);
-    one.pulls = request != 0;
-    one.request = request;
+    auto send = send_of(id, push, rings);
+    send.pulls = request != 0;
+    send.request = request;
     for (const auto& part : table.parts) {
       if (part.attached != rings) continue;
-      one.shard = part.shard;
-      if (rings) out.sends.push_back(one);
+      send.shard = part.shard;
+      if (rings) out.sends.push_back(send);
       if (rings) continue;
       for (const auto chunk : part.chunks) {
-        aim(one, table.places[chunk]);
-        out.sends.push_back(one);
+        aim(send, table.places[chunk]);
+        out.sends.push_back(send);
       }
     }
   }
 }
 
-void worker_core::aim(worker_effects::send& one, const chunk_place& place) {
-  one.chunk = place.chunk;
-  one.first = place.first;
-  one.elements = place.elements;
+void worker_core::aim(worker_effects::send& send, const chunk_place& place) {
+  send.chunk = place.chunk;
+  send.first = place.first;
+  send.elements = place.elements;
 }
 
 worker_effects::send worker_core::pull_of(std::uint32_t id, const table_state& table) const {
-  worker_effects::send one;
-  one.table = id;
-  one.clock = table.pull.clock;
-  one.request = last_request_;
-  one.everything = table.pull.everything;
-  one.pulls = true;
-  return one;
+  worker_effects::send send;
+  send.table = id;
+  send.clock = table.pull.clock;
+  send.request = last_request_;
+  send.everything = table.pull.everything;
+  send.pulls = true;
+  return send;
 }
 
 void worker_core::send_pull(std::uint32_t id, const table_state& table,
                             worker_effects& out) const {
-  auto one = pull_of(id, table);
+  auto send = pull_of(id, table);
   for (const auto& part : table.parts) {
-    one.shard = part.shard;
-    one.kind = part.attached ? send_kind::ring : send_kind::pull;
+    send.shard = part.shard;
+    send.kind = part.attached ? send_kind::ring : send_kind::pull;
     if (part.attached) {
-      out.sends.push_back(one);
+      out.sends.push_back(send);
       continue;
     }
     for (const auto chunk : part.chunks) {
-      auto of_chunk = one;
+      auto of_chunk = send;
       aim(of_chunk, table.places[chunk]);
       out.sends.push_back(of_chunk);
     }
   }
 }
 
-errc worker_core::pull(std::uint32_t id, operation op, extent what, worker_effects& out) {
+errc worker_core::pull(std::uint32_t id, operation op, extent wanted, worker_effects& out) {
   if (failure_ != refusal::none) return errc::cancelled;
   const auto at = tables_.find(id);
   if (at == tables_.end()) return errc::not_found;
   auto& table = at->second;
   if (table.pull.active || exchange_.op != 0) return errc::out_of_order;
   if (one_clock_in_flight_ && !has_room()) return errc::out_of_order;
-  const bool to_the_end = what == extent::to_the_end;
+  const bool to_the_end = wanted == extent::to_the_end;
   if (finished_ != to_the_end) return errc::out_of_order;
   if (!to_the_end && table.pushed_below > clock_) return errc::out_of_order;
   ++last_request_;
-  mark_pull(table, op, to_the_end ? clock_vector::infinity : clock_, what != extent::as_policy);
+  mark_pull(table, op, to_the_end ? clock_vector::infinity : clock_,
+            wanted != extent::as_policy);
   send_pull(id, table, out);
   return errc::ok;
 }

@@ -110,7 +110,7 @@ class worker_core {
   // `to_the_end`: when all workers have finished, this one included (then allowed after
   // finish).
   enum class extent : std::uint8_t { as_policy, everything, to_the_end };
-  runtime::errc pull(std::uint32_t table, operation op, extent what, worker_effects& out);
+  runtime::errc pull(std::uint32_t table, operation op, extent wanted, worker_effects& out);
   // Done at once.
   runtime::errc clock(operation op, worker_effects& out);
   // Done when a push of this clock is within the credit window. One at a time.
@@ -140,7 +140,7 @@ class worker_core {
     std::uint64_t min_clock = 0;
     std::uint32_t plane = 0;  // of a ring's reply
   };
-  void on_reply(std::uint32_t table, std::uint32_t chunk, const reply& what,
+  void on_reply(std::uint32_t table, std::uint32_t chunk, const reply& item,
                 worker_effects& out);
 
   // Answers for chunks [first, first + count) of the part of a table on a shard; count 0: for
@@ -153,12 +153,12 @@ class worker_core {
   };
   void on_ring_ack(const chunk_run& where, std::uint64_t clock, refusal code,
                    worker_effects& out);
-  void on_ring_reply(const chunk_run& where, const reply& what, worker_effects& out);
+  void on_ring_reply(const chunk_run& where, const reply& item, worker_effects& out);
 
   // Sends again what has waited too long for its answer. `now`: any clock that does not go
   // back, in nanoseconds. Call it now and then while is_busy().
   void tick(std::int64_t now, worker_effects& out);
-  void set_patience(const patience_limits& how) { patience_ = how; }
+  void set_patience(const patience_limits& limits) { patience_ = limits; }
   bool is_busy() const;
 
   // The place of a chunk in its table; asserted to exist.
@@ -232,7 +232,7 @@ class worker_core {
   // `request`: of the pull of the clock after, which goes along; 0: none does.
   void send_push(std::uint32_t id, const table_state& table, const push_state& push,
                  std::uint64_t request, worker_effects& out) const;
-  static void aim(worker_effects::send& one, const chunk_place& place);
+  static void aim(worker_effects::send& send, const chunk_place& place);
   worker_effects::send pull_of(std::uint32_t id, const table_state& table) const;
   void send_pull(std::uint32_t id, const table_state& table, worker_effects& out) const;
   static constexpr std::uint32_t every_shard = 0xffff'ffff;
@@ -245,7 +245,8 @@ class worker_core {
   void farewell_to(std::uint32_t shard, worker_effects& out) const;
   void send_exchange(worker_effects& out) const;
   void ack(push_state& push, std::uint32_t chunk, refusal code, worker_effects& out);
-  void answer(table_state& table, std::uint32_t chunk, const reply& what, worker_effects& out);
+  void answer(table_state& table, std::uint32_t chunk, const reply& answer,
+              worker_effects& out);
   const table_part* part_at(const table_state& table, std::uint32_t shard) const;
   void ended(operation op, refusal code, worker_effects& out);
   bool pushes_acked() const;

@@ -32,8 +32,8 @@ void draw_forced(std::uint64_t seed) noexcept {
   constexpr std::uint32_t shares[] = {1U << 31U, 1U << 28U, 1U << 25U};
   for (auto& mark : forced_marks()) {
     const auto drawn = mix64(seed ^ hash_of(mark.name));
-    const auto which = (drawn >> 8U) % 12;
-    mark.share = which < 3 ? shares[which] : 0;
+    const auto index = (drawn >> 8U) % 12;
+    mark.share = index < 3 ? shares[index] : 0;
     mark.next = drawn;
   }
 }

@@ -13,12 +13,12 @@ namespace {
 // Made on first use, so that libraries may log before start().
 spdlog::logger& logger() {
   static const auto instance = [] {
-    auto made = spdlog::stderr_logger_mt("tidegate");
-    made->set_pattern("%Y-%m-%dT%H:%M:%S.%e %l %v");
-    made->flush_on(spdlog::level::trace);
+    auto logger = spdlog::stderr_logger_mt("tidegate");
+    logger->set_pattern("%Y-%m-%dT%H:%M:%S.%e %l %v");
+    logger->flush_on(spdlog::level::trace);
     const char* level = std::getenv("TIDEGATE_LOG");
-    made->set_level(level ? spdlog::level::from_str(level) : spdlog::level::info);
-    return made;
+    logger->set_level(level ? spdlog::level::from_str(level) : spdlog::level::info);
+    return logger;
   }();
   return *instance;
 }

@@ -98,8 +98,8 @@ inline constexpr auto planted_checkpoint_bug_last =
 
 #ifdef TIDEGATE_PLANTED_BUGS
 inline planted_bug planted = planted_bug::none;  // which one is there now
-inline bool is_planted(planted_bug which) noexcept {
-  return planted == which;
+inline bool is_planted(planted_bug bug) noexcept {
+  return planted == bug;
 }
 #else
 constexpr bool is_planted(planted_bug) noexcept {

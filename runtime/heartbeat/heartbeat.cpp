@@ -20,12 +20,12 @@ struct wish {
 wish read_wish() {
   const char* value = std::getenv(heartbeat_variable);
   const std::string_view text(value == nullptr ? "" : value);
-  wish made;
+  wish result;
   const auto* end = text.data() + text.size();
-  const auto number = std::from_chars(text.data(), end, made.fd);
+  const auto number = std::from_chars(text.data(), end, result.fd);
   if (number.ec != std::errc() || number.ptr == end || *number.ptr != ':') return {};
-  const auto rest = std::from_chars(number.ptr + 1, end, made.interval_ms);
-  return rest.ec == std::errc() && rest.ptr == end ? made : wish{};
+  const auto rest = std::from_chars(number.ptr + 1, end, result.interval_ms);
+  return rest.ec == std::errc() && rest.ptr == end ? result : wish{};
 }
 
 // Once a process: the descriptor's number may be another file's after it is closed.

@@ -126,17 +126,18 @@ HWY_EXPORT(sum_here);
 HWY_EXPORT(add_here);
 
 chunk_arrays only_after(float* out, std::size_t n) {
-  chunk_arrays made;
-  made.after = out;
-  made.n = n;
-  return made;
+  chunk_arrays arrays;
+  arrays.after = out;
+  arrays.n = n;
+  return arrays;
 }
 
 }  // namespace
 
-void fused_step(const coefficients& how, const dense_inputs& inputs, const chunk_arrays& at) {
+void fused_step(const coefficients& options, const dense_inputs& inputs,
+                const chunk_arrays& at) {
   TIDEGATE_ASSERT(is_fused(inputs.type, inputs.count), "there is a loop for these inputs");
-  HWY_DYNAMIC_DISPATCH(step_here)(how, inputs, at);
+  HWY_DYNAMIC_DISPATCH(step_here)(options, inputs, at);
 }
 
 void fused_sum(const dense_inputs& inputs, float* out, std::size_t n) {

@@ -40,7 +40,8 @@ struct dense_inputs {
 };
 
 // Sum and step without leaving the registers.
-void fused_step(const coefficients& how, const dense_inputs& inputs, const chunk_arrays& at);
+void fused_step(const coefficients& options, const dense_inputs& inputs,
+                const chunk_arrays& at);
 void fused_sum(const dense_inputs& inputs, float* out, std::size_t n);
 
 struct operand {

@@ -128,14 +128,14 @@ HWY_INLINE void step_at(D d, const Step& step, const Sum& sum, const chunk_array
 template <class Step, class Sum>
 HWY_NOINLINE void pass(Step step, Sum sum, chunk_arrays at) {
   const hn::ScalableTag<float> d;
-  const hn::CappedTag<float, 1> one;
+  const hn::CappedTag<float, 1> entry;
   const std::size_t lanes = hn::Lanes(d);
   std::size_t i = 0;
   for (; i + lanes <= at.n; i += lanes) {
     prefetch<Step>(sum, at, i + floats_ahead);
     step_at(d, step, sum, at, i);
   }
-  for (; i < at.n; ++i) step_at(one, step, sum, at, i);
+  for (; i < at.n; ++i) step_at(entry, step, sum, at, i);
 }
 
 }  // namespace tidegate::runtime::kernels::HWY_NAMESPACE

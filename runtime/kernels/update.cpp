@@ -86,36 +86,36 @@ operand sum_range(std::span<const gradient> inputs, std::uint64_t lo, std::uint6
   return {out, element::float32};
 }
 
-coefficients make_coefficients(const optimizer& how, adam_powers& powers, float scale) {
+coefficients make_coefficients(const optimizer& options, adam_powers& powers, float scale) {
   coefficients c;
-  c.kind = how.kind;
-  c.rate = how.learning_rate;
+  c.kind = options.kind;
+  c.rate = options.learning_rate;
   c.scale = scale;
-  c.momentum = how.momentum;
-  c.beta1 = how.beta1;
-  c.beta1_rest = 1.0F - how.beta1;
-  c.beta2 = how.beta2;
-  c.beta2_rest = 1.0F - how.beta2;
-  c.epsilon = how.epsilon;
-  if (how.kind == optimizer_kind::adam || how.kind == optimizer_kind::adamw) {
-    powers.beta1 *= how.beta1;
-    powers.beta2 *= how.beta2;
-    c.rate = static_cast<float>(how.learning_rate * std::sqrt(1.0 - powers.beta2) /
+  c.momentum = options.momentum;
+  c.beta1 = options.beta1;
+  c.beta1_rest = 1.0F - options.beta1;
+  c.beta2 = options.beta2;
+  c.beta2_rest = 1.0F - options.beta2;
+  c.epsilon = options.epsilon;
+  if (options.kind == optimizer_kind::adam || options.kind == optimizer_kind::adamw) {
+    powers.beta1 *= options.beta1;
+    powers.beta2 *= options.beta2;
+    c.rate = static_cast<float>(options.learning_rate * std::sqrt(1.0 - powers.beta2) /
                                 (1.0 - powers.beta1));
   }
-  c.kept = static_cast<float>(1.0 - double{how.learning_rate} * how.weight_decay);
+  c.kept = static_cast<float>(1.0 - double{options.learning_rate} * options.weight_decay);
   return c;
 }
 
 chunk_arrays part(const chunk_arrays& whole, std::size_t offset, std::size_t n) {
-  auto made = whole;
-  made.before += offset;
-  made.after += offset;
-  if (made.state1 != nullptr) made.state1 += offset;
-  if (made.state2 != nullptr) made.state2 += offset;
-  made.n = n;
-  made.sum = nullptr;  // it is there
-  return made;
+  auto arrays = whole;
+  arrays.before += offset;
+  arrays.after += offset;
+  if (arrays.state1 != nullptr) arrays.state1 += offset;
+  if (arrays.state2 != nullptr) arrays.state2 += offset;
+  arrays.n = n;
+  arrays.sum = nullptr;  // it is there
+  return arrays;
 }
 
 }  // namespace
@@ -144,10 +144,10 @@ void tree_sum(std::span<const gradient> inputs, float* out, std::size_t n) {
               std::min(block, n - offset));
 }
 
-void apply_update(const optimizer& how, adam_powers& powers, std::span<const gradient> inputs,
-                  float scale, const chunk_arrays& arrays) {
+void apply_update(const optimizer& options, adam_powers& powers,
+                  std::span<const gradient> inputs, float scale, const chunk_arrays& arrays) {
   TIDEGATE_ASSERT(!inputs.empty(), "a step has a gradient");
-  const auto c = make_coefficients(how, powers, scale);
+  const auto c = make_coefficients(options, powers, scale);
   TIDEGATE_ASSERT(!arrays.sum || inputs.size() > 1, "one gradient is its own sum");
   dense_inputs dense;
   if (find_dense(inputs, dense)) return fused_step(c, dense, arrays);

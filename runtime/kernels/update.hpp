@@ -81,8 +81,8 @@ struct chunk_arrays {
 //             2, where lr_t has the correction of both biases)
 //   adamw     as adam, of w (1 - lr wd)  (decoupled weight decay: Loshchilov & Hutter 2019,
 //             algorithm 2; the decay follows lr, as in common frameworks)
-void apply_update(const optimizer& how, adam_powers& powers, std::span<const gradient> inputs,
-                  float scale, const chunk_arrays& arrays);
+void apply_update(const optimizer& options, adam_powers& powers,
+                  std::span<const gradient> inputs, float scale, const chunk_arrays& arrays);
 
 // Index of the first NaN or infinity among n elements, or n.
 std::size_t first_not_finite(const void* data, element type, std::size_t n) noexcept;

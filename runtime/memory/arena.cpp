@@ -26,8 +26,8 @@ std::size_t aligned_up(std::size_t value, std::size_t unit) {
 expected<arena::place> arena::allocate(std::size_t bytes) {
   TIDEGATE_ASSERT(bytes > 0, "a place has a size");
   const auto align = alignment_of(bytes);
-  const auto fits = [&](const part& one) {
-    return aligned_up(one.used, align) + bytes <= one.plane_bytes;
+  const auto fits = [&](const part& piece) {
+    return aligned_up(piece.used, align) + bytes <= piece.plane_bytes;
   };
   auto found = std::find_if(parts_.begin(), parts_.end(), fits);
   if (found == parts_.end()) {
@@ -39,9 +39,9 @@ expected<arena::place> arena::allocate(std::size_t bytes) {
   }
   const auto offset = aligned_up(found->used, align);
   found->used = offset + bytes;
-  const place made{static_cast<std::uint32_t>(found - parts_.begin()), offset, bytes};
-  prepare(made, 0);
-  return made;
+  const place result{static_cast<std::uint32_t>(found - parts_.begin()), offset, bytes};
+  prepare(result, 0);
+  return result;
 }
 
 void arena::prepare(const place& where, std::uint32_t plane) const {

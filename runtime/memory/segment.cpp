@@ -69,40 +69,41 @@ void segment::reset() noexcept {
 
 expected<segment> segment::create(const std::string& label, std::size_t bytes, pages kind) {
   TIDEGATE_ASSERT(bytes > 0, "a segment has a size");
-  segment made;
-  made.mine_ = true;
-  made.fd_ = ::memfd_create(label.c_str(), MFD_CLOEXEC | MFD_ALLOW_SEALING);
-  if (made.fd_ < 0)
+  segment memory;
+  memory.mine_ = true;
+  memory.fd_ = ::memfd_create(label.c_str(), MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  if (memory.fd_ < 0)
     return fail(errc::io_error, "no shared memory (memfd_create)" + because(errno));
   const auto size = round_up(bytes, kind == pages::large ? huge_page_bytes : page_bytes);
   struct stat found {};
-  if (::ftruncate(made.fd_, static_cast<off_t>(size)) != 0 ||
-      ::fcntl(made.fd_, F_ADD_SEALS, seals) != 0 || ::fstat(made.fd_, &found) != 0)
+  if (::ftruncate(memory.fd_, static_cast<off_t>(size)) != 0 ||
+      ::fcntl(memory.fd_, F_ADD_SEALS, seals) != 0 || ::fstat(memory.fd_, &found) != 0)
     return fail(errc::io_error,
                 "no shared memory of " + std::to_string(size) + " bytes" + because(errno));
-  made.name_ = {static_cast<std::uint32_t>(::getpid()), static_cast<std::uint32_t>(made.fd_),
-                static_cast<std::uint64_t>(found.st_ino), size};
-  if (auto mapped = made.map(PROT_READ | PROT_WRITE); !mapped.ok()) return fail(mapped);
-  if (kind == pages::large) ::madvise(made.data_, size, MADV_HUGEPAGE);
-  return made;
+  memory.name_ = {static_cast<std::uint32_t>(::getpid()),
+                  static_cast<std::uint32_t>(memory.fd_),
+                  static_cast<std::uint64_t>(found.st_ino), size};
+  if (auto mapped = memory.map(PROT_READ | PROT_WRITE); !mapped.ok()) return fail(mapped);
+  if (kind == pages::large) ::madvise(memory.data_, size, MADV_HUGEPAGE);
+  return memory;
 }
 
 expected<segment> segment::open(const segment_name& name) {
   const std::string path = descriptor_path(name.pid, name.fd).c_str();
-  segment made;
-  made.name_ = name;
-  made.fd_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // it may be a pipe
-  if (made.fd_ < 0) return fail(errc::unavailable, "cannot open " + path + because(errno));
+  segment memory;
+  memory.name_ = name;
+  memory.fd_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // it may be a pipe
+  if (memory.fd_ < 0) return fail(errc::unavailable, "cannot open " + path + because(errno));
   struct stat found {};
-  const bool same = ::fstat(made.fd_, &found) == 0 && name.bytes > 0 &&
+  const bool same = ::fstat(memory.fd_, &found) == 0 && name.bytes > 0 &&
                     static_cast<std::uint64_t>(found.st_ino) == name.inode &&
                     static_cast<std::uint64_t>(found.st_size) == name.bytes;
   // The seals make sure that it is a memfd which nobody can cut short under us.
-  const int sealed = same ? ::fcntl(made.fd_, F_GET_SEALS) : -1;
+  const int sealed = same ? ::fcntl(memory.fd_, F_GET_SEALS) : -1;
   if (sealed < 0 || (sealed & seals) != seals)
     return fail(errc::unavailable, path + " is not the segment that was named");
-  if (auto mapped = made.map(PROT_READ); !mapped.ok()) return fail(mapped);
-  return made;
+  if (auto mapped = memory.map(PROT_READ); !mapped.ok()) return fail(mapped);
+  return memory;
 }
 
 // At a multiple of the huge page, so that huge pages can be mapped whole.

@@ -6,12 +6,12 @@
 namespace tidegate::runtime {
 
 region segment_memory::allocate(std::size_t bytes) {
-  auto made = segment::create("tidegate-payload", bytes);
-  if (!made)
+  auto result = segment::create("tidegate-payload", bytes);
+  if (!result)
     return heap_.allocate(bytes);  // no descriptor is left: others are sent it in pieces
-  made->prepare(0, bytes);
-  auto* data = made->data();
-  segments_.emplace(data, std::move(*made));
+  result->prepare(0, bytes);
+  auto* data = result->data();
+  segments_.emplace(data, std::move(*result));
   return {*this, data, bytes, nullptr};
 }
 

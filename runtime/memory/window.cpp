@@ -17,14 +17,14 @@ bool within(const place_name& name, std::uint64_t bytes, std::uint32_t planes) {
 
 const segment* window_map::find(const segment_name& name) const noexcept {
   const auto at = std::find_if(segments_.begin(), segments_.end(),
-                               [&](const segment& one) { return one.name() == name; });
+                               [&](const segment& memory) { return memory.name() == name; });
   return at == segments_.end() ? nullptr : &*at;
 }
 
 bool window_map::holds(const void* at) const noexcept {
   const auto* byte = static_cast<const std::byte*>(at);
-  return std::any_of(segments_.begin(), segments_.end(), [&](const segment& one) {
-    return byte >= one.data() && byte < one.data() + one.size();
+  return std::any_of(segments_.begin(), segments_.end(), [&](const segment& memory) {
+    return byte >= memory.data() && byte < memory.data() + memory.size();
   });
 }
 

@@ -25,24 +25,24 @@ bool is_running(const process_mark& process) {
   return stat && stat->started == process.started && !is_over(*stat) && !stat->exits;
 }
 
-status end_process(const process_mark& which, int within_ms) {
-  if (which.pid <= 1 || which.pid == ::getpid()) return {};
+status end_process(const process_mark& mark, int within_ms) {
+  if (mark.pid <= 1 || mark.pid == ::getpid()) return {};
   // From here on the descriptor is of one process, whoever gets its pid later.
-  const unique_fd fd(static_cast<int>(::syscall(SYS_pidfd_open, which.pid, 0)));
-  const auto stat = stat_of(which.pid);
-  if (!fd || !stat || is_over(*stat) || stat->started != which.started) return {};
-  const auto who = "process " + std::to_string(which.pid);
+  const unique_fd fd(static_cast<int>(::syscall(SYS_pidfd_open, mark.pid, 0)));
+  const auto stat = stat_of(mark.pid);
+  if (!fd || !stat || is_over(*stat) || stat->started != mark.started) return {};
+  const auto name = "process " + std::to_string(mark.pid);
   if (::syscall(SYS_pidfd_send_signal, fd.get(), SIGKILL, nullptr, 0) != 0)
     return errno == ESRCH
                ? status()
-               : status(errc::refused, who + " cannot be ended: " + std::strerror(errno));
+               : status(errc::refused, name + " cannot be ended: " + std::strerror(errno));
   pollfd ended{fd.get(), POLLIN, 0};
   int found = 0;
   do {
     found = ::poll(&ended, 1, within_ms);
   } while (found < 0 && errno == EINTR);
   if (found == 1) return {};
-  return {errc::timed_out, who + " has been killed and does not end"};
+  return {errc::timed_out, name + " has been killed and does not end"};
 }
 
 }  // namespace tidegate::runtime

@@ -24,6 +24,6 @@ bool is_running(const process_mark& process);
 // SIGKILL, and waits until it runs no more and has none of our memory mapped. Nothing happens
 // where it is gone, where the pid is another process's, and to this process. Errors: refused
 // (not our user's), timed_out (it does not end: it waits for a disk, say).
-status end_process(const process_mark& which, int within_ms);
+status end_process(const process_mark& mark, int within_ms);
 
 }  // namespace tidegate::runtime

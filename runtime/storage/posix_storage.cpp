@@ -24,18 +24,18 @@ auto uninterrupted(Call call) {
 
 status failure(const std::string& path, const char* doing) {
   const int why = errno;
-  const auto what = path + ": " + doing + ": " + std::strerror(why);
+  const auto subject = path + ": " + doing + ": " + std::strerror(why);
   switch (why) {
     case ENOSPC:
     case EDQUOT:
     case EFBIG:
-      return {errc::no_space, what + "; free some and try again"};
+      return {errc::no_space, subject + "; free some and try again"};
     case ENOENT:
-      return {errc::not_found, what};
+      return {errc::not_found, subject};
     case EEXIST:
-      return {errc::already_exists, what};
+      return {errc::already_exists, subject};
     default:
-      return {errc::io_error, what};
+      return {errc::io_error, subject};
   }
 }
 
@@ -101,9 +101,9 @@ posix_storage::open_file& posix_storage::opened(const std::string& name) {
 
 status posix_storage::create(const std::string& name) {
   if (auto right = check(name); !right) return right;
-  constexpr int how = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
+  constexpr int mode = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
   unique_fd fd(
-      uninterrupted([&] { return ::openat(fd_.get(), name.c_str(), how, file_mode_); }));
+      uninterrupted([&] { return ::openat(fd_.get(), name.c_str(), mode, file_mode_); }));
   if (!fd) return failed(name, "cannot be created");
   files_[name] = {std::move(fd), 0};
   return {};

@@ -10,7 +10,7 @@ namespace {
 constexpr int wait_for_lock_ms = 5000;  // until one that was killed is gone
 
 struct finalizer {
-  void operator()(sqlite3_stmt* one) const { sqlite3_finalize(one); }
+  void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
 };
 using statement = std::unique_ptr<sqlite3_stmt, finalizer>;
 
@@ -28,9 +28,9 @@ int bind(sqlite3_stmt* to, int at, const std::string& bytes) {
 
 expected<std::unique_ptr<sqlite_journal>> sqlite_journal::open(const std::string& path,
                                                                journal_survives end) {
-  std::unique_ptr<sqlite_journal> made(new sqlite_journal(path));
-  if (auto opened = made->open_file(end); !opened.ok()) return fail(std::move(opened));
-  return made;
+  std::unique_ptr<sqlite_journal> journal(new sqlite_journal(path));
+  if (auto opened = journal->open_file(end); !opened.ok()) return fail(std::move(opened));
+  return journal;
 }
 
 status sqlite_journal::open_file(journal_survives end) {
@@ -69,14 +69,14 @@ status sqlite_journal::run(const char* sql) {
 }
 
 expected<std::vector<journal_entry>> sqlite_journal::read() {
-  sqlite3_stmt* made = nullptr;
+  sqlite3_stmt* prepared = nullptr;
   auto code = sqlite3_prepare_v2(file_, "SELECT key, value FROM entries ORDER BY key", -1,
-                                 &made, nullptr);
-  const statement rows(made);
+                                 &prepared, nullptr);
+  const statement rows(prepared);
   if (code != SQLITE_OK) return fail(wrong(code));
   std::vector<journal_entry> all;
-  while ((code = sqlite3_step(made)) == SQLITE_ROW)
-    all.push_back({column(made, 0), column(made, 1)});
+  while ((code = sqlite3_step(prepared)) == SQLITE_ROW)
+    all.push_back({column(prepared, 0), column(prepared, 1)});
   if (code != SQLITE_DONE) return fail(wrong(code));
   return all;
 }
@@ -91,16 +91,16 @@ status sqlite_journal::write(std::span<const journal_entry> entries) {
 }
 
 status sqlite_journal::insert(std::span<const journal_entry> entries) {
-  sqlite3_stmt* made = nullptr;
+  sqlite3_stmt* prepared = nullptr;
   int code = sqlite3_prepare_v2(file_, "INSERT OR REPLACE INTO entries VALUES (?, ?)", -1,
-                                &made, nullptr);
-  const statement row(made);
-  for (const auto& one : entries) {
-    if (code == SQLITE_OK) code = bind(made, 1, one.key);
-    if (code == SQLITE_OK) code = bind(made, 2, one.value);
-    if (code == SQLITE_OK) code = sqlite3_step(made);
+                                &prepared, nullptr);
+  const statement row(prepared);
+  for (const auto& entry : entries) {
+    if (code == SQLITE_OK) code = bind(prepared, 1, entry.key);
+    if (code == SQLITE_OK) code = bind(prepared, 2, entry.value);
+    if (code == SQLITE_OK) code = sqlite3_step(prepared);
     if (code != SQLITE_DONE) break;
-    code = sqlite3_reset(made);
+    code = sqlite3_reset(prepared);
   }
   return code == SQLITE_OK ? status() : wrong(code);
 }

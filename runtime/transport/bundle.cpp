@@ -13,9 +13,9 @@ status decode_all(std::span<const std::byte> wire, std::uint64_t payload_bytes_a
             "a bundle of " + std::to_string(payload_bytes_arrived) + " payload bytes"};
   auto left = payload_bytes_arrived;
   for (; !wire.empty(); wire = wire.subspan(frame_header_bytes)) {
-    const auto one = wire.first(frame_header_bytes);
-    const auto claimed = claimed_payload_bytes(one);
-    const auto decoded = decode(one, claimed);
+    const auto bytes = wire.first(frame_header_bytes);
+    const auto claimed = claimed_payload_bytes(bytes);
+    const auto decoded = decode(bytes, claimed);
     if (!decoded) return decoded.error();
     if (claimed == 0) return {errc::corrupt, "a bundle with a frame that has no payload"};
     if (claimed > left)

@@ -25,16 +25,16 @@ expected<doorbell> doorbell::create() {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) != 0)
     return fail(errc::io_error, std::string("no pipe: ") + std::strerror(errno));
-  doorbell made;
-  made.reader_ = unique_fd(ends[0]);
-  made.writer_ = unique_fd(ends[1]);
+  doorbell bell;
+  bell.reader_ = unique_fd(ends[0]);
+  bell.writer_ = unique_fd(ends[1]);
   struct stat found {};
-  if (::fstat(made.writer_.get(), &found) != 0)
+  if (::fstat(bell.writer_.get(), &found) != 0)
     return fail(errc::io_error, std::string("no pipe: ") + std::strerror(errno));
-  made.name_ = {static_cast<std::uint32_t>(::getpid()),
-                static_cast<std::uint32_t>(made.writer_.get()),
+  bell.name_ = {static_cast<std::uint32_t>(::getpid()),
+                static_cast<std::uint32_t>(bell.writer_.get()),
                 static_cast<std::uint64_t>(found.st_ino)};
-  return made;
+  return bell;
 }
 
 std::size_t doorbell::read(std::span<bell_note> notes) noexcept {
@@ -45,17 +45,17 @@ std::size_t doorbell::read(std::span<bell_note> notes) noexcept {
 
 expected<bell_rope> bell_rope::open(const bell_name& name) {
   const descriptor_path path(name.pid, name.fd);
-  bell_rope made;
-  made.name_ = name;
+  bell_rope rope;
+  rope.name_ = name;
   // To read, too: a pipe whose only reader has died kills who writes to it.
-  made.fd_ = unique_fd(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK));
+  rope.fd_ = unique_fd(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK));
   struct stat found {};
-  if (!made.fd_ || ::fstat(made.fd_.get(), &found) != 0 || !is_file(found, S_IFIFO, name.inode))
+  if (!rope.fd_ || ::fstat(rope.fd_.get(), &found) != 0 || !is_file(found, S_IFIFO, name.inode))
     return fail(errc::unavailable, std::string(path.c_str()) + " is not the pipe of a link");
   // It could not open ours.
   if (found.st_uid != ::geteuid())
     return fail(errc::unavailable, std::string(path.c_str()) + " is another user's");
-  return made;
+  return rope;
 }
 
 bool bell_rope::pull(const bell_note& note) const noexcept {

@@ -25,9 +25,9 @@ constexpr std::uint64_t turn_bytes = 64U << 10U;
 // Notes cost a system call to look for. Who sleeps is woken by them.
 constexpr unsigned turns_between_notes = 64;
 
-status failed(const char* what) {
+status failed(const char* subject) {
   return {errc::io_error,
-          std::string("a link of one host: ") + what + ": " + std::strerror(errno)};
+          std::string("a link of one host: ") + subject + ": " + std::strerror(errno)};
 }
 
 }  // namespace
@@ -73,9 +73,9 @@ expected<peer_id> host_link::connect(std::string_view address, reach where) {
   if (to.magic != address_magic)
     return fail(errc::unavailable, "connecting to a peer: no address of a link");
   if (where == reach::host && to.link != no_rings && self_.link != no_rings) {
-    auto made = std::make_unique<ring_out>();
-    if (open_ring(*made, to).ok()) {
-      out_.push_back(std::move(made));
+    auto ring = std::make_unique<ring_out>();
+    if (open_ring(*ring, to).ok()) {
+      out_.push_back(std::move(ring));
       notes_wait_ = true;
       greet();
       return name_of(out_.size() - 1);
@@ -91,7 +91,7 @@ expected<peer_id> host_link::connect(std::string_view address, reach where) {
   return *connected << 1U;
 }
 
-status host_link::open_ring(ring_out& made, const host_place& to) {
+status host_link::open_ring(ring_out& ring, const host_place& to) {
   auto rope = bell_rope::open(to.bell);
   if (!rope) return rope.error();
   auto desk = segment::open(to.desk);
@@ -99,12 +99,12 @@ status host_link::open_ring(ring_out& made, const host_place& to) {
   if (desk->size() < desk_view::bytes) return {errc::corrupt, "no such desk"};
   auto memory = segment::create("tidegate-ring", ring_bytes, segment::pages::small);
   if (!memory) return memory.error();
-  made.to = to;
-  made.rope = std::move(*rope);
-  made.desk = std::move(*desk);
-  made.desk.hide();
-  made.memory = std::move(*memory);
-  made.ring = ring_writer({made.memory.data(), ring_bytes});
+  ring.to = to;
+  ring.rope = std::move(*rope);
+  ring.desk = std::move(*desk);
+  ring.desk.hide();
+  ring.memory = std::move(*memory);
+  ring.ring = ring_writer({ring.memory.data(), ring_bytes});
   return {};
 }
 
@@ -116,16 +116,16 @@ host_link::ring_out* host_link::out_of(peer_id peer) {
 
 void host_link::disconnect(peer_id peer) {
   if (!is_ring(peer)) return elsewhere_->disconnect(peer >> 1U);
-  std::erase_if(lost_, [&](const auto& one) { return one.first == peer; });
+  std::erase_if(lost_, [&](const auto& entry) { return entry.first == peer; });
   auto* out = out_of(peer);
   if (out == nullptr) return sweep();  // it was lost before; its process may have ended since
   out->departs = parting_ = true;
 }
 
 void host_link::lose(std::size_t ring, const status& why) {
-  const bool told = out_[ring]->departs;
+  const bool reported = out_[ring]->departs;
   end(ring, why);
-  if (!told) lost_.emplace_back(name_of(ring), why);
+  if (!reported) lost_.emplace_back(name_of(ring), why);
 }
 
 // All that was on its way, and the ring. What was lent is its owner's again.
@@ -189,9 +189,9 @@ unsigned host_link::turn() {
 unsigned host_link::tell() {
   unsigned happened = 0;
   for (; !failed_.empty(); ++happened) {
-    const auto one = std::move(failed_.front());
+    const auto result = std::move(failed_.front());
     failed_.pop();
-    sink_->on_sent(one.token, one.what);
+    sink_->on_sent(result.token, result.result);
   }
   for (; !frames_lost_.empty(); ++happened) {
     const auto header = frames_lost_.back();
@@ -204,9 +204,9 @@ unsigned host_link::tell() {
     sink_->on_bad_frame(why);
   }
   for (; !lost_.empty(); ++happened) {
-    const auto one = std::move(lost_.back());
+    const auto pair = std::move(lost_.back());
     lost_.pop_back();
-    sink_->on_peer_lost(one.first, one.second);
+    sink_->on_peer_lost(pair.first, pair.second);
   }
   return happened;
 }
@@ -308,9 +308,9 @@ bool is_closed(std::string_view address) noexcept {
 }
 
 expected<std::unique_ptr<link>> make_host_link(std::unique_ptr<link> elsewhere) {
-  auto made = std::make_unique<host_link>(std::move(elsewhere));
-  if (auto opened = made->open(); !opened.ok()) return fail(std::move(opened));
-  return std::unique_ptr<link>(std::move(made));
+  auto result = std::make_unique<host_link>(std::move(elsewhere));
+  if (auto opened = result->open(); !opened.ok()) return fail(std::move(opened));
+  return std::unique_ptr<link>(std::move(result));
 }
 
 }  // namespace tidegate::runtime

@@ -130,7 +130,7 @@ class host_link final : public link, private frame_sink {
   };
   struct outcome {
     send_token token;
-    status what;
+    status result;
   };
 
   static bool is_ring(peer_id peer) noexcept { return (peer & 1U) != 0; }
@@ -141,7 +141,7 @@ class host_link final : public link, private frame_sink {
   ring_out* out_of(peer_id peer);
 
   // Of host_link.cpp.
-  static status open_ring(ring_out& made, const host_place& to);
+  static status open_ring(ring_out& ring, const host_place& to);
   unsigned turn();
   unsigned tell();
   unsigned part();
@@ -193,7 +193,9 @@ class host_link final : public link, private frame_sink {
     sink_->on_frame(header, std::move(payload));
   }
   void on_frame_lost(const frame_header& header) override { sink_->on_frame_lost(header); }
-  void on_sent(send_token token, const status& what) override { sink_->on_sent(token, what); }
+  void on_sent(send_token token, const status& result) override {
+    sink_->on_sent(token, result);
+  }
   void on_bad_frame(const status& why) override { sink_->on_bad_frame(why); }
   void on_peer_lost(peer_id peer, const status& why) override {
     sink_->on_peer_lost(peer << 1U, why);

@@ -32,7 +32,7 @@ void host_link::on_hello(const bell_note& note) {
   };
   if (note.from.magic != self_.magic) return refuse("its link is of another version");
   if (is_gone(note.from.bell)) return;  // it has died since
-  auto made = std::make_unique<ring_in>();
+  auto in = std::make_unique<ring_in>();
   auto rope = bell_rope::open(note.from.bell);
   if (!rope) return refuse(rope.error().message());
   auto memory = segment::open(note.ring);
@@ -49,16 +49,16 @@ void host_link::on_hello(const bell_note& note) {
     say_refusal(note.number, std::move(*rope));
     return refuse(why);
   }
-  made->from = note.from;
-  made->number = note.number;
-  made->rope = std::move(*rope);
-  made->memory = std::move(*memory);
-  made->memory.hide();
-  made->ring = ring_reader({made->memory.data(), ring_bytes});
-  made->slot = free_slots_.back();
+  in->from = note.from;
+  in->number = note.number;
+  in->rope = std::move(*rope);
+  in->memory = std::move(*memory);
+  in->memory.hide();
+  in->ring = ring_reader({in->memory.data(), ring_bytes});
+  in->slot = free_slots_.back();
   free_slots_.pop_back();
-  desk_view(desk_.data()).read(made->slot).store(0, std::memory_order_relaxed);
-  in_.push_back(std::move(made));
+  desk_view(desk_.data()).read(in->slot).store(0, std::memory_order_relaxed);
+  in_.push_back(std::move(in));
   notes_wait_ = true;
   greet();
 }

@@ -130,7 +130,7 @@ std::span<const std::byte> host_link::lent_to(ring_in& in, std::span<const std::
   if (name.size() != sizeof lies) return {};
   std::memcpy(&lies, name.data(), sizeof lies);
   auto known = std::find_if(in.lent.begin(), in.lent.end(),
-                            [&](const auto& one) { return one.name() == lies.segment; });
+                            [&](const auto& entry) { return entry.name() == lies.segment; });
   if (known == in.lent.end()) {
     auto opened = segment::open(lies.segment);
     if (!opened) return {};

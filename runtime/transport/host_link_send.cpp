@@ -40,7 +40,7 @@ void host_link::post_bundle(peer_id peer, std::span<const outgoing> frames) {
   TIDEGATE_ASSERT(!frames.empty(), "a bundle");
   ++own_.messages_sent;
   auto* out = out_of(peer);
-  for (const auto& one : frames) send(out, one);
+  for (const auto& frame : frames) send(out, frame);
   if (out != nullptr) wake(*out, true);
 }
 
@@ -53,8 +53,8 @@ void host_link::send(ring_out* out, const outgoing& frame) {
     if (frame.token != 0) failed_.push({frame.token, {errc::unavailable, "the peer is gone"}});
     return;
   }
-  waiting one{frame.header, frame.payload, frame.token};
-  if (!out->frames.empty() || !put(*out, one)) out->frames.push(one);
+  waiting entry{frame.header, frame.payload, frame.token};
+  if (!out->frames.empty() || !put(*out, entry)) out->frames.push(entry);
   out->ring.publish();
 }
 

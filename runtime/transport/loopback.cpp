@@ -71,8 +71,8 @@ class loopback_link final : public link {
   void disconnect(peer_id peer) override { told_lost_.insert(peer); }
   void post(peer_id peer, const frame_header& header, std::span<const std::byte> payload,
             send_token token) override {
-    const outgoing one{header, payload, token};
-    send(peer, {&one, 1}, false);
+    const outgoing message{header, payload, token};
+    send(peer, {&message, 1}, false);
   }
   void post_bundle(peer_id peer, std::span<const outgoing> frames) override {
     TIDEGATE_ASSERT(!frames.empty() && frames.size() <= bundle_frames_max, "a bundle");
@@ -83,7 +83,7 @@ class loopback_link final : public link {
   unsigned progress() override {
     std::uint64_t drained = 0;
     if (::read(inbox_->event_fd, &drained, sizeof drained) < 0) drained = 0;  // EAGAIN: nothing
-    const unsigned told = tell_outcomes();
+    const unsigned reported = tell_outcomes();
     {
       std::lock_guard lock(inbox_->mutex);
       for (auto& envelope : inbox_->waiting) held_.push_back(std::move(envelope));
@@ -101,7 +101,7 @@ class loopback_link final : public link {
       ++delivered;
     }
     due_.clear();
-    return told + delivered + static_cast<unsigned>(held_.size());
+    return reported + delivered + static_cast<unsigned>(held_.size());
   }
 
   int event_fd() const override { return inbox_->event_fd; }
@@ -123,21 +123,21 @@ class loopback_link final : public link {
   };
 
   static void wake(int fd) {
-    const std::uint64_t one = 1;
+    const std::uint64_t number = 1;
     // The only failure is a full counter, which is readable already.
-    if (::write(fd, &one, sizeof one) < 0) return;
+    if (::write(fd, &number, sizeof number) < 0) return;
   }
 
   void send(peer_id peer, std::span<const outgoing> frames, bool bundle) {
     TIDEGATE_ASSERT(peer < peers_.size(), "a peer of this link");
     envelope message;
     message.bundle = bundle;
-    for (const auto& one : frames) {
-      TIDEGATE_ASSERT(one.header.payload_bytes == one.payload.size(),
+    for (const auto& frame : frames) {
+      TIDEGATE_ASSERT(frame.header.payload_bytes == frame.payload.size(),
                       "the header tells the payload");
-      const auto wire = encode(one.header);
+      const auto wire = encode(frame.header);
       message.headers.insert(message.headers.end(), wire.begin(), wire.end());
-      message.payload.insert(message.payload.end(), one.payload.begin(), one.payload.end());
+      message.payload.insert(message.payload.end(), frame.payload.begin(), frame.payload.end());
     }
     counters_.messages_sent += 1;
     counters_.frames_sent += frames.size();
@@ -153,8 +153,8 @@ class loopback_link final : public link {
     }
     wake(target.event_fd);
     if (!result.ok() && told_lost_.insert(peer).second) lost_.push_back(peer);
-    for (const auto& one : frames)
-      if (one.token != 0) sent_.push_back({one.token, result});
+    for (const auto& outgoing : frames)
+      if (outgoing.token != 0) sent_.push_back({outgoing.token, result});
     if (!sent_.empty() || !result.ok()) wake(inbox_->event_fd);
   }
 
@@ -163,7 +163,7 @@ class loopback_link final : public link {
     std::vector<peer_id> lost;
     std::swap(sent, sent_);
     std::swap(lost, lost_);
-    for (auto& one : sent) sink_->on_sent(one.token, one.result);
+    for (auto& result : sent) sink_->on_sent(result.token, result.result);
     for (auto peer : lost)
       sink_->on_peer_lost(peer, status(errc::not_found, "the peer has closed its link"));
     return static_cast<unsigned>(sent.size() + lost.size());

@@ -25,11 +25,11 @@ using clock = std::chrono::steady_clock;
 
 class lossy_link final : public link, private frame_sink {
  public:
-  lossy_link(std::unique_ptr<link> inner, const link_faults& how, unique_fd all,
+  lossy_link(std::unique_ptr<link> inner, const link_faults& faults, unique_fd all,
              unique_fd timer)
       : inner_(std::move(inner)),
-        how_(how),
-        random_(how.seed),
+        faults_(faults),
+        random_(faults.seed),
         all_(std::move(all)),
         timer_(std::move(timer)) {}
 
@@ -42,24 +42,24 @@ class lossy_link final : public link, private frame_sink {
     return inner_->connect(address, where);
   }
   void disconnect(peer_id peer) override {
-    std::erase_if(late_, [&](const late_frame& one) { return one.peer == peer; });
+    std::erase_if(late_, [&](const late_frame& frame) { return frame.peer == peer; });
     inner_->disconnect(peer);
   }
 
   void post(peer_id peer, const frame_header& header, std::span<const std::byte> payload,
             send_token token) override {
     ++frames_;
-    if (happens(how_.drop)) {
+    if (happens(faults_.drop)) {
       ++dropped_;
       return settled(token);
     }
-    if (happens(how_.duplicate)) {
+    if (happens(faults_.duplicate)) {
       ++doubled_;
       post_copy(peer, header, copy_of(payload));
     }
-    if (happens(how_.delay)) {
+    if (happens(faults_.delay)) {
       ++delayed_;
-      const auto wait = std::chrono::milliseconds(random_.below(how_.delay_ms_max + 1));
+      const auto wait = std::chrono::milliseconds(random_.below(faults_.delay_ms_max + 1));
       late_.push_back({clock::now() + wait, peer, header, copy_of(payload)});
       return settled(token);
     }
@@ -67,7 +67,7 @@ class lossy_link final : public link, private frame_sink {
     inner_->post(peer, header, payload, token << 1U);
   }
   void post_bundle(peer_id peer, std::span<const outgoing> frames) override {
-    for (const auto& one : frames) post(peer, one.header, one.payload, one.token);
+    for (const auto& frame : frames) post(peer, frame.header, frame.payload, frame.token);
   }
   std::size_t bundle_frames_most() const override { return 1; }  // each has its own fate
   bool loses_frames() const noexcept override { return true; }
@@ -80,12 +80,12 @@ class lossy_link final : public link, private frame_sink {
     }
     const auto now = clock::now();
     const auto due = std::stable_partition(late_.begin(), late_.end(),
-                                           [&](const auto& one) { return one.due > now; });
+                                           [&](const auto& entry) { return entry.due > now; });
     std::vector<late_frame> ready(std::make_move_iterator(due),
                                   std::make_move_iterator(late_.end()));
     late_.erase(due, late_.end());
-    for (auto& one : ready) {
-      post_copy(one.peer, one.header, std::move(one.payload));
+    for (auto& frame : ready) {
+      post_copy(frame.peer, frame.header, std::move(frame.payload));
       ++happened;
     }
     return happened + inner_->progress();
@@ -160,12 +160,12 @@ class lossy_link final : public link, private frame_sink {
   }
   void on_bad_frame(const status& why) override { sink_->on_bad_frame(why); }
   void on_peer_lost(peer_id peer, const status& why) override {
-    std::erase_if(late_, [&](const late_frame& one) { return one.peer == peer; });
+    std::erase_if(late_, [&](const late_frame& frame) { return frame.peer == peer; });
     sink_->on_peer_lost(peer, why);
   }
 
   std::unique_ptr<link> inner_;
-  link_faults how_;
+  link_faults faults_;
   rng random_;
   unique_fd all_;    // the inner link's descriptor and the timer
   unique_fd timer_;  // of the next late frame
@@ -184,7 +184,7 @@ status failed() {
 }  // namespace
 
 expected<std::unique_ptr<link>> make_lossy(std::unique_ptr<link> inner,
-                                           const link_faults& how) {
+                                           const link_faults& faults) {
   unique_fd all(::epoll_create1(EPOLL_CLOEXEC));
   unique_fd timer(::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC));
   if (!all || !timer) return fail(failed());
@@ -194,7 +194,7 @@ expected<std::unique_ptr<link>> make_lossy(std::unique_ptr<link> inner,
     if (::epoll_ctl(all.get(), EPOLL_CTL_ADD, fd, &event) != 0) return fail(failed());
   }
   return std::unique_ptr<link>(
-      std::make_unique<lossy_link>(std::move(inner), how, std::move(all), std::move(timer)));
+      std::make_unique<lossy_link>(std::move(inner), faults, std::move(all), std::move(timer)));
 }
 
 }  // namespace tidegate::runtime

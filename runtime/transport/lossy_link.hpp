@@ -23,6 +23,7 @@ struct link_faults {
 };
 
 // Errors: io_error (no descriptors).
-expected<std::unique_ptr<link>> make_lossy(std::unique_ptr<link> inner, const link_faults& how);
+expected<std::unique_ptr<link>> make_lossy(std::unique_ptr<link> inner,
+                                           const link_faults& faults);
 
 }  // namespace tidegate::runtime

@@ -17,13 +17,14 @@ void ucx_link::post_bundle(peer_id peer, std::span<const outgoing> frames) {
   slot.frames = frames.size();
   std::size_t bytes = 0;
   for (std::size_t i = 0; i < frames.size(); ++i) {
-    const auto& one = frames[i];
-    TIDEGATE_ASSERT(one.header.payload_bytes == one.payload.size() && !one.payload.empty(),
-                    "the header tells the payload");
-    slot.headers[i] = encode(one.header);
-    slot.payloads[i] = {const_cast<std::byte*>(one.payload.data()), one.payload.size()};
-    slot.tokens[i] = one.token;
-    bytes += one.payload.size();
+    const auto& message = frames[i];
+    TIDEGATE_ASSERT(
+        message.header.payload_bytes == message.payload.size() && !message.payload.empty(),
+        "the header tells the payload");
+    slot.headers[i] = encode(message.header);
+    slot.payloads[i] = {const_cast<std::byte*>(message.payload.data()), message.payload.size()};
+    slot.tokens[i] = message.token;
+    bytes += message.payload.size();
   }
   TIDEGATE_ASSERT(bytes <= bundle_payload_bytes_max, "a bundle");
   if (to.lost) return finish_bundle(slot, UCS_ERR_CONNECTION_RESET);

@@ -45,7 +45,7 @@ TEST(shard_group, begins_in_the_order_of_numbers_with_all_in_sync) {
 
 TEST(shard_group, a_replica_in_sync_takes_the_place_of_its_primary) {
   auto group = together();
-  EXPECT_EQ(group.left(0).what, change::promoted);
+  EXPECT_EQ(group.left(0).kind, change::promoted);
   EXPECT_EQ(group.primary_address(), "b");
   EXPECT_EQ(group.serving_view(), 1U);
   EXPECT_EQ(group.chain().size(), 1U);
@@ -59,7 +59,7 @@ TEST(shard_group, workers_frames_stay_in_order_over_any_number_of_fail_overs) {
   auto last = frame_epoch(1, group.serving_view());
   while (group.serving_view() < 70'000) {
     const auto dead = group.primary();
-    ASSERT_EQ(group.left(dead).what, change::promoted);
+    ASSERT_EQ(group.left(dead).kind, change::promoted);
     const auto epoch = frame_epoch(1, group.serving_view());
     ASSERT_GT(epoch, last) << "view " << group.serving_view();
     ASSERT_LT(epoch, frame_epoch(2, 0)) << "view " << group.serving_view();
@@ -97,7 +97,7 @@ TEST(shard_group, one_that_is_not_in_sync_is_not_promoted) {
   group.left(1);
   EXPECT_EQ(group.joined(1, 2, "c"), change::rejoined);
   group.welcome();
-  EXPECT_EQ(group.left(0).what, change::lost);
+  EXPECT_EQ(group.left(0).kind, change::lost);
   EXPECT_TRUE(group.is_lost());
   EXPECT_EQ(group.joined(0, 2, "d"), change::none);
 }
@@ -111,7 +111,7 @@ TEST(shard_group, only_the_word_of_this_view_makes_it_in_sync) {
   EXPECT_FALSE(group.in_sync(1));
   EXPECT_EQ(group.replicas_in_sync(), 0U);
   EXPECT_TRUE(group.in_sync(2));
-  EXPECT_EQ(group.left(0).what, change::promoted);
+  EXPECT_EQ(group.left(0).kind, change::promoted);
   EXPECT_EQ(group.primary_address(), "c");
 }
 
@@ -120,7 +120,7 @@ TEST(shard_group, all_take_turns) {
     auto group = together(processes);
     for (std::uint32_t life = 2; life < 10; ++life) {
       const auto dies = group.primary();
-      EXPECT_EQ(group.left(dies).what, change::promoted);
+      EXPECT_EQ(group.left(dies).kind, change::promoted);
       EXPECT_EQ(group.joined(dies, life / processes + 2, "again"), change::rejoined);
       group.welcome();
       EXPECT_TRUE(group.in_sync(view_of_last_pair(group)));
@@ -132,8 +132,8 @@ TEST(shard_group, all_take_turns) {
 TEST(shard_group, before_all_are_there_a_death_changes_nothing) {
   shard_group group(1);
   group.joined(0, 1, "a");
-  EXPECT_EQ(group.left(0).what, change::none);
-  EXPECT_EQ(group.left(0).what, change::none) << "told twice";
+  EXPECT_EQ(group.left(0).kind, change::none);
+  EXPECT_EQ(group.left(0).kind, change::none) << "told twice";
   EXPECT_EQ(group.joined(0, 2, "b"), change::none);
   EXPECT_EQ(group.joined(1, 1, "c"), change::complete);
 }
@@ -147,13 +147,13 @@ TEST(shard_group, the_second_of_three_dies_and_the_first_leads_the_third) {
   EXPECT_EQ(order(group), (members{0, 2}));
   EXPECT_TRUE(group.is_pair(1));
   EXPECT_EQ(group.replicas_in_sync(), 1U);
-  EXPECT_EQ(group.left(0).what, change::promoted);
+  EXPECT_EQ(group.left(0).kind, change::promoted);
   EXPECT_EQ(group.primary_address(), "c");
 }
 
 TEST(shard_group, the_first_of_three_dies_and_the_others_are_a_pair_as_before) {
   auto group = together(3);
-  EXPECT_EQ(group.left(0).what, change::promoted);
+  EXPECT_EQ(group.left(0).kind, change::promoted);
   EXPECT_EQ(order(group), (members{1, 2}));
   EXPECT_TRUE(group.is_pair(0));
   EXPECT_EQ(group.serving_view(), 1U);
@@ -197,7 +197,7 @@ TEST(shard_group, one_dies_that_was_giving_everything_to_the_last) {
   EXPECT_EQ(before, 0U);
   EXPECT_EQ(order(group), (members{0, 2}));
   EXPECT_FALSE(group.tail_in_sync()) << "it has some of everything";
-  EXPECT_EQ(group.left(0).what, change::lost);
+  EXPECT_EQ(group.left(0).kind, change::lost);
 }
 
 TEST(shard_group, the_last_dies_while_it_is_given_everything_and_another_waits) {
@@ -207,7 +207,7 @@ TEST(shard_group, the_last_dies_while_it_is_given_everything_and_another_waits) 
   group.joined(2, 2, "d");
   group.welcome();
   group.joined(1, 2, "e");
-  EXPECT_EQ(group.left(2).what, change::cut);
+  EXPECT_EQ(group.left(2).kind, change::cut);
   EXPECT_EQ(group.candidate(), 1U);
 }
 
@@ -228,7 +228,7 @@ TEST(shard_group, another_coordinator_waits_for_those_of_the_chain) {
 TEST(shard_group, who_died_while_nobody_watched_is_known_by_its_successor) {
   shard_group group(together().now());
   EXPECT_TRUE(group.is_awaited(0));
-  EXPECT_EQ(group.left(0).what, change::promoted);
+  EXPECT_EQ(group.left(0).kind, change::promoted);
   EXPECT_EQ(group.joined(0, 2, "c"), change::rejoined);
   EXPECT_FALSE(group.candidate()) << "the other has not come back";
   EXPECT_EQ(group.joined(1, 1, "b"), change::complete);
@@ -238,9 +238,9 @@ TEST(shard_group, who_died_while_nobody_watched_is_known_by_its_successor) {
 
 TEST(shard_group, both_died_while_nobody_watched) {
   shard_group group(together().now());
-  EXPECT_EQ(group.left(1).what, change::cut);
+  EXPECT_EQ(group.left(1).kind, change::cut);
   EXPECT_EQ(group.joined(1, 2, "c"), change::rejoined);
-  EXPECT_EQ(group.left(0).what, change::lost);
+  EXPECT_EQ(group.left(0).kind, change::lost);
   EXPECT_EQ(group.joined(0, 2, "d"), change::none);
   EXPECT_FALSE(group.is_complete());
   EXPECT_TRUE(shard_group(group.now()).is_lost()) << "for the next one, too";
@@ -288,7 +288,7 @@ TEST(shard_group, one_that_is_not_wanted_leaves_when_others_have_everything) {
   ASSERT_EQ(group.leavers(), members{0});
   group.let_leave(0);
   EXPECT_TRUE(group.leavers().empty()) << "it has been told";
-  EXPECT_EQ(group.left(0).what, change::promoted);
+  EXPECT_EQ(group.left(0).kind, change::promoted);
   EXPECT_EQ(group.primary_address(), "b");
   EXPECT_TRUE(group.leavers().empty());
 }
@@ -305,7 +305,7 @@ TEST(shard_group, while_one_leaves_no_other_does_whoever_is_wanted) {
   next.joined(1, 1, "b");
   EXPECT_TRUE(next.is_leaving(0)) << "known to the next coordinator, too";
   EXPECT_TRUE(next.leavers().empty());
-  EXPECT_EQ(next.left(0).what, change::promoted);
+  EXPECT_EQ(next.left(0).kind, change::promoted);
   EXPECT_EQ(next.joined(0, 2, "c"), change::rejoined);
   EXPECT_FALSE(next.is_leaving(0)) << "another life";
   EXPECT_EQ(next.candidate(), 0U);
@@ -320,7 +320,7 @@ TEST(shard_group, one_that_is_not_wanted_any_more_is_not_welcomed) {
   group.let_leave(1);
   group.want({1, 1});
   EXPECT_FALSE(group.candidate().has_value()) << "it ends";
-  EXPECT_EQ(group.left(1).what, change::none);
+  EXPECT_EQ(group.left(1).kind, change::none);
 }
 
 TEST(shard_group, a_tail_that_is_not_wanted_any_more_goes_before_it_has_everything) {
@@ -347,10 +347,10 @@ TEST(shard_group, the_primary_leaves_last) {
   }
   EXPECT_EQ(group.leavers(), members{1});
   group.let_leave(1);
-  EXPECT_EQ(group.left(1).what, change::relinked);
+  EXPECT_EQ(group.left(1).kind, change::relinked);
   EXPECT_EQ(group.leavers(), members{0});
   group.let_leave(0);
-  EXPECT_EQ(group.left(0).what, change::promoted);
+  EXPECT_EQ(group.left(0).kind, change::promoted);
   EXPECT_EQ(order(group), (members{2, 3}));
 }
 

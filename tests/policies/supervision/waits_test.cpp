@@ -18,16 +18,16 @@ TEST(wait_ledger, a_wait_is_told_once_from_two_seconds_on_and_shown_until_it_end
   const std::vector<wait> joins{{.waiter = "job mlp", .awaited = "worker-mlp-1 to join"}};
   EXPECT_TRUE(ledger.look(10 * second, joins).empty());
   EXPECT_TRUE(ledger.look(11 * second, joins).empty());
-  EXPECT_TRUE(ledger.told(11 * second).empty());
+  EXPECT_TRUE(ledger.reported(11 * second).empty());
   const auto fresh = ledger.look(12 * second, joins);
   ASSERT_EQ(fresh.size(), 1u);
   EXPECT_EQ(fresh[0].for_ns, 2 * second);
   EXPECT_TRUE(ledger.look(13 * second, joins).empty()) << "told once";
-  ASSERT_EQ(ledger.told(13 * second).size(), 1u);
-  EXPECT_EQ(ledger.told(13 * second)[0].seconds, 3);
-  EXPECT_EQ(ledger.told(13 * second)[0].awaited, "worker-mlp-1 to join");
+  ASSERT_EQ(ledger.reported(13 * second).size(), 1u);
+  EXPECT_EQ(ledger.reported(13 * second)[0].seconds, 3);
+  EXPECT_EQ(ledger.reported(13 * second)[0].awaited, "worker-mlp-1 to join");
   EXPECT_TRUE(ledger.look(14 * second, {}).empty());
-  EXPECT_TRUE(ledger.told(20 * second).empty());
+  EXPECT_TRUE(ledger.reported(20 * second).empty());
   EXPECT_TRUE(ledger.look(21 * second, joins).empty()) << "another wait";
 }
 
@@ -38,7 +38,7 @@ TEST(wait_ledger, waits_that_began_elsewhere_keep_their_age_and_the_longest_come
                                 {.waiter = "b", .awaited = "y", .for_ns = 5 * second},
                                 {.waiter = "c", .awaited = "z"}});
   EXPECT_EQ(fresh.size(), 2u);
-  const auto told = ledger.told(10 * second);
+  const auto told = ledger.reported(10 * second);
   ASSERT_EQ(told.size(), 2u);
   EXPECT_EQ(told[0].waiter, "b");
   EXPECT_EQ(told[1].waiter, "a");
