@@ -296,63 +296,69 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tidegate::actors::member_ended_event)
 
 namespace tidegate::actors {
 
-// `token`: of the run; another one is refused. Errors are caf::error made by to_error
-// (errors.hpp).
+// The coordinator. The first argument of each message is the token of the run; another one is
+// refused. Errors are caf::error made by to_error (errors.hpp). docs/reference.md is generated
+// from these comments.
 using coordinator_actor = caf::typed_actor<
-    // a shard process: index, number in its group, incarnation, link address, its control actor
+    // A shard process joins: index, number in its group, incarnation, link address, its actor.
     caf::replies_to<shard_atom, std::uint64_t, std::uint32_t, std::uint32_t, std::uint32_t,
                     std::string, caf::actor>::with<done_atom>,
-    // a process of a slot of shards that move: slot, place in it, life, the members that it
-    // has, its actor, which hears host_call and stop_atom
+    // A process of a slot joins, where shards move: slot, place in it, incarnation, the members
+    // that it has, its actor, which hears host_call and stop.
     caf::replies_to<host_atom, std::uint64_t, std::uint32_t, std::uint32_t, std::uint32_t,
                     hosted_members, caf::actor>::with<done_atom>,
-    // it has this one no more
+    // A process of a slot no longer has this member.
     caf::reacts_to<gone_atom, std::uint64_t, policies::hosted_member>,
-    // the launcher's word that a process has ended: role, job, index, incarnation
+    // The launcher says that a process has ended: role, job, index, incarnation.
     caf::replies_to<gone_atom, std::uint64_t, std::uint32_t, std::string, std::uint32_t,
                     std::uint32_t>::with<done_atom>,
-    // a member's word, by the address of its link, that it cannot reach these peers
+    // A member, named by the address of its link, cannot reach these peers.
     caf::reacts_to<unreachable_atom, std::uint64_t, std::string, unreachable_peers>,
-    // its own, while connections to members are broken
+    // The coordinator's own, while connections to members are broken.
     caf::reacts_to<look_atom>,
-    // an aggregator process: job, number in it, incarnation, link address, its control actor
+    // An aggregator process joins: job, index, incarnation, link address, its actor.
     caf::replies_to<aggregator_atom, std::uint64_t, std::string, std::uint32_t, std::uint32_t,
                     std::string, caf::actor>::with<done_atom>,
-    // a worker process and its actor; answered when every shard expects it
+    // A session joins, with its actor. Answered when every shard expects this worker.
     caf::replies_to<worker_atom, std::uint64_t, policies::worker_hello,
                     caf::actor>::with<policies::worker_welcome>,
-    // job, rank, incarnation: its actor hears of shards that move
+    // A session wants to hear of shards that move: job, rank, incarnation, its actor.
     caf::reacts_to<moves_atom, std::uint64_t, std::string, std::uint32_t, std::uint32_t,
                    caf::actor>,
+    // A session creates a table or attaches to it. Answered when every shard concerned has it.
     caf::replies_to<table_atom, std::uint64_t,
                     policies::table_request>::with<policies::table_grant>,
-    // job, rank
+    // A session reports how far it is, every 100 ms at most: job, rank.
     caf::reacts_to<progress_atom, std::uint64_t, std::string, std::uint32_t,
                    policies::worker_progress>,
-    // job, rank, the tables that the worker has opened; before its first clock() ends
+    // A session says, before its first clock() ends, which tables it has opened: job, rank.
     caf::replies_to<opened_atom, std::uint64_t, std::string, std::uint32_t,
                     std::vector<std::uint32_t>>::with<done_atom>,
-    // job, name, value
+    // A session reports a number for the result: job, name, value.
     caf::replies_to<metric_atom, std::uint64_t, std::string, std::string,
                     double>::with<done_atom>,
-    // job, rank, last progress, SHA-256 of the parameters or nothing; answered with all tables
-    // of the job, by name, where this worker is to hash them first, then it has not finished
+    // A session is done: job, rank, last progress, SHA-256 of the parameters or nothing.
+    // Answered with all tables of the job, by name, where this worker is to hash them first;
+    // then it has not finished yet.
     caf::replies_to<finished_atom, std::uint64_t, std::string, std::uint32_t,
                     policies::worker_progress, std::string>::with<grants>,
-    // job, rank: it has died and leaves for good; answered when all know
+    // The launcher says that a worker has died and leaves for good: job, rank. Answered when
+    // all members know.
     caf::replies_to<leave_atom, std::uint64_t, std::string, std::uint32_t>::with<done_atom>,
-    // job, so many workers are wanted
+    // The launcher wants this many workers: job, number.
     caf::replies_to<scale_atom, std::uint64_t, std::string, std::uint32_t>::with<done_atom>,
-    // so many slots of processes are to have the shards
+    // The launcher wants this many slots of processes to have the shards.
     caf::replies_to<scale_atom, std::uint64_t, std::uint32_t>::with<done_atom>,
-    // job: a last checkpoint is wanted
+    // The launcher wants a last checkpoint: job.
     caf::replies_to<save_atom, std::uint64_t, std::string>::with<done_atom>,
-    // a shard's part of a checkpoint is durable, or why not
+    // A shard's part of a checkpoint is durable, or why it is not.
     caf::reacts_to<part_atom, std::uint64_t, policies::checkpoint_report>,
-    // job, why
+    // A session or the launcher ends a job as failed: job, reason.
     caf::replies_to<fail_atom, std::uint64_t, std::string, std::string>::with<done_atom>,
-    // events the caller has
+    // The launcher asks how things stand, and for events beyond those that it has: their
+    // number.
     caf::replies_to<status_atom, std::uint64_t, std::uint64_t>::with<policies::cluster_status>,
+    // The launcher ends the cluster. The coordinator tells the shards.
     caf::replies_to<stop_atom, std::uint64_t>::with<done_atom>>;
 
 // Of shards and aggregators.

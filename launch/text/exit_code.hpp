@@ -5,10 +5,10 @@ namespace tidegate::launch {
 
 // What `tidegate` exits with.
 enum class exit_code : int {
-  done = 0,
-  job_failed = 1,    // also: interrupted, or the run folder cannot be written
-  bad_usage = 2,     // of the command line or in the YAML
-  process_died = 3,  // and was not to be replaced
+  done = 0,          // every job is done
+  job_failed = 1,    // a job failed, the run was interrupted, or its folder cannot be written
+  bad_usage = 2,     // the command line, the YAML or the run folder is wrong
+  process_died = 3,  // a process died and was not to be replaced
 };
 
 // What a process of a run exits with instead of job_failed, so that the launcher can say why

@@ -7,18 +7,18 @@
 namespace tidegate::policies {
 
 enum class refusal : std::uint32_t {
-  none = 0,
-  unknown_job = 1,
-  unknown_worker = 2,  // never admitted, or another incarnation
-  stale_epoch = 3,
-  unknown_table = 4,
-  unknown_chunk = 5,  // not on this shard
-  wrong_size = 6,
-  beyond_window = 7,   // a push too many clocks ahead of what was acknowledged
+  none = 0,            // accepted
+  unknown_job = 1,     // the job has not been opened here
+  unknown_worker = 2,  // the worker was never admitted, or another incarnation of it was
+  stale_epoch = 3,     // the frame is of an earlier epoch
+  unknown_table = 4,   // the table has not been opened here
+  unknown_chunk = 5,   // the chunk is not on this shard
+  wrong_size = 6,      // the payload is not as long as the chunk
+  beyond_window = 7,   // the push is too many clocks ahead of what was acknowledged
   too_late = 8,        // a BSP pull of a version that is gone
   pull_under_way = 9,  // a second pull of the chunk by this worker
-  after_finish = 10,   // the worker said that it was done
-  no_memory = 11,      // no receive buffer left
+  after_finish = 10,   // the worker has said that it is done
+  no_memory = 11,      // no receive buffer is left
   job_ended = 12,      // the job failed or was stopped
   no_window = 13,      // the shard cannot read the memory of the worker
 };

@@ -16,32 +16,52 @@ namespace tidegate::runtime {
 inline constexpr std::uint8_t frame_version = 8;
 
 enum class frame_kind : std::uint8_t {
-  push = 1,      // worker -> shard: gradient of a chunk; payload
-  push_ack = 2,  // shard -> worker: applied once (code 0), or why not
-  skip = 3,  // worker -> shard: no push of this table in this clock; acknowledged like a push
-  pull = 4,  // worker -> shard: asks for a chunk
-  pull_reply = 5,   // shard -> worker: parameters of a chunk (payload, code 0), or why not
-  finished = 6,     // worker -> shard: no more pushes from this worker; acknowledged
-  attach = 7,       // worker -> shard: here are my gradients of a table; payload: a place_name
-  attach_ack = 8,   // shard -> worker: here are my parameters of it (payload: a place_name), or
-                    // why not
-  ring = 9,         // worker -> shard: push, skip, pull of a table in place, as its flags say
-  ring_ack = 10,    // shard -> worker: a push or skip of `count` chunks is applied, or why not
-  ring_reply = 11,  // shard -> worker: `count` chunks may be read in `plane`, or why not
-  step = 12,  // primary -> replica: the sum of a step of a chunk (payload), or none (skip)
-  seed = 13,  // primary -> replica: a chunk as it is; payload: policies/shard/chunk_seed.hpp
-  farewell = 14,  // primary -> replica: this worker has finished
-  followed =
-      15,      // replica -> primary: the replica has it, too, or why not; with a count, a run
-  lend = 16,   // primary -> replica: here are the sums of a table; payload: a place_name
-  lent = 17,   // replica -> primary: they are read in place from now on, or why not
-  steps = 18,  // primary -> replica: `count` steps whose sums lie in `plane`
-  // Either way: frames may have been lost, because the sender's connection broke and this is
+  // worker -> shard: the gradient of a chunk, as payload.
+  push = 1,
+  // shard -> worker: a push or skip is applied once (code 0), or why it is not. Answers
+  // `finished`, too.
+  push_ack = 2,
+  // worker -> shard: no push of this chunk in this clock. Acknowledged like a push.
+  skip = 3,
+  // worker -> shard: asks for a chunk at this clock.
+  pull = 4,
+  // shard -> worker: the parameters of a chunk as payload, with its version and `min_clock`
+  // (code 0), or why not. With a flag it also acknowledges the push of the clock before.
+  pull_reply = 5,
+  // worker -> shard: no more pushes from this worker. Acknowledged.
+  finished = 6,
+  // worker -> shard: where this worker's gradients of a table lie; the payload is a place_name.
+  attach = 7,
+  // shard -> worker: where the parameters of that table lie (a place_name), or why not.
+  attach_ack = 8,
+  // worker -> shard: push, skip or pull of a whole table in place, as its flags say.
+  ring = 9,
+  // shard -> worker: a push or skip of `count` chunks is applied, or why it is not.
+  ring_ack = 10,
+  // shard -> worker: `count` chunks may be read in `plane`, or why not.
+  ring_reply = 11,
+  // primary -> replica: the sum of a step of a chunk as payload, or that nobody pushed (skip).
+  step = 12,
+  // primary -> replica: a chunk as it is; the payload is a chunk_seed
+  // (policies/shard/chunk_seed.hpp).
+  seed = 13,
+  // primary -> replica: this worker has finished.
+  farewell = 14,
+  // replica -> primary: the replica has it, too, or why not. With a count: a run of steps.
+  followed = 15,
+  // primary -> replica: where the sums of a table lie; the payload is a place_name.
+  lend = 16,
+  // replica -> primary: these sums are read in place from now on, or why not.
+  lent = 17,
+  // primary -> replica: `count` steps whose sums lie in `plane`.
+  steps = 18,
+  // either way: frames may have been lost, because the sender's connection broke and this is
   // the first frame of its next one, or because a payload was cut off. The receiver sends again
-  // what the sender has not answered. `request` numbers the connection attempt; 0: none, no
-  // answer.
+  // what the sender has not answered. `request` numbers the connection attempt; with 0 no
+  // answer is wanted.
   resend = 19,
-  resent = 20,  // the answer to `resend`: the new connection carries frames
+  // either way: the answer to `resend`. The new connection carries frames.
+  resent = 20,
 };
 inline constexpr std::uint8_t frame_kind_last = 20;
 
