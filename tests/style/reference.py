@@ -123,7 +123,7 @@ def page(root: pathlib.Path) -> str:
         ("## Codes in frames", [f"Why a shard refuses ([protocol.hpp](../{REFUSALS})).", "",
                                 *table_of(read[REFUSALS], "refusal", "code")]),
         ("## Messages to the coordinator",
-         [f"Over the control plane ([messages.hpp](../{MESSAGES})). Each begins with the token of the run, which is left out here.",
+         [f"Over the control plane ([messages.hpp](../{MESSAGES})). Each begins with the token of messages, which is made from the run's token and left out here.",
           "", *messages(read[MESSAGES])]),
         ("## Calls of the coordinator", [f"To shards, aggregators, workers and processes of slots ([control_calls.hpp](../{CALLS})).",
                                          "", *calls(read[CALLS], shard_interface, read[ROUNDS])]),
