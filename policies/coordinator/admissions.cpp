@@ -103,8 +103,8 @@ void coordinator_core::admitted(std::int64_t now, const call_group& done,
     event(now, "worker_resumes",
           hello.job + " rank " + std::to_string(hello.rank) + " at clock " +
               std::to_string(first));
-  for (auto member : done.waiting)
-    out.answers.push_back({member, {}, welcome(job, hello.rank, first)});
+  for (auto requester : done.waiting)
+    out.answers.push_back({requester, {}, welcome(job, hello.rank, first)});
 }
 
 }  // namespace tidegate::policies

@@ -289,7 +289,7 @@ void coordinator_core::close(std::int64_t now, call_group& done, coordinator_eff
           job.spec.name + " " + opened.spec.name + ": " +
               std::to_string(opened.grant.elements) + " elements in " +
               std::to_string(opened.grant.places.size()) + " chunks");
-    for (auto member : done.waiting) out.answers.push_back({member, {}, opened.grant});
+    for (auto requester : done.waiting) out.answers.push_back({requester, {}, opened.grant});
     let_leave(out);
     admit_early(out);
   }

@@ -60,8 +60,8 @@ void coordinator_core::fail_job(std::int64_t now, const std::string& name,
   for (auto* waiting : {&late_, &leaving_})
     std::erase_if(*waiting, [&](const call_group& late) {
       if (late.job != index) return false;
-      for (auto member : late.waiting)
-        refuse(member, errc::cancelled, "job " + name + " failed: " + why, out);
+      for (auto requester : late.waiting)
+        refuse(requester, errc::cancelled, "job " + name + " failed: " + why, out);
       return true;
     });
   std::erase_if(early_workers_, [&](const auto& early) {
