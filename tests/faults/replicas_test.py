@@ -69,7 +69,7 @@ class Replicas(FaultTest):
         for policy in ({"policy": "ssp", "staleness": 2}, {"policy": "async"}):
             with self.subTest(policy=policy):
                 clocks, workers = CLOCKS, 3
-                run = self.launch(self.yaml({"workers": workers, "mode": ["count", clocks, 2000], "reduce": "sum",
+                run = self.launch(self.yaml({"workers": workers, "mode": ["count", clocks, 6000], "reduce": "sum",
                                              "consistency": policy}, 2))
                 self.in_sync(run, 4)
                 for kill, pair in enumerate((("shard-0", "replica-0"), ("replica-2", "shard-0"), ("replica-1", "shard-1"))):
@@ -87,7 +87,7 @@ class Replicas(FaultTest):
         for policy in ({"policy": "ssp", "staleness": 2}, {"policy": "async"}, {"policy": "bsp"}):
             with self.subTest(policy=policy):
                 clocks, workers = CLOCKS, 3
-                run = self.launch(self.yaml({"workers": workers, "mode": ["count", clocks, 2000], "reduce": "sum",
+                run = self.launch(self.yaml({"workers": workers, "mode": ["count", clocks, 6000], "reduce": "sum",
                                              "consistency": policy}))
                 self.in_sync(run, 2)
                 for kill, victim in enumerate(("shard-0", "shard-1", "replica-0", "replica-1")):
