@@ -226,8 +226,9 @@ void worker::ask_of_moves() {
   if (!shell_->shards_move()) return;
   process::ask<coordinator_process>(
       coordinator(),
-      [hello = session_.core().hello(), me = id()](coordinator_process& to, answer_to reply) {
-        to.tell_of_moves(hello, me, std::move(reply));
+      [hello = session_.core().hello(), me = id()](coordinator_process& to,
+                                                   const answer_to& reply) {
+        to.tell_of_moves(hello, me, reply);
       },
       [](const answer&) {});
 }
@@ -269,8 +270,8 @@ void worker::failed(const runtime::status& why) {
   note("fails: " + why.to_string());
   for (auto& [op, then] : std::exchange(operations_, {}))
     later(0, [then = std::move(then)] { then(refusal::job_ended); });
-  for (auto& [table, back] : std::exchange(opening_, {}))
-    if (back) later(0, [back, why] { back({why, {}}); });
+  for (const auto& [table, back] : std::exchange(opening_, {}))
+    if (back) later(0, [answer = back, why] { answer({why, {}}); });
 }
 
 void worker::placed(const runtime::frame_header& header) {
