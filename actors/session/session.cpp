@@ -44,12 +44,6 @@ expected<session_parts> parts_of_process() {
 
 }  // namespace
 
-expected<session> connect() {
-  auto parts = parts_of_process();
-  if (!parts) return runtime::fail(parts.error());
-  return join(std::move(*parts));
-}
-
 }  // namespace tidegate::actors
 
 namespace tidegate {
@@ -65,7 +59,9 @@ session& session::operator=(session&&) noexcept = default;
 session::~session() = default;
 
 expected<session> session::connect() {
-  return actors::connect();
+  auto parts = actors::parts_of_process();
+  if (!parts) return tidegate::fail(parts.error());
+  return actors::join(std::move(*parts));
 }
 
 const job_info& session::info() const noexcept {

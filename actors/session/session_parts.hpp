@@ -25,8 +25,6 @@ struct session_parts {
   std::unique_ptr<runtime::heartbeat> beats;  // as long as the session lives; or null
 };
 
-// Joins the job of this process's environment. Errors: as session::connect.
-runtime::expected<session> connect();
 // Joins the job: registers, waits until every shard expects this worker.
 runtime::expected<session> join(session_parts parts);
 

@@ -22,18 +22,20 @@ process_plan plan_coordinator(const policies::cluster_spec& spec, const process_
 }
 
 process_plan plan_aggregator(const policies::cluster_spec& spec, const policies::job_spec& job,
-                             const process_name& name) {
+                             const policies::aggregation& sums, const process_name& name) {
   process_plan planned;
   planned.name = name;
   planned.command = {"tidegate",          "node",    "aggregator",
                      "--job=" + job.name, "--index", std::to_string(name.index)};
-  const auto aggregators = policies::plan_aggregation(spec, job).aggregators;
-  if (const auto* host = policies::host_of_aggregator(spec, job, aggregators[name.index]))
-    planned.host = host->name;
+  const auto* host = policies::host_of_aggregator(spec, job, sums.aggregators[name.index]);
+  if (host != nullptr) planned.host = host->name;
   return planned;
 }
 
-process_plan plan_process(const policies::cluster_spec& spec, const process_name& name) {
+// `sums`: of each job, in the order of the spec.
+process_plan plan_process(const policies::cluster_spec& spec,
+                          const std::vector<policies::aggregation>& sums,
+                          const process_name& name) {
   const auto job = std::find_if(spec.jobs.begin(), spec.jobs.end(), [&](const auto& candidate) {
     return candidate.name == name.job;
   });
@@ -44,7 +46,8 @@ process_plan plan_process(const policies::cluster_spec& spec, const process_name
     case process_role::replica:
       return plan_shard(spec, name.role, name.index);
     case process_role::aggregator:
-      return plan_aggregator(spec, *job, name);
+      return plan_aggregator(spec, *job,
+                             sums[static_cast<std::size_t>(job - spec.jobs.begin())], name);
     case process_role::worker:
       break;
   }
@@ -119,13 +122,14 @@ cluster_plan make_plan(const policies::cluster_spec& spec) {
   plan.cluster = spec.name;
   plan.chunk_bytes = spec.chunk_bytes;
   plan.parts_move = spec.slots > 0;
+  std::vector<policies::aggregation> sums;
+  for (const auto& job : spec.jobs) sums.push_back(policies::plan_aggregation(spec, job));
   for (const auto& name : policies::process_names_of(spec))
-    plan.processes.push_back(plan_process(spec, name));
+    plan.processes.push_back(plan_process(spec, sums, name));
   plan.shards.resize(spec.shards);
   policies::placement places(spec.shards, spec.chunk_bytes);
-  for (const auto& job : spec.jobs)
-    plan.jobs.push_back(
-        plan_job(job, policies::plan_aggregation(spec, job), places, plan.shards));
+  for (std::size_t i = 0; i < spec.jobs.size(); ++i)
+    plan.jobs.push_back(plan_job(spec.jobs[i], sums[i], places, plan.shards));
   plan.needs = policies::process_needs_of(spec);
   plan.memory = policies::memory_needs_of(spec);
   return plan;
