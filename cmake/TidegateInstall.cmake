@@ -4,6 +4,7 @@
 #   lib/       static libraries; cmake/tidegate/ with the package: find_package(tidegate),
 #              target tidegate::client
 #   share/tidegate/examples/   cluster files, and push_pull.cpp to copy
+#   share/doc/tidegate/        README.md, docs/, LICENSE, CHANGELOG.md
 
 if(NOT TARGET tidegate_session)
   return()  # without CAF there is nothing that a worker could use
@@ -53,5 +54,8 @@ install(FILES
   examples/push_pull.cpp
   examples/push_pull.yaml
   examples/scale.yaml
+  examples/two_hosts.yaml
   examples/two_jobs.yaml
   DESTINATION "${CMAKE_INSTALL_DATADIR}/tidegate/examples")
+install(FILES README.md LICENSE CHANGELOG.md CONTRIBUTING.md DESTINATION "${CMAKE_INSTALL_DATADIR}/doc/tidegate")
+install(DIRECTORY docs DESTINATION "${CMAKE_INSTALL_DATADIR}/doc/tidegate")

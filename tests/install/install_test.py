@@ -7,6 +7,7 @@ import argparse
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -57,6 +58,22 @@ def install(options: argparse.Namespace, prefix: pathlib.Path) -> None:
     for file in prefix.rglob("*.cmake"):
         for folder in (options.source, options.build):
             expect(str(folder) not in file.read_text(), f"{file} not to name {folder}")
+    # What the installed headers and the README speak of is installed, too.
+    documents = prefix / "share/doc/tidegate"
+    pages = [*prefix.glob("include/tidegate/*.hpp"), documents / "README.md"]
+    named = {path for page in pages for path in re.findall(r"docs/[\w/]+\.(?:md|svg)", page.read_text())}
+    expect("docs/yaml.md" in named, "include/tidegate to name docs/yaml.md")
+    for path in sorted(named):
+        expect((documents / path).is_file(), f"{path} in {documents}")
+
+
+def validate_examples(prefix: pathlib.Path) -> None:
+    """scale.yaml is a model of a cluster, which only `tidegate simulate` reads."""
+    examples = sorted((prefix / "share/tidegate/examples").glob("*.yaml"))
+    expect(len(examples) > 4, f"examples in {prefix}")
+    for example in examples:
+        if example.name != "scale.yaml":
+            run(prefix / "bin/tidegate", "validate", example)
 
 
 def build_worker(options: argparse.Namespace, prefix: pathlib.Path, work: pathlib.Path) -> None:
@@ -95,6 +112,7 @@ def main() -> int:
         work = pathlib.Path(folder) / "worker"
         work.mkdir()
         install(options, prefix)
+        validate_examples(prefix)
         build_worker(options, prefix, work)
         launch(prefix, work)
     return 0

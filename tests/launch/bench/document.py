@@ -7,8 +7,8 @@ import network
 
 HOW_TO = """# Benchmarks
 
-`scripts/bench` wrote this page; edit [document.py](../tests/launch/bench/document.py) and not the page. Machines where this
-runs are shared and noisy: a figure counts beside the others of the same run. Every exchange of every system is
+`scripts/bench` wrote this page; edit [document.py](../tests/launch/bench/document.py) and not the page. Machines where
+this runs are shared and noisy: a figure counts beside the others of the same run. Every exchange of every system is
 verified, element by element (above 4 MiB: the first, every eighth and the last).
 
 ## Run it
@@ -30,20 +30,22 @@ with the sum of all W. **Exchange time** is from the first worker's begin to the
 exchanges (filling the gradient, comparing) is not timed.
 
 Ours is a cluster as users run it: coordinator, shards and workers are processes, started by `tidegate launch`; shards
-and then workers are pinned to the cores in turn. Its job has `on_worker_loss: fail`, as the peers' workers do not come back
-either; with `restart`, the default, each step goes to another copy of the parameters
-([decision 7](decisions/0007-workers-that-come-back.md)). Peers are [small drivers](../tests/launch/bench/peers): all-reduce, then the
-same optimizer kernel on every rank; for MPI also reduce-scatter, a step on each rank's share, all-gather. They run the
-same loop with the same clock, their buffers are allocated once on huge pages, glibc is told to keep memory, and ranks
-are pinned to the cores in turn. Every variant of a peer (algorithms, CMA or not) is tried once per size, and the
-fastest few take part in the rounds; the best of them counts. Systems run one at a time, in turn, round by round; a
-round's figure is the median of its exchanges, and the tables show min, median and max over the rounds.
+and then workers are pinned to the cores in turn. Its job has `on_worker_loss: fail`, as the peers' workers do not come
+back either; with `restart`, the default, each step goes to another copy of the parameters
+([decision 7](decisions/0007-workers-that-come-back.md)).
 
-The **roofline** is the sum of W inputs with the optimizer's step in place, over private memory on huge pages, measured
-by `tidegate bench roofline` in the same rounds, with as many threads as there are shards and with all cores. It is
-repeated over arrays that stay where they are, in the cache of one core if they fit. In the **fresh** roofline the
-gradients have just been written by the cores of the workers, as in every exchange: what a shard that lost no time at
-all would reach. As for exchanges a round's figure is its median; min is the best reading of all rounds. Ratios are
+Peers are [small drivers](../tests/launch/bench/peers): all-reduce, then the same optimizer kernel on every rank; for
+MPI also reduce-scatter, a step on each rank's share, all-gather. They run the same loop with the same clock, their
+buffers are allocated once on huge pages, glibc is told to keep memory, and ranks are pinned to the cores in turn. Every
+variant of a peer (algorithms, CMA or not) is tried once per size, and the fastest few take part in the rounds; the best
+of them counts. Systems run one at a time, in turn, round by round; a round's figure is the median of its exchanges, and
+the tables show min, median and max over the rounds.
+
+The **roofline** is the sum of W inputs with the optimizer's step in place, over private memory on huge pages.
+`tidegate bench roofline` measures it in the same rounds, with as many threads as there are shards and with all cores.
+It repeats the sum over arrays that stay where they are, in the cache of one core if they fit. In the **fresh** roofline
+the gradients have just been written by the cores of the workers, as in every exchange. A shard that lost no time at all
+would reach it. As for exchanges a round's figure is its median; min is the best reading of all rounds. Ratios are
 between medians.
 """
 
