@@ -22,12 +22,12 @@ inline const caf::duration no_limit{caf::infinite};
 // seconds what it waits for. Errors: unavailable (it is gone), timed_out, those of the
 // coordinator.
 template <class T, class... Ts>
-runtime::expected<T> ask_coordinator(caf::scoped_actor& self, const coordinator_actor& whom,
+runtime::expected<T> ask_coordinator(caf::scoped_actor& self, const coordinator_actor& actor,
                                      const caf::duration& limit, const std::string& doing,
                                      const Ts&... xs) {
   const auto asker = self->spawn([=](caf::event_based_actor* me) -> caf::behavior {
     auto promise = std::make_shared<caf::typed_response_promise<T>>();
-    me->monitor(whom);
+    me->monitor(actor);
     me->delayed_send(me, std::chrono::seconds(2), look_atom::value);
     const auto gone = caf::make_error(caf::sec::request_receiver_down);
     me->set_down_handler([=](const caf::down_msg&) {
@@ -37,7 +37,7 @@ runtime::expected<T> ask_coordinator(caf::scoped_actor& self, const coordinator_
     return {[=](look_atom) { runtime::log::info("waits for the coordinator: " + doing); },
             [=](done_atom) -> caf::result<T> {
               *promise = me->make_response_promise<T>();
-              me->request(whom, limit, xs...)
+              me->request(actor, limit, xs...)
                   .then(
                       [=](T& value) {
                         promise->deliver(std::move(value));

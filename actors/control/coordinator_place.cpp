@@ -37,15 +37,15 @@ bool coordinator_place::is_former(const caf::strong_actor_ptr& sender) const {
   return there_ && sender->node() != there_->node();
 }
 
-void coordinator_place::tell(std::function<void(const coordinator_actor&)> whom) {
+void coordinator_place::tell(std::function<void(const coordinator_actor&)> member) {
   const std::lock_guard lock(mutex_);
-  told_ = std::move(whom);
-  if (told_) told_(there_);
+  listener_ = std::move(member);
+  if (listener_) listener_(there_);
 }
 
 void coordinator_place::greet() {
   const std::lock_guard lock(mutex_);
-  if (told_) told_(there_);
+  if (listener_) listener_(there_);
 }
 
 runtime::expected<coordinator_actor> coordinator_place::find(std::uint32_t patience_ms) {

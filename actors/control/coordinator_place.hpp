@@ -29,7 +29,7 @@ class coordinator_place {
   coordinator_actor now() const;
   // Calls this with the coordinator that is there now, and with each that is greeted, on the
   // thread that greets it; it calls nothing here. One at a time; nullptr ends it.
-  void tell(std::function<void(const coordinator_actor&)> whom);
+  void tell(std::function<void(const coordinator_actor&)> member);
   void greet();
   // A process whose place the one that was found last has taken.
   bool is_former(const caf::strong_actor_ptr& sender) const;
@@ -49,7 +49,7 @@ class coordinator_place {
   std::mutex finding_;        // one at a time: who began to look before finds no later one
   mutable std::mutex mutex_;  // guards what follows
   coordinator_actor there_;
-  std::function<void(const coordinator_actor&)> told_;
+  std::function<void(const coordinator_actor&)> listener_;
 };
 
 // An actor on a thread of its own that waits for the coordinator's end, finds the next one and

@@ -27,13 +27,13 @@ class membership {
   // `hello`: with which it joins, before its address and itself. Errors: unavailable (no
   // coordinator for so long), those of the coordinator.
   template <class... Hello>
-  runtime::status serve(std::uint32_t patience_ms, const std::string& what,
+  runtime::status serve(std::uint32_t patience_ms, const std::string& subject,
                         const std::string& address, const Hello&... hello) {
     ask_ = [&] {
-      const auto told =
-          ask_coordinator<done_atom>(self_, found_, no_limit, "joining the cluster as " + what,
-                                     hello..., address, caf::actor_cast<caf::actor>(node_));
-      return told ? runtime::status() : told.error();
+      const auto answer = ask_coordinator<done_atom>(
+          self_, found_, no_limit, "joining the cluster as " + subject, hello..., address,
+          caf::actor_cast<caf::actor>(node_));
+      return answer ? runtime::status() : answer.error();
     };
     membership_shell shell(patience_ms);
     return carry_out(shell, shell.begin(runtime::steady_now()), *this);

@@ -102,7 +102,7 @@ auto inspect(Inspector& f, roster_change& x) {
 }
 template <class Inspector>
 auto inspect(Inspector& f, roster_call& x) {
-  return f(caf::meta::type_name("tidegate::roster_call"), x.token, x.what);
+  return f(caf::meta::type_name("tidegate::roster_call"), x.token, x.change);
 }
 template <class Inspector>
 auto inspect(Inspector& f, hold_call& x) {
@@ -177,7 +177,7 @@ auto inspect(Inspector& f, job_status& x) {
 }
 template <class Inspector>
 auto inspect(Inspector& f, cluster_event& x) {
-  return f(caf::meta::type_name("tidegate::cluster_event"), x.unix_ns, x.what, x.detail);
+  return f(caf::meta::type_name("tidegate::cluster_event"), x.unix_ns, x.subject, x.detail);
 }
 template <class Inspector>
 auto inspect(Inspector& f, wait_status& x) {
@@ -218,7 +218,7 @@ struct part_written_event {
 
 // Stays in the process: a member of a shard's group has ended, in order or why not.
 struct member_ended_event {
-  policies::hosted_member which;
+  policies::hosted_member member;
   runtime::status result;
   bool in_order = false;
 };

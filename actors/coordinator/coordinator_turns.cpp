@@ -112,7 +112,7 @@ void coordinator_shell::perform(turn& done) {
     if (is_planted(planted_bug::calls_beyond_a_bound_dropped) && i >= planted_bound) break;
     const auto& call = effects.calls[i];
     if (!is_gone({call.aggregator_of, call.shard, call.member})) {
-      port_.call(done.callees[i], call.call, call.what);
+      port_.call(done.callees[i], call.call, call.message);
       continue;
     }
     any_gone = true;
@@ -121,7 +121,7 @@ void coordinator_shell::perform(turn& done) {
   }
   for (const auto& move : effects.moves) tell(move);
   for (std::size_t i = 0; i < effects.hosts.size(); ++i)
-    port_.tell(done.hosts[i], effects.hosts[i].what);
+    port_.tell(done.hosts[i], effects.hosts[i].message);
   for (const auto& member : done.retiring) port_.stop(member);
   for (const auto& host : done.idle) port_.stop(host);
   for (auto& answer : effects.answers) deliver(answer);
@@ -148,11 +148,11 @@ void coordinator_shell::deliver(policies::coordinator_effects::answer& answer) {
 void coordinator_shell::tell(const policies::coordinator_effects::tell_moved& move) {
   if (move.aggregates) {
     const auto at = callees_.find({move.job, move.index, 0});
-    if (at != callees_.end()) port_.tell(at->second, move.what);
+    if (at != callees_.end()) port_.tell(at->second, move.message);
     return;
   }
   const auto at = listeners_.find({move.job, move.index});
-  if (at != listeners_.end()) port_.tell(at->second.peer, move.what);
+  if (at != listeners_.end()) port_.tell(at->second.peer, move.message);
 }
 
 void coordinator_shell::end(const runtime::status& why) {

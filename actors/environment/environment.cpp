@@ -92,13 +92,14 @@ expected<std::unique_ptr<runtime::link>> make_own_link() {
   auto own = make_far_link(transport);
   if (own && transport != "tcp") own = runtime::make_host_link(std::move(*own));
   if (!own || faults.empty()) return own;
-  runtime::link_faults how;
+  runtime::link_faults link_faults;
   std::istringstream from(faults);
-  if (!(from >> how.seed >> how.drop >> how.duplicate >> how.delay >> how.delay_ms_max))
+  if (!(from >> link_faults.seed >> link_faults.drop >> link_faults.duplicate >>
+        link_faults.delay >> link_faults.delay_ms_max))
     return fail(errc::invalid_argument, "TIDEGATE_LINK_FAULTS=" + faults +
                                             "; allowed: a seed, shares of frames that are "
                                             "dropped, doubled, delayed, and milliseconds");
-  return runtime::make_lossy(std::move(*own), how);
+  return runtime::make_lossy(std::move(*own), link_faults);
 }
 
 std::uint32_t unreachable_ms() {

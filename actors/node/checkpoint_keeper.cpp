@@ -14,13 +14,13 @@ using runtime::status;
 runtime::expected<checkpoint_keeper> checkpoint_keeper::open(
     const policies::cluster_spec& cluster, const std::string& run_dir, std::uint32_t epoch,
     bool begins) {
-  checkpoint_keeper made;
-  made.found_.epoch = epoch;
+  checkpoint_keeper keeper;
+  keeper.found_.epoch = epoch;
   for (const auto& job : cluster.jobs)
     if (job.checkpoint)
-      if (auto looked = made.look(job, run_dir, begins); !looked.ok())
+      if (auto looked = keeper.look(job, run_dir, begins); !looked.ok())
         return runtime::fail(looked);
-  return made;
+  return keeper;
 }
 
 status checkpoint_keeper::look(const policies::job_spec& job, const std::string& run_dir,
@@ -42,7 +42,7 @@ status checkpoint_keeper::find(const policies::job_spec& job,
   std::vector<std::string> findings;
   const auto newest = in.newest(findings);
   if (!newest) return newest.error();
-  for (const auto& one : findings) log::warn(one);
+  for (const auto& finding : findings) log::warn(finding);
   if (!*newest) return {};
   const auto& manifest = (*newest)->manifest();
   if (manifest.workers != job.capacity())
@@ -70,15 +70,15 @@ policies::checkpoint_id checkpoint_keeper::begin(const std::string& job) {
   return folders_.at(job).catalog->begin(found_.epoch);
 }
 
-status checkpoint_keeper::write(const policies::coordinator_effects::write_manifest& what) {
-  auto& home = folders_.at(what.manifest.job);
-  auto writer = policies::write_manifest(what.manifest);
+status checkpoint_keeper::write(const policies::coordinator_effects::write_manifest& manifest) {
+  auto& home = folders_.at(manifest.manifest.job);
+  auto writer = policies::write_manifest(manifest.manifest);
   if (!writer) return writer.error();
   auto written = policies::write_all(std::move(*writer), *home.storage);
   if (!written) return written.error();
-  home.catalog->add(what.manifest.id);
-  if (auto tidied = home.catalog->tidy(what.keep, found_.epoch); !tidied.ok())
-    log::warn("checkpoints of job " + what.manifest.job + ": " + tidied.to_string());
+  home.catalog->add(manifest.manifest.id);
+  if (auto tidied = home.catalog->tidy(manifest.keep, found_.epoch); !tidied.ok())
+    log::warn("checkpoints of job " + manifest.manifest.job + ": " + tidied.to_string());
   return {};
 }
 

@@ -30,7 +30,7 @@ class checkpoint_keeper {
   void begin_after(const std::string& job, policies::checkpoint_id id);
   policies::checkpoint_id begin(const std::string& job);
   // Errors: those of the storage.
-  runtime::status write(const policies::coordinator_effects::write_manifest& what);
+  runtime::status write(const policies::coordinator_effects::write_manifest& manifest);
 
  private:
   struct folder {

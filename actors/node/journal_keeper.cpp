@@ -16,7 +16,7 @@ namespace log = runtime::log;
 runtime::status kept_journal::write(std::span<const policies::coordinator_record> records) {
   if (records.empty() || !file) return {};
   std::vector<runtime::journal_entry> entries;
-  for (const auto& one : records) entries.push_back(policies::encode(one));
+  for (const auto& record : records) entries.push_back(policies::encode(record));
   return file->write(entries);
 }
 
@@ -31,9 +31,9 @@ runtime::expected<kept_journal> open_journal(const policies::cluster_spec& clust
   std::snprintf(name, sizeof name, "epoch-%04u.sqlite", epoch);
   const auto names = folder->list();
   if (!names) return runtime::fail(names.error());
-  for (const auto& one : *names)
-    if (!one.starts_with(name))
-      if (const auto removed = folder->remove(one); !removed.ok())
+  for (const auto& word : *names)
+    if (!word.starts_with(name))
+      if (const auto removed = folder->remove(word); !removed.ok())
         log::warn(removed.to_string());
   // When both are gone, whoever resumes the run begins an epoch without this journal.
   const auto end = policies::coordinator_is_beside_launcher(cluster)

@@ -69,7 +69,7 @@ namespace {
 // Blocks until the actor that `spawn` makes on a reactor has ended, or the coordinator is gone
 // and does not come back.
 template <class Spawn, class... Hello>
-status run_node(const node_options& options, const std::string& what, const Spawn& spawn,
+status run_node(const node_options& options, const std::string& subject, const Spawn& spawn,
                 const Hello&... hello) {
   process_system process(options.token);
   auto& system = process.get();
@@ -80,7 +80,7 @@ status run_node(const node_options& options, const std::string& what, const Spaw
   auto home = reactor::start(system, make_own_link, shared_host());
   if (!home) return home.error();
   membership member(system, *place, spawn(**home, system, place));
-  auto outcome = member.serve(patience_ms, what, (*home)->address(), hello...);
+  auto outcome = member.serve(patience_ms, subject, (*home)->address(), hello...);
   member.end();
   return outcome;
 }
@@ -135,11 +135,11 @@ observer& observer::operator=(observer&&) noexcept = default;
 observer::~observer() = default;
 
 expected<observer> observer::connect(const node_options& options) {
-  auto made = std::make_unique<impl>(options.token);
-  made->place = std::make_unique<coordinator_place>(
-      made->process.control(), options.coordinator_host, options.coordinator_port);
-  if (auto found = made->place->find(); !found) return fail(found.error());
-  return observer(std::move(made));
+  auto result = std::make_unique<impl>(options.token);
+  result->place = std::make_unique<coordinator_place>(
+      result->process.control(), options.coordinator_host, options.coordinator_port);
+  if (auto found = result->place->find(); !found) return fail(found.error());
+  return observer(std::move(result));
 }
 
 status observer::reconnect() {
@@ -153,48 +153,48 @@ expected<policies::cluster_status> observer::poll(std::uint64_t events_seen) {
 }
 
 status observer::fail_job(const std::string& job, const std::string& why) {
-  auto told = impl_->ask<done_atom>("telling the coordinator that job " + job + " failed",
-                                    fail_atom::value, impl_->token, job, why);
-  return told ? status() : told.error();
+  auto answer = impl_->ask<done_atom>("telling the coordinator that job " + job + " failed",
+                                      fail_atom::value, impl_->token, job, why);
+  return answer ? status() : answer.error();
 }
 
 status observer::leave(const std::string& job, std::uint32_t rank) {
-  auto told = impl_->ask<done_atom>("telling the coordinator that rank " +
-                                        std::to_string(rank) + " of job " + job + " leaves",
-                                    leave_atom::value, impl_->token, job, rank);
-  return told ? status() : told.error();
+  auto answer = impl_->ask<done_atom>("telling the coordinator that rank " +
+                                          std::to_string(rank) + " of job " + job + " leaves",
+                                      leave_atom::value, impl_->token, job, rank);
+  return answer ? status() : answer.error();
 }
 
 status observer::scale(const std::string& job, std::uint32_t workers) {
-  auto told =
+  auto answer =
       impl_->ask<done_atom>("telling the coordinator how many workers job " + job + " has",
                             scale_atom::value, impl_->token, job, workers);
-  return told ? status() : told.error();
+  return answer ? status() : answer.error();
 }
 
 status observer::want_last_checkpoint(const std::string& job) {
-  auto told = impl_->ask<done_atom>("asking for a last checkpoint of job " + job,
-                                    save_atom::value, impl_->token, job);
-  return told ? status() : told.error();
+  auto answer = impl_->ask<done_atom>("asking for a last checkpoint of job " + job,
+                                      save_atom::value, impl_->token, job);
+  return answer ? status() : answer.error();
 }
 
 status observer::scale_shards(std::uint32_t slots) {
-  auto told = impl_->ask<done_atom>("telling the coordinator how many shards there are",
-                                    scale_atom::value, impl_->token, slots);
-  return told ? status() : told.error();
+  auto answer = impl_->ask<done_atom>("telling the coordinator how many shards there are",
+                                      scale_atom::value, impl_->token, slots);
+  return answer ? status() : answer.error();
 }
 
 status observer::process_ended(const policies::process_name& name, std::uint32_t incarnation) {
-  auto told = impl_->ask<done_atom>(
+  auto answer = impl_->ask<done_atom>(
       "telling the coordinator that " + name.to_string() + " has ended", gone_atom::value,
       impl_->token, static_cast<std::uint32_t>(name.role), name.job, name.index, incarnation);
-  return told ? status() : told.error();
+  return answer ? status() : answer.error();
 }
 
 status observer::stop() {
-  auto told =
+  auto answer =
       impl_->ask<done_atom>("telling the coordinator to stop", stop_atom::value, impl_->token);
-  return told ? status() : told.error();
+  return answer ? status() : answer.error();
 }
 
 }  // namespace tidegate::actors

@@ -30,10 +30,10 @@ using runtime::status;
 
 namespace log = runtime::log;
 
-std::string to_text(const hosted_member& which) {
-  return "shard " + std::to_string(which.shard) + " (member " +
-         std::to_string(which.member.number) + ", life " +
-         std::to_string(which.member.incarnation) + ")";
+std::string to_text(const hosted_member& hosted) {
+  return "shard " + std::to_string(hosted.shard) + " (member " +
+         std::to_string(hosted.member.number) + ", life " +
+         std::to_string(hosted.member.incarnation) + ")";
 }
 
 // One member, from its beginning to its end, which the process hears of as a message. Its
@@ -41,13 +41,13 @@ std::string to_text(const hosted_member& which) {
 class hosted {
  public:
   hosted(caf::actor_system& system, std::shared_ptr<coordinator_place> place,
-         const node_options& options, const hosted_member& which, caf::actor whom)
-      : thread_(
-            [this, &system, place = std::move(place), options, which, whom = std::move(whom)] {
-              bool in_order = false;
-              auto result = run(system, place, options, which, in_order);
-              caf::anon_send(whom, member_ended_event{which, std::move(result), in_order});
-            }) {}
+         const node_options& options, const hosted_member& hosted, caf::actor actor)
+      : thread_([this, &system, place = std::move(place), options, hosted,
+                 actor = std::move(actor)] {
+          bool in_order = false;
+          auto result = run(system, place, options, hosted, in_order);
+          caf::anon_send(actor, member_ended_event{hosted, std::move(result), in_order});
+        }) {}
   ~hosted() {
     if (thread_.joinable()) thread_.join();
   }
@@ -63,16 +63,16 @@ class hosted {
 
  private:
   status run(caf::actor_system& system, const std::shared_ptr<coordinator_place>& place,
-             const node_options& options, const hosted_member& which, bool& in_order) {
+             const node_options& options, const hosted_member& hosted, bool& in_order) {
     auto home = reactor::start(system, make_own_link, shared_host());
     if (!home) return home.error();
-    const auto node = spawn_on<shard>(**home, system, which.shard,
+    const auto node = spawn_on<shard>(**home, system, hosted.shard,
                                       shard_keeping{options.run_dir, place, options.token});
     membership member(system, *place, node);
     begun(node);
-    auto outcome = member.serve(options.start_timeout_ms, to_text(which), (*home)->address(),
-                                shard_atom::value, options.token, which.shard,
-                                which.member.number, which.member.incarnation);
+    auto outcome = member.serve(options.start_timeout_ms, to_text(hosted), (*home)->address(),
+                                shard_atom::value, options.token, hosted.shard,
+                                hosted.member.number, hosted.member.incarnation);
     in_order = member.ended_in_order();
     over();
     member.end();
@@ -123,13 +123,13 @@ class shard_host {
   }
   status join() {
     hosted_members has;
-    for (const auto& [which, one] : members_) has.push_back(which);
-    const auto told = ask_coordinator<done_atom>(
+    for (const auto& [hosted, entry] : members_) has.push_back(hosted);
+    const auto answer = ask_coordinator<done_atom>(
         self_, found_, no_limit,
         "joining the cluster as a process of slot " + std::to_string(options_.index),
         host_atom::value, options_.token, options_.index, options_.member.number,
         options_.member.incarnation, has, caf::actor_cast<caf::actor>(self_));
-    return told ? status() : told.error();
+    return answer ? status() : answer.error();
   }
   void rest(std::int64_t most_ns) { hear(most_ns); }
   void stay() {
@@ -156,27 +156,28 @@ class shard_host {
   }
 
   void take(const policies::host_call& call) {
-    for (const auto& which : call.members) {
-      if (ending_ || members_.contains(which)) continue;
-      log::info("has " + to_text(which) + " from now on");
-      members_.emplace(which, std::make_unique<hosted>(process_.get(), place_, options_, which,
-                                                       caf::actor_cast<caf::actor>(self_)));
+    for (const auto& member : call.members) {
+      if (ending_ || members_.contains(member)) continue;
+      log::info("has " + to_text(member) + " from now on");
+      members_.emplace(member,
+                       std::make_unique<hosted>(process_.get(), place_, options_, member,
+                                                caf::actor_cast<caf::actor>(self_)));
     }
   }
 
   void ended(const member_ended_event& event) {
-    members_.erase(event.which);
+    members_.erase(event.member);
     if (!event.in_order && !ending_)
       give_up(event.result.ok()
-                  ? status(errc::cancelled, to_text(event.which) + " was taken for dead")
+                  ? status(errc::cancelled, to_text(event.member) + " was taken for dead")
                   : event.result);
-    log::info("has " + to_text(event.which) + " no more");
-    self_->send(found_, gone_atom::value, options_.token, event.which);
+    log::info("has " + to_text(event.member) + " no more");
+    self_->send(found_, gone_atom::value, options_.token, event.member);
   }
 
   void stop() {
     ending_ = true;
-    for (auto& [which, one] : members_) one->stop();
+    for (auto& [hosted, entry] : members_) entry->stop();
   }
 
   node_options options_;

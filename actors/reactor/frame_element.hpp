@@ -24,7 +24,7 @@ class frame_element final : public caf::mailbox_element, public caf::type_erased
   // hold their store.
   struct store {
     std::vector<std::unique_ptr<frame_element>> free;
-    std::size_t made = 0;
+    std::size_t created = 0;
     bool open = true;
 
     void close() {
@@ -40,7 +40,7 @@ class frame_element final : public caf::mailbox_element, public caf::type_erased
                                        const runtime::frame_header& header,
                                        runtime::buffer payload, std::uint64_t copied) {
     if (home->free.empty()) {
-      home->free.reserve(++home->made);
+      home->free.reserve(++home->created);
       home->free.push_back(std::make_unique<frame_element>(home));
     }
     auto* element = home->free.back().release();

@@ -25,14 +25,14 @@ inline std::string_view link_of(std::string_view address) {
   return address.substr(address.size() < place_digits ? address.size() : place_digits);
 }
 
-inline bool share_memory(std::string_view one, std::string_view other) {
-  const auto host = one.substr(0, host_digits);
+inline bool share_memory(std::string_view word, std::string_view other) {
+  const auto host = word.substr(0, host_digits);
   return host == other.substr(0, host_digits) && host != "0000000000000000";
 }
 
 // Links of one host may use what only reaches that host.
-inline runtime::reach reach_of(std::string_view one, std::string_view other) {
-  const bool same = one.substr(0, host_digits) == other.substr(0, host_digits);
+inline runtime::reach reach_of(std::string_view word, std::string_view other) {
+  const bool same = word.substr(0, host_digits) == other.substr(0, host_digits);
   return same ? runtime::reach::host : runtime::reach::network;
 }
 

@@ -45,10 +45,10 @@ reactor::reactor(caf::actor_system& system) : caf::execution_unit(&system) {
 runtime::expected<std::unique_ptr<reactor>> reactor::start(caf::actor_system& system,
                                                            const link_factory& make_link,
                                                            std::uint64_t host) {
-  std::unique_ptr<reactor> made(new reactor(system));
+  std::unique_ptr<reactor> created(new reactor(system));
   std::promise<runtime::status> opened;
   auto result = opened.get_future();
-  made->thread_ = std::thread([&opened, &make_link, host, self = made.get()] {
+  created->thread_ = std::thread([&opened, &make_link, host, self = created.get()] {
     self->owner_ = std::this_thread::get_id();
     self->driven_ = true;  // nobody else knows the reactor yet
     auto link = make_link();
@@ -62,7 +62,7 @@ runtime::expected<std::unique_ptr<reactor>> reactor::start(caf::actor_system& sy
     self->loop();
   });
   if (auto outcome = result.get(); !outcome.ok()) return runtime::fail(std::move(outcome));
-  return made;
+  return created;
 }
 
 reactor::~reactor() {
@@ -87,9 +87,9 @@ void reactor::exec_later(caf::resumable* job) {
 
 // Whoever drives, or our thread if nobody does.
 void reactor::wake() {
-  const std::uint64_t one = 1;
+  const std::uint64_t number = 1;
   // Fails only when the counter is full, and then the descriptor is readable already.
-  const auto written = ::write(wake_fd_, &one, sizeof one);
+  const auto written = ::write(wake_fd_, &number, sizeof number);
   static_cast<void>(written);
   bool parked = false;
   {
@@ -156,7 +156,7 @@ bool reactor::turn() {
 bool reactor::run_put_off() {
   if (put_off_.empty()) return false;
   std::swap(put_off_, going_on_);
-  for (auto* one : going_on_) one->go_on();  // may put off again
+  for (auto* continuation : going_on_) continuation->go_on();  // may put off again
   going_on_.clear();
   end_turn();
   return true;
@@ -221,8 +221,8 @@ void reactor::enter() {
   if (driven_) {
     // Our thread looks at guests_ once a turn; it may be asleep.
     lock.unlock();
-    const std::uint64_t one = 1;
-    const auto written = ::write(wake_fd_, &one, sizeof one);
+    const std::uint64_t number = 1;
+    const auto written = ::write(wake_fd_, &number, sizeof number);
     static_cast<void>(written);
     lock.lock();
     gate_changed_.wait(lock, [&] { return !driven_; });

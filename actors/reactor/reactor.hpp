@@ -82,12 +82,12 @@ class reactor final : public caf::execution_unit {
   using continuation = actors::continuation;
   // Of the reactor's thread: calls what.go_on() once, after the link's next progress. A message
   // to oneself would not do: CAF gives an actor those in the same turn.
-  void after_progress(continuation& what) { put_off_.push_back(&what); }
+  void after_progress(continuation& item) { put_off_.push_back(&item); }
   // Likewise before it, when the actors that are ready now have run.
-  void before_progress(continuation& what) { ending_.push_back(&what); }
-  void forget(const continuation& what) {
-    std::erase(put_off_, &what);
-    std::erase(ending_, &what);
+  void before_progress(continuation& item) { ending_.push_back(&item); }
+  void forget(const continuation& item) {
+    std::erase(put_off_, &item);
+    std::erase(ending_, &item);
   }
 
   // Of the reactor's thread, all but address().

@@ -19,8 +19,8 @@ class reactor_actor : public Base {
 
   using Base::enqueue;
 
-  void enqueue(caf::mailbox_element_ptr what, caf::execution_unit*) override {
-    Base::enqueue(std::move(what), &home_);
+  void enqueue(caf::mailbox_element_ptr element, caf::execution_unit*) override {
+    Base::enqueue(std::move(element), &home_);
   }
   void enqueue(caf::strong_actor_ptr from, caf::message_id id, caf::message content,
                caf::execution_unit*) override {

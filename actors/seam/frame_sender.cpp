@@ -35,7 +35,7 @@ void frame_sender::send(runtime::peer_id peer, const runtime::frame_header& head
 void frame_sender::post(std::uint32_t peer,
                         std::span<const policies::send_queue::frame> message) {
   message_.clear();
-  for (const auto& one : message) message_.push_back(frames_[one.handle]);
+  for (const auto& frame : message) message_.push_back(frames_[frame.handle]);
   if (const auto& first = message_.front(); message_.size() == 1)
     home_.link().post(peer, first.header, first.payload, first.token);
   else

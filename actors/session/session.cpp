@@ -21,16 +21,17 @@ namespace {
 
 // The parts of a worker process, from its environment.
 expected<session_parts> parts_of_process() {
-  auto who = read_worker_environment();
-  if (!who) return runtime::fail(who.error());
-  runtime::log::start("worker-" + who->job + "-" + std::to_string(who->rank));
+  auto environment = read_worker_environment();
+  if (!environment) return runtime::fail(environment.error());
+  runtime::log::start("worker-" + environment->job + "-" + std::to_string(environment->rank));
   session_parts parts;
-  parts.beats = runtime::heartbeat::of_process(who->node.token);
-  auto process = std::make_shared<process_system>(who->node.token);
-  who->node.token = policies::message_token(who->node.token);
-  auto coordinator = std::make_shared<coordinator_place>(
-      process->control(), who->node.coordinator_host, who->node.coordinator_port);
-  const auto patience_ms = who->node.start_timeout_ms;
+  parts.beats = runtime::heartbeat::of_process(environment->node.token);
+  auto process = std::make_shared<process_system>(environment->node.token);
+  environment->node.token = policies::message_token(environment->node.token);
+  auto coordinator = std::make_shared<coordinator_place>(process->control(),
+                                                         environment->node.coordinator_host,
+                                                         environment->node.coordinator_port);
+  const auto patience_ms = environment->node.start_timeout_ms;
   if (auto found = coordinator->find(patience_ms); !found) return runtime::fail(found.error());
   parts.system = &process->get();
   parts.keep = std::move(process);
@@ -38,7 +39,7 @@ expected<session_parts> parts_of_process() {
   parts.coordinator = std::move(coordinator);
   parts.make_link = make_own_link;
   parts.host = shared_host();
-  parts.who = std::move(*who);
+  parts.environment = std::move(*environment);
   return parts;
 }
 
@@ -132,11 +133,11 @@ pending session::push_from(const table& where, std::span<const float> gradient,
                            const float* from) {
   if (auto checked = impl_->check(where, gradient.size(), "push"); !checked.ok())
     return failed(std::move(checked));
-  if (auto told = impl_->before_moving(); !told.ok()) return failed(std::move(told));
+  if (auto outcome = impl_->before_moving(); !outcome.ok()) return failed(std::move(outcome));
   if (auto finite = impl_->check_finite(where, gradient); !finite.ok())
     return failed(std::move(finite));
   worker_command command;
-  command.kind = worker_command::what::push;
+  command.kind = worker_command::action::push;
   command.table = where.id;
   command.gradient = from;
   command.half = impl_->half();
@@ -157,9 +158,9 @@ pending session::pull_final(const table& where) {
 }
 
 status session::exchange(std::span<const table> tables) {
-  if (auto told = impl_->before_moving(); !told.ok()) return told;
+  if (auto outcome = impl_->before_moving(); !outcome.ok()) return outcome;
   worker_command command;
-  command.kind = worker_command::what::exchange;
+  command.kind = worker_command::action::exchange;
   for (const auto& where : tables) {
     if (auto checked = impl_->check(where, where.size, "exchange"); !checked.ok())
       return checked;
@@ -172,8 +173,8 @@ status session::exchange(std::span<const table> tables) {
 }
 
 status session::clock() {
-  if (auto told = impl_->before_moving(); !told.ok()) return told;
-  if (auto done = impl_->command(worker_command::what::clock).wait(); !done.ok()) return done;
+  if (auto outcome = impl_->before_moving(); !outcome.ok()) return outcome;
+  if (auto done = impl_->command(worker_command::action::clock).wait(); !done.ok()) return done;
   return impl_->move_on();
 }
 
@@ -184,8 +185,8 @@ void session::report(const progress& now) {
 
 void session::report_metric(std::string_view name, double value) {
   const std::string metric(name);
-  if (auto told = impl_->tell_metric(metric, value); !told.ok())
-    runtime::log::warn(told.to_string());
+  if (auto outcome = impl_->tell_metric(metric, value); !outcome.ok())
+    runtime::log::warn(outcome.to_string());
 }
 
 status session::finish() {
@@ -193,7 +194,7 @@ status session::finish() {
 }
 
 void session::fail(const status& why) {
-  if (auto told = impl_->fail(why); !told.ok()) runtime::log::warn(told.to_string());
+  if (auto outcome = impl_->fail(why); !outcome.ok()) runtime::log::warn(outcome.to_string());
 }
 
 }  // namespace tidegate

@@ -35,9 +35,10 @@ status session_impl::join() {
   if (!started) return started.error();
   reactor_ = std::move(*started);
   stand_in_ = spawn_stand_in(*parts_.system);
-  const policies::worker_hello who{parts_.who.job, parts_.who.rank, parts_.who.incarnation,
-                                   reactor_->address()};
-  auto joined = carry_out(shell_.join(now(), who)).result;
+  const policies::worker_hello worker_hello{parts_.environment.job, parts_.environment.rank,
+                                            parts_.environment.incarnation,
+                                            reactor_->address()};
+  auto joined = carry_out(shell_.join(now(), worker_hello)).result;
   if (!joined.ok()) return joined;
   const auto& hello = shell_.core().hello();
   const auto& welcome = shell_.core().welcome();
@@ -46,8 +47,9 @@ status session_impl::join() {
   clock_ = welcome.first_clock;
   const auto watched =
       parts_.guide ? parts_.guide : caf::actor_cast<caf::actor>(parts_.coordinator->now());
-  worker_identity identity{hello.rank, hello.incarnation,  welcome, parts_.who.node.token,
-                           hello.job,  parts_.coordinator, watched, numbers_};
+  worker_identity identity{
+      hello.rank, hello.incarnation,  welcome, parts_.environment.node.token,
+      hello.job,  parts_.coordinator, watched, numbers_};
   worker_ = spawn_on<worker>(*reactor_, *parts_.system, std::move(identity));
   return {};
 }
@@ -73,7 +75,7 @@ policies::session_step session_impl::carry_out(session_turn turn) {
 }
 
 status session_impl::perform(const session_turn& turn, policies::session_answer& answer) {
-  const auto token = parts_.who.node.token;
+  const auto token = parts_.environment.node.token;
   const auto& step = turn.step;
   switch (step.kind) {
     case action::ask_welcome:
@@ -100,10 +102,10 @@ status session_impl::perform(const session_turn& turn, policies::session_answer&
     case action::attach:
       return attach(step.grant);
     case action::farewell:
-      return command(worker_command::what::finish).wait();
+      return command(worker_command::action::finish).wait();
     case action::pull_to_end: {
       worker_command pull;
-      pull.kind = worker_command::what::pull;
+      pull.kind = worker_command::action::pull;
       pull.table = step.grant.table;
       pull.extent = extent::to_the_end;
       return start(std::move(pull)).wait();
@@ -122,8 +124,8 @@ pending session_impl::start(worker_command command) {
   auto shared = std::make_shared<worker_command>(std::move(command));
   shared->done = std::make_shared<pending_state>();
   // Where one clock is in flight, what a pull waits for may wait for an acknowledgement.
-  shared->done->patient = (shared->kind == worker_command::what::pull ||
-                           shared->kind == worker_command::what::exchange) &&
+  shared->done->patient = (shared->kind == worker_command::action::pull ||
+                           shared->kind == worker_command::action::exchange) &&
                           !shell_.core().welcome().one_clock_in_flight;
   shared->done->home = reactor_.get();
   pending result(shared->done);
@@ -134,26 +136,26 @@ pending session_impl::start(worker_command command) {
 }
 
 pending session_impl::pull(const table& where, std::span<float> parameters,
-                           policies::worker_core::extent what) {
+                           policies::worker_core::extent extent) {
   if (auto checked = check(where, parameters.size(), "pull"); !checked.ok())
     return failed(std::move(checked));
-  return pull(where, parameters.data(), what);
+  return pull(where, parameters.data(), extent);
 }
 
 pending session_impl::pull(const table& where, float* into,
-                           policies::worker_core::extent what) {
+                           policies::worker_core::extent extent) {
   worker_command command;
-  command.kind = worker_command::what::pull;
+  command.kind = worker_command::action::pull;
   command.table = where.id;
   command.parameters = into;
-  command.extent = what;
+  command.extent = extent;
   return start(std::move(command));
 }
 
-pending session_impl::command(worker_command::what kind) {
-  worker_command made;
-  made.kind = kind;
-  return start(std::move(made));
+pending session_impl::command(worker_command::action kind) {
+  worker_command command;
+  command.kind = kind;
+  return start(std::move(command));
 }
 
 expected<table> session_impl::open(const policies::table_request& request) {
@@ -164,15 +166,15 @@ expected<table> session_impl::open(const policies::table_request& request) {
 
 status session_impl::attach(const policies::table_grant& grant) {
   worker_command command;
-  command.kind = worker_command::what::open;
+  command.kind = worker_command::action::open;
   command.grant = grant;
   if (shell_.core().welcome().aggregated)
     for (auto& place : command.grant.places) place.shard = 0;
   auto& memory = memories_[grant.table];
   if (!memory) {
-    auto made = table_memory::make(gradients_, mappings_, command.grant.places);
-    if (!made) return made.error();
-    memory = std::move(*made);
+    auto result = table_memory::make(gradients_, mappings_, command.grant.places);
+    if (!result) return result.error();
+    memory = std::move(*result);
   }
   command.memory = memory;
   return start(std::move(command)).wait();
@@ -237,8 +239,8 @@ policies::worker_progress session_impl::numbers_now() const {
 
 void session_impl::report_now(bool even_if_recent) {
   if (!shell_.report_is_due(now(), even_if_recent)) return;
-  self_->send(parts_.coordinator->now(), progress_atom::value, parts_.who.node.token, info_.job,
-              info_.rank, numbers_now());
+  self_->send(parts_.coordinator->now(), progress_atom::value, parts_.environment.node.token,
+              info_.job, info_.rank, numbers_now());
 }
 
 status session_impl::tell_metric(const std::string& name, double value) {
@@ -264,7 +266,8 @@ void session_impl::look_until(const Done& done) {
 }
 
 status session_impl::before_moving() {
-  if (auto told = carry_out(shell_.before_moving(now())).result; !told.ok()) return told;
+  if (auto outcome = carry_out(shell_.before_moving(now())).result; !outcome.ok())
+    return outcome;
   return room();
 }
 
@@ -273,7 +276,7 @@ status session_impl::room() {
     return clock_ < numbers_->room_below.load(std::memory_order_acquire);
   };
   look_until(is_there);
-  return is_there() ? status() : command(worker_command::what::room).wait();
+  return is_there() ? status() : command(worker_command::action::room).wait();
 }
 
 // A pull waits for no credit where it may: the next clock's parameters come while a replica

@@ -33,18 +33,18 @@ class session_impl {
       : parts_(std::move(parts)),
         self_(*parts_.system),
         shell_({.patience_ms = parts_.coordinator->may_come_back()
-                                   ? parts_.who.node.start_timeout_ms
+                                   ? parts_.environment.node.start_timeout_ms
                                    : 0}) {}
   ~session_impl();
 
   runtime::status join();
   runtime::expected<table> open(const policies::table_request& request);
   pending start(worker_command command);
-  pending command(worker_command::what kind);
+  pending command(worker_command::action kind);
   pending pull(const table& where, std::span<float> parameters,
-               policies::worker_core::extent what);
+               policies::worker_core::extent extent);
   pending pull(const table& where, float* into,
-               policies::worker_core::extent what);  // null: in place
+               policies::worker_core::extent extent);  // null: in place
   // An operation, from its first turn to its end.
   policies::session_step carry_out(session_turn turn);
   runtime::status finish();
@@ -102,9 +102,9 @@ class session_impl {
 template <class T, class... Ts>
 runtime::status session_impl::ask(const std::string& doing, policies::session_answer& answer,
                                   const Ts&... xs) {
-  auto told = ask_coordinator<T>(self_, parts_.coordinator->now(), no_limit, doing, xs...);
-  if (!told) return told.error();
-  if constexpr (!std::is_same_v<T, done_atom>) answer = std::move(*told);
+  auto reply = ask_coordinator<T>(self_, parts_.coordinator->now(), no_limit, doing, xs...);
+  if (!reply) return reply.error();
+  if constexpr (!std::is_same_v<T, done_atom>) answer = std::move(*reply);
   return {};
 }
 

@@ -21,7 +21,7 @@ struct session_parts {
   caf::actor guide;  // to the coordinator, where that may come back; the session ends it
   link_factory make_link;
   std::uint64_t host = 0;  // whose memory is shared (peer_address.hpp)
-  worker_environment who;
+  worker_environment environment;
   std::unique_ptr<runtime::heartbeat> beats;  // as long as the session lives; or null
 };
 

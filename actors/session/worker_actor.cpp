@@ -59,19 +59,19 @@ std::string worker::describe(const worker_command& command, std::uint64_t clock)
   const auto table = tables_.find(command.table);
   const auto name = table == tables_.end() ? "?" : table->second.name;
   switch (command.kind) {
-    case worker_command::what::open:
+    case worker_command::action::open:
       return "opening table '" + command.grant.name + "'";
-    case worker_command::what::push:
+    case worker_command::action::push:
       return "push of table '" + name + "'" + at;
-    case worker_command::what::pull:
+    case worker_command::action::pull:
       return "pull of table '" + name + "'" + at;
-    case worker_command::what::clock:
+    case worker_command::action::clock:
       return "clock()" + at;
-    case worker_command::what::room:
+    case worker_command::action::room:
       return "waiting for credits" + at;
-    case worker_command::what::exchange:
+    case worker_command::action::exchange:
       return "exchange()" + at;
-    case worker_command::what::finish:
+    case worker_command::action::finish:
       return "finish()" + at;
   }
   return {};
@@ -80,19 +80,19 @@ std::string worker::describe(const worker_command& command, std::uint64_t clock)
 errc worker::start(worker_command& command, policies::operation op) {
   return shell_.begin([&](policies::worker_core& core, policies::worker_effects& out) {
     switch (command.kind) {
-      case worker_command::what::open:
+      case worker_command::action::open:
         break;  // done in on_command
-      case worker_command::what::push:
+      case worker_command::action::push:
         return core.push(command.table, op, out, command.half);
-      case worker_command::what::pull:
+      case worker_command::action::pull:
         return core.pull(command.table, op, command.extent, out);
-      case worker_command::what::clock:
+      case worker_command::action::clock:
         return core.clock(op, out);
-      case worker_command::what::room:
+      case worker_command::action::room:
         return core.room(op, out);
-      case worker_command::what::exchange:
+      case worker_command::action::exchange:
         return core.exchange(command.tables, op, out, command.half);
-      case worker_command::what::finish:
+      case worker_command::action::finish:
         return core.finish(op, out);
     }
     return errc::ok;
@@ -102,18 +102,18 @@ errc worker::start(worker_command& command, policies::operation op) {
 // Where the memory of an operation that has begun is. The shards may write from now on where
 // the parameters of the pull before lie.
 void worker::take_memory(const worker_command& command) {
-  if (command.kind == worker_command::what::push) {
+  if (command.kind == worker_command::action::push) {
     auto& table = tables_.at(command.table);
     table.pushed_at[command.half] = shell_.core().now();
     table.gradients[command.half] = take_gradient(table, command);
     table.memory->reset();
   }
-  if (command.kind == worker_command::what::pull) {
+  if (command.kind == worker_command::action::pull) {
     auto& table = tables_.at(command.table);
     table.parameters = command.parameters;
     table.memory->reset();
   }
-  if (command.kind != worker_command::what::exchange) return;
+  if (command.kind != worker_command::action::exchange) return;
   for (const auto id : command.tables) {
     auto& table = tables_.at(id);
     table.gradients[command.half] = nullptr;
@@ -126,13 +126,13 @@ void worker::copied(std::uint64_t bytes) {
   identity_.numbers->payload_bytes_copied.fetch_add(bytes, std::memory_order_relaxed);
 }
 
-void worker::on_command(const worker_command_ptr& what) {
-  auto& command = *what;
+void worker::on_command(const worker_command_ptr& item) {
+  auto& command = *item;
   if (!shell_.broken().ok())
     return command.done->complete(
         {shell_.broken().code(),
          describe(command, shell_.core().now()) + ": " + shell_.broken().message()});
-  if (command.kind == worker_command::what::open) return open(command);
+  if (command.kind == worker_command::action::open) return open(command);
   const auto op = ++last_operation_;
   const auto clock = shell_.core().now();
   const auto code = start(command, op);
@@ -145,8 +145,8 @@ void worker::on_command(const worker_command_ptr& what) {
                    ": out of order. Within a clock a table takes its pulls one after another, "
                    "then one push, then clock(); nothing after finish()"});
   take_memory(command);
-  if (command.kind == worker_command::what::pull) command.tables.push_back(command.table);
-  operations_[op] = {what, clock};
+  if (command.kind == worker_command::action::pull) command.tables.push_back(command.table);
+  operations_[op] = {item, clock};
   update_numbers();
   shell_.carry_out();
 }

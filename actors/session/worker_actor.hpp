@@ -23,8 +23,8 @@
 namespace tidegate::actors {
 
 struct worker_command {
-  enum class what : std::uint8_t { open, push, pull, clock, room, exchange, finish };
-  what kind = what::open;
+  enum class action : std::uint8_t { open, push, pull, clock, room, exchange, finish };
+  action kind = action::open;
   policies::table_grant grant;           // open
   std::shared_ptr<table_memory> memory;  // open
   std::uint32_t table = 0;
@@ -94,7 +94,7 @@ class worker final : public reactor_actor<worker_actor::base>,
   };
 
   void ask_of_moves();
-  void on_command(const worker_command_ptr& what);
+  void on_command(const worker_command_ptr& item);
   void open(worker_command& command);
   void take_memory(const worker_command& command);
   const float* take_gradient(const table_state& table, const worker_command& command);

@@ -34,7 +34,7 @@ status front_memory::add_table(std::uint32_t table,
                                std::span<const policies::owned_chunk> chunks,
                                const table_sizes& sizes) {
   TIDEGATE_ASSERT(!tables_.contains(table), "a table is made once");
-  table_memory made;
+  table_memory memory;
   std::uint64_t bytes = 0;
   for (const auto& chunk : chunks) {
     TIDEGATE_ASSERT(chunk.slot == chunks_.size(), "slots are dense");
@@ -42,24 +42,25 @@ status front_memory::add_table(std::uint32_t table,
     // Also on failure: slots are those of the core.
     chunks_.push_back({table, chunk.first, bytes, chunk.elements});
     bytes += size;
-    made.reach = std::max(made.reach, chunk.first * sizeof(float) + size);
+    memory.reach = std::max(memory.reach, chunk.first * sizeof(float) + size);
   }
   const auto kept = bytes_kept_ + bytes * sizes.copies;
   if (kept > machine_bytes())
     return {errc::over_limit, "the shard would keep " + std::to_string(kept) +
                                   " bytes; the machine has " + std::to_string(machine_bytes())};
-  made.planes = policies::planes_max(sizes.workers);
+  memory.planes = policies::planes_max(sizes.workers);
   // After a fail-over every member names its memory for every table at once, and not again.
   names_pool_.allow(runtime::place_wire_bytes, sizes.workers);
   auto& parameters =
-      parameters_.try_emplace(made.planes, runtime::arena("tidegate-parameters", made.planes))
+      parameters_
+          .try_emplace(memory.planes, runtime::arena("tidegate-parameters", memory.planes))
           .first->second;
   auto place = parameters.allocate(bytes);
   if (!place) return place.error();
-  made.place = *place;
-  made.prepared.assign(made.planes, false);
-  made.prepared[0] = true;
-  tables_.emplace(table, std::move(made));
+  memory.place = *place;
+  memory.prepared.assign(memory.planes, false);
+  memory.prepared[0] = true;
+  tables_.emplace(table, std::move(memory));
   bytes_kept_ = kept;
   for (const auto& chunk : chunks)
     gradients_pool_.allow(chunk.elements * sizeof(float),
@@ -103,7 +104,7 @@ status front_memory::map_gradients(const policies::member_key& member, std::uint
   return {};
 }
 
-payload_handle front_memory::keep(payload what) {
+payload_handle front_memory::keep(payload kept) {
   if (payloads_free_.empty()) {
     payloads_.emplace_back();
     payloads_free_.reserve(payloads_.size());
@@ -111,7 +112,7 @@ payload_handle front_memory::keep(payload what) {
   }
   const auto handle = payloads_free_.back();
   payloads_free_.pop_back();
-  payloads_[handle - 1] = std::move(what);
+  payloads_[handle - 1] = std::move(kept);
   return handle;
 }
 

@@ -101,7 +101,7 @@ class front_memory final : public ingress_memory {
     runtime::window_map memory;
   };
 
-  policies::payload_handle keep(payload what);
+  policies::payload_handle keep(payload kept);
   // How many of the gradients that are kept lie there.
   std::size_t kept_in(const runtime::window_map& memory) const;
   void count_off(const float* gradient);

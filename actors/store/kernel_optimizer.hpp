@@ -17,15 +17,15 @@ inline runtime::kernels::optimizer to_kernel(const policies::optimizer_spec& spe
                 static_cast<int>(from::nesterov) == static_cast<int>(to::nesterov) &&
                 static_cast<int>(from::adagrad) == static_cast<int>(to::adagrad) &&
                 static_cast<int>(from::adamw) == static_cast<int>(to::adamw));
-  runtime::kernels::optimizer made;
-  made.kind = static_cast<to>(spec.kind);
-  made.learning_rate = spec.learning_rate;
-  made.momentum = spec.momentum;
-  made.beta1 = spec.beta1;
-  made.beta2 = spec.beta2;
-  made.epsilon = spec.epsilon;
-  made.weight_decay = spec.weight_decay;
-  return made;
+  runtime::kernels::optimizer optimizer;
+  optimizer.kind = static_cast<to>(spec.kind);
+  optimizer.learning_rate = spec.learning_rate;
+  optimizer.momentum = spec.momentum;
+  optimizer.beta1 = spec.beta1;
+  optimizer.beta2 = spec.beta2;
+  optimizer.epsilon = spec.epsilon;
+  optimizer.weight_decay = spec.weight_decay;
+  return optimizer;
 }
 
 }  // namespace tidegate::actors

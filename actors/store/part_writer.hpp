@@ -12,7 +12,7 @@ namespace tidegate::actors {
 
 class part_writer {
  public:
-  using told = std::function<void(runtime::expected<policies::written_file>)>;
+  using completion = std::function<void(runtime::expected<policies::written_file>)>;
 
   part_writer() = default;
   ~part_writer() { wait(); }
@@ -20,7 +20,7 @@ class part_writer {
   part_writer& operator=(const part_writer&) = delete;
 
   // `folder`: made when it is missing. What `file` reads must stay until done.
-  void start(const std::string& folder, policies::file_writer file, told done);
+  void start(const std::string& folder, policies::file_writer file, completion done);
   void wait();
 
  private:

@@ -24,16 +24,16 @@ void fill(float* out, const policies::owned_chunk& chunk, const policies::init_s
 status shard_store::add_table(const policies::open_table_call& table,
                               std::span<const policies::owned_chunk> chunks,
                               const store_options& options) {
-  const auto how = to_kernel(table.optimizer);
-  const auto arrays = kernels::state_arrays(how.kind);
+  const auto optimizer = to_kernel(table.optimizer);
+  const auto arrays = kernels::state_arrays(optimizer.kind);
   for (const auto& chunk : chunks) {
-    auto& made = chunks_.emplace_back();  // also on failure: slots are those of the core
-    made.elements = chunk.elements;
-    made.optimizer = how;
-    made.reduce = options.reduce;
-    made.table = table.table;
-    made.about = {table.name,      table.shape, chunk.chunk, chunk.first, chunk.elements,
-                  table.optimizer, 0,           1,           1,           {}};
+    auto& chunk_state = chunks_.emplace_back();  // also on failure: slots are those of the core
+    chunk_state.elements = chunk.elements;
+    chunk_state.optimizer = optimizer;
+    chunk_state.reduce = options.reduce;
+    chunk_state.table = table.table;
+    chunk_state.about = {table.name,      table.shape, chunk.chunk, chunk.first, chunk.elements,
+                         table.optimizer, 0,           1,           1,           {}};
   }
   if (auto room = memory_.add_table(
           table.table, chunks, {options.workers, options.members, 1 + arrays + options.keeps});
@@ -45,10 +45,10 @@ status shard_store::add_table(const policies::open_table_call& table,
       return room;
     }
   for (const auto& chunk : chunks) {
-    auto& made = chunks_[chunk.slot];
-    for (auto* state : {&made.state1, &made.state2}) {
-      if (state == &made.state2 ? arrays < 2 : arrays < 1) continue;
-      auto room = add_state(made.elements * sizeof(float));
+    auto& result = chunks_[chunk.slot];
+    for (auto* state : {&result.state1, &result.state2}) {
+      if (state == &result.state2 ? arrays < 2 : arrays < 1) continue;
+      auto room = add_state(result.elements * sizeof(float));
       if (!room) {
         memory_.forget_table(table.table);
         return room.error();
@@ -134,19 +134,19 @@ status shard_store::restore(const policies::checkpoint_reader& from, std::size_t
                             policies::shard_core& core) {
   const auto stored = from.chunks(table);
   for (const auto& chunk : chunks) {
-    auto& made = chunks_[chunk.slot];
+    auto& chunk_state = chunks_[chunk.slot];
     if (chunk.chunk >= stored.size() || stored[chunk.chunk].stored.about.first != chunk.first ||
         stored[chunk.chunk].stored.about.elements != chunk.elements)
       return {runtime::errc::invalid_argument,
-              "the checkpoint has table '" + made.about.table +
+              "the checkpoint has table '" + chunk_state.about.table +
                   "' in other chunks: cluster.chunk_bytes must be what it was"};
     const auto& about = stored[chunk.chunk].stored.about;
-    float* const arrays[] = {memory_.at(chunk.slot, 0), made.state1, made.state2};
+    float* const arrays[] = {memory_.at(chunk.slot, 0), chunk_state.state1, chunk_state.state2};
     for (std::size_t i = 0; i < policies::chunk_arrays(about); ++i)
       if (auto read = from.read(folder, table, i, chunk.first, {arrays[i], chunk.elements});
           !read.ok())
         return read;
-    made.powers = {about.beta1_power, about.beta2_power};
+    chunk_state.powers = {about.beta1_power, about.beta2_power};
     core.restore(chunk.slot, about.version, about.ranks);
   }
   return {};
@@ -154,60 +154,60 @@ status shard_store::restore(const policies::checkpoint_reader& from, std::size_t
 
 shard_store::image shard_store::image_of(std::uint32_t slot, std::uint32_t plane) {
   const auto& chunk = chunks_[slot];
-  image made{chunk.table, chunk.about, {}};
-  made.about.beta1_power = chunk.powers.beta1;
-  made.about.beta2_power = chunk.powers.beta2;
+  image result{chunk.table, chunk.about, {}};
+  result.about.beta1_power = chunk.powers.beta1;
+  result.about.beta2_power = chunk.powers.beta2;
   const float* const arrays[] = {memory_.at(slot, plane), chunk.state1, chunk.state2};
-  for (std::size_t i = 0; i < policies::chunk_arrays(made.about); ++i)
-    made.arrays[i] = {arrays[i], chunk.elements};
-  return made;
+  for (std::size_t i = 0; i < policies::chunk_arrays(result.about); ++i)
+    result.arrays[i] = {arrays[i], chunk.elements};
+  return result;
 }
 
-void shard_store::apply(const effects::apply& what, inputs from) {
-  auto& chunk = chunks_[what.slot];
-  memory_.prepare(what.slot, what.to);
+void shard_store::apply(const effects::apply& apply, inputs from) {
+  auto& chunk = chunks_[apply.slot];
+  memory_.prepare(apply.slot, apply.to);
   gradients_.clear();
   for (const auto& input : from)
     gradients_.push_back({memory_.gradient(input.payload), input.rank});
   kernels::chunk_arrays arrays;
-  if (what.keeps_sum && from.size() > 1)
-    arrays.sum = sum_at(what.slot, what.clock).data();
-  else if (what.keeps_sum)
-    keep_sum(what.slot, what.clock, from.front().payload);
-  arrays.before = memory_.at(what.slot, what.from);
-  arrays.after = memory_.at(what.slot, what.to);
+  if (apply.keeps_sum && from.size() > 1)
+    arrays.sum = sum_at(apply.slot, apply.clock).data();
+  else if (apply.keeps_sum)
+    keep_sum(apply.slot, apply.clock, from.front().payload);
+  arrays.before = memory_.at(apply.slot, apply.from);
+  arrays.after = memory_.at(apply.slot, apply.to);
   arrays.state1 = chunk.state1;
   arrays.state2 = chunk.state2;
   arrays.n = chunk.elements;
   kernels::apply_update(chunk.optimizer, chunk.powers, gradients_,
-                        policies::scale_of(chunk.reduce, what.team), arrays);
+                        policies::scale_of(chunk.reduce, apply.team), arrays);
 }
 
 std::span<const float> shard_store::sum_of(std::uint32_t slot, std::uint64_t clock) const {
   return sum_at(slot, clock);
 }
 
-std::vector<float> shard_store::seed_of(const effects::seed& what,
+std::vector<float> shard_store::seed_of(const effects::seed& item,
                                         const policies::shard_core::seed_state& state) {
-  const auto& chunk = chunks_[what.slot];
+  const auto& chunk = chunks_[item.slot];
   policies::chunk_seed seed;
   seed.state = state;
   seed.beta1_power = chunk.powers.beta1;
   seed.beta2_power = chunk.powers.beta2;
   seed.states = (chunk.state1 ? 1U : 0U) + (chunk.state2 ? 1U : 0U);
   seed.elements = chunk.elements;
-  std::vector<float> made(seed_bytes(seed) / sizeof(float));
-  const auto bytes = std::as_writable_bytes(std::span(made));
+  std::vector<float> values(seed_bytes(seed) / sizeof(float));
+  const auto bytes = std::as_writable_bytes(std::span(values));
   encode_seed(seed, bytes);
   const auto put = [&](std::size_t i, const float* from) {
     std::copy_n(from, chunk.elements, seed_array(seed, bytes, i).begin());
   };
-  put(0, memory_.at(what.slot, what.plane));
+  put(0, memory_.at(item.slot, item.plane));
   if (chunk.state1) put(1, chunk.state1);
   if (chunk.state2) put(2, chunk.state2);
   for (std::size_t i = 0; i < state.kept.size(); ++i)
-    put(seed.kept_array(i), memory_.at(what.slot, what.kept[i]));
-  return made;
+    put(seed.kept_array(i), memory_.at(item.slot, item.kept[i]));
+  return values;
 }
 
 std::uint64_t shard_store::seed_bytes_max(std::uint32_t slot, std::uint32_t workers) const {

@@ -42,25 +42,25 @@ runtime::expected<std::shared_ptr<table_memory>> table_memory::make(
     std::span<const policies::chunk_place> places) {
   TIDEGATE_ASSERT(!places.empty(), "a table has a chunk");
   const bool one_array = mappings.take(policies::mappings_of_array(places));
-  std::shared_ptr<table_memory> made(new table_memory(gradients, places, one_array));
-  auto place = gradients.allocate(made->elements_ * sizeof(float));
+  std::shared_ptr<table_memory> memory(new table_memory(gradients, places, one_array));
+  auto place = gradients.allocate(memory->elements_ * sizeof(float));
   if (!place) return runtime::fail(place.error());
-  made->place_ = *place;
+  memory->place_ = *place;
   for (std::uint32_t plane = 1; plane < gradients.planes(); ++plane)
     gradients.prepare(*place, plane);
-  return made;
+  return memory;
 }
 
 std::span<float> table_memory::gradient(std::uint32_t half) const {
   return {reinterpret_cast<float*>(gradients_.at(place_, half)), elements_};
 }
 
-bool table_memory::make_room(std::size_t which) {
-  if (rooms_[which]) return true;
+bool table_memory::make_room(std::size_t index) {
+  if (rooms_[index]) return true;
   void* at = ::mmap(nullptr, pages(elements_ * sizeof(float)), PROT_READ | PROT_WRITE,
                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (at == MAP_FAILED) return false;
-  rooms_[which] = static_cast<std::byte*>(at);
+  rooms_[index] = static_cast<std::byte*>(at);
   return true;
 }
 
@@ -165,8 +165,8 @@ void table_memory::found(std::span<const place_found> sources) {
 }
 
 void table_memory::gather(std::span<float> out) const {
-  for (const auto& one : stretches_)
-    std::memcpy(out.data() + one.first, one.values.data(), one.values.size_bytes());
+  for (const auto& stretch : stretches_)
+    std::memcpy(out.data() + stretch.first, stretch.values.data(), stretch.values.size_bytes());
 }
 
 std::uint64_t table_memory::copy_mapped(std::span<const place_found> sources,
@@ -183,8 +183,8 @@ std::uint64_t table_memory::copy_mapped(std::span<const place_found> sources,
 }
 
 bool table_memory::reads(std::uint32_t shard, std::uint32_t moves) const {
-  const auto is = [&](const chunk_source& one) {
-    return one.window && one.shard == shard && one.moves == moves;
+  const auto is = [&](const chunk_source& source) {
+    return source.window && source.shard == shard && source.moves == moves;
   };
   return std::any_of(sources_.begin(), sources_.end(), is) ||
          std::any_of(next_.begin(), next_.end(),

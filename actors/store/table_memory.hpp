@@ -94,7 +94,7 @@ class table_memory {
     bool alone = false;       // all of the table
   };
 
-  bool make_room(std::size_t which);
+  bool make_room(std::size_t index);
   void settle(std::size_t chunk, const next_source& next);
   void clear_room(std::size_t chunk);
   const float* at(std::size_t chunk, std::uint32_t plane) const;

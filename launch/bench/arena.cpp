@@ -40,10 +40,10 @@ void pause_cpu() noexcept {
 #endif
 }
 
-void wait_a_little(int round, waiting how) noexcept {
+void wait_a_little(int round, waiting options) noexcept {
   if (round < spins) {
     pause_cpu();
-  } else if (how == waiting::prompt || round < spins + yields) {
+  } else if (options == waiting::prompt || round < spins + yields) {
     ::sched_yield();
   } else {
     const timespec nap{0, sleep_ns};
@@ -114,10 +114,10 @@ runtime::expected<arena> arena::create(const std::string& path, const arena_shap
   head->bytes = bytes;
   head->shape = shape;
   head->magic = magic;
-  arena made;
-  made.memory_ = memory;
-  made.bytes_ = bytes;
-  return made;
+  arena result;
+  result.memory_ = memory;
+  result.bytes_ = bytes;
+  return result;
 }
 
 runtime::expected<arena> arena::open(const std::string& path) {
@@ -169,7 +169,7 @@ runtime::status arena::failed() const {
   return {runtime::errc::cancelled, failure()};
 }
 
-runtime::status arena::wait_for_all(waiting how, std::uint32_t timeout_ms) {
+runtime::status arena::wait_for_all(waiting options, std::uint32_t timeout_ms) {
   auto& all = head();
   const auto generation = all.generation.load(std::memory_order_acquire);
   if (all.arrived.fetch_add(1, std::memory_order_acq_rel) + 1 == all.shape.ranks) {
@@ -180,7 +180,7 @@ runtime::status arena::wait_for_all(waiting how, std::uint32_t timeout_ms) {
   const auto deadline = now_ns() + std::int64_t{timeout_ms} * 1'000'000;
   for (int round = 0; all.generation.load(std::memory_order_acquire) == generation; ++round) {
     if (auto why = failed(); !why.ok()) return why;
-    wait_a_little(round, how);
+    wait_a_little(round, options);
     if (round < spins || now_ns() < deadline) continue;
     runtime::status late(runtime::errc::timed_out, "not all ranks came to the barrier within " +
                                                        std::to_string(timeout_ms) + " ms");
@@ -217,15 +217,15 @@ span_ns arena::recorded(std::uint32_t rank, std::uint32_t iteration) const {
 std::int64_t arena::exchange_ns(std::uint32_t iteration) const {
   auto whole = recorded(0, iteration);
   for (std::uint32_t rank = 1; rank < shape().ranks; ++rank) {
-    const auto one = recorded(rank, iteration);
-    whole.begin = std::min(whole.begin, one.begin);
-    whole.end = std::max(whole.end, one.end);
+    const auto ns = recorded(rank, iteration);
+    whole.begin = std::min(whole.begin, ns.begin);
+    whole.end = std::max(whole.end, ns.end);
   }
   return whole.end - whole.begin;
 }
 
-void arena::report(std::uint32_t rank, const account& what) {
-  record_of(rank).self = what;
+void arena::report(std::uint32_t rank, const account& entry) {
+  record_of(rank).self = entry;
 }
 
 arena::account arena::reported(std::uint32_t rank) const {

@@ -50,7 +50,7 @@ class arena {
 
   // Returns when every rank is there. Errors: cancelled (a rank has failed; its message),
   // timed_out (this rank then fails the measurement).
-  runtime::status wait_for_all(waiting how,
+  runtime::status wait_for_all(waiting options,
                                std::uint32_t timeout_ms = barrier_timeout_ms_default);
 
   // The first failure counts and frees all who wait; later ones are dropped.
@@ -70,7 +70,7 @@ class arena {
     double servers_cpu_seconds = 0;  // of processes that are no rank; by rank 0
     std::uint64_t verified = 0;      // iterations whose every element was compared
   };
-  void report(std::uint32_t rank, const account& what);
+  void report(std::uint32_t rank, const account& entry);
   account reported(std::uint32_t rank) const;
 
  private:

@@ -50,7 +50,7 @@ class temporary_folder {
   temporary_folder(const temporary_folder&) = delete;
   temporary_folder& operator=(const temporary_folder&) = delete;
 
-  bool made() const noexcept { return !path_.empty(); }
+  bool created() const noexcept { return !path_.empty(); }
   std::string path(const std::string& name) const { return path_ + "/" + name; }
 
  private:
@@ -59,7 +59,7 @@ class temporary_folder {
 
 policies::cluster_spec cluster_of(const bench_options& options,
                                   const std::vector<std::string>& command) {
-  const auto how = measured_optimizer(kernel_optimizer(options.optimizer));
+  const auto optimizer = measured_optimizer(kernel_optimizer(options.optimizer));
   policies::cluster_spec spec;
   spec.name = "bench";
   spec.shards = options.shards;
@@ -77,8 +77,8 @@ policies::cluster_spec cluster_of(const bench_options& options,
   job.on_worker_loss = policies::worker_loss_rule::fail;
   job.reduce =
       policies::reduce_kind::sum;  // whole numbers stay whole for any number of workers
-  job.optimizer = {options.optimizer, how.learning_rate, how.momentum,
-                   how.beta1,         how.beta2,         how.epsilon};
+  job.optimizer = {options.optimizer, optimizer.learning_rate, optimizer.momentum,
+                   optimizer.beta1,   optimizer.beta2,         optimizer.epsilon};
   spread(options.hosts, spec);
   return spec;
 }
@@ -189,7 +189,7 @@ runtime::expected<exchange_result> measure_exchange(const bench_options& options
   const auto program = launch::own_program();
   if (!program) return runtime::fail(program.error());
   const temporary_folder folder;
-  if (!folder.made())
+  if (!folder.created())
     return runtime::fail(errc::io_error, "no temporary folder could be made; is TMPDIR right?");
   const auto timed = options.iterations != 0 ? options.iterations : default_iterations(bytes);
   worker_order order;

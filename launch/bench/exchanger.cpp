@@ -6,15 +6,15 @@ namespace tidegate::bench {
 
 runtime::expected<exchanger> exchanger::open(tidegate::session& job, std::uint64_t elements,
                                              std::uint32_t tables) {
-  exchanger made(job);
+  exchanger result(job);
   for (std::uint32_t t = 0; t < tables; ++t) {
     const auto begin = elements * t / tables;
     const auto end = elements * (t + 1) / tables;
     auto table = job.open_table("bench-" + std::to_string(t), {end - begin});
     if (!table) return runtime::fail(table.error());
-    made.tables_.push_back(*table);
+    result.tables_.push_back(*table);
   }
-  return made;
+  return result;
 }
 
 double exchanger::servers_cpu_seconds() const {

@@ -25,7 +25,7 @@ constexpr std::uint32_t counts_max = 1'000'000;
 
 struct subject_words {
   std::string name;
-  subject what;
+  subject measured;
   arguments known;
 };
 
@@ -45,8 +45,8 @@ const std::vector<subject_words>& subjects() {
   return all;
 }
 
-status bad(std::string what) {
-  return {runtime::errc::invalid_argument, std::move(what)};
+status bad(std::string subject) {
+  return {runtime::errc::invalid_argument, std::move(subject)};
 }
 
 status set_count(const std::string& option, const std::string& text, std::uint32_t least,
@@ -149,11 +149,11 @@ bench_options help_on(const std::string& topic) {
   return asked;
 }
 
-bench_options defaults_of(subject what) {
+bench_options defaults_of(subject measured) {
   bench_options all;
-  all.subject = what;
-  if (what == subject::exchange) all.bytes = {4U << 20U, 16U << 20U, 64U << 20U};
-  if (what == subject::latency) {
+  all.subject = measured;
+  if (measured == subject::exchange) all.bytes = {4U << 20U, 16U << 20U, 64U << 20U};
+  if (measured == subject::latency) {
     all.workers = 1;
     all.bytes = {4U << 10U};
     all.iterations = 2000;
@@ -180,17 +180,17 @@ status check_together(const bench_options& all) {
   return {};
 }
 
-runtime::expected<bench_options> parse_subject(const subject_words& which,
+runtime::expected<bench_options> parse_subject(const subject_words& selected,
                                                const arguments& args) {
   namespace style = options::command_line_style;
-  bench_options all = defaults_of(which.what);
+  bench_options all = defaults_of(selected.measured);
   options::options_description known;
   auto add = known.add_options();
   add("help,h", "");
-  for (const auto& name : which.known) add(name.c_str(), options::value<std::string>(), "");
-  if (which.what == subject::plot) add("file", options::value<std::string>(), "");
+  for (const auto& name : selected.known) add(name.c_str(), options::value<std::string>(), "");
+  if (selected.measured == subject::plot) add("file", options::value<std::string>(), "");
   options::positional_options_description words;
-  if (which.what == subject::plot) words.add("file", 1);
+  if (selected.measured == subject::plot) words.add("file", 1);
   try {
     const auto found = options::command_line_parser(args)
                            .options(known)
@@ -198,24 +198,24 @@ runtime::expected<bench_options> parse_subject(const subject_words& which,
                            .style(style::unix_style & ~style::allow_guessing)
                            .run();
     for (const auto& option : found.options) {
-      if (option.string_key == "help") return help_on(which.name);
+      if (option.string_key == "help") return help_on(selected.name);
       if (option.string_key == "file") {
         all.file = option.value.front();
         continue;
       }
       if (auto set = set_one(option.string_key, option.value.front(), all); !set.ok())
-        return runtime::fail(bad("tidegate bench " + which.name + ": " + set.message()));
+        return runtime::fail(bad("tidegate bench " + selected.name + ": " + set.message()));
     }
   } catch (const options::unknown_option& e) {
     arguments allowed;
-    for (const auto& name : which.known) allowed.push_back("--" + name);
+    for (const auto& name : selected.known) allowed.push_back("--" + name);
     const auto near = launch::nearest(e.get_option_name(), allowed);
-    return runtime::fail(bad("tidegate bench " + which.name + ": unknown option '" +
+    return runtime::fail(bad("tidegate bench " + selected.name + ": unknown option '" +
                              e.get_option_name() + "'" +
                              (near.empty() ? "" : "; did you mean '" + near + "'?") +
                              "; allowed: " + launch::join(allowed)));
   } catch (const options::error& e) {
-    return runtime::fail(bad("tidegate bench " + which.name + ": " + e.what()));
+    return runtime::fail(bad("tidegate bench " + selected.name + ": " + e.what()));
   }
   if (auto fit = check_together(all); !fit.ok()) return runtime::fail(fit);
   return all;
@@ -231,10 +231,10 @@ runtime::expected<bench_options> parse_bench(const arguments& args) {
   if (args.empty() || args.front() == "--help" || args.front() == "-h")
     return help_on(args.size() > 1 ? args[1] : "");
   arguments known;
-  for (const auto& which : subjects()) {
-    if (which.name == args.front())
-      return parse_subject(which, arguments(args.begin() + 1, args.end()));
-    known.push_back(which.name);
+  for (const auto& subject : subjects()) {
+    if (subject.name == args.front())
+      return parse_subject(subject, arguments(args.begin() + 1, args.end()));
+    known.push_back(subject.name);
   }
   const auto near = launch::nearest(args.front(), known);
   return runtime::fail(bad("tidegate bench: unknown subject '" + args.front() + "'" +

@@ -20,10 +20,10 @@ bool near(float expected, float found) {
 }  // namespace
 
 runtime::kernels::optimizer measured_optimizer(optimizer_kind kind) {
-  runtime::kernels::optimizer how;
-  how.kind = kind;
-  how.learning_rate = 1.0F / 1024;
-  return how;
+  runtime::kernels::optimizer optimizer;
+  optimizer.kind = kind;
+  optimizer.learning_rate = 1.0F / 1024;
+  return optimizer;
 }
 
 float gradient_at(std::uint32_t rank, std::uint64_t clock, std::size_t element) {
@@ -55,7 +55,7 @@ void gradient_pattern::fill(std::uint64_t clock, std::size_t first,
 }
 
 reference::reference(optimizer_kind kind, std::uint32_t ranks)
-    : how_(measured_optimizer(kind)),
+    : optimizer_(measured_optimizer(kind)),
       parameters_(pattern_period),
       moments_(pattern_period),
       expected_(pattern_period) {
@@ -71,36 +71,37 @@ void reference::step() {
   const auto& sums = sums_[clocks_ % 2];
   ++clocks_;
   const auto t = static_cast<double>(clocks_);
-  double rate = how_.learning_rate;
-  if (how_.kind == optimizer_kind::adam || how_.kind == optimizer_kind::adamw)
-    rate *= std::sqrt(1.0 - std::pow(double{how_.beta2}, t)) /
-            (1.0 - std::pow(double{how_.beta1}, t));
+  double rate = optimizer_.learning_rate;
+  if (optimizer_.kind == optimizer_kind::adam || optimizer_.kind == optimizer_kind::adamw)
+    rate *= std::sqrt(1.0 - std::pow(double{optimizer_.beta2}, t)) /
+            (1.0 - std::pow(double{optimizer_.beta1}, t));
   for (std::size_t i = 0; i < pattern_period; ++i) {
     auto& [first, second] = moments_[i];
     const double g = sums[i];
-    switch (how_.kind) {
+    switch (optimizer_.kind) {
       case optimizer_kind::sgd:
         parameters_[i] -= rate * g;
         break;
       case optimizer_kind::momentum:
-        first = how_.momentum * first + g;
+        first = optimizer_.momentum * first + g;
         parameters_[i] -= rate * first;
         break;
       case optimizer_kind::nesterov:
-        first = how_.momentum * first + g;
-        parameters_[i] -= rate * (g + how_.momentum * first);
+        first = optimizer_.momentum * first + g;
+        parameters_[i] -= rate * (g + optimizer_.momentum * first);
         break;
       case optimizer_kind::adagrad:
         first += g * g;
-        parameters_[i] -= rate * g / (std::sqrt(first) + how_.epsilon);
+        parameters_[i] -= rate * g / (std::sqrt(first) + optimizer_.epsilon);
         break;
       case optimizer_kind::adamw:
-        parameters_[i] -= double{how_.learning_rate} * how_.weight_decay * parameters_[i];
+        parameters_[i] -=
+            double{optimizer_.learning_rate} * optimizer_.weight_decay * parameters_[i];
         [[fallthrough]];
       case optimizer_kind::adam:
-        first = how_.beta1 * first + (1.0 - how_.beta1) * g;
-        second = how_.beta2 * second + (1.0 - how_.beta2) * g * g;
-        parameters_[i] -= rate * first / (std::sqrt(second) + how_.epsilon);
+        first = optimizer_.beta1 * first + (1.0 - optimizer_.beta1) * g;
+        second = optimizer_.beta2 * second + (1.0 - optimizer_.beta2) * g * g;
+        parameters_[i] -= rate * first / (std::sqrt(second) + optimizer_.epsilon);
         break;
     }
     expected_[i] = static_cast<float>(parameters_[i]);
@@ -109,7 +110,7 @@ void reference::step() {
 
 std::optional<mismatch> reference::check(std::size_t first,
                                          std::span<const float> parameters) const {
-  const bool exact = how_.kind == optimizer_kind::sgd;
+  const bool exact = optimizer_.kind == optimizer_kind::sgd;
   std::size_t n = 0;
   for (std::size_t at = 0; at < parameters.size(); at += n) {
     const auto begin = (first + at) % pattern_period;

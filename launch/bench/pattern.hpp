@@ -63,7 +63,7 @@ class reference {
     double second = 0;
   };
 
-  runtime::kernels::optimizer how_;
+  runtime::kernels::optimizer optimizer_;
   std::vector<double> sums_[2];  // of gradients over ranks, by parity
   std::vector<double> parameters_;
   std::vector<moments> moments_;

@@ -191,22 +191,22 @@ std::string plot_svg(const plot_data& data) {
 }
 
 runtime::expected<plot_data> parse_plot(const std::string& text) {
-  const auto bad = [](const std::string& what) {
+  const auto bad = [](const std::string& subject) {
     return runtime::fail(runtime::errc::invalid_argument,
-                         what + "; see tidegate bench plot --help");
+                         subject + "; see tidegate bench plot --help");
   };
   const auto root = nlohmann::json::parse(text, nullptr, false);
   if (!root.is_object() || !root.contains("series") || !root["series"].is_array())
     return bad("no object with a list named series");
   plot_data data;
   if (root.contains("title") && root["title"].is_string()) data.title = root["title"];
-  for (const auto& one : root["series"]) {
-    if (!one.is_object() || !one.contains("name") || !one["name"].is_string() ||
-        !one.contains("points") || !one["points"].is_array())
+  for (const auto& entry : root["series"]) {
+    if (!entry.is_object() || !entry.contains("name") || !entry["name"].is_string() ||
+        !entry.contains("points") || !entry["points"].is_array())
       return bad("a series without name or points");
     auto& series = data.series.emplace_back();
-    series.name = one["name"];
-    for (const auto& p : one["points"]) {
+    series.name = entry["name"];
+    for (const auto& p : entry["points"]) {
       if (!p.is_array() || p.size() != 2 || !p[0].is_number() || !p[1].is_number())
         return bad("series " + series.name + ": a point is no pair of numbers");
       series.points.push_back({p[0], p[1]});

@@ -43,12 +43,12 @@ void read_all(const float* data, std::size_t elements) {
 }
 
 // The first reading warms up.
-ceiling summed_up(ceiling what, std::vector<double> seconds) {
+ceiling summed_up(ceiling limit, std::vector<double> seconds) {
   seconds.erase(seconds.begin());
   std::sort(seconds.begin(), seconds.end());
-  what.seconds = seconds.front();
-  what.median_seconds = seconds[seconds.size() / 2];
-  return what;
+  limit.seconds = seconds.front();
+  limit.median_seconds = seconds[seconds.size() / 2];
+  return limit;
 }
 
 class bench_of_one_size {
@@ -82,7 +82,7 @@ class bench_of_one_size {
   }
 
  private:
-  ceiling time(team& threads, ceiling what, const std::function<void(slice)>& work) const {
+  ceiling time(team& threads, ceiling limit, const std::function<void(slice)>& work) const {
     const auto repeats = std::max<std::uint64_t>(1, bytes_per_reading / bytes_);
     std::vector<double> found;
     for (std::uint32_t round = 0; round < options_.rounds + 1; ++round) {
@@ -92,15 +92,15 @@ class bench_of_one_size {
       });
       found.push_back(seconds / static_cast<double>(repeats));
     }
-    return summed_up(std::move(what), std::move(found));
+    return summed_up(std::move(limit), std::move(found));
   }
 
   // The sum as a shard meets it: every input has just been written by the core of its worker,
   // who has read the parameters before.
   ceiling fresh(team& threads, std::uint32_t inputs, optimizer_kind kind) {
     const std::string name(optimizer_name(kind));
-    ceiling what{"fresh sum " + std::to_string(inputs) + " + " + name, inputs, name, bytes_,
-                 threads.size()};
+    ceiling limit{"fresh sum " + std::to_string(inputs) + " + " + name, inputs, name, bytes_,
+                  threads.size()};
     const auto readings =
         options_.rounds * std::clamp<std::uint64_t>(bytes_per_reading / bytes_, 1, 16);
     std::vector<double> found;
@@ -116,7 +116,7 @@ class bench_of_one_size {
         update(kind, inputs, slice_of(elements_, part, threads.size()));
       }));
     }
-    return summed_up(std::move(what), std::move(found));
+    return summed_up(std::move(limit), std::move(found));
   }
 
   // As a shard does it: all inputs, and the parameters in place.
@@ -126,15 +126,15 @@ class bench_of_one_size {
       gradients[i].data = inputs_[i].data() + s.begin;
       gradients[i].rank = i;
     }
-    runtime::kernels::optimizer how;
-    how.kind = kind;
+    runtime::kernels::optimizer optimizer;
+    optimizer.kind = kind;
     runtime::kernels::adam_powers powers;
     runtime::kernels::chunk_arrays at;
     at.before = at.after = state_[0].data() + s.begin;
     at.state1 = state_[1].data() + s.begin;
     at.state2 = state_[2].data() + s.begin;
     at.n = s.size;
-    runtime::kernels::apply_update(how, powers, gradients, 1.0F, at);
+    runtime::kernels::apply_update(optimizer, powers, gradients, 1.0F, at);
   }
 
   const roofline_options& options_;
@@ -169,9 +169,9 @@ runtime::expected<std::vector<ceiling>> measure_roofline(const roofline_options&
                                std::to_string(cores) + ", the cores of this machine");
   std::vector<ceiling> results;
   for (const auto bytes : options.bytes) {
-    bench_of_one_size one(options, bytes, cpus);
+    bench_of_one_size byte(options, bytes, cpus);
     for (const auto threads : options.threads)
-      one.run({cpus.begin(), cpus.begin() + threads}, results);
+      byte.run({cpus.begin(), cpus.begin() + threads}, results);
   }
   return results;
 }

@@ -37,9 +37,9 @@ runtime::expected<server_processes> server_processes::find(const std::string& ru
     const auto list = nlohmann::json::parse(*text, nullptr, false);
     if (!list.is_array()) return runtime::fail(runtime::errc::corrupt, path + ": no list");
     server_processes found;
-    for (const auto& one : list) {
-      const auto role = one.value("role", "");
-      const auto pid = static_cast<pid_t>(one.value("pid", 0));
+    for (const auto& entry : list) {
+      const auto role = entry.value("role", "");
+      const auto pid = static_cast<pid_t>(entry.value("pid", 0));
       if (role == "shard") found.shards_.push_back(pid);
       if (role != "shard" && role != "worker") found.others_.push_back(pid);
     }

@@ -8,8 +8,8 @@ namespace {
 
 constexpr std::uint64_t gibibyte = std::uint64_t{1} << 30U;
 
-tl::unexpected<runtime::status> no_size(std::string what) {
-  return runtime::fail(runtime::errc::invalid_argument, std::move(what));
+tl::unexpected<runtime::status> no_size(std::string subject) {
+  return runtime::fail(runtime::errc::invalid_argument, std::move(subject));
 }
 
 std::vector<std::string_view> split(std::string_view text) {

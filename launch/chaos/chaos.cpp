@@ -37,7 +37,8 @@ runtime::expected<chaos_target> find(const std::vector<chaos_target>& living,
 runtime::expected<chaos_target> find(const std::vector<chaos_target>& living,
                                      const chaos_options& options) {
   if (!options.role) return find(living, options.process);
-  if (const auto one = choose_target(living, *options.role, options.plan.seed)) return *one;
+  if (const auto target = choose_target(living, *options.role, options.plan.seed))
+    return *target;
   return runtime::fail(errc::not_found,
                        "no " + std::string(to_string(*options.role)) + " of this run lives");
 }
@@ -69,10 +70,10 @@ status hit_one(const members& run, const chaos_options& options) {
   const auto target = find(*living, options);
   if (!target) return target.error();
   chaos_log log(run.run_dir());
-  const auto* what = options.verb == verb::stop    ? "stop"
-                     : options.verb == verb::go_on ? "continue"
-                                                   : "kill";
-  return strike(*target, what, options.signal, log);
+  const auto* subject = options.verb == verb::stop    ? "stop"
+                        : options.verb == verb::go_on ? "continue"
+                                                      : "kill";
+  return strike(*target, subject, options.signal, log);
 }
 
 status carry_out(const chaos_options& options) {

@@ -16,7 +16,7 @@ class chaos_log {
   explicit chaos_log(const std::string& run_dir);
 
   // Errors: io_error.
-  runtime::status append(std::int64_t unix_ns, const std::string& what,
+  runtime::status append(std::int64_t unix_ns, const std::string& subject,
                          const std::string& detail);
 
  private:
@@ -26,7 +26,7 @@ class chaos_log {
 
 // Sends, and notes it with the time before: what follows from it comes later. Errors: of
 // send_signal, and io_error.
-runtime::status strike(const policies::chaos_target& target, const std::string& what,
+runtime::status strike(const policies::chaos_target& target, const std::string& subject,
                        int signal, chaos_log& log);
 
 }  // namespace tidegate::chaos

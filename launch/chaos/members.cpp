@@ -62,15 +62,16 @@ bool belongs_to_run(std::string_view environment, const std::string& run_dir,
 
 runtime::expected<members> members::of_run(const std::string& run_dir) {
   std::error_code error;
-  members made;
-  made.run_dir_ = std::filesystem::absolute(run_dir, error).lexically_normal().string();
-  while (made.run_dir_.size() > 1 && made.run_dir_.ends_with('/')) made.run_dir_.pop_back();
-  if (error || !std::filesystem::is_directory(made.run_dir_, error))
+  members result;
+  result.run_dir_ = std::filesystem::absolute(run_dir, error).lexically_normal().string();
+  while (result.run_dir_.size() > 1 && result.run_dir_.ends_with('/'))
+    result.run_dir_.pop_back();
+  if (error || !std::filesystem::is_directory(result.run_dir_, error))
     return runtime::fail(errc::not_found,
                          run_dir +
                              " is no run folder; it is what tidegate launch shows, "
                              "or what --run-dir gives it");
-  return made;
+  return result;
 }
 
 bool members::has_ended() const {
@@ -85,14 +86,14 @@ runtime::expected<std::vector<chaos_target>> members::living() const {
   if (!listed)
     return runtime::fail(listed.error().code(), run_dir_ + ": " + listed.error().message());
   std::vector<chaos_target> all;
-  for (const auto& one : *listed)
-    if (auto target = identify(one, run_dir_)) all.push_back(*target);
+  for (const auto& process : *listed)
+    if (auto target = identify(process, run_dir_)) all.push_back(*target);
   return all;
 }
 
 runtime::status send_signal(const chaos_target& to, int number) {
-  const auto who = to.name.to_string() + " (pid " + std::to_string(to.pid) + ")";
-  const runtime::status gone{errc::not_found, who + " is gone"};
+  const auto name = to.name.to_string() + " (pid " + std::to_string(to.pid) + ")";
+  const runtime::status gone{errc::not_found, name + " is gone"};
   // From here on the descriptor is of one process, whoever gets its pid later. The group has no
   // descriptor: it is signalled by its number, right after it is sure that the process is
   // there.
@@ -104,7 +105,7 @@ runtime::status send_signal(const chaos_target& to, int number) {
       ::kill(-to.pid, number) == 0)
     return {};
   if (errno == ESRCH) return gone;
-  return {errc::refused, who + ": " + std::strerror(errno)};
+  return {errc::refused, name + ": " + std::strerror(errno)};
 }
 
 }  // namespace tidegate::chaos

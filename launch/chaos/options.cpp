@@ -35,12 +35,12 @@ constexpr std::array<std::pair<const char*, verb>, 8> verbs{{{"kill", verb::kill
                                                              {"fill", verb::fill},
                                                              {"cut", verb::cut}}};
 
-bool is_of_host(verb which) {
-  return which == verb::partition || which == verb::heal;
+bool is_of_host(verb chosen) {
+  return chosen == verb::partition || chosen == verb::heal;
 }
 
-status bad(const std::string& what) {
-  return {runtime::errc::invalid_argument, "tidegate chaos: " + what};
+status bad(const std::string& subject) {
+  return {runtime::errc::invalid_argument, "tidegate chaos: " + subject};
 }
 
 std::string did_you_mean(const std::string& word, const arguments& known) {
@@ -135,9 +135,9 @@ status set_words(const arguments& words, chaos_options& into) {
         "--help");
   into.run_dir = words[0];
   arguments known;
-  for (const auto& [name, which] : verbs) {
+  for (const auto& [name, chosen] : verbs) {
     known.emplace_back(name);
-    if (words[1] == name) into.verb = which;
+    if (words[1] == name) into.verb = chosen;
   }
   if (into.verb == verb::help)
     return bad("unknown word '" + words[1] + "'" + did_you_mean(words[1], known));
@@ -167,17 +167,17 @@ status set_words(const arguments& words, chaos_options& into) {
   return {};
 }
 
-arguments options_of(verb which) {
-  if (which == verb::random) return {"seed", "every", "roles", "actions", "count", "for"};
-  if (which == verb::kill) return {"seed", "signal"};
-  if (which == verb::partition || which == verb::fill) return {"for"};
-  if (which == verb::heal || which == verb::cut) return {};
+arguments options_of(verb chosen) {
+  if (chosen == verb::random) return {"seed", "every", "roles", "actions", "count", "for"};
+  if (chosen == verb::kill) return {"seed", "signal"};
+  if (chosen == verb::partition || chosen == verb::fill) return {"for"};
+  if (chosen == verb::heal || chosen == verb::cut) return {};
   return {"seed"};
 }
 
 status check_together(const arguments& given, const std::string& word,
-                      const chaos_options& made) {
-  const auto allowed = options_of(made.verb);
+                      const chaos_options& options) {
+  const auto allowed = options_of(options.verb);
   for (const auto& option : given)
     if (std::find(allowed.begin(), allowed.end(), option) == allowed.end())
       return bad("--" + option + " is not for " + word + "; allowed: " +
@@ -185,9 +185,9 @@ status check_together(const arguments& given, const std::string& word,
   return {};
 }
 
-int default_signal(verb which) {
-  if (which == verb::stop) return SIGSTOP;
-  return which == verb::go_on ? SIGCONT : SIGKILL;
+int default_signal(verb chosen) {
+  if (chosen == verb::stop) return SIGSTOP;
+  return chosen == verb::go_on ? SIGCONT : SIGKILL;
 }
 
 options::options_description describe() {
@@ -201,7 +201,7 @@ options::options_description describe() {
 }
 
 runtime::expected<chaos_options> read(const options::parsed_options& found) {
-  chaos_options made;
+  chaos_options options;
   arguments words;
   arguments given;
   for (const auto& option : found.options) {
@@ -211,13 +211,13 @@ runtime::expected<chaos_options> read(const options::parsed_options& found) {
       continue;
     }
     given.push_back(option.string_key);
-    if (auto set = set_one(given.back(), option.value.front(), made); !set.ok())
+    if (auto set = set_one(given.back(), option.value.front(), options); !set.ok())
       return runtime::fail(set);
   }
-  if (auto set = set_words(words, made); !set.ok()) return runtime::fail(set);
-  if (auto fit = check_together(given, words[1], made); !fit.ok()) return runtime::fail(fit);
-  if (made.signal == 0) made.signal = default_signal(made.verb);
-  return made;
+  if (auto set = set_words(words, options); !set.ok()) return runtime::fail(set);
+  if (auto fit = check_together(given, words[1], options); !fit.ok()) return runtime::fail(fit);
+  if (options.signal == 0) options.signal = default_signal(options.verb);
+  return options;
 }
 
 }  // namespace
@@ -235,8 +235,8 @@ runtime::expected<chaos_options> parse_chaos(const arguments& args) {
                     .run());
   } catch (const options::unknown_option& e) {
     arguments known;
-    for (const auto& one : all.options())
-      if (one->long_name() != "words") known.push_back("--" + one->long_name());
+    for (const auto& option : all.options())
+      if (option->long_name() != "words") known.push_back("--" + option->long_name());
     return runtime::fail(bad("unknown option '" + e.get_option_name() + "'" +
                              did_you_mean(e.get_option_name(), known)));
   } catch (const options::error& e) {

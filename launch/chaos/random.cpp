@@ -40,16 +40,16 @@ class lasting_hits {
   ~lasting_hits() { static_cast<void>(end()); }
 
   status begin(const policies::chaos_order& order, const std::string& run_dir) {
-    std::erase_if(running_, [this](pid_t one) { return has_ended(one, WNOHANG); });
+    std::erase_if(running_, [this](pid_t number) { return has_ended(number, WNOHANG); });
     const auto pid = ::fork();
     if (pid < 0) return {errc::io_error, "no more processes"};
     if (pid > 0) {
       running_.push_back(pid);
       return {};
     }
-    const auto done = order.what.act == chaos_act::fill
-                          ? fill(run_dir, order.what.for_ms)
-                          : cut_off(run_dir, order.host, false, order.what.for_ms);
+    const auto done = order.choice.act == chaos_act::fill
+                          ? fill(run_dir, order.choice.for_ms)
+                          : cut_off(run_dir, order.host, false, order.choice.for_ms);
     if (!done.ok()) std::cerr << "tidegate chaos: " << done.message() << std::endl;
     ::_exit(done.ok() ? 0 : 1);
   }
@@ -61,9 +61,9 @@ class lasting_hits {
   }
 
  private:
-  bool has_ended(pid_t pid, int how) {
+  bool has_ended(pid_t pid, int mode) {
     int code = 0;
-    if (::waitpid(pid, &code, how) != pid) return false;
+    if (::waitpid(pid, &code, mode) != pid) return false;
     well_ = well_ && code == 0;
     return true;
   }
@@ -111,8 +111,8 @@ class random_chaos {
 
   // A process that is gone is no error: it may end by itself at any time.
   status obey(const policies::chaos_order& order) {
-    const auto act = order.what.act;
-    if (!order.what.hits_process()) return lasting_.begin(order, run_.run_dir());
+    const auto act = order.choice.act;
+    if (!order.choice.hits_process()) return lasting_.begin(order, run_.run_dir());
     const auto done = act == chaos_act::kill ? strike(order.target, "kill", SIGKILL, log_)
                       : act == chaos_act::stop
                           ? strike(order.target, "stop", SIGSTOP, log_)
@@ -141,7 +141,7 @@ class random_chaos {
 
 status carry_out_random(const members& run, policies::chaos_plan plan) {
   const bool cuts_off = std::any_of(plan.actions.begin(), plan.actions.end(),
-                                    [](const auto& one) { return one.hits_host(); });
+                                    [](const auto& action) { return action.hits_host(); });
   if (cuts_off) {
     auto hosts = hosts_of(run.run_dir());
     if (!hosts) return hosts.error();

@@ -44,8 +44,8 @@ const std::vector<command>& commands() {
   return all;
 }
 
-tl::unexpected<runtime::status> bad(std::string what) {
-  return runtime::fail(runtime::errc::invalid_argument, std::move(what));
+tl::unexpected<runtime::status> bad(std::string subject) {
+  return runtime::fail(runtime::errc::invalid_argument, std::move(subject));
 }
 
 std::string did_you_mean(std::string_view word, const arguments& known) {
@@ -137,10 +137,10 @@ runtime::expected<command_line> parse_node(const arguments& args) {
       {"aggregator", command_kind::node_aggregator, {"--run-dir", "--job", "--index"}}};
   const std::string word = args.size() < 2 ? "" : args[1];
   const auto role = std::find_if(roles.begin(), roles.end(),
-                                 [&](const command& one) { return one.name == word; });
+                                 [&](const command& entry) { return entry.name == word; });
   if (role == roles.end()) {
     arguments names;
-    for (const auto& one : roles) names.push_back(one.name);
+    for (const auto& candidate : roles) names.push_back(candidate.name);
     return bad("tidegate node: unknown role '" + word + "'" + did_you_mean(word, names));
   }
   command_line line;
@@ -178,11 +178,11 @@ runtime::expected<command_line> parse_scale(const arguments& words, command_line
   return line;
 }
 
-runtime::expected<command_line> parse_file_command(const command& which,
+runtime::expected<command_line> parse_file_command(const command& selected,
                                                    const arguments& args) {
   command_line line;
-  line.kind = which.kind;
-  const auto words = parse_options(which.name, which.kind, which.known_options,
+  line.kind = selected.kind;
+  const auto words = parse_options(selected.name, selected.kind, selected.known_options,
                                    arguments(args.begin() + 1, args.end()), line);
   if (!words) return runtime::fail(words.error());
   if (line.kind == command_kind::help) return line;
@@ -194,10 +194,10 @@ runtime::expected<command_line> parse_file_command(const command& which,
   }
   if (line.kind == command_kind::scale) return parse_scale(*words, line);
   if (words->size() != 1) {
-    return bad("tidegate " + which.name +
-               (words->empty() ? ": no " + which.argument + " is given"
-                               : ": more than one " + which.argument) +
-               "; allowed: tidegate " + which.name + " " + which.example + " [options]");
+    return bad("tidegate " + selected.name +
+               (words->empty() ? ": no " + selected.argument + " is given"
+                               : ": more than one " + selected.argument) +
+               "; allowed: tidegate " + selected.name + " " + selected.example + " [options]");
   }
   if (line.kind == command_kind::export_model && line.list != line.output.empty())
     return bad("tidegate export: give either -o FILE or --list");

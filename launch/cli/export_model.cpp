@@ -78,14 +78,14 @@ runtime::expected<checkpoint_reader> newest(opened_job& job, std::ostream& probl
 }
 
 policies::safetensors_header header_of(const policies::checkpoint_manifest& manifest) {
-  policies::safetensors_header made;
-  made.metadata = {{"format", "pt"},  // what common loaders want to see
-                   {"tidegate.job", manifest.job},
-                   {"tidegate.checkpoint", to_string(manifest.id)},
-                   {"tidegate.clock", std::to_string(manifest.clock)},
-                   {"tidegate.seed", std::to_string(manifest.seed)}};
-  for (const auto& table : manifest.tables) made.tensors.push_back({table.name, table.shape});
-  return made;
+  policies::safetensors_header header;
+  header.metadata = {{"format", "pt"},  // what common loaders want to see
+                     {"tidegate.job", manifest.job},
+                     {"tidegate.checkpoint", to_string(manifest.id)},
+                     {"tidegate.clock", std::to_string(manifest.clock)},
+                     {"tidegate.seed", std::to_string(manifest.seed)}};
+  for (const auto& table : manifest.tables) header.tensors.push_back({table.name, table.shape});
+  return header;
 }
 
 // The head, then the parameters of each table in turn.

@@ -83,9 +83,9 @@ runtime::status run_member(const command_line& line, const policies::cluster_spe
   if (!incarnation || *incarnation == 0 || *incarnation > 0xffff'ffffU)
     return bad_variable("TIDEGATE_INCARNATION");
   if (line.kind == command_kind::node_replica) {
-    const auto which = policies::slot_process_of(name_of(line), spec.shards);
-    options.index = which.slot;
-    options.member.number = which.place;
+    const auto process = policies::slot_process_of(name_of(line), spec.shards);
+    options.index = process.slot;
+    options.member.number = process.place;
   }
   options.member.incarnation = static_cast<std::uint32_t>(*incarnation);
   if (line.kind == command_kind::node_aggregator) return cluster.run_aggregator(options);

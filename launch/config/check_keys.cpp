@@ -19,13 +19,14 @@ void walk(const yaml_node& node, const std::string& pattern, const std::string& 
            table, out);
       continue;
     }
-    std::string what = "unknown key '" + e.key + "' in " + (shown.empty() ? "the file" : shown);
+    std::string entry =
+        "unknown key '" + e.key + "' in " + (shown.empty() ? "the file" : shown);
     const auto near = nearest(e.key, known);
-    if (!near.empty()) what += "; did you mean '" + near + "'?";
+    if (!near.empty()) entry += "; did you mean '" + near + "'?";
     // A path that does not exist is the fault of --set even where the file has the same
     // mistake.
     out.add(e.value.where.from_set() ? e.value.where : e.where,
-            what + "; allowed: " + join(known));
+            entry + "; allowed: " + join(known));
   }
 }
 

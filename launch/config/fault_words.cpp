@@ -54,52 +54,52 @@ std::optional<policies::chaos_choice> parse_action(const std::string& text) {
   const auto colon = text.find(':');
   const auto word = text.substr(0, colon);
   const auto found = std::find_if(actions.begin(), actions.end(),
-                                  [&](const action& one) { return one.word == word; });
+                                  [&](const action& entry) { return entry.word == word; });
   if (found == actions.end()) return {};
-  policies::chaos_choice made{found->act};
+  policies::chaos_choice choice{found->act};
   if (colon == std::string::npos) {
     if (found->time == time_of::needed) return {};
-    return made;
+    return choice;
   }
   const auto time = parse_duration_ms(text.substr(colon + 1));
   if (found->time == time_of::none || !time || *time == 0 || *time > fault_ms_max) return {};
-  made.for_ms = *time;
-  return made;
+  choice.for_ms = *time;
+  return choice;
 }
 
 std::optional<policies::chaos_choice> parse_drawn_action(const std::string& text) {
-  const auto made = parse_action(text);
-  const bool ends = made && (made->for_ms > 0 || made->act == chaos_act::kill);
-  return ends ? made : std::nullopt;
+  const auto choice = parse_action(text);
+  const bool ends = choice && (choice->for_ms > 0 || choice->act == chaos_act::kill);
+  return ends ? choice : std::nullopt;
 }
 
-std::string action_text(const policies::chaos_choice& what) {
+std::string action_text(const policies::chaos_choice& choice) {
   const auto found = std::find_if(actions.begin(), actions.end(),
-                                  [&](const action& one) { return one.act == what.act; });
+                                  [&](const action& entry) { return entry.act == choice.act; });
   TIDEGATE_ASSERT(found != actions.end(), "an action has a word");
   return std::string(found->word) +
-         (what.for_ms == 0 ? "" : ":" + format_duration_ms(what.for_ms));
+         (choice.for_ms == 0 ? "" : ":" + format_duration_ms(choice.for_ms));
 }
 
 std::optional<policies::timed_fault> parse_timed_fault(const std::string& when,
-                                                       const std::string& what) {
-  policies::timed_fault made;
+                                                       const std::string& subject) {
+  policies::timed_fault fault;
   const auto moment = split(when, ' ');
   if (moment.size() == 2 && moment[0] == "clock") {
-    made.clock = parse_unsigned(moment[1]);
-    if (!made.clock) return {};
+    fault.clock = parse_unsigned(moment[1]);
+    if (!fault.clock) return {};
   } else {
     const auto after = parse_duration_ms(when);
     if (!after || *after > fault_ms_max) return {};
-    made.after_ms = *after;
+    fault.after_ms = *after;
   }
-  const auto words = split(what, ' ');
+  const auto words = split(subject, ' ');
   const auto action = words.empty() ? std::nullopt : parse_action(words[0]);
   if (!action) return {};
-  made.what = *action;
+  fault.choice = *action;
   if (words.size() != (action->act == chaos_act::fill ? 1U : 2U)) return {};
-  if (words.size() == 2) made.target = words[1];
-  return made;
+  if (words.size() == 2) fault.target = words[1];
+  return fault;
 }
 
 std::string when_text(const policies::timed_fault& fault) {
@@ -108,7 +108,7 @@ std::string when_text(const policies::timed_fault& fault) {
 }
 
 std::string what_text(const policies::timed_fault& fault) {
-  return action_text(fault.what) + (fault.target.empty() ? "" : " " + fault.target);
+  return action_text(fault.choice) + (fault.target.empty() ? "" : " " + fault.target);
 }
 
 }  // namespace tidegate::launch

@@ -48,9 +48,9 @@ void read_list(const section& from, std::string_view key, std::vector<T>& into,
   if (words.empty()) return from.wrong(key, "is " + std::string(describe(*value)));
   into.clear();
   for (const auto& word : words) {
-    const auto one = parse(word);
-    if (!one) return from.wrong(key, "'" + word + "' is none");
-    into.push_back(*one);
+    const auto entry = parse(word);
+    if (!entry) return from.wrong(key, "'" + word + "' is none");
+    into.push_back(*entry);
   }
 }
 
@@ -63,22 +63,22 @@ std::vector<std::string> hosts_with_address(const policies::cluster_spec& spec) 
 }
 
 policies::chaos_plan read_random(const section& from, const policies::cluster_spec& into) {
-  policies::chaos_plan made;
-  made.hosts = hosts_with_address(into);
+  policies::chaos_plan plan;
+  plan.hosts = hosts_with_address(into);
   if (const auto* every = from.get("every")) {
     const auto pause = every->is_scalar() ? parse_pause(every->text) : std::nullopt;
     if (!pause) from.wrong("every", "is none");
-    if (pause) std::tie(made.pause_first_ms, made.pause_last_ms) = *pause;
+    if (pause) std::tie(plan.pause_first_ms, plan.pause_last_ms) = *pause;
   }
-  read_list(from, "roles", made.roles,
+  read_list(from, "roles", plan.roles,
             [](const std::string& word) { return policies::role_of(word); });
-  read_list(from, "actions", made.actions, [&](const std::string& word) {
-    const auto one = parse_drawn_action(word);
-    return one && one->hits_host() && made.hosts.empty() ? std::nullopt : one;
+  read_list(from, "actions", plan.actions, [&](const std::string& word) {
+    const auto choice = parse_drawn_action(word);
+    return choice && choice->hits_host() && plan.hosts.empty() ? std::nullopt : choice;
   });
-  from.number("count", made.hits_max, 1, fault_hits_max);
-  from.duration_ms("for", made.for_ms, 1, fault_ms_max);
-  return made;
+  from.number("count", plan.hits_max, 1, fault_hits_max);
+  from.duration_ms("for", plan.for_ms, 1, fault_ms_max);
+  return plan;
 }
 
 void read_timed(const section& from, policies::cluster_spec& into) {
@@ -87,27 +87,27 @@ void read_timed(const section& from, policies::cluster_spec& into) {
   for (const auto& name : policies::process_names_of(into)) names.push_back(name.to_string());
   const auto hosts = hosts_with_address(into);
   for (const auto& entry : from.node()->entries) {
-    const auto wrong = [&](const std::string& what) {
+    const auto wrong = [&](const std::string& subject) {
       from.note(entry.value.where,
-                join_path(from.shown(), entry.key) + ": " + what +
+                join_path(from.shown(), entry.key) + ": " + subject +
                     "; allowed: " + std::string(key_of("faults.at.*").allowed));
     };
     const auto words = texts(entry.value);
     if (words.empty()) wrong("is " + std::string(describe(entry.value)));
-    for (const auto& what : words) {
-      const auto fault = parse_timed_fault(entry.key, what);
+    for (const auto& word : words) {
+      const auto fault = parse_timed_fault(entry.key, word);
       if (!fault) {
-        wrong("'" + entry.key + ": " + what + "' is none");
+        wrong("'" + entry.key + ": " + word + "' is none");
         continue;
       }
-      const auto& known = fault->what.hits_host() ? hosts : names;
+      const auto& known = fault->choice.hits_host() ? hosts : names;
       const bool is_there = fault->target.empty() ||
                             std::find(known.begin(), known.end(), fault->target) != known.end();
       const auto near = is_there ? "" : nearest(fault->target, known);
       if (!is_there)
         wrong(std::string("there is no ") +
-              (fault->what.hits_host() ? "host with an address " : "process ") + fault->target +
-              (near.empty() ? "" : "; did you mean " + near + "?"));
+              (fault->choice.hits_host() ? "host with an address " : "process ") +
+              fault->target + (near.empty() ? "" : "; did you mean " + near + "?"));
       else
         into.faults.timed.push_back(*fault);
     }

@@ -92,11 +92,11 @@ void read_hosts(const section& cluster, policies::cluster_spec& into) {
                                         "; allowed: " + allowed);
         continue;
       }
-      const section one(&e.value, e.where, "cluster.hosts.*", shown, cluster.out());
-      one.text("address", host.address, is_address);
-      const auto* prefix = one.get("prefix");
+      const section entry(&e.value, e.where, "cluster.hosts.*", shown, cluster.out());
+      entry.text("address", host.address, is_address);
+      const auto* prefix = entry.get("prefix");
       if (prefix != nullptr && !(prefix->is_list() && prefix->items.empty()))
-        read_words(one, "prefix", host.prefix);
+        read_words(entry, "prefix", host.prefix);
     }
   cluster.text("coordinator_host", into.coordinator_host, is_plain_name);
   into.shard_hosts = read_host_names(cluster, "shard_hosts");

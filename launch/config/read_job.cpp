@@ -99,10 +99,10 @@ void read_aggregators(const section& from, policies::aggregators_spec& into) {
 void read_checkpoint(const section& from, std::optional<policies::checkpoint_spec>& into) {
   if (from.node() == nullptr) return;
   constexpr std::uint64_t day_ms = 24ULL * 60 * 60 * 1000;
-  policies::checkpoint_spec made;
-  std::uint64_t keep = made.keep;
+  policies::checkpoint_spec options;
+  std::uint64_t keep = options.keep;
   from.number("keep", keep, 1, 1000);
-  made.keep = static_cast<std::uint32_t>(keep);
+  options.keep = static_cast<std::uint32_t>(keep);
   if (!from.require("every")) return;
   const auto& value = *from.get("every");
   if (!value.is_scalar()) return from.wrong("every", "is " + std::string(describe(value)));
@@ -111,13 +111,13 @@ void read_checkpoint(const section& from, std::optional<policies::checkpoint_spe
   if (text.ends_with(unit)) {
     const auto clocks = parse_unsigned(text.substr(0, text.size() - unit.size()));
     if (!clocks || *clocks == 0) return from.wrong("every", "'" + text + "' is none");
-    made.every_clocks = *clocks;
+    options.every_clocks = *clocks;
   } else {
     const auto ms = parse_duration_ms(text);
     if (!ms || *ms == 0 || *ms > day_ms) return from.wrong("every", "'" + text + "' is none");
-    made.every_ms = *ms;
+    options.every_ms = *ms;
   }
-  into = made;
+  into = options;
 }
 
 }  // namespace

@@ -21,10 +21,10 @@ const yaml_node* section::get(std::string_view key) const noexcept {
   return entry == nullptr ? nullptr : &entry->value;
 }
 
-void section::wrong(std::string_view key, const std::string& what) const {
+void section::wrong(std::string_view key, const std::string& subject) const {
   const auto* value = get(key);
   out_->add(value == nullptr ? where_ : value->where,
-            join_path(shown_, key) + ": " + what +
+            join_path(shown_, key) + ": " + subject +
                 "; allowed: " + std::string(key_of(join_path(pattern_, key), table_).allowed));
 }
 

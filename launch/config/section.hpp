@@ -52,8 +52,10 @@ class section {
   // Notes a missing required key; true when it is there.
   bool require(std::string_view key) const;
   // Notes "<path>: <wrong>; allowed: <from the table>" at the key's value.
-  void wrong(std::string_view key, const std::string& what) const;
-  void note(const place& where, std::string what) const { out_->add(where, std::move(what)); }
+  void wrong(std::string_view key, const std::string& subject) const;
+  void note(const place& where, std::string subject) const {
+    out_->add(where, std::move(subject));
+  }
 
   const yaml_node* node() const noexcept { return node_; }
   const place& where() const noexcept { return where_; }

@@ -130,14 +130,14 @@ std::string faults_text(const policies::fault_spec& faults) {
   if (faults.random) text += random_text(*faults.random);
   // A moment is a key, with all that is to happen then.
   std::vector<std::pair<std::string, std::vector<std::string>>> moments;
-  for (const auto& one : faults.timed) {
-    if (moments.empty() || moments.back().first != when_text(one))
-      moments.emplace_back(when_text(one), std::vector<std::string>());
-    moments.back().second.push_back(what_text(one));
+  for (const auto& fault : faults.timed) {
+    if (moments.empty() || moments.back().first != when_text(fault))
+      moments.emplace_back(when_text(fault), std::vector<std::string>());
+    moments.back().second.push_back(what_text(fault));
   }
   if (!moments.empty()) text += "  at:\n";
-  for (const auto& [when, what] : moments)
-    text += "    " + quote(when) + ": " + words_text(what) + "\n";
+  for (const auto& [when, names] : moments)
+    text += "    " + quote(when) + ": " + words_text(names) + "\n";
   return text;
 }
 

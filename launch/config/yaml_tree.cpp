@@ -148,11 +148,11 @@ yaml_node parse_yaml(const std::string& text, const std::string& source, bool is
     return builder.build(documents[0], builder.at(documents[0].Mark()), 0);
   } catch (const YAML::Exception& e) {
     YAML::Mark mark = e.mark.is_null() ? start : e.mark;
-    std::string what = "not valid YAML: " + e.msg;
+    std::string subject = "not valid YAML: " + e.msg;
     if (!is_set && find_leading_tab(text, mark)) {
-      what = "not valid YAML: a tab in the indentation; allowed: spaces";
+      subject = "not valid YAML: a tab in the indentation; allowed: spaces";
     }
-    out.add(builder.at(mark), what);
+    out.add(builder.at(mark), subject);
   }
   return {};
 }

@@ -98,23 +98,23 @@ std::string policy_text(const policies::consistency_spec& policy) {
 process_plan plan_shard(const policies::cluster_spec& spec, process_role role,
                         std::uint32_t index) {
   const bool first = role == process_role::shard;
-  process_plan made;
-  made.name = {role, {}, index};
+  process_plan plan;
+  plan.name = {role, {}, index};
   const auto* host =
       first ? policies::host_of_shard(spec, index) : policies::host_of_replica(spec, index);
-  if (host != nullptr) made.host = host->name;
-  made.command = {"tidegate", "node", first ? "shard" : "replica", "--index",
+  if (host != nullptr) plan.host = host->name;
+  plan.command = {"tidegate", "node", first ? "shard" : "replica", "--index",
                   std::to_string(index)};
-  return made;
+  return plan;
 }
 
 process_plan plan_worker(const policies::cluster_spec& spec, const policies::job_spec& job,
                          std::uint32_t rank) {
-  process_plan made;
-  made.name = {process_role::worker, job.name, rank};
-  if (const auto* host = policies::host_of_worker(spec, job, rank)) made.host = host->name;
-  made.command = job.command;
-  return made;
+  process_plan plan;
+  plan.name = {process_role::worker, job.name, rank};
+  if (const auto* host = policies::host_of_worker(spec, job, rank)) plan.host = host->name;
+  plan.command = job.command;
+  return plan;
 }
 
 cluster_plan make_plan(const policies::cluster_spec& spec) {

@@ -68,22 +68,22 @@ std::string job_rows(const job_plan& job) {
 std::string needs_rows(const cluster_plan& plan) {
   std::vector<std::vector<std::string>> rows{
       {"the most of its role", "peers", "descriptors", "mappings"}};
-  for (const auto& one : plan.needs)
-    rows.push_back({one.process, std::to_string(one.peers), std::to_string(one.descriptors),
-                    std::to_string(one.mappings)});
+  for (const auto& need : plan.needs)
+    rows.push_back({need.process, std::to_string(need.peers), std::to_string(need.descriptors),
+                    std::to_string(need.mappings)});
   return format_table(rows, {1, 2, 3});
 }
 
 std::vector<std::string> memory_row(const std::string& name,
-                                    const policies::memory_needs& one) {
+                                    const policies::memory_needs& needs) {
   return {name,
-          bytes_for_people(one.parameters),
-          bytes_for_people(one.versions),
-          bytes_for_people(one.states),
-          bytes_for_people(one.gradients),
-          bytes_for_people(one.sums),
-          bytes_for_people(one.checkpoint),
-          bytes_for_people(one.total())};
+          bytes_for_people(needs.parameters),
+          bytes_for_people(needs.versions),
+          bytes_for_people(needs.states),
+          bytes_for_people(needs.gradients),
+          bytes_for_people(needs.sums),
+          bytes_for_people(needs.checkpoint),
+          bytes_for_people(needs.total())};
 }
 
 // "worker-mlp-3" is of "worker-mlp".
@@ -110,7 +110,7 @@ std::string memory_rows(const cluster_plan& plan) {
     i = end;
   }
   std::map<std::string, std::uint64_t> hosts;
-  for (const auto& one : plan.memory) hosts[one.host] += one.total();
+  for (const auto& needs : plan.memory) hosts[needs.host] += needs.total();
   for (const auto& [host, bytes] : hosts)
     rows.push_back({host.empty() ? "all processes" : "all on " + host, "", "", "", "", "", "",
                     bytes_for_people(bytes)});
@@ -174,23 +174,23 @@ std::string plan_json(const cluster_plan& plan) {
                               {"receive_bytes_max", s.receive_bytes_max}});
   }
   root["needs"] = json::array();
-  for (const auto& one : plan.needs)
-    root["needs"].push_back({{"process", one.process},
-                             {"peers", one.peers},
-                             {"host_peers", one.host_peers},
-                             {"descriptors", one.descriptors},
-                             {"mappings", one.mappings}});
+  for (const auto& need : plan.needs)
+    root["needs"].push_back({{"process", need.process},
+                             {"peers", need.peers},
+                             {"host_peers", need.host_peers},
+                             {"descriptors", need.descriptors},
+                             {"mappings", need.mappings}});
   root["memory"] = json::array();
-  for (const auto& one : plan.memory)
-    root["memory"].push_back({{"process", one.process},
-                              {"host", one.host},
-                              {"parameter_bytes", one.parameters},
-                              {"version_bytes", one.versions},
-                              {"state_bytes", one.states},
-                              {"gradient_bytes", one.gradients},
-                              {"sum_bytes", one.sums},
-                              {"checkpoint_bytes", one.checkpoint},
-                              {"bytes", one.total()}});
+  for (const auto& needs : plan.memory)
+    root["memory"].push_back({{"process", needs.process},
+                              {"host", needs.host},
+                              {"parameter_bytes", needs.parameters},
+                              {"version_bytes", needs.versions},
+                              {"state_bytes", needs.states},
+                              {"gradient_bytes", needs.gradients},
+                              {"sum_bytes", needs.sums},
+                              {"checkpoint_bytes", needs.checkpoint},
+                              {"bytes", needs.total()}});
   return root.dump(2) + "\n";
 }
 

@@ -45,15 +45,15 @@ unique_fd open_folder(const std::string& path) {
 expected<control_socket> control_socket::listen(const std::string& path) {
   auto folder = open_folder(path);
   if (!folder) return fail(errc::io_error, "cannot open " + path + ": " + reason());
-  unique_fd made(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  unique_fd descriptor(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   const auto address = address_in(folder.get());
   ::unlinkat(folder.get(), socket_name, 0);  // of a launcher that was killed
   const auto* where = reinterpret_cast<const sockaddr*>(&address);
-  const bool listens = made && ::bind(made.get(), where, sizeof address) == 0 &&
+  const bool listens = descriptor && ::bind(descriptor.get(), where, sizeof address) == 0 &&
                        ::fchmodat(folder.get(), socket_name, 0600, 0) == 0 &&
-                       ::listen(made.get(), 16) == 0;
+                       ::listen(descriptor.get(), 16) == 0;
   if (!listens) return fail(errc::io_error, "cannot listen in " + path + ": " + reason());
-  return control_socket(std::move(folder), std::move(made));
+  return control_socket(std::move(folder), std::move(descriptor));
 }
 
 control_socket::~control_socket() {
@@ -62,8 +62,8 @@ control_socket::~control_socket() {
 
 void control_socket::add_to(std::vector<pollfd>& fds) const {
   if (clients_.size() < clients_max) fds.push_back({listener_.get(), POLLIN, 0});
-  for (const auto& [number, one] : clients_)
-    if (!one.asked) fds.push_back({one.fd.get(), POLLIN, 0});
+  for (const auto& [number, client] : clients_)
+    if (!client.asked) fds.push_back({client.fd.get(), POLLIN, 0});
 }
 
 std::vector<control_socket::request> control_socket::take() {
@@ -74,19 +74,19 @@ std::vector<control_socket::request> control_socket::take() {
   }
   std::vector<request> all;
   for (auto at = clients_.begin(); at != clients_.end();) {
-    auto& one = at->second;
+    auto& client = at->second;
     char bytes[256];
     ssize_t got = -1;
-    while (!one.asked && one.text.size() < line_bytes_max &&
-           (got = ::recv(one.fd.get(), bytes, sizeof bytes, 0)) > 0)
-      one.text.append(bytes, static_cast<std::size_t>(got));
-    const auto end = one.text.find('\n');
-    if (!one.asked && end != std::string::npos) {
-      one.asked = true;
-      all.push_back({at->first, one.text.substr(0, end)});
+    while (!client.asked && client.text.size() < line_bytes_max &&
+           (got = ::recv(client.fd.get(), bytes, sizeof bytes, 0)) > 0)
+      client.text.append(bytes, static_cast<std::size_t>(got));
+    const auto end = client.text.find('\n');
+    if (!client.asked && end != std::string::npos) {
+      client.asked = true;
+      all.push_back({at->first, client.text.substr(0, end)});
     }
-    const bool gone =
-        !one.asked && (got == 0 || one.text.size() >= line_bytes_max ||
+    const bool gone = !client.asked &&
+                      (got == 0 || client.text.size() >= line_bytes_max ||
                        (got < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR));
     at = gone ? clients_.erase(at) : std::next(at);
   }

@@ -23,49 +23,50 @@ bool has_ended_well(int ended) {
 }  // namespace
 
 fault_helpers::~fault_helpers() {
-  for (const auto& one : running_) ::kill(-one.process.pid, SIGKILL);
-  for (const auto& one : running_) ::waitpid(one.process.pid, nullptr, 0);
+  for (const auto& helper : running_) ::kill(-helper.process.pid, SIGKILL);
+  for (const auto& entry : running_) ::waitpid(entry.process.pid, nullptr, 0);
 }
 
 void fault_helpers::start(const policies::chaos_order& order, const starter& programs,
                           run_journal& journal) {
-  const auto word = action_text({order.what.act});
+  const auto word = action_text({order.choice.act});
   const auto& run_dir = journal.folder().path();
   std::vector<std::string> words{"chaos", run_dir, word};
-  if (order.what.hits_host()) words.push_back(order.host);
-  if (order.what.for_ms > 0) {
+  if (order.choice.hits_host()) words.push_back(order.host);
+  if (order.choice.for_ms > 0) {
     words.emplace_back("--for");
-    words.push_back(format_duration_ms(order.what.for_ms));
+    words.push_back(format_duration_ms(order.choice.for_ms));
   }
-  auto made = spawn(programs.own_request(words, run_dir + log_name));
-  const auto what = word + (order.host.empty() ? "" : " " + order.host);
-  if (made)
-    running_.push_back({what, std::move(*made)});
+  auto spawned = spawn(programs.own_request(words, run_dir + log_name));
+  const auto subject = word + (order.host.empty() ? "" : " " + order.host);
+  if (spawned)
+    running_.push_back({subject, std::move(*spawned)});
   else
-    journal.event("fault_failed", what + ": " + made.error().message());
+    journal.event("fault_failed", subject + ": " + spawned.error().message());
 }
 
 void fault_helpers::reap(run_journal& journal) {
-  std::erase_if(running_, [&](const helper& one) {
+  std::erase_if(running_, [&](const helper& entry) {
     int ended = 0;
-    if (::waitpid(one.process.pid, &ended, WNOHANG) != one.process.pid) return false;
+    if (::waitpid(entry.process.pid, &ended, WNOHANG) != entry.process.pid) return false;
     if (!has_ended_well(ended))
-      journal.event("fault_failed", one.what + ": see " + journal.folder().path() + log_name);
+      journal.event("fault_failed",
+                    entry.purpose + ": see " + journal.folder().path() + log_name);
     return true;
   });
 }
 
 void fault_helpers::finish(run_journal& journal) {
-  for (const auto& one : running_) ::kill(one.process.pid, SIGINT);
-  for (const auto& one : running_) {
-    pollfd end{one.process.pid_fd.get(), POLLIN, 0};
+  for (const auto& helper : running_) ::kill(helper.process.pid, SIGINT);
+  for (const auto& entry : running_) {
+    pollfd end{entry.process.pid_fd.get(), POLLIN, 0};
     while (::poll(&end, 1, undo_ms_max) < 0 && errno == EINTR) continue;
   }
   reap(journal);
 }
 
 void fault_helpers::add_to(std::vector<pollfd>& fds) const {
-  for (const auto& one : running_) fds.push_back({one.process.pid_fd.get(), POLLIN, 0});
+  for (const auto& helper : running_) fds.push_back({helper.process.pid_fd.get(), POLLIN, 0});
 }
 
 }  // namespace tidegate::launch

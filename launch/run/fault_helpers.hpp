@@ -31,7 +31,7 @@ class fault_helpers {
 
  private:
   struct helper {
-    std::string what;
+    std::string purpose;
     spawned process;
   };
   std::vector<helper> running_;

@@ -55,7 +55,7 @@ runtime::expected<earlier_life> read_earlier_life(const std::string& run_dir) {
   if (!list) return runtime::fail(list.error());
   const auto processes = parse_pids(*list);
   if (!processes) return runtime::fail(processes.error());
-  for (const auto& one : *processes) earlier.listed.push_back(one.pid);
+  for (const auto& process : *processes) earlier.listed.push_back(process.pid);
   return earlier;
 }
 
@@ -63,8 +63,8 @@ runtime::expected<int> end_leftovers(const earlier_life& earlier) {
   int ended = 0;
   // Until nobody is found: one may have started another meanwhile.
   for (auto found = find_leftovers(earlier); !found.empty(); found = find_leftovers(earlier)) {
-    for (const auto& one : found)
-      if (auto result = runtime::end_process(one, gone_within_ms); !result.ok())
+    for (const auto& mark : found)
+      if (auto result = runtime::end_process(mark, gone_within_ms); !result.ok())
         return runtime::fail(result.code(),
                              "of an earlier life of this run: " + result.message());
     ended += static_cast<int>(found.size());

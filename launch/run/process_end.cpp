@@ -31,9 +31,9 @@ std::string to_string(const process_end& end) {
 }
 
 policies::process_exit to_exit(const process_end& end) {
-  using how = policies::process_exit::how;
-  const auto by_itself = end.code == 0 ? how::clean : how::bad_status;
-  return {end.by_signal ? how::by_signal : by_itself, to_string(end)};
+  using ending = policies::process_exit::ending;
+  const auto by_itself = end.code == 0 ? ending::clean : ending::bad_status;
+  return {end.by_signal ? ending::by_signal : by_itself, to_string(end)};
 }
 
 }  // namespace tidegate::launch

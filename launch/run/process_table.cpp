@@ -19,14 +19,14 @@ process_table::~process_table() {
   for (const auto& c : children_) ::waitpid(c.process.pid, nullptr, 0);
 }
 
-runtime::expected<pid_t> process_table::start(const launched_process& who,
+runtime::expected<pid_t> process_table::start(const launched_process& member,
                                               const process_name& name,
                                               const spawn_request& request) {
   auto process = spawn(request);
   if (!process) return runtime::fail(process.error());
   const auto pid = process->pid;
   const auto stat = runtime::stat_of(pid);  // it is there until it is reaped
-  children_.push_back({who, name, std::move(*process), stat ? stat->started : 0});
+  children_.push_back({member, name, std::move(*process), stat ? stat->started : 0});
   return pid;
 }
 
@@ -42,27 +42,28 @@ std::vector<process_end> process_table::reap() {
     ::kill(-c.process.pid, SIGKILL);
     ::waitid(by_pid_fd, id, &info, WEXITED);
     ends.push_back(
-        {c.who.process, c.name, c.process.pid, info.si_code != CLD_EXITED, info.si_status});
+        {c.process.process, c.name, c.process.pid, info.si_code != CLD_EXITED, info.si_status});
     c.process.pid = -1;
   }
   std::erase_if(children_, [](const auto& c) { return c.process.pid == -1; });
   return ends;
 }
 
-void process_table::signal(const child& one, int number) {
-  ::kill(-one.process.pid, number);
+void process_table::signal(const child& entry, int number) {
+  ::kill(-entry.process.pid, number);
   // A stopped process would keep a SIGTERM waiting.
-  if (number == SIGTERM) ::kill(-one.process.pid, SIGCONT);
+  if (number == SIGTERM) ::kill(-entry.process.pid, SIGCONT);
 }
 
-void process_table::signal(const launched_process& who, int number) const {
+void process_table::signal(const launched_process& process, int number) const {
   for (const auto& c : children_)
-    if (c.who.process == who.process && c.who.incarnation == who.incarnation) signal(c, number);
+    if (c.process.process == process.process && c.process.incarnation == process.incarnation)
+      signal(c, number);
 }
 
-void process_table::signal(const process_name& who, int number) const {
+void process_table::signal(const process_name& process, int number) const {
   for (const auto& c : children_)
-    if (c.name == who) signal(c, number);
+    if (c.name == process) signal(c, number);
 }
 
 std::vector<live_process> process_table::list() const {

@@ -20,7 +20,7 @@ class process_table {
   ~process_table();
 
   // Errors: as spawn.
-  runtime::expected<pid_t> start(const launched_process& who, const process_name& name,
+  runtime::expected<pid_t> start(const launched_process& member, const process_name& name,
                                  const spawn_request& request);
 
   // Those that have ended since the last call, in the order they were started. What a process
@@ -28,9 +28,9 @@ class process_table {
   std::vector<process_end> reap();
 
   // To that life of the process, if it is left, and to what it started (its group).
-  void signal(const launched_process& who, int number) const;
+  void signal(const launched_process& process, int number) const;
   // To whichever life of it there is.
-  void signal(const process_name& who, int number) const;
+  void signal(const process_name& process, int number) const;
 
   std::vector<live_process> list() const;
   // Adds a descriptor per process that becomes readable when the process ends.
@@ -38,12 +38,12 @@ class process_table {
 
  private:
   struct child {
-    launched_process who;
+    launched_process process;
     process_name name;
     spawned process;
     std::uint64_t started = 0;
   };
-  static void signal(const child& one, int number);
+  static void signal(const child& entry, int number);
 
   std::vector<child> children_;
 };

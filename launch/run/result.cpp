@@ -34,8 +34,8 @@ json text_or_null(const std::string& text) {
 
 json changes_json(const std::vector<policies::roster_change>& changes) {
   json all = json::array();
-  for (const auto& one : changes)
-    all.push_back({{"rank", one.rank}, {"clock", one.clock}, {"joins", one.joins}});
+  for (const auto& change : changes)
+    all.push_back({{"rank", change.rank}, {"clock", change.clock}, {"joins", change.joins}});
   return all;
 }
 
@@ -98,7 +98,7 @@ std::string event_line(const policies::cluster_event& event, std::int64_t not_be
   const auto unix_ns = std::max(event.unix_ns, not_before);
   json line{{"unix_ns", unix_ns},
             {"time", iso_time(unix_ns)},
-            {"what", event.what},
+            {"what", event.subject},
             {"detail", event.detail}};
   if (unix_ns != event.unix_ns) line["happened_ns"] = event.unix_ns;
   return dump(line, -1);
@@ -155,12 +155,12 @@ runtime::expected<std::vector<live_process>> parse_pids(const std::string& text)
   const auto list = json::parse(text, nullptr, false);
   if (!list.is_array()) return corrupt();
   std::vector<live_process> all;
-  for (const auto& one : list) {
-    if (!one.is_object()) return corrupt();
-    const auto word = one.find("role"), job = one.find("job"), index = one.find("index"),
-               pid = one.find("pid"), started = one.find("started");
+  for (const auto& entry : list) {
+    if (!entry.is_object()) return corrupt();
+    const auto word = entry.find("role"), job = entry.find("job"), index = entry.find("index"),
+               pid = entry.find("pid"), started = entry.find("started");
     for (const auto& field : {word, job, index, pid, started})
-      if (field == one.end()) return corrupt();
+      if (field == entry.end()) return corrupt();
     if (!word->is_string() || !job->is_string() || !index->is_number_unsigned() ||
         !pid->is_number_unsigned() || !started->is_number_unsigned())
       return corrupt();

@@ -27,22 +27,22 @@ std::uint64_t draw_token() {
 
 policies::launch_plan plan_for_core(const policies::cluster_spec& spec,
                                     const cluster_plan& plan, std::uint32_t epoch) {
-  policies::launch_plan what;
-  what.epoch = epoch;
-  for (const auto& p : plan.processes) what.processes.push_back(p.name);
+  policies::launch_plan launch_plan;
+  launch_plan.epoch = epoch;
+  for (const auto& p : plan.processes) launch_plan.processes.push_back(p.name);
   for (const auto& j : spec.jobs)
-    what.jobs.push_back({j.name, policy_text(j.consistency), j.workers, j.on_worker_loss,
-                         j.checkpoint.has_value()});
-  what.supervision = spec.supervision;
-  what.replicated = spec.has_chains();
-  what.shards = spec.shards;
-  what.replicas = spec.replicas;
-  what.slots = spec.slots;
-  what.goes_back = std::all_of(spec.jobs.begin(), spec.jobs.end(),
-                               [](const auto& j) { return j.checkpoint.has_value(); });
-  what.start_timeout_ms = spec.start_timeout_ms;
-  what.start_timeout_text = format_duration_ms(spec.start_timeout_ms);
-  return what;
+    launch_plan.jobs.push_back({j.name, policy_text(j.consistency), j.workers, j.on_worker_loss,
+                                j.checkpoint.has_value()});
+  launch_plan.supervision = spec.supervision;
+  launch_plan.replicated = spec.has_chains();
+  launch_plan.shards = spec.shards;
+  launch_plan.replicas = spec.replicas;
+  launch_plan.slots = spec.slots;
+  launch_plan.goes_back = std::all_of(spec.jobs.begin(), spec.jobs.end(),
+                                      [](const auto& j) { return j.checkpoint.has_value(); });
+  launch_plan.start_timeout_ms = spec.start_timeout_ms;
+  launch_plan.start_timeout_text = format_duration_ms(spec.start_timeout_ms);
+  return launch_plan;
 }
 
 }  // namespace
@@ -141,16 +141,16 @@ poll_news run::take_news() {
   return news;
 }
 
-runtime::expected<std::string> run::spawn(const policies::launch_effects::start& what) {
-  const auto pid = spawn_one(what);
+runtime::expected<std::string> run::spawn(const policies::launch_effects::start& start) {
+  const auto pid = spawn_one(start);
   if (!pid) return runtime::fail(pid.error());
-  return plan_.processes[what.process].name.to_string() + " pid " + std::to_string(*pid);
+  return plan_.processes[start.process].name.to_string() + " pid " + std::to_string(*pid);
 }
 
-runtime::expected<pid_t> run::spawn_one(const policies::launch_effects::start& what) {
+runtime::expected<pid_t> run::spawn_one(const policies::launch_effects::start& start) {
   plan_the_others();
-  auto process = plan_.processes[what.process];
-  process.incarnation = what.incarnation;
+  auto process = plan_.processes[start.process];
+  process.incarnation = start.incarnation;
   runtime::unique_fd write_end;
   if (process.name.role == process_role::coordinator) {
     int ends[2];
@@ -163,14 +163,14 @@ runtime::expected<pid_t> run::spawn_one(const policies::launch_effects::start& w
   }
   int beats = -1;  // a page for them
   if (shell_.expects_beats()) {
-    const auto page = beats_.prepare(what.process, identity_.token);
+    const auto page = beats_.prepare(start.process, identity_.token);
     if (!page) return runtime::fail(page.error());
     beats = *page;
   }
   const auto log = journal_.folder().log_path(process.name);
-  auto pid = table_.start({what.process, what.incarnation}, process.name,
+  auto pid = table_.start({start.process, start.incarnation}, process.name,
                           starter_.request(process, identity_, log, {write_end.get(), beats}));
-  beats_.started(what.process);
+  beats_.started(start.process);
   return pid;
 }
 
@@ -187,8 +187,8 @@ void run::plan_the_others() {
   }
 }
 
-void run::end(const launched_process& who, bool by_force) {
-  table_.signal(who, by_force ? SIGKILL : SIGTERM);
+void run::end(const launched_process& process, bool by_force) {
+  table_.signal(process, by_force ? SIGKILL : SIGTERM);
 }
 
 void run::watch() {
@@ -206,20 +206,20 @@ void run::unwatch() {
   waits_.clear();
 }
 
-std::uint64_t run::ask(const launch_question& what) {
+std::uint64_t run::ask(const launch_question& question) {
   using about = launch_question::kind;
-  return poller_->ask([what](cluster_view& view) -> runtime::status {
-    switch (what.about) {
+  return poller_->ask([question](cluster_view& view) -> runtime::status {
+    switch (question.about) {
       case about::leave:
-        return view.leave(what.name.job, what.name.index);
+        return view.leave(question.name.job, question.name.index);
       case about::save:
-        return view.want_last_checkpoint(what.name.job);
+        return view.want_last_checkpoint(question.name.job);
       case about::scale:
-        return view.scale(what.name.job, what.number);
+        return view.scale(question.name.job, question.number);
       case about::scale_shards:
-        return view.scale_shards(what.number);
+        return view.scale_shards(question.number);
       case about::process_ended:
-        return view.process_ended(what.name, what.incarnation);
+        return view.process_ended(question.name, question.incarnation);
     }
     return {};
   });
@@ -238,8 +238,8 @@ runtime::status run::record_epoch(std::uint32_t epoch) {
   return journal_.folder().record_epoch(epoch);
 }
 
-void run::event(const std::string& what, const std::string& detail) {
-  journal_.event(what, detail);
+void run::event(const std::string& subject, const std::string& detail) {
+  journal_.event(subject, detail);
 }
 
 void run::show_log(policies::process_number process) {

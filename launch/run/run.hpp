@@ -48,28 +48,28 @@ class run final : private run_port {
   void obey(const policies::chaos_order& order);
 
   // What the shell asks for.
-  runtime::expected<std::string> spawn(const policies::launch_effects::start& what) override;
-  void end(const launched_process& who, bool by_force) override;
+  runtime::expected<std::string> spawn(const policies::launch_effects::start& start) override;
+  void end(const launched_process& process, bool by_force) override;
   std::vector<policies::beat_reading> beats() override { return beats_.readings(); }
   void watch() override;
   void unwatch() override;
   bool watches() const override { return poller_ != nullptr; }
   void poll_now() override { poller_->poll_now(); }
-  std::uint64_t ask(const launch_question& what) override;
+  std::uint64_t ask(const launch_question& question) override;
   void finish(poll_shell::job_failures failures) override;
   runtime::status record_epoch(std::uint32_t epoch) override;
-  void event(const std::string& what, const std::string& detail) override;
+  void event(const std::string& subject, const std::string& detail) override;
   runtime::status write_pids() override;
   void complain(const std::string& text) override { journal_.complain(text); }
   void show_log(policies::process_number process) override;
   void answer(std::uint32_t asker, const std::string& line) override;
 
-  runtime::expected<pid_t> spawn_one(const policies::launch_effects::start& what);
+  runtime::expected<pid_t> spawn_one(const policies::launch_effects::start& start);
   void plan_the_others();
   void write_launcher();
   void show();
   void look_at_waits(const runtime::status& coordinator,
-                     std::vector<policies::wait_status> told);
+                     std::vector<policies::wait_status> status);
   void watch_progress();
   bool may_be_resumed(const std::vector<policies::job_status>& jobs) const;
   exit_code conclude();

@@ -14,7 +14,7 @@ void run::cause_faults() {
   helpers_.reap(journal_);
   if (!faults_ || !shell_.core().is_running()) return;
   std::vector<policies::chaos_target> living;
-  for (const auto& one : table_.list()) living.push_back({one.name, one.pid, 0});
+  for (const auto& process : table_.list()) living.push_back({process.name, process.pid, 0});
   std::uint64_t clock = 0;
   for (const auto& job : spec_.jobs)
     if (const auto* status = shell_.core().job(job.name))
@@ -26,13 +26,13 @@ void run::cause_faults() {
 
 void run::obey(const policies::chaos_order& order) {
   using policies::chaos_act;
-  if (!order.what.hits_process()) return helpers_.start(order, starter_, journal_);
-  const auto [what, number] = order.what.act == chaos_act::kill ? std::pair("kill", SIGKILL)
-                              : order.what.act == chaos_act::stop
-                                  ? std::pair("stop", SIGSTOP)
-                                  : std::pair("continue", SIGCONT);
+  if (!order.choice.hits_process()) return helpers_.start(order, starter_, journal_);
+  const auto [subject, number] =
+      order.choice.act == chaos_act::kill   ? std::pair("kill", SIGKILL)
+      : order.choice.act == chaos_act::stop ? std::pair("stop", SIGSTOP)
+                                            : std::pair("continue", SIGCONT);
   const auto& target = order.target;
-  journal_.event("fault", std::string(what) + " " + target.name.to_string() + " pid " +
+  journal_.event("fault", std::string(subject) + " " + target.name.to_string() + " pid " +
                               std::to_string(target.pid));
   table_.signal(target.name, number);
 }

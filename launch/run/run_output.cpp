@@ -76,7 +76,7 @@ void run::show() {
 // While the coordinator does not answer, what it told before says nothing, and the launcher
 // tells the wait itself.
 void run::look_at_waits(const runtime::status& coordinator,
-                        std::vector<policies::wait_status> told) {
+                        std::vector<policies::wait_status> status) {
   std::vector<policies::wait_ledger::wait> found;
   if (shell_.core().is_running() && !coordinator.ok())
     found.push_back({.waiter = "launcher-0", .awaited = "an answer of coordinator-0"});
@@ -84,7 +84,7 @@ void run::look_at_waits(const runtime::status& coordinator,
     journal_.event("waits", wait.waiter + " has waited " +
                                 duration_text(static_cast<double>(wait.for_ns) * 1e-9) +
                                 " for " + wait.awaited);
-  waits_ = coordinator.ok() ? std::move(told) : own_waits_.reported(now_);
+  waits_ = coordinator.ok() ? std::move(status) : own_waits_.reported(now_);
 }
 
 void run::watch_progress() {

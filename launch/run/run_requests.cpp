@@ -18,13 +18,13 @@ constexpr std::string_view shards_word = "shards ";
 
 void run::read_requests(run_turn& into) {
   if (!control_) return;
-  for (const auto& one : control_->take()) {
+  for (const auto& request : control_->take()) {
     scale_request wanted;
-    wanted.asker = one.from;
-    if (const auto read = read_request(one.line, wanted); read.ok())
+    wanted.asker = request.from;
+    if (const auto read = read_request(request.line, wanted); read.ok())
       into.requests.push_back(std::move(wanted));
     else
-      control_->answer(one.from, "error " + read.message());
+      control_->answer(request.from, "error " + read.message());
   }
 }
 

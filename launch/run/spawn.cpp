@@ -12,9 +12,9 @@ namespace tidegate::launch {
 
 namespace {
 
-runtime::status failure(const std::string& what, int why) {
+runtime::status failure(const std::string& subject, int why) {
   return {why == ENOENT ? runtime::errc::not_found : runtime::errc::io_error,
-          what + ": " + std::strerror(why)};
+          subject + ": " + std::strerror(why)};
 }
 
 std::vector<char*> pointers(const std::vector<std::string>& texts) {

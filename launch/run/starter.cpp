@@ -20,10 +20,10 @@ runtime::expected<starter> starter::create(const policies::cluster_spec& spec,
                                            const variables& environment) {
   const auto own = own_program();
   if (!own) return runtime::fail(own.error());
-  starter made;
-  made.spec_ = spec;
-  made.environment_ = environment;
-  made.own_program_ = *own;
+  starter result;
+  result.spec_ = spec;
+  result.environment_ = environment;
+  result.own_program_ = *own;
   const auto folder = own->substr(0, own->rfind('/'));
   std::string missing;
   const auto find = [&](const std::string& key, const std::string& program, std::string& into) {
@@ -35,13 +35,13 @@ runtime::expected<starter> starter::create(const policies::cluster_spec& spec,
     }
   };
   for (const auto& job : spec.jobs)
-    find("jobs." + job.name + ".command", job.command.front(), made.programs_[job.name]);
+    find("jobs." + job.name + ".command", job.command.front(), result.programs_[job.name]);
   for (const auto& host : spec.hosts)
     if (!host.prefix.empty())
       find("cluster.hosts." + host.name + ".prefix", host.prefix.front(),
-           made.prefixes_[host.name]);
+           result.prefixes_[host.name]);
   if (!missing.empty()) return runtime::fail(runtime::errc::not_found, missing);
-  return made;
+  return result;
 }
 
 spawn_request starter::request(const process_plan& process, const run_identity& run,

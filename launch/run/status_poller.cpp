@@ -57,12 +57,12 @@ std::uint64_t status_poller::poll_now() {
   return ticket;
 }
 
-std::uint64_t status_poller::ask(question what) {
+std::uint64_t status_poller::ask(question item) {
   std::uint64_t number = 0;
   {
     const std::lock_guard lock(mutex_);
     number = shell_.ask();
-    questions_.emplace(number, std::move(what));
+    questions_.emplace(number, std::move(item));
   }
   changed_.notify_all();
   return number;
@@ -131,12 +131,12 @@ runtime::status status_poller::connect() {
 }
 
 runtime::status status_poller::ask_question(std::uint64_t number) {
-  question what;
+  question item;
   {
     const std::lock_guard lock(mutex_);
-    what = questions_.at(number);
+    item = questions_.at(number);
   }
-  return what(*view_);
+  return item(*view_);
 }
 
 void status_poller::rest(std::int64_t pause_ns) {

@@ -35,7 +35,7 @@ class status_poller {
   std::uint64_t poll_now();
   // Asks the coordinator, on this poller's thread, again until it answers.
   using question = std::function<runtime::status(cluster_view&)>;
-  std::uint64_t ask(question what);
+  std::uint64_t ask(question item);
   // Polls once more, fails these jobs, tells the cluster to stop, and ends the thread. Returns
   // at once.
   void finish(poll_shell::job_failures failures);

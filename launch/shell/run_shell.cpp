@@ -193,7 +193,7 @@ void run_shell::act(const effects::kill& end) {
 }
 
 void run_shell::act(const effects::note& note) {
-  world_.event(note.what, note.detail);
+  world_.event(note.subject, note.detail);
 }
 
 void run_shell::act(const effects::complain& complaint) {

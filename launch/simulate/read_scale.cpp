@@ -56,16 +56,16 @@ void each(const section& from, std::string_view key,
           const std::function<bool(const yaml_node&)>& read) {
   const auto* value = from.get(key);
   if (value == nullptr) return;
-  const auto one = [&](const yaml_node& item) {
+  const auto entry = [&](const yaml_node& item) {
     if (read(item)) return;
-    const auto what = item.is_scalar() ? "'" + item.text + "'" : std::string(describe(item));
+    const auto subject = item.is_scalar() ? "'" + item.text + "'" : std::string(describe(item));
     const auto& known = launch::key_of(launch::join_path(from.pattern(), key), scale_keys());
-    from.note(item.where, launch::join_path(from.shown(), key) + ": " + what +
+    from.note(item.where, launch::join_path(from.shown(), key) + ": " + subject +
                               " is not allowed; allowed: " + std::string(known.allowed));
   };
-  if (!value->is_list()) return one(*value);
+  if (!value->is_list()) return entry(*value);
   if (value->items.empty()) from.wrong(key, "is empty");
-  for (const auto& item : value->items) one(item);
+  for (const auto& item : value->items) entry(item);
 }
 
 void numbers(const section& from, std::string_view key, std::vector<std::uint64_t>& into,
@@ -193,18 +193,18 @@ void cross_check(const section& from, const scale_plan& plan) {
 }  // namespace
 
 std::vector<sim::scale::setting> scale_plan::settings() const {
-  std::vector<sim::scale::setting> made;
+  std::vector<sim::scale::setting> settings;
   for (const auto shard_count : shards)
     for (const auto& summed : aggregators)
       for (const auto& policy : policies)
         for (const auto worker_count : workers) {
-          auto& one = made.emplace_back(common);
-          one.shards = static_cast<std::uint32_t>(shard_count);
-          one.aggregators = summed;
-          one.consistency = policy;
-          one.workers = static_cast<std::uint32_t>(worker_count);
+          auto& worker = settings.emplace_back(common);
+          worker.shards = static_cast<std::uint32_t>(shard_count);
+          worker.aggregators = summed;
+          worker.consistency = policy;
+          worker.workers = static_cast<std::uint32_t>(worker_count);
         }
-  return made;
+  return settings;
 }
 
 runtime::expected<scale_plan> parse_scale(const std::string& yaml,

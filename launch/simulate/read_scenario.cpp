@@ -102,12 +102,12 @@ reader chance(double& into) {
 // Lists of words, each read by one(word).
 template <class Value>
 reader words(std::vector<Value>& into,
-             const std::function<std::optional<Value>(const std::string&)>& one) {
-  return [&into, one](const yaml_node& node) {
+             const std::function<std::optional<Value>(const std::string&)>& entry) {
+  return [&into, entry](const yaml_node& node) {
     if (!node.is_list() || node.items.empty()) return false;
     into.clear();
     for (const auto& item : node.items) {
-      const auto read = one(item.text);
+      const auto read = entry(item.text);
       if (!read) return false;
       into.push_back(*read);
     }
@@ -292,7 +292,7 @@ void read(const yaml_node& map, const std::string& path, const keys& known, prob
       continue;
     }
     std::vector<std::string> names;
-    for (const auto& [name, one] : known) names.push_back(name);
+    for (const auto& [name, key] : known) names.push_back(name);
     const auto near = nearest(here, names);
     out.add(entry.where, here + ": nobody reads this key" +
                              (near.empty() ? "" : "; did you mean " + near + "?"));
@@ -304,28 +304,28 @@ void read(const yaml_node& map, const std::string& path, const keys& known, prob
 runtime::expected<scenario> read_scenario(const std::string& text, const std::string& source) {
   problems found;
   const auto root = parse_yaml(text, source, false, found);
-  scenario made;
-  made.policies.clear();
+  scenario result;
+  result.policies.clear();
   if (found.empty()) {
     if (root.is_map())
-      read(root, "", keys_of(made), found);
+      read(root, "", keys_of(result), found);
     else
       found.add(root.where, "a scenario is a map");
   }
-  if (found.empty() && made.name.empty()) found.add(root.where, "name: is missing");
-  if (found.empty() && made.policies.empty())
+  if (found.empty() && result.name.empty()) found.add(root.where, "name: is missing");
+  if (found.empty() && result.policies.empty())
     found.add(root.where,
               "cluster.policies: is missing; allowed: a list of bsp, ssp(N), async");
   if (auto wrong = found.to_status(); !wrong.ok()) return runtime::fail(std::move(wrong));
-  return made;
+  return result;
 }
 
 std::vector<scenario> all_scenarios() {
   std::vector<scenario> mix;
   for (const auto& [source, text] : standard_texts()) {
-    auto one = read_scenario(text, source);
-    TIDEGATE_ASSERT(one.has_value(), one ? "" : one.error().message().c_str());
-    mix.push_back(std::move(*one));
+    auto entry = read_scenario(text, source);
+    TIDEGATE_ASSERT(entry.has_value(), entry ? "" : entry.error().message().c_str());
+    mix.push_back(std::move(*entry));
   }
   return mix;
 }

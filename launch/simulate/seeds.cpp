@@ -31,8 +31,8 @@ using runtime::status;
 
 constexpr std::uint64_t seeds_most = 1'000'000'000;
 
-status bad(std::string what) {
-  return {errc::invalid_argument, std::move(what)};
+status bad(std::string subject) {
+  return {errc::invalid_argument, std::move(subject)};
 }
 
 status set(const std::string& option, const std::string& value, seeds_options& into) {
@@ -67,9 +67,9 @@ status set(const std::string& option, const std::string& value, seeds_options& i
 runtime::expected<sim::scenario> find_scenario(const std::string& name,
                                                const std::vector<sim::scenario>& mix) {
   std::vector<std::string> names;
-  for (const auto& one : mix) {
-    if (one.name == name) return one;
-    names.push_back(one.name);
+  for (const auto& scenario : mix) {
+    if (scenario.name == name) return scenario;
+    names.push_back(scenario.name);
   }
   if (!name.ends_with(".yaml"))
     return runtime::fail(errc::invalid_argument, "--scenario " + name + "; allowed: " +
@@ -84,25 +84,25 @@ runtime::expected<std::vector<sim::scenario>> choose(const seeds_options& option
   const auto all = all_scenarios();
   std::vector<sim::scenario> chosen;
   for (const auto& name : options.scenarios) {
-    auto one = find_scenario(name, all);
-    if (!one) return runtime::fail(one.error());
-    one->weight = std::max(one->weight, 1U);
-    chosen.push_back(std::move(*one));
+    auto scenario = find_scenario(name, all);
+    if (!scenario) return runtime::fail(scenario.error());
+    scenario->weight = std::max(scenario->weight, 1U);
+    chosen.push_back(std::move(*scenario));
   }
   return chosen;
 }
 
-std::string replay(const sim::seed_failure& one) {
-  return "tidegate simulate --seeds 1 --first-seed " + std::to_string(one.seed) +
-         " --scenario " + one.scenario + " --trace trace.txt";
+std::string replay(const sim::seed_failure& failure) {
+  return "tidegate simulate --seeds 1 --first-seed " + std::to_string(failure.seed) +
+         " --scenario " + failure.scenario + " --trace trace.txt";
 }
 
-std::string describe(const sim::seed_failure& one) {
-  std::string text = "seed " + std::to_string(one.seed) + ", scenario " + one.scenario +
+std::string describe(const sim::seed_failure& failure) {
+  std::string text = "seed " + std::to_string(failure.seed) + ", scenario " + failure.scenario +
                      ", commit " + built_commit() + "\n";
-  if (one.stuck) text += "  stuck: no end, though all faults had stopped\n";
-  for (const auto& v : one.violations) text += "  " + v.promise + ": " + v.what + "\n";
-  return text + "  again: " + replay(one) + "\n";
+  if (failure.stuck) text += "  stuck: no end, though all faults had stopped\n";
+  for (const auto& v : failure.violations) text += "  " + v.promise + ": " + v.message + "\n";
+  return text + "  again: " + replay(failure) + "\n";
 }
 
 std::string as_json(const seeds_options& options, const sim::simulate_report& report,
@@ -121,14 +121,14 @@ std::string as_json(const seeds_options& options, const sim::simulate_report& re
                               {"never_forced", report.never_forced},
                               {"never_turned", report.never_turned},
                               {"failures", nlohmann::ordered_json::array()}};
-  for (const auto& one : report.failures) {
-    nlohmann::ordered_json shown{{"seed", one.seed},
-                                 {"scenario", one.scenario},
-                                 {"stuck", one.stuck},
-                                 {"replay", replay(one)},
+  for (const auto& failure : report.failures) {
+    nlohmann::ordered_json shown{{"seed", failure.seed},
+                                 {"scenario", failure.scenario},
+                                 {"stuck", failure.stuck},
+                                 {"replay", replay(failure)},
                                  {"violations", nlohmann::ordered_json::array()}};
-    for (const auto& v : one.violations)
-      shown["violations"].push_back({{"promise", v.promise}, {"what", v.what}});
+    for (const auto& v : failure.violations)
+      shown["violations"].push_back({{"promise", v.promise}, {"what", v.message}});
     root["failures"].push_back(shown);
   }
   return root.dump(2) + "\n";
@@ -153,8 +153,8 @@ std::string as_text(const seeds_options& options, const sim::simulate_report& re
   text += std::string(rate) + "\n";
   for (const auto& [name, count] : report.of_scenario)
     text += "  " + name + ": " + std::to_string(count) + "\n";
-  for (const auto& [how, count] : report.ended)
-    text += "  ended as " + how + ": " + std::to_string(count) + "\n";
+  for (const auto& [manner, count] : report.ended)
+    text += "  ended as " + manner + ": " + std::to_string(count) + "\n";
   for (const auto& name : report.never_hit) text += "  never hit: " + name + "\n";
   for (const auto& name : report.never_forced) text += "  never forced: " + name + "\n";
   for (const auto& name : report.never_turned) text += "  knob never turned: " + name + "\n";
@@ -162,8 +162,8 @@ std::string as_text(const seeds_options& options, const sim::simulate_report& re
 }
 
 status write_trace(const seeds_options& options, const std::vector<sim::scenario>& mix) {
-  const sim::simulate_options one{options.first_seed, 1, mix, 1};
-  const auto& of = sim::scenario_of(one, options.first_seed);
+  const sim::simulate_options simulate_options{options.first_seed, 1, mix, 1};
+  const auto& of = sim::scenario_of(simulate_options, options.first_seed);
   const auto found =
       run_cluster(sim::draw_plan(of, options.first_seed), options.first_seed, true);
   if (auto written = write_file_atomically(options.trace, found.text); !written.ok())
@@ -212,7 +212,7 @@ int run_seeds(const seeds_options& options) {
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   const auto json = as_json(options, report, seconds);
   std::cout << (options.json == "-" ? json : as_text(options, report, seconds));
-  for (const auto& one : report.failures) std::cerr << describe(one);
+  for (const auto& failure : report.failures) std::cerr << describe(failure);
   if (!options.json.empty() && options.json != "-")
     if (auto written = write_file_atomically(options.json, json); !written.ok())
       return usage(written);
@@ -221,9 +221,9 @@ int run_seeds(const seeds_options& options) {
 }
 
 bool is_seeds(const std::vector<std::string>& args) {
-  return std::any_of(args.begin(), args.end(), [](const std::string& one) {
-    return one.starts_with("--seeds") || one.starts_with("--first-seed") ||
-           one.starts_with("--scenario") || one.starts_with("--trace");
+  return std::any_of(args.begin(), args.end(), [](const std::string& arg) {
+    return arg.starts_with("--seeds") || arg.starts_with("--first-seed") ||
+           arg.starts_with("--scenario") || arg.starts_with("--trace");
   });
 }
 

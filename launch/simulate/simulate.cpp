@@ -47,7 +47,8 @@ status run_scale(const scale_options& options) {
   if (!plan) return plan.error();
   if (!options.seed.empty()) plan->common.seed = *launch::parse_unsigned(options.seed);
   std::vector<modelled> runs;
-  for (const auto& one : plan->settings()) runs.push_back({one, sim::scale::run(one)});
+  for (const auto& setting : plan->settings())
+    runs.push_back({setting, sim::scale::run(setting)});
   const auto json = scale_json(runs);
   std::cout << (options.json == "-" ? json : scale_table(runs)) << std::flush;
   if (!options.json.empty() && options.json != "-")
@@ -69,18 +70,18 @@ bool is_simulate(const std::vector<std::string>& args) {
 }
 
 runtime::expected<scale_options> parse_simulate(const std::vector<std::string>& args) {
-  const auto bad = [](const std::string& what) {
+  const auto bad = [](const std::string& subject) {
     return runtime::fail(runtime::errc::invalid_argument,
-                         what + "; see tidegate simulate --help");
+                         subject + "; see tidegate simulate --help");
   };
-  scale_options made;
+  scale_options options;
   const std::array<std::pair<std::string, std::string*>, 3> known{
-      {{"--json", &made.json}, {"--svg", &made.svg}, {"--seed", &made.seed}}};
+      {{"--json", &options.json}, {"--svg", &options.svg}, {"--seed", &options.seed}}};
   for (std::size_t at = 0; at < args.size(); ++at) {
     const auto& word = args[at];
     if (word == "--help" || word == "-h") {
-      made.help = true;
-      return made;
+      options.help = true;
+      return options;
     }
     std::string* into = nullptr;
     std::vector<std::string> names;
@@ -94,17 +95,17 @@ runtime::expected<scale_options> parse_simulate(const std::vector<std::string>& 
                  (near.empty() ? std::string() : "; did you mean " + near + "?"));
     }
     if (into == nullptr) {
-      if (!made.file.empty()) return bad("one file, not also " + word);
-      into = &made.file;
+      if (!options.file.empty()) return bad("one file, not also " + word);
+      into = &options.file;
     } else if (++at == args.size()) {
       return bad(word + " needs a value");
     }
     *into = args[at];
   }
-  if (made.file.empty()) return bad("which file?");
-  if (!made.seed.empty() && !launch::parse_unsigned(made.seed))
-    return bad("--seed " + made.seed + "; allowed: 0 to 18446744073709551615");
-  return made;
+  if (options.file.empty()) return bad("which file?");
+  if (!options.seed.empty() && !launch::parse_unsigned(options.seed))
+    return bad("--seed " + options.seed + "; allowed: 0 to 18446744073709551615");
+  return options;
 }
 
 int run_simulate(const std::vector<std::string>& args) {

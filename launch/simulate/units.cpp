@@ -19,13 +19,13 @@ constexpr unit rate_units[] = {
     {"Gbit/s", 1e9 / 8}, {"Mbit/s", 1e6 / 8}, {"GB/s", 1e9}, {"MB/s", 1e6}};
 
 std::optional<double> parse_scaled(std::string_view text, std::span<const unit> units) {
-  for (const auto& one : units) {
-    if (!text.ends_with(one.suffix)) continue;
-    text.remove_suffix(one.suffix.size());
+  for (const auto& unit : units) {
+    if (!text.ends_with(unit.suffix)) continue;
+    text.remove_suffix(unit.suffix.size());
     double value = 0;
     const auto* end = text.data() + text.size();
     const auto [stop, error] = std::from_chars(text.data(), end, value);
-    value *= one.factor;
+    value *= unit.factor;
     if (error != std::errc{} || stop != end || !std::isfinite(value) || value < 0)
       return std::nullopt;
     return value;

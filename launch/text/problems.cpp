@@ -19,7 +19,7 @@ std::string problems::to_string() const {
   std::string text;
   for (const auto& p : sorted) {
     if (!text.empty()) text += '\n';
-    text += p.where.to_string() + ": " + p.what;
+    text += p.where.to_string() + ": " + p.message;
   }
   return text;
 }

@@ -22,12 +22,14 @@ struct place {
 
 struct problem {
   place where;
-  std::string what;  // one line: what is wrong; what is allowed
+  std::string message;  // one line: what is wrong; what is allowed
 };
 
 class problems {
  public:
-  void add(const place& where, std::string what) { list_.push_back({where, std::move(what)}); }
+  void add(const place& where, std::string subject) {
+    list_.push_back({where, std::move(subject)});
+  }
 
   bool empty() const noexcept { return list_.empty(); }
   std::size_t size() const noexcept { return list_.size(); }

@@ -5,7 +5,7 @@ namespace tidegate::policies {
 void async_policy::decide_apply(std::uint32_t rank, std::uint64_t clock,
                                 policy_decisions& out) {
   if (clock != clock_vector::infinity)
-    out.push_back({policy_decision::what::apply_one, rank, clock});
+    out.push_back({policy_decision::action::apply_one, rank, clock});
 }
 
 consistency_policy::answer async_policy::decide_pull(const pull_request&) const {

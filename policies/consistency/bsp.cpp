@@ -31,7 +31,7 @@ void bsp_policy::decide_apply(std::uint32_t, std::uint64_t clock, policy_decisio
     if (clocks().workers() > 2 && late == 1) closed = version_ + 1;
   }
   for (; version_ < closed; ++version_)
-    out.push_back({policy_decision::what::apply_clock, 0, version_});
+    out.push_back({policy_decision::action::apply_clock, 0, version_});
 }
 
 consistency_policy::answer bsp_policy::decide_pull(const pull_request& pull) const {

@@ -27,14 +27,14 @@ void consistency_policy::push_arrived(std::uint32_t rank, std::uint64_t clock,
 }
 
 void consistency_policy::pull_arrived(const pull_request& pull, policy_decisions& out) {
-  using what = policy_decision::what;
+  using action = policy_decision::action;
   switch (judge(pull)) {
     case answer::now:
       pull_answered(pull.rank);
-      out.push_back({what::answer, pull.rank, pull.clock});
+      out.push_back({action::answer, pull.rank, pull.clock});
       break;
     case answer::too_late:
-      out.push_back({what::too_late, pull.rank, pull.clock});
+      out.push_back({action::too_late, pull.rank, pull.clock});
       break;
     case answer::later:
       parked_.push_back(pull);
@@ -80,14 +80,14 @@ consistency_policy::answer consistency_policy::judge(const pull_request& pull) c
 
 // True: it waits no more.
 bool consistency_policy::release(const pull_request& pull, policy_decisions& out) {
-  using what = policy_decision::what;
+  using action = policy_decision::action;
   const auto verdict = judge(pull);
   if (verdict == answer::later)
     return is_planted(planted_bug::parked_pull_forgotten) && parked_.size() > 2;
   if (verdict == answer::now) pull_answered(pull.rank);
   waits_[pull.rank] = 0;
   out.push_back(
-      {verdict == answer::now ? what::answer : what::too_late, pull.rank, pull.clock});
+      {verdict == answer::now ? action::answer : action::too_late, pull.rank, pull.clock});
   return true;
 }
 

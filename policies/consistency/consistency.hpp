@@ -28,7 +28,7 @@ struct pull_request {
 };
 
 struct policy_decision {
-  enum class what : std::uint8_t {
+  enum class action : std::uint8_t {
     apply_one,    // optimizer step with the push of (rank, clock) alone
     apply_clock,  // optimizer step with the sum of all workers' pushes of `clock`
     answer,       // send the chunk to `rank`, which pulled at `clock`
@@ -38,7 +38,7 @@ struct policy_decision {
     settle,   // that sum has been answered
     ask,      // pull at `clock` upstream
   };
-  what kind = what::answer;
+  action kind = action::answer;
   std::uint32_t rank = 0;
   std::uint64_t clock = 0;
 

@@ -26,7 +26,7 @@ void relay_policy::decide_apply(std::uint32_t, std::uint64_t clock, policy_decis
   if (clock != clock_vector::infinity) arrived_ = std::max(arrived_, clock + 1);
   const auto closed = std::min(clocks().min(), arrived_);
   for (; gathered_ < closed; ++gathered_)
-    out.push_back({policy_decision::what::hand_on, 0, gathered_});
+    out.push_back({policy_decision::action::hand_on, 0, gathered_});
 }
 
 bool relay_policy::handed_on(std::uint64_t clock, policy_decisions& out) {
@@ -34,7 +34,7 @@ bool relay_policy::handed_on(std::uint64_t clock, policy_decisions& out) {
   if (std::exchange(answered_[clock % window], true)) return false;
   for (; settled_ < gathered_ && answered_[settled_ % window]; ++settled_) {
     answered_[settled_ % window] = false;
-    out.push_back({policy_decision::what::settle, 0, settled_});
+    out.push_back({policy_decision::action::settle, 0, settled_});
   }
   decide_ask(out);
   return true;
@@ -74,7 +74,7 @@ void relay_policy::decide_ask(policy_decisions& out) {
   asking_ = true;
   asked_ = *pull;
   if (overwrites()) has_ = false;
-  out.push_back({policy_decision::what::ask, pull->rank, pull->clock});
+  out.push_back({policy_decision::action::ask, pull->rank, pull->clock});
 }
 
 void relay_policy::pulled(const received& version, policy_decisions& out) {
@@ -94,7 +94,7 @@ void relay_policy::pull_refused(policy_decisions& out) {
   std::vector<std::uint32_t> refused;
   for (const auto& pull : parked_pulls()) {
     if (pull.clock > asked_.clock) continue;
-    out.push_back({policy_decision::what::too_late, pull.rank, pull.clock});
+    out.push_back({policy_decision::action::too_late, pull.rank, pull.clock});
     refused.push_back(pull.rank);
   }
   for (const auto rank : refused) worker_replaced(rank);

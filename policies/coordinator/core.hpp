@@ -43,7 +43,7 @@ struct coordinator_effects {
   struct call_shard {
     std::uint32_t shard = 0;
     call_id call = 0;
-    shard_call what;
+    shard_call message;
     std::string aggregator_of;
     std::uint32_t member = 0;  // of the shard's group
   };
@@ -52,7 +52,7 @@ struct coordinator_effects {
     std::string job;
     std::uint32_t index = 0;  // rank
     bool aggregates = false;
-    shard_moved what;
+    shard_moved message;
   };
   struct answer {
     ticket to = 0;
@@ -72,7 +72,7 @@ struct coordinator_effects {
   // A process of a slot is to have these members of groups, too.
   struct host {
     shard_slots::process process;
-    host_call what;
+    host_call message;
   };
   // This member of a shard's group is to end, in order.
   struct retire {

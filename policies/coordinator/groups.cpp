@@ -240,14 +240,14 @@ void coordinator_core::moves_above(const job_record& job, std::uint32_t aggregat
     return;
   if (aggregator != no_aggregator) {
     const auto& above = job.aggregators[aggregator];
-    listener.what = {0, epoch_of(above), above.address};
+    listener.message = {0, epoch_of(above), above.address};
     if (above.at == aggregator_state::stage::ready) out.moves.push_back(std::move(listener));
     return;
   }
   for (std::uint32_t shard = 0; shard < groups_of_.size(); ++shard)
     if (groups_of_[shard].serving_view() > 0 && !groups_of_[shard].is_lost() &&
         !moving_.contains(shard)) {
-      listener.what = move_of(shard);
+      listener.message = move_of(shard);
       out.moves.push_back(listener);
     }
 }

@@ -131,7 +131,7 @@ status check_slots(const cluster_spec& cluster, const recorded_cluster& found) {
   if (!slots.go_on(found.slots->wanted, found.slots->slot_of))
     return wrong("where shards are to be");
   for (const auto& process : found.slots->processes)
-    if (!slots.has(process.which) || process.life == 0) return wrong("a process of shards");
+    if (!slots.has(process.id) || process.life == 0) return wrong("a process of shards");
   return {};
 }
 

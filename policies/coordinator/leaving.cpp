@@ -138,9 +138,9 @@ void coordinator_core::tell_left(std::size_t index, std::uint32_t rank,
   of.about = leaving_told{rank};
   of.waiting = std::move(waiting);
   const roster_call message{job.token, job.changes.back()};
-  if (!message.what.pushes_here) {
+  if (!message.change.pushes_here) {
     auto mine = message;
-    mine.what.pushes_here = true;
+    mine.change.pushes_here = true;
     of.later.push_back({{{job.sums.of_worker[rank], true}, mine}});
   }
   const bool planted = is_planted(planted_bug::who_left_forgotten_by_the_next_primary);

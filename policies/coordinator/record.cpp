@@ -150,8 +150,7 @@ struct encoder {
   journal_entry operator()(const recorded_slots& slots) const {
     std::vector<std::uint32_t> processes;
     for (const auto& process : slots.processes)
-      processes.insert(processes.end(),
-                       {process.which.slot, process.which.place, process.life});
+      processes.insert(processes.end(), {process.id.slot, process.id.place, process.life});
     return entry(
         "slots",
         {{"wanted", slots.wanted}, {"slot_of", slots.slot_of}, {"processes", processes}});

@@ -92,7 +92,7 @@ struct recorded_slots {
   std::uint32_t wanted = 0;
   std::vector<std::uint32_t> slot_of;  // by shard
   struct process {
-    shard_slots::process which;
+    shard_slots::process id;
     std::uint32_t life = 0;
   };
   std::vector<process> processes;

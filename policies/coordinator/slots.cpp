@@ -204,7 +204,7 @@ void coordinator_core::go_on_with(const std::optional<recorded_slots>& before) {
   if (before) {
     const bool could_be = slots_.go_on(before->wanted, before->slot_of);
     TIDEGATE_ASSERT(could_be, "the journal has been checked");
-    for (const auto& process : before->processes) processes_[process.which].life = process.life;
+    for (const auto& process : before->processes) processes_[process.id].life = process.life;
   }
   for (std::uint32_t shard = 0; shard < slots_.shards(); ++shard) {
     auto& group = groups_of_[shard];

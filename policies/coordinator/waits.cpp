@@ -37,7 +37,7 @@ struct call_text {
     return "shut out rank " + std::to_string(call.rank);
   }
   std::string operator()(const roster_call& call) const {
-    return "take in the change of rank " + std::to_string(call.what.rank);
+    return "take in the change of rank " + std::to_string(call.change.rank);
   }
   std::string operator()(const hold_call& call) const {
     return "hold clock " + std::to_string(call.clock);

@@ -87,7 +87,7 @@ void launch_core::could_not_start(std::int64_t now, process_number process,
   // One that comes back may want again what is short for a while.
   if ((incarnations_[process] > 1 || is_beyond(plan_.processes[process], plan_.slots)) &&
       comes_back(process))
-    return bury({process, {process_exit::how::bad_status, text}, now, 0}, now, out);
+    return bury({process, {process_exit::ending::bad_status, text}, now, 0}, now, out);
   begin_end(now, run_outcome::job_failed, text, out);
 }
 
@@ -143,14 +143,14 @@ void launch_core::ended(std::int64_t now, process_number process, process_exit e
   away_ = away_ || (process == 0 && watches_);
   if (is_unwanted(process)) return;
   // The coordinator has sent it away; decide() starts it again if it is wanted by now.
-  if (exit.kind == process_exit::how::clean && plan_.slots > 0 &&
+  if (exit.kind == process_exit::ending::clean && plan_.slots > 0 &&
       serves_shard(role_of(process))) {
     processes_[process] = process_state::unused;
     slot_ended_ = true;
     return;
   }
   const bool is_node = role_of(process) != process_role::worker;
-  if (exit.kind != process_exit::how::clean || is_node)
+  if (exit.kind != process_exit::ending::clean || is_node)
     unjudged_.push_back({process, std::move(exit), now, watches_ ? polls_ + 1 : 0});
 }
 

@@ -62,8 +62,8 @@ inline constexpr std::uint32_t unjoined_restarts_max = 2;
 
 // How a process has ended. `text`: "worker 2 of job mlp (pid 47) was killed by SIGKILL".
 struct process_exit {
-  enum class how : std::uint8_t { clean, bad_status, by_signal };
-  how kind = how::clean;
+  enum class ending : std::uint8_t { clean, bad_status, by_signal };
+  ending kind = ending::clean;
   std::string text;
 };
 
@@ -108,7 +108,7 @@ struct launch_effects {
   };
   // For the journal of the run.
   struct note {
-    std::string what;
+    std::string subject;
     std::string detail;
   };
   // For people: a line, and the end of what a process has said.

@@ -16,7 +16,7 @@ std::uint32_t launch_core::joined_incarnation(process_number process) const {
 // Returns true only if the coordinator has said so since the end.
 bool launch_core::failed_before_joining(const unjudged& end) const {
   return role_of(end.process) == process_role::worker &&
-         end.exit.kind == process_exit::how::bad_status && watches_ && healthy_ && !away_ &&
+         end.exit.kind == process_exit::ending::bad_status && watches_ && healthy_ && !away_ &&
          answered_ >= end.poll && joined_incarnation(end.process) == 0;
 }
 

@@ -20,9 +20,9 @@ constexpr std::int64_t done_lag_max = 5000 * millisecond;
 }  // namespace
 
 std::int64_t launch_core::ripe_at(const unjudged& end) const {
-  using how = process_exit::how;
+  using ending = process_exit::ending;
   if (role_of(end.process) != process_role::worker)
-    return end.exit.kind == how::by_signal ? end.at : end.at + failure_settle;
+    return end.exit.kind == ending::by_signal ? end.at : end.at + failure_settle;
   const auto* status = job(plan_.processes[end.process].job);
   // Of a job that has failed: perhaps because a shard has died, which is not known yet.
   if (plan_.goes_back && status != nullptr && status->state == job_state::failed)
@@ -42,7 +42,7 @@ launch_core::verdict launch_core::judge(const unjudged& end) const {
       of_job->state == job_state::done)
     return verdict::after_its_job;
   if (name.role != process_role::worker) return verdict::process_died;
-  if (end.exit.kind == process_exit::how::clean) return verdict::as_expected;
+  if (end.exit.kind == process_exit::ending::clean) return verdict::as_expected;
   const auto* status = job(name.job);
   const auto state = status == nullptr ? job_state::waiting : status->state;
   const bool had_finished =
@@ -51,7 +51,7 @@ launch_core::verdict launch_core::judge(const unjudged& end) const {
           status->ranks_finished.end();
   if (state == job_state::done || had_finished) return verdict::after_its_job;
   // A signal is never a worker's own word, even where its death has failed the job meanwhile.
-  const bool by_signal = end.exit.kind == process_exit::how::by_signal;
+  const bool by_signal = end.exit.kind == process_exit::ending::by_signal;
   if (state == job_state::failed && !by_signal) return verdict::job_failed;
   return verdict::process_died;
 }
@@ -68,7 +68,7 @@ void launch_core::judge_ends(std::int64_t now, launch_effects& out) {
   for (const bool may_come_back : {false, true})
     for (const bool by_signal : {true, false})
       for (const auto& end : ripe)
-        if (is_watching() && (end.exit.kind == process_exit::how::by_signal) == by_signal &&
+        if (is_watching() && (end.exit.kind == process_exit::ending::by_signal) == by_signal &&
             judge(end) == verdict::process_died && comes_back(end.process) == may_come_back) {
           if (watches_ && (is_surplus(end.process) || others_go_on(end.process)))
             do_without(end, out);
@@ -169,7 +169,7 @@ void launch_core::left(std::int64_t now, process_number process, const runtime::
       (of != nullptr && (of->state == job_state::done || of->state == job_state::failed));
   if (!is_watching() || over) return;
   bury({process,
-        {process_exit::how::by_signal, name + " cannot leave: " + result.message()},
+        {process_exit::ending::by_signal, name + " cannot leave: " + result.message()},
         now,
         0},
        now, out);
@@ -182,7 +182,7 @@ void launch_core::bury(const unjudged& end, std::int64_t now, launch_effects& ou
   std::string why = end.exit.text;
   // What a coordinator says before it listens is about its machine, and would be said again.
   const bool cannot_begin =
-      phase_ == phase::starting && end.exit.kind != process_exit::how::by_signal;
+      phase_ == phase::starting && end.exit.kind != process_exit::ending::by_signal;
   const bool alone = comes_back(process) && !cannot_begin;
   if (alone && rest_or_not(end, out)) return;
   if (role_of(process) != process_role::worker && all_done()) {

@@ -47,7 +47,7 @@ struct job_status {
 struct cluster_event {
   std::int64_t unix_ns = 0;
   std::string
-      what;  // "shard_joined", "worker_joined", "job_done", "job_failed", "peer_lost", ...
+      subject;  // "shard_joined", "worker_joined", "job_done", "job_failed", "peer_lost", ...
   std::string detail;  // one line for people
 };
 

@@ -46,7 +46,7 @@ struct timed_fault {
   std::optional<std::uint64_t> clock;
   std::uint64_t after_ms = 0;
   std::string target;  // a process, as process_name::to_string, or a host, or nothing
-  chaos_choice what;
+  chaos_choice choice;
 
   friend bool operator==(const timed_fault&, const timed_fault&) = default;
 };

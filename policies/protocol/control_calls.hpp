@@ -76,7 +76,7 @@ struct shut_out_call {
 // hears of all changes in their order.
 struct roster_call {
   std::uint64_t token = 0;
-  roster_change what;
+  roster_change change;
 };
 
 // To all shards: this rank is to join at that clock. Answered with shard_core::hold.

@@ -36,7 +36,7 @@ chaos_core::chaos_core(chaos_plan plan, std::int64_t now)
                   "the command line lets no other plan through");
   TIDEGATE_ASSERT(!plan_.hosts.empty() ||
                       std::none_of(plan_.actions.begin(), plan_.actions.end(),
-                                   [](const chaos_choice& one) { return one.hits_host(); }),
+                                   [](const chaos_choice& choice) { return choice.hits_host(); }),
                   "likewise");
   draw(now);
 }

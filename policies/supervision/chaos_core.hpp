@@ -26,7 +26,7 @@ struct chaos_target {
 };
 
 struct chaos_order {
-  chaos_choice what;
+  chaos_choice choice;
   chaos_target target;  // of what hits a process
   std::string host;     // of what hits a host
 };

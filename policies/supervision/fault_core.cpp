@@ -40,8 +40,8 @@ void fault_core::wake(std::int64_t now, std::span<const chaos_target> living,
   chaos_.wake(now, living, out);
   std::erase_if(timed_, [&](const timed_fault& fault) {
     if (fault.clock ? clock < *fault.clock : now < due_at(fault, begin_)) return false;
-    if (!fault.what.hits_process()) {
-      out.push_back({fault.what, {}, fault.target});
+    if (!fault.choice.hits_process()) {
+      out.push_back({fault.choice, {}, fault.target});
       return true;
     }
     const auto target = std::find_if(living.begin(), living.end(), [&](const auto& process) {
@@ -51,7 +51,7 @@ void fault_core::wake(std::int64_t now, std::span<const chaos_target> living,
       look_again_ = now + chaos_core::look_again_ns;
       return false;
     }
-    chaos_.strike(now, *target, fault.what, out);
+    chaos_.strike(now, *target, fault.choice, out);
     return true;
   });
 }

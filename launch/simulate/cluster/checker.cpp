@@ -19,8 +19,8 @@ std::uint64_t digest_of(std::span<const float> values) {
   return digest;
 }
 
-std::string text(const update& one) {
-  return "rank " + std::to_string(one.rank) + " clock " + std::to_string(one.clock);
+std::string text(const update& pushed) {
+  return "rank " + std::to_string(pushed.rank) + " clock " + std::to_string(pushed.clock);
 }
 
 std::string place(std::uint32_t table, std::uint32_t chunk) {
@@ -29,8 +29,8 @@ std::string place(std::uint32_t table, std::uint32_t chunk) {
 
 }  // namespace
 
-void checker::fail(std::string promise, std::string what) {
-  violations_.push_back({std::move(promise), std::move(what)});
+void checker::fail(std::string promise, std::string subject) {
+  violations_.push_back({std::move(promise), std::move(subject)});
 }
 
 checker::chunk_state* checker::find(std::uint64_t job, std::uint32_t table,
@@ -42,10 +42,10 @@ checker::chunk_state* checker::find(std::uint64_t job, std::uint32_t table,
 }
 
 checker::chunk_state* checker::find(std::uint64_t job, std::uint32_t table, std::uint32_t chunk,
-                                    process_id who) {
+                                    process_id id) {
   const auto name = names_.find({job, table});
   if (name == names_.end()) return nullptr;
-  const auto fork = forks_.find({who, {job, name->second, chunk}});
+  const auto fork = forks_.find({id, {job, name->second, chunk}});
   return fork == forks_.end() ? find(job, table, chunk) : &fork->second;
 }
 
@@ -55,30 +55,30 @@ void checker::note_version(chunk_state& chunk) {
 }
 
 void checker::open_chunk(std::uint64_t job, std::uint32_t table, const std::string& name,
-                         std::uint32_t chunk, const policies::optimizer_spec& how,
+                         std::uint32_t chunk, const policies::optimizer_spec& optimizer,
                          std::span<const float> first_values) {
   names_[{job, table}] = name;
   const auto [entry, fresh] = chunks_.try_emplace({job, name, chunk});
-  auto& made = entry->second;
-  made.opened_in = epoch_;
+  auto& chunk_state = entry->second;
+  chunk_state.opened_in = epoch_;
   check_early_seeds(job, table, chunk, first_values);
   if (!fresh) {
-    if (digest_of(first_values) != made.versions.front().digest)
+    if (digest_of(first_values) != chunk_state.versions.front().digest)
       fail("same bits", place(table, chunk) + "begins anew with other values");
-    return roll_back(made, 0);
+    return roll_back(chunk_state, 0);
   }
-  made.how = actors::to_kernel(how);
-  made.parameters.assign(first_values.begin(), first_values.end());
-  made.state1.resize(first_values.size());
-  made.state2.resize(first_values.size());
-  note_version(made);
+  chunk_state.optimizer = actors::to_kernel(optimizer);
+  chunk_state.parameters.assign(first_values.begin(), first_values.end());
+  chunk_state.state1.resize(first_values.size());
+  chunk_state.state2.resize(first_values.size());
+  note_version(chunk_state);
 }
 
 void checker::pushed(std::uint64_t job, std::uint32_t table, std::uint32_t chunk,
-                     const update& which, std::span<const float> gradient) {
+                     const update& pushed, std::span<const float> gradient) {
   auto* at = find(job, table, chunk);
   if (!at) return fail("exactly once", place(table, chunk) + "pushed before it was opened");
-  auto& all = at->written[which];
+  auto& all = at->written[pushed];
   // What a worker computes depends on what it has read, rank and clock. Where one has left, its
   // last push may have died with a primary that others have read.
   const auto& spec = jobs_.at(job).spec;
@@ -86,25 +86,25 @@ void checker::pushed(std::uint64_t job, std::uint32_t table, std::uint32_t chunk
       !ever_left_.contains(spec.name))
     for (const auto& [incarnation, earlier] : all)
       if (digest_of(earlier) != digest_of(gradient))
-        fail("same bits", place(table, chunk) + text(which) +
+        fail("same bits", place(table, chunk) + text(pushed) +
                               " came back and computed something else than before");
-  all[which.incarnation].assign(gradient.begin(), gradient.end());
+  all[pushed.incarnation].assign(gradient.begin(), gradient.end());
 }
 
 void checker::applied(std::uint64_t job, std::uint32_t table, std::uint32_t chunk, updates with,
-                      std::span<const float> parameters, process_id who, std::uint32_t team) {
-  auto* at = find(job, table, chunk, who);
+                      std::span<const float> parameters, process_id id, std::uint32_t team) {
+  auto* at = find(job, table, chunk, id);
   if (!at) return fail("exactly once", place(table, chunk) + "applied before it was opened");
   auto& known = *find(job, table, chunk);
   std::sort(with.begin(), with.end());
   std::vector<kernels::gradient> inputs;
-  for (const auto& one : with) {
-    if (!at->at.emplace(one, at->at.size()).second)
-      return fail("exactly once", place(table, chunk) + text(one) + " is applied twice");
-    const auto written = known.written.find(one);
-    if (written == known.written.end() || !written->second.contains(one.incarnation))
-      return fail("exactly once", place(table, chunk) + text(one) + " was never pushed");
-    inputs.push_back({written->second.at(one.incarnation).data(), one.rank});
+  for (const auto& update : with) {
+    if (!at->at.emplace(update, at->at.size()).second)
+      return fail("exactly once", place(table, chunk) + text(update) + " is applied twice");
+    const auto written = known.written.find(update);
+    if (written == known.written.end() || !written->second.contains(update.incarnation))
+      return fail("exactly once", place(table, chunk) + text(update) + " was never pushed");
+    inputs.push_back({written->second.at(update.incarnation).data(), update.rank});
   }
   kernels::chunk_arrays arrays;
   arrays.before = arrays.after = at->parameters.data();
@@ -114,8 +114,8 @@ void checker::applied(std::uint64_t job, std::uint32_t table, std::uint32_t chun
   const auto& spec = jobs_.at(job).spec;
   if (team == 0) team = spec.workers;
   check_team(spec, with, team);
-  kernels::apply_update(at->how, at->powers, inputs, policies::scale_of(spec.reduce, team),
-                        arrays);
+  kernels::apply_update(at->optimizer, at->powers, inputs,
+                        policies::scale_of(spec.reduce, team), arrays);
   note_version(*at);
   if (at != &known) known.ghosts.push_back(ghost_of(*at, at->versions.back()));
   if (digest_of(parameters) != at->versions.back().digest)
@@ -125,32 +125,32 @@ void checker::applied(std::uint64_t job, std::uint32_t table, std::uint32_t chun
 }
 
 std::function<bool(const update&)> checker::updates_in(const chunk_state& chunk,
-                                                       const version& what) {
-  return [&chunk, count = what.updates](const update& one) {
-    const auto at = chunk.at.find(one);
+                                                       const version& found) {
+  return [&chunk, count = found.updates](const update& pushed) {
+    const auto at = chunk.at.find(pushed);
     return at != chunk.at.end() && at->second < count;
   };
 }
 
 // Whether a version has what a pull must find.
 bool checker::holds(const policies::job_spec& job, const chunk_state& chunk,
-                    const std::function<bool(const update&)>& has, const reading& how,
+                    const std::function<bool(const update&)>& has, const reading& options,
                     std::string* missing) const {
   using policies::consistency_kind;
   const auto& policy = job.consistency;
   const bool bsp = policy.kind == consistency_kind::bsp;
-  const std::uint64_t slack = bsp || how.everything ? 0 : policy.staleness;
-  for (const auto& [one, gradient] : chunk.written) {
-    const bool own = one.rank == how.rank && one.clock < how.clock;
-    const bool others = one.clock + slack < how.clock;
+  const std::uint64_t slack = bsp || options.everything ? 0 : policy.staleness;
+  for (const auto& [update, gradient] : chunk.written) {
+    const bool own = update.rank == options.rank && update.clock < options.clock;
+    const bool others = update.clock + slack < options.clock;
     const bool due =
-        policy.kind == consistency_kind::async && !how.everything ? false : own || others;
-    if (due && !has(one) && !is_forgiven(job.name, chunk, one)) {
-      *missing = text(one) + " is missing";
+        policy.kind == consistency_kind::async && !options.everything ? false : own || others;
+    if (due && !has(update) && !is_forgiven(job.name, chunk, update)) {
+      *missing = text(update) + " is missing";
       return false;
     }
-    if (bsp && one.clock >= how.clock && has(one)) {
-      *missing = text(one) + " is in already";
+    if (bsp && update.clock >= options.clock && has(update)) {
+      *missing = text(update) + " is in already";
       return false;
     }
   }
@@ -158,90 +158,91 @@ bool checker::holds(const policies::job_spec& job, const chunk_state& chunk,
 }
 
 void checker::pulled(std::uint64_t job, std::uint32_t table, std::uint32_t chunk,
-                     const reading& how, std::span<const float> values) {
+                     const reading& options, std::span<const float> values) {
   auto* at = find(job, table, chunk);
   if (!at) return fail("consistency", place(table, chunk) + "pulled before it was opened");
   const auto digest = digest_of(values);
   bool known = false;
   std::string missing;
-  auto& newest = at->newest_read[{how.rank, how.incarnation}];
+  auto& newest = at->newest_read[{options.rank, options.incarnation}];
   for (auto number = at->versions.size(); number-- > 0;) {
-    const auto& one = at->versions[number];
-    if (one.digest != digest) continue;
+    const auto& version = at->versions[number];
+    if (version.digest != digest) continue;
     known = true;
     if (number < newest)
       missing = "older than what this rank has read before";
-    else if (holds(jobs_.at(job).spec, *at, updates_in(*at, one), how, &missing)) {
+    else if (holds(jobs_.at(job).spec, *at, updates_in(*at, version), options, &missing)) {
       newest = number;
       return;
     }
   }
   for (const auto& [ghost, with] : at->ghosts) {
-    const auto has = [&, had = &with](const update& one) { return had->contains(one); };
+    const auto has = [&, had = &with](const update& pushed) { return had->contains(pushed); };
     if (ghost.digest != digest) continue;
     known = true;
-    if (holds(jobs_.at(job).spec, *at, has, how, &missing)) return;
+    if (holds(jobs_.at(job).spec, *at, has, options, &missing)) return;
   }
-  const auto who = place(table, chunk) + "rank " + std::to_string(how.rank) + " at clock " +
-                   std::to_string(how.clock);
-  if (!known) return fail("never torn", who + " reads what never was a version");
-  fail("consistency", who + ": " + missing);
+  const auto name = place(table, chunk) + "rank " + std::to_string(options.rank) +
+                    " at clock " + std::to_string(options.clock);
+  if (!known) return fail("never torn", name + " reads what never was a version");
+  fail("consistency", name + ": " + missing);
 }
 
 void checker::answered(std::uint64_t job, std::uint32_t table, std::uint32_t chunk,
-                       const reading& how, std::span<const float> values, process_id who_says) {
+                       const reading& options, std::span<const float> values,
+                       process_id who_says) {
   auto* at = find(job, table, chunk, who_says);
   if (!at) return fail("consistency", place(table, chunk) + "answered before it was opened");
-  const auto who = place(table, chunk) + "rank " + std::to_string(how.rank) + " at clock " +
-                   std::to_string(how.clock) + " is answered ";
+  const auto name = place(table, chunk) + "rank " + std::to_string(options.rank) +
+                    " at clock " + std::to_string(options.clock) + " is answered ";
   const auto& policy = jobs_.at(job).spec.consistency;
   auto found = at->versions.rbegin();
   // One that has come back may repeat clocks that this chunk has already.
   // So may an aggregator for one that has left.
-  if ((how.incarnation > 1 || ever_left_.contains(jobs_.at(job).spec.name)) &&
+  if ((options.incarnation > 1 || ever_left_.contains(jobs_.at(job).spec.name)) &&
       policy.kind == policies::consistency_kind::bsp)
     for (auto left = jobs_.at(job).versions_behind;
          left > 0 && digest_of(values) != found->digest && found + 1 != at->versions.rend();
          --left)
       ++found;
   if (digest_of(values) != found->digest)
-    return fail("fresh", who + "with other parameters than the newest");
+    return fail("fresh", name + "with other parameters than the newest");
   std::string missing;
-  if (!holds(jobs_.at(job).spec, *at, updates_in(*at, *found), how, &missing))
-    fail("consistency", who + "though " + missing);
+  if (!holds(jobs_.at(job).spec, *at, updates_in(*at, *found), options, &missing))
+    fail("consistency", name + "though " + missing);
 }
 
-void checker::accepted(process_id who, std::uint64_t job, std::uint64_t epoch,
+void checker::accepted(process_id id, std::uint64_t job, std::uint64_t epoch,
                        std::uint32_t shard) {
-  auto& newest = epochs_[{who, job, shard}];
+  auto& newest = epochs_[{id, job, shard}];
   if (epoch < newest)
-    fail("epochs rise", "process " + std::to_string(who) + " takes a frame of epoch " +
+    fail("epochs rise", "process " + std::to_string(id) + " takes a frame of epoch " +
                             std::to_string(epoch) + " after one of " + std::to_string(newest));
   newest = std::max(newest, epoch);
 }
 
-void checker::served(process_id who, std::uint64_t job, std::uint64_t epoch,
-                     std::uint32_t table, std::uint32_t chunk) {
+void checker::served(process_id id, std::uint64_t job, std::uint64_t epoch, std::uint32_t table,
+                     std::uint32_t chunk) {
   auto* at = find(job, table, chunk);
   if (!at) return fail("one server", place(table, chunk) + "served before it was opened");
-  if (find(job, table, chunk, who) != at) return;  // nobody has told it that it is out
-  const auto text = place(table, chunk) + "process " + std::to_string(who) +
+  if (find(job, table, chunk, id) != at) return;  // nobody has told it that it is out
+  const auto text = place(table, chunk) + "process " + std::to_string(id) +
                     " answers in epoch " + std::to_string(epoch) + ", ";
   if (epoch < at->epoch)
     return fail("epochs rise", text + "which is over since " + std::to_string(at->epoch));
-  if (epoch == at->epoch && at->server != 0 && who != at->server)
+  if (epoch == at->epoch && at->server != 0 && id != at->server)
     return fail("one server", text + "and so does process " + std::to_string(at->server));
   at->epoch = epoch;
-  at->server = who;
+  at->server = id;
 }
 
 void checker::all_done() {
   for (auto& [where, chunk] : chunks_)
-    for (const auto& [one, gradient] : chunk.written)
-      if (!chunk.at.contains(one) &&
-          !is_forgiven(jobs_.at(std::get<0>(where)).spec.name, chunk, one))
+    for (const auto& [update, gradient] : chunk.written)
+      if (!chunk.at.contains(update) &&
+          !is_forgiven(jobs_.at(std::get<0>(where)).spec.name, chunk, update))
         fail("exactly once", "table " + std::get<1>(where) + " chunk " +
-                                 std::to_string(std::get<2>(where)) + ": " + text(one) +
+                                 std::to_string(std::get<2>(where)) + ": " + text(update) +
                                  " was pushed and never applied, and the job is done");
 }
 

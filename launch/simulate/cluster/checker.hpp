@@ -26,7 +26,7 @@ namespace tidegate::sim {
 
 struct violation {
   std::string promise;  // "exactly once", "staleness", ...
-  std::string what;
+  std::string message;
 };
 
 // One worker's gradient of one clock. A worker that comes back may write another one; which of
@@ -63,17 +63,17 @@ class checker {
   // A chunk of a table, as its shard starts it.
   // In a later epoch it begins anew, or where a version was that it has had.
   void open_chunk(std::uint64_t job, std::uint32_t table, const std::string& name,
-                  std::uint32_t chunk, const policies::optimizer_spec& how,
+                  std::uint32_t chunk, const policies::optimizer_spec& optimizer,
                   std::span<const float> first_values);
   void restore_chunk(std::uint64_t job, std::uint32_t table, const std::string& name,
                      std::uint32_t chunk, const std::vector<policies::rank_progress>& ranks,
                      std::span<const float> values);
   // A checkpoint is durable; and the one that a job goes on from, number 0 for none.
-  void kept(const policies::checkpoint_manifest& what);
+  void kept(const policies::checkpoint_manifest& manifest);
   void goes_on_from(const std::string& job, policies::checkpoint_id id);
 
   // A worker pushes this chunk's gradient.
-  void pushed(std::uint64_t job, std::uint32_t table, std::uint32_t chunk, const update& which,
+  void pushed(std::uint64_t job, std::uint32_t table, std::uint32_t chunk, const update& pushed,
               std::span<const float> gradient);
   // An aggregator sends the sum of these upstream, under a rank and clock of its own.
   struct sum_key {
@@ -85,10 +85,10 @@ class checker {
 
     friend auto operator<=>(const sum_key&, const sum_key&) = default;
   };
-  void summed(const sum_key& what, updates of) { sums_[what] = std::move(of); }
+  void summed(const sum_key& key, updates of) { sums_[key] = std::move(of); }
   // Null: a push of a worker's own.
-  const updates* sum_of(const sum_key& what) const {
-    const auto at = sums_.find(what);
+  const updates* sum_of(const sum_key& key) const {
+    const auto at = sums_.find(key);
     return at == sums_.end() ? nullptr : &at->second;
   }
   // Who joins and leaves the job, in this epoch: of one that leaves, what it pushed of its
@@ -103,10 +103,10 @@ class checker {
   void granted(const std::string& job, const policies::table_grant& grant);
   void told_finished(const std::string& job, std::uint32_t rank);
   void told_status(const policies::cluster_status& status);
-  // A shard made a step with these and has these parameters now. `who`: matters of one that was
+  // A shard made a step with these and has these parameters now. `id`: matters of one that was
   // taken for dead and goes on. `team`: over so many was the mean; 0: over all.
   void applied(std::uint64_t job, std::uint32_t table, std::uint32_t chunk, updates with,
-               std::span<const float> parameters, process_id who = 0, std::uint32_t team = 0);
+               std::span<const float> parameters, process_id id = 0, std::uint32_t team = 0);
   // Whether a shard has opened the chunk in this epoch of the run.
   bool knows(std::uint64_t job, std::uint32_t table, std::uint32_t chunk) {
     const auto* at = find(job, table, chunk);
@@ -122,8 +122,8 @@ class checker {
   }
   // A process has been taken for dead, and somebody goes on without it. If it lives, nothing is
   // asked of what it does from now on but what promoted() says.
-  void put_out(process_id who) { out_.insert(who); }
-  bool is_out(process_id who) const { return out_.contains(who); }
+  void put_out(process_id id) { out_.insert(id); }
+  bool is_out(process_id id) const { return out_.contains(id); }
   // A replica has been handed the chunk. One that has only restored it may hand it on before
   // whoever serves it has opened it, which then has to begin with the same.
   void handed(std::uint64_t job, std::uint32_t table, std::uint32_t chunk,
@@ -138,12 +138,12 @@ class checker {
                 const policies::shard_core::cut_state& has, std::span<const float> parameters,
                 const std::set<process_id>& before = {});
   // Likewise of one that is_out(): it has not heard that others are before it.
-  void promoted_late(process_id who, std::uint64_t job, std::uint32_t table,
-                     std::uint32_t chunk, const policies::shard_core::cut_state& has,
+  void promoted_late(process_id id, std::uint64_t job, std::uint32_t table, std::uint32_t chunk,
+                     const policies::shard_core::cut_state& has,
                      std::span<const float> parameters);
   // A worker has been told that its push is in.
   void acknowledged(std::uint64_t job, std::uint32_t table, std::uint32_t chunk,
-                    const update& which);
+                    const update& pushed);
   // A worker that asked at `clock` may read these now. `everything`: see session::pull_final.
   struct reading {
     std::uint32_t rank = 0;
@@ -151,21 +151,20 @@ class checker {
     bool everything = false;
     std::uint32_t incarnation = 1;
   };
-  void pulled(std::uint64_t job, std::uint32_t table, std::uint32_t chunk, const reading& how,
-              std::span<const float> values);
+  void pulled(std::uint64_t job, std::uint32_t table, std::uint32_t chunk,
+              const reading& options, std::span<const float> values);
   // A shard answers a pull with these: the newest it has, and what the policy says by now.
-  void answered(std::uint64_t job, std::uint32_t table, std::uint32_t chunk, const reading& how,
-                std::span<const float> values, process_id who = 0);
+  void answered(std::uint64_t job, std::uint32_t table, std::uint32_t chunk,
+                const reading& options, std::span<const float> values, process_id id = 0);
   // A process takes a frame for its job's, or answers one: of this shard, at a worker.
-  void accepted(process_id who, std::uint64_t job, std::uint64_t epoch,
-                std::uint32_t shard = 0);
+  void accepted(process_id id, std::uint64_t job, std::uint64_t epoch, std::uint32_t shard = 0);
   // It gives a chunk's parameters away, or says that a push is in them.
-  void served(process_id who, std::uint64_t job, std::uint64_t epoch, std::uint32_t table,
+  void served(process_id id, std::uint64_t job, std::uint64_t epoch, std::uint32_t table,
               std::uint32_t chunk);
   // All jobs are done.
   void all_done();
 
-  void fail(std::string promise, std::string what);
+  void fail(std::string promise, std::string subject);
   const std::vector<violation>& violations() const noexcept { return violations_; }
   bool broken() const noexcept { return !violations_.empty(); }
 
@@ -177,7 +176,7 @@ class checker {
     runtime::kernels::adam_powers powers;
   };
   struct chunk_state {
-    runtime::kernels::optimizer how;
+    runtime::kernels::optimizer optimizer;
     runtime::kernels::adam_powers powers;
     std::vector<float> parameters, state1, state2;
     std::map<update, std::map<std::uint32_t, std::vector<float>>> written;  // by incarnation
@@ -197,10 +196,9 @@ class checker {
 
   chunk_state* find(std::uint64_t job, std::uint32_t table, std::uint32_t chunk);
   // As that process has it.
-  chunk_state* find(std::uint64_t job, std::uint32_t table, std::uint32_t chunk,
-                    process_id who);
+  chunk_state* find(std::uint64_t job, std::uint32_t table, std::uint32_t chunk, process_id id);
   static std::pair<version, std::set<update>> ghost_of(const chunk_state& chunk,
-                                                       const version& what);
+                                                       const version& found);
   static void note_version(chunk_state& chunk);
   static void roll_back(chunk_state& chunk, std::size_t version);
   // What replicas were handed before the chunk was opened is what it begins with.
@@ -214,16 +212,17 @@ class checker {
               const std::function<bool(const update&)>& has,
               const std::vector<policies::rank_progress>& ranks) const;
   bool holds(const policies::job_spec& job, const chunk_state& chunk,
-             const std::function<bool(const update&)>& has, const reading& how,
+             const std::function<bool(const update&)>& has, const reading& options,
              std::string* missing) const;
   bool has_left(const std::string& job, std::uint32_t rank) const;
   // Whether it pushes that clock.
-  bool is_of(const policies::job_spec& job, const update& one) const;
+  bool is_of(const policies::job_spec& job, const update& pushed) const;
   // Pushed by one that has left, to nobody who would know.
-  bool is_forgiven(const std::string& job, const chunk_state& chunk, const update& one) const;
+  bool is_forgiven(const std::string& job, const chunk_state& chunk,
+                   const update& pushed) const;
   void check_team(const policies::job_spec& job, const updates& with, std::uint32_t team);
   static std::function<bool(const update&)> updates_in(const chunk_state& chunk,
-                                                       const version& what);
+                                                       const version& found);
 
   struct expected_job {
     policies::job_spec spec;

@@ -13,8 +13,9 @@ void checker::roll_back(chunk_state& chunk, std::size_t version) {
   chunk.state1 = to.state1;
   chunk.state2 = to.state2;
   chunk.powers = to.powers;
-  std::erase_if(chunk.at, [&](const auto& one) { return one.second >= to.updates; });
-  std::erase_if(chunk.acknowledged, [&](const auto& one) { return !chunk.at.contains(one); });
+  std::erase_if(chunk.at, [&](const auto& entry) { return entry.second >= to.updates; });
+  std::erase_if(chunk.acknowledged,
+                [&](const auto& candidate) { return !chunk.at.contains(candidate); });
   chunk.versions.resize(version + 1);
   chunk.newest_read.clear();
 }
@@ -26,8 +27,9 @@ bool checker::is_cut(const policies::job_spec& job, const chunk_state& chunk,
                      const std::vector<policies::rank_progress>& ranks) const {
   if (job.aggregators.kind != policies::aggregators_kind::none) return true;
   return std::all_of(chunk.written.begin(), chunk.written.end(), [&](const auto& entry) {
-    const auto& one = entry.first;
-    return has_left(job.name, one.rank) || has(one) == (one.clock < ranks[one.rank].next);
+    const auto& candidate = entry.first;
+    return has_left(job.name, candidate.rank) ||
+           has(candidate) == (candidate.clock < ranks[candidate.rank].next);
   });
 }
 
@@ -49,21 +51,21 @@ void checker::restore_chunk(std::uint64_t job, std::uint32_t table, const std::s
 bool checker::goes_back(const policies::job_spec& job, chunk_state& chunk,
                         std::span<const float> parameters,
                         const std::vector<policies::rank_progress>& ranks) const {
-  const auto same = [&](const version& one) {
-    return std::equal(parameters.begin(), parameters.end(), one.parameters.begin(),
-                      one.parameters.end());
+  const auto same = [&](const version& found) {
+    return std::equal(parameters.begin(), parameters.end(), found.parameters.begin(),
+                      found.parameters.end());
   };
   for (auto number = chunk.versions.size(); number-- > 0;) {
-    const auto& one = chunk.versions[number];
-    if (!same(one) || !is_cut(job, chunk, updates_in(chunk, one), ranks)) continue;
+    const auto& entry = chunk.versions[number];
+    if (!same(entry) || !is_cut(job, chunk, updates_in(chunk, entry), ranks)) continue;
     roll_back(chunk, number);
     return true;
   }
   for (const auto& [ghost, with] : chunk.ghosts) {
-    const auto has = [had = &with](const update& one) { return had->contains(one); };
+    const auto has = [had = &with](const update& pushed) { return had->contains(pushed); };
     if (!same(ghost) || !is_cut(job, chunk, has, ranks)) continue;
     chunk.at.clear();
-    for (const auto& one : with) chunk.at.emplace(one, chunk.at.size());
+    for (const auto& candidate : with) chunk.at.emplace(candidate, chunk.at.size());
     chunk.versions.resize(1);
     chunk.versions.push_back(ghost);
     roll_back(chunk, 1);
@@ -94,9 +96,9 @@ void checker::check_early_seeds(std::uint64_t job, std::uint32_t table, std::uin
 void checker::followed(std::uint64_t job, std::uint32_t table, std::uint32_t chunk,
                        std::span<const float> parameters) {
   const auto* at = find(job, table, chunk);
-  const auto same = [&](const version& one) {
-    return std::equal(parameters.begin(), parameters.end(), one.parameters.begin(),
-                      one.parameters.end());
+  const auto same = [&](const version& found) {
+    return std::equal(parameters.begin(), parameters.end(), found.parameters.begin(),
+                      found.parameters.end());
   };
   if (!at || std::none_of(at->versions.rbegin(), at->versions.rend(), same))
     fail("same bits", "table " + std::to_string(table) + " chunk " + std::to_string(chunk) +
@@ -111,64 +113,64 @@ void checker::promoted(std::uint64_t job, std::uint32_t table, std::uint32_t chu
       "table " + std::to_string(table) + " chunk " + std::to_string(chunk) + ": ";
   if (!at) return fail("replicas", where + "promoted, though it never was");
   for (auto number = at->versions.size(); number-- > 0;) {
-    const auto& one = at->versions[number];
-    if (!std::equal(parameters.begin(), parameters.end(), one.parameters.begin(),
-                    one.parameters.end()))
+    const auto& version = at->versions[number];
+    if (!std::equal(parameters.begin(), parameters.end(), version.parameters.begin(),
+                    version.parameters.end()))
       continue;
-    if (!is_cut(jobs_.at(job).spec, *at, updates_in(*at, one), has.ranks)) continue;
-    for (const auto& [which, place] : at->at)
-      if (place >= one.updates && at->acknowledged.contains(which))
-        return fail("exactly once", where + "rank " + std::to_string(which.rank) + " clock " +
-                                        std::to_string(which.clock) +
+    if (!is_cut(jobs_.at(job).spec, *at, updates_in(*at, version), has.ranks)) continue;
+    for (const auto& [update, place] : at->at)
+      if (place >= version.updates && at->acknowledged.contains(update))
+        return fail("exactly once", where + "rank " + std::to_string(update.rank) + " clock " +
+                                        std::to_string(update.clock) +
                                         " was acknowledged and died with the primary");
     for (auto later = number + 1; later < at->versions.size(); ++later)
       at->ghosts.push_back(ghost_of(*at, at->versions[later]));
     // One that was out before has its own.
-    for (const auto who : before)
-      forks_.try_emplace({who, {job, names_.at({job, table}), chunk}}, *at);
+    for (const auto ticket : before)
+      forks_.try_emplace({ticket, {job, names_.at({job, table}), chunk}}, *at);
     return roll_back(*at, number);
   }
   fail("replicas", where + "promoted with what never was, or says that it has other pushes");
 }
 
-void checker::promoted_late(process_id who, std::uint64_t job, std::uint32_t table,
+void checker::promoted_late(process_id id, std::uint64_t job, std::uint32_t table,
                             std::uint32_t chunk, const policies::shard_core::cut_state& has,
                             std::span<const float> parameters) {
   const auto* at = find(job, table, chunk);
   const auto where =
       "table " + std::to_string(table) + " chunk " + std::to_string(chunk) + ": ";
   if (!at) return;  // nobody has served it
-  auto& fork = forks_[{who, {job, names_.at({job, table}), chunk}}] = *at;
+  auto& fork = forks_[{id, {job, names_.at({job, table}), chunk}}] = *at;
   if (!goes_back(jobs_.at(job).spec, fork, parameters, has.ranks))
     fail("replicas", where + "promoted late with what never was");
 }
 
 std::pair<checker::version, std::set<update>> checker::ghost_of(const chunk_state& chunk,
-                                                                const version& what) {
+                                                                const version& found) {
   std::set<update> with;
-  for (const auto& [which, place] : chunk.at)
-    if (place < what.updates) with.insert(which);
-  return {what, std::move(with)};
+  for (const auto& [pushed, place] : chunk.at)
+    if (place < found.updates) with.insert(pushed);
+  return {found, std::move(with)};
 }
 
 void checker::acknowledged(std::uint64_t job, std::uint32_t table, std::uint32_t chunk,
-                           const update& which) {
+                           const update& pushed) {
   auto* at = find(job, table, chunk);
   if (!at) return;
-  at->acknowledged.insert(which);
-  if (at->written.contains(which) && !at->at.contains(which))
+  at->acknowledged.insert(pushed);
+  if (at->written.contains(pushed) && !at->at.contains(pushed))
     fail("exactly once", "table " + std::to_string(table) + " chunk " + std::to_string(chunk) +
-                             ": rank " + std::to_string(which.rank) + " clock " +
-                             std::to_string(which.clock) +
+                             ": rank " + std::to_string(pushed.rank) + " clock " +
+                             std::to_string(pushed.clock) +
                              " is acknowledged, and who serves does not have it");
 }
 
-void checker::kept(const policies::checkpoint_manifest& what) {
-  auto& newest = kept_[what.job];
-  if (what.id <= newest)
-    fail("epochs rise", "checkpoint " + to_string(what.id) + " of job " + what.job +
+void checker::kept(const policies::checkpoint_manifest& manifest) {
+  auto& newest = kept_[manifest.job];
+  if (manifest.id <= newest)
+    fail("epochs rise", "checkpoint " + to_string(manifest.id) + " of job " + manifest.job +
                             " comes after " + to_string(newest));
-  newest = std::max(newest, what.id);
+  newest = std::max(newest, manifest.id);
 }
 
 void checker::goes_on_from(const std::string& job, policies::checkpoint_id id) {

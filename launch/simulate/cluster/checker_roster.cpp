@@ -11,16 +11,16 @@ bool checker::has_left(const std::string& job, std::uint32_t rank) const {
 }
 
 bool checker::is_forgiven(const std::string& job, const chunk_state& chunk,
-                          const update& one) const {
-  return has_left(job, one.rank) && !chunk.at.contains(one) &&
-         !chunk.acknowledged.contains(one);
+                          const update& pushed) const {
+  return has_left(job, pushed.rank) && !chunk.at.contains(pushed) &&
+         !chunk.acknowledged.contains(pushed);
 }
 
-bool checker::is_of(const policies::job_spec& job, const update& one) const {
-  bool is = one.rank < job.workers;
+bool checker::is_of(const policies::job_spec& job, const update& pushed) const {
+  bool is = pushed.rank < job.workers;
   if (const auto at = changes_.find(job.name); at != changes_.end())
     for (const auto& change : at->second)
-      if (change.rank == one.rank && change.clock <= one.clock) is = change.joins;
+      if (change.rank == pushed.rank && change.clock <= pushed.clock) is = change.joins;
   return is;
 }
 
@@ -30,8 +30,8 @@ void checker::changed(const std::string& job,
   if (changes.size() < known.size() || !std::equal(known.begin(), known.end(), changes.begin()))
     fail("who left", "job " + job + " has forgotten who joined or left");
   known = changes;
-  for (const auto& one : changes)
-    if (!one.joins) ever_left_[job].insert(one.rank);
+  for (const auto& change : changes)
+    if (!change.joins) ever_left_[job].insert(change.rank);
 }
 
 // Under bsp a clock says who is left; elsewhere a shard goes by what it has been told so far.
@@ -41,10 +41,10 @@ void checker::check_team(const policies::job_spec& job, const updates& with,
   std::uint32_t size = 0;
   for (std::uint32_t rank = 0; rank < job.capacity(); ++rank)
     size += is_of(job, {rank, clock}) ? 1 : 0;
-  for (const auto& one : with)
-    if (!is_of(job, one))
-      fail("who left", "rank " + std::to_string(one.rank) + " clock " +
-                           std::to_string(one.clock) + " is applied, and is not of the job");
+  for (const auto& update : with)
+    if (!is_of(job, update))
+      fail("who left", "rank " + std::to_string(update.rank) + " clock " +
+                           std::to_string(update.clock) + " is applied, and is not of the job");
   const bool bsp = job.consistency.kind == policies::consistency_kind::bsp;
   if (bsp ? team == size : team >= 1 && team <= job.capacity()) return;
   fail("who left", "a mean of clock " + std::to_string(clock) + " is over " +

@@ -30,7 +30,7 @@ struct forced_branches {
 process_id choose(const world& where, role whose, std::uint64_t pick) {
   std::vector<process_id> candidates;
   for (const auto& [id, process] : where.processes())
-    if (process->what() == whose && process->part_of() == 0) candidates.push_back(id);
+    if (process->kind() == whose && process->part_of() == 0) candidates.push_back(id);
   return candidates.empty() ? 0 : candidates[pick % candidates.size()];
 }
 
@@ -57,15 +57,15 @@ void end_and_resume(world& where) {
 }
 
 void plan_deaths(world& where) {
-  for (const auto& one : where.plan.deaths)
-    where.time.at(one.when, [&where, one] {
-      if (one.whose != role::launcher) {
-        const auto who = choose(where, one.whose, one.pick);
-        if (const auto* found = where.find(who)) ++where.killed[found->name()];
-        if (one.cut_off_for == 0) return where.kill(who);
-        where.log.note(where.time.now(), where.find(who) ? where.find(who)->name() : "nobody",
+  for (const auto& death : where.plan.deaths)
+    where.time.at(death.when, [&where, death] {
+      if (death.whose != role::launcher) {
+        const auto id = choose(where, death.whose, death.pick);
+        if (const auto* found = where.find(id)) ++where.killed[found->name()];
+        if (death.cut_off_for == 0) return where.kill(id);
+        where.log.note(where.time.now(), where.find(id) ? where.find(id)->name() : "nobody",
                        "is cut off from the coordinator");
-        where.net.break_control(where.coordinator, who, where.time.now() + one.cut_off_for);
+        where.net.break_control(where.coordinator, id, where.time.now() + death.cut_off_for);
       } else if (const auto* launch = where.find_as<launcher>(where.launcher);
                  launch != nullptr && !launch->ended()) {
         end_and_resume(where);
@@ -74,17 +74,16 @@ void plan_deaths(world& where) {
 }
 
 void plan_stalls(world& where) {
-  for (const auto& one : where.plan.stalls)
-    where.time.at(one.when, [&where, one] {
-      const auto who = choose(where, one.whose, one.pick);
-      const auto* found = where.find(who);
+  for (const auto& stall : where.plan.stalls)
+    where.time.at(stall.when, [&where, stall] {
+      const auto id = choose(where, stall.whose, stall.pick);
+      const auto* found = where.find(id);
       if (!found) return;
       where.log.note(where.time.now(), found->name(), "stalls");
-      const auto all = where.all_of(who);
+      const auto all = where.all_of(id);
       for (const auto part : all) where.net.stall(part);
-      where.time.after(one.lasts, [&where, who, all] {
-        if (where.find(who))
-          where.log.note(where.time.now(), where.find(who)->name(), "goes on");
+      where.time.after(stall.lasts, [&where, id, all] {
+        if (where.find(id)) where.log.note(where.time.now(), where.find(id)->name(), "goes on");
         for (const auto part : all) where.net.go_on(part);
       });
     });
@@ -93,15 +92,15 @@ void plan_stalls(world& where) {
 // The launcher and the coordinator stay together: a launcher that hears nothing for five
 // seconds of workers that have ended gives their job up.
 void plan_partitions(world& where) {
-  for (const auto& one : where.plan.partitions)
-    where.time.at(one.when, [&where, one] {
+  for (const auto& partition : where.plan.partitions)
+    where.time.at(partition.when, [&where, partition] {
       std::set<process_id> side;
       for (const auto& [id, process] : where.processes())
-        if ((one.side >> (where.whole(id) % 64) & 1) != 0 &&
-            process->what() > role::coordinator)
+        if ((partition.side >> (where.whole(id) % 64) & 1) != 0 &&
+            process->kind() > role::coordinator)
           side.insert(id);
       where.log.note(where.time.now(), "network", "is cut in two");
-      where.net.partition(side, one.when + one.lasts);
+      where.net.partition(side, partition.when + partition.lasts);
     });
 }
 
@@ -119,7 +118,7 @@ void resume_after_failed_writes(world& where) {
   const auto* const launch = where.find_as<launcher>(where.launcher);
   if (launch == nullptr || !launch->ended() || where.failed_writes == 0) return;
   const auto& end = *launch->ended();
-  if (end.how == policies::run_outcome::done) return;
+  if (end.result == policies::run_outcome::done) return;
   if (end.why.find("the disk is ") == std::string::npos)
     return where.check.fail("told why", "writes failed, and the run ended with: " + end.why);
   if (where.processes().size() > 1)
@@ -129,44 +128,44 @@ void resume_after_failed_writes(world& where) {
 }
 
 // Two that exchange frames and do not share memory; 0 and 0 if there is no such pair.
-std::pair<process_id, process_id> choose_link(world& where, const link_break& what) {
+std::pair<process_id, process_id> choose_link(world& where, const link_break& fault) {
   std::vector<std::pair<process_id, process_id>> links;
   for (const auto& [id, process] : where.processes()) {
-    if (process->what() <= role::coordinator) continue;
+    if (process->kind() <= role::coordinator) continue;
     for (const auto peer : where.net.linked_to(id)) {
       const auto* other = where.find(peer);
-      if (other && other->what() > role::coordinator &&
+      if (other && other->kind() > role::coordinator &&
           !process->shares_memory_with(other->address()))
         links.emplace_back(id, peer);
     }
   }
   if (links.empty()) return {0, 0};
-  return links[what.pick % links.size()];
+  return links[fault.pick % links.size()];
 }
 
 void plan_breaks(world& where) {
-  for (const auto& one : where.plan.breaks)
-    where.time.at(one.when, [&where, one] {
-      const auto [from, to] = choose_link(where, one);
+  for (const auto& link_break : where.plan.breaks)
+    where.time.at(link_break.when, [&where, link_break] {
+      const auto [from, to] = choose_link(where, link_break);
       if (from == 0) return;
       where.log.note(where.time.now(), where.find(from)->name(),
                      std::string("loses its connection to ") + where.find(to)->name() +
-                         (one.one_way ? ", one way" : ""));
-      const auto until = where.time.now() + (one.stays ? for_ever : one.lasts);
-      where.net.break_connection(from, to, until, one.silent);
-      if (!one.one_way) where.net.break_connection(to, from, until, one.silent);
+                         (link_break.one_way ? ", one way" : ""));
+      const auto until = where.time.now() + (link_break.stays ? for_ever : link_break.lasts);
+      where.net.break_connection(from, to, until, link_break.silent);
+      if (!link_break.one_way) where.net.break_connection(to, from, until, link_break.silent);
     });
 }
 
 // Who stays out of the coordinator's reach is ended, and another takes its place. A worker that
 // has finished needs none: it is ended some time after its job (launch_core's limit).
-void expect_end(world& where, process_id who) {
+void expect_end(world& where, process_id id) {
   constexpr nanoseconds heard_and_killed_within = 6 * second;
   const auto absent_most = where.plan.spec.supervision.unreachable_ms * millisecond / 2;
   where.time.after(
-      absent_most + heard_and_killed_within, [&where, who, coordinator = where.coordinator] {
+      absent_most + heard_and_killed_within, [&where, id, coordinator = where.coordinator] {
         const auto* const judge = where.find_as<coordinator_process>(coordinator);
-        const auto* const judged = where.find(who);
+        const auto* const judged = where.find(id);
         if (judge != nullptr && judged != nullptr && !judge->has_finished(judged->name()))
           where.check.fail("judged", judged->name() + " is out of reach, and goes on");
       });
@@ -175,15 +174,15 @@ void expect_end(world& where, process_id who) {
 void break_control(world& where, const control_break& drawn) {
   std::vector<process_id> others;
   for (const auto& [id, process] : where.processes())
-    if (process->what() != role::coordinator && process->part_of() == 0) others.push_back(id);
+    if (process->kind() != role::coordinator && process->part_of() == 0) others.push_back(id);
   const auto* const coordinator = where.find_as<coordinator_process>(where.coordinator);
   if (others.empty() || coordinator == nullptr) return;
-  const auto who = others[drawn.pick % others.size()];
+  const auto ticket = others[drawn.pick % others.size()];
   // Of one that never joined the launcher knows that.
-  const bool stays = drawn.stays && coordinator->has_member(who);
+  const bool stays = drawn.stays && coordinator->has_member(ticket);
   const auto lasts = stays ? for_ever : drawn.lasts;
   where.log.note(
-      where.time.now(), where.find(who)->name(),
+      where.time.now(), where.find(ticket)->name(),
       "loses its connection to the coordinator for " + std::to_string(lasts / millisecond) +
           " ms" +
           (drawn.one_hears_late
@@ -194,11 +193,11 @@ void break_control(world& where, const control_break& drawn) {
   constexpr nanoseconds hears_within = 3 * second;
   const auto absent_most = where.plan.spec.supervision.unreachable_ms * millisecond / 2;
   if (lasts + (drawn.one_hears_late ? hears_within : second) >= absent_most)
-    ++where.killed[where.find(who)->name()];
-  const auto late = drawn.coordinator_late ? where.coordinator : who;
-  where.net.break_control(where.coordinator, who, where.time.now() + lasts,
+    ++where.killed[where.find(ticket)->name()];
+  const auto late = drawn.coordinator_late ? where.coordinator : ticket;
+  where.net.break_control(where.coordinator, ticket, where.time.now() + lasts,
                           drawn.one_hears_late ? late : 0);
-  if (stays) expect_end(where, who);
+  if (stays) expect_end(where, ticket);
 }
 
 void plan_control_breaks(world& where) {
@@ -227,14 +226,16 @@ void describe(world& where) {
 // Of what stays as it is somebody has to make an end.
 nanoseconds last_fault_of(const cluster_plan& plan) {
   auto last_fault = plan.faults_end;
-  for (const auto& one : plan.deaths) last_fault = std::max(last_fault, one.when);
-  for (const auto& one : plan.partitions)
-    last_fault = std::max(last_fault, one.when + one.lasts);
-  for (const auto& one : plan.breaks)
-    last_fault = std::max(last_fault, one.when + (one.stays ? 0 : one.lasts));
+  for (const auto& death : plan.deaths) last_fault = std::max(last_fault, death.when);
+  for (const auto& partition : plan.partitions)
+    last_fault = std::max(last_fault, partition.when + partition.lasts);
+  for (const auto& link_break : plan.breaks)
+    last_fault =
+        std::max(last_fault, link_break.when + (link_break.stays ? 0 : link_break.lasts));
   for (const auto& drawn : plan.control_breaks)
     last_fault = std::max(last_fault, drawn.when + drawn.lasts);
-  for (const auto& one : plan.stalls) last_fault = std::max(last_fault, one.when + one.lasts);
+  for (const auto& stall : plan.stalls)
+    last_fault = std::max(last_fault, stall.when + stall.lasts);
   for (const auto& drawn : plan.full_disks)
     last_fault = std::max(last_fault, drawn.when + drawn.lasts);
   return last_fault;
@@ -279,10 +280,10 @@ cluster_result run_cluster(const cluster_plan& plan, std::uint64_t seed, bool wi
   cluster_result result;
   result.stuck = !ended() && !where.check.broken();
   if (ended()) {
-    result.how = launcher::of(where).ended()->how;
+    result.outcome = launcher::of(where).ended()->result;
     result.why = launcher::of(where).ended()->why;
   }
-  const bool done = ended() && result.how == policies::run_outcome::done;
+  const bool done = ended() && result.outcome == policies::run_outcome::done;
   if (done) where.check.all_done();
   if (ended() && where.processes().size() > 1)
     where.check.fail("nothing left", std::to_string(where.processes().size() - 1) +
@@ -298,8 +299,8 @@ cluster_result run_cluster(const cluster_plan& plan, std::uint64_t seed, bool wi
   if (with_trace) {
     if (const auto* coordinator = where.find_as<coordinator_process>(where.coordinator))
       if (result.stuck) coordinator->note_waits();
-    for (const auto& one : result.violations)
-      where.log.note(where.time.now(), "checker", one.promise + ": " + one.what);
+    for (const auto& violation : result.violations)
+      where.log.note(where.time.now(), "checker", violation.promise + ": " + violation.message);
     result.text = where.log.text();
     result.chrome = where.log.chrome_json();
   }

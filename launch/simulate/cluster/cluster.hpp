@@ -13,7 +13,7 @@ namespace tidegate::sim {
 
 struct cluster_result {
   bool stuck = false;  // no end within the cap, though all faults had stopped
-  policies::run_outcome how = policies::run_outcome::done;
+  policies::run_outcome outcome = policies::run_outcome::done;
   std::string why;  // of an end that is not `done`
   std::vector<violation> violations;
   std::uint64_t draws = 0;

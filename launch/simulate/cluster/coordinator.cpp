@@ -73,7 +73,7 @@ void coordinator_process::start() {
 }
 
 actors::control_sender coordinator_process::from() const {
-  return {world_.token, world_.whole(current_asker().who)};
+  return {world_.token, world_.whole(current_asker().id)};
 }
 
 control_peer coordinator_process::peer(process_id member) const {
@@ -155,10 +155,11 @@ void coordinator_process::scale_shards(std::uint32_t slots, answer_to reply) {
   shell_.scale_shards(from(), slots, to_reply(std::move(reply)));
 }
 
-void coordinator_process::host_joined(policies::shard_slots::process which, std::uint32_t life,
+void coordinator_process::host_joined(policies::shard_slots::process process,
+                                      std::uint32_t life,
                                       const std::vector<policies::hosted_member>& has,
                                       process_id member, answer_to reply) {
-  shell_.host_joined(from(), which, life, has, peer(member), to_reply(std::move(reply)));
+  shell_.host_joined(from(), process, life, has, peer(member), to_reply(std::move(reply)));
 }
 
 void coordinator_process::member_gone(const policies::hosted_member& member) {
@@ -255,8 +256,8 @@ void coordinator_process::control_broke(process_id lost, std::uint32_t number) {
 // One that has ended since it sent its message is lost at once.
 void coordinator_process::watch(const control_peer& member) {
   watched_.emplace(member.handle, static_cast<process_id>(member.process));
-  const auto who = member_of(member.handle);
-  if (!world_.net.lives(who)) later(0, [this, who] { peer_lost(who); });
+  const auto id = member_of(member.handle);
+  if (!world_.net.lives(id)) later(0, [this, id] { peer_lost(id); });
 }
 
 void coordinator_process::call(const control_peer& to, policies::call_id call,

@@ -40,7 +40,7 @@ class coordinator_process final : public frameless_process,
                 answer_to reply);
   void scale(const std::string& job, std::uint32_t workers, answer_to reply);
   void scale_shards(std::uint32_t slots, answer_to reply);
-  void host_joined(policies::shard_slots::process which, std::uint32_t life,
+  void host_joined(policies::shard_slots::process process, std::uint32_t life,
                    const std::vector<policies::hosted_member>& has, process_id member,
                    answer_to reply);
   void member_gone(const policies::hosted_member& member);

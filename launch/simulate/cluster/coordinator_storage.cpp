@@ -86,7 +86,7 @@ policies::restored_cluster coordinator_process::restored(bool goes_on) {
     // A folder that cannot be synced ends a coordinator; here it is asked until it can.
     auto newest = kept.catalog->newest(findings);
     while (!newest) newest = kept.catalog->newest(findings);
-    for (const auto& one : findings) note(one);
+    for (const auto& finding : findings) note(finding);
     if (!kept.catalog->tidy(job.checkpoint->keep, epoch_).ok()) note("the disk refuses");
     world_.check.goes_on_from(job.name,
                               *newest ? (*newest)->manifest().id : policies::checkpoint_id());

@@ -13,8 +13,8 @@ namespace {
 
 constexpr std::size_t page_bytes = 512;
 
-status broken(const std::string& name, const char* what) {
-  return {errc::io_error, name + ": " + what + ": the disk is broken"};
+status broken(const std::string& name, const char* subject) {
+  return {errc::io_error, name + ": " + subject + ": the disk is broken"};
 }
 
 }  // namespace
@@ -44,9 +44,9 @@ disk::file& disk_view::opened(const std::string& name) {
 status disk_view::create(const std::string& name) {
   if (auto begun = begin(name); !begun) return begun;
   if (disk_.names_.contains(name)) return {errc::already_exists, name + ": is there already"};
-  const auto made = std::make_shared<disk::file>();
-  disk_.names_[name] = open_[name] = made;
-  disk_.changes_.push_back({name, made, {}, {}});
+  const auto file = std::make_shared<disk::file>();
+  disk_.names_[name] = open_[name] = file;
+  disk_.changes_.push_back({name, file, {}, {}});
   return {};
 }
 
@@ -70,12 +70,12 @@ status disk_view::append(const std::string& name, std::span<const std::byte> byt
 
 status disk_view::sync(const std::string& name) {
   if (auto begun = begin(name); !begun) return begun;
-  auto& what = opened(name);
+  auto& file = opened(name);
   if (disk_.fails(disk_.faults.fail_sync)) {
-    what.dropped = true;
+    file.dropped = true;
     return broken(name, "cannot be synced");
   }
-  if (!what.dropped) what.durable = what.bytes.size();
+  if (!file.dropped) file.durable = file.bytes.size();
   return {};
 }
 
@@ -118,13 +118,13 @@ status disk_view::sync_folder() {
 runtime::expected<std::vector<std::string>> disk_view::list() {
   if (auto begun = begin("folder"); !begun) return runtime::fail(std::move(begun));
   std::vector<std::string> all;
-  for (const auto& [name, what] : disk_.names_) all.push_back(name);
+  for (const auto& [name, file] : disk_.names_) all.push_back(name);
   return all;
 }
 
 runtime::expected<std::uint64_t> disk_view::size(const std::string& name) {
   return find(name).map(
-      [](const disk::file_ptr& what) { return std::uint64_t{what->bytes.size()}; });
+      [](const disk::file_ptr& file) { return std::uint64_t{file->bytes.size()}; });
 }
 
 status disk_view::read(const std::string& name, std::uint64_t offset,
@@ -141,14 +141,14 @@ status disk_view::read(const std::string& name, std::uint64_t offset,
 
 std::uint64_t disk::bytes_used() const noexcept {
   std::uint64_t sum = 0;
-  for (const auto& [name, what] : names_) sum += what->bytes.size();
+  for (const auto& [name, file] : names_) sum += file->bytes.size();
   return sum;
 }
 
 void disk::crash() {
   keep_some_changes();
   names_ = durable_names_;
-  for (auto& [name, what] : names_) tear(*what);
+  for (auto& [name, file] : names_) tear(*file);
   ++life_;
   turn_on();
 }
@@ -158,12 +158,12 @@ void disk::keep_some_changes() {
   const bool in_order = chance_.chance(0.5);
   const auto kept = in_order ? chance_.below(changes_.size() + 1) : changes_.size();
   for (std::size_t i = 0; i < kept; ++i) {
-    const auto& what = changes_[i];
+    const auto& change = changes_[i];
     if (!in_order && chance_.chance(0.5)) continue;
-    const auto old = durable_names_.find(what.now ? what.from : what.name);
-    const auto& gone = what.now ? what.now : what.was;
+    const auto old = durable_names_.find(change.now ? change.from : change.name);
+    const auto& gone = change.now ? change.now : change.was;
     if (old != durable_names_.end() && old->second == gone) durable_names_.erase(old);
-    if (what.now) durable_names_[what.name] = what.now;
+    if (change.now) durable_names_[change.name] = change.now;
   }
   changes_.clear();
 }
@@ -172,14 +172,15 @@ void disk::tear(file& torn) {
   const auto synced = torn.durable;
   auto& bytes = torn.bytes;
   if (bytes.size() > synced) {
-    const auto how = chance_.below(5);
-    if (how == 0) bytes.resize(synced);
-    if (how == 1 || how == 2) bytes.resize(chance_.between<std::size_t>(synced, bytes.size()));
+    const auto mode = chance_.below(5);
+    if (mode == 0) bytes.resize(synced);
+    if (mode == 1 || mode == 2)
+      bytes.resize(chance_.between<std::size_t>(synced, bytes.size()));
     const auto last_page = bytes.size() - std::min(bytes.size() - synced, page_bytes);
-    if (how == 2)
+    if (mode == 2)
       for (auto i = last_page; i < bytes.size(); ++i)
         bytes[i] = static_cast<std::byte>(chance_.below(256));
-    if (how == 3)  // the size is written before the pages are
+    if (mode == 3)  // the size is written before the pages are
       for (auto page = synced; page < bytes.size(); page += page_bytes)
         if (chance_.chance(0.5))
           std::fill_n(bytes.begin() + static_cast<std::ptrdiff_t>(page),

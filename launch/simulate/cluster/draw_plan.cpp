@@ -88,15 +88,15 @@ void draw_deaths(const scenario& of, draws& chance, cluster_plan& plan) {
   const auto deaths = draw(chance, of.deaths);
   auto shards_left = of.shard_deaths_max;
   for (std::uint32_t i = 0; i < deaths; ++i) {
-    auto who = pick(chance, of.mortal);
-    while (who == role::shard && shards_left == 0) who = pick(chance, of.mortal);
-    if (who == role::shard) --shards_left;
-    auto& made = plan.deaths.emplace_back();
-    made = {who, chance.next(), chance.between<nanoseconds>(0, of.deaths_within), 0};
+    auto kind = pick(chance, of.mortal);
+    while (kind == role::shard && shards_left == 0) kind = pick(chance, of.mortal);
+    if (kind == role::shard) --shards_left;
+    auto& death = plan.deaths.emplace_back();
+    death = {kind, chance.next(), chance.between<nanoseconds>(0, of.deaths_within), 0};
     if (i > 0 && of.together > 0 && chance.chance(of.together))
-      made.when = plan.deaths[i - 1].when + chance.between<nanoseconds>(0, of.together_within);
-    if (who == role::shard && of.taken_for_dead > 0 && chance.chance(of.taken_for_dead))
-      made.cut_off_for = chance.between<nanoseconds>(1, of.cut_off_max);
+      death.when = plan.deaths[i - 1].when + chance.between<nanoseconds>(0, of.together_within);
+    if (kind == role::shard && of.taken_for_dead > 0 && chance.chance(of.taken_for_dead))
+      death.cut_off_for = chance.between<nanoseconds>(1, of.cut_off_max);
   }
 }
 
@@ -104,15 +104,15 @@ void draw_deaths(const scenario& of, draws& chance, cluster_plan& plan) {
 void draw_breaks(const scenario& of, draws& chance, cluster_plan& plan) {
   const auto breaks = draw(chance, of.breaks);
   for (std::uint32_t i = 0; i < breaks; ++i) {
-    link_break one{.pick = chance.next(),
-                   .when = chance.between<nanoseconds>(0, of.deaths_within),
-                   .lasts = chance.between<nanoseconds>(0, of.break_max),
-                   .one_way = chance.chance(of.one_way)};
-    if (of.silent_breaks > 0) one.silent = chance.chance(of.silent_breaks);
-    if (of.lasting_breaks > 0) one.stays = chance.chance(of.lasting_breaks);
+    link_break fault{.pick = chance.next(),
+                     .when = chance.between<nanoseconds>(0, of.deaths_within),
+                     .lasts = chance.between<nanoseconds>(0, of.break_max),
+                     .one_way = chance.chance(of.one_way)};
+    if (of.silent_breaks > 0) fault.silent = chance.chance(of.silent_breaks);
+    if (of.lasting_breaks > 0) fault.stays = chance.chance(of.lasting_breaks);
     if (of.same_link > 0 && i > 0 && chance.chance(of.same_link))
-      one.pick = plan.breaks.back().pick;
-    plan.breaks.push_back(one);
+      fault.pick = plan.breaks.back().pick;
+    plan.breaks.push_back(fault);
   }
   const auto control_breaks = draw(chance, of.control_breaks);
   for (std::uint32_t i = 0; i < control_breaks; ++i) {

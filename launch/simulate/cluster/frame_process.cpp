@@ -45,9 +45,9 @@ class frame_process::intake final : public actors::frame_intake {
   bool placing_ = false;
 };
 
-frame_process::frame_process(world& where, process_id id, role what, std::string name,
+frame_process::frame_process(world& where, process_id id, role kind, std::string name,
                              std::uint32_t host)
-    : process(where, id, what, std::move(name), host),
+    : process(where, id, kind, std::move(name), host),
       address_(process::address()),
       link_(where, *this) {
   const auto& set = where.plan.set;

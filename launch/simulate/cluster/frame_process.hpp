@@ -16,7 +16,7 @@ namespace tidegate::sim {
 
 class frame_process : public process, public actors::shell_home {
  public:
-  frame_process(world& where, process_id id, role what, std::string name, std::uint32_t host);
+  frame_process(world& where, process_id id, role kind, std::string name, std::uint32_t host);
   ~frame_process() override;
 
   // A frame without payload is being sent.

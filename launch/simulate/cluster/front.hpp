@@ -34,7 +34,7 @@ class front_process : public frame_process, public cluster_member {
   virtual void upstream_moved(const policies::shard_moved& move);
 
   // Whether this coordinator is the one that it has joined, or asked to.
-  bool obeys(process_id whom) const noexcept { return whom == coordinator(); }
+  bool obeys(process_id id) const noexcept { return id == coordinator(); }
   // The coordinator's word: it ends. `rests`: all jobs are done, and nothing is held.
   virtual void stop(bool rests);
 

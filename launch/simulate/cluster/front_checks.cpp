@@ -31,16 +31,16 @@ void front_process::spoil_planes(std::uint32_t table) {
 
 // An aggregator answers for nobody but its upstream, which is checked.
 void front_process::check_answer(const runtime::frame_header& header, std::uint32_t plane) {
-  if (what() != role::shard || header.code != 0 || header.chunk == runtime::whole_job) return;
+  if (kind() != role::shard || header.code != 0 || header.chunk == runtime::whole_job) return;
   const bool rings =
       header.kind == frame_kind::ring_ack || header.kind == frame_kind::ring_reply;
   const bool replies =
       header.kind == frame_kind::pull_reply || header.kind == frame_kind::ring_reply;
   if (!rings && !replies && header.kind != frame_kind::push_ack) return;
   world_.check.accepted(id(), header.job, header.epoch);
-  const checker::reading how{header.worker, header.clock,
-                             header.clock == policies::clock_vector::infinity,
-                             header.incarnation};
+  const checker::reading reading{header.worker, header.clock,
+                                 header.clock == policies::clock_vector::infinity,
+                                 header.incarnation};
   const bool knows_before = (header.flags & runtime::frame_flag_applied) != 0;
   const auto check_slot = [&](std::uint32_t slot) {
     const auto chunk = memory_.chunk_of(slot);
@@ -48,7 +48,7 @@ void front_process::check_answer(const runtime::frame_header& header, std::uint3
     if (!replies || knows_before)
       check_behind(slot, header.worker, header.clock - (replies ? 1 : 0));
     if (replies)
-      world_.check.answered(header.job, header.table, chunk, how,
+      world_.check.answered(header.job, header.table, chunk, reading,
                             memory_.parameters(slot, plane).values(), id());
   };
   if (!rings) {

@@ -75,14 +75,14 @@ constexpr knob all[] = {
 }  // namespace
 
 knobs draw_knobs(draws& chance) {
-  knobs made;
-  if (chance.chance(0.25)) return made;  // as in production
+  knobs result;
+  if (chance.chance(0.25)) return result;  // as in production
   for (std::size_t i = 0; i < std::size(all); ++i) {
     if (!chance.chance(0.25)) continue;
-    all[i].draw(chance, made);
-    made.turned |= std::uint64_t{1} << i;
+    all[i].draw(chance, result);
+    result.turned |= std::uint64_t{1} << i;
   }
-  return made;
+  return result;
 }
 
 std::vector<std::string> unturned_knobs(std::uint64_t turned) {

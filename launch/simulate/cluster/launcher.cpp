@@ -83,13 +83,14 @@ void launcher::start() {
       happens([&](auto& turn) { turn.requests.push_back({0, job, number}); });
     });
   };
-  for (const auto& one : world_.plan.scalings)
-    wants(one.when, world_.plan.spec.jobs[one.job].name, one.workers);
-  for (const auto& one : world_.plan.shard_scalings) wants(one.when, "", one.slots);
+  for (const auto& scaling : world_.plan.scalings)
+    wants(scaling.when, world_.plan.spec.jobs[scaling.job].name, scaling.workers);
+  for (const auto& shard_scaling : world_.plan.shard_scalings)
+    wants(shard_scaling.when, "", shard_scaling.slots);
 }
 
-void launcher::happens(const std::function<void(launch::run_turn&)>& what) {
-  what(happened_);
+void launcher::happens(const std::function<void(launch::run_turn&)>& action) {
+  action(happened_);
   turn_soon();
 }
 
@@ -121,7 +122,7 @@ void launcher::after_turn() {
 
 std::map<process_number, std::uint32_t> launcher::living() const {
   std::map<process_number, std::uint32_t> all;
-  for (const auto& [number, who] : running_) all[number] = lives_.at(number);
+  for (const auto& [number, ticket] : running_) all[number] = lives_.at(number);
   for (const auto& [number, may] : starting_) all[number] = lives_.at(number);
   return all;
 }
@@ -137,59 +138,60 @@ void launcher::wake_at(std::int64_t when) {
 }
 
 std::unique_ptr<process> launcher::make(const policies::process_name& name, process_id id,
-                                        const launch_effects::start& what) {
+                                        const launch_effects::start& start) {
   const auto& spec = world_.plan.spec;
   const auto hosts = static_cast<std::uint32_t>(std::max<std::size_t>(1, spec.hosts.size()));
   if (name.role == process_role::coordinator)
-    return std::make_unique<coordinator_process>(world_, id, what.epoch, what.incarnation);
+    return std::make_unique<coordinator_process>(world_, id, start.epoch, start.incarnation);
   if (policies::serves_shard(name.role)) {
-    const auto which = policies::slot_process_of(name, spec.shards);
-    const auto host = (which.slot + which.place) % hosts;
+    const auto process = policies::slot_process_of(name, spec.shards);
+    const auto host = (process.slot + process.place) % hosts;
     if (spec.slots > 0)
-      return std::make_unique<shard_host>(world_, id, host, which, what.incarnation);
+      return std::make_unique<shard_host>(world_, id, host, process, start.incarnation);
     return std::make_unique<shard_process>(
-        world_, id, host, which.slot, policies::group_member{which.place, what.incarnation});
+        world_, id, host, process.slot,
+        policies::group_member{process.place, start.incarnation});
   }
   std::size_t job = 0;
   while (spec.jobs[job].name != name.job) ++job;
   const auto workers = spec.jobs[job].workers;
   if (name.role == process_role::worker)
     return std::make_unique<worker>(world_, id, name.index % workers * hosts / workers, job,
-                                    name.index, what.incarnation);
+                                    name.index, start.incarnation);
   const auto sums = policies::plan_aggregation(spec, spec.jobs[job]);
   const auto host = sums.aggregators[name.index].members.front() * hosts / workers;
   return std::make_unique<aggregator_process>(world_, id, host, name.job, name.index,
-                                              what.incarnation);
+                                              start.incarnation);
 }
 
 // A program takes a while to begin.
-runtime::expected<std::string> launcher::spawn(const launch_effects::start& what) {
-  const auto& name = shell_.core().processes()[what.process];
-  if (running_.contains(what.process) || starting_.contains(what.process))
+runtime::expected<std::string> launcher::spawn(const launch_effects::start& start) {
+  const auto& name = shell_.core().processes()[start.process];
+  if (running_.contains(start.process) || starting_.contains(start.process))
     world_.check.fail("one process", name.to_string() + " is started while it lives");
-  if (what.incarnation > 1 && spawns_to_fail_ > 0) {
+  if (start.incarnation > 1 && spawns_to_fail_ > 0) {
     --spawns_to_fail_;
     ++world_.killed[name.to_string()];
     return runtime::fail(runtime::errc::io_error, "no more processes");
   }
-  if (what.epoch == 1 && name.role != process_role::coordinator &&
+  if (start.epoch == 1 && name.role != process_role::coordinator &&
       world_.plan.scalings.empty() && world_.plan.shard_scalings.empty() &&
-      world_.killed[name.to_string()] + 1 < what.incarnation)
+      world_.killed[name.to_string()] + 1 < start.incarnation)
     world_.check.fail("nobody else restarts", name.to_string() + " did not die");
   const bool first = name.role == process_role::coordinator;
-  if (first && std::exchange(epoch_, what.epoch) != what.epoch)
-    world_.check.begin_epoch(what.epoch);
+  if (first && std::exchange(epoch_, start.epoch) != start.epoch)
+    world_.check.begin_epoch(start.epoch);
   later(first ? 0 : world_.chance.between<nanoseconds>(0, world_.plan.set.start_most),
-        [this, what] {
-          if (!ended_) begin(what);
+        [this, start] {
+          if (!ended_) begin(start);
         });
-  starting_[what.process] = true;
-  lives_[what.process] = what.incarnation;
+  starting_[start.process] = true;
+  lives_[start.process] = start.incarnation;
   return name.to_string();
 }
 
-void launcher::begin(const launch_effects::start& what) {
-  const auto number = what.process;
+void launcher::begin(const launch_effects::start& start) {
+  const auto number = start.process;
   const auto name = shell_.core().processes()[number];
   const bool may = starting_.at(number);
   starting_.erase(number);
@@ -197,15 +199,15 @@ void launcher::begin(const launch_effects::start& what) {
     return happens([&](auto& turn) {
       turn.ends.push_back(
           {number,
-           {process_exit::how::by_signal, name.to_string() + " ended before it began"}});
+           {process_exit::ending::by_signal, name.to_string() + " ended before it began"}});
     });
-  const auto who = world_.add([&](process_id id) { return make(name, id, what); });
-  running_[number] = who;
-  world_.net.introduce(id(), who);
+  const auto ticket = world_.add([&](process_id id) { return make(name, id, start); });
+  running_[number] = ticket;
+  world_.net.introduce(id(), ticket);
   if (name.role != process_role::coordinator) return;
-  world_.coordinator = who;
-  later(millisecond, [this, who, epoch = what.epoch] {
-    if (epoch == shell_.core().epoch() && world_.net.lives(who))
+  world_.coordinator = ticket;
+  later(millisecond, [this, ticket, epoch = start.epoch] {
+    if (epoch == shell_.core().epoch() && world_.net.lives(ticket))
       happens([](auto& turn) { turn.coordinator_ready = true; });
   });
 }
@@ -217,33 +219,36 @@ runtime::status launcher::write_pids() {
 }
 
 void launcher::exits(process_id part, const runtime::status& why) {
-  const auto who = world_.whole(part);
-  left_[who] = why;
-  later(0, [this, who] { world_.kill(who); });
+  const auto id = world_.whole(part);
+  left_[id] = why;
+  later(0, [this, id] { world_.kill(id); });
 }
 
 void launcher::peer_lost(process_id peer) {
   const auto at = std::find_if(running_.begin(), running_.end(),
-                               [&](const auto& one) { return one.second == peer; });
+                               [&](const auto& entry) { return entry.second == peer; });
   if (at == running_.end()) return;
   const auto number = at->first;
   running_.erase(at);
   process_exit exit;
   const auto left = left_.find(peer);
-  exit.kind = left == left_.end() ? process_exit::how::by_signal
-              : left->second.ok() ? process_exit::how::clean
-                                  : process_exit::how::bad_status;
+  exit.kind = left == left_.end() ? process_exit::ending::by_signal
+              : left->second.ok() ? process_exit::ending::clean
+                                  : process_exit::ending::bad_status;
   exit.text = shell_.core().processes()[number].to_string() + " ended";
-  if (exit.kind == process_exit::how::bad_status) exit.text += ": " + left->second.to_string();
+  if (exit.kind == process_exit::ending::bad_status)
+    exit.text += ": " + left->second.to_string();
   happens([&](auto& turn) { turn.ends.push_back({number, std::move(exit)}); });
 }
 
-void launcher::end(const launch::launched_process& who, bool by_force) {
-  if (living().count(who.process) == 0 || lives_.at(who.process) != who.incarnation) return;
-  ++world_.killed[shell_.core().processes()[who.process].to_string()];
-  const auto at = running_.find(who.process);
+void launcher::end(const launch::launched_process& launched_process, bool by_force) {
+  if (living().count(launched_process.process) == 0 ||
+      lives_.at(launched_process.process) != launched_process.incarnation)
+    return;
+  ++world_.killed[shell_.core().processes()[launched_process.process].to_string()];
+  const auto at = running_.find(launched_process.process);
   if (at == running_.end()) {
-    starting_.at(who.process) = false;  // its program has not begun
+    starting_.at(launched_process.process) = false;  // its program has not begun
     return;
   }
   if (by_force) return world_.kill(at->second);
@@ -271,9 +276,9 @@ void launcher::poll_now() {
   end_rest();
 }
 
-std::uint64_t launcher::ask(const launch::launch_question& what) {
+std::uint64_t launcher::ask(const launch::launch_question& question) {
   const auto number = poll_->ask();
-  questions_[number] = what;
+  questions_[number] = question;
   end_rest();
   return number;
 }
@@ -294,7 +299,8 @@ void launcher::go_on(std::uint32_t watch, const sim::answer& got) {
   if (watch != watch_ || ended_) return;
   rests_ = false;
   policies::cluster_status status;
-  if (const auto* told = std::get_if<policies::cluster_status>(&got.value)) status = *told;
+  if (const auto* cluster_status = std::get_if<policies::cluster_status>(&got.value))
+    status = *cluster_status;
   const auto step = poll_->next(local_now(), got.result, std::move(status));
   turn_soon();
   carry_out(step);
@@ -324,8 +330,8 @@ void launcher::carry_out(const launch::poll_step& step) {
     case action::poll:
       return ask([](auto& to, const answer_to& reply) { to.status(reply); });
     case action::ask:
-      return ask([what = questions_.at(step.question)](auto& to, answer_to reply) {
-        put(what, to, std::move(reply));
+      return ask([question = questions_.at(step.question)](auto& to, answer_to reply) {
+        put(question, to, std::move(reply));
       });
     case action::rest:
       rests_ = true;
@@ -346,18 +352,18 @@ void launcher::carry_out(const launch::poll_step& step) {
   }
 }
 
-void launcher::put(const launch::launch_question& what, coordinator_process& to,
+void launcher::put(const launch::launch_question& question, coordinator_process& to,
                    answer_to reply) {
   using about = launch::launch_question::kind;
-  switch (what.about) {
+  switch (question.about) {
     case about::leave:
-      return to.worker_leaves(what.name.job, what.name.index, std::move(reply));
+      return to.worker_leaves(question.name.job, question.name.index, std::move(reply));
     case about::scale:
-      return to.scale(what.name.job, what.number, std::move(reply));
+      return to.scale(question.name.job, question.number, std::move(reply));
     case about::scale_shards:
-      return to.scale_shards(what.number, std::move(reply));
+      return to.scale_shards(question.number, std::move(reply));
     case about::process_ended:
-      return to.process_ended(what.name, what.incarnation, std::move(reply));
+      return to.process_ended(question.name, question.incarnation, std::move(reply));
     case about::save:
       break;
   }

@@ -25,11 +25,11 @@ class launcher final : public frameless_process, private launch::run_port {
 
   void start() override;
   // A process leaves by itself; `why`: ok with exit code 0.
-  void exits(process_id who, const runtime::status& why);
+  void exits(process_id id, const runtime::status& why);
 
   // How the run has ended, when every process has.
   struct outcome {
-    policies::run_outcome how = policies::run_outcome::done;
+    policies::run_outcome result = policies::run_outcome::done;
     std::string why;
   };
   const std::optional<outcome>& ended() const noexcept { return ended_; }
@@ -40,25 +40,25 @@ class launcher final : public frameless_process, private launch::run_port {
   void control_broke(process_id, std::uint32_t) override {}
 
   // What its shell asks for.
-  runtime::expected<std::string> spawn(const policies::launch_effects::start& what) override;
-  void end(const launch::launched_process& who, bool by_force) override;
+  runtime::expected<std::string> spawn(const policies::launch_effects::start& start) override;
+  void end(const launch::launched_process& launched_process, bool by_force) override;
   std::vector<policies::beat_reading> beats() override { return {}; }
   void watch() override;
   void unwatch() override;
   bool watches() const override { return poll_.has_value(); }
   void poll_now() override;
-  std::uint64_t ask(const launch::launch_question& what) override;
+  std::uint64_t ask(const launch::launch_question& question) override;
   void finish(launch::poll_shell::job_failures failures) override;
   runtime::status record_epoch(std::uint32_t epoch) override;
-  void event(const std::string& what, const std::string& detail) override {
-    note(what + ": " + detail);
+  void event(const std::string& subject, const std::string& detail) override {
+    note(subject + ": " + detail);
   }
   runtime::status write_pids() override;
   void complain(const std::string& text) override { note(text); }
   void show_log(policies::process_number) override {}
   void answer(std::uint32_t, const std::string& line) override { note("scaled: " + line); }
 
-  void happens(const std::function<void(launch::run_turn&)>& what);
+  void happens(const std::function<void(launch::run_turn&)>& action);
   void turn_soon();
   void turn();
   void after_turn();
@@ -71,12 +71,12 @@ class launcher final : public frameless_process, private launch::run_port {
   void go_on(std::uint32_t watch, const sim::answer& got);
   void end_rest();
   void connect();
-  static void put(const launch::launch_question& what, coordinator_process& to,
+  static void put(const launch::launch_question& question, coordinator_process& to,
                   answer_to reply);
 
   std::unique_ptr<process> make(const policies::process_name& name, process_id id,
-                                const policies::launch_effects::start& what);
-  void begin(const policies::launch_effects::start& what);
+                                const policies::launch_effects::start& start);
+  void begin(const policies::launch_effects::start& start);
 
   std::unique_ptr<disk_view> folder_;  // of the run
   launch::run_shell shell_;

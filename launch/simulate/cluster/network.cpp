@@ -14,47 +14,47 @@ constexpr nanoseconds hangs_on =
 
 }  // namespace
 
-void network::join(process_id who, endpoint& what, process_id whole) {
-  const bool fresh = endpoints_.emplace(who, &what).second;
+void network::join(process_id id, endpoint& target, process_id whole) {
+  const bool fresh = endpoints_.emplace(id, &target).second;
   TIDEGATE_ASSERT(fresh, "a process has one life");
-  if (whole != 0) wholes_[who] = whole;
+  if (whole != 0) wholes_[id] = whole;
 }
 
-process_id network::whole(process_id who) const {
-  const auto at = wholes_.find(who);
-  return at == wholes_.end() ? who : at->second;
+process_id network::whole(process_id id) const {
+  const auto at = wholes_.find(id);
+  return at == wholes_.end() ? id : at->second;
 }
 
-std::vector<process_id> network::parts_of(process_id who) const {
-  std::vector<process_id> parts{who};
+std::vector<process_id> network::parts_of(process_id id) const {
+  std::vector<process_id> parts{id};
   for (const auto& [part, of] : wholes_)
-    if (of == who && lives(part)) parts.push_back(part);
+    if (of == id && lives(part)) parts.push_back(part);
   return parts;
 }
 
-void network::meet(process_id one, process_id other) {
-  met_[one].insert(other);
-  met_[other].insert(one);
+void network::meet(process_id id, process_id other) {
+  met_[id].insert(other);
+  met_[other].insert(id);
 }
 
-void network::leave(process_id who) {
-  endpoints_.erase(who);
-  for (const auto peer : std::exchange(met_[who], {})) {
-    met_[peer].erase(who);
-    tell_lost(peer, who);
+void network::leave(process_id id) {
+  endpoints_.erase(id);
+  for (const auto peer : std::exchange(met_[id], {})) {
+    met_[peer].erase(id);
+    tell_lost(peer, id);
   }
   for (connection_id over = 1; over <= connections_.size(); ++over) {
-    auto& one = connections_[over - 1];
-    if (one.to == who && std::exchange(one.open, false)) tell_ended(over, true);
+    auto& connection = connections_[over - 1];
+    if (connection.to == id && std::exchange(connection.open, false)) tell_ended(over, true);
   }
-  go_on(who);
+  go_on(id);
 }
 
-void network::tell_lost(process_id peer, process_id who) {
-  time_.after(chance_.between<nanoseconds>(1, faults_.detect_max), [this, peer, who] {
-    run_at(peer, [this, peer, who] {
+void network::tell_lost(process_id peer, process_id id) {
+  time_.after(chance_.between<nanoseconds>(1, faults_.detect_max), [this, peer, id] {
+    run_at(peer, [this, peer, id] {
       const auto at = endpoints_.find(peer);
-      if (at != endpoints_.end()) at->second->on_peer_lost(who);
+      if (at != endpoints_.end()) at->second->on_peer_lost(id);
     });
   });
 }
@@ -88,13 +88,13 @@ void network::refuse(process_id from, process_id by) {
 connection_id network::connect(process_id from, process_id to) {
   connections_.push_back({from, to});
   const auto over = static_cast<connection_id>(connections_.size());
-  auto& made = connections_.back();
+  auto& connection = connections_.back();
   const auto broken = broken_.find({from, to});
   if (!lives(to)) {
-    made.open = false;
+    connection.open = false;
     tell_ended(over, true);
   } else if (broken != broken_.end() && broken->second.until > time_.now()) {
-    made.open = false;
+    connection.open = false;
     if (broken->second.silent)
       time_.at(broken->second.until + hangs_on, [this, over] { tell_ended(over, false); });
     else
@@ -115,23 +115,23 @@ void network::disconnect_all(process_id from) {
     if (connections_[over - 1].from == from) disconnect(over);
 }
 
-std::set<process_id> network::linked_to(process_id who) const {
+std::set<process_id> network::linked_to(process_id id) const {
   std::set<process_id> peers;
-  for (const auto& one : connections_)
-    if (one.from == who && one.open) peers.insert(one.to);
+  for (const auto& connection : connections_)
+    if (connection.from == id && connection.open) peers.insert(connection.to);
   return peers;
 }
 
-void network::break_control(process_id one, process_id other, nanoseconds until,
+void network::break_control(process_id id, process_id other, nanoseconds until,
                             process_id late) {
-  if (!lives(one) || !lives(other)) return;
+  if (!lives(id) || !lives(other)) return;
   constexpr nanoseconds late_most = 2 * second;
-  auto& control = control_[control_key(one, other)];
+  auto& control = control_[control_key(id, other)];
   const auto number = control.number++;
   control.until = until;
-  for (const auto part : parts_of(one))
+  for (const auto part : parts_of(id))
     for (const auto peer : parts_of(other)) {
-      tell_broken(part, peer, number, late == one ? late_most : faults_.detect_max);
+      tell_broken(part, peer, number, late == id ? late_most : faults_.detect_max);
       tell_broken(peer, part, number, late == other ? late_most : faults_.detect_max);
     }
 }
@@ -146,8 +146,8 @@ void network::tell_broken(process_id to, process_id peer, std::uint32_t number,
   });
 }
 
-std::uint32_t network::control_number(process_id one, process_id other) const {
-  const auto at = control_.find(control_key(one, other));
+std::uint32_t network::control_number(process_id id, process_id other) const {
+  const auto at = control_.find(control_key(id, other));
   return at == control_.end() ? 0 : at->second.number;
 }
 
@@ -156,10 +156,11 @@ void network::partition(const std::set<process_id>& side, nanoseconds until) {
 }
 
 nanoseconds network::arrival(process_id from, process_id to) {
-  std::erase_if(cuts_, [&](const cut& one) { return one.until <= time_.now(); });
+  std::erase_if(cuts_, [&](const cut& entry) { return entry.until <= time_.now(); });
   auto leaves = time_.now();
-  for (const auto& one : cuts_)
-    if (one.side.contains(from) != one.side.contains(to)) leaves = std::max(leaves, one.until);
+  for (const auto& candidate : cuts_)
+    if (candidate.side.contains(from) != candidate.side.contains(to))
+      leaves = std::max(leaves, candidate.until);
   auto when = leaves + chance_.between(faults_.latency_min, faults_.latency_max);
   if (faults_.straggle > 0 && chance_.chance(faults_.straggle)) {
     ++counted_.late;
@@ -168,136 +169,137 @@ nanoseconds network::arrival(process_id from, process_id to) {
   return when;
 }
 
-void network::go_on(process_id who) {
-  const auto at = stalled_.find(who);
+void network::go_on(process_id id) {
+  const auto at = stalled_.find(id);
   if (at == stalled_.end()) return;
   const auto waiting = std::move(at->second);
   stalled_.erase(at);
-  for (const auto& one : waiting) one();
+  for (const auto& action : waiting) action();
 }
 
-void network::run_at(process_id who, std::function<void()> what) {
-  const auto at = stalled_.find(who);
-  if (at == stalled_.end()) return what();
-  at->second.push_back(std::move(what));
+void network::run_at(process_id id, std::function<void()> action) {
+  const auto at = stalled_.find(id);
+  if (at == stalled_.end()) return action();
+  at->second.push_back(std::move(action));
 }
 
 void network::flight::copy_payloads() {
   copies.reserve(frames.size());
-  for (auto& one : frames) {
-    copies.emplace_back(one.payload.begin(), one.payload.end());
-    one.payload = copies.back();
+  for (auto& frame : frames) {
+    copies.emplace_back(frame.payload.begin(), frame.payload.end());
+    frame.payload = copies.back();
   }
 }
 
 void network::post(connection_id over, std::span<const runtime::outgoing> frames) {
-  auto made = std::make_shared<flight>();
-  made->frames.assign(frames.begin(), frames.end());
-  post(over, std::move(made));
+  auto flying = std::make_shared<flight>();
+  flying->frames.assign(frames.begin(), frames.end());
+  post(over, std::move(flying));
 }
 
 void network::post_copy(connection_id over, const runtime::outgoing& frame) {
-  auto made = std::make_shared<flight>();
-  made->frames.push_back(frame);
-  made->copy_payloads();
-  post(over, std::move(made));
+  auto flying = std::make_shared<flight>();
+  flying->frames.push_back(frame);
+  flying->copy_payloads();
+  post(over, std::move(flying));
 }
 
 void network::post(connection_id over, std::shared_ptr<flight> frames) {
-  for (const auto& one : frames->frames)
-    TIDEGATE_ASSERT(one.header.payload_bytes == one.payload.size(),
+  for (const auto& frame : frames->frames)
+    TIDEGATE_ASSERT(frame.header.payload_bytes == frame.payload.size(),
                     "the header tells the payload");
   const auto& way = connections_[over - 1];
   if (!lives(way.from)) return;
   ++counted_.messages;
-  const message what{way.from, way.to, std::move(frames), over};
+  const message packet{way.from, way.to, std::move(frames), over};
   if (!way.open || (faults_.drop > 0 && chance_.chance(faults_.drop))) {
     ++counted_.dropped;
-    time_.at(arrival(way.from, way.to), [this, what] { tell_sent(what); });
+    time_.at(arrival(way.from, way.to), [this, packet] { tell_sent(packet); });
     return;
   }
   const bool twice = faults_.duplicate > 0 && chance_.chance(faults_.duplicate);
-  send_on(what);
+  send_on(packet);
   if (!twice) return;
   ++counted_.doubled;
-  what.shared->twice = true;
-  send_on(what);
+  packet.shared->twice = true;
+  send_on(packet);
 }
 
-void network::send_on(const message& what) {
-  auto when = arrival(what.from, what.to);
+void network::send_on(const message& packet) {
+  auto when = arrival(packet.from, packet.to);
   std::uint64_t order = 0;
   if (faults_.grain > 0) {
     when += faults_.grain - when % faults_.grain;
     order = chance_.next();
   }
   time_.at(
-      when, [this, what] { arrive(what); }, order);
+      when, [this, packet] { arrive(packet); }, order);
 }
 
 // Once, with the first copy that arrives: what answers it comes after that. The other copy has
 // the same bytes, whatever becomes of the sender's memory from now on.
-void network::tell_sent(const message& what) {
-  auto& shared = *what.shared;
-  if (std::exchange(shared.told, true)) return;
+void network::tell_sent(const message& packet) {
+  auto& shared = *packet.shared;
+  if (std::exchange(shared.reported, true)) return;
   if (shared.copies.empty() && (shared.twice || shared.frames.size() > 1))
     shared.copy_payloads();
-  for (const auto& one : shared.frames)
-    if (one.token != 0)
-      run_at(what.from, [this, from = what.from, token = one.token] {
+  for (const auto& frame : shared.frames)
+    if (frame.token != 0)
+      run_at(packet.from, [this, from = packet.from, token = frame.token] {
         const auto at = endpoints_.find(from);
         if (at != endpoints_.end()) at->second->frame_sent(token);
       });
 }
 
-void network::arrive(const message& what) {
-  if (stalled_.contains(what.to)) return run_at(what.to, [this, what] { arrive(what); });
-  if (!lives(what.to) || !is_open(what)) return tell_sent(what);
-  const auto& frames = what.shared->frames;
-  if (frames.size() == 1 && !frames.front().payload.empty()) return announce(what);
-  tell_sent(what);
-  unpack(what);
+void network::arrive(const message& packet) {
+  if (stalled_.contains(packet.to))
+    return run_at(packet.to, [this, packet] { arrive(packet); });
+  if (!lives(packet.to) || !is_open(packet)) return tell_sent(packet);
+  const auto& frames = packet.shared->frames;
+  if (frames.size() == 1 && !frames.front().payload.empty()) return announce(packet);
+  tell_sent(packet);
+  unpack(packet);
 }
 
 // Payloads have come along.
-void network::unpack(const message& what) {
-  for (const auto& one : what.shared->frames) {
-    const auto to = endpoints_.find(what.to);
+void network::unpack(const message& packet) {
+  for (const auto& frame : packet.shared->frames) {
+    const auto to = endpoints_.find(packet.to);
     if (to == endpoints_.end()) return;
     runtime::buffer place;
-    if (!one.payload.empty()) {
-      place = to->second->frame_arriving(what.from, one.header);
+    if (!frame.payload.empty()) {
+      place = to->second->frame_arriving(packet.from, frame.header);
       if (!place) continue;
-      TIDEGATE_ASSERT(place.size() == one.payload.size(), "a place fits its payload");
-      std::copy(one.payload.begin(), one.payload.end(), place.data());
+      TIDEGATE_ASSERT(place.size() == frame.payload.size(), "a place fits its payload");
+      std::copy(frame.payload.begin(), frame.payload.end(), place.data());
     }
-    to->second->frame_arrived(what.from, one.header, std::move(place));
+    to->second->frame_arrived(packet.from, frame.header, std::move(place));
   }
 }
 
-void network::announce(const message& what) {
-  const auto& frame = what.shared->frames.front();
-  auto place = endpoints_.at(what.to)->frame_arriving(what.from, frame.header);
-  if (!place) return tell_sent(what);
+void network::announce(const message& packet) {
+  const auto& frame = packet.shared->frames.front();
+  auto place = endpoints_.at(packet.to)->frame_arriving(packet.from, frame.header);
+  if (!place) return tell_sent(packet);
   TIDEGATE_ASSERT(place.size() == frame.payload.size(), "a place fits its payload");
   auto takes = chance_.between(faults_.latency_min, faults_.latency_max);
   if (faults_.slow > 0 && chance_.chance(faults_.slow))
     takes += chance_.between<nanoseconds>(0, faults_.slow_max);
-  time_.after(takes, [this, what, place] { transfer(what, place); });
+  time_.after(takes, [this, packet, place] { transfer(packet, place); });
 }
 
-void network::transfer(const message& what, const runtime::buffer& place) {
-  if (stalled_.contains(what.to))
-    return run_at(what.to, [this, what, place] { transfer(what, place); });
-  const auto to = endpoints_.find(what.to);
-  if (to == endpoints_.end()) return tell_sent(what);
-  const auto& frame = what.shared->frames.front();
-  if (!is_open(what)) tell_sent(what);
-  if (!lives(what.from) || !is_open(what))
-    return to->second->frame_lost(what.from, frame.header);
+void network::transfer(const message& packet, const runtime::buffer& place) {
+  if (stalled_.contains(packet.to))
+    return run_at(packet.to, [this, packet, place] { transfer(packet, place); });
+  const auto to = endpoints_.find(packet.to);
+  if (to == endpoints_.end()) return tell_sent(packet);
+  const auto& frame = packet.shared->frames.front();
+  if (!is_open(packet)) tell_sent(packet);
+  if (!lives(packet.from) || !is_open(packet))
+    return to->second->frame_lost(packet.from, frame.header);
   std::copy(frame.payload.begin(), frame.payload.end(), place.data());
-  tell_sent(what);
-  to->second->frame_arrived(what.from, frame.header, place);
+  tell_sent(packet);
+  to->second->frame_arrived(packet.from, frame.header, place);
 }
 
 void network::ask(process_id from, process_id to, std::function<void()> arrive,

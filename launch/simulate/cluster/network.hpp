@@ -76,17 +76,17 @@ class network {
   void partition(const std::set<process_id>& side, nanoseconds until);
 
   // `whole`: the process that it is a part of, whose control connections it shares; 0: none.
-  void join(process_id who, endpoint& what, process_id whole = 0);
+  void join(process_id id, endpoint& target, process_id whole = 0);
   // They hear of each other's end, even if they never exchange anything.
-  void introduce(process_id one, process_id other) { meet(one, other); }
+  void introduce(process_id id, process_id other) { meet(id, other); }
   // It is dead: whoever has asked it, or has a connection to it, hears of that.
-  void leave(process_id who);
+  void leave(process_id id);
   // The control connection between two processes that live breaks, and no other is made before
   // `until`: what is on its way is lost, and what they ask meanwhile fails. Each, and each part
   // of them, hears of it; `late`, if it is one of them, only after seconds.
-  void break_control(process_id one, process_id other, nanoseconds until, process_id late = 0);
+  void break_control(process_id id, process_id other, nanoseconds until, process_id late = 0);
   // Counts the control connections between two, from 0.
-  std::uint32_t control_number(process_id one, process_id other) const;
+  std::uint32_t control_number(process_id id, process_id other) const;
   // The connections from one to the other break while both live: what is on its way over them
   // is lost, and connect() fails before `until`. `silent`: whoever connects
   // meanwhile is told late, and what is posted over such a connection is lost.
@@ -100,9 +100,9 @@ class network {
   void disconnect_all(process_id from);
   process_id peer_of(connection_id over) const { return connections_[over - 1].to; }
   bool is_open(connection_id over) const { return connections_[over - 1].open; }
-  // Those to whom `who` has a connection.
-  std::set<process_id> linked_to(process_id who) const;
-  bool lives(process_id who) const { return endpoints_.contains(who); }
+  // Those to whom `id` has a connection.
+  std::set<process_id> linked_to(process_id id) const;
+  bool lives(process_id id) const { return endpoints_.contains(id); }
 
   // A frame, or a bundle of several. Token 0 is not told.
   void post(connection_id over, std::span<const runtime::outgoing> message);
@@ -116,12 +116,12 @@ class network {
   void tell(process_id from, process_id to, std::uint32_t number, std::function<void()> arrive);
 
   // As by SIGSTOP and SIGCONT: nothing runs in it in between, and what reaches it waits.
-  void stall(process_id who) { stalled_[who]; }
-  void go_on(process_id who);
+  void stall(process_id id) { stalled_[id]; }
+  void go_on(process_id id);
   // Nothing that waits happens any more.
   void clear() { stalled_.clear(); }
   // Runs there now, or when it goes on, perhaps to find it gone.
-  void run_at(process_id who, std::function<void()> what);
+  void run_at(process_id id, std::function<void()> action);
 
   struct counters {
     std::uint64_t messages = 0;
@@ -137,7 +137,7 @@ class network {
     std::vector<runtime::outgoing> frames;
     std::vector<std::vector<std::byte>> copies;  // of payloads, when the sender's may change
     bool twice = false;
-    bool told = false;  // the sender knows that it has been sent
+    bool reported = false;  // the sender knows that it has been sent
 
     void copy_payloads();
   };
@@ -154,22 +154,22 @@ class network {
     bool closed = false;  // by its owner
   };
   nanoseconds arrival(process_id from, process_id to);
-  void send_on(const message& what);
-  bool is_open(const message& what) const { return is_open(what.over); }
-  void post(connection_id over, std::shared_ptr<flight> what);
-  void arrive(const message& what);
-  void unpack(const message& what);
-  void announce(const message& what);
-  void tell_sent(const message& what);
-  void transfer(const message& what, const runtime::buffer& place);
-  void meet(process_id one, process_id other);
-  void tell_lost(process_id to, process_id who);
+  void send_on(const message& packet);
+  bool is_open(const message& packet) const { return is_open(packet.over); }
+  void post(connection_id over, std::shared_ptr<flight> flying);
+  void arrive(const message& packet);
+  void unpack(const message& packet);
+  void announce(const message& packet);
+  void tell_sent(const message& packet);
+  void transfer(const message& packet, const runtime::buffer& place);
+  void meet(process_id id, process_id other);
+  void tell_lost(process_id to, process_id id);
   void tell_broken(process_id to, process_id peer, std::uint32_t number, nanoseconds most);
-  process_id whole(process_id who) const;
-  std::pair<process_id, process_id> control_key(process_id one, process_id other) const {
-    return std::minmax(whole(one), whole(other));
+  process_id whole(process_id id) const;
+  std::pair<process_id, process_id> control_key(process_id id, process_id other) const {
+    return std::minmax(whole(id), whole(other));
   }
-  std::vector<process_id> parts_of(process_id who) const;
+  std::vector<process_id> parts_of(process_id id) const;
   void tell_ended(connection_id over, bool died);
 
   struct cut {

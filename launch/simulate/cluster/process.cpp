@@ -20,17 +20,17 @@ process* world::find(process_id id) const {
 
 process_id world::add(std::function<std::unique_ptr<process>(process_id)> make) {
   const auto id = ++last_;
-  auto made = make(id);
-  net.join(id, *made, made->part_of());
-  auto& started = *(processes_[id] = std::move(made));
+  auto process = make(id);
+  net.join(id, *process, process->part_of());
+  auto& started = *(processes_[id] = std::move(process));
   log.note(time.now(), started.name(), "starts");
   started.start();
   return id;
 }
 
 process_id world::whole(process_id id) const {
-  const auto* one = find(id);
-  return one && one->part_of() != 0 ? one->part_of() : id;
+  const auto* process = find(id);
+  return process && process->part_of() != 0 ? process->part_of() : id;
 }
 
 std::vector<process_id> world::all_of(process_id id) const {
@@ -41,7 +41,7 @@ std::vector<process_id> world::all_of(process_id id) const {
 }
 
 void world::kill(process_id id) {
-  for (const auto one : all_of(whole(id))) end_part(one);
+  for (const auto number : all_of(whole(id))) end_part(number);
 }
 
 void world::end_part(process_id id) {
@@ -54,22 +54,22 @@ void world::end_part(process_id id) {
   net.leave(id);
 }
 
-void world::later(process_id who, nanoseconds delay, std::function<void()> what) {
-  time.after(delay, [this, who, what = std::move(what)]() mutable {
-    net.run_at(who, [this, who, what = std::move(what)] {
-      if (find(who)) what();
+void world::later(process_id id, nanoseconds delay, std::function<void()> action) {
+  time.after(delay, [this, id, action = std::move(action)]() mutable {
+    net.run_at(id, [this, id, action = std::move(action)] {
+      if (find(id)) action();
     });
   });
 }
 
 std::unique_ptr<disk_view> world::folder(const std::string& job) {
-  auto& one = disks[job];
-  if (!one) {
-    one = std::make_unique<disk>(chance);
-    one->faults = job.empty() ? plan.run_disk : plan.disk;
-    one->fill(disks_are_full_);
+  auto& entry = disks[job];
+  if (!entry) {
+    entry = std::make_unique<disk>(chance);
+    entry->faults = job.empty() ? plan.run_disk : plan.disk;
+    entry->fill(disks_are_full_);
   }
-  return std::make_unique<disk_view>(*one);
+  return std::make_unique<disk_view>(*entry);
 }
 
 void world::fill_disks(bool full) {
@@ -82,11 +82,11 @@ void world::kill_all(bool disks_crash) {
   while (!processes_.empty()) kill(processes_.begin()->first);
   if (!disks_crash) return;
   log.note(time.now(), "machines", "lose their power");
-  for (auto& [job, one] : disks) one->crash();
+  for (auto& [job, disk] : disks) disk->crash();
 }
 
-process::process(world& where, process_id id, role what, std::string name, std::uint32_t host)
-    : world_(where), id_(id), role_(what), name_(std::move(name)), host_(host) {
+process::process(world& where, process_id id, role kind, std::string name, std::uint32_t host)
+    : world_(where), id_(id), role_(kind), name_(std::move(name)), host_(host) {
   const auto skew = where.plan.clock_skew;
   if (skew > 0)
     pace_ = 1 + skew * (2 * static_cast<double>(where.chance.below(1001)) / 1000 - 1);
@@ -100,15 +100,15 @@ bool process::shares_memory_with(const std::string& address) const {
   return world_.plan.windows && address.substr(address.find('@') + 1) == std::to_string(host_);
 }
 
-void process::fence(process_id who) const {
-  const auto* other = world_.find(world_.whole(who));
+void process::fence(process_id id) const {
+  const auto* other = world_.find(world_.whole(id));
   if (!other || !world_.plan.windows || other->host() != host_) return;
   note("ends " + other->name());
-  world_.kill(who);
+  world_.kill(id);
 }
 
-void process::later(nanoseconds delay, std::function<void()> what) {
-  world_.later(id_, delay, std::move(what));
+void process::later(nanoseconds delay, std::function<void()> action) {
+  world_.later(id_, delay, std::move(action));
 }
 
 void process::ask_any(process_id to, question_at at, answer_to back) {
@@ -117,9 +117,9 @@ void process::ask_any(process_id to, question_at at, answer_to back) {
   const auto over = where.net.control_number(id_, to);
   open_[number] = {to, over, std::move(back)};
   const auto me = id_;
-  const auto reply = [&where, me, to, over, number](answer what) {
-    where.net.tell(to, me, over, [&where, me, number, what = std::move(what)] {
-      where.find(me)->answered(number, what);
+  const auto reply = [&where, me, to, over, number](answer item) {
+    where.net.tell(to, me, over, [&where, me, number, item = std::move(item)] {
+      where.find(me)->answered(number, item);
     });
   };
   where.net.ask(
@@ -142,36 +142,36 @@ void process::ask_any(process_id to, question_at at, answer_to back) {
 void process::tell_any(process_id to, std::uint32_t number, question_at at, answer_to back) {
   auto& where = world_;
   const auto me = id_;
-  const auto reply = [&where, me, to, number, back = std::move(back)](const answer& what) {
-    where.net.tell(to, me, number, [back, what] { back(what); });
+  const auto reply = [&where, me, to, number, back = std::move(back)](const answer& item) {
+    where.net.tell(to, me, number, [back, item] { back(item); });
   };
   where.net.tell(id_, to, number,
                  [&where, to, at = std::move(at), reply] { at(*where.find(to), reply); });
 }
 
-void process::answered(std::uint64_t number, answer what) {
+void process::answered(std::uint64_t number, answer reply) {
   const auto at = open_.find(number);
   if (at == open_.end()) return;
   const auto back = std::move(at->second.back);
   open_.erase(at);
-  back(std::move(what));
+  back(std::move(reply));
 }
 
 void process::fail(const std::function<bool(const question&)>& is_lost) {
   std::vector<std::uint64_t> lost;
-  for (const auto& [number, one] : open_)
-    if (is_lost(one)) lost.push_back(number);
+  for (const auto& [number, question] : open_)
+    if (is_lost(question)) lost.push_back(number);
   for (const auto number : lost)
     answered(number, {{runtime::errc::unavailable, "the other side is gone"}, {}});
 }
 
 void process::on_peer_lost(process_id peer) {
-  fail([peer](const question& one) { return one.to == peer; });
+  fail([peer](const question& entry) { return entry.to == peer; });
   peer_lost(peer);
 }
 
 void process::on_control_broke(process_id peer, std::uint32_t number) {
-  fail([&](const question& one) { return one.to == peer && one.number <= number; });
+  fail([&](const question& entry) { return entry.to == peer && entry.number <= number; });
   control_broke(peer, number);
 }
 

@@ -24,8 +24,8 @@ namespace tidegate::sim {
 class process;
 
 struct world {
-  world(const cluster_plan& what, std::uint64_t seed)
-      : plan(what), chance(seed), net(time, chance) {}
+  world(const cluster_plan& drawn, std::uint64_t seed)
+      : plan(drawn), chance(seed), net(time, chance) {}
   // What is under way holds memory of processes.
   ~world() {
     time.clear();
@@ -85,7 +85,7 @@ struct world {
   // Every process dies, and the machines' disks lose what was not safe, if they crash too.
   void kill_all(bool disks_crash);
   // Runs there after a while, unless it is gone by then.
-  void later(process_id who, nanoseconds delay, std::function<void()> what);
+  void later(process_id id, nanoseconds delay, std::function<void()> action);
   const std::map<process_id, std::unique_ptr<process>>& processes() const { return processes_; }
 
  private:
@@ -110,10 +110,10 @@ class process : public endpoint {
   friend class cluster_member;
 
  public:
-  process(world& where, process_id id, role what, std::string name, std::uint32_t host);
+  process(world& where, process_id id, role kind, std::string name, std::uint32_t host);
 
   process_id id() const noexcept { return id_; }
-  role what() const noexcept { return role_; }
+  role kind() const noexcept { return role_; }
   const std::string& name() const noexcept { return name_; }
   std::uint32_t host() const noexcept { return host_; }
   // One of several that die together; 0: none.
@@ -124,7 +124,7 @@ class process : public endpoint {
   static process_id id_of(const std::string& address);
   bool shares_memory_with(const std::string& address) const;
   // Ends a process of this host that has been taken for dead: it reads our memory.
-  void fence(process_id who) const;
+  void fence(process_id id) const;
 
   virtual void start() = 0;
   void on_peer_lost(process_id peer) final;
@@ -161,12 +161,12 @@ class process : public endpoint {
   }
   // Who asks what is being handled, over which control connection.
   struct asker {
-    process_id who = 0;
+    process_id id = 0;
     std::uint32_t number = 0;
   };
   const asker& current_asker() const noexcept { return asker_; }
   // Runs here after a while, unless this process has ended.
-  void later(nanoseconds delay, std::function<void()> what);
+  void later(nanoseconds delay, std::function<void()> action);
   // By this process's own clock, which is not quite right.
   nanoseconds local_now() const {
     return static_cast<nanoseconds>(static_cast<double>(world_.time.now()) * pace_);
@@ -179,7 +179,7 @@ class process : public endpoint {
   using question_at = std::function<void(process&, answer_to)>;
   void ask_any(process_id to, question_at at, answer_to back);
   void tell_any(process_id to, std::uint32_t number, question_at at, answer_to back);
-  void answered(std::uint64_t question, answer what);
+  void answered(std::uint64_t question, answer reply);
 
   struct question {
     process_id to = 0;

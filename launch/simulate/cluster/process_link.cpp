@@ -48,7 +48,7 @@ void process_link::post_bundle(runtime::peer_id peer,
 
 // Now and then an earlier epoch's frame of a worker with other bytes comes first.
 void process_link::maybe_stranger(runtime::peer_id peer, const runtime::outgoing& frame) {
-  if (owner_.what() != role::worker || world_.plan.strangers == 0) return;
+  if (owner_.kind() != role::worker || world_.plan.strangers == 0) return;
   if (!world_.chance.chance(world_.plan.strangers)) return;
   const std::vector<float> other(frame.payload.size() / sizeof(float), 1e6F);
   auto stale = frame.header;

@@ -7,14 +7,14 @@
 
 namespace tidegate::sim {
 
-bool schedule::later(const planned& one, const planned& other) noexcept {
-  if (one.when != other.when) return one.when > other.when;
-  return one.order != other.order ? one.order > other.order : one.number > other.number;
+bool schedule::later(const planned& entry, const planned& other) noexcept {
+  if (entry.when != other.when) return entry.when > other.when;
+  return entry.order != other.order ? entry.order > other.order : entry.number > other.number;
 }
 
-void schedule::at(nanoseconds when, action what, std::uint64_t order) {
+void schedule::at(nanoseconds when, action item, std::uint64_t order) {
   TIDEGATE_ASSERT(when >= now_, "nothing happens in the past");
-  heap_.push_back({when, order, planned_++, std::move(what)});
+  heap_.push_back({when, order, planned_++, std::move(item)});
   std::push_heap(heap_.begin(), heap_.end(), &later);
 }
 
@@ -25,7 +25,7 @@ bool schedule::step() {
   heap_.pop_back();
   now_ = next.when;
   ++steps_;
-  next.what();
+  next.step();
   return true;
 }
 

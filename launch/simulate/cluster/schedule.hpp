@@ -24,8 +24,8 @@ class schedule {
   bool empty() const noexcept { return heap_.empty(); }
 
   // Not before now (asserted). Of what is planned for the same time, lower orders come first.
-  void at(nanoseconds when, action what, std::uint64_t order = 0);
-  void after(nanoseconds delay, action what) { at(now_ + delay, std::move(what)); }
+  void at(nanoseconds when, action item, std::uint64_t order = 0);
+  void after(nanoseconds delay, action item) { at(now_ + delay, std::move(item)); }
   // Nothing that is planned happens.
   void clear() { heap_.clear(); }
   // Makes the next thing happen; false when nothing is planned.
@@ -36,9 +36,9 @@ class schedule {
     nanoseconds when = 0;
     std::uint64_t order = 0;
     std::uint64_t number = 0;
-    action what;
+    action step;
   };
-  static bool later(const planned& one, const planned& other) noexcept;
+  static bool later(const planned& entry, const planned& other) noexcept;
 
   nanoseconds now_ = 0;
   std::uint64_t planned_ = 0;

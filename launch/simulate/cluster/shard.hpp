@@ -39,7 +39,7 @@ class shard_process final : public shell_process<actors::shard_shell>,
     std::unique_ptr<disk_view> folder;
   };
   struct chunk_state {
-    runtime::kernels::optimizer how;
+    runtime::kernels::optimizer optimizer;
     runtime::kernels::adam_powers powers;
     policies::reduce_kind reduce = policies::reduce_kind::mean;
     std::uint64_t job = 0;
@@ -51,7 +51,7 @@ class shard_process final : public shell_process<actors::shard_shell>,
   void ask_to_join(process_id coordinator, answer_to back) override;
   void check_behind(std::uint32_t slot, std::uint32_t rank, std::uint64_t clock) const override;
   bool waits_for_replica() const override { return shell_.replication().waits(); }
-  void put_out_behind(process_id who) const;
+  void put_out_behind(process_id id) const;
   process_id serves_since(std::uint64_t epoch);
   std::set<process_id> put_out_before(process_id served);
 

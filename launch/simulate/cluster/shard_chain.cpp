@@ -7,11 +7,11 @@
 namespace tidegate::sim {
 
 // Whom this one led, and whoever follows that one, up to whom it leads now.
-void shard_process::put_out_behind(process_id who) const {
-  while (who != 0 && who != replica_ && !world_.check.is_out(who)) {
-    world_.check.put_out(who);
-    const auto* one = world_.find_as<shard_process>(who);
-    who = one ? one->replica_ : 0;
+void shard_process::put_out_behind(process_id id) const {
+  while (id != 0 && id != replica_ && !world_.check.is_out(id)) {
+    world_.check.put_out(id);
+    const auto* process = world_.find_as<shard_process>(id);
+    id = process ? process->replica_ : 0;
   }
 }
 
@@ -28,9 +28,9 @@ void shard_process::lead(const policies::lead_call& call, const answer_to& reply
 void shard_process::check_behind(std::uint32_t slot, std::uint32_t rank,
                                  std::uint64_t clock) const {
   const auto name = shell_.core().name_of(slot);
-  for (const auto* one = this; one->shell_.replication().leads_in(one->led_view_) &&
-                               one->shell_.replication().all_there();) {
-    const auto* next = world_.find_as<shard_process>(one->replica_);
+  for (const auto* process = this; process->shell_.replication().leads_in(process->led_view_) &&
+                                   process->shell_.replication().all_there();) {
+    const auto* next = world_.find_as<shard_process>(process->replica_);
     if (!next || world_.check.is_out(id()) || world_.check.is_out(next->id())) return;
     const auto there = next->shell_.core().find_slot(name.job, name.table, name.chunk);
     // Under bsp a step has the pushes of all.
@@ -41,7 +41,7 @@ void shard_process::check_behind(std::uint32_t slot, std::uint32_t rank,
       world_.check.fail(
           "replicas", this->name() + " acknowledges rank " + std::to_string(rank) + " clock " +
                           std::to_string(clock) + ", which " + next->name() + " lacks");
-    one = next;
+    process = next;
   }
 }
 
@@ -58,28 +58,28 @@ void shard_process::follow(const policies::follow_call& call) {
 
 // Who is to serve the shard, unless others have heard of a later one.
 process_id shard_process::serves_since(std::uint64_t epoch) {
-  auto& [latest, who] = world_.primaries[index_];
+  auto& [latest, ticket] = world_.primaries[index_];
   if (epoch < latest) {
     world_.check.put_out(id());
     return 0;
   }
   latest = epoch;
-  return std::exchange(who, id());
+  return std::exchange(ticket, id());
 }
 
 // Those of the chain before this one; the living ones of them.
 std::set<process_id> shard_process::put_out_before(process_id served) {
   std::set<process_id> before;
-  for (const auto* one = this; one != nullptr && !before.contains(one->primary_);
-       one = world_.find_as<shard_process>(one->primary_)) {
-    world_.check.put_out(one->primary_);
-    before.insert(one->primary_);
+  for (const auto* process = this; process != nullptr && !before.contains(process->primary_);
+       process = world_.find_as<shard_process>(process->primary_)) {
+    world_.check.put_out(process->primary_);
+    before.insert(process->primary_);
   }
   if (served != id()) {
     world_.check.put_out(served);
     before.insert(served);
   }
-  std::erase_if(before, [&](process_id one) { return !world_.net.lives(one); });
+  std::erase_if(before, [&](process_id number) { return !world_.net.lives(number); });
   return before;
 }
 

@@ -15,20 +15,21 @@ constexpr nanoseconds begin_most = 3 * millisecond;
 }  // namespace
 
 shard_host::shard_host(world& where, process_id id, std::uint32_t host,
-                       policies::shard_slots::process which, std::uint32_t life)
+                       policies::shard_slots::process hosted, std::uint32_t life)
     : frameless_process(where, id, role::shard,
-                        policies::name_of(which, where.plan.spec.shards).to_string(), host),
+                        policies::name_of(hosted, where.plan.spec.shards).to_string(), host),
       cluster_member(static_cast<process&>(*this)),
-      which_(which),
+      process_(hosted),
       life_(life) {}
 
 void shard_host::ask_to_join(process_id coordinator, answer_to back) {
   std::vector<policies::hosted_member> has;
-  for (const auto& [which, part] : parts_) has.push_back(which);
+  for (const auto& [hosted, part] : parts_) has.push_back(hosted);
   ask<coordinator_process>(
       coordinator,
-      [which = which_, life = life_, has, me = id()](coordinator_process& to, answer_to reply) {
-        to.host_joined(which, life, has, me, std::move(reply));
+      [process = process_, life = life_, has, me = id()](coordinator_process& to,
+                                                       answer_to reply) {
+        to.host_joined(process, life, has, me, std::move(reply));
       },
       std::move(back));
 }
@@ -39,21 +40,22 @@ void shard_host::gave_up(const runtime::status& why) {
   launcher::of(world_).exits(id(), why);
 }
 
-void shard_host::take(const policies::host_call& what) {
-  for (const auto& one : what.members) {
-    if (!parts_.try_emplace(one, 0).second) continue;
-    note("has shard " + std::to_string(one.shard) + " member " +
-         std::to_string(one.member.number) + " life " + std::to_string(one.member.incarnation));
-    later(world_.chance.between<nanoseconds>(0, begin_most), [this, one] { begin(one); });
+void shard_host::take(const policies::host_call& call) {
+  for (const auto& member : call.members) {
+    if (!parts_.try_emplace(member, 0).second) continue;
+    note("has shard " + std::to_string(member.shard) + " member " +
+         std::to_string(member.member.number) + " life " +
+         std::to_string(member.member.incarnation));
+    later(world_.chance.between<nanoseconds>(0, begin_most), [this, member] { begin(member); });
   }
 }
 
-void shard_host::begin(const policies::hosted_member& which) {
-  parts_.at(which) = world_.add([&](process_id part) {
-    auto made = std::make_unique<shard_process>(world_, part, host(), which.shard, which.member,
-                                                name() + "/");
-    made->be_part_of(id());
-    return made;
+void shard_host::begin(const policies::hosted_member& hosted) {
+  parts_.at(hosted) = world_.add([&](process_id part) {
+    auto process = std::make_unique<shard_process>(world_, part, host(), hosted.shard,
+                                                   hosted.member, name() + "/");
+    process->be_part_of(id());
+    return process;
   });
 }
 
@@ -65,10 +67,10 @@ void shard_host::stop(bool rests) {
 }
 
 void shard_host::retire(process_id part) {
-  for (const auto& [which, running] : parts_) {
+  for (const auto& [hosted, running] : parts_) {
     if (running != part) continue;
-    const auto gone = which;
-    parts_.erase(which);
+    const auto gone = hosted;
+    parts_.erase(hosted);
     world_.end_part(part);
     ask<coordinator_process>(
         coordinator(),

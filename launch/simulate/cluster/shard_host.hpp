@@ -15,12 +15,12 @@ namespace tidegate::sim {
 class shard_host final : public frameless_process, private cluster_member {
  public:
   shard_host(world& where, process_id id, std::uint32_t host,
-             policies::shard_slots::process which, std::uint32_t life);
+             policies::shard_slots::process hosted, std::uint32_t life);
 
   void start() override { enter_cluster(); }
 
   // The coordinator's word.
-  void take(const policies::host_call& what);
+  void take(const policies::host_call& call);
   void stop(bool rests);
   // This member is to end, in order.
   void retire(process_id part);
@@ -29,9 +29,9 @@ class shard_host final : public frameless_process, private cluster_member {
   void peer_lost(process_id peer) override { lost(peer); }
   void ask_to_join(process_id coordinator, answer_to back) override;
   void gave_up(const runtime::status& why) override;
-  void begin(const policies::hosted_member& which);
+  void begin(const policies::hosted_member& hosted);
 
-  policies::shard_slots::process which_;
+  policies::shard_slots::process process_;
   std::uint32_t life_;
   std::map<policies::hosted_member, process_id> parts_;  // 0: begins
 };

@@ -23,22 +23,22 @@ runtime::status shard_process::add_table(const policies::open_table_call& table,
                                          std::span<const policies::owned_chunk> chunks,
                                          const actors::store_options& options) {
   memory_.add_table(table.table, chunks, options.members);
-  for (const auto& one : chunks) {
-    auto& made = chunks_.emplace_back();
-    made.how = actors::to_kernel(table.optimizer);
-    made.reduce = options.reduce;
-    made.job = table.token;
-    made.state1.resize(one.elements);
-    made.state2.resize(one.elements);
-    const auto values = memory_.parameters(one.slot, 0).values();
+  for (const auto& chunk : chunks) {
+    auto& chunk_state = chunks_.emplace_back();
+    chunk_state.optimizer = actors::to_kernel(table.optimizer);
+    chunk_state.reduce = options.reduce;
+    chunk_state.job = table.token;
+    chunk_state.state1.resize(chunk.elements);
+    chunk_state.state2.resize(chunk.elements);
+    const auto values = memory_.parameters(chunk.slot, 0).values();
     for (std::size_t i = 0; i < values.size(); ++i)
       values[i] =
           table.init.kind == policies::init_kind::uniform
-              ? table.init.value * runtime::uniform_signed(table.init_key, one.first + i)
+              ? table.init.value * runtime::uniform_signed(table.init_key, chunk.first + i)
               : table.init.value;
-    made.about = {table.name,      table.shape, one.chunk, one.first, one.elements,
-                  table.optimizer, 0,           1,         1,         {}};
-    if (table.restore.number == 0 && !follows_) note_opened(table, one.slot);
+    chunk_state.about = {table.name,      table.shape, chunk.chunk, chunk.first, chunk.elements,
+                         table.optimizer, 0,           1,           1,           {}};
+    if (table.restore.number == 0 && !follows_) note_opened(table, chunk.slot);
   }
   return {};
 }
@@ -57,25 +57,26 @@ runtime::status shard_process::restore(const policies::checkpoint_reader& from,
                                        std::size_t table, runtime::storage& folder,
                                        std::span<const policies::owned_chunk> chunks,
                                        policies::shard_core& core) {
-  for (const auto& one : chunks) {
-    auto& made = chunks_.at(one.slot);
-    const auto& stored = from.chunks(table)[one.chunk].stored.about;
-    std::vector<float>* const arrays[] = {&made.state1, &made.state2};
-    const auto values = memory_.parameters(one.slot, 0).values();
+  for (const auto& chunk : chunks) {
+    auto& chunk_state = chunks_.at(chunk.slot);
+    const auto& stored = from.chunks(table)[chunk.chunk].stored.about;
+    std::vector<float>* const arrays[] = {&chunk_state.state1, &chunk_state.state2};
+    const auto values = memory_.parameters(chunk.slot, 0).values();
     for (std::size_t array = 0; array < policies::chunk_arrays(stored); ++array) {
       const auto into = array == 0 ? values : std::span(*arrays[array - 1]);
-      if (auto read = from.read(folder, table, array, one.first, into); !read.ok()) return read;
+      if (auto read = from.read(folder, table, array, chunk.first, into); !read.ok())
+        return read;
     }
-    made.powers = {stored.beta1_power, stored.beta2_power};
-    core.restore(one.slot, stored.version, stored.ranks);
+    chunk_state.powers = {stored.beta1_power, stored.beta2_power};
+    core.restore(chunk.slot, stored.version, stored.ranks);
     if (follows_) continue;
-    const auto number = memory_.table_of(one.slot);
+    const auto number = memory_.table_of(chunk.slot);
     if (world_.check.is_out(id()))
-      world_.check.promoted_late(id(), made.job, number, one.chunk, core.progress(one.slot),
-                                 values);
+      world_.check.promoted_late(id(), chunk_state.job, number, chunk.chunk,
+                                 core.progress(chunk.slot), values);
     else
-      world_.check.restore_chunk(made.job, number, made.about.table, one.chunk, stored.ranks,
-                                 values);
+      world_.check.restore_chunk(chunk_state.job, number, chunk_state.about.table, chunk.chunk,
+                                 stored.ranks, values);
   }
   return {};
 }
@@ -88,21 +89,21 @@ actors::shard_memory::image shard_process::image_of(std::uint32_t slot, std::uin
   if (job.is_bsp && clock != policies::clock_vector::infinity && version != clock)
     check_fails("checkpoints", "copies version " + std::to_string(version) +
                                    " for a cut at clock " + std::to_string(clock));
-  image made{memory_.table_of(slot), chunk.about, {}};
-  made.about.beta1_power = chunk.powers.beta1;
-  made.about.beta2_power = chunk.powers.beta2;
-  made.arrays = {memory_.parameters(slot, plane).values(), chunk.state1, chunk.state2};
-  return made;
+  image result{memory_.table_of(slot), chunk.about, {}};
+  result.about.beta1_power = chunk.powers.beta1;
+  result.about.beta2_power = chunk.powers.beta2;
+  result.arrays = {memory_.parameters(slot, plane).values(), chunk.state1, chunk.state2};
+  return result;
 }
 
 void shard_process::apply(const effects::apply& step, inputs from) {
   auto& chunk = chunks_.at(step.slot);
   std::vector<kernels::gradient> gradients;
   updates with;
-  for (const auto& one : from) {
-    const auto* payload = memory_.find(one.payload);
+  for (const auto& input : from) {
+    const auto* payload = memory_.find(input.payload);
     if (!payload) return check_fails("given back", "sums a payload that was given back");
-    gradients.push_back({payload->values.data(), one.rank});
+    gradients.push_back({payload->values.data(), input.rank});
     with.insert(with.end(), payload->of.begin(), payload->of.end());
   }
   const auto before = memory_.parameters(step.slot, step.from).values();
@@ -118,7 +119,7 @@ void shard_process::apply(const effects::apply& step, inputs from) {
     kernels::tree_sum(gradients, sum.data(), sum.size());
     gradients.assign(1, {sum.data(), gradients.front().rank});
   }
-  kernels::apply_update(chunk.how, chunk.powers, gradients,
+  kernels::apply_update(chunk.optimizer, chunk.powers, gradients,
                         policies::scale_of(chunk.reduce, step.team), arrays);
   if (follows_ && world_.check.is_out(id())) return;
   if (follows_)
@@ -176,27 +177,27 @@ policies::payload_handle shard_process::sum_in_place(std::uint32_t slot, std::ui
   return memory_.keep(payload{*at->second, {}, {}, at->second});
 }
 
-std::vector<float> shard_process::seed_of(const effects::seed& what,
+std::vector<float> shard_process::seed_of(const effects::seed& item,
                                           const shard_core::seed_state& state) {
-  const auto& chunk = chunks_.at(what.slot);
+  const auto& chunk = chunks_.at(item.slot);
   policies::chunk_seed seed;
   seed.state = state;
   seed.beta1_power = chunk.powers.beta1;
   seed.beta2_power = chunk.powers.beta2;
   seed.states = states;
-  seed.elements = memory_.bytes_of(what.slot) / sizeof(float);
-  std::vector<float> made(seed_bytes(seed) / sizeof(float));
-  const auto into = std::as_writable_bytes(std::span(made));
+  seed.elements = memory_.bytes_of(item.slot) / sizeof(float);
+  std::vector<float> result(seed_bytes(seed) / sizeof(float));
+  const auto into = std::as_writable_bytes(std::span(result));
   encode_seed(seed, into);
   const auto put = [&](std::size_t i, std::span<const float> values) {
     std::copy(values.begin(), values.end(), seed_array(seed, into, i).begin());
   };
-  put(0, memory_.parameters(what.slot, what.plane).values());
+  put(0, memory_.parameters(item.slot, item.plane).values());
   put(1, chunk.state1);
   put(2, chunk.state2);
   for (std::size_t i = 0; i < state.kept.size(); ++i)
-    put(seed.kept_array(i), memory_.parameters(what.slot, what.kept[i]).values());
-  return made;
+    put(seed.kept_array(i), memory_.parameters(item.slot, item.kept[i]).values());
+  return result;
 }
 
 std::uint64_t shard_process::seed_bytes_max(std::uint32_t slot, std::uint32_t workers) const {

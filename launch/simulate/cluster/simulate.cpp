@@ -11,8 +11,8 @@ namespace tidegate::sim {
 
 namespace {
 
-const char* text_of(policies::run_outcome how) {
-  switch (how) {
+const char* text_of(policies::run_outcome outcome) {
+  switch (outcome) {
     case policies::run_outcome::done:
       return "done";
     case policies::run_outcome::job_failed:
@@ -28,11 +28,11 @@ const char* text_of(policies::run_outcome how) {
 const scenario& scenario_of(const simulate_options& options, std::uint64_t seed) {
   TIDEGATE_ASSERT(!options.mix.empty(), "a scenario to draw from");
   std::uint64_t all = 0;
-  for (const auto& one : options.mix) all += one.weight;
+  for (const auto& scenario : options.mix) all += scenario.weight;
   auto drawn = runtime::mix64(seed ^ 0x6d6978ULL) % all;
-  for (const auto& one : options.mix) {
-    if (drawn < one.weight) return one;
-    drawn -= one.weight;
+  for (const auto& entry : options.mix) {
+    if (drawn < entry.weight) return entry;
+    drawn -= entry.weight;
   }
   return options.mix.back();
 }
@@ -55,7 +55,7 @@ simulate_report simulate(const simulate_options& options, const std::function<bo
     for (const auto part : {once.digest, once.draws, once.events})
       report.digest = runtime::mix64(report.digest ^ part);
     if (!once.stuck && once.violations.empty()) {
-      ++report.ended[text_of(once.how)];
+      ++report.ended[text_of(once.outcome)];
       continue;
     }
     report.stuck += once.stuck ? 1 : 0;

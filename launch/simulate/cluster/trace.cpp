@@ -26,24 +26,25 @@ std::string quoted(const std::string& text) {
 
 std::string trace::text() const {
   std::string out;
-  for (const auto& one : lines_)
-    out += milliseconds(one.when) + " ms  " + one.who + ": " + one.what + "\n";
+  for (const auto& line : lines_)
+    out += milliseconds(line.when) + " ms  " + line.process + ": " + line.text + "\n";
   return out;
 }
 
 std::string trace::chrome_json() const {
   std::map<std::string, int> rows;
   std::string out = "{\"traceEvents\": [\n";
-  for (const auto& one : lines_) {
-    const auto row = rows.emplace(one.who, static_cast<int>(rows.size()) + 1).first->second;
+  for (const auto& line : lines_) {
+    const auto row =
+        rows.emplace(line.process, static_cast<int>(rows.size()) + 1).first->second;
     char when[32];
-    std::snprintf(when, sizeof when, "%.3f", static_cast<double>(one.when) / 1e3);
+    std::snprintf(when, sizeof when, "%.3f", static_cast<double>(line.when) / 1e3);
     out += "{\"ph\": \"i\", \"s\": \"t\", \"pid\": 1, \"tid\": " + std::to_string(row) +
-           ", \"ts\": " + when + ", \"name\": " + quoted(one.what) + "},\n";
+           ", \"ts\": " + when + ", \"name\": " + quoted(line.text) + "},\n";
   }
-  for (const auto& [who, row] : rows)
+  for (const auto& [name, row] : rows)
     out += "{\"ph\": \"M\", \"pid\": 1, \"tid\": " + std::to_string(row) +
-           ", \"name\": \"thread_name\", \"args\": {\"name\": " + quoted(who) + "}},\n";
+           ", \"name\": \"thread_name\", \"args\": {\"name\": " + quoted(name) + "}},\n";
   out +=
       "{\"ph\": \"M\", \"pid\": 1, \"name\": \"process_name\", \"args\": {\"name\": "
       "\"simulated cluster\"}}\n]}\n";

@@ -15,8 +15,8 @@ class trace {
   void turn_on() { on_ = true; }
   bool on() const noexcept { return on_; }
 
-  void note(nanoseconds when, const std::string& who, const std::string& what) {
-    if (on_) lines_.push_back({when, who, what});
+  void note(nanoseconds when, const std::string& name, const std::string& subject) {
+    if (on_) lines_.push_back({when, name, subject});
   }
 
   std::string text() const;
@@ -25,8 +25,8 @@ class trace {
  private:
   struct line {
     nanoseconds when = 0;
-    std::string who;
-    std::string what;
+    std::string process;
+    std::string text;
   };
   bool on_ = false;
   std::vector<line> lines_;

@@ -67,13 +67,13 @@ void worker::pull_all(std::function<void()> then) {
 void worker::maybe_mistake() {
   if (ended_ || world_.plan.set.mistakes == 0) return;
   if (!world_.chance.chance(world_.plan.set.mistakes)) return;
-  const auto which = world_.chance.below(4);
+  const auto index = world_.chance.below(4);
   const auto table = ids_[world_.chance.below(ids_.size())];
   const auto op = last_operation_ + 1;
   const auto code = shell_->begin([&](auto& core, auto& out) {
-    if (which == 0) return core.pull(table, op, extent::as_policy, out);
-    if (which == 1) return core.push(table, op, out);
-    return which == 2 ? core.clock(op, out) : core.finish(op, out);
+    if (index == 0) return core.pull(table, op, extent::as_policy, out);
+    if (index == 1) return core.push(table, op, out);
+    return index == 2 ? core.clock(op, out) : core.finish(op, out);
   });
   shell_->carry_out();
   if (code != runtime::errc::out_of_order)

@@ -11,12 +11,12 @@ namespace tidegate::sim::scale {
 
 namespace {
 
-using what = policies::policy_decision::what;
+using action = policies::policy_decision::action;
 
 }  // namespace
 
 cluster::cluster(const setting& of, const compute_function& compute)
-    : what_(of),
+    : combination_(of),
       compute_(compute),
       topology_(plan_topology(of)),
       costs_(costs_of(of)),
@@ -31,7 +31,7 @@ cluster::cluster(const setting& of, const compute_function& compute)
 }
 
 outcome cluster::run() {
-  for (std::uint32_t rank = 0; rank < what_.workers; ++rank) begin_clock(rank, 0);
+  for (std::uint32_t rank = 0; rank < combination_.workers; ++rank) begin_clock(rank, 0);
   while (completed_ < wanted_ && time_.step()) {
   }
   return summary();
@@ -50,7 +50,7 @@ void cluster::begin_clock(std::uint32_t rank, double from) {
 }
 
 bool cluster::is_beside(std::uint32_t host, const uplink& up) const {
-  if (what_.one_host) return true;
+  if (combination_.one_host) return true;
   return up.aggregator != the_shards && topology_.relays[up.aggregator].host == host;
 }
 
@@ -127,13 +127,13 @@ void cluster::pulled_from_shard(std::uint32_t member, std::uint64_t clock, const
 
 void cluster::carry_out_at_shard(const passage& way) {
   for (const auto& decision : decisions_) {
-    if (decision.kind == what::apply_one) {
+    if (decision.kind == action::apply_one) {
       applied_ = through(shard_cpu_, way, costs_.shard_sum + costs_.shard_step);
       acknowledge(topology_.top[decision.rank], decision.clock, applied_.last);
-    } else if (decision.kind == what::apply_clock) {
+    } else if (decision.kind == action::apply_clock) {
       apply_clock(decision.clock);
     } else {
-      TIDEGATE_ASSERT(decision.kind == what::answer, "an exchange in order is answered");
+      TIDEGATE_ASSERT(decision.kind == action::answer, "an exchange in order is answered");
       answers_.push_back(decision);
     }
   }
@@ -145,7 +145,7 @@ void cluster::apply_clock(std::uint64_t clock) {
   const auto count = static_cast<double>(topology_.top.size());
   applied_ =
       through(shard_cpu_, inputs_.of(clock), costs_.shard_sum.times(count) + costs_.shard_step);
-  for (const auto& one : topology_.top) acknowledge(one, clock, applied_.last);
+  for (const auto& source : topology_.top) acknowledge(source, clock, applied_.last);
 }
 
 // All that are answered at one moment are sent the same chunks in turn.
@@ -154,16 +154,16 @@ void cluster::answer_from_shard(const passage& way) {
   auto reply = through(shard_cpu_, later(applied_, way), costs_.shard_frames.times(count));
   reply = through(shard_out_, reply, costs_.shard_link.times(count)).after(costs_.latency);
   const auto complete = policy_->complete_below();
-  for (const auto& one : answers_) {
-    const auto& whom = topology_.top[one.rank];
-    parked_ += workers_of(whom) * std::max(0.0, way.first - parked_since_[one.rank]);
-    if (whom.is_worker) {
-      staleness_.add(one.clock - std::min(one.clock, complete));
-      workers_[whom.index].way = reply;
-      at(reply.first, [this, rank = whom.index] { delivered(rank); });
+  for (const auto& answer : answers_) {
+    const auto& source = topology_.top[answer.rank];
+    parked_ += workers_of(source) * std::max(0.0, way.first - parked_since_[answer.rank]);
+    if (source.is_worker) {
+      staleness_.add(answer.clock - std::min(answer.clock, complete));
+      workers_[source.index].way = reply;
+      at(reply.first, [this, rank = source.index] { delivered(rank); });
     } else {
-      at(reply.first, [this, whom, clock = one.clock, complete, reply] {
-        reply_to_relay(whom.index, clock, complete, reply);
+      at(reply.first, [this, source, clock = answer.clock, complete, reply] {
+        reply_to_relay(source.index, clock, complete, reply);
       });
     }
   }
@@ -171,46 +171,46 @@ void cluster::answer_from_shard(const passage& way) {
 }
 
 // Workers need no message: their answer says it.
-void cluster::acknowledge(const source& whom, std::uint64_t clock, double when) {
-  if (whom.is_worker) return;
+void cluster::acknowledge(const source& member, std::uint64_t clock, double when) {
+  if (member.is_worker) return;
   const auto then = when + costs_.latency;
-  at(then, [this, whom, clock, then] { node_acknowledged(whom.index, clock, then); });
+  at(then, [this, member, clock, then] { node_acknowledged(member.index, clock, then); });
 }
 
-double cluster::workers_of(const source& whom) const {
-  if (whom.is_worker) return 1;
-  return whom.node == 0 ? relays_[whom.index].workers : 0;
+double cluster::workers_of(const source& member) const {
+  if (member.is_worker) return 1;
+  return member.node == 0 ? relays_[member.index].workers : 0;
 }
 
 outcome cluster::summary() const {
-  outcome made;
-  made.seconds = end_;
-  made.worker_clocks = completed_;
-  made.rate = static_cast<double>(completed_) / end_;
-  made.efficiency = made.rate * what_.compute.mean / what_.workers;
-  made.steps = time_.steps();
-  staleness_.put_into(made);
+  outcome result;
+  result.seconds = end_;
+  result.worker_clocks = completed_;
+  result.rate = static_cast<double>(completed_) / end_;
+  result.efficiency = result.rate * combination_.compute.mean / combination_.workers;
+  result.steps = time_.steps();
+  staleness_.put_into(result);
   std::vector<double> waiting;
-  for (const auto& one : workers_)
-    waiting.push_back(one.done > 0 ? 1 - one.busy / one.done : 1);
-  for (const auto share : waiting) made.waiting_mean += share / what_.workers;
-  made.waiting_p99 = percentile_99(waiting);
-  made.parked_mean = parked_ / (end_ * what_.workers);
+  for (const auto& worker : workers_)
+    waiting.push_back(worker.done > 0 ? 1 - worker.busy / worker.done : 1);
+  for (const auto share : waiting) result.waiting_mean += share / combination_.workers;
+  result.waiting_p99 = percentile_99(waiting);
+  result.parked_mean = parked_ / (end_ * combination_.workers);
 
-  const auto use = [&](resource what, double busy) {
-    auto& used = made.used[static_cast<std::size_t>(what)];
+  const auto use = [&](resource item, double busy) {
+    auto& used = result.used[static_cast<std::size_t>(item)];
     used = std::max(used, std::min(1.0, busy / end_));
   };
-  use(resource::compute, (1 - made.waiting_mean) * end_);
-  use(resource::stragglers, made.parked_mean * end_);
-  for (const auto& one : links_)
-    use(resource::host_link, std::max(one.out.busy(), one.in.busy()));
+  use(resource::compute, (1 - result.waiting_mean) * end_);
+  use(resource::stragglers, result.parked_mean * end_);
+  for (const auto& link : links_)
+    use(resource::host_link, std::max(link.out.busy(), link.in.busy()));
   use(resource::shard_link, std::max(shard_in_.busy(), shard_out_.busy()));
   use(resource::shard, shard_cpu_.busy());
-  for (const auto& one : relays_) use(resource::aggregator, one.cpu.busy());
-  made.bottleneck = static_cast<resource>(std::max_element(made.used.begin(), made.used.end()) -
-                                          made.used.begin());
-  return made;
+  for (const auto& relay : relays_) use(resource::aggregator, relay.cpu.busy());
+  result.bottleneck = static_cast<resource>(
+      std::max_element(result.used.begin(), result.used.end()) - result.used.begin());
+  return result;
 }
 
 outcome run(const setting& of, const compute_function& compute) {

@@ -43,7 +43,7 @@ inline passage through(stage& where, const passage& way, const cost& of) noexcep
 
 class cluster {
  public:
-  cluster(const setting& what, const compute_function& compute);
+  cluster(const setting& combination, const compute_function& compute);
 
   outcome run();
 
@@ -81,7 +81,7 @@ class cluster {
   };
 
   // cluster.cpp: workers and the shard.
-  void at(double when, schedule::action what);
+  void at(double when, schedule::action action);
   void begin_clock(std::uint32_t rank, double from);
   void push(std::uint32_t rank);
   void arrived(std::uint32_t rank);
@@ -95,9 +95,9 @@ class cluster {
   void carry_out_at_shard(const passage& way);
   void apply_clock(std::uint64_t clock);
   void answer_from_shard(const passage& way);
-  void acknowledge(const source& whom, std::uint64_t clock, double when);
+  void acknowledge(const source& member, std::uint64_t clock, double when);
   bool is_beside(std::uint32_t host, const uplink& up) const;
-  double workers_of(const source& whom) const;
+  double workers_of(const source& member) const;
   outcome summary() const;
 
   // cluster_relays.cpp: aggregators.
@@ -111,13 +111,13 @@ class cluster {
   void hand_on(std::uint32_t at, std::uint64_t clock, const passage& way, upward& out);
   void settle(std::uint32_t at, std::uint64_t clock, double when);
   void answer_from_relay(std::uint32_t at, const passage& way);
-  void send_up(std::uint32_t at, std::uint32_t node, upward what);
-  void came_up(std::uint32_t at, std::uint32_t node, const upward& what);
+  void send_up(std::uint32_t at, std::uint32_t node, upward sum);
+  void came_up(std::uint32_t at, std::uint32_t node, const upward& sum);
   void reply_to_relay(std::uint32_t at, std::uint64_t clock, std::uint64_t min_clock,
                       const passage& way);
   void node_acknowledged(std::uint32_t at, std::uint64_t clock, double when);
 
-  const setting what_;
+  const setting combination_;
   const compute_function& compute_;
   const topology topology_;
   const costs costs_;

@@ -9,19 +9,19 @@ namespace tidegate::sim::scale {
 
 namespace {
 
-using what = policies::policy_decision::what;
+using action = policies::policy_decision::action;
 
 }  // namespace
 
 void cluster::open_relays() {
   for (std::size_t at = 0; at < relays_.size(); ++at) {
     const auto& planned = topology_.relays[at];
-    auto& one = relays_[at];
+    auto& relay = relays_[at];
     const auto members = static_cast<std::uint32_t>(planned.members.size());
-    one.policy = std::make_unique<policies::relay_policy>(what_.consistency, members,
-                                                          planned.nodes.size(), true);
-    one.arrived.resize(members);
-    for (const auto& member : planned.members) one.workers += workers_of(member);
+    relay.policy = std::make_unique<policies::relay_policy>(combination_.consistency, members,
+                                                            planned.nodes.size(), true);
+    relay.arrived.resize(members);
+    for (const auto& member : planned.members) relay.workers += workers_of(member);
   }
 }
 
@@ -51,16 +51,16 @@ void cluster::carry_out_at_relay(std::uint32_t at, const passage& way) {
   upward up{.push = {}, .pull = {}, .way = way};
   for (const auto& decision : decided) {
     switch (decision.kind) {
-      case what::hand_on:
+      case action::hand_on:
         hand_on(at, decision.clock, way, up);
         break;
-      case what::settle:
+      case action::settle:
         settle(at, decision.clock, way.first);
         break;
-      case what::ask:
+      case action::ask:
         up.pull = decision.clock;
         break;
-      case what::answer:
+      case action::answer:
         answers_.push_back(decision);
         break;
       default:
@@ -75,9 +75,9 @@ void cluster::carry_out_at_relay(std::uint32_t at, const passage& way) {
       up.push ? static_cast<std::uint32_t>(topology_.relays[at].nodes.size()) : 1;
   // The first node pulls, after all have pushed.
   for (std::uint32_t node = nodes; node-- > 0;) {
-    auto one = up;
-    if (node != 0) one.pull.reset();
-    send_up(at, node, one);
+    auto sum = up;
+    if (node != 0) sum.pull.reset();
+    send_up(at, node, sum);
   }
 }
 
@@ -112,10 +112,10 @@ void cluster::answer_from_relay(std::uint32_t at, const passage& way) {
   auto& me = relays_[at];
   const auto& planned = topology_.relays[at];
   const auto answers = std::exchange(answers_, {});
-  const auto is_remote = [&](const policies::policy_decision& one) {
-    const auto& whom = planned.members[one.rank];
-    const auto host =
-        whom.is_worker ? topology_.host_of_rank[whom.index] : topology_.relays[whom.index].host;
+  const auto is_remote = [&](const policies::policy_decision& decision) {
+    const auto& source = planned.members[decision.rank];
+    const auto host = source.is_worker ? topology_.host_of_rank[source.index]
+                                       : topology_.relays[source.index].host;
     return host != planned.host;
   };
   const auto ready = later(me.ready, way);
@@ -127,48 +127,48 @@ void cluster::answer_from_relay(std::uint32_t at, const passage& way) {
     sent = through(links_[planned.host].out, sent, costs_.host_link.times(remote));
   }
   const auto complete = me.policy->complete_below();
-  for (const auto& one : answers) {
-    const auto& whom = planned.members[one.rank];
-    const bool far = is_remote(one);
+  for (const auto& answer : answers) {
+    const auto& member = planned.members[answer.rank];
+    const bool far = is_remote(answer);
     const auto reply = far ? sent.after(costs_.latency) : ready.after(costs_.ring_latency);
-    if (whom.is_worker) {
-      staleness_.add(one.clock - std::min(one.clock, complete));
-      workers_[whom.index].way = reply;
+    if (member.is_worker) {
+      staleness_.add(answer.clock - std::min(answer.clock, complete));
+      workers_[member.index].way = reply;
       if (far)
-        this->at(reply.first, [this, rank = whom.index] { delivered(rank); });
+        this->at(reply.first, [this, rank = member.index] { delivered(rank); });
       else
-        answered(whom.index, reply.last);
+        answered(member.index, reply.last);
     } else {
-      this->at(reply.first, [this, whom, clock = one.clock, complete, reply] {
-        reply_to_relay(whom.index, clock, complete, reply);
+      this->at(reply.first, [this, member, clock = answer.clock, complete, reply] {
+        reply_to_relay(member.index, clock, complete, reply);
       });
     }
   }
 }
 
-void cluster::send_up(std::uint32_t at, std::uint32_t node, upward what) {
+void cluster::send_up(std::uint32_t at, std::uint32_t node, upward sum) {
   const auto& planned = topology_.relays[at];
   const bool beside = is_beside(planned.host, planned.nodes[node]);
-  if (what.push && !beside) {
-    what.way = through(relays_[at].cpu, what.way, costs_.relay_frames);
-    what.way = through(links_[planned.host].out, what.way, costs_.host_link);
+  if (sum.push && !beside) {
+    sum.way = through(relays_[at].cpu, sum.way, costs_.relay_frames);
+    sum.way = through(links_[planned.host].out, sum.way, costs_.host_link);
   }
-  what.way = what.way.after(beside ? costs_.ring_latency : costs_.latency);
-  this->at(what.way.first, [this, at, node, what] { came_up(at, node, what); });
+  sum.way = sum.way.after(beside ? costs_.ring_latency : costs_.latency);
+  this->at(sum.way.first, [this, at, node, sum] { came_up(at, node, sum); });
 }
 
-void cluster::came_up(std::uint32_t at, std::uint32_t node, const upward& what) {
+void cluster::came_up(std::uint32_t at, std::uint32_t node, const upward& sum) {
   const auto up = topology_.relays[at].nodes[node];
-  auto way = what.way;
+  auto way = sum.way;
   if (up.aggregator == the_shards) {
-    if (what.push) way = into_shard(way);
-    if (what.push) pushed_to_shard(up.member, *what.push, way);
-    if (what.pull) pulled_from_shard(up.member, *what.pull, way);
+    if (sum.push) way = into_shard(way);
+    if (sum.push) pushed_to_shard(up.member, *sum.push, way);
+    if (sum.pull) pulled_from_shard(up.member, *sum.pull, way);
     return carry_out_at_shard(way);
   }
-  if (what.push) way = into_relay(up.aggregator, topology_.relays[at].host, way);
-  if (what.push) pushed_to_relay(up.aggregator, up.member, *what.push, way);
-  if (what.pull) pulled_from_relay(up.aggregator, up.member, *what.pull, way);
+  if (sum.push) way = into_relay(up.aggregator, topology_.relays[at].host, way);
+  if (sum.push) pushed_to_relay(up.aggregator, up.member, *sum.push, way);
+  if (sum.pull) pulled_from_relay(up.aggregator, up.member, *sum.pull, way);
   carry_out_at_relay(up.aggregator, way);
 }
 

@@ -13,8 +13,8 @@ struct cost {
   double work = 0;
   double piece = 0;
 
-  friend cost operator+(const cost& one, const cost& other) noexcept {
-    return {one.work + other.work, one.piece + other.piece};
+  friend cost operator+(const cost& entry, const cost& other) noexcept {
+    return {entry.work + other.work, entry.piece + other.piece};
   }
   cost times(double count) const noexcept { return {work * count, piece * count}; }
 };
@@ -32,6 +32,6 @@ struct costs {
   double ring_latency = 0;
 };
 
-costs costs_of(const setting& what);
+costs costs_of(const setting& combination);
 
 }  // namespace tidegate::sim::scale

@@ -36,7 +36,7 @@ using compute_function = std::function<double(std::uint32_t rank, std::uint64_t 
 
 // Runs until workers x clocks exchanges are done, by whomever: the fast do more of them where
 // the policy lets them.
-outcome run(const setting& what);
-outcome run(const setting& what, const compute_function& compute);
+outcome run(const setting& combination);
+outcome run(const setting& combination, const compute_function& compute);
 
 }  // namespace tidegate::sim::scale

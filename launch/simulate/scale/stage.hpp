@@ -20,8 +20,8 @@ struct passage {
 };
 
 // Both are there.
-inline passage later(const passage& one, const passage& other) noexcept {
-  return {std::max(one.first, other.first), std::max(one.last, other.last)};
+inline passage later(const passage& entry, const passage& other) noexcept {
+  return {std::max(entry.first, other.first), std::max(entry.last, other.last)};
 }
 
 class stage {

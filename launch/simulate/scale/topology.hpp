@@ -38,6 +38,6 @@ struct topology {
   std::vector<source> top;    // members of the shards
 };
 
-topology plan_topology(const setting& what);
+topology plan_topology(const setting& combination);
 
 }  // namespace tidegate::sim::scale

@@ -15,7 +15,7 @@
 namespace tidegate::policies {
 namespace {
 
-using what = policy_decision::what;
+using what = policy_decision::action;
 
 // Drives one chunk with random workers and remembers what happened.
 class world {
@@ -153,11 +153,11 @@ TEST_P(consistency_property, holds_over_random_orders) {
   std::uint64_t parked = 0;
   for (std::uint64_t seed = 0; seed < 400; ++seed) {
     const auto workers = static_cast<std::uint32_t>(1 + runtime::mix64(seed) % 6);
-    world one(GetParam(), workers, 12, seed);
-    ASSERT_TRUE(one.run()) << "stuck, seed " << seed;
+    world entry(GetParam(), workers, 12, seed);
+    ASSERT_TRUE(entry.run()) << "stuck, seed " << seed;
     if (HasFailure()) FAIL() << "seed " << seed;
-    EXPECT_GT(one.answers, 0u);
-    parked += one.parked;
+    EXPECT_GT(entry.answers, 0u);
+    parked += entry.parked;
   }
   // The rare path must have been hit, or the test shows nothing.
   if (GetParam().kind == consistency_kind::async) {

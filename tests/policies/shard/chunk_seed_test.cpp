@@ -19,19 +19,19 @@ chunk_seed some() {
 }
 
 std::vector<float> encoded(const chunk_seed& seed) {
-  std::vector<float> made(seed_bytes(seed) / sizeof(float));
-  const auto bytes = std::as_writable_bytes(std::span(made));
+  std::vector<float> values(seed_bytes(seed) / sizeof(float));
+  const auto bytes = std::as_writable_bytes(std::span(values));
   encode_seed(seed, bytes);
   for (std::size_t i = 0; i < seed.arrays(); ++i)
     for (std::size_t j = 0; j < seed.elements; ++j)
       seed_array(seed, bytes, i)[j] = static_cast<float>(10 * i + j);
-  return made;
+  return values;
 }
 
 TEST(chunk_seed, is_read_as_it_was_written) {
   const auto seed = some();
-  const auto made = encoded(seed);
-  const auto bytes = std::as_bytes(std::span(made));
+  const auto values = encoded(seed);
+  const auto bytes = std::as_bytes(std::span(values));
   const auto read = decode_seed(bytes);
   ASSERT_TRUE(read);
   EXPECT_EQ(read->state.now.version, 7U);
@@ -45,14 +45,14 @@ TEST(chunk_seed, is_read_as_it_was_written) {
 }
 
 TEST(chunk_seed, what_is_cut_or_longer_or_has_another_head_is_refused) {
-  auto made = encoded(some());
-  const auto bytes = std::as_bytes(std::span(made));
+  auto values = encoded(some());
+  const auto bytes = std::as_bytes(std::span(values));
   for (std::size_t length = 0; length < bytes.size(); ++length)
     EXPECT_FALSE(decode_seed(bytes.first(length))) << length;
-  auto longer = made;
+  auto longer = values;
   longer.push_back(0);
   EXPECT_FALSE(decode_seed(std::as_bytes(std::span(std::as_const(longer)))));
-  auto wild = std::as_writable_bytes(std::span(made));
+  auto wild = std::as_writable_bytes(std::span(values));
   wild[4] = std::byte{0xff};  // workers
   EXPECT_FALSE(decode_seed(bytes));
 }

@@ -72,9 +72,9 @@ TEST(shard_core, a_reply_acknowledges_the_push_before_it) {
   core.push(tag(1, 0), 11, out);  // does not pull
   core.push(tag(2, 0), 12, out, true);
   ASSERT_EQ(all<reply>(out).size(), 2u);
-  for (const auto& one : all<reply>(out)) {
-    EXPECT_TRUE(one.applied);
-    EXPECT_EQ(one.tag.clock, 1u);
+  for (const auto& entry : all<reply>(out)) {
+    EXPECT_TRUE(entry.applied);
+    EXPECT_EQ(entry.tag.clock, 1u);
   }
   ASSERT_EQ(all<ack>(out).size(), 1u) << "of the one without a pull";
   EXPECT_EQ(all<ack>(out)[0].tag.rank, 1u);
@@ -91,7 +91,7 @@ TEST(shard_core, a_refusal_stays_a_frame_of_its_own) {
   core.push(tag(0, 7), 10, out, true);
   ASSERT_EQ(all<ack>(out).size(), 1u);
   EXPECT_NE(all<ack>(out)[0].code, refusal::none);
-  for (const auto& one : all<reply>(out)) EXPECT_FALSE(one.applied);
+  for (const auto& entry : all<reply>(out)) EXPECT_FALSE(entry.applied);
 }
 
 TEST(shard_core, refuses_what_it_should) {
@@ -318,8 +318,8 @@ TEST(shard_core, a_warm_clock_allocates_nothing) {
         core.push(tag(rank, clock, chunk), 1 + rank, out);
         core.pull(tag(rank, clock + 1, chunk), false, out);
         for (const auto& effect : out.list)
-          if (const auto* one = std::get_if<reply>(&effect))
-            core.sent(one->slot, one->tag.rank, one->where.plane);
+          if (const auto* entry = std::get_if<reply>(&effect))
+            core.sent(entry->slot, entry->tag.rank, entry->where.plane);
       }
   };
   for (std::uint64_t clock = 0; clock < 4; ++clock) one_clock(clock);

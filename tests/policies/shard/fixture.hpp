@@ -32,7 +32,7 @@ template <class T>
 std::vector<T> all(const shard_effects& effects) {
   std::vector<T> found;
   for (const auto& effect : effects.list)
-    if (const auto* one = std::get_if<T>(&effect)) found.push_back(*one);
+    if (const auto* entry = std::get_if<T>(&effect)) found.push_back(*entry);
   return found;
 }
 using apply = shard_effects::apply;

@@ -81,11 +81,11 @@ class front_of_two : public testing::Test {
 
   // A push, and with it the pull of the next clock.
   frame_header exchange(std::uint32_t rank, std::uint32_t incarnation) {
-    auto made = header_of(frame_kind::push, tag(rank, 0), refusal::none);
-    made.incarnation = incarnation;
-    made.payload_bytes = 32;
-    made.flags = runtime::frame_flag_pull;
-    return made;
+    auto header = header_of(frame_kind::push, tag(rank, 0), refusal::none);
+    header.incarnation = incarnation;
+    header.payload_bytes = 32;
+    header.flags = runtime::frame_flag_pull;
+    return header;
   }
 
   // As a link does; whether it had a place.
@@ -281,14 +281,14 @@ class acks_of_rings : public testing::Test {
   frame_header frame(frame_kind kind, std::uint32_t table) const {
     auto name = tag(0, 0);
     name.table = table;
-    auto made = header_of(kind, name, refusal::none);
-    made.incarnation = 1;
-    return made;
+    auto header = header_of(kind, name, refusal::none);
+    header.incarnation = 1;
+    return header;
   }
   void ring(std::uint32_t table) {
-    auto made = frame(frame_kind::ring, table);
-    made.flags = runtime::frame_flag_skip;
-    front_.frame(made, no_payload, {}, 0);
+    auto header = frame(frame_kind::ring, table);
+    header.flags = runtime::frame_flag_skip;
+    front_.frame(header, no_payload, {}, 0);
   }
 
   noting_shell shell_;

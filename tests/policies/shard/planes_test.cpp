@@ -119,16 +119,18 @@ class hostile_world {
   }
   void write(std::uint32_t plane) {
     planes_ = std::max(planes_, plane + 1);
-    for (const auto& one : sends_) ASSERT_NE(one.plane, plane) << "of a reply on its way";
+    for (const auto& send : sends_) ASSERT_NE(send.plane, plane) << "of a reply on its way";
     for (const auto lease : leases_) ASSERT_NE(lease, plane) << "read in place";
   }
   void see(const shard_effects& out) {
     for (const auto& effect : out.list) {
       if (const auto* step = std::get_if<apply>(&effect)) write(step->to);
-      if (const auto* one = std::get_if<reply>(&effect); one && one->code == refusal::none)
-        sends_.push_back({one->tag.rank, one->where.plane});
-      if (const auto* one = std::get_if<ring_reply>(&effect); one && one->code == refusal::none)
-        leases_[one->tag.rank] = one->where.plane;
+      if (const auto* entry = std::get_if<reply>(&effect);
+          entry && entry->code == refusal::none)
+        sends_.push_back({entry->tag.rank, entry->where.plane});
+      if (const auto* candidate = std::get_if<ring_reply>(&effect);
+          candidate && candidate->code == refusal::none)
+        leases_[candidate->tag.rank] = candidate->where.plane;
       if (const auto* sum = std::get_if<shard_effects::hand_on>(&effect)) {
         shard_effects answer;
         core_.handed_on(0, sum->clock, refusal::none, false, answer);

@@ -15,8 +15,8 @@ constexpr std::uint32_t slots[] = {0};
 template <class Effect>
 std::vector<Effect> all(const shard_effects& of) {
   std::vector<Effect> found;
-  for (const auto& one : of.list)
-    if (const auto* is = std::get_if<Effect>(&one)) found.push_back(*is);
+  for (const auto& effect : of.list)
+    if (const auto* is = std::get_if<Effect>(&effect)) found.push_back(*is);
   return found;
 }
 
@@ -44,13 +44,14 @@ class shard_replica_test : public testing::Test {
     return out;
   }
   // The replica takes that step; what follows from it.
-  effects follow(const effects::replicate& what) {
-    const shard_core::followed_step step{job, table, 0, what.version, what.rank, what.clock};
+  effects follow(const effects::replicate& replicate) {
+    const shard_core::followed_step step{
+        job, table, 0, replicate.version, replicate.rank, replicate.clock};
     effects out;
-    if (!what.skips) {
+    if (!replicate.skips) {
       EXPECT_EQ(replica.begin_step(step, bytes).kind, push_admission::what::take);
     }
-    replica.follow(step, what.skips ? no_payload : 99, out);
+    replica.follow(step, replicate.skips ? no_payload : 99, out);
     return out;
   }
 
@@ -231,12 +232,12 @@ class shard_chain_test : public shard_replica_test {
 TEST_F(shard_chain_test, one_between_hands_a_step_on_and_has_followed_when_the_last_has) {
   chain(consistency_kind::ssp);
   const auto step = all<effects::replicate>(push(primary, 0, 0, 1))[0];
-  const auto made = follow(step);
-  EXPECT_TRUE(all<effects::followed>(made).empty());
-  ASSERT_EQ(all<effects::apply>(made).size(), 1U);
-  EXPECT_TRUE(all<effects::apply>(made)[0].keeps_sum) << "where it came from may go";
-  EXPECT_EQ(all<effects::release>(made).size(), 1U);
-  const auto next = all<effects::replicate>(made);
+  const auto shard_effects = follow(step);
+  EXPECT_TRUE(all<effects::followed>(shard_effects).empty());
+  ASSERT_EQ(all<effects::apply>(shard_effects).size(), 1U);
+  EXPECT_TRUE(all<effects::apply>(shard_effects)[0].keeps_sum) << "where it came from may go";
+  EXPECT_EQ(all<effects::release>(shard_effects).size(), 1U);
+  const auto next = all<effects::replicate>(shard_effects);
   ASSERT_EQ(next.size(), 1U);
   EXPECT_EQ(next[0].version, step.version);
   EXPECT_EQ(next[0].rank, step.rank);

@@ -31,12 +31,12 @@ TEST(shard_rings, a_ring_speaks_for_all_chunks_and_is_answered_by_one_frame) {
   EXPECT_TRUE(all<ring_ack>(out).empty()) << "the replies acknowledge, too";
   const auto replies = all<ring_reply>(out);
   ASSERT_EQ(replies.size(), 2u);
-  for (const auto& one : replies) {
-    EXPECT_EQ(one.tag.chunk, 0u) << "an index";
-    EXPECT_EQ(one.count, 2u);
-    EXPECT_EQ(one.tag.clock, 1u);
-    EXPECT_TRUE(one.applied);
-    EXPECT_EQ(one.where.version, 1u);
+  for (const auto& reply : replies) {
+    EXPECT_EQ(reply.tag.chunk, 0u) << "an index";
+    EXPECT_EQ(reply.count, 2u);
+    EXPECT_EQ(reply.tag.clock, 1u);
+    EXPECT_TRUE(reply.applied);
+    EXPECT_EQ(reply.where.version, 1u);
   }
   EXPECT_EQ(all<release>(out).size(), 4u);
 }

@@ -14,16 +14,16 @@ roster_change leaves(std::uint32_t number, std::uint32_t rank, std::uint64_t clo
 }
 
 TEST(roster, a_mean_is_over_who_pushes_the_clock) {
-  roster who(4);
-  EXPECT_EQ(who.team(0), 4U);
-  who.change(10, false);
-  who.change(7, false);
-  who.change(8, true);
-  EXPECT_EQ(who.team(6), 4U);
-  EXPECT_EQ(who.team(7), 3U);
-  EXPECT_EQ(who.team(8), 4U);
-  EXPECT_EQ(who.team(10), 3U);
-  EXPECT_EQ(who.team(~std::uint64_t{0}), 3U);
+  roster member(4);
+  EXPECT_EQ(member.team(0), 4U);
+  member.change(10, false);
+  member.change(7, false);
+  member.change(8, true);
+  EXPECT_EQ(member.team(6), 4U);
+  EXPECT_EQ(member.team(7), 3U);
+  EXPECT_EQ(member.team(8), 4U);
+  EXPECT_EQ(member.team(10), 3U);
+  EXPECT_EQ(member.team(~std::uint64_t{0}), 3U);
 }
 
 TEST(shard_roster, the_others_are_not_held_up_and_the_mean_is_over_them) {
@@ -171,8 +171,8 @@ TEST(shard_roster, the_last_cut_has_who_left_where_the_others_ended) {
   ASSERT_EQ(core.cut(job, clock_vector::infinity, tables, out), shard_core::nothing_gone_by);
   const auto taken = all<shard_effects::snapshot>(out);
   ASSERT_EQ(taken.size(), 2U);
-  for (const auto& one : taken)
-    for (const auto& rank : core.cut_of(one.slot).ranks) EXPECT_EQ(rank.next, 4U);
+  for (const auto& snapshot : taken)
+    for (const auto& rank : core.cut_of(snapshot.slot).ranks) EXPECT_EQ(rank.next, 4U);
 }
 
 TEST(shard_roster, a_replica_makes_the_means_that_it_is_told) {

@@ -17,10 +17,10 @@ using extent = worker_core::extent;
 constexpr std::int64_t second = 1'000'000'000;
 
 TEST(patience, asks_after_one_second_and_then_after_twice_as_long_up_to_eight) {
-  patience one;
+  patience entry;
   std::vector<std::int64_t> asked;
   for (std::int64_t now = 10 * second; now < 60 * second; now += second / 10)
-    if (one.is_over(now)) asked.push_back((now - 10 * second) / second);
+    if (entry.is_over(now)) asked.push_back((now - 10 * second) / second);
   EXPECT_EQ(asked, (std::vector<std::int64_t>{1, 3, 7, 15, 23, 31, 39, 47}));
 }
 
@@ -49,10 +49,10 @@ TEST(worker_again, only_the_chunks_of_a_push_that_nobody_acknowledged) {
   core.on_ack(3, 1, 0, refusal::none, out);
   const auto sent = silence(core);
   ASSERT_EQ(sent.size(), 2u);
-  for (const auto& one : sent) {
-    EXPECT_EQ(one.kind, kind::push);
-    EXPECT_EQ(one.half, 1u) << "where the gradient lies";
-    EXPECT_EQ(one.clock, 0u);
+  for (const auto& send : sent) {
+    EXPECT_EQ(send.kind, kind::push);
+    EXPECT_EQ(send.half, 1u) << "where the gradient lies";
+    EXPECT_EQ(send.clock, 0u);
   }
   EXPECT_EQ(sent[0].chunk, 0u);
   EXPECT_EQ(sent[1].chunk, 2u);
@@ -71,7 +71,7 @@ TEST(worker_again, a_skip_stays_a_skip) {
   ASSERT_EQ(core.clock(1, out), errc::ok);
   const auto sent = silence(core);
   ASSERT_EQ(sent.size(), 3u);
-  for (const auto& one : sent) EXPECT_EQ(one.kind, kind::skip);
+  for (const auto& send : sent) EXPECT_EQ(send.kind, kind::skip);
 }
 
 TEST(worker_again, a_pull_has_a_new_number_and_the_old_reply_comes_too_late) {
@@ -159,8 +159,8 @@ class shard_again : public testing::Test {
   // Numbers of the replies so far.
   std::vector<std::uint64_t> replied() const {
     std::vector<std::uint64_t> numbers;
-    for (const auto& one : out_.list)
-      if (const auto* reply = std::get_if<shard_effects::reply>(&one)) {
+    for (const auto& effect : out_.list)
+      if (const auto* reply = std::get_if<shard_effects::reply>(&effect)) {
         EXPECT_EQ(reply->code, refusal::none);
         numbers.push_back(reply->tag.request);
       }

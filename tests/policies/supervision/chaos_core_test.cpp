@@ -38,7 +38,7 @@ std::vector<timed> carry_out(const chaos_plan& plan, std::vector<chaos_target> l
     core.wake(now, living, out);
     for (const auto& order : out) {
       seen.push_back({now, order});
-      if (order.what.act != chaos_act::kill) continue;
+      if (order.choice.act != chaos_act::kill) continue;
       const auto at = std::find(living.begin(), living.end(), order.target);
       EXPECT_NE(at, living.end()) << "who is dead is killed once more";
       if (at != living.end()) ++at->started;
@@ -51,7 +51,7 @@ std::vector<std::string> text(const std::vector<timed>& all) {
   std::vector<std::string> lines;
   for (const auto& [at, order] : all)
     lines.push_back(std::to_string(at) + " " +
-                    std::to_string(static_cast<int>(order.what.act)) + " " +
+                    std::to_string(static_cast<int>(order.choice.act)) + " " +
                     order.target.name.to_string());
   return lines;
 }
@@ -62,10 +62,10 @@ TEST(chaos_core, a_seed_draws_the_same_in_any_order_of_the_list) {
   plan.actions = {{}, {chaos_act::stop, 30}};
   auto other = cluster();
   std::reverse(other.begin(), other.end());
-  const auto one = text(carry_out(plan, cluster()));
-  EXPECT_EQ(one, text(carry_out(plan, other)));
+  const auto names = text(carry_out(plan, cluster()));
+  EXPECT_EQ(names, text(carry_out(plan, other)));
   plan.seed = 2;
-  EXPECT_NE(one, text(carry_out(plan, cluster())));
+  EXPECT_NE(names, text(carry_out(plan, cluster())));
 }
 
 TEST(chaos_core, hits_the_roles_it_was_given_and_each_of_them) {
@@ -73,7 +73,8 @@ TEST(chaos_core, hits_the_roles_it_was_given_and_each_of_them) {
   plan.hits_max = 200;
   plan.roles = {process_role::worker, process_role::shard};
   std::map<std::string, int> hits;
-  for (const auto& one : carry_out(plan, cluster())) ++hits[one.order.target.name.to_string()];
+  for (const auto& timed : carry_out(plan, cluster()))
+    ++hits[timed.order.target.name.to_string()];
   EXPECT_EQ(hits.size(), 5U);
   EXPECT_EQ(hits.count("coordinator-0"), 0U);
   for (const auto& [name, times] : hits) EXPECT_GT(times, 20) << name;
@@ -86,9 +87,9 @@ TEST(chaos_core, pauses_are_within_the_range_and_use_all_of_it) {
   plan.pause_last_ms = 7;
   std::set<std::int64_t> pauses;
   std::int64_t before = 0;
-  for (const auto& one : carry_out(plan, cluster())) {
-    pauses.insert((one.at - before) / ms);
-    before = one.at;
+  for (const auto& timed : carry_out(plan, cluster())) {
+    pauses.insert((timed.at - before) / ms);
+    before = timed.at;
   }
   EXPECT_EQ(pauses, (std::set<std::int64_t>{3, 4, 5, 6, 7}));
 }
@@ -175,11 +176,11 @@ TEST(chaos_core, a_hit_that_missed_does_not_count) {
 TEST(choose_target, takes_one_of_the_role_by_seed) {
   std::set<int> chosen;
   for (std::uint64_t seed = 0; seed < 30; ++seed) {
-    const auto one = choose_target(cluster(), process_role::worker, seed);
-    ASSERT_TRUE(one);
-    EXPECT_EQ(one->name.role, process_role::worker);
-    EXPECT_EQ(one->pid, choose_target(cluster(), process_role::worker, seed)->pid);
-    chosen.insert(one->pid);
+    const auto target = choose_target(cluster(), process_role::worker, seed);
+    ASSERT_TRUE(target);
+    EXPECT_EQ(target->name.role, process_role::worker);
+    EXPECT_EQ(target->pid, choose_target(cluster(), process_role::worker, seed)->pid);
+    chosen.insert(target->pid);
   }
   EXPECT_EQ(chosen.size(), 3U);
   EXPECT_FALSE(choose_target(cluster(), process_role::aggregator, 1));
@@ -197,7 +198,7 @@ TEST(chaos_core, hits_on_hosts_and_disks_need_no_process) {
     std::vector<chaos_order> out;
     core.wake(hit * 10 * ms, {}, out);
     ASSERT_EQ(out.size(), 1U);
-    seen.insert(std::to_string(out[0].what.for_ms) + " " + out[0].host);
+    seen.insert(std::to_string(out[0].choice.for_ms) + " " + out[0].host);
   }
   EXPECT_EQ(seen, (std::set<std::string>{"200 a", "200 b", "30 "}));
   EXPECT_TRUE(core.done());

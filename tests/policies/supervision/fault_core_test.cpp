@@ -19,23 +19,23 @@ class fault_core_test : public testing::Test {
   using lines = std::vector<std::string>;
 
   static timed_fault at_clock(std::uint64_t clock, std::string process,
-                              chaos_choice what = {}) {
-    return {clock, 0, std::move(process), what};
+                              chaos_choice choice = {}) {
+    return {clock, 0, std::move(process), choice};
   }
   static timed_fault at_time(std::uint64_t after_ms, std::string process,
-                             chaos_choice what = {}) {
-    return {std::nullopt, after_ms, std::move(process), what};
+                             chaos_choice choice = {}) {
+    return {std::nullopt, after_ms, std::move(process), choice};
   }
   lines wake(fault_core& core, std::int64_t now, std::uint64_t clock) const {
     std::vector<chaos_order> out;
     core.wake(now, living, clock, out);
     lines seen;
-    for (const auto& one : out) {
-      const auto act = one.what.act;
-      seen.push_back(act == chaos_act::partition ? "cut off " + one.host
-                     : act == chaos_act::kill    ? "kill " + one.target.name.to_string()
-                     : act == chaos_act::stop    ? "stop " + one.target.name.to_string()
-                                                 : "continue " + one.target.name.to_string());
+    for (const auto& order : out) {
+      const auto act = order.choice.act;
+      seen.push_back(act == chaos_act::partition ? "cut off " + order.host
+                     : act == chaos_act::kill    ? "kill " + order.target.name.to_string()
+                     : act == chaos_act::stop    ? "stop " + order.target.name.to_string()
+                                                 : "continue " + order.target.name.to_string());
     }
     return seen;
   }

@@ -17,7 +17,7 @@ class detected {
   void pass_ms(std::int64_t span, const std::vector<process_number>& beating) {
     for (const auto until = now_ + span * ms; now_ < until;) {
       now_ += beat_interval_ms(timeout_ms) * ms;
-      for (const auto one : beating) ++beats_[one];
+      for (const auto number : beating) ++beats_[number];
       look();
     }
   }

@@ -25,10 +25,10 @@ TEST(reconnect_schedule, the_first_attempt_follows_soon_and_an_answer_ends_the_s
   schedule peers;
   EXPECT_TRUE(peers.empty());
   peers.broke(7, 100 * ms);
-  const auto made = attempts(peers, 110 * ms);
-  ASSERT_EQ(made.size(), 1u);
-  EXPECT_EQ(peers.attempt_of(7), made[0]);
-  EXPECT_TRUE(peers.answered(7, made[0]));
+  const auto numbers = attempts(peers, 110 * ms);
+  ASSERT_EQ(numbers.size(), 1u);
+  EXPECT_EQ(peers.attempt_of(7), numbers[0]);
+  EXPECT_TRUE(peers.answered(7, numbers[0]));
   EXPECT_TRUE(peers.empty());
   EXPECT_TRUE(attempts(peers, 10'000 * ms).empty());
 }

@@ -8,31 +8,32 @@ namespace {
 constexpr std::int64_t ms = 1'000'000;
 
 TEST(restart_intensity, the_first_is_at_once_then_pauses_double_up_to_the_last) {
-  restart_intensity one;
+  restart_intensity intensity;
   const restart_spec limits{9, 60'000, 100, 1'000};
   std::vector<std::int64_t> pauses;
-  for (std::int64_t i = 0; i < 7; ++i) pauses.push_back(one.died(i * ms, limits).value() / ms);
+  for (std::int64_t i = 0; i < 7; ++i)
+    pauses.push_back(intensity.died(i * ms, limits).value() / ms);
   EXPECT_EQ(pauses, (std::vector<std::int64_t>{0, 100, 200, 400, 800, 1000, 1000}));
 }
 
 TEST(restart_intensity, too_many_deaths_within_the_time_are_the_end) {
-  restart_intensity one;
+  restart_intensity intensity;
   const restart_spec limits{3, 1'000, 1, 1};
-  for (std::int64_t i = 0; i < 3; ++i) EXPECT_TRUE(one.died(i * ms, limits));
-  EXPECT_FALSE(one.died(4 * ms, limits));
-  EXPECT_EQ(one.recent_deaths(), 4U);
+  for (std::int64_t i = 0; i < 3; ++i) EXPECT_TRUE(intensity.died(i * ms, limits));
+  EXPECT_FALSE(intensity.died(4 * ms, limits));
+  EXPECT_EQ(intensity.recent_deaths(), 4U);
 }
 
 TEST(restart_intensity, what_is_long_ago_is_forgiven) {
-  restart_intensity one;
+  restart_intensity intensity;
   const restart_spec limits{1, 1'000, 100, 100};
-  for (std::int64_t i = 0; i < 50; ++i) EXPECT_EQ(one.died(i * 1'001 * ms, limits), 0);
-  EXPECT_FALSE(one.died(50 * 1'001 * ms - 1 * ms, limits));
+  for (std::int64_t i = 0; i < 50; ++i) EXPECT_EQ(intensity.died(i * 1'001 * ms, limits), 0);
+  EXPECT_FALSE(intensity.died(50 * 1'001 * ms - 1 * ms, limits));
 }
 
 TEST(restart_intensity, none_may_be_allowed) {
-  restart_intensity one;
-  EXPECT_FALSE(one.died(0, {0, 60'000, 100, 100}));
+  restart_intensity intensity;
+  EXPECT_FALSE(intensity.died(0, {0, 60'000, 100, 100}));
 }
 
 }  // namespace

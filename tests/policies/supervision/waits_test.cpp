@@ -38,10 +38,10 @@ TEST(wait_ledger, waits_that_began_elsewhere_keep_their_age_and_the_longest_come
                                 {.waiter = "b", .awaited = "y", .for_ns = 5 * second},
                                 {.waiter = "c", .awaited = "z"}});
   EXPECT_EQ(fresh.size(), 2u);
-  const auto told = ledger.reported(10 * second);
-  ASSERT_EQ(told.size(), 2u);
-  EXPECT_EQ(told[0].waiter, "b");
-  EXPECT_EQ(told[1].waiter, "a");
+  const auto status = ledger.reported(10 * second);
+  ASSERT_EQ(status.size(), 2u);
+  EXPECT_EQ(status[0].waiter, "b");
+  EXPECT_EQ(status[1].waiter, "a");
 }
 
 std::vector<job_status> at_clock(std::uint64_t clock) {
