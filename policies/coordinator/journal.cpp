@@ -1,10 +1,11 @@
-// The journal of coordinator_core: what is recorded, and how another process goes on with it.
+// Checks that a journal can be of this cluster before a coordinator goes on with it.
 #include <algorithm>
 #include <map>
 #include <set>
 #include <utility>
 
-#include "policies/coordinator/core.hpp"
+#include "policies/coordinator/record.hpp"
+#include "policies/placement/shard_slots.hpp"
 #include "runtime/base/limits.hpp"
 #include "runtime/base/planted.hpp"
 
@@ -164,105 +165,6 @@ runtime::expected<recorded_cluster> decode_journal(
   if (auto checked = check_slots(cluster, *found); !checked.ok())
     return fail(std::move(checked));
   return found;
-}
-
-void coordinator_core::begin(std::int64_t now, coordinator_effects& out) {
-  if (to_record_) out.records.emplace_back(*std::exchange(to_record_, std::nullopt));
-  if (goes_on_) event(now, "coordinator_resumes", "life " + std::to_string(life_));
-  for (const auto& job : jobs_)
-    if (job.restored && !job.restored->left.empty())
-      fail_job(now, job.spec.name,
-               "it cannot go on from checkpoint " + to_string(job.restored->id) + ": rank " +
-                   std::to_string(job.restored->left.front()) +
-                   " had left by then, behind an aggregator, and would push what others have "
-                   "been summed without; launch it anew, or without jobs." +
-                   job.spec.name + ".aggregators",
-               out);
-}
-
-void coordinator_core::record(const job_record& job, coordinator_effects& out) {
-  out.records.emplace_back(recorded_job{
-      job.spec.name, job.state, job.failure, job.began, job.ended, job.parameters_sha256,
-      job.restarts, job.checkpoints, job.checkpoint_clock, job.begun, job.wanted, job.changes});
-}
-
-void coordinator_core::record(const job_record& job, std::uint32_t rank,
-                              coordinator_effects& out) {
-  const auto& worker = job.workers[rank];
-  out.records.emplace_back(recorded_worker{job.spec.name, rank, worker.joined, worker.finished,
-                                           worker.incarnation, worker.address, worker.invited,
-                                           worker.tables, worker.staleness_max,
-                                           worker.payload_bytes_copied, worker.last});
-}
-
-void coordinator_core::record_group(std::uint32_t shard, coordinator_effects& out) const {
-  const auto& group = groups_of_[shard];
-  if (is_planted(planted_bug::group_not_recorded)) return;
-  if (cluster_.has_chains() && group.began())
-    out.records.emplace_back(recorded_group{shard, group.now()});
-}
-
-// Addresses of nodes are not in it: who is there tells its own again.
-void coordinator_core::go_on(const recorded_cluster& before) {
-  if (!before.run) return;
-  for (const auto& recorded_job : before.jobs) {
-    auto& job = *find(recorded_job.name);
-    job.state = recorded_job.state;
-    job.failure = recorded_job.failure;
-    job.began = recorded_job.began;
-    job.ended = recorded_job.ended;
-    job.parameters_sha256 = recorded_job.parameters_sha256;
-    job.restarts = recorded_job.restarts;
-    job.checkpoints = recorded_job.checkpoints;
-    job.checkpoint_clock = recorded_job.checkpoint_clock;
-    job.begun = recorded_job.begun;
-    job.wanted = recorded_job.wanted;
-    for (const auto& change : recorded_job.changes) note_change(job, change);
-  }
-  for (const auto& metric : before.metrics)
-    find(metric.job)->metrics[metric.name] = metric.value;
-  for (const auto& table : before.tables) {
-    const auto index = static_cast<std::size_t>(find(table.job) - jobs_.data());
-    for (const auto id : add_tables(index, table.specs)) tables_[id].recorded = true;
-    ++tables_recorded_;
-  }
-  for (const auto& recorded_worker : before.workers) {
-    auto& job = *find(recorded_worker.job);
-    auto& worker = job.workers[recorded_worker.rank];
-    worker.joined = recorded_worker.joined;
-    worker.finished =
-        worker.absent || (recorded_worker.finished &&
-                          !is_planted(planted_bug::finished_worker_forgotten_at_restart));
-    worker.incarnation = recorded_worker.incarnation;
-    worker.address = recorded_worker.address;
-    worker.invited = recorded_worker.invited;
-    if (!is_planted(planted_bug::opened_tables_forgotten_at_restart))
-      worker.tables = recorded_worker.tables;
-    worker.staleness_max = recorded_worker.staleness_max;
-    worker.payload_bytes_copied = recorded_worker.payload_bytes_copied;
-    worker.last = recorded_worker.last;
-    // Those of others are the same, or the job has failed.
-    if (recorded_worker.tables && !job.tables_opened)
-      job.tables_opened = {recorded_worker.rank, *recorded_worker.tables};
-  }
-  for (const auto& group : before.groups) groups_of_[group.shard] = shard_group(group.state);
-  if (cluster_.slots > 0) go_on_with(before.slots);
-  for (auto& job : jobs_)
-    job.at_end = std::all_of(job.workers.begin(), job.workers.end(),
-                             [](const worker_state& worker) { return worker.finished; });
-}
-
-status coordinator_core::may_tell_tables(const std::string& name) const {
-  for (const auto& table : tables_)
-    if (table.recorded && !table.ready && jobs_[table.job].spec.name == name &&
-        jobs_[table.job].state != job_state::failed)
-      return {errc::unavailable, "not all shards have come back"};
-  return {};
-}
-
-checkpoint_id coordinator_core::last_checkpoint(const std::string& name) const {
-  const auto* job = find(name);
-  return job ? job->begun : checkpoint_id();
 }
 
 }  // namespace tidegate::policies

@@ -1,4 +1,4 @@
-// What coordinator_core tells of itself.
+// What the coordinator tells of itself.
 #include <algorithm>
 #include <vector>
 
@@ -10,56 +10,17 @@ namespace tidegate::policies {
 
 namespace limits = runtime::limits;
 
-cluster_status coordinator_core::status(std::int64_t now, std::uint64_t events_seen) const {
-  cluster_status all;
-  all.epoch = epoch_;
-  all.life = life_;
-  for (std::uint32_t shard = 0; shard < groups_of_.size(); ++shard) {
-    const auto& group = groups_of_[shard];
-    all.shards_joined += group.is_complete() ? 1 : 0;
-    all.replicas_in_sync += group.replicas_in_sync();
-    if (group.is_lost() && all.lost.empty())
-      all.lost = "shard " + std::to_string(shard) +
-                 " has lost its primary, and there is no replica that has everything";
-  }
-  for (const auto& job : jobs_) {
-    auto& shown = all.jobs.emplace_back();
-    shown.name = job.spec.name;
-    shown.policy = to_string(job.spec.consistency);
-    shown.state = job.state;
-    shown.failure = job.failure;
-    shown.metrics = job.metrics;
-    shown.restarts = job.restarts;
-    for (std::uint32_t rank = 0; rank < job.workers.size(); ++rank) {
-      const auto& worker = job.workers[rank];
-      if (!worker.absent && worker.finished) shown.ranks_finished.push_back(rank);
-      shown.incarnations.push_back(worker.incarnation);
-    }
-    shown.workers = job.wanted;
-    shown.changes = job.changes;
-    shown.checkpoints = job.checkpoints;
-    shown.checkpoint_clock = job.checkpoint_clock;
-    shown.last_checkpoint = job.rounds && job.rounds->has_last();
-    shown.parameters_sha256 = job.parameters_sha256;
-    if (job.began != 0)
-      shown.seconds =
-          static_cast<double>((job.ended != 0 ? job.ended : now) - job.began) * 1e-9;
-    sum_up(job, shown);
-  }
-  all.waits = waits_.reported(now);
-  all.condemned = condemned_;
-  if (events_seen < events_.size())
-    all.events.assign(events_.begin() + static_cast<std::ptrdiff_t>(events_seen),
-                      events_.end());
-  return all;
-}
+namespace {
 
-void coordinator_core::sum_up(const job_record& job, job_status& shown) {
+using coordination::job_record;
+using coordination::worker_state;
+
+void sum_up(const job_record& job, job_status& shown) {
   auto slowest = clock_vector::infinity;
   double losses = 0;
   double stay = 0;
   for (const auto& worker : job.workers) {
-    if (!has_been(worker)) continue;
+    if (!worker.has_been()) continue;
     if (!worker.absent) {
       shown.workers_joined += worker.joined ? 1 : 0;
       shown.workers_finished += worker.finished ? 1 : 0;
@@ -89,14 +50,48 @@ void coordinator_core::sum_up(const job_record& job, job_status& shown) {
     shown.clock_slowest = std::max(shown.clock_slowest, shown.clock_fastest - reach);
 }
 
-std::vector<table_grant> coordinator_core::tables(const std::string& name) const {
-  std::vector<table_grant> ready;
-  for (const auto& table : tables_)
-    if (table.ready && jobs_[table.job].spec.name == name) ready.push_back(table.grant);
-  // By name: the order of a hash over all tables must not depend on who created one first.
-  std::sort(ready.begin(), ready.end(),
-            [](const table_grant& a, const table_grant& b) { return a.name < b.name; });
-  return ready;
+}  // namespace
+
+cluster_status coordinator_core::status(std::int64_t now, std::uint64_t events_seen) const {
+  cluster_status all;
+  all.epoch = state_.epoch;
+  all.life = state_.life;
+  for (std::uint32_t shard = 0; shard < state_.replicas.groups().size(); ++shard) {
+    const auto& group = state_.replicas[shard];
+    all.shards_joined += group.is_complete() ? 1 : 0;
+    all.replicas_in_sync += group.replicas_in_sync();
+    if (group.is_lost() && all.lost.empty())
+      all.lost = "shard " + std::to_string(shard) +
+                 " has lost its primary, and there is no replica that has everything";
+  }
+  for (const auto& job : state_.jobs) {
+    auto& shown = all.jobs.emplace_back();
+    shown.name = job.spec.name;
+    shown.policy = to_string(job.spec.consistency);
+    shown.state = job.state;
+    shown.failure = job.failure;
+    shown.metrics = job.metrics;
+    shown.restarts = job.restarts;
+    for (std::uint32_t rank = 0; rank < job.workers.size(); ++rank) {
+      const auto& worker = job.workers[rank];
+      if (!worker.absent && worker.finished) shown.ranks_finished.push_back(rank);
+      shown.incarnations.push_back(worker.incarnation);
+    }
+    shown.workers = job.wanted;
+    shown.changes = job.changes;
+    shown.checkpoints = job.checkpoints;
+    shown.checkpoint_clock = job.checkpoint_clock;
+    shown.last_checkpoint = job.rounds && job.rounds->has_last();
+    shown.parameters_sha256 = job.parameters_sha256;
+    if (job.began != 0)
+      shown.seconds =
+          static_cast<double>((job.ended != 0 ? job.ended : now) - job.began) * 1e-9;
+    sum_up(job, shown);
+  }
+  all.waits = state_.waits.reported(now);
+  all.condemned = state_.waits.condemned();
+  all.events = state_.events.since(events_seen);
+  return all;
 }
 
 }  // namespace tidegate::policies

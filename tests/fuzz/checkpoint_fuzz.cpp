@@ -81,17 +81,18 @@ std::string right_header() {
 }
 
 std::string right_manifest() {
-  policies::checkpoint_manifest made;
-  made.id = {1, 2};
-  made.job = "job";
-  made.workers = 3;
-  made.tables = {{"w", {2, 3}, 2}, {"b", {}, 1}};
+  policies::checkpoint_manifest manifest;
+  manifest.id = {1, 2};
+  manifest.job = "job";
+  manifest.workers = 3;
+  manifest.tables = {{"w", {2, 3}, 2}, {"b", {}, 1}};
   for (const std::uint32_t shard : {0U, 1U})
-    made.parts.push_back({shard,
-                          {policies::shard_file_name(made.id, shard), 5, std::string(64, 'a')},
-                          {{0, shard, 1}}});
-  made.parts[0].chunks.push_back({1, 0, 1});
-  const auto text = policies::encode_manifest(made);
+    manifest.parts.push_back(
+        {shard,
+         {policies::shard_file_name(manifest.id, shard), 5, std::string(64, 'a')},
+         {{0, shard, 1}}});
+  manifest.parts[0].chunks.push_back({1, 0, 1});
+  const auto text = policies::encode_manifest(manifest);
   TIDEGATE_ASSERT(text, "it is right");
   return text->substr(0, text->find('\n'));
 }

@@ -1,13 +1,13 @@
-// coordinator_core: who waits for whom, and which members are condemned because peers cannot
-// reach them.
+#include "policies/coordinator/wait_watch.hpp"
+
 #include <algorithm>
 #include <cstdio>
 #include <utility>
 
-#include "policies/coordinator/core.hpp"
+#include "policies/coordinator/state.hpp"
 #include "policies/model/clock_vector.hpp"
 
-namespace tidegate::policies {
+namespace tidegate::policies::coordination {
 
 namespace {
 
@@ -19,76 +19,57 @@ std::string seconds_text(std::int64_t ns) {
   return text;
 }
 
-struct call_text {
-  std::string operator()(const open_job_call& call) const { return "open job " + call.name; }
-  std::string operator()(const open_table_call& call) const {
-    return (call.restore.number > 0 ? "restore table " : "open table ") + call.name;
-  }
-  std::string operator()(const admit_worker_call& call) const {
-    return "admit rank " + std::to_string(call.rank);
-  }
-  std::string operator()(const close_job_call&) const { return "close a job"; }
-  std::string operator()(const checkpoint_call&) const { return "begin a checkpoint"; }
-  std::string operator()(const lead_call&) const { return "hand everything to its replica"; }
-  std::string operator()(const follow_call&) const { return "follow as a replica"; }
-  std::string operator()(const promote_call&) const { return "serve as the primary"; }
-  std::string operator()(const sum_progress_call&) const { return "tell what it has summed"; }
-  std::string operator()(const shut_out_call& call) const {
-    return "shut out rank " + std::to_string(call.rank);
-  }
-  std::string operator()(const roster_call& call) const {
-    return "take in the change of rank " + std::to_string(call.change.rank);
-  }
-  std::string operator()(const hold_call& call) const {
-    return "hold clock " + std::to_string(call.clock);
-  }
-};
+constexpr const char* away_too_long =
+    "it had not reached the coordinator for too long (supervision.unreachable)";
 
 }  // namespace
 
+wait_watch::wait_watch(coordinator_state& state)
+    : state_(state), judge_(state.cluster.supervision.unreachable_ms * millisecond) {}
+
 // The least that is lost with the primary of a shard that nobody takes the place of.
-loss_cost coordinator_core::cost_of_all() const {
+loss_cost wait_watch::cost_of_all() const {
   const bool goes_back =
-      std::all_of(cluster_.jobs.begin(), cluster_.jobs.end(),
+      std::all_of(state_.cluster.jobs.begin(), state_.cluster.jobs.end(),
                   [](const auto& job) { return job.checkpoint.has_value(); });
   return goes_back ? loss_cost::going_back : loss_cost::ending_the_job;
 }
 
-loss_cost coordinator_core::cost_of_member(std::uint32_t shard, std::uint32_t member) const {
-  const auto& group = groups_of_[shard];
+loss_cost wait_watch::cost_of_member(std::uint32_t shard, std::uint32_t member) const {
+  const auto& group = state_.replicas[shard];
   if (group.primary() != member) return loss_cost::replica;
   return group.replicas_in_sync() > 0 ? loss_cost::primary : cost_of_all();
 }
 
-coordinator_core::living_member coordinator_core::shard_member(std::uint32_t shard,
-                                                               std::uint32_t member) const {
-  const auto& group = groups_of_[shard];
-  const bool moves = slots_.shards() > 0;
-  const auto process = moves ? slots_.process_of(shard, member)
+wait_watch::living_member wait_watch::shard_member(std::uint32_t shard,
+                                                   std::uint32_t member) const {
+  const auto& group = state_.replicas[shard];
+  const bool moves = state_.mover.moves();
+  const auto process = moves ? state_.mover.slots().process_of(shard, member)
                              : shard_slots::process{.slot = shard, .place = member};
   living_member found;
-  found.name = policies::name_of(process, cluster_.shards);
+  found.name = policies::name_of(process, state_.cluster.shards);
   found.incarnation = group.incarnation(member);
-  if (moves)
-    if (const auto known = processes_.find(process); known != processes_.end())
-      found.incarnation = known->second.life;
+  if (const auto life = moves ? state_.mover.life_of(process) : 0; life > 0)
+    found.incarnation = life;
   found.cost = cost_of_member(shard, member);
   // All that the process has goes with it.
-  for (std::uint32_t other = 0; moves && other < groups_of_.size(); ++other)
-    for (std::uint32_t at = 0; at < groups_of_[other].size(); ++at)
-      if (!groups_of_[other].address(at).empty() && slots_.process_of(other, at) == process)
+  for (std::uint32_t other = 0; moves && other < state_.replicas.groups().size(); ++other)
+    for (std::uint32_t at = 0; at < state_.replicas[other].size(); ++at)
+      if (!state_.replicas[other].address(at).empty() &&
+          state_.mover.slots().process_of(other, at) == process)
         found.cost = std::max(found.cost, cost_of_member(other, at));
   return found;
 }
 
-std::optional<coordinator_core::living_member> coordinator_core::member_at(
+std::optional<wait_watch::living_member> wait_watch::member_at(
     const std::string& address) const {
   if (address.empty()) return {};
-  for (std::uint32_t shard = 0; shard < groups_of_.size(); ++shard)
-    for (std::uint32_t member = 0; member < groups_of_[shard].size(); ++member)
-      if (groups_of_[shard].address(member) == address) return shard_member(shard, member);
-  for (const auto& job : jobs_) {
-    if (job.state == job_state::done || job.state == job_state::failed) continue;
+  for (std::uint32_t shard = 0; shard < state_.replicas.groups().size(); ++shard)
+    for (std::uint32_t member = 0; member < state_.replicas[shard].size(); ++member)
+      if (state_.replicas[shard].address(member) == address) return shard_member(shard, member);
+  for (const auto& job : state_.jobs) {
+    if (job.has_ended()) continue;
     for (std::uint32_t i = 0; i < job.aggregators.size(); ++i)
       if (const auto& known = job.aggregators[i];
           known.address == address && known.at != aggregator_state::stage::away)
@@ -108,8 +89,8 @@ std::optional<coordinator_core::living_member> coordinator_core::member_at(
   return {};
 }
 
-void coordinator_core::unreachable(std::int64_t now, const std::string& reporter,
-                                   std::span<const unreachable_peer> peers) {
+void wait_watch::unreachable(std::int64_t now, const std::string& reporter,
+                             std::span<const unreachable_peer> peers) {
   judge_.report(reporter, peers, now);
   const auto find =
       [this](const std::string& address) -> std::optional<reachability_judge::member> {
@@ -123,36 +104,30 @@ void coordinator_core::unreachable(std::int64_t now, const std::string& reporter
             "it and " + verdict->peer + " had not reached each other for " +
                 seconds_text(verdict->for_ns) + " (supervision.unreachable)");
   }
-  look_at_waits(now);
+  look(now);
 }
 
-void coordinator_core::condemn(std::int64_t now, const process_name& name,
-                               std::uint32_t incarnation, const std::string& reason) {
+void wait_watch::condemn(std::int64_t now, const process_name& name, std::uint32_t incarnation,
+                         const std::string& reason) {
   for (const auto& sentence : condemned_)
     if (sentence.name == name && sentence.incarnation == incarnation) return;
   condemned_.push_back({.name = name, .incarnation = incarnation, .reason = reason});
-  event(now, "process_condemned", name.to_string() + ": " + reason);
+  state_.events.add(now, "process_condemned", name.to_string() + ": " + reason);
 }
 
-namespace {
-
-constexpr const char* away_too_long =
-    "it had not reached the coordinator for too long (supervision.unreachable)";
-
-}  // namespace
-
-void coordinator_core::out_of_reach(std::int64_t now, const std::string& address) {
+void wait_watch::out_of_reach(std::int64_t now, const std::string& address) {
   if (const auto found = member_at(address))
     condemn(now, found->name, found->incarnation, away_too_long);
 }
 
-void coordinator_core::out_of_reach(std::int64_t now, shard_slots::process process,
-                                    std::uint32_t life) {
-  if (const auto& known = processes_[process]; known.here && known.life == life)
-    condemn(now, policies::name_of(process, slots_.shards()), life, away_too_long);
+void wait_watch::out_of_reach(std::int64_t now, shard_slots::process process,
+                              std::uint32_t life) {
+  if (state_.mover.is_here(process, life))
+    condemn(now, policies::name_of(process, state_.mover.slots().shards()), life,
+            away_too_long);
 }
 
-void coordinator_core::add_outages(std::int64_t now, std::vector<wait>& found) const {
+void wait_watch::add_outages(std::int64_t now, std::vector<wait>& found) const {
   for (const auto& outage : judge_.outages(now)) {
     const auto reporter = member_at(outage.reporter);
     const auto peer = member_at(outage.peer);
@@ -163,29 +138,21 @@ void coordinator_core::add_outages(std::int64_t now, std::vector<wait>& found) c
   }
 }
 
-void coordinator_core::add_calls(std::vector<wait>& found) const {
-  for (const auto& [id, call] : calls_) {
-    const auto group = groups_.find(call.group);
-    if (group == groups_.end()) continue;
-    const auto name = call.recipient.aggregator
-                          ? "aggregator " + std::to_string(call.recipient.index) + " of job " +
-                                jobs_[group->second.job].spec.name
-                          : name_of(call.recipient);
-    found.push_back({.waiter = "coordinator-0",
-                     .awaited = name + " to " + std::visit(call_text(), call.content)});
-  }
+void wait_watch::add_calls(std::vector<wait>& found) const {
+  for (auto& awaited : state_.calls.awaited())
+    found.push_back({.waiter = "coordinator-0", .awaited = std::move(awaited)});
 }
 
 // Of processes that are to join, for the first time or again.
-void coordinator_core::add_absences(std::vector<wait>& found) const {
-  for (std::uint32_t shard = 0; shard < groups_of_.size(); ++shard) {
-    const auto& group = groups_of_[shard];
+void wait_watch::add_absences(std::vector<wait>& found) const {
+  for (std::uint32_t shard = 0; shard < state_.replicas.groups().size(); ++shard) {
+    const auto& group = state_.replicas[shard];
     for (std::uint32_t member = 0; member < group.size(); ++member)
       if (group.is_wanted(member) && !group.is_here(member))
         found.push_back({.waiter = "coordinator-0",
                          .awaited = shard_member(shard, member).name.to_string() + " to join"});
   }
-  for (const auto& job : jobs_) {
+  for (const auto& job : state_.jobs) {
     if (job.state != job_state::waiting && job.state != job_state::running) continue;
     for (std::uint32_t i = 0; i < job.aggregators.size(); ++i)
       if (job.aggregators[i].at == aggregator_state::stage::away)
@@ -208,7 +175,7 @@ void coordinator_core::add_absences(std::vector<wait>& found) const {
 }
 
 // A clock may well take longer than two seconds: no event tells of it.
-void coordinator_core::add_slowest(const job_record& job, std::vector<wait>& found) {
+void wait_watch::add_slowest(const job_record& job, std::vector<wait>& found) {
   constexpr std::size_t names_max = 3;
   auto slowest = clock_vector::infinity;
   std::vector<std::uint32_t> ranks;
@@ -232,17 +199,18 @@ void coordinator_core::add_slowest(const job_record& job, std::vector<wait>& fou
                    .is_event = false});
 }
 
-void coordinator_core::look_at_waits(std::int64_t now) {
+void wait_watch::look(std::int64_t now) {
   std::vector<wait> found;
   add_outages(now, found);
   add_calls(found);
   add_absences(found);
-  for (const auto& job : jobs_)
+  for (const auto& job : state_.jobs)
     if (job.state == job_state::running) add_slowest(job, found);
-  for (const auto& wait : waits_.look(now, found))
+  for (const auto& wait : ledger_.look(now, found))
     if (wait.is_event)
-      event(now, "waits",
-            wait.waiter + " has waited " + seconds_text(wait.for_ns) + " for " + wait.awaited);
+      state_.events.add(
+          now, "waits",
+          wait.waiter + " has waited " + seconds_text(wait.for_ns) + " for " + wait.awaited);
 }
 
-}  // namespace tidegate::policies
+}  // namespace tidegate::policies::coordination

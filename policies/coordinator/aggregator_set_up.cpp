@@ -1,28 +1,23 @@
-// How coordinator_core sets up an aggregator that takes the place of another, or that has come
-// to the next coordinator and may be such a one: whoever it pushes to hears of it and says
-// which clocks of its sums it has (first_clocks), it is told of its job, its tables and where
-// it goes on, and then its members are told. Told twice nothing changes.
 #include <algorithm>
 #include <utility>
-#include <variant>
 
-#include "policies/coordinator/core.hpp"
-#include "policies/protocol/frame_epoch.hpp"
+#include "policies/coordinator/aggregator_recovery.hpp"
+#include "policies/coordinator/state.hpp"
 
-namespace tidegate::policies {
+namespace tidegate::policies::coordination {
 
-bool coordinator_core::all_ready(const job_record& job) {
+bool aggregator_recovery::all_ready(const job_record& job) {
   return std::all_of(
       job.aggregators.begin(), job.aggregators.end(),
       [](const auto& aggregator) { return aggregator.at == aggregator_state::stage::ready; });
 }
 
 // Those whose upstream can tell.
-void coordinator_core::set_up_aggregators(std::size_t index, coordinator_effects& out) {
+void aggregator_recovery::set_up(std::size_t index, coordinator_effects& out) {
   using stage = aggregator_state::stage;
-  auto& job = jobs_[index];
-  if (!all_in() || !moving_.empty()) return;
-  if (job.state == job_state::failed || job.state == job_state::done) return;
+  auto& job = state_.jobs[index];
+  if (!state_.lifecycle.all_in() || state_.replicas.is_promoting()) return;
+  if (job.has_ended()) return;
   for (std::uint32_t at = 0; at < job.aggregators.size(); ++at) {
     const auto parent = job.sums.aggregators[at].parent;
     const bool may = parent == no_aggregator || job.aggregators[parent].at == stage::ready;
@@ -32,7 +27,7 @@ void coordinator_core::set_up_aggregators(std::size_t index, coordinator_effects
 
 // A call that is repeated over a new connection may come after the one that lets in the
 // successor, and is refused then.
-bool coordinator_core::is_replaced(const job_record& job, const shard_call& content) {
+bool aggregator_recovery::is_replaced(const job_record& job, const shard_call& content) {
   const auto* admission = std::get_if<admit_worker_call>(&content);
   if (admission == nullptr) return false;
   const auto lives_there = [&](const auto& member) {
@@ -43,67 +38,65 @@ bool coordinator_core::is_replaced(const job_record& job, const shard_call& cont
 }
 
 // From then on frames of the one before are refused there, so that what is told stays true.
-void coordinator_core::make_known_upstream(std::size_t index, std::uint32_t at,
-                                           coordinator_effects& out) {
-  auto& job = jobs_[index];
+void aggregator_recovery::make_known_upstream(std::size_t index, std::uint32_t at,
+                                              coordinator_effects& out) {
+  auto& job = state_.jobs[index];
   auto& aggregator = job.aggregators[at];
   aggregator.at = aggregator_state::stage::setting_up;
   aggregator.took_over = true;
   const auto& place = job.sums.aggregators[at];
   sum_progress_call asked{job.token, {}};
   for (const auto& node : place.nodes) asked.ranks.push_back(node.first);
-  const auto group = make_group(index, 0);
-  groups_.at(group).about = aggregator_set_up{at, aggregator.incarnation, true};
+  const auto group = state_.calls.make_group(index, 0);
+  state_.calls.group(group).about = aggregator_set_up{at, aggregator.incarnation, true};
   for (const auto& above : upstream_of(place.parent)) {
     admit_nodes(group, above, at, out);
-    if (above.aggregator || above == primary_of(above.index)) call(group, above, asked, out);
+    if (above.aggregator || above == state_.replicas.primary_of(above.index))
+      state_.calls.call(group, above, asked, out);
   }
 }
 
-void coordinator_core::aggregator_told(std::int64_t now, const call_group& done,
-                                       const aggregator_set_up& set_up,
-                                       coordinator_effects& out) {
+void aggregator_recovery::told(std::int64_t now, const call_group& done,
+                               const aggregator_set_up& step, coordinator_effects& out) {
   using stage = aggregator_state::stage;
-  auto& job = jobs_[done.job];
-  auto& aggregator = job.aggregators[set_up.index];
+  auto& job = state_.jobs[done.job];
+  auto& aggregator = job.aggregators[step.index];
   // It is gone, and so perhaps is the one after it.
-  if (aggregator.incarnation != set_up.incarnation || aggregator.at != stage::setting_up)
-    return;
+  if (aggregator.incarnation != step.incarnation || aggregator.at != stage::setting_up) return;
   // Who was to say may have died, or whom it was to push to: it begins anew when that one is
   // missed and another in its place.
-  if (!moving_.empty() || done.died || done.sum_died) {
+  if (state_.replicas.is_promoting() || done.died || done.sum_died) {
     aggregator.at = stage::waiting;
     const auto& died = done.died;
-    if (died && groups_of_[died->shard].serving_view() != died->view)
-      set_up_aggregators(done.job, out);
+    if (died && state_.replicas[died->shard].serving_view() != died->view)
+      set_up(done.job, out);
     return;
   }
   if (!done.failure.ok())
-    return fail_job(now, job.spec.name,
-                    "aggregator " + std::to_string(set_up.index) +
-                        " cannot be set up: " + done.failure.message(),
-                    out);
-  if (set_up.asks_upstream) return tell_aggregator(done, set_up.index, out);
+    return state_.lifecycle.fail_job(now, job.spec.name,
+                                     "aggregator " + std::to_string(step.index) +
+                                         " cannot be set up: " + done.failure.message(),
+                                     out);
+  if (step.asks_upstream) return tell(done, step.index, out);
   aggregator.at = stage::ready;
-  event(now, "aggregator_set_up",
-        job.spec.name + " aggregator " + std::to_string(set_up.index));
-  tell_members(job, set_up.index, out);
-  set_up_aggregators(done.job, out);
-  let_leave(out);
-  admit_late(out);
-  admit_early(out);
+  state_.events.add(now, "aggregator_set_up",
+                    job.spec.name + " aggregator " + std::to_string(step.index));
+  tell_members(job, step.index, out);
+  set_up(done.job, out);
+  state_.let_go_on(out);
 }
 
-void coordinator_core::tell_aggregator(const call_group& known, std::uint32_t at,
-                                       coordinator_effects& out) {
-  const auto& job = jobs_[known.job];
-  const auto group = make_group(known.job, 0);
-  groups_.at(group).about = aggregator_set_up{at, job.aggregators[at].incarnation, false};
+void aggregator_recovery::tell(const call_group& known, std::uint32_t at,
+                               coordinator_effects& out) {
+  const auto& job = state_.jobs[known.job];
+  const auto group = state_.calls.make_group(known.job, 0);
+  state_.calls.group(group).about =
+      aggregator_set_up{at, job.aggregators[at].incarnation, false};
   const callee recipient{at, true};
-  call(group, recipient, call_of(job, at), out);
-  for (const auto& table : tables_) {
+  state_.calls.call(group, recipient, call_of(job, at), out);
+  for (const auto& table : state_.tables) {
     if (table.job != known.job) continue;
-    auto mine = call_of(table);
+    auto mine = state_.tables.call_of(table);
     mine.places = table.grant.places;
     for (auto& place : mine.places) {
       // One that is being made is not known everywhere yet.
@@ -111,35 +104,38 @@ void coordinator_core::tell_aggregator(const call_group& known, std::uint32_t at
       mine.first_clocks.push_back(first == known.clocks.end() ? 0 : first->second);
       if (job.sums.aggregators[at].parent != no_aggregator) place.shard = 0;
     }
-    call(group, recipient, std::move(mine), out);
+    state_.calls.call(group, recipient, std::move(mine), out);
   }
   admit_members(group, at, out);
 }
 
-void coordinator_core::admit_members(group_id group, std::uint32_t at,
-                                     coordinator_effects& out) {
-  const auto& job = jobs_[groups_.at(group).job];
+void aggregator_recovery::admit_members(group_id group, std::uint32_t at,
+                                        coordinator_effects& out) {
+  const auto& job = state_.jobs[state_.calls.group(group).job];
   for (std::uint32_t below = 0; below < job.aggregators.size(); ++below)
     if (job.sums.aggregators[below].parent == at) admit_nodes(group, {at, true}, below, out);
   for (std::uint32_t rank = 0; rank < job.workers.size(); ++rank) {
     const auto& worker = job.workers[rank];
     if (job.sums.of_worker[rank] != at) continue;
     // Where shards have yet to hear that it has left, the aggregator hears after them.
-    const bool still_here = worker.absent && shards_hear_of(groups_.at(group).job, rank);
+    const bool still_here =
+        worker.absent && state_.changes.shards_hear_of(state_.calls.group(group).job, rank);
     if (worker.absent && !still_here)  // and may never have been here
-      call(group, {at, true},
-           roster_call{job.token, {0, rank, worker.left.value_or(0), false, true}}, out);
+      state_.calls.call(group, {at, true},
+                        roster_call{job.token, {0, rank, worker.left.value_or(0), false, true}},
+                        out);
     if (worker.incarnation == 0) continue;
-    call(group, {at, true},
-         admit_worker_call{job.token, rank, worker.incarnation, worker.address,
-                           tables_of(job, rank), worker.finished && !still_here},
-         out);
+    state_.calls.call(
+        group, {at, true},
+        admit_worker_call{job.token, rank, worker.incarnation, worker.address,
+                          state_.tables.tables_of(job, rank), worker.finished && !still_here},
+        out);
   }
 }
 
 // One that is being let in hears of it with its welcome.
-void coordinator_core::tell_members(const job_record& job, std::uint32_t at,
-                                    coordinator_effects& out) const {
+void aggregator_recovery::tell_members(const job_record& job, std::uint32_t at,
+                                       coordinator_effects& out) const {
   const auto& aggregator = job.aggregators[at];
   const shard_moved moved{0, epoch_of(aggregator), aggregator.address};
   for (std::uint32_t below = 0; below < job.aggregators.size(); ++below)
@@ -152,8 +148,8 @@ void coordinator_core::tell_members(const job_record& job, std::uint32_t at,
 
 // It said farewell to an aggregator that may have died since, and may be gone before it hears
 // of another.
-void coordinator_core::tell_finished(const job_record& job, std::uint32_t rank,
-                                     coordinator_effects& out) {
+void aggregator_recovery::tell_finished(const job_record& job, std::uint32_t rank,
+                                        coordinator_effects& out) {
   using stage = aggregator_state::stage;
   const auto at = job.sums.of_worker[rank];
   if (at == no_aggregator) return;
@@ -162,10 +158,10 @@ void coordinator_core::tell_finished(const job_record& job, std::uint32_t rank,
   if (!aggregator.took_over ||
       (aggregator.at != stage::setting_up && aggregator.at != stage::ready))
     return;
-  out.calls.push_back({at, ++last_id_,
+  out.calls.push_back({at, state_.calls.next_id(),
                        admit_worker_call{job.token, rank, worker.incarnation, worker.address,
-                                         tables_of(job, rank), true},
+                                         state_.tables.tables_of(job, rank), true},
                        job.spec.name, 0});
 }
 
-}  // namespace tidegate::policies
+}  // namespace tidegate::policies::coordination

@@ -1,22 +1,27 @@
-// What coordinator_core does where shards move: which process is to have which members of
-// their groups, and when those in the way leave.
+#include "policies/coordinator/shard_mover.hpp"
+
 #include <algorithm>
 #include <utility>
 
-#include "policies/coordinator/core.hpp"
+#include "policies/coordinator/state.hpp"
 #include "policies/protocol/frame_epoch.hpp"
 #include "runtime/base/assert.hpp"
 
-namespace tidegate::policies {
+namespace tidegate::policies::coordination {
 
 using runtime::errc;
 
-std::string coordinator_core::place_of(std::uint32_t shard, std::uint32_t member) const {
+shard_mover::shard_mover(coordinator_state& state) : state_(state) {
+  const auto& cluster = state.cluster;
+  if (cluster.slots > 0) slots_ = shard_slots(cluster.shards, cluster.replicas, cluster.slots);
+}
+
+std::string shard_mover::place_of(std::uint32_t shard, std::uint32_t member) const {
   return policies::name_of(slots_.process_of(shard, member), slots_.shards()).to_string();
 }
 
-bool coordinator_core::takes_process(shard_slots::process process, std::uint32_t life,
-                                     ticket requester, coordinator_effects& out) {
+bool shard_mover::takes_process(shard_slots::process process, std::uint32_t life,
+                                ticket requester, coordinator_effects& out) {
   if (!slots_.has(process) || life == 0) {
     refuse(requester, errc::invalid_argument, "no such process is of this cluster", out);
     return false;
@@ -30,33 +35,32 @@ bool coordinator_core::takes_process(shard_slots::process process, std::uint32_t
   return false;
 }
 
-bool coordinator_core::host_joined(std::int64_t now, shard_slots::process process,
-                                   std::uint32_t life, std::span<const hosted_member> has,
-                                   ticket requester, coordinator_effects& out) {
+bool shard_mover::host_joined(std::int64_t now, shard_slots::process process,
+                              std::uint32_t life, std::span<const hosted_member> has,
+                              ticket requester, coordinator_effects& out) {
   if (!takes_process(process, life, requester, out)) return false;
   auto& known = processes_[process];
   out.answers.push_back({requester, {}, {}});
-  const bool were_in = all_in();
+  const bool were_in = state_.lifecycle.all_in();
   const bool is_new = life > known.life;
   known = {life, true, false};
   if (is_new) record_slots(out);
   forget_members(now, process, is_new, has, out);
   for (const auto& hosted : has)
     hosted_[{hosted.shard, hosted.member.number}] = hosted.member.incarnation;
-  for (std::uint32_t shard = 0; shard < slots_.shards(); ++shard) move_on(shard, out);
+  move_all_on(out);
   end_idle(out);
-  if (!were_in && all_in()) all_joined(now, out);
+  state_.lifecycle.begin_if_all_in(were_in, now, out);
   return true;
 }
 
 // Of a new life whoever was here, or was awaited. Else who was awaited, but for these, and who
 // has left: the word of that may have been lost with the process's connection, as what it was
 // asked to have. Others that are here may have begun since the process said what it has.
-void coordinator_core::forget_members(std::int64_t now, shard_slots::process process,
-                                      bool is_new, std::span<const hosted_member> has,
-                                      coordinator_effects& out) {
+void shard_mover::forget_members(std::int64_t now, shard_slots::process process, bool is_new,
+                                 std::span<const hosted_member> has, coordinator_effects& out) {
   for (std::uint32_t shard = 0; shard < slots_.shards(); ++shard) {
-    const auto& group = groups_of_[shard];
+    const auto& group = state_.replicas[shard];
     const auto number = slots_.member_of(shard, process);
     const auto is_it = [&](const hosted_member& hosted) {
       return hosted.shard == shard && hosted.member.number == number &&
@@ -65,14 +69,14 @@ void coordinator_core::forget_members(std::int64_t now, shard_slots::process pro
     const bool has_it = std::any_of(has.begin(), has.end(), is_it);
     const bool has_left = retiring_.contains({shard, number}) && !has_it;
     if (!is_new && !has_left && (group.is_here(number) || has_it)) continue;
-    hosted_.erase({shard, number});
-    retiring_.erase({shard, number});
+    forget(shard, number);
     if (group.was_here(number))
-      member_left(now, {shard, false, number}, "its process has it no more", out);
+      state_.replicas.member_left(now, {shard, false, number}, "its process has it no more",
+                                  out);
   }
 }
 
-void coordinator_core::host_lost(shard_slots::process process, std::uint32_t life) {
+void shard_mover::host_lost(shard_slots::process process, std::uint32_t life) {
   auto& known = processes_[process];
   if (known.life != life) return;
   known.here = false;
@@ -82,8 +86,8 @@ void coordinator_core::host_lost(shard_slots::process process, std::uint32_t lif
   });
 }
 
-void coordinator_core::member_gone(std::int64_t now, const hosted_member& hosted,
-                                   coordinator_effects& out) {
+void shard_mover::member_gone(std::int64_t now, const hosted_member& hosted,
+                              coordinator_effects& out) {
   if (hosted.shard >= slots_.shards() || hosted.member.number >= slots_.members()) return;
   const std::pair key(hosted.shard, hosted.member.number);
   if (const auto at = hosted_.find(key);
@@ -91,20 +95,22 @@ void coordinator_core::member_gone(std::int64_t now, const hosted_member& hosted
     hosted_.erase(at);
     retiring_.erase(key);
   }
-  const bool were_in = all_in();
-  const auto& group = groups_of_[hosted.shard];
+  const bool were_in = state_.lifecycle.all_in();
+  const auto& group = state_.replicas[hosted.shard];
   if (group.was_here(hosted.member.number) &&
       group.incarnation(hosted.member.number) == hosted.member.incarnation) {
-    event(now, "shard_left", name_of({hosted.shard, false, hosted.member.number}));
-    member_left(now, {hosted.shard, false, hosted.member.number}, "it has ended", out);
+    state_.events.add(now, "shard_left",
+                      state_.replicas.name_of({hosted.shard, false, hosted.member.number}));
+    state_.replicas.member_left(now, {hosted.shard, false, hosted.member.number},
+                                "it has ended", out);
   }
   move_on(hosted.shard, out);
   end_idle(out);
-  if (!were_in && all_in()) all_joined(now, out);
+  state_.lifecycle.begin_if_all_in(were_in, now, out);
 }
 
-runtime::status coordinator_core::scale_shards(std::int64_t now, std::uint32_t slots,
-                                               coordinator_effects& out) {
+runtime::status shard_mover::scale(std::int64_t now, std::uint32_t slots,
+                                   coordinator_effects& out) {
   if (slots_.shards() == 0)
     return {errc::refused,
             "shards of this cluster stay where they are: cluster.max_shards, given before a "
@@ -113,47 +119,48 @@ runtime::status coordinator_core::scale_shards(std::int64_t now, std::uint32_t s
     return {errc::over_limit, std::to_string(slots) + " shards are asked for; allowed: 1 to " +
                                   std::to_string(slots_.shards()) + " (cluster.max_shards)"};
   // Frames carry so many views (frame_epoch); those of deaths have a share.
-  for (const auto& group : groups_of_)
+  for (const auto& group : state_.replicas.groups())
     if (group.view() >= views_max / 2)
       return {
           errc::refused,
           "shards have moved so often that no number is left for another time: end the run, "
           "and go on with tidegate launch --resume"};
-  if (!begun_) return {errc::unavailable, "not all processes of the run have joined yet"};
-  event(now, "scaled", std::to_string(slots) + " shards are wanted");
+  if (!state_.lifecycle.has_begun())
+    return {errc::unavailable, "not all processes of the run have joined yet"};
+  state_.events.add(now, "scaled", std::to_string(slots) + " shards are wanted");
   for (const auto shard : slots_.scale(slots)) {
-    groups_of_[shard].want(slots_.wanted_of(shard));
+    state_.replicas.group(shard).want(slots_.wanted_of(shard));
     on_the_move_.insert(shard);
     // Back before anything had happened.
     note_moved(now, shard);
     if (!on_the_move_.contains(shard)) continue;
-    event(now, "shard_moves",
-          "shard " + std::to_string(shard) + " to " +
-              place_of(shard, slots_.wanted_of(shard).first));
+    state_.events.add(now, "shard_moves",
+                      "shard " + std::to_string(shard) + " to " +
+                          place_of(shard, slots_.wanted_of(shard).first));
   }
   record_slots(out);
-  for (std::uint32_t shard = 0; shard < slots_.shards(); ++shard) move_on(shard, out);
+  move_all_on(out);
   end_idle(out);
   return {};
 }
 
 // Those that a group lacks are asked for, and those in its way leave.
-void coordinator_core::move_on(std::uint32_t shard, coordinator_effects& out) {
-  if (slots_.shards() == 0 || groups_of_[shard].is_lost()) return;
+void shard_mover::move_on(std::uint32_t shard, coordinator_effects& out) {
+  if (slots_.shards() == 0 || state_.replicas[shard].is_lost()) return;
   ask_to_host(shard, out);
-  auto& group = groups_of_[shard];
+  auto& group = state_.replicas.group(shard);
   const auto leavers = group.leavers();
   if (leavers.empty() && group.leaving().empty()) return;
   // Who has just been told of a new neighbour, or is to be the primary, hears of that first.
-  if (!all_in() || moving_.contains(shard)) return;
+  if (!state_.lifecycle.all_in() || state_.replicas.is_promoting(shard)) return;
   for (const auto member : leavers) group.let_leave(member);
-  if (!leavers.empty()) record_group(shard, out);
+  if (!leavers.empty()) state_.replicas.record_group(shard, out);
   for (const auto member : group.leaving())
     if (retiring_.insert({shard, member}).second) out.retirements.push_back({shard, member});
 }
 
-void coordinator_core::ask_to_host(std::uint32_t shard, coordinator_effects& out) {
-  const auto& group = groups_of_[shard];
+void shard_mover::ask_to_host(std::uint32_t shard, coordinator_effects& out) {
+  const auto& group = state_.replicas[shard];
   const auto wanted = slots_.wanted_of(shard);
   for (auto member = wanted.first; member < wanted.first + wanted.count; ++member) {
     const auto process = slots_.process_of(shard, member);
@@ -168,7 +175,7 @@ void coordinator_core::ask_to_host(std::uint32_t shard, coordinator_effects& out
 }
 
 // Of slots that are not wanted any more.
-void coordinator_core::end_idle(coordinator_effects& out) {
+void shard_mover::end_idle(coordinator_effects& out) {
   std::set<shard_slots::process> busy;
   for (const auto& [key, incarnation] : hosted_)
     busy.insert(slots_.process_of(key.first, key.second));
@@ -180,17 +187,18 @@ void coordinator_core::end_idle(coordinator_effects& out) {
 }
 
 // After one has left.
-void coordinator_core::note_moved(std::int64_t now, std::uint32_t shard) {
-  const auto& group = groups_of_[shard];
+void shard_mover::note_moved(std::int64_t now, std::uint32_t shard) {
+  const auto& group = state_.replicas[shard];
   const auto chain = group.chain();
   const auto wanted = [&](const auto& entry) { return group.is_wanted(entry.member); };
   if (chain.empty() || !std::all_of(chain.begin(), chain.end(), wanted)) return;
   if (on_the_move_.erase(shard) == 0) return;
-  event(now, "shard_moved",
-        "shard " + std::to_string(shard) + " is with " + place_of(shard, group.primary()));
+  state_.events.add(
+      now, "shard_moved",
+      "shard " + std::to_string(shard) + " is with " + place_of(shard, group.primary()));
 }
 
-void coordinator_core::record_slots(coordinator_effects& out) const {
+void shard_mover::record_slots(coordinator_effects& out) const {
   recorded_slots slots;
   slots.wanted = slots_.wanted();
   slots.slot_of = slots_.slot_of();
@@ -200,14 +208,14 @@ void coordinator_core::record_slots(coordinator_effects& out) const {
 }
 
 // Groups are as they were.
-void coordinator_core::go_on_with(const std::optional<recorded_slots>& before) {
+void shard_mover::go_on(const std::optional<recorded_slots>& before) {
   if (before) {
     const bool could_be = slots_.go_on(before->wanted, before->slot_of);
     TIDEGATE_ASSERT(could_be, "the journal has been checked");
     for (const auto& process : before->processes) processes_[process.id].life = process.life;
   }
   for (std::uint32_t shard = 0; shard < slots_.shards(); ++shard) {
-    auto& group = groups_of_[shard];
+    auto& group = state_.replicas.group(shard);
     group.want(slots_.wanted_of(shard));
     const auto chain = group.chain();
     if (std::any_of(chain.begin(), chain.end(),
@@ -216,4 +224,23 @@ void coordinator_core::go_on_with(const std::optional<recorded_slots>& before) {
   }
 }
 
-}  // namespace tidegate::policies
+void shard_mover::move_all_on(coordinator_effects& out) {
+  for (std::uint32_t shard = 0; shard < slots_.shards(); ++shard) move_on(shard, out);
+}
+
+void shard_mover::forget(std::uint32_t shard, std::uint32_t member) {
+  hosted_.erase({shard, member});
+  retiring_.erase({shard, member});
+}
+
+std::uint32_t shard_mover::life_of(shard_slots::process process) const {
+  const auto known = processes_.find(process);
+  return known == processes_.end() ? 0 : known->second.life;
+}
+
+bool shard_mover::is_here(shard_slots::process process, std::uint32_t life) const {
+  const auto known = processes_.find(process);
+  return known != processes_.end() && known->second.here && known->second.life == life;
+}
+
+}  // namespace tidegate::policies::coordination

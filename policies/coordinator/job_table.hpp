@@ -1,0 +1,118 @@
+// The jobs of a run, their workers and aggregators: what the coordinator knows of each.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "policies/checkpoint/rounds.hpp"
+#include "policies/coordinator/effects.hpp"
+#include "policies/coordinator/record.hpp"
+#include "policies/model/cluster_status.hpp"
+#include "policies/model/roster.hpp"
+#include "policies/model/spec.hpp"
+#include "policies/placement/aggregation.hpp"
+#include "policies/protocol/control_calls.hpp"
+
+namespace tidegate::policies::coordination {
+
+struct worker_state {
+  bool joined = false;
+  bool away = false;  // its process is lost, and no other has joined
+  bool finished = false;
+  std::uint32_t incarnation = 0;
+  std::string address;
+  bool absent = false;      // not of the job, so far or any more; it counts as finished
+  bool leaves = false;      // for good; not everybody knows
+  bool invited = false;     // it may join although it is absent
+  std::uint64_t since = 0;  // its first clock, in its last stay
+  std::optional<std::uint64_t> left;  // it pushed no clock from this one on, and is absent
+  std::optional<std::vector<std::uint32_t>> tables;  // opened, once it has said so
+  std::uint64_t staleness_max = 0;                   // of earlier incarnations
+  std::uint64_t payload_bytes_copied = 0;            // likewise
+  worker_progress last;
+
+  // Returns true if the worker is or was of the job.
+  bool has_been() const { return !absent || left.has_value(); }
+};
+
+struct aggregator_state {
+  enum class stage : std::uint8_t {
+    away,        // not joined yet, or gone
+    waiting,     // to be set up when those above it are
+    setting_up,  // it is told all that it must know
+    ready,
+  };
+  std::string address;  // of the last process that was here; empty: there was none
+  std::uint32_t incarnation = 0;
+  stage at = stage::away;
+  bool took_over = false;  // set up after the others
+};
+
+struct job_record {
+  job_spec spec;
+  std::uint64_t token = 0;
+  job_state state = job_state::waiting;
+  std::string failure;
+  std::vector<worker_state> workers;  // by rank, up to the capacity
+  std::uint32_t wanted = 0;           // workers; ranks below may join
+  std::vector<roster_change> changes;
+  bool joining = false;  // a rank is; one after the other
+  aggregation sums;
+  std::vector<aggregator_state> aggregators;
+  std::map<std::string, double> metrics;
+  // The rank and the tables, ascending, of the first worker that came to its first clock().
+  std::optional<std::pair<std::uint32_t, std::vector<std::uint32_t>>> tables_opened;
+  std::string parameters_sha256;
+  std::int64_t began = 0;
+  std::int64_t ended = 0;
+  std::optional<restored_job> restored;
+  std::optional<checkpoint_rounds> rounds;
+  std::uint64_t restarts = 0;     // workers that have come back
+  std::uint64_t checkpoints = 0;  // written in this epoch
+  std::uint64_t checkpoint_clock = 0;
+  checkpoint_id begun;  // the last checkpoint that shards may have heard of
+  bool at_end = false;  // all workers have finished; the last checkpoint may be under way
+
+  bool has_ended() const { return state == job_state::failed || state == job_state::done; }
+};
+
+class job_table {
+ public:
+  // `token`: of the run; each job's is derived from it.
+  job_table(const cluster_spec& cluster, std::uint64_t token, restored_cluster from);
+
+  // Goes on with what is in the journal. Addresses of nodes are not in it: each tells its own
+  // again.
+  void go_on(const recorded_cluster& before);
+
+  // Returns null if the cluster has no such job.
+  job_record* find(const std::string& name);
+  const job_record* find(const std::string& name) const;
+  std::size_t index_of(const job_record& job) const {
+    return static_cast<std::size_t>(&job - jobs_.data());
+  }
+  job_record& operator[](std::size_t index) { return jobs_[index]; }
+  const job_record& operator[](std::size_t index) const { return jobs_[index]; }
+  std::size_t size() const { return jobs_.size(); }
+  auto begin() { return jobs_.begin(); }
+  auto end() { return jobs_.end(); }
+  auto begin() const { return jobs_.begin(); }
+  auto end() const { return jobs_.end(); }
+
+ private:
+  std::vector<job_record> jobs_;
+};
+
+// Append the present state of a job, or of one of its workers, to the journal.
+void record(const job_record& job, coordinator_effects& out);
+void record(const job_record& job, std::uint32_t rank, coordinator_effects& out);
+// Applies a change of who takes part. The journal holds changes, and not what follows from
+// them.
+void note_change(job_record& job, const roster_change& change);
+
+}  // namespace tidegate::policies::coordination

@@ -1,0 +1,91 @@
+// The processes of each shard: who leads whom in its chain of replicas, who is promoted when a
+// primary is gone, who becomes the next replica, and who is told of it (decisions 9 and 13).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "policies/coordinator/call_tracker.hpp"
+#include "policies/coordinator/effects.hpp"
+#include "policies/coordinator/job_table.hpp"
+#include "policies/placement/shard_group.hpp"
+#include "policies/protocol/control_calls.hpp"
+#include "runtime/base/status.hpp"
+
+namespace tidegate::policies::coordination {
+
+struct coordinator_state;
+
+class replica_manager {
+ public:
+  explicit replica_manager(coordinator_state& state);
+
+  void go_on(const recorded_cluster& before);
+  // coordinator_core::shard_joined(), shard_lost().
+  bool joined(std::int64_t now, std::uint32_t shard, std::string address, ticket requester,
+              coordinator_effects& out, group_member member);
+  bool lost(std::int64_t now, std::uint32_t shard, const std::string& why,
+            coordinator_effects& out, std::uint32_t member);
+  // Once all are in: says who leads whom. Processes may know it from the coordinator before
+  // this one. Calls to one process are carried out in their order.
+  void pair_up(coordinator_effects& out);
+  // A member is gone, or has another process in its place. Before all are in nobody is called:
+  // pair_up() does it then.
+  void member_left(std::int64_t now, callee member, const std::string& why,
+                   coordinator_effects& out);
+  // All calls of a group about a promotion, or about a pair of neighbours, are answered.
+  void promoted(std::int64_t now, const promotion& promoted, const runtime::status& result,
+                coordinator_effects& out);
+  void linked(std::int64_t now, const call_group& done, coordinator_effects& out);
+  // Tells `listener`, who pushes to this aggregator or, if it is none, to shards, of all that
+  // have moved there.
+  void tell_moves_above(const job_record& job, std::uint32_t aggregator,
+                        coordinator_effects::tell_moved listener,
+                        coordinator_effects& out) const;
+  void record_group(std::uint32_t shard, coordinator_effects& out) const;
+
+  // Returns the members of the chain that are here. A process that waits to be a replica is
+  // told of everything when it becomes one.
+  std::vector<callee> members_of(std::uint32_t shard) const;
+  callee primary_of(std::uint32_t shard) const {
+    return {shard, false, groups_[shard].primary()};
+  }
+  // Returns how messages and events call a member.
+  std::string name_of(callee member) const;
+  const shard_group& operator[](std::uint32_t shard) const { return groups_[shard]; }
+  shard_group& group(std::uint32_t shard) { return groups_[shard]; }
+  const std::vector<shard_group>& groups() const { return groups_; }
+  // Returns true while a replica is to become the primary of some shard, or of this one.
+  bool is_promoting() const { return !promoting_.empty(); }
+  bool is_promoting(std::uint32_t shard) const { return promoting_.contains(shard); }
+  // Returns true while pairs of neighbours are being told of each other that nobody may be let
+  // in before.
+  bool is_linking() const { return linking_ > 0; }
+
+ private:
+  void pair_up(std::uint32_t shard, coordinator_effects& out);
+  void link(std::uint32_t shard, std::uint32_t at, bool holds_up, coordinator_effects& out);
+  void lead_nobody(std::uint32_t shard, std::uint32_t at, coordinator_effects& out);
+  void promote(std::uint32_t shard, coordinator_effects& out);
+  void tell_moved(std::uint32_t shard, coordinator_effects& out) const;
+  bool welcome_replica(std::uint32_t shard, coordinator_effects& out);
+  void set_up_replica(std::uint32_t shard, coordinator_effects& out);
+  void stage_for_replica(std::vector<staged_call>& calls, std::size_t job,
+                         callee recipient) const;
+  shard_moved move_of(std::uint32_t shard) const;
+  callee in_chain(std::uint32_t shard, std::size_t at) const {
+    return {shard, false, groups_[shard].chain()[at].member};
+  }
+  bool is_first(std::uint32_t shard, std::uint32_t member) const;
+
+  coordinator_state& state_;
+  std::vector<shard_group> groups_;    // by shard
+  std::set<std::uint32_t> promoting_;  // shards whose replica is being promoted
+  std::uint32_t linking_ = 0;          // pairs of neighbours, new_replica::holds_up
+};
+
+}  // namespace tidegate::policies::coordination

@@ -1,0 +1,80 @@
+// Shards that move between processes while jobs run (cluster.max_shards): which process of a
+// slot is to hold which members of the shards' groups, and when those in the way leave. Where
+// shards do not move, it has no slots and does nothing.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "policies/coordinator/effects.hpp"
+#include "policies/coordinator/record.hpp"
+#include "policies/placement/shard_slots.hpp"
+#include "policies/protocol/control_calls.hpp"
+#include "runtime/base/status.hpp"
+
+namespace tidegate::policies::coordination {
+
+struct coordinator_state;
+
+class shard_mover {
+ public:
+  explicit shard_mover(coordinator_state& state);
+
+  // The groups of shards go on before.
+  void go_on(const std::optional<recorded_slots>& before);
+  // coordinator_core::host_joined(), host_lost(), member_gone(), scale_shards().
+  bool host_joined(std::int64_t now, shard_slots::process process, std::uint32_t life,
+                   std::span<const hosted_member> has, ticket requester,
+                   coordinator_effects& out);
+  void host_lost(shard_slots::process process, std::uint32_t life);
+  void member_gone(std::int64_t now, const hosted_member& hosted, coordinator_effects& out);
+  runtime::status scale(std::int64_t now, std::uint32_t slots, coordinator_effects& out);
+  // Asks for the members that a group lacks, and lets those leave that are in its way.
+  void move_on(std::uint32_t shard, coordinator_effects& out);
+  void move_all_on(coordinator_effects& out);
+  // A member has left its group: the shard may have come to where it is wanted.
+  void note_moved(std::int64_t now, std::uint32_t shard);
+  // A member of a group is gone, with its process or without.
+  void forget(std::uint32_t shard, std::uint32_t member);
+
+  bool moves() const { return slots_.shards() > 0; }
+  bool is_retiring(std::uint32_t shard, std::uint32_t member) const {
+    return retiring_.contains({shard, member});
+  }
+  const shard_slots& slots() const { return slots_; }
+  // Returns the life of a process of a slot, 0 if it has never joined.
+  std::uint32_t life_of(shard_slots::process process) const;
+  bool is_here(shard_slots::process process, std::uint32_t life) const;
+  // Returns the name of the process that has this member, or is to have it.
+  std::string place_of(std::uint32_t shard, std::uint32_t member) const;
+
+ private:
+  struct slot_process {
+    std::uint32_t life = 0;
+    bool here = false;
+    bool lost = false;  // in this life
+  };
+  using member_key = std::pair<std::uint32_t, std::uint32_t>;  // shard, member
+
+  bool takes_process(shard_slots::process process, std::uint32_t life, ticket requester,
+                     coordinator_effects& out);
+  void forget_members(std::int64_t now, shard_slots::process process, bool is_new,
+                      std::span<const hosted_member> has, coordinator_effects& out);
+  void ask_to_host(std::uint32_t shard, coordinator_effects& out);
+  void end_idle(coordinator_effects& out);
+  void record_slots(coordinator_effects& out) const;
+
+  coordinator_state& state_;
+  shard_slots slots_;
+  std::map<shard_slots::process, slot_process> processes_;
+  // Members that processes have, or have been asked to have, by their incarnation.
+  std::map<member_key, std::uint32_t> hosted_;
+  std::set<member_key> retiring_;
+  std::set<std::uint32_t> on_the_move_;  // shards
+};
+
+}  // namespace tidegate::policies::coordination
