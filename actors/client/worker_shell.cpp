@@ -132,7 +132,7 @@ void worker_shell::opened(std::uint32_t table) {
 
 bool worker_shell::map_parameters(std::uint32_t table, const policies::table_part& part,
                                   std::span<const std::byte> place) {
-  const auto moves = core_.worker().moves_of(part.shard);
+  const auto moves = core_.worker().tables().moves_of(part.shard);
   const auto mapped = memory_.map_parameters(table, part, moves, place);
   if (!mapped.ok())
     home_.log(severity::info, "frames are used with shard " + std::to_string(part.shard) +
@@ -146,8 +146,8 @@ runtime::buffer worker_shell::place(const runtime::frame_header& header) {
     if (header.payload_bytes != runtime::place_wire_bytes) return {};
     return runtime::buffer::view(answers_[std::uint64_t{header.table} << 16 | header.shard]);
   }
-  const auto room =
-      memory_.room_for(core_.worker().place_of(header.table, header.chunk), header.table);
+  const auto room = memory_.room_for(
+      core_.worker().tables().place_of(header.table, header.chunk), header.table);
   if (room.empty()) return {};
   core_.begin_reply(header);
   return runtime::buffer::view(room);

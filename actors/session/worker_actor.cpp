@@ -204,10 +204,10 @@ void worker::update_numbers() {
 void worker::finish_pull(std::uint32_t id) {
   auto& table = tables_.at(id);
   const auto& core = shell_.core();
-  table.memory->found(core.sources_of(id));
+  table.memory->found(core.tables().sources_of(id));
   forget_windows();
   if (!table.parameters) return;
-  copied(table.memory->copy_mapped(core.sources_of(id), table.parameters));
+  copied(table.memory->copy_mapped(core.tables().sources_of(id), table.parameters));
   table.memory->reset();  // they are in the user's memory, and nowhere else
 }
 
@@ -216,7 +216,7 @@ void worker::forget_windows() {
   const auto& core = shell_.core();
   std::erase_if(windows_, [&](const auto& entry) {
     const auto [shard, moves] = entry.first;
-    if (moves == core.moves_of(shard)) return false;
+    if (moves == core.tables().moves_of(shard)) return false;
     return std::none_of(
         tables_.begin(), tables_.end(), [&, shard = shard, moves = moves](const auto& table) {
           return table.second.memory && table.second.memory->reads(shard, moves);

@@ -52,7 +52,7 @@ class table_memory {
   // Where a chunk that is sent to us goes.
   std::span<std::byte> room_for(const policies::chunk_place& chunk);
 
-  using place_found = policies::worker_core::chunk_source;
+  using place_found = policies::chunk_source;
   // One past pull, as found, per chunk.
   void found(std::span<const place_found> sources);
   // What was found is not read any more: stretches() is empty until the next found().

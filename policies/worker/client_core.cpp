@@ -38,7 +38,7 @@ void client_core::open(std::uint32_t table, std::vector<chunk_place> places,
   if (fresh) state.opened_as = opened_before;
   state.open = false;
   worker_.add_table(table, std::move(places));
-  for (const auto& part : worker_.parts_of(table)) {
+  for (const auto& part : worker_.tables().parts_of(table)) {
     if (part.attached) continue;
     if (!shares(part.shard)) {
       frames_with_.insert(part.shard);
@@ -60,7 +60,7 @@ bool client_core::shard_moved(std::uint32_t shard, std::uint64_t epoch,
   moving_.insert(shard);
   for (auto& [id, state] : tables_) {
     end_attach(state, shard);
-    const auto parts = worker_.parts_of(id);
+    const auto parts = worker_.tables().parts_of(id);
     if (std::none_of(parts.begin(), parts.end(),
                      [&](const table_part& part) { return part.shard == shard; }))
       continue;
@@ -129,7 +129,7 @@ void client_core::on_attached(const frame_header& header, std::span<const std::b
   const auto at = tables_.find(header.table);
   if (at == tables_.end() || !end_attach(at->second, header.shard)) return;
   bool attached = false;
-  for (const auto& part : worker_.parts_of(header.table))
+  for (const auto& part : worker_.tables().parts_of(header.table))
     if (part.shard == header.shard && header.code == 0)
       attached = shell_.map_parameters(header.table, part, place);
   if (attached) {
@@ -157,7 +157,7 @@ bool client_core::expects(const frame_header& header) const {
   return header.kind == frame_kind::pull_reply &&
          worker_.expects_reply(header.table, header.chunk, header.request) &&
          header.payload_bytes ==
-             worker_.place_of(header.table, header.chunk).elements * sizeof(float);
+             worker_.tables().place_of(header.table, header.chunk).elements * sizeof(float);
 }
 
 void client_core::frame(const frame_header& header, std::span<const std::byte> bytes) {
@@ -189,7 +189,7 @@ void client_core::frame(const frame_header& header, std::span<const std::byte> b
 
 void client_core::on_ring(const frame_header& header) {
   const auto code = static_cast<refusal>(header.code);
-  const worker_core::chunk_run where{header.table, header.shard, header.chunk, header.count};
+  const part_run where{header.table, header.shard, header.chunk, header.count};
   if (header.kind == frame_kind::ring_ack)
     return worker_.on_ring_ack(where, header.clock, code, effects_);
   if (header.kind != frame_kind::ring_reply || header.plane >= planes_max(workers_)) return;

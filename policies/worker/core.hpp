@@ -21,68 +21,26 @@
 // whole, by one ring; the others chunk by chunk. One thread. Once warm, nothing allocates.
 #pragma once
 
-#include <array>
 #include <cstdint>
-#include <map>
-#include <optional>
 #include <span>
 #include <vector>
 
 #include "policies/placement/placement.hpp"
-#include "policies/protocol/frame_tag.hpp"
 #include "policies/protocol/protocol.hpp"
 #include "policies/supervision/patience.hpp"
-#include "runtime/base/limits.hpp"
+#include "policies/worker/credit_window.hpp"
+#include "policies/worker/effects.hpp"
+#include "policies/worker/farewell.hpp"
+#include "policies/worker/table_book.hpp"
 #include "runtime/base/status.hpp"
 
 namespace tidegate::policies {
-
-using operation = std::uint64_t;
-
-struct worker_effects {
-  enum class send_kind : std::uint8_t { push, skip, pull, ring, finished };
-  struct send {
-    send_kind kind = send_kind::push;
-    std::uint32_t shard = 0;
-    std::uint32_t table = 0;  // ring: all_tables for every attached one
-    std::uint32_t chunk = 0;
-    std::uint64_t first = 0;  // element of the table (push, pull)
-    std::uint64_t elements = 0;
-    std::uint64_t clock = 0;
-    std::uint64_t request = 0;  // of the pull
-    std::uint32_t half = 0;     // push, ring that pushes: where the gradients lie
-    bool everything = false;    // pull, ring
-    bool pushes = false;        // ring
-    bool skips = false;         // ring
-    bool pulls = false;         // ring, push: of the clock after the push
-  };
-  struct done {
-    operation op = 0;
-    refusal code = refusal::none;  // why the operation failed
-  };
-  std::vector<send> sends;
-  std::vector<done> dones;
-
-  void clear() {
-    sends.clear();
-    dones.clear();
-  }
-};
-
-inline constexpr std::uint32_t all_tables = 0xffff'ffff;
-
-// The chunks of a table on one shard, in order.
-struct table_part {
-  std::uint32_t shard = 0;
-  bool attached = false;
-  std::vector<std::uint32_t> chunks;
-};
 
 class worker_core {
  public:
   // `first_clock`: of a worker that comes back.
   explicit worker_core(std::uint32_t shards, std::uint64_t first_clock = 0)
-      : moves_(shards, 0), clock_(first_clock), finish_acked_(shards, 0) {}
+      : tables_(shards), clock_(first_clock), farewell_(shards) {}
 
   // Tables are added once, before they are used; `places` covers the whole table.
   void add_table(std::uint32_t table, std::vector<chunk_place> places);
@@ -98,7 +56,7 @@ class worker_core {
   // Asks that shard again for what of the pull under way it has not answered.
   void resend_pull(std::uint32_t table, std::uint32_t shard, worker_effects& out);
   // Pushes of a clock are sent when all of the clocks before it are acknowledged.
-  void set_one_clock_in_flight() { one_clock_in_flight_ = true; }
+  void set_one_clock_in_flight() { credits_.set_one_clock_in_flight(); }
 
   // Each either starts `op` and returns ok, or returns why not (errc::out_of_order, not_found)
   // and leaves everything as it was. errc::cancelled: failure() says why nothing works any
@@ -143,17 +101,9 @@ class worker_core {
   void on_reply(std::uint32_t table, std::uint32_t chunk, const reply& item,
                 worker_effects& out);
 
-  // Answers for chunks [first, first + count) of the part of a table on a shard; count 0: for
-  // all of it. Of all_tables: for all of each that is attached there.
-  struct chunk_run {
-    std::uint32_t table = 0;
-    std::uint32_t shard = 0;
-    std::uint32_t first = 0;
-    std::uint32_t count = 0;
-  };
-  void on_ring_ack(const chunk_run& where, std::uint64_t clock, refusal code,
+  void on_ring_ack(const part_run& where, std::uint64_t clock, refusal code,
                    worker_effects& out);
-  void on_ring_reply(const chunk_run& where, const reply& item, worker_effects& out);
+  void on_ring_reply(const part_run& where, const reply& item, worker_effects& out);
 
   // Sends again what has waited too long for its answer. `now`: any clock that does not go
   // back, in nanoseconds. Call it now and then while is_busy().
@@ -161,110 +111,43 @@ class worker_core {
   void set_patience(const patience_limits& limits) { patience_ = limits; }
   bool is_busy() const;
 
-  // The place of a chunk in its table; asserted to exist.
-  const chunk_place& place_of(std::uint32_t table, std::uint32_t chunk) const;
-  std::span<const table_part> parts_of(std::uint32_t table) const;
-  // Where the last pull found each chunk: in a plane of its shard's, as mapped since the shard
-  // has moved so often; or no_plane, when it was received.
-  struct chunk_source {
-    std::uint32_t plane = no_plane;
-    std::uint32_t moves = 0;
-  };
-  std::span<const chunk_source> sources_of(std::uint32_t table) const;
-  std::uint32_t moves_of(std::uint32_t shard) const { return moves_.at(shard); }
+  // Where chunks live, and where the last pull found them.
+  const table_book& tables() const noexcept { return tables_; }
 
   // Why every operation is refused from now on; none while all is well.
   refusal failure() const noexcept { return failure_; }
   std::uint64_t now() const noexcept { return clock_; }
   // Gradients that shards may still read: of pushes that are not acknowledged.
-  std::uint64_t pushes_under_way() const noexcept { return pushes_under_way_; }
+  std::uint64_t pushes_under_way() const noexcept { return credits_.pushes(); }
   // No shard reads the gradient of this clock, or will.
   bool is_acknowledged(std::uint32_t table, std::uint64_t clock) const;
   // Largest (own clock - min clock) of any reply so far.
   std::uint64_t staleness_max() const noexcept { return staleness_max_; }
 
  private:
-  static constexpr auto window = runtime::limits::clocks_in_flight_max;
-
-  struct push_state {
-    bool active = false;
-    std::uint64_t clock = 0;
-    operation op = 0;  // 0: a skip
-    std::uint32_t half = 0;
-    patience again;
-    std::uint32_t remaining = 0;
-    std::vector<std::uint8_t> acked;  // per chunk
-  };
-  enum class replied : std::uint8_t { no, arriving, yes };
-  struct pull_state {
-    bool active = false;
-    std::uint64_t clock = 0;
-    bool everything = false;
-    operation op = 0;
-    std::uint32_t remaining = 0;
-    refusal code = refusal::none;
-    patience again;
-    std::vector<replied> chunks;
-    std::vector<std::uint64_t> requests;  // per chunk; asked for again it has a new number
-  };
-  struct table_state {
-    std::vector<chunk_place> places;
-    std::vector<table_part> parts;
-    std::vector<chunk_source> sources;      // per chunk
-    std::uint64_t pushed_below = 0;         // clock of the last push or skip, plus 1
-    bool listed = false;                    // in the exchange being started
-    std::array<push_state, window> pushes;  // by clock modulo window
-    pull_state pull;
-  };
+  static constexpr auto window = worker_table::window;
 
   // Of the push of an exchange, whose end nobody waits for.
   static constexpr operation unnamed = ~operation{0};
 
   bool may_move_on() const;
-  bool may_push(const table_state& table) const;
-  bool may_send(std::uint64_t clock) const;
-  void send_or_wait(std::uint32_t id, const table_state& table, worker_effects& out);
-  bool waits(const push_state& push) const { return waiting_ == push.clock; }
-  bool exchange_waits() const { return exchange_.op != 0 && waiting_ == exchange_.clock; }
+  bool may_push(const worker_table& table) const;
+  void begin_push(worker_table& table, operation op, std::uint32_t half = 0);
+  void send_or_wait(std::uint32_t id, const worker_table& table, worker_effects& out);
+  bool exchange_waits() const { return exchange_.op != 0 && credits_.waits(exchange_.clock); }
   void send_waiting(worker_effects& out);
-  void mark_push(table_state& table, operation op, std::uint32_t half = 0);
-  void mark_pull(table_state& table, operation op, std::uint64_t clock, bool everything);
-  // `request`: of the pull of the clock after, which goes along; 0: none does.
-  void send_push(std::uint32_t id, const table_state& table, const push_state& push,
-                 std::uint64_t request, worker_effects& out) const;
-  static void aim(worker_effects::send& send, const chunk_place& place);
-  worker_effects::send pull_of(std::uint32_t id, const table_state& table) const;
-  void send_pull(std::uint32_t id, const table_state& table, worker_effects& out) const;
-  static constexpr std::uint32_t every_shard = 0xffff'ffff;
-  static std::array<std::size_t, window> older_first(const table_state& table);
-  void push_again(std::uint32_t id, const table_state& table, const push_state& push,
-                  std::uint32_t shard, worker_effects& out) const;
-  void pull_again(std::uint32_t id, table_state& table, std::uint32_t shard,
-                  worker_effects& out);
-  static worker_effects::send send_of(std::uint32_t id, const push_state& push, bool rings);
-  void farewell_to(std::uint32_t shard, worker_effects& out) const;
   void send_exchange(worker_effects& out) const;
   void ack(push_state& push, std::uint32_t chunk, refusal code, worker_effects& out);
-  void answer(table_state& table, std::uint32_t chunk, const reply& answer,
+  void answer(worker_table& table, std::uint32_t chunk, const reply& answer,
               worker_effects& out);
-  const table_part* part_at(const table_state& table, std::uint32_t shard) const;
   void ended(operation op, refusal code, worker_effects& out);
-  bool pushes_acked() const;
-  void say_farewell(worker_effects& out);
-  bool farewell_heard() const;
   void settle(worker_effects& out);
   void fail(refusal code, worker_effects& out);
 
-  std::map<std::uint32_t, table_state> tables_;
-  std::vector<std::uint32_t> moves_;  // by shard
+  table_book tables_;
   std::uint64_t clock_ = 0;
   std::uint64_t last_request_ = 0;
-  std::uint64_t pushes_under_way_ = 0;  // skips apart
-  // Pushes, skips too, by clock modulo window; and of which clock.
-  std::array<std::uint32_t, window> active_{};
-  std::array<std::uint64_t, window> active_clock_{};
-  bool one_clock_in_flight_ = false;
-  std::optional<std::uint64_t> waiting_;  // clock whose pushes wait to be sent
+  credit_window credits_;
   operation room_op_ = 0;
   operation finish_op_ = 0;
   struct {
@@ -278,11 +161,9 @@ class worker_core {
     std::uint32_t half = 0;
   } exchange_;
   bool finished_ = false;
-  bool farewell_sent_ = false;
-  patience farewell_again_;
+  farewell farewell_;
   patience_limits patience_;
-  refusal failure_ = refusal::none;         // of a push or farewell; ended everything
-  std::vector<std::uint8_t> finish_acked_;  // per shard
+  refusal failure_ = refusal::none;  // of a push or farewell; ended everything
   std::uint64_t staleness_max_ = 0;
 };
 

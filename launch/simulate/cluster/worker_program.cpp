@@ -82,7 +82,7 @@ void worker::maybe_mistake() {
 
 memory_view worker::chunk_values(const table_state& table, std::uint32_t chunk) const {
   const auto& place = table.grant.places[chunk];
-  const auto& source = shell_->core().sources_of(table.grant.table)[chunk];
+  const auto& source = shell_->core().tables().sources_of(table.grant.table)[chunk];
   if (source.plane == policies::no_plane) return {table.room, place.first, place.elements};
   return {table.sources[chunk].mapped.at(source.moves)->at(source.plane), 0, place.elements};
 }

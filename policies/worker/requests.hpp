@@ -1,0 +1,26 @@
+// The frames of pushes and pulls: what a worker sends for them, first and again. A part of a
+// table that is attached is pushed and pulled whole, by one ring; the others chunk by chunk.
+#pragma once
+
+#include <cstdint>
+
+#include "policies/worker/effects.hpp"
+#include "policies/worker/table_book.hpp"
+
+namespace tidegate::policies {
+
+inline constexpr std::uint32_t every_shard = 0xffff'ffff;
+
+// `request`: of the pull of the clock after, which goes along; 0: none does.
+void send_push(std::uint32_t id, const worker_table& table, const push_state& push,
+               std::uint64_t request, worker_effects& out);
+void send_pull(std::uint32_t id, const worker_table& table, std::uint64_t request,
+               worker_effects& out);
+// Send again what this shard, or every shard, has not answered. A pull has a new number, as
+// shards answer each number once; a chunk that is arriving is not asked for again.
+void resend_push(std::uint32_t id, const worker_table& table, const push_state& push,
+                 std::uint32_t shard, worker_effects& out);
+void resend_pull(std::uint32_t id, worker_table& table, std::uint32_t shard,
+                 std::uint64_t request, worker_effects& out);
+
+}  // namespace tidegate::policies

@@ -1,0 +1,125 @@
+#include "policies/worker/table_book.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "runtime/base/assert.hpp"
+
+namespace tidegate::policies {
+
+void push_state::begin(std::uint64_t at_clock, operation named, std::uint32_t in_half) {
+  TIDEGATE_ASSERT(!active, "within the credit window");
+  active = true;
+  clock = at_clock;
+  op = named;
+  half = in_half;
+  again = {};
+  remaining = static_cast<std::uint32_t>(acked.size());
+  std::fill(acked.begin(), acked.end(), std::uint8_t{0});
+}
+
+void pull_state::begin(std::uint64_t at_clock, operation named, bool of_everything,
+                       std::uint64_t request) {
+  active = true;
+  clock = at_clock;
+  everything = of_everything;
+  op = named;
+  again = {};
+  remaining = static_cast<std::uint32_t>(chunks.size());
+  code = refusal::none;
+  std::fill(chunks.begin(), chunks.end(), replied::no);
+  std::fill(requests.begin(), requests.end(), request);
+}
+
+const table_part* worker_table::part_at(std::uint32_t shard) const {
+  const auto part = std::find_if(parts.begin(), parts.end(),
+                                 [&](const table_part& entry) { return entry.shard == shard; });
+  return part == parts.end() ? nullptr : &*part;
+}
+
+bool worker_table::is_attached() const {
+  return std::all_of(parts.begin(), parts.end(),
+                     [](const table_part& part) { return part.attached; });
+}
+
+std::array<std::size_t, worker_table::window> worker_table::older_first() const {
+  std::array<std::size_t, window> slots{};
+  std::iota(slots.begin(), slots.end(), std::size_t{0});
+  std::sort(slots.begin(), slots.end(),
+            [&](auto a, auto b) { return pushes[a].clock < pushes[b].clock; });
+  return slots;
+}
+
+void table_book::add(std::uint32_t id, std::vector<chunk_place> places, std::uint64_t clock) {
+  TIDEGATE_ASSERT(!places.empty(), "a table has a chunk");
+  auto [at, fresh] = tables_.try_emplace(id);
+  if (!fresh) return;
+  auto& table = at->second;
+  table.pushed_below = clock;
+  for (auto& push : table.pushes) push.acked.resize(places.size());
+  table.pull.chunks.resize(places.size());
+  table.pull.requests.resize(places.size());
+  table.sources.resize(places.size());
+  for (const auto& place : places) {
+    auto part =
+        std::find_if(table.parts.begin(), table.parts.end(),
+                     [&](const table_part& entry) { return entry.shard == place.shard; });
+    if (part == table.parts.end())
+      part = table.parts.insert(part, table_part{place.shard, false, {}});
+    part->chunks.push_back(place.chunk);
+  }
+  table.places = std::move(places);
+}
+
+void table_book::attach(std::uint32_t id, std::uint32_t shard) {
+  for (auto& part : tables_.at(id).parts)
+    if (part.shard == shard) part.attached = true;
+}
+
+void table_book::shard_moved(std::uint32_t shard) {
+  ++moves_[shard];
+  for (auto& [id, table] : tables_)
+    for (auto& part : table.parts)
+      if (part.shard == shard) part.attached = false;
+}
+
+worker_table* table_book::find(std::uint32_t id) {
+  const auto at = tables_.find(id);
+  return at == tables_.end() ? nullptr : &at->second;
+}
+
+worker_table* table_book::find(std::uint32_t id, std::uint32_t chunk) {
+  return const_cast<worker_table*>(std::as_const(*this).find(id, chunk));
+}
+
+const worker_table* table_book::find(std::uint32_t id, std::uint32_t chunk) const {
+  const auto at = tables_.find(id);
+  return at == tables_.end() || chunk >= at->second.places.size() ? nullptr : &at->second;
+}
+
+std::span<const std::uint32_t> table_book::chunks_of(const worker_table& table,
+                                                     const part_run& run) {
+  const auto* part = table.part_at(run.shard);
+  if (!part) return {};
+  const auto chunks = std::span(part->chunks);
+  if (run.count == 0) return chunks;
+  if (run.first > chunks.size() || run.count > chunks.size() - run.first) return {};
+  return chunks.subspan(run.first, run.count);
+}
+
+const chunk_place& table_book::place_of(std::uint32_t id, std::uint32_t chunk) const {
+  const auto* table = find(id, chunk);
+  TIDEGATE_ASSERT(table != nullptr, "a known chunk");
+  return table->places[chunk];
+}
+
+std::span<const table_part> table_book::parts_of(std::uint32_t id) const {
+  return tables_.at(id).parts;
+}
+
+std::span<const chunk_source> table_book::sources_of(std::uint32_t id) const {
+  return tables_.at(id).sources;
+}
+
+}  // namespace tidegate::policies

@@ -1,0 +1,131 @@
+// The tables of a worker: where their chunks live, and which pushes and pulls of each have no
+// answer yet. Plain state, without decisions; worker_core decides.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <vector>
+
+#include "policies/placement/placement.hpp"
+#include "policies/protocol/frame_tag.hpp"
+#include "policies/protocol/protocol.hpp"
+#include "policies/supervision/patience.hpp"
+#include "policies/worker/effects.hpp"
+#include "runtime/base/limits.hpp"
+
+namespace tidegate::policies {
+
+// The chunks of a table on one shard, in order.
+struct table_part {
+  std::uint32_t shard = 0;
+  bool attached = false;  // pushed and pulled in place
+  std::vector<std::uint32_t> chunks;
+};
+
+// Where the last pull found a chunk: in a plane of its shard's, as mapped since the shard has
+// moved so often; or no_plane, when it was received.
+struct chunk_source {
+  std::uint32_t plane = no_plane;
+  std::uint32_t moves = 0;
+};
+
+// A run of chunks [first, first + count) of the part of a table on a shard; count 0: all of it.
+// Of all_tables: all of each that is attached there.
+struct part_run {
+  std::uint32_t table = 0;
+  std::uint32_t shard = 0;
+  std::uint32_t first = 0;
+  std::uint32_t count = 0;
+};
+
+// The push, or skip, of one table at one clock.
+struct push_state {
+  bool active = false;  // not acknowledged by all
+  std::uint64_t clock = 0;
+  operation op = 0;  // 0: a skip
+  std::uint32_t half = 0;
+  patience again;
+  std::uint32_t remaining = 0;      // chunks
+  std::vector<std::uint8_t> acked;  // per chunk
+
+  void begin(std::uint64_t at_clock, operation named, std::uint32_t in_half);
+};
+
+struct pull_state {
+  enum class replied : std::uint8_t { no, arriving, yes };
+  bool active = false;
+  std::uint64_t clock = 0;
+  bool everything = false;
+  operation op = 0;
+  std::uint32_t remaining = 0;  // chunks
+  refusal code = refusal::none;
+  patience again;
+  std::vector<replied> chunks;
+  std::vector<std::uint64_t> requests;  // per chunk; asked for again it has a new number
+
+  void begin(std::uint64_t at_clock, operation named, bool of_everything,
+             std::uint64_t request);
+  // Returns true if this chunk is being waited for, under this number and in this state.
+  bool expects(std::uint32_t chunk, std::uint64_t request, replied state) const {
+    return active && requests[chunk] == request && chunks[chunk] == state;
+  }
+};
+
+struct worker_table {
+  static constexpr auto window = runtime::limits::clocks_in_flight_max;
+
+  std::vector<chunk_place> places;
+  std::vector<table_part> parts;
+  std::vector<chunk_source> sources;      // per chunk
+  std::uint64_t pushed_below = 0;         // clock of the last push or skip, plus 1
+  bool listed = false;                    // in the exchange being started
+  std::array<push_state, window> pushes;  // by clock modulo window
+  pull_state pull;
+
+  // Returns the part on this shard, or null.
+  const table_part* part_at(std::uint32_t shard) const;
+  bool is_attached() const;  // everywhere
+  // Returns the indices of `pushes`, those of earlier clocks first.
+  std::array<std::size_t, window> older_first() const;
+};
+
+class table_book {
+ public:
+  explicit table_book(std::uint32_t shards) : moves_(shards, 0) {}
+
+  // `places` covers the whole table; a table that is known is left as it is. `clock`: the
+  // worker's.
+  void add(std::uint32_t table, std::vector<chunk_place> places, std::uint64_t clock);
+  void attach(std::uint32_t table, std::uint32_t shard);
+  // Another process serves this shard: nothing is attached there any more.
+  void shard_moved(std::uint32_t shard);
+
+  // Returns null for an unknown table, and for a chunk that it does not have.
+  worker_table* find(std::uint32_t table);
+  worker_table* find(std::uint32_t table, std::uint32_t chunk);
+  const worker_table* find(std::uint32_t table, std::uint32_t chunk) const;
+  // Returns the chunks of a run, empty if there are none such. `table`: the run's.
+  static std::span<const std::uint32_t> chunks_of(const worker_table& table,
+                                                  const part_run& run);
+  // The place of a chunk in its table; asserted to exist.
+  const chunk_place& place_of(std::uint32_t table, std::uint32_t chunk) const;
+  std::span<const table_part> parts_of(std::uint32_t table) const;
+  std::span<const chunk_source> sources_of(std::uint32_t table) const;
+  std::uint32_t moves_of(std::uint32_t shard) const { return moves_.at(shard); }
+  const worker_table& at(std::uint32_t table) const { return tables_.at(table); }
+
+  std::size_t size() const { return tables_.size(); }
+  auto begin() { return tables_.begin(); }
+  auto end() { return tables_.end(); }
+  auto begin() const { return tables_.begin(); }
+  auto end() const { return tables_.end(); }
+
+ private:
+  std::map<std::uint32_t, worker_table> tables_;
+  std::vector<std::uint32_t> moves_;  // by shard
+};
+
+}  // namespace tidegate::policies
