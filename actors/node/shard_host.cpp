@@ -41,13 +41,13 @@ std::string to_text(const hosted_member& hosted) {
 class hosted {
  public:
   hosted(caf::actor_system& system, std::shared_ptr<coordinator_place> place,
-         const node_options& options, const hosted_member& hosted, caf::actor actor)
-      : thread_([this, &system, place = std::move(place), options, hosted,
-                 actor = std::move(actor)] {
-          bool in_order = false;
-          auto result = run(system, place, options, hosted, in_order);
-          caf::anon_send(actor, member_ended_event{hosted, std::move(result), in_order});
-        }) {}
+         const node_options& options, const hosted_member& key, caf::actor actor)
+      : thread_(
+            [this, &system, place = std::move(place), options, key, actor = std::move(actor)] {
+              bool in_order = false;
+              auto result = run(system, place, options, key, in_order);
+              caf::anon_send(actor, member_ended_event{key, std::move(result), in_order});
+            }) {}
   ~hosted() {
     if (thread_.joinable()) thread_.join();
   }
@@ -63,16 +63,16 @@ class hosted {
 
  private:
   status run(caf::actor_system& system, const std::shared_ptr<coordinator_place>& place,
-             const node_options& options, const hosted_member& hosted, bool& in_order) {
+             const node_options& options, const hosted_member& key, bool& in_order) {
     auto home = reactor::start(system, make_own_link, shared_host());
     if (!home) return home.error();
-    const auto node = spawn_on<shard>(**home, system, hosted.shard,
+    const auto node = spawn_on<shard>(**home, system, key.shard,
                                       shard_keeping{options.run_dir, place, options.token});
     membership member(system, *place, node);
     begun(node);
-    auto outcome = member.serve(options.start_timeout_ms, to_text(hosted), (*home)->address(),
-                                shard_atom::value, options.token, hosted.shard,
-                                hosted.member.number, hosted.member.incarnation);
+    auto outcome = member.serve(options.start_timeout_ms, to_text(key), (*home)->address(),
+                                shard_atom::value, options.token, key.shard, key.member.number,
+                                key.member.incarnation);
     in_order = member.ended_in_order();
     over();
     member.end();

@@ -156,7 +156,7 @@ bool reactor::turn() {
 bool reactor::run_put_off() {
   if (put_off_.empty()) return false;
   std::swap(put_off_, going_on_);
-  for (auto* continuation : going_on_) continuation->go_on();  // may put off again
+  for (auto* postponed : going_on_) postponed->go_on();  // may put off again
   going_on_.clear();
   end_turn();
   return true;

@@ -136,19 +136,19 @@ pending session_impl::start(worker_command command) {
 }
 
 pending session_impl::pull(const table& where, std::span<float> parameters,
-                           policies::worker_core::extent extent) {
+                           policies::worker_core::extent wanted) {
   if (auto checked = check(where, parameters.size(), "pull"); !checked.ok())
     return failed(std::move(checked));
-  return pull(where, parameters.data(), extent);
+  return pull(where, parameters.data(), wanted);
 }
 
 pending session_impl::pull(const table& where, float* into,
-                           policies::worker_core::extent extent) {
+                           policies::worker_core::extent wanted) {
   worker_command command;
   command.kind = worker_command::action::pull;
   command.table = where.id;
   command.parameters = into;
-  command.extent = extent;
+  command.extent = wanted;
   return start(std::move(command));
 }
 

@@ -42,9 +42,9 @@ class session_impl {
   pending start(worker_command command);
   pending command(worker_command::action kind);
   pending pull(const table& where, std::span<float> parameters,
-               policies::worker_core::extent extent);
+               policies::worker_core::extent wanted);
   pending pull(const table& where, float* into,
-               policies::worker_core::extent extent);  // null: in place
+               policies::worker_core::extent wanted);  // null: in place
   // An operation, from its first turn to its end.
   policies::session_step carry_out(session_turn turn);
   runtime::status finish();

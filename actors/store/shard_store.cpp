@@ -27,13 +27,13 @@ status shard_store::add_table(const policies::open_table_call& table,
   const auto optimizer = to_kernel(table.optimizer);
   const auto arrays = kernels::state_arrays(optimizer.kind);
   for (const auto& chunk : chunks) {
-    auto& chunk_state = chunks_.emplace_back();  // also on failure: slots are those of the core
-    chunk_state.elements = chunk.elements;
-    chunk_state.optimizer = optimizer;
-    chunk_state.reduce = options.reduce;
-    chunk_state.table = table.table;
-    chunk_state.about = {table.name,      table.shape, chunk.chunk, chunk.first, chunk.elements,
-                         table.optimizer, 0,           1,           1,           {}};
+    auto& state = chunks_.emplace_back();  // also on failure: slots are those of the core
+    state.elements = chunk.elements;
+    state.optimizer = optimizer;
+    state.reduce = options.reduce;
+    state.table = table.table;
+    state.about = {table.name,      table.shape, chunk.chunk, chunk.first, chunk.elements,
+                   table.optimizer, 0,           1,           1,           {}};
   }
   if (auto room = memory_.add_table(
           table.table, chunks, {options.workers, options.members, 1 + arrays + options.keeps});
@@ -134,19 +134,19 @@ status shard_store::restore(const policies::checkpoint_reader& from, std::size_t
                             policies::shard_core& core) {
   const auto stored = from.chunks(table);
   for (const auto& chunk : chunks) {
-    auto& chunk_state = chunks_[chunk.slot];
+    auto& state = chunks_[chunk.slot];
     if (chunk.chunk >= stored.size() || stored[chunk.chunk].stored.about.first != chunk.first ||
         stored[chunk.chunk].stored.about.elements != chunk.elements)
       return {runtime::errc::invalid_argument,
-              "the checkpoint has table '" + chunk_state.about.table +
+              "the checkpoint has table '" + state.about.table +
                   "' in other chunks: cluster.chunk_bytes must be what it was"};
     const auto& about = stored[chunk.chunk].stored.about;
-    float* const arrays[] = {memory_.at(chunk.slot, 0), chunk_state.state1, chunk_state.state2};
+    float* const arrays[] = {memory_.at(chunk.slot, 0), state.state1, state.state2};
     for (std::size_t i = 0; i < policies::chunk_arrays(about); ++i)
       if (auto read = from.read(folder, table, i, chunk.first, {arrays[i], chunk.elements});
           !read.ok())
         return read;
-    chunk_state.powers = {about.beta1_power, about.beta2_power};
+    state.powers = {about.beta1_power, about.beta2_power};
     core.restore(chunk.slot, about.version, about.ranks);
   }
   return {};

@@ -62,8 +62,8 @@ control_socket::~control_socket() {
 
 void control_socket::add_to(std::vector<pollfd>& fds) const {
   if (clients_.size() < clients_max) fds.push_back({listener_.get(), POLLIN, 0});
-  for (const auto& [number, client] : clients_)
-    if (!client.asked) fds.push_back({client.fd.get(), POLLIN, 0});
+  for (const auto& [number, caller] : clients_)
+    if (!caller.asked) fds.push_back({caller.fd.get(), POLLIN, 0});
 }
 
 std::vector<control_socket::request> control_socket::take() {
@@ -74,19 +74,19 @@ std::vector<control_socket::request> control_socket::take() {
   }
   std::vector<request> all;
   for (auto at = clients_.begin(); at != clients_.end();) {
-    auto& client = at->second;
+    auto& caller = at->second;
     char bytes[256];
     ssize_t got = -1;
-    while (!client.asked && client.text.size() < line_bytes_max &&
-           (got = ::recv(client.fd.get(), bytes, sizeof bytes, 0)) > 0)
-      client.text.append(bytes, static_cast<std::size_t>(got));
-    const auto end = client.text.find('\n');
-    if (!client.asked && end != std::string::npos) {
-      client.asked = true;
-      all.push_back({at->first, client.text.substr(0, end)});
+    while (!caller.asked && caller.text.size() < line_bytes_max &&
+           (got = ::recv(caller.fd.get(), bytes, sizeof bytes, 0)) > 0)
+      caller.text.append(bytes, static_cast<std::size_t>(got));
+    const auto end = caller.text.find('\n');
+    if (!caller.asked && end != std::string::npos) {
+      caller.asked = true;
+      all.push_back({at->first, caller.text.substr(0, end)});
     }
-    const bool gone = !client.asked &&
-                      (got == 0 || client.text.size() >= line_bytes_max ||
+    const bool gone = !caller.asked &&
+                      (got == 0 || caller.text.size() >= line_bytes_max ||
                        (got < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR));
     at = gone ? clients_.erase(at) : std::next(at);
   }

@@ -23,7 +23,7 @@ bool has_ended_well(int ended) {
 }  // namespace
 
 fault_helpers::~fault_helpers() {
-  for (const auto& helper : running_) ::kill(-helper.process.pid, SIGKILL);
+  for (const auto& entry : running_) ::kill(-entry.process.pid, SIGKILL);
   for (const auto& entry : running_) ::waitpid(entry.process.pid, nullptr, 0);
 }
 
@@ -57,7 +57,7 @@ void fault_helpers::reap(run_journal& journal) {
 }
 
 void fault_helpers::finish(run_journal& journal) {
-  for (const auto& helper : running_) ::kill(helper.process.pid, SIGINT);
+  for (const auto& entry : running_) ::kill(entry.process.pid, SIGINT);
   for (const auto& entry : running_) {
     pollfd end{entry.process.pid_fd.get(), POLLIN, 0};
     while (::poll(&end, 1, undo_ms_max) < 0 && errno == EINTR) continue;
@@ -66,7 +66,7 @@ void fault_helpers::finish(run_journal& journal) {
 }
 
 void fault_helpers::add_to(std::vector<pollfd>& fds) const {
-  for (const auto& helper : running_) fds.push_back({helper.process.pid_fd.get(), POLLIN, 0});
+  for (const auto& entry : running_) fds.push_back({entry.process.pid_fd.get(), POLLIN, 0});
 }
 
 }  // namespace tidegate::launch

@@ -41,8 +41,8 @@ std::vector<process_end> process_table::reap() {
     // Before the pid is given back: until then the group cannot be anybody else's.
     ::kill(-c.process.pid, SIGKILL);
     ::waitid(by_pid_fd, id, &info, WEXITED);
-    ends.push_back(
-        {c.process.process, c.name, c.process.pid, info.si_code != CLD_EXITED, info.si_status});
+    ends.push_back({c.launched.process, c.name, c.process.pid, info.si_code != CLD_EXITED,
+                    info.si_status});
     c.process.pid = -1;
   }
   std::erase_if(children_, [](const auto& c) { return c.process.pid == -1; });
@@ -57,7 +57,7 @@ void process_table::signal(const child& entry, int number) {
 
 void process_table::signal(const launched_process& process, int number) const {
   for (const auto& c : children_)
-    if (c.process.process == process.process && c.process.incarnation == process.incarnation)
+    if (c.launched.process == process.process && c.launched.incarnation == process.incarnation)
       signal(c, number);
 }
 

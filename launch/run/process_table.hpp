@@ -38,7 +38,7 @@ class process_table {
 
  private:
   struct child {
-    launched_process process;
+    launched_process launched;
     process_name name;
     spawned process;
     std::uint64_t started = 0;

@@ -69,7 +69,7 @@ std::uint64_t front_core::hold(const hold_call& call) {
 }
 
 void front_core::change_roster(const roster_call& call) {
-  const auto& change = call.what;
+  const auto& change = call.change;
   bool news = false;
   about_job(call.token,
             [&](effects& out) { news = core_.change_roster(call.token, change, out); });

@@ -49,7 +49,7 @@ void shard_core::handed_on(std::uint32_t slot, std::uint64_t clock, refusal code
 // Members have been told that the job has ended; what was kept for the sum goes.
 void shard_core::let_go(chunk_state& chunk, shard_effects& out) {
   for (const auto& decision : std::exchange(decisions_, {})) {
-    if (decision.kind != policy_decision::what::settle) continue;
+    if (decision.kind != policy_decision::action::settle) continue;
     for (auto& worker : chunk.workers) {
       auto& held = worker.held[decision.clock % window];
       if (!held.there || held.clock != decision.clock) continue;

@@ -99,7 +99,7 @@ void shard_core::lead_nobody(std::uint64_t token, shard_effects& out) {
 void shard_core::retain(std::uint32_t slot, const policy_decision& decision,
                         std::uint32_t inputs, std::uint32_t team, shard_effects& out) {
   auto& chunk = chunks_[slot];
-  const bool all = decision.kind == policy_decision::what::apply_clock;
+  const bool all = decision.kind == policy_decision::action::apply_clock;
   step_to_replicate step{
       chunk.version, all ? all_ranks : decision.rank, decision.clock, team, inputs, no_payload,
       false};

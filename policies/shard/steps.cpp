@@ -98,7 +98,7 @@ void shard_core::take(chunk_state& chunk, const frame_tag& tag, payload_handle p
       !place.there) {
     place = {false, true, rings, tag.clock, payload};
     ++held_;
-    decisions_.push_back({policy_decision::what::apply_one, tag.rank, tag.clock});
+    decisions_.push_back({policy_decision::action::apply_one, tag.rank, tag.clock});
     return;
   }
   if (is_planted(planted_bug::lease_ended_by_an_old_push)) end_lease(chunk, worker);
@@ -131,28 +131,28 @@ void shard_core::carry_out(std::uint32_t slot, const frame_tag& base, shard_effe
   auto& chunk = chunks_[slot];
   bool answered = false;
   for (const auto& decision : decisions_) {
-    using what = policy_decision::what;
-    if (decision.kind == what::apply_one || decision.kind == what::apply_clock) {
+    using action = policy_decision::action;
+    if (decision.kind == action::apply_one || decision.kind == action::apply_clock) {
       // Two pushes that waited for one another: what the first one allows is answered before
       // the second one is applied.
       if (std::exchange(answered, false)) flush_runs(out);
       apply(slot, decision, base, out);
       continue;
     }
-    if (decision.kind == what::hand_on) {
+    if (decision.kind == action::hand_on) {
       hand_on(slot, decision.clock, out);
       continue;
     }
-    if (decision.kind == what::settle) {
+    if (decision.kind == action::settle) {
       settle_clock(chunk, decision.clock, base, out);
       continue;
     }
-    if (decision.kind == what::ask) {
+    if (decision.kind == action::ask) {
       out.list.push_back(shard_effects::ask{slot});
       continue;
     }
     auto code = refusal::none;
-    if (decision.kind == what::too_late && !kept_of(chunk, decision.clock))
+    if (decision.kind == action::too_late && !kept_of(chunk, decision.clock))
       code = chunk.refused == refusal::none ? refusal::too_late : chunk.refused;
     answer(slot, tag_of(chunk, decision.rank, decision.clock, base), code, out);
     answered = true;
@@ -165,7 +165,7 @@ void shard_core::carry_out(std::uint32_t slot, const frame_tag& base, shard_effe
 void shard_core::apply(std::uint32_t slot, const policy_decision& decision,
                        const frame_tag& base, shard_effects& out) {
   auto& chunk = chunks_[slot];
-  const bool all = decision.kind == policy_decision::what::apply_clock;
+  const bool all = decision.kind == policy_decision::action::apply_clock;
   const std::uint32_t begin = all ? 0 : decision.rank;
   const auto end = all ? static_cast<std::uint32_t>(chunk.workers.size()) : decision.rank + 1;
   const auto first = static_cast<std::uint32_t>(out.inputs.size());

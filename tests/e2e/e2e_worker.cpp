@@ -75,10 +75,10 @@ status tables(tidegate::session& session, int number) {
 status many(tidegate::session& session, std::uint64_t count, std::uint64_t elements,
             std::uint64_t clocks) {
   std::vector<tidegate::table> all;
-  tidegate::table_options how;
-  how.optimizer = {.name = "sgd", .learning_rate = 1.0F};
+  tidegate::table_options options;
+  options.optimizer = {.name = "sgd", .learning_rate = 1.0F};
   for (std::uint64_t i = 0; i < count; ++i) {
-    auto table = session.open_table("t" + std::to_string(i), {elements}, how);
+    auto table = session.open_table("t" + std::to_string(i), {elements}, options);
     if (!table) return table.error();
     all.push_back(*table);
   }
@@ -132,9 +132,9 @@ void pause(runtime::rng& random, std::uint64_t us_max) {
 status count(tidegate::session& session, std::uint64_t clocks, std::uint64_t pause_us_max,
              bool fewer) {
   constexpr std::uint64_t elements = 5000;
-  tidegate::table_options how;
-  how.optimizer = {.name = "sgd", .learning_rate = 1.0F};
-  auto table = session.open_table("sums", {elements}, how);
+  tidegate::table_options options;
+  options.optimizer = {.name = "sgd", .learning_rate = 1.0F};
+  auto table = session.open_table("sums", {elements}, options);
   if (!table) return table.error();
   runtime::rng pauses(session.info().rank);
   const auto all = [&](const char* when, float least, float most) -> status {

@@ -96,8 +96,8 @@ class fake_session {
     if (clock_ == fail_clock_at) return {errc::unavailable, "cut off"};
     ++clock_;
     // The half of the clock to come is free again, and must be as it was pushed until now.
-    std::erase_if(in_flight, [&](const auto& one) {
-      const auto& [where, as_pushed, clock] = one.second;
+    std::erase_if(in_flight, [&](const auto& entry) {
+      const auto& [where, as_pushed, clock] = entry.second;
       if (clock + 2 > clock_) return false;
       if (!std::ranges::equal(where, as_pushed)) ++broken_rules;
       return true;

@@ -59,13 +59,13 @@ using tensors = std::vector<float_buffer>;
 // One per tensor of the model.
 tensors make_tensors(const model& m) {
   tensors result;
-  for (const auto& one : m.tensors()) result.emplace_back(one.size);
+  for (const auto& tensor : m.tensors()) result.emplace_back(tensor.size);
   return result;
 }
 
 std::vector<std::span<float>> spans(tensors& all) {
   std::vector<std::span<float>> result;
-  for (auto& one : all) result.push_back(one.span());
+  for (auto& buffer : all) result.push_back(buffer.span());
   return result;
 }
 

@@ -42,9 +42,9 @@ training_options options_of(std::vector<std::uint32_t> widths) {
 class worker_test : public testing::Test {
  protected:
   status train(const training_options& options) {
-    auto made = worker<fake_session>::make(session_, train_set_, options);
-    if (!made) return made.error();
-    work_.emplace(std::move(*made));
+    auto result = worker<fake_session>::make(session_, train_set_, options);
+    if (!result) return result.error();
+    work_.emplace(std::move(*result));
     return work_->train();
   }
 

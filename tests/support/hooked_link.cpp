@@ -34,7 +34,7 @@ class hooked_link final : public runtime::link, public runtime::frame_sink {
   }
   // One by one, so that the hooks see each.
   void post_bundle(runtime::peer_id peer, std::span<const runtime::outgoing> frames) override {
-    for (const auto& one : frames) post(peer, one.header, one.payload, one.token);
+    for (const auto& frame : frames) post(peer, frame.header, frame.payload, frame.token);
   }
   std::size_t bundle_frames_most() const override { return 1; }
   unsigned progress() override {
@@ -91,9 +91,9 @@ class hooked_link final : public runtime::link, public runtime::frame_sink {
   unsigned tell_arrived() {
     if (hooks_.keep_arriving) return 0;
     auto telling = std::exchange(arriving_, {});
-    for (auto& one : telling) {
-      std::memcpy(one.place.data(), one.payload.data(), one.payload.size());
-      sink_->on_frame(one.header, std::move(one.place));
+    for (auto& reply : telling) {
+      std::memcpy(reply.place.data(), reply.payload.data(), reply.payload.size());
+      sink_->on_frame(reply.header, std::move(reply.place));
     }
     return static_cast<unsigned>(telling.size());
   }

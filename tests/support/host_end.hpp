@@ -23,9 +23,9 @@ inline runtime::frame_header pull_of(std::uint64_t number) {
 
 struct host_end {
   host_end() {
-    auto made = runtime::make_host_link(network.make_link());
-    EXPECT_TRUE(made) << made.error().message();
-    self = std::move(*made);
+    auto link = runtime::make_host_link(network.make_link());
+    EXPECT_TRUE(link) << link.error().message();
+    self = std::move(*link);
     self->set_sink(&sink);
   }
   runtime::peer_id connect(const host_end& other) {

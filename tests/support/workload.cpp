@@ -22,14 +22,14 @@ runtime::status run_clock(tidegate::session& session,
   const auto served = begin_watch(options);
   for (std::size_t t = 0; t < tables.size(); ++t)
     waiting.push_back(session.pull(tables[t], parameters[t]));
-  for (auto& one : waiting)
-    if (auto done = one.wait(); !done.ok()) return done;
+  for (auto& pending : waiting)
+    if (auto done = pending.wait(); !done.ok()) return done;
   served();
-  const auto& who = session.info();
+  const auto& info = session.info();
   for (std::size_t t = 0; t < tables.size(); ++t)
     for (std::size_t i = 0; i < parameters[t].size(); ++i)
       gradients[t][i] =
-          workload_gradient(who.seed, who.rank, session.now(), t, i, parameters[t][i]);
+          workload_gradient(info.seed, info.rank, session.now(), t, i, parameters[t][i]);
   waiting.clear();
   for (std::size_t t = 0; t < tables.size(); ++t)
     waiting.push_back(session.push(tables[t], gradients[t]));
@@ -37,21 +37,21 @@ runtime::status run_clock(tidegate::session& session,
 }
 
 void write_gradients(tidegate::session& session, const std::vector<tidegate::table>& tables) {
-  const auto& who = session.info();
+  const auto& info = session.info();
   for (std::size_t t = 0; t < tables.size(); ++t) {
     const auto parameters = session.parameters(tables[t]);
     const auto gradient = session.gradient(tables[t]);
     for (std::size_t i = 0; i < gradient.size(); ++i)
-      gradient[i] = workload_gradient(who.seed, who.rank, session.now(), t, i, parameters[i]);
+      gradient[i] = workload_gradient(info.seed, info.rank, session.now(), t, i, parameters[i]);
   }
 }
 
 runtime::status pull_in_place(tidegate::session& session,
                               const std::vector<tidegate::table>& tables) {
   std::vector<tidegate::pending> waiting;
-  for (const auto& one : tables) waiting.push_back(session.pull(one));
-  for (auto& one : waiting)
-    if (auto done = one.wait(); !done.ok()) return done;
+  for (const auto& table : tables) waiting.push_back(session.pull(table));
+  for (auto& pending : waiting)
+    if (auto done = pending.wait(); !done.ok()) return done;
   return {};
 }
 
@@ -72,7 +72,7 @@ runtime::status run_clock_in_place(tidegate::session& session,
     return done;
   }
   std::vector<tidegate::pending> waiting;
-  for (const auto& one : tables) waiting.push_back(session.push(one));
+  for (const auto& table : tables) waiting.push_back(session.push(table));
   return session.clock();
 }
 
@@ -84,9 +84,10 @@ runtime::status run_workload(tidegate::session& session, const workload_options&
   // Two sets: a pushed gradient stays untouched while its clock may be in flight.
   std::vector<std::vector<std::vector<float>>> gradients(2);
   for (std::size_t t = 0; t < options.shapes.size(); ++t) {
-    tidegate::table_options how;
-    how.init_uniform = 1.0F;
-    auto table = session.open_table("table-" + std::to_string(t), options.shapes[t], how);
+    tidegate::table_options table_options;
+    table_options.init_uniform = 1.0F;
+    auto table =
+        session.open_table("table-" + std::to_string(t), options.shapes[t], table_options);
     if (!table) return table.error();
     tables.push_back(*table);
     parameters.emplace_back(table->size);

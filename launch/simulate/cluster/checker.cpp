@@ -59,19 +59,19 @@ void checker::open_chunk(std::uint64_t job, std::uint32_t table, const std::stri
                          std::span<const float> first_values) {
   names_[{job, table}] = name;
   const auto [entry, fresh] = chunks_.try_emplace({job, name, chunk});
-  auto& chunk_state = entry->second;
-  chunk_state.opened_in = epoch_;
+  auto& state = entry->second;
+  state.opened_in = epoch_;
   check_early_seeds(job, table, chunk, first_values);
   if (!fresh) {
-    if (digest_of(first_values) != chunk_state.versions.front().digest)
+    if (digest_of(first_values) != state.versions.front().digest)
       fail("same bits", place(table, chunk) + "begins anew with other values");
-    return roll_back(chunk_state, 0);
+    return roll_back(state, 0);
   }
-  chunk_state.optimizer = actors::to_kernel(optimizer);
-  chunk_state.parameters.assign(first_values.begin(), first_values.end());
-  chunk_state.state1.resize(first_values.size());
-  chunk_state.state2.resize(first_values.size());
-  note_version(chunk_state);
+  state.optimizer = actors::to_kernel(optimizer);
+  state.parameters.assign(first_values.begin(), first_values.end());
+  state.state1.resize(first_values.size());
+  state.state2.resize(first_values.size());
+  note_version(state);
 }
 
 void checker::pushed(std::uint64_t job, std::uint32_t table, std::uint32_t chunk,
@@ -166,12 +166,12 @@ void checker::pulled(std::uint64_t job, std::uint32_t table, std::uint32_t chunk
   std::string missing;
   auto& newest = at->newest_read[{options.rank, options.incarnation}];
   for (auto number = at->versions.size(); number-- > 0;) {
-    const auto& version = at->versions[number];
-    if (version.digest != digest) continue;
+    const auto& seen = at->versions[number];
+    if (seen.digest != digest) continue;
     known = true;
     if (number < newest)
       missing = "older than what this rank has read before";
-    else if (holds(jobs_.at(job).spec, *at, updates_in(*at, version), options, &missing)) {
+    else if (holds(jobs_.at(job).spec, *at, updates_in(*at, seen), options, &missing)) {
       newest = number;
       return;
     }

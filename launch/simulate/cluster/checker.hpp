@@ -85,10 +85,10 @@ class checker {
 
     friend auto operator<=>(const sum_key&, const sum_key&) = default;
   };
-  void summed(const sum_key& key, updates of) { sums_[key] = std::move(of); }
+  void summed(const sum_key& sum, updates of) { sums_[sum] = std::move(of); }
   // Null: a push of a worker's own.
-  const updates* sum_of(const sum_key& key) const {
-    const auto at = sums_.find(key);
+  const updates* sum_of(const sum_key& sum) const {
+    const auto at = sums_.find(sum);
     return at == sums_.end() ? nullptr : &at->second;
   }
   // Who joins and leaves the job, in this epoch: of one that leaves, what it pushed of its

@@ -113,13 +113,13 @@ void checker::promoted(std::uint64_t job, std::uint32_t table, std::uint32_t chu
       "table " + std::to_string(table) + " chunk " + std::to_string(chunk) + ": ";
   if (!at) return fail("replicas", where + "promoted, though it never was");
   for (auto number = at->versions.size(); number-- > 0;) {
-    const auto& version = at->versions[number];
-    if (!std::equal(parameters.begin(), parameters.end(), version.parameters.begin(),
-                    version.parameters.end()))
+    const auto& seen = at->versions[number];
+    if (!std::equal(parameters.begin(), parameters.end(), seen.parameters.begin(),
+                    seen.parameters.end()))
       continue;
-    if (!is_cut(jobs_.at(job).spec, *at, updates_in(*at, version), has.ranks)) continue;
+    if (!is_cut(jobs_.at(job).spec, *at, updates_in(*at, seen), has.ranks)) continue;
     for (const auto& [update, place] : at->at)
-      if (place >= version.updates && at->acknowledged.contains(update))
+      if (place >= seen.updates && at->acknowledged.contains(update))
         return fail("exactly once", where + "rank " + std::to_string(update.rank) + " clock " +
                                         std::to_string(update.clock) +
                                         " was acknowledged and died with the primary");

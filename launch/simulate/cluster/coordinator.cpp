@@ -155,11 +155,11 @@ void coordinator_process::scale_shards(std::uint32_t slots, answer_to reply) {
   shell_.scale_shards(from(), slots, to_reply(std::move(reply)));
 }
 
-void coordinator_process::host_joined(policies::shard_slots::process process,
+void coordinator_process::host_joined(policies::shard_slots::process joining,
                                       std::uint32_t life,
                                       const std::vector<policies::hosted_member>& has,
                                       process_id member, answer_to reply) {
-  shell_.host_joined(from(), process, life, has, peer(member), to_reply(std::move(reply)));
+  shell_.host_joined(from(), joining, life, has, peer(member), to_reply(std::move(reply)));
 }
 
 void coordinator_process::member_gone(const policies::hosted_member& member) {

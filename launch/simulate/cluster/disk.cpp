@@ -141,14 +141,14 @@ status disk_view::read(const std::string& name, std::uint64_t offset,
 
 std::uint64_t disk::bytes_used() const noexcept {
   std::uint64_t sum = 0;
-  for (const auto& [name, file] : names_) sum += file->bytes.size();
+  for (const auto& [name, content] : names_) sum += content->bytes.size();
   return sum;
 }
 
 void disk::crash() {
   keep_some_changes();
   names_ = durable_names_;
-  for (auto& [name, file] : names_) tear(*file);
+  for (auto& [name, content] : names_) tear(*content);
   ++life_;
   turn_on();
 }
@@ -158,12 +158,12 @@ void disk::keep_some_changes() {
   const bool in_order = chance_.chance(0.5);
   const auto kept = in_order ? chance_.below(changes_.size() + 1) : changes_.size();
   for (std::size_t i = 0; i < kept; ++i) {
-    const auto& change = changes_[i];
+    const auto& logged = changes_[i];
     if (!in_order && chance_.chance(0.5)) continue;
-    const auto old = durable_names_.find(change.now ? change.from : change.name);
-    const auto& gone = change.now ? change.now : change.was;
+    const auto old = durable_names_.find(logged.now ? logged.from : logged.name);
+    const auto& gone = logged.now ? logged.now : logged.was;
     if (old != durable_names_.end() && old->second == gone) durable_names_.erase(old);
-    if (change.now) durable_names_[change.name] = change.now;
+    if (logged.now) durable_names_[logged.name] = logged.now;
   }
   changes_.clear();
 }

@@ -144,13 +144,12 @@ std::unique_ptr<process> launcher::make(const policies::process_name& name, proc
   if (name.role == process_role::coordinator)
     return std::make_unique<coordinator_process>(world_, id, start.epoch, start.incarnation);
   if (policies::serves_shard(name.role)) {
-    const auto process = policies::slot_process_of(name, spec.shards);
-    const auto host = (process.slot + process.place) % hosts;
+    const auto slot = policies::slot_process_of(name, spec.shards);
+    const auto host = (slot.slot + slot.place) % hosts;
     if (spec.slots > 0)
-      return std::make_unique<shard_host>(world_, id, host, process, start.incarnation);
+      return std::make_unique<shard_host>(world_, id, host, slot, start.incarnation);
     return std::make_unique<shard_process>(
-        world_, id, host, process.slot,
-        policies::group_member{process.place, start.incarnation});
+        world_, id, host, slot.slot, policies::group_member{slot.place, start.incarnation});
   }
   std::size_t job = 0;
   while (spec.jobs[job].name != name.job) ++job;
@@ -276,9 +275,9 @@ void launcher::poll_now() {
   end_rest();
 }
 
-std::uint64_t launcher::ask(const launch::launch_question& question) {
+std::uint64_t launcher::ask(const launch::launch_question& asked) {
   const auto number = poll_->ask();
-  questions_[number] = question;
+  questions_[number] = asked;
   end_rest();
   return number;
 }

@@ -44,8 +44,8 @@ void network::leave(process_id id) {
     tell_lost(peer, id);
   }
   for (connection_id over = 1; over <= connections_.size(); ++over) {
-    auto& connection = connections_[over - 1];
-    if (connection.to == id && std::exchange(connection.open, false)) tell_ended(over, true);
+    auto& link = connections_[over - 1];
+    if (link.to == id && std::exchange(link.open, false)) tell_ended(over, true);
   }
   go_on(id);
 }
@@ -88,13 +88,13 @@ void network::refuse(process_id from, process_id by) {
 connection_id network::connect(process_id from, process_id to) {
   connections_.push_back({from, to});
   const auto over = static_cast<connection_id>(connections_.size());
-  auto& connection = connections_.back();
+  auto& link = connections_.back();
   const auto broken = broken_.find({from, to});
   if (!lives(to)) {
-    connection.open = false;
+    link.open = false;
     tell_ended(over, true);
   } else if (broken != broken_.end() && broken->second.until > time_.now()) {
-    connection.open = false;
+    link.open = false;
     if (broken->second.silent)
       time_.at(broken->second.until + hangs_on, [this, over] { tell_ended(over, false); });
     else
@@ -117,8 +117,8 @@ void network::disconnect_all(process_id from) {
 
 std::set<process_id> network::linked_to(process_id id) const {
   std::set<process_id> peers;
-  for (const auto& connection : connections_)
-    if (connection.from == id && connection.open) peers.insert(connection.to);
+  for (const auto& link : connections_)
+    if (link.from == id && link.open) peers.insert(link.to);
   return peers;
 }
 

@@ -159,8 +159,8 @@ void process::answered(std::uint64_t number, answer reply) {
 
 void process::fail(const std::function<bool(const question&)>& is_lost) {
   std::vector<std::uint64_t> lost;
-  for (const auto& [number, question] : open_)
-    if (is_lost(question)) lost.push_back(number);
+  for (const auto& [number, asked] : open_)
+    if (is_lost(asked)) lost.push_back(number);
   for (const auto number : lost)
     answered(number, {{runtime::errc::unavailable, "the other side is gone"}, {}});
 }

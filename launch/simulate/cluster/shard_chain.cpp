@@ -10,8 +10,8 @@ namespace tidegate::sim {
 void shard_process::put_out_behind(process_id id) const {
   while (id != 0 && id != replica_ && !world_.check.is_out(id)) {
     world_.check.put_out(id);
-    const auto* process = world_.find_as<shard_process>(id);
-    id = process ? process->replica_ : 0;
+    const auto* shard = world_.find_as<shard_process>(id);
+    id = shard ? shard->replica_ : 0;
   }
 }
 
@@ -28,9 +28,9 @@ void shard_process::lead(const policies::lead_call& call, const answer_to& reply
 void shard_process::check_behind(std::uint32_t slot, std::uint32_t rank,
                                  std::uint64_t clock) const {
   const auto name = shell_.core().name_of(slot);
-  for (const auto* process = this; process->shell_.replication().leads_in(process->led_view_) &&
-                                   process->shell_.replication().all_there();) {
-    const auto* next = world_.find_as<shard_process>(process->replica_);
+  for (const auto* shard = this; shard->shell_.replication().leads_in(shard->led_view_) &&
+                                 shard->shell_.replication().all_there();) {
+    const auto* next = world_.find_as<shard_process>(shard->replica_);
     if (!next || world_.check.is_out(id()) || world_.check.is_out(next->id())) return;
     const auto there = next->shell_.core().find_slot(name.job, name.table, name.chunk);
     // Under bsp a step has the pushes of all.
@@ -41,7 +41,7 @@ void shard_process::check_behind(std::uint32_t slot, std::uint32_t rank,
       world_.check.fail(
           "replicas", this->name() + " acknowledges rank " + std::to_string(rank) + " clock " +
                           std::to_string(clock) + ", which " + next->name() + " lacks");
-    process = next;
+    shard = next;
   }
 }
 
@@ -70,10 +70,10 @@ process_id shard_process::serves_since(std::uint64_t epoch) {
 // Those of the chain before this one; the living ones of them.
 std::set<process_id> shard_process::put_out_before(process_id served) {
   std::set<process_id> before;
-  for (const auto* process = this; process != nullptr && !before.contains(process->primary_);
-       process = world_.find_as<shard_process>(process->primary_)) {
-    world_.check.put_out(process->primary_);
-    before.insert(process->primary_);
+  for (const auto* shard = this; shard != nullptr && !before.contains(shard->primary_);
+       shard = world_.find_as<shard_process>(shard->primary_)) {
+    world_.check.put_out(shard->primary_);
+    before.insert(shard->primary_);
   }
   if (served != id()) {
     world_.check.put_out(served);

@@ -28,7 +28,7 @@ void shard_host::ask_to_join(process_id coordinator, answer_to back) {
   ask<coordinator_process>(
       coordinator,
       [process = process_, life = life_, has, me = id()](coordinator_process& to,
-                                                       answer_to reply) {
+                                                         answer_to reply) {
         to.host_joined(process, life, has, me, std::move(reply));
       },
       std::move(back));
@@ -52,10 +52,10 @@ void shard_host::take(const policies::host_call& call) {
 
 void shard_host::begin(const policies::hosted_member& hosted) {
   parts_.at(hosted) = world_.add([&](process_id part) {
-    auto process = std::make_unique<shard_process>(world_, part, host(), hosted.shard,
-                                                   hosted.member, name() + "/");
-    process->be_part_of(id());
-    return process;
+    auto begun = std::make_unique<shard_process>(world_, part, host(), hosted.shard,
+                                                 hosted.member, name() + "/");
+    begun->be_part_of(id());
+    return begun;
   });
 }
 

@@ -24,20 +24,20 @@ runtime::status shard_process::add_table(const policies::open_table_call& table,
                                          const actors::store_options& options) {
   memory_.add_table(table.table, chunks, options.members);
   for (const auto& chunk : chunks) {
-    auto& chunk_state = chunks_.emplace_back();
-    chunk_state.optimizer = actors::to_kernel(table.optimizer);
-    chunk_state.reduce = options.reduce;
-    chunk_state.job = table.token;
-    chunk_state.state1.resize(chunk.elements);
-    chunk_state.state2.resize(chunk.elements);
+    auto& state = chunks_.emplace_back();
+    state.optimizer = actors::to_kernel(table.optimizer);
+    state.reduce = options.reduce;
+    state.job = table.token;
+    state.state1.resize(chunk.elements);
+    state.state2.resize(chunk.elements);
     const auto values = memory_.parameters(chunk.slot, 0).values();
     for (std::size_t i = 0; i < values.size(); ++i)
       values[i] =
           table.init.kind == policies::init_kind::uniform
               ? table.init.value * runtime::uniform_signed(table.init_key, chunk.first + i)
               : table.init.value;
-    chunk_state.about = {table.name,      table.shape, chunk.chunk, chunk.first, chunk.elements,
-                         table.optimizer, 0,           1,           1,           {}};
+    state.about = {table.name,      table.shape, chunk.chunk, chunk.first, chunk.elements,
+                   table.optimizer, 0,           1,           1,           {}};
     if (table.restore.number == 0 && !follows_) note_opened(table, chunk.slot);
   }
   return {};
@@ -58,24 +58,24 @@ runtime::status shard_process::restore(const policies::checkpoint_reader& from,
                                        std::span<const policies::owned_chunk> chunks,
                                        policies::shard_core& core) {
   for (const auto& chunk : chunks) {
-    auto& chunk_state = chunks_.at(chunk.slot);
+    auto& state = chunks_.at(chunk.slot);
     const auto& stored = from.chunks(table)[chunk.chunk].stored.about;
-    std::vector<float>* const arrays[] = {&chunk_state.state1, &chunk_state.state2};
+    std::vector<float>* const arrays[] = {&state.state1, &state.state2};
     const auto values = memory_.parameters(chunk.slot, 0).values();
     for (std::size_t array = 0; array < policies::chunk_arrays(stored); ++array) {
       const auto into = array == 0 ? values : std::span(*arrays[array - 1]);
       if (auto read = from.read(folder, table, array, chunk.first, into); !read.ok())
         return read;
     }
-    chunk_state.powers = {stored.beta1_power, stored.beta2_power};
+    state.powers = {stored.beta1_power, stored.beta2_power};
     core.restore(chunk.slot, stored.version, stored.ranks);
     if (follows_) continue;
     const auto number = memory_.table_of(chunk.slot);
     if (world_.check.is_out(id()))
-      world_.check.promoted_late(id(), chunk_state.job, number, chunk.chunk,
+      world_.check.promoted_late(id(), state.job, number, chunk.chunk,
                                  core.progress(chunk.slot), values);
     else
-      world_.check.restore_chunk(chunk_state.job, number, chunk_state.about.table, chunk.chunk,
+      world_.check.restore_chunk(state.job, number, state.about.table, chunk.chunk,
                                  stored.ranks, values);
   }
   return {};

@@ -26,21 +26,21 @@ std::string quoted(const std::string& text) {
 
 std::string trace::text() const {
   std::string out;
-  for (const auto& line : lines_)
-    out += milliseconds(line.when) + " ms  " + line.process + ": " + line.text + "\n";
+  for (const auto& entry : lines_)
+    out += milliseconds(entry.when) + " ms  " + entry.process + ": " + entry.text + "\n";
   return out;
 }
 
 std::string trace::chrome_json() const {
   std::map<std::string, int> rows;
   std::string out = "{\"traceEvents\": [\n";
-  for (const auto& line : lines_) {
+  for (const auto& entry : lines_) {
     const auto row =
-        rows.emplace(line.process, static_cast<int>(rows.size()) + 1).first->second;
+        rows.emplace(entry.process, static_cast<int>(rows.size()) + 1).first->second;
     char when[32];
-    std::snprintf(when, sizeof when, "%.3f", static_cast<double>(line.when) / 1e3);
+    std::snprintf(when, sizeof when, "%.3f", static_cast<double>(entry.when) / 1e3);
     out += "{\"ph\": \"i\", \"s\": \"t\", \"pid\": 1, \"tid\": " + std::to_string(row) +
-           ", \"ts\": " + when + ", \"name\": " + quoted(line.text) + "},\n";
+           ", \"ts\": " + when + ", \"name\": " + quoted(entry.text) + "},\n";
   }
   for (const auto& [name, row] : rows)
     out += "{\"ph\": \"M\", \"pid\": 1, \"tid\": " + std::to_string(row) +

@@ -191,8 +191,8 @@ outcome cluster::summary() const {
   result.steps = time_.steps();
   staleness_.put_into(result);
   std::vector<double> waiting;
-  for (const auto& worker : workers_)
-    waiting.push_back(worker.done > 0 ? 1 - worker.busy / worker.done : 1);
+  for (const auto& member : workers_)
+    waiting.push_back(member.done > 0 ? 1 - member.busy / member.done : 1);
   for (const auto share : waiting) result.waiting_mean += share / combination_.workers;
   result.waiting_p99 = percentile_99(waiting);
   result.parked_mean = parked_ / (end_ * combination_.workers);
@@ -203,11 +203,11 @@ outcome cluster::summary() const {
   };
   use(resource::compute, (1 - result.waiting_mean) * end_);
   use(resource::stragglers, result.parked_mean * end_);
-  for (const auto& link : links_)
-    use(resource::host_link, std::max(link.out.busy(), link.in.busy()));
+  for (const auto& path : links_)
+    use(resource::host_link, std::max(path.out.busy(), path.in.busy()));
   use(resource::shard_link, std::max(shard_in_.busy(), shard_out_.busy()));
   use(resource::shard, shard_cpu_.busy());
-  for (const auto& relay : relays_) use(resource::aggregator, relay.cpu.busy());
+  for (const auto& sum : relays_) use(resource::aggregator, sum.cpu.busy());
   result.bottleneck = static_cast<resource>(
       std::max_element(result.used.begin(), result.used.end()) - result.used.begin());
   return result;

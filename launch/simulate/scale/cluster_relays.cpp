@@ -16,12 +16,12 @@ using action = policies::policy_decision::action;
 void cluster::open_relays() {
   for (std::size_t at = 0; at < relays_.size(); ++at) {
     const auto& planned = topology_.relays[at];
-    auto& relay = relays_[at];
+    auto& added = relays_[at];
     const auto members = static_cast<std::uint32_t>(planned.members.size());
-    relay.policy = std::make_unique<policies::relay_policy>(combination_.consistency, members,
+    added.policy = std::make_unique<policies::relay_policy>(combination_.consistency, members,
                                                             planned.nodes.size(), true);
-    relay.arrived.resize(members);
-    for (const auto& member : planned.members) relay.workers += workers_of(member);
+    added.arrived.resize(members);
+    for (const auto& member : planned.members) added.workers += workers_of(member);
   }
 }
 

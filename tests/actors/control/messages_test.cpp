@@ -142,7 +142,7 @@ TEST_F(messages_test, worker_messages) {
   EXPECT_TRUE(welcome.aggregated && welcome.one_clock_in_flight && welcome.replicated);
   const auto roster = roundtrip(policies::roster_call{7, {1, 2, 3, true, false}});
   EXPECT_EQ(roster.token, 7u);
-  EXPECT_EQ(roster.what, (policies::roster_change{1, 2, 3, true, false}));
+  EXPECT_EQ(roster.change, (policies::roster_change{1, 2, 3, true, false}));
   const auto hold = roundtrip(policies::hold_call{7, 8, 9});
   EXPECT_TRUE(hold.token == 7 && hold.clock == 8 && hold.rank == 9);
   const auto out = roundtrip(policies::shut_out_call{7, 8, true});
@@ -222,7 +222,7 @@ TEST_F(messages_test, cluster_status) {
   EXPECT_EQ(copy.jobs[0].parameters_sha256, "abc");
   ASSERT_EQ(copy.events.size(), 1u);
   EXPECT_EQ(copy.events[0].unix_ns, 12);
-  EXPECT_EQ(copy.events[0].what, "what");
+  EXPECT_EQ(copy.events[0].subject, "what");
   EXPECT_EQ(copy.events[0].detail, "detail");
 }
 

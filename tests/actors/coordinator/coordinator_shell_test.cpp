@@ -107,8 +107,8 @@ class coordinator_shell_test : public testing::Test {
   std::vector<std::string> lost() const {
     std::vector<std::string> found;
     for (const auto& event : shell.core().status(port.now, 0).events)
-      if (event.what == "shard_lost" || event.what == "worker_lost")
-        found.push_back(event.what);
+      if (event.subject == "shard_lost" || event.subject == "worker_lost")
+        found.push_back(event.subject);
     return found;
   }
 
@@ -171,12 +171,12 @@ TEST_F(coordinator_shell_test, loses_at_once_whom_this_host_sees_ending) {
 TEST_F(coordinator_shell_test, loses_an_absent_member_of_whose_end_the_launcher_tells) {
   join_shard({1, 1});
   shell.connection_lost(1, true, "broke");
-  status told;
+  status answer;
   const policies::process_name name{policies::process_role::shard, "", 0};
-  shell.process_ended({token, 9}, name, 2, into(told));
+  shell.process_ended({token, 9}, name, 2, into(answer));
   EXPECT_TRUE(lost().empty()) << "that was another process";
-  shell.process_ended({token, 9}, name, 1, into(told));
-  EXPECT_TRUE(told.ok());
+  shell.process_ended({token, 9}, name, 1, into(answer));
+  EXPECT_TRUE(answer.ok());
   EXPECT_EQ(lost(), strings{"shard_lost"});
 }
 
@@ -202,9 +202,9 @@ TEST_F(coordinator_shell_test, lets_a_worker_ask_again_whose_answer_was_lost) {
   port.take();
   join_worker({3, 2});
   for (const auto& line : port.take()) EXPECT_NE(line, "expel 2") << "it is the same process";
-  status told;
-  shell.tables_opened({token, 2}, "a", 0, {}, into(told));
-  EXPECT_TRUE(told.ok()) << told.to_string();
+  status answer;
+  shell.tables_opened({token, 2}, "a", 0, {}, into(answer));
+  EXPECT_TRUE(answer.ok()) << answer.to_string();
 }
 
 TEST_F(coordinator_shell_test, refuses_a_process_whose_place_another_has) {
@@ -214,26 +214,26 @@ TEST_F(coordinator_shell_test, refuses_a_process_whose_place_another_has) {
   join_worker({3, 3}, 2);
   const auto said = port.take();
   EXPECT_EQ(std::count(said.begin(), said.end(), "expel 2"), 1);
-  status told;
-  shell.tables_opened({token, 2}, "a", 0, {}, into(told));
-  EXPECT_EQ(told.code(), errc::refused);
+  status answer;
+  shell.tables_opened({token, 2}, "a", 0, {}, into(answer));
+  EXPECT_EQ(answer.code(), errc::refused);
   shell.connection_lost(2, true, "broke");
   EXPECT_TRUE(lost().empty()) << "the rank is another's";
 }
 
 TEST_F(coordinator_shell_test, refuses_processes_of_another_run) {
-  status told;
-  shell.fail_job({token + 1, 1}, "a", "why", into(told));
-  EXPECT_EQ(told.code(), errc::refused);
+  status answer;
+  shell.fail_job({token + 1, 1}, "a", "why", into(answer));
+  EXPECT_EQ(answer.code(), errc::refused);
   EXPECT_NE(shell.core().status(port.now, 0).jobs[0].state, policies::job_state::failed);
 }
 
 TEST_F(coordinator_shell_test, answers_all_who_wait_when_it_ends) {
   join_worker({2, 2});
   EXPECT_EQ(worker.code(), errc::timed_out) << "there is no shard yet";
-  status told;
-  shell.stop({token, 9}, into(told));
-  EXPECT_TRUE(told.ok());
+  status answer;
+  shell.stop({token, 9}, into(answer));
+  EXPECT_TRUE(answer.ok());
   EXPECT_EQ(worker.code(), errc::unavailable);
 }
 
@@ -249,9 +249,9 @@ class shard_host_shell_test : public coordinator_shell_test {
     shell.host_joined({token, peer.process}, {0, 0}, 1, has, peer, into(host));
   }
   void end_process(std::uint32_t incarnation) {
-    status told;
+    status answer;
     shell.process_ended({token, 9}, {policies::process_role::shard, "", 0}, incarnation,
-                        into(told));
+                        into(answer));
   }
   status host;
 };

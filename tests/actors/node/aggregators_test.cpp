@@ -25,10 +25,10 @@ constexpr aggregators_spec per_host{aggregators_kind::per_host, 0};
 constexpr aggregators_spec by_two{aggregators_kind::fan_in, 2};
 constexpr aggregators_spec by_four{aggregators_kind::fan_in, 4};
 
-std::string name_of(const aggregators_spec& how) {
-  if (how.kind == aggregators_kind::none) return "none";
-  if (how.kind == aggregators_kind::per_host) return "per_host";
-  return "fan_in " + std::to_string(how.fan_in);
+std::string name_of(const aggregators_spec& aggregators) {
+  if (aggregators.kind == aggregators_kind::none) return "none";
+  if (aggregators.kind == aggregators_kind::per_host) return "per_host";
+  return "fan_in " + std::to_string(aggregators.fan_in);
 }
 
 struct setting {
@@ -43,39 +43,40 @@ struct setting {
   std::size_t expected_aggregators = 0;
 };
 
-policies::job_status run(const setting& how, const actors::link_factory& make_link) {
-  auto spec = small_cluster(how.shards, how.workers, how.consistency, 320);
+policies::job_status run(const setting& options, const actors::link_factory& make_link) {
+  auto spec = small_cluster(options.shards, options.workers, options.consistency, 320);
   auto& job = spec.jobs[0];
-  job.optimizer.kind = how.optimizer;
+  job.optimizer.kind = options.optimizer;
   job.optimizer.learning_rate = 0.1F;
-  job.aggregators = how.aggregators;
-  for (std::uint32_t host = 0; how.hosts > 1 && host < how.hosts; ++host)
+  job.aggregators = options.aggregators;
+  for (std::uint32_t host = 0; options.hosts > 1 && host < options.hosts; ++host)
     spec.hosts.push_back({"host-" + std::to_string(host), "", {}});
-  local_cluster cluster(spec, make_link, how.windows);
-  if (how.expected_aggregators != 0) {
-    EXPECT_EQ(cluster.aggregators(), how.expected_aggregators);
+  local_cluster cluster(spec, make_link, options.windows);
+  if (options.expected_aggregators != 0) {
+    EXPECT_EQ(cluster.aggregators(), options.expected_aggregators);
   }
   std::atomic<std::uint32_t> finished{0};
   cluster.run_workers("job", [&](tidegate::session& session) {
-    const auto done = run_workload(session, how.work);
+    const auto done = run_workload(session, options.work);
     EXPECT_TRUE(done.ok()) << done.to_string();
     finished += done.ok() ? 1 : 0;
   });
-  EXPECT_EQ(finished, how.workers);
+  EXPECT_EQ(finished, options.workers);
   const auto status = cluster.status();
   EXPECT_EQ(status.jobs[0].state, policies::job_state::done) << status.jobs[0].failure;
   return status.jobs[0];
 }
 
-policies::job_status run_loopback(const setting& how, runtime::loopback_options options = {}) {
+policies::job_status run_loopback(const setting& settings,
+                                  runtime::loopback_options options = {}) {
   runtime::loopback_network network(options);
-  return run(how, [&] {
+  return run(settings, [&] {
     return runtime::expected<std::unique_ptr<runtime::link>>(network.make_link());
   });
 }
 
-std::string hash_of(const setting& how, runtime::loopback_options options = {}) {
-  const auto job = run_loopback(how, options);
+std::string hash_of(const setting& settings, runtime::loopback_options options = {}) {
+  const auto job = run_loopback(settings, options);
   EXPECT_EQ(job.staleness_max, 0u);
   return job.parameters_sha256;
 }
@@ -83,19 +84,19 @@ std::string hash_of(const setting& how, runtime::loopback_options options = {}) 
 TEST(aggregators, same_bits_for_one_to_nine_workers_however_they_are_summed) {
   for (std::uint32_t workers = 1; workers <= 9; ++workers)
     for (const auto optimizer : {optimizer_kind::sgd, optimizer_kind::adam}) {
-      setting how;
-      how.workers = workers;
-      how.optimizer = optimizer;
-      how.work.clocks = 6;
-      how.aggregators = none;
-      const auto reference = hash_of(how);
+      setting options;
+      options.workers = workers;
+      options.optimizer = optimizer;
+      options.work.clocks = 6;
+      options.aggregators = none;
+      const auto reference = hash_of(options);
       ASSERT_EQ(reference.size(), 64u);
       for (const auto& aggregators : {per_host, by_two, by_four})
         for (const bool windows : {false, true}) {
-          how.aggregators = aggregators;
-          how.windows = windows;
-          how.work.way = windows ? workload_way::exchange : workload_way::spans;
-          EXPECT_EQ(hash_of(how), reference)
+          options.aggregators = aggregators;
+          options.windows = windows;
+          options.work.way = windows ? workload_way::exchange : workload_way::spans;
+          EXPECT_EQ(hash_of(options), reference)
               << workers << " workers, " << name_of(aggregators) << ", windows " << windows;
         }
     }
@@ -103,45 +104,45 @@ TEST(aggregators, same_bits_for_one_to_nine_workers_however_they_are_summed) {
 
 // Hosts of three and two workers: groups that are no single block of the tree.
 TEST(aggregators, same_bits_for_hosts_whose_ranks_are_several_blocks) {
-  setting how;
+  setting options;
   for (const std::uint32_t workers : {5u, 6u, 9u}) {
-    how.workers = workers;
-    how.hosts = 1;
-    how.aggregators = none;
-    how.windows = true;
-    how.expected_aggregators = 0;
-    const auto reference = hash_of(how);
-    how.aggregators = per_host;
+    options.workers = workers;
+    options.hosts = 1;
+    options.aggregators = none;
+    options.windows = true;
+    options.expected_aggregators = 0;
+    const auto reference = hash_of(options);
+    options.aggregators = per_host;
     for (const std::uint32_t hosts : {2u, 3u})
       for (const bool windows : {false, true}) {
-        how.hosts = hosts;
-        how.windows = windows;
-        how.expected_aggregators = workers == 5 && hosts == 3 ? 2 : hosts;
-        EXPECT_EQ(hash_of(how), reference)
+        options.hosts = hosts;
+        options.windows = windows;
+        options.expected_aggregators = workers == 5 && hosts == 3 ? 2 : hosts;
+        EXPECT_EQ(hash_of(options), reference)
             << workers << " workers on " << hosts << " hosts, windows " << windows;
       }
   }
 }
 
 TEST(aggregators, same_bits_under_delays_and_reordering_in_every_way_of_use) {
-  setting how;
-  how.workers = 7;
-  how.optimizer = optimizer_kind::momentum;
-  how.work.shapes = {{90, 100}, {5}, {2048}};
-  how.aggregators = none;
-  const auto reference = hash_of(how);
+  setting options;
+  options.workers = 7;
+  options.optimizer = optimizer_kind::momentum;
+  options.work.shapes = {{90, 100}, {5}, {2048}};
+  options.aggregators = none;
+  const auto reference = hash_of(options);
   std::uint64_t seed = 0;
   for (const auto& aggregators : {per_host, by_two, by_four})
     for (const bool windows : {false, true})
       for (const auto way :
            {workload_way::spans, workload_way::in_place, workload_way::exchange}) {
-        how.aggregators = aggregators;
-        how.hosts = aggregators.kind == aggregators_kind::per_host ? 2 : 1;
-        how.windows = windows;
-        how.work.way = way;
-        how.work.pause_us_max = 500;
-        how.work.pause_seed = ++seed;
-        EXPECT_EQ(hash_of(how, {seed, 3}), reference)
+        options.aggregators = aggregators;
+        options.hosts = aggregators.kind == aggregators_kind::per_host ? 2 : 1;
+        options.windows = windows;
+        options.work.way = way;
+        options.work.pause_us_max = 500;
+        options.work.pause_seed = ++seed;
+        EXPECT_EQ(hash_of(options, {seed, 3}), reference)
             << name_of(aggregators) << " windows " << windows << " way "
             << static_cast<int>(way);
       }
@@ -154,16 +155,16 @@ TEST(aggregators, ssp_keeps_its_bound_and_async_comes_to_its_end) {
                                   policies::consistency_spec{consistency_kind::async, 0}})
     for (const auto& aggregators : {per_host, by_two})
       for (const bool windows : {false, true}) {
-        setting how;
-        how.workers = 6;
-        how.aggregators = aggregators;
-        how.hosts = 2;
-        how.consistency = consistency;
-        how.windows = windows;
-        how.work.way = windows ? workload_way::exchange : workload_way::spans;
-        how.work.clocks = 20;
-        how.work.pause_us_max = 500;
-        const auto job = run_loopback(how, {7, 3});
+        setting options;
+        options.workers = 6;
+        options.aggregators = aggregators;
+        options.hosts = 2;
+        options.consistency = consistency;
+        options.windows = windows;
+        options.work.way = windows ? workload_way::exchange : workload_way::spans;
+        options.work.clocks = 20;
+        options.work.pause_us_max = 500;
+        const auto job = run_loopback(options, {7, 3});
         EXPECT_EQ(job.parameters_sha256.size(), 64u);
         if (consistency.kind == consistency_kind::ssp) {
           EXPECT_LE(job.staleness_max, consistency.staleness) << name_of(aggregators);
@@ -172,16 +173,16 @@ TEST(aggregators, ssp_keeps_its_bound_and_async_comes_to_its_end) {
 }
 
 TEST(aggregators, same_bits_over_the_links_of_processes) {
-  setting how;
-  how.workers = 4;
-  how.work.shapes = {{300, 300}, {10}};
-  how.aggregators = none;
-  const auto reference = hash_of(how);
-  how.aggregators = by_two;
+  setting options;
+  options.workers = 4;
+  options.work.shapes = {{300, 300}, {10}};
+  options.aggregators = none;
+  const auto reference = hash_of(options);
+  options.aggregators = by_two;
   for (const bool windows : {false, true}) {
-    how.windows = windows;
-    how.work.way = windows ? workload_way::exchange : workload_way::spans;
-    EXPECT_EQ(run(how, actors::make_own_link).parameters_sha256, reference);
+    options.windows = windows;
+    options.work.way = windows ? workload_way::exchange : workload_way::spans;
+    EXPECT_EQ(run(options, actors::make_own_link).parameters_sha256, reference);
   }
 }
 
@@ -194,7 +195,7 @@ TEST(aggregators, a_failure_reaches_who_waits_in_every_group) {
         spec,
         [&] { return runtime::expected<std::unique_ptr<runtime::link>>(network.make_link()); },
         windows);
-    std::atomic<int> told{0};
+    std::atomic<int> reported{0};
     std::latch all_in(6);
     cluster.run_workers("job", [&](tidegate::session& session) {
       all_in.arrive_and_wait();
@@ -204,9 +205,9 @@ TEST(aggregators, a_failure_reaches_who_waits_in_every_group) {
       }
       const auto done = run_workload(session, {});
       EXPECT_FALSE(done.ok());
-      told += done.ok() ? 0 : 1;
+      reported += done.ok() ? 0 : 1;
     });
-    EXPECT_EQ(told, 5);
+    EXPECT_EQ(reported, 5);
     const auto status = cluster.status();
     EXPECT_EQ(status.jobs[0].state, policies::job_state::failed);
     EXPECT_NE(status.jobs[0].failure.find("no more data"), std::string::npos);
@@ -233,8 +234,8 @@ runtime::status count_up(tidegate::session& session, std::uint64_t clocks, float
     if (auto ended = session.clock(); !ended.ok()) return ended;
   }
   if (auto pulled = session.pull_final(*table, parameters).wait(); !pulled.ok()) return pulled;
-  for (const auto one : parameters)
-    if (one != parameters[0]) return {runtime::errc::corrupt, "a torn table"};
+  for (const auto parameter : parameters)
+    if (parameter != parameters[0]) return {runtime::errc::corrupt, "a torn table"};
   last = parameters[0];
   return session.finish();
 }

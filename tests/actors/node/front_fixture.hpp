@@ -51,16 +51,16 @@ class peer final : public runtime::frame_sink {
     return {token, rank_, incarnation_, address(), {table}};
   }
   frame_header header(frame_kind kind, std::uint32_t chunk, std::uint64_t clock) const {
-    frame_header made;
-    made.kind = kind;
-    made.job = token;
-    made.epoch = 1;
-    made.incarnation = incarnation_;
-    made.worker = rank_;
-    made.table = table;
-    made.chunk = chunk;
-    made.clock = clock;
-    return made;
+    frame_header header;
+    header.kind = kind;
+    header.job = token;
+    header.epoch = 1;
+    header.incarnation = incarnation_;
+    header.worker = rank_;
+    header.table = table;
+    header.chunk = chunk;
+    header.clock = clock;
+    return header;
   }
   void post(frame_header header, std::span<const std::byte> payload = {}) {
     header.payload_bytes = payload.size();
@@ -86,11 +86,11 @@ class peer final : public runtime::frame_sink {
   // Shares a gradient of `elements`, twice, with the shard; the half of even clocks.
   std::span<float> attach(std::size_t elements, const std::string& label = "worker") {
     const auto half = runtime::segment::huge_page_bytes;
-    auto made = runtime::segment::create(label, 2 * half);
-    EXPECT_TRUE(made);
-    const auto wire = runtime::encode({made->name(), half, 0});
+    auto segment = runtime::segment::create(label, 2 * half);
+    EXPECT_TRUE(segment);
+    const auto wire = runtime::encode({segment->name(), half, 0});
     post(header(frame_kind::attach, 0, 0), wire);
-    memory_ = std::move(*made);
+    memory_ = std::move(*segment);
     return {reinterpret_cast<float*>(memory_.data()), elements};
   }
   // The worker's process is gone: nothing of its memory is left but what others have mapped.
@@ -149,15 +149,15 @@ class front_test : public testing::Test {
   static constexpr std::uint64_t elements = 16;  // of a chunk
 
   void SetUp() override {
-    auto made = actors::reactor::start(
+    auto reactor = actors::reactor::start(
         process.get(),
         [this] {
           return runtime::expected<std::unique_ptr<runtime::link>>(
               hooks.on(network.make_link()));
         },
         runtime::host_identity());
-    ASSERT_TRUE(made);
-    home = std::move(*made);
+    ASSERT_TRUE(reactor);
+    home = std::move(*reactor);
     shard = actors::spawn_on<actors::shard>(*home, process.get(), 0u);
   }
   void TearDown() override { stop(); }
@@ -171,46 +171,46 @@ class front_test : public testing::Test {
   }
 
   template <class Call>
-  bool call(const Call& what) {
+  bool call(const Call& item) {
     caf::scoped_actor self(process.get());
     bool done = false;
-    self->request(shard, std::chrono::seconds(60), what)
+    self->request(shard, std::chrono::seconds(60), item)
         .receive([&](actors::done_atom) { done = true; }, [](caf::error&) {});
     return done;
   }
   // The clock at which this worker is to go on.
-  std::optional<std::uint64_t> admit(const policies::admit_worker_call& what) {
+  std::optional<std::uint64_t> admit(const policies::admit_worker_call& call) {
     caf::scoped_actor self(process.get());
     std::optional<std::uint64_t> first;
-    self->request(shard, std::chrono::seconds(60), what)
+    self->request(shard, std::chrono::seconds(60), call)
         .receive([&](std::uint64_t clock) { first = clock; }, [](caf::error&) {});
     return first;
   }
   void open_job(policies::consistency_spec consistency, std::uint32_t workers) {
-    policies::open_job_call what;
-    what.token = token;
-    what.epoch = 1;
-    what.workers = workers;
-    what.name = "job";
-    what.consistency = consistency;
-    what.reduce = policies::reduce_kind::sum;
-    ASSERT_TRUE(call(what));
+    policies::open_job_call open_job_call;
+    open_job_call.token = token;
+    open_job_call.epoch = 1;
+    open_job_call.workers = workers;
+    open_job_call.name = "job";
+    open_job_call.consistency = consistency;
+    open_job_call.reduce = policies::reduce_kind::sum;
+    ASSERT_TRUE(call(open_job_call));
   }
   // SGD that subtracts the gradient, from zero.
   bool open_table(std::uint32_t chunks, std::uint64_t size = elements) {
-    policies::open_table_call what;
-    what.token = token;
-    what.table = table;
-    what.optimizer.kind = policies::optimizer_kind::sgd;
-    what.optimizer.learning_rate = 1.0F;
+    policies::open_table_call open_table_call;
+    open_table_call.token = token;
+    open_table_call.table = table;
+    open_table_call.optimizer.kind = policies::optimizer_kind::sgd;
+    open_table_call.optimizer.learning_rate = 1.0F;
     for (std::uint32_t chunk = 0; chunk < chunks; ++chunk)
-      what.places.push_back({chunk, 0, chunk * size, size});
-    return call(what);
+      open_table_call.places.push_back({chunk, 0, chunk * size, size});
+    return call(open_table_call);
   }
   std::unique_ptr<peer> join(std::uint32_t rank, std::uint32_t incarnation = 1) {
-    auto made = std::make_unique<peer>(network, home->address(), rank, incarnation);
-    EXPECT_TRUE(admit(made->admission()));
-    return made;
+    auto result = std::make_unique<peer>(network, home->address(), rank, incarnation);
+    EXPECT_TRUE(admit(result->admission()));
+    return result;
   }
 
   actors::process_system process;

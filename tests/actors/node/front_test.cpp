@@ -17,13 +17,13 @@ using policies::consistency_kind;
 constexpr std::uint32_t on_the_way_max = 16;  // policies::send_limits
 
 // Pulls more than may be on the way at a time: two replies of the last chunk wait.
-void pull_until_two_wait(peer& who) {
+void pull_until_two_wait(peer& member) {
   for (std::uint32_t chunk = 0; chunk < on_the_way_max; ++chunk) {
-    who.pull(chunk);
-    EXPECT_EQ(who.next(frame_kind::pull_reply).code, 0u);
+    member.pull(chunk);
+    EXPECT_EQ(member.next(frame_kind::pull_reply).code, 0u);
   }
-  who.pull(on_the_way_max);
-  who.pull(on_the_way_max);
+  member.pull(on_the_way_max);
+  member.pull(on_the_way_max);
 }
 
 TEST_F(front_test, replies_that_wait_for_a_lost_worker_give_their_planes_back) {

@@ -38,14 +38,14 @@ class countdown final : public actors::reactor_actor<caf::event_based_actor> {
 class reactor_test : public testing::Test {
  protected:
   void SetUp() override {
-    auto made = actors::reactor::start(
+    auto reactor = actors::reactor::start(
         process.get(),
         [this] {
           return runtime::expected<std::unique_ptr<runtime::link>>(network.make_link());
         },
         0);
-    ASSERT_TRUE(made);
-    home = std::move(*made);
+    ASSERT_TRUE(reactor);
+    home = std::move(*reactor);
     counter = actors::spawn_on<countdown>(*home, process.get(), std::ref(at_zero));
   }
   void TearDown() override { counter = nullptr; }

@@ -44,14 +44,14 @@ struct timeless_home final : actors::reactor_home {
 class frame_sender_test : public testing::Test {
  protected:
   void SetUp() override {
-    auto made = actors::reactor::start(
+    auto reactor = actors::reactor::start(
         process.get(),
         [this] {
           return runtime::expected<std::unique_ptr<runtime::link>>(network.make_link());
         },
         0);
-    ASSERT_TRUE(made);
-    home = std::move(*made);
+    ASSERT_TRUE(reactor);
+    home = std::move(*reactor);
     other->set_sink(&nobody);
     driver.emplace(*home);
     shells_home.emplace(*home);

@@ -55,7 +55,7 @@ class counting_link final : public runtime::link {
   }
   void post_bundle(runtime::peer_id peer, std::span<const runtime::outgoing> frames) override {
     ++all_.messages;
-    for (const auto& one : frames) count(one.header);
+    for (const auto& frame : frames) count(frame.header);
     inner_->post_bundle(peer, frames);
   }
   std::size_t bundle_frames_most() const override { return inner_->bundle_frames_most(); }
@@ -90,9 +90,9 @@ class exchange_frames_test : public session_test {
   local_cluster make_cluster(std::uint32_t shard_count, std::uint32_t worker_count) {
     return {small_cluster(shard_count, worker_count, {consistency_kind::bsp, 0}, chunk_bytes),
             [this]() -> runtime::expected<std::unique_ptr<runtime::link>> {
-              auto made = runtime::make_ucx_link();
-              if (!made) return made;
-              return std::make_unique<counting_link>(std::move(*made), all_);
+              auto link = runtime::make_ucx_link();
+              if (!link) return link;
+              return std::make_unique<counting_link>(std::move(*link), all_);
             },
             false};
   }
@@ -138,19 +138,19 @@ TEST_F(exchange_frames_test, small_tables_share_messages) {
   std::uint64_t bytes = 0;        // of all tables
   std::uint64_t bytes_eager = 0;  // of those that are copied even when they go alone
   for (std::uint64_t t = 0; t < many; ++t) {
-    const auto one = elements(t) * sizeof(float);
-    bytes += one;
-    if (one <= 8192) bytes_eager += one;
+    const auto number = elements(t) * sizeof(float);
+    bytes += number;
+    if (number <= 8192) bytes_eager += number;
   }
   std::uint64_t sent = 0;
   {
     auto cluster = make_cluster(1, 1);
     cluster.run_workers("job", [&](session& s) {
-      tidegate::table_options how;
-      how.init_constant = 1.0F;
+      tidegate::table_options options;
+      options.init_constant = 1.0F;
       std::vector<tidegate::table> tables;
       for (std::uint64_t t = 0; t < many; ++t)
-        tables.push_back(*s.open_table("t" + std::to_string(t), {elements(t)}, how));
+        tables.push_back(*s.open_table("t" + std::to_string(t), {elements(t)}, options));
       const auto before = all_.messages.load();
       for (std::uint64_t c = 1; c <= clocks; ++c) {
         for (const auto& t : tables) std::ranges::fill(s.gradient(t), static_cast<float>(t.id));

@@ -24,14 +24,14 @@ class gradient_half : public testing::TestWithParam<bool> {
     second_ = join(1);
   }
   std::unique_ptr<session> join(std::uint32_t rank) {
-    auto made = cluster_.join("job", rank);
-    EXPECT_TRUE(made.has_value());
-    auto joined = std::make_unique<session>(std::move(*made));
+    auto result = cluster_.join("job", rank);
+    EXPECT_TRUE(result.has_value());
+    auto joined = std::make_unique<session>(std::move(*result));
     tables_[rank] = *joined->open_table("w", {elements});
     return joined;
   }
-  const float* write(session& who, std::uint32_t rank, float value) {
-    const auto gradient = who.gradient(tables_[rank]);
+  const float* write(session& member, std::uint32_t rank, float value) {
+    const auto gradient = member.gradient(tables_[rank]);
     std::ranges::fill(gradient, value);
     return gradient.data();
   }
@@ -50,11 +50,11 @@ class gradient_half : public testing::TestWithParam<bool> {
 // The first worker is a clock ahead: no shard has read its first gradient when it writes its
 // second.
 TEST_P(gradient_half, is_not_written_while_a_push_is_under_way) {
-  const auto* one = write(*first_, 0, 1.0F);
+  const auto* entry = write(*first_, 0, 1.0F);
   const auto early = first_->push(tables_[0]);
   ASSERT_TRUE(first_->clock().ok());
   const auto* other = write(*first_, 0, 1000.0F);
-  EXPECT_NE(one, other);
+  EXPECT_NE(entry, other);
   EXPECT_FALSE(early.ready());
   write(*second_, 1, 1.0F);
   const auto late = second_->push(tables_[1]);
@@ -82,12 +82,12 @@ TEST_P(gradient_half, is_the_same_when_everything_is_summed) {
 
 // The acknowledgement has come, and nobody has looked.
 TEST_P(gradient_half, is_the_same_when_everything_is_summed_as_a_look_shows) {
-  const auto* one = write(*first_, 0, 1.0F);
+  const auto* value = write(*first_, 0, 1.0F);
   const auto early = first_->push(tables_[0]);
   ASSERT_TRUE(first_->clock().ok());
   write(*second_, 1, 1.0F);
   ASSERT_TRUE(second_->push(tables_[1]).wait().ok());
-  EXPECT_EQ(first_->gradient(tables_[0]).data(), one);
+  EXPECT_EQ(first_->gradient(tables_[0]).data(), value);
   EXPECT_TRUE(early.ready());
 }
 
@@ -122,19 +122,19 @@ TEST_P(gradient_half, is_waited_for_by_who_writes_and_not_by_who_reads) {
 // Whoever pushes memory of its own keeps no pending: after clock() that of the clock before the
 // last is free.
 TEST_P(gradient_half, two_buffers_of_the_program_suffice) {
-  const std::vector<float> one(elements, 1.0F);
+  const std::vector<float> values(elements, 1.0F);
   std::atomic<bool> begins_second{false};
   std::thread writer([&] {
-    const auto early = first_->push(tables_[0], one);
+    const auto early = first_->push(tables_[0], values);
     EXPECT_TRUE(first_->clock().ok());
-    const auto late = first_->push(tables_[0], one);
+    const auto late = first_->push(tables_[0], values);
     begins_second = true;
     EXPECT_TRUE(first_->clock().ok());
     EXPECT_TRUE(early.ready());
     EXPECT_FALSE(late.ready());
   });
   while (!begins_second) std::this_thread::yield();
-  ASSERT_TRUE(second_->push(tables_[1], one).wait().ok());
+  ASSERT_TRUE(second_->push(tables_[1], values).wait().ok());
   writer.join();
 }
 

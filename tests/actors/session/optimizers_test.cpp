@@ -54,14 +54,14 @@ TEST(optimizers, that_are_not_known_are_refused_by_name) {
 
 TEST(optimizers, reach_the_kernels_whole) {
   for (const auto& [name, kind] : launch::optimizer_words) {
-    const auto made = to_kernel({kind, 0.1F, 0.2F, 0.3F, 0.4F, 0.5F, 0.6F});
-    EXPECT_EQ(static_cast<int>(made.kind), static_cast<int>(kind)) << name;
-    EXPECT_EQ(made.learning_rate, 0.1F);
-    EXPECT_EQ(made.momentum, 0.2F);
-    EXPECT_EQ(made.beta1, 0.3F);
-    EXPECT_EQ(made.beta2, 0.4F);
-    EXPECT_EQ(made.epsilon, 0.5F);
-    EXPECT_EQ(made.weight_decay, 0.6F);
+    const auto word = to_kernel({kind, 0.1F, 0.2F, 0.3F, 0.4F, 0.5F, 0.6F});
+    EXPECT_EQ(static_cast<int>(word.kind), static_cast<int>(kind)) << name;
+    EXPECT_EQ(word.learning_rate, 0.1F);
+    EXPECT_EQ(word.momentum, 0.2F);
+    EXPECT_EQ(word.beta1, 0.3F);
+    EXPECT_EQ(word.beta2, 0.4F);
+    EXPECT_EQ(word.epsilon, 0.5F);
+    EXPECT_EQ(word.weight_decay, 0.6F);
   }
 }
 

@@ -24,14 +24,14 @@ struct setting {
   bool windows = true;
 };
 
-std::string hash_of(const setting& how, const actors::link_factory& make_link) {
-  auto spec = small_cluster(how.shards, 5, {consistency_kind::bsp, 0}, how.chunk_bytes);
-  spec.jobs[0].optimizer.kind = how.optimizer;
+std::string hash_of(const setting& options, const actors::link_factory& make_link) {
+  auto spec = small_cluster(options.shards, 5, {consistency_kind::bsp, 0}, options.chunk_bytes);
+  spec.jobs[0].optimizer.kind = options.optimizer;
   spec.jobs[0].optimizer.learning_rate = 0.1F;
-  local_cluster cluster(spec, make_link, how.windows);
+  local_cluster cluster(spec, make_link, options.windows);
   std::atomic<int> finished{0};
   cluster.run_workers("job", [&](tidegate::session& session) {
-    const auto done = run_workload(session, how.work);
+    const auto done = run_workload(session, options.work);
     EXPECT_TRUE(done.ok()) << done.to_string();
     finished += done.ok() ? 1 : 0;
   });
@@ -42,9 +42,9 @@ std::string hash_of(const setting& how, const actors::link_factory& make_link) {
   return status.jobs[0].parameters_sha256;
 }
 
-std::string loopback_hash(const setting& how, runtime::loopback_options options = {}) {
+std::string loopback_hash(const setting& settings, runtime::loopback_options options = {}) {
   runtime::loopback_network network(options);
-  return hash_of(how, [&] {
+  return hash_of(settings, [&] {
     return runtime::expected<std::unique_ptr<runtime::link>>(network.make_link());
   });
 }
@@ -55,11 +55,11 @@ TEST(same_bits, shards_chunks_and_optimizers) {
     std::set<std::string> hashes;
     for (std::uint32_t shards : {1u, 2u, 3u})
       for (std::uint64_t chunk_bytes : {64u, 1024u}) {
-        setting how;
-        how.shards = shards;
-        how.chunk_bytes = chunk_bytes;
-        how.optimizer = optimizer;
-        hashes.insert(loopback_hash(how));
+        setting options;
+        options.shards = shards;
+        options.chunk_bytes = chunk_bytes;
+        options.optimizer = optimizer;
+        hashes.insert(loopback_hash(options));
       }
     ASSERT_EQ(hashes.size(), 1u);
     EXPECT_EQ(hashes.begin()->size(), 64u);
@@ -70,29 +70,29 @@ TEST(same_bits, ten_repetitions_with_random_delays_and_reordering) {
   setting plain;
   const auto reference = loopback_hash(plain);
   for (std::uint64_t seed = 1; seed <= 10; ++seed) {
-    setting how;
-    how.shards = 2;
-    how.work.pause_us_max = 2000;
-    how.work.pause_seed = seed;
-    EXPECT_EQ(loopback_hash(how, {seed, 2}), reference) << "seed " << seed;
+    setting options;
+    options.shards = 2;
+    options.work.pause_us_max = 2000;
+    options.work.pause_seed = seed;
+    EXPECT_EQ(loopback_hash(options, {seed, 2}), reference) << "seed " << seed;
   }
 }
 
 // In place or sent, from and into whose memory: the bits are the same.
 TEST(same_bits, windows_and_frames_and_every_way_to_use_them) {
-  setting how;
-  how.shards = 2;
-  how.chunk_bytes = 4096;  // pages: chunks of two shards are mapped side by side
-  how.work.shapes = {{90, 100}, {5}, {2048}};
-  how.windows = false;
-  const auto reference = loopback_hash(how);
+  setting options;
+  options.shards = 2;
+  options.chunk_bytes = 4096;  // pages: chunks of two shards are mapped side by side
+  options.work.shapes = {{90, 100}, {5}, {2048}};
+  options.windows = false;
+  const auto reference = loopback_hash(options);
   for (const bool windows : {false, true})
     for (const auto way : {workload_way::spans, workload_way::in_place, workload_way::exchange})
       for (const std::uint64_t chunk_bytes : {320u, 4096u}) {
-        how.windows = windows;
-        how.work.way = way;
-        how.chunk_bytes = chunk_bytes;
-        EXPECT_EQ(loopback_hash(how, {7, 3}), reference)
+        options.windows = windows;
+        options.work.way = way;
+        options.chunk_bytes = chunk_bytes;
+        EXPECT_EQ(loopback_hash(options, {7, 3}), reference)
             << "windows " << windows << " way " << static_cast<int>(way) << " chunks of "
             << chunk_bytes;
       }
@@ -100,16 +100,16 @@ TEST(same_bits, windows_and_frames_and_every_way_to_use_them) {
 
 TEST(same_bits, links_of_processes_equal_loopback) {
   // Which they are is the environment's choice: CTest runs this with rings, and with UCX.
-  setting how;
-  how.shards = 2;
-  how.chunk_bytes = 128 * 1024;
-  how.work.shapes = {{300, 300}, {10}};  // chunks large enough for rendezvous
-  const auto reference = loopback_hash(how);
+  setting options;
+  options.shards = 2;
+  options.chunk_bytes = 128 * 1024;
+  options.work.shapes = {{300, 300}, {10}};  // chunks large enough for rendezvous
+  const auto reference = loopback_hash(options);
   for (const bool windows : {false, true})
     for (const auto way : {workload_way::spans, workload_way::exchange}) {
-      how.windows = windows;
-      how.work.way = way;
-      EXPECT_EQ(hash_of(how, actors::make_own_link), reference)
+      options.windows = windows;
+      options.work.way = way;
+      EXPECT_EQ(hash_of(options, actors::make_own_link), reference)
           << "windows " << windows << " way " << static_cast<int>(way);
     }
 }

@@ -166,13 +166,13 @@ TEST_F(session_failure_test, a_refused_push_ends_what_is_under_way_and_lets_go_o
   const auto pulling = s->open_table("pulling", {64});
   const auto pushing = open(*s, elements);
   ASSERT_TRUE(pulling);
-  floats w(64, 7.0F), g(elements, 1.0F), one(8, 1.0F);
+  floats w(64, 7.0F), g(elements, 1.0F), values(8, 1.0F);
   hooks.keep_arriving = true;
   hooks.keep_sent = true;
   auto pulled = s->pull(*pulling, w);
   while (hooks.arriving < 1) std::this_thread::yield();
   auto pushed = s->push(pushing, g);
-  auto failed = s->push(*refused, one);
+  auto failed = s->push(*refused, values);
   expect(failed.wait(), errc::refused, "push of table 'refused' at clock 0: a shard refused");
   expect(pulled.wait(), errc::refused, "pull of table 'pulling' at clock 0: a shard refused");
   expect(pushed.wait(), errc::refused, "push of table 't' at clock 0: a shard refused");

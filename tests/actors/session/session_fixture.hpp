@@ -25,9 +25,9 @@ class session_test : public testing::Test {
     };
   }
   static tidegate::table open(session& s, std::uint64_t size, float init = 0.0F) {
-    tidegate::table_options how;
-    how.init_constant = init;
-    auto table = s.open_table("t", {size}, how);
+    tidegate::table_options options;
+    options.init_constant = init;
+    auto table = s.open_table("t", {size}, options);
     EXPECT_TRUE(table) << table.error().message();
     return *table;
   }

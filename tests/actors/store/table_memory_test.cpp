@@ -43,12 +43,13 @@ struct table_memory_test : testing::Test {
   }
   // Opens the table and finds it in plane 0.
   std::shared_ptr<table_memory> open(policies::mapping_budget& budget) {
-    auto made = table_memory::make(gradients, budget, places);
-    EXPECT_TRUE(made);
+    auto memory = table_memory::make(gradients, budget, places);
+    EXPECT_TRUE(memory);
     for (std::uint32_t shard = 0; shard < 2; ++shard)
-      EXPECT_TRUE((*made)->attach(parts[shard], names[shard], planes, 0, windows[shard]).ok());
-    (*made)->found(std::vector<table_memory::place_found>(chunks, {.plane = 0, .moves = 0}));
-    return *made;
+      EXPECT_TRUE(
+          (*memory)->attach(parts[shard], names[shard], planes, 0, windows[shard]).ok());
+    (*memory)->found(std::vector<table_memory::place_found>(chunks, {.plane = 0, .moves = 0}));
+    return *memory;
   }
   static void expect_values(const table_memory& memory) {
     std::vector<float> all(chunks * chunk_elements);

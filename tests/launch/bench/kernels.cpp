@@ -114,29 +114,29 @@ struct kernel_case {
   std::size_t bytes = 0;  // of the parameters
 };
 
-void step(const kernel_case& what, const arrays& at, std::size_t first, std::size_t count) {
-  kernels::optimizer how;
-  how.kind = what.kind;
-  how.learning_rate = 1e-6F;
+void step(const kernel_case& item, const arrays& at, std::size_t first, std::size_t count) {
+  kernels::optimizer optimizer;
+  optimizer.kind = item.kind;
+  optimizer.learning_rate = 1e-6F;
   std::array<kernels::gradient, inputs_max> inputs;
-  for (std::uint32_t k = 0; k < what.inputs; ++k) {
-    auto* data = reinterpret_cast<const std::byte*>(at[k]) + first * size_of(what.type);
-    inputs[k] = {data, k, what.type};
+  for (std::uint32_t k = 0; k < item.inputs; ++k) {
+    auto* data = reinterpret_cast<const std::byte*>(at[k]) + first * size_of(item.type);
+    inputs[k] = {data, k, item.type};
   }
   kernels::adam_powers powers;
-  float* into = at[what.into == target::in_place ? before : after] + first;
+  float* into = at[item.into == target::in_place ? before : after] + first;
   kernels::apply_update(
-      how, powers, std::span(inputs).first(what.inputs), 0.5F,
+      optimizer, powers, std::span(inputs).first(item.inputs), 0.5F,
       {at[before] + first, into, at[state1] + first, at[state2] + first, count});
 }
 
-void measure(benchmark::State& state, const kernel_case& what) {
-  const auto& at = memory(what.bytes / sizeof(float));
+void measure(benchmark::State& state, const kernel_case& item) {
+  const auto& at = memory(item.bytes / sizeof(float));
   const std::size_t n = at.floats();
   double best = 1e9;
   double roofline = 0;
   const auto run = [&] {
-    in_parts(n, [&](std::size_t first, std::size_t count) { step(what, at, first, count); });
+    in_parts(n, [&](std::size_t first, std::size_t count) { step(item, at, first, count); });
   };
   run();  // not timed: the width is found, caches are as warm as they get
   for (auto _ : state) {
@@ -145,8 +145,8 @@ void measure(benchmark::State& state, const kernel_case& what) {
     best = std::min(best, took);
     roofline = std::max(roofline, roofline_now(at));
   }
-  const double payload = static_cast<double>(what.inputs * n * size_of(what.type));
-  const double others = 2 + 2 * static_cast<double>(kernels::state_arrays(what.kind));
+  const double payload = static_cast<double>(item.inputs * n * size_of(item.type));
+  const double others = 2 + 2 * static_cast<double>(kernels::state_arrays(item.kind));
   const double traffic = payload + others * static_cast<double>(n * sizeof(float));
   state.counters["payload"] = payload / best / 1e9;
   state.counters["traffic"] = traffic / best / 1e9;
@@ -167,14 +167,14 @@ const char* word(optimizer_kind kind) {
   return words[static_cast<std::size_t>(kind)];
 }
 
-void add(const kernel_case& what, const std::string& size) {
+void add(const kernel_case& item, const std::string& size) {
   constexpr const char* types[] = {"float32", "float16", "bfloat16"};
   constexpr const char* places[] = {"in_place", "other"};
-  const auto name = std::string(word(what.kind)) + "/" + std::to_string(what.inputs) + "x" +
-                    types[static_cast<std::size_t>(what.type)] + "/" + size + "/" +
-                    places[static_cast<std::size_t>(what.into)];
+  const auto name = std::string(word(item.kind)) + "/" + std::to_string(item.inputs) + "x" +
+                    types[static_cast<std::size_t>(item.type)] + "/" + size + "/" +
+                    places[static_cast<std::size_t>(item.into)];
   benchmark::RegisterBenchmark(name.c_str(),
-                               [what](benchmark::State& state) { measure(state, what); })
+                               [item](benchmark::State& state) { measure(state, item); })
       ->UseManualTime()
       ->Unit(benchmark::kMicrosecond);
 }

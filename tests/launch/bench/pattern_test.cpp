@@ -56,12 +56,12 @@ TEST(pattern, tells_ranks_parities_and_places_apart) {
 TEST(reference, agrees_with_the_kernels_for_every_optimizer) {
   for (const auto kind :
        {optimizer_kind::sgd, optimizer_kind::momentum, optimizer_kind::adam}) {
-    server one{kind};
+    server shard{kind};
     reference truth(kind, 3);
     for (std::uint64_t clock = 0; clock < 50; ++clock) {
-      one.step(3, clock);
+      shard.step(3, clock);
       truth.step();
-      ASSERT_FALSE(truth.check(0, one.w)) << "clock " << clock;
+      ASSERT_FALSE(truth.check(0, shard.w)) << "clock " << clock;
     }
   }
 }
@@ -69,12 +69,12 @@ TEST(reference, agrees_with_the_kernels_for_every_optimizer) {
 TEST(reference, finds_one_wrong_element) {
   for (const auto kind :
        {optimizer_kind::sgd, optimizer_kind::momentum, optimizer_kind::adam}) {
-    server one{kind};
+    server shard{kind};
     reference truth(kind, 2);
-    one.step(2, 0);
+    shard.step(2, 0);
     truth.step();
     for (const std::size_t at : {std::size_t{0}, pattern_period, size - 1}) {
-      auto wrong = one.w;
+      auto wrong = shard.w;
       wrong[at] *= 1.001F;
       const auto found = truth.check(0, wrong);
       ASSERT_TRUE(found);
@@ -87,11 +87,11 @@ TEST(reference, finds_one_wrong_element) {
 }
 
 TEST(reference, finds_a_lost_gradient_a_stale_result_and_swapped_chunks) {
-  server one{optimizer_kind::sgd};
+  server shard{optimizer_kind::sgd};
   reference truth(optimizer_kind::sgd, 2);
-  one.step(1, 0);  // rank 1 is missing
+  shard.step(1, 0);  // rank 1 is missing
   truth.step();
-  EXPECT_TRUE(truth.check(0, one.w));
+  EXPECT_TRUE(truth.check(0, shard.w));
 
   server stale{optimizer_kind::sgd};
   stale.step(2, 0);

@@ -42,11 +42,11 @@ TEST(parse_pids, knows_every_role) {
 }
 
 TEST(parse_pids, takes_nothing_else) {
-  const std::string one = R"({"role": "shard", "job": "", "index": 0, "started": 1, "pid": )";
-  EXPECT_TRUE(parse_pids("[" + one + "12}]"));
+  const std::string word = R"({"role": "shard", "job": "", "index": 0, "started": 1, "pid": )";
+  EXPECT_TRUE(parse_pids("[" + word + "12}]"));
   // 0, 1 and -1 would signal the own group, init, everybody.
   for (const auto* pid : {"0", "1", "-1", "\"12\"", "1.5", "4194305", "99999999999999999999"})
-    EXPECT_FALSE(parse_pids("[" + one + pid + "}]")) << pid;
+    EXPECT_FALSE(parse_pids("[" + word + pid + "}]")) << pid;
   for (const auto* text :
        {"", "{}", "[1]", "[{}]", "[{\"role\": \"shard\"}]",
         R"([{"role": "shard", "job": "", "index": 0, "pid": 12}])",
@@ -57,7 +57,7 @@ TEST(parse_pids, takes_nothing_else) {
 
 std::string environ_of(std::initializer_list<std::string> entries) {
   std::string text;
-  for (const auto& one : entries) text += one + '\0';
+  for (const auto& entry : entries) text += entry + '\0';
   return text;
 }
 

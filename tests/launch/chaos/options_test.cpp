@@ -13,10 +13,10 @@ using testing::HasSubstr;
 using words = std::vector<std::string>;
 
 std::string refusal_of(const words& args) {
-  const auto made = parse_chaos(args);
-  if (made) return "accepted";
-  EXPECT_EQ(made.error().code(), runtime::errc::invalid_argument);
-  return made.error().message();
+  const auto options = parse_chaos(args);
+  if (options) return "accepted";
+  EXPECT_EQ(options.error().code(), runtime::errc::invalid_argument);
+  return options.error().message();
 }
 
 TEST(chaos_options, one_process) {
@@ -33,29 +33,29 @@ TEST(chaos_options, one_process) {
 }
 
 TEST(chaos_options, one_of_a_role) {
-  const auto made = parse_chaos({"r", "kill", "role:shard", "--seed=7"});
-  ASSERT_TRUE(made) << made.error().message();
-  EXPECT_EQ(made->process, "");
-  EXPECT_EQ(made->role, process_role::shard);
-  EXPECT_EQ(made->plan.seed, 7U);
+  const auto options = parse_chaos({"r", "kill", "role:shard", "--seed=7"});
+  ASSERT_TRUE(options) << options.error().message();
+  EXPECT_EQ(options->process, "");
+  EXPECT_EQ(options->role, process_role::shard);
+  EXPECT_EQ(options->plan.seed, 7U);
 }
 
 TEST(chaos_options, random) {
-  const auto made = parse_chaos({"r", "random", "--seed", "3", "--every", "20ms..2s", "--roles",
-                                 "worker,shard", "--count", "9", "--for", "30s", "--actions",
-                                 "kill,stop:300ms,partition:1s,fill:2s"});
-  ASSERT_TRUE(made) << made.error().message();
-  EXPECT_EQ(made->verb, verb::random);
-  EXPECT_EQ(made->plan.seed, 3U);
-  EXPECT_EQ(made->plan.pause_first_ms, 20U);
-  EXPECT_EQ(made->plan.pause_last_ms, 2000U);
-  EXPECT_THAT(made->plan.roles,
+  const auto options = parse_chaos({"r", "random", "--seed", "3", "--every", "20ms..2s",
+                                    "--roles", "worker,shard", "--count", "9", "--for", "30s",
+                                    "--actions", "kill,stop:300ms,partition:1s,fill:2s"});
+  ASSERT_TRUE(options) << options.error().message();
+  EXPECT_EQ(options->verb, verb::random);
+  EXPECT_EQ(options->plan.seed, 3U);
+  EXPECT_EQ(options->plan.pause_first_ms, 20U);
+  EXPECT_EQ(options->plan.pause_last_ms, 2000U);
+  EXPECT_THAT(options->plan.roles,
               testing::ElementsAre(process_role::worker, process_role::shard));
-  EXPECT_EQ(made->plan.hits_max, 9U);
-  EXPECT_EQ(made->plan.for_ms, 30'000U);
-  ASSERT_EQ(made->plan.actions.size(), 4U);
-  EXPECT_TRUE(made->plan.actions[0].act == policies::chaos_act::kill);
-  EXPECT_EQ(made->plan.actions[1], (policies::chaos_choice{policies::chaos_act::stop, 300}));
+  EXPECT_EQ(options->plan.hits_max, 9U);
+  EXPECT_EQ(options->plan.for_ms, 30'000U);
+  ASSERT_EQ(options->plan.actions.size(), 4U);
+  EXPECT_TRUE(options->plan.actions[0].act == policies::chaos_act::kill);
+  EXPECT_EQ(options->plan.actions[1], (policies::chaos_choice{policies::chaos_act::stop, 300}));
   EXPECT_EQ(parse_chaos({"r", "random", "--every", "50ms"})->plan.pause_first_ms, 50U);
 }
 

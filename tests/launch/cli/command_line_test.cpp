@@ -89,11 +89,11 @@ TEST(command_line, export_model) {
 }
 
 TEST(command_line, nodes) {
-  const auto one =
+  const auto line =
       parse_command_line({"node", "coordinator", "--run-dir", "d", "--ready-fd", "7"});
-  ASSERT_TRUE(one) << one.error().message();
-  EXPECT_EQ(one->kind, command_kind::node_coordinator);
-  EXPECT_EQ(one->ready_fd, 7);
+  ASSERT_TRUE(line) << line.error().message();
+  EXPECT_EQ(line->kind, command_kind::node_coordinator);
+  EXPECT_EQ(line->ready_fd, 7);
   const auto two = parse_command_line({"node", "shard", "--run-dir", "d", "--index", "3"});
   ASSERT_TRUE(two) << two.error().message();
   EXPECT_EQ(two->index, 3U);

@@ -60,20 +60,20 @@ struct export_model_test : testing::Test {
   }
   // What they should be, from one shard's file.
   std::vector<nlohmann::json> expected(std::uint64_t clock) {
-    std::vector<nlohmann::json> made;
+    std::vector<nlohmann::json> entries;
     std::map<std::string, runtime::sha256> hashes;
     const auto cut = job.cut(chance, 1, clock);
     for (const auto& chunk : cut[0].chunks)
       hashes[chunk.about.table].update(std::as_bytes(chunk.arrays[0]));
     const auto tables = job.manifest(clock).tables;
     for (const auto& table : tables)
-      made.push_back({{"name", table.name},
-                      {"dtype", "F32"},
-                      {"shape", table.shape},
-                      {"sha256", hashes[table.name].finish()}});
-    std::sort(made.begin(), made.end(),
+      entries.push_back({{"name", table.name},
+                         {"dtype", "F32"},
+                         {"shape", table.shape},
+                         {"sha256", hashes[table.name].finish()}});
+    std::sort(entries.begin(), entries.end(),
               [](const auto& a, const auto& b) { return a["name"] < b["name"]; });
-    return made;
+    return entries;
   }
 
   const tests::temporary_folder folder;

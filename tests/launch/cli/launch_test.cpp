@@ -67,9 +67,9 @@ TEST(launch, fills_its_run_folder) {
     EXPECT_TRUE(std::filesystem::exists(run.path(log))) << log;
   }
   const auto events = run.read("events.jsonl");
-  for (const auto* what :
+  for (const auto* subject :
        {"launched", "process_started", "fake_event", "process_ended", "run_ended"}) {
-    EXPECT_THAT(events, HasSubstr("\"what\":\"" + std::string(what) + "\""));
+    EXPECT_THAT(events, HasSubstr("\"what\":\"" + std::string(subject) + "\""));
   }
 }
 
@@ -83,10 +83,10 @@ TEST(launch, lists_the_processes_that_live) {
                                           {"index", 1},
                                           {"pid", pid_of(processes, "worker", 1)},
                                           {"started", processes[4]["started"]}}));
-  for (const auto& one : processes) {
-    const auto stat = runtime::stat_of(one["pid"]);
+  for (const auto& process : processes) {
+    const auto stat = runtime::stat_of(process["pid"]);
     ASSERT_TRUE(stat);
-    EXPECT_EQ(one["started"], stat->started) << "a reader can tell it from a later process";
+    EXPECT_EQ(process["started"], stat->started) << "a reader can tell it from a later process";
   }
   run.signal(SIGTERM);
   run.wait();

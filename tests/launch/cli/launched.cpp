@@ -23,11 +23,11 @@ double now() {
 }
 
 // Looks again and again: what is waited for happens in other processes, in files.
-void wait_until(const std::string& what, double seconds_max,
+void wait_until(const std::string& subject, double seconds_max,
                 const std::function<bool()>& holds) {
   const auto deadline = now() + seconds_max;
   while (!holds()) {
-    if (now() > deadline) FAIL() << "waited in vain for " << what;
+    if (now() > deadline) FAIL() << "waited in vain for " << subject;
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
 }

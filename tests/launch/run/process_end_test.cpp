@@ -7,7 +7,7 @@
 namespace tidegate::launch {
 namespace {
 
-using how = policies::process_exit::how;
+using ending = policies::process_exit::ending;
 using policies::process_role;
 
 process_end worker(bool by_signal, int code) {
@@ -33,9 +33,9 @@ TEST(process_end, says_why_a_coordinator_could_not_keep_its_journal) {
 }
 
 TEST(process_end, is_clean_only_with_status_0) {
-  EXPECT_EQ(to_exit(worker(false, 0)).kind, how::clean);
-  EXPECT_EQ(to_exit(worker(false, 1)).kind, how::bad_status);
-  EXPECT_EQ(to_exit(worker(true, SIGHUP)).kind, how::by_signal);
+  EXPECT_EQ(to_exit(worker(false, 0)).kind, ending::clean);
+  EXPECT_EQ(to_exit(worker(false, 1)).kind, ending::bad_status);
+  EXPECT_EQ(to_exit(worker(true, SIGHUP)).kind, ending::by_signal);
   EXPECT_EQ(to_exit(worker(true, SIGHUP)).text, to_string(worker(true, SIGHUP)));
 }
 

@@ -26,27 +26,27 @@ policies::launch_plan small_plan() {
 
 class world_of_words final : public run_port {
  public:
-  runtime::expected<std::string> spawn(const launch_effects::start& what) override {
-    const auto life = std::to_string(what.process) + "." + std::to_string(what.incarnation);
-    if (refuses_.contains(what.process)) {
+  runtime::expected<std::string> spawn(const launch_effects::start& start) override {
+    const auto life = std::to_string(start.process) + "." + std::to_string(start.incarnation);
+    if (refuses_.contains(start.process)) {
       seen.push_back("no spawn " + life);
       return runtime::fail(runtime::errc::io_error, "no memory");
     }
     seen.push_back("spawn " + life);
     return life;
   }
-  void end(const launched_process& who, bool by_force) override {
-    seen.push_back((by_force ? "kill " : "terminate ") + std::to_string(who.process) + "." +
-                   std::to_string(who.incarnation));
+  void end(const launched_process& process, bool by_force) override {
+    seen.push_back((by_force ? "kill " : "terminate ") + std::to_string(process.process) + "." +
+                   std::to_string(process.incarnation));
   }
   std::vector<policies::beat_reading> beats() override { return {{2, beats_}}; }
   void watch() override { watches_ = true; }
   void unwatch() override { watches_ = false; }
   bool watches() const override { return watches_; }
   void poll_now() override { seen.push_back("poll"); }
-  std::uint64_t ask(const launch_question& what) override {
-    seen.push_back("ask " + std::to_string(static_cast<int>(what.about)) + " of " +
-                   what.name.to_string() + "." + std::to_string(what.incarnation));
+  std::uint64_t ask(const launch_question& question) override {
+    seen.push_back("ask " + std::to_string(static_cast<int>(question.about)) + " of " +
+                   question.name.to_string() + "." + std::to_string(question.incarnation));
     return ++asked_;
   }
   void finish(poll_shell::job_failures) override { seen.push_back("finish"); }
@@ -92,13 +92,13 @@ struct running {
     run_turn ready;
     ready.coordinator_ready = true;
     shell.turn(1, std::move(ready));
-    run_turn told;
-    told.news = running_news();
-    shell.turn(2, std::move(told));
+    run_turn turn;
+    turn.news = running_news();
+    shell.turn(2, std::move(turn));
   }
   void dies(std::int64_t now, policies::process_number process) {
     run_turn turn;
-    turn.ends.push_back({process, {process_exit::how::by_signal, "it died"}});
+    turn.ends.push_back({process, {process_exit::ending::by_signal, "it died"}});
     shell.turn(now, std::move(turn));
   }
   // The answer to the last question about the job's health.

@@ -22,20 +22,20 @@ checkpoint_job::checkpoint_job(draws& chance)
   consistency_.kind = static_cast<policies::consistency_kind>(chance.below(3));
   const auto count = chance.between<std::uint32_t>(1, 2);
   for (std::uint32_t i = 0; i < count; ++i) {
-    job_table made;
+    job_table table;
     // Also names like those of chunks.
-    made.name = chance.chance(0.2) ? "a/" + std::to_string(i) : "table " + std::to_string(i);
-    made.elements = chance.between<std::uint64_t>(1, 300);
-    made.chunk_elements = chance.between<std::uint64_t>((made.elements + 2) / 3, 300);
-    made.optimizer = policies::default_optimizer(static_cast<optimizer_kind>(chance.below(6)));
-    made.optimizer.learning_rate = static_cast<float>(fraction(chance.next()));
-    tables_.push_back(std::move(made));
+    table.name = chance.chance(0.2) ? "a/" + std::to_string(i) : "table " + std::to_string(i);
+    table.elements = chance.between<std::uint64_t>(1, 300);
+    table.chunk_elements = chance.between<std::uint64_t>((table.elements + 2) / 3, 300);
+    table.optimizer = policies::default_optimizer(static_cast<optimizer_kind>(chance.below(6)));
+    table.optimizer.learning_rate = static_cast<float>(fraction(chance.next()));
+    tables_.push_back(std::move(table));
   }
 }
 
 std::uint32_t checkpoint_job::chunks() const noexcept {
   std::uint32_t sum = 0;
-  for (const auto& one : tables_) sum += one.chunks();
+  for (const auto& table : tables_) sum += table.chunks();
   return sum;
 }
 
@@ -43,40 +43,41 @@ policies::chunk_description checkpoint_job::describe(std::uint32_t table, std::u
                                                      std::uint64_t clock) const {
   const auto& from = tables_[table];
   const auto key = mix64(seed_ ^ mix64(clock * 64 + table * 8 + chunk));
-  policies::chunk_description made;
-  made.table = from.name;
-  made.shape = {from.elements};
-  made.chunk = chunk;
-  made.first = chunk * from.chunk_elements;
-  made.elements = std::min(from.chunk_elements, from.elements - made.first);
-  made.optimizer = from.optimizer;
-  made.version = clock;
-  made.beta1_power = fraction(key);
-  made.beta2_power = fraction(key + 1) * 0x1p-1030;  // it goes to zero, through subnormals
+  policies::chunk_description description;
+  description.table = from.name;
+  description.shape = {from.elements};
+  description.chunk = chunk;
+  description.first = chunk * from.chunk_elements;
+  description.elements = std::min(from.chunk_elements, from.elements - description.first);
+  description.optimizer = from.optimizer;
+  description.version = clock;
+  description.beta1_power = fraction(key);
+  description.beta2_power =
+      fraction(key + 1) * 0x1p-1030;  // it goes to zero, through subnormals
   for (std::uint32_t rank = 0; rank < workers_; ++rank) {
     const auto drawn = mix64(key + 2 + rank);
     const bool exact = consistency_.kind == policies::consistency_kind::bsp;
-    made.ranks.push_back({clock + (exact ? 0 : drawn % 3), drawn % 8 == 0});
+    description.ranks.push_back({clock + (exact ? 0 : drawn % 3), drawn % 8 == 0});
   }
-  return made;
+  return description;
 }
 
 std::vector<float> checkpoint_job::values(std::uint32_t table, std::size_t array,
                                           std::uint64_t first, std::uint64_t count,
                                           std::uint64_t clock) const {
   const auto key = mix64(seed_ ^ mix64(clock * 64 + table * 8 + array));
-  std::vector<float> made(count);
-  for (std::uint64_t i = 0; i < count; ++i) made[i] = runtime::uniform_signed(key, first + i);
-  return made;
+  std::vector<float> values(count);
+  for (std::uint64_t i = 0; i < count; ++i) values[i] = runtime::uniform_signed(key, first + i);
+  return values;
 }
 
 std::vector<shard_snapshot> checkpoint_job::cut(draws& chance, std::uint32_t shards,
                                                 std::uint64_t clock) const {
-  std::vector<shard_snapshot> made(shards);
+  std::vector<shard_snapshot> snapshots(shards);
   std::uint32_t placed = 0;
   for (std::uint32_t t = 0; t < tables_.size(); ++t)
     for (std::uint32_t c = 0; c < tables_[t].chunks(); ++c, ++placed) {
-      auto& shard = made[placed < shards ? placed : chance.below(shards)];
+      auto& shard = snapshots[placed < shards ? placed : chance.below(shards)];
       auto& image = shard.chunks.emplace_back();
       image.about = describe(t, c, clock);
       for (std::size_t a = 0; a < chunk_arrays(image.about); ++a) {
@@ -84,30 +85,30 @@ std::vector<shard_snapshot> checkpoint_job::cut(draws& chance, std::uint32_t sha
         image.arrays[a] = shard.arrays.back();  // moving the vector does not move its floats
       }
     }
-  return made;
+  return snapshots;
 }
 
 policies::checkpoint_manifest checkpoint_job::manifest(std::uint64_t clock) const {
-  policies::checkpoint_manifest made;
-  made.job = "job";
-  made.seed = seed_;
-  made.consistency = consistency_;
-  made.workers = workers_;
-  made.clock = clock;
-  for (const auto& one : tables_)
-    made.tables.push_back({one.name, {one.elements}, one.chunks()});
-  return made;
+  policies::checkpoint_manifest manifest;
+  manifest.job = "job";
+  manifest.seed = seed_;
+  manifest.consistency = consistency_;
+  manifest.workers = workers_;
+  manifest.clock = clock;
+  for (const auto& table : tables_)
+    manifest.tables.push_back({table.name, {table.elements}, table.chunks()});
+  return manifest;
 }
 
 std::vector<policies::chunk_run> checkpoint_job::runs(const shard_snapshot& shard) const {
-  std::vector<policies::chunk_run> made;
+  std::vector<policies::chunk_run> runs;
   for (const auto& image : shard.chunks) {
-    const auto table = std::find_if(tables_.begin(), tables_.end(), [&](const auto& one) {
-      return one.name == image.about.table;
+    const auto table = std::find_if(tables_.begin(), tables_.end(), [&](const auto& entry) {
+      return entry.name == image.about.table;
     });
-    made.push_back({static_cast<std::uint32_t>(table - tables_.begin()), image.about.chunk, 1});
+    runs.push_back({static_cast<std::uint32_t>(table - tables_.begin()), image.about.chunk, 1});
   }
-  return made;
+  return runs;
 }
 
 std::string checkpoint_job::compare(const policies::checkpoint_reader& reader,

@@ -12,15 +12,15 @@ constexpr std::uint64_t seeds = 20'000;
 TEST(checkpoints, are_found_again_whatever_crashes_when) {
   checkpoint_world_result sum;
   for (std::uint64_t seed = 0; seed < seeds; ++seed) {
-    const auto one = run_checkpoint_world(seed);
-    ASSERT_EQ(one.failure, "") << "seed " << seed;
-    sum.calls += one.calls;
-    sum.crashes += one.crashes;
-    sum.checkpoints += one.checkpoints;
-    sum.restored += one.restored;
-    sum.not_whole += one.not_whole;
-    sum.given_up += one.given_up;
-    sum.from_another += one.from_another;
+    const auto world = run_checkpoint_world(seed);
+    ASSERT_EQ(world.failure, "") << "seed " << seed;
+    sum.calls += world.calls;
+    sum.crashes += world.crashes;
+    sum.checkpoints += world.checkpoints;
+    sum.restored += world.restored;
+    sum.not_whole += world.not_whole;
+    sum.given_up += world.given_up;
+    sum.from_another += world.from_another;
   }
   std::printf(
       "%llu calls of the disk, %llu crashes, %llu checkpoints, %llu given up, %llu restored, "
@@ -41,10 +41,10 @@ TEST(checkpoints, are_found_again_whatever_crashes_when) {
 
 TEST(checkpoints, a_seed_does_the_same_again) {
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
-    const auto one = run_checkpoint_world(seed);
+    const auto world = run_checkpoint_world(seed);
     const auto again = run_checkpoint_world(seed);
-    EXPECT_EQ(one.calls, again.calls);
-    EXPECT_EQ(one.restored, again.restored);
+    EXPECT_EQ(world.calls, again.calls);
+    EXPECT_EQ(world.restored, again.restored);
   }
 }
 

@@ -26,10 +26,10 @@ struct writing {
   std::unique_ptr<disk_view> view;
   shard_snapshot snapshot;
   std::optional<file_writer> writer;
-  progress how = progress::working;
+  progress state = progress::working;
 
   void step() {
-    if (how == progress::working) how = writer->step(*view);
+    if (state == progress::working) state = writer->step(*view);
   }
 };
 
@@ -120,7 +120,9 @@ class world {
     kept_.insert(id);
     const auto needless = [&](checkpoint_id old) {
       return std::count_if(durable_.upper_bound(old), durable_.end(),
-                           [&](checkpoint_id one) { return !damaged_.contains(one); }) >= keep_;
+                           [&](checkpoint_id writing_shard) {
+                             return !damaged_.contains(writing_shard);
+                           }) >= keep_;
     };
     std::erase_if(kept_, needless);
   }
@@ -135,12 +137,12 @@ class world {
     auto cut = job_.cut(chance_, shards_, clock_);
     for (std::uint32_t i = 0; i < shards_; ++i) {
       manifest.parts.push_back({i, {}, job_.runs(cut[i])});
-      auto& made = shards.emplace_back();
-      made.view = std::make_unique<disk_view>(disk_);
-      made.snapshot = std::move(cut[i]);
-      auto writer = write_shard_file({manifest.job, id, i}, made.snapshot.chunks);
+      auto& added = shards.emplace_back();
+      added.view = std::make_unique<disk_view>(disk_);
+      added.snapshot = std::move(cut[i]);
+      auto writer = write_shard_file({manifest.job, id, i}, added.snapshot.chunks);
       TIDEGATE_ASSERT(writer, "what the job has can be written");
-      made.writer.emplace(std::move(*writer));
+      added.writer.emplace(std::move(*writer));
     }
     const bool written = step_to_the_end(shards);
     for (std::uint32_t i = 0; i < shards_ && written; ++i)
@@ -152,15 +154,19 @@ class world {
     } else {
       ++result_.given_up;
     }
-    for (auto& one : shards)
-      if (one.how == progress::working) left_.push_back(std::move(one));
+    for (auto& writing_shard : shards)
+      if (writing_shard.state == progress::working) left_.push_back(std::move(writing_shard));
   }
 
   // In any order, until one fails, which the others do not know, or all are done.
   bool step_to_the_end(std::vector<writing>& shards) {
     for (;;) {
-      const auto works = [](const writing& one) { return one.how == progress::working; };
-      const auto failed = [](const writing& one) { return one.how == progress::failed; };
+      const auto works = [](const writing& writing_shard) {
+        return writing_shard.state == progress::working;
+      };
+      const auto failed = [](const writing& writing_shard) {
+        return writing_shard.state == progress::failed;
+      };
       if (disk_.is_off() || std::any_of(shards.begin(), shards.end(), failed)) return false;
       if (std::none_of(shards.begin(), shards.end(), works)) return true;
       shards[chance_.below(shards.size())].step();
@@ -169,13 +175,14 @@ class world {
   }
 
   bool write(const policies::checkpoint_manifest& manifest) {
-    std::vector<writing> one(1);
-    one[0].view = std::make_unique<disk_view>(disk_);
+    std::vector<writing> writing_shard(1);
+    writing_shard[0].view = std::make_unique<disk_view>(disk_);
     auto writer = write_manifest(manifest);
     TIDEGATE_ASSERT(writer, "what the coordinator has can be written");
-    one[0].writer.emplace(std::move(*writer));
-    const bool written = step_to_the_end(one);
-    if (one[0].how == progress::working) left_.push_back(std::move(one[0]));
+    writing_shard[0].writer.emplace(std::move(*writer));
+    const bool written = step_to_the_end(writing_shard);
+    if (writing_shard[0].state == progress::working)
+      left_.push_back(std::move(writing_shard[0]));
     return written;
   }
 

@@ -25,9 +25,10 @@ TEST(cluster, of_a_seed_is_the_same_to_the_last_draw) {
 
 // What is never forced or turned guards nothing; the report says what that is.
 TEST(simulate, forces_every_branch_and_turns_every_knob) {
-  const auto one = simulate({1, 1, tidegate::simulate::standard_mix(), 1}, [] { return true; });
-  EXPECT_FALSE(one.never_turned.empty());
-  EXPECT_FALSE(one.never_forced.empty());
+  const auto report =
+      simulate({1, 1, tidegate::simulate::standard_mix(), 1}, [] { return true; });
+  EXPECT_FALSE(report.never_turned.empty());
+  EXPECT_FALSE(report.never_forced.empty());
   const auto many =
       simulate({1, 500, tidegate::simulate::standard_mix(), 1}, [] { return true; });
   EXPECT_EQ(many.never_turned, std::vector<std::string>());
@@ -39,9 +40,9 @@ class standard : public testing::TestWithParam<sim::scenario> {};
 TEST_P(standard, is_clean) {
   const auto found = simulate({1, 300, {GetParam()}, 1}, [] { return true; });
   EXPECT_EQ(found.clusters, 300u);
-  for (const auto& one : found.failures) {
-    ADD_FAILURE() << "seed " << one.seed << (one.stuck ? " is stuck" : "");
-    for (const auto& v : one.violations) ADD_FAILURE() << v.promise << ": " << v.what;
+  for (const auto& failure : found.failures) {
+    ADD_FAILURE() << "seed " << failure.seed << (failure.stuck ? " is stuck" : "");
+    for (const auto& v : failure.violations) ADD_FAILURE() << v.promise << ": " << v.message;
   }
 }
 

@@ -30,10 +30,10 @@ void write(disk_view& to, const std::string& name, const std::string& text) {
 }
 
 // What is in the folder, as one text.
-std::string all_of(disk_view& what) {
+std::string all_of(disk_view& view) {
   std::string all;
-  const auto names = *what.list();
-  for (const auto& name : names) all += name + "=" + read(what, name) + " ";
+  const auto names = *view.list();
+  for (const auto& name : names) all += name + "=" + read(view, name) + " ";
   return all;
 }
 
@@ -76,9 +76,9 @@ TEST(disk, a_file_that_was_not_synced_is_torn_in_every_way) {
   EXPECT_TRUE(seen.contains("a=ab" + std::string(512, '\0') + std::string(88, 'x') + " "));
   EXPECT_TRUE(seen.contains("a=ab" + std::string(512, 'x') + std::string(88, '\0') + " "));
   bool garbage = false;
-  for (const auto& one : seen) {
-    EXPECT_EQ(one.substr(0, 4), "a=ab") << "what was synced is there";
-    garbage = garbage || one.find_first_not_of(std::string("=ab x\0", 6)) != one.npos;
+  for (const auto& found : seen) {
+    EXPECT_EQ(found.substr(0, 4), "a=ab") << "what was synced is there";
+    garbage = garbage || found.find_first_not_of(std::string("=ab x\0", 6)) != found.npos;
   }
   EXPECT_TRUE(garbage);
 }
@@ -114,14 +114,14 @@ TEST(disk, a_sync_that_fails_drops_what_it_had_and_the_next_one_does_not_know) {
 TEST(disk, processes_see_one_folder_and_keep_what_they_have_open) {
   draws chance(1);
   disk machine(chance);
-  disk_view one(machine);
+  disk_view found(machine);
   disk_view other(machine);
-  write(one, "a", "x");
+  write(found, "a", "x");
   EXPECT_EQ(all_of(other), "a=x ");
   EXPECT_TRUE(other.remove("a"));
-  EXPECT_TRUE(one.append("a", bytes("y"))) << "it still has it";
-  EXPECT_TRUE(one.close("a"));
-  EXPECT_EQ(one.rename("a", "b").code(), errc::not_found);
+  EXPECT_TRUE(found.append("a", bytes("y"))) << "it still has it";
+  EXPECT_TRUE(found.close("a"));
+  EXPECT_EQ(found.rename("a", "b").code(), errc::not_found);
   EXPECT_DEATH((void)other.append("a", bytes("z")), "created here");
 }
 

@@ -23,32 +23,32 @@ class listener final : public endpoint {
   }
   void frame_arrived(process_id, const runtime::frame_header& header,
                      runtime::buffer payload) override {
-    told.push_back("frame " + std::to_string(header.clock));
+    heard.push_back("frame " + std::to_string(header.clock));
     if (!payload) return;
     values.assign(payload.floats(), payload.floats() + payload.size() / sizeof(float));
     sums.push_back(std::accumulate(values.begin(), values.end(), 0.0F));
   }
   void frame_lost(process_id, const runtime::frame_header&) override {
-    told.emplace_back("lost");
+    heard.emplace_back("lost");
   }
   void frame_sent(std::uint64_t token) override {
-    told.push_back("sent " + std::to_string(token));
+    heard.push_back("sent " + std::to_string(token));
     if (when_sent) when_sent();
   }
   void on_peer_lost(process_id peer) override {
-    told.push_back("peer lost " + std::to_string(peer));
+    heard.push_back("peer lost " + std::to_string(peer));
   }
   void on_control_broke(process_id peer, std::uint32_t number) override {
-    told.push_back("control " + std::to_string(number) + " to " + std::to_string(peer) +
-                   " broke");
+    heard.push_back("control " + std::to_string(number) + " to " + std::to_string(peer) +
+                    " broke");
   }
   void connection_lost(connection_id, bool died) override {
-    told.emplace_back(died ? "connection ended" : "connection broke");
+    heard.emplace_back(died ? "connection ended" : "connection broke");
   }
 
   bool refuses = false;
   std::function<void()> when_sent;
-  std::vector<std::string> told;
+  std::vector<std::string> heard;
   std::deque<std::vector<float>> places;
   std::vector<float> values;
   std::vector<float> sums;  // of all payloads
@@ -57,8 +57,8 @@ class listener final : public endpoint {
 class network_test : public testing::Test {
  protected:
   void SetUp() override {
-    net.join(1, one);
-    net.join(2, two);
+    net.join(1, left);
+    net.join(2, right);
     way = net.connect(1, 2);
   }
   void run() {
@@ -71,14 +71,15 @@ class network_test : public testing::Test {
     net.post(way, {&frame, 1});
   }
   std::size_t frames() const {
-    return static_cast<std::size_t>(std::count_if(
-        two.told.begin(), two.told.end(), [](auto& t) { return t.starts_with("frame"); }));
+    return static_cast<std::size_t>(
+        std::count_if(right.heard.begin(), right.heard.end(),
+                      [](auto& t) { return t.starts_with("frame"); }));
   }
 
   schedule time;
   draws chance{1};
   network net{time, chance};
-  listener one, two;
+  listener left, right;
   connection_id way = 0;
 };
 
@@ -90,7 +91,7 @@ TEST_F(network_test, frames_overtake_each_other_and_questions_do_not) {
   }
   run();
   EXPECT_EQ(frames(), 50u);
-  EXPECT_FALSE(std::is_sorted(two.told.begin(), two.told.end(), [](auto& a, auto& b) {
+  EXPECT_FALSE(std::is_sorted(right.heard.begin(), right.heard.end(), [](auto& a, auto& b) {
     return std::stoi(a.substr(6)) < std::stoi(b.substr(6));
   }));
   EXPECT_TRUE(std::is_sorted(asked.begin(), asked.end()));
@@ -102,19 +103,20 @@ TEST_F(network_test, a_payload_is_read_late_so_that_writing_too_early_shows) {
   post(7, memory);
   memory.assign(4, 2.0F);
   run();
-  EXPECT_EQ(two.values, std::vector<float>(4, 2.0F));
-  EXPECT_EQ(one.told, std::vector<std::string>{"sent 7"});
+  EXPECT_EQ(right.values, std::vector<float>(4, 2.0F));
+  EXPECT_EQ(left.heard, std::vector<std::string>{"sent 7"});
 }
 
 TEST_F(network_test, a_second_copy_has_the_first_ones_bytes_and_is_not_told_of) {
   net.set_faults({.duplicate = 1});
   std::vector<float> memory(4, 1.0F);
-  one.when_sent = [&] { memory.assign(4, 2.0F); };
+  left.when_sent = [&] { memory.assign(4, 2.0F); };
   post(7, memory);
   run();
   EXPECT_EQ(frames(), 2u);
-  EXPECT_EQ(two.sums, (std::vector<float>{4, 4})) << "though the memory has been written again";
-  EXPECT_EQ(one.told, std::vector<std::string>{"sent 7"});
+  EXPECT_EQ(right.sums, (std::vector<float>{4, 4}))
+      << "though the memory has been written again";
+  EXPECT_EQ(left.heard, std::vector<std::string>{"sent 7"});
 }
 
 TEST_F(network_test, what_is_dropped_never_comes_and_its_sender_does_not_know) {
@@ -122,7 +124,7 @@ TEST_F(network_test, what_is_dropped_never_comes_and_its_sender_does_not_know) {
   post(7);
   run();
   EXPECT_EQ(frames(), 0u);
-  EXPECT_EQ(one.told, std::vector<std::string>{"sent 7"});
+  EXPECT_EQ(left.heard, std::vector<std::string>{"sent 7"});
 }
 
 TEST_F(network_test, nothing_passes_a_partition_before_its_end) {
@@ -144,13 +146,13 @@ TEST_F(network_test, what_reaches_a_stalled_process_waits_and_comes_in_order) {
     net.ask(1, 2, [&asked, i] { asked.push_back(i); }, {});
   }
   run();
-  EXPECT_TRUE(two.told.empty());
+  EXPECT_TRUE(right.heard.empty());
   EXPECT_TRUE(asked.empty());
-  EXPECT_TRUE(one.told.empty()) << "nothing has been sent that nobody has taken";
+  EXPECT_TRUE(left.heard.empty()) << "nothing has been sent that nobody has taken";
   net.go_on(2);
   run();
   EXPECT_EQ(frames(), 10u);
-  EXPECT_EQ(one.told.size(), 10u);
+  EXPECT_EQ(left.heard.size(), 10u);
   EXPECT_TRUE(std::is_sorted(asked.begin(), asked.end()));
   EXPECT_EQ(asked.size(), 10u);
 }
@@ -162,8 +164,8 @@ TEST_F(network_test, who_dies_while_it_is_stalled_has_heard_nothing_and_is_heard
   run();
   net.leave(2);
   run();
-  EXPECT_TRUE(two.told.empty());
-  EXPECT_EQ(one.told, (std::vector<std::string>{"sent 7", "connection ended"}));
+  EXPECT_TRUE(right.heard.empty());
+  EXPECT_EQ(left.heard, (std::vector<std::string>{"sent 7", "connection ended"}));
 }
 
 TEST_F(network_test, the_frames_of_a_bundle_come_together_in_their_order) {
@@ -178,9 +180,9 @@ TEST_F(network_test, the_frames_of_a_bundle_come_together_in_their_order) {
   }
   net.post(way, bundle);
   EXPECT_TRUE(time.step());
-  EXPECT_EQ(two.told, (std::vector<std::string>{"frame 0", "frame 1", "frame 2"}));
-  EXPECT_EQ(two.sums, (std::vector<float>{0, 2, 4}));
-  EXPECT_EQ(one.told, (std::vector<std::string>{"sent 1", "sent 2", "sent 3"}));
+  EXPECT_EQ(right.heard, (std::vector<std::string>{"frame 0", "frame 1", "frame 2"}));
+  EXPECT_EQ(right.sums, (std::vector<float>{0, 2, 4}));
+  EXPECT_EQ(left.heard, (std::vector<std::string>{"sent 1", "sent 2", "sent 3"}));
 }
 
 TEST_F(network_test, a_death_is_heard_of_by_whom_it_concerns_and_ends_what_is_on_its_way) {
@@ -190,14 +192,15 @@ TEST_F(network_test, a_death_is_heard_of_by_whom_it_concerns_and_ends_what_is_on
   std::vector<float> memory(4, 1.0F);
   post(7, memory);
   // Between its place and its bytes.
-  while (two.told.empty() && time.step()) {
+  while (right.heard.empty() && time.step()) {
     if (time.steps() == 1) net.leave(1);
   }
   run();
   EXPECT_EQ(frames(), 0u);
-  EXPECT_NE(std::find(two.told.begin(), two.told.end(), "lost"), two.told.end());
-  EXPECT_NE(std::find(two.told.begin(), two.told.end(), "peer lost 1"), two.told.end());
-  EXPECT_TRUE(stranger.told.empty());
+  EXPECT_NE(std::find(right.heard.begin(), right.heard.end(), "lost"), right.heard.end());
+  EXPECT_NE(std::find(right.heard.begin(), right.heard.end(), "peer lost 1"),
+            right.heard.end());
+  EXPECT_TRUE(stranger.heard.empty());
   bool failed = false;
   net.leave(2);
   net.ask(
@@ -219,11 +222,11 @@ TEST_F(network_test, a_control_connection_that_breaks_loses_what_is_on_its_way) 
   net.break_control(1, 2, second, 2);
   ask("meanwhile");
   nanoseconds late = 0;
-  while (two.told.empty() && time.step()) late = time.now();
+  while (right.heard.empty() && time.step()) late = time.now();
   run();
   EXPECT_EQ(said, strings{"meanwhile failed"});
-  EXPECT_EQ(one.told, strings{"control 0 to 2 broke"});
-  EXPECT_EQ(two.told, strings{"control 0 to 1 broke"});
+  EXPECT_EQ(left.heard, strings{"control 0 to 2 broke"});
+  EXPECT_EQ(right.heard, strings{"control 0 to 1 broke"});
   EXPECT_GT(late, 5 * millisecond) << "it hears late";
   time.at(std::max(time.now(), second), [] {});
   run();
@@ -239,13 +242,13 @@ TEST_F(network_test, a_connection_that_breaks_loses_what_is_on_its_way_and_anoth
   net.break_connection(1, 2, second);
   run();
   EXPECT_EQ(frames(), 0u);
-  EXPECT_EQ(one.told.back(), "connection broke");
+  EXPECT_EQ(left.heard.back(), "connection broke");
   time.at(second, [] {});
   run();
   way = net.connect(1, 2);
   post(8);
   run();
-  EXPECT_EQ(two.told, std::vector<std::string>{"frame 8"});
+  EXPECT_EQ(right.heard, std::vector<std::string>{"frame 8"});
 }
 
 TEST_F(network_test, an_attempt_that_hangs_is_told_of_late_unless_it_is_given_up) {
@@ -255,7 +258,7 @@ TEST_F(network_test, an_attempt_that_hangs_is_told_of_late_unless_it_is_given_up
   const auto given_up = net.connect(1, 2);
   net.disconnect(given_up);
   run();
-  EXPECT_EQ(one.told, std::vector<std::string>{"connection broke"});
+  EXPECT_EQ(left.heard, std::vector<std::string>{"connection broke"});
   EXPECT_GT(time.now(), second);
 }
 

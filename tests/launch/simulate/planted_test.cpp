@@ -43,7 +43,7 @@ bool find(planted_bug bug) {
   const auto& first = found.failures.front();
   const auto why =
       first.stuck ? "stuck"
-                  : first.violations.front().promise + ": " + first.violations.front().what;
+                  : first.violations.front().promise + ": " + first.violations.front().message;
   std::printf("bug %d: seed %llu, %s, %s\n", static_cast<int>(bug),
               static_cast<unsigned long long>(first.seed), first.scenario.c_str(), why.c_str());
   std::fflush(stdout);

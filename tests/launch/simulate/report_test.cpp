@@ -13,12 +13,12 @@ using testing::HasSubstr;
 std::vector<modelled> two_runs() {
   std::vector<modelled> runs;
   for (const std::uint32_t workers : {2U, 200U}) {
-    sim::scale::setting what;
-    what.workers = workers;
-    what.clocks = 5;
-    what.compute.mean = 1;
-    what.consistency = {policies::consistency_kind::ssp, 3};
-    runs.push_back({what, sim::scale::run(what)});
+    sim::scale::setting combination;
+    combination.workers = workers;
+    combination.clocks = 5;
+    combination.compute.mean = 1;
+    combination.consistency = {policies::consistency_kind::ssp, 3};
+    runs.push_back({combination, sim::scale::run(combination)});
   }
   return runs;
 }
@@ -29,19 +29,19 @@ TEST(scale_report, has_a_row_and_an_object_per_run) {
   EXPECT_THAT(table, HasSubstr("compute"));
   const auto json = nlohmann::json::parse(scale_json(two_runs()));
   ASSERT_EQ(json["runs"].size(), 2U);
-  const auto& one = json["runs"][1];
-  EXPECT_EQ(one["workers"], 200);
-  EXPECT_EQ(one["worker_clocks"], 1000);
-  EXPECT_DOUBLE_EQ(one["seconds"], 5);
-  EXPECT_DOUBLE_EQ(one["of_linear"], 1);
-  EXPECT_EQ(one["bottleneck"], "compute");
-  EXPECT_DOUBLE_EQ(one["used"]["compute"], 1);
+  const auto& run = json["runs"][1];
+  EXPECT_EQ(run["workers"], 200);
+  EXPECT_EQ(run["worker_clocks"], 1000);
+  EXPECT_DOUBLE_EQ(run["seconds"], 5);
+  EXPECT_DOUBLE_EQ(run["of_linear"], 1);
+  EXPECT_EQ(run["bottleneck"], "compute");
+  EXPECT_DOUBLE_EQ(run["used"]["compute"], 1);
 }
 
 TEST(scale_report, draws_a_line_per_policy_and_topology) {
   auto runs = two_runs();
   auto more = two_runs();
-  for (auto& one : more) one.setting.shards = 7;
+  for (auto& run : more) run.setting.shards = 7;
   runs.insert(runs.end(), more.begin(), more.end());
   const auto pictures = scale_pictures(runs);
   ASSERT_EQ(pictures.size(), 4U);

@@ -138,8 +138,8 @@ struct successor {
   }
   std::vector<std::uint32_t> answered() const {
     std::vector<std::uint32_t> ranks;
-    for (const auto& one : out.list)
-      if (const auto* reply = std::get_if<shard_effects::reply>(&one))
+    for (const auto& effect : out.list)
+      if (const auto* reply = std::get_if<shard_effects::reply>(&effect))
         if (reply->code == refusal::none) ranks.push_back(reply->tag.rank);
     return ranks;
   }
@@ -193,8 +193,8 @@ TEST(aggregator_again, a_version_that_is_gone_is_refused_to_who_asks_for_it) {
   next.out.clear();
   next.core.on_reply(asked, refusal::too_late, {}, next.out);
   std::vector<std::uint32_t> refused;
-  for (const auto& one : next.out.list)
-    if (const auto* reply = std::get_if<shard_effects::reply>(&one))
+  for (const auto& effect : next.out.list)
+    if (const auto* reply = std::get_if<shard_effects::reply>(&effect))
       refused.push_back(reply->tag.rank);
   EXPECT_EQ(refused, std::vector<std::uint32_t>{0});
   next.carry_out();
@@ -228,8 +228,9 @@ TEST(aggregator_again, a_job_that_ends_keeps_what_is_on_its_way_until_it_is_answ
   shard_effects out;
   group.core.front().close_job(relay::job, out);
   std::vector<payload_handle> released;
-  for (const auto& one : out.list)
-    if (const auto* release = std::get_if<releases>(&one)) released.push_back(release->payload);
+  for (const auto& effect : out.list)
+    if (const auto* release = std::get_if<releases>(&effect))
+      released.push_back(release->payload);
   EXPECT_EQ(released, std::vector<payload_handle>{21});
   group.ack(2, 0, refusal::job_ended);
   group.ack(4, 0, refusal::job_ended);

@@ -29,12 +29,12 @@ TEST(aggregator_core, hands_on_one_sum_per_node_when_all_members_have_pushed) {
   EXPECT_TRUE(group.frames.empty());
   group.push(3, 0, 30);
   ASSERT_EQ(group.frames.size(), 2u);
-  const auto& one = group.frames[0];
-  EXPECT_EQ(one.kind, kind::push);
-  EXPECT_EQ(one.tag.rank, 2u);
-  EXPECT_EQ(one.first, 0u);
-  EXPECT_EQ(one.count, 2u);
-  EXPECT_FALSE(one.pulls);
+  const auto& frame = group.frames[0];
+  EXPECT_EQ(frame.kind, kind::push);
+  EXPECT_EQ(frame.tag.rank, 2u);
+  EXPECT_EQ(frame.first, 0u);
+  EXPECT_EQ(frame.count, 2u);
+  EXPECT_FALSE(frame.pulls);
   const auto& other = group.frames[1];
   EXPECT_EQ(other.kind, kind::push);
   EXPECT_EQ(other.tag.rank, 4u);

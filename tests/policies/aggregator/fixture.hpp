@@ -83,15 +83,15 @@ struct relay {
   std::vector<T> all() const {
     std::vector<T> found;
     for (const auto& effect : effects.list)
-      if (const auto* one = std::get_if<T>(&effect)) found.push_back(*one);
+      if (const auto* entry = std::get_if<T>(&effect)) found.push_back(*entry);
     return found;
   }
   // Ranks that were acknowledged, or that were answered, with this code.
   template <class T>
   std::vector<std::uint32_t> ranks(refusal code = refusal::none) const {
     std::vector<std::uint32_t> found;
-    for (const auto& one : all<T>())
-      if (one.code == code) found.push_back(one.tag.rank);
+    for (const auto& entry : all<T>())
+      if (entry.code == code) found.push_back(entry.tag.rank);
     return found;
   }
 

@@ -57,7 +57,7 @@ class world {
       if (testing::Test::HasFailure()) return false;
     }
     return std::all_of(states_.begin(), states_.end(),
-                       [](const state& one) { return one.ended; }) &&
+                       [](const state& entry) { return entry.ended; }) &&
            applied_.size() == workers * clocks - skips();
   }
 
@@ -92,8 +92,8 @@ class world {
   static frame_tag tag(std::uint32_t rank, std::uint64_t clock, std::uint64_t request = 0) {
     return {job, 1, 1, rank, table, 0, clock, request};
   }
-  payload_handle keep(updates what) {
-    payloads_[++last_payload_] = std::move(what);
+  payload_handle keep(updates pairs) {
+    payloads_[++last_payload_] = std::move(pairs);
     return last_payload_;
   }
 
@@ -139,7 +139,7 @@ class world {
       if (rank == 3) return;
       std::vector<upstream_frame> frames;
       group_.say_farewell(frames);
-      for (const auto& one : frames) post(one, {});
+      for (const auto& frame : frames) post(frame, {});
     });
   }
 
@@ -183,8 +183,8 @@ class world {
     for (const auto& effect : out.list) {
       if (const auto* step = std::get_if<shard_effects::apply>(&effect)) {
         for (std::uint32_t i = 0; i < step->count; ++i)
-          for (const auto& one : payloads_.at(out.inputs[step->first + i].payload))
-            ASSERT_TRUE(applied_.insert(one).second) << "applied twice";
+          for (const auto& pair : payloads_.at(out.inputs[step->first + i].payload))
+            ASSERT_TRUE(applied_.insert(pair).second) << "applied twice";
       } else if (const auto* ack = std::get_if<shard_effects::acknowledge>(&effect)) {
         send([this, ack = *ack] { take_ack(ack.tag, ack.code); });
       } else if (const auto* reply = std::get_if<shard_effects::reply>(&effect)) {
@@ -229,10 +229,10 @@ class world {
       if (const auto* sum = std::get_if<shard_effects::hand_on>(&effect)) {
         const auto inputs = std::span(out.inputs).subspan(sum->first, sum->count);
         group_.hand_on(*sum, inputs, frames);
-        for (const auto& one : frames) post(one, inputs);
+        for (const auto& frame : frames) post(frame, inputs);
       } else if (const auto* ask = std::get_if<shard_effects::ask>(&effect)) {
         group_.ask(*ask, frames);
-        for (const auto& one : frames) post(one, {});
+        for (const auto& entry : frames) post(entry, {});
       } else if (const auto* ack = std::get_if<shard_effects::acknowledge>(&effect)) {
         send([this, ack = *ack] { on_ack(ack.tag, ack.code); });
       } else if (const auto* reply = std::get_if<shard_effects::reply>(&effect)) {
@@ -283,8 +283,8 @@ class aggregator_world : public testing::TestWithParam<consistency_spec> {};
 
 TEST_P(aggregator_world, applies_each_update_once_and_keeps_the_policys_promise) {
   for (std::uint64_t seed = 1; seed <= 1000; ++seed) {
-    world one(GetParam(), seed);
-    ASSERT_TRUE(one.run()) << "seed " << seed;
+    world entry(GetParam(), seed);
+    ASSERT_TRUE(entry.run()) << "seed " << seed;
   }
 }
 

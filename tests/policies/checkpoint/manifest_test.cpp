@@ -18,17 +18,17 @@ checkpoint_part part(std::uint32_t shard, std::vector<chunk_run> runs) {
 }
 
 checkpoint_manifest sample() {
-  checkpoint_manifest made;
-  made.id = {2, 17};
-  made.job = "mlp";
-  made.seed = ~0ULL;
-  made.consistency = {consistency_kind::ssp, 3};
-  made.workers = 4;
-  made.clock = 500;
-  made.left = {1, 3};
-  made.tables = {{"w", {784, 256}, 4}, {"b", {}, 1}};
-  made.parts = {part(1, {{0, 0, 2}, {0, 3, 1}}), part(0, {{1, 0, 1}, {0, 2, 1}})};
-  return made;
+  checkpoint_manifest manifest;
+  manifest.id = {2, 17};
+  manifest.job = "mlp";
+  manifest.seed = ~0ULL;
+  manifest.consistency = {consistency_kind::ssp, 3};
+  manifest.workers = 4;
+  manifest.clock = 500;
+  manifest.left = {1, 3};
+  manifest.tables = {{"w", {784, 256}, 4}, {"b", {}, 1}};
+  manifest.parts = {part(1, {{0, 0, 2}, {0, 3, 1}}), part(0, {{1, 0, 1}, {0, 2, 1}})};
+  return manifest;
 }
 
 // With the hash that its first line should have.

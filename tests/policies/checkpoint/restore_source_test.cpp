@@ -20,17 +20,17 @@ constexpr std::uint64_t chunk_elements = 4;
 struct restore_source_test : testing::Test {
   static std::string name_of(std::uint32_t table) { return "table-" + std::to_string(table); }
   chunk_image image_of(std::uint32_t table, std::uint32_t chunk, std::uint32_t chunks) {
-    chunk_image made;
-    made.about.table = name_of(table);
-    made.about.shape = {chunks * chunk_elements};
-    made.about.chunk = chunk;
-    made.about.first = chunk * chunk_elements;
-    made.about.elements = chunk_elements;
-    made.about.optimizer = default_optimizer(optimizer_kind::momentum);
-    made.about.version = 7;
-    made.about.ranks = {{7, false}, {7, false}};
-    made.arrays = {values, values, {}};
-    return made;
+    chunk_image image;
+    image.about.table = name_of(table);
+    image.about.shape = {chunks * chunk_elements};
+    image.about.chunk = chunk;
+    image.about.first = chunk * chunk_elements;
+    image.about.elements = chunk_elements;
+    image.about.optimizer = default_optimizer(optimizer_kind::momentum);
+    image.about.version = 7;
+    image.about.ranks = {{7, false}, {7, false}};
+    image.arrays = {values, values, {}};
+    return image;
   }
   // Chunks go to the shards in turn.
   checkpoint_id write(std::uint32_t tables, std::uint32_t chunks) {
@@ -72,9 +72,9 @@ struct restore_source_test : testing::Test {
   static restore_source::table_reader reads_all(std::uint64_t& chunks_read) {
     return [&](const checkpoint_reader& from, std::size_t table, runtime::storage& folder) {
       std::vector<float> into(chunk_elements);
-      for (const auto& one : from.chunks(table))
-        for (std::size_t array = 0; array < chunk_arrays(one.stored.about); ++array) {
-          auto read = from.read(folder, table, array, one.stored.about.first, into);
+      for (const auto& source_chunk : from.chunks(table))
+        for (std::size_t array = 0; array < chunk_arrays(source_chunk.stored.about); ++array) {
+          auto read = from.read(folder, table, array, source_chunk.stored.about.first, into);
           if (!read.ok()) return read;
           ++chunks_read;
         }

@@ -15,7 +15,7 @@
 namespace tidegate::policies {
 namespace {
 
-using what = policy_decision::action;
+using action = policy_decision::action;
 
 // Drives one chunk with random workers and remembers what happened.
 class world {
@@ -76,11 +76,11 @@ class world {
 
   void carry_out(const policy_decision& decision) {
     switch (decision.kind) {
-      case what::apply_one:
+      case action::apply_one:
         ASSERT_NE(spec_.kind, consistency_kind::bsp);
         ASSERT_TRUE(workers_[decision.rank].applied.insert(decision.clock).second) << "twice";
         break;
-      case what::apply_clock:
+      case action::apply_clock:
         ASSERT_EQ(spec_.kind, consistency_kind::bsp);
         for (auto& worker : workers_)
           if (worker.clock > decision.clock) {
@@ -88,16 +88,16 @@ class world {
           }
         ASSERT_EQ(decision.clock, version_++);
         break;
-      case what::answer:
+      case action::answer:
         check_answer(decision.rank, decision.clock);
         workers_[decision.rank].waiting = false;
         ++answers;
         break;
-      case what::too_late:
+      case action::too_late:
         FAIL() << "a worker in order is never too late";
-      case what::hand_on:
-      case what::settle:
-      case what::ask:
+      case action::hand_on:
+      case action::settle:
+      case action::ask:
         FAIL() << "only aggregators relay";
     }
   }
@@ -186,7 +186,7 @@ TEST(bsp_policy, refuses_a_version_that_is_gone) {
   out.clear();
   policy->pull_arrived({0, 0, false}, out);
   ASSERT_EQ(out.size(), 1u);
-  EXPECT_EQ(out[0].kind, what::too_late);
+  EXPECT_EQ(out[0].kind, action::too_late);
 }
 
 TEST(ssp_policy, a_pull_that_overtook_its_own_push_is_answered_by_that_push) {
@@ -196,7 +196,7 @@ TEST(ssp_policy, a_pull_that_overtook_its_own_push_is_answered_by_that_push) {
   EXPECT_TRUE(out.empty());
   policy->push_arrived(0, 0, out);  // the other is still at 0: min does not move
   ASSERT_EQ(out.size(), 2u);
-  EXPECT_EQ(out[1], (policy_decision{what::answer, 0, 1}));
+  EXPECT_EQ(out[1], (policy_decision{action::answer, 0, 1}));
   EXPECT_EQ(policy->parked(), 0u);
 }
 
@@ -236,7 +236,7 @@ TEST(ssp_policy, lets_the_fast_run_exactly_s_clocks_ahead) {
   EXPECT_TRUE(out.empty()) << "clock 4 needs clock 0 of the other";
   policy->push_arrived(1, 0, out);
   ASSERT_EQ(out.size(), 2u);
-  EXPECT_EQ(out[1], (policy_decision{what::answer, 0, 4}));
+  EXPECT_EQ(out[1], (policy_decision{action::answer, 0, 4}));
 }
 
 TEST(ssp_policy, a_pull_that_overtakes_its_workers_own_push_waits_for_it) {
@@ -246,7 +246,7 @@ TEST(ssp_policy, a_pull_that_overtakes_its_workers_own_push_waits_for_it) {
   EXPECT_TRUE(out.empty()) << "read-my-writes: clock 0 of rank 0 is still on its way";
   policy->push_arrived(0, 0, out);
   ASSERT_EQ(out.size(), 2u);
-  EXPECT_EQ(out[1], (policy_decision{what::answer, 0, 1}));
+  EXPECT_EQ(out[1], (policy_decision{action::answer, 0, 1}));
 }
 
 TEST(any_policy, pull_of_everything_waits_for_all) {
@@ -260,7 +260,7 @@ TEST(any_policy, pull_of_everything_waits_for_all) {
     EXPECT_EQ(policy->parked(), 1u);
     policy->push_arrived(1, 0, out);
     ASSERT_FALSE(out.empty());
-    EXPECT_EQ(out.back(), (policy_decision{what::answer, 0, 1}));
+    EXPECT_EQ(out.back(), (policy_decision{action::answer, 0, 1}));
   }
 }
 
@@ -275,7 +275,7 @@ TEST(any_policy, a_replaced_worker_forgets_its_parked_pull) {
   out.clear();
   policy->push_arrived(1, 0, out);
   ASSERT_EQ(out.size(), 1u);
-  EXPECT_EQ(out[0].kind, what::apply_clock);
+  EXPECT_EQ(out[0].kind, action::apply_clock);
 }
 
 TEST(consistency_spec, prints) {

@@ -53,7 +53,7 @@ class coordinator_aggregators_test : public testing::Test {
     auto calls = std::move(out.calls);
     out.calls.clear();
     for (const auto& call : calls) {
-      if (std::holds_alternative<T>(call.what))
+      if (std::holds_alternative<T>(call.message))
         called.push_back((call.aggregator_of.empty() ? "shard " : "aggregator ") +
                          std::to_string(call.shard));
       core.call_done(1, call.call, result, out);
@@ -79,7 +79,7 @@ TEST_F(coordinator_aggregators_test, jobs_open_when_shards_and_aggregators_are_i
   core.aggregator_joined(1, "j", 1, "a1", 6, out);
   std::map<std::string, open_job_call> opened;
   for (const auto& call : out.calls)
-    if (const auto* open = std::get_if<open_job_call>(&call.what))
+    if (const auto* open = std::get_if<open_job_call>(&call.message))
       opened[call.aggregator_of + std::to_string(call.shard)] = *open;
   ASSERT_EQ(opened.size(), 5u);
   EXPECT_EQ(opened["0"].members, (std::vector<std::uint32_t>{0, 4}));
@@ -96,7 +96,7 @@ TEST_F(coordinator_aggregators_test, everybody_is_admitted_where_it_pushes) {
   join_all();
   std::map<std::string, std::vector<std::uint32_t>> admitted;
   for (const auto& call : out.calls)
-    if (const auto* admit = std::get_if<admit_worker_call>(&call.what))
+    if (const auto* admit = std::get_if<admit_worker_call>(&call.message))
       admitted[call.aggregator_of + std::to_string(call.shard) + " " + admit->address]
           .push_back(admit->rank);
   using ranks = std::vector<std::uint32_t>;
@@ -126,7 +126,7 @@ TEST_F(coordinator_aggregators_test, a_shard_may_refuse_an_aggregator_that_has_b
   EXPECT_TRUE(core.aggregator_joined(1, "j", 2, "b2", 42, out, 2));
   std::uint32_t refused = 0;
   for (const auto& call : calls) {
-    const auto* admission = std::get_if<admit_worker_call>(&call.what);
+    const auto* admission = std::get_if<admit_worker_call>(&call.message);
     const bool is_late = admission != nullptr && admission->address == "a2" && call.shard == 1;
     refused += is_late;
     core.call_done(
@@ -148,12 +148,12 @@ TEST_F(coordinator_aggregators_test, tables_are_opened_from_the_shards_down) {
   join_all();
   EXPECT_EQ(answer_calls<open_table_call>(), (names{"shard 0", "shard 1"}));
   ASSERT_EQ(out.calls.size(), 1u);
-  const auto& top = std::get<open_table_call>(out.calls[0].what);
+  const auto& top = std::get<open_table_call>(out.calls[0].message);
   EXPECT_EQ(top.places.size(), 3u) << "all chunks, on two shards";
   EXPECT_EQ(top.places[1].shard, 1u);
   EXPECT_EQ(answer_calls<open_table_call>(), names{"aggregator 2"});
   for (const auto& call : out.calls)
-    for (const auto& place : std::get<open_table_call>(call.what).places)
+    for (const auto& place : std::get<open_table_call>(call.message).places)
       EXPECT_EQ(place.shard, 0u) << "its one upstream";
   EXPECT_TRUE(core.tables("j").empty());
   EXPECT_EQ(answer_calls<open_table_call>(), (names{"aggregator 0", "aggregator 1"}));
@@ -180,33 +180,34 @@ class coordinator_set_up_test : public coordinator_aggregators_test {
     auto calls = std::move(out.calls);
     out.calls.clear();
     for (const auto& call : calls) {
-      const auto who = (call.aggregator_of.empty() ? "s" : "a") + std::to_string(call.shard);
-      std::vector<chunk_clock> told;
-      if (const auto* admit = std::get_if<admit_worker_call>(&call.what))
-        called.push_back(who + " admits " + std::to_string(admit->rank) + " at " +
+      const auto callee_name =
+          (call.aggregator_of.empty() ? "s" : "a") + std::to_string(call.shard);
+      std::vector<chunk_clock> moves_heard;
+      if (const auto* admit = std::get_if<admit_worker_call>(&call.message))
+        called.push_back(callee_name + " admits " + std::to_string(admit->rank) + " at " +
                          admit->address + (admit->finished ? ", finished" : ""));
-      if (std::holds_alternative<sum_progress_call>(call.what)) {
-        called.push_back(who + " is asked");
+      if (std::holds_alternative<sum_progress_call>(call.message)) {
+        called.push_back(callee_name + " is asked");
         for (std::uint32_t chunk = 0; chunk < clocks.size(); ++chunk)
-          told.push_back({0, chunk, clocks[chunk]});
+          moves_heard.push_back({0, chunk, clocks[chunk]});
       }
-      if (const auto* open = std::get_if<open_job_call>(&call.what))
-        called.push_back(who + " opens as " + std::to_string(open->incarnation));
-      if (const auto* open = std::get_if<open_table_call>(&call.what)) {
-        auto text = who + " has";
+      if (const auto* open = std::get_if<open_job_call>(&call.message))
+        called.push_back(callee_name + " opens as " + std::to_string(open->incarnation));
+      if (const auto* open = std::get_if<open_table_call>(&call.message)) {
+        auto text = callee_name + " has";
         for (const auto clock : open->first_clocks) text += " " + std::to_string(clock);
         called.push_back(text);
       }
-      core.call_done(1, call.call, {}, out, 0, told);
+      core.call_done(1, call.call, {}, out, 0, moves_heard);
     }
     return called;
   }
   names moved() const {
-    names told;
-    for (const auto& one : out.moves)
-      told.push_back((one.aggregates ? "a" : "w") + std::to_string(one.index) + " to " +
-                     one.what.address);
-    return told;
+    names moves_heard;
+    for (const auto& move : out.moves)
+      moves_heard.push_back((move.aggregates ? "a" : "w") + std::to_string(move.index) +
+                            " to " + move.message.address);
+    return moves_heard;
   }
 };
 
@@ -271,8 +272,8 @@ TEST_F(coordinator_set_up_test, one_that_dies_while_it_is_set_up_is_set_up_anew)
   core.aggregator_joined(1, "j", 0, "c0", 42, out, 3);
   EXPECT_EQ(answer_with({1, 1, 1}),
             (names{"a2 admits 0 at b0", "a2 is asked", "a2 admits 0 at c0", "a2 is asked"}));
-  const auto told = answer_with({});
-  EXPECT_EQ(told.front(), "a0 opens as 3");
+  const auto moves_heard = answer_with({});
+  EXPECT_EQ(moves_heard.front(), "a0 opens as 3");
   EXPECT_EQ(moved(), (names{"w0 to c0", "w1 to c0"}));
 }
 
@@ -295,7 +296,7 @@ TEST_F(coordinator_set_up_test, who_was_to_say_may_die) {
 TEST_F(coordinator_set_up_test, who_has_left_is_here_until_the_shards_have_heard) {
   core.worker_leaves(1, "j", 1, 70, out);
   const auto is_told_to_shard = [](const auto& call) {
-    return call.aggregator_of.empty() && std::holds_alternative<roster_call>(call.what);
+    return call.aggregator_of.empty() && std::holds_alternative<roster_call>(call.message);
   };
   const auto any_told = [&] {
     return std::any_of(out.calls.begin(), out.calls.end(), is_told_to_shard);
@@ -312,7 +313,7 @@ TEST_F(coordinator_set_up_test, who_has_left_is_here_until_the_shards_have_heard
   for (const auto& call : slow) core.call_done(1, call.call, {}, out);
   ASSERT_EQ(out.calls.size(), 1U);
   EXPECT_EQ(out.calls[0].aggregator_of, "j");
-  EXPECT_TRUE(std::get<roster_call>(out.calls[0].what).what.pushes_here);
+  EXPECT_TRUE(std::get<roster_call>(out.calls[0].message).change.pushes_here);
 }
 
 TEST_F(coordinator_aggregators_test, an_aggregator_that_refuses_a_table_fails_the_job) {

@@ -55,10 +55,10 @@ TEST_F(coordinator_core_test, jobs_open_when_the_last_shard_joins) {
   core.shard_joined(1, 1, "s1", 2, out);
   // Two open_job, then the declared table on both shards: 40 floats in chunks of 16.
   ASSERT_EQ(out.calls.size(), 4u);
-  EXPECT_TRUE(std::holds_alternative<open_job_call>(out.calls[0].what));
+  EXPECT_TRUE(std::holds_alternative<open_job_call>(out.calls[0].message));
   std::uint64_t elements = 0;
   for (const auto& call : out.calls)
-    if (const auto* open = std::get_if<open_table_call>(&call.what)) {
+    if (const auto* open = std::get_if<open_table_call>(&call.message)) {
       EXPECT_EQ(open->optimizer.kind, optimizer_kind::momentum);
       for (const auto& place : open->places) {
         EXPECT_EQ(place.shard, call.shard);
@@ -117,7 +117,8 @@ TEST_F(coordinator_core_test, a_table_is_created_once_and_attached_after) {
   core.open_table(request, 10, out);
   core.open_table(request, 11, out);  // before the shards have answered
   ASSERT_EQ(out.calls.size(), 1u);
-  EXPECT_EQ(std::get<open_table_call>(out.calls[0].what).optimizer.kind, optimizer_kind::adam)
+  EXPECT_EQ(std::get<open_table_call>(out.calls[0].message).optimizer.kind,
+            optimizer_kind::adam)
       << "the job's optimizer";
   answer_calls();
   ASSERT_EQ(out.answers.size(), 2u);
@@ -246,7 +247,7 @@ TEST_F(coordinator_core_test, events_are_handed_out_from_where_the_caller_is) {
   ASSERT_GE(all.size(), 2u);
   const auto rest = core.status(1, 1).events;
   EXPECT_EQ(rest.size(), all.size() - 1);
-  EXPECT_EQ(rest[0].what, all[1].what);
+  EXPECT_EQ(rest[0].message, all[1].message);
   EXPECT_TRUE(core.status(1, 10'000).events.empty());
 }
 
@@ -262,7 +263,7 @@ TEST_F(coordinator_core_test, a_worker_goes_on_where_the_last_shard_has_it) {
   core.call_done(2, out.calls[1].call, {}, out, 8);
   EXPECT_EQ(std::get<worker_welcome>(only_answer().value).first_clock, 8U);
   const auto events = core.status(2, 0).events;
-  EXPECT_EQ(events.back().what, "worker_resumes");
+  EXPECT_EQ(events.back().subject, "worker_resumes");
   EXPECT_EQ(events.back().detail, "j rank 0 at clock 8");
 }
 
@@ -296,7 +297,7 @@ TEST_F(coordinator_core_test, of_two_processes_that_come_early_the_last_one_wait
   join_shards();
   std::size_t admitted = 0;
   for (const auto& call : out.calls)
-    admitted += std::holds_alternative<admit_worker_call>(call.what) ? 1 : 0;
+    admitted += std::holds_alternative<admit_worker_call>(call.message) ? 1 : 0;
   EXPECT_EQ(admitted, 0U) << "answered by join_shards";
 }
 
@@ -314,7 +315,7 @@ TEST(coordinator_groups, a_dead_worker_does_not_keep_a_replica_from_being_set_up
       out.calls.clear();
       for (const auto& call : calls) {
         const bool fails =
-            !reaches_workers && std::holds_alternative<admit_worker_call>(call.what);
+            !reaches_workers && std::holds_alternative<admit_worker_call>(call.message);
         core.call_done(
             1, call.call,
             fails ? runtime::status(errc::refused, "no such peer") : runtime::status(), out);
@@ -335,7 +336,7 @@ TEST(coordinator_groups, a_dead_worker_does_not_keep_a_replica_from_being_set_up
   core.shard_lost(4, 0, "killed", out, 0);
   answer(true);
   ASSERT_EQ(out.moves.size(), 1U);
-  EXPECT_EQ(out.moves[0].what.address, "r2");
+  EXPECT_EQ(out.moves[0].message.address, "r2");
 }
 
 }  // namespace

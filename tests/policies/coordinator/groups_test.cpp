@@ -27,8 +27,8 @@ class journal_with_replicas : public coordinator_journal_test {
   std::vector<std::pair<std::uint32_t, T>> calls_of(std::uint32_t shard) const {
     std::vector<std::pair<std::uint32_t, T>> found;
     for (const auto& call : out.calls)
-      if (const auto* what = std::get_if<T>(&call.what); what && call.shard == shard)
-        found.emplace_back(call.member, *what);
+      if (const auto* content = std::get_if<T>(&call.message); content && call.shard == shard)
+        found.emplace_back(call.member, *content);
     return found;
   }
 };
@@ -63,7 +63,7 @@ TEST_F(journal_with_replicas, who_leads_whom_is_as_it_was) {
   EXPECT_EQ(leads[0].second.view, 2u);
   answer_calls();
   ASSERT_EQ(out.moves.size(), 1u);
-  EXPECT_EQ(out.moves[0].what.address, "s011");
+  EXPECT_EQ(out.moves[0].message.address, "s011");
 }
 
 TEST_F(journal_with_replicas, a_primary_that_died_meanwhile_is_replaced) {
@@ -123,11 +123,11 @@ TEST_F(journal_with_replicas, a_new_replica_hears_of_a_rank_that_is_to_join) {
   core->shard_lost(2, 0, "killed", out, 1);
   out.calls.clear();
   join(0, 1, 2);
-  const auto told = calls_of<hold_call>(0);
-  ASSERT_EQ(told.size(), 1u);
-  EXPECT_EQ(told[0].first, 1u);
-  EXPECT_EQ(told[0].second.rank, 2u);
-  EXPECT_EQ(told[0].second.clock, asked[0].second.clock);
+  const auto holds = calls_of<hold_call>(0);
+  ASSERT_EQ(holds.size(), 1u);
+  EXPECT_EQ(holds[0].first, 1u);
+  EXPECT_EQ(holds[0].second.rank, 2u);
+  EXPECT_EQ(holds[0].second.clock, asked[0].second.clock);
 }
 
 TEST_F(journal_with_replicas, both_died_and_that_stays_known) {
@@ -186,7 +186,7 @@ TEST_F(journal_with_chains, the_third_hears_that_it_serves_before_it_is_asked_an
   core->shard_lost(2, 0, "killed", out, 1);  // it was to serve, and has not answered
   std::vector<std::size_t> heard;
   for (const auto& call : out.calls)
-    if (call.shard == 0 && call.member == 2) heard.push_back(call.what.index());
+    if (call.shard == 0 && call.member == 2) heard.push_back(call.message.index());
   ASSERT_EQ(heard.size(), 1U);
   EXPECT_EQ(heard[0], shard_call(promote_call()).index());
   answer_calls();
@@ -243,8 +243,8 @@ TEST_F(journal_with_chains, a_pair_is_told_again_before_anybody_is_let_in) {
   std::vector<call_id> lead;
   while (!out.calls.empty())
     for (const auto& call : std::exchange(out.calls, {})) {
-      EXPECT_FALSE(lead.empty() && std::holds_alternative<admit_worker_call>(call.what));
-      const auto* leads = std::get_if<lead_call>(&call.what);
+      EXPECT_FALSE(lead.empty() && std::holds_alternative<admit_worker_call>(call.message));
+      const auto* leads = std::get_if<lead_call>(&call.message);
       if (leads && leads->address == "s021" && call.shard == 0 && call.member == 0)
         lead.push_back(call.call);
       core->call_done(1, call.call, {}, out);
@@ -257,8 +257,8 @@ TEST_F(journal_with_replicas, a_group_that_cannot_be_is_told_so) {
   keep();
   const auto with = [&](const recorded_group& group) {
     auto changed = journal;
-    const auto made = encode(group);
-    changed[made.key] = made.value;
+    const auto encoded = encode(group);
+    changed[encoded.key] = encoded.value;
     std::vector<runtime::journal_entry> all;
     for (const auto& [k, v] : changed) all.push_back({k, v});
     return decode_journal(spec, all).has_value();

@@ -82,10 +82,10 @@ class coordinator_journal_test : public testing::Test {
     core->shard_joined(1, 0, "s0", 1, out);
     core->shard_joined(1, 1, "s1", 2, out);
   }
-  coordinator_effects::answer answer_to(ticket who) {
-    for (const auto& one : out.answers)
-      if (one.to == who) return one;
-    ADD_FAILURE() << "nothing was said to " << who;
+  coordinator_effects::answer answer_to(ticket requester) {
+    for (const auto& entry : out.answers)
+      if (entry.to == requester) return entry;
+    ADD_FAILURE() << "nothing was said to " << requester;
     return {};
   }
   void join_worker(const std::string& job, std::uint32_t rank, std::uint32_t incarnation = 1) {
@@ -94,13 +94,13 @@ class coordinator_journal_test : public testing::Test {
   }
   std::map<std::string, table_grant> grants(const std::string& job) const {
     std::map<std::string, table_grant> all;
-    for (const auto& one : core->tables(job)) all[one.name] = one;
+    for (const auto& entry : core->tables(job)) all[entry.name] = entry;
     return all;
   }
   std::uint64_t open_calls(std::uint32_t shard) const {
     return static_cast<std::uint64_t>(
         std::count_if(out.calls.begin(), out.calls.end(), [&](const auto& call) {
-          return call.shard == shard && std::holds_alternative<open_table_call>(call.what);
+          return call.shard == shard && std::holds_alternative<open_table_call>(call.message);
         }));
   }
 

@@ -99,7 +99,7 @@ TEST_F(coordinator_journal_test, one_that_comes_back_is_asked_about_the_tables_i
   answer_calls();
   core->worker_joined(1, {"b", 1, 2, "w"}, 10, out);
   ASSERT_FALSE(out.calls.empty());
-  EXPECT_EQ(std::get<admit_worker_call>(out.calls[0].what).tables,
+  EXPECT_EQ(std::get<admit_worker_call>(out.calls[0].message).tables,
             std::vector<std::uint32_t>{1});
   out.answers.clear();
   answer_calls(17);
@@ -140,7 +140,7 @@ TEST_F(coordinator_journal_test, a_failed_job_is_closed_at_shards_that_come_back
   join_shards();
   std::size_t closed = 0;
   for (const auto& call : out.calls)
-    closed += std::holds_alternative<close_job_call>(call.what) ? 1 : 0;
+    closed += std::holds_alternative<close_job_call>(call.message) ? 1 : 0;
   EXPECT_EQ(closed, 2u);
 }
 

@@ -24,7 +24,7 @@ class workers_that_leave : public coordinator_journal_test {
   std::vector<T> calls() const {
     std::vector<T> found;
     for (const auto& call : out.calls)
-      if (const auto* what = std::get_if<T>(&call.what)) found.push_back(*what);
+      if (const auto* content = std::get_if<T>(&call.message)) found.push_back(*content);
     return found;
   }
   void run(std::uint32_t workers = 3) {
@@ -41,8 +41,8 @@ class workers_that_leave : public coordinator_journal_test {
       core->call_done(1, call.call, {}, out, clocks[at++ % clocks.size()]);
   }
   job_status status_of(const std::string& name) {
-    for (const auto& one : core->status(1, 0).jobs)
-      if (one.name == name) return one;
+    for (const auto& entry : core->status(1, 0).jobs)
+      if (entry.name == name) return entry;
     return {};
   }
 };
@@ -59,10 +59,10 @@ TEST_F(workers_that_leave, from_the_clock_that_the_furthest_chunk_lacks) {
   const auto& changes = std::get<recorded_job>(out.records[0]).changes;
   ASSERT_EQ(changes.size(), 1U);
   EXPECT_EQ(changes[0].clock, 5U);
-  const auto told = calls<roster_call>();
-  ASSERT_EQ(told.size(), 2U);
-  EXPECT_EQ(told[0].what.clock, 5U);
-  EXPECT_TRUE(told[0].what.pushes_here);
+  const auto changes = calls<roster_call>();
+  ASSERT_EQ(changes.size(), 2U);
+  EXPECT_EQ(changes[0].change.clock, 5U);
+  EXPECT_TRUE(changes[0].change.pushes_here);
   EXPECT_TRUE(out.answers.empty()) << "not all know";
   answer_calls();
   EXPECT_TRUE(answer_to(70).result.ok());
@@ -118,10 +118,10 @@ TEST_F(workers_that_leave, the_next_coordinator_says_it_again) {
   answer({4, 5});
   die();
   join_shards();
-  const auto told = calls<roster_call>();
-  ASSERT_EQ(told.size(), 2U);
-  EXPECT_EQ(told[0].what.rank, 1U);
-  EXPECT_EQ(told[0].what.clock, 5U);
+  const auto changes = calls<roster_call>();
+  ASSERT_EQ(changes.size(), 2U);
+  EXPECT_EQ(changes[0].change.rank, 1U);
+  EXPECT_EQ(changes[0].change.clock, 5U);
   answer_calls();
   core->worker_leaves(5, "a", 1, 73, out);
   EXPECT_TRUE(answer_to(73).result.ok());
@@ -173,11 +173,11 @@ TEST_F(workers_that_leave, a_journal_in_which_nobody_stayed_is_refused) {
   run();
   keep();
   const auto refused = [&](std::vector<roster_change> changes) {
-    recorded_job one;
-    one.name = "a";
-    one.wanted = 3;
-    one.changes = std::move(changes);
-    const auto entry = encode(coordinator_record(one));
+    recorded_job entry;
+    entry.name = "a";
+    entry.wanted = 3;
+    entry.changes = std::move(changes);
+    const auto entry = encode(coordinator_record(entry));
     journal[entry.key] = entry.value;
     const auto found = decode_journal(spec, entries());
     return !found && found.error().code() == errc::corrupt;
@@ -217,15 +217,15 @@ TEST_F(workers_that_join, at_a_clock_that_nobody_has_come_to) {
   keep();
   answer({0});
   EXPECT_EQ(std::get<recorded_job>(out.records[0]).changes.size(), 1U);
-  const auto told = calls<roster_call>();
-  ASSERT_EQ(told.size(), 2U);
-  EXPECT_TRUE(told[0].what.joins);
-  EXPECT_EQ(told[0].what.clock, asked[0].clock);
+  const auto changes = calls<roster_call>();
+  ASSERT_EQ(changes.size(), 2U);
+  EXPECT_TRUE(changes[0].change.joins);
+  EXPECT_EQ(changes[0].change.clock, asked[0].clock);
   answer({0});
   EXPECT_EQ(calls<admit_worker_call>().size(), 2U) << "now like any";
   answer({clock_vector::infinity});
   EXPECT_EQ(std::get<worker_welcome>(answer_to(61).value).first_clock, asked[0].clock);
-  EXPECT_EQ(core->status(3, 0).events.back().what, "worker_added");
+  EXPECT_EQ(core->status(3, 0).events.back().subject, "worker_added");
   EXPECT_EQ(status_of("a").workers, 4U);
 }
 

@@ -23,25 +23,27 @@ class slots_test : public coordinator_journal_test {
   // Those that processes are asked to have join; what is asked of them is answered.
   void carry_out() {
     while (!out.hosts.empty() || !out.calls.empty()) {
-      for (const auto& one : std::exchange(out.hosts, {}))
-        for (const auto& member : one.what.members) {
-          hosted.emplace_back(one.process.slot, member);
+      for (const auto& entry : std::exchange(out.hosts, {}))
+        for (const auto& member : entry.message.members) {
+          hosted.emplace_back(entry.process.slot, member);
           join(member);
         }
       answer_calls();
     }
   }
-  void join(const hosted_member& which) {
-    core->shard_joined(1, which.shard,
-                       std::to_string(which.shard) + "/" + std::to_string(which.member.number) +
-                           "/" + std::to_string(which.member.incarnation),
-                       1, out, which.member);
+  void join(const hosted_member& hosted) {
+    core->shard_joined(1, hosted.shard,
+                       std::to_string(hosted.shard) + "/" +
+                           std::to_string(hosted.member.number) + "/" +
+                           std::to_string(hosted.member.incarnation),
+                       1, out, hosted.member);
   }
   // Who has been told to leave is gone.
   void retire() {
-    for (const auto& one : std::exchange(out.retirements, {})) {
+    for (const auto& entry : std::exchange(out.retirements, {})) {
       const auto at = std::find_if(hosted.rbegin(), hosted.rend(), [&](const auto& member) {
-        return member.second.shard == one.shard && member.second.member.number == one.member;
+        return member.second.shard == entry.shard &&
+               member.second.member.number == entry.member;
       });
       ASSERT_NE(at, hosted.rend());
       core->member_gone(2, at->second, out);
@@ -85,7 +87,7 @@ TEST_F(slots_test, more_of_them_take_shards_over_once_they_have_everything) {
   for (std::uint32_t slot = 0; slot < 4; ++slot) EXPECT_EQ(shards_of(slot).size(), 1U);
   const auto events = core->status(3, 0).events;
   EXPECT_EQ(std::count_if(events.begin(), events.end(),
-                          [](const auto& one) { return one.what == "shard_moved"; }),
+                          [](const auto& entry) { return entry.subject == "shard_moved"; }),
             2);
 }
 
@@ -181,10 +183,11 @@ TEST_F(slots_test, a_process_that_joins_again_is_asked_again_for_what_it_lacks) 
   host(0);
   ASSERT_EQ(out.hosts.size(), 2U);
   const auto asked = std::exchange(out.hosts, {});
-  const auto first = asked[0].what.members[0];
+  const auto first = asked[0].message.members[0];
   host(0, 1, {first});
   ASSERT_EQ(out.hosts.size(), 1U);
-  EXPECT_EQ(out.hosts[0].what.members[0], asked[1].what.members[0]) << "the same life of it";
+  EXPECT_EQ(out.hosts[0].message.members[0], asked[1].message.members[0])
+      << "the same life of it";
 }
 
 TEST_F(slots_test, a_member_that_joins_again_is_told_again_to_leave) {
@@ -209,7 +212,7 @@ TEST_F(slots_test, a_member_that_left_while_its_connection_was_broken_has_left) 
   answer_calls();
   const auto events = core->status(3, 0).events;
   EXPECT_EQ(std::count_if(events.begin(), events.end(),
-                          [](const auto& one) { return one.what == "shard_moved"; }),
+                          [](const auto& entry) { return entry.subject == "shard_moved"; }),
             2);
   EXPECT_EQ(out.idle.size(), 1U);
 }

@@ -50,7 +50,7 @@ class coordinator_waits : public testing::Test {
   bool has_event(const std::string& kind, const std::string& part) const {
     const auto events = core.status(0, 0).events;
     return std::any_of(events.begin(), events.end(), [&](const auto& event) {
-      return event.what == kind && event.detail.find(part) != std::string::npos;
+      return event.subject == kind && event.detail.find(part) != std::string::npos;
     });
   }
 };
@@ -60,9 +60,9 @@ TEST_F(coordinator_waits, the_condemned_is_named_as_the_launcher_knows_it) {
   const std::vector<unreachable_peer> shard{{.address = "s0", .for_ns = 3 * second}};
   core.unreachable(20 * second, "w1", shard);
   EXPECT_TRUE(core.status(20 * second, 0).condemned.empty());
-  const auto told = waits(20 * second);
-  EXPECT_NE(std::find(told.begin(), told.end(), "worker-j-1: a connection to shard-0"),
-            told.end());
+  const auto reported = waits(20 * second);
+  EXPECT_NE(std::find(reported.begin(), reported.end(), "worker-j-1: a connection to shard-0"),
+            reported.end());
   EXPECT_TRUE(has_event("waits", "worker-j-1 has waited 3.0 s for a connection to shard-0"));
 
   const std::vector<unreachable_peer> overdue{{.address = "s0", .for_ns = 10 * second}};
@@ -104,9 +104,9 @@ TEST_F(coordinator_waits, processes_that_are_to_join_and_calls_are_waited_for) {
                                                          "job j: worker-j-1 to join"}));
   core.shard_joined(5 * second, 0, "s0", 1, out);
   core.look_at_waits(5 * second);
-  const auto told = waits(8 * second);
-  EXPECT_NE(std::find(told.begin(), told.end(), "coordinator-0: shard 0 to open job j"),
-            told.end());
+  const auto reported = waits(8 * second);
+  EXPECT_NE(std::find(reported.begin(), reported.end(), "coordinator-0: shard 0 to open job j"),
+            reported.end());
   answer_calls(9 * second);
   const auto after = waits(9 * second);
   EXPECT_EQ(std::find(after.begin(), after.end(), "coordinator-0: shard 0 to open job j"),
@@ -119,8 +119,8 @@ TEST_F(coordinator_waits, the_slowest_worker_is_waited_for_without_an_event) {
   ahead.clock = 5;
   core.progress(10 * second, "j", 0, ahead, out);
   core.look_at_waits(10 * second);
-  const auto told = waits(13 * second);
-  EXPECT_EQ(told, (std::vector<std::string>{"job j: clock 1 of worker-j-1"}));
+  const auto reported = waits(13 * second);
+  EXPECT_EQ(reported, (std::vector<std::string>{"job j: clock 1 of worker-j-1"}));
   EXPECT_FALSE(has_event("waits", "clock 1"));
 }
 
@@ -128,8 +128,9 @@ TEST_F(coordinator_waits, a_worker_that_asks_again_is_not_lost) {
   begin();
   const auto is_missed = [this](std::int64_t now) {
     core.look_at_waits(now);
-    const auto told = waits(now + 3 * second);
-    return std::find(told.begin(), told.end(), "job j: worker-j-1 to join") != told.end();
+    const auto reported = waits(now + 3 * second);
+    return std::find(reported.begin(), reported.end(), "job j: worker-j-1 to join") !=
+           reported.end();
   };
   core.worker_lost(10 * second, "j", 1, "its connection broke");
   core.moves_of("j", 1, 2, out);
@@ -142,8 +143,9 @@ TEST_F(coordinator_waits, a_lost_worker_is_waited_for_until_its_successor_joins)
   begin();
   core.worker_lost(10 * second, "j", 1, "killed");
   core.look_at_waits(10 * second);
-  const auto told = waits(13 * second);
-  EXPECT_NE(std::find(told.begin(), told.end(), "job j: worker-j-1 to join"), told.end());
+  const auto reported = waits(13 * second);
+  EXPECT_NE(std::find(reported.begin(), reported.end(), "job j: worker-j-1 to join"),
+            reported.end());
   core.worker_joined(14 * second, {"j", 1, 2, "w1b"}, 9, out);
   const auto after = waits(14 * second);
   EXPECT_EQ(std::find(after.begin(), after.end(), "job j: worker-j-1 to join"), after.end());

@@ -59,14 +59,14 @@ TEST(launch_core, what_does_not_leave_after_success_is_ended) {
   EXPECT_THAT(run.seen(), IsEmpty());
   run.pass_ms(1);
   EXPECT_THAT(run.seen(), ElementsAre("note process_killed: shard-0", "kill shard-0"));
-  run.ends("shard-0", how::by_signal);
+  run.ends("shard-0", ending::by_signal);
   EXPECT_THAT(run.seen(), ElementsAre("over: done"));
 }
 
 TEST(launch_core, a_worker_that_dies_ends_the_run) {
   auto run = launched::running_with({{"mlp", 2}});
   run.says({running("mlp")});
-  run.ends("worker-mlp-1", how::by_signal);
+  run.ends("worker-mlp-1", ending::by_signal);
   EXPECT_THAT(run.seen(), ElementsAre("poll")) << "its job may have been done";
   run.says_of_before({running("mlp")});
   EXPECT_THAT(run.seen(), IsEmpty()) << "it may have been done since";
@@ -78,14 +78,14 @@ TEST(launch_core, a_worker_that_dies_ends_the_run) {
   run.all_end({"coordinator-0", "worker-mlp-0"});
   run.pass_ms(1000);
   EXPECT_THAT(run.seen(), ElementsAre("note process_killed: shard-0", "kill shard-0"));
-  run.ends("shard-0", how::by_signal);
+  run.ends("shard-0", ending::by_signal);
   EXPECT_THAT(run.seen(), ElementsAre("over: process died, worker-mlp-1 was killed"));
 }
 
 TEST(launch_core, a_death_is_one_without_the_coordinators_word_too_but_later) {
   auto run = launched::running_with({{"mlp", 1}});
   run.says({running("mlp")});
-  run.ends("worker-mlp-0", how::bad_status);
+  run.ends("worker-mlp-0", ending::bad_status);
   run.seen();
   EXPECT_EQ(run.sleeps_ms(), 1000);
   run.pass_ms(999);
@@ -97,14 +97,14 @@ TEST(launch_core, a_death_is_one_without_the_coordinators_word_too_but_later) {
 TEST(launch_core, a_worker_that_ends_badly_after_its_job_is_a_warning) {
   auto run = launched::running_with({{"mlp", 1}});
   run.says({running("mlp", 1)});
-  run.ends("worker-mlp-0", how::by_signal);
+  run.ends("worker-mlp-0", ending::by_signal);
   run.seen();
   run.says({done("mlp")});
   EXPECT_THAT(run.seen(),
               ElementsAre("warning: worker-mlp-0 was killed, after it had finished", "stop"));
   auto known = launched::running_with({{"mlp", 1}});
   known.says({done("mlp")});
-  known.ends("worker-mlp-0", how::bad_status);
+  known.ends("worker-mlp-0", ending::bad_status);
   EXPECT_THAT(known.seen(), ElementsAre("poll")) << "no stop before the verdict";
   known.says({done("mlp")});
   EXPECT_THAT(known.seen(), ElementsAre(HasSubstr("warning: "), "stop"));
@@ -129,7 +129,7 @@ TEST(launch_core, a_node_is_to_live_until_all_jobs_are_done) {
 TEST(launch_core, a_coordinator_that_ends_before_it_is_ready) {
   launched run({{"mlp", 1}});
   run.seen();
-  run.ends("coordinator-0", how::bad_status);
+  run.ends("coordinator-0", ending::bad_status);
   EXPECT_EQ(run.sleeps_ms(), 150);
   run.pass_ms(150);
   EXPECT_THAT(run.seen(), ElementsAre("note ending: coordinator-0 exited with status 1",
@@ -188,7 +188,7 @@ TEST(launch_core, a_job_that_fails_by_a_death_whose_news_comes_later) {
   auto run = launched::running_with({{"mlp", 2}});
   run.says({failed("mlp", "worker 1 is lost")});
   run.pass_ms(149);
-  run.ends("worker-mlp-1", how::by_signal);
+  run.ends("worker-mlp-1", ending::by_signal);
   run.pass_ms(500);
   run.says_of_before({failed("mlp", "worker 1 is lost")});
   EXPECT_THAT(run.seen(), ElementsAre("poll")) << "the job waits for the verdict";
@@ -198,7 +198,7 @@ TEST(launch_core, a_job_that_fails_by_a_death_whose_news_comes_later) {
 
 TEST(launch_core, a_worker_that_said_why_before_it_ended_has_not_died) {
   auto run = launched::running_with({{"mlp", 2}});
-  run.ends("worker-mlp-0", how::bad_status);
+  run.ends("worker-mlp-0", ending::bad_status);
   run.says({failed("mlp", "NaN in fc1")});
   EXPECT_THAT(run.seen(), ElementsAre("poll"));
   run.pass_ms(150);
@@ -207,16 +207,16 @@ TEST(launch_core, a_worker_that_said_why_before_it_ended_has_not_died) {
 
 TEST(launch_core, a_death_by_a_signal_explains_an_end_with_a_status) {
   auto run = launched::running_with({{"mlp", 1}});
-  run.ends("shard-0", how::bad_status);
+  run.ends("shard-0", ending::bad_status);
   run.pass_ms(149);
-  run.ends("worker-mlp-0", how::by_signal);
+  run.ends("worker-mlp-0", ending::by_signal);
   run.says({running("mlp")});
   EXPECT_THAT(run.seen(), Contains("tidegate: worker-mlp-0 was killed"));
   auto at_once = launched::running_with({{"mlp", 1}});
-  at_once.ends("shard-0", how::bad_status);
+  at_once.ends("shard-0", ending::bad_status);
   at_once.pass_ms(149);
   at_once.seen();
-  at_once.ends("worker-mlp-0", how::bad_status);
+  at_once.ends("worker-mlp-0", ending::bad_status);
   at_once.pass_ms(1);
   EXPECT_THAT(at_once.seen(), Contains("tidegate: shard-0 exited with status 1"))
       << "otherwise the first";
@@ -224,7 +224,7 @@ TEST(launch_core, a_death_by_a_signal_explains_an_end_with_a_status) {
 
 TEST(launch_core, of_deaths_in_one_turn_one_by_a_signal_counts_wherever_it_stands) {
   auto run = launched::running_with({{"mlp", 2}});
-  run.ends({{"worker-mlp-0", how::bad_status}, {"worker-mlp-1", how::by_signal}});
+  run.ends({{"worker-mlp-0", ending::bad_status}, {"worker-mlp-1", ending::by_signal}});
   EXPECT_THAT(run.seen(), ElementsAre("poll")) << "once for both";
   run.says({running("mlp")});
   EXPECT_THAT(run.seen(), Contains("log of worker-mlp-1"));
@@ -273,7 +273,7 @@ TEST(launch_core, interrupted_once_everything_gets_a_chance_to_leave) {
   run.pass_ms(1199);
   EXPECT_THAT(run.seen(), ElementsAre("terminate coordinator-0", "terminate shard-0",
                                       "terminate worker-mlp-0"));
-  run.ends("worker-mlp-0", how::by_signal);
+  run.ends("worker-mlp-0", ending::by_signal);
   run.pass_ms(1);
   EXPECT_THAT(run.seen(),
               ElementsAre("note process_killed: coordinator-0", "kill coordinator-0",
@@ -359,7 +359,7 @@ TEST(launch_core, of_two_jobs_the_one_that_is_done_stays_done) {
   EXPECT_TRUE(run.core().is_running());
   EXPECT_EQ(run.sleeps_ms(), -1) << "nobody misses the workers of a job that is done";
   run.seen();
-  run.ends("worker-cnn-0", how::by_signal);
+  run.ends("worker-cnn-0", ending::by_signal);
   run.says({done("mlp"), running("cnn")});
   EXPECT_THAT(run.seen(), Contains("stop, cnn has failed: worker-cnn-0 was killed"));
   EXPECT_EQ(run.core().result()[0].state, job_state::done);

@@ -29,7 +29,7 @@ TEST(launch_core, a_worker_that_lingers_after_all_jobs_is_ended_and_the_run_is_d
   run.pass_ms(2000);
   EXPECT_THAT(run.seen(),
               ElementsAre("note process_killed: worker-mlp-0", "kill worker-mlp-0"));
-  run.ends("worker-mlp-0", how::by_signal);
+  run.ends("worker-mlp-0", ending::by_signal);
   run.says({done("mlp")});
   EXPECT_THAT(run.seen(), Contains("stop"));
   run.all_end({"coordinator-0", "shard-0"});
@@ -40,7 +40,7 @@ TEST(launch_core, nodes_have_their_own_time_after_a_worker_that_lingered) {
   auto run = launched::running_with({{"mlp", 1}});
   run.says({done("mlp")});
   run.pass_ms(31'000);
-  run.ends("worker-mlp-0", how::by_signal);
+  run.ends("worker-mlp-0", ending::by_signal);
   run.says({done("mlp")});
   run.seen();
   EXPECT_EQ(run.sleeps_ms(), 2000);
@@ -90,12 +90,12 @@ TEST(launch_core, a_coordinator_that_dies_too_often_after_all_jobs_takes_nothing
   auto run = launched::with_journal(true);
   run.says(1, {done("mlp")});
   for (std::uint32_t life = 2; life < 4; ++life) {
-    run.ends("coordinator-0", how::by_signal);
+    run.ends("coordinator-0", ending::by_signal);
     run.pass_ms(1000);
     run.says(life, {done("mlp")});
   }
   run.seen();
-  run.ends("coordinator-0", how::by_signal);
+  run.ends("coordinator-0", ending::by_signal);
   const auto seen = run.seen();
   EXPECT_THAT(seen, Contains("warning: coordinator-0 was killed, after all jobs were done"));
   EXPECT_THAT(seen, Not(Contains(HasSubstr("going_back"))));
@@ -106,7 +106,7 @@ TEST(launch_core, a_coordinator_that_dies_too_often_after_all_jobs_takes_nothing
 TEST(launch_core, an_epoch_that_is_not_on_record_is_tried_again_when_there_may_be_room) {
   auto run = launched::running_with({{"mlp", 1}}, true, true);
   run.says({running("mlp")});
-  run.ends("shard-0", how::by_signal);
+  run.ends("shard-0", ending::by_signal);
   run.seen();
   run.has_disk({runtime::errc::no_space, "epochs: the disk is full"});
   run.all_end({"worker-mlp-0", "coordinator-0"});
@@ -123,7 +123,7 @@ TEST(launch_core, an_epoch_that_is_not_on_record_is_tried_again_when_there_may_b
 TEST(launch_core, a_run_ends_whose_epoch_is_never_on_record) {
   auto run = launched::running_with({{"mlp", 1}}, true, true);
   run.says({running("mlp")});
-  run.ends("shard-0", how::by_signal);
+  run.ends("shard-0", ending::by_signal);
   run.has_disk({runtime::errc::no_space, "epochs: the disk is full"});
   run.all_end({"worker-mlp-0", "coordinator-0"});
   for (int i = 0; i < 20; ++i) run.pass_ms(500);

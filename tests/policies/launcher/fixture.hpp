@@ -15,7 +15,7 @@
 namespace tidegate::policies::tests {
 
 using lines = std::vector<std::string>;
-using how = process_exit::how;
+using ending = process_exit::ending;
 
 // Every worker that has been started so far has joined.
 inline job_status job_in(const std::string& name, job_state state) {
@@ -129,11 +129,11 @@ class launched {
     core_.interrupted(now_, "SIGTERM", false, out_);
     decide();
   }
-  void ends(const std::string& name, how kind = how::clean) {
+  void ends(const std::string& name, end_kind kind = ending::clean) {
     ends(std::vector{std::pair{name, kind}});
   }
   // In one turn.
-  void ends(const std::vector<std::pair<std::string, how>>& all) {
+  void ends(const std::vector<std::pair<std::string, ending>>& all) {
     for (const auto& [name, kind] : all) core_.ended(now_, number_of(name), exit(name, kind));
     decide();
   }
@@ -277,10 +277,10 @@ class launched {
     }
     return plan;
   }
-  static process_exit exit(const std::string& name, how kind) {
-    return {kind, name + (kind == how::clean        ? " ended"
-                          : kind == how::bad_status ? " exited with status 1"
-                                                    : " was killed")};
+  static process_exit exit(const std::string& name, ending kind) {
+    return {kind, name + (kind == ending::clean        ? " ended"
+                          : kind == ending::bad_status ? " exited with status 1"
+                                                       : " was killed")};
   }
 
   process_number number_of(const std::string& name) const {
@@ -301,7 +301,8 @@ class launched {
       for (const auto& effect : std::exchange(out_.all, {})) carry_out(effect);
   }
   void carry_out(const launch_effects::effect& effect) {
-    seen_.push_back(std::visit([this](const auto& what) { return text_of(what); }, effect));
+    seen_.push_back(
+        std::visit([this](const auto& content) { return text_of(content); }, effect));
     polls_ += std::holds_alternative<launch_effects::poll_now>(effect) ? 1 : 0;
     if (std::holds_alternative<launch_effects::renew>(effect)) core_.renewed(now_, disk_, out_);
     const auto* start = std::get_if<launch_effects::start>(&effect);
@@ -316,44 +317,44 @@ class launched {
     return plan_.processes[process].to_string();
   }
   template <class Effect>
-  std::string text_of(const Effect& what) const {
+  std::string text_of(const Effect& content) const {
     if constexpr (std::is_same_v<Effect, launch_effects::start>)
-      return "start " + name_of(what.process) +
-             (what.incarnation == 1 ? "" : " again, " + std::to_string(what.incarnation));
+      return "start " + name_of(content.process) +
+             (content.incarnation == 1 ? "" : " again, " + std::to_string(content.incarnation));
     else if constexpr (std::is_same_v<Effect, launch_effects::renew>)
-      return "epoch " + std::to_string(what.epoch);
+      return "epoch " + std::to_string(content.epoch);
     else if constexpr (std::is_same_v<Effect, launch_effects::watch>)
       return "watch";
     else if constexpr (std::is_same_v<Effect, launch_effects::poll_now>)
       return "poll";
     else if constexpr (std::is_same_v<Effect, launch_effects::stop_cluster>)
-      return text_of_stop(what);
+      return text_of_stop(content);
     else if constexpr (std::is_same_v<Effect, launch_effects::leave>)
-      return "leave " + name_of(what.process);
+      return "leave " + name_of(content.process);
     else if constexpr (std::is_same_v<Effect, launch_effects::save>)
-      return "save " + what.job;
+      return "save " + content.job;
     else if constexpr (std::is_same_v<Effect, launch_effects::terminate>)
-      return "terminate " + name_of(what.process);
+      return "terminate " + name_of(content.process);
     else if constexpr (std::is_same_v<Effect, launch_effects::kill>)
-      return "kill " + name_of(what.process);
+      return "kill " + name_of(content.process);
     else if constexpr (std::is_same_v<Effect, launch_effects::note>)
-      return "note " + what.what + ": " + what.detail;
+      return "note " + content.subject + ": " + content.detail;
     else if constexpr (std::is_same_v<Effect, launch_effects::complain>)
-      return what.text;
+      return content.text;
     else if constexpr (std::is_same_v<Effect, launch_effects::show_log>)
-      return "log of " + name_of(what.process);
+      return "log of " + name_of(content.process);
     else
-      return text_of_end(what);
+      return text_of_end(content);
   }
-  static std::string text_of_stop(const launch_effects::stop_cluster& what) {
+  static std::string text_of_stop(const launch_effects::stop_cluster& content) {
     std::string text = "stop";
-    for (const auto& [job, why] : what.failures) text += ", " + job + " has failed: " + why;
+    for (const auto& [job, why] : content.failures) text += ", " + job + " has failed: " + why;
     return text;
   }
-  static std::string text_of_end(const launch_effects::conclude& what) {
+  static std::string text_of_end(const launch_effects::conclude& content) {
     const char* const words[] = {"done", "job failed", "process died"};
-    return std::string("over: ") + words[static_cast<int>(what.outcome)] +
-           (what.reason.empty() ? "" : ", " + what.reason);
+    return std::string("over: ") + words[static_cast<int>(content.outcome)] +
+           (content.reason.empty() ? "" : ", " + content.reason);
   }
 
   launch_plan plan_;

@@ -17,7 +17,7 @@ launched with_usual_limits() {
   return launched::that_restarts(2, {5, 60'000, 100, 5'000});
 }
 
-void dies(launched& run, how kind, const job_status& job) {
+void dies(launched& run, ending kind, const job_status& job) {
   run.ends("worker-mlp-1", kind);
   run.says({job});
   run.pass_ms(1000);
@@ -26,10 +26,10 @@ void dies(launched& run, how kind, const job_status& job) {
 TEST(launch_core, a_program_that_fails_before_it_joins_is_tried_three_times) {
   auto run = with_usual_limits();
   const auto nobody = joined_by(waiting("mlp", 0), {0, 0});
-  dies(run, how::bad_status, nobody);
-  dies(run, how::bad_status, nobody);
+  dies(run, ending::bad_status, nobody);
+  dies(run, ending::bad_status, nobody);
   EXPECT_THAT(run.seen(), Contains("start worker-mlp-1 again, 3"));
-  dies(run, how::bad_status, nobody);
+  dies(run, ending::bad_status, nobody);
   const auto seen = run.seen();
   EXPECT_THAT(seen, Contains("tidegate: worker-mlp-1 exited with status 1; it has failed 3 "
                              "times before it joined the run, and would fail again"));
@@ -40,23 +40,23 @@ TEST(launch_core, a_program_that_fails_before_it_joins_is_tried_three_times) {
 TEST(launch_core, a_signal_before_it_joins_is_a_death_like_any_other) {
   auto run = with_usual_limits();
   const auto nobody = joined_by(waiting("mlp", 0), {0, 0});
-  for (int death = 0; death < 5; ++death) dies(run, how::by_signal, nobody);
+  for (int death = 0; death < 5; ++death) dies(run, ending::by_signal, nobody);
   EXPECT_THAT(run.seen(), Contains("start worker-mlp-1 again, 6"));
-  dies(run, how::by_signal, nobody);
+  dies(run, ending::by_signal, nobody);
   EXPECT_THAT(run.seen(), Contains(HasSubstr("supervision.worker.max_restarts")));
 }
 
 TEST(launch_core, a_failure_after_a_process_of_the_rank_has_joined_is_a_death_like_any_other) {
   auto run = with_usual_limits();
   for (int death = 0; death < 5; ++death)
-    dies(run, how::bad_status, joined_by(running("mlp"), {1, 1}));
+    dies(run, ending::bad_status, joined_by(running("mlp"), {1, 1}));
   EXPECT_THAT(run.seen(), Contains("start worker-mlp-1 again, 6"));
 }
 
 TEST(launch_core, without_the_coordinators_word_nobody_has_failed_before_joining) {
   auto run = with_usual_limits();
   for (int death = 0; death < 3; ++death) {
-    run.ends("worker-mlp-1", how::bad_status);
+    run.ends("worker-mlp-1", ending::bad_status);
     run.is_silent();
     run.pass_ms(3000);
   }
@@ -65,7 +65,7 @@ TEST(launch_core, without_the_coordinators_word_nobody_has_failed_before_joining
 
 TEST(launch_core, a_restarted_worker_that_does_not_join_is_killed_and_has_died) {
   auto run = with_usual_limits();
-  run.ends("worker-mlp-1", how::by_signal);
+  run.ends("worker-mlp-1", ending::by_signal);
   const auto one_is_missing = joined_by(running("mlp"), {1, 1});
   run.says({one_is_missing});
   run.seen();
@@ -77,7 +77,7 @@ TEST(launch_core, a_restarted_worker_that_does_not_join_is_killed_and_has_died) 
                                       "30s (cluster.start_timeout)",
                                       "kill worker-mlp-1"));
   EXPECT_EQ(run.sleeps_ms(), -1) << "it is killed once";
-  run.ends("worker-mlp-1", how::by_signal);
+  run.ends("worker-mlp-1", ending::by_signal);
   run.says({one_is_missing});
   EXPECT_THAT(run.seen(),
               Contains("tidegate: worker-mlp-1 was killed, as it had not joined within 30s "
@@ -87,7 +87,7 @@ TEST(launch_core, a_restarted_worker_that_does_not_join_is_killed_and_has_died) 
 
 TEST(launch_core, a_restarted_worker_that_joins_in_time_goes_on) {
   auto run = with_usual_limits();
-  run.ends("worker-mlp-1", how::by_signal);
+  run.ends("worker-mlp-1", ending::by_signal);
   run.says({joined_by(running("mlp"), {1, 1})});
   run.pass_ms(29'999);
   run.says({joined_by(running("mlp"), {1, 2})});
@@ -98,10 +98,10 @@ TEST(launch_core, a_restarted_worker_that_joins_in_time_goes_on) {
 
 TEST(launch_core, nobody_is_late_while_the_coordinator_is_away) {
   auto run = launched::with_journal(false);
-  run.ends("worker-mlp-0", how::by_signal);
+  run.ends("worker-mlp-0", ending::by_signal);
   const auto missing = joined_by(running("mlp"), {1});
   run.says({missing});
-  run.ends("coordinator-0", how::by_signal);
+  run.ends("coordinator-0", ending::by_signal);
   run.seen();
   run.pass_ms(60'000);
   EXPECT_THAT(run.seen(), IsEmpty());

@@ -101,7 +101,7 @@ TEST(launch_last_checkpoint, a_job_that_has_made_its_first_clock_unheard_is_save
 TEST(launch_last_checkpoint, a_coordinator_that_comes_back_is_asked_again) {
   auto run = launched::with_checkpoints();
   run.is_interrupted();
-  run.ends("coordinator-0", how::by_signal);
+  run.ends("coordinator-0", ending::by_signal);
   run.seen();
   run.says(2, {at_clock("mlp", 5)});
   EXPECT_THAT(run.seen(), ElementsAre("save mlp"));

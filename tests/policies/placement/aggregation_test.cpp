@@ -21,10 +21,10 @@ cluster_spec cluster_of(std::uint32_t hosts) {
   return cluster;
 }
 
-aggregation plan(std::uint32_t workers, aggregators_spec how, std::uint32_t hosts = 0) {
+aggregation plan(std::uint32_t workers, aggregators_spec spec, std::uint32_t hosts = 0) {
   job_spec job;
   job.workers = workers;
-  job.aggregators = how;
+  job.aggregators = spec;
   return plan_aggregation(cluster_of(hosts), job);
 }
 
@@ -44,44 +44,44 @@ bool is_canonical(const rank_node& node, std::uint32_t workers) {
 
 // Every rank reaches a shard by one way, every sum is a node of the tree, and the members of an
 // aggregator are what its nodes cover.
-void check(const aggregation& made, std::uint32_t workers) {
-  ASSERT_EQ(made.of_worker.size(), workers);
-  std::vector<ranks> members(made.aggregators.size());
+void check(const aggregation& planned, std::uint32_t workers) {
+  ASSERT_EQ(planned.of_worker.size(), workers);
+  std::vector<ranks> members(planned.aggregators.size());
   ranks top;
   const auto add = [&](std::uint32_t parent, std::uint32_t rank) {
     (parent == no_aggregator ? top : members[parent]).push_back(rank);
   };
-  for (std::uint32_t rank = 0; rank < workers; ++rank) add(made.of_worker[rank], rank);
-  for (std::uint32_t at = 0; at < made.aggregators.size(); ++at) {
-    const auto& one = made.aggregators[at];
-    ASSERT_GE(one.members.size(), 2u) << "there is something to sum";
+  for (std::uint32_t rank = 0; rank < workers; ++rank) add(planned.of_worker[rank], rank);
+  for (std::uint32_t at = 0; at < planned.aggregators.size(); ++at) {
+    const auto& aggregator = planned.aggregators[at];
+    ASSERT_GE(aggregator.members.size(), 2u) << "there is something to sum";
     std::size_t covered = 0;
-    for (const auto& node : one.nodes) {
+    for (const auto& node : aggregator.nodes) {
       EXPECT_TRUE(is_canonical(node, workers)) << node.first << " to " << node.end;
-      add(one.parent, node.first);
+      add(aggregator.parent, node.first);
       covered += static_cast<std::size_t>(std::count_if(
-          one.members.begin(), one.members.end(),
+          aggregator.members.begin(), aggregator.members.end(),
           [&](std::uint32_t rank) { return rank >= node.first && rank < node.end; }));
     }
-    EXPECT_EQ(covered, one.members.size());
-    if (one.parent != no_aggregator) {
-      EXPECT_GT(one.parent, at) << "lower ones first";
-      EXPECT_EQ(one.depth, made.aggregators[one.parent].depth + 1);
+    EXPECT_EQ(covered, aggregator.members.size());
+    if (aggregator.parent != no_aggregator) {
+      EXPECT_GT(aggregator.parent, at) << "lower ones first";
+      EXPECT_EQ(aggregator.depth, planned.aggregators[aggregator.parent].depth + 1);
     }
   }
   for (std::size_t at = 0; at < members.size(); ++at) {
     std::sort(members[at].begin(), members[at].end());
-    EXPECT_EQ(members[at], made.aggregators[at].members);
+    EXPECT_EQ(members[at], planned.aggregators[at].members);
   }
   std::sort(top.begin(), top.end());
-  EXPECT_EQ(top, made.top);
+  EXPECT_EQ(top, planned.top);
 }
 
 TEST(aggregation, none_lets_workers_push_to_shards) {
-  const auto made = plan(3, {});
-  EXPECT_TRUE(made.aggregators.empty());
-  EXPECT_EQ(made.top, (ranks{0, 1, 2}));
-  EXPECT_EQ(made.depths(), 0u);
+  const auto planned = plan(3, {});
+  EXPECT_TRUE(planned.aggregators.empty());
+  EXPECT_EQ(planned.top, (ranks{0, 1, 2}));
+  EXPECT_EQ(planned.depths(), 0u);
 }
 
 TEST(aggregation, fan_in_makes_levels_until_as_many_are_left) {
@@ -110,9 +110,9 @@ TEST(aggregation, a_host_hands_on_the_fewest_blocks_that_its_ranks_are) {
   const auto odd = plan(6, per_host, 2);
   EXPECT_EQ(odd.aggregators[0].nodes, (nodes{{0, 2}, {2, 3}}));
   EXPECT_EQ(odd.aggregators[1].nodes, (nodes{{3, 4}, {4, 6}})) << "the last block ends early";
-  const auto one = plan(7, per_host);
-  ASSERT_EQ(one.aggregators.size(), 1u);
-  EXPECT_EQ(one.aggregators[0].nodes, (nodes{{0, 7}}));
+  const auto aggregator = plan(7, per_host);
+  ASSERT_EQ(aggregator.aggregators.size(), 1u);
+  EXPECT_EQ(aggregator.aggregators[0].nodes, (nodes{{0, 7}}));
   const auto lonely = plan(3, per_host, 2);
   EXPECT_EQ(lonely.aggregators.size(), 1u) << "one worker alone needs nobody";
   EXPECT_EQ(lonely.top, (ranks{0, 2}));
@@ -121,9 +121,9 @@ TEST(aggregation, a_host_hands_on_the_fewest_blocks_that_its_ranks_are) {
 TEST(aggregation, holds_together_whatever_the_numbers) {
   for (std::uint32_t workers = 1; workers <= 40; ++workers) {
     for (const std::uint32_t fan_in : {2u, 4u, 8u, 16u}) {
-      const auto made = plan(workers, by(fan_in));
-      check(made, workers);
-      EXPECT_LE(made.top.size(), std::max(fan_in, 1u));
+      const auto planned = plan(workers, by(fan_in));
+      check(planned, workers);
+      EXPECT_LE(planned.top.size(), std::max(fan_in, 1u));
     }
     for (std::uint32_t hosts = 0; hosts <= 5; ++hosts)
       check(plan(workers, per_host, hosts), workers);
@@ -135,8 +135,8 @@ TEST(aggregation, an_aggregator_runs_where_its_members_do) {
   job_spec job;
   job.workers = 8;
   job.aggregators = per_host;
-  const auto made = plan_aggregation(cluster, job);
-  EXPECT_EQ(host_of_aggregator(cluster, job, made.aggregators[1]), &cluster.hosts[1]);
+  const auto planned = plan_aggregation(cluster, job);
+  EXPECT_EQ(host_of_aggregator(cluster, job, planned.aggregators[1]), &cluster.hosts[1]);
 }
 
 TEST(hosts, the_coordinator_is_beside_the_launcher_unless_a_prefix_starts_it) {

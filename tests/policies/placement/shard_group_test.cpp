@@ -25,7 +25,7 @@ shard_group together(std::uint32_t processes = 2) {
 
 std::vector<std::uint32_t> order(const shard_group& group) {
   std::vector<std::uint32_t> members;
-  for (const auto& one : group.chain()) members.push_back(one.member);
+  for (const auto& entry : group.chain()) members.push_back(entry.member);
   return members;
 }
 
@@ -84,8 +84,8 @@ TEST(shard_group, frames_of_a_later_run_are_later_than_any_view_of_the_one_befor
 
 TEST(shard_group, without_its_replica_it_goes_on_and_serves_as_before) {
   auto group = together();
-  const auto [what, before] = group.left(1);
-  EXPECT_EQ(what, change::cut);
+  const auto [step, before] = group.left(1);
+  EXPECT_EQ(step, change::cut);
   EXPECT_EQ(before, 0U);
   EXPECT_EQ(group.chain()[0].view, 1U);
   EXPECT_FALSE(group.is_pair(1)) << "it leads nobody since then";
@@ -141,8 +141,8 @@ TEST(shard_group, before_all_are_there_a_death_changes_nothing) {
 // A death concerns the neighbours: pairs that the dead one was not in are as they were.
 TEST(shard_group, the_second_of_three_dies_and_the_first_leads_the_third) {
   auto group = together(3);
-  const auto [what, before] = group.left(1);
-  EXPECT_EQ(what, change::relinked);
+  const auto [step, before] = group.left(1);
+  EXPECT_EQ(step, change::relinked);
   EXPECT_EQ(before, 0U);
   EXPECT_EQ(order(group), (members{0, 2}));
   EXPECT_TRUE(group.is_pair(1));
@@ -192,8 +192,8 @@ TEST(shard_group, one_dies_that_was_giving_everything_to_the_last) {
   group.left(2);
   group.joined(2, 2, "d");
   group.welcome();
-  const auto [what, before] = group.left(1);
-  EXPECT_EQ(what, change::relinked);
+  const auto [step, before] = group.left(1);
+  EXPECT_EQ(step, change::relinked);
   EXPECT_EQ(before, 0U);
   EXPECT_EQ(order(group), (members{0, 2}));
   EXPECT_FALSE(group.tail_in_sync()) << "it has some of everything";

@@ -19,8 +19,8 @@ TEST(protocol_version, is_that_of_the_frames_and_no_other_will_do) {
 }
 
 TEST(protocol_version, a_launcher_that_does_not_say_is_another_one) {
-  for (const auto* told : {static_cast<const char*>(nullptr), ""})
-    EXPECT_EQ(check_protocol(told, "rebuild the worker").message(),
+  for (const auto* text : {static_cast<const char*>(nullptr), ""})
+    EXPECT_EQ(check_protocol(text, "rebuild the worker").message(),
               "built for protocol " + protocol_text() +
                   ", the launcher does not say which it speaks (TIDEGATE_PROTOCOL): rebuild "
                   "the worker");

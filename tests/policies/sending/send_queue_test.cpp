@@ -17,8 +17,8 @@ constexpr std::uint64_t mib = 1U << 20U;
 // The handles of the next message, as text: "3", "3+5+4"; empty when none may go.
 std::string pop(send_queue& queue, std::uint32_t peer) {
   std::string handles;
-  for (const auto& one : queue.next(peer))
-    handles += (handles.empty() ? "" : "+") + std::to_string(one.handle);
+  for (const auto& popped : queue.next(peer))
+    handles += (handles.empty() ? "" : "+") + std::to_string(popped.handle);
   return handles;
 }
 
@@ -176,8 +176,8 @@ class random_traffic {
 
   void run() {
     while (gone_ < 400 && !testing::Test::HasFatalFailure()) {
-      if (made_ < 400 && random_.below(2) == 0) {
-        waiting_.push_back({0, made_++, random_.below(4), 1 + random_.below(600)});
+      if (added_ < 400 && random_.below(2) == 0) {
+        waiting_.push_back({0, added_++, random_.below(4), 1 + random_.below(600)});
         queue_.add(waiting_.back());
       }
       if (const auto next = queue_.next(0); !next.empty()) {
@@ -199,20 +199,20 @@ class random_traffic {
   };
 
   void check(std::span<const send_queue::frame> next) {
-    message made{0, next.size()};
-    for (const auto& one : next) {
+    message sent_message{0, next.size()};
+    for (const auto& popped : next) {
       auto best = waiting_.begin();
       for (auto at = waiting_.begin(); at != waiting_.end(); ++at)
         if (at->priority < best->priority) best = at;
-      ASSERT_EQ(one.handle, best->handle);
-      ASSERT_TRUE(next.size() == 1 || one.bytes <= 200);
-      made.bytes += one.bytes;
+      ASSERT_EQ(popped.handle, best->handle);
+      ASSERT_TRUE(next.size() == 1 || popped.bytes <= 200);
+      sent_message.bytes += popped.bytes;
       waiting_.erase(best);
     }
-    ASSERT_TRUE(next.size() == 1 || (made.bytes <= 500 && next.size() <= 6));
-    under_way_.push_back(made);
+    ASSERT_TRUE(next.size() == 1 || (sent_message.bytes <= 500 && next.size() <= 6));
+    under_way_.push_back(sent_message);
     std::uint64_t bytes = 0;
-    for (const auto& one : under_way_) bytes += one.bytes;
+    for (const auto& popped : under_way_) bytes += popped.bytes;
     ASSERT_TRUE(under_way_.size() == 1 || (bytes <= 1000 && under_way_.size() <= 5));
   }
 
@@ -220,7 +220,7 @@ class random_traffic {
   send_queue queue_{{1000, 5, 500, 6, 200}};
   std::vector<send_queue::frame> waiting_;
   std::vector<message> under_way_;
-  std::uint32_t made_ = 0;
+  std::uint32_t added_ = 0;
   std::size_t gone_ = 0;
 };
 
@@ -245,7 +245,7 @@ TEST(send_queue, allocates_nothing_once_warm) {
     for (std::uint32_t peer = 0; sent < 100; peer = (peer + 1) % 3) {
       std::uint64_t bytes = 0;
       const auto next = queue.next(peer);
-      for (const auto& one : next) bytes += one.bytes;
+      for (const auto& popped : next) bytes += popped.bytes;
       sent += next.size();
       if (!next.empty()) queue.sent(peer, bytes);
     }

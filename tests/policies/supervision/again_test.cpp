@@ -111,8 +111,8 @@ TEST(worker_again, a_part_in_place_is_asked_for_as_a_whole) {
   EXPECT_EQ(sent[0].kind, kind::ring);
   core.on_ring_reply({3, 1, 0, 2}, {sent[0].request, refusal::none, 0, 7}, out);
   ASSERT_EQ(out.dones.size(), 1u);
-  EXPECT_EQ(core.sources_of(3)[1].plane, 7u);
-  EXPECT_EQ(core.sources_of(3)[2].plane, 7u);
+  EXPECT_EQ(core.tables().sources_of(3)[1].plane, 7u);
+  EXPECT_EQ(core.tables().sources_of(3)[2].plane, 7u);
 }
 
 TEST(worker_again, a_farewell_to_those_who_have_not_heard_it) {

@@ -115,8 +115,8 @@ TEST(chaos_core, who_is_stopped_goes_on_though_the_hits_are_over) {
   ASSERT_EQ(seen.size(), 6U);
   std::set<int> stopped;
   for (int i = 0; i < 3; ++i) {
-    EXPECT_EQ(seen[i].order.what.act, chaos_act::stop);
-    EXPECT_EQ(seen[i + 3].order.what.act, chaos_act::go_on);
+    EXPECT_EQ(seen[i].order.choice.act, chaos_act::stop);
+    EXPECT_EQ(seen[i + 3].order.choice.act, chaos_act::go_on);
     EXPECT_EQ(seen[i].order.target, seen[i + 3].order.target);
     EXPECT_EQ(seen[i + 3].at - seen[i].at, 300 * ms);
     stopped.insert(seen[i].order.target.pid);
@@ -135,7 +135,7 @@ TEST(chaos_core, an_end_lets_the_stopped_go_on_at_once) {
   EXPECT_FALSE(core.done());
   core.end(out);
   ASSERT_EQ(out.size(), 2U);
-  EXPECT_EQ(out[1].what.act, chaos_act::go_on);
+  EXPECT_EQ(out[1].choice.act, chaos_act::go_on);
   EXPECT_EQ(out[1].target, out[0].target);
   EXPECT_TRUE(core.done());
   EXPECT_EQ(core.next_wake(), chaos_core::never);

@@ -41,7 +41,7 @@ TEST(worker_exchange, an_exchange_is_one_operation_and_ends_with_its_pulls) {
   EXPECT_EQ(core.push(4, 8, out), errc::out_of_order);
   EXPECT_EQ(core.clock(8, out), errc::out_of_order);
   core.on_ring_reply({3, 0, 0, 1}, {1, refusal::none, 1, 2}, out);
-  EXPECT_EQ(core.sources_of(3)[0].plane, 2u);
+  EXPECT_EQ(core.tables().sources_of(3)[0].plane, 2u);
   EXPECT_TRUE(out.dones.empty());
   core.begin_reply(3, 1);
   core.on_reply(3, 1, {1, refusal::none, 1, 0}, out);

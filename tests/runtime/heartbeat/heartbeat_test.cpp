@@ -24,13 +24,13 @@ bool comes_true(const Condition& condition) {
 }
 
 TEST(beat_page, is_shared_with_who_has_its_descriptor) {
-  auto made = beat_page::make(token);
-  ASSERT_TRUE(made) << made.error().message();
-  const auto opened = beat_page::open(made->fd(), token);
+  auto page = beat_page::make(token);
+  ASSERT_TRUE(page) << page.error().message();
+  const auto opened = beat_page::open(page->fd(), token);
   ASSERT_TRUE(opened) << opened.error().message();
-  made->handed_over();
+  page->handed_over();
   opened->record().beats.store(7);
-  EXPECT_EQ(made->record().beats.load(), 7U);
+  EXPECT_EQ(page->record().beats.load(), 7U);
 }
 
 TEST(beat_page, is_not_taken_for_another_file) {
@@ -54,12 +54,12 @@ TEST(beat_page, cannot_be_cut_short) {
 }
 
 TEST(heartbeat, beats_as_long_as_it_lives) {
-  auto made = beat_page::make(token);
-  ASSERT_TRUE(made);
-  const auto page = std::make_shared<beat_page>(std::move(*made));
+  auto result = beat_page::make(token);
+  ASSERT_TRUE(result);
+  const auto page = std::make_shared<beat_page>(std::move(*result));
   const auto& beats = page->record().beats;
   {
-    const heartbeat one(page, 1);
+    const heartbeat entry(page, 1);
     EXPECT_TRUE(comes_true([&] { return beats.load() > 3; }));
   }
   EXPECT_EQ(beats.load(), 0U) << "nobody is to wait for it";
@@ -70,8 +70,8 @@ int child_with(const char* value, const beat_page& page) {
   const auto pid = ::fork();
   if (pid == 0) {
     ::setenv(heartbeat_variable, value, 1);
-    const auto one = heartbeat::of_process(token);
-    if (!one) ::_exit(2);
+    const auto entry = heartbeat::of_process(token);
+    if (!entry) ::_exit(2);
     const bool beats = comes_true([&] { return page.record().beats.load() > 3; });
     const bool closed = ::fcntl(page.fd(), F_GETFD) == -1;
     const auto two = heartbeat::of_process(token);

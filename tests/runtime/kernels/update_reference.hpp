@@ -20,10 +20,10 @@ inline float half_to_float(std::uint16_t bits) {
   const int exponent = bits >> 10 & 31;
   const int mantissa = bits & 1023;
   if (exponent == 31 && mantissa != 0) {  // NaN: quiet, payload kept
-    const std::uint32_t made =
+    const std::uint32_t count =
         (negative ? 0xffc0'0000u : 0x7fc0'0000u) | static_cast<std::uint32_t>(mantissa) << 13;
     float nan;
-    std::memcpy(&nan, &made, sizeof nan);
+    std::memcpy(&nan, &count, sizeof nan);
     return nan;
   }
   float size = std::numeric_limits<float>::infinity();
@@ -76,37 +76,37 @@ struct parameters {
 };
 
 // Step number `step`, from 1, of element i.
-inline void reference_step(const kernels::optimizer& how, int step, float scale, float sum,
+inline void reference_step(const kernels::optimizer& options, int step, float scale, float sum,
                            parameters& p, std::size_t i) {
   using kind = kernels::optimizer_kind;
   const float g = scale * sum;
-  const float lr = how.learning_rate;
+  const float lr = options.learning_rate;
   float& w = p.w[i];
   float& a = p.s1[i];
   float& b = p.s2[i];
-  if (how.kind == kind::sgd) {
+  if (options.kind == kind::sgd) {
     w = w - lr * g;
-  } else if (how.kind == kind::momentum) {
-    a = how.momentum * a + g;
+  } else if (options.kind == kind::momentum) {
+    a = options.momentum * a + g;
     w = w - lr * a;
-  } else if (how.kind == kind::nesterov) {
-    a = how.momentum * a + g;
-    w = w - lr * (g + how.momentum * a);
-  } else if (how.kind == kind::adagrad) {
+  } else if (options.kind == kind::nesterov) {
+    a = options.momentum * a + g;
+    w = w - lr * (g + options.momentum * a);
+  } else if (options.kind == kind::adagrad) {
     a = a + g * g;
-    w = w - lr * g / (std::sqrt(a) + how.epsilon);
+    w = w - lr * g / (std::sqrt(a) + options.epsilon);
   } else {
     double power1 = 1, power2 = 1;
     for (int k = 0; k < step; ++k) {
-      power1 *= how.beta1;
-      power2 *= how.beta2;
+      power1 *= options.beta1;
+      power2 *= options.beta2;
     }
     const auto rate = static_cast<float>(lr * std::sqrt(1.0 - power2) / (1.0 - power1));
-    a = how.beta1 * a + (1.0F - how.beta1) * g;
-    b = how.beta2 * b + (1.0F - how.beta2) * (g * g);
-    if (how.kind == kind::adamw)
-      w = w * static_cast<float>(1.0 - double{lr} * how.weight_decay);
-    w = w - rate * a / (std::sqrt(b) + how.epsilon);
+    a = options.beta1 * a + (1.0F - options.beta1) * g;
+    b = options.beta2 * b + (1.0F - options.beta2) * (g * g);
+    if (options.kind == kind::adamw)
+      w = w * static_cast<float>(1.0 - double{lr} * options.weight_decay);
+    w = w - rate * a / (std::sqrt(b) + options.epsilon);
   }
 }
 

@@ -17,10 +17,11 @@ namespace {
 using values = std::vector<float>;
 
 values random_values(std::uint64_t seed, std::size_t n) {
-  values made(n);
+  values result(n);
   for (std::size_t i = 0; i < n; ++i)
-    made[i] = uniform_signed(seed, i) * std::ldexp(1.0F, static_cast<int>(mix64(i) % 30) - 15);
-  return made;
+    result[i] =
+        uniform_signed(seed, i) * std::ldexp(1.0F, static_cast<int>(mix64(i) % 30) - 15);
+  return result;
 }
 
 bool same_bits(const values& a, const values& b) {
@@ -83,25 +84,25 @@ struct model {
 };
 
 // Plain loops over doubles of the formulas in the header.
-void reference_step(const optimizer& how, int step, const values& g, model& m) {
-  const double lr = how.learning_rate, mu = how.momentum;
+void reference_step(const optimizer& options, int step, const values& g, model& m) {
+  const double lr = options.learning_rate, mu = options.momentum;
   for (std::size_t i = 0; i < g.size(); ++i) {
     const double x = g[i];
     double change = lr * x;
-    if (how.kind == optimizer_kind::momentum || how.kind == optimizer_kind::nesterov) {
+    if (options.kind == optimizer_kind::momentum || options.kind == optimizer_kind::nesterov) {
       m.s1[i] = static_cast<float>(mu * m.s1[i] + x);
-      const bool ahead = how.kind == optimizer_kind::nesterov;
+      const bool ahead = options.kind == optimizer_kind::nesterov;
       change = lr * (ahead ? x + mu * m.s1[i] : double{m.s1[i]});
-    } else if (how.kind == optimizer_kind::adagrad) {
+    } else if (options.kind == optimizer_kind::adagrad) {
       m.s1[i] = static_cast<float>(m.s1[i] + x * x);
-      change = lr * x / (std::sqrt(double{m.s1[i]}) + how.epsilon);
-    } else if (how.kind != optimizer_kind::sgd) {
-      m.s1[i] = static_cast<float>(how.beta1 * m.s1[i] + (1.0 - how.beta1) * x);
-      m.s2[i] = static_cast<float>(how.beta2 * m.s2[i] + (1.0 - how.beta2) * x * x);
-      const double rate = lr * std::sqrt(1 - std::pow(double{how.beta2}, step)) /
-                          (1 - std::pow(double{how.beta1}, step));
-      change = rate * m.s1[i] / (std::sqrt(double{m.s2[i]}) + how.epsilon);
-      if (how.kind == optimizer_kind::adamw) change += lr * how.weight_decay * m.w[i];
+      change = lr * x / (std::sqrt(double{m.s1[i]}) + options.epsilon);
+    } else if (options.kind != optimizer_kind::sgd) {
+      m.s1[i] = static_cast<float>(options.beta1 * m.s1[i] + (1.0 - options.beta1) * x);
+      m.s2[i] = static_cast<float>(options.beta2 * m.s2[i] + (1.0 - options.beta2) * x * x);
+      const double rate = lr * std::sqrt(1 - std::pow(double{options.beta2}, step)) /
+                          (1 - std::pow(double{options.beta1}, step));
+      change = rate * m.s1[i] / (std::sqrt(double{m.s2[i]}) + options.epsilon);
+      if (options.kind == optimizer_kind::adamw) change += lr * options.weight_decay * m.w[i];
     }
     m.w[i] = static_cast<float>(m.w[i] - change);
   }
@@ -111,10 +112,10 @@ class optimizer_test : public testing::TestWithParam<optimizer_kind> {};
 
 TEST_P(optimizer_test, follows_its_formula_in_and_out_of_place) {
   constexpr std::size_t n = 1100;
-  optimizer how;
-  how.kind = GetParam();
-  how.learning_rate = 0.05F;
-  how.weight_decay = 0.1F;  // no other than adamw may look at it
+  optimizer options;
+  options.kind = GetParam();
+  options.learning_rate = 0.05F;
+  options.weight_decay = 0.1F;  // no other than adamw may look at it
   model reference{random_values(1, n), values(n, 0.0F), values(n, 0.0F)};
   for (auto& w : reference.w) w = std::fmod(w, 1.0F);
   model in = reference, out = reference;
@@ -127,10 +128,10 @@ TEST_P(optimizer_test, follows_its_formula_in_and_out_of_place) {
       mean[i] = 0.5F * (a[i] + b[i]);
     }
     const std::vector<gradient> inputs{{a.data(), 0}, {b.data(), 1}};
-    reference_step(how, step, mean, reference);
-    apply_update(how, powers_in, inputs, 0.5F,
+    reference_step(options, step, mean, reference);
+    apply_update(options, powers_in, inputs, 0.5F,
                  {in.w.data(), in.w.data(), in.s1.data(), in.s2.data(), n});
-    apply_update(how, powers_out, inputs, 0.5F,
+    apply_update(options, powers_out, inputs, 0.5F,
                  {out.w.data(), fresh.data(), out.s1.data(), out.s2.data(), n, kept.data()});
     tree_sum(inputs, sum.data(), n);
     EXPECT_TRUE(same_bits(kept, sum));
@@ -143,18 +144,19 @@ TEST_P(optimizer_test, follows_its_formula_in_and_out_of_place) {
 
 TEST_P(optimizer_test, chunking_does_not_change_a_bit) {
   constexpr std::size_t n = 3000;
-  optimizer how;
-  how.kind = GetParam();
+  optimizer options;
+  options.kind = GetParam();
   const auto a = random_values(5, n), b = random_values(6, n), c = random_values(7, n);
   model whole{random_values(1, n), values(n, 0.1F), values(n, 0.2F)};
   model parts = whole;
   adam_powers powers;
-  apply_update(how, powers, std::vector<gradient>{{a.data(), 0}, {b.data(), 1}, {c.data(), 2}},
-               1.0F / 3, {whole.w.data(), whole.w.data(), whole.s1.data(), whole.s2.data(), n});
+  apply_update(options, powers,
+               std::vector<gradient>{{a.data(), 0}, {b.data(), 1}, {c.data(), 2}}, 1.0F / 3,
+               {whole.w.data(), whole.w.data(), whole.s1.data(), whole.s2.data(), n});
   for (std::size_t first = 0; first < n; first += 48) {
     const auto length = std::min<std::size_t>(48, n - first);
     adam_powers own;
-    apply_update(how, own,
+    apply_update(options, own,
                  std::vector<gradient>{
                      {a.data() + first, 0}, {b.data() + first, 1}, {c.data() + first, 2}},
                  1.0F / 3,

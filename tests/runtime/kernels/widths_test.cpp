@@ -67,14 +67,15 @@ float random_float(std::uint64_t seed, std::uint64_t i) {
 // Bytes of random finite numbers of a type.
 std::vector<std::uint16_t> random_halves(std::uint64_t seed, element type) {
   const std::uint16_t exponent = type == element::float16 ? 0x7c00 : 0x7f80;
-  std::vector<std::uint16_t> made(length_max + slack);
-  for (std::size_t i = 0; i < made.size(); ++i) {
-    made[i] = static_cast<std::uint16_t>(mix64(seed * 7919 + i));
-    if ((made[i] & exponent) == exponent) made[i] = 0x0001;  // the smallest subnormal
+  std::vector<std::uint16_t> numbers(length_max + slack);
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    numbers[i] = static_cast<std::uint16_t>(mix64(seed * 7919 + i));
+    if ((numbers[i] & exponent) == exponent) numbers[i] = 0x0001;  // the smallest subnormal
     // Squares of the largest bfloat16 overflow; that is tested apart.
-    if (type == element::bfloat16) made[i] = static_cast<std::uint16_t>(made[i] & ~0x4000u);
+    if (type == element::bfloat16)
+      numbers[i] = static_cast<std::uint16_t>(numbers[i] & ~0x4000u);
   }
-  return made;
+  return numbers;
 }
 
 constexpr std::size_t inputs_max = 16;
@@ -99,25 +100,25 @@ struct gradient_data {
   }
 };
 const gradient_data& data() {
-  static const gradient_data made;
-  return made;
+  static const gradient_data data;
+  return data;
 }
 
 // Ranks that `count` inputs may come from: all, with gaps, groups summed before.
 std::vector<std::uint32_t> ranks(std::size_t count, int set) {
-  std::vector<std::uint32_t> made;
-  for (std::uint32_t rank = 0; made.size() < count; ++rank) {
-    if (set == 0) made.push_back(rank);
-    if (set == 1 && mix64(rank + 31 * count) % 3 != 0) made.push_back(rank);
-    if (set == 2) made.push_back(4 * rank);
+  std::vector<std::uint32_t> numbers;
+  for (std::uint32_t rank = 0; numbers.size() < count; ++rank) {
+    if (set == 0) numbers.push_back(rank);
+    if (set == 1 && mix64(rank + 31 * count) % 3 != 0) numbers.push_back(rank);
+    if (set == 2) numbers.push_back(4 * rank);
   }
-  return made;
+  return numbers;
 }
 
 enum class mix : std::uint8_t { floats, halves, brains, mixed };
-element type_of(mix how, std::size_t k) {
-  if (how == mix::mixed) return types[mix64(k) % 3];
-  return types[static_cast<std::size_t>(how)];
+element type_of(mix options, std::size_t k) {
+  if (options == mix::mixed) return types[mix64(k) % 3];
+  return types[static_cast<std::size_t>(options)];
 }
 
 struct sweep_case {
@@ -125,11 +126,11 @@ struct sweep_case {
   int set = 0;
   mix how = mix::floats;
   std::vector<gradient> inputs(std::size_t shift) const {
-    std::vector<gradient> made;
+    std::vector<gradient> gradients;
     const auto from = ranks(count, set);
     for (std::size_t k = 0; k < count; ++k)
-      made.push_back(data().input(k, from[k], type_of(how, k), shift));
-    return made;
+      gradients.push_back(data().input(k, from[k], type_of(how, k), shift));
+    return gradients;
   }
 };
 
@@ -137,10 +138,10 @@ template <class Visit>
 void for_each_case(const Visit& visit) {
   for (const std::size_t count : {1, 2, 3, 4, 5, 6, 7, 8, 9, 16})
     for (const int set : {0, 1, 2})
-      for (const mix how : {mix::floats, mix::halves, mix::brains, mix::mixed}) {
-        const sweep_case at{count, set, how};
+      for (const mix options : {mix::floats, mix::halves, mix::brains, mix::mixed}) {
+        const sweep_case at{count, set, options};
         SCOPED_TRACE(testing::Message() << count << " inputs, ranks " << set << ", types "
-                                        << static_cast<int>(how));
+                                        << static_cast<int>(options));
         visit(at);
         if (testing::Test::HasFatalFailure()) return;
       }
@@ -173,27 +174,27 @@ TEST_P(widths_test, tree_sum_equals_its_definition) {
 }
 
 parameters start() {
-  parameters made;
+  parameters result;
   for (std::size_t i = 0; i < length_max + slack; ++i) {
-    made.w.push_back(uniform_signed(1, i));
-    made.s1.push_back(std::abs(uniform_signed(2, i)));
-    made.s2.push_back(std::abs(uniform_signed(3, i)));
+    result.w.push_back(uniform_signed(1, i));
+    result.s1.push_back(std::abs(uniform_signed(2, i)));
+    result.s2.push_back(std::abs(uniform_signed(3, i)));
   }
-  return made;
+  return result;
 }
 
 optimizer an_optimizer(optimizer_kind kind) {
-  optimizer how;
-  how.kind = kind;
-  how.learning_rate = 0.05F;
-  how.epsilon = 1e-6F;
-  how.weight_decay = 0.02F;
-  return how;
+  optimizer options;
+  options.kind = kind;
+  options.learning_rate = 0.05F;
+  options.epsilon = 1e-6F;
+  options.weight_decay = 0.02F;
+  return options;
 }
 
 enum class target : std::uint8_t { in_place, other };
 
-void expect_step(const optimizer& how, const std::vector<gradient>& inputs, float scale,
+void expect_step(const optimizer& options, const std::vector<gradient>& inputs, float scale,
                  const parameters& before, const parameters& expected, std::size_t shift,
                  std::size_t n) {
   for (const auto where : {target::in_place, target::other}) {
@@ -203,14 +204,14 @@ void expect_step(const optimizer& how, const std::vector<gradient>& inputs, floa
     const float next = after[n];
     adam_powers powers;
     apply_update(
-        how, powers, inputs, scale,
+        options, powers, inputs, scale,
         {got.w.data() + shift, after, got.s1.data() + shift, got.s2.data() + shift, n});
-    const auto told = testing::Message() << "n " << n << " shift " << shift << " target "
-                                         << static_cast<int>(where);
-    ASSERT_TRUE(same(after, expected.w.data() + shift, n)) << told;
-    ASSERT_TRUE(same(got.s1.data() + shift, expected.s1.data() + shift, n)) << told;
-    ASSERT_TRUE(same(got.s2.data() + shift, expected.s2.data() + shift, n)) << told;
-    ASSERT_TRUE(same(&after[n], &next, 1)) << "wrote past the end; " << told;
+    const auto answer = testing::Message() << "n " << n << " shift " << shift << " target "
+                                           << static_cast<int>(where);
+    ASSERT_TRUE(same(after, expected.w.data() + shift, n)) << answer;
+    ASSERT_TRUE(same(got.s1.data() + shift, expected.s1.data() + shift, n)) << answer;
+    ASSERT_TRUE(same(got.s2.data() + shift, expected.s2.data() + shift, n)) << answer;
+    ASSERT_TRUE(same(&after[n], &next, 1)) << "wrote past the end; " << answer;
   }
 }
 
@@ -222,12 +223,12 @@ TEST_P(widths_test, every_optimizer_equals_its_formula) {
       const auto sums = reference_sums(inputs);
       const float scale = 1.0F / static_cast<float>(at.count);
       for (const auto kind : all_optimizers) {
-        const auto how = an_optimizer(kind);
+        const auto optimizer = an_optimizer(kind);
         auto expected = before;
         for (std::size_t i = 0; i < length_max; ++i)
-          tests::reference_step(how, 1, scale, sums[i], expected, i + shift);
+          tests::reference_step(optimizer, 1, scale, sums[i], expected, i + shift);
         for (const std::size_t n : lengths) {
-          expect_step(how, inputs, scale, before, expected, shift, n);
+          expect_step(optimizer, inputs, scale, before, expected, shift, n);
           ASSERT_FALSE(testing::Test::HasFatalFailure())
               << "optimizer " << static_cast<int>(kind);
         }
@@ -253,9 +254,9 @@ TEST_P(widths_test, subnormals_are_not_flushed) {
   const std::vector<float> tiny(100, std::numeric_limits<float>::denorm_min());
   std::vector<float> w(100, 0.0F);
   adam_powers powers;
-  optimizer how;
-  how.learning_rate = 1.0F;
-  apply_update(how, powers, std::vector<gradient>{{tiny.data(), 0}, {tiny.data(), 1}}, 1.0F,
+  optimizer options;
+  options.learning_rate = 1.0F;
+  apply_update(options, powers, std::vector<gradient>{{tiny.data(), 0}, {tiny.data(), 1}}, 1.0F,
                {w.data(), w.data(), nullptr, nullptr, w.size()});
   for (const float x : w) ASSERT_EQ(x, -2 * std::numeric_limits<float>::denorm_min());
 }

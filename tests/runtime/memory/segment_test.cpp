@@ -24,13 +24,13 @@ TEST(segment, another_process_reads_what_is_written_and_survives_its_maker) {
   ASSERT_EQ(pipe(orders), 0);
   const auto child = fork();
   if (child == 0) {
-    auto made = segment::create("test", 3 << 20);
-    if (!made) _exit(1);
-    std::memcpy(made->data() + 4096, "tide", 4);
-    if (write(names[1], &made->name(), sizeof(segment_name)) < 0) _exit(2);
+    auto created = segment::create("test", 3 << 20);
+    if (!created) _exit(1);
+    std::memcpy(created->data() + 4096, "tide", 4);
+    if (write(names[1], &created->name(), sizeof(segment_name)) < 0) _exit(2);
     char order = 0;
     while (read(orders[0], &order, 1) == 1) {
-      std::memcpy(made->data() + 4096, "gate", 4);
+      std::memcpy(created->data() + 4096, "gate", 4);
       if (write(names[1], &order, 1) < 0) _exit(3);
     }
     pause();
@@ -54,10 +54,10 @@ TEST(segment, another_process_reads_what_is_written_and_survives_its_maker) {
 }
 
 TEST(segment, only_the_file_that_was_named_is_opened) {
-  auto made = segment::create("test", 100);
-  ASSERT_TRUE(made);
+  auto created = segment::create("test", 100);
+  ASSERT_TRUE(created);
   const auto wrong = [&](auto change) {
-    auto name = made->name();
+    auto name = created->name();
     change(name);
     const auto opened = segment::open(name);
     return !opened && opened.error().code() == errc::unavailable;
@@ -82,9 +82,9 @@ TEST(segment, only_the_file_that_was_named_is_opened) {
 }
 
 TEST(segment, cannot_be_cut_short) {
-  auto made = segment::create("test", 100);
-  ASSERT_TRUE(made);
-  EXPECT_NE(ftruncate(static_cast<int>(made->name().fd), 4096), 0);
+  auto created = segment::create("test", 100);
+  ASSERT_TRUE(created);
+  EXPECT_NE(ftruncate(static_cast<int>(created->name().fd), 4096), 0);
 }
 
 TEST(arena, places_do_not_overlap_in_any_plane) {

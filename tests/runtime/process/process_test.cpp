@@ -20,9 +20,9 @@ pid_t start_one() {
   return pid;
 }
 int end_of(pid_t pid) {
-  int how = 0;
-  EXPECT_EQ(::waitpid(pid, &how, 0), pid);
-  return how;
+  int mode = 0;
+  EXPECT_EQ(::waitpid(pid, &mode, 0), pid);
+  return mode;
 }
 
 TEST(parse_stat, a_name_may_have_brackets_and_blanks) {

@@ -22,7 +22,7 @@ std::span<const std::byte> bytes(const std::string& text) {
 }
 
 struct posix_storage_test : testing::Test {
-  posix_storage made(const std::string& name = "") {
+  posix_storage storage_in(const std::string& name = "") {
     auto result = posix_storage::make(folder.path(name));
     EXPECT_TRUE(result) << result.error().message();
     return std::move(*result);
@@ -44,7 +44,7 @@ struct posix_storage_test : testing::Test {
 };
 
 TEST_F(posix_storage_test, a_file_is_written_in_pieces_renamed_and_read_in_parts) {
-  auto disk = made();
+  auto disk = storage_in();
   ASSERT_TRUE(disk.create("a.tmp"));
   ASSERT_TRUE(disk.append("a.tmp", bytes("tide")));
   ASSERT_TRUE(disk.append("a.tmp", bytes("")));
@@ -64,7 +64,7 @@ TEST_F(posix_storage_test, a_file_is_written_in_pieces_renamed_and_read_in_parts
 }
 
 TEST_F(posix_storage_test, a_rename_replaces) {
-  auto disk = made();
+  auto disk = storage_in();
   write(disk, "new", "2");
   write(disk, "old", "1");
   ASSERT_TRUE(disk.rename("new", "old"));
@@ -73,14 +73,14 @@ TEST_F(posix_storage_test, a_rename_replaces) {
 }
 
 TEST_F(posix_storage_test, what_is_not_there_or_is_there_already_is_told_with_its_path) {
-  auto disk = made();
+  auto disk = storage_in();
   write(disk, "there", "");
   EXPECT_EQ(disk.create("there").code(), errc::already_exists);
   EXPECT_EQ(disk.remove("none").code(), errc::not_found);
   EXPECT_EQ(disk.size("none").error().code(), errc::not_found);
   EXPECT_EQ(disk.rename("none", "other").code(), errc::not_found);
-  std::byte one{};
-  const auto why = disk.read("none", 0, {&one, 1});
+  std::byte byte{};
+  const auto why = disk.read("none", 0, {&byte, 1});
   EXPECT_EQ(why.code(), errc::not_found);
   EXPECT_THAT(why.message(), HasSubstr(folder.path("/none")));
   EXPECT_EQ(posix_storage::open(folder.path("no")).error().code(), errc::not_found);
@@ -88,7 +88,7 @@ TEST_F(posix_storage_test, what_is_not_there_or_is_there_already_is_told_with_it
 }
 
 TEST_F(posix_storage_test, names_lead_nowhere_else) {
-  auto disk = made("in");
+  auto disk = storage_in("in");
   std::ofstream(folder.path("out")) << "x";
   for (const std::string name : {"", ".", "..", "../out", ".x", "a/b", "a b", "\n"}) {
     EXPECT_EQ(disk.create(name).code(), errc::invalid_argument) << name;
@@ -99,22 +99,22 @@ TEST_F(posix_storage_test, names_lead_nowhere_else) {
   EXPECT_TRUE(disk.create(std::string(200, 'a')));
   std::filesystem::create_symlink(folder.path("out"), folder.path("in/link"));
   std::filesystem::create_directory(folder.path("in/folder"));
-  std::byte one{};
-  EXPECT_EQ(disk.read("link", 0, {&one, 1}).code(), errc::io_error);
+  std::byte byte{};
+  EXPECT_EQ(disk.read("link", 0, {&byte, 1}).code(), errc::io_error);
   EXPECT_THAT(*disk.list(), ElementsAre(std::string(200, 'a')));
 }
 
 TEST_F(posix_storage_test, makes_folders_above_and_keeps_what_is_there) {
   {
-    auto disk = made("a/b/c");
+    auto disk = storage_in("a/b/c");
     write(disk, "x", "1");
   }
-  auto again = made("a/b/c");
+  auto again = storage_in("a/b/c");
   EXPECT_EQ(read(again, "x"), "1");
 }
 
 TEST_F(posix_storage_test, a_file_that_is_removed_while_it_is_written_is_closed) {
-  auto disk = made();
+  auto disk = storage_in();
   ASSERT_TRUE(disk.create("x"));
   ASSERT_TRUE(disk.append("x", bytes("1")));
   ASSERT_TRUE(disk.remove("x"));
@@ -125,7 +125,7 @@ TEST_F(posix_storage_test, a_file_that_is_removed_while_it_is_written_is_closed)
 
 // A limit on the size of files ends a write in its middle, as a full disk does.
 TEST_F(posix_storage_test, a_write_that_is_cut_short_goes_on_and_says_no_space) {
-  auto disk = made();
+  auto disk = storage_in();
   ASSERT_TRUE(disk.create("x"));
   rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);

@@ -46,11 +46,11 @@ class sqlite_journal_test : public testing::Test {
 
 TEST_F(sqlite_journal_test, the_last_text_of_a_key_counts) {
   {
-    const auto one = open();
-    EXPECT_EQ(*one->read(), entries());
-    ASSERT_TRUE(one->write(entries{{"b", "1"}, {"a", std::string("\0\xff", 2)}}).ok());
-    ASSERT_TRUE(one->write(entries{{"b", "2"}, {"", ""}}).ok());
-    ASSERT_TRUE(one->write({}).ok());
+    const auto journal = open();
+    EXPECT_EQ(*journal->read(), entries());
+    ASSERT_TRUE(journal->write(entries{{"b", "1"}, {"a", std::string("\0\xff", 2)}}).ok());
+    ASSERT_TRUE(journal->write(entries{{"b", "2"}, {"", ""}}).ok());
+    ASSERT_TRUE(journal->write({}).ok());
   }
   EXPECT_EQ(*open()->read(), (entries{{"", ""}, {"a", std::string("\0\xff", 2)}, {"b", "2"}}));
 }
@@ -58,11 +58,11 @@ TEST_F(sqlite_journal_test, the_last_text_of_a_key_counts) {
 TEST_F(sqlite_journal_test, waits_for_the_disk_only_if_it_is_to_survive_the_machine) {
   constexpr int writes = 100;
   const auto syncs_of = [&](const std::string& name, journal_survives end) {
-    const auto one = sqlite_journal::open(folder.path(name), end);
-    EXPECT_TRUE(one) << one.error().to_string();
+    const auto journal = sqlite_journal::open(folder.path(name), end);
+    EXPECT_TRUE(journal) << journal.error().to_string();
     syncs = 0;
     for (int i = 0; i < writes; ++i)
-      EXPECT_TRUE((*one)->write(entries{{std::to_string(i), "x"}}).ok());
+      EXPECT_TRUE((*journal)->write(entries{{std::to_string(i), "x"}}).ok());
     return syncs;
   };
   EXPECT_GE(syncs_of("machine", journal_survives::machine), writes);
@@ -70,24 +70,24 @@ TEST_F(sqlite_journal_test, waits_for_the_disk_only_if_it_is_to_survive_the_mach
 }
 
 TEST_F(sqlite_journal_test, what_was_written_outlives_a_kill) {
-  int told[2];
-  ASSERT_EQ(::pipe(told), 0);
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
   const auto child = ::fork();
   if (child == 0) {
-    const auto one = sqlite_journal::open(path, journal_survives::process);
+    const auto journal = sqlite_journal::open(path, journal_survives::process);
     for (unsigned i = 1;; ++i) {
       const auto text = std::to_string(i);
-      if (!(*one)->write(entries{{"x", text}, {"y", text}}).ok()) _exit(1);
-      if (::write(told[1], &i, sizeof i) != sizeof i) _exit(1);
+      if (!(*journal)->write(entries{{"x", text}, {"y", text}}).ok()) _exit(1);
+      if (::write(ends[1], &i, sizeof i) != sizeof i) _exit(1);
     }
   }
   unsigned last = 0;
-  while (last < 40) ASSERT_EQ(::read(told[0], &last, sizeof last), ssize_t{sizeof last});
+  while (last < 40) ASSERT_EQ(::read(ends[0], &last, sizeof last), ssize_t{sizeof last});
   ::kill(child, SIGKILL);
   ::waitpid(child, nullptr, 0);
-  ::close(told[1]);
-  while (::read(told[0], &last, sizeof last) == ssize_t{sizeof last}) continue;
-  ::close(told[0]);
+  ::close(ends[1]);
+  while (::read(ends[0], &last, sizeof last) == ssize_t{sizeof last}) continue;
+  ::close(ends[0]);
   const auto found = *open()->read();
   ASSERT_EQ(found.size(), 2u);
   EXPECT_EQ(found[0].value, found[1].value) << "a write is whole";

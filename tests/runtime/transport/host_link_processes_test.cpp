@@ -131,8 +131,8 @@ TEST(host_link, whoever_is_killed_while_it_writes_holds_up_nobody_else) {
     here.self->disconnect(*to_other);
     while (!here.sink.sent.contains(77) && clock::now() < deadline) here.self->progress();
     EXPECT_FALSE(here.sink.sent[77].ok());
-    for (const auto& one : here.sink.arrivals)
-      for (const auto byte : one.payload) ASSERT_EQ(byte, std::byte{7});
+    for (const auto& arrival : here.sink.arrivals)
+      for (const auto byte : arrival.payload) ASSERT_EQ(byte, std::byte{7});
     here.sink = {};
     here.self->set_sink(&here.sink);
 

@@ -340,7 +340,7 @@ TEST(host_link, notes_that_make_no_sense_are_left_out) {
   for (int round = 0; round < 2000; ++round) {
     bell_note note;
     auto bytes = std::as_writable_bytes(std::span(&note, 1));
-    for (auto& one : bytes) one = static_cast<std::byte>(random.next());
+    for (auto& byte : bytes) byte = static_cast<std::byte>(random.next());
     note.kind = static_cast<note_kind>(random.below(5));
     if (random.below(2) == 0) note.from = place;
     if (note.kind == note_kind::farewell || note.kind == note_kind::refusal) note.from.link = 1;

@@ -49,16 +49,16 @@ class link_test : public testing::TestWithParam<std::string> {
   std::unique_ptr<link> make() {
 #ifdef TIDEGATE_TEST_UCX
     if (GetParam() == "ucx") {
-      auto made = make_ucx_link();
-      EXPECT_TRUE(made) << made.error().message();
-      return made ? std::move(*made) : nullptr;
+      auto link = make_ucx_link();
+      EXPECT_TRUE(link) << link.error().message();
+      return link ? std::move(*link) : nullptr;
     }
 #endif
     if (GetParam() == "host" || GetParam() == "host_alone") {
       auto elsewhere = GetParam() == "host" ? network.make_link() : *make_null_link();
-      auto made = make_host_link(std::move(elsewhere));
-      EXPECT_TRUE(made) << made.error().message();
-      return made ? std::move(*made) : nullptr;
+      auto result = make_host_link(std::move(elsewhere));
+      EXPECT_TRUE(result) << result.error().message();
+      return result ? std::move(*result) : nullptr;
     }
     return network.make_link();
   }
@@ -160,8 +160,8 @@ TEST_P(link_test, a_closed_peer_is_reported) {
   const auto deadline = clock::now() + std::chrono::seconds(60);
   while (at_a.lost.empty() && clock::now() < deadline) a->progress();
   ASSERT_EQ(at_a.lost, std::vector<peer_id>{to_b});
-  const auto told = clock::now() + std::chrono::seconds(10);
-  while (!at_a.sent.contains(7) && clock::now() < told) a->progress();
+  const auto time = clock::now() + std::chrono::seconds(10);
+  while (!at_a.sent.contains(7) && clock::now() < time) a->progress();
   ASSERT_TRUE(at_a.sent.contains(7));
   EXPECT_FALSE(at_a.sent[7].ok());
 }
@@ -174,13 +174,13 @@ class some_frames {
       auto& payload = payloads_.emplace_back(most / many / (1 + i % 7) / 4 * 4);
       for (std::size_t at = 0; at < payload.size(); ++at)
         payload[at] = static_cast<std::byte>(at * 31 + i);
-      outgoing one;
-      one.header.kind = frame_kind::push;
-      one.header.clock = i;
-      one.header.payload_bytes = payload.size();
-      one.payload = payload;
-      one.token = 100 + i;
-      frames.push_back(one);
+      outgoing message;
+      message.header.kind = frame_kind::push;
+      message.header.clock = i;
+      message.header.payload_bytes = payload.size();
+      message.payload = payload;
+      message.token = 100 + i;
+      frames.push_back(message);
     }
   }
   bool is(const recorder::arrival& arrived) const {
@@ -199,20 +199,20 @@ TEST_P(link_test, a_bundle_is_one_message_and_arrives_as_its_frames) {
   for (const std::size_t many : {std::size_t{1}, std::size_t{2}, a->bundle_frames_most()})
     for (const std::size_t bytes : {4096U, 65'536U, 1U << 20U}) {
       at_b.arrivals.clear();
-      at_a.told.clear();
+      at_a.sent_tokens.clear();
       const some_frames sent(many, bytes);
       const auto before = a->counters();
       const auto copied = b->counters().payload_bytes_copied;
       a->post_bundle(to_b, sent.frames);
       ASSERT_TRUE(until([&] {
-        return at_b.arrivals.size() == many && at_a.told.size() == many;
+        return at_b.arrivals.size() == many && at_a.sent_tokens.size() == many;
       })) << many
           << " frames of " << bytes << " bytes";
       std::uint64_t all = 0;
       for (std::size_t i = 0; i < many; ++i) {
         EXPECT_EQ(at_b.arrivals[i].header.clock, i) << "in order";
         EXPECT_TRUE(sent.is(at_b.arrivals[i])) << i;
-        EXPECT_EQ(at_a.told[i], 100 + i);
+        EXPECT_EQ(at_a.sent_tokens[i], 100 + i);
         EXPECT_TRUE(at_a.sent[100 + i].ok());
         all += sent.frames[i].payload.size();
       }
@@ -228,7 +228,7 @@ TEST_P(link_test, a_frame_of_a_bundle_that_is_refused_leaves_the_others) {
   const some_frames sent(10, 100'000);
   a->post_bundle(to_b, sent.frames);
   ASSERT_TRUE(until([&] {
-    return at_b.arrivals.size() == 6 && at_a.told.size() == 10 &&
+    return at_b.arrivals.size() == 6 && at_a.sent_tokens.size() == 10 &&
            b->counters().frames_refused == 4;
   }));
   for (const auto& arrival : at_b.arrivals) {
@@ -243,25 +243,25 @@ TEST_P(link_test, bundles_to_a_closed_peer_are_told_as_lost) {
   const some_frames sent(8, 1 << 20);
   const auto deadline = clock::now() + std::chrono::seconds(60);
   while (at_a.lost.empty() && clock::now() < deadline) {
-    if (at_a.told.size() % 8 == 0) a->post_bundle(to_b, sent.frames);
+    if (at_a.sent_tokens.size() % 8 == 0) a->post_bundle(to_b, sent.frames);
     a->progress();
   }
   ASSERT_EQ(at_a.lost, std::vector<peer_id>{to_b});
-  at_a.told.clear();
+  at_a.sent_tokens.clear();
   a->post_bundle(to_b, sent.frames);
-  const auto told = clock::now() + std::chrono::seconds(10);
-  while (at_a.told.size() < 8 && clock::now() < told) a->progress();
-  ASSERT_GE(at_a.told.size(), 8U);
+  const auto time = clock::now() + std::chrono::seconds(10);
+  while (at_a.sent_tokens.size() < 8 && clock::now() < time) a->progress();
+  ASSERT_GE(at_a.sent_tokens.size(), 8U);
   for (std::size_t i = 0; i < 8; ++i) EXPECT_FALSE(at_a.sent[100 + i].ok());
 }
 
 #ifdef TIDEGATE_TEST_UCX
 INSTANTIATE_TEST_SUITE_P(backends, link_test,
                          testing::Values("loopback", "host", "host_alone", "ucx"),
-                         [](const auto& one) { return one.param; });
+                         [](const auto& instance) { return instance.param; });
 #else
 INSTANTIATE_TEST_SUITE_P(backends, link_test, testing::Values("loopback", "host", "host_alone"),
-                         [](const auto& one) { return one.param; });
+                         [](const auto& instance) { return instance.param; });
 #endif
 
 TEST(loopback, holding_back_reorders_and_loses_nothing) {

@@ -41,10 +41,10 @@ struct counting_sink final : frame_sink {
 
 class lossy_link_test : public testing::Test {
  protected:
-  void make(const link_faults& how) {
-    auto made = make_lossy(network_.make_link(), how);
-    ASSERT_TRUE(made);
-    from_ = std::move(*made);
+  void make(const link_faults& faults) {
+    auto link = make_lossy(network_.make_link(), faults);
+    ASSERT_TRUE(link);
+    from_ = std::move(*link);
     to_ = network_.make_link();
     from_->set_sink(&sender_);
     to_->set_sink(&receiver_);

@@ -34,25 +34,25 @@ TEST_F(ucx_links, what_is_under_way_ends_when_a_dead_peer_is_disconnected) {
   b->disconnect(to_a);
   b->disconnect(to_a);
   EXPECT_TRUE(at_b.frames_lost.empty()) << "told in progress()";
-  const auto told = clock::now() + std::chrono::seconds(10);
-  while ((at_b.frames_lost.empty() || at_b.sent.empty()) && clock::now() < told) b->progress();
+  const auto time = clock::now() + std::chrono::seconds(10);
+  while ((at_b.frames_lost.empty() || at_b.sent.empty()) && clock::now() < time) b->progress();
   ASSERT_EQ(at_b.frames_lost, std::vector{push_header(payload.size(), 1)});
   EXPECT_TRUE(at_b.sent.contains(2));
   EXPECT_TRUE(at_b.lost.empty()) << "who says so knows";
   b->post(to_a, push_header(payload.size(), 3), payload, 3);
-  while (!at_b.sent.contains(3) && clock::now() < told) b->progress();
+  while (!at_b.sent.contains(3) && clock::now() < time) b->progress();
   EXPECT_FALSE(at_b.sent[3].ok()) << "as to any lost peer";
 
-  const auto made = make_ucx_link();
-  ASSERT_TRUE(made);
-  auto* c = made->get();
+  const auto link = make_ucx_link();
+  ASSERT_TRUE(link);
+  auto* c = link->get();
   recorder at_c;
   c->set_sink(&at_c);
   const auto to_c = b->connect(c->address());
   const auto from_c = c->connect(b->address());
   ASSERT_TRUE(to_c && from_c);
   b->post(*to_c, push_header(payload.size(), 4), payload, 4);
-  while (at_c.arrivals.empty() && clock::now() < told) b->arm(), b->progress(), c->progress();
+  while (at_c.arrivals.empty() && clock::now() < time) b->arm(), b->progress(), c->progress();
   EXPECT_EQ(at_c.arrivals.size(), 1U) << "to others all goes on";
 }
 

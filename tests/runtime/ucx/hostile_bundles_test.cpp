@@ -80,8 +80,8 @@ class hostile_bundles_test : public testing::Test {
     for (const auto bytes : sizes) {
       frame_header header;
       header.payload_bytes = bytes;
-      const auto one = encode(header);
-      wire.insert(wire.end(), one.begin(), one.end());
+      const auto size = encode(header);
+      wire.insert(wire.end(), size.begin(), size.end());
     }
     return wire;
   }

@@ -51,11 +51,11 @@ ends ends_limited_to(std::uint32_t limit_ms) {
 }
 
 unique_fd tcp_socket(bool keeps_alive, int idle_s) {
-  unique_fd made(::socket(AF_INET, SOCK_STREAM, 0));
+  unique_fd descriptor(::socket(AF_INET, SOCK_STREAM, 0));
   const int on = keeps_alive ? 1 : 0;
-  ::setsockopt(made.get(), SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
-  ::setsockopt(made.get(), IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof idle_s);
-  return made;
+  ::setsockopt(descriptor.get(), SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+  ::setsockopt(descriptor.get(), IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof idle_s);
+  return descriptor;
 }
 
 TEST(stream_guard, both_ends_of_a_connection_of_ucx_are_limited_and_no_other_socket) {

@@ -49,10 +49,11 @@ bool set_option(std::string_view name, std::string_view value, peer_options& int
 runtime::expected<arena> join_arena(const peer_options& options) {
   if (options.rank == 0) {
     const auto unfinished = options.arena + ".new";
-    auto made = arena::create(unfinished, {options.ranks, options.warmup + options.iterations});
-    if (made && std::rename(unfinished.c_str(), options.arena.c_str()) != 0)
+    auto result =
+        arena::create(unfinished, {options.ranks, options.warmup + options.iterations});
+    if (result && std::rename(unfinished.c_str(), options.arena.c_str()) != 0)
       return runtime::fail(errc::io_error, options.arena + ": cannot be made");
-    return made;
+    return result;
   }
   const auto deadline = now_ns() + open_ns_max;
   for (;;) {

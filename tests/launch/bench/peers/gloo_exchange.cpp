@@ -59,14 +59,15 @@ class gloo_peer final : public bench::peer {
       older_->run();
       return;
     }
-    gloo::AllreduceOptions how(context_);
-    how.setOutput(gradient(), elements());
-    how.setAlgorithm(options_.algorithm == "bcube" ? gloo::AllreduceOptions::Algorithm::BCUBE
-                                                   : gloo::AllreduceOptions::Algorithm::RING);
-    how.setReduceFunction(
+    gloo::AllreduceOptions all_reduce(context_);
+    all_reduce.setOutput(gradient(), elements());
+    all_reduce.setAlgorithm(options_.algorithm == "bcube"
+                                ? gloo::AllreduceOptions::Algorithm::BCUBE
+                                : gloo::AllreduceOptions::Algorithm::RING);
+    all_reduce.setReduceFunction(
         static_cast<void (*)(void*, const void*, const void*, std::size_t)>(&gloo::sum<float>));
-    how.setTimeout(time_out);
-    gloo::allreduce(how);
+    all_reduce.setTimeout(time_out);
+    gloo::allreduce(all_reduce);
   }
 
   peer_options options_;
