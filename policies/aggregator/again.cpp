@@ -25,7 +25,7 @@ void aggregator_core::tick(std::int64_t now, std::vector<upstream_frame>& out) {
   for (std::uint32_t slot = 0; slot < chunks_.size(); ++slot) {
     auto& chunk = chunks_[slot];
     sums_again(slot, now, out);
-    if (chunk.pull != reply::awaited || !front_.asked(slot)) continue;
+    if (chunk.pull != reply::awaited || !front_.relay().asked(slot)) continue;
     if (!chunk.pull_again.is_over(now, patience_)) continue;
     pull_again(slot, out);
   }
@@ -68,7 +68,7 @@ void aggregator_core::sum_again(std::uint32_t slot, const sum_under_way& sum,
 }
 
 void aggregator_core::pull_again(std::uint32_t slot, std::vector<upstream_frame>& out) {
-  if (!front_.asked(slot)) return;
+  if (!front_.relay().asked(slot)) return;
   TIDEGATE_RARE("aggregator: a pull is sent again");
   ++chunks_[slot].request;
   out.push_back(pull_frame(slot));

@@ -20,7 +20,7 @@ void aggregator_core::open_job(job opened) {
   if (is_open()) return;
   TIDEGATE_ASSERT(!opened.nodes.empty(), "a group has a node");
   job_ = std::move(opened);
-  front_.open_relay(
+  front_.admin().open_relay(
       job_.token,
       {job_.epoch, job_.workers, job_.consistency, job_.workers_come_back, job_.members},
       job_.nodes.size());
@@ -32,13 +32,13 @@ void aggregator_core::begin_at(std::span<const owned_chunk> chunks,
   if (is_planted(planted_bug::aggregator_begins_anew)) return;
   for (std::size_t i = 0; i < clocks.size(); ++i) {
     const std::vector<rank_progress> ranks(job_.workers, {clocks[i], false});
-    if (clocks[i] > 0) front_.restore(chunks[i].slot, clocks[i], ranks);
+    if (clocks[i] > 0) front_.snapshots().restore(chunks[i].slot, clocks[i], ranks);
   }
 }
 
 std::vector<owned_chunk> aggregator_core::open_table(std::uint32_t table,
                                                      std::span<const chunk_place> places) {
-  auto owned = front_.open_table(job_.token, table, places);
+  auto owned = front_.admin().open_table(job_.token, table, places);
   auto [at, fresh] = slots_.try_emplace(table);
   if (!fresh) return owned;
   at->second.resize(places.size());
@@ -56,7 +56,7 @@ std::vector<owned_chunk> aggregator_core::open_table(std::uint32_t table,
 }
 
 void aggregator_core::forget_table(std::uint32_t table) {
-  front_.forget_table(table);
+  front_.admin().forget_table(table);
   slots_.erase(table);
 }
 
@@ -99,7 +99,7 @@ void aggregator_core::hand_on(const shard_effects::hand_on& handover,
   chunk.sums[handover.clock % window] = {
       handover.clock, static_cast<std::uint32_t>(nodes), refusal::none, {}};
 
-  const auto* asked = front_.asked(handover.slot);
+  const auto* asked = front_.relay().asked(handover.slot);
   const bool pulls = asked && chunk.pull == reply::none && !asked->everything &&
                      asked->clock == handover.clock + 1 &&
                      !TIDEGATE_BUGGIFY("aggregator: a pull goes alone");
@@ -135,7 +135,7 @@ void aggregator_core::hand_on(const shard_effects::hand_on& handover,
 
 void aggregator_core::ask(const shard_effects::ask& ask, std::vector<upstream_frame>& out) {
   auto& chunk = chunks_[ask.slot];
-  const auto* asked = front_.asked(ask.slot);
+  const auto* asked = front_.relay().asked(ask.slot);
   if (!asked || chunk.pull != reply::none) return;  // it went along with a push
   chunk.pull = reply::awaited;
   chunk.pull_again = {};
@@ -145,7 +145,7 @@ void aggregator_core::ask(const shard_effects::ask& ask, std::vector<upstream_fr
 
 upstream_frame aggregator_core::pull_frame(std::uint32_t slot) const {
   const auto& chunk = chunks_[slot];
-  const auto* asked = front_.asked(slot);
+  const auto* asked = front_.relay().asked(slot);
   TIDEGATE_ASSERT(asked != nullptr, "somebody waits for the pull");
   upstream_frame frame;
   frame.kind = kind::pull;
@@ -173,7 +173,8 @@ upstream_frame aggregator_core::farewell_frame(std::uint32_t shard, std::size_t 
 
 // Sums of members that have left for good may be on their way.
 void aggregator_core::say_farewell(std::vector<upstream_frame>& out) {
-  if (farewell_said_ || front_.pushes_held() > 0 || !front_.all_finished(job_.token)) return;
+  if (farewell_said_ || front_.pushes_held() > 0 || !front_.registry().all_finished(job_.token))
+    return;
   farewell_said_ = true;
   farewell_heard_.assign(job_.upstream_epochs.size() * job_.nodes.size(), 0);
   for (std::uint32_t shard = 0; shard < job_.upstream_epochs.size(); ++shard)
@@ -244,7 +245,8 @@ void aggregator_core::ack(const frame_tag& tag, refusal code, bool answer_follow
   auto& part = part_of(*slot, tag.clock, static_cast<std::size_t>(node - job_.nodes.begin()));
   if (std::exchange(part.acked, true)) return;
   if (sum.code == refusal::none) sum.code = code;
-  if (--sum.remaining == 0) front_.handed_on(*slot, tag.clock, sum.code, answer_follows, out);
+  if (--sum.remaining == 0)
+    front_.relay().handed_on(*slot, tag.clock, sum.code, answer_follows, out);
 }
 
 std::optional<std::uint32_t> aggregator_core::expects_reply(const frame_tag& tag) const {
@@ -257,7 +259,7 @@ std::optional<std::uint32_t> aggregator_core::expects_reply(const frame_tag& tag
 
 std::uint32_t aggregator_core::begin_reply(std::uint32_t slot) {
   chunks_[slot].pull = reply::arriving;
-  return front_.begin_pulled(slot);
+  return front_.relay().begin_pulled(slot);
 }
 
 void aggregator_core::cancel_reply(const frame_tag& tag, std::vector<upstream_frame>& out) {
@@ -266,7 +268,7 @@ void aggregator_core::cancel_reply(const frame_tag& tag, std::vector<upstream_fr
   auto& chunk = chunks_[*slot];
   if (chunk.pull != reply::arriving || chunk.request != tag.request) return;
   chunk.pull = reply::awaited;
-  front_.cancel_pulled(*slot);
+  front_.relay().cancel_pulled(*slot);
   pull_again(*slot, out);
 }
 
@@ -285,7 +287,7 @@ void aggregator_core::on_reply(const frame_tag& tag, refusal code, const paramet
   }
   if (!expected) return;
   chunk.pull = reply::none;
-  front_.pulled(*slot, code, pulled.version, pulled.min_clock, out);
+  front_.relay().pulled(*slot, code, pulled.version, pulled.min_clock, out);
 }
 
 }  // namespace tidegate::policies

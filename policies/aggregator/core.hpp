@@ -1,7 +1,7 @@
 // What an aggregator decides: which sums to send upstream, what their answers mean for its
 // members.
 //
-// Two halves. The front faces the members and is a shard core that relays (shard_core.hpp):
+// Two halves. The front faces the members and is a shard core that relays (shard/core.hpp):
 // whatever a member may send, late, twice or out of order, is judged there. The back is here:
 // sums under way upstream, and at most one pull per chunk.
 //
@@ -61,7 +61,7 @@ class aggregator_core {
     std::vector<std::uint32_t> members;  // ranks, or first ranks of lower nodes; ascending
     std::vector<rank_node> nodes;        // ascending, they cover the members
     std::vector<std::uint64_t> upstream_epochs;  // of frames there, by shard
-    bool workers_come_back = false;              // see shard_core::open_job
+    bool workers_come_back = false;              // see sharding::job_options
     std::uint32_t incarnation = 1;               // under which it pushes there
     bool upstream_moves = false;                 // another process may take its place
   };

@@ -25,7 +25,7 @@ struct open_job_call {
   std::string name;
   consistency_spec consistency;
   reduce_kind reduce = reduce_kind::mean;
-  bool workers_come_back = false;      // see shard_core::open_job
+  bool workers_come_back = false;      // see sharding::job_options
   std::vector<std::uint32_t> members;  // ranks that push to shards; empty: all
   // To an aggregator: what it hands on, and to whom.
   std::vector<rank_node> nodes;
@@ -54,7 +54,7 @@ struct open_table_call {
 };
 
 // To a shard: expect frames of this worker, and answer it at this address. Answered with
-// shard_core::first_missing of these tables.
+// job_admin::first_missing of these tables.
 struct admit_worker_call {
   std::uint64_t token = 0;
   std::uint32_t rank = 0;
@@ -65,21 +65,21 @@ struct admit_worker_call {
 };
 
 // To whoever a rank pushes to: it leaves for good, and frames of it are refused from now on.
-// Answered with shard_core::pushed_below. `only_asks`: of the rank of a sum that it is in.
+// Answered with join_barrier::pushed_below. `only_asks`: of the rank of a sum that it is in.
 struct shut_out_call {
   std::uint64_t token = 0;
   std::uint32_t rank = 0;
   bool only_asks = false;
 };
 
-// To all shards, and to the aggregator of one that leaves: see shard_core::change_roster. Each
-// hears of all changes in their order.
+// To all shards, and to the aggregator of one that leaves: see join_barrier::change_roster.
+// Each hears of all changes in their order.
 struct roster_call {
   std::uint64_t token = 0;
   roster_change change;
 };
 
-// To all shards: this rank is to join at that clock. Answered with shard_core::hold.
+// To all shards: this rank is to join at that clock. Answered with join_barrier::hold.
 struct hold_call {
   std::uint64_t token = 0;
   std::uint64_t clock = 0;
@@ -87,7 +87,7 @@ struct hold_call {
 };
 
 // To whoever an aggregator pushes to: where it is to go on that takes the place of a dead one.
-// Answered with shard_core::first_clocks of these ranks.
+// Answered with job_admin::first_clocks of these ranks.
 struct sum_progress_call {
   std::uint64_t token = 0;
   std::vector<std::uint32_t> ranks;  // of its sums

@@ -7,13 +7,13 @@
 #include <cstdint>
 #include <span>
 
-#include "policies/shard/core.hpp"
+#include "policies/shard/chunk_replication.hpp"
 #include "runtime/base/status.hpp"
 
 namespace tidegate::policies {
 
 struct chunk_seed {
-  shard_core::seed_state state;
+  sharding::seed_state state;
   double beta1_power = 1;
   double beta2_power = 1;
   std::uint32_t states = 0;  // arrays of the optimizer

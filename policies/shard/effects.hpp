@@ -133,8 +133,8 @@ struct owned_chunk {
 };
 
 struct push_admission {
-  enum class what : std::uint8_t { take, drop, refuse };
-  what kind = what::refuse;
+  enum class verdict : std::uint8_t { take, drop, refuse };
+  verdict kind = verdict::refuse;
   refusal code = refusal::none;
 };
 

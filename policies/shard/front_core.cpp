@@ -23,17 +23,17 @@ constexpr std::uint64_t no_job = 0;  // of the queue for frames that nobody know
 }  // namespace
 
 front_core::admission front_core::admit(const admit_worker_call& call) {
-  const auto code = core_.admit_worker(call.token, call.rank, call.incarnation);
+  const auto code = core_.admin().admit_worker(call.token, call.rank, call.incarnation);
   if (code != refusal::none) return {code, false, 0};
   if (call.finished && !is_planted(planted_bug::farewell_forgotten_by_the_next_aggregator))
     about_job(call.token,
-              [&](effects& out) { core_.has_finished(call.token, call.rank, out); });
+              [&](effects& out) { core_.admin().has_finished(call.token, call.rank, out); });
   const auto* known = find(call.token, call.rank);
   const bool is_new = !known || known->incarnation != call.incarnation;
   // It has a connection, or one that is made again: with it the member is asked for frames that
   // were lost, as nobody would be over a connection made here.
   if (!is_new && known->lost) reconnects_.doubt({call.token, call.rank, call.incarnation});
-  return {code, is_new, core_.first_missing(call.token, call.rank, call.tables)};
+  return {code, is_new, core_.admin().first_missing(call.token, call.rank, call.tables)};
 }
 
 void front_core::connected(const admit_worker_call& call, peer_id peer) {
@@ -56,14 +56,14 @@ void front_core::connected(const admit_worker_call& call, peer_id peer) {
 }
 
 std::uint64_t front_core::shut_out(const shut_out_call& call) {
-  if (!call.only_asks) core_.shut_out(call.token, call.rank);
-  return core_.pushed_below(call.token, call.rank);
+  if (!call.only_asks) core_.membership().shut_out(call.token, call.rank);
+  return core_.membership().pushed_below(call.token, call.rank);
 }
 
 std::uint64_t front_core::hold(const hold_call& call) {
   std::uint64_t come_to = 0;
   about_job(call.token, [&](effects& out) {
-    come_to = core_.hold(call.token, call.clock, call.rank, out);
+    come_to = core_.membership().hold(call.token, call.clock, call.rank, out);
   });
   return come_to;
 }
@@ -71,8 +71,9 @@ std::uint64_t front_core::hold(const hold_call& call) {
 void front_core::change_roster(const roster_call& call) {
   const auto& change = call.change;
   bool news = false;
-  about_job(call.token,
-            [&](effects& out) { news = core_.change_roster(call.token, change, out); });
+  about_job(call.token, [&](effects& out) {
+    news = core_.membership().change_roster(call.token, change, out);
+  });
   const bool is_over = change.pushes_here && !change.joins;
   const auto* known = news && is_over ? find(call.token, change.rank) : nullptr;
   if (!known) return;
@@ -133,8 +134,8 @@ bool front_core::place(const runtime::frame_header& header) {
     return false;
   }
   const auto judged = core_.begin_push(tag_of(header), header.payload_bytes);
-  if (judged.kind == push_admission::what::take) return true;
-  if (judged.kind == push_admission::what::refuse) refuse_push(header, judged.code);
+  if (judged.kind == push_admission::verdict::take) return true;
+  if (judged.kind == push_admission::verdict::refuse) refuse_push(header, judged.code);
   if (judged.code == refusal::none) pull_of(header);
   return false;
 }
@@ -153,7 +154,7 @@ void front_core::pull_of(const runtime::frame_header& header) {
 void front_core::no_place(const runtime::frame_header& header) {
   if (header.kind == frame_kind::attach) {
     const auto tag = tag_of(header);
-    const auto code = core_.check_worker(tag);
+    const auto code = core_.registry().check_worker(tag);
     if (code != refusal::none && !is_not_told(code)) return;
     wait_to_ask(tag);
     unplaced_ = true;
@@ -202,7 +203,7 @@ void front_core::frame(const runtime::frame_header& header, payload_handle paylo
                  pending(tag.job, tag.table));
       break;
     case frame_kind::finished:
-      about_job(core_.check_worker(tag) == refusal::none ? tag.job : no_job,
+      about_job(core_.registry().check_worker(tag) == refusal::none ? tag.job : no_job,
                 [&](effects& out) { core_.finished(tag, out); });
       break;
     case frame_kind::attach:
@@ -244,11 +245,12 @@ void front_core::on_push(const frame_tag& tag, const runtime::frame_header& head
 // Maps the worker's gradients and says where the parameters are.
 void front_core::on_attach(const frame_tag& tag, std::span<const std::byte> place) {
   ask_the_unplaced();
-  auto code = core_.check_table(tag);
+  auto code = core_.registry().check_table(tag);
   auto* worker = find(tag.job, tag.rank);
   if (code == refusal::none && (!worker || worker->incarnation != tag.incarnation))
     code = refusal::unknown_worker;  // admitted, but not connected
-  if (code == refusal::none && core_.slots_of(tag.table).empty()) code = refusal::unknown_table;
+  if (code == refusal::none && core_.registry().slots_of(tag.table).empty())
+    code = refusal::unknown_table;
   if (code == refusal::none && TIDEGATE_BUGGIFY("front: a window is refused"))
     code = refusal::no_window;
   if (code == refusal::none)
@@ -269,7 +271,7 @@ void front_core::on_ring(frame_tag tag, const runtime::frame_header& header) {
       has(runtime::frame_flag_push), has(runtime::frame_flag_skip),
       has(runtime::frame_flag_pull), has(runtime::frame_flag_final)};
   auto* worker = find(tag.job, tag.rank);
-  if (core_.check_worker(tag) != refusal::none)
+  if (core_.registry().check_worker(tag) != refusal::none)
     return core_.ring(tag, request, {}, pending(tag.job, tag.table));  // refused
   if (!worker || worker->incarnation != tag.incarnation)
     return refused(tag, refusal::unknown_worker);  // admitted, but not connected
@@ -288,7 +290,7 @@ void front_core::ring_table(const frame_tag& tag, std::uint32_t half,
                             const shard_core::ring_request& request) {
   handles_.clear();
   if (request.push)
-    for (const auto slot : core_.slots_of(tag.table))
+    for (const auto slot : core_.registry().slots_of(tag.table))
       handles_.push_back(
           shell_.keep_in_place({tag.job, tag.rank, tag.incarnation}, tag.table, half, slot));
   core_.ring(tag, request, handles_, pending(tag.job, tag.table));
@@ -296,8 +298,8 @@ void front_core::ring_table(const frame_tag& tag, std::uint32_t half,
 
 // Strangers name tables as they like: those share one queue.
 front_core::effects& front_core::pending(std::uint64_t job, std::uint32_t table) {
-  return core_.has_table(job, table) ? queue_.of(job, table)
-                                     : queue_.of(no_job, runtime::whole_job);
+  return core_.registry().has_table(job, table) ? queue_.of(job, table)
+                                                : queue_.of(no_job, runtime::whole_job);
 }
 
 }  // namespace tidegate::policies

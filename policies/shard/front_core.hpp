@@ -213,7 +213,7 @@ class front_core {
   void perform(const effects::hand_on& handover, inputs all);
   void perform(const effects::ask& ask, inputs) { shell_.ask(ask); }
   void perform(const effects::snapshot& snapshot, inputs) {
-    shell_.snapshot(snapshot, core_.cut_of(snapshot.slot));
+    shell_.snapshot(snapshot, core_.snapshots().cut_of(snapshot.slot));
   }
   void perform(const effects::replicate& replicate, inputs) { shell_.replicate(replicate); }
   void perform(const effects::seed& seed, inputs) { shell_.seed(seed); }

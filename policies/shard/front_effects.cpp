@@ -91,7 +91,7 @@ bool front_core::acks_all(acks of_push, const std::set<std::uint32_t>& tables) c
   for (const auto table : tables) {
     const auto is_whole = [&](const effects::ring_acknowledge& ack) {
       return ack.tag.table == table && ack.tag.chunk == 0 &&
-             ack.count == core_.slots_of(table).size();
+             ack.count == core_.registry().slots_of(table).size();
     };
     while (at != of_push.end() && at->tag.table <= table && !is_whole(*at)) ++at;
     if (at == of_push.end() || at->tag.table != table) return false;
@@ -195,7 +195,7 @@ void front_core::reply_sent(std::uint32_t slot, std::uint32_t rank, std::uint32_
 void front_core::go_on() {
   going_on_ = false;
   for (const auto& due : answers_due_) {
-    const auto name = core_.name_of(due.slot);
+    const auto name = core_.registry().name_of(due.slot);
     core_.answer_waiting(due.slot, due.rank, pending(name.job, name.table));
   }
   answers_due_.clear();

@@ -40,7 +40,7 @@ void front_core::mend(std::int64_t now) {
     tag.incarnation = key.incarnation;
     send_resend(tag, frame_kind::resend, attempt);
     // Workers do not answer a replica.
-    known->unverified = core_.epoch_of(key.job) == 0;
+    known->unverified = core_.registry().epoch_of(key.job) == 0;
     if (known->unverified) reconnects_.forget(key);
     return true;
   });
@@ -95,7 +95,7 @@ void front_core::on_resend(const frame_tag& tag, const runtime::frame_header& he
     reconnects_.answered(key, header.request);
     return;
   }
-  if (core_.check_worker(tag) != refusal::none) return;
+  if (core_.registry().check_worker(tag) != refusal::none) return;
   if (const auto* known = find(tag.job, tag.rank); !known || known->lost)
     return reconnects_.doubt(key);
   if (header.request != 0) send_resend(tag, frame_kind::resent, header.request);
@@ -106,7 +106,7 @@ void front_core::on_resend(const frame_tag& tag, const runtime::frame_header& he
 // With the epoch of the job's frames here, by which members know whose word it is.
 void front_core::send_resend(const frame_tag& tag, frame_kind kind, std::uint64_t attempt) {
   auto with_epoch = tag;
-  with_epoch.epoch = core_.epoch_of(tag.job);
+  with_epoch.epoch = core_.registry().epoch_of(tag.job);
   auto header = header_of(kind, with_epoch, refusal::none);
   header.table = runtime::whole_job;
   header.chunk = runtime::whole_job;

@@ -13,7 +13,7 @@
 #include <span>
 #include <variant>
 
-#include "policies/shard/core.hpp"
+#include "policies/shard/effects.hpp"
 
 namespace tidegate::policies {
 

@@ -29,20 +29,21 @@ void replication_core::lead(std::uint32_t view, peer_id replica, bool has_all, b
   shares_ = shares;
   synced_ = false;
   forget_all();
-  for (const auto job : shard_.jobs())
-    for (const auto table : shard_.tables_of(job)) lend(job, table);
+  for (const auto job : shard_.registry().open_jobs())
+    for (const auto table : shard_.registry().tables_of(job)) lend(job, table);
   // Before anything is lent: what is on its way goes as frames. Of a job that has ended, too,
   // whose payload waits for it.
-  for (const auto job : shard_.all_jobs())
-    front_.about_job(job, [&](auto& out) { shard_.lead(job, has_all, out); });
-  for (const auto job : shard_.jobs())
-    for (const auto rank : shard_.finished_ranks(job)) send_farewell(farewell_of(job, rank));
+  for (const auto job : shard_.registry().all_jobs())
+    front_.about_job(job, [&](auto& out) { shard_.replication().lead(job, has_all, out); });
+  for (const auto job : shard_.registry().open_jobs())
+    for (const auto rank : shard_.registry().finished_ranks(job))
+      send_farewell(farewell_of(job, rank));
   seed_more();
 }
 
 // What has been decided for those who were the neighbours until now.
 void replication_core::carry_out_all() {
-  for (const auto job : shard_.all_jobs()) front_.about_job(job, [](auto&) {});
+  for (const auto job : shard_.registry().all_jobs()) front_.about_job(job, [](auto&) {});
 }
 
 void replication_core::forget_all() {
@@ -60,14 +61,14 @@ void replication_core::lead_nobody(std::uint32_t view) {
   replica_.reset();
   reconnects_.forget(neighbour::replica);
   forget_all();
-  for (const auto job : shard_.all_jobs())
-    front_.about_job(job, [&](auto& out) { shard_.lead_nobody(job, out); });
+  for (const auto job : shard_.registry().all_jobs())
+    front_.about_job(job, [&](auto& out) { shard_.replication().lead_nobody(job, out); });
   for (const auto& name : std::exchange(owed_, {})) answer_farewell(name);
 }
 
 void replication_core::job_opened(std::uint64_t token) {
   if (!replica_) return;
-  front_.about_job(token, [&](auto& out) { shard_.lead(token, true, out); });
+  front_.about_job(token, [&](auto& out) { shard_.replication().lead(token, true, out); });
 }
 
 // What has not been answered is handed over again.
@@ -77,7 +78,7 @@ void replication_core::follow(std::uint32_t view, peer_id primary) {
   view_ = view;
   followed_.clear();
   owed_.clear();
-  shard_.follow_another();
+  shard_.follower().follow_another();
   primary_ = primary;
   reconnects_.forget(neighbour::primary);
   followed_since_ = view;
@@ -90,8 +91,8 @@ bool replication_core::promote(std::uint32_t view, std::uint64_t epoch) {
   follows_ = false;
   reconnects_.forget(neighbour::primary);
   owed_.clear();
-  for (const auto job : shard_.jobs()) {
-    front_.about_job(job, [&](auto& out) { shard_.promote(job, epoch, out); });
+  for (const auto job : shard_.registry().open_jobs()) {
+    front_.about_job(job, [&](auto& out) { shard_.follower().promote(job, epoch, out); });
     front_.promoted(job);
   }
   return true;
@@ -99,12 +100,13 @@ bool replication_core::promote(std::uint32_t view, std::uint64_t epoch) {
 
 void replication_core::seed_more() {
   if (!replica_) return;
-  for (const auto job : shard_.jobs())
+  for (const auto job : shard_.registry().open_jobs())
     while (seeding_ < seeds_under_way_max) {
-      const auto slot = shard_.next_to_seed(job);
+      const auto slot = shard_.replication().next_to_seed(job);
       if (!slot) break;
       ++seeding_;
-      shard_.seed(*slot, front_.pending(job, shard_.name_of(*slot).table));
+      shard_.replication().seed(*slot,
+                                front_.pending(job, shard_.registry().name_of(*slot).table));
     }
   front_.carry_out();
   tell_in_sync();
@@ -112,15 +114,15 @@ void replication_core::seed_more() {
 
 void replication_core::tell_in_sync() {
   if (synced_ || !replica_ || !farewells_.empty()) return;
-  for (const auto job : shard_.jobs())
-    if (!shard_.all_seeded(job)) return;
+  for (const auto job : shard_.registry().open_jobs())
+    if (!shard_.replication().all_seeded(job)) return;
   synced_ = true;
   shell_.in_sync(led_view_);
 }
 
 frame_header replication_core::header_for(frame_kind kind, std::uint32_t view,
                                           std::uint32_t slot) const {
-  auto header = header_of(kind, shard_.name_of(slot), refusal::none);
+  auto header = header_of(kind, shard_.registry().name_of(slot), refusal::none);
   header.epoch = view;
   return header;
 }
@@ -129,7 +131,7 @@ void replication_core::replicate(const effects::replicate& replicate) {
   if (!replica_) return;  // it was lost since
   under_way transfer;
   transfer.step = replicate;
-  if (lent_.contains(shard_.name_of(replicate.slot).table)) {
+  if (lent_.contains(shard_.registry().name_of(replicate.slot).table)) {
     transfer.in_place = true;
     if (replicate.payload != no_payload) shell_.keep_sum(replicate);
     under_way_.insert_or_assign(replicate.slot, transfer);
@@ -150,7 +152,7 @@ void replication_core::seed(const effects::seed& seed) {
 void replication_core::send(const under_way& transfer, bool again) {
   if (transfer.is_seed) {
     auto header = header_for(frame_kind::seed, led_view_, transfer.chunk.slot);
-    const auto& state = shard_.seed_of(transfer.chunk.slot);
+    const auto& state = shard_.replication().seed_of(transfer.chunk.slot);
     header.version = state.now.version;
     return shell_.send_seed(*replica_, header, transfer.chunk, state, again);
   }
@@ -241,17 +243,18 @@ bool replication_core::place(const frame_header& header) {
   }
   if (header.kind == frame_kind::lend) return true;
   const bool seeds = header.kind == frame_kind::seed;
-  const auto judged = seeds ? shard_.begin_seed(step_of(header))
-                            : shard_.begin_step(step_of(header), header.payload_bytes);
-  if (judged.kind == push_admission::what::refuse) answer(header, judged.code);
+  const auto judged = seeds
+                          ? shard_.follower().begin_seed(step_of(header))
+                          : shard_.follower().begin_step(step_of(header), header.payload_bytes);
+  if (judged.kind == push_admission::verdict::refuse) answer(header, judged.code);
   lacks_table_ = lacks_table_ || is_not_told(judged.code);
-  return judged.kind == push_admission::what::take;
+  return judged.kind == push_admission::verdict::take;
 }
 
 void replication_core::frame_lost(const frame_header& header) {
   // One of a view that is over has no place any more.
   if (header.kind == frame_kind::lend || header.epoch != view_ || !follows_) return;
-  shard_.cancel_step(step_of(header));
+  shard_.follower().cancel(step_of(header));
   // The primary may believe that it is here.
   send_resend(neighbour::primary, frame_kind::resend, 0);
 }
@@ -271,22 +274,22 @@ void replication_core::frame(const frame_header& header, payload_handle payload)
   if (header.kind == frame_kind::steps) return on_steps(header);
   auto& out = front_.pending(header.job, header.table);
   if (header.kind == frame_kind::step) {
-    shard_.follow(step_of(header), payload, out);
+    shard_.follower().follow(step_of(header), payload, out);
     return front_.carry_out();
   }
-  const auto slot = shard_.find_slot(header.job, header.table, header.chunk);
+  const auto slot = shard_.registry().find_slot(header.job, header.table, header.chunk);
   TIDEGATE_ASSERT(slot.has_value(), "place() has found the chunk");
   auto taken = shell_.take_seed(*slot, payload);
   if (!taken) {
-    shard_.cancel_step(step_of(header));
+    shard_.follower().cancel(step_of(header));
     return answer(header, refusal::wrong_size);
   }
-  shard_.follow_seed(step_of(header), *taken, out);
+  shard_.follower().follow_seed(step_of(header), *taken, out);
   front_.carry_out();
 }
 
 void replication_core::on_farewell(const frame_header& header) {
-  shard_.follow_farewell(header.job, header.worker, header.clock);
+  shard_.follower().follow_farewell(header.job, header.worker, header.clock);
   const farewell_name name{header.job, header.worker, header.clock};
   if (!replica_) return answer_farewell(name);
   owed_.insert(name);
@@ -317,16 +320,16 @@ void replication_core::on_followed(const frame_header& header) {
     if (owed_.erase(name) > 0) answer_farewell(name);
     if (name == farewell_of(header.job, header.worker))
       front_.about_job(header.job, [&](auto& out) {
-        shard_.farewell_replicated(header.job, header.worker, out);
+        shard_.replication().farewell_replicated(header.job, header.worker, out);
       });
     return tell_in_sync();
   }
   if (code != refusal::none) return;
   // Made before, or handed over before: told as a run of one.
-  const auto slot = shard_.find_slot(header.job, header.table, header.chunk);
+  const auto slot = shard_.registry().find_slot(header.job, header.table, header.chunk);
   if (!slot) return;
   auto run = header;
-  run.chunk = shard_.index_of(*slot);
+  run.chunk = shard_.registry().index_of(*slot);
   run.count = 1;
   on_followed_run(run);
 }

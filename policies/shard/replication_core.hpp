@@ -189,7 +189,7 @@ class replication_core {
   void tell_in_sync();
   void send(const under_way& transfer, bool again);
   farewell_name farewell_of(std::uint64_t job, std::uint32_t rank) const {
-    return {job, rank, shard_.first_clock(job, rank)};
+    return {job, rank, shard_.registry().first_clock(job, rank)};
   }
   void send_farewell(const farewell_name& name);
   void on_followed(const runtime::frame_header& header);

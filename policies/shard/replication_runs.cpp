@@ -22,7 +22,7 @@ void replication_core::table_opened(std::uint64_t token, std::uint32_t table) {
 }
 
 void replication_core::lend(std::uint64_t job, std::uint32_t table) {
-  if (!replica_ || !shares_ || shard_.slots_of(table).empty()) return;
+  if (!replica_ || !shares_ || shard_.registry().slots_of(table).empty()) return;
   lending_[table].job = job;
   send_lend(job, table);
 }
@@ -55,9 +55,10 @@ void replication_core::on_lent(const frame_header& header) {
 
 // Chunks that lie side by side and make the same step.
 void replication_core::post() {
+  const auto& chunks = shard_.registry();
   const auto joins = [&](const auto& a, const auto& b) {
-    return shard_.name_of(a.slot).table == shard_.name_of(b.slot).table &&
-           shard_.index_of(a.slot) + 1 == shard_.index_of(b.slot) && a.version == b.version;
+    return chunks.name_of(a.slot).table == chunks.name_of(b.slot).table &&
+           chunks.index_of(a.slot) + 1 == chunks.index_of(b.slot) && a.version == b.version;
   };
   for (std::size_t begin = 0, end = 0; begin < steps_.size(); begin = end) {
     const auto& first = steps_[begin];
@@ -74,7 +75,7 @@ void replication_core::post() {
     for (end = begin + 1; end < followed_.size(); ++end)
       if (!joins(followed_[end - 1], followed_[end])) break;
     auto header = header_for(frame_kind::followed, view_, followed_[begin].slot);
-    header.chunk = shard_.index_of(followed_[begin].slot);
+    header.chunk = shard_.registry().index_of(followed_[begin].slot);
     header.count = static_cast<std::uint32_t>(end - begin);
     header.version = followed_[begin].version;
     if (follows_) shell_.send_plain(*primary_, header);
@@ -84,7 +85,7 @@ void replication_core::post() {
 
 void replication_core::post_steps(const effects::replicate& first, std::uint32_t count) {
   auto header = header_for(frame_kind::steps, led_view_, first.slot);
-  header.chunk = shard_.index_of(first.slot);
+  header.chunk = shard_.registry().index_of(first.slot);
   header.count = count;
   header.version = first.version;
   header.worker = first.rank;
@@ -98,8 +99,8 @@ void replication_core::post_steps(const effects::replicate& first, std::uint32_t
 
 // Empty for what is not ours.
 std::span<const std::uint32_t> replication_core::run_of(const frame_header& header) const {
-  if (!shard_.has_table(header.job, header.table)) return {};
-  const auto slots = shard_.slots_of(header.table);
+  if (!shard_.registry().has_table(header.job, header.table)) return {};
+  const auto slots = shard_.registry().slots_of(header.table);
   if (header.chunk > slots.size() || header.count > slots.size() - header.chunk) return {};
   return slots.subspan(header.chunk, header.count);
 }
@@ -109,16 +110,16 @@ void replication_core::on_steps(const frame_header& header) {
   auto& out = front_.pending(header.job, header.table);
   for (const auto slot : run_of(header)) {
     auto step = step_of(header);
-    step.chunk = shard_.name_of(slot).chunk;
-    const auto judged = shard_.begin_step(step, shell_.chunk_bytes(slot));
-    if (judged.kind == push_admission::what::refuse && judged.code == refusal::none)
+    step.chunk = shard_.registry().name_of(slot).chunk;
+    const auto judged = shard_.follower().begin_step(step, shell_.chunk_bytes(slot));
+    if (judged.kind == push_admission::verdict::refuse && judged.code == refusal::none)
       out.list.push_back(effects::followed{slot, step.version});
-    if (judged.kind != push_admission::what::take) continue;
+    if (judged.kind != push_admission::verdict::take) continue;
     const auto sum = skips ? no_payload : shell_.sum_in_place(slot, header.plane);
     if (skips || sum != no_payload)
-      shard_.follow(step, sum, out);
+      shard_.follower().follow(step, sum, out);
     else
-      shard_.cancel_step(step);  // nobody has lent that
+      shard_.follower().cancel(step);  // nobody has lent that
   }
   front_.carry_out();
 }
@@ -132,7 +133,8 @@ void replication_core::on_followed_run(const frame_header& header) {
     const auto at = under_way_.find(slot);
     if (at == under_way_.end()) continue;
     const bool is_seed = at->second.is_seed;
-    const auto version = is_seed ? shard_.seed_of(slot).now.version : at->second.step.version;
+    const auto version =
+        is_seed ? shard_.replication().seed_of(slot).now.version : at->second.step.version;
     if (header.version != version) continue;
     under_way_.erase(at);
     if (!is_seed) {
@@ -142,9 +144,9 @@ void replication_core::on_followed_run(const frame_header& header) {
     --seeding_;
     seeded = true;
     shell_.seed_arrived(slot);
-    shard_.seeded(slot, header.version, out);
+    shard_.replication().seeded(slot, header.version, out);
   }
-  shard_.replicated(slots_, header.version, out);
+  shard_.replication().replicated(slots_, header.version, out);
   front_.carry_out();
   if (seeded) seed_more();
 }

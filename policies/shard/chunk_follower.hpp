@@ -1,0 +1,71 @@
+// What a replica does: makes the steps that its primary tells it, takes chunks over as they
+// are, and becomes the primary when it is promoted. No worker's frame is for it: its epoch is
+// 0. It may lead another replica; then it hands the steps on, and has followed when that one
+// has.
+//
+// One thread. Once warm, steps allocate nothing.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "policies/protocol/frame_tag.hpp"
+#include "policies/shard/chunk_replication.hpp"
+#include "policies/shard/effects.hpp"
+#include "policies/shard/records.hpp"
+
+namespace tidegate::policies::sharding {
+
+struct shard_state;
+
+struct followed_step {
+  std::uint64_t job = 0;
+  std::uint32_t table = 0;
+  std::uint32_t chunk = 0;
+  std::uint64_t version = 0;  // that it makes
+  std::uint32_t rank = 0;     // or all_ranks
+  std::uint64_t clock = 0;
+  std::uint32_t team = 1;  // of shard_effects::apply
+};
+
+class chunk_follower {
+ public:
+  explicit chunk_follower(shard_state& state) : state_(state) {}
+
+  void add_chunk() { chunks_.emplace_back(); }
+  void forget_chunk(std::uint32_t slot) { chunks_[slot] = {}; }
+
+  // A step, or a chunk that is handed over, announces itself before its payload has a place:
+  // see shard_core::begin_push; code none if it has been made before. A chunk goes to
+  // seed_plane and to planes kept_plane(i). Exactly one of follow, or follow_seed, and cancel
+  // follows.
+  push_admission begin_step(const followed_step& step, std::uint64_t payload_bytes);
+  push_admission begin_seed(const followed_step& step);
+  void cancel(const followed_step& step);
+  // Makes the step. `payload`: no_payload for a skip.
+  void follow(const followed_step& step, payload_handle payload, shard_effects& out);
+  // The chunk is what the primary had.
+  void follow_seed(const followed_step& step, const seed_state& state, shard_effects& out);
+  // The rank has finished, in the stay that began with clock `since`: it may have joined again.
+  void follow_farewell(std::uint64_t token, std::uint32_t rank, std::uint64_t since);
+  // Another process is to be followed: what was on its way here is not any more, and chunks may
+  // be handed over once more.
+  void follow_another();
+  // This is the primary now, in this epoch.
+  void promote(std::uint64_t token, std::uint64_t epoch, shard_effects& out);
+
+ private:
+  struct followed_chunk {
+    bool stepping = false;  // the payload of a step is on its way
+    bool has_seed = false;  // it was handed over
+  };
+
+  bool find(const followed_step& step, std::uint32_t& slot) const;
+  void make_step(chunk_record& chunk, const followed_step& step, payload_handle payload,
+                 shard_effects& out);
+
+  shard_state& state_;
+  std::vector<followed_chunk> chunks_;  // by slot
+};
+
+}  // namespace tidegate::policies::sharding

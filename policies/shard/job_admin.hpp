@@ -1,0 +1,65 @@
+// Jobs and their workers come and go: what is opened here, which processes may push, and what
+// becomes of what is held when a worker or a job ends.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "policies/model/rank_progress.hpp"
+#include "policies/placement/placement.hpp"
+#include "policies/protocol/frame_tag.hpp"
+#include "policies/protocol/protocol.hpp"
+#include "policies/shard/effects.hpp"
+#include "policies/shard/records.hpp"
+#include "policies/shard/registry.hpp"
+
+namespace tidegate::policies::sharding {
+
+struct shard_state;
+
+class job_admin {
+ public:
+  explicit job_admin(shard_state& state) : state_(state) {}
+
+  // Opening again with the same token is ignored.
+  void open_job(std::uint64_t token, const job_options& options);
+  // Opens a job at an aggregator, which hands a clock on in `parts` sums.
+  void open_relay(std::uint64_t token, const job_options& options, std::size_t parts);
+  // Opens a table with those of its chunks that are on this shard, and returns them with slots.
+  // Opening it again returns what it has.
+  std::vector<owned_chunk> open_table(std::uint64_t token, std::uint32_t table,
+                                      std::span<const chunk_place> places);
+  // The table is as if it had never been opened. Its slots are not used again.
+  void forget_table(std::uint32_t table);
+  // Ends the job here: whoever waits is refused, what is held is released, later frames are
+  // refused.
+  void close_job(std::uint64_t token, shard_effects& out);
+
+  // A worker joins or replaces an earlier process of its rank.
+  refusal admit_worker(std::uint64_t token, std::uint32_t rank, std::uint32_t incarnation);
+  // Returns the first clock of this rank that is not in some chunk here of these tables, which
+  // it has opened: clock_vector's infinity without chunks. A worker that comes back goes on
+  // there; what is held of it then counts as unacknowledged pushes of the new process, within
+  // its credits.
+  std::uint64_t first_missing(std::uint64_t token, std::uint32_t rank,
+                              std::span<const std::uint32_t> tables) const;
+  // Returns, of each chunk of the job here, the first clock that it lacks of one of these
+  // ranks.
+  std::vector<chunk_clock> first_clocks(std::uint64_t token,
+                                        std::span<const std::uint32_t> ranks) const;
+  // The processes of a rank so far are strangers from now on. What they have pushed stays.
+  void forget_process(const job_record& job, std::uint32_t rank);
+
+  // shard_core::finished(), and the same as somebody else says.
+  void finished(const frame_tag& tag, shard_effects& out);
+  void has_finished(std::uint64_t token, std::uint32_t rank, shard_effects& out);
+
+ private:
+  void add_chunk(const job_record& job, std::uint32_t slot);
+
+  shard_state& state_;
+};
+
+}  // namespace tidegate::policies::sharding

@@ -1,0 +1,68 @@
+// The pulls of workers, one of each worker and chunk at a time: those that wait for their
+// version, the replies that are under way, and the leases of workers that read in place.
+//
+// A lease keeps a plane from being written until the worker's next pull of the chunk, or its
+// push of the same or a later clock; a reply does until it is sent. One thread. Once warm,
+// nothing allocates.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "policies/protocol/frame_tag.hpp"
+#include "policies/protocol/protocol.hpp"
+#include "policies/shard/effects.hpp"
+#include "policies/shard/records.hpp"
+
+namespace tidegate::policies::sharding {
+
+struct shard_state;
+
+class pull_tracker {
+ public:
+  explicit pull_tracker(shard_state& state) : state_(state) {}
+
+  void add_chunk(std::uint32_t ranks) { chunks_.emplace_back(ranks); }
+  void forget_chunk(std::uint32_t slot) { chunks_[slot] = {}; }
+
+  // Takes in a pull of a chunk, or of every chunk of a table that is known, and carries out
+  // what follows. `everything`: see pull_request.
+  void pull(const frame_tag& tag, bool everything, shard_effects& out);
+  void pull_table(const frame_tag& tag, bool everything, shard_effects& out);
+  // Answers the pull that tag.rank made last: with the chunk if `code` is none.
+  void answer(chunk_record& chunk, const frame_tag& tag, refusal code, shard_effects& out);
+  // shard_core::sent(), answer_waiting().
+  bool sent(std::uint32_t slot, std::uint32_t rank, std::uint32_t plane);
+  void answer_waiting(std::uint32_t slot, std::uint32_t rank, shard_effects& out);
+
+  // A worker that pushes a clock has done with the parameters of that clock.
+  void pushed(chunk_record& chunk, std::uint32_t rank, std::uint64_t clock);
+  void end_lease(chunk_record& chunk, std::uint32_t rank);
+  // The rank has another process, which numbers its pulls anew.
+  void forget_process(chunk_record& chunk, std::uint32_t rank);
+  // The job ends: refuses the pull that waits, if any.
+  void close(chunk_record& chunk, std::uint32_t rank, shard_effects& out);
+  // Returns the number of a rank's last pull of a chunk.
+  std::uint64_t request_of(std::uint32_t slot, std::uint32_t rank) const {
+    return chunks_[slot][rank].request;
+  }
+
+ private:
+  struct rank_pulls {
+    bool pulling = false;
+    bool rings = false;   // of the last pull
+    bool leased = false;  // reads lease.plane, since it pulled at `clock`
+    std::uint8_t sending = 0;
+    bool answer_waits = false;  // for the end of a reply under way
+    std::uint64_t clock = 0;    // of the last pull
+    std::uint64_t request = 0;  // of the last pull
+    shard_effects::version_at lease;
+  };
+
+  bool begin(chunk_record& chunk, const frame_tag& tag, bool rings, refusal& code);
+
+  shard_state& state_;
+  std::vector<std::vector<rank_pulls>> chunks_;  // by slot, by rank
+};
+
+}  // namespace tidegate::policies::sharding

@@ -1,0 +1,285 @@
+#include "policies/shard/push_window.hpp"
+
+#include <algorithm>
+
+#include "policies/shard/state.hpp"
+#include "runtime/base/assert.hpp"
+#include "runtime/base/planted.hpp"
+#include "runtime/base/rare.hpp"
+
+namespace tidegate::policies::sharding {
+
+using runtime::is_planted;
+using runtime::planted_bug;
+
+refusal push_window::check(const frame_tag& tag, std::uint64_t payload_bytes) const {
+  std::uint32_t slot = 0;
+  return check(tag, payload_bytes, slot);
+}
+
+refusal push_window::check(const frame_tag& tag, std::uint64_t payload_bytes,
+                           std::uint32_t& slot) const {
+  if (const auto code = state_.registry.find_chunk(tag, slot); code != refusal::none)
+    return code;
+  const auto& chunk = state_.registry.chunk(slot);
+  if (payload_bytes != chunk.elements * sizeof(float)) return refusal::wrong_size;
+  return check_clock(chunk, tag);
+}
+
+// Returns none if the worker may push this clock now.
+refusal push_window::check_clock(const chunk_record& chunk, const frame_tag& tag) const {
+  const auto expected = next(chunk.slot, tag.rank);
+  if (chunk.job().ranks[tag.rank].finished && tag.clock >= expected)
+    return refusal::after_finish;
+  // Not `settled + window`, which wraps for a clock near infinity.
+  const auto settled = settled_below(chunk, tag.rank);
+  if (tag.clock > settled && tag.clock - settled >= window) return refusal::beyond_window;
+  const auto& held = at(chunk.slot, tag.rank, tag.clock);
+  if (held.there && held.clock != tag.clock && tag.clock >= expected)
+    return refusal::beyond_window;
+  return refusal::none;
+}
+
+push_admission push_window::begin(const frame_tag& tag, std::uint64_t payload_bytes) {
+  using verdict = push_admission::verdict;
+  std::uint32_t slot = 0;
+  if (const auto code = check(tag, payload_bytes, slot); code != refusal::none)
+    return {verdict::refuse, code};
+  const auto& chunk = state_.registry.chunk(slot);
+  if (is_retained(chunk, tag.rank, tag.clock)) return {verdict::drop, refusal::none};
+  if (tag.clock < chunk.policy->applied_below(tag.rank)) {
+    if (!state_.replication.waits_for(slot, tag.rank, tag.clock))
+      return {verdict::refuse, refusal::none};
+    hold_copy(chunk, tag, false);
+    return {verdict::drop, refusal::none};
+  }
+  auto& place = at(slot, tag.rank, tag.clock);
+  if (place.there || place.arriving) return {verdict::drop, refusal::none};
+  place.arriving = true;
+  place.clock = tag.clock;
+  return {verdict::take, refusal::none};
+}
+
+void push_window::cancel(const frame_tag& tag) {
+  std::uint32_t slot = 0;
+  if (state_.registry.find_chunk(tag, slot) != refusal::none) return;
+  auto& place = at(slot, tag.rank, tag.clock);
+  if (place.clock == tag.clock) place.arriving = false;
+}
+
+void push_window::push(const frame_tag& tag, payload_handle payload, shard_effects& out) {
+  std::uint32_t slot = 0;
+  auto code = state_.registry.find_chunk(tag, slot);
+  if (code == refusal::none) code = check_clock(state_.registry.chunk(slot), tag);
+  if (code != refusal::none) {
+    if (payload != no_payload) out.list.push_back(shard_effects::release{payload});
+    out.list.push_back(shard_effects::acknowledge{tag, code});
+    return;
+  }
+  auto& chunk = state_.registry.chunk(slot);
+  take(chunk, tag, payload, false, out);
+  state_.steps.carry_out(chunk, tag, out);
+}
+
+void push_window::push_table(const frame_tag& tag, std::span<const payload_handle> payloads,
+                             shard_effects& out) {
+  const auto& order = state_.registry.table(tag.table).order;
+  TIDEGATE_ASSERT(payloads.empty() || payloads.size() == order.size(), "a payload per chunk");
+  auto entry = tag;
+  for (std::uint32_t index = 0; index < order.size(); ++index) {
+    auto& chunk = state_.registry.chunk(order[index]);
+    const auto payload = payloads.empty() ? no_payload : payloads[index];
+    entry.chunk = chunk.chunk;
+    if (const auto code = check_clock(chunk, entry); code != refusal::none) {
+      if (payload != no_payload) out.list.push_back(shard_effects::release{payload});
+      state_.replies.acknowledge(chunk, entry, true, code, out);
+      continue;
+    }
+    take(chunk, entry, payload, true, out);
+    state_.steps.carry_out(chunk, entry, out);
+  }
+}
+
+// Holds the push and feeds the policy what is next in the worker's order.
+void push_window::take(chunk_record& chunk, const frame_tag& tag, payload_handle payload,
+                       bool rings, shard_effects& out) {
+  auto& place = at(chunk.slot, tag.rank, tag.clock);
+  const auto applied_below = chunk.policy->applied_below(tag.rank);
+  // A step has been made with it that is not replicated yet: it is acknowledged then.
+  const bool retained = is_retained(chunk, tag.rank, tag.clock);
+  const bool is_new = !retained && tag.clock < applied_below;
+  const bool waits = is_new && state_.replication.waits_for(chunk.slot, tag.rank, tag.clock);
+  const bool applied = is_new && !waits;
+  if (is_planted(planted_bug::duplicate_applied) && applied && !chunk.relay &&
+      payload != no_payload && tag.clock + window > applied_below && !place.there) {
+    hold(place, tag, payload, rings);
+    state_.steps.decisions().push_back(
+        {policy_decision::action::apply_one, tag.rank, tag.clock});
+    return;
+  }
+  if (is_planted(planted_bug::lease_ended_by_an_old_push))
+    state_.pulls.end_lease(chunk, tag.rank);
+  if (is_new || place.there) {  // a duplicate
+    if (payload != no_payload) out.list.push_back(shard_effects::release{payload});
+    if (waits) hold_copy(chunk, tag, rings);
+    if (applied) state_.replies.acknowledge(chunk, tag, rings, refusal::none, out);
+    return;
+  }
+  state_.pulls.pushed(chunk, tag.rank, tag.clock);
+  hold(place, tag, payload, rings);
+  if (is_planted(planted_bug::acknowledged_before_applied))
+    state_.replies.acknowledge(chunk, tag, rings, refusal::none, out);
+  feed_policy(chunk, tag.rank);
+}
+
+void push_window::feed_policy(const chunk_record& chunk, std::uint32_t rank) {
+  auto& pushes = chunks_[chunk.slot][rank];
+  const auto end =
+      std::max(chunk.policy->applied_below(rank), chunk.job().ranks[rank].joined) + window;
+  while (pushes.next < end && is_here(chunk.slot, rank, pushes.next)) {
+    ++pushes.next;
+    chunk.policy->push_arrived(rank, pushes.next - 1, state_.steps.decisions());
+  }
+}
+
+void push_window::hold(held_push& place, const frame_tag& tag, payload_handle payload,
+                       bool rings) {
+  place = {.there = true, .rings = rings, .clock = tag.clock, .payload = payload};
+  ++held_;
+}
+
+// Holds a push whose step is on its way to the replica, to acknowledge it with that. Nobody
+// needs its gradient.
+void push_window::hold_copy(const chunk_record& chunk, const frame_tag& tag, bool rings) {
+  auto& place = at(chunk.slot, tag.rank, tag.clock);
+  if (place.there || place.arriving) return;
+  TIDEGATE_RARE("shard: a push comes again while its step is on its way to the replica");
+  hold(place, tag, no_payload, rings);
+}
+
+// The only way out for a push that is held.
+void push_window::give_back(held_push& held, shard_effects& out) {
+  if (held.payload != no_payload) out.list.push_back(shard_effects::release{held.payload});
+  held = {};
+  --held_;
+}
+
+void push_window::settle(const chunk_record& chunk, std::uint32_t rank, std::uint64_t clock,
+                         const frame_tag& base, refusal code, shard_effects& out) {
+  auto& held = at(chunk.slot, rank, clock);
+  TIDEGATE_ASSERT(held.there, "an applied push was held");
+  if (is_planted(planted_bug::credit_leaked) && clock % 3 == 2) held.payload = no_payload;
+  const bool rings = held.rings;
+  give_back(held, out);
+  state_.replies.acknowledge(chunk, state_.registry.tag_of(chunk, rank, clock, base), rings,
+                             code, out);
+}
+
+void push_window::discard(std::uint32_t slot, std::uint32_t rank, std::uint64_t clock,
+                          shard_effects& out) {
+  if (is_here(slot, rank, clock)) give_back(at(slot, rank, clock), out);
+}
+
+void push_window::close(const chunk_record& chunk, std::uint32_t rank, shard_effects& out) {
+  const auto base = chunk_registry::base_of(chunk);
+  for (const auto& held : chunks_[chunk.slot][rank].held) {
+    if (!held.there) continue;
+    const bool on_its_way = chunk.relay ? held.clock < chunk.relay->handed_on_below()
+                                        : held.clock < chunk.policy->applied_below(rank);
+    if (on_its_way) {
+      TIDEGATE_RARE("shard: a job ends while a sum is on its way");
+      state_.replies.acknowledge(chunk, state_.registry.tag_of(chunk, rank, held.clock, base),
+                                 held.rings, refusal::job_ended, out);
+    } else {
+      settle(chunk, rank, held.clock, base, refusal::job_ended, out);
+    }
+  }
+}
+
+void push_window::forget_behind_gaps(const job_record& job, std::uint32_t rank,
+                                     shard_effects& out) {
+  for (const auto slot : job.slots) {
+    auto& pushes = chunks_[slot][rank];
+    for (auto& held : pushes.held) {
+      if (!held.there || held.clock < pushes.next) continue;
+      TIDEGATE_RARE("shard: a push of a worker that left has a gap before it");
+      give_back(held, out);
+    }
+  }
+}
+
+void push_window::orphan(const chunk_record& chunk, std::uint32_t rank, shard_effects& out) {
+  const auto joined = chunk.job().ranks[rank].joined;
+  for (auto& held : chunks_[chunk.slot][rank].held) {
+    // A policy that closes two clocks at once is past both before the first is carried out.
+    const bool is_earlier = held.there && held.clock < joined;
+    if (!is_earlier || !is_retained(chunk, rank, held.clock)) continue;
+    if (held.payload != no_payload && state_.replication.take_payload(chunk.slot, held.payload))
+      held.payload = no_payload;
+    give_back(held, out);
+  }
+}
+
+void push_window::forget_process(std::uint32_t slot, std::uint32_t rank) {
+  for (auto& held : chunks_[slot][rank].held) {
+    held.arriving = false;  // of the one before, now a stranger
+    if (is_planted(planted_bug::held_push_forgotten_at_replacement)) held = {};
+  }
+}
+
+std::uint32_t push_window::list_inputs(std::uint32_t slot, std::uint32_t begin,
+                                       std::uint32_t end, std::uint64_t clock,
+                                       shard_effects& out) const {
+  std::uint32_t count = 0;
+  for (std::uint32_t rank = begin; rank < end; ++rank) {
+    const auto payload = at(slot, rank, clock).payload;
+    if (!is_held(slot, rank, clock) || payload == no_payload) continue;
+    out.inputs.push_back({rank, payload});
+    ++count;
+  }
+  return count;
+}
+
+void push_window::plant(const chunk_record& chunk, std::uint32_t first, std::uint64_t clock,
+                        shard_effects& out) {
+  const auto inputs = std::span(out.inputs).subspan(first);
+  if (is_planted(planted_bug::sum_in_order_of_arrival)) {
+    const auto payload = inputs.front().payload;
+    for (std::size_t i = 0; i + 1 < inputs.size(); ++i)
+      inputs[i].payload = inputs[i + 1].payload;
+    inputs.back().payload = payload;
+  }
+  if (is_planted(planted_bug::payload_given_back_early) && chunk.versions.version() % 3 == 2) {
+    out.list.push_back(shard_effects::release{inputs.front().payload});
+    at(chunk.slot, inputs.front().rank, clock).payload = no_payload;
+  }
+}
+
+bool push_window::is_held(std::uint32_t slot, std::uint32_t rank, std::uint64_t clock) const {
+  return next(slot, rank) > clock && is_here(slot, rank, clock);
+}
+
+// Returns true if a step has been made with it, and the replica has not made it yet.
+bool push_window::is_retained(const chunk_record& chunk, std::uint32_t rank,
+                              std::uint64_t clock) const {
+  return is_here(chunk.slot, rank, clock) && clock < chunk.policy->applied_below(rank);
+}
+
+bool push_window::holds_unapplied(const chunk_record& chunk, std::uint32_t rank) const {
+  const auto& held = chunks_[chunk.slot][rank].held;
+  return std::any_of(held.begin(), held.end(), [&](const held_push& push) {
+    return push.there && !is_retained(chunk, rank, push.clock);
+  });
+}
+
+std::uint64_t push_window::settled_below(const chunk_record& chunk, std::uint32_t rank) const {
+  const auto joined = chunk.job().ranks[rank].joined;
+  auto below =
+      std::min(next(chunk.slot, rank), std::max(chunk.policy->applied_below(rank), joined));
+  while (below > joined && (is_retained(chunk, rank, below - 1) ||
+                            state_.replication.waits_for(chunk.slot, rank, below - 1)))
+    --below;
+  return below;
+}
+
+}  // namespace tidegate::policies::sharding

@@ -1,0 +1,126 @@
+// The pushes that are here and not settled, at most `window` clocks of each worker and chunk:
+// they are put back into the worker's order, counted once whatever is duplicated, and held
+// until their step has been made, and replicated where there is a replica.
+//
+// A push comes with a handle that the shell chose; no_payload is a skip. Every handle that was
+// taken in is released once. One thread. Once warm, nothing allocates.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "policies/protocol/frame_tag.hpp"
+#include "policies/protocol/protocol.hpp"
+#include "policies/shard/effects.hpp"
+#include "policies/shard/records.hpp"
+
+namespace tidegate::policies::sharding {
+
+struct shard_state;
+
+class push_window {
+ public:
+  explicit push_window(shard_state& state) : state_(state) {}
+
+  void add_chunk(std::uint32_t ranks) { chunks_.emplace_back(ranks); }
+  void forget_chunk(std::uint32_t slot) { chunks_[slot] = {}; }
+
+  // shard_core::check_push(), begin_push(), cancel_push().
+  refusal check(const frame_tag& tag, std::uint64_t payload_bytes) const;
+  push_admission begin(const frame_tag& tag, std::uint64_t payload_bytes);
+  void cancel(const frame_tag& tag);
+  // Takes in a push of a chunk, or of every chunk of a table (a payload for each, or none), and
+  // carries out what follows. The table is known.
+  void push(const frame_tag& tag, payload_handle payload, shard_effects& out);
+  void push_table(const frame_tag& tag, std::span<const payload_handle> payloads,
+                  shard_effects& out);
+
+  // The push of (rank, clock), which is held, is in the parameters or will never be: gives its
+  // payload back and answers it.
+  void settle(const chunk_record& chunk, std::uint32_t rank, std::uint64_t clock,
+              const frame_tag& base, refusal code, shard_effects& out);
+  // Gives the payload back of a push that nobody waits for any more, if it is held.
+  void discard(std::uint32_t slot, std::uint32_t rank, std::uint64_t clock, shard_effects& out);
+  // The job ends: refuses every push of a rank. What is on its way upstream or to the replica
+  // stays until that is answered.
+  void close(const chunk_record& chunk, std::uint32_t rank, shard_effects& out);
+  // Discards what came before what it waits for: nobody sends that any more. The rank left, or
+  // is an aggregator all of whose members have, which may have died with what was lost on the
+  // way.
+  void forget_behind_gaps(const job_record& job, std::uint32_t rank, shard_effects& out);
+  // Discards pushes of an earlier stay of this rank that are on their way to the replica:
+  // nobody waits for them, and their places are needed.
+  void orphan(const chunk_record& chunk, std::uint32_t rank, shard_effects& out);
+  // The rank has another process: what was arriving from the one before will not come.
+  void forget_process(std::uint32_t slot, std::uint32_t rank);
+
+  // Appends the pushes of `clock` by ranks [begin, end) to the inputs, ascending in rank, and
+  // returns how many those are. Skips have none.
+  std::uint32_t list_inputs(std::uint32_t slot, std::uint32_t begin, std::uint32_t end,
+                            std::uint64_t clock, shard_effects& out) const;
+  // Makes mistakes with the inputs from `first` on; see planted.hpp.
+  void plant(const chunk_record& chunk, std::uint32_t first, std::uint64_t clock,
+             shard_effects& out);
+
+  // Returns the clock that is expected of a rank next: those below have come, in their order.
+  std::uint64_t next(std::uint32_t slot, std::uint32_t rank) const {
+    return chunks_[slot][rank].next;
+  }
+  void set_next(std::uint32_t slot, std::uint32_t rank, std::uint64_t clock) {
+    chunks_[slot][rank].next = clock;
+  }
+  // Returns true if the push is here, or is here and has come in its order.
+  bool is_here(std::uint32_t slot, std::uint32_t rank, std::uint64_t clock) const {
+    const auto& held = at(slot, rank, clock);
+    return held.there && held.clock == clock;
+  }
+  bool is_held(std::uint32_t slot, std::uint32_t rank, std::uint64_t clock) const;
+  // Returns true if anything of the rank is held that no step has been made with.
+  bool holds_unapplied(const chunk_record& chunk, std::uint32_t rank) const;
+  // Returns true if the worker of a push that is held rings.
+  bool rings(std::uint32_t slot, std::uint32_t rank, std::uint64_t clock) const {
+    return at(slot, rank, clock).rings;
+  }
+  // Returns the clock below which pushes of a rank are wherever they have to be. A rank that
+  // has finished has no bound of its own.
+  std::uint64_t settled_below(const chunk_record& chunk, std::uint32_t rank) const;
+  // Returns how many pushes are held in all.
+  std::uint64_t held() const noexcept { return held_; }
+
+ private:
+  struct held_push {
+    bool arriving = false;  // its payload has a place and is on its way
+    bool there = false;
+    bool rings = false;
+    std::uint64_t clock = 0;
+    payload_handle payload = no_payload;
+  };
+  struct rank_pushes {
+    std::uint64_t next = 0;                // the clock expected
+    std::array<held_push, window> held{};  // by clock modulo window
+  };
+
+  held_push& at(std::uint32_t slot, std::uint32_t rank, std::uint64_t clock) {
+    return chunks_[slot][rank].held[clock % window];
+  }
+  const held_push& at(std::uint32_t slot, std::uint32_t rank, std::uint64_t clock) const {
+    return chunks_[slot][rank].held[clock % window];
+  }
+  refusal check(const frame_tag& tag, std::uint64_t payload_bytes, std::uint32_t& slot) const;
+  refusal check_clock(const chunk_record& chunk, const frame_tag& tag) const;
+  bool is_retained(const chunk_record& chunk, std::uint32_t rank, std::uint64_t clock) const;
+  void take(chunk_record& chunk, const frame_tag& tag, payload_handle payload, bool rings,
+            shard_effects& out);
+  void hold(held_push& place, const frame_tag& tag, payload_handle payload, bool rings);
+  void hold_copy(const chunk_record& chunk, const frame_tag& tag, bool rings);
+  void feed_policy(const chunk_record& chunk, std::uint32_t rank);
+  void give_back(held_push& held, shard_effects& out);
+
+  shard_state& state_;
+  std::vector<std::vector<rank_pushes>> chunks_;  // by slot, by rank
+  std::uint64_t held_ = 0;
+};
+
+}  // namespace tidegate::policies::sharding

@@ -1,0 +1,79 @@
+// What all parts of a shard core know of jobs, ranks, tables and chunks. Plain values, which
+// chunk_registry owns; what a single part needs is private to that part.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "policies/consistency/consistency.hpp"
+#include "policies/consistency/relay.hpp"
+#include "policies/model/roster.hpp"
+#include "policies/model/spec.hpp"
+#include "policies/shard/chunk_versions.hpp"
+#include "runtime/base/limits.hpp"
+
+namespace tidegate::policies::sharding {
+
+// Clocks of a worker's pushes that may be held for a chunk at a time.
+inline constexpr auto window = runtime::limits::clocks_in_flight_max;
+inline constexpr std::uint32_t no_run = 0xffff'ffff;
+
+struct rank_record {
+  bool member = true;             // it pushes here
+  std::uint32_t incarnation = 0;  // 0 until it is admitted
+  std::uint64_t joined = 0;       // its first clock
+  bool left = false;
+  bool shut_out = false;
+  bool finished = false;
+};
+
+struct job_record {
+  std::uint64_t token = 0;
+  std::uint64_t epoch = 0;  // of its frames; 0 at a replica
+  bool closed = false;
+  std::uint32_t keeps = 0;  // versions before the current one
+  consistency_spec consistency;
+  std::size_t relay_parts = 0;  // 0 if this is no relay
+  std::vector<rank_record> ranks;
+  roster membership;
+  std::uint32_t changes = 0;         // of the membership that are known
+  std::vector<std::uint32_t> slots;  // of all its chunks
+
+  // Returns true if each version holds the pushes of all ranks below its clock.
+  bool has_exact_versions() const noexcept { return consistency.kind == consistency_kind::bsp; }
+};
+
+// The runs of a table's chunks that the step under way answers as one, for one rank.
+struct open_runs {
+  std::uint32_t acknowledge = no_run;
+  std::uint32_t reply = no_run;
+};
+
+struct table_record {
+  job_record* job = nullptr;
+  std::map<std::uint32_t, std::uint32_t> slots;  // by chunk
+  std::vector<std::uint32_t> order;              // slots by index
+  std::vector<open_runs> runs;                   // by rank; reply_batcher alone writes them
+};
+
+struct chunk_record {
+  std::uint32_t slot = 0;
+  std::uint32_t table = 0;
+  std::uint32_t chunk = 0;
+  std::uint32_t index = 0;  // among the table's chunks here
+  std::uint64_t elements = 0;
+  table_record* home = nullptr;
+  chunk_versions versions;
+  std::unique_ptr<consistency_policy> policy;
+  relay_policy* relay = nullptr;  // `policy`, if this is a relay
+
+  job_record& job() const noexcept { return *home->job; }
+  std::uint32_t ranks() const noexcept {
+    return static_cast<std::uint32_t>(home->job->ranks.size());
+  }
+};
+
+}  // namespace tidegate::policies::sharding

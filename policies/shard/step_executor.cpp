@@ -1,0 +1,89 @@
+#include "policies/shard/step_executor.hpp"
+
+#include <utility>
+
+#include "policies/shard/state.hpp"
+
+namespace tidegate::policies::sharding {
+
+using action = policy_decision::action;
+
+void step_executor::carry_out(chunk_record& chunk, const frame_tag& base, shard_effects& out) {
+  bool answered = false;
+  for (const auto& decision : decisions_) {
+    switch (decision.kind) {
+      case action::apply_one:
+      case action::apply_clock:
+        // Two pushes that waited for one another: what the first one allows is answered before
+        // the second one is applied.
+        if (std::exchange(answered, false)) state_.replies.flush(out);
+        apply(chunk, decision, base, out);
+        break;
+      case action::hand_on:
+        state_.relay.hand_on(chunk, decision.clock, out);
+        break;
+      case action::settle:
+        state_.relay.settle(chunk, decision.clock, base, out);
+        break;
+      case action::ask:
+        out.list.push_back(shard_effects::ask{chunk.slot});
+        break;
+      case action::answer:
+      case action::too_late:
+        answer(chunk, decision, base, out);
+        answered = true;
+        break;
+    }
+  }
+  decisions_.clear();
+  // Under bsp also between two versions: see apply.
+  state_.snapshots.take_if_due(chunk, out);
+}
+
+void step_executor::answer(chunk_record& chunk, const policy_decision& decision,
+                           const frame_tag& base, shard_effects& out) {
+  auto code = refusal::none;
+  if (decision.kind == action::too_late && !chunk.versions.find_kept(decision.clock)) {
+    const auto refused = state_.relay.refused_with(chunk.slot);
+    code = refused == refusal::none ? refusal::too_late : refused;
+  }
+  const auto tag = state_.registry.tag_of(chunk, decision.rank, decision.clock, base);
+  state_.pulls.answer(chunk, tag, code, out);
+}
+
+void step_executor::apply(chunk_record& chunk, const policy_decision& decision,
+                          const frame_tag& base, shard_effects& out) {
+  const auto slot = chunk.slot;
+  const bool all = decision.kind == action::apply_clock;
+  const std::uint32_t begin = all ? 0 : decision.rank;
+  const auto end = all ? chunk.ranks() : decision.rank + 1;
+  const auto first = static_cast<std::uint32_t>(out.inputs.size());
+  const auto count = state_.pushes.list_inputs(slot, begin, end, decision.clock, out);
+  if (count > 0) state_.pushes.plant(chunk, first, decision.clock, out);
+  const auto& job = chunk.job();
+  const auto team = job.membership.team(decision.clock);
+  make_step(chunk, first, count, team, out);
+  if (state_.replication.follows(slot)) {
+    state_.replication.retain(chunk, decision, count, team, out);
+    for (std::uint32_t rank = begin; job.changes > 0 && rank < end; ++rank)
+      if (job.ranks[rank].joined > decision.clock) state_.pushes.orphan(chunk, rank, out);
+  } else {
+    for (std::uint32_t rank = begin; rank < end; ++rank)
+      if (state_.pushes.is_held(slot, rank, decision.clock))
+        state_.pushes.settle(chunk, rank, decision.clock, base, refusal::none, out);
+  }
+  if (all) state_.snapshots.take_if_due(chunk, out);
+}
+
+void step_executor::make_step(chunk_record& chunk, std::uint32_t first, std::uint32_t count,
+                              std::uint32_t team, shard_effects& out) {
+  auto& versions = chunk.versions;
+  const auto from = versions.plane();
+  versions.keep_current();
+  const auto to = count > 0 ? versions.free_plane() : from;
+  versions.advance(to);
+  if (count > 0)
+    out.list.push_back(shard_effects::apply{chunk.slot, first, count, from, to, team});
+}
+
+}  // namespace tidegate::policies::sharding

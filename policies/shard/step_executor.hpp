@@ -1,0 +1,43 @@
+// Carries out what the consistency policies of chunks decide: steps of the optimizer, answers
+// to pulls, and what a relay does in place of steps. Decisions are made by a call of a policy
+// with decisions(), and carried out before the next such call.
+//
+// One thread. Once warm, nothing allocates.
+#pragma once
+
+#include <cstdint>
+
+#include "policies/consistency/consistency.hpp"
+#include "policies/protocol/frame_tag.hpp"
+#include "policies/protocol/protocol.hpp"
+#include "policies/shard/effects.hpp"
+#include "policies/shard/records.hpp"
+
+namespace tidegate::policies::sharding {
+
+struct shard_state;
+
+class step_executor {
+ public:
+  explicit step_executor(shard_state& state) : state_(state) {}
+
+  // Returns the decisions that are not carried out yet.
+  policy_decisions& decisions() noexcept { return decisions_; }
+  // Carries them out; all are about `chunk`. `base`: of the frame that led to them, which the
+  // tags of answers begin with. A checkpoint of the chunk is taken where it is due.
+  void carry_out(chunk_record& chunk, const frame_tag& base, shard_effects& out);
+  // Makes the next version with inputs [first, first + count); without inputs it is the same.
+  static void make_step(chunk_record& chunk, std::uint32_t first, std::uint32_t count,
+                        std::uint32_t team, shard_effects& out);
+
+ private:
+  void apply(chunk_record& chunk, const policy_decision& decision, const frame_tag& base,
+             shard_effects& out);
+  void answer(chunk_record& chunk, const policy_decision& decision, const frame_tag& base,
+              shard_effects& out);
+
+  shard_state& state_;
+  policy_decisions decisions_;
+};
+
+}  // namespace tidegate::policies::sharding
