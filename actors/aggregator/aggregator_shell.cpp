@@ -48,7 +48,7 @@ status aggregator_shell::open_job(const policies::open_job_call& call) {
 status aggregator_shell::open_table(const policies::open_table_call& call) {
   if (!core_.is_open() || call.token != token_)
     return {errc::not_found, "this aggregator does not know the job of the table"};
-  if (!core_.front().slots_of(call.table).empty()) return {};
+  if (!core_.front().registry().slots_of(call.table).empty()) return {};
   if (!call.first_clocks.empty() && call.first_clocks.size() != call.places.size())
     return {errc::invalid_argument, "a first clock for each chunk, or none"};
   for (const auto& place : call.places)
@@ -93,7 +93,8 @@ void aggregator_shell::change_roster(const policies::roster_call& call) {
 }
 
 void aggregator_shell::close_job(std::uint64_t token) {
-  ingress_.core().about_job(token, [&](auto& out) { core_.front().close_job(token, out); });
+  ingress_.core().about_job(token,
+                            [&](auto& out) { core_.front().admin().close_job(token, out); });
 }
 
 void aggregator_shell::on_peer_lost(const peer_lost_event& event) {

@@ -28,7 +28,7 @@ class aggregator_shell final : public frame_shell, private ingress_shell::owner 
   runtime::status open_table(const policies::open_table_call& call);
   runtime::expected<std::uint64_t> admit(const policies::admit_worker_call& call);
   auto sum_progress(const policies::sum_progress_call& call) {
-    return core_.front().first_clocks(call.token, call.ranks);
+    return core_.front().admin().first_clocks(call.token, call.ranks);
   }
   std::uint64_t shut_out(const policies::shut_out_call& call) {
     return ingress_.core().shut_out(call);

@@ -110,7 +110,7 @@ void shard_shell::replaced(std::uint32_t view) {
 runtime::buffer shard_shell::place(const runtime::frame_header& header) {
   if (!policies::replication_core::is_mine(header)) return ingress_.place(header);
   if (header.kind == frame_kind::seed) {
-    const auto slot = core_.find_slot(header.job, header.table, header.chunk);
+    const auto slot = core_.registry().find_slot(header.job, header.table, header.chunk);
     // Where this process has not been told of the table yet, the core asks for the seed again.
     if (slot && header.payload_bytes >
                     memory_.seed_bytes_max(*slot, jobs_.at(header.job).options.workers))

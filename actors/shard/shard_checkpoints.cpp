@@ -23,13 +23,13 @@ runtime::expected<std::uint64_t> shard_shell::checkpoint(
     return runtime::fail(errc::not_found, "this shard does not know the job");
   auto& part = job->second.part;
   std::size_t chunks = 0;
-  for (const auto table : call.tables) chunks += core_.slots_of(table).size();
+  for (const auto table : call.tables) chunks += core_.registry().slots_of(table).size();
   std::uint64_t gone_by = 0;
   bool begun = false;
   // Steps that wait may end the part before, which then is written first.
   ingress_.core().about_job(call.token, [&](auto& out) {
     begun = part.begin({job->second.name, call.id, index_}, call.token, chunks);
-    if (begun) gone_by = core_.cut(call.token, call.clock, call.tables, out);
+    if (begun) gone_by = core_.snapshots().cut(call.token, call.clock, call.tables, out);
   });
   if (!begun)
     return runtime::fail(errc::unavailable, "this shard still writes the last checkpoint");
@@ -43,7 +43,7 @@ void shard_shell::snapshot(const effects::snapshot& step,
   image.about.ranks = state.ranks;
   const auto count = policies::chunk_arrays(image.about);
   for (auto& [token, job] : jobs_) {
-    if (!job.part.is_open() || !core_.has_table(token, image.table)) continue;
+    if (!job.part.is_open() || !core_.registry().has_table(token, image.table)) continue;
     if (job.part.add(image.table, std::move(image.about), std::span(image.arrays).first(count)))
       write_part(token);
     return;

@@ -12,9 +12,9 @@ using runtime::status;
 status shard_shell::open_job(const policies::open_job_call& call) {
   if (!call.nodes.empty()) return {errc::invalid_argument, "a shard hands nothing on"};
   if (jobs_.contains(call.token)) return {};  // an earlier call's
-  core_.open_job(call.token,
-                 {call.epoch, call.workers, call.consistency, call.workers_come_back,
-                  call.members, call.replicated, call.team});
+  core_.admin().open_job(call.token,
+                         {call.epoch, call.workers, call.consistency, call.workers_come_back,
+                          call.members, call.replicated, call.team});
   replication_.job_opened(call.token);
   auto& job = jobs_[call.token];
   job.name = call.name;
@@ -38,10 +38,10 @@ status shard_shell::open_table(const policies::open_table_call& call) {
   const auto job = jobs_.find(call.token);
   if (job == jobs_.end())
     return {errc::not_found, "this shard does not know the job of the table"};
-  if (!core_.slots_of(call.table).empty()) return {};  // an earlier call's
-  const auto chunks = core_.open_table(call.token, call.table, call.places);
+  if (!core_.registry().slots_of(call.table).empty()) return {};  // an earlier call's
+  const auto chunks = core_.admin().open_table(call.token, call.table, call.places);
   if (auto added = memory_.add_table(call, chunks, job->second.options); !added.ok()) {
-    core_.forget_table(call.table);
+    core_.admin().forget_table(call.table);
     return added;
   }
   if (call.restore.number > 0)
@@ -61,7 +61,7 @@ runtime::expected<std::uint64_t> shard_shell::admit(const policies::admit_worker
 }
 
 void shard_shell::close_job(std::uint64_t token) {
-  ingress_.core().about_job(token, [&](auto& out) { core_.close_job(token, out); });
+  ingress_.core().about_job(token, [&](auto& out) { core_.admin().close_job(token, out); });
 }
 
 void shard_shell::on_frame(frame_event& event) {

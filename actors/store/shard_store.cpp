@@ -147,7 +147,7 @@ status shard_store::restore(const policies::checkpoint_reader& from, std::size_t
           !read.ok())
         return read;
     state.powers = {about.beta1_power, about.beta2_power};
-    core.restore(chunk.slot, about.version, about.ranks);
+    core.snapshots().restore(chunk.slot, about.version, about.ranks);
   }
   return {};
 }
@@ -221,7 +221,6 @@ std::uint64_t shard_store::seed_bytes_max(std::uint32_t slot, std::uint32_t work
 
 runtime::expected<policies::chunk_seed> shard_store::take_seed(
     std::uint32_t slot, std::span<const std::byte> bytes) {
-  using core = policies::shard_core;
   auto& chunk = chunks_[slot];
   auto seed = policies::decode_seed(bytes);
   if (!seed) return seed;
@@ -232,13 +231,13 @@ runtime::expected<policies::chunk_seed> shard_store::take_seed(
     const auto from = seed_array(*seed, bytes, i);
     std::copy(from.begin(), from.end(), into);
   };
-  memory_.prepare(slot, core::seed_plane);
-  take(0, memory_.at(slot, core::seed_plane));
+  memory_.prepare(slot, policies::sharding::seed_plane);
+  take(0, memory_.at(slot, policies::sharding::seed_plane));
   if (chunk.state1) take(1, chunk.state1);
   if (chunk.state2) take(2, chunk.state2);
   for (std::size_t i = 0; i < seed->state.kept.size(); ++i) {
-    memory_.prepare(slot, core::kept_plane(i));
-    take(seed->kept_array(i), memory_.at(slot, core::kept_plane(i)));
+    memory_.prepare(slot, policies::sharding::kept_plane(i));
+    take(seed->kept_array(i), memory_.at(slot, policies::sharding::kept_plane(i)));
   }
   chunk.powers = {seed->beta1_power, seed->beta2_power};
   return seed;

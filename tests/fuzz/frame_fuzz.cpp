@@ -21,10 +21,10 @@ constexpr std::uint64_t job = 1;
 
 policies::shard_core make_core(policies::consistency_spec how) {
   policies::shard_core core;
-  core.open_job(job, {1, 3, how, true, {}});
+  core.admin().open_job(job, {1, 3, how, true, {}});
   const std::vector<policies::chunk_place> places{{0, 0, 0, 4}, {1, 0, 4, 4}};
-  core.open_table(job, 1, places);
-  for (std::uint32_t rank = 0; rank < 3; ++rank) (void)core.admit_worker(job, rank, 1);
+  core.admin().open_table(job, 1, places);
+  for (std::uint32_t rank = 0; rank < 3; ++rank) (void)core.admin().admit_worker(job, rank, 1);
   return core;
 }
 

@@ -16,16 +16,17 @@ using runtime::frame_kind;
 void front_process::spoil_planes(std::uint32_t table) {
   constexpr std::size_t large = 64;
   const auto spoil = [&](std::uint32_t slot) {
-    memory_.spoil_planes(slot,
-                         [&](std::uint32_t plane) { return core().is_read(slot, plane); });
+    memory_.spoil_planes(
+        slot, [&](std::uint32_t plane) { return core().registry().is_read(slot, plane); });
   };
-  const auto slots = core().slots_of(table);
+  const auto slots = core().registry().slots_of(table);
   const auto& header = current();
   if (slots.size() <= large) {
     std::for_each(slots.begin(), slots.end(), spoil);
     return;
   }
-  if (const auto slot = core().find_slot(header.job, table, header.chunk)) spoil(*slot);
+  if (const auto slot = core().registry().find_slot(header.job, table, header.chunk))
+    spoil(*slot);
   for (std::size_t i = 0; i < large; ++i) spoil(slots[spoiled_++ % slots.size()]);
 }
 
@@ -52,7 +53,7 @@ void front_process::check_answer(const runtime::frame_header& header, std::uint3
                             memory_.parameters(slot, plane).values(), id());
   };
   if (!rings) {
-    if (const auto slot = core().find_slot(header.job, header.table, header.chunk))
+    if (const auto slot = core().registry().find_slot(header.job, header.table, header.chunk))
       check_slot(*slot);
     return;
   }
@@ -77,7 +78,7 @@ void front_process::check_rest() {
 // bounded by its members' credits, and asked for once more at most while it waits.
 void front_process::check_waiting(std::uint64_t workers) {
   const auto each = 2 + 2 * std::uint64_t{runtime::limits::clocks_in_flight_max};
-  const auto bound = core().chunks() * workers * each;
+  const auto bound = core().registry().chunks() * workers * each;
   if (ingress_part().sender().waiting() > bound)
     world_.check.fail("bounded",
                       name() + " has " + std::to_string(ingress_part().sender().waiting()) +
@@ -88,7 +89,8 @@ void front_process::check_credits() {
   std::uint64_t workers = 0;  // of the largest job
   for (const auto& job : world_.plan.spec.jobs)
     workers = std::max<std::uint64_t>(workers, job.capacity());
-  const auto bound = core().chunks() * workers * runtime::limits::clocks_in_flight_max;
+  const auto bound =
+      core().registry().chunks() * workers * runtime::limits::clocks_in_flight_max;
   if (core().pushes_held() > bound)
     world_.check.fail("bounded", name() + " holds " + std::to_string(core().pushes_held()) +
                                      " pushes; credits allow " + std::to_string(bound));

@@ -27,15 +27,16 @@ void shard_process::lead(const policies::lead_call& call, const answer_to& reply
 // was decided before its neighbour was replaced is of the neighbour before.
 void shard_process::check_behind(std::uint32_t slot, std::uint32_t rank,
                                  std::uint64_t clock) const {
-  const auto name = shell_.core().name_of(slot);
+  const auto name = shell_.core().registry().name_of(slot);
   for (const auto* shard = this; shard->shell_.replication().leads_in(shard->led_view_) &&
                                  shard->shell_.replication().all_there();) {
     const auto* next = world_.find_as<shard_process>(shard->replica_);
     if (!next || world_.check.is_out(id()) || world_.check.is_out(next->id())) return;
-    const auto there = next->shell_.core().find_slot(name.job, name.table, name.chunk);
+    const auto there =
+        next->shell_.core().registry().find_slot(name.job, name.table, name.chunk);
     // Under bsp a step has the pushes of all.
-    const auto has =
-        there ? next->shell_.core().progress(*there) : policies::shard_core::cut_state();
+    const auto has = there ? next->shell_.core().snapshots().progress(*there)
+                           : policies::shard_core::cut_state();
     const bool is_bsp = jobs_.at(name.job).is_bsp;
     if (!there || (is_bsp ? has.version : has.ranks[rank].next) <= clock)
       world_.check.fail(
@@ -94,16 +95,18 @@ void shard_process::promote(const policies::promote_call& call) {
     const auto& chunk = chunks_[slot];
     const auto table = memory_.table_of(slot);
     const auto number = memory_.chunk_of(slot);
-    const auto values = memory_.parameters(slot, shell_.core().plane_of(slot)).values();
+    const auto values =
+        memory_.parameters(slot, shell_.core().registry().plane_of(slot)).values();
     if (is_late)
-      world_.check.promoted_late(id(), chunk.job, table, number, shell_.core().progress(slot),
-                                 values);
+      world_.check.promoted_late(id(), chunk.job, table, number,
+                                 shell_.core().snapshots().progress(slot), values);
     else if (world_.check.knows(chunk.job, table, number))
-      world_.check.promoted(chunk.job, table, number, shell_.core().progress(slot), values,
-                            before);
-    else if (shell_.core().progress(slot).version > 0)  // its primary never opened it
+      world_.check.promoted(chunk.job, table, number, shell_.core().snapshots().progress(slot),
+                            values, before);
+    else if (shell_.core().snapshots().progress(slot).version > 0)
+      // Its primary never opened it.
       world_.check.restore_chunk(chunk.job, table, chunk.about.table, number,
-                                 shell_.core().progress(slot).ranks, values);
+                                 shell_.core().snapshots().progress(slot).ranks, values);
     else
       world_.check.open_chunk(chunk.job, table, chunk.about.table, number,
                               chunk.about.optimizer, values);

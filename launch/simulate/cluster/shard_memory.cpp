@@ -48,7 +48,8 @@ void shard_process::note_opened(const policies::open_table_call& table, std::uin
   const auto chunk = memory_.chunk_of(slot);
   auto& check = world_.check;
   if (check.is_out(id()))
-    check.promoted_late(id(), table.token, table.table, chunk, core().progress(slot), values);
+    check.promoted_late(id(), table.token, table.table, chunk,
+                        core().snapshots().progress(slot), values);
   else
     check.open_chunk(table.token, table.table, table.name, chunk, table.optimizer, values);
 }
@@ -68,12 +69,12 @@ runtime::status shard_process::restore(const policies::checkpoint_reader& from,
         return read;
     }
     state.powers = {stored.beta1_power, stored.beta2_power};
-    core.restore(chunk.slot, stored.version, stored.ranks);
+    core.snapshots().restore(chunk.slot, stored.version, stored.ranks);
     if (follows_) continue;
     const auto number = memory_.table_of(chunk.slot);
     if (world_.check.is_out(id()))
       world_.check.promoted_late(id(), state.job, number, chunk.chunk,
-                                 core.progress(chunk.slot), values);
+                                 core.snapshots().progress(chunk.slot), values);
     else
       world_.check.restore_chunk(state.job, number, state.about.table, chunk.chunk,
                                  stored.ranks, values);
@@ -85,7 +86,7 @@ actors::shard_memory::image shard_process::image_of(std::uint32_t slot, std::uin
   const auto& chunk = chunks_.at(slot);
   const auto& job = jobs_.at(chunk.job);
   const auto clock = job.cut_clocks.at(shell_.checkpoint_under_way(chunk.job).number);
-  const auto version = core().cut_of(slot).version;
+  const auto version = core().snapshots().cut_of(slot).version;
   if (job.is_bsp && clock != policies::clock_vector::infinity && version != clock)
     check_fails("checkpoints", "copies version " + std::to_string(version) +
                                    " for a cut at clock " + std::to_string(clock));
@@ -218,12 +219,13 @@ runtime::expected<policies::chunk_seed> shard_process::take_seed(
     const auto from = seed_array(*seed, bytes, i);
     std::copy(from.begin(), from.end(), into.begin());
   };
-  const auto now = memory_.room(slot, shard_core::seed_plane, true).values();
+  const auto now = memory_.room(slot, policies::sharding::seed_plane, true).values();
   take(0, now);
   take(1, chunk.state1);
   take(2, chunk.state2);
   for (std::size_t i = 0; i < seed->state.kept.size(); ++i)
-    take(seed->kept_array(i), memory_.room(slot, shard_core::kept_plane(i), false).values());
+    take(seed->kept_array(i),
+         memory_.room(slot, policies::sharding::kept_plane(i), false).values());
   chunk.powers = {seed->beta1_power, seed->beta2_power};
   if (!world_.check.is_out(id()))
     world_.check.handed(chunk.job, memory_.table_of(slot), memory_.chunk_of(slot), now);

@@ -101,7 +101,7 @@ struct successor {
     const std::vector<chunk_place> places{{0, 0, 0, 8}, {1, 0, 8, 8}};
     core.begin_at(core.open_table(relay::table, places), std::vector<std::uint64_t>{5, 4});
     for (const std::uint32_t rank : {0u, 1u})
-      EXPECT_EQ(core.front().admit_worker(relay::job, rank, 2), refusal::none);
+      EXPECT_EQ(core.front().admin().admit_worker(relay::job, rank, 2), refusal::none);
   }
   frame_tag member(std::uint32_t rank, std::uint32_t chunk, std::uint64_t clock,
                    std::uint64_t request = 0) const {
@@ -164,7 +164,7 @@ TEST(aggregator_again, in_the_place_of_another_it_goes_on_where_upstream_is) {
   EXPECT_EQ(next.frames[0].tag.epoch, relay::epoch) << "of upstream";
   next.push(0, 0, 7);
   EXPECT_EQ(std::get<acks>(next.out.list.back()).code, refusal::beyond_window) << "5, 6";
-  EXPECT_EQ(next.core.front().first_clocks(relay::job, std::vector<std::uint32_t>{0}),
+  EXPECT_EQ(next.core.front().admin().first_clocks(relay::job, std::vector<std::uint32_t>{0}),
             (std::vector<chunk_clock>{{relay::table, 0, 5}, {relay::table, 1, 4}}));
 }
 
@@ -206,7 +206,8 @@ TEST(aggregator_again, a_farewell_is_said_again_to_who_takes_the_place_of_anothe
   successor next(bsp);
   for (const std::uint32_t rank : {0u, 1u}) {
     next.out.clear();
-    next.core.front().has_finished(relay::job, rank, next.out);  // the coordinator's word
+    next.core.front().admin().has_finished(relay::job, rank,
+                                           next.out);  // the coordinator's word
   }
   next.frames.clear();
   next.core.say_farewell(next.frames);
@@ -226,7 +227,7 @@ TEST(aggregator_again, a_job_that_ends_keeps_what_is_on_its_way_until_it_is_answ
   for (const std::uint32_t rank : {2u, 3u, 4u}) group.push(rank, 0, rank * 10);
   group.push(2, 1, 21);  // not handed on yet
   shard_effects out;
-  group.core.front().close_job(relay::job, out);
+  group.core.front().admin().close_job(relay::job, out);
   std::vector<payload_handle> released;
   for (const auto& effect : out.list)
     if (const auto* release = std::get_if<releases>(&effect))

@@ -294,7 +294,7 @@ TEST(aggregator_core, a_refused_pull_reaches_who_waits_and_a_closed_job_refuses_
   EXPECT_EQ(group.ranks<replies>(refusal::job_ended), (ranks{2, 3}));
   for (const std::uint32_t rank : {2u, 3u, 4u}) group.push(rank, 0, rank * 10);
   group.effects.clear();
-  group.core.front().close_job(relay::job, group.effects);
+  group.core.front().admin().close_job(relay::job, group.effects);
   EXPECT_EQ(group.ranks<acks>(refusal::job_ended), (ranks{2, 3, 4}));
   group.ack(2, 0);
   group.ack(4, 0);
@@ -377,7 +377,7 @@ TEST(aggregator_core, a_table_that_is_forgotten_may_be_opened_again) {
 
 TEST(aggregator_core, strangers_and_ranks_of_other_groups_are_refused) {
   relay group(bsp);
-  EXPECT_EQ(group.core.front().admit_worker(relay::job, 5, 1), refusal::unknown_worker);
+  EXPECT_EQ(group.core.front().admin().admit_worker(relay::job, 5, 1), refusal::unknown_worker);
   group.push(5, 0, 50);
   EXPECT_EQ(group.ranks<acks>(refusal::unknown_worker), (ranks{5}));
   group.ack(3, 0);  // no node

@@ -32,7 +32,7 @@ struct relay {
     const std::vector<chunk_place> places{{0, 0, 0, 8}, {1, 1, 8, 8}};
     core.open_table(table, places);
     for (const auto rank : members)
-      EXPECT_EQ(core.front().admit_worker(job, rank, 1), refusal::none);
+      EXPECT_EQ(core.front().admin().admit_worker(job, rank, 1), refusal::none);
   }
 
   static frame_tag tag(std::uint32_t rank, std::uint64_t clock, std::uint64_t request = 0,

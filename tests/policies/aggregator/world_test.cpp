@@ -37,12 +37,13 @@ class world {
       : spec_(consistency), random_(seed) {
     const std::vector<chunk_place> places{{0, 0, 0, 8}};
     const std::vector<std::uint32_t> ranks{0, 2, 3};
-    shard_.open_job(job, {1, workers, spec_, true, ranks});
-    shard_.open_table(job, table, places);
-    for (const std::uint32_t rank : {0u, 2u, 3u}) shard_.admit_worker(job, rank, 1);
+    shard_.admin().open_job(job, {1, workers, spec_, true, ranks});
+    shard_.admin().open_table(job, table, places);
+    for (const std::uint32_t rank : {0u, 2u, 3u}) shard_.admin().admit_worker(job, rank, 1);
     group_.open_job({job, 1, workers, spec_, {0, 1, 2}, {{0, 2}, {2, 3}}, {1}, true, 1, false});
     group_.open_table(table, places);
-    for (const std::uint32_t rank : {0u, 1u, 2u}) group_.front().admit_worker(job, rank, 1);
+    for (const std::uint32_t rank : {0u, 1u, 2u})
+      group_.front().admin().admit_worker(job, rank, 1);
   }
 
   // Returns whether all came to their end.

@@ -181,8 +181,8 @@ TEST(shard_core, a_new_incarnation_fences_the_old_one_and_keeps_its_clocks) {
   auto core = make_core({consistency_kind::async, 0}, 1);
   shard_effects out;
   core.push(tag(0, 0), 1, out);
-  EXPECT_EQ(core.admit_worker(job, 0, 2), refusal::none);
-  EXPECT_EQ(core.admit_worker(job, 0, 1), refusal::unknown_worker);
+  EXPECT_EQ(core.admin().admit_worker(job, 0, 2), refusal::none);
+  EXPECT_EQ(core.admin().admit_worker(job, 0, 1), refusal::unknown_worker);
   out.clear();
   core.push(tag(0, 1), 2, out);
   EXPECT_EQ(all<ack>(out).at(0).code, refusal::unknown_worker);
@@ -195,46 +195,47 @@ TEST(shard_core, a_new_incarnation_fences_the_old_one_and_keeps_its_clocks) {
 }
 
 TEST(shard_core, a_push_has_one_place_however_often_it_is_sent) {
-  using what = push_admission::what;
+  using verdict = push_admission::verdict;
   auto core = make_core({consistency_kind::bsp, 0}, 2);
   shard_effects out;
-  EXPECT_EQ(core.begin_push(tag(0, 0), 32).kind, what::take);
-  EXPECT_EQ(core.begin_push(tag(0, 0), 32).kind, what::drop) << "it is on its way";
-  EXPECT_EQ(core.begin_push(tag(0, 1), 32).kind, what::take) << "another clock";
+  EXPECT_EQ(core.begin_push(tag(0, 0), 32).kind, verdict::take);
+  EXPECT_EQ(core.begin_push(tag(0, 0), 32).kind, verdict::drop) << "it is on its way";
+  EXPECT_EQ(core.begin_push(tag(0, 1), 32).kind, verdict::take) << "another clock";
   core.cancel_push(tag(0, 0));
-  EXPECT_EQ(core.begin_push(tag(0, 0), 32).kind, what::take) << "the first was lost on the way";
+  EXPECT_EQ(core.begin_push(tag(0, 0), 32).kind, verdict::take)
+      << "the first was lost on the way";
   core.push(tag(0, 0), 1, out);
-  EXPECT_EQ(core.begin_push(tag(0, 0), 32).kind, what::drop) << "held";
+  EXPECT_EQ(core.begin_push(tag(0, 0), 32).kind, verdict::drop) << "held";
   core.push(tag(1, 0), 2, out);
   const auto again = core.begin_push(tag(0, 0), 32);
-  EXPECT_EQ(again.kind, what::refuse);
+  EXPECT_EQ(again.kind, verdict::refuse);
   EXPECT_EQ(again.code, refusal::none) << "applied: acknowledged again without its payload";
   EXPECT_EQ(core.begin_push(tag(0, 0), 28).code, refusal::wrong_size);
-  EXPECT_EQ(core.admit_worker(job, 0, 2), refusal::none);
+  EXPECT_EQ(core.admin().admit_worker(job, 0, 2), refusal::none);
   auto fresh = tag(0, 1);
   fresh.incarnation = 2;
-  EXPECT_EQ(core.begin_push(fresh, 32).kind, what::take)
+  EXPECT_EQ(core.begin_push(fresh, 32).kind, verdict::take)
       << "what the old incarnation had on its way does not block the new one";
 }
 
 TEST(shard_core, a_table_that_is_forgotten_was_never_there) {
   auto core = make_core({consistency_kind::bsp, 0}, 2);
   const std::vector<chunk_place> places{{0, 0, 0, 8}, {1, 0, 8, 8}};
-  EXPECT_EQ(core.open_table(job, 6, places)[1].slot, 3u);
-  core.forget_table(6);
-  core.forget_table(9);
+  EXPECT_EQ(core.admin().open_table(job, 6, places)[1].slot, 3u);
+  core.admin().forget_table(6);
+  core.admin().forget_table(9);
   shard_effects out;
   auto at = tag(0, 0);
   at.table = 6;
-  EXPECT_EQ(core.check_table(at), refusal::unknown_table);
+  EXPECT_EQ(core.registry().check_table(at), refusal::unknown_table);
   EXPECT_EQ(core.begin_push(at, 32).code, refusal::unknown_table);
-  EXPECT_TRUE(core.slots_of(6).empty());
+  EXPECT_TRUE(core.registry().slots_of(6).empty());
   core.pull(at, false, out);
   EXPECT_EQ(all<reply>(out).at(0).code, refusal::unknown_table);
-  EXPECT_EQ(core.admit_worker(job, 0, 2), refusal::none);
-  EXPECT_EQ(core.open_table(job, 6, places)[1].slot, 5u) << "other slots";
+  EXPECT_EQ(core.admin().admit_worker(job, 0, 2), refusal::none);
+  EXPECT_EQ(core.admin().open_table(job, 6, places)[1].slot, 5u) << "other slots";
   core.push(tag(1, 0), 1, out);
-  core.close_job(job, out);
+  core.admin().close_job(job, out);
   EXPECT_EQ(core.pushes_held(), 0u);
 }
 
@@ -245,7 +246,7 @@ TEST(shard_core, closing_a_job_refuses_whoever_waits_and_whatever_comes) {
   core.push(tag(0, 1), 2, out);
   core.pull(tag(0, 2), false, out);
   EXPECT_TRUE(out.list.empty());
-  core.close_job(job, out);
+  core.admin().close_job(job, out);
   ASSERT_EQ(all<ack>(out).size(), 2u);
   EXPECT_EQ(all<ack>(out)[1].code, refusal::job_ended);
   EXPECT_EQ(all<release>(out).size(), 2u);

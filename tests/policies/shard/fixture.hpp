@@ -16,11 +16,11 @@ inline constexpr std::uint32_t epoch = 4;
 // A shard with one table of two chunks of 8 elements, chunks 0 and 2 of the table.
 inline shard_core make_core(consistency_spec consistency, std::uint32_t workers) {
   shard_core core;
-  core.open_job(job, {epoch, workers, consistency, false, {}});
+  core.admin().open_job(job, {epoch, workers, consistency, false, {}});
   const std::vector<chunk_place> places{{0, 0, 0, 8}, {2, 0, 16, 8}};
-  core.open_table(job, 5, places);
+  core.admin().open_table(job, 5, places);
   for (std::uint32_t rank = 0; rank < workers; ++rank)
-    EXPECT_EQ(core.admit_worker(job, rank, 1), refusal::none);
+    EXPECT_EQ(core.admin().admit_worker(job, rank, 1), refusal::none);
   return core;
 }
 

@@ -67,9 +67,9 @@ class front_of_two : public testing::Test {
  protected:
   front_of_two() : front_(shell_, core_, 0) {
     shell_.core = &front_;
-    core_.open_job(job, {epoch, 2, {consistency_kind::bsp, 0}, true, {}});
+    core_.admin().open_job(job, {epoch, 2, {consistency_kind::bsp, 0}, true, {}});
     const std::vector<chunk_place> places{{0, 0, 0, 8}};
-    core_.open_table(job, 5, places);
+    core_.admin().open_table(job, 5, places);
     for (std::uint32_t rank = 0; rank < 2; ++rank) join(rank, 1, rank);
   }
 
@@ -219,7 +219,7 @@ TEST_F(front_of_two, what_was_refused_for_want_of_a_table_is_asked_for_when_it_i
   EXPECT_NE(shell_.frames.back().header.code, 0u);
   shell_.frames.clear();
   const std::vector<chunk_place> places{{0, 0, 0, 8}};
-  core_.open_table(job, 6, places);
+  core_.admin().open_table(job, 6, places);
   front_.table_opened(job);
   ASSERT_EQ(shell_.frames.size(), 1u) << "the member that was refused, and no other";
   EXPECT_EQ(shell_.frames[0].to, 1u);
@@ -269,9 +269,9 @@ class acks_of_rings : public testing::Test {
   acks_of_rings() : front_(shell_, core_, 0) {
     shell_.core = &front_;
     shell_.windows = true;
-    core_.open_job(job, {epoch, 1, {consistency_kind::async, 0}, true, {}});
+    core_.admin().open_job(job, {epoch, 1, {consistency_kind::async, 0}, true, {}});
     const std::vector<chunk_place> places{{0, 0, 0, 8}, {1, 0, 8, 8}};
-    for (const auto table : {5U, 6U}) core_.open_table(job, table, places);
+    for (const auto table : {5U, 6U}) core_.admin().open_table(job, table, places);
     const admit_worker_call call{job, 0, 1, "", {5, 6}};
     EXPECT_EQ(front_.admit(call).code, refusal::none);
     front_.connected(call, 3);

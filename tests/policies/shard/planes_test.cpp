@@ -31,11 +31,12 @@ class hostile_world {
     std::vector<std::uint32_t> members;
     for (std::uint32_t rank = 0; rank < workers; ++rank) members.push_back(rank);
     if (relays)
-      core_.open_relay(job, {epoch, workers, {kind, 0}, true, members, false}, 1);
+      core_.admin().open_relay(job, {epoch, workers, {kind, 0}, true, members, false}, 1);
     else
-      core_.open_job(job, {epoch, workers, {kind, 0}, true, {}, replicated});
-    core_.open_table(job, table, std::vector<chunk_place>{{0, 0, 0, 8}});
-    for (const auto rank : members) EXPECT_EQ(core_.admit_worker(job, rank, 1), refusal::none);
+      core_.admin().open_job(job, {epoch, workers, {kind, 0}, true, {}, replicated});
+    core_.admin().open_table(job, table, std::vector<chunk_place>{{0, 0, 0, 8}});
+    for (const auto rank : members)
+      EXPECT_EQ(core_.admin().admit_worker(job, rank, 1), refusal::none);
   }
 
   // One thing that a worker, or the link, may do.
@@ -59,16 +60,16 @@ class hostile_world {
   }
   // Of a relay: what was asked for upstream comes, or part of it until its sender dies.
   void receive() {
-    const auto* asked = core_.asked(0);
+    const auto* asked = core_.relay().asked(0);
     if (!asked) return;
-    write(core_.begin_pulled(0));
+    write(core_.relay().begin_pulled(0));
     if (random_.below(4) == 0) {
-      core_.cancel_pulled(0);
-      write(core_.begin_pulled(0));
+      core_.relay().cancel_pulled(0);
+      write(core_.relay().begin_pulled(0));
     }
     shard_effects out;
     const auto version = is_bsp_ ? asked->clock : ++version_;
-    core_.pulled(0, refusal::none, version, 0, out);
+    core_.relay().pulled(0, refusal::none, version, 0, out);
     see(out);
   }
 
@@ -108,7 +109,7 @@ class hostile_world {
     see(out);
   }
   void replace(std::uint32_t rank) {
-    EXPECT_EQ(core_.admit_worker(job, rank, ++incarnations_[rank]), refusal::none);
+    EXPECT_EQ(core_.admin().admit_worker(job, rank, ++incarnations_[rank]), refusal::none);
     leases_[rank] = none;
   }
   void finish_send() {
@@ -133,7 +134,7 @@ class hostile_world {
         leases_[candidate->tag.rank] = candidate->where.plane;
       if (const auto* sum = std::get_if<shard_effects::hand_on>(&effect)) {
         shard_effects answer;
-        core_.handed_on(0, sum->clock, refusal::none, false, answer);
+        core_.relay().handed_on(0, sum->clock, refusal::none, false, answer);
         see(answer);
       }
     }

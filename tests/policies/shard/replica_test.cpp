@@ -27,11 +27,11 @@ class shard_replica_test : public testing::Test {
   void open(consistency_kind kind) {
     const std::vector<chunk_place> places{{0, 0, 0, 8}};
     for (auto* core : {&primary, &replica}) {
-      core->open_job(job, {core == &primary ? epoch : 0, 2, {kind, 2}, true, {}});
+      core->admin().open_job(job, {core == &primary ? epoch : 0, 2, {kind, 2}, true, {}});
       effects none;
-      if (core == &primary) core->lead(job, true, none);
-      core->open_table(job, table, places);
-      for (std::uint32_t rank = 0; rank < 2; ++rank) core->admit_worker(job, rank, 1);
+      if (core == &primary) core->replication().lead(job, true, none);
+      core->admin().open_table(job, table, places);
+      for (std::uint32_t rank = 0; rank < 2; ++rank) core->admin().admit_worker(job, rank, 1);
     }
   }
   static frame_tag tag(std::uint32_t rank, std::uint64_t clock, std::uint32_t in = epoch) {
@@ -49,9 +49,9 @@ class shard_replica_test : public testing::Test {
         job, table, 0, replicate.version, replicate.rank, replicate.clock};
     effects out;
     if (!replicate.skips) {
-      EXPECT_EQ(replica.begin_step(step, bytes).kind, push_admission::what::take);
+      EXPECT_EQ(replica.follower().begin_step(step, bytes).kind, push_admission::verdict::take);
     }
-    replica.follow(step, replicate.skips ? no_payload : 99, out);
+    replica.follower().follow(step, replicate.skips ? no_payload : 99, out);
     return out;
   }
 
@@ -73,18 +73,18 @@ TEST_F(shard_replica_test, a_push_is_acknowledged_when_the_replica_has_made_the_
   ASSERT_EQ(followed.size(), 1U);
   EXPECT_EQ(followed[0].version, 1U);
   effects out;
-  primary.replicated(slots, 1, out);
+  primary.replication().replicated(slots, 1, out);
   EXPECT_EQ(all<effects::acknowledge>(out).size(), 2U);
   EXPECT_EQ(all<effects::release>(out).size(), 2U);
   effects again;
-  primary.replicated(slots, 1, again);
+  primary.replication().replicated(slots, 1, again);
   EXPECT_TRUE(again.list.empty()) << "told twice it counts once";
 }
 
 TEST_F(shard_replica_test, a_copy_of_a_retained_push_is_dropped_without_a_word) {
   open(consistency_kind::ssp);
   EXPECT_TRUE(all<effects::acknowledge>(push(primary, 0, 0, 1)).empty());
-  EXPECT_EQ(primary.begin_push(tag(0, 0), bytes).kind, push_admission::what::drop);
+  EXPECT_EQ(primary.begin_push(tag(0, 0), bytes).kind, push_admission::verdict::drop);
   const auto copy = push(primary, 0, 0, 2);
   EXPECT_TRUE(all<effects::acknowledge>(copy).empty());
   EXPECT_TRUE(all<effects::apply>(copy).empty());
@@ -96,7 +96,7 @@ TEST_F(shard_replica_test, steps_of_a_chunk_go_one_after_another) {
   EXPECT_EQ(all<effects::replicate>(push(primary, 0, 0, 1)).size(), 1U);
   EXPECT_TRUE(all<effects::replicate>(push(primary, 1, 0, 2)).empty());
   effects out;
-  primary.replicated(slots, 1, out);
+  primary.replication().replicated(slots, 1, out);
   const auto next = all<effects::replicate>(out);
   ASSERT_EQ(next.size(), 1U);
   EXPECT_EQ(next[0].rank, 1U);
@@ -107,19 +107,20 @@ TEST_F(shard_replica_test, a_worker_goes_on_at_the_first_clock_that_the_replica_
   open(consistency_kind::ssp);
   push(primary, 0, 0, 1);
   const std::vector<std::uint32_t> tables{table};
-  EXPECT_EQ(primary.first_missing(job, 0, tables), 0U);
+  EXPECT_EQ(primary.admin().first_missing(job, 0, tables), 0U);
   effects out;
-  primary.replicated(slots, 1, out);
-  EXPECT_EQ(primary.first_missing(job, 0, tables), 1U);
+  primary.replication().replicated(slots, 1, out);
+  EXPECT_EQ(primary.admin().first_missing(job, 0, tables), 1U);
 }
 
 TEST_F(shard_replica_test, promoted_it_takes_what_it_has_for_known_and_the_rest_anew) {
   open(consistency_kind::ssp);
   follow(all<effects::replicate>(push(primary, 0, 0, 1))[0]);
   push(primary, 0, 1, 2);  // dies with the primary
-  EXPECT_EQ(replica.check_worker(tag(0, 0)), refusal::stale_epoch) << "not promoted yet";
+  EXPECT_EQ(replica.registry().check_worker(tag(0, 0)), refusal::stale_epoch)
+      << "not promoted yet";
   shard_effects none;
-  replica.promote(job, epoch + 1, none);
+  replica.follower().promote(job, epoch + 1, none);
   const auto known = push(replica, 0, 0, 3, epoch + 1);
   EXPECT_EQ(all<effects::acknowledge>(known).size(), 1U);
   EXPECT_TRUE(all<effects::apply>(known).empty());
@@ -134,10 +135,10 @@ TEST_F(shard_replica_test, a_push_is_known_whose_rank_finished_before_its_step_c
   push(primary, 0, 0, 1);
   const auto steps = all<effects::replicate>(push(primary, 1, 0, 2));
   ASSERT_EQ(steps.size(), 1U);
-  replica.follow_farewell(job, 1, 0);
+  replica.follower().follow_farewell(job, 1, 0);
   follow(steps[0]);
   shard_effects none;
-  replica.promote(job, epoch + 1, none);
+  replica.follower().promote(job, epoch + 1, none);
   const auto known = all<effects::acknowledge>(push(replica, 1, 0, 3, epoch + 1));
   ASSERT_EQ(known.size(), 1U);
   EXPECT_EQ(known[0].code, refusal::none);
@@ -152,7 +153,7 @@ TEST_F(shard_replica_test, what_waits_is_answered_when_the_replica_is_gone) {
   EXPECT_TRUE(all<effects::acknowledge>(farewell).empty());
   EXPECT_EQ(all<effects::replicate_farewell>(farewell).size(), 1U);
   effects out;
-  primary.lead_nobody(job, out);
+  primary.replication().lead_nobody(job, out);
   EXPECT_EQ(all<effects::acknowledge>(out).size(), 3U);
   EXPECT_EQ(primary.pushes_held(), 0U);
 }
@@ -160,30 +161,31 @@ TEST_F(shard_replica_test, what_waits_is_answered_when_the_replica_is_gone) {
 TEST_F(shard_replica_test, a_chunk_is_handed_over_while_its_pushes_wait) {
   open(consistency_kind::ssp);
   effects out;
-  primary.lead_nobody(job, out);
+  primary.replication().lead_nobody(job, out);
   push(primary, 0, 0, 1);
-  primary.lead(job, false, out);
-  ASSERT_TRUE(primary.next_to_seed(job).has_value());
+  primary.replication().lead(job, false, out);
+  ASSERT_TRUE(primary.replication().next_to_seed(job).has_value());
   out.clear();
-  primary.seed(0, out);
+  primary.replication().seed(0, out);
   EXPECT_EQ(all<effects::seed>(out).size(), 1U);
-  EXPECT_FALSE(primary.next_to_seed(job).has_value());
-  EXPECT_FALSE(primary.all_seeded(job));
+  EXPECT_FALSE(primary.replication().next_to_seed(job).has_value());
+  EXPECT_FALSE(primary.replication().all_seeded(job));
   const auto waits = push(primary, 1, 0, 2);
   EXPECT_TRUE(all<effects::replicate>(waits).empty());
   EXPECT_TRUE(all<effects::acknowledge>(waits).empty());
 
   const shard_core::followed_step name{job, table, 0, 1, 0, 0};
-  ASSERT_EQ(replica.begin_seed(name).kind, push_admission::what::take);
-  EXPECT_EQ(replica.begin_seed(name).kind, push_admission::what::drop) << "it is on its way";
+  ASSERT_EQ(replica.follower().begin_seed(name).kind, push_admission::verdict::take);
+  EXPECT_EQ(replica.follower().begin_seed(name).kind, push_admission::verdict::drop)
+      << "it is on its way";
   effects taken;
-  replica.follow_seed(name, primary.seed_of(0), taken);
+  replica.follower().follow_seed(name, primary.replication().seed_of(0), taken);
   EXPECT_EQ(all<effects::followed>(taken)[0].version, 1U);
-  EXPECT_EQ(replica.begin_seed(name).code, refusal::none) << "known";
+  EXPECT_EQ(replica.follower().begin_seed(name).code, refusal::none) << "known";
 
   out.clear();
-  primary.seeded(0, 1, out);
-  EXPECT_TRUE(primary.all_seeded(job));
+  primary.replication().seeded(0, 1, out);
+  EXPECT_TRUE(primary.replication().all_seeded(job));
   const auto next = all<effects::replicate>(out);
   ASSERT_EQ(next.size(), 1U);
   EXPECT_EQ(next[0].version, 2U);
@@ -194,30 +196,30 @@ TEST_F(shard_replica_test, a_chunk_is_handed_over_while_its_pushes_wait) {
 TEST_F(shard_replica_test, every_chunk_is_handed_over_once_but_for_those_of_a_forgotten_table) {
   open(consistency_kind::bsp);
   const std::vector<chunk_place> two{{0, 0, 0, 8}, {1, 0, 8, 8}};
-  primary.open_table(job, 6, two);
-  primary.open_table(job, 8, two);
+  primary.admin().open_table(job, 6, two);
+  primary.admin().open_table(job, 8, two);
   effects out;
-  primary.lead(job, false, out);
+  primary.replication().lead(job, false, out);
   std::vector<std::uint32_t> handed;
   const auto hand_over = [&] {
-    const auto slot = primary.next_to_seed(job);
+    const auto slot = primary.replication().next_to_seed(job);
     if (!slot) return false;
     handed.push_back(*slot);
-    primary.seed(*slot, out);
+    primary.replication().seed(*slot, out);
     return true;
   };
   ASSERT_TRUE(hand_over() && hand_over());
-  primary.forget_table(6);  // its first chunk is on its way
+  primary.admin().forget_table(6);  // its first chunk is on its way
   while (hand_over()) {
   }
   EXPECT_EQ(handed, (std::vector<std::uint32_t>{0, 1, 3, 4}));
-  EXPECT_FALSE(primary.all_seeded(job));
-  for (const std::uint32_t slot : {0, 3, 4}) primary.seeded(slot, 0, out);
-  EXPECT_TRUE(primary.all_seeded(job));
+  EXPECT_FALSE(primary.replication().all_seeded(job));
+  for (const std::uint32_t slot : {0, 3, 4}) primary.replication().seeded(slot, 0, out);
+  EXPECT_TRUE(primary.replication().all_seeded(job));
 
-  primary.lead(job, false, out);
-  EXPECT_EQ(primary.next_to_seed(job), 0U) << "to another replica all again";
-  EXPECT_FALSE(primary.all_seeded(job));
+  primary.replication().lead(job, false, out);
+  EXPECT_EQ(primary.replication().next_to_seed(job), 0U) << "to another replica all again";
+  EXPECT_FALSE(primary.replication().all_seeded(job));
 }
 
 class shard_chain_test : public shard_replica_test {
@@ -225,7 +227,7 @@ class shard_chain_test : public shard_replica_test {
   void chain(consistency_kind kind) {
     open(kind);
     effects none;
-    replica.lead(job, true, none);
+    replica.replication().lead(job, true, none);
   }
 };
 
@@ -245,14 +247,14 @@ TEST_F(shard_chain_test, one_between_hands_a_step_on_and_has_followed_when_the_l
   EXPECT_EQ(next[0].payload, no_payload);
   EXPECT_FALSE(next[0].skips);
   const shard_core::followed_step again{job, table, 0, 1, 0, 0};
-  EXPECT_EQ(replica.begin_step(again, bytes).kind, push_admission::what::drop)
+  EXPECT_EQ(replica.follower().begin_step(again, bytes).kind, push_admission::verdict::drop)
       << "it is told when the last has made it";
   effects out;
-  replica.replicated(slots, 1, out);
+  replica.replication().replicated(slots, 1, out);
   ASSERT_EQ(all<effects::followed>(out).size(), 1U);
   EXPECT_EQ(all<effects::followed>(out)[0].version, 1U);
-  const auto known = replica.begin_step(again, bytes);
-  EXPECT_EQ(known.kind, push_admission::what::refuse);
+  const auto known = replica.follower().begin_step(again, bytes);
+  EXPECT_EQ(known.kind, push_admission::verdict::refuse);
   EXPECT_EQ(known.code, refusal::none);
 }
 
@@ -260,7 +262,7 @@ TEST_F(shard_chain_test, when_the_last_is_gone_the_one_before_it_has_followed) {
   chain(consistency_kind::ssp);
   follow(all<effects::replicate>(push(primary, 0, 0, 1))[0]);
   effects out;
-  replica.lead_nobody(job, out);
+  replica.replication().lead_nobody(job, out);
   ASSERT_EQ(all<effects::followed>(out).size(), 1U);
   EXPECT_EQ(all<effects::followed>(out)[0].version, 1U);
 }
@@ -270,7 +272,7 @@ TEST_F(shard_chain_test, what_is_on_its_way_is_handed_to_the_one_behind_the_dead
   push(primary, 0, 0, 1);
   push(primary, 1, 0, 2);
   effects out;
-  primary.lead(job, true, out);
+  primary.replication().lead(job, true, out);
   const auto steps = all<effects::replicate>(out);
   ASSERT_EQ(steps.size(), 1U) << "one step after the other";
   EXPECT_EQ(steps[0].version, 1U);
@@ -286,11 +288,11 @@ TEST_F(shard_chain_test, a_copy_of_what_the_last_lacks_waits_without_its_gradien
     chain(consistency_kind::ssp);
     follow(all<effects::replicate>(push(primary, 0, 0, 1))[0]);
     effects out;
-    replica.promote(job, epoch + 1, out);
-    EXPECT_EQ(replica.first_missing(job, 0, std::vector<std::uint32_t>{table}), 0U);
+    replica.follower().promote(job, epoch + 1, out);
+    EXPECT_EQ(replica.admin().first_missing(job, 0, std::vector<std::uint32_t>{table}), 0U);
     const auto again = tag(0, 0, epoch + 1);
     if (announced) {
-      EXPECT_EQ(replica.begin_push(again, bytes).kind, push_admission::what::drop);
+      EXPECT_EQ(replica.begin_push(again, bytes).kind, push_admission::verdict::drop);
     } else {
       const auto copy = push(replica, 0, 0, 7, epoch + 1);
       EXPECT_TRUE(all<effects::acknowledge>(copy).empty());
@@ -298,44 +300,44 @@ TEST_F(shard_chain_test, a_copy_of_what_the_last_lacks_waits_without_its_gradien
       EXPECT_EQ(all<effects::release>(copy).size(), 1U);
     }
     out.clear();
-    replica.replicated(slots, 1, out);
+    replica.replication().replicated(slots, 1, out);
     ASSERT_EQ(all<effects::acknowledge>(out).size(), 1U);
     EXPECT_EQ(all<effects::acknowledge>(out)[0].code, refusal::none);
     EXPECT_EQ(all<effects::acknowledge>(out)[0].tag, again);
     EXPECT_TRUE(all<effects::followed>(out).empty()) << "it follows nobody now";
     EXPECT_EQ(replica.pushes_held(), 0U);
-    EXPECT_EQ(replica.first_missing(job, 0, std::vector<std::uint32_t>{table}), 1U);
+    EXPECT_EQ(replica.admin().first_missing(job, 0, std::vector<std::uint32_t>{table}), 1U);
   }
 }
 
 TEST_F(shard_chain_test, one_that_follows_another_may_be_handed_its_chunks_once_more) {
   open(consistency_kind::ssp);
   const shard_core::followed_step name{job, table, 0, 0, 0, 0};
-  ASSERT_EQ(replica.begin_seed(name).kind, push_admission::what::take);
+  ASSERT_EQ(replica.follower().begin_seed(name).kind, push_admission::verdict::take);
   effects out;
   shard_core::seed_state state;
   state.now.ranks.resize(2);
-  replica.follow_seed(name, state, out);
+  replica.follower().follow_seed(name, state, out);
   const shard_core::followed_step step{job, table, 0, 1, 0, 0};
-  ASSERT_EQ(replica.begin_step(step, bytes).kind, push_admission::what::take);
-  replica.follow_another();  // the payload never comes
-  EXPECT_EQ(replica.begin_seed(name).kind, push_admission::what::take);
+  ASSERT_EQ(replica.follower().begin_step(step, bytes).kind, push_admission::verdict::take);
+  replica.follower().follow_another();  // the payload never comes
+  EXPECT_EQ(replica.follower().begin_seed(name).kind, push_admission::verdict::take);
   state.now.version = 3;
   state.kept = {2, 1};
-  replica.follow_seed(name, state, out);
-  EXPECT_EQ(replica.progress(0).version, 3U);
+  replica.follower().follow_seed(name, state, out);
+  EXPECT_EQ(replica.snapshots().progress(0).version, 3U);
 }
 
 TEST_F(shard_replica_test, a_job_that_ends_lets_go_when_the_replica_has_answered) {
   open(consistency_kind::ssp);
   push(primary, 0, 0, 1);
   effects out;
-  primary.close_job(job, out);
+  primary.admin().close_job(job, out);
   ASSERT_EQ(all<effects::acknowledge>(out).size(), 1U);
   EXPECT_EQ(all<effects::acknowledge>(out)[0].code, refusal::job_ended);
   EXPECT_TRUE(all<effects::release>(out).empty()) << "it is being sent";
   out.clear();
-  primary.replicated(slots, 1, out);
+  primary.replication().replicated(slots, 1, out);
   EXPECT_EQ(all<effects::release>(out).size(), 1U);
   EXPECT_TRUE(all<effects::acknowledge>(out).empty());
 }
@@ -344,11 +346,11 @@ TEST_F(shard_replica_test, a_job_that_has_ended_lets_go_when_the_replica_is_gone
   open(consistency_kind::ssp);
   push(primary, 0, 0, 1);
   effects out;
-  primary.close_job(job, out);
-  EXPECT_TRUE(primary.jobs().empty());
-  ASSERT_EQ(primary.all_jobs().size(), 1U);
+  primary.admin().close_job(job, out);
+  EXPECT_TRUE(primary.registry().open_jobs().empty());
+  ASSERT_EQ(primary.registry().all_jobs().size(), 1U);
   out.clear();
-  primary.lead_nobody(job, out);
+  primary.replication().lead_nobody(job, out);
   EXPECT_EQ(all<effects::release>(out).size(), 1U);
   EXPECT_EQ(primary.pushes_held(), 0U);
 }

@@ -37,21 +37,21 @@ TEST(shard_roster, the_others_are_not_held_up_and_the_mean_is_over_them) {
   core.pull(tag(0, 2), false, out);
   out.clear();
 
-  core.shut_out(job, 1);
-  EXPECT_EQ(core.pushed_below(job, 1), 1U);
+  core.membership().shut_out(job, 1);
+  EXPECT_EQ(core.membership().pushed_below(job, 1), 1U);
   core.push(tag(1, 1), 6, out);
   ASSERT_EQ(all<ack>(out).size(), 1U);
   EXPECT_EQ(all<ack>(out)[0].code, refusal::unknown_worker) << "a late frame of it";
   EXPECT_TRUE(all<apply>(out).empty());
   out.clear();
 
-  core.change_roster(job, leaves(1, 1, 1), out);
+  core.membership().change_roster(job, leaves(1, 1, 1), out);
   ASSERT_EQ(all<apply>(out).size(), 1U);
   EXPECT_EQ(all<apply>(out)[0].team, 2U);
   EXPECT_EQ(all<apply>(out)[0].count, 2U);
   EXPECT_EQ(all<reply>(out).size(), 1U) << "who waited for it";
   out.clear();
-  core.change_roster(job, leaves(1, 1, 1), out);
+  core.membership().change_roster(job, leaves(1, 1, 1), out);
   EXPECT_TRUE(out.list.empty()) << "told twice";
 }
 
@@ -59,9 +59,9 @@ TEST(shard_roster, what_a_chunk_lacks_of_the_clocks_before_is_left_out) {
   auto core = make_core(bsp, 2);
   shard_effects out;
   core.push(tag(1, 0, 0), 1, out);  // to one of two chunks
-  core.shut_out(job, 1);
-  EXPECT_EQ(core.pushed_below(job, 1), 1U) << "of the chunk that has more";
-  core.change_roster(job, leaves(1, 1, 1), out);
+  core.membership().shut_out(job, 1);
+  EXPECT_EQ(core.membership().pushed_below(job, 1), 1U) << "of the chunk that has more";
+  core.membership().change_roster(job, leaves(1, 1, 1), out);
   out.clear();
   core.push(tag(0, 0, 0), 2, out);
   ASSERT_EQ(all<apply>(out).size(), 1U);
@@ -83,10 +83,10 @@ TEST(shard_roster, a_push_behind_a_gap_is_given_back) {
   auto core = make_core(bsp, 2);
   shard_effects out;
   core.push(tag(1, 1), 9, out);  // clock 0 has not come
-  core.shut_out(job, 1);
-  EXPECT_EQ(core.pushed_below(job, 1), 0U);
+  core.membership().shut_out(job, 1);
+  EXPECT_EQ(core.membership().pushed_below(job, 1), 0U);
   out.clear();
-  core.change_roster(job, leaves(1, 1, 0), out);
+  core.membership().change_roster(job, leaves(1, 1, 0), out);
   ASSERT_EQ(all<release>(out).size(), 1U);
   EXPECT_EQ(all<release>(out)[0].payload, 9U);
   EXPECT_EQ(core.pushes_held(), 0U);
@@ -113,11 +113,12 @@ TEST(shard_roster, so_is_one_of_a_sum_that_says_farewell) {
 TEST(shard_roster, of_a_rank_that_pushes_elsewhere_only_the_mean_is_told) {
   shard_core core;
   const std::vector<std::uint32_t> members{0, 2};  // 0: of a sum of 0 and 1
-  core.open_job(job, {epoch, 4, bsp, false, members});
-  core.open_table(job, 5, std::vector<chunk_place>{{0, 0, 0, 8}});
-  for (const auto rank : members) ASSERT_EQ(core.admit_worker(job, rank, 1), refusal::none);
+  core.admin().open_job(job, {epoch, 4, bsp, false, members});
+  core.admin().open_table(job, 5, std::vector<chunk_place>{{0, 0, 0, 8}});
+  for (const auto rank : members)
+    ASSERT_EQ(core.admin().admit_worker(job, rank, 1), refusal::none);
   shard_effects out;
-  core.change_roster(job, leaves(1, 0, 1, false), out);
+  core.membership().change_roster(job, leaves(1, 0, 1, false), out);
   EXPECT_TRUE(out.list.empty());
   for (std::uint64_t clock = 0; clock < 2; ++clock)
     for (const auto rank : members) core.push(tag(rank, clock), 1 + rank, out);
@@ -130,9 +131,9 @@ TEST(shard_roster, of_a_rank_that_pushes_elsewhere_only_the_mean_is_told) {
 TEST(shard_roster, a_table_that_is_opened_later_does_not_wait_for_it) {
   auto core = make_core(bsp, 2);
   shard_effects out;
-  core.shut_out(job, 1);
-  core.change_roster(job, leaves(1, 1, 0), out);
-  core.open_table(job, 6, std::vector<chunk_place>{{0, 0, 0, 8}});
+  core.membership().shut_out(job, 1);
+  core.membership().change_roster(job, leaves(1, 1, 0), out);
+  core.admin().open_table(job, 6, std::vector<chunk_place>{{0, 0, 0, 8}});
   auto other = tag(0, 0);
   other.table = 6;
   core.push(other, 1, out);
@@ -143,15 +144,16 @@ TEST(shard_roster, a_table_that_is_opened_later_does_not_wait_for_it) {
 TEST(shard_roster, a_cut_lets_everybody_begin_where_the_others_are) {
   auto core = make_core({consistency_kind::ssp, 3}, 2);
   shard_effects out;
-  core.shut_out(job, 1);
-  core.change_roster(job, leaves(1, 1, 0), out);
+  core.membership().shut_out(job, 1);
+  core.membership().change_roster(job, leaves(1, 1, 0), out);
   const std::vector<std::uint32_t> tables{5};
-  ASSERT_EQ(core.cut(job, 2, tables, out), shard_core::nothing_gone_by);
+  ASSERT_EQ(core.snapshots().cut(job, 2, tables, out),
+            sharding::snapshot_request::nothing_gone_by);
   for (std::uint64_t clock = 0; clock < 2; ++clock)
     for (const auto chunk : {0U, 2U}) core.push(tag(0, clock, chunk), 1, out);
   const auto taken = all<shard_effects::snapshot>(out);
   ASSERT_EQ(taken.size(), 2U);
-  const auto& ranks = core.cut_of(taken[0].slot).ranks;
+  const auto& ranks = core.snapshots().cut_of(taken[0].slot).ranks;
   EXPECT_EQ(ranks[0].next, 2U);
   EXPECT_EQ(ranks[1].next, 2U);
   EXPECT_FALSE(ranks[1].finished) << "whoever goes on from there begins with all";
@@ -161,49 +163,51 @@ TEST(shard_roster, the_last_cut_has_who_left_where_the_others_ended) {
   auto core = make_core({consistency_kind::ssp, 3}, 2);
   shard_effects out;
   core.push(tag(1, 0), 1, out);
-  core.shut_out(job, 1);
-  core.change_roster(job, leaves(1, 1, 0), out);
+  core.membership().shut_out(job, 1);
+  core.membership().change_roster(job, leaves(1, 1, 0), out);
   for (std::uint64_t clock = 0; clock < 4; ++clock)
     for (const auto chunk : {0U, 2U}) core.push(tag(0, clock, chunk), 1, out);
-  core.has_finished(job, 0, out);
+  core.admin().has_finished(job, 0, out);
   out.clear();
   const std::vector<std::uint32_t> tables{5};
-  ASSERT_EQ(core.cut(job, clock_vector::infinity, tables, out), shard_core::nothing_gone_by);
+  ASSERT_EQ(core.snapshots().cut(job, clock_vector::infinity, tables, out),
+            sharding::snapshot_request::nothing_gone_by);
   const auto taken = all<shard_effects::snapshot>(out);
   ASSERT_EQ(taken.size(), 2U);
   for (const auto& snapshot : taken)
-    for (const auto& rank : core.cut_of(snapshot.slot).ranks) EXPECT_EQ(rank.next, 4U);
+    for (const auto& rank : core.snapshots().cut_of(snapshot.slot).ranks)
+      EXPECT_EQ(rank.next, 4U);
 }
 
 TEST(shard_roster, a_replica_makes_the_means_that_it_is_told) {
   auto core = make_core(bsp, 2);
   shard_effects out;
   shard_effects none;
-  core.lead(job, true, none);
-  core.shut_out(job, 1);
-  core.change_roster(job, leaves(1, 1, 0), out);
+  core.replication().lead(job, true, none);
+  core.membership().shut_out(job, 1);
+  core.membership().change_roster(job, leaves(1, 1, 0), out);
   core.push(tag(0, 0), 1, out);
   const auto steps = all<shard_effects::replicate>(out);
   ASSERT_EQ(steps.size(), 1U);
   EXPECT_EQ(steps[0].team, 1U);
 
   shard_core replica;
-  replica.open_job(job, {0, 2, bsp, false, {}});
-  replica.open_table(job, 5, std::vector<chunk_place>{{0, 0, 0, 8}});
+  replica.admin().open_job(job, {0, 2, bsp, false, {}});
+  replica.admin().open_table(job, 5, std::vector<chunk_place>{{0, 0, 0, 8}});
   shard_core::followed_step step{job, 5, 0, 1, all_ranks, 0, 1};
   step.team = 3;
-  EXPECT_EQ(replica.begin_step(step, 32).kind, push_admission::what::refuse);
+  EXPECT_EQ(replica.follower().begin_step(step, 32).kind, push_admission::verdict::refuse);
   step.team = 0;
-  EXPECT_EQ(replica.begin_step(step, 32).kind, push_admission::what::refuse);
+  EXPECT_EQ(replica.follower().begin_step(step, 32).kind, push_admission::verdict::refuse);
   step.team = 1;
-  ASSERT_EQ(replica.begin_step(step, 32).kind, push_admission::what::take);
+  ASSERT_EQ(replica.follower().begin_step(step, 32).kind, push_admission::verdict::take);
   out.clear();
-  replica.follow(step, 7, out);
+  replica.follower().follow(step, 7, out);
   ASSERT_EQ(all<apply>(out).size(), 1U);
   EXPECT_EQ(all<apply>(out)[0].team, 1U) << "it has not heard yet who has left";
-  replica.change_roster(job, leaves(1, 1, 0), out);
-  replica.promote(job, epoch, out);
-  ASSERT_EQ(replica.admit_worker(job, 0, 1), refusal::none);
+  replica.membership().change_roster(job, leaves(1, 1, 0), out);
+  replica.follower().promote(job, epoch, out);
+  ASSERT_EQ(replica.admin().admit_worker(job, 0, 1), refusal::none);
   out.clear();
   replica.push(tag(0, 1), 8, out);
   ASSERT_EQ(all<apply>(out).size(), 1U);
@@ -214,10 +218,10 @@ TEST(shard_roster, a_replica_makes_the_means_that_it_is_told) {
 shard_core make_room(std::uint32_t its_epoch = epoch) {
   shard_core core;
   const std::vector<std::uint32_t> members{0};
-  core.open_job(job, {its_epoch, 2, bsp, false, members, false, 1});
-  core.open_table(job, 5, std::vector<chunk_place>{{0, 0, 0, 8}});
-  EXPECT_EQ(core.admit_worker(job, 0, 1), refusal::none);
-  EXPECT_EQ(core.admit_worker(job, 1, 1), refusal::unknown_worker) << "not of the job";
+  core.admin().open_job(job, {its_epoch, 2, bsp, false, members, false, 1});
+  core.admin().open_table(job, 5, std::vector<chunk_place>{{0, 0, 0, 8}});
+  EXPECT_EQ(core.admin().admit_worker(job, 0, 1), refusal::none);
+  EXPECT_EQ(core.admin().admit_worker(job, 1, 1), refusal::unknown_worker) << "not of the job";
   return core;
 }
 
@@ -227,17 +231,17 @@ TEST(shard_roster, who_joins_is_waited_for_from_its_clock_on) {
   core.push(tag(0, 0), 1, out);
   ASSERT_EQ(all<apply>(out).size(), 1U);
   EXPECT_EQ(all<apply>(out)[0].team, 1U);
-  EXPECT_EQ(core.hold(job, 0, 1, out), 1U) << "the chunk is beyond";
-  EXPECT_EQ(core.hold(job, 2, 1, out), 0U);
+  EXPECT_EQ(core.membership().hold(job, 0, 1, out), 1U) << "the chunk is beyond";
+  EXPECT_EQ(core.membership().hold(job, 2, 1, out), 0U);
   out.clear();
   core.push(tag(0, 1), 2, out);
   EXPECT_EQ(all<apply>(out).size(), 1U) << "a clock before";
   out.clear();
   core.push(tag(0, 2), 3, out);
   EXPECT_TRUE(all<apply>(out).empty()) << "held";
-  core.change_roster(job, {1, 1, 2, true, true}, out);
-  ASSERT_EQ(core.admit_worker(job, 1, 1), refusal::none);
-  EXPECT_EQ(core.first_missing(job, 1, std::vector<std::uint32_t>{5}), 2U);
+  core.membership().change_roster(job, {1, 1, 2, true, true}, out);
+  ASSERT_EQ(core.admin().admit_worker(job, 1, 1), refusal::none);
+  EXPECT_EQ(core.admin().first_missing(job, 1, std::vector<std::uint32_t>{5}), 2U);
   out.clear();
   core.push(tag(1, 2), 4, out);
   ASSERT_EQ(all<apply>(out).size(), 1U);
@@ -249,23 +253,23 @@ TEST(shard_roster, who_joins_is_waited_for_from_its_clock_on) {
 TEST(shard_roster, a_farewell_of_an_earlier_stay_is_none_of_this_one) {
   auto replica = make_room(0);
   shard_effects out;
-  EXPECT_EQ(replica.first_clock(job, 1), 0U);
-  replica.change_roster(job, {1, 1, 2, true, true}, out);
-  EXPECT_EQ(replica.first_clock(job, 1), 2U);
-  replica.follow_farewell(job, 1, 0);
-  EXPECT_TRUE(replica.finished_ranks(job).empty());
-  replica.follow_farewell(job, 1, 2);
-  EXPECT_EQ(replica.finished_ranks(job), std::vector<std::uint32_t>{1});
+  EXPECT_EQ(replica.registry().first_clock(job, 1), 0U);
+  replica.membership().change_roster(job, {1, 1, 2, true, true}, out);
+  EXPECT_EQ(replica.registry().first_clock(job, 1), 2U);
+  replica.follower().follow_farewell(job, 1, 0);
+  EXPECT_TRUE(replica.registry().finished_ranks(job).empty());
+  replica.follower().follow_farewell(job, 1, 2);
+  EXPECT_EQ(replica.registry().finished_ranks(job), std::vector<std::uint32_t>{1});
 }
 
 TEST(shard_roster, a_hold_that_is_let_go_of_holds_nobody_up) {
   auto core = make_room();
   shard_effects out;
-  ASSERT_EQ(core.hold(job, 0, 1, out), 0U);
+  ASSERT_EQ(core.membership().hold(job, 0, 1, out), 0U);
   core.push(tag(0, 0), 1, out);
   core.pull(tag(0, 1), false, out);
   EXPECT_TRUE(all<apply>(out).empty());
-  EXPECT_EQ(core.hold(job, clock_vector::infinity, 0, out), 0U);
+  EXPECT_EQ(core.membership().hold(job, clock_vector::infinity, 0, out), 0U);
   EXPECT_EQ(all<apply>(out).size(), 1U);
   EXPECT_EQ(all<reply>(out).size(), 1U) << "who waited";
 }
@@ -273,13 +277,13 @@ TEST(shard_roster, a_hold_that_is_let_go_of_holds_nobody_up) {
 TEST(shard_roster, where_all_have_joined_later_nobody_waits_for_the_clocks_before) {
   auto core = make_room();
   shard_effects out;
-  ASSERT_EQ(core.hold(job, 5, 1, out), 0U);
-  core.change_roster(job, {1, 1, 5, true, true}, out);
-  ASSERT_EQ(core.admit_worker(job, 1, 1), refusal::none);
+  ASSERT_EQ(core.membership().hold(job, 5, 1, out), 0U);
+  core.membership().change_roster(job, {1, 1, 5, true, true}, out);
+  ASSERT_EQ(core.admin().admit_worker(job, 1, 1), refusal::none);
   core.pull(tag(1, 5), false, out);
   EXPECT_TRUE(all<reply>(out).empty());
-  core.shut_out(job, 0);
-  core.change_roster(job, leaves(2, 0, 0), out);
+  core.membership().shut_out(job, 0);
+  core.membership().change_roster(job, leaves(2, 0, 0), out);
   ASSERT_EQ(all<reply>(out).size(), 1U);
   EXPECT_EQ(all<reply>(out)[0].where.version, 5U);
 }
@@ -288,13 +292,13 @@ TEST(shard_roster, where_all_have_joined_later_nobody_waits_for_the_clocks_befor
 TEST(shard_roster, what_one_that_joined_has_pushed_is_kept_when_clocks_before_close) {
   auto core = make_room();
   shard_effects out;
-  core.lead(job, true, out);
-  core.change_roster(job, {1, 1, 1, true, true}, out);
-  ASSERT_EQ(core.admit_worker(job, 1, 1), refusal::none);
+  core.replication().lead(job, true, out);
+  core.membership().change_roster(job, {1, 1, 1, true, true}, out);
+  ASSERT_EQ(core.admin().admit_worker(job, 1, 1), refusal::none);
   core.push(tag(1, 1), 7, out);
   ASSERT_TRUE(all<apply>(out).empty());
-  core.shut_out(job, 0);
-  core.change_roster(job, leaves(2, 0, 0), out);
+  core.membership().shut_out(job, 0);
+  core.membership().change_roster(job, leaves(2, 0, 0), out);
   ASSERT_EQ(all<apply>(out).size(), 1U);
   EXPECT_EQ(all<apply>(out)[0].count, 1U);
   EXPECT_TRUE(all<release>(out).empty()) << "it is on its way to the replica";
@@ -304,11 +308,11 @@ TEST(shard_roster, what_one_that_joined_has_pushed_is_kept_when_clocks_before_cl
 TEST(shard_roster, a_replica_knows_who_joined_when_it_is_promoted) {
   auto core = make_room(0);
   shard_effects out;
-  core.change_roster(job, {1, 1, 1, true, true}, out);
-  core.follow({job, 5, 0, 1, all_ranks, 0, 1}, no_payload, out);
-  core.promote(job, epoch, out);
+  core.membership().change_roster(job, {1, 1, 1, true, true}, out);
+  core.follower().follow({job, 5, 0, 1, all_ranks, 0, 1}, no_payload, out);
+  core.follower().promote(job, epoch, out);
   for (std::uint32_t rank = 0; rank < 2; ++rank)
-    ASSERT_EQ(core.admit_worker(job, rank, 2), refusal::none);
+    ASSERT_EQ(core.admin().admit_worker(job, rank, 2), refusal::none);
   auto first = tag(0, 1);
   auto second = tag(1, 1);
   first.incarnation = second.incarnation = 2;

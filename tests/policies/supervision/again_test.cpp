@@ -149,9 +149,9 @@ TEST(worker_again, a_farewell_to_who_takes_the_place_of_one_that_has_heard_it) {
 class shard_again : public testing::Test {
  protected:
   void SetUp() override {
-    core_.open_job(7, {1, 2, {consistency_kind::bsp, 0}, false, {}});
-    core_.open_table(7, 3, places_);
-    for (const std::uint32_t rank : {0u, 1u}) core_.admit_worker(7, rank, 1);
+    core_.admin().open_job(7, {1, 2, {consistency_kind::bsp, 0}, false, {}});
+    core_.admin().open_table(7, 3, places_);
+    for (const std::uint32_t rank : {0u, 1u}) core_.admin().admit_worker(7, rank, 1);
   }
   static frame_tag tag(std::uint32_t rank, std::uint64_t clock, std::uint64_t request = 0) {
     return {7, 1, 1, rank, 3, 0, clock, request};

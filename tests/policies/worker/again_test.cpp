@@ -12,10 +12,10 @@ const std::vector<std::uint32_t> opened{5};
 
 shard_core two_workers(bool come_back) {
   shard_core core;
-  core.open_job(job, {epoch, 2, {consistency_kind::bsp, 0}, come_back, {}});
+  core.admin().open_job(job, {epoch, 2, {consistency_kind::bsp, 0}, come_back, {}});
   const std::vector<chunk_place> places{{0, 0, 0, 8}, {2, 0, 16, 8}};
-  core.open_table(job, 5, places);
-  for (std::uint32_t rank = 0; rank < 2; ++rank) core.admit_worker(job, rank, 1);
+  core.admin().open_table(job, 5, places);
+  for (std::uint32_t rank = 0; rank < 2; ++rank) core.admin().admit_worker(job, rank, 1);
   return core;
 }
 
@@ -35,28 +35,29 @@ void die_half_way(shard_core& core, shard_effects& out) {
 TEST(worker_again, it_goes_on_at_the_first_clock_that_some_chunk_lacks) {
   auto core = two_workers(true);
   shard_effects out;
-  EXPECT_EQ(core.first_missing(job, 1, opened), 0U);
+  EXPECT_EQ(core.admin().first_missing(job, 1, opened), 0U);
   die_half_way(core, out);
-  EXPECT_EQ(core.first_missing(job, 1, opened), 0U) << "chunk 2 lacks clock 0";
+  EXPECT_EQ(core.admin().first_missing(job, 1, opened), 0U) << "chunk 2 lacks clock 0";
   core.push(tag(1, 0, 2), 4, out);
-  EXPECT_EQ(core.first_missing(job, 1, opened), 1U);
-  EXPECT_EQ(core.first_missing(job, 0, opened), 1U);
+  EXPECT_EQ(core.admin().first_missing(job, 1, opened), 1U);
+  EXPECT_EQ(core.admin().first_missing(job, 0, opened), 1U);
   core.push(tag(1, 1, 0), 5, out);
-  EXPECT_EQ(core.first_missing(job, 1, opened), 1U) << "held, and not in the parameters";
+  EXPECT_EQ(core.admin().first_missing(job, 1, opened), 1U)
+      << "held, and not in the parameters";
 }
 
 TEST(worker_again, without_tables_there_is_nothing_that_lacks) {
   shard_core core;
-  core.open_job(job, {epoch, 2, {consistency_kind::bsp, 0}, true, {}});
-  EXPECT_EQ(core.first_missing(job, 0, opened), infinity);
-  EXPECT_EQ(core.first_missing(99, 0, opened), infinity);
+  core.admin().open_job(job, {epoch, 2, {consistency_kind::bsp, 0}, true, {}});
+  EXPECT_EQ(core.admin().first_missing(job, 0, opened), infinity);
+  EXPECT_EQ(core.admin().first_missing(99, 0, opened), infinity);
 }
 
 TEST(worker_again, it_finds_the_version_of_the_clock_that_it_repeats) {
   auto core = two_workers(true);
   shard_effects out;
   die_half_way(core, out);
-  core.admit_worker(job, 1, 2);
+  core.admin().admit_worker(job, 1, 2);
   core.pull(second_life(tag(1, 0, 0)), false, out);
   core.pull(second_life(tag(1, 0, 2)), false, out);
   const auto replies = all<reply>(out);
@@ -95,7 +96,7 @@ TEST(worker_again, a_job_whose_workers_do_not_come_back_keeps_nothing) {
   auto core = two_workers(false);
   shard_effects out;
   die_half_way(core, out);
-  core.admit_worker(job, 1, 2);
+  core.admin().admit_worker(job, 1, 2);
   core.pull(second_life(tag(1, 0, 0)), false, out);
   EXPECT_EQ(all<reply>(out).at(0).code, refusal::too_late);
 }
@@ -106,8 +107,8 @@ TEST(worker_again, its_credits_count_what_is_held_of_the_one_before) {
   for (std::uint64_t clock = 0; clock < runtime::limits::clocks_in_flight_max; ++clock)
     core.push(tag(1, clock), 1, out);
   EXPECT_TRUE(all<ack>(out).empty()) << "rank 0 has pushed nothing";
-  core.admit_worker(job, 1, 2);
-  const auto first = core.first_missing(job, 1, opened);
+  core.admin().admit_worker(job, 1, 2);
+  const auto first = core.admin().first_missing(job, 1, opened);
   EXPECT_EQ(first, 0U);
   out.clear();
   for (std::uint64_t clock = first; clock < runtime::limits::clocks_in_flight_max; ++clock)
