@@ -1,62 +1,71 @@
-// launch_core: jobs that have checkpoints write one more before an interrupt ends the run.
+#include "policies/launcher/last_checkpoint.hpp"
+
 #include <algorithm>
 #include <utility>
 
-#include "policies/launcher/core.hpp"
+#include "policies/launcher/state.hpp"
 
-namespace tidegate::policies {
+namespace tidegate::policies::launching {
 
 // One that has not made a clock begins where it would begin anyway; what is known may be of
 // before its first.
-bool launch_core::may_be_saved(const launch_plan::job& planned) const {
-  const auto* status = job(planned.name);
+bool last_checkpoint::may_be_saved(const launch_plan::job& planned) const {
+  const auto* status = state_.jobs.find(planned.name);
   if (!planned.checkpoints || status == nullptr || has_ended(*status) ||
       status->last_checkpoint)
     return false;
-  return answered_ < save_poll_ || status->clock_fastest > 0;
+  return !state_.coordinator.has_answered(poll_) || status->clock_fastest > 0;
 }
 
-bool launch_core::begin_saving(std::int64_t now, const std::string& by, launch_effects& out) {
-  if (phase_ != phase::running) return false;
-  save_poll_ = polls_ + 1;
-  if (std::none_of(plan_.jobs.begin(), plan_.jobs.end(),
-                   [this](const auto& job) { return may_be_saved(job); }))
-    return false;
+bool last_checkpoint::any_may_be_saved() const {
+  return std::any_of(state_.plan.jobs.begin(), state_.plan.jobs.end(),
+                     [this](const auto& job) { return may_be_saved(job); });
+}
+
+bool last_checkpoint::begin(std::int64_t now, const std::string& by, launch_effects& out) {
+  if (!state_.lifecycle.is(run_phase::running)) return false;
+  poll_ = state_.coordinator.next_poll();
+  if (!any_may_be_saved()) return false;
   interrupted_by_ = by;
-  save_until_ = now + start_timeout_;
+  until_ = now + state_.start_timeout;
   out.all.emplace_back(launch_effects::note{"saving", "interrupted by " + by});
   out.all.emplace_back(launch_effects::complain{
       "tidegate: interrupted by " + by + ": writing a last checkpoint, which may take " +
-      plan_.start_timeout_text + " (cluster.start_timeout); Ctrl-C again to leave at once"});
-  ask_to_save(out);
-  poll_wanted_ = true;
+      state_.plan.start_timeout_text +
+      " (cluster.start_timeout); Ctrl-C again to leave at once"});
+  ask(out);
+  state_.coordinator.want_poll();
   return true;
 }
 
-void launch_core::ask_to_save(launch_effects& out) {
-  for (const auto& job : plan_.jobs)
+void last_checkpoint::ask(launch_effects& out) const {
+  for (const auto& job : state_.plan.jobs)
     if (may_be_saved(job)) out.all.emplace_back(launch_effects::save{job.name});
+}
+
+void last_checkpoint::ask_again(launch_effects& out) {
+  if (is_awaited()) ask(out);
 }
 
 // A run that ends for another reason, or goes back to the checkpoints that there are, has
 // nothing to wait for.
-void launch_core::check_saving(std::int64_t now, launch_effects& out) {
-  if (interrupted_by_.empty()) return;
-  if (phase_ == phase::running && first_failed() != nullptr) return;  // it says why soon
-  const bool ends = phase_ == phase::leaving || phase_ >= phase::stopping || all_done();
-  const bool wanted = phase_ == phase::running &&
-                      std::any_of(plan_.jobs.begin(), plan_.jobs.end(),
-                                  [this](const auto& job) { return may_be_saved(job); });
-  if (!ends && wanted && now < save_until_) return;
+void last_checkpoint::check(std::int64_t now, launch_effects& out) {
+  if (!is_awaited()) return;
+  const auto phase = state_.lifecycle.phase();
+  const bool is_running = phase == run_phase::running;
+  if (is_running && state_.jobs.first_failed() != nullptr) return;  // it says why soon
+  const bool ends =
+      phase == run_phase::leaving || phase >= run_phase::stopping || state_.jobs.all_done();
+  const bool wanted = is_running && any_may_be_saved();
+  if (!ends && wanted && now < until_) return;
   const auto by = std::exchange(interrupted_by_, {});
-  save_until_ = never;
+  until_ = never;
   if (ends) return;
   if (wanted)
     out.all.emplace_back(launch_effects::complain{"tidegate: no last checkpoint within " +
-                                                  plan_.start_timeout_text +
+                                                  state_.plan.start_timeout_text +
                                                   " (cluster.start_timeout)"});
-  is_interrupted_ = true;
-  begin_end(now, run_outcome::job_failed, "interrupted by " + by, out);
+  state_.lifecycle.interrupt(now, by, out);
 }
 
-}  // namespace tidegate::policies
+}  // namespace tidegate::policies::launching

@@ -1,0 +1,36 @@
+// What the coordinator has said last of each job.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "policies/launcher/plan.hpp"
+#include "policies/model/cluster_status.hpp"
+
+namespace tidegate::policies::launching {
+
+inline bool has_ended(const job_status& job) {
+  return job.state == job_state::done || job.state == job_state::failed;
+}
+
+class job_statuses {
+ public:
+  // All jobs of the plan wait.
+  explicit job_statuses(const launch_plan& plan);
+
+  // Takes in the news of a poll; empty: of none.
+  void learn(const std::vector<job_status>& news);
+  // Forgets all but the names and policies of jobs: they wait again.
+  void begin_anew();
+
+  const std::vector<job_status>& all() const { return jobs_; }
+  // Returns null if there is no job of this name. Valid until learn().
+  const job_status* find(const std::string& name) const;
+  const job_status* first_failed() const;
+  bool all_done() const;
+
+ private:
+  std::vector<job_status> jobs_;
+};
+
+}  // namespace tidegate::policies::launching

@@ -1,0 +1,39 @@
+// What the launcher of a run is to start, and by which rules it goes on when processes die.
+// Plain values.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "policies/model/process_name.hpp"
+#include "policies/model/spec.hpp"
+
+namespace tidegate::policies {
+
+struct launch_plan {
+  struct job {
+    std::string name;
+    std::string policy;  // "bsp", as job_status has it
+    std::uint32_t workers = 0;
+    worker_loss_rule on_worker_loss = worker_loss_rule::fail;
+    bool checkpoints = false;
+  };
+  std::vector<process_name> processes;  // in the order they are started, the coordinator first
+  std::vector<job> jobs;
+  std::uint32_t start_timeout_ms = 30'000;
+  std::string start_timeout_text = "30s";  // for messages
+  supervision_spec supervision;
+  // Every job has checkpoints: when a process dies that nobody takes the place of, everything
+  // is ended and started again, in the next epoch.
+  bool goes_back = false;
+  // Shards have replicas: one that dies comes back, as the replica of the other.
+  bool replicated = false;
+  // Where they move: shards, replicas of each, and slots of processes that are started first.
+  std::uint32_t shards = 0;
+  std::uint32_t replicas = 0;
+  std::uint32_t slots = 0;
+  std::uint32_t epoch = 1;
+};
+
+}  // namespace tidegate::policies

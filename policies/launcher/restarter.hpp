@@ -1,0 +1,57 @@
+// Processes that have died and come back, each after a pause and only so often, and what
+// follows from a death that nobody comes back from: all go back to their checkpoints, or the
+// run ends.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "policies/launcher/effects.hpp"
+#include "policies/launcher/exit_judge.hpp"
+#include "policies/launcher/plan.hpp"
+#include "policies/launcher/wake_time.hpp"
+#include "policies/model/process_name.hpp"
+#include "policies/model/spec.hpp"
+#include "policies/supervision/restarts.hpp"
+
+namespace tidegate::policies::launching {
+
+struct launcher_state;
+
+class restarter {
+ public:
+  explicit restarter(launcher_state& state);
+
+  // Counts the deaths of one more process.
+  void add() { intensities_.emplace_back(); }
+  // A process has died: it comes back, or all go back, or the run ends.
+  void on_unexpected_exit(const exit_report& end, std::int64_t now, launch_effects& out);
+  // launch_core::could_not_start().
+  void could_not_start(std::int64_t now, process_number process, const std::string& why,
+                       launch_effects& out);
+  // No process has what a shard had: those who did died together, or the one before the other
+  // had it.
+  void shard_lost(std::int64_t now, const std::string& why, launch_effects& out);
+  // Starts processes whose pause is over, unless nobody needs them any more.
+  void start_rested(std::int64_t now, launch_effects& out);
+  // Takes a process out of those that rest, or all.
+  void forget(process_number process);
+  void forget() { resting_.clear(); }
+
+  // Returns true if a process that dies now is to be started again.
+  bool comes_back(process_number process) const;
+  std::int64_t next_wake() const;
+
+ private:
+  bool back_off(const exit_report& end, launch_effects& out);
+  const restart_spec& limits_of(process_role role) const;
+  std::string reason_of(const exit_report& end) const;
+
+  launcher_state& state_;
+  std::vector<restart_intensity> intensities_;  // by process
+  std::vector<timed_process> resting_;
+  process_number last_shard_death_ = 0;  // of those that were to come back
+};
+
+}  // namespace tidegate::policies::launching

@@ -1,0 +1,38 @@
+#include "policies/launcher/state.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "policies/model/millisecond.hpp"
+
+namespace tidegate::policies::launching {
+
+launcher_state::launcher_state(launch_plan run)
+    : plan(std::move(run)),
+      start_timeout(plan.start_timeout_ms * millisecond),
+      processes(*this),
+      jobs(plan),
+      coordinator(*this),
+      lifecycle(*this),
+      exits(*this),
+      restarts(*this),
+      rollbacks(*this),
+      joins(*this),
+      job_checks(*this),
+      scaling(*this),
+      saving(*this) {}
+
+void launcher_state::add_process(const process_name& name) {
+  processes.add(name);
+  restarts.add();
+  joins.add();
+}
+
+worker_loss_rule launcher_state::loss_rule_of(process_number process) const {
+  const auto at = std::find_if(plan.jobs.begin(), plan.jobs.end(), [&](const auto& job) {
+    return job.name == processes.name(process).job;
+  });
+  return at == plan.jobs.end() ? worker_loss_rule::fail : at->on_worker_loss;
+}
+
+}  // namespace tidegate::policies::launching
