@@ -129,7 +129,7 @@ class launched {
     core_.interrupted(now_, "SIGTERM", false, out_);
     decide();
   }
-  void ends(const std::string& name, end_kind kind = ending::clean) {
+  void ends(const std::string& name, ending kind = ending::clean) {
     ends(std::vector{std::pair{name, kind}});
   }
   // In one turn.
