@@ -1,5 +1,4 @@
-// Optimizers as they go through the actors: from what a worker names to the plain spec that
-// travels (kernel_optimizer.hpp: from the spec to what the kernels run). Pure, any thread.
+// From the optimizer that a worker names to the plain spec that travels. Pure, any thread.
 #pragma once
 
 #include <string_view>

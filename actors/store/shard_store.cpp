@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "actors/store/kernel_optimizer.hpp"
 #include "runtime/base/rng.hpp"
 
 namespace tidegate::actors {
@@ -24,8 +23,8 @@ void fill(float* out, const policies::owned_chunk& chunk, const policies::init_s
 status shard_store::add_table(const policies::open_table_call& table,
                               std::span<const policies::owned_chunk> chunks,
                               const store_options& options) {
-  const auto optimizer = to_kernel(table.optimizer);
-  const auto arrays = kernels::state_arrays(optimizer.kind);
+  const auto optimizer = table.optimizer;
+  const auto arrays = policies::state_arrays(optimizer.kind);
   for (const auto& chunk : chunks) {
     auto& state = chunks_.emplace_back();  // also on failure: slots are those of the core
     state.elements = chunk.elements;

@@ -66,7 +66,7 @@ class shard_store final : public shard_memory {
   struct chunk_state {
     std::size_t elements = 0;
     runtime::kernels::optimizer optimizer;
-    runtime::kernels::adam_powers powers;
+    runtime::kernels::beta_powers powers;
     policies::reduce_kind reduce = policies::reduce_kind::mean;
     float* state1 = nullptr;
     float* state2 = nullptr;

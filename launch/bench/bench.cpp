@@ -32,7 +32,7 @@ status run_roofline(const bench_options& options) {
   wanted.bytes = options.bytes;
   wanted.threads = options.threads;
   if (!options.inputs.empty()) wanted.inputs = options.inputs;
-  if (options.one_optimizer) wanted.optimizers = {kernel_optimizer(options.optimizer)};
+  if (options.one_optimizer) wanted.optimizers = {options.optimizer};
   wanted.rounds = options.rounds;
   const auto ceilings = measure_roofline(wanted);
   if (!ceilings) return ceilings.error();

@@ -59,7 +59,7 @@ class temporary_folder {
 
 policies::cluster_spec cluster_of(const bench_options& options,
                                   const std::vector<std::string>& command) {
-  const auto optimizer = measured_optimizer(kernel_optimizer(options.optimizer));
+  const auto optimizer = measured_optimizer(options.optimizer);
   policies::cluster_spec spec;
   spec.name = "bench";
   spec.shards = options.shards;
@@ -198,7 +198,7 @@ runtime::expected<exchange_result> measure_exchange(const bench_options& options
   order.warmup = options.warmup;
   order.tables = options.tables;
   order.shards = options.shards;
-  order.optimizer = kernel_optimizer(options.optimizer);
+  order.optimizer = options.optimizer;
   order.cpus = cpus;
   const auto shared = arena::create(order.arena, {options.workers, options.warmup + timed});
   if (!shared) return runtime::fail(shared.error());

@@ -1,4 +1,8 @@
+#include <string>
+#include <string_view>
+
 #include "launch/bench/options.hpp"
+#include "runtime/optimizers/registry.hpp"
 
 namespace tidegate::bench {
 
@@ -30,7 +34,7 @@ every element, in every iteration up to 4 MiB, above that in the first, every ei
   --workers W        1 to 64; default 2
   --shards S         default 1
   --bytes LIST       gradient of one worker, as in 4096 or 4MiB,64MiB; default 4MiB,16MiB,64MiB
-  --optimizer O      sgd, momentum, nesterov, adagrad, adam, adamw; default sgd
+  --optimizer O      @OPTIMIZERS@; default sgd
   --transport T      auto, shm, tcp, rdma; default auto
   --hosts A,B        workers on host A, where this command runs, and shards on host B: for each
                      its address, then perhaps the command that starts its processes, as in
@@ -84,10 +88,16 @@ Draws time against size with logarithmic axes. The file:
   {"title": "...", "series": [{"name": "...", "points": [[bytes, seconds], ...]}, ...]}
 )";
 
+std::string with_optimizers(std::string text) {
+  constexpr std::string_view mark = "@OPTIMIZERS@";
+  return text.replace(text.find(mark), mark.size(),
+                      runtime::optimizer_names(runtime::optimizer_option::learning_rate));
+}
+
 }  // namespace
 
 std::string bench_help(const std::string& topic) {
-  if (topic == "exchange") return exchange;
+  if (topic == "exchange") return with_optimizers(exchange);
   if (topic == "latency") return latency;
   if (topic == "roofline") return roofline;
   if (topic == "plot") return plot;

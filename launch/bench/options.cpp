@@ -4,7 +4,6 @@
 
 #include <boost/program_options.hpp>
 
-#include "actors/store/kernel_optimizer.hpp"
 #include "launch/bench/hosts.hpp"
 #include "launch/bench/pattern.hpp"
 #include "launch/bench/sizes.hpp"
@@ -222,10 +221,6 @@ runtime::expected<bench_options> parse_subject(const subject_words& selected,
 }
 
 }  // namespace
-
-runtime::kernels::optimizer_kind kernel_optimizer(policies::optimizer_kind kind) {
-  return actors::to_kernel(policies::default_optimizer(kind)).kind;
-}
 
 runtime::expected<bench_options> parse_bench(const arguments& args) {
   if (args.empty() || args.front() == "--help" || args.front() == "-h")

@@ -43,8 +43,6 @@ struct bench_options {
 // `args` after `bench`. Errors: invalid_argument; the message says what is allowed.
 runtime::expected<bench_options> parse_bench(const std::vector<std::string>& args);
 
-runtime::kernels::optimizer_kind kernel_optimizer(policies::optimizer_kind kind);
-
 // What --help prints; an unknown topic gives the general text.
 std::string bench_help(const std::string& topic);
 

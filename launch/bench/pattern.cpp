@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "runtime/optimizers/registry.hpp"
+
 namespace tidegate::bench {
 
 namespace {
@@ -70,40 +72,22 @@ reference::reference(optimizer_kind kind, std::uint32_t ranks)
 void reference::step() {
   const auto& sums = sums_[clocks_ % 2];
   ++clocks_;
+  runtime::visit_optimizer(optimizer_.kind, [&](auto formula) { step_with(formula, sums); });
+}
+
+template <class Optimizer>
+void reference::step_with(Optimizer, const std::vector<double>& sums) {
+  constexpr auto traits = Optimizer::traits();
   const auto t = static_cast<double>(clocks_);
-  double rate = optimizer_.learning_rate;
-  if (optimizer_.kind == optimizer_kind::adam || optimizer_.kind == optimizer_kind::adamw)
-    rate *= std::sqrt(1.0 - std::pow(double{optimizer_.beta2}, t)) /
-            (1.0 - std::pow(double{optimizer_.beta1}, t));
+  runtime::step_rates<double> rates;
+  rates.rate = optimizer_.learning_rate;
+  rates.kept = 1.0 - double{optimizer_.learning_rate} * optimizer_.weight_decay;
+  if (traits.corrects_bias)
+    rates.rate *= std::sqrt(1.0 - std::pow(double{optimizer_.beta2}, t)) /
+                  (1.0 - std::pow(double{optimizer_.beta1}, t));
   for (std::size_t i = 0; i < pattern_period; ++i) {
     auto& [first, second] = moments_[i];
-    const double g = sums[i];
-    switch (optimizer_.kind) {
-      case optimizer_kind::sgd:
-        parameters_[i] -= rate * g;
-        break;
-      case optimizer_kind::momentum:
-        first = optimizer_.momentum * first + g;
-        parameters_[i] -= rate * first;
-        break;
-      case optimizer_kind::nesterov:
-        first = optimizer_.momentum * first + g;
-        parameters_[i] -= rate * (g + optimizer_.momentum * first);
-        break;
-      case optimizer_kind::adagrad:
-        first += g * g;
-        parameters_[i] -= rate * g / (std::sqrt(first) + optimizer_.epsilon);
-        break;
-      case optimizer_kind::adamw:
-        parameters_[i] -=
-            double{optimizer_.learning_rate} * optimizer_.weight_decay * parameters_[i];
-        [[fallthrough]];
-      case optimizer_kind::adam:
-        first = optimizer_.beta1 * first + (1.0 - optimizer_.beta1) * g;
-        second = optimizer_.beta2 * second + (1.0 - optimizer_.beta2) * g * g;
-        parameters_[i] -= rate * first / (std::sqrt(second) + optimizer_.epsilon);
-        break;
-    }
+    Optimizer::step(optimizer_, rates, double{sums[i]}, parameters_[i], first, second);
     expected_[i] = static_cast<float>(parameters_[i]);
   }
 }

@@ -63,6 +63,9 @@ class reference {
     double second = 0;
   };
 
+  template <class Optimizer>
+  void step_with(Optimizer formula, const std::vector<double>& sums);
+
   runtime::kernels::optimizer optimizer_;
   std::vector<double> sums_[2];  // of gradients over ranks, by parity
   std::vector<double> parameters_;

@@ -9,11 +9,11 @@
 
 #include "launch/bench/cpus.hpp"
 #include "launch/bench/huge_array.hpp"
-#include "launch/bench/optimizers.hpp"
 #include "launch/bench/sizes.hpp"
 #include "launch/bench/team.hpp"
 #include "launch/text/text_table.hpp"
 #include "runtime/kernels/roofline.hpp"
+#include "runtime/optimizers/registry.hpp"
 
 namespace tidegate::bench {
 
@@ -72,7 +72,7 @@ class bench_of_one_size {
     }));
     for (const auto n : options_.inputs)
       for (const auto kind : options_.optimizers) {
-        const std::string name(optimizer_name(kind));
+        const std::string name(runtime::optimizer_name(kind));
         results.push_back(
             time(threads,
                  {"sum " + std::to_string(n) + " + " + name, n, name, bytes_, threads.size()},
@@ -98,7 +98,7 @@ class bench_of_one_size {
   // The sum as a shard meets it: every input has just been written by the core of its worker,
   // who has read the parameters before.
   ceiling fresh(team& threads, std::uint32_t inputs, optimizer_kind kind) {
-    const std::string name(optimizer_name(kind));
+    const std::string name(runtime::optimizer_name(kind));
     ceiling limit{"fresh sum " + std::to_string(inputs) + " + " + name, inputs, name, bytes_,
                   threads.size()};
     const auto readings =
@@ -128,7 +128,7 @@ class bench_of_one_size {
     }
     runtime::kernels::optimizer optimizer;
     optimizer.kind = kind;
-    runtime::kernels::adam_powers powers;
+    runtime::kernels::beta_powers powers;
     runtime::kernels::chunk_arrays at;
     at.before = at.after = state_[0].data() + s.begin;
     at.state1 = state_[1].data() + s.begin;

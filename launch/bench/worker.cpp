@@ -5,10 +5,10 @@
 
 #include "launch/bench/cpus.hpp"
 #include "launch/bench/exchanger.hpp"
-#include "launch/bench/optimizers.hpp"
 #include "launch/bench/server_processes.hpp"
 #include "launch/bench/sizes.hpp"
 #include "launch/text/nearest.hpp"
+#include "runtime/optimizers/registry.hpp"
 #include <tidegate/session.hpp>
 
 namespace tidegate::bench {
@@ -85,7 +85,7 @@ std::vector<std::string> worker_command(const std::string& program, const worker
           std::to_string(order.warmup),
           std::to_string(order.tables),
           std::to_string(order.shards),
-          std::string(optimizer_name(order.optimizer)),
+          std::string(runtime::optimizer_name(order.optimizer)),
           cpu_words(order.cpus)};
 }
 
@@ -99,7 +99,7 @@ runtime::expected<worker_order> parse_worker(const std::vector<std::string>& arg
   worker_order order;
   order.arena = args[0];
   const auto bytes = parse_size(args[1]);
-  const auto kind = parse_optimizer(args[5]);
+  const auto kind = runtime::find_optimizer(args[5]);
   if (!bytes || !kind) return bad();
   order.bytes = *bytes;
   order.optimizer = *kind;

@@ -104,7 +104,7 @@ policies::optimizer_spec read_optimizer(const section& from, policies::optimizer
     spec.learning_rate = base.learning_rate;
   }
   for (const auto& rule : policies::optimizer_rules)
-    if (known || rule.belongs_to == policies::belongs_to_all) read_option(from, rule, spec);
+    if (known || rule.belongs_to_all()) read_option(from, rule, spec);
   return spec;
 }
 

@@ -8,6 +8,7 @@
 #include "launch/config/section.hpp"
 #include "policies/model/option_rules.hpp"
 #include "policies/model/spec.hpp"
+#include "runtime/optimizers/list.hpp"
 
 namespace tidegate::launch {
 
@@ -25,7 +26,11 @@ inline constexpr word_of<policies::consistency_kind> policy_words[] = {
     {"ssp", policies::consistency_kind::ssp},
     {"async", policies::consistency_kind::async}};
 
-inline constexpr const auto& optimizer_words = policies::optimizer_names;
+inline constexpr word_of<policies::optimizer_kind> optimizer_words[] = {
+#define TIDEGATE_WORD(name, number) {#name, policies::optimizer_kind::name},
+    TIDEGATE_OPTIMIZERS(TIDEGATE_WORD)
+#undef TIDEGATE_WORD
+};
 
 inline constexpr word_of<policies::reduce_kind> reduce_words[] = {
     {"mean", policies::reduce_kind::mean}, {"sum", policies::reduce_kind::sum}};

@@ -1,5 +1,6 @@
 #include "launch/config/yaml_keys.hpp"
 
+#include "launch/config/optimizer_keys.hpp"
 #include "runtime/base/assert.hpp"
 
 namespace tidegate::launch {
@@ -73,13 +74,6 @@ constexpr yaml_key keys[] = {
   {"jobs.*.consistency.policy", "choice", "bsp", "bsp, ssp, async", "see docs/consistency.md"},
   {"jobs.*.consistency.staleness", "number", "required by ssp", "0 to 1000000; only with policy ssp", "clocks that the fastest worker may be ahead"},
   {"jobs.*.optimizer", "map", "{name: sgd}", "a map", "what shards do with a gradient, for tables that name none; without a name its keys are of sgd"},
-  {"jobs.*.optimizer.name", "choice", "sgd", "sgd, momentum, nesterov, adagrad, adam, adamw", "the optimizer"},
-  {"jobs.*.optimizer.learning_rate", "real", "0.01", "a finite number >= 0", "step size"},
-  {"jobs.*.optimizer.momentum", "real", "0.9", ">= 0 and < 1; only with name momentum or nesterov", "share of the last step that is kept"},
-  {"jobs.*.optimizer.beta1", "real", "0.9", ">= 0 and < 1; only with name adam or adamw", "decay of the mean of gradients"},
-  {"jobs.*.optimizer.beta2", "real", "0.999", ">= 0 and < 1; only with name adam or adamw", "decay of the mean of squared gradients"},
-  {"jobs.*.optimizer.epsilon", "real", "1e-08; adagrad 1e-10", "a finite number > 0; only with name adagrad, adam or adamw", "keeps the step finite where gradients are 0"},
-  {"jobs.*.optimizer.weight_decay", "real", "0.01", "a finite number >= 0; only with name adamw", "share of a parameter, times learning_rate, that a step takes off"},
   {"jobs.*.on_worker_loss", "choice", "restart", "restart, fail, shrink", "what a worker's death means: another process goes on where it died, the run ends, or the others go on without it"},
   {"jobs.*.checkpoint", "map", "-", "a map", "writes checkpoints while training; with it in all jobs, the death of a shard without a replica takes everything back to the last ones"},
   {"jobs.*.checkpoint.every", "text", "required", "N clocks, or a duration of 1ms to 24h with ms, s or m", "when the next one is due"},
@@ -97,20 +91,22 @@ constexpr yaml_key keys[] = {
   {"jobs.*.tables.*.init.uniform", "real", "-", "a finite number >= 0", "uniform in [-a, a), drawn from the job's seed"},
   {"jobs.*.tables.*.init.constant", "real", "0", "a finite number", "the same value everywhere"},
   {"jobs.*.tables.*.optimizer", "map", "the job's", "a map", "optimizer of this table; keys not given are the job's, or with another name the defaults of that one (learning_rate stays the job's)"},
-  {"jobs.*.tables.*.optimizer.name", "choice", "the job's", "sgd, momentum, nesterov, adagrad, adam, adamw", "as in the job's optimizer"},
-  {"jobs.*.tables.*.optimizer.learning_rate", "real", "the job's", "a finite number >= 0", "as in the job's optimizer"},
-  {"jobs.*.tables.*.optimizer.momentum", "real", "the job's", ">= 0 and < 1; only with name momentum or nesterov", "as in the job's optimizer"},
-  {"jobs.*.tables.*.optimizer.beta1", "real", "the job's", ">= 0 and < 1; only with name adam or adamw", "as in the job's optimizer"},
-  {"jobs.*.tables.*.optimizer.beta2", "real", "the job's", ">= 0 and < 1; only with name adam or adamw", "as in the job's optimizer"},
-  {"jobs.*.tables.*.optimizer.epsilon", "real", "the job's", "a finite number > 0; only with name adagrad, adam or adamw", "as in the job's optimizer"},
-  {"jobs.*.tables.*.optimizer.weight_decay", "real", "the job's", "a finite number >= 0; only with name adamw", "as in the job's optimizer"},
 };
 // clang-format on
 
 }  // namespace
 
 key_table known_keys() noexcept {
-  return keys;
+  static const std::vector<yaml_key> all = [] {
+    std::vector<yaml_key> rows;
+    for (const auto& key : keys) {
+      rows.push_back(key);
+      if (key.path == optimizer_of_job || key.path == optimizer_of_table)
+        add_optimizer_keys(key.path, rows);
+    }
+    return rows;
+  }();
+  return all;
 }
 
 const yaml_key& key_of(std::string_view pattern, key_table table) noexcept {

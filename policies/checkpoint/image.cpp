@@ -21,8 +21,6 @@ namespace {
 constexpr std::uint64_t format = 1;
 constexpr const char* title_key = "tidegate";  // no chunk's, which have a slash
 constexpr const char* array_names[chunk_arrays_max] = {"parameters", "state1", "state2"};
-constexpr const char* optimizer_names[] = {"sgd",      "momentum", "adam",
-                                           "nesterov", "adagrad",  "adamw"};
 
 // The last slashes are ours, so no two chunks share a key, whatever tables are called.
 std::string key_of(const chunk_description& chunk) {
@@ -35,7 +33,7 @@ std::string tensor_name(const chunk_description& chunk, std::size_t array) {
 
 // Floats are written as the doubles they are, and doubles so that they are read again exactly.
 json encode(const optimizer_spec& spec) {
-  return {{"kind", optimizer_names[static_cast<std::size_t>(spec.kind)]},
+  return {{"kind", runtime::traits_of(spec.kind).name},
           {"learning_rate", spec.learning_rate},
           {"momentum", spec.momentum},
           {"beta1", spec.beta1},
@@ -80,13 +78,12 @@ optimizer_spec decode_optimizer(const json& from, const std::string& subject, st
   json_fields fields(from, subject + ": optimizer", problem);
   optimizer_spec optimizer;
   const auto kind = fields.text("kind", 16);
-  const auto* const found =
-      std::find(std::begin(optimizer_names), std::end(optimizer_names), kind);
-  if (found == std::end(optimizer_names)) {
+  const auto found = runtime::find_optimizer(kind);
+  if (!found) {
     if (problem.ok()) problem = {errc::corrupt, subject + ": unknown optimizer '" + kind + "'"};
     return optimizer;
   }
-  optimizer.kind = static_cast<optimizer_kind>(found - std::begin(optimizer_names));
+  optimizer.kind = *found;
   optimizer.learning_rate = static_cast<float>(fields.real("learning_rate"));
   optimizer.momentum = static_cast<float>(fields.real("momentum"));
   optimizer.beta1 = static_cast<float>(fields.real("beta1"));

@@ -47,17 +47,12 @@ optimizer_spec decode_optimizer(json_fields& fields, status& problem) {
   const auto real = [&](std::size_t at) {
     return std::bit_cast<float>(static_cast<std::uint32_t>(values[at]));
   };
-  if (values[0] > static_cast<std::uint64_t>(optimizer_kind::adamw)) {
+  const auto kind = runtime::find_optimizer(values[0]);
+  if (!kind) {
     if (problem.ok()) problem = {errc::corrupt, "no such optimizer"};
     return {};
   }
-  return {static_cast<optimizer_kind>(values[0]),
-          real(1),
-          real(2),
-          real(3),
-          real(4),
-          real(5),
-          real(6)};
+  return {*kind, real(1), real(2), real(3), real(4), real(5), real(6)};
 }
 
 std::vector<std::uint64_t> decode_shape(json_fields& fields, status& problem) {

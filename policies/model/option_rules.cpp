@@ -1,9 +1,7 @@
 #include "policies/model/option_rules.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <iterator>
 #include <string>
 
 namespace tidegate::policies {
@@ -18,14 +16,6 @@ std::string text_of(float value) {
   return text;
 }
 
-// The optimizers that an option belongs to, or all of them.
-std::string names_of(bool (*belongs_to)(optimizer_kind)) {
-  std::string names;
-  for (const auto& [name, kind] : optimizer_names)
-    if (belongs_to(kind)) names += (names.empty() ? "" : ", ") + std::string(name);
-  return names;
-}
-
 runtime::status refused(std::string_view table, const std::string& reason,
                         const std::string& allowed) {
   return {errc::invalid_argument,
@@ -37,7 +27,7 @@ runtime::status check_value(const optimizer_rule& rule, float value, optimizer_k
   const auto option = "optimizer." + std::string(rule.name) + ": " + text_of(value);
   if (!rule.belongs_to(kind))
     return refused(table, option + " does not belong to optimizer '" + optimizer + "'",
-                   "only with name " + names_of(rule.belongs_to));
+                   "only with name " + runtime::optimizer_names(rule.option));
   if (!rule.is_allowed(value))
     return refused(table, option + " is out of range", std::string(rule.allowed));
   return {};
@@ -67,15 +57,16 @@ runtime::expected<optimizer_spec> checked_optimizer(const optimizer_options& opt
         return runtime::fail(refused(
             table,
             "optimizer." + std::string(rule.name) + " is given without a name of an optimizer",
-            names_of(belongs_to_all) + "; or no option at all, for the job's optimizer"));
+            runtime::optimizer_names(runtime::optimizer_option::learning_rate) +
+                "; or no option at all, for the job's optimizer"));
     return optimizer_spec();
   }
-  const auto* known = std::find_if(std::begin(optimizer_names), std::end(optimizer_names),
-                                   [&](const auto& entry) { return entry.first == name; });
-  if (known == std::end(optimizer_names))
-    return runtime::fail(refused(table, "optimizer.name: '" + name + "' is not known",
-                                 names_of(belongs_to_all)));
-  auto spec = default_optimizer(known->second);
+  const auto known = runtime::find_optimizer(name);
+  if (!known)
+    return runtime::fail(
+        refused(table, "optimizer.name: '" + name + "' is not known",
+                runtime::optimizer_names(runtime::optimizer_option::learning_rate)));
+  auto spec = default_optimizer(*known);
   for (const auto& rule : optimizer_rules) {
     const auto& value = options.*rule.given;
     if (!value) continue;

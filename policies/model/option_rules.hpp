@@ -4,17 +4,12 @@
 
 #include <optional>
 #include <string_view>
-#include <utility>
 
 #include "policies/model/spec.hpp"
 #include "runtime/base/status.hpp"
+#include "runtime/optimizers/registry.hpp"
 
 namespace tidegate::policies {
-
-inline constexpr std::pair<std::string_view, optimizer_kind> optimizer_names[] = {
-    {"sgd", optimizer_kind::sgd},           {"momentum", optimizer_kind::momentum},
-    {"nesterov", optimizer_kind::nesterov}, {"adagrad", optimizer_kind::adagrad},
-    {"adam", optimizer_kind::adam},         {"adamw", optimizer_kind::adamw}};
 
 // An optimizer as a program asks for it; what is not given has the optimizer's default.
 struct optimizer_options {
@@ -31,10 +26,19 @@ struct optimizer_options {
 struct optimizer_rule {
   std::string_view name;     // as in YAML
   std::string_view allowed;  // for messages
+  std::string_view doc;      // what it means
   bool (*is_allowed)(float) = nullptr;
-  bool (*belongs_to)(optimizer_kind) = nullptr;
+  runtime::optimizer_option option = runtime::optimizer_option::none;
   float optimizer_spec::*value = nullptr;
   std::optional<float> optimizer_options::*given = nullptr;
+
+  // Returns true if optimizers of this kind read the option; all read a learning rate.
+  constexpr bool belongs_to(optimizer_kind kind) const {
+    return runtime::contains(runtime::traits_of(kind).options, option);
+  }
+  constexpr bool belongs_to_all() const {
+    return option == runtime::optimizer_option::learning_rate;
+  }
 };
 
 bool is_finite(float x);
@@ -42,60 +46,50 @@ bool is_finite_not_negative(float x);
 bool is_finite_positive(float x);
 bool is_decay(float x);  // at least 0, below 1
 
-constexpr bool belongs_to_all(optimizer_kind) {
-  return true;
-}
-constexpr bool has_momentum(optimizer_kind kind) {
-  return kind == optimizer_kind::momentum || kind == optimizer_kind::nesterov;
-}
-constexpr bool has_betas(optimizer_kind kind) {
-  return kind == optimizer_kind::adam || kind == optimizer_kind::adamw;
-}
-constexpr bool has_epsilon(optimizer_kind kind) {
-  return has_betas(kind) || kind == optimizer_kind::adagrad;
-}
-constexpr bool has_weight_decay(optimizer_kind kind) {
-  return kind == optimizer_kind::adamw;
-}
-
 inline constexpr std::string_view finite_not_negative_text = "a finite number >= 0";
 inline constexpr std::string_view decay_text = ">= 0 and < 1";
 
 inline constexpr optimizer_rule optimizer_rules[] = {
     {.name = "learning_rate",
      .allowed = finite_not_negative_text,
+     .doc = "step size",
      .is_allowed = is_finite_not_negative,
-     .belongs_to = belongs_to_all,
+     .option = runtime::optimizer_option::learning_rate,
      .value = &optimizer_spec::learning_rate,
      .given = &optimizer_options::learning_rate},
     {.name = "momentum",
      .allowed = decay_text,
+     .doc = "share of the last step that is kept",
      .is_allowed = is_decay,
-     .belongs_to = has_momentum,
+     .option = runtime::optimizer_option::momentum,
      .value = &optimizer_spec::momentum,
      .given = &optimizer_options::momentum},
     {.name = "beta1",
      .allowed = decay_text,
+     .doc = "decay of the mean of gradients",
      .is_allowed = is_decay,
-     .belongs_to = has_betas,
+     .option = runtime::optimizer_option::beta1,
      .value = &optimizer_spec::beta1,
      .given = &optimizer_options::beta1},
     {.name = "beta2",
      .allowed = decay_text,
+     .doc = "decay of the mean of squared gradients",
      .is_allowed = is_decay,
-     .belongs_to = has_betas,
+     .option = runtime::optimizer_option::beta2,
      .value = &optimizer_spec::beta2,
      .given = &optimizer_options::beta2},
     {.name = "epsilon",
      .allowed = "a finite number > 0",
+     .doc = "keeps the step finite where gradients are 0",
      .is_allowed = is_finite_positive,
-     .belongs_to = has_epsilon,
+     .option = runtime::optimizer_option::epsilon,
      .value = &optimizer_spec::epsilon,
      .given = &optimizer_options::epsilon},
     {.name = "weight_decay",
      .allowed = finite_not_negative_text,
+     .doc = "share of a parameter, times learning_rate, that a step takes off",
      .is_allowed = is_finite_not_negative,
-     .belongs_to = has_weight_decay,
+     .option = runtime::optimizer_option::weight_decay,
      .value = &optimizer_spec::weight_decay,
      .given = &optimizer_options::weight_decay},
 };

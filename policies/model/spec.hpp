@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "policies/model/fault_spec.hpp"
+#include "runtime/optimizers/registry.hpp"
 
 namespace tidegate::policies {
 
@@ -23,43 +24,19 @@ struct consistency_spec {
   friend bool operator==(const consistency_spec&, const consistency_spec&) = default;
 };
 
-enum class optimizer_kind : std::uint8_t { sgd, momentum, adam, nesterov, adagrad, adamw };
+// An optimizer with its options.
+using optimizer_kind = runtime::optimizer_kind;
+using optimizer_spec = runtime::optimizer_options;
 
-// Arrays of state that the optimizer keeps, each as large as the parameters.
+// Returns the number of arrays of state that the optimizer keeps, each as large as the
+// parameters.
 constexpr std::uint32_t state_arrays(optimizer_kind kind) noexcept {
-  switch (kind) {
-    case optimizer_kind::sgd:
-      return 0;
-    case optimizer_kind::momentum:
-    case optimizer_kind::nesterov:
-    case optimizer_kind::adagrad:
-      return 1;
-    case optimizer_kind::adam:
-    case optimizer_kind::adamw:
-      return 2;
-  }
-  return 0;
+  return runtime::traits_of(kind).state_arrays;
 }
 
-struct optimizer_spec {
-  optimizer_kind kind = optimizer_kind::sgd;
-  float learning_rate = 0.01F;
-  float momentum = 0.9F;      // momentum, nesterov
-  float beta1 = 0.9F;         // adam, adamw
-  float beta2 = 0.999F;       // adam, adamw
-  float epsilon = 1e-8F;      // adam, adamw, adagrad
-  float weight_decay = 0.0F;  // adamw
-
-  friend bool operator==(const optimizer_spec&, const optimizer_spec&) = default;
-};
-
-// What an optimizer has when only its name is given: what common frameworks give it.
+// Returns what an optimizer has when only its name is given.
 constexpr optimizer_spec default_optimizer(optimizer_kind kind) noexcept {
-  optimizer_spec spec;
-  spec.kind = kind;
-  if (kind == optimizer_kind::adagrad) spec.epsilon = 1e-10F;
-  if (kind == optimizer_kind::adamw) spec.weight_decay = 0.01F;
-  return spec;
+  return runtime::traits_of(kind).defaults;
 }
 
 enum class init_kind : std::uint8_t { constant, uniform };

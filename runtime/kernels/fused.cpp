@@ -62,18 +62,11 @@ void by_type(const Step& step, const dense_inputs& inputs, const chunk_arrays& a
 
 void step_here(const coefficients& c, const dense_inputs& inputs, const chunk_arrays& at) {
   switch (c.kind) {
-    case optimizer_kind::sgd:
-      return by_type(sgd_step{c}, inputs, at);
-    case optimizer_kind::momentum:
-      return by_type(momentum_step<false>{c}, inputs, at);
-    case optimizer_kind::nesterov:
-      return by_type(momentum_step<true>{c}, inputs, at);
-    case optimizer_kind::adagrad:
-      return by_type(adagrad_step{c}, inputs, at);
-    case optimizer_kind::adam:
-      return by_type(adam_step<false>{c}, inputs, at);
-    case optimizer_kind::adamw:
-      return by_type(adam_step<true>{c}, inputs, at);
+#define TIDEGATE_CASE(name, number) \
+  case optimizer_kind::name:        \
+    return by_type(name##_step{c}, inputs, at);
+    TIDEGATE_OPTIMIZERS(TIDEGATE_CASE)
+#undef TIDEGATE_CASE
   }
 }
 

@@ -23,13 +23,13 @@ constexpr bool is_fused(element type, std::size_t count) noexcept {
 // What a loop needs of an optimizer, worked out once per step.
 struct coefficients {
   optimizer_kind kind = optimizer_kind::sgd;
-  float rate = 0;  // with Adam's bias correction in it
+  float rate = 0;  // step_rates
   float scale = 1;
   float momentum = 0;
   float beta1 = 0, beta1_rest = 0;  // rest: 1 - beta1
   float beta2 = 0, beta2_rest = 0;
   float epsilon = 0;
-  float kept = 1;  // adamw: share of the parameters that decay leaves
+  float kept = 1;  // step_rates
 };
 
 // `count` arrays of one type, whose ranks have the tree of ranks 0 .. count - 1.

@@ -1,4 +1,4 @@
-// The optimizers as steps on one vector of parameters, and the pass that makes them along a
+// The steps of optimizers on one vector of parameters, and the pass that makes them along a
 // chunk. Compiled once per vector width, like vectors_inl.hpp.
 #if defined(TIDEGATE_KERNELS_STEPS_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef TIDEGATE_KERNELS_STEPS_INL
@@ -14,6 +14,12 @@
 #include <hwy/highway.h>
 
 #include "runtime/kernels/fused.hpp"
+#include "runtime/kernels/steps/adagrad_inl.hpp"
+#include "runtime/kernels/steps/adam_inl.hpp"
+#include "runtime/kernels/steps/adamw_inl.hpp"
+#include "runtime/kernels/steps/momentum_inl.hpp"
+#include "runtime/kernels/steps/nesterov_inl.hpp"
+#include "runtime/kernels/steps/sgd_inl.hpp"
 #include "runtime/kernels/vectors_inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
@@ -27,75 +33,6 @@ struct sum_step {
   template <class D>
   HWY_INLINE hn::Vec<D> operator()(D, hn::Vec<D> sum, const chunk_arrays&, std::size_t) const {
     return sum;
-  }
-};
-
-struct sgd_step {
-  static constexpr bool has_before = true;
-  static constexpr int states = 0;
-  coefficients c;
-  template <class D>
-  HWY_INLINE hn::Vec<D> operator()(D d, hn::Vec<D> sum, const chunk_arrays& at,
-                                   std::size_t i) const {
-    const auto g = hn::Mul(hn::Set(d, c.scale), sum);
-    return hn::Sub(hn::LoadU(d, at.before + i), hn::Mul(hn::Set(d, c.rate), g));
-  }
-};
-
-template <bool Nesterov>
-struct momentum_step {
-  static constexpr bool has_before = true;
-  static constexpr int states = 1;
-  coefficients c;
-  template <class D>
-  HWY_INLINE hn::Vec<D> operator()(D d, hn::Vec<D> sum, const chunk_arrays& at,
-                                   std::size_t i) const {
-    const auto g = hn::Mul(hn::Set(d, c.scale), sum);
-    const auto mu = hn::Set(d, c.momentum);
-    const auto v = hn::Add(hn::Mul(mu, hn::LoadU(d, at.state1 + i)), g);
-    hn::StoreU(v, d, at.state1 + i);
-    auto direction = v;
-    if constexpr (Nesterov) direction = hn::Add(g, hn::Mul(mu, v));
-    return hn::Sub(hn::LoadU(d, at.before + i), hn::Mul(hn::Set(d, c.rate), direction));
-  }
-};
-
-struct adagrad_step {
-  static constexpr bool has_before = true;
-  static constexpr int states = 1;
-  coefficients c;
-  template <class D>
-  HWY_INLINE hn::Vec<D> operator()(D d, hn::Vec<D> sum, const chunk_arrays& at,
-                                   std::size_t i) const {
-    const auto g = hn::Mul(hn::Set(d, c.scale), sum);
-    const auto s = hn::Add(hn::LoadU(d, at.state1 + i), hn::Mul(g, g));
-    hn::StoreU(s, d, at.state1 + i);
-    const auto change =
-        hn::Div(hn::Mul(hn::Set(d, c.rate), g), hn::Add(hn::Sqrt(s), hn::Set(d, c.epsilon)));
-    return hn::Sub(hn::LoadU(d, at.before + i), change);
-  }
-};
-
-template <bool Decay>
-struct adam_step {
-  static constexpr bool has_before = true;
-  static constexpr int states = 2;
-  coefficients c;
-  template <class D>
-  HWY_INLINE hn::Vec<D> operator()(D d, hn::Vec<D> sum, const chunk_arrays& at,
-                                   std::size_t i) const {
-    const auto g = hn::Mul(hn::Set(d, c.scale), sum);
-    const auto m = hn::Add(hn::Mul(hn::Set(d, c.beta1), hn::LoadU(d, at.state1 + i)),
-                           hn::Mul(hn::Set(d, c.beta1_rest), g));
-    const auto v = hn::Add(hn::Mul(hn::Set(d, c.beta2), hn::LoadU(d, at.state2 + i)),
-                           hn::Mul(hn::Set(d, c.beta2_rest), hn::Mul(g, g)));
-    hn::StoreU(m, d, at.state1 + i);
-    hn::StoreU(v, d, at.state2 + i);
-    auto w = hn::LoadU(d, at.before + i);
-    if constexpr (Decay) w = hn::Mul(w, hn::Set(d, c.kept));
-    const auto change =
-        hn::Div(hn::Mul(hn::Set(d, c.rate), m), hn::Add(hn::Sqrt(v), hn::Set(d, c.epsilon)));
-    return hn::Sub(w, change);
   }
 };
 
@@ -128,14 +65,14 @@ HWY_INLINE void step_at(D d, const Step& step, const Sum& sum, const chunk_array
 template <class Step, class Sum>
 HWY_NOINLINE void pass(Step step, Sum sum, chunk_arrays at) {
   const hn::ScalableTag<float> d;
-  const hn::CappedTag<float, 1> entry;
+  const hn::CappedTag<float, 1> single;
   const std::size_t lanes = hn::Lanes(d);
   std::size_t i = 0;
   for (; i + lanes <= at.n; i += lanes) {
     prefetch<Step>(sum, at, i + floats_ahead);
     step_at(d, step, sum, at, i);
   }
-  for (; i < at.n; ++i) step_at(entry, step, sum, at, i);
+  for (; i < at.n; ++i) step_at(single, step, sum, at, i);
 }
 
 }  // namespace tidegate::runtime::kernels::HWY_NAMESPACE

@@ -6,6 +6,7 @@
 
 #include "runtime/base/assert.hpp"
 #include "runtime/kernels/fused.hpp"
+#include "runtime/optimizers/registry.hpp"
 
 namespace tidegate::runtime::kernels {
 
@@ -86,10 +87,12 @@ operand sum_range(std::span<const gradient> inputs, std::uint64_t lo, std::uint6
   return {out, element::float32};
 }
 
-coefficients make_coefficients(const optimizer& options, adam_powers& powers, float scale) {
+coefficients make_coefficients(const optimizer& options, beta_powers& powers, float scale) {
+  const auto rates = next_rates(options, traits_of(options.kind).corrects_bias, powers);
   coefficients c;
   c.kind = options.kind;
-  c.rate = options.learning_rate;
+  c.rate = rates.rate;
+  c.kept = rates.kept;
   c.scale = scale;
   c.momentum = options.momentum;
   c.beta1 = options.beta1;
@@ -97,13 +100,6 @@ coefficients make_coefficients(const optimizer& options, adam_powers& powers, fl
   c.beta2 = options.beta2;
   c.beta2_rest = 1.0F - options.beta2;
   c.epsilon = options.epsilon;
-  if (options.kind == optimizer_kind::adam || options.kind == optimizer_kind::adamw) {
-    powers.beta1 *= options.beta1;
-    powers.beta2 *= options.beta2;
-    c.rate = static_cast<float>(options.learning_rate * std::sqrt(1.0 - powers.beta2) /
-                                (1.0 - powers.beta1));
-  }
-  c.kept = static_cast<float>(1.0 - double{options.learning_rate} * options.weight_decay);
   return c;
 }
 
@@ -120,21 +116,6 @@ chunk_arrays part(const chunk_arrays& whole, std::size_t offset, std::size_t n) 
 
 }  // namespace
 
-std::size_t state_arrays(optimizer_kind kind) noexcept {
-  switch (kind) {
-    case optimizer_kind::sgd:
-      return 0;
-    case optimizer_kind::momentum:
-    case optimizer_kind::nesterov:
-    case optimizer_kind::adagrad:
-      return 1;
-    case optimizer_kind::adam:
-    case optimizer_kind::adamw:
-      return 2;
-  }
-  return 0;
-}
-
 void tree_sum(std::span<const gradient> inputs, float* out, std::size_t n) {
   TIDEGATE_ASSERT(!inputs.empty(), "something to sum");
   dense_inputs dense;
@@ -144,7 +125,7 @@ void tree_sum(std::span<const gradient> inputs, float* out, std::size_t n) {
               std::min(block, n - offset));
 }
 
-void apply_update(const optimizer& options, adam_powers& powers,
+void apply_update(const optimizer& options, beta_powers& powers,
                   std::span<const gradient> inputs, float scale, const chunk_arrays& arrays) {
   TIDEGATE_ASSERT(!inputs.empty(), "a step has a gradient");
   const auto c = make_coefficients(options, powers, scale);

@@ -20,6 +20,8 @@
 #include <cstdint>
 #include <span>
 
+#include "runtime/optimizers/optimizer.hpp"
+
 namespace tidegate::runtime::kernels {
 
 // float16 is IEEE 754 binary16, bfloat16 the upper half of a float32. Both are read exactly.
@@ -40,48 +42,22 @@ struct gradient {
 // out = tree sum of `inputs` (at least one). `out` may not overlap an input.
 void tree_sum(std::span<const gradient> inputs, float* out, std::size_t n);
 
-enum class optimizer_kind : std::uint8_t { sgd, momentum, adam, nesterov, adagrad, adamw };
-
-struct optimizer {
-  optimizer_kind kind = optimizer_kind::sgd;
-  float learning_rate = 0.01F;
-  float momentum = 0.9F;      // momentum, nesterov
-  float beta1 = 0.9F;         // adam, adamw
-  float beta2 = 0.999F;       // adam, adamw
-  float epsilon = 1e-8F;      // adam, adamw, adagrad
-  float weight_decay = 0.0F;  // adamw
-};
-
-// Float arrays of state per parameter: 0 (sgd), 1 (momentum, nesterov, adagrad), 2 (adam,
-// adamw).
-std::size_t state_arrays(optimizer_kind kind) noexcept;
-
-// Powers of Adam's betas after the steps made so far; 1 before the first.
-struct adam_powers {
-  double beta1 = 1.0;
-  double beta2 = 1.0;
-};
+using optimizer = optimizer_options;
+using runtime::beta_powers;
+using runtime::optimizer_kind;
 
 struct chunk_arrays {
   const float* before = nullptr;  // parameters
   float* after = nullptr;   // new parameters; the same array, or one that overlaps nothing
-  float* state1 = nullptr;  // velocity, sum of squares (adagrad), first moment (adam)
-  float* state2 = nullptr;  // second moment (adam)
+  float* state1 = nullptr;  // the optimizer's state, as many arrays as its traits say
+  float* state2 = nullptr;
   std::size_t n = 0;
   float* sum = nullptr;  // tree_sum(inputs) is left here, if anywhere; of several inputs
 };
 
-// One step with g = scale * tree_sum(inputs):
-//   sgd       w -= lr g
-//   momentum  v = mu v + g;  w -= lr v             (Polyak 1964, as in common frameworks)
-//   nesterov  v = mu v + g;  w -= lr (g + mu v)    (Sutskever et al. 2013, section 2, in the
-//             form of common frameworks: w is the point looked ahead to)
-//   adagrad   s += g g;  w -= lr g / (sqrt(s) + eps)  (Duchi et al. 2011, figure 1, diagonal)
-//   adam      m, v moments;  w -= lr_t m / (sqrt(v) + eps)  (Kingma & Ba 2015, end of section
-//             2, where lr_t has the correction of both biases)
-//   adamw     as adam, of w (1 - lr wd)  (decoupled weight decay: Loshchilov & Hutter 2019,
-//             algorithm 2; the decay follows lr, as in common frameworks)
-void apply_update(const optimizer& options, adam_powers& powers,
+// One step with g = scale * tree_sum(inputs), as the optimizer's header says
+// (runtime/optimizers/NAME.hpp). `powers`: after the steps made so far.
+void apply_update(const optimizer& options, beta_powers& powers,
                   std::span<const gradient> inputs, float scale, const chunk_arrays& arrays);
 
 // Index of the first NaN or infinity among n elements, or n.

@@ -18,9 +18,10 @@ PROJECT = {
     "runtime/storage": [BASE],
     "runtime/transport": [BASE, "runtime/memory"],
     "runtime/ucx": TRANSPORT,
-    "runtime/kernels": [BASE, "runtime/memory"],
+    "runtime/optimizers": [BASE],
+    "runtime/kernels": [BASE, "runtime/memory", "runtime/optimizers"],
 
-    "policies/model": [BASE],
+    "policies/model": [BASE, "runtime/optimizers"],
     "policies/placement": [BASE, *COMMON[:1]],
     "policies/checkpoint": [BASE, *COMMON[:2]],
     "policies/protocol": [BASE, *COMMON[:3]],

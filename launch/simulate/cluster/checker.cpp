@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 
-#include "actors/store/kernel_optimizer.hpp"
 #include "runtime/base/rng.hpp"
 
 namespace tidegate::sim {
@@ -67,7 +66,7 @@ void checker::open_chunk(std::uint64_t job, std::uint32_t table, const std::stri
       fail("same bits", place(table, chunk) + "begins anew with other values");
     return roll_back(state, 0);
   }
-  state.optimizer = actors::to_kernel(optimizer);
+  state.optimizer = optimizer;
   state.parameters.assign(first_values.begin(), first_values.end());
   state.state1.resize(first_values.size());
   state.state2.resize(first_values.size());

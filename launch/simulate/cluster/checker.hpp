@@ -173,11 +173,11 @@ class checker {
     std::uint64_t digest = 0;
     std::size_t updates = 0;  // the first so many of `order`
     std::vector<float> parameters, state1, state2;
-    runtime::kernels::adam_powers powers;
+    runtime::kernels::beta_powers powers;
   };
   struct chunk_state {
     runtime::kernels::optimizer optimizer;
-    runtime::kernels::adam_powers powers;
+    runtime::kernels::beta_powers powers;
     std::vector<float> parameters, state1, state2;
     std::map<update, std::map<std::uint32_t, std::vector<float>>> written;  // by incarnation
     std::map<update, std::size_t> at;  // applied ones: their place in the order

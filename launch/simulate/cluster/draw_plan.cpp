@@ -31,7 +31,8 @@ std::uint64_t draw_size(draws& chance, std::uint64_t most) {
 }
 
 policies::optimizer_spec draw_optimizer(draws& chance) {
-  return policies::default_optimizer(static_cast<policies::optimizer_kind>(chance.below(6)));
+  return policies::default_optimizer(static_cast<policies::optimizer_kind>(
+      chance.below(std::size(runtime::optimizers_known))));
 }
 
 policies::job_spec draw_job(const scenario& of, draws& chance, std::size_t number) {

@@ -40,7 +40,7 @@ class shard_process final : public shell_process<actors::shard_shell>,
   };
   struct chunk_state {
     runtime::kernels::optimizer optimizer;
-    runtime::kernels::adam_powers powers;
+    runtime::kernels::beta_powers powers;
     policies::reduce_kind reduce = policies::reduce_kind::mean;
     std::uint64_t job = 0;
     std::vector<float> state1, state2;

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "actors/store/kernel_optimizer.hpp"
 #include "launch/simulate/cluster/shard.hpp"
 #include "policies/shard/chunk_seed.hpp"
 #include "runtime/base/limits.hpp"
@@ -25,7 +24,7 @@ runtime::status shard_process::add_table(const policies::open_table_call& table,
   memory_.add_table(table.table, chunks, options.members);
   for (const auto& chunk : chunks) {
     auto& state = chunks_.emplace_back();
-    state.optimizer = actors::to_kernel(table.optimizer);
+    state.optimizer = table.optimizer;
     state.reduce = options.reduce;
     state.job = table.token;
     state.state1.resize(chunk.elements);

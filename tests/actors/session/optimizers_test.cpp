@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "actors/store/kernel_optimizer.hpp"
 #include "launch/config/words.hpp"
 
 namespace tidegate::actors {
@@ -50,19 +49,6 @@ TEST(optimizers, that_are_not_known_are_refused_by_name) {
               testing::AllOf(testing::HasSubstr("options of table 'fc1'"),
                              testing::HasSubstr("'adagrid' is not known"),
                              testing::HasSubstr("sgd, momentum, nesterov, adagrad")));
-}
-
-TEST(optimizers, reach_the_kernels_whole) {
-  for (const auto& [name, kind] : launch::optimizer_words) {
-    const auto word = to_kernel({kind, 0.1F, 0.2F, 0.3F, 0.4F, 0.5F, 0.6F});
-    EXPECT_EQ(static_cast<int>(word.kind), static_cast<int>(kind)) << name;
-    EXPECT_EQ(word.learning_rate, 0.1F);
-    EXPECT_EQ(word.momentum, 0.2F);
-    EXPECT_EQ(word.beta1, 0.3F);
-    EXPECT_EQ(word.beta2, 0.4F);
-    EXPECT_EQ(word.epsilon, 0.5F);
-    EXPECT_EQ(word.weight_decay, 0.6F);
-  }
 }
 
 }  // namespace

@@ -26,6 +26,7 @@
 
 #include "runtime/kernels/roofline.hpp"
 #include "runtime/kernels/update.hpp"
+#include "runtime/optimizers/registry.hpp"
 #include "tests/launch/bench/memory.hpp"
 
 namespace tidegate::bench {
@@ -123,7 +124,7 @@ void step(const kernel_case& item, const arrays& at, std::size_t first, std::siz
     auto* data = reinterpret_cast<const std::byte*>(at[k]) + first * size_of(item.type);
     inputs[k] = {data, k, item.type};
   }
-  kernels::adam_powers powers;
+  kernels::beta_powers powers;
   float* into = at[item.into == target::in_place ? before : after] + first;
   kernels::apply_update(
       optimizer, powers, std::span(inputs).first(item.inputs), 0.5F,
@@ -146,7 +147,7 @@ void measure(benchmark::State& state, const kernel_case& item) {
     roofline = std::max(roofline, roofline_now(at));
   }
   const double payload = static_cast<double>(item.inputs * n * size_of(item.type));
-  const double others = 2 + 2 * static_cast<double>(kernels::state_arrays(item.kind));
+  const double others = 2 + 2 * static_cast<double>(runtime::traits_of(item.kind).state_arrays);
   const double traffic = payload + others * static_cast<double>(n * sizeof(float));
   state.counters["payload"] = payload / best / 1e9;
   state.counters["traffic"] = traffic / best / 1e9;
@@ -162,15 +163,11 @@ void measure_roofline(benchmark::State& state, std::size_t bytes) {
   state.counters["traffic"] = best / 1e9;
 }
 
-const char* word(optimizer_kind kind) {
-  constexpr const char* words[] = {"sgd", "momentum", "adam", "nesterov", "adagrad", "adamw"};
-  return words[static_cast<std::size_t>(kind)];
-}
-
 void add(const kernel_case& item, const std::string& size) {
   constexpr const char* types[] = {"float32", "float16", "bfloat16"};
   constexpr const char* places[] = {"in_place", "other"};
-  const auto name = std::string(word(item.kind)) + "/" + std::to_string(item.inputs) + "x" +
+  const auto name = std::string(runtime::optimizer_name(item.kind)) + "/" +
+                    std::to_string(item.inputs) + "x" +
                     types[static_cast<std::size_t>(item.type)] + "/" + size + "/" +
                     places[static_cast<std::size_t>(item.into)];
   benchmark::RegisterBenchmark(name.c_str(),
@@ -186,10 +183,8 @@ void add_all(std::size_t bytes, const std::string& size) {
       ->UseManualTime()
       ->Unit(benchmark::kMicrosecond);
   for (const std::size_t inputs : {2, 4}) {
-    for (const auto kind :
-         {optimizer_kind::sgd, optimizer_kind::momentum, optimizer_kind::nesterov,
-          optimizer_kind::adagrad, optimizer_kind::adam, optimizer_kind::adamw})
-      add({kind, inputs, element::float32, target::in_place, bytes}, size);
+    for (const auto& traits : runtime::optimizers_known)
+      add({traits.kind, inputs, element::float32, target::in_place, bytes}, size);
     add({optimizer_kind::sgd, inputs, element::float32, target::other, bytes}, size);
     for (const auto type : {element::float16, element::bfloat16})
       add({optimizer_kind::sgd, inputs, type, target::in_place, bytes}, size);

@@ -8,8 +8,8 @@
 namespace tidegate::bench {
 namespace {
 
-using runtime::kernels::adam_powers;
 using runtime::kernels::apply_update;
+using runtime::kernels::beta_powers;
 using runtime::kernels::chunk_arrays;
 using runtime::kernels::gradient;
 using runtime::kernels::optimizer_kind;
@@ -20,7 +20,7 @@ constexpr std::size_t size = 2 * pattern_period + 100;
 struct server {
   optimizer_kind kind;
   std::vector<float> w = std::vector<float>(size), m = w, v = w;
-  adam_powers powers{};
+  beta_powers powers{};
 
   void step(std::uint32_t ranks, std::uint64_t clock) {
     std::vector<std::vector<float>> pushed(ranks, std::vector<float>(size));

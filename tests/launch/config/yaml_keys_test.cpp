@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 
 #include "launch/config/read_spec.hpp"
+#include "launch/config/words.hpp"
 #include "launch/config/write_yaml.hpp"
 #include "policies/model/option_rules.hpp"
 #include "tests/launch/config/samples.hpp"
@@ -72,8 +73,8 @@ TEST(yaml_keys, allow_for_optimizers_what_the_rules_allow) {
     for (const auto& rule : policies::optimizer_rules) {
       const auto& key = key_of(map + std::string(rule.name));
       EXPECT_TRUE(key.allowed.starts_with(rule.allowed)) << key.path;
-      for (const auto& [name, kind] : policies::optimizer_names) {
-        if (rule.belongs_to == policies::belongs_to_all) continue;
+      for (const auto& [name, kind] : optimizer_words) {
+        if (rule.belongs_to_all()) continue;
         const auto names = key.allowed.substr(key.allowed.find("only with name"));
         const auto words = " " + std::string(names) + ",";
         const bool named = words.find(" " + std::string(name) + ",") != std::string::npos ||

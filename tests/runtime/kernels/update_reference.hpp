@@ -1,6 +1,6 @@
 // What update.hpp promises, in the plainest scalar code: the tree by its definition, one
-// element at a time, and the optimizers' formulas in float32. Knows nothing of the kernels'
-// loops.
+// element at a time, and the optimizers' formulas in float32, which tests/runtime/optimizers
+// compares with the papers. Knows nothing of the kernels' loops.
 #pragma once
 
 #include <cmath>
@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "runtime/kernels/update.hpp"
+#include "runtime/optimizers/registry.hpp"
 
 namespace tidegate::tests {
 
@@ -75,44 +76,16 @@ struct parameters {
   std::vector<float> w, s1, s2;
 };
 
-// Step number `step`, from 1, of element i.
+// Step number `step`, from 1, of element i: the formula of the optimizer's header.
 inline void reference_step(const kernels::optimizer& options, int step, float scale, float sum,
                            parameters& p, std::size_t i) {
-  using kind = kernels::optimizer_kind;
-  const float g = scale * sum;
-  const float lr = options.learning_rate;
-  float& w = p.w[i];
-  float& a = p.s1[i];
-  float& b = p.s2[i];
-  if (options.kind == kind::sgd) {
-    w = w - lr * g;
-  } else if (options.kind == kind::momentum) {
-    a = options.momentum * a + g;
-    w = w - lr * a;
-  } else if (options.kind == kind::nesterov) {
-    a = options.momentum * a + g;
-    w = w - lr * (g + options.momentum * a);
-  } else if (options.kind == kind::adagrad) {
-    a = a + g * g;
-    w = w - lr * g / (std::sqrt(a) + options.epsilon);
-  } else {
-    double power1 = 1, power2 = 1;
-    for (int k = 0; k < step; ++k) {
-      power1 *= options.beta1;
-      power2 *= options.beta2;
-    }
-    const auto rate = static_cast<float>(lr * std::sqrt(1.0 - power2) / (1.0 - power1));
-    a = options.beta1 * a + (1.0F - options.beta1) * g;
-    b = options.beta2 * b + (1.0F - options.beta2) * (g * g);
-    if (options.kind == kind::adamw)
-      w = w * static_cast<float>(1.0 - double{lr} * options.weight_decay);
-    w = w - rate * a / (std::sqrt(b) + options.epsilon);
-  }
+  runtime::beta_powers powers;
+  runtime::step_rates<float> rates;
+  const bool corrects_bias = runtime::traits_of(options.kind).corrects_bias;
+  for (int k = 0; k < step; ++k) rates = runtime::next_rates(options, corrects_bias, powers);
+  runtime::visit_optimizer(options.kind, [&](auto optimizer) {
+    decltype(optimizer)::step(options, rates, scale * sum, p.w[i], p.s1[i], p.s2[i]);
+  });
 }
-
-inline constexpr kernels::optimizer_kind all_optimizers[] = {
-    kernels::optimizer_kind::sgd,      kernels::optimizer_kind::momentum,
-    kernels::optimizer_kind::nesterov, kernels::optimizer_kind::adagrad,
-    kernels::optimizer_kind::adam,     kernels::optimizer_kind::adamw};
 
 }  // namespace tidegate::tests

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "runtime/base/rng.hpp"
+#include "runtime/optimizers/registry.hpp"
 #include "tests/runtime/kernels/update_reference.hpp"
 
 namespace tidegate::runtime::kernels {
@@ -83,29 +84,29 @@ struct model {
   values w, s1, s2;
 };
 
-// Plain loops over doubles of the formulas in the header.
+// The formula of the optimizer's header in doubles; the state is float32, as a shard's.
 void reference_step(const optimizer& options, int step, const values& g, model& m) {
-  const double lr = options.learning_rate, mu = options.momentum;
-  for (std::size_t i = 0; i < g.size(); ++i) {
-    const double x = g[i];
-    double change = lr * x;
-    if (options.kind == optimizer_kind::momentum || options.kind == optimizer_kind::nesterov) {
-      m.s1[i] = static_cast<float>(mu * m.s1[i] + x);
-      const bool ahead = options.kind == optimizer_kind::nesterov;
-      change = lr * (ahead ? x + mu * m.s1[i] : double{m.s1[i]});
-    } else if (options.kind == optimizer_kind::adagrad) {
-      m.s1[i] = static_cast<float>(m.s1[i] + x * x);
-      change = lr * x / (std::sqrt(double{m.s1[i]}) + options.epsilon);
-    } else if (options.kind != optimizer_kind::sgd) {
-      m.s1[i] = static_cast<float>(options.beta1 * m.s1[i] + (1.0 - options.beta1) * x);
-      m.s2[i] = static_cast<float>(options.beta2 * m.s2[i] + (1.0 - options.beta2) * x * x);
-      const double rate = lr * std::sqrt(1 - std::pow(double{options.beta2}, step)) /
-                          (1 - std::pow(double{options.beta1}, step));
-      change = rate * m.s1[i] / (std::sqrt(double{m.s2[i]}) + options.epsilon);
-      if (options.kind == optimizer_kind::adamw) change += lr * options.weight_decay * m.w[i];
+  runtime::step_rates<double> rates;
+  rates.rate = options.learning_rate;
+  rates.kept = 1.0 - double{options.learning_rate} * options.weight_decay;
+  if (runtime::traits_of(options.kind).corrects_bias)
+    rates.rate *= std::sqrt(1 - std::pow(double{options.beta2}, step)) /
+                  (1 - std::pow(double{options.beta1}, step));
+  runtime::visit_optimizer(options.kind, [&](auto formula) {
+    for (std::size_t i = 0; i < g.size(); ++i) {
+      double w = m.w[i], first = m.s1[i], second = m.s2[i];
+      decltype(formula)::step(options, rates, double{g[i]}, w, first, second);
+      m.w[i] = static_cast<float>(w);
+      m.s1[i] = static_cast<float>(first);
+      m.s2[i] = static_cast<float>(second);
     }
-    m.w[i] = static_cast<float>(m.w[i] - change);
-  }
+  });
+}
+
+std::vector<optimizer_kind> all_kinds() {
+  std::vector<optimizer_kind> kinds;
+  for (const auto& traits : runtime::optimizers_known) kinds.push_back(traits.kind);
+  return kinds;
 }
 
 class optimizer_test : public testing::TestWithParam<optimizer_kind> {};
@@ -119,7 +120,7 @@ TEST_P(optimizer_test, follows_its_formula_in_and_out_of_place) {
   model reference{random_values(1, n), values(n, 0.0F), values(n, 0.0F)};
   for (auto& w : reference.w) w = std::fmod(w, 1.0F);
   model in = reference, out = reference;
-  adam_powers powers_in, powers_out;
+  beta_powers powers_in, powers_out;
   for (int step = 1; step <= 20; ++step) {
     values a(n), b(n), mean(n), fresh(n), kept(n), sum(n);
     for (std::size_t i = 0; i < n; ++i) {
@@ -149,13 +150,13 @@ TEST_P(optimizer_test, chunking_does_not_change_a_bit) {
   const auto a = random_values(5, n), b = random_values(6, n), c = random_values(7, n);
   model whole{random_values(1, n), values(n, 0.1F), values(n, 0.2F)};
   model parts = whole;
-  adam_powers powers;
+  beta_powers powers;
   apply_update(options, powers,
                std::vector<gradient>{{a.data(), 0}, {b.data(), 1}, {c.data(), 2}}, 1.0F / 3,
                {whole.w.data(), whole.w.data(), whole.s1.data(), whole.s2.data(), n});
   for (std::size_t first = 0; first < n; first += 48) {
     const auto length = std::min<std::size_t>(48, n - first);
-    adam_powers own;
+    beta_powers own;
     apply_update(options, own,
                  std::vector<gradient>{
                      {a.data() + first, 0}, {b.data() + first, 1}, {c.data() + first, 2}},
@@ -168,7 +169,7 @@ TEST_P(optimizer_test, chunking_does_not_change_a_bit) {
   EXPECT_TRUE(same_bits(whole.s2, parts.s2));
 }
 
-INSTANTIATE_TEST_SUITE_P(kinds, optimizer_test, testing::ValuesIn(tests::all_optimizers));
+INSTANTIATE_TEST_SUITE_P(kinds, optimizer_test, testing::ValuesIn(all_kinds()));
 
 TEST(first_not_finite, finds_each_kind_anywhere) {
   values data(5000, 1.0F);

@@ -19,7 +19,6 @@
 namespace tidegate::runtime::kernels {
 namespace {
 
-using tests::all_optimizers;
 using tests::parameters;
 
 constexpr std::size_t length_max = 4097;
@@ -202,7 +201,7 @@ void expect_step(const optimizer& options, const std::vector<gradient>& inputs, 
     std::vector<float> other(length_max + slack, 77.0F);
     float* after = (where == target::in_place ? got.w : other).data() + shift;
     const float next = after[n];
-    adam_powers powers;
+    beta_powers powers;
     apply_update(
         options, powers, inputs, scale,
         {got.w.data() + shift, after, got.s1.data() + shift, got.s2.data() + shift, n});
@@ -222,15 +221,14 @@ TEST_P(widths_test, every_optimizer_equals_its_formula) {
       const auto inputs = at.inputs(shift);
       const auto sums = reference_sums(inputs);
       const float scale = 1.0F / static_cast<float>(at.count);
-      for (const auto kind : all_optimizers) {
-        const auto optimizer = an_optimizer(kind);
+      for (const auto& traits : runtime::optimizers_known) {
+        const auto optimizer = an_optimizer(traits.kind);
         auto expected = before;
         for (std::size_t i = 0; i < length_max; ++i)
           tests::reference_step(optimizer, 1, scale, sums[i], expected, i + shift);
         for (const std::size_t n : lengths) {
           expect_step(optimizer, inputs, scale, before, expected, shift, n);
-          ASSERT_FALSE(testing::Test::HasFatalFailure())
-              << "optimizer " << static_cast<int>(kind);
+          ASSERT_FALSE(testing::Test::HasFatalFailure()) << "optimizer " << traits.name;
         }
       }
     }
@@ -253,7 +251,7 @@ TEST_P(widths_test, every_half_is_read_exactly) {
 TEST_P(widths_test, subnormals_are_not_flushed) {
   const std::vector<float> tiny(100, std::numeric_limits<float>::denorm_min());
   std::vector<float> w(100, 0.0F);
-  adam_powers powers;
+  beta_powers powers;
   optimizer options;
   options.learning_rate = 1.0F;
   apply_update(options, powers, std::vector<gradient>{{tiny.data(), 0}, {tiny.data(), 1}}, 1.0F,
@@ -297,13 +295,13 @@ TEST(kernels, allocate_nothing) {
   auto p = before;
   std::vector<std::vector<gradient>> inputs;
   for_each_case([&](const sweep_case& at) { inputs.push_back(at.inputs(0)); });
-  adam_powers powers;
+  beta_powers powers;
   tree_sum(inputs[0], p.w.data(), length_max);  // the width is found once
   const auto count = tests::allocations();
   for (const auto& each : inputs) {
     tree_sum(each, p.w.data(), length_max);
-    for (const auto kind : all_optimizers)
-      apply_update(an_optimizer(kind), powers, each, 1.0F,
+    for (const auto& traits : runtime::optimizers_known)
+      apply_update(an_optimizer(traits.kind), powers, each, 1.0F,
                    {before.w.data(), p.w.data(), p.s1.data(), p.s2.data(), length_max});
   }
   EXPECT_EQ(tests::allocations(), count);

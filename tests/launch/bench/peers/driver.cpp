@@ -7,15 +7,14 @@
 #include <thread>
 
 #include "launch/bench/cpus.hpp"
-#include "launch/bench/optimizers.hpp"
 #include "launch/bench/pattern.hpp"
+#include "runtime/optimizers/registry.hpp"
 
 namespace tidegate::bench {
 
 namespace {
 
 using runtime::errc;
-using runtime::kernels::state_arrays;
 
 constexpr std::int64_t open_ns_max = 30'000'000'000;
 constexpr auto open_pause = std::chrono::milliseconds(1);
@@ -37,7 +36,7 @@ bool set_option(std::string_view name, std::string_view value, peer_options& int
   if (name == "--iterations") return read_number(value, into.iterations);
   if (name == "--warmup") return read_number(value, into.warmup);
   if (name == "--optimizer") {
-    const auto kind = parse_optimizer(value);
+    const auto kind = runtime::find_optimizer(value);
     if (kind) into.optimizer = *kind;
     return kind.has_value();
   }
@@ -124,8 +123,8 @@ peer::peer(const peer_options& options)
     : how_(measured_optimizer(options.optimizer)),
       gradient_(options.bytes / sizeof(float)),
       parameters_(gradient_.size()),
-      state1_(state_arrays(options.optimizer) > 0 ? gradient_.size() : 0),
-      state2_(state_arrays(options.optimizer) > 1 ? gradient_.size() : 0) {}
+      state1_(runtime::traits_of(options.optimizer).state_arrays > 0 ? gradient_.size() : 0),
+      state2_(runtime::traits_of(options.optimizer).state_arrays > 1 ? gradient_.size() : 0) {}
 
 void peer::step(const float* sum, std::size_t begin, std::size_t n) {
   runtime::kernels::gradient total;

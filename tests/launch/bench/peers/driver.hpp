@@ -46,7 +46,7 @@ class peer : public participant {
 
  private:
   runtime::kernels::optimizer how_;
-  runtime::kernels::adam_powers powers_;
+  runtime::kernels::beta_powers powers_;
   huge_array gradient_;
   huge_array parameters_;
   huge_array state1_;

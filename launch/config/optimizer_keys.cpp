@@ -1,0 +1,73 @@
+#include "launch/config/optimizer_keys.hpp"
+
+#include <cstdio>
+#include <deque>
+#include <string>
+#include <utility>
+
+#include "policies/model/option_rules.hpp"
+#include "runtime/optimizers/registry.hpp"
+
+namespace tidegate::launch {
+
+namespace {
+
+using policies::optimizer_rule;
+using runtime::optimizer_option;
+using runtime::optimizers_known;
+
+std::string_view kept(std::string text) {
+  static std::deque<std::string> texts;
+  return texts.emplace_back(std::move(text));
+}
+
+std::string text_of(float value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%g", static_cast<double>(value));
+  return text;
+}
+
+// What most optimizers with this option have, and the names of those that have something else.
+std::string preset_of(const optimizer_rule& rule) {
+  const float usual = runtime::optimizer_options().*rule.value;
+  std::string text;
+  std::string others;
+  for (const auto& traits : optimizers_known) {
+    if (!runtime::contains(traits.options, rule.option)) continue;
+    const float value = traits.defaults.*rule.value;
+    if (value == usual)
+      text = text_of(usual);
+    else
+      others += "; " + std::string(traits.name) + " " + text_of(value);
+  }
+  if (!text.empty()) return text + others;
+  return others.substr(others.rfind(' ') + 1);  // one optimizer has it
+}
+
+std::string allowed_of(const optimizer_rule& rule) {
+  std::string text(rule.allowed);
+  if (!rule.belongs_to_all())
+    text += "; only with name " + runtime::optimizer_names(rule.option, " or ");
+  return text;
+}
+
+}  // namespace
+
+void add_optimizer_keys(std::string_view map, std::vector<yaml_key>& rows) {
+  const bool of_job = map == optimizer_of_job;
+  const std::string prefix = std::string(map) + ".";
+  const auto add = [&](std::string_view name, std::string_view type, std::string preset,
+                       std::string allowed, std::string_view doc) {
+    rows.push_back({.path = kept(prefix + std::string(name)),
+                    .type = type,
+                    .preset = of_job ? kept(std::move(preset)) : "the job's",
+                    .allowed = kept(std::move(allowed)),
+                    .doc = of_job ? doc : "as in the job's optimizer"});
+  };
+  add("name", "choice", std::string(optimizers_known[0].name),
+      runtime::optimizer_names(optimizer_option::learning_rate), "the optimizer");
+  for (const auto& rule : policies::optimizer_rules)
+    add(rule.name, "real", preset_of(rule), allowed_of(rule), rule.doc);
+}
+
+}  // namespace tidegate::launch

@@ -1,0 +1,14 @@
+// The registry of optimizers. An optimizer is a header here (NAME.hpp: name, options, formula),
+// a vector step (NAME_inl.hpp), a test (tests/runtime/optimizers/NAME_test.cpp), and its line
+// below with two includes: in registry.hpp and in kernels/steps_inl.hpp. Nothing else names it.
+#pragma once
+
+// X(NAME, NUMBER): in the order in which messages list them. Numbers are in journals, so they
+// are never used again.
+#define TIDEGATE_OPTIMIZERS(X) \
+  X(sgd, 0)                    \
+  X(momentum, 1)               \
+  X(nesterov, 3)               \
+  X(adagrad, 4)                \
+  X(adam, 2)                   \
+  X(adamw, 5)

@@ -1,0 +1,87 @@
+// Optimizers as values: which one, with which options. Plain values, any thread.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <string_view>
+
+#include "runtime/optimizers/list.hpp"
+
+namespace tidegate::runtime {
+
+enum class optimizer_kind : std::uint8_t {
+#define TIDEGATE_KIND(name, number) name = number,
+  TIDEGATE_OPTIMIZERS(TIDEGATE_KIND)
+#undef TIDEGATE_KIND
+};
+
+// The options of all optimizers; each reads those that its traits name.
+struct optimizer_options {
+  optimizer_kind kind = optimizer_kind::sgd;
+  float learning_rate = 0.01F;
+  float momentum = 0.9F;
+  float beta1 = 0.9F;
+  float beta2 = 0.999F;
+  float epsilon = 1e-8F;
+  float weight_decay = 0.0F;
+
+  friend bool operator==(const optimizer_options&, const optimizer_options&) = default;
+};
+
+// Options as a set of bits. All optimizers have a learning rate.
+enum class optimizer_option : std::uint8_t {
+  none = 0,
+  learning_rate = 1,
+  momentum = 2,
+  beta1 = 4,
+  beta2 = 8,
+  epsilon = 16,
+  weight_decay = 32,
+};
+constexpr optimizer_option operator|(optimizer_option a, optimizer_option b) {
+  return static_cast<optimizer_option>(static_cast<unsigned>(a) | static_cast<unsigned>(b));
+}
+constexpr bool contains(optimizer_option set, optimizer_option option) {
+  return (static_cast<unsigned>(set) & static_cast<unsigned>(option)) != 0;
+}
+
+// What is known of an optimizer besides its arithmetic.
+struct optimizer_traits {
+  optimizer_kind kind = optimizer_kind::sgd;
+  std::string_view name;
+  std::uint32_t state_arrays = 0;  // float32 arrays as large as the parameters; two at most
+  optimizer_option options = optimizer_option::learning_rate;
+  bool corrects_bias = false;  // its rate follows from powers of the betas (Kingma & Ba 2015)
+  optimizer_options defaults;  // as in common frameworks
+};
+
+// What a step needs of the options, worked out once per step: the rate with the correction of
+// both biases in it, and the share of the parameters that decay leaves.
+template <class Real>
+struct step_rates {
+  Real rate = 0;
+  Real kept = 1;
+};
+
+// Powers of the betas after the steps made so far; 1 before the first.
+struct beta_powers {
+  double beta1 = 1.0;
+  double beta2 = 1.0;
+};
+
+// Returns the rates of the next step, and moves `powers` on.
+inline step_rates<float> next_rates(const optimizer_options& options, bool corrects_bias,
+                                    beta_powers& powers) {
+  step_rates<float> rates;
+  rates.rate = options.learning_rate;
+  if (corrects_bias) {
+    powers.beta1 *= options.beta1;
+    powers.beta2 *= options.beta2;
+    rates.rate = static_cast<float>(options.learning_rate * std::sqrt(1.0 - powers.beta2) /
+                                    (1.0 - powers.beta1));
+  }
+  rates.kept = static_cast<float>(1.0 - double{options.learning_rate} * options.weight_decay);
+  return rates;
+}
+
+}  // namespace tidegate::runtime

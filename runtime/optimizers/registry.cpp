@@ -1,0 +1,31 @@
+#include "runtime/optimizers/registry.hpp"
+
+#include <vector>
+
+namespace tidegate::runtime {
+
+std::optional<optimizer_kind> find_optimizer(std::uint64_t number) noexcept {
+  for (const auto& traits : optimizers_known)
+    if (static_cast<std::uint64_t>(traits.kind) == number) return traits.kind;
+  return {};
+}
+
+std::optional<optimizer_kind> find_optimizer(std::string_view name) noexcept {
+  for (const auto& traits : optimizers_known)
+    if (traits.name == name) return traits.kind;
+  return {};
+}
+
+std::string optimizer_names(optimizer_option option, std::string_view last) {
+  std::vector<std::string_view> names;
+  for (const auto& traits : optimizers_known)
+    if (contains(traits.options, option)) names.push_back(traits.name);
+  std::string text;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (i > 0) text += i + 1 == names.size() ? last : ", ";
+    text += names[i];
+  }
+  return text;
+}
+
+}  // namespace tidegate::runtime

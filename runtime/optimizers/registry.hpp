@@ -1,0 +1,60 @@
+// All optimizers, by kind and by name. Constant data, any thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "runtime/base/assert.hpp"
+#include "runtime/optimizers/adagrad.hpp"
+#include "runtime/optimizers/adam.hpp"
+#include "runtime/optimizers/adamw.hpp"
+#include "runtime/optimizers/list.hpp"
+#include "runtime/optimizers/momentum.hpp"
+#include "runtime/optimizers/nesterov.hpp"
+#include "runtime/optimizers/optimizer.hpp"
+#include "runtime/optimizers/sgd.hpp"
+
+namespace tidegate::runtime {
+
+inline constexpr optimizer_traits optimizers_known[] = {
+#define TIDEGATE_TRAITS(name, number) optimizers::name::traits(),
+    TIDEGATE_OPTIMIZERS(TIDEGATE_TRAITS)
+#undef TIDEGATE_TRAITS
+};
+
+// Returns the optimizer of this number, as journals have it, or of this name.
+std::optional<optimizer_kind> find_optimizer(std::uint64_t number) noexcept;
+std::optional<optimizer_kind> find_optimizer(std::string_view name) noexcept;
+
+// Calls visitor(T()) with the class T of this optimizer.
+template <class Visitor>
+decltype(auto) visit_optimizer(optimizer_kind kind, const Visitor& visitor) {
+  switch (kind) {
+#define TIDEGATE_CASE(name, number) \
+  case optimizer_kind::name:        \
+    return visitor(optimizers::name());
+    TIDEGATE_OPTIMIZERS(TIDEGATE_CASE)
+#undef TIDEGATE_CASE
+  }
+  TIDEGATE_ASSERT(false, "an optimizer that is known");
+  return visitor(optimizers::sgd());
+}
+
+constexpr const optimizer_traits& traits_of(optimizer_kind kind) noexcept {
+  for (const auto& traits : optimizers_known)
+    if (traits.kind == kind) return traits;
+  return optimizers_known[0];
+}
+
+constexpr std::string_view optimizer_name(optimizer_kind kind) noexcept {
+  return traits_of(kind).name;
+}
+
+// Returns the names of the optimizers that have this option: "a, b, c", or with `last` between
+// the last two.
+std::string optimizer_names(optimizer_option option, std::string_view last = ", ");
+
+}  // namespace tidegate::runtime

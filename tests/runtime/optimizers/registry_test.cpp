@@ -1,0 +1,55 @@
+#include "runtime/optimizers/registry.hpp"
+
+#include <set>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+namespace tidegate::runtime {
+namespace {
+
+TEST(optimizer_registry, names_and_numbers_belong_to_a_single_optimizer) {
+  std::set<std::string_view> names;
+  std::set<int> numbers;
+  for (const auto& traits : optimizers_known) {
+    EXPECT_TRUE(names.insert(traits.name).second) << traits.name;
+    EXPECT_TRUE(numbers.insert(static_cast<int>(traits.kind)).second) << traits.name;
+    EXPECT_EQ(find_optimizer(traits.name), traits.kind);
+    EXPECT_EQ(find_optimizer(static_cast<std::uint64_t>(traits.kind)), traits.kind);
+    EXPECT_EQ(traits.defaults.kind, traits.kind) << traits.name;
+    EXPECT_LE(traits.state_arrays, 2u) << traits.name;
+    EXPECT_TRUE(contains(traits.options, optimizer_option::learning_rate)) << traits.name;
+  }
+}
+
+// Journals and checkpoints of earlier versions have these.
+TEST(optimizer_registry, numbers_stay_what_they_were) {
+  const std::pair<std::string_view, int> known[] = {
+      {"sgd", 0}, {"momentum", 1}, {"adam", 2}, {"nesterov", 3}, {"adagrad", 4}, {"adamw", 5}};
+  for (const auto& [name, number] : known) {
+    ASSERT_TRUE(find_optimizer(name)) << name;
+    EXPECT_EQ(static_cast<int>(*find_optimizer(name)), number) << name;
+  }
+}
+
+TEST(optimizer_registry, does_not_find_others) {
+  EXPECT_FALSE(find_optimizer("adagrid"));
+  EXPECT_FALSE(find_optimizer(std::uint64_t{255}));
+  EXPECT_FALSE(find_optimizer(~std::uint64_t{0}));
+}
+
+TEST(optimizer_registry, lists_the_optimizers_that_have_an_option) {
+  EXPECT_EQ(optimizer_names(optimizer_option::epsilon, " or "), "adagrad, adam or adamw");
+  EXPECT_EQ(optimizer_names(optimizer_option::weight_decay, " or "), "adamw");
+}
+
+TEST(optimizer_registry, visits_the_class_of_a_kind) {
+  for (const auto& traits : optimizers_known)
+    EXPECT_EQ(
+        visit_optimizer(traits.kind,
+                        [](auto optimizer) { return decltype(optimizer)::traits().name; }),
+        traits.name);
+}
+
+}  // namespace
+}  // namespace tidegate::runtime

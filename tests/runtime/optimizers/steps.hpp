@@ -1,0 +1,39 @@
+// Runs an optimizer's scalar step several times, so that a test can compare it with the formula
+// of a paper, written out in the test.
+#pragma once
+
+#include <cmath>
+#include <vector>
+
+#include "runtime/optimizers/optimizer.hpp"
+
+namespace tidegate::tests {
+
+struct parameter {
+  double w = 1;
+  double first = 0;  // state
+  double second = 0;
+};
+
+inline const std::vector<double> gradients = {0.5, -1.25, 2, 0, -0.125};
+
+// Returns the parameter after each of `gradients`.
+template <class Optimizer>
+std::vector<parameter> run_steps(const runtime::optimizer_options& options) {
+  std::vector<parameter> seen;
+  parameter at;
+  double power1 = 1, power2 = 1;
+  for (const double g : gradients) {
+    power1 *= options.beta1;
+    power2 *= options.beta2;
+    runtime::step_rates<double> rates;
+    rates.rate = options.learning_rate;
+    if (Optimizer::traits().corrects_bias) rates.rate *= std::sqrt(1 - power2) / (1 - power1);
+    rates.kept = 1 - double{options.learning_rate} * options.weight_decay;
+    Optimizer::step(options, rates, g, at.w, at.first, at.second);
+    seen.push_back(at);
+  }
+  return seen;
+}
+
+}  // namespace tidegate::tests
