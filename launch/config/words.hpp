@@ -22,9 +22,10 @@ inline constexpr word_of<policies::transport_kind> transport_words[] = {
     {"rdma", policies::transport_kind::rdma}};
 
 inline constexpr word_of<policies::consistency_kind> policy_words[] = {
-    {"bsp", policies::consistency_kind::bsp},
-    {"ssp", policies::consistency_kind::ssp},
-    {"async", policies::consistency_kind::async}};
+#define TIDEGATE_WORD(name, number, ...) {#name, policies::consistency_kind::name},
+    TIDEGATE_POLICIES(TIDEGATE_WORD)
+#undef TIDEGATE_WORD
+};
 
 inline constexpr word_of<policies::optimizer_kind> optimizer_words[] = {
 #define TIDEGATE_WORD(name, number) {#name, policies::optimizer_kind::name},

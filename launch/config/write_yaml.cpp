@@ -38,7 +38,7 @@ std::string optimizer_text(const policies::optimizer_spec& o) {
 
 std::string consistency_text(const policies::consistency_spec& c) {
   std::string text = "{policy: " + std::string(word(policy_words, c.kind));
-  if (c.kind == policies::consistency_kind::ssp) {
+  if (policies::traits_of(c.kind).has_staleness) {
     text += ", staleness: " + std::to_string(c.staleness);
   }
   return text + "}";

@@ -77,7 +77,7 @@ job_plan plan_job(const policies::job_spec& job, const policies::aggregation& su
       ++table.chunks_per_shard[chunk.shard];
       ++shard.chunks;
       shard.parameter_bytes += bytes;
-      shard.state_bytes += bytes * state_arrays(t.optimizer.kind);
+      shard.state_bytes += bytes * policies::state_arrays(t.optimizer.kind);
       shard.receive_bytes_max += bytes * copies_in_flight;
     }
     plan.tables.push_back(std::move(table));
@@ -89,7 +89,7 @@ job_plan plan_job(const policies::job_spec& job, const policies::aggregation& su
 
 std::string policy_text(const policies::consistency_spec& policy) {
   std::string text(word(policy_words, policy.kind));
-  if (policy.kind == policies::consistency_kind::ssp) {
+  if (policies::traits_of(policy.kind).has_staleness) {
     text += "(" + std::to_string(policy.staleness) + ")";
   }
   return text;

@@ -12,4 +12,8 @@ consistency_policy::answer async_policy::decide_pull(const pull_request&) const 
   return answer::now;
 }
 
+std::unique_ptr<consistency_policy> make_async(const consistency_spec&, std::uint32_t workers) {
+  return std::make_unique<async_policy>(workers);
+}
+
 }  // namespace tidegate::policies

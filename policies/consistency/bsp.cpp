@@ -42,4 +42,8 @@ consistency_policy::answer bsp_policy::decide_pull(const pull_request& pull) con
   return version_ < pull.clock ? answer::later : answer::too_late;
 }
 
+std::unique_ptr<consistency_policy> make_bsp(const consistency_spec&, std::uint32_t workers) {
+  return std::make_unique<bsp_policy>(workers);
+}
+
 }  // namespace tidegate::policies

@@ -3,8 +3,8 @@
 //
 // Pure state machines. The shard core feeds each exactly one push_arrived per (worker, clock),
 // in clock order per worker, and carries out the decisions in the order in which they were
-// appended. Adding a policy: one header, one source, one test, one line in registry.cpp
-// (CONTRIBUTING.md).
+// appended. Adding a policy: one header, one source, one test, one line in
+// policies/model/policy_traits.hpp (CONTRIBUTING.md).
 //
 // Words: a worker "at clock c" has ended clocks 0 .. c-1. "through" of a worker is the number
 // of its clocks that have arrived here. One thread; the hot path allocates nothing once vectors
@@ -116,9 +116,13 @@ class consistency_policy {
   std::vector<std::uint8_t> waits_;   // by rank: whether it is parked
 };
 
-// The registry. `workers` is the size of the job.
-std::unique_ptr<consistency_policy> make_policy(const consistency_spec& spec,
-                                                std::uint32_t workers);
+// Returns a policy for one chunk. `workers` is the size of the job.
+using policy_factory = std::unique_ptr<consistency_policy>(const consistency_spec& spec,
+                                                           std::uint32_t workers);
+policy_factory make_policy;
+// Makes a policy known that is not in the list of policy_traits.hpp, and returns its kind. To
+// be called before any job, by one thread.
+consistency_kind register_policy(const policy_traits& traits, policy_factory* factory);
 // "bsp", "ssp(3)", "async".
 std::string to_string(const consistency_spec& spec);
 

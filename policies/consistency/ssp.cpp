@@ -22,4 +22,9 @@ consistency_policy::answer ssp_policy::decide_pull(const pull_request& pull) con
   return own && others ? answer::now : answer::later;
 }
 
+std::unique_ptr<consistency_policy> make_ssp(const consistency_spec& spec,
+                                             std::uint32_t workers) {
+  return std::make_unique<ssp_policy>(workers, spec.staleness);
+}
+
 }  // namespace tidegate::policies

@@ -13,7 +13,7 @@ namespace {
 // Under bsp a cut has whole clocks; a rank that pushes to shards has a clock of its own there.
 std::vector<std::uint32_t> left_out_of_sums(const job_record& job) {
   std::vector<std::uint32_t> ranks;
-  if (job.spec.consistency.kind == consistency_kind::bsp) return ranks;
+  if (traits_of(job.spec.consistency.kind).has_exact_versions) return ranks;
   for (std::uint32_t rank = 0; rank < job.workers.size(); ++rank)
     if (job.workers[rank].left && job.sums.of_worker[rank] != no_aggregator)
       ranks.push_back(rank);

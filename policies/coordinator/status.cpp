@@ -44,7 +44,7 @@ void sum_up(const job_record& job, job_status& shown) {
   const bool any_finished =
       std::any_of(job.workers.begin(), job.workers.end(),
                   [](const worker_state& worker) { return worker.finished && !worker.absent; });
-  if (job.spec.consistency.kind != consistency_kind::bsp || any_finished) return;
+  if (!traits_of(job.spec.consistency.kind).has_exact_versions || any_finished) return;
   constexpr auto reach = limits::clocks_in_flight_max;
   if (shown.clock_fastest > reach)
     shown.clock_slowest = std::max(shown.clock_slowest, shown.clock_fastest - reach);

@@ -253,7 +253,7 @@ void table_catalog::opened_by(std::int64_t now, const std::string& name, std::ui
   std::sort(tables.begin(), tables.end());
   job->workers[rank].tables = tables;
   record(*job, rank, out);
-  if (job->spec.consistency.kind == consistency_kind::async)
+  if (!traits_of(job->spec.consistency.kind).waits_for_others)
     return;  // nobody waits for anybody
   if (!job->tables_opened) {
     job->tables_opened = {rank, std::move(tables)};

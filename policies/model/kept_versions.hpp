@@ -11,11 +11,12 @@ namespace tidegate::policies {
 inline constexpr std::uint32_t versions_kept_max = 2;
 
 // Returns how many versions beside the current one a shard keeps for workers that come back:
-// only under bsp, where such a worker may have pushed a clock to some chunks and needs that
-// clock's version of all. With replicas it is one more, because a replica may be two behind.
-constexpr std::uint32_t versions_kept(const consistency_spec& consistency,
-                                      bool workers_come_back, bool replicated) noexcept {
-  if (!workers_come_back || consistency.kind != consistency_kind::bsp) return 0;
+// only with exact versions, where such a worker may have pushed a clock to some chunks and
+// needs that clock's version of all. With replicas it is one more, because a replica may be two
+// behind.
+inline std::uint32_t versions_kept(const consistency_spec& consistency, bool workers_come_back,
+                                   bool replicated) noexcept {
+  if (!workers_come_back || !traits_of(consistency.kind).has_exact_versions) return 0;
   return replicated ? versions_kept_max : 1;
 }
 

@@ -11,15 +11,14 @@
 #include <vector>
 
 #include "policies/model/fault_spec.hpp"
+#include "policies/model/policy_traits.hpp"
 #include "runtime/optimizers/registry.hpp"
 
 namespace tidegate::policies {
 
-enum class consistency_kind : std::uint8_t { bsp, ssp, async };
-
 struct consistency_spec {
   consistency_kind kind = consistency_kind::bsp;
-  std::uint32_t staleness = 0;  // clocks; only for ssp
+  std::uint32_t staleness = 0;  // clocks; only with policy_traits::has_staleness
 
   friend bool operator==(const consistency_spec&, const consistency_spec&) = default;
 };

@@ -124,7 +124,7 @@ memory_needs needs_of_aggregator(const cluster_spec& cluster, const job_spec& jo
 std::uint32_t versions_beside(const cluster_spec& cluster, const job_spec& job) {
   const auto kept = versions_kept(job.consistency, workers_come_back(job.on_worker_loss),
                                   cluster.has_chains());
-  if (job.consistency.kind == consistency_kind::bsp) return std::max(kept, 1U);
+  if (traits_of(job.consistency.kind).has_exact_versions) return std::max(kept, 1U);
   return kept + job.capacity();
 }
 

@@ -43,7 +43,9 @@ struct job_record {
   std::vector<std::uint32_t> slots;  // of all its chunks
 
   // Returns true if each version holds the pushes of all ranks below its clock.
-  bool has_exact_versions() const noexcept { return consistency.kind == consistency_kind::bsp; }
+  bool has_exact_versions() const noexcept {
+    return traits_of(consistency.kind).has_exact_versions;
+  }
 };
 
 // The runs of a table's chunks that the step under way answers as one, for one rank.

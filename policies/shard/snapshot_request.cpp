@@ -39,8 +39,8 @@ bool snapshot_request::is_due(const chunk_record& chunk) const {
   if (is_planted(planted_bug::cut_at_any_version) && version + 1 >= request.clock) return true;
   if (chunk.job().has_exact_versions() && request.clock != clock_vector::infinity)
     return version == request.clock;
-  // Under async nobody waits for anybody: a worker may never push to this table.
-  if (chunk.job().consistency.kind == consistency_kind::async &&
+  // Where nobody waits for anybody a worker may never push to this table.
+  if (!traits_of(chunk.job().consistency.kind).waits_for_others &&
       request.clock != clock_vector::infinity)
     return true;
   return chunk.policy->complete_below() >= request.clock;

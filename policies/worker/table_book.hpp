@@ -33,7 +33,7 @@ struct chunk_source {
 };
 
 // A run of chunks [first, first + count) of the part of a table on a shard; count 0: all of it.
-// Of all_tables: all of each that is attached there.
+// The run of all_tables is all of each table that is attached there.
 struct part_run {
   std::uint32_t table = 0;
   std::uint32_t shard = 0;

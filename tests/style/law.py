@@ -56,7 +56,7 @@ PROJECT = {
     # The launcher's shells, which the simulator runs, too.
     "launch/shell": [BASE, *COMMON, "policies/launcher"],
     "launch/text": [BASE, "policies/model"],
-    "launch/config": [BASE, *COMMON, "launch/text"],
+    "launch/config": [BASE, "runtime/optimizers", *COMMON, "launch/text"],
     "launch/plan": [BASE, *COMMON, "actors/environment", "launch/text", "launch/config"],
     "launch/run": [BASE, "runtime/heartbeat", "runtime/process", "runtime/storage", *COMMON, "policies/launcher",
                    "actors/environment", "launch/shell", "launch/text", "launch/config", "launch/plan"],

@@ -1,0 +1,36 @@
+#include "policies/model/policy_traits.hpp"
+
+#include <vector>
+
+#include "runtime/base/assert.hpp"
+
+namespace tidegate::policies {
+
+namespace {
+
+// By kind.
+std::vector<policy_traits>& known_policies() {
+  static std::vector<policy_traits> known = {
+#define TIDEGATE_TRAITS(name, number, exact, waits, staleness) {#name, exact, waits, staleness},
+      TIDEGATE_POLICIES(TIDEGATE_TRAITS)
+#undef TIDEGATE_TRAITS
+  };
+  return known;
+}
+
+}  // namespace
+
+const policy_traits& traits_of(consistency_kind kind) noexcept {
+  const auto& known = known_policies();
+  const auto index = static_cast<std::size_t>(kind);
+  TIDEGATE_ASSERT(index < known.size(), "a policy of the registry");
+  return known[index];
+}
+
+consistency_kind add_policy(const policy_traits& traits) {
+  auto& known = known_policies();
+  known.push_back(traits);
+  return static_cast<consistency_kind>(known.size() - 1);
+}
+
+}  // namespace tidegate::policies
