@@ -22,16 +22,21 @@
 #include "runtime/memory/buffer.hpp"
 #include "runtime/transport/frame.hpp"
 
+namespace tidegate::runtime {
+
+template <class Inspector>
+auto inspect(Inspector& f, optimizer_options& x) {
+  return f(caf::meta::type_name("tidegate::optimizer_spec"), x.kind, x.learning_rate,
+           x.momentum, x.beta1, x.beta2, x.epsilon, x.weight_decay);
+}
+
+}  // namespace tidegate::runtime
+
 namespace tidegate::policies {
 
 template <class Inspector>
 auto inspect(Inspector& f, consistency_spec& x) {
   return f(caf::meta::type_name("tidegate::consistency_spec"), x.kind, x.staleness);
-}
-template <class Inspector>
-auto inspect(Inspector& f, optimizer_spec& x) {
-  return f(caf::meta::type_name("tidegate::optimizer_spec"), x.kind, x.learning_rate,
-           x.momentum, x.beta1, x.beta2, x.epsilon, x.weight_decay);
 }
 template <class Inspector>
 auto inspect(Inspector& f, init_spec& x) {
