@@ -61,15 +61,15 @@ struct shard_effects {
     version_at where;
     bool applied = false;  // also acknowledges the push of the clock before
   };
-  // Of a relay: send the sum of these inputs (none: a skip) upstream, and say handed_on() when
-  // it is answered. The inputs stay until then.
+  // A relay sends the sum of these inputs upstream, or a skip if there are none, and says
+  // handed_on() when it is answered. The inputs stay until then.
   struct hand_on {
     std::uint32_t slot = 0;
     std::uint32_t first = 0;
     std::uint32_t count = 0;
     std::uint64_t clock = 0;
   };
-  // Of a relay: pull upstream as asked(slot) says, and say pulled() when it is answered.
+  // A relay pulls upstream as asked(slot) says, and says pulled() when it is answered.
   struct ask {
     std::uint32_t slot = 0;
   };
@@ -78,7 +78,7 @@ struct shard_effects {
     std::uint32_t slot = 0;
     std::uint32_t plane = 0;
   };
-  // Of a primary: hand this step to the replica, and say replicated() when it has made it. The
+  // A primary hands this step to the replica, and says replicated() when it has made it. The
   // gradient is `payload`, or the sum that was kept for the clock, or none.
   struct replicate {
     std::uint32_t slot = 0;
@@ -96,13 +96,13 @@ struct shard_effects {
     std::uint32_t plane = 0;
     std::array<std::uint32_t, versions_kept_max> kept{};
   };
-  // Of a primary: tell the replica that this worker has finished, and say
-  // farewell_replicated().
+  // A primary tells the replica that this worker has finished, and says farewell_replicated()
+  // when it knows.
   struct replicate_farewell {
     std::uint64_t job = 0;
     std::uint32_t rank = 0;
   };
-  // Of a replica: it has made the step, or had made it before.
+  // A replica has made the step, or had made it before.
   struct followed {
     std::uint32_t slot = 0;
     std::uint64_t version = 0;

@@ -29,7 +29,7 @@ class pull_tracker {
   // what follows. `everything`: see pull_request.
   void pull(const frame_tag& tag, bool everything, shard_effects& out);
   void pull_table(const frame_tag& tag, bool everything, shard_effects& out);
-  // Answers the pull that tag.rank made last: with the chunk if `code` is none.
+  // Answers the pull that tag.rank made last: with the chunk if `code` is refusal::none.
   void answer(chunk_record& chunk, const frame_tag& tag, refusal code, shard_effects& out);
   // shard_core::sent(), answer_waiting().
   bool sent(std::uint32_t slot, std::uint32_t rank, std::uint32_t plane);

@@ -51,7 +51,7 @@ class chunk_registry {
   job_record& job(std::uint64_t token) { return jobs_.at(token); }
   table_record& table(std::uint32_t id) { return tables_.at(id); }
   chunk_record& chunk(std::uint32_t slot) { return chunks_[slot]; }
-  // Return null where there is none, or the job has no such rank.
+  // Return null if there is no such job, or the job has no such rank.
   job_record* find_job(std::uint64_t token);
   job_record* find_job(std::uint64_t token, std::uint32_t rank);
 

@@ -1,0 +1,97 @@
+// The members of each job, that is the processes that push to this shard or aggregator, and the
+// connections to them: who is reached over which one, which broke and are made again, and who
+// was refused for want of something that has come since and is asked to send again.
+//
+// One thread. Once warm, nothing allocates but for new members.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <vector>
+
+#include "policies/protocol/control_calls.hpp"
+#include "policies/protocol/frame_tag.hpp"
+#include "policies/protocol/protocol.hpp"
+#include "policies/shard/front_shell.hpp"
+#include "policies/supervision/reconnect_schedule.hpp"
+#include "runtime/base/frame_header.hpp"
+
+namespace tidegate::policies::sharding {
+
+struct front_state;
+
+class member_links {
+ public:
+  using peer_id = front_shell::peer_id;
+
+  struct member {
+    std::uint32_t incarnation = 0;
+    peer_id peer = 0;
+    bool lost = false;
+    bool unverified = false;  // nobody has answered over the connection since it was made again
+    std::set<std::uint32_t> attached;        // tables
+    std::uint64_t payload_bytes_copied = 0;  // of its pushes
+  };
+
+  explicit member_links(front_state& state) : state_(state) {}
+
+  // Returns the member that a rank is now, or null.
+  member* find(std::uint64_t job, std::uint32_t rank);
+  // The same, but null if that is another process than the tag's.
+  member* find(const frame_tag& tag);
+  const member_key* member_at(peer_id peer) const;
+  // Sends to the process of the tag, if that can be reached.
+  void send(const frame_tag& tag, runtime::frame_header header);
+  // Returns the process of the tag if it can be reached, else null.
+  const member* reachable(const frame_tag& tag);
+
+  // A process is to be expected. Returns true if it is to be connected to.
+  bool expect(const admit_worker_call& call);
+  void connected(const admit_worker_call& call, peer_id peer);
+  // The rank has left for good.
+  void remove(std::uint64_t job, std::uint32_t rank);
+
+  // front_core::peer_lost(), connection_broke(), mend(), promoted(), and what goes with them.
+  void peer_lost(peer_id peer);
+  void connection_broke(peer_id peer, std::int64_t now);
+  void mend(std::int64_t now);
+  bool is_mending() const noexcept { return !reconnects_.empty(); }
+  void promoted(std::uint64_t job);
+  void set_limits(const reconnect_limits& limits) { reconnects_.set_limits(with_end(limits)); }
+  auto outages(std::int64_t now, std::int64_t longer_than) const {
+    return reconnects_.outages(now, longer_than);
+  }
+  // A member sent `resend` or `resent`.
+  void on_resend(const frame_tag& tag, const runtime::frame_header& header);
+  // Asks a member to send again what is not acknowledged, or answers that.
+  void send_resend(const frame_tag& tag, runtime::frame_kind kind, std::uint64_t attempt);
+
+  // A frame of this process has been refused. If that is for want of a coordinator's word, it
+  // is asked to send again when the word is here (ask_refused).
+  void refused(const frame_tag& tag, refusal code);
+  // A frame of this process found no room; it is asked again when there is some (ask_unplaced).
+  void had_no_room(const frame_tag& tag);
+  void ask_refused(std::uint64_t job);
+  void ask_unplaced();
+
+ private:
+  // A member may have exited because it has finished, of which only the launcher hears. One
+  // that lives says so when it makes its own connection again.
+  static reconnect_limits with_end(reconnect_limits limits) {
+    limits.give_up_ns = 24 * limits.answer_most_ns;
+    return limits;
+  }
+  void leave(peer_id peer);
+  void wait_to_ask(const frame_tag& tag);
+
+  front_state& state_;
+  std::map<std::uint64_t, std::map<std::uint32_t, member>> members_;  // by job, by rank
+  std::map<peer_id, member_key> peers_;
+  std::set<member_key> to_ask_;  // frames of these were refused, or found no room
+  bool unplaced_ = false;        // there are some whose frames found no room
+  reconnect_schedule<member_key> reconnects_{with_end({})};
+  std::vector<send_name> dropped_;
+};
+
+}  // namespace tidegate::policies::sharding

@@ -1,0 +1,55 @@
+// The replies with parameters that are on their way to members. Each has a name by which the
+// shell says that it has left its plane; until then the shard core keeps the plane.
+//
+// One thread. Once warm, nothing allocates.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "policies/shard/effects.hpp"
+#include "policies/shard/front_shell.hpp"
+
+namespace tidegate::policies::sharding {
+
+struct front_state;
+
+class reply_ledger {
+ public:
+  explicit reply_ledger(front_state& state) : state_(state) {}
+
+  // Returns a name for a reply that is going to be sent.
+  send_name take_name(const shard_effects::reply& reply);
+  // The reply has left its plane, or never will. `name`: 0 for a frame of the owner's.
+  void sent(send_name name);
+  // The same for a reply that has no name, as it cannot be sent.
+  void not_sent(const shard_effects::reply& reply);
+  // Whoever was to have these replies is gone. A network may notice late: nobody reads them, so
+  // that what they are sent from may be written again, and the next process of that rank is
+  // answered anew.
+  void give_up(std::uint64_t job, std::uint32_t rank);
+  // Answers pulls that have waited for the end of a reply.
+  void answer_due();
+
+ private:
+  struct named_reply {
+    std::uint64_t job = 0;
+    std::uint32_t slot = 0;
+    std::uint32_t rank = 0;
+    std::uint32_t plane = 0;
+    bool counts = false;  // the core waits for it
+  };
+  struct due_answer {
+    std::uint32_t slot = 0;
+    std::uint32_t rank = 0;
+  };
+
+  void ended(std::uint32_t slot, std::uint32_t rank, std::uint32_t plane);
+
+  front_state& state_;
+  std::vector<named_reply> replies_;  // by name - 1
+  std::vector<send_name> free_;
+  std::vector<due_answer> due_;
+};
+
+}  // namespace tidegate::policies::sharding

@@ -1,0 +1,134 @@
+#include "policies/shard/turn_runner.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include "policies/protocol/frame_tags.hpp"
+#include "policies/shard/front_state.hpp"
+#include "runtime/base/buggify.hpp"
+
+namespace tidegate::policies::sharding {
+
+using runtime::frame_kind;
+
+// Strangers name tables as they like: those share one queue.
+shard_effects& turn_runner::pending(std::uint64_t job, std::uint32_t table) {
+  return state_.core.registry().has_table(job, table) ? queue_.of(job, table) : pending(no_job);
+}
+
+shard_effects& turn_runner::pending(std::uint64_t job) {
+  return queue_.of(job, runtime::whole_job);
+}
+
+template <class Effect>
+void turn_runner::perform_any(const Effect& effect, inputs all) {
+  std::visit([&](const auto& item) { perform(item, all); }, effect);
+}
+
+void turn_runner::drain(std::uint64_t job) {
+  queue_.drain(job, [&](const auto& effect, inputs all) { perform_any(effect, all); });
+}
+
+void turn_runner::carry_out() {
+  const auto perform_next = [&](const auto& effect, inputs all) { perform_any(effect, all); };
+  if (going_on_) return;  // soon
+  budget_ = turn_bytes_;
+  while (budget_ > 0 && !TIDEGATE_BUGGIFY("front: work is put off with budget left"))
+    if (!queue_.step(perform_next)) return;
+  queue_.take_turns();
+  if (!queue_.empty()) go_on_soon();
+}
+
+void turn_runner::go_on_soon() {
+  if (!std::exchange(going_on_, true)) state_.shell.go_on_soon();
+}
+
+template <class Effect>
+turn_runner::inputs turn_runner::inputs_of(const Effect& effect, inputs all) {
+  budget_ -= std::min(budget_, effect.count * state_.shell.bytes_of(effect.slot));
+  return all.subspan(effect.first, effect.count);
+}
+
+void turn_runner::perform(const effects::apply& apply, inputs all) {
+  state_.shell.apply(apply, inputs_of(apply, all));
+}
+
+void turn_runner::perform(const effects::hand_on& handover, inputs all) {
+  state_.shell.hand_on(handover, inputs_of(handover, all));
+}
+
+void turn_runner::perform(const effects::ask& ask, inputs) {
+  state_.shell.ask(ask);
+}
+
+void turn_runner::perform(const effects::snapshot& snapshot, inputs) {
+  state_.shell.snapshot(snapshot, state_.core.snapshots().cut_of(snapshot.slot));
+}
+
+void turn_runner::perform(const effects::replicate& replicate, inputs) {
+  state_.shell.replicate(replicate);
+}
+
+void turn_runner::perform(const effects::seed& seed, inputs) {
+  state_.shell.seed(seed);
+}
+
+void turn_runner::perform(const effects::replicate_farewell& farewell, inputs) {
+  state_.shell.replicate_farewell(farewell);
+}
+
+void turn_runner::perform(const effects::followed& followed, inputs) {
+  state_.shell.followed(followed);
+}
+
+void turn_runner::perform(const effects::release& release, inputs) {
+  state_.shell.release(release.payload);
+}
+
+void turn_runner::perform(const effects::acknowledge& acknowledge, inputs) {
+  const auto& tag = acknowledge.tag;
+  if (acknowledge.code != refusal::none) state_.links.refused(tag, acknowledge.code);
+  auto header = header_of(frame_kind::push_ack, tag, acknowledge.code);
+  if (tag.chunk == runtime::whole_job)
+    if (const auto* worker = state_.links.find(tag.job, tag.rank))
+      header.version = worker->payload_bytes_copied;
+  state_.links.send(tag, header);
+}
+
+void turn_runner::perform(const effects::ring_acknowledge& acknowledge, inputs) {
+  if (acknowledge.code != refusal::none)
+    state_.links.refused(acknowledge.tag, acknowledge.code);
+  state_.acks.add(acknowledge);
+}
+
+void turn_runner::perform(const effects::ring_reply& reply, inputs) {
+  if (reply.code != refusal::none) state_.links.refused(reply.tag, reply.code);
+  auto header = header_of(frame_kind::ring_reply, reply.tag, reply.code);
+  header.count = reply.count;
+  header.version = reply.where.version;
+  header.min_clock = reply.where.min_clock;
+  header.plane = static_cast<std::uint16_t>(reply.where.plane);
+  if (reply.applied) header.flags = runtime::frame_flag_applied;
+  state_.links.send(reply.tag, header);
+}
+
+void turn_runner::perform(const effects::reply& reply, inputs) {
+  auto header = header_of(frame_kind::pull_reply, reply.tag, reply.code);
+  if (reply.code != refusal::none) {
+    state_.links.refused(reply.tag, reply.code);
+    state_.links.send(reply.tag, header);
+    return;
+  }
+  header.version = reply.where.version;
+  header.min_clock = reply.where.min_clock;
+  if (reply.applied) header.flags = runtime::frame_flag_applied;
+  header.payload_bytes = state_.shell.bytes_of(reply.slot);
+  header.shard = static_cast<std::uint16_t>(state_.index);
+  const auto* worker = state_.links.reachable(reply.tag);
+  if (!worker) return state_.replies.not_sent(reply);
+  state_.shell.send_parameters(worker->peer, header, reply.slot, reply.where.plane,
+                               state_.replies.take_name(reply));
+}
+
+}  // namespace tidegate::policies::sharding
