@@ -16,7 +16,7 @@ constexpr shard_core::ring_request exchange{true, false, true, false};
 constexpr shard_core::ring_request push_only{true, false, false, false};
 constexpr shard_core::ring_request pull_only{false, false, true, false};
 
-TEST(shard_rings, a_ring_speaks_for_all_chunks_and_is_answered_by_one_frame) {
+TEST(reply_batcher, a_ring_speaks_for_all_chunks_and_is_answered_by_one_frame) {
   auto core = make_core({consistency_kind::bsp, 0}, 2);
   shard_effects out;
   const std::vector<payload_handle> first{1, 2}, second{3, 4};
@@ -41,7 +41,7 @@ TEST(shard_rings, a_ring_speaks_for_all_chunks_and_is_answered_by_one_frame) {
   EXPECT_EQ(all<release>(out).size(), 4u);
 }
 
-TEST(shard_rings, rings_and_frames_mix_in_one_clock) {
+TEST(reply_batcher, rings_and_frames_mix_in_one_clock) {
   auto core = make_core({consistency_kind::bsp, 0}, 2);
   shard_effects out;
   const std::vector<payload_handle> both{1, 2};
@@ -57,7 +57,7 @@ TEST(shard_rings, rings_and_frames_mix_in_one_clock) {
 }
 
 // What somebody reads in place is not written until they pull again or push.
-TEST(shard_rings, a_lease_keeps_its_plane) {
+TEST(reply_batcher, a_lease_keeps_its_plane) {
   auto core = make_core({consistency_kind::async, 0}, 2);
   shard_effects out;
   core.ring(tag(0, 0), pull_only, {}, out);
@@ -83,7 +83,7 @@ TEST(shard_rings, a_lease_keeps_its_plane) {
   EXPECT_EQ(all<apply>(out)[0].to, 0u) << "free again since worker 0 pushed";
 }
 
-TEST(shard_rings, a_late_or_second_copy_of_a_pull_ends_no_lease) {
+TEST(reply_batcher, a_late_or_second_copy_of_a_pull_ends_no_lease) {
   auto core = make_core({consistency_kind::async, 0}, 2);
   shard_effects out;
   core.ring(tag(0, 0), pull_only, {}, out);
@@ -95,7 +95,7 @@ TEST(shard_rings, a_late_or_second_copy_of_a_pull_ends_no_lease) {
   EXPECT_EQ(all<apply>(out)[0].to, 1u) << "the lease stands";
 }
 
-TEST(shard_rings, a_reply_that_is_being_sent_keeps_its_plane) {
+TEST(reply_batcher, a_reply_that_is_being_sent_keeps_its_plane) {
   auto core = make_core({consistency_kind::async, 0}, 1);
   shard_effects out;
   core.pull(tag(0, 0), false, out);
@@ -108,7 +108,7 @@ TEST(shard_rings, a_reply_that_is_being_sent_keeps_its_plane) {
   EXPECT_EQ(all<apply>(out).at(0).to, 1u) << "in place again";
 }
 
-TEST(shard_rings, a_ring_that_is_refused_gives_everything_back) {
+TEST(reply_batcher, a_ring_that_is_refused_gives_everything_back) {
   auto core = make_core({consistency_kind::bsp, 0}, 2);
   shard_effects out;
   auto stranger = tag(0, 0);
@@ -126,7 +126,7 @@ TEST(shard_rings, a_ring_that_is_refused_gives_everything_back) {
   EXPECT_EQ(all<release>(out).size(), 2u);
 }
 
-TEST(shard_rings, a_warm_exchange_of_rings_allocates_nothing) {
+TEST(reply_batcher, a_warm_exchange_of_rings_allocates_nothing) {
   for (auto kind : {consistency_kind::bsp, consistency_kind::ssp, consistency_kind::async}) {
     auto core = make_core({kind, 1}, 4);
     shard_effects out;

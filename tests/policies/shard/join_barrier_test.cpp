@@ -1,6 +1,5 @@
 // Ranks that leave their job for good, or join it, as a shard sees them.
 #include "policies/model/roster.hpp"
-
 #include "tests/policies/shard/fixture.hpp"
 
 namespace tidegate::policies {
@@ -26,7 +25,7 @@ TEST(roster, a_mean_is_over_who_pushes_the_clock) {
   EXPECT_EQ(member.team(~std::uint64_t{0}), 3U);
 }
 
-TEST(shard_roster, the_others_are_not_held_up_and_the_mean_is_over_them) {
+TEST(join_barrier, the_others_are_not_held_up_and_the_mean_is_over_them) {
   auto core = make_core(bsp, 3);
   shard_effects out;
   for (std::uint32_t rank = 0; rank < 3; ++rank) core.push(tag(rank, 0), rank + 1, out);
@@ -55,7 +54,7 @@ TEST(shard_roster, the_others_are_not_held_up_and_the_mean_is_over_them) {
   EXPECT_TRUE(out.list.empty()) << "told twice";
 }
 
-TEST(shard_roster, what_a_chunk_lacks_of_the_clocks_before_is_left_out) {
+TEST(join_barrier, what_a_chunk_lacks_of_the_clocks_before_is_left_out) {
   auto core = make_core(bsp, 2);
   shard_effects out;
   core.push(tag(1, 0, 0), 1, out);  // to one of two chunks
@@ -79,7 +78,7 @@ TEST(shard_roster, what_a_chunk_lacks_of_the_clocks_before_is_left_out) {
   EXPECT_EQ(core.pushes_held(), 0U);
 }
 
-TEST(shard_roster, a_push_behind_a_gap_is_given_back) {
+TEST(join_barrier, a_push_behind_a_gap_is_given_back) {
   auto core = make_core(bsp, 2);
   shard_effects out;
   core.push(tag(1, 1), 9, out);  // clock 0 has not come
@@ -99,7 +98,7 @@ TEST(shard_roster, a_push_behind_a_gap_is_given_back) {
 }
 
 // Of an aggregator whose members have left: its next process has nothing to send.
-TEST(shard_roster, so_is_one_of_a_sum_that_says_farewell) {
+TEST(join_barrier, so_is_one_of_a_sum_that_says_farewell) {
   auto core = make_core({consistency_kind::async, 0}, 2);
   shard_effects out;
   core.push(tag(1, 1), 9, out);
@@ -110,7 +109,7 @@ TEST(shard_roster, so_is_one_of_a_sum_that_says_farewell) {
   EXPECT_EQ(core.pushes_held(), 0U);
 }
 
-TEST(shard_roster, of_a_rank_that_pushes_elsewhere_only_the_mean_is_told) {
+TEST(join_barrier, of_a_rank_that_pushes_elsewhere_only_the_mean_is_told) {
   shard_core core;
   const std::vector<std::uint32_t> members{0, 2};  // 0: of a sum of 0 and 1
   core.admin().open_job(job, {epoch, 4, bsp, false, members});
@@ -128,7 +127,7 @@ TEST(shard_roster, of_a_rank_that_pushes_elsewhere_only_the_mean_is_told) {
   EXPECT_EQ(all<apply>(out)[1].count, 2U);
 }
 
-TEST(shard_roster, a_table_that_is_opened_later_does_not_wait_for_it) {
+TEST(join_barrier, a_table_that_is_opened_later_does_not_wait_for_it) {
   auto core = make_core(bsp, 2);
   shard_effects out;
   core.membership().shut_out(job, 1);
@@ -141,7 +140,7 @@ TEST(shard_roster, a_table_that_is_opened_later_does_not_wait_for_it) {
   EXPECT_EQ(all<apply>(out)[0].team, 1U);
 }
 
-TEST(shard_roster, a_cut_lets_everybody_begin_where_the_others_are) {
+TEST(join_barrier, a_cut_lets_everybody_begin_where_the_others_are) {
   auto core = make_core({consistency_kind::ssp, 3}, 2);
   shard_effects out;
   core.membership().shut_out(job, 1);
@@ -159,7 +158,7 @@ TEST(shard_roster, a_cut_lets_everybody_begin_where_the_others_are) {
   EXPECT_FALSE(ranks[1].finished) << "whoever goes on from there begins with all";
 }
 
-TEST(shard_roster, the_last_cut_has_who_left_where_the_others_ended) {
+TEST(join_barrier, the_last_cut_has_who_left_where_the_others_ended) {
   auto core = make_core({consistency_kind::ssp, 3}, 2);
   shard_effects out;
   core.push(tag(1, 0), 1, out);
@@ -179,7 +178,7 @@ TEST(shard_roster, the_last_cut_has_who_left_where_the_others_ended) {
       EXPECT_EQ(rank.next, 4U);
 }
 
-TEST(shard_roster, a_replica_makes_the_means_that_it_is_told) {
+TEST(join_barrier, a_replica_makes_the_means_that_it_is_told) {
   auto core = make_core(bsp, 2);
   shard_effects out;
   shard_effects none;
@@ -225,7 +224,7 @@ shard_core make_room(std::uint32_t its_epoch = epoch) {
   return core;
 }
 
-TEST(shard_roster, who_joins_is_waited_for_from_its_clock_on) {
+TEST(join_barrier, who_joins_is_waited_for_from_its_clock_on) {
   auto core = make_room();
   shard_effects out;
   core.push(tag(0, 0), 1, out);
@@ -250,7 +249,7 @@ TEST(shard_roster, who_joins_is_waited_for_from_its_clock_on) {
 }
 
 // As it left before it joined again, and the word was late.
-TEST(shard_roster, a_farewell_of_an_earlier_stay_is_none_of_this_one) {
+TEST(join_barrier, a_farewell_of_an_earlier_stay_is_none_of_this_one) {
   auto replica = make_room(0);
   shard_effects out;
   EXPECT_EQ(replica.registry().first_clock(job, 1), 0U);
@@ -262,7 +261,7 @@ TEST(shard_roster, a_farewell_of_an_earlier_stay_is_none_of_this_one) {
   EXPECT_EQ(replica.registry().finished_ranks(job), std::vector<std::uint32_t>{1});
 }
 
-TEST(shard_roster, a_hold_that_is_let_go_of_holds_nobody_up) {
+TEST(join_barrier, a_hold_that_is_let_go_of_holds_nobody_up) {
   auto core = make_room();
   shard_effects out;
   ASSERT_EQ(core.membership().hold(job, 0, 1, out), 0U);
@@ -274,7 +273,7 @@ TEST(shard_roster, a_hold_that_is_let_go_of_holds_nobody_up) {
   EXPECT_EQ(all<reply>(out).size(), 1U) << "who waited";
 }
 
-TEST(shard_roster, where_all_have_joined_later_nobody_waits_for_the_clocks_before) {
+TEST(join_barrier, where_all_have_joined_later_nobody_waits_for_the_clocks_before) {
   auto core = make_room();
   shard_effects out;
   ASSERT_EQ(core.membership().hold(job, 5, 1, out), 0U);
@@ -289,7 +288,7 @@ TEST(shard_roster, where_all_have_joined_later_nobody_waits_for_the_clocks_befor
 }
 
 // Two clocks close at once: in the first the one that has joined has no part.
-TEST(shard_roster, what_one_that_joined_has_pushed_is_kept_when_clocks_before_close) {
+TEST(join_barrier, what_one_that_joined_has_pushed_is_kept_when_clocks_before_close) {
   auto core = make_room();
   shard_effects out;
   core.replication().lead(job, true, out);
@@ -305,7 +304,7 @@ TEST(shard_roster, what_one_that_joined_has_pushed_is_kept_when_clocks_before_cl
   EXPECT_EQ(core.pushes_held(), 1U);
 }
 
-TEST(shard_roster, a_replica_knows_who_joined_when_it_is_promoted) {
+TEST(join_barrier, a_replica_knows_who_joined_when_it_is_promoted) {
   auto core = make_room(0);
   shard_effects out;
   core.membership().change_roster(job, {1, 1, 1, true, true}, out);

@@ -22,7 +22,7 @@ std::vector<Effect> all(const shard_effects& of) {
 
 using effects = shard_effects;
 
-class shard_replica_test : public testing::Test {
+class chunk_replication_test : public testing::Test {
  protected:
   void open(consistency_kind kind) {
     const std::vector<chunk_place> places{{0, 0, 0, 8}};
@@ -58,7 +58,7 @@ class shard_replica_test : public testing::Test {
   shard_core primary, replica;
 };
 
-TEST_F(shard_replica_test, a_push_is_acknowledged_when_the_replica_has_made_the_step) {
+TEST_F(chunk_replication_test, a_push_is_acknowledged_when_the_replica_has_made_the_step) {
   open(consistency_kind::bsp);
   push(primary, 0, 0, 1);
   const auto second = push(primary, 1, 0, 2);
@@ -81,7 +81,7 @@ TEST_F(shard_replica_test, a_push_is_acknowledged_when_the_replica_has_made_the_
   EXPECT_TRUE(again.list.empty()) << "told twice it counts once";
 }
 
-TEST_F(shard_replica_test, a_copy_of_a_retained_push_is_dropped_without_a_word) {
+TEST_F(chunk_replication_test, a_copy_of_a_retained_push_is_dropped_without_a_word) {
   open(consistency_kind::ssp);
   EXPECT_TRUE(all<effects::acknowledge>(push(primary, 0, 0, 1)).empty());
   EXPECT_EQ(primary.begin_push(tag(0, 0), bytes).kind, push_admission::verdict::drop);
@@ -91,7 +91,7 @@ TEST_F(shard_replica_test, a_copy_of_a_retained_push_is_dropped_without_a_word) 
   EXPECT_EQ(all<effects::release>(copy).size(), 1U);
 }
 
-TEST_F(shard_replica_test, steps_of_a_chunk_go_one_after_another) {
+TEST_F(chunk_replication_test, steps_of_a_chunk_go_one_after_another) {
   open(consistency_kind::ssp);
   EXPECT_EQ(all<effects::replicate>(push(primary, 0, 0, 1)).size(), 1U);
   EXPECT_TRUE(all<effects::replicate>(push(primary, 1, 0, 2)).empty());
@@ -103,7 +103,7 @@ TEST_F(shard_replica_test, steps_of_a_chunk_go_one_after_another) {
   EXPECT_EQ(next[0].payload, 2U) << "a single gradient is sent from where it is";
 }
 
-TEST_F(shard_replica_test, a_worker_goes_on_at_the_first_clock_that_the_replica_lacks) {
+TEST_F(chunk_replication_test, a_worker_goes_on_at_the_first_clock_that_the_replica_lacks) {
   open(consistency_kind::ssp);
   push(primary, 0, 0, 1);
   const std::vector<std::uint32_t> tables{table};
@@ -113,7 +113,7 @@ TEST_F(shard_replica_test, a_worker_goes_on_at_the_first_clock_that_the_replica_
   EXPECT_EQ(primary.admin().first_missing(job, 0, tables), 1U);
 }
 
-TEST_F(shard_replica_test, promoted_it_takes_what_it_has_for_known_and_the_rest_anew) {
+TEST_F(chunk_replication_test, promoted_it_takes_what_it_has_for_known_and_the_rest_anew) {
   open(consistency_kind::ssp);
   follow(all<effects::replicate>(push(primary, 0, 0, 1))[0]);
   push(primary, 0, 1, 2);  // dies with the primary
@@ -130,7 +130,7 @@ TEST_F(shard_replica_test, promoted_it_takes_what_it_has_for_known_and_the_rest_
 }
 
 // A coordinator says of an aggregator whose members have gone that it has finished.
-TEST_F(shard_replica_test, a_push_is_known_whose_rank_finished_before_its_step_came) {
+TEST_F(chunk_replication_test, a_push_is_known_whose_rank_finished_before_its_step_came) {
   open(consistency_kind::bsp);
   push(primary, 0, 0, 1);
   const auto steps = all<effects::replicate>(push(primary, 1, 0, 2));
@@ -144,7 +144,7 @@ TEST_F(shard_replica_test, a_push_is_known_whose_rank_finished_before_its_step_c
   EXPECT_EQ(known[0].code, refusal::none);
 }
 
-TEST_F(shard_replica_test, what_waits_is_answered_when_the_replica_is_gone) {
+TEST_F(chunk_replication_test, what_waits_is_answered_when_the_replica_is_gone) {
   open(consistency_kind::ssp);
   push(primary, 0, 0, 1);
   push(primary, 1, 0, 2);
@@ -158,7 +158,7 @@ TEST_F(shard_replica_test, what_waits_is_answered_when_the_replica_is_gone) {
   EXPECT_EQ(primary.pushes_held(), 0U);
 }
 
-TEST_F(shard_replica_test, a_chunk_is_handed_over_while_its_pushes_wait) {
+TEST_F(chunk_replication_test, a_chunk_is_handed_over_while_its_pushes_wait) {
   open(consistency_kind::ssp);
   effects out;
   primary.replication().lead_nobody(job, out);
@@ -193,7 +193,8 @@ TEST_F(shard_replica_test, a_chunk_is_handed_over_while_its_pushes_wait) {
 }
 
 // The replica leads another one: 'replica' is the second of three.
-TEST_F(shard_replica_test, every_chunk_is_handed_over_once_but_for_those_of_a_forgotten_table) {
+TEST_F(chunk_replication_test,
+       every_chunk_is_handed_over_once_but_for_those_of_a_forgotten_table) {
   open(consistency_kind::bsp);
   const std::vector<chunk_place> two{{0, 0, 0, 8}, {1, 0, 8, 8}};
   primary.admin().open_table(job, 6, two);
@@ -222,7 +223,7 @@ TEST_F(shard_replica_test, every_chunk_is_handed_over_once_but_for_those_of_a_fo
   EXPECT_FALSE(primary.replication().all_seeded(job));
 }
 
-class shard_chain_test : public shard_replica_test {
+class shard_chain_test : public chunk_replication_test {
  protected:
   void chain(consistency_kind kind) {
     open(kind);
@@ -328,7 +329,7 @@ TEST_F(shard_chain_test, one_that_follows_another_may_be_handed_its_chunks_once_
   EXPECT_EQ(replica.snapshots().progress(0).version, 3U);
 }
 
-TEST_F(shard_replica_test, a_job_that_ends_lets_go_when_the_replica_has_answered) {
+TEST_F(chunk_replication_test, a_job_that_ends_lets_go_when_the_replica_has_answered) {
   open(consistency_kind::ssp);
   push(primary, 0, 0, 1);
   effects out;
@@ -342,7 +343,7 @@ TEST_F(shard_replica_test, a_job_that_ends_lets_go_when_the_replica_has_answered
   EXPECT_TRUE(all<effects::acknowledge>(out).empty());
 }
 
-TEST_F(shard_replica_test, a_job_that_has_ended_lets_go_when_the_replica_is_gone) {
+TEST_F(chunk_replication_test, a_job_that_has_ended_lets_go_when_the_replica_is_gone) {
   open(consistency_kind::ssp);
   push(primary, 0, 0, 1);
   effects out;

@@ -171,7 +171,7 @@ std::uint32_t planes_used(std::uint32_t workers, bool relays, consistency_kind k
 constexpr auto async = consistency_kind::async;
 constexpr auto bsp = consistency_kind::bsp;  // keeps the version before
 
-TEST(planes, a_shard_has_as_many_as_it_ever_needs) {
+TEST(chunk_versions, a_shard_has_as_many_as_it_ever_needs) {
   for (const std::uint32_t workers : {1u, 2u, 3u}) {
     EXPECT_EQ(planes_used(workers, false, bsp, true), planes_max(workers) - 1)
         << "of " << workers << " workers; the current version is one of those that are read";
@@ -180,7 +180,7 @@ TEST(planes, a_shard_has_as_many_as_it_ever_needs) {
   }
 }
 
-TEST(planes, an_aggregator_has_as_many_as_it_ever_needs) {
+TEST(chunk_versions, an_aggregator_has_as_many_as_it_ever_needs) {
   for (const std::uint32_t workers : {1u, 2u, 3u}) {
     EXPECT_EQ(planes_used(workers, true, bsp), planes_max(workers) - 1)
         << workers << " workers";
