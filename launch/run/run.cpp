@@ -1,8 +1,9 @@
 #include "launch/run/run.hpp"
 
 #include <algorithm>
-#include <fcntl.h>
+#include <signal.h>
 #include <sys/random.h>
+#include <utility>
 
 #include "launch/text/scalars.hpp"
 #include "runtime/base/assert.hpp"
@@ -15,7 +16,6 @@ namespace {
 constexpr std::uint32_t poll_interval_ms = 200;
 constexpr std::int64_t millisecond = 1'000'000;
 constexpr std::int64_t wait_ms_max = 60'000;  // an int holds it
-constexpr std::size_t log_lines_shown = 10;
 
 std::uint64_t draw_token() {
   std::uint64_t token = 0;
@@ -49,44 +49,47 @@ policies::launch_plan plan_for_core(const policies::cluster_spec& spec,
 
 run::run(const policies::cluster_spec& spec, const services& cluster, const starter& start,
          run_journal& journal, std::uint32_t epoch)
+    : run(spec, cluster, start, journal, epoch, make_plan(spec)) {}
+
+run::run(const policies::cluster_spec& spec, const services& cluster, const starter& start,
+         run_journal& journal, std::uint32_t epoch, cluster_plan plan)
     : spec_(spec),
       cluster_(cluster),
-      starter_(start),
       journal_(journal),
-      plan_(make_plan(spec)),
-      shell_(plan_for_core(spec, plan_, epoch), *this, spec.supervision.heartbeat_timeout_ms),
-      identity_{draw_token(), 0, journal.folder().path(), epoch} {}
+      shell_(plan_for_core(spec, plan, epoch), *this, spec.supervision.heartbeat_timeout_ms),
+      identity_{draw_token(), 0, journal.folder().path(), epoch},
+      processes_(spec, start, journal, std::move(plan)),
+      output_(spec, journal),
+      faults_(spec, start, journal, processes_),
+      requests_(spec) {}
 
 exit_code run::carry_out() {
   now_ = runtime::steady_now();
-  if (spec_.faults.hits()) faults_.emplace(spec_.faults, now_);
-  if (auto control = control_socket::listen(journal_.folder().path()))
-    control_.emplace(std::move(*control));
-  else
-    journal_.event("no_control", control.error().message());
-  write_launcher();
+  faults_.begin(now_);
+  requests_.listen(journal_);
+  output_.write_launcher(identity_.token);
   shell_.begin(now_);
-  show();
+  output_.show(now_, shell_.core());
   while (!shell_.ended()) {
     wait();
     now_ = runtime::steady_now();
     shell_.turn(now_, collect());
-    cause_faults();
-    show();
+    faults_.cause(now_, shell_.core());
+    output_.show(now_, shell_.core());
   }
-  return conclude();
+  if (poller_) shell_.conclude(now_, take_news());  // of the poll when the end was ordered
+  faults_.finish();
+  return output_.conclude(shell_.core());
 }
 
 void run::wait() {
   std::vector<pollfd> fds{{signals_.fd(), POLLIN, 0}};
-  if (ready_) fds.push_back({ready_.get(), POLLIN, 0});
+  ready_.add_to(fds);
   if (poller_) fds.push_back({poller_->fd(), POLLIN, 0});
-  table_.add_to(fds);
-  helpers_.add_to(fds);
-  if (control_) control_->add_to(fds);
-  const bool faulty = faults_ && shell_.core().is_running();
-  const auto wake =
-      std::min(shell_.next_wake(), faulty ? faults_->next_wake() : policies::fault_core::never);
+  processes_.add_to(fds);
+  faults_.add_to(fds);
+  requests_.add_to(fds);
+  const auto wake = std::min(shell_.next_wake(), faults_.next_wake(shell_.core()));
   auto ms = wait_ms_max;
   // Rounded up: a wake-up too early decides nothing.
   if (wake != policies::launch_core::never)
@@ -103,92 +106,37 @@ run_turn run::collect() {
                             : s == SIGTERM ? "SIGTERM"
                                            : "SIGHUP",
                             s == SIGINT});
-  read_ready(turn);
+  if (const auto port = ready_.read(turn); port != 0) identity_.port = port;
   if (poller_) turn.news = take_news();
-  for (const auto& end : table_.reap()) {
-    turn.ends.push_back({end.process, to_exit(end)});
-    beats_.ended(end.process);
-  }
-  read_requests(turn);
+  processes_.reap(turn);
+  requests_.read(turn);
   return turn;
-}
-
-void run::read_ready(run_turn& into) {
-  if (!ready_) return;
-  char text[32];
-  const auto n = ::read(ready_.get(), text, sizeof text);
-  if (n < 0) return;
-  ready_text_.append(text, static_cast<std::size_t>(n));
-  // Without a line before the end the coordinator is about to end as well, which says more.
-  if (n != 0 && !ready_text_.ends_with('\n')) return;
-  ready_.reset();
-  if (!ready_text_.ends_with('\n')) return;
-  ready_text_.pop_back();
-  const auto port = parse_unsigned(ready_text_);
-  if (port && *port != 0 && *port <= 65535) {
-    identity_.port = static_cast<std::uint16_t>(*port);
-    into.coordinator_ready = true;
-  } else {
-    into.coordinator_unusable = "the coordinator gave no port: '" + ready_text_ + "'";
-  }
 }
 
 poll_news run::take_news() {
   auto news = poller_->take();
   for (const auto& e : news.status.events) journal_.event(e);
-  look_at_waits(news.health, std::move(news.status.waits));
-  watch_progress();
+  output_.look_at_waits(now_, shell_.core(), news.health, std::move(news.status.waits));
+  output_.watch_progress(now_, shell_.core());
   return news;
 }
 
 runtime::expected<std::string> run::spawn(const policies::launch_effects::start& start) {
-  const auto pid = spawn_one(start);
+  processes_.plan_later(shell_.core().processes());
+  const auto& name = processes_.name(start.process);
+  runtime::unique_fd ready;
+  if (name.role == process_role::coordinator) {
+    auto write_end = ready_.open();
+    if (!write_end) return runtime::fail(write_end.error());
+    ready = std::move(*write_end);
+  }
+  const auto pid = processes_.start(start, identity_, ready.get(), shell_.expects_beats());
   if (!pid) return runtime::fail(pid.error());
-  return plan_.processes[start.process].name.to_string() + " pid " + std::to_string(*pid);
-}
-
-runtime::expected<pid_t> run::spawn_one(const policies::launch_effects::start& start) {
-  plan_the_others();
-  auto process = plan_.processes[start.process];
-  process.incarnation = start.incarnation;
-  runtime::unique_fd write_end;
-  if (process.name.role == process_role::coordinator) {
-    int ends[2];
-    if (::pipe2(ends, O_CLOEXEC) != 0)
-      return runtime::fail(runtime::errc::io_error, "no more file descriptors");
-    ready_ = runtime::unique_fd(ends[0]);
-    ready_text_.clear();
-    write_end = runtime::unique_fd(ends[1]);
-    ::fcntl(ready_.get(), F_SETFL, O_NONBLOCK);
-  }
-  int beats = -1;  // a page for them
-  if (shell_.expects_beats()) {
-    const auto page = beats_.prepare(start.process, identity_.token);
-    if (!page) return runtime::fail(page.error());
-    beats = *page;
-  }
-  const auto log = journal_.folder().log_path(process.name);
-  auto pid = table_.start({start.process, start.incarnation}, process.name,
-                          starter_.request(process, identity_, log, {write_end.get(), beats}));
-  beats_.started(start.process);
-  return pid;
-}
-
-// Those that the shell has added.
-void run::plan_the_others() {
-  const auto& names = shell_.core().processes();
-  for (auto next = plan_.processes.size(); next < names.size(); ++next) {
-    const auto& name = names[next];
-    const auto job = std::find_if(spec_.jobs.begin(), spec_.jobs.end(),
-                                  [&](const auto& spec) { return spec.name == name.job; });
-    plan_.processes.push_back(policies::serves_shard(name.role)
-                                  ? plan_shard(spec_, name.role, name.index)
-                                  : plan_worker(spec_, *job, name.index));
-  }
+  return name.to_string() + " pid " + std::to_string(*pid);
 }
 
 void run::end(const launched_process& process, bool by_force) {
-  table_.signal(process, by_force ? SIGKILL : SIGTERM);
+  processes_.signal(process, by_force ? SIGKILL : SIGTERM);
 }
 
 void run::watch() {
@@ -203,7 +151,7 @@ void run::watch() {
 
 void run::unwatch() {
   poller_.reset();
-  waits_.clear();
+  output_.forget_waits();
 }
 
 std::uint64_t run::ask(const launch_question& question) {
@@ -231,8 +179,7 @@ void run::finish(poll_shell::job_failures failures) {
 
 // Nobody of the epoch before lives.
 runtime::status run::record_epoch(std::uint32_t epoch) {
-  ready_.reset();
-  ready_text_.clear();
+  ready_.close();
   identity_.port = 0;
   identity_.epoch = epoch;
   return journal_.folder().record_epoch(epoch);
@@ -242,11 +189,16 @@ void run::event(const std::string& subject, const std::string& detail) {
   journal_.event(subject, detail);
 }
 
+runtime::status run::write_pids() {
+  return journal_.write("pids.json", pids_json(processes_.list()));
+}
+
 void run::show_log(policies::process_number process) {
-  const auto log = journal_.folder().log_path(plan_.processes[process].name);
-  const auto lines = last_lines(log, log_lines_shown);
-  journal_.complain(lines.empty() ? "its log is empty: " + log
-                                  : "the end of its log, " + log + ":\n" + lines);
+  output_.show_log(processes_.name(process));
+}
+
+void run::answer(std::uint32_t asker, const std::string& line) {
+  requests_.answer(asker, line);
 }
 
 }  // namespace tidegate::launch

@@ -1,32 +1,33 @@
-// What a run's own file wants to go wrong (policies::fault_core says when).
+#include "launch/run/run_faults.hpp"
+
 #include <algorithm>
 #include <signal.h>
 #include <string>
 #include <utility>
-#include <vector>
-
-#include "launch/run/run.hpp"
 
 namespace tidegate::launch {
 
-// Processes that have ended are reaped here and nowhere else, so a pid is still its process's.
-void run::cause_faults() {
+void run_faults::begin(std::int64_t now) {
+  if (spec_.faults.hits()) faults_.emplace(spec_.faults, now);
+}
+
+void run_faults::cause(std::int64_t now, const policies::launch_core& core) {
   helpers_.reap(journal_);
-  if (!faults_ || !shell_.core().is_running()) return;
+  if (!faults_ || !core.is_running()) return;
   std::vector<policies::chaos_target> living;
-  for (const auto& process : table_.list()) living.push_back({process.name, process.pid, 0});
+  for (const auto& process : processes_.list())
+    living.push_back({process.name, process.pid, 0});
   std::uint64_t clock = 0;
   for (const auto& job : spec_.jobs)
-    if (const auto* status = shell_.core().job(job.name))
-      clock = std::max(clock, status->clock_slowest);
+    if (const auto* status = core.job(job.name)) clock = std::max(clock, status->clock_slowest);
   std::vector<policies::chaos_order> orders;
-  faults_->wake(now_, living, clock, orders);
+  faults_->wake(now, living, clock, orders);
   for (const auto& order : orders) obey(order);
 }
 
-void run::obey(const policies::chaos_order& order) {
+void run_faults::obey(const policies::chaos_order& order) {
   using policies::chaos_act;
-  if (!order.choice.hits_process()) return helpers_.start(order, starter_, journal_);
+  if (!order.choice.hits_process()) return helpers_.start(order, programs_, journal_);
   const auto [subject, number] =
       order.choice.act == chaos_act::kill   ? std::pair("kill", SIGKILL)
       : order.choice.act == chaos_act::stop ? std::pair("stop", SIGSTOP)
@@ -34,7 +35,11 @@ void run::obey(const policies::chaos_order& order) {
   const auto& target = order.target;
   journal_.event("fault", std::string(subject) + " " + target.name.to_string() + " pid " +
                               std::to_string(target.pid));
-  table_.signal(target.name, number);
+  processes_.signal(target.name, number);
+}
+
+std::int64_t run_faults::next_wake(const policies::launch_core& core) const {
+  return faults_ && core.is_running() ? faults_->next_wake() : policies::fault_core::never;
 }
 
 }  // namespace tidegate::launch

@@ -1,10 +1,12 @@
-// What a run shows and leaves behind.
+#include "launch/run/run_output.hpp"
+
 #include <algorithm>
+#include <cstddef>
 #include <unistd.h>
 
 #include "launch/plan/environment.hpp"
+#include "launch/run/result.hpp"
 #include "launch/run/resume.hpp"
-#include "launch/run/run.hpp"
 #include "launch/text/progress_text.hpp"
 #include "runtime/process/process_stat.hpp"
 
@@ -13,6 +15,8 @@ namespace tidegate::launch {
 using policies::job_state;
 
 namespace {
+
+constexpr std::size_t log_lines_shown = 10;
 
 exit_code to_exit_code(policies::run_outcome outcome) {
   switch (outcome) {
@@ -28,11 +32,10 @@ exit_code to_exit_code(policies::run_outcome outcome) {
 
 }  // namespace
 
-// For whoever resumes the run, and nobody else: it has the token.
-void run::write_launcher() {
+void run_output::write_launcher(std::uint64_t token) {
   constexpr mode_t private_file = 0600;
   const auto stat = runtime::stat_of(::getpid());
-  policies::launcher_mark mark{.pid = ::getpid(), .token = format_token(identity_.token)};
+  policies::launcher_mark mark{.pid = ::getpid(), .token = format_token(token)};
   if (stat) {
     mark.started = stat->started;
     mark.session = stat->session;
@@ -40,22 +43,18 @@ void run::write_launcher() {
   (void)journal_.write("launcher.json", launcher_json(mark), private_file);
 }
 
-runtime::status run::write_pids() {
-  return journal_.write("pids.json", pids_json(table_.list()));
-}
-
-void run::show() {
-  if (!shell_.core().is_running()) return;
+void run_output::show(std::int64_t now, const policies::launch_core& core) {
+  if (!core.is_running()) return;
   auto& screen = journal_.screen();
   const auto width = screen.width();
   std::vector<std::string> lines;
   std::vector<std::pair<job_state, std::uint32_t>> states;
   for (const auto& job : spec_.jobs) {
-    const auto* status = shell_.core().job(job.name);
+    const auto* status = core.job(job.name);
     if (status == nullptr) continue;
     const auto workers = status->workers > 0 ? status->workers : job.workers;
     auto line = progress_line(*status, workers, width);
-    const auto left = shell_.core().workers_alive(job.name);
+    const auto left = core.workers_alive(job.name);
     if (status->state == job_state::done && left != 0) {
       line += "  (" + std::to_string(left) + (left == 1 ? " worker" : " workers") +
               " still exiting)";
@@ -69,37 +68,45 @@ void run::show() {
     if (width != 0 && line.size() >= width) line.resize(width - 1);
     lines.push_back(std::move(line));
   }
-  screen.live(lines, states != shown_states_, now_ / 1'000'000);
+  screen.live(lines, states != shown_states_, now / 1'000'000);
   shown_states_ = std::move(states);
+}
+
+void run_output::show_log(const process_name& process) {
+  const auto log = journal_.folder().log_path(process);
+  const auto lines = last_lines(log, log_lines_shown);
+  journal_.complain(lines.empty() ? "its log is empty: " + log
+                                  : "the end of its log, " + log + ":\n" + lines);
 }
 
 // While the coordinator does not answer, what it told before says nothing, and the launcher
 // tells the wait itself.
-void run::look_at_waits(const runtime::status& coordinator,
-                        std::vector<policies::wait_status> status) {
+void run_output::look_at_waits(std::int64_t now, const policies::launch_core& core,
+                               const runtime::status& coordinator,
+                               std::vector<policies::wait_status> waits) {
   std::vector<policies::wait_ledger::wait> found;
-  if (shell_.core().is_running() && !coordinator.ok())
+  if (core.is_running() && !coordinator.ok())
     found.push_back({.waiter = "launcher-0", .awaited = "an answer of coordinator-0"});
-  for (const auto& wait : own_waits_.look(now_, found))
+  for (const auto& wait : own_waits_.look(now, found))
     journal_.event("waits", wait.waiter + " has waited " +
                                 duration_text(static_cast<double>(wait.for_ns) * 1e-9) +
                                 " for " + wait.awaited);
-  waits_ = coordinator.ok() ? std::move(status) : own_waits_.reported(now_);
+  waits_ = coordinator.ok() ? std::move(waits) : own_waits_.reported(now);
 }
 
-void run::watch_progress() {
-  if (!shell_.core().is_running()) return;
+void run_output::watch_progress(std::int64_t now, const policies::launch_core& core) {
+  if (!core.is_running()) return;
   std::vector<policies::job_status> jobs;
   for (const auto& job : spec_.jobs)
-    if (const auto* status = shell_.core().job(job.name)) jobs.push_back(*status);
-  for (const auto& stand : watchdog_.look(now_, jobs))
+    if (const auto* status = core.job(job.name)) jobs.push_back(*status);
+  for (const auto& stand : watchdog_.look(now, jobs))
     journal_.event("no_progress", "job " + stand.job + " for " +
                                       duration_text(static_cast<double>(stand.for_ns) * 1e-9) +
                                       (waits_.empty() ? "" : ": " + wait_text(waits_)));
 }
 
 // A job that was interrupted need not begin anew.
-bool run::may_be_resumed(const std::vector<policies::job_status>& jobs) const {
+bool run_output::may_be_resumed(const std::vector<policies::job_status>& jobs) const {
   return std::any_of(jobs.begin(), jobs.end(), [&](const auto& job) {
     const auto of = std::find_if(spec_.jobs.begin(), spec_.jobs.end(),
                                  [&](const auto& spec) { return spec.name == job.name; });
@@ -108,19 +115,16 @@ bool run::may_be_resumed(const std::vector<policies::job_status>& jobs) const {
   });
 }
 
-exit_code run::conclude() {
-  if (poller_) shell_.conclude(now_, take_news());  // of the poll when the end was ordered
-  helpers_.finish(journal_);
-  auto outcome = to_exit_code(shell_.core().outcome());
+exit_code run_output::conclude(const policies::launch_core& core) {
+  auto outcome = to_exit_code(core.outcome());
   if (outcome == exit_code::done && journal_.write_failed()) outcome = exit_code::job_failed;
-  const auto jobs = shell_.core().result();
+  const auto jobs = core.result();
   const auto code = static_cast<int>(outcome);
   journal_.event("run_ended", "exit code " + std::to_string(code));
   (void)journal_.write("result.json", result_json(spec_.name, jobs, code));
   journal_.screen().end_live();
   journal_.screen().print("\n" + result_table(jobs));
-  if (outcome == exit_code::process_died ||
-      (shell_.core().is_interrupted() && may_be_resumed(jobs)))
+  if (outcome == exit_code::process_died || (core.is_interrupted() && may_be_resumed(jobs)))
     journal_.complain("go on with it: tidegate launch --resume " + journal_.folder().shown());
   return journal_.write_failed() && outcome == exit_code::done ? exit_code::job_failed
                                                                : outcome;

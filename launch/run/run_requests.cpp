@@ -1,9 +1,9 @@
-// What a running launcher is asked for through its control socket: other numbers of
-// workers and shards.
+#include "launch/run/run_requests.hpp"
+
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
-#include "launch/run/run.hpp"
 #include "launch/text/scalars.hpp"
 #include "runtime/base/limits.hpp"
 
@@ -16,24 +16,35 @@ constexpr std::string_view shards_word = "shards ";
 
 }  // namespace
 
-void run::read_requests(run_turn& into) {
+void run_requests::listen(run_journal& journal) {
+  if (auto control = control_socket::listen(journal.folder().path()))
+    control_.emplace(std::move(*control));
+  else
+    journal.event("no_control", control.error().message());
+}
+
+void run_requests::add_to(std::vector<pollfd>& fds) const {
+  if (control_) control_->add_to(fds);
+}
+
+void run_requests::read(run_turn& into) {
   if (!control_) return;
   for (const auto& request : control_->take()) {
     scale_request wanted;
     wanted.asker = request.from;
-    if (const auto read = read_request(request.line, wanted); read.ok())
+    if (const auto parsed = parse(request.line, wanted); parsed.ok())
       into.requests.push_back(std::move(wanted));
     else
-      control_->answer(request.from, "error " + read.message());
+      control_->answer(request.from, "error " + parsed.message());
   }
 }
 
-void run::answer(std::uint32_t asker, const std::string& line) {
+void run_requests::answer(std::uint32_t asker, const std::string& line) {
   control_->answer(asker, line);
 }
 
 // "shards N", or "scale WORKERS JOB"; without a job, the only one.
-runtime::status run::read_request(const std::string& line, scale_request& into) const {
+runtime::status run_requests::parse(const std::string& line, scale_request& into) const {
   const auto bad = [](const std::string& why) {
     return runtime::status(runtime::errc::invalid_argument, why);
   };

@@ -1,0 +1,55 @@
+// What people and programs see of a run: lines that show how jobs go on, events about waits and
+// jobs that stand still, and the result. What lines look like is progress_text.hpp. One thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "launch/run/run_journal.hpp"
+#include "launch/text/exit_code.hpp"
+#include "policies/launcher/core.hpp"
+#include "policies/model/cluster_status.hpp"
+#include "policies/model/process_name.hpp"
+#include "policies/model/spec.hpp"
+#include "policies/supervision/progress_watchdog.hpp"
+#include "policies/supervision/wait_ledger.hpp"
+#include "runtime/base/status.hpp"
+
+namespace tidegate::launch {
+
+class run_output {
+ public:
+  // `spec` and `journal` outlive it.
+  run_output(const policies::cluster_spec& spec, run_journal& journal)
+      : spec_(spec), journal_(journal) {}
+
+  // Writes launcher.json, for whoever resumes the run, and nobody else: it has the token.
+  void write_launcher(std::uint64_t token);
+  // Shows how jobs go on, and for whom they wait, while they run.
+  void show(std::int64_t now, const policies::launch_core& core);
+  // Shows the end of what a process has said.
+  void show_log(const process_name& process);
+  // Takes in what a poll says of waits: how the coordinator is, and the waits that it told.
+  void look_at_waits(std::int64_t now, const policies::launch_core& core,
+                     const runtime::status& coordinator,
+                     std::vector<policies::wait_status> waits);
+  void forget_waits() { waits_.clear(); }
+  // Notes jobs that stand still.
+  void watch_progress(std::int64_t now, const policies::launch_core& core);
+  // Writes and shows the result when every process has ended. Returns how the launcher exits.
+  exit_code conclude(const policies::launch_core& core);
+
+ private:
+  bool may_be_resumed(const std::vector<policies::job_status>& jobs) const;
+
+  const policies::cluster_spec& spec_;
+  run_journal& journal_;
+  policies::progress_watchdog watchdog_;
+  std::vector<policies::wait_status> waits_;  // the longest first
+  policies::wait_ledger own_waits_;           // the launcher's
+  std::vector<std::pair<policies::job_state, std::uint32_t>> shown_states_;
+};
+
+}  // namespace tidegate::launch
