@@ -22,7 +22,7 @@ class coordinator_place {
  public:
   coordinator_place(control_plane& control, std::string host, std::uint16_t port)
       : control_(&control), host_(std::move(host)), port_(port) {}
-  // Of this process: it does not come back.
+  // Ends this process's use of it: it does not come back.
   explicit coordinator_place(coordinator_actor there) : there_(std::move(there)) {}
 
   // The last that was found; gone, perhaps.

@@ -32,7 +32,7 @@ class control_gate {
   // The end to take() from, readable when there is somebody; it belongs to the caller. Once.
   int release_proven() noexcept { return proven_.release(); }
   // A proven connection, which does not block, from the end that release_proven() gave; empty:
-  // there is none.
+  // there is no such connection.
   static runtime::unique_fd take(int proven) noexcept;
 
  private:

@@ -23,7 +23,7 @@ struct worker_environment {
 // Errors: invalid_argument, naming the variable that is missing or wrong, or saying that this
 // program is built for another protocol than the launcher's.
 runtime::expected<worker_environment> read_worker_environment();
-// Of a shard process: coordinator, token; `index` comes from its command line.
+// What a shard process reads: coordinator, token; `index` comes from its command line.
 runtime::expected<node_options> read_node_environment();
 
 // Whose memory this process may share (peer_address.hpp): its host's, or nobody's (0) when

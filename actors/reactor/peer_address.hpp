@@ -36,7 +36,7 @@ inline runtime::reach reach_of(std::string_view word, std::string_view other) {
   return same ? runtime::reach::host : runtime::reach::network;
 }
 
-// Process 0: the address is none.
+// Process 0 stands for no address.
 runtime::process_mark process_of(std::string_view address);
 
 // Another process has taken the place of this one. If it lives and reads `mine`, our memory, in

@@ -80,7 +80,7 @@ class reactor final : public caf::execution_unit {
   void run_in_background(bool on);
 
   using continuation = actors::continuation;
-  // Of the reactor's thread: calls what.go_on() once, after the link's next progress. A message
+  // Calls next.go_on() once, on the reactor's thread, after the link's next progress. A message
   // to oneself would not do: CAF gives an actor those in the same turn.
   void after_progress(continuation& item) { put_off_.push_back(&item); }
   // Likewise before it, when the actors that are ready now have run.

@@ -31,7 +31,7 @@ class shard_memory {
   using effects = policies::shard_effects;
   using inputs = std::span<const effects::input>;
 
-  // Of a chunk in a plane: what a checkpoint says of it, but for how far its workers are; and
+  // What a checkpoint says of a chunk in a plane, but for how far its workers are; and
   // its arrays, which stay as they are until the next step.
   struct image {
     std::uint32_t table = 0;

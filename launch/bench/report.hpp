@@ -16,7 +16,7 @@ std::string latency_table(const std::vector<exchange_result>& results);
 std::string latency_json(const bench_options& options,
                          const std::vector<exchange_result>& results);
 
-// Of all exchanges of one size: bytes of gradient taken in.
+// Bytes of gradient that all exchanges of one size took in.
 double payload_bytes(const bench_options& options, const exchange_result& result);
 
 }  // namespace tidegate::bench

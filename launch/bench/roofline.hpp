@@ -26,8 +26,8 @@ struct ceiling {
   std::string optimizer;    // of a sum
   std::uint64_t bytes = 0;  // of one array
   std::uint32_t threads = 1;
-  // Of the operation once over the whole array: the best, and what is usual. Who is compared by
-  // a median, as exchanges are, is to be compared with the latter.
+  // Times of the operation once over the whole array: the best, and the usual. Who is compared
+  // by a median, as exchanges are, is to be compared with the latter.
   double seconds = 0;
   double median_seconds = 0;
   // Payload at the best: bytes read, bytes copied, bytes of gradients taken in.

@@ -15,7 +15,7 @@ enum class verb : std::uint8_t { help, kill, stop, go_on, random, partition, hea
 struct chaos_options {
   chaos::verb verb = chaos::verb::help;
   std::string run_dir;
-  // Of one process: its name as in pids.json, or empty and a role, of which the seed chooses.
+  // One process: its name as in pids.json, or empty and a role, of which the seed chooses.
   std::string process;
   std::string other;  // of cut: the process at the other end
   std::optional<policies::process_role> role;

@@ -46,7 +46,7 @@ constexpr const char* sets = R"(
 constexpr const char* validate = R"(tidegate validate FILE [--set path=value]...
 
 Reads a cluster file and lists every problem as FILE:LINE:COLUMN: what is wrong; what is allowed.
-Exit code 0 when there is none, else 2.
+Exit code 0 without a problem, else 2.
 )";
 
 constexpr const char* plan = R"(tidegate plan FILE [--json] [--set path=value]...

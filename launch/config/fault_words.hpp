@@ -25,7 +25,8 @@ std::optional<policies::chaos_choice> parse_drawn_action(const std::string& text
 std::string action_text(const policies::chaos_choice& choice);
 
 // "clock 100" or "5s", and "kill shard-0", "stop:300ms worker-mlp-1", "partition:2s there" or
-// "fill:1s". Nothing when it is none; whether there is such a process or host is not looked at.
+// "fill:1s". Nothing when the text is not valid; whether there is such a process or host is not
+// looked at.
 std::optional<policies::timed_fault> parse_timed_fault(const std::string& when,
                                                        const std::string& subject);
 std::string when_text(const policies::timed_fault& fault);

@@ -38,7 +38,7 @@ std::vector<std::string> texts(const yaml_node& value) {
   return found;
 }
 
-// Of a key that has a list: each text parsed, or what is wrong noted.
+// Parses each text of a key that has a list, or notes what is wrong with it.
 template <class T, class Parse>
 void read_list(const section& from, std::string_view key, std::vector<T>& into,
                const Parse& parse) {
@@ -49,7 +49,7 @@ void read_list(const section& from, std::string_view key, std::vector<T>& into,
   into.clear();
   for (const auto& word : words) {
     const auto entry = parse(word);
-    if (!entry) return from.wrong(key, "'" + word + "' is none");
+    if (!entry) return from.wrong(key, "'" + word + "' is not valid");
     into.push_back(*entry);
   }
 }
@@ -67,7 +67,7 @@ policies::chaos_plan read_random(const section& from, const policies::cluster_sp
   plan.hosts = hosts_with_address(into);
   if (const auto* every = from.get("every")) {
     const auto pause = every->is_scalar() ? parse_pause(every->text) : std::nullopt;
-    if (!pause) from.wrong("every", "is none");
+    if (!pause) from.wrong("every", "is not valid");
     if (pause) std::tie(plan.pause_first_ms, plan.pause_last_ms) = *pause;
   }
   read_list(from, "roles", plan.roles,
@@ -97,7 +97,7 @@ void read_timed(const section& from, policies::cluster_spec& into) {
     for (const auto& word : words) {
       const auto fault = parse_timed_fault(entry.key, word);
       if (!fault) {
-        wrong("'" + entry.key + ": " + word + "' is none");
+        wrong("'" + entry.key + ": " + word + "' is not valid");
         continue;
       }
       const auto& known = fault->choice.hits_host() ? hosts : names;

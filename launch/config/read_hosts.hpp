@@ -20,7 +20,7 @@ std::vector<std::string> read_host_names(const section& from, std::string_view k
 // Every name is a host, and hosts and transport go together.
 void check_hosts(const section& root, const policies::cluster_spec& spec);
 
-// Texts of a list, the first not empty. False, and noted, when it is none.
+// Texts of a list, the first not empty. False, and noted, when the value is not such a list.
 bool read_words(const section& from, std::string_view key, std::vector<std::string>& into);
 
 }  // namespace tidegate::launch

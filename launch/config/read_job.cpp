@@ -90,7 +90,8 @@ void read_aggregators(const section& from, policies::aggregators_spec& into) {
   if (tree.get("fan_in") == nullptr) {
     from.wrong("aggregators", "is a map without fan_in");
   } else if (tree.number("fan_in", fan_in, 2, runtime::limits::workers_max)) {
-    if (!std::has_single_bit(fan_in)) tree.wrong("fan_in", std::to_string(fan_in) + " is none");
+    if (!std::has_single_bit(fan_in))
+      tree.wrong("fan_in", std::to_string(fan_in) + " is not valid");
     into = {kind::fan_in, static_cast<std::uint32_t>(fan_in)};
   }
 }
@@ -110,11 +111,12 @@ void read_checkpoint(const section& from, std::optional<policies::checkpoint_spe
   const auto& text = value.text;
   if (text.ends_with(unit)) {
     const auto clocks = parse_unsigned(text.substr(0, text.size() - unit.size()));
-    if (!clocks || *clocks == 0) return from.wrong("every", "'" + text + "' is none");
+    if (!clocks || *clocks == 0) return from.wrong("every", "'" + text + "' is not valid");
     options.every_clocks = *clocks;
   } else {
     const auto ms = parse_duration_ms(text);
-    if (!ms || *ms == 0 || *ms > day_ms) return from.wrong("every", "'" + text + "' is none");
+    if (!ms || *ms == 0 || *ms > day_ms)
+      return from.wrong("every", "'" + text + "' is not valid");
     options.every_ms = *ms;
   }
   into = options;

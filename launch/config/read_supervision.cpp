@@ -23,7 +23,7 @@ void read_backoff(const section& from, policies::restart_spec& into) {
   const auto last =
       dots == std::string::npos ? first : parse_duration_ms(text.substr(dots + 2));
   if (!first || !last || *first > *last || *last > hour_ms)
-    return from.wrong("backoff", "'" + text + "' is none");
+    return from.wrong("backoff", "'" + text + "' is not valid");
   into.backoff_first_ms = static_cast<std::uint32_t>(*first);
   into.backoff_last_ms = static_cast<std::uint32_t>(*last);
 }
@@ -46,7 +46,7 @@ void read_heartbeat(const section& from, std::uint32_t& into) {
   const auto ms =
       value->text == "off" ? std::optional<std::uint64_t>(0) : parse_duration_ms(value->text);
   if (!ms || *ms > hour_ms || (*ms > 0 && *ms < heartbeat_ms_min))
-    return from.wrong("timeout", "'" + value->text + "' is none");
+    return from.wrong("timeout", "'" + value->text + "' is not valid");
   into = static_cast<std::uint32_t>(*ms);
 }
 

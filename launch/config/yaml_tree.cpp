@@ -78,7 +78,7 @@ class tree_builder {
   bool reported_ = false;
 };
 
-// The first line that starts with blanks of which one is a tab; false when there is none.
+// The first line that starts with blanks of which one is a tab; false without such a line.
 bool find_leading_tab(const std::string& text, YAML::Mark& mark) {
   int line = 0;
   std::size_t begin = 0;

@@ -32,7 +32,7 @@ struct yaml_node {
 
   // Appends an entry of a key that is not there yet, and returns it.
   yaml_entry& add(std::string key, place of_key, yaml_node value);
-  // The entry of this key; null when there is none. Valid until entries change.
+  // The entry of this key; null when the map has no such key. Valid until entries change.
   const yaml_entry* find(std::string_view key) const noexcept;
   yaml_entry* find(std::string_view key) noexcept;
 };

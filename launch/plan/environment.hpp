@@ -13,7 +13,7 @@ namespace tidegate::launch {
 
 using variables = std::map<std::string, std::string>;
 
-// Of the run: what every process of it is told.
+// What every process of the run is told.
 struct run_identity {
   std::uint64_t token = 0;
   std::uint16_t port = 0;  // of the coordinator; 0 while it is not known

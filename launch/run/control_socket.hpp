@@ -48,7 +48,7 @@ class control_socket {
 };
 
 // Asks the launcher of that run folder, and waits for its answer for as long as it lives. It
-// calls `waits` once if there is none within two seconds. Errors: unavailable (none lives
+// calls `waits` once if no answer came within two seconds. Errors: unavailable (none lives
 // there, or it ended before it answered).
 runtime::expected<std::string> ask_launcher(const std::string& folder, const std::string& line,
                                             const std::function<void()>& waits);

@@ -26,7 +26,7 @@ class event_log {
  private:
   runtime::status append_alone(const policies::cluster_event& event);
   runtime::status failure(const char* why) const;
-  // The time of the last whole line before `end`; 0: there is none.
+  // The time of the last whole line before `end`; 0 without such a line.
   std::int64_t time_of_last_line(off_t end) const;
 
   std::string path_;

@@ -23,7 +23,7 @@ std::optional<int> exit_code_of(const std::string& result_json);
 // newline. The time is `not_before` at least; an event that happened earlier has a
 // "happened_ns", too.
 std::string event_line(const policies::cluster_event& event, std::int64_t not_before = 0);
-// The "unix_ns" of a line; 0: there is none.
+// The "unix_ns" of a line; 0 without such a field.
 std::int64_t event_time_of(const std::string& line);
 
 // The pid is of this process only as long as what has it started then.

@@ -35,7 +35,7 @@ struct claimed_run {
   policies::resume_plan plan;
 };
 
-// Nothing is made in a folder that is none of a run.
+// Nothing is made in a folder of no run.
 expected<claimed_run> claim(const std::string& run_dir) {
   policies::run_remains remains;
   std::error_code error;

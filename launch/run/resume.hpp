@@ -12,7 +12,7 @@ namespace tidegate::launch {
 
 // As launch_cluster, with the cluster file that the run began with and in the folder that it
 // was begun from, which becomes the current one. Jobs that have a whole checkpoint go on from
-// there, the others from the beginning. bad_usage: the folder is none of a run, or a launcher
+// there, the others from the beginning. bad_usage: the folder is not of a run, or a launcher
 // of the run lives. done, with no process started: the run is done already.
 exit_code resume_cluster(const std::string& run_dir, const services& cluster);
 

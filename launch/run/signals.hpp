@@ -29,7 +29,7 @@ class signal_source {
   signal_source& operator=(const signal_source&) = delete;
 
   int fd() const noexcept { return fd_.get(); }
-  // The next signal that has come; 0 when there is none.
+  // The next signal that has come; 0 when no signal has come.
   int next() const {
     signalfd_siginfo info = {};
     const auto n = ::read(fd_.get(), &info, sizeof info);

@@ -33,7 +33,7 @@ class starter {
   spawn_request own_request(const std::vector<std::string>& words,
                             const std::string& log_path) const;
 
-  // The user's own UCX_TLS; empty when there is none.
+  // The user's own UCX_TLS; empty when the user has set nothing.
   std::string user_transports() const;
 
  private:

@@ -24,7 +24,7 @@ using launch::problems;
 using launch::yaml_node;
 using sim::scenario;
 
-// Reads a value; false: it is none.
+// Reads a value; returns false if the text is not such a value.
 using reader = std::function<bool(const yaml_node&)>;
 struct key {
   reader read;

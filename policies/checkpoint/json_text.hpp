@@ -31,7 +31,7 @@ class json_fields {
                        std::uint64_t most = std::numeric_limits<std::uint64_t>::max());
   double real(const char* key);  // finite
   std::string text(const char* key, std::size_t bytes_max);
-  const nlohmann::json& array(const char* key);  // empty where there is none
+  const nlohmann::json& array(const char* key);  // empty without such a field
   const nlohmann::json& object(const char* key);
 
  private:

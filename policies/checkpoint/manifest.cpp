@@ -88,7 +88,7 @@ checkpoint_table decode_table(const json& from, status& problem) {
   if (is_row(shape, std::min(shape.size(), safetensors_dimensions_max), any_64))
     table.shape = shape.get<std::vector<std::uint64_t>>();
   else if (problem.ok())
-    problem = {errc::corrupt, "manifest: table '" + table.name + "': its shape is none"};
+    problem = {errc::corrupt, "manifest: table '" + table.name + "': its shape is not valid"};
   table.chunks = static_cast<std::uint32_t>(fields.number("chunks", limits::table_chunks_max));
   return table;
 }
@@ -181,7 +181,7 @@ runtime::expected<checkpoint_manifest> decode_manifest(std::string_view text) {
   for (const auto& part : fields.array("parts"))
     manifest.parts.push_back(decode_part(part, manifest.id, problem));
   if (problem.ok() && (!id || kind == std::end(policy_names)))
-    problem = {errc::corrupt, "manifest: 'checkpoint' or 'policy' is none"};
+    problem = {errc::corrupt, "manifest: 'checkpoint' or 'policy' is not valid"};
   if (!problem) return fail(std::move(problem));
   manifest.consistency.kind = static_cast<consistency_kind>(kind - std::begin(policy_names));
   if (auto covered = check_cover(manifest, errc::corrupt); !covered)

@@ -47,7 +47,7 @@ struct checkpoint_manifest {
   std::uint64_t seed = 0;
   consistency_spec consistency;
   std::uint32_t workers = 0;
-  // Of the cut: every worker's pushes of clocks below it are in. Nothing else is under bsp;
+  // Every worker's pushes of clocks below this are in the cut. Nothing else is under bsp;
   // under ssp and async each chunk has more, and says what.
   std::uint64_t clock = 0;
   // Ranks that sums of clocks above it may be without, which are in it as if they were whole:

@@ -24,7 +24,7 @@ struct resume_plan {
 };
 
 // Errors: already_exists (a launcher of this run lives), not_found (the run never began, or the
-// folder is none of a run), over_limit (no epoch is left). `shown` is the folder, for messages.
+// folder is not of a run), over_limit (no epoch is left). `shown` is the folder, for messages.
 // A run that has failed goes on as well: what made it fail may have been mended.
 runtime::expected<resume_plan> plan_resume(const run_remains& remains,
                                            const std::string& shown);

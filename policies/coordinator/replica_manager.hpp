@@ -41,8 +41,8 @@ class replica_manager {
   void promoted(std::int64_t now, const promotion& promoted, const runtime::status& result,
                 coordinator_effects& out);
   void linked(std::int64_t now, const call_group& done, coordinator_effects& out);
-  // Tells `listener`, who pushes to this aggregator or, if it is none, to shards, of all that
-  // have moved there.
+  // Tells `listener`, who pushes to this aggregator or, without an aggregator, to shards, of
+  // all that have moved there.
   void tell_moves_above(const job_record& job, std::uint32_t aggregator,
                         coordinator_effects::tell_moved listener,
                         coordinator_effects& out) const;

@@ -13,7 +13,7 @@ struct rank_progress {
   friend bool operator==(const rank_progress&, const rank_progress&) = default;
 };
 
-// Of a chunk: a clock.
+// A clock of a chunk.
 struct chunk_clock {
   std::uint32_t table = 0;
   std::uint32_t chunk = 0;

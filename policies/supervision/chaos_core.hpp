@@ -81,8 +81,8 @@ class chaos_core {
   std::vector<stopped_one> stopped_;
 };
 
-// A process of that role, drawn from `seed`; none when there is none. The order of `living`
-// makes no difference.
+// A process of that role, drawn from `seed`; nothing if nobody of that role lives. The order of
+// `living` makes no difference.
 std::optional<chaos_target> choose_target(std::span<const chaos_target> living,
                                           process_role role, std::uint64_t seed);
 

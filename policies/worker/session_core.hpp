@@ -20,7 +20,7 @@ namespace tidegate::policies {
 
 struct session_step {
   enum class action : std::uint8_t {
-    // To the coordinator; its answer, or why there is none, goes to next().
+    // To the coordinator; its answer, or the reason why nobody answered, goes to next().
     ask_welcome,
     ask_grant,      // `request`
     tell_opened,    // `tables`

@@ -73,7 +73,7 @@ inline constexpr std::uint32_t whole_job = 0xffff'ffff;
 inline constexpr std::uint16_t frame_flag_final = 1;  // pull, ring: of everything, see
                                                       // session::pull_final
 inline constexpr std::uint16_t frame_flag_push = 2;   // ring: the gradient of `clock` is there
-inline constexpr std::uint16_t frame_flag_skip = 4;   // ring: there is none for `clock`
+inline constexpr std::uint16_t frame_flag_skip = 4;   // ring: without a push for `clock`
 // ring: pull; with a push or skip, of the clock after it. push: likewise.
 inline constexpr std::uint16_t frame_flag_pull = 8;
 // pull_reply, ring_reply: the push of the clock before is applied, too.

@@ -7,7 +7,7 @@
 namespace tidegate::runtime {
 
 // In bytes: the least limit of the control groups that this process is in, or the machine's
-// memory where there is none or it is larger.
+// memory without such a limit, or with a larger one.
 std::uint64_t machine_memory();
 
 // The same under another root than "/", for tests: ROOT/proc and ROOT/sys/fs/cgroup.

@@ -78,10 +78,11 @@ enum class planted_bug : std::uint8_t {
   told_though_not_recorded,
   pids_not_written_again,
 
-  // Of size: only clusters with a thousand tables find them.
+  // Mistakes of size: only clusters with a thousand tables find them.
   calls_beyond_a_bound_dropped,
 
-  // Of checkpoints: a simulation of disks that fail finds them (sim_checkpoint_planted_test).
+  // Mistakes of checkpoints: a simulation of disks that fail finds them
+  // (sim_checkpoint_planted_test).
   checkpoint_renamed_before_synced = 128,
   checkpoint_folder_not_synced,
   checkpoint_hash_not_checked,

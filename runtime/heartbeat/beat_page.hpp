@@ -29,7 +29,8 @@ class beat_page {
   beat_page& operator=(beat_page&& other) noexcept;
   ~beat_page();
 
-  // Of a page that was made: for the process to inherit. Closed by hand over: the page stays.
+  // The descriptor of a new page, for the process to inherit. Closed by hand over: the page
+  // stays.
   int fd() const noexcept { return fd_.get(); }
   void handed_over() noexcept { fd_.reset(); }
 

@@ -20,7 +20,7 @@ enum class journal_survives : std::uint8_t { process, machine };
 
 class sqlite_journal final : public journal {
  public:
-  // Makes the file where there is none; its folder is there. Errors: io_error (another process
+  // Makes the file if it does not exist; its folder does. Errors: io_error (another process
   // has it, no permission), no_space, corrupt (it is no journal).
   static expected<std::unique_ptr<sqlite_journal>> open(
       const std::string& path, journal_survives end = journal_survives::machine);

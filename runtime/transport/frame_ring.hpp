@@ -6,7 +6,7 @@
 // wraps around. `written` counts the bytes of all records ever published. How many of them have
 // been read is told in the reader's memory: neither side writes to the other's, so that whoever
 // is killed, at whatever instruction, leaves nothing half done in what others read: a record
-// that was not published is none. The reader trusts nothing that it finds.
+// that was not published does not count. The reader trusts nothing that it finds.
 //
 // One writer, one reader, each one thread. Capacities are powers of two.
 #pragma once
@@ -37,12 +37,12 @@ class ring_writer {
 
   // Longer ones may never find room.
   std::size_t body_bytes_max() const noexcept { return capacity_ / 4; }
-  // Room for the body of one more record, null when there is none. `read`: what the reader says
+  // Room for the body of one more record, null without that room. `read`: what the reader says
   // that it has read; what cannot be is taken for what it said before.
   std::byte* begin(record_kind kind, std::size_t body_bytes, std::uint64_t read) noexcept;
   // All records begun so far can be read from now on.
   void publish() noexcept;
-  // Of the last record begun: once so much is read, it is.
+  // The end of the last record begun: once so much is read, it is.
   std::uint64_t position() const noexcept { return position_; }
   // Whether this is news of what has been read, and can be.
   bool is_news(std::uint64_t read) const noexcept { return read > read_ && read <= position_; }

@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::uint64_t address_magic = 0x3130'676e'6952'4454;  // "TDRing01"
 constexpr std::uint64_t no_rings = 0;
-// Of one ring, in one turn: others wait.
+// Bytes of one ring in one turn; others wait.
 constexpr std::uint64_t turn_bytes = 64U << 10U;
 // Notes cost a system call to look for. Who sleeps is woken by them.
 constexpr unsigned turns_between_notes = 64;

@@ -33,7 +33,7 @@ class desk_view {
  public:
   desk_view() = default;
   explicit desk_view(std::byte* at) noexcept : at_(at) {}
-  // Of somebody else's: to be loaded only; it is mapped so.
+  // Somebody else's is to be loaded only; it is mapped so.
   std::atomic<std::uint32_t>& asleep() const noexcept {
     return *reinterpret_cast<std::atomic<std::uint32_t>*>(at_);
   }

@@ -14,7 +14,7 @@ expected<std::uint64_t> worker_number(std::string_view address) {
   std::string copy(address);
   auto* read = reinterpret_cast<ucp_address_t*>(copy.data());
   if (address.empty() || ucp_worker_address_query(read, &attributes) != UCS_OK)
-    return fail(errc::invalid_argument, "reading a peer's UCX address: it is none");
+    return fail(errc::invalid_argument, "reading a peer's UCX address: it has no such form");
   return attributes.worker_uid;
 }
 

@@ -70,7 +70,7 @@ ucs_status_t ucx_link::on_hearing(void* self, const void* header, std::size_t he
   if (message)
     link.heard_.push_back(*message);
   else
-    link.bad_frame({errc::corrupt, "a question or answer of a link that is none"});
+    link.bad_frame({errc::corrupt, "a question or answer of a link that does not exist"});
   return UCS_OK;
 }
 
@@ -94,7 +94,7 @@ void ucx_link::hear(hearing_message message) {
   if (peer.hears.answer(message.round)) lose(peer, UCS_ERR_ENDPOINT_TIMEOUT);
 }
 
-// Over this side's own connection. Where there is none yet the question comes again.
+// Over this side's own connection. Before it exists the question comes again.
 void ucx_link::answer(hearing_message question) {
   for (auto& peer : peers_) {
     if (peer.lost || !peer.endpoint || peer.number != question.sender) continue;

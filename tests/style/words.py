@@ -2,13 +2,11 @@
 """Checks the words of sources: identifiers are nouns and verbs of the field, comments are sentences.
 
 Counts, by folder of the law, identifiers that are pronouns (PRONOUNS) and phrases that leave out what they speak of
-(PHRASES). A folder may have PER_THOUSAND pronouns per 1,000 lines of code; those that still have more are listed in
-words_budget.json with what they have, which may only fall: words.py ROOT --write lowers it.
+(PHRASES). A folder may have PER_THOUSAND pronouns per 1,000 lines of code, and no such phrase.
 
-usage: words.py ROOT [--write | --list FOLDER]
+usage: words.py ROOT [--list FOLDER]
 """
 import collections
-import json
 import pathlib
 import re
 import sys
@@ -22,7 +20,6 @@ PHRASES = [
     re.compile(r"\bis none\b"),             # "6 is none"
     re.compile(r"//\s*Of [^.;]{1,80}?:"),   # "Of a relay: ..."
 ]
-BUDGET = pathlib.Path(__file__).with_name("words_budget.json")
 
 TOKEN = re.compile(r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|[A-Za-z_]\w*',
                    re.DOTALL)
@@ -58,28 +55,17 @@ def measure(root: pathlib.Path, files: list[str]) -> dict[str, folder_words]:
     return folders
 
 
-def problems_of(folders: dict[str, folder_words], budget: dict[str, dict[str, float]]) -> list[str]:
+def problems_of(folders: dict[str, folder_words]) -> list[str]:
     problems = []
     for folder, words in sorted(folders.items()):
-        has, may = words.figures(), budget.get(folder, {})
-        if has["pronouns"] > max(PER_THOUSAND, may.get("pronouns", 0)):
+        has = words.figures()
+        if has["pronouns"] > PER_THOUSAND:
             problems.append(f"{folder}: {has['pronouns']} identifiers per 1,000 lines are pronouns; at most "
-                            f"{max(PER_THOUSAND, may.get('pronouns', 0))} (words.py ROOT --list {folder})")
-        if has["phrases"] > may.get("phrases", 0):
-            problems.append(f"{folder}: {has['phrases']} comments or messages say 'is none' or 'Of ...:'; at most "
-                            f"{may.get('phrases', 0)} (words.py ROOT --list {folder})")
+                            f"{PER_THOUSAND} (words.py ROOT --list {folder})")
+        if has["phrases"] > 0:
+            problems.append(f"{folder}: {has['phrases']} comments or messages say 'is none' or 'Of ...:' "
+                            f"(words.py ROOT --list {folder})")
     return problems
-
-
-def lowered(folders: dict[str, folder_words], budget: dict[str, dict[str, float]]) -> dict[str, dict[str, float]]:
-    """What the budget may be now: never more than it was, and nothing for folders within the limits."""
-    new = {}
-    for folder, words in sorted(folders.items()):
-        has, may = words.figures(), budget.get(folder)
-        if has["pronouns"] <= PER_THOUSAND and not has["phrases"]:
-            continue
-        new[folder] = {key: min(value, may[key]) if may else value for key, value in has.items()}
-    return new
 
 
 def main() -> int:
@@ -93,11 +79,7 @@ def main() -> int:
                     print(f"{path}:{number}: {line.strip()}")
         return 0
     folders = measure(root, files)
-    budget = json.loads(BUDGET.read_text()) if BUDGET.exists() else {}
-    if "--write" in sys.argv:
-        BUDGET.write_text(json.dumps(lowered(folders, budget), indent=1) + "\n")
-        return 0
-    return sources.finish(problems_of(folders, budget), len(files))
+    return sources.finish(problems_of(folders), len(files))
 
 
 if __name__ == "__main__":

@@ -204,7 +204,8 @@ class checker {
   // What replicas were handed before the chunk was opened is what it begins with.
   void check_early_seeds(std::uint64_t job, std::uint32_t table, std::uint32_t chunk,
                          std::span<const float> first_values);
-  // To a version, or a ghost, with these parameters and pushes. False: there is none.
+  // To a version, or a ghost, with these parameters and pushes. Returns false if there is no
+  // such version.
   bool goes_back(const policies::job_spec& job, chunk_state& chunk,
                  std::span<const float> parameters,
                  const std::vector<policies::rank_progress>& ranks) const;

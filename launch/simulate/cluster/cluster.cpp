@@ -266,7 +266,7 @@ cluster_result run_cluster(const cluster_plan& plan, std::uint64_t seed, bool wi
     where.net.set_faults(healthy);
   });
 
-  // Between two lives of the launcher there is none.
+  // Between two lives of the launcher there is no process to stop.
   const auto ended = [&where] {
     const auto* launch = where.find_as<launcher>(where.launcher);
     return launch != nullptr && launch->ended();

@@ -10,9 +10,9 @@ namespace tidegate::sim {
 
 using runtime::frame_kind;
 
-// Of what the frame was about: with it readers leave. In a large table that is the chunk which
-// the frame names, and some of the others in turn: a look at all of them would cost as much as
-// the table is large, for each frame.
+// The chunk that the frame was about: with it readers leave. In a large table that is the chunk
+// which the frame names, and some of the others in turn: a look at all of them would cost as
+// much as the table is large, for each frame.
 void front_process::spoil_planes(std::uint32_t table) {
   constexpr std::size_t large = 64;
   const auto spoil = [&](std::uint32_t slot) {

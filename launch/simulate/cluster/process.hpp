@@ -137,7 +137,7 @@ class process : public endpoint {
   // The control connection to one that may live is.
   virtual void control_broke(process_id peer, std::uint32_t /*number*/) { peer_lost(peer); }
   // Asks another process: at(target, reply) runs there. `back` runs here, once, with the
-  // answer, or with why there is none.
+  // answer, or with the reason why nobody answers.
   template <class Target>
   void ask(process_id to, std::function<void(Target&, answer_to)> at, answer_to back) {
     ask_any(

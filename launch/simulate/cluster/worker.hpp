@@ -54,7 +54,7 @@ class worker final : public frame_process,
     std::vector<float> parameters;      // as last read
   };
   using callback = std::function<void(policies::refusal)>;
-  // Of an operation: what it pushes, from where.
+  // What an operation pushes, and from where.
   struct push_under_way {
     std::vector<std::uint32_t> tables;
     std::uint32_t half = 0;

@@ -130,7 +130,7 @@ void worker::write_gradient(table_state& table) {
                         std::span(out).subspan(place.first, place.elements));
 }
 
-// Of rank and clock alone, as gradients: who comes back does the same again.
+// Follows from rank and clock alone, as gradients do: who comes back does the same again.
 bool worker::skips(std::uint32_t table) const {
   const auto key =
       runtime::mix64(session_.core().welcome().seed ^ (rank_ * 10007ULL + clock_ * 101ULL));

@@ -8,7 +8,7 @@
 
 namespace tidegate::sim::scale {
 
-// Of a transfer: all of it, and one chunk of it.
+// Seconds of a transfer: all of it, and one chunk of it.
 struct cost {
   double work = 0;
   double piece = 0;

@@ -16,7 +16,7 @@ enum class page_kind : std::uint8_t {
   shared  // memfd, MAP_SHARED: what processes share
 };
 
-// False when the word is none of small, huge, shared.
+// False when the word is not small, huge or shared.
 bool parse_page_kind(std::string_view word, page_kind& into);
 
 // Owns its arrays.

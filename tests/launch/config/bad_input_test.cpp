@@ -179,9 +179,10 @@ TEST(bad_aggregators, are_refused) {
   EXPECT_EQ(with("per_rack"), place + "'per_rack' is not allowed" + allowed);
   EXPECT_EQ(with("{}"), place + "is a map without fan_in" + allowed);
   EXPECT_EQ(with("[2]"), place + "is a list" + allowed);
-  EXPECT_EQ(with("{fan_in: 6}"),
-            "c.yaml:5:27: jobs.j.aggregators.fan_in: 6 is none; allowed: 2 to 1024, a power of "
-            "two: sums follow a binary tree");
+  EXPECT_EQ(
+      with("{fan_in: 6}"),
+      "c.yaml:5:27: jobs.j.aggregators.fan_in: 6 is not valid; allowed: 2 to 1024, a power of "
+      "two: sums follow a binary tree");
   EXPECT_THAT(with("{fan_in: 1}"), HasSubstr("jobs.j.aggregators.fan_in: "));
   EXPECT_THAT(with("{fan_in: 2048}"), HasSubstr("allowed: 2 to 1024, a power of two"));
   EXPECT_THAT(with("{fan_on: 2}"), HasSubstr("did you mean 'fan_in'?"));

@@ -301,7 +301,7 @@ TEST_F(coordinator_core_test, of_two_processes_that_come_early_the_last_one_wait
   EXPECT_EQ(admitted, 0U) << "answered by join_shards";
 }
 
-// Of a cluster with replicas: shard 0's replica dies, and its successor is set up while a
+// In a cluster with replicas shard 0's replica dies, and its successor is set up while a
 // worker that has died meanwhile cannot be reached.
 TEST(coordinator_groups, a_dead_worker_does_not_keep_a_replica_from_being_set_up) {
   auto spec = two_shards();

@@ -269,7 +269,7 @@ TEST(shard_group, replicas_are_counted_through_over_all_shards) {
     }
 }
 
-// Of two slots with one process each: number 0 begins, and number 1 is wanted in its place.
+// Two slots have one process each: number 0 begins, and number 1 is wanted in its place.
 shard_group moving() {
   shard_group group(2, {0, 1});
   EXPECT_EQ(group.joined(0, 1, "a"), change::complete);

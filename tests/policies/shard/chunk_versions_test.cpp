@@ -58,7 +58,7 @@ class hostile_world {
         return pull(rank, random_.below(2) == 0);
     }
   }
-  // Of a relay: what was asked for upstream comes, or part of it until its sender dies.
+  // What a relay has asked for upstream comes, or part of it until its sender dies.
   void receive() {
     const auto* asked = core_.relay().asked(0);
     if (!asked) return;

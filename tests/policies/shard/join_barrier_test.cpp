@@ -97,7 +97,7 @@ TEST(join_barrier, a_push_behind_a_gap_is_given_back) {
   }
 }
 
-// Of an aggregator whose members have left: its next process has nothing to send.
+// An aggregator's members have left: its next process has nothing to send.
 TEST(join_barrier, so_is_one_of_a_sum_that_says_farewell) {
   auto core = make_core({consistency_kind::async, 0}, 2);
   shard_effects out;

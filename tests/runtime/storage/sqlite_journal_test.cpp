@@ -1,5 +1,5 @@
 // A journal in a file: what was written is there after the process was killed, in whatever
-// moment, a file that is none is told so, and one process has it.
+// moment, a file that is no journal is told so, and one process has it.
 #include "runtime/storage/sqlite_journal.hpp"
 
 #include <csignal>

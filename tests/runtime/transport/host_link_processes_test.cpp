@@ -83,7 +83,7 @@ class process {
   std::string address_;
 };
 
-// Of this process: where its own rings lie.
+// Where the rings of this process lie.
 std::vector<std::uint64_t*> own_rings() {
   std::vector<std::uint64_t*> found;
   std::ifstream maps("/proc/self/maps");
