@@ -96,7 +96,6 @@ class checkpoint_rounds {
   void shard_moved(std::uint32_t shard, checkpoint_effects& out);
 
   bool idle() const noexcept { return stage_ == stage::idle; }
-  bool is_final() const noexcept { return final_; }
 
  private:
   enum class stage : std::uint8_t { idle, beginning, arming, collecting, writing };
