@@ -91,9 +91,9 @@ class hooked_link final : public runtime::link, public runtime::frame_sink {
   unsigned tell_arrived() {
     if (hooks_.keep_arriving) return 0;
     auto telling = std::exchange(arriving_, {});
-    for (auto& reply : telling) {
-      std::memcpy(reply.place.data(), reply.payload.data(), reply.payload.size());
-      sink_->on_frame(reply.header, std::move(reply.place));
+    for (auto& waiting : telling) {
+      std::memcpy(waiting.place.data(), waiting.payload.data(), waiting.payload.size());
+      sink_->on_frame(waiting.header, std::move(waiting.place));
     }
     return static_cast<unsigned>(telling.size());
   }

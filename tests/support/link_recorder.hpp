@@ -32,7 +32,7 @@ struct recorder final : runtime::frame_sink {
   }
   void on_sent(runtime::send_token token, const runtime::status& outcome) override {
     sent[token] = outcome;
-    told.push_back(token);
+    sent_tokens.push_back(token);
   }
   void on_bad_frame(const runtime::status& why) override { bad.push_back(why.message()); }
   void on_peer_lost(runtime::peer_id peer, const runtime::status& why) override {
@@ -42,7 +42,7 @@ struct recorder final : runtime::frame_sink {
 
   bool refuse = false;
   std::set<std::uint64_t> refused_clocks;
-  std::vector<runtime::send_token> told;
+  std::vector<runtime::send_token> sent_tokens;
   std::deque<std::vector<std::byte>> places;
   std::vector<arrival> arrivals;
   std::map<runtime::send_token, runtime::status> sent;

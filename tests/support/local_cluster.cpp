@@ -92,10 +92,10 @@ runtime::expected<tidegate::session> local_cluster::join(const std::string& job,
   parts.coordinator = std::make_shared<actors::coordinator_place>(coordinator_);
   parts.make_link = make_link_;
   parts.host = host_;
-  parts.who.node.token = token_;
-  parts.who.job = job;
-  parts.who.rank = rank;
-  parts.who.incarnation = incarnation;
+  parts.environment.node.token = token_;
+  parts.environment.job = job;
+  parts.environment.rank = rank;
+  parts.environment.incarnation = incarnation;
   return actors::join(std::move(parts));
 }
 

@@ -27,17 +27,17 @@ TEST(result, holds_what_was_reported_and_null_for_the_rest) {
   silent.name = "silent";
   silent.loss = std::numeric_limits<double>::quiet_NaN();
   const auto root = json::parse(result_json("c", {job, silent}, 0));
-  const auto& job = root["jobs"][0];
-  EXPECT_EQ(job["test_accuracy"], 0.875);
-  EXPECT_EQ(job["loss"], 0.25) << "the last one reported while it ran";
-  EXPECT_EQ(job["wall_seconds"], 4);
-  EXPECT_EQ(job["samples_per_second"], 25);
-  EXPECT_EQ(job["staleness_max"], 2);
-  EXPECT_EQ(job["payload_bytes_copied"], 12);
-  EXPECT_EQ(job["clocks"], 7);
-  EXPECT_EQ(job["parameters_sha256"], "ff");
-  EXPECT_EQ(job["metrics"], (json{{"f1", 0.5}}));
-  EXPECT_EQ(job["failure"], nullptr);
+  const auto& shown = root["jobs"][0];
+  EXPECT_EQ(shown["test_accuracy"], 0.875);
+  EXPECT_EQ(shown["loss"], 0.25) << "the last one reported while it ran";
+  EXPECT_EQ(shown["wall_seconds"], 4);
+  EXPECT_EQ(shown["samples_per_second"], 25);
+  EXPECT_EQ(shown["staleness_max"], 2);
+  EXPECT_EQ(shown["payload_bytes_copied"], 12);
+  EXPECT_EQ(shown["clocks"], 7);
+  EXPECT_EQ(shown["parameters_sha256"], "ff");
+  EXPECT_EQ(shown["metrics"], (json{{"f1", 0.5}}));
+  EXPECT_EQ(shown["failure"], nullptr);
   const auto& two = root["jobs"][1];
   for (const auto* key : {"test_accuracy", "loss", "samples_per_second", "parameters_sha256"}) {
     EXPECT_EQ(two.at(key), nullptr) << key;

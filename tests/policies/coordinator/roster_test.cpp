@@ -59,10 +59,10 @@ TEST_F(workers_that_leave, from_the_clock_that_the_furthest_chunk_lacks) {
   const auto& changes = std::get<recorded_job>(out.records[0]).changes;
   ASSERT_EQ(changes.size(), 1U);
   EXPECT_EQ(changes[0].clock, 5U);
-  const auto changes = calls<roster_call>();
-  ASSERT_EQ(changes.size(), 2U);
-  EXPECT_EQ(changes[0].change.clock, 5U);
-  EXPECT_TRUE(changes[0].change.pushes_here);
+  const auto announced = calls<roster_call>();
+  ASSERT_EQ(announced.size(), 2U);
+  EXPECT_EQ(announced[0].change.clock, 5U);
+  EXPECT_TRUE(announced[0].change.pushes_here);
   EXPECT_TRUE(out.answers.empty()) << "not all know";
   answer_calls();
   EXPECT_TRUE(answer_to(70).result.ok());
@@ -173,11 +173,11 @@ TEST_F(workers_that_leave, a_journal_in_which_nobody_stayed_is_refused) {
   run();
   keep();
   const auto refused = [&](std::vector<roster_change> changes) {
-    recorded_job entry;
-    entry.name = "a";
-    entry.wanted = 3;
-    entry.changes = std::move(changes);
-    const auto entry = encode(coordinator_record(entry));
+    recorded_job record;
+    record.name = "a";
+    record.wanted = 3;
+    record.changes = std::move(changes);
+    const auto entry = encode(coordinator_record(record));
     journal[entry.key] = entry.value;
     const auto found = decode_journal(spec, entries());
     return !found && found.error().code() == errc::corrupt;

@@ -31,12 +31,12 @@ class slots_test : public coordinator_journal_test {
       answer_calls();
     }
   }
-  void join(const hosted_member& hosted) {
-    core->shard_joined(1, hosted.shard,
-                       std::to_string(hosted.shard) + "/" +
-                           std::to_string(hosted.member.number) + "/" +
-                           std::to_string(hosted.member.incarnation),
-                       1, out, hosted.member);
+  void join(const hosted_member& joining) {
+    core->shard_joined(1, joining.shard,
+                       std::to_string(joining.shard) + "/" +
+                           std::to_string(joining.member.number) + "/" +
+                           std::to_string(joining.member.incarnation),
+                       1, out, joining.member);
   }
   // Who has been told to leave is gone.
   void retire() {

@@ -27,31 +27,32 @@ void expect_refused(const optimizer_options& options, const std::string& option,
 }
 
 TEST(option_rules, options_that_are_not_given_have_the_defaults_of_the_optimizer) {
-  for (const auto& [name, kind] : optimizer_names) {
-    const auto spec = checked_optimizer({.name = name}, "t");
-    ASSERT_TRUE(spec) << name;
-    EXPECT_EQ(*spec, default_optimizer(kind)) << name;
+  for (const auto& known : runtime::optimizers_known) {
+    const auto spec = checked_optimizer({.name = known.name}, "t");
+    ASSERT_TRUE(spec) << known.name;
+    EXPECT_EQ(*spec, default_optimizer(known.kind)) << known.name;
   }
 }
 
 TEST(option_rules, every_optimizer_takes_its_own_options_and_no_others) {
-  for (const auto& [name, kind] : optimizer_names)
+  for (const auto& known : runtime::optimizers_known)
     for (const auto& rule : optimizer_rules) {
-      optimizer_options options{.name = name};
+      optimizer_options options{.name = known.name};
       options.*rule.given = 0.25F;
       const auto spec = checked_optimizer(options, "t");
-      ASSERT_EQ(static_cast<bool>(spec), rule.belongs_to(kind)) << name << " " << rule.name;
+      ASSERT_EQ(static_cast<bool>(spec), rule.belongs_to(known.kind))
+          << known.name << " " << rule.name;
       if (!spec) continue;
-      EXPECT_EQ(*spec.*rule.value, 0.25F) << name << " " << rule.name;
+      EXPECT_EQ(*spec.*rule.value, 0.25F) << known.name << " " << rule.name;
     }
 }
 
 TEST(option_rules, values_out_of_range_are_refused_with_option_value_and_range) {
   for (const auto& rule : optimizer_rules)
     for (const float value : {-1.0F, nan, infinity, -infinity}) {
-      for (const auto& [name, kind] : optimizer_names) {
-        if (!rule.belongs_to(kind)) continue;
-        optimizer_options options{.name = name};
+      for (const auto& known : runtime::optimizers_known) {
+        if (!rule.belongs_to(known.kind)) continue;
+        optimizer_options options{.name = known.name};
         options.*rule.given = value;
         expect_refused(options, "optimizer." + std::string(rule.name) + ": ",
                        std::string(rule.allowed));
