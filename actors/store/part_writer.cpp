@@ -6,7 +6,8 @@
 
 namespace tidegate::actors {
 
-void part_writer::start(const std::string& folder, policies::file_writer file, completion done) {
+void part_writer::start(const std::string& folder, policies::file_writer file,
+                        completion done) {
   wait();
   thread_ = std::thread([folder, file = std::move(file), done = std::move(done)]() mutable {
     auto storage = runtime::posix_storage::make(folder);

@@ -111,11 +111,13 @@ std::vector<std::pair<std::string, std::string>> scale_pictures(
                             [](const outcome& result) { return result.rate; })},
       {"-linear.svg", picture(runs, "percent of linear scaling",
                               [](const outcome& result) { return 100 * result.efficiency; })},
-      {"-waiting.svg", picture(runs, "percent of their time that workers wait",
-                               [](const outcome& result) { return 100 * result.waiting_mean; })},
+      {"-waiting.svg",
+       picture(runs, "percent of their time that workers wait",
+               [](const outcome& result) { return 100 * result.waiting_mean; })},
       {"-staleness.svg",
-       picture(runs, "staleness of pulls, 99th percentile, clocks",
-               [](const outcome& result) { return static_cast<double>(result.staleness_p99); })}};
+       picture(runs, "staleness of pulls, 99th percentile, clocks", [](const outcome& result) {
+         return static_cast<double>(result.staleness_p99);
+       })}};
 }
 
 }  // namespace tidegate::simulate

@@ -203,7 +203,8 @@ worker_welcome admission::welcome(const job_record& job, std::uint32_t rank,
           state_.aggregators.addresses_of(job, aggregator),
           state_.aggregators.epochs_of(job, aggregator),
           aggregator != no_aggregator,
-          aggregator != no_aggregator && traits_of(job.spec.consistency.kind).has_exact_versions &&
+          aggregator != no_aggregator &&
+              traits_of(job.spec.consistency.kind).has_exact_versions &&
               workers_come_back(job.spec.on_worker_loss),
           state_.cluster.has_chains()};
 }

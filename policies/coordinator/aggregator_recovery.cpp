@@ -63,7 +63,7 @@ void aggregator_recovery::lost(std::int64_t now, const std::string& name, std::u
   state_.events.add(now, "aggregator_lost",
                     name + " aggregator " + std::to_string(index) + ": " + why);
   auto* job = state_.jobs.find(name);
-  if (job == nullptr) return;
+  if (job == nullptr || index >= job->aggregators.size()) return;
   job->aggregators[index].at = aggregator_state::stage::away;
   state_.calls.answer_for_the_dead(now, state_.jobs.index_of(*job), {index, true}, out);
 }

@@ -34,10 +34,11 @@ chaos_core::chaos_core(chaos_plan plan, std::int64_t now)
     : plan_(std::move(plan)), end_(plan_.for_ms == 0 ? never : after(now, plan_.for_ms)) {
   TIDEGATE_ASSERT(!plan_.actions.empty() && plan_.pause_first_ms <= plan_.pause_last_ms,
                   "the command line lets no other plan through");
-  TIDEGATE_ASSERT(!plan_.hosts.empty() ||
-                      std::none_of(plan_.actions.begin(), plan_.actions.end(),
-                                   [](const chaos_choice& choice) { return choice.hits_host(); }),
-                  "likewise");
+  TIDEGATE_ASSERT(
+      !plan_.hosts.empty() ||
+          std::none_of(plan_.actions.begin(), plan_.actions.end(),
+                       [](const chaos_choice& choice) { return choice.hits_host(); }),
+      "likewise");
   draw(now);
 }
 
