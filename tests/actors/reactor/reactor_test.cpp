@@ -4,6 +4,8 @@
 #include <chrono>
 #include <future>
 #include <memory>
+#include <thread>
+#include <utility>
 
 #include <caf/all.hpp>
 #include <gtest/gtest.h>
@@ -17,22 +19,23 @@ namespace {
 
 constexpr auto patience = std::chrono::seconds(20);
 
-// Counts down: sends itself the next number, and says when it is at zero.
+// Counts down: sends itself the next number, and says on which thread it has come to zero.
 class countdown final : public actors::reactor_actor<caf::event_based_actor> {
  public:
-  countdown(caf::actor_config& config, actors::reactor& home, std::promise<void>& at_zero)
+  countdown(caf::actor_config& config, actors::reactor& home,
+            std::promise<std::thread::id>& at_zero)
       : actors::reactor_actor<caf::event_based_actor>(config, home), at_zero_(at_zero) {}
 
  protected:
   caf::behavior make_behavior() override {
     return {[this](int n) {
-      if (n == 0) return at_zero_.set_value();
+      if (n == 0) return at_zero_.set_value(std::this_thread::get_id());
       send(this, n - 1);
     }};
   }
 
  private:
-  std::promise<void>& at_zero_;
+  std::promise<std::thread::id>& at_zero_;
 };
 
 class reactor_test : public testing::Test {
@@ -54,7 +57,7 @@ class reactor_test : public testing::Test {
   actors::process_system process;
   runtime::loopback_network network;
   std::unique_ptr<actors::reactor> home;
-  std::promise<void> at_zero;
+  std::promise<std::thread::id> at_zero;
   caf::actor counter;
 };
 
@@ -109,7 +112,8 @@ TEST_F(reactor_test, what_is_put_off_is_done_once_a_turn) {
 
 class notes_the_countdown final : public actors::reactor::continuation {
  public:
-  explicit notes_the_countdown(std::future<void> reached) : reached_(std::move(reached)) {}
+  explicit notes_the_countdown(std::future<std::thread::id> reached)
+      : reached_(std::move(reached)) {}
   void go_on() override {
     ++turns;
     was_reached = reached_.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
@@ -118,7 +122,7 @@ class notes_the_countdown final : public actors::reactor::continuation {
   bool was_reached = false;
 
  private:
-  std::future<void> reached_;
+  std::future<std::thread::id> reached_;
 };
 
 TEST_F(reactor_test, the_end_of_a_turn_is_after_its_actors) {
@@ -146,6 +150,7 @@ TEST_F(reactor_test, a_guest_drives) {
   caf::anon_send(counter, 300);
   driver.run_until(
       [&] { return reached.wait_for(std::chrono::seconds(0)) == std::future_status::ready; });
+  EXPECT_EQ(reached.get(), std::this_thread::get_id()) << "the thread of the guest";
 }
 
 }  // namespace

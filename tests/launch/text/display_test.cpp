@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <gtest/gtest.h>
 
@@ -65,6 +66,13 @@ TEST_F(displays, go_on_without_a_reader) {
   read_end_.reset();
   display screen(write_end_.get(), false);
   screen.print("into the void");
+  int ends[2];
+  ASSERT_EQ(::pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
+  read_end_ = runtime::unique_fd(ends[0]);
+  const runtime::unique_fd next(ends[1]);
+  ASSERT_EQ(::dup2(next.get(), write_end_.get()), write_end_.get());
+  screen.print("to another reader");
+  EXPECT_EQ(written(), "to another reader\n") << "and nothing of before";
   ::signal(SIGPIPE, SIG_DFL);
 }
 
