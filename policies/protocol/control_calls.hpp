@@ -33,7 +33,7 @@ struct open_job_call {
   std::vector<std::uint64_t> upstream_epochs;
   std::uint32_t incarnation = 0;  // under which it pushes there
   bool upstream_moves = false;    // another process may take its place
-  bool replicated = false;        // shards are, and keep two versions
+  bool replicated = false;        // shards are (versions_kept)
 };
 
 // To a shard: own these chunks of a table, starting from their initial values. To an

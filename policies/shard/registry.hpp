@@ -27,7 +27,8 @@ struct job_options {
   // have pushed a clock to some chunks, and needs that clock's version of all.
   bool workers_come_back = false;
   std::span<const std::uint32_t> members;  // the ranks that push here, ascending; empty: all
-  // Shards have replicas, which may be two versions behind: two are kept.
+  // Shards have replicas, which may be two versions behind: for workers that come back two are
+  // kept.
   bool replicated = false;
   std::uint32_t team = 0;  // workers to begin with; 0: all ranks
 };
