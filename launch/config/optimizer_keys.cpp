@@ -1,10 +1,10 @@
 #include "launch/config/optimizer_keys.hpp"
 
-#include <cstdio>
 #include <deque>
 #include <string>
 #include <utility>
 
+#include "launch/text/scalars.hpp"
 #include "policies/model/option_rules.hpp"
 #include "runtime/optimizers/registry.hpp"
 
@@ -21,12 +21,6 @@ std::string_view kept(std::string text) {
   return texts.emplace_back(std::move(text));
 }
 
-std::string text_of(float value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%g", static_cast<double>(value));
-  return text;
-}
-
 // What most optimizers with this option have, and the names of those that have something else.
 std::string preset_of(const optimizer_rule& rule) {
   const float usual = runtime::optimizer_options().*rule.value;
@@ -36,9 +30,9 @@ std::string preset_of(const optimizer_rule& rule) {
     if (!runtime::contains(traits.options, rule.option)) continue;
     const float value = traits.defaults.*rule.value;
     if (value == usual)
-      text = text_of(usual);
+      text = format_real(usual);
     else
-      others += "; " + std::string(traits.name) + " " + text_of(value);
+      others += "; " + std::string(traits.name) + " " + format_real(value);
   }
   if (!text.empty()) return text + others;
   return others.substr(others.rfind(' ') + 1);  // one optimizer has it

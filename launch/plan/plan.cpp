@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "launch/config/words.hpp"
+#include "policies/consistency/consistency.hpp"
 #include "policies/placement/aggregation.hpp"
 #include "policies/placement/hosts.hpp"
 #include "policies/placement/placement.hpp"
@@ -57,7 +57,7 @@ process_plan plan_process(const policies::cluster_spec& spec,
 job_plan plan_job(const policies::job_spec& job, const policies::aggregation& sums,
                   policies::placement& places, std::vector<shard_plan>& shards) {
   job_plan plan{job.name,
-                policy_text(job.consistency),
+                policies::to_string(job.consistency),
                 job.workers,
                 static_cast<std::uint32_t>(sums.aggregators.size()),
                 {}};
@@ -86,14 +86,6 @@ job_plan plan_job(const policies::job_spec& job, const policies::aggregation& su
 }
 
 }  // namespace
-
-std::string policy_text(const policies::consistency_spec& policy) {
-  std::string text(word(policy_words, policy.kind));
-  if (policies::traits_of(policy.kind).has_staleness) {
-    text += "(" + std::to_string(policy.staleness) + ")";
-  }
-  return text;
-}
 
 process_plan plan_shard(const policies::cluster_spec& spec, process_role role,
                         std::uint32_t index) {

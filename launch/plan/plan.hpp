@@ -74,7 +74,4 @@ std::string plan_text(const cluster_plan& plan);
 // The same as JSON, indented.
 std::string plan_json(const cluster_plan& plan);
 
-// "ssp(3)"
-std::string policy_text(const policies::consistency_spec& policy);
-
 }  // namespace tidegate::launch

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "launch/text/scalars.hpp"
+#include "policies/consistency/consistency.hpp"
 #include "runtime/base/assert.hpp"
 #include "runtime/base/unix_time.hpp"
 
@@ -31,8 +32,8 @@ policies::launch_plan plan_for_core(const policies::cluster_spec& spec,
   launch_plan.epoch = epoch;
   for (const auto& p : plan.processes) launch_plan.processes.push_back(p.name);
   for (const auto& j : spec.jobs)
-    launch_plan.jobs.push_back({j.name, policy_text(j.consistency), j.workers, j.on_worker_loss,
-                                j.checkpoint.has_value()});
+    launch_plan.jobs.push_back({j.name, policies::to_string(j.consistency), j.workers,
+                                j.on_worker_loss, j.checkpoint.has_value()});
   launch_plan.supervision = spec.supervision;
   launch_plan.replicated = spec.has_chains();
   launch_plan.shards = spec.shards;

@@ -107,11 +107,7 @@ void admission::call_for(group_id group, const worker_hello& hello, coordinator_
 
 // Of those that waited for others.
 void admission::admit_late(coordinator_effects& out) {
-  for (const auto& late : std::exchange(late_, {}))
-    if (may_admit(std::get<worker_hello>(late.about)))
-      admit_again(late, out);
-    else
-      late_.push_back(late);
+  for (auto& late : std::exchange(late_, {})) admit_or_wait(std::move(late), out);
 }
 
 // A shard that cannot let a worker in fails that process, which may be dying, and not the job:
@@ -249,7 +245,7 @@ void admission::refuse_absent(const job_record& job, const std::string& why,
 void admission::cancel_late(std::size_t job, const std::string& why, coordinator_effects& out) {
   std::erase_if(late_, [&](const call_group& late) {
     if (late.job != job) return false;
-    for (const auto requester : late.waiting) refuse(requester, errc::cancelled, why, out);
+    refuse_all(late, why, out);
     return true;
   });
 }

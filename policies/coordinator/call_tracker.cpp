@@ -38,6 +38,10 @@ struct call_text {
 
 }  // namespace
 
+void refuse_all(const call_group& group, const std::string& why, coordinator_effects& out) {
+  for (const auto requester : group.waiting) refuse(requester, errc::cancelled, why, out);
+}
+
 group_id call_tracker::make_group(std::size_t job, ticket requester) {
   const auto id = ++last_id_;
   auto& group = groups_[id];
@@ -143,8 +147,7 @@ void call_tracker::answer_for_the_dead(std::int64_t now, std::size_t job, callee
     if (call.recipient != recipient || group == groups_.end()) continue;
     if (!recipient.aggregator || group->second.job == job) open.push_back(id);
   }
-  for (const auto id : open)
-    answered(now, id, {runtime::errc::unavailable, "it has died"}, out);
+  for (const auto id : open) answered(now, id, {errc::unavailable, "it has died"}, out);
 }
 
 void call_tracker::repeat_calls(std::int64_t now, std::size_t job, callee to,
@@ -164,8 +167,7 @@ void call_tracker::repeat_calls(std::int64_t now, std::size_t job, callee to,
 void call_tracker::cancel(std::size_t job, const std::string& why, coordinator_effects& out) {
   std::erase_if(groups_, [&](const auto& entry) {
     if (entry.second.job != job) return false;
-    for (const auto requester : entry.second.waiting)
-      refuse(requester, errc::cancelled, why, out);
+    refuse_all(entry.second, why, out);
     return true;
   });
 }

@@ -95,6 +95,9 @@ struct call_group {
   runtime::status failure;                // the first
 };
 
+// Refuses all who wait for a group whose job has failed.
+void refuse_all(const call_group& group, const std::string& why, coordinator_effects& out);
+
 struct open_call {
   group_id group = 0;
   callee recipient;

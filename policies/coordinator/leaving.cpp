@@ -173,7 +173,7 @@ void member_changes::left_told(std::int64_t now, const call_group& done,
 void member_changes::cancel(std::size_t job, const std::string& why, coordinator_effects& out) {
   std::erase_if(leaving_, [&](const call_group& waiting) {
     if (waiting.job != job) return false;
-    for (const auto requester : waiting.waiting) refuse(requester, errc::cancelled, why, out);
+    refuse_all(waiting, why, out);
     return true;
   });
 }

@@ -164,7 +164,7 @@ void worker_core::send_exchange(worker_effects& out) const {
       if (table.listed) send_push(id, table, table.pushes[clock % window], request, out);
     return;
   }
-  for (std::uint32_t shard = 0; shard < farewell_.shards(); ++shard) {
+  for (std::uint32_t shard = 0; shard < tables_.shards(); ++shard) {
     const bool any = std::any_of(tables_.begin(), tables_.end(), [&](const auto& entry) {
       return entry.second.part_at(shard) != nullptr;
     });

@@ -29,7 +29,6 @@ class farewell {
   bool is_said() const { return said_; }
   // Returns true unless acknowledgements are waited for.
   bool is_settled() const;
-  std::uint32_t shards() const { return static_cast<std::uint32_t>(acked_.size()); }
 
  private:
   void send_to(std::uint32_t shard, worker_effects& out) const;

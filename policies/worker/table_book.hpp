@@ -117,6 +117,7 @@ class table_book {
   std::uint32_t moves_of(std::uint32_t shard) const { return moves_.at(shard); }
   const worker_table& at(std::uint32_t table) const { return tables_.at(table); }
 
+  std::uint32_t shards() const { return static_cast<std::uint32_t>(moves_.size()); }
   std::size_t size() const { return tables_.size(); }
   auto begin() { return tables_.begin(); }
   auto end() { return tables_.end(); }

@@ -2,17 +2,16 @@
 // common frameworks: w is the point looked ahead to).
 #pragma once
 
+#include "runtime/optimizers/momentum.hpp"
 #include "runtime/optimizers/optimizer.hpp"
 
 namespace tidegate::runtime::optimizers {
 
 struct nesterov {
   static constexpr optimizer_traits traits() {
-    optimizer_traits traits;
+    auto traits = momentum::traits();
     traits.kind = optimizer_kind::nesterov;
     traits.name = "nesterov";
-    traits.state_arrays = 1;
-    traits.options = optimizer_option::learning_rate | optimizer_option::momentum;
     traits.defaults.kind = traits.kind;
     return traits;
   }

@@ -16,6 +16,15 @@
 HWY_BEFORE_NAMESPACE();
 namespace tidegate::runtime::kernels::HWY_NAMESPACE {
 
+// Returns the velocity after the gradient, and keeps it.
+template <class D>
+HWY_INLINE hn::Vec<D> next_velocity(D d, hn::Vec<D> g, const chunk_arrays& at, std::size_t i,
+                                    const coefficients& c) {
+  const auto v = hn::Add(hn::Mul(hn::Set(d, c.momentum), hn::LoadU(d, at.state1 + i)), g);
+  hn::StoreU(v, d, at.state1 + i);
+  return v;
+}
+
 struct momentum_step {
   static constexpr bool has_before = true;
   static constexpr int states = 1;
@@ -23,10 +32,7 @@ struct momentum_step {
   template <class D>
   HWY_INLINE hn::Vec<D> operator()(D d, hn::Vec<D> sum, const chunk_arrays& at,
                                    std::size_t i) const {
-    const auto g = hn::Mul(hn::Set(d, c.scale), sum);
-    const auto mu = hn::Set(d, c.momentum);
-    const auto v = hn::Add(hn::Mul(mu, hn::LoadU(d, at.state1 + i)), g);
-    hn::StoreU(v, d, at.state1 + i);
+    const auto v = next_velocity(d, hn::Mul(hn::Set(d, c.scale), sum), at, i, c);
     return hn::Sub(hn::LoadU(d, at.before + i), hn::Mul(hn::Set(d, c.rate), v));
   }
 };

@@ -11,6 +11,7 @@
 #include <hwy/highway.h>
 
 #include "runtime/kernels/fused.hpp"
+#include "runtime/kernels/steps/momentum_inl.hpp"
 #include "runtime/kernels/vectors_inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
@@ -24,10 +25,8 @@ struct nesterov_step {
   HWY_INLINE hn::Vec<D> operator()(D d, hn::Vec<D> sum, const chunk_arrays& at,
                                    std::size_t i) const {
     const auto g = hn::Mul(hn::Set(d, c.scale), sum);
-    const auto mu = hn::Set(d, c.momentum);
-    const auto v = hn::Add(hn::Mul(mu, hn::LoadU(d, at.state1 + i)), g);
-    hn::StoreU(v, d, at.state1 + i);
-    const auto direction = hn::Add(g, hn::Mul(mu, v));
+    const auto v = next_velocity(d, g, at, i, c);
+    const auto direction = hn::Add(g, hn::Mul(hn::Set(d, c.momentum), v));
     return hn::Sub(hn::LoadU(d, at.before + i), hn::Mul(hn::Set(d, c.rate), direction));
   }
 };

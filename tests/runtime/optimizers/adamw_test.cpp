@@ -1,7 +1,5 @@
 #include "runtime/optimizers/adamw.hpp"
 
-#include <cmath>
-
 #include <gtest/gtest.h>
 
 #include "tests/runtime/optimizers/steps.hpp"
@@ -14,15 +12,11 @@ TEST(adamw, decays_parameters_apart_from_the_gradient) {
   options.learning_rate = 0.25F;
   options.epsilon = 0;  // the paper's is of the corrected moment
   const auto seen = tests::run_steps<optimizers::adamw>(options);
-  double w = 1, m = 0, v = 0;
+  double w = 1;
+  tests::corrected_moments moments;
   for (std::size_t t = 0; t < seen.size(); ++t) {
     const double g = tests::gradients[t];
-    m = double{options.beta1} * m + (1 - double{options.beta1}) * g;
-    v = double{options.beta2} * v + (1 - double{options.beta2}) * g * g;
-    const double steps = static_cast<double>(t + 1);
-    const double m_hat = m / (1 - std::pow(double{options.beta1}, steps));
-    const double v_hat = v / (1 - std::pow(double{options.beta2}, steps));
-    w -= 0.25 * (m_hat / std::sqrt(v_hat) + double{options.weight_decay} * w);
+    w -= 0.25 * (moments.direction(options, g) + double{options.weight_decay} * w);
     EXPECT_NEAR(seen[t].w, w, 1e-7) << "step " << t + 1;
   }
 }

@@ -36,4 +36,19 @@ std::vector<parameter> run_steps(const runtime::optimizer_options& options) {
   return seen;
 }
 
+// Adam's moments with the correction of their biases (Kingma & Ba 2015, algorithm 1).
+struct corrected_moments {
+  double m = 0, v = 0;
+  double step = 0;
+
+  // Returns the direction of the step after this gradient, for an epsilon of 0.
+  double direction(const runtime::optimizer_options& options, double g) {
+    const double beta1 = options.beta1, beta2 = options.beta2;
+    ++step;
+    m = beta1 * m + (1 - beta1) * g;
+    v = beta2 * v + (1 - beta2) * g * g;
+    return m / (1 - std::pow(beta1, step)) / std::sqrt(v / (1 - std::pow(beta2, step)));
+  }
+};
+
 }  // namespace tidegate::tests
