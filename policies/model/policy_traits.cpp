@@ -8,6 +8,19 @@ namespace tidegate::policies {
 
 namespace {
 
+constexpr int numbers[] = {
+#define TIDEGATE_NUMBER(name, number, ...) number,
+    TIDEGATE_POLICIES(TIDEGATE_NUMBER)
+#undef TIDEGATE_NUMBER
+};
+constexpr bool numbers_follow_the_order() {
+  int next = 0;
+  for (const auto number : numbers)
+    if (number != next++) return false;
+  return true;
+}
+static_assert(numbers_follow_the_order(), "a policy is found by its number");
+
 // By kind.
 std::vector<policy_traits>& known_policies() {
   static std::vector<policy_traits> known = {
