@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/ucx/stream_refusals.hpp"
 #include "runtime/ucx/ucx_address.hpp"
 #include "runtime/ucx/ucx_context.hpp"
 #include "runtime/ucx/ucx_error.hpp"
@@ -141,8 +142,13 @@ expected<peer_id> ucx_link::connect(std::string_view address, reach) {
   return peer.id;
 }
 
+unsigned ucx_link::progress_worker() {
+  const stream_refusals postponed;
+  return ucp_worker_progress(worker_);
+}
+
 unsigned ucx_link::progress() {
-  unsigned happened = ucp_worker_progress(worker_);
+  unsigned happened = progress_worker();
   if (!heard_.empty()) happened += hear_all();
   if (questions_.runs()) happened += ask_when_due();
   if (!departing_.empty() || !closing_.empty()) happened += go_on_disconnecting();
@@ -195,7 +201,7 @@ void ucx_link::drain(std::vector<void*>& requests, steady_clock::time_point dead
     return true;
   };
   while (std::erase_if(requests, done), !requests.empty() && steady_clock::now() < deadline)
-    ucp_worker_progress(worker_);
+    progress_worker();
 }
 
 std::size_t ucx_link::sends_under_way() const {
@@ -205,7 +211,7 @@ std::size_t ucx_link::sends_under_way() const {
 void ucx_link::close(std::uint32_t flush_ms_max) {
   using std::chrono::milliseconds;
   const auto deadline = steady_clock::now() + milliseconds(flush_ms_max);
-  while (sends_under_way() > 0 && steady_clock::now() < deadline) ucp_worker_progress(worker_);
+  while (sends_under_way() > 0 && steady_clock::now() < deadline) progress_worker();
 
   ucp_request_param_t param{};
   std::vector<void*> flushes;
@@ -229,7 +235,7 @@ void ucx_link::close(std::uint32_t flush_ms_max) {
   // UCX ends the requests of a broken endpoint in a later turn.
   const auto last = steady_clock::now() + patience;
   while (sends_under_way() + receives_.out() > 0 && steady_clock::now() < last)
-    ucp_worker_progress(worker_);
+    progress_worker();
   sink_ = &nobody_;  // the former sink may go; UCX may still call back until the worker is gone
   lost_.clear();
   frames_lost_.clear();

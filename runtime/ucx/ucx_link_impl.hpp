@@ -132,6 +132,8 @@ class ucx_link final : public link {
   void finish_bundle(bundle_slot& slot, ucs_status_t code);
   void finish_receive(receive_slot& slot, ucs_status_t code);
   void finish_send(send_slot& slot, ucs_status_t code);
+  // One turn of UCX.
+  unsigned progress_worker();
   unsigned go_on_disconnecting();
   void close_by_force(connection& peer);
   void lose(connection& peer, ucs_status_t code);

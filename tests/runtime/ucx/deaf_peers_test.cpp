@@ -7,6 +7,7 @@
 #include <memory>
 #include <poll.h>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -21,7 +22,22 @@ using tests::push_header;
 
 class deaf_peers : public tests::ucx_pair {
  protected:
-  // Both have sent a payload and know that it arrived.
+  bool is_lost() const { return !at_a.lost.empty() || !at_b.lost.empty(); }
+
+  // Makes each lost connection again.
+  void connect_again() {
+    if (!std::exchange(at_a.lost, {}).empty()) {
+      a->disconnect(to_b);
+      to_b = a->connect(b->address()).value();
+    }
+    if (!std::exchange(at_b.lost, {}).empty()) {
+      b->disconnect(to_a);
+      to_a = b->connect(a->address()).value();
+    }
+  }
+
+  // Returns true if both have sent a payload and know that it arrived; false if a connection is
+  // lost first.
   bool exchange(std::uint64_t number) {
     payloads.emplace_back(1 << 20);
     auto& payload = payloads.back();
@@ -29,10 +45,11 @@ class deaf_peers : public tests::ucx_pair {
     const auto heard_b = at_b.arrivals.size();
     a->post(to_b, push_header(payload.size(), number), payload, number);
     b->post(to_a, push_header(payload.size(), number), payload, number);
-    return tests::until(*a, *b, [&] {
+    const auto exchanged = [&] {
       return at_a.arrivals.size() > heard_a && at_b.arrivals.size() > heard_b &&
              at_a.sent.contains(number) && at_b.sent.contains(number);
-    });
+    };
+    return tests::until(*a, *b, [&] { return exchanged() || is_lost(); }) && exchanged();
   }
 
   std::deque<std::vector<std::byte>> payloads;
@@ -71,9 +88,11 @@ TEST_F(deaf_peers, a_bundle_that_was_dropped_is_noticed) {
   EXPECT_EQ(at_b.arrivals.size(), 1U);
 }
 
-// However often each side has made its connection again.
+// However often each side has made its connection again. UCX may lose a connection whose peer
+// closes another while it is made, and must say so; it is then made again.
 TEST_F(deaf_peers, a_new_connection_is_never_paired_with_a_closed_one) {
   ASSERT_TRUE(exchange(1));
+  std::size_t losses = 0;
   for (std::uint64_t number = 2; number < 12; ++number) {
     for (std::uint64_t times = 0; times < number % 4; ++times) {
       b->disconnect(to_a);
@@ -81,9 +100,13 @@ TEST_F(deaf_peers, a_new_connection_is_never_paired_with_a_closed_one) {
     }
     a->disconnect(to_b);
     to_b = a->connect(b->address()).value();
-    EXPECT_TRUE(exchange(number)) << number;
+    while (!exchange(100 * number + losses)) {
+      ASSERT_TRUE(is_lost()) << number << ": neither exchanged nor lost";
+      ASSERT_LE(++losses, 3U) << number;
+      connect_again();
+    }
   }
-  EXPECT_TRUE(at_a.lost.empty() && at_b.lost.empty());
+  EXPECT_FALSE(is_lost());
 }
 
 // Several members of a process have connections of their own to the same peer.
