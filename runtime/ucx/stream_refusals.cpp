@@ -30,8 +30,12 @@ extern "C" [[gnu::visibility("default")]] ssize_t send(int fd, const void* data,
 
 namespace tidegate::runtime {
 
-stream_refusals::stream_refusals() { postponed = true; }
+stream_refusals::stream_refusals() {
+  postponed = true;
+}
 
-stream_refusals::~stream_refusals() { postponed = false; }
+stream_refusals::~stream_refusals() {
+  postponed = false;
+}
 
 }  // namespace tidegate::runtime

@@ -1,12 +1,12 @@
 // Lets UCX learn of a broken TCP connection where it receives, never where it sends.
 //
 // UCX (1.13, and its main branch of 2026) aborts the process if a message that waited for a
-// connection to be made meets a connection that is broken already (wireup_ep.c, "pending_count ==
-// 0"): a peer that dies or disconnects within microseconds of its acknowledgment is enough. The
-// same loss read from the socket is an ordinary error. So `send` of this process, which UCX calls
-// through the dynamic linker, answers "try again" to the first refusal of a stream, and UCX finds
-// the end of the stream at its next look. A second refusal is told as it is, because UCX repeats
-// some sends until they are taken or refused.
+// connection to be made meets a connection that is broken already (wireup_ep.c, "pending_count
+// == 0"): a peer that dies or disconnects within microseconds of its acknowledgment is enough.
+// The same loss read from the socket is an ordinary error. So `send` of this process, which UCX
+// calls through the dynamic linker, answers "try again" to the first refusal of a stream, and
+// UCX finds the end of the stream at its next look. A second refusal is told as it is, because
+// UCX repeats some sends until they are taken or refused.
 #pragma once
 
 namespace tidegate::runtime {
