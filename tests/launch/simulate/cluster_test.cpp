@@ -38,8 +38,8 @@ TEST(simulate, forces_every_branch_and_turns_every_knob) {
 class standard : public testing::TestWithParam<sim::scenario> {};
 
 TEST_P(standard, is_clean) {
-  const auto found = simulate({1, 300, {GetParam()}, 1}, [] { return true; });
-  EXPECT_EQ(found.clusters, 300u);
+  const auto found = simulate({1, 100, {GetParam()}, 1}, [] { return true; });
+  EXPECT_EQ(found.clusters, 100u);
   for (const auto& failure : found.failures) {
     ADD_FAILURE() << "seed " << failure.seed << (failure.stuck ? " is stuck" : "");
     for (const auto& v : failure.violations) ADD_FAILURE() << v.promise << ": " << v.message;
