@@ -60,8 +60,8 @@ std::span<const std::byte> aggregator_process::sum(std::uint32_t slot,
     of.insert(of.end(), payload->of.begin(), payload->of.end());
     gradients.push_back({payload->values.data(), input.rank});
   }
-  world_.check.summed({id(), push.tag.rank, push.tag.table, push.tag.chunk, push.tag.clock},
-                      std::move(of));
+  world_.check.sums().summed(
+      {id(), push.tag.rank, push.tag.table, push.tag.chunk, push.tag.clock}, std::move(of));
   if (from.size() == 1) return std::as_bytes(memory_.find(from[0].payload)->values);
   auto& out = sums_[{slot, push.node, push.tag.clock % window}];
   if (!out) out = std::make_shared<std::vector<float>>(memory_.bytes_of(slot) / sizeof(float));

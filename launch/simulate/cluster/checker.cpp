@@ -1,22 +1,12 @@
 #include "launch/simulate/cluster/checker.hpp"
 
 #include <algorithm>
-#include <bit>
-
-#include "runtime/base/rng.hpp"
 
 namespace tidegate::sim {
 
 namespace kernels = runtime::kernels;
 
 namespace {
-
-std::uint64_t digest_of(std::span<const float> values) {
-  std::uint64_t digest = values.size();
-  for (const float value : values)
-    digest = runtime::mix64(digest ^ std::bit_cast<std::uint32_t>(value));
-  return digest;
-}
 
 std::string text(const update& pushed) {
   return "rank " + std::to_string(pushed.rank) + " clock " + std::to_string(pushed.clock);
@@ -28,29 +18,27 @@ std::string place(std::uint32_t table, std::uint32_t chunk) {
 
 }  // namespace
 
-void checker::fail(std::string promise, std::string subject) {
-  violations_.push_back({std::move(promise), std::move(subject)});
+void checker::begin_epoch(std::uint32_t epoch) {
+  epoch_ = epoch;
+  membership_.begin_epoch();
+  journal_.begin_epoch();
+  names_.clear();
+  early_seeds_.clear();
 }
 
-checker::chunk_state* checker::find(std::uint64_t job, std::uint32_t table,
-                                    std::uint32_t chunk) {
+chunk_history* checker::find(std::uint64_t job, std::uint32_t table, std::uint32_t chunk) {
   const auto name = names_.find({job, table});
   if (name == names_.end()) return nullptr;
   const auto at = chunks_.find({job, name->second, chunk});
   return at == chunks_.end() ? nullptr : &at->second;
 }
 
-checker::chunk_state* checker::find(std::uint64_t job, std::uint32_t table, std::uint32_t chunk,
-                                    process_id id) {
+chunk_history* checker::find(std::uint64_t job, std::uint32_t table, std::uint32_t chunk,
+                             process_id id) {
   const auto name = names_.find({job, table});
   if (name == names_.end()) return nullptr;
   const auto fork = forks_.find({id, {job, name->second, chunk}});
   return fork == forks_.end() ? find(job, table, chunk) : &fork->second;
-}
-
-void checker::note_version(chunk_state& chunk) {
-  chunk.versions.push_back({digest_of(chunk.parameters), chunk.at.size(), chunk.parameters,
-                            chunk.state1, chunk.state2, chunk.powers});
 }
 
 void checker::open_chunk(std::uint64_t job, std::uint32_t table, const std::string& name,
@@ -64,13 +52,13 @@ void checker::open_chunk(std::uint64_t job, std::uint32_t table, const std::stri
   if (!fresh) {
     if (digest_of(first_values) != state.versions.front().digest)
       fail("same bits", place(table, chunk) + "begins anew with other values");
-    return roll_back(state, 0);
+    return state.roll_back(0);
   }
   state.optimizer = optimizer;
   state.parameters.assign(first_values.begin(), first_values.end());
   state.state1.resize(first_values.size());
   state.state2.resize(first_values.size());
-  note_version(state);
+  state.note_version();
 }
 
 void checker::pushed(std::uint64_t job, std::uint32_t table, std::uint32_t chunk,
@@ -82,7 +70,7 @@ void checker::pushed(std::uint64_t job, std::uint32_t table, std::uint32_t chunk
   // last push may have died with a primary that others have read.
   const auto& spec = jobs_.at(job).spec;
   if (spec.consistency.kind == policies::consistency_kind::bsp &&
-      !ever_left_.contains(spec.name))
+      !membership_.anybody_left(spec.name))
     for (const auto& [incarnation, earlier] : all)
       if (digest_of(earlier) != digest_of(gradient))
         fail("same bits", place(table, chunk) + text(pushed) +
@@ -112,28 +100,27 @@ void checker::applied(std::uint64_t job, std::uint32_t table, std::uint32_t chun
   arrays.n = at->parameters.size();
   const auto& spec = jobs_.at(job).spec;
   if (team == 0) team = spec.workers;
-  check_team(spec, with, team);
+  membership_.check_team(spec, with, team);
   kernels::apply_update(at->optimizer, at->powers, inputs,
                         policies::scale_of(spec.reduce, team), arrays);
-  note_version(*at);
-  if (at != &known) known.ghosts.push_back(ghost_of(*at, at->versions.back()));
+  at->note_version();
+  if (at != &known) known.ghosts.push_back(at->ghost_of(at->versions.back()));
   if (digest_of(parameters) != at->versions.back().digest)
     fail("same bits", place(table, chunk) + "a step with " + text(with.front()) + " and " +
                           std::to_string(with.size() - 1) +
                           " more made other parameters than what was pushed makes");
 }
 
-std::function<bool(const update&)> checker::updates_in(const chunk_state& chunk,
-                                                       const version& found) {
-  return [&chunk, count = found.updates](const update& pushed) {
-    const auto at = chunk.at.find(pushed);
-    return at != chunk.at.end() && at->second < count;
-  };
+// Pushed by a rank that has left, to nobody who would know.
+bool checker::is_forgiven(const std::string& job, const chunk_history& chunk,
+                          const update& pushed) const {
+  return membership_.has_left(job, pushed.rank) && !chunk.at.contains(pushed) &&
+         !chunk.acknowledged.contains(pushed);
 }
 
 // Whether a version has what a pull must find.
-bool checker::holds(const policies::job_spec& job, const chunk_state& chunk,
-                    const std::function<bool(const update&)>& has, const reading& options,
+bool checker::holds(const policies::job_spec& job, const chunk_history& chunk,
+                    const chunk_history::contains& has, const reading& options,
                     std::string* missing) const {
   using policies::consistency_kind;
   const auto& policy = job.consistency;
@@ -170,7 +157,7 @@ void checker::pulled(std::uint64_t job, std::uint32_t table, std::uint32_t chunk
     known = true;
     if (number < newest)
       missing = "older than what this rank has read before";
-    else if (holds(jobs_.at(job).spec, *at, updates_in(*at, seen), options, &missing)) {
+    else if (holds(jobs_.at(job).spec, *at, at->updates_in(seen), options, &missing)) {
       newest = number;
       return;
     }
@@ -198,7 +185,7 @@ void checker::answered(std::uint64_t job, std::uint32_t table, std::uint32_t chu
   auto found = at->versions.rbegin();
   // One that has come back may repeat clocks that this chunk has already.
   // So may an aggregator for one that has left.
-  if ((options.incarnation > 1 || ever_left_.contains(jobs_.at(job).spec.name)) &&
+  if ((options.incarnation > 1 || membership_.anybody_left(jobs_.at(job).spec.name)) &&
       policy.kind == policies::consistency_kind::bsp)
     for (auto left = jobs_.at(job).versions_behind;
          left > 0 && digest_of(values) != found->digest && found + 1 != at->versions.rend();
@@ -207,7 +194,7 @@ void checker::answered(std::uint64_t job, std::uint32_t table, std::uint32_t chu
   if (digest_of(values) != found->digest)
     return fail("fresh", name + "with other parameters than the newest");
   std::string missing;
-  if (!holds(jobs_.at(job).spec, *at, updates_in(*at, *found), options, &missing))
+  if (!holds(jobs_.at(job).spec, *at, at->updates_in(*found), options, &missing))
     fail("consistency", name + "though " + missing);
 }
 

@@ -1,34 +1,19 @@
 // checker: what may become of a chunk when everything begins again.
 #include <algorithm>
-#include <bit>
 
 #include "launch/simulate/cluster/checker.hpp"
-#include "runtime/base/rng.hpp"
 
 namespace tidegate::sim {
 
-void checker::roll_back(chunk_state& chunk, std::size_t version) {
-  const auto& to = chunk.versions[version];
-  chunk.parameters = to.parameters;
-  chunk.state1 = to.state1;
-  chunk.state2 = to.state2;
-  chunk.powers = to.powers;
-  std::erase_if(chunk.at, [&](const auto& entry) { return entry.second >= to.updates; });
-  std::erase_if(chunk.acknowledged,
-                [&](const auto& candidate) { return !chunk.at.contains(candidate); });
-  chunk.versions.resize(version + 1);
-  chunk.newest_read.clear();
-}
-
 // Whether this version has just what the cut says of it. Sums of aggregators are pushed under
 // other ranks than what they are made of.
-bool checker::is_cut(const policies::job_spec& job, const chunk_state& chunk,
-                     const std::function<bool(const update&)>& has,
+bool checker::is_cut(const policies::job_spec& job, const chunk_history& chunk,
+                     const chunk_history::contains& has,
                      const std::vector<policies::rank_progress>& ranks) const {
   if (job.aggregators.kind != policies::aggregators_kind::none) return true;
   return std::all_of(chunk.written.begin(), chunk.written.end(), [&](const auto& entry) {
     const auto& candidate = entry.first;
-    return has_left(job.name, candidate.rank) ||
+    return membership_.has_left(job.name, candidate.rank) ||
            has(candidate) == (candidate.clock < ranks[candidate.rank].next);
   });
 }
@@ -48,27 +33,23 @@ void checker::restore_chunk(std::uint64_t job, std::uint32_t table, const std::s
          where + "goes on from what never was, or says that it has other pushes");
 }
 
-bool checker::goes_back(const policies::job_spec& job, chunk_state& chunk,
+bool checker::goes_back(const policies::job_spec& job, chunk_history& chunk,
                         std::span<const float> parameters,
                         const std::vector<policies::rank_progress>& ranks) const {
-  const auto same = [&](const version& found) {
+  const auto same = [&](const chunk_history::version& found) {
     return std::equal(parameters.begin(), parameters.end(), found.parameters.begin(),
                       found.parameters.end());
   };
   for (auto number = chunk.versions.size(); number-- > 0;) {
     const auto& entry = chunk.versions[number];
-    if (!same(entry) || !is_cut(job, chunk, updates_in(chunk, entry), ranks)) continue;
-    roll_back(chunk, number);
+    if (!same(entry) || !is_cut(job, chunk, chunk.updates_in(entry), ranks)) continue;
+    chunk.roll_back(number);
     return true;
   }
   for (const auto& [ghost, with] : chunk.ghosts) {
     const auto has = [had = &with](const update& pushed) { return had->contains(pushed); };
     if (!same(ghost) || !is_cut(job, chunk, has, ranks)) continue;
-    chunk.at.clear();
-    for (const auto& candidate : with) chunk.at.emplace(candidate, chunk.at.size());
-    chunk.versions.resize(1);
-    chunk.versions.push_back(ghost);
-    roll_back(chunk, 1);
+    chunk.return_to(ghost, with);
     return true;
   }
   return false;
@@ -96,7 +77,7 @@ void checker::check_early_seeds(std::uint64_t job, std::uint32_t table, std::uin
 void checker::followed(std::uint64_t job, std::uint32_t table, std::uint32_t chunk,
                        std::span<const float> parameters) {
   const auto* at = find(job, table, chunk);
-  const auto same = [&](const version& found) {
+  const auto same = [&](const chunk_history::version& found) {
     return std::equal(parameters.begin(), parameters.end(), found.parameters.begin(),
                       found.parameters.end());
   };
@@ -117,18 +98,18 @@ void checker::promoted(std::uint64_t job, std::uint32_t table, std::uint32_t chu
     if (!std::equal(parameters.begin(), parameters.end(), seen.parameters.begin(),
                     seen.parameters.end()))
       continue;
-    if (!is_cut(jobs_.at(job).spec, *at, updates_in(*at, seen), has.ranks)) continue;
+    if (!is_cut(jobs_.at(job).spec, *at, at->updates_in(seen), has.ranks)) continue;
     for (const auto& [update, place] : at->at)
       if (place >= seen.updates && at->acknowledged.contains(update))
         return fail("exactly once", where + "rank " + std::to_string(update.rank) + " clock " +
                                         std::to_string(update.clock) +
                                         " was acknowledged and died with the primary");
     for (auto later = number + 1; later < at->versions.size(); ++later)
-      at->ghosts.push_back(ghost_of(*at, at->versions[later]));
+      at->ghosts.push_back(at->ghost_of(at->versions[later]));
     // One that was out before has its own.
     for (const auto ticket : before)
       forks_.try_emplace({ticket, {job, names_.at({job, table}), chunk}}, *at);
-    return roll_back(*at, number);
+    return at->roll_back(number);
   }
   fail("replicas", where + "promoted with what never was, or says that it has other pushes");
 }
@@ -145,14 +126,6 @@ void checker::promoted_late(process_id id, std::uint64_t job, std::uint32_t tabl
     fail("replicas", where + "promoted late with what never was");
 }
 
-std::pair<checker::version, std::set<update>> checker::ghost_of(const chunk_state& chunk,
-                                                                const version& found) {
-  std::set<update> with;
-  for (const auto& [pushed, place] : chunk.at)
-    if (place < found.updates) with.insert(pushed);
-  return {found, std::move(with)};
-}
-
 void checker::acknowledged(std::uint64_t job, std::uint32_t table, std::uint32_t chunk,
                            const update& pushed) {
   auto* at = find(job, table, chunk);
@@ -163,21 +136,6 @@ void checker::acknowledged(std::uint64_t job, std::uint32_t table, std::uint32_t
                              ": rank " + std::to_string(pushed.rank) + " clock " +
                              std::to_string(pushed.clock) +
                              " is acknowledged, and who serves does not have it");
-}
-
-void checker::kept(const policies::checkpoint_manifest& manifest) {
-  auto& newest = kept_[manifest.job];
-  if (manifest.id <= newest)
-    fail("epochs rise", "checkpoint " + to_string(manifest.id) + " of job " + manifest.job +
-                            " comes after " + to_string(newest));
-  newest = std::max(newest, manifest.id);
-}
-
-void checker::goes_on_from(const std::string& job, policies::checkpoint_id id) {
-  const auto at = kept_.find(job);
-  if (at != kept_.end() && id < at->second)
-    fail("checkpoints", "job " + job + " goes back to " + to_string(id) + " though " +
-                            to_string(at->second) + " was durable");
 }
 
 }  // namespace tidegate::sim

@@ -62,13 +62,12 @@ struct called {
 coordinator_process::coordinator_process(world& where, process_id id, std::uint32_t epoch,
                                          std::uint32_t life)
     : frameless_process(where, id, role::coordinator, "coordinator", 0),
-      epoch_(epoch),
-      found_(restored(recorded().run.has_value())),
-      shell_(where.plan.spec, where.token, *this, *this, recorded(), life) {}
+      disk_(where, *this, epoch),
+      shell_(where.plan.spec, where.token, *this, disk_, disk_.recorded(), life) {}
 
 // A journal that cannot be made ends it before it listens.
 void coordinator_process::start() {
-  if (auto opened = open_journal(); !opened.ok()) return end(opened);
+  if (auto opened = disk_.open_journal(); !opened.ok()) return end(opened);
   shell_.begin();
 }
 
@@ -106,7 +105,8 @@ void coordinator_process::aggregator_joined(const std::string& job, std::uint32_
 void coordinator_process::worker_joined(const policies::worker_hello& hello, process_id member,
                                         answer_to reply) {
   const auto checked = [this, hello, reply = std::move(reply)](answer given) {
-    if (given.result.ok()) world_.check.welcomed(hello.job, hello.rank, hello.incarnation);
+    if (given.result.ok())
+      world_.check.journal().welcomed(hello.job, hello.rank, hello.incarnation);
     reply(std::move(given));
   };
   shell_.worker_joined(from(), hello, peer(member), to_reply(checked));
@@ -122,7 +122,7 @@ void coordinator_process::open_table(const policies::table_request& request, ans
   const auto checked = [this, job = request.job, reply = std::move(reply)](answer given) {
     if (const auto* grant = std::get_if<policies::table_grant>(&given.value);
         grant != nullptr && given.result.ok())
-      world_.check.granted(job, *grant);
+      world_.check.journal().granted(job, *grant);
     reply(std::move(given));
   };
   shell_.open_table(from(), request, to_reply(checked));
@@ -140,7 +140,7 @@ void coordinator_process::finished(const std::string& job, std::uint32_t rank,
   const auto checked = [this, job, rank, reply = std::move(reply)](answer given) {
     const bool is_to_hash =
         std::holds_alternative<std::vector<policies::table_grant>>(given.value);
-    if (given.result.ok() && !is_to_hash) world_.check.told_finished(job, rank);
+    if (given.result.ok() && !is_to_hash) world_.check.journal().told_finished(job, rank);
     reply(std::move(given));
   };
   shell_.finished(from(), job, rank, last, digest, to_reply(checked));
@@ -196,7 +196,7 @@ void coordinator_process::status(answer_to reply) {
   const auto checked = [this, reply = std::move(reply)](answer given) {
     if (const auto* status = std::get_if<policies::cluster_status>(&given.value);
         status != nullptr && given.result.ok())
-      world_.check.told_status(*status);
+      world_.check.journal().told_status(*status);
     reply(std::move(given));
   };
   shell_.status(from(), 0, to_reply(checked));

@@ -4,20 +4,16 @@
 
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "actors/coordinator/coordinator_shell.hpp"
+#include "launch/simulate/cluster/coordinator_disk.hpp"
 #include "launch/simulate/cluster/process.hpp"
-#include "policies/checkpoint/catalog.hpp"
-#include "policies/checkpoint/writer.hpp"
 
 namespace tidegate::sim {
 
-class coordinator_process final : public frameless_process,
-                                  private actors::control_port,
-                                  private actors::coordinator_storage {
+class coordinator_process final : public frameless_process, private actors::control_port {
  public:
   // `life`: counts the processes of the run, from 1.
   coordinator_process(world& where, process_id id, std::uint32_t epoch, std::uint32_t life);
@@ -86,31 +82,7 @@ class coordinator_process final : public frameless_process,
   void look_in(std::int64_t pause_ns) override;
   void end(const runtime::status& why) override;
 
-  // Its storage, coordinator_storage.cpp.
-  struct keeper {
-    std::unique_ptr<disk_view> folder;
-    std::unique_ptr<policies::checkpoint_catalog> catalog;
-    policies::checkpoint_id begun;
-  };
-  // What a process before this one has left; a journal is never wrong here.
-  policies::recorded_cluster recorded();
-  // What a run that goes on begins with.
-  policies::restored_cluster restored(bool goes_on);
-  void keep(const std::vector<policies::coordinator_record>& records);
-  runtime::status keep_or_fail(const std::vector<policies::coordinator_record>& records);
-  runtime::status journal_failure();
-  runtime::status open_journal();
-  void step(const std::shared_ptr<policies::file_writer>& writer,
-            const policies::coordinator_effects::write_manifest& manifest, const done& then);
-  const policies::restored_cluster& found() const override { return found_; }
-  void write(const std::vector<policies::coordinator_record>& records, done then) override;
-  void begin_after(const std::string& job, policies::checkpoint_id id) override;
-  policies::checkpoint_id begin(const std::string& job) override;
-  void write(const policies::coordinator_effects::write_manifest& manifest, done then) override;
-
-  std::uint32_t epoch_;
-  std::map<std::string, keeper> keepers_;  // by job
-  policies::restored_cluster found_;
+  coordinator_disk disk_;
   std::map<std::uint64_t, process_id> watched_;  // by handle: whose process
   bool stops_ = false;
   actors::coordinator_shell shell_;

@@ -1,8 +1,7 @@
-// coordinator_process: its journal and its checkpoints, on disks that take their time.
+#include "launch/simulate/cluster/coordinator_disk.hpp"
+
 #include <utility>
 #include <variant>
-
-#include "launch/simulate/cluster/coordinator.hpp"
 
 namespace tidegate::sim {
 
@@ -14,7 +13,17 @@ constexpr nanoseconds told_most = millisecond;  // from there to what follows
 
 }  // namespace
 
-policies::recorded_cluster coordinator_process::recorded() {
+coordinator_disk::coordinator_disk(world& where, process& owner, std::uint32_t epoch)
+    : world_(where),
+      owner_(owner),
+      epoch_(epoch),
+      found_(restored(recorded().run.has_value())) {}
+
+void coordinator_disk::note(const std::string& text) const {
+  world_.log.note(world_.time.now(), owner_.name(), text);
+}
+
+policies::recorded_cluster coordinator_disk::recorded() const {
   std::vector<runtime::journal_entry> entries;
   for (const auto& [key, value] : world_.journals[epoch_]) entries.push_back({key, value});
   auto found = policies::decode_journal(world_.plan.spec, entries);
@@ -23,17 +32,18 @@ policies::recorded_cluster coordinator_process::recorded() {
   return {};
 }
 
-void coordinator_process::write(const std::vector<policies::coordinator_record>& records,
-                                done then) {
-  later(world_.chance.between<nanoseconds>(0, journal_most), [this, &records,
-                                                              then = std::move(then)] {
-    const auto written = keep_or_fail(records);
-    later(world_.chance.between<nanoseconds>(0, told_most), [then, written] { then(written); });
-  });
+void coordinator_disk::write(const std::vector<policies::coordinator_record>& records,
+                             done then) {
+  world_.later(owner_.id(), world_.chance.between<nanoseconds>(0, journal_most),
+               [this, &records, then = std::move(then)] {
+                 const auto written = keep_or_fail(records);
+                 world_.later(owner_.id(), world_.chance.between<nanoseconds>(0, told_most),
+                              [then, written] { then(written); });
+               });
 }
 
 // A transaction is kept as a whole or not at all. One whose commit failed may have been kept.
-runtime::status coordinator_process::keep_or_fail(
+runtime::status coordinator_disk::keep_or_fail(
     const std::vector<policies::coordinator_record>& records) {
   const auto failure = journal_failure();
   const bool is_torn = failure.code() == runtime::errc::io_error && world_.chance.chance(0.5);
@@ -43,7 +53,7 @@ runtime::status coordinator_process::keep_or_fail(
   return failure;
 }
 
-runtime::status coordinator_process::journal_failure() {
+runtime::status coordinator_disk::journal_failure() {
   const bool is_full = world_.disks_are_full();
   const bool is_broken = world_.plan.fail_journal > 0 && !world_.faults_are_over() &&
                          world_.chance.chance(world_.plan.fail_journal);
@@ -53,24 +63,22 @@ runtime::status coordinator_process::journal_failure() {
   return {runtime::errc::io_error, "journal: the disk is broken"};
 }
 
-// The journal of an epoch is made by its first coordinator.
-runtime::status coordinator_process::open_journal() {
+runtime::status coordinator_disk::open_journal() {
   return world_.journals[epoch_].empty() && world_.disks_are_full() ? journal_failure()
                                                                     : runtime::status();
 }
 
-void coordinator_process::keep(const std::vector<policies::coordinator_record>& records) {
+void coordinator_disk::keep(const std::vector<policies::coordinator_record>& records) {
   for (const auto& record : records) {
     if (const auto* job = std::get_if<policies::recorded_job>(&record))
-      world_.check.changed(job->name, job->changes);
-    world_.check.recorded(record);
+      world_.check.membership().changed(job->name, job->changes);
+    world_.check.journal().recorded(record);
     auto entry = policies::encode(record);
     world_.journals[epoch_][entry.key] = std::move(entry.value);
   }
 }
 
-// What a run that goes on begins with.
-policies::restored_cluster coordinator_process::restored(bool goes_on) {
+policies::restored_cluster coordinator_disk::restored(bool goes_on) {
   policies::restored_cluster from;
   from.epoch = epoch_;
   for (const auto& job : world_.plan.spec.jobs) {
@@ -88,8 +96,8 @@ policies::restored_cluster coordinator_process::restored(bool goes_on) {
     while (!newest) newest = kept.catalog->newest(findings);
     for (const auto& finding : findings) note(finding);
     if (!kept.catalog->tidy(job.checkpoint->keep, epoch_).ok()) note("the disk refuses");
-    world_.check.goes_on_from(job.name,
-                              *newest ? (*newest)->manifest().id : policies::checkpoint_id());
+    world_.check.checkpoints().goes_on_from(
+        job.name, *newest ? (*newest)->manifest().id : policies::checkpoint_id());
     if (!*newest) continue;
     auto& found = from.jobs[job.name];
     found.id = (*newest)->manifest().id;
@@ -106,18 +114,18 @@ policies::restored_cluster coordinator_process::restored(bool goes_on) {
   return from;
 }
 
-void coordinator_process::begin_after(const std::string& job, policies::checkpoint_id id) {
+void coordinator_disk::begin_after(const std::string& job, policies::checkpoint_id id) {
   keepers_.at(job).catalog->begin_after(id);
 }
 
-policies::checkpoint_id coordinator_process::begin(const std::string& job) {
+policies::checkpoint_id coordinator_disk::begin(const std::string& job) {
   auto& kept = keepers_.at(job);
   kept.begun = kept.catalog->begin(epoch_);
   return kept.begun;
 }
 
-void coordinator_process::write(const policies::coordinator_effects::write_manifest& manifest,
-                                done then) {
+void coordinator_disk::write(const policies::coordinator_effects::write_manifest& manifest,
+                             done then) {
   auto writer = policies::write_manifest(manifest.manifest);
   if (!writer) {
     world_.check.fail("checkpoints", "no manifest: " + writer.error().to_string());
@@ -126,19 +134,19 @@ void coordinator_process::write(const policies::coordinator_effects::write_manif
   step(std::make_shared<policies::file_writer>(std::move(*writer)), manifest, then);
 }
 
-void coordinator_process::step(const std::shared_ptr<policies::file_writer>& writer,
-                               const policies::coordinator_effects::write_manifest& manifest,
-                               const done& then) {
+void coordinator_disk::step(const std::shared_ptr<policies::file_writer>& writer,
+                            const policies::coordinator_effects::write_manifest& manifest,
+                            const done& then) {
   const auto id = manifest.manifest.id;
   auto& kept = keepers_.at(manifest.manifest.job);
   if (kept.begun != id) return then({runtime::errc::cancelled, "given up meanwhile"});
   const auto progress = writer->step(*kept.folder);
   if (progress == policies::file_writer::progress::working)
-    return later(world_.chance.between<nanoseconds>(0, disk_step_most),
-                 [this, writer, manifest, then] { step(writer, manifest, then); });
+    return world_.later(owner_.id(), world_.chance.between<nanoseconds>(0, disk_step_most),
+                        [this, writer, manifest, then] { step(writer, manifest, then); });
   if (progress != policies::file_writer::progress::done) return then(writer->error());
   kept.catalog->add(id);
-  world_.check.kept(manifest.manifest);
+  world_.check.checkpoints().kept(manifest.manifest);
   if (!kept.catalog->tidy(manifest.keep, epoch_).ok()) note("the disk refuses");
   then({});
 }

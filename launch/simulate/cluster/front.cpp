@@ -56,7 +56,7 @@ void front_process::placed(const runtime::frame_header& header) {
 updates front_process::updates_of(std::uint32_t table, std::uint32_t chunk) const {
   const auto& header = current();
   if (const auto* sum =
-          world_.check.sum_of({current_from(), header.worker, table, chunk, header.clock}))
+          world_.check.sums().find({current_from(), header.worker, table, chunk, header.clock}))
     return *sum;
   return {{header.worker, header.clock,
            life_of(policies::run_of(header.epoch), header.incarnation)}};

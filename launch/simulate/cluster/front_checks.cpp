@@ -66,7 +66,7 @@ void front_process::check_answer(const runtime::frame_header& header, std::uint3
 void front_process::check_rest() {
   if (world_.check.is_out(id())) return;
   // Of one that has left, nobody waits until the replica has it.
-  if (world_.check.anybody_left() && waits_for_replica()) return;
+  if (world_.check.membership().anybody_left() && waits_for_replica()) return;
   if (core().pushes_held() > 0 || memory_.kept() > 0 || memory_.leased() > 0)
     world_.check.fail("credits conserved",
                       name() + " ends with " + std::to_string(core().pushes_held()) +

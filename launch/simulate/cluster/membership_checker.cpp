@@ -1,22 +1,15 @@
-// checker: workers that leave for good, or join.
-#include <algorithm>
+#include "launch/simulate/cluster/membership_checker.hpp"
 
-#include "launch/simulate/cluster/checker.hpp"
+#include <algorithm>
 
 namespace tidegate::sim {
 
-bool checker::has_left(const std::string& job, std::uint32_t rank) const {
+bool membership_checker::has_left(const std::string& job, std::uint32_t rank) const {
   const auto at = ever_left_.find(job);
   return at != ever_left_.end() && at->second.contains(rank);
 }
 
-bool checker::is_forgiven(const std::string& job, const chunk_state& chunk,
-                          const update& pushed) const {
-  return has_left(job, pushed.rank) && !chunk.at.contains(pushed) &&
-         !chunk.acknowledged.contains(pushed);
-}
-
-bool checker::is_of(const policies::job_spec& job, const update& pushed) const {
+bool membership_checker::is_of(const policies::job_spec& job, const update& pushed) const {
   bool is = pushed.rank < job.workers;
   if (const auto at = changes_.find(job.name); at != changes_.end())
     for (const auto& change : at->second)
@@ -24,32 +17,33 @@ bool checker::is_of(const policies::job_spec& job, const update& pushed) const {
   return is;
 }
 
-void checker::changed(const std::string& job,
-                      const std::vector<policies::roster_change>& changes) {
+void membership_checker::changed(const std::string& job,
+                                 const std::vector<policies::roster_change>& changes) {
   auto& known = changes_[job];
   if (changes.size() < known.size() || !std::equal(known.begin(), known.end(), changes.begin()))
-    fail("who left", "job " + job + " has forgotten who joined or left");
+    log_.fail("who left", "job " + job + " has forgotten who joined or left");
   known = changes;
   for (const auto& change : changes)
     if (!change.joins) ever_left_[job].insert(change.rank);
 }
 
 // Under bsp a clock says who is left; elsewhere a shard goes by what it has been told so far.
-void checker::check_team(const policies::job_spec& job, const updates& with,
-                         std::uint32_t team) {
+void membership_checker::check_team(const policies::job_spec& job, const updates& with,
+                                    std::uint32_t team) {
   const auto clock = with.front().clock;
   std::uint32_t size = 0;
   for (std::uint32_t rank = 0; rank < job.capacity(); ++rank)
     size += is_of(job, {rank, clock}) ? 1 : 0;
   for (const auto& update : with)
     if (!is_of(job, update))
-      fail("who left", "rank " + std::to_string(update.rank) + " clock " +
-                           std::to_string(update.clock) + " is applied, and is not of the job");
+      log_.fail("who left", "rank " + std::to_string(update.rank) + " clock " +
+                                std::to_string(update.clock) +
+                                " is applied, and is not of the job");
   const bool bsp = job.consistency.kind == policies::consistency_kind::bsp;
   if (bsp ? team == size : team >= 1 && team <= job.capacity()) return;
-  fail("who left", "a mean of clock " + std::to_string(clock) + " is over " +
-                       std::to_string(team) + " workers, where " + std::to_string(size) +
-                       " push");
+  log_.fail("who left", "a mean of clock " + std::to_string(clock) + " is over " +
+                            std::to_string(team) + " workers, where " + std::to_string(size) +
+                            " push");
 }
 
 }  // namespace tidegate::sim

@@ -19,7 +19,8 @@ shard_process::shard_process(world& where, process_id id, std::uint32_t host,
           host),
       index_(index),
       member_(member),
-      shell_(*this, *this, *this, index) {
+      store_(where, *this, memory_, shell_),
+      shell_(*this, store_, *this, index) {
   serve(shell_);
 }
 
@@ -42,19 +43,17 @@ void shard_process::stop(bool rests) {
 }
 
 runtime::status shard_process::open_job(const policies::open_job_call& call) {
-  if (!jobs_.contains(call.token)) {
+  if (!store_.has_job(call.token)) {
     world_.check.open_job(call.token, call.name);
     if (call.epoch != 0) serves_since(call.epoch);
-    auto& job = jobs_[call.token];
-    job.folder = world_.folder(call.name);
-    job.is_bsp = call.consistency.kind == policies::consistency_kind::bsp;
+    folders_[call.token] = world_.folder(call.name);
+    store_.open_job(call.token, call.consistency.kind == policies::consistency_kind::bsp);
   }
   return shell_.open_job(call);
 }
 
 answer shard_process::checkpoint(const policies::checkpoint_call& call) {
-  if (const auto job = jobs_.find(call.token); job != jobs_.end())
-    job->second.cut_clocks[call.id.number] = call.clock;
+  store_.expect_cut(call.token, call.id.number, call.clock);
   const auto gone_by = shell_.checkpoint(call);
   if (!gone_by) return {gone_by.error(), {}};
   return {{}, *gone_by};
@@ -72,7 +71,7 @@ void shard_process::write_part(std::uint64_t token, const std::string&,
 
 void shard_process::step(std::uint64_t token,
                          const std::shared_ptr<policies::file_writer>& writer) {
-  const auto progress = writer->step(*jobs_.at(token).folder);
+  const auto progress = writer->step(*folders_.at(token));
   if (progress == policies::file_writer::progress::working)
     return later(world_.chance.between<nanoseconds>(0, 2 * millisecond),
                  [this, token, writer] { step(token, writer); });

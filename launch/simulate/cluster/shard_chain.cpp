@@ -37,7 +37,7 @@ void shard_process::check_behind(std::uint32_t slot, std::uint32_t rank,
     // Under bsp a step has the pushes of all.
     const auto has = there ? next->shell_.core().snapshots().progress(*there)
                            : policies::shard_core::cut_state();
-    const bool is_bsp = jobs_.at(name.job).is_bsp;
+    const bool is_bsp = store_.is_bsp(name.job);
     if (!there || (is_bsp ? has.version : has.ranks[rank].next) <= clock)
       world_.check.fail(
           "replicas", this->name() + " acknowledges rank " + std::to_string(rank) + " clock " +
@@ -49,7 +49,7 @@ void shard_process::check_behind(std::uint32_t slot, std::uint32_t rank,
 void shard_process::follow(const policies::follow_call& call) {
   const auto& replication = shell_.replication();
   if (!replication.follow_is_over(call.view) && !replication.follows_in(call.view)) {
-    follows_ = true;
+    store_.set_follows(true);
     if (const auto before = std::exchange(primary_, id_of(call.address)); before != primary_)
       world_.check.put_out(before);
   }
@@ -87,30 +87,11 @@ std::set<process_id> shard_process::put_out_before(process_id served) {
 void shard_process::promote(const policies::promote_call& call) {
   if (!shell_.promote(call)) return;
   note("is promoted in view " + std::to_string(call.view));
-  follows_ = false;
+  store_.set_follows(false);
   const auto served = serves_since(call.epoch);
   const bool is_late = world_.check.is_out(id());
   const auto before = is_late ? std::set<process_id>() : put_out_before(served);
-  for (std::uint32_t slot = 0; slot < chunks_.size(); ++slot) {
-    const auto& chunk = chunks_[slot];
-    const auto table = memory_.table_of(slot);
-    const auto number = memory_.chunk_of(slot);
-    const auto values =
-        memory_.parameters(slot, shell_.core().registry().plane_of(slot)).values();
-    if (is_late)
-      world_.check.promoted_late(id(), chunk.job, table, number,
-                                 shell_.core().snapshots().progress(slot), values);
-    else if (world_.check.knows(chunk.job, table, number))
-      world_.check.promoted(chunk.job, table, number, shell_.core().snapshots().progress(slot),
-                            values, before);
-    else if (shell_.core().snapshots().progress(slot).version > 0)
-      // Its primary never opened it.
-      world_.check.restore_chunk(chunk.job, table, chunk.about.table, number,
-                                 shell_.core().snapshots().progress(slot).ranks, values);
-    else
-      world_.check.open_chunk(chunk.job, table, chunk.about.table, number,
-                              chunk.about.optimizer, values);
-  }
+  store_.tell_promoted(is_late, before);
 }
 
 }  // namespace tidegate::sim

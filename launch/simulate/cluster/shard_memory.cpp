@@ -1,4 +1,5 @@
-// The memory of a simulated shard, which tells the checker what is done with it.
+#include "launch/simulate/cluster/shard_memory.hpp"
+
 #include <algorithm>
 #include <utility>
 
@@ -18,10 +19,22 @@ constexpr std::uint32_t states = 2;  // of every optimizer here, used or not
 
 }  // namespace
 
-runtime::status shard_process::add_table(const policies::open_table_call& table,
-                                         std::span<const policies::owned_chunk> chunks,
-                                         const actors::store_options& options) {
-  memory_.add_table(table.table, chunks, options.members);
+shard_memory::shard_memory(world& where, front_process& owner, front_memory& front,
+                           const actors::shard_shell& shell)
+    : world_(where), owner_(owner), front_(front), shell_(shell) {}
+
+void shard_memory::expect_cut(std::uint64_t job, std::uint64_t number, std::uint64_t clock) {
+  if (const auto at = jobs_.find(job); at != jobs_.end()) at->second.cut_clocks[number] = clock;
+}
+
+runtime::buffer shard_memory::lease_seed(std::size_t bytes) {
+  return owner_.is_short_of_memory() ? runtime::buffer() : front_.lease_any(bytes);
+}
+
+runtime::status shard_memory::add_table(const policies::open_table_call& table,
+                                        std::span<const policies::owned_chunk> chunks,
+                                        const actors::store_options& options) {
+  front_.add_table(table.table, chunks, options.members);
   for (const auto& chunk : chunks) {
     auto& state = chunks_.emplace_back();
     state.optimizer = table.optimizer;
@@ -29,7 +42,7 @@ runtime::status shard_process::add_table(const policies::open_table_call& table,
     state.job = table.token;
     state.state1.resize(chunk.elements);
     state.state2.resize(chunk.elements);
-    const auto values = memory_.parameters(chunk.slot, 0).values();
+    const auto values = front_.parameters(chunk.slot, 0).values();
     for (std::size_t i = 0; i < values.size(); ++i)
       values[i] =
           table.init.kind == policies::init_kind::uniform
@@ -42,26 +55,49 @@ runtime::status shard_process::add_table(const policies::open_table_call& table,
   return {};
 }
 
-void shard_process::note_opened(const policies::open_table_call& table, std::uint32_t slot) {
-  const auto values = memory_.parameters(slot, 0).values();
-  const auto chunk = memory_.chunk_of(slot);
+void shard_memory::note_opened(const policies::open_table_call& table,
+                               std::uint32_t slot) const {
+  const auto values = front_.parameters(slot, 0).values();
+  const auto chunk = front_.chunk_of(slot);
   auto& check = world_.check;
-  if (check.is_out(id()))
-    check.promoted_late(id(), table.token, table.table, chunk,
-                        core().snapshots().progress(slot), values);
+  if (check.is_out(owner_.id()))
+    check.promoted_late(owner_.id(), table.token, table.table, chunk,
+                        shell_.core().snapshots().progress(slot), values);
   else
     check.open_chunk(table.token, table.table, table.name, chunk, table.optimizer, values);
 }
 
-runtime::status shard_process::restore(const policies::checkpoint_reader& from,
-                                       std::size_t table, runtime::storage& folder,
-                                       std::span<const policies::owned_chunk> chunks,
-                                       policies::shard_core& core) {
+void shard_memory::tell_promoted(bool is_late, const std::set<process_id>& before) const {
+  auto& check = world_.check;
+  for (std::uint32_t slot = 0; slot < chunks_.size(); ++slot) {
+    const auto& chunk = chunks_[slot];
+    const auto table = front_.table_of(slot);
+    const auto number = front_.chunk_of(slot);
+    const auto has = shell_.core().snapshots().progress(slot);
+    const auto values =
+        front_.parameters(slot, shell_.core().registry().plane_of(slot)).values();
+    if (is_late)
+      check.promoted_late(owner_.id(), chunk.job, table, number, has, values);
+    else if (check.knows(chunk.job, table, number))
+      check.promoted(chunk.job, table, number, has, values, before);
+    else if (has.version > 0)
+      // Its primary never opened it.
+      check.restore_chunk(chunk.job, table, chunk.about.table, number, has.ranks, values);
+    else
+      check.open_chunk(chunk.job, table, chunk.about.table, number, chunk.about.optimizer,
+                       values);
+  }
+}
+
+runtime::status shard_memory::restore(const policies::checkpoint_reader& from,
+                                      std::size_t table, runtime::storage& folder,
+                                      std::span<const policies::owned_chunk> chunks,
+                                      policies::shard_core& core) {
   for (const auto& chunk : chunks) {
     auto& state = chunks_.at(chunk.slot);
     const auto& stored = from.chunks(table)[chunk.chunk].stored.about;
     std::vector<float>* const arrays[] = {&state.state1, &state.state2};
-    const auto values = memory_.parameters(chunk.slot, 0).values();
+    const auto values = front_.parameters(chunk.slot, 0).values();
     for (std::size_t array = 0; array < policies::chunk_arrays(stored); ++array) {
       const auto into = array == 0 ? values : std::span(*arrays[array - 1]);
       if (auto read = from.read(folder, table, array, chunk.first, into); !read.ok())
@@ -70,9 +106,9 @@ runtime::status shard_process::restore(const policies::checkpoint_reader& from,
     state.powers = {stored.beta1_power, stored.beta2_power};
     core.snapshots().restore(chunk.slot, stored.version, stored.ranks);
     if (follows_) continue;
-    const auto number = memory_.table_of(chunk.slot);
-    if (world_.check.is_out(id()))
-      world_.check.promoted_late(id(), state.job, number, chunk.chunk,
+    const auto number = front_.table_of(chunk.slot);
+    if (world_.check.is_out(owner_.id()))
+      world_.check.promoted_late(owner_.id(), state.job, number, chunk.chunk,
                                  core.snapshots().progress(chunk.slot), values);
     else
       world_.check.restore_chunk(state.job, number, state.about.table, chunk.chunk,
@@ -81,33 +117,33 @@ runtime::status shard_process::restore(const policies::checkpoint_reader& from,
   return {};
 }
 
-actors::shard_memory::image shard_process::image_of(std::uint32_t slot, std::uint32_t plane) {
+actors::shard_memory::image shard_memory::image_of(std::uint32_t slot, std::uint32_t plane) {
   const auto& chunk = chunks_.at(slot);
   const auto& job = jobs_.at(chunk.job);
   const auto clock = job.cut_clocks.at(shell_.checkpoint_under_way(chunk.job).number);
-  const auto version = core().snapshots().cut_of(slot).version;
+  const auto version = shell_.core().snapshots().cut_of(slot).version;
   if (job.is_bsp && clock != policies::clock_vector::infinity && version != clock)
-    check_fails("checkpoints", "copies version " + std::to_string(version) +
-                                   " for a cut at clock " + std::to_string(clock));
-  image result{memory_.table_of(slot), chunk.about, {}};
+    owner_.check_fails("checkpoints", "copies version " + std::to_string(version) +
+                                          " for a cut at clock " + std::to_string(clock));
+  image result{front_.table_of(slot), chunk.about, {}};
   result.about.beta1_power = chunk.powers.beta1;
   result.about.beta2_power = chunk.powers.beta2;
-  result.arrays = {memory_.parameters(slot, plane).values(), chunk.state1, chunk.state2};
+  result.arrays = {front_.parameters(slot, plane).values(), chunk.state1, chunk.state2};
   return result;
 }
 
-void shard_process::apply(const effects::apply& step, inputs from) {
+void shard_memory::apply(const effects::apply& step, inputs from) {
   auto& chunk = chunks_.at(step.slot);
   std::vector<kernels::gradient> gradients;
   updates with;
   for (const auto& input : from) {
-    const auto* payload = memory_.find(input.payload);
-    if (!payload) return check_fails("given back", "sums a payload that was given back");
+    const auto* payload = front_.find(input.payload);
+    if (!payload) return owner_.check_fails("given back", "sums a payload that was given back");
     gradients.push_back({payload->values.data(), input.rank});
     with.insert(with.end(), payload->of.begin(), payload->of.end());
   }
-  const auto before = memory_.parameters(step.slot, step.from).values();
-  const auto after = memory_.room(step.slot, step.to, true).values();
+  const auto before = front_.parameters(step.slot, step.from).values();
+  const auto after = front_.room(step.slot, step.to, true).values();
   kernels::chunk_arrays arrays;
   arrays.before = before.data();
   arrays.after = after.data();
@@ -121,95 +157,96 @@ void shard_process::apply(const effects::apply& step, inputs from) {
   }
   kernels::apply_update(chunk.optimizer, chunk.powers, gradients,
                         policies::scale_of(chunk.reduce, step.team), arrays);
-  if (follows_ && world_.check.is_out(id())) return;
+  if (follows_ && world_.check.is_out(owner_.id())) return;
   if (follows_)
-    return world_.check.followed(chunk.job, memory_.table_of(step.slot),
-                                 memory_.chunk_of(step.slot), after);
-  world_.check.applied(chunk.job, memory_.table_of(step.slot), memory_.chunk_of(step.slot),
-                       std::move(with), after, id(), step.team);
+    return world_.check.followed(chunk.job, front_.table_of(step.slot),
+                                 front_.chunk_of(step.slot), after);
+  world_.check.applied(chunk.job, front_.table_of(step.slot), front_.chunk_of(step.slot),
+                       std::move(with), after, owner_.id(), step.team);
 }
 
-std::span<const std::byte> shard_process::payload_bytes(policies::payload_handle handle) const {
-  return std::as_bytes(memory_.find(handle)->values);
+std::span<const std::byte> shard_memory::payload_bytes(policies::payload_handle handle) const {
+  return std::as_bytes(front_.find(handle)->values);
 }
 
-std::span<const float> shard_process::gradient(std::uint32_t slot,
-                                               policies::payload_handle handle) const {
-  if (const auto* payload = memory_.find(handle)) return payload->values;
-  check_fails("given back", "replicates what was given back");
-  missing_.resize(memory_.bytes_of(slot) / sizeof(float));
+std::span<const float> shard_memory::gradient(std::uint32_t slot,
+                                              policies::payload_handle handle) const {
+  if (const auto* payload = front_.find(handle)) return payload->values;
+  owner_.check_fails("given back", "replicates what was given back");
+  missing_.resize(front_.bytes_of(slot) / sizeof(float));
   return missing_;
 }
 
-std::span<float> shard_process::sum_room(std::uint32_t slot, std::uint64_t clock) const {
+std::span<float> shard_memory::sum_room(std::uint32_t slot, std::uint64_t clock) const {
   constexpr auto window = runtime::limits::clocks_in_flight_max;
-  auto& out = (*sums_)[{memory_.table_of(slot), memory_.chunk_of(slot), clock % window}];
-  if (!out) out = std::make_shared<std::vector<float>>(memory_.bytes_of(slot) / sizeof(float));
+  auto& out = (*sums_)[{front_.table_of(slot), front_.chunk_of(slot), clock % window}];
+  if (!out) out = std::make_shared<std::vector<float>>(front_.bytes_of(slot) / sizeof(float));
   return *out;
 }
 
-std::span<const float> shard_process::sum_of(std::uint32_t slot, std::uint64_t clock) const {
+std::span<const float> shard_memory::sum_of(std::uint32_t slot, std::uint64_t clock) const {
   return sum_room(slot, clock);
 }
 
-void shard_process::keep_sum(std::uint32_t slot, std::uint64_t clock,
-                             policies::payload_handle gradient) {
-  const auto from = shard_process::gradient(slot, gradient);
+void shard_memory::keep_sum(std::uint32_t slot, std::uint64_t clock,
+                            policies::payload_handle gradient) {
+  const auto from = shard_memory::gradient(slot, gradient);
   std::copy(from.begin(), from.end(), sum_room(slot, clock).begin());
 }
 
-actors::shard_memory::lent_place shard_process::place_of_sums(std::uint32_t) const {
-  return {wire_of(id()), 0};
+actors::shard_memory::lent_place shard_memory::place_of_sums(std::uint32_t) const {
+  return {wire_of(owner_.id()), 0};
 }
 
-runtime::status shard_process::map_sums(std::uint32_t, std::uint64_t,
-                                        std::span<const std::byte> place) {
+runtime::status shard_memory::map_sums(std::uint32_t, std::uint64_t,
+                                       std::span<const std::byte> place) {
   const auto* const primary = world_.find_as<shard_process>(owner_in(place));
-  if (primary == nullptr || has_no_window()) return {runtime::errc::unavailable, "no window"};
-  lent_ = primary->sums_;
+  if (primary == nullptr || owner_.has_no_window())
+    return {runtime::errc::unavailable, "no window"};
+  lent_ = primary->store().sums_;
   return {};
 }
 
-policies::payload_handle shard_process::sum_in_place(std::uint32_t slot, std::uint32_t plane) {
+policies::payload_handle shard_memory::sum_in_place(std::uint32_t slot, std::uint32_t plane) {
   if (!lent_) return policies::no_payload;
-  const auto at = lent_->find({memory_.table_of(slot), memory_.chunk_of(slot), plane});
+  const auto at = lent_->find({front_.table_of(slot), front_.chunk_of(slot), plane});
   if (at == lent_->end()) return policies::no_payload;
-  return memory_.keep(payload{*at->second, {}, {}, at->second});
+  return front_.keep(payload{*at->second, {}, {}, at->second});
 }
 
-std::vector<float> shard_process::seed_of(const effects::seed& item,
-                                          const shard_core::seed_state& state) {
+std::vector<float> shard_memory::seed_of(const effects::seed& item,
+                                         const shard_core::seed_state& state) {
   const auto& chunk = chunks_.at(item.slot);
   policies::chunk_seed seed;
   seed.state = state;
   seed.beta1_power = chunk.powers.beta1;
   seed.beta2_power = chunk.powers.beta2;
   seed.states = states;
-  seed.elements = memory_.bytes_of(item.slot) / sizeof(float);
+  seed.elements = front_.bytes_of(item.slot) / sizeof(float);
   std::vector<float> result(seed_bytes(seed) / sizeof(float));
   const auto into = std::as_writable_bytes(std::span(result));
   encode_seed(seed, into);
   const auto put = [&](std::size_t i, std::span<const float> values) {
     std::copy(values.begin(), values.end(), seed_array(seed, into, i).begin());
   };
-  put(0, memory_.parameters(item.slot, item.plane).values());
+  put(0, front_.parameters(item.slot, item.plane).values());
   put(1, chunk.state1);
   put(2, chunk.state2);
   for (std::size_t i = 0; i < state.kept.size(); ++i)
-    put(seed.kept_array(i), memory_.parameters(item.slot, item.kept[i]).values());
+    put(seed.kept_array(i), front_.parameters(item.slot, item.kept[i]).values());
   return result;
 }
 
-std::uint64_t shard_process::seed_bytes_max(std::uint32_t slot, std::uint32_t workers) const {
+std::uint64_t shard_memory::seed_bytes_max(std::uint32_t slot, std::uint32_t workers) const {
   policies::chunk_seed seed;
   seed.state.now.ranks.resize(workers);
   seed.states = states;
   seed.state.kept.resize(policies::versions_kept_max);
-  seed.elements = memory_.bytes_of(slot) / sizeof(float);
+  seed.elements = front_.bytes_of(slot) / sizeof(float);
   return seed_bytes(seed);
 }
 
-runtime::expected<policies::chunk_seed> shard_process::take_seed(
+runtime::expected<policies::chunk_seed> shard_memory::take_seed(
     std::uint32_t slot, std::span<const std::byte> bytes) {
   auto seed = policies::decode_seed(bytes);
   if (!seed) return seed;
@@ -218,16 +255,16 @@ runtime::expected<policies::chunk_seed> shard_process::take_seed(
     const auto from = seed_array(*seed, bytes, i);
     std::copy(from.begin(), from.end(), into.begin());
   };
-  const auto now = memory_.room(slot, policies::sharding::seed_plane, true).values();
+  const auto now = front_.room(slot, policies::sharding::seed_plane, true).values();
   take(0, now);
   take(1, chunk.state1);
   take(2, chunk.state2);
   for (std::size_t i = 0; i < seed->state.kept.size(); ++i)
     take(seed->kept_array(i),
-         memory_.room(slot, policies::sharding::kept_plane(i), false).values());
+         front_.room(slot, policies::sharding::kept_plane(i), false).values());
   chunk.powers = {seed->beta1_power, seed->beta2_power};
-  if (!world_.check.is_out(id()))
-    world_.check.handed(chunk.job, memory_.table_of(slot), memory_.chunk_of(slot), now);
+  if (!world_.check.is_out(owner_.id()))
+    world_.check.handed(chunk.job, front_.table_of(slot), front_.chunk_of(slot), now);
   return seed;
 }
 

@@ -28,7 +28,8 @@ worker::worker(world& where, process_id id, std::uint32_t host, std::size_t job,
       rank_(rank),
       incarnation_(incarnation),
       session_({.patience_ms = where.plan.spec.start_timeout_ms,
-                .report_interval_ns = where.plan.set.report}) {
+                .report_interval_ns = where.plan.set.report}),
+      tables_(where, *this, rank, incarnation) {
   for (const auto& table : spec_.tables) declared_.insert(table.name);
 }
 
@@ -61,10 +62,10 @@ void worker::join() {
               if (code == runtime::errc::refused || code == runtime::errc::cancelled)
                 ++world_.killed[name()];
               if (!joined.result.ok()) return give_up("joining: " + joined.result.to_string());
-              actors::worker_memory& memory = *this;
               actors::worker_owner& owner = *this;
               shell_ = std::make_unique<actors::worker_shell>(
-                  *this, memory, owner, session_.core().welcome(), rank_, incarnation_);
+                  *this, tables_, owner, session_.core().welcome(), rank_, incarnation_);
+              tables_.enter(session_.core().welcome(), shell_->core());
               serve(*shell_);
               shell_->start();
               clock_ = session_.core().welcome().first_clock;
@@ -145,7 +146,7 @@ void worker::perform(const policies::session_step& step, answer_to back) {
     case action::pull_to_end:
       return pull_to_end(step.grant.table, std::move(back));
     case action::hash:
-      read(~std::uint64_t{0}, true, step.grant.table);
+      tables_.read(~std::uint64_t{0}, true, step.grant.table);
       return back({});
     default:
       break;
@@ -154,15 +155,7 @@ void worker::perform(const policies::session_step& step, answer_to back) {
 
 void worker::attach(const policies::table_grant& grant, answer_to back) {
   if (!shell_->broken().ok()) return back({shell_->broken(), {}});
-  auto& table = tables_[grant.table];
-  if (table.halves.empty()) {
-    table.grant = grant;
-    chunks_ += grant.places.size();
-    for (std::uint32_t i = 0; i < policies::gradient_halves; ++i)
-      table.halves.push_back(std::make_shared<std::vector<float>>(grant.elements));
-    table.room = std::make_shared<std::vector<float>>(grant.elements);
-    table.sources.resize(grant.places.size());
-  }
+  tables_.add(grant);
   opening_[grant.table] = std::move(back);
   auto places = grant.places;
   if (session_.core().welcome().aggregated)
@@ -207,7 +200,7 @@ void worker::done(policies::operation op, refusal code) {
     return world_.check.fail("one end", name() + ": an operation ends twice");
   auto then = std::move(at->second);
   operations_.erase(at);
-  if (code == refusal::none) spoil_pushed(op);
+  if (code == refusal::none) tables_.end_push(op, script_.way == worker_way::exchange);
   later(0, [then = std::move(then), code] { then(code); });
 }
 
@@ -235,34 +228,11 @@ void worker::ask_of_moves() {
 
 // Gradients of the clocks in flight, and once more where they are sent again.
 void worker::check_waiting() const {
-  const auto bound = 2 * chunks_ * runtime::limits::clocks_in_flight_max;
+  const auto bound = 2 * tables_.chunks() * runtime::limits::clocks_in_flight_max;
   if (shell_->waiting() > bound)
     world_.check.fail("bounded", name() + " has " + std::to_string(shell_->waiting()) +
                                      " gradients that wait; credits allow " +
                                      std::to_string(bound));
-}
-
-runtime::place_wire worker::place_of_gradients(std::uint32_t) const {
-  return wire_of(id());
-}
-
-const float* worker::gradient(std::uint32_t table, std::uint32_t half) const {
-  return tables_.at(table).halves[half]->data();
-}
-
-std::span<std::byte> worker::room_for(const policies::chunk_place& chunk, std::uint32_t table) {
-  auto& room = *tables_.at(table).room;
-  return std::as_writable_bytes(std::span(room).subspan(chunk.first, chunk.elements));
-}
-
-runtime::status worker::map_parameters(std::uint32_t table, const policies::table_part&,
-                                       std::uint32_t moves, std::span<const std::byte> place) {
-  const auto* const home = world_.find_as<front_process>(owner_in(place));
-  if (home == nullptr) return {runtime::errc::unavailable, "it is gone"};
-  const auto& memory = home->memory();
-  for (const auto slot : memory.slots_of(table))
-    tables_.at(table).sources[memory.chunk_of(slot)].mapped[moves] = memory.planes_of(slot);
-  return {};
 }
 
 // Whatever the program waits for ends.
@@ -280,7 +250,7 @@ void worker::placed(const runtime::frame_header& header) {
 }
 
 void worker::after_frame() {
-  if (shell_->broken().ok()) spoil_exchanged();
+  if (shell_->broken().ok()) tables_.check_exchanged();
 }
 
 void worker::after_turn() {

@@ -34,7 +34,7 @@ void worker::open_tables(std::size_t next) {
   carry_out(session_.open(local_now(), request),
             [this, next, number](const policies::session_step& opened) {
               if (!opened.result.ok()) return give_up("opening: " + opened.result.to_string());
-              tables_.at(opened.grant.table).number = number;
+              tables_.set_number(opened.grant.table, number);
               ids_.push_back(opened.grant.table);
               open_tables(next + 1);
             });
@@ -56,7 +56,7 @@ void worker::pull_all(std::function<void()> then) {
             if (ended_) return;
             if (code != refusal::none)
               return give_up("a pull is refused: " + std::string(to_string(code)));
-            read(clock_, false, table);
+            tables_.read(clock_, false, table);
             if (--*left == 0) (*shared)();
           });
   maybe_mistake();
@@ -80,25 +80,6 @@ void worker::maybe_mistake() {
     world_.check.fail("in order", name() + ": a call out of order is not told so");
 }
 
-memory_view worker::chunk_values(const table_state& table, std::uint32_t chunk) const {
-  const auto& place = table.grant.places[chunk];
-  const auto& source = shell_->core().tables().sources_of(table.grant.table)[chunk];
-  if (source.plane == policies::no_plane) return {table.room, place.first, place.elements};
-  return {table.sources[chunk].mapped.at(source.moves)->at(source.plane), 0, place.elements};
-}
-
-void worker::read(std::uint64_t clock, bool everything, std::uint32_t id) {
-  auto& table = tables_.at(id);
-  table.parameters.resize(table.grant.elements);
-  for (const auto& place : table.grant.places) {
-    const auto values = chunk_values(table, place.chunk).values();
-    world_.check.pulled(session_.core().welcome().token, id, place.chunk,
-                        {rank_, clock, everything, life()}, values);
-    std::copy(values.begin(), values.end(),
-              table.parameters.begin() + static_cast<std::ptrdiff_t>(place.first));
-  }
-}
-
 void worker::compute() {
   auto takes = world_.chance.between(script_.compute_min, script_.compute_max);
   if (script_.slow_rank % spec_.workers == rank_) takes *= script_.slow_factor;
@@ -109,80 +90,26 @@ void worker::compute() {
   });
 }
 
-// What was read must still be there: nobody may write what a worker may read.
-void worker::write_gradient(table_state& table) {
-  for (const auto& place : table.grant.places) {
-    const auto values = chunk_values(table, place.chunk).values();
-    if (!std::equal(values.begin(), values.end(),
-                    table.parameters.begin() + static_cast<std::ptrdiff_t>(place.first)))
-      world_.check.fail("never torn", name() + ": parameters changed while they were read");
-  }
-  const auto id = table.grant.table;
-  const auto key = runtime::mix64(session_.core().welcome().seed ^
-                                  (rank_ * 1000003ULL + clock_ * 7919ULL + table.number));
-  auto& out = *table.halves[half()];
-  table.written[half()] = clock_;
-  for (std::size_t i = 0; i < out.size(); ++i)
-    out[i] = 0.25F * table.parameters[i] + runtime::uniform_signed(key, i);
-  for (const auto& place : table.grant.places)
-    world_.check.pushed(session_.core().welcome().token, id, place.chunk,
-                        {rank_, clock_, life()},
-                        std::span(out).subspan(place.first, place.elements));
-}
-
 // Follows from rank and clock alone, as gradients do: who comes back does the same again.
 bool worker::skips(std::uint32_t table) const {
   const auto key =
       runtime::mix64(session_.core().welcome().seed ^ (rank_ * 10007ULL + clock_ * 101ULL));
   return script_.skip > 0 &&
-         static_cast<double>(runtime::mix64(key + tables_.at(table).number) % 1000) <
+         static_cast<double>(runtime::mix64(key + tables_.number_of(table)) % 1000) <
              1000 * script_.skip;
 }
 
 // The operation that begins next.
 void worker::note_push(std::vector<std::uint32_t> tables) {
-  pushing_[last_operation_ + 1] = {std::move(tables), half(), clock_, 0};
-}
-
-// All of it is in the parameters: the memory is the program's again, and whoever still reads it
-// finds no numbers. Unless the program has written there since.
-void worker::spoil_pushed(policies::operation op) {
-  const auto at = pushing_.find(op);
-  if (at == pushing_.end()) return;
-  const auto push = std::move(at->second);
-  pushing_.erase(at);
-  if (script_.way != worker_way::exchange) return spoil(push);
-  exchanged_.push_back(push);
-  spoil_exchanged();
-}
-
-void worker::spoil_exchanged() {
-  std::erase_if(exchanged_, [&](push_under_way& push) {
-    while (push.acknowledged < push.tables.size() &&
-           shell_->core().is_acknowledged(push.tables[push.acknowledged], push.clock))
-      ++push.acknowledged;
-    const bool is_over = push.acknowledged == push.tables.size();
-    if (is_over) spoil(push);
-    return is_over;
-  });
-}
-
-void worker::spoil(const push_under_way& push) {
-  for (const auto id : push.tables) {
-    const auto& table = tables_.at(id);
-    for (const auto& place : table.grant.places)
-      world_.check.acknowledged(session_.core().welcome().token, id, place.chunk,
-                                {rank_, push.clock, life()});
-    const auto& half = table.halves[push.half];
-    if (table.written[push.half] == push.clock) sim::spoil(*half);
-  }
+  tables_.begin_push(last_operation_ + 1,
+                     {.tables = std::move(tables), .half = half(), .clock = clock_});
 }
 
 void worker::write_and_push() {
   std::vector<std::uint32_t> pushed;
   for (const auto id : ids_) {
     if (skips(id)) continue;
-    write_gradient(tables_.at(id));
+    tables_.write(id, clock_, half());
     pushed.push_back(id);
   }
   const auto failed = [this](refusal code) {
@@ -193,13 +120,13 @@ void worker::write_and_push() {
     if (pushed.size() != ids_.size())
       for (const auto id : ids_)
         if (std::find(pushed.begin(), pushed.end(), id) == pushed.end())
-          write_gradient(tables_.at(id));
+          tables_.write(id, clock_, half());
     note_push(ids_);
     begin(
         [this](auto& core, auto op, auto& out) { return core.exchange(ids_, op, out, half()); },
         [this, failed](refusal code) {
           if (failed(code)) return;
-          for (const auto id : ids_) read(clock_ + 1, false, id);
+          for (const auto id : ids_) tables_.read(clock_ + 1, false, id);
           move_on([this] { clock_ >= script_.clocks ? finish() : compute(); });
         });
     return maybe_mistake();
@@ -242,10 +169,6 @@ void worker::await_room(std::function<void()> then) {
           if (code != refusal::none) return give_up("room: " + std::string(to_string(code)));
           then();
         });
-}
-
-std::uint32_t worker::life() const {
-  return life_of(session_.core().welcome().epoch, incarnation_);
 }
 
 void worker::tell_progress() {

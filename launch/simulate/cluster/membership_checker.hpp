@@ -1,0 +1,43 @@
+// Who joins a job and who leaves it, and over whom a mean may therefore be. One thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "launch/simulate/cluster/update.hpp"
+#include "launch/simulate/cluster/violation_log.hpp"
+#include "policies/model/roster.hpp"
+#include "policies/model/spec.hpp"
+
+namespace tidegate::sim {
+
+class membership_checker {
+ public:
+  // `log` outlives it.
+  explicit membership_checker(violation_log& log) : log_(log) {}
+
+  // Who joins and leaves is counted anew; who has ever left is kept.
+  void begin_epoch() { changes_.clear(); }
+  // Who joins and leaves the job, in this epoch: of a rank that leaves, what it pushed of its
+  // clock and later ones is not applied, and what it pushed before may be.
+  void changed(const std::string& job, const std::vector<policies::roster_change>& changes);
+  // A mean over `team` workers was made of these.
+  void check_team(const policies::job_spec& job, const updates& with, std::uint32_t team);
+
+  bool has_left(const std::string& job, std::uint32_t rank) const;
+  bool anybody_left(const std::string& job) const { return ever_left_.contains(job); }
+  bool anybody_left() const noexcept { return !ever_left_.empty(); }
+
+ private:
+  // Whether the rank pushes that clock.
+  bool is_of(const policies::job_spec& job, const update& pushed) const;
+
+  violation_log& log_;
+  std::map<std::string, std::vector<policies::roster_change>> changes_;  // by job
+  std::map<std::string, std::set<std::uint32_t>> ever_left_;             // by job
+};
+
+}  // namespace tidegate::sim

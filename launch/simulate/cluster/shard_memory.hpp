@@ -1,0 +1,93 @@
+// What a simulated shard computes with beside its front_memory: the state of optimizers, sums
+// that replicas read, and seeds. It tells the checker what is done with each. One thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <tuple>
+#include <vector>
+
+#include "actors/shard/shard_shell.hpp"
+#include "launch/simulate/cluster/front.hpp"
+
+namespace tidegate::sim {
+
+class shard_memory final : public actors::shard_memory {
+ public:
+  // All outlive it; `shell` is looked at when something is computed, not before.
+  shard_memory(world& where, front_process& owner, front_memory& front,
+               const actors::shard_shell& shell);
+
+  // The checkpoint of this number is of this clock, for an image of it to be compared with.
+  void expect_cut(std::uint64_t job, std::uint64_t number, std::uint64_t clock);
+  void open_job(std::uint64_t job, bool is_bsp) { jobs_[job].is_bsp = is_bsp; }
+  bool has_job(std::uint64_t job) const { return jobs_.contains(job); }
+  bool is_bsp(std::uint64_t job) const { return jobs_.at(job).is_bsp; }
+  // Whether its steps repeat those of a primary.
+  void set_follows(bool follows) noexcept { follows_ = follows; }
+  // Tells the checker what each chunk is when the shard becomes the primary. `is_late`: others
+  // have taken it for dead. `before`: see checker::promoted.
+  void tell_promoted(bool is_late, const std::set<process_id>& before) const;
+
+  actors::ingress_memory& ingress() noexcept override { return front_; }
+  runtime::status add_table(const policies::open_table_call& table,
+                            std::span<const policies::owned_chunk> chunks,
+                            const actors::store_options& options) override;
+  runtime::status restore(const policies::checkpoint_reader& from, std::size_t table,
+                          runtime::storage& folder,
+                          std::span<const policies::owned_chunk> chunks,
+                          policies::shard_core& core) override;
+  image image_of(std::uint32_t slot, std::uint32_t plane) override;
+  void apply(const effects::apply& step, inputs from) override;
+  std::span<const std::byte> payload_bytes(policies::payload_handle handle) const override;
+  std::span<const float> gradient(std::uint32_t slot,
+                                  policies::payload_handle handle) const override;
+  std::span<const float> sum_of(std::uint32_t slot, std::uint64_t clock) const override;
+  void keep_sum(std::uint32_t slot, std::uint64_t clock,
+                policies::payload_handle gradient) override;
+  std::vector<float> seed_of(const effects::seed& chunk,
+                             const policies::shard_core::seed_state& state) override;
+  std::uint64_t seed_bytes_max(std::uint32_t slot, std::uint32_t workers) const override;
+  runtime::buffer lease_seed(std::size_t bytes) override;
+  runtime::expected<policies::chunk_seed> take_seed(std::uint32_t slot,
+                                                    std::span<const std::byte> bytes) override;
+  lent_place place_of_sums(std::uint32_t table) const override;
+  runtime::status map_sums(std::uint32_t table, std::uint64_t bytes,
+                           std::span<const std::byte> place) override;
+  void forget_sums() override { lent_.reset(); }
+  policies::payload_handle sum_in_place(std::uint32_t slot, std::uint32_t plane) override;
+
+ private:
+  struct job_options {
+    bool is_bsp = false;
+    std::map<std::uint64_t, std::uint64_t> cut_clocks;  // of checkpoints, by number
+  };
+  struct chunk_state {
+    runtime::kernels::optimizer optimizer;
+    runtime::kernels::beta_powers powers;
+    policies::reduce_kind reduce = policies::reduce_kind::mean;
+    std::uint64_t job = 0;
+    std::vector<float> state1, state2;
+    policies::chunk_description about;
+  };
+  // By table, chunk and plane; whoever has mapped them keeps them.
+  using sums = std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint64_t>, region>;
+
+  void note_opened(const policies::open_table_call& table, std::uint32_t slot) const;
+  std::span<float> sum_room(std::uint32_t slot, std::uint64_t clock) const;
+
+  world& world_;
+  front_process& owner_;
+  front_memory& front_;
+  const actors::shard_shell& shell_;
+  bool follows_ = false;
+  std::map<std::uint64_t, job_options> jobs_;  // by token
+  std::vector<chunk_state> chunks_;            // by slot
+  std::shared_ptr<sums> sums_ = std::make_shared<sums>();
+  std::shared_ptr<sums> lent_;          // of the primary
+  mutable std::vector<float> missing_;  // in place of a payload that was given back
+};
+
+}  // namespace tidegate::sim

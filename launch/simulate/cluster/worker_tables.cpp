@@ -1,0 +1,140 @@
+#include "launch/simulate/cluster/worker_tables.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "launch/simulate/cluster/front.hpp"
+#include "runtime/base/rng.hpp"
+
+namespace tidegate::sim {
+
+worker_tables::worker_tables(world& where, const process& owner, std::uint32_t rank,
+                             std::uint32_t incarnation)
+    : world_(where), owner_(owner), rank_(rank), incarnation_(incarnation) {}
+
+void worker_tables::enter(const policies::worker_welcome& welcome,
+                          const policies::worker_core& core) {
+  welcome_ = welcome;
+  core_ = &core;
+}
+
+std::uint32_t worker_tables::life() const {
+  return life_of(welcome_.epoch, incarnation_);
+}
+
+void worker_tables::add(const policies::table_grant& grant) {
+  auto& table = tables_[grant.table];
+  if (!table.halves.empty()) return;
+  table.grant = grant;
+  chunks_ += grant.places.size();
+  for (std::uint32_t i = 0; i < policies::gradient_halves; ++i)
+    table.halves.push_back(std::make_shared<std::vector<float>>(grant.elements));
+  table.room = std::make_shared<std::vector<float>>(grant.elements);
+  table.sources.resize(grant.places.size());
+}
+
+memory_view worker_tables::chunk_values(const table_state& table, std::uint32_t chunk) const {
+  const auto& place = table.grant.places[chunk];
+  const auto& source = core_->tables().sources_of(table.grant.table)[chunk];
+  if (source.plane == policies::no_plane) return {table.room, place.first, place.elements};
+  return {table.sources[chunk].mapped.at(source.moves)->at(source.plane), 0, place.elements};
+}
+
+void worker_tables::read(std::uint64_t clock, bool everything, std::uint32_t id) {
+  auto& table = tables_.at(id);
+  table.parameters.resize(table.grant.elements);
+  for (const auto& place : table.grant.places) {
+    const auto values = chunk_values(table, place.chunk).values();
+    world_.check.pulled(
+        welcome_.token, id, place.chunk,
+        {.rank = rank_, .clock = clock, .everything = everything, .incarnation = life()},
+        values);
+    std::copy(values.begin(), values.end(),
+              table.parameters.begin() + static_cast<std::ptrdiff_t>(place.first));
+  }
+}
+
+void worker_tables::write(std::uint32_t id, std::uint64_t clock, std::uint32_t half) {
+  auto& table = tables_.at(id);
+  for (const auto& place : table.grant.places) {
+    const auto values = chunk_values(table, place.chunk).values();
+    if (!std::equal(values.begin(), values.end(),
+                    table.parameters.begin() + static_cast<std::ptrdiff_t>(place.first)))
+      world_.check.fail("never torn",
+                        owner_.name() + ": parameters changed while they were read");
+  }
+  const auto key =
+      runtime::mix64(welcome_.seed ^ (rank_ * 1000003ULL + clock * 7919ULL + table.number));
+  auto& out = *table.halves[half];
+  table.written[half] = clock;
+  for (std::size_t i = 0; i < out.size(); ++i)
+    out[i] = 0.25F * table.parameters[i] + runtime::uniform_signed(key, i);
+  for (const auto& place : table.grant.places)
+    world_.check.pushed(welcome_.token, id, place.chunk,
+                        {.rank = rank_, .clock = clock, .incarnation = life()},
+                        std::span(out).subspan(place.first, place.elements));
+}
+
+void worker_tables::begin_push(policies::operation op, push begun) {
+  pushes_[op] = std::move(begun);
+}
+
+void worker_tables::end_push(policies::operation op, bool is_exchange) {
+  const auto at = pushes_.find(op);
+  if (at == pushes_.end()) return;
+  const auto ended = std::move(at->second);
+  pushes_.erase(at);
+  if (!is_exchange) return spoil(ended);
+  exchanged_.push_back(ended);
+  check_exchanged();
+}
+
+void worker_tables::check_exchanged() {
+  std::erase_if(exchanged_, [&](push& candidate) {
+    while (candidate.acknowledged < candidate.tables.size() &&
+           core_->is_acknowledged(candidate.tables[candidate.acknowledged], candidate.clock))
+      ++candidate.acknowledged;
+    const bool is_over = candidate.acknowledged == candidate.tables.size();
+    if (is_over) spoil(candidate);
+    return is_over;
+  });
+}
+
+// Unless the program has written there since.
+void worker_tables::spoil(const push& ended) {
+  for (const auto id : ended.tables) {
+    const auto& table = tables_.at(id);
+    for (const auto& place : table.grant.places)
+      world_.check.acknowledged(welcome_.token, id, place.chunk,
+                                {.rank = rank_, .clock = ended.clock, .incarnation = life()});
+    if (table.written[ended.half] == ended.clock) sim::spoil(*table.halves[ended.half]);
+  }
+}
+
+runtime::place_wire worker_tables::place_of_gradients(std::uint32_t) const {
+  return wire_of(owner_.id());
+}
+
+const float* worker_tables::gradient(std::uint32_t table, std::uint32_t half) const {
+  return tables_.at(table).halves[half]->data();
+}
+
+std::span<std::byte> worker_tables::room_for(const policies::chunk_place& chunk,
+                                             std::uint32_t table) {
+  auto& room = *tables_.at(table).room;
+  return std::as_writable_bytes(std::span(room).subspan(chunk.first, chunk.elements));
+}
+
+runtime::status worker_tables::map_parameters(std::uint32_t table, const policies::table_part&,
+                                              std::uint32_t moves,
+                                              std::span<const std::byte> place) {
+  const auto* const home = world_.find_as<front_process>(owner_in(place));
+  if (home == nullptr) return {runtime::errc::unavailable, "it is gone"};
+  const auto& memory = home->memory();
+  for (const auto slot : memory.slots_of(table))
+    tables_.at(table).sources[memory.chunk_of(slot)].mapped[moves] = memory.planes_of(slot);
+  return {};
+}
+
+}  // namespace tidegate::sim

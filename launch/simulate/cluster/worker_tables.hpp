@@ -1,0 +1,100 @@
+// The tables of a simulated worker: the gradients that it writes, the parameters that it reads,
+// and what the checker is told of both. One thread.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "actors/client/worker_shell.hpp"
+#include "launch/simulate/cluster/front_memory.hpp"
+#include "launch/simulate/cluster/process.hpp"
+#include "policies/protocol/gradient_half.hpp"
+
+namespace tidegate::sim {
+
+class worker_tables final : public actors::worker_memory {
+ public:
+  // An operation pushes these, which lie in this half.
+  struct push {
+    std::vector<std::uint32_t> tables;
+    std::uint32_t half = 0;
+    std::uint64_t clock = 0;
+    std::size_t acknowledged = 0;  // the first so many of `tables`
+  };
+
+  // `owner`: the worker's process. Both outlive it.
+  worker_tables(world& where, const process& owner, std::uint32_t rank,
+                std::uint32_t incarnation);
+
+  // The worker has been let in. `core`: of its shell, and outlives all calls that follow.
+  void enter(const policies::worker_welcome& welcome, const policies::worker_core& core);
+
+  void add(const policies::table_grant& grant);
+  // Its place in the job, which stays in another epoch.
+  void set_number(std::uint32_t table, std::uint64_t number) {
+    tables_.at(table).number = number;
+  }
+  std::uint64_t number_of(std::uint32_t table) const { return tables_.at(table).number; }
+  std::size_t chunks() const noexcept { return chunks_; }
+  // The halves of a table's gradient, as shards of this host map them.
+  std::vector<region> gradients_of(std::uint32_t table) const {
+    return tables_.at(table).halves;
+  }
+
+  // Reads the parameters after a pull of `clock`. `everything`: see session::pull_final.
+  void read(std::uint64_t clock, bool everything, std::uint32_t table);
+  // Writes the gradient of a clock, which follows from the parameters that were read, the rank
+  // and the clock. What was read must still be there.
+  void write(std::uint32_t table, std::uint64_t clock, std::uint32_t half);
+  // The operation pushes these.
+  void begin_push(policies::operation op, push begun);
+  // All of the operation's push is in the parameters, or will be where `is_exchange`: the
+  // memory is the program's again when it is, and whoever still reads it finds no numbers.
+  void end_push(policies::operation op, bool is_exchange);
+  // Looks which pushes of exchanges have been acknowledged meanwhile.
+  void check_exchanged();
+
+  runtime::place_wire place_of_gradients(std::uint32_t table) const override;
+  const float* gradient(std::uint32_t table, std::uint32_t half) const override;
+  std::span<std::byte> room_for(const policies::chunk_place& chunk,
+                                std::uint32_t table) override;
+  runtime::status map_parameters(std::uint32_t table, const policies::table_part& part,
+                                 std::uint32_t moves,
+                                 std::span<const std::byte> place) override;
+
+ private:
+  struct chunk_source {
+    // Of each process that its shard has been.
+    std::map<std::uint32_t, front_memory::planes> mapped;
+  };
+  struct table_state {
+    policies::table_grant grant;
+    std::uint64_t number = 0;
+    std::vector<region> halves;
+    std::array<std::uint64_t, policies::gradient_halves> written{};  // in which clock
+    region room;
+    std::vector<chunk_source> sources;  // by chunk
+    std::vector<float> parameters;      // as last read
+  };
+
+  memory_view chunk_values(const table_state& table, std::uint32_t chunk) const;
+  void spoil(const push& ended);
+  std::uint32_t life() const;
+
+  world& world_;
+  const process& owner_;
+  std::uint32_t rank_;
+  std::uint32_t incarnation_;
+  policies::worker_welcome welcome_;
+  const policies::worker_core* core_ = nullptr;
+  std::map<std::uint32_t, table_state> tables_;
+  std::size_t chunks_ = 0;  // of all tables
+  std::map<policies::operation, push> pushes_;
+  std::vector<push> exchanged_;  // of exchanges, which end before their pushes
+};
+
+}  // namespace tidegate::sim
