@@ -1,52 +1,14 @@
-"""From measurements to tables: Markdown for docs/benchmarks.md and for the screen, series for the plots."""
+"""From measurements to tables: Markdown for docs/measurements/exchange.md and for the screen, series for the plots."""
 
 import math
 import statistics
 
 import network
 
-HOW_TO = """# Benchmarks
+HEAD = """# Exchanges, round trips and two hosts
 
-`scripts/bench` wrote this page; edit [document.py](../tests/launch/bench/document.py) and not the page. Machines where
-this runs are shared and noisy: a figure counts beside the others of the same run. Every exchange of every system is
-verified, element by element (above 4 MiB: the first, every eighth and the last).
-
-## Run it
-
-```sh
-scripts/setup tests bench     # peers and their tools too; what is not installed is left out
-scripts/bench                 # all of the below, writes this page; --quick for a look, --help for the rest
-build/dev/bin/tidegate bench exchange --workers 2 --shards 1 --bytes 4MiB,64MiB
-build/dev/bin/tidegate bench roofline
-build/dev/bin/tidegate bench latency
-```
-
-## What is measured
-
-W workers have M bytes of float32 gradients each; afterwards every worker has parameters that the optimizer updated
-with the sum of all W. **Exchange time** is from the first worker's begin to the last worker's last parameter.
-**Payload** is W x M / exchange time: bytes of gradient taken in, one measure for parameter servers and all-reduce.
-**CPU** is what all processes of the system used in the timed part, per GB of payload. A worker's own work between two
-exchanges (filling the gradient, comparing) is not timed.
-
-Ours is a cluster as users run it: coordinator, shards and workers are processes, started by `tidegate launch`; shards
-and then workers are pinned to the cores in turn. Its job has `on_worker_loss: fail`, as the peers' workers do not come
-back either; with `restart`, the default, each step goes to another copy of the parameters
-([decision 7](decisions/0007-workers-that-come-back.md)).
-
-Peers are [small drivers](../tests/launch/bench/peers): all-reduce, then the same optimizer kernel on every rank; for
-MPI also reduce-scatter, a step on each rank's share, all-gather. They run the same loop with the same clock, their
-buffers are allocated once on huge pages, glibc is told to keep memory, and ranks are pinned to the cores in turn. Every
-variant of a peer (algorithms, CMA or not) is tried once per size, and the fastest few take part in the rounds; the best
-of them counts. Systems run one at a time, in turn, round by round; a round's figure is the median of its exchanges, and
-the tables show min, median and max over the rounds.
-
-The **roofline** is the sum of W inputs with the optimizer's step in place, over private memory on huge pages.
-`tidegate bench roofline` measures it in the same rounds, with as many threads as there are shards and with all cores.
-It repeats the sum over arrays that stay where they are, in the cache of one core if they fit. In the **fresh** roofline
-the gradients have just been written by the cores of the workers, as in every exchange. A shard that lost no time at all
-would reach it. As for exchanges a round's figure is its median; min is the best reading of all rounds. Ratios are
-between medians.
+`scripts/bench` wrote this page; edit [document.py](../../tests/launch/bench/document.py) and not the page.
+[measuring.md](../measuring.md) says how this is measured and what the words mean.
 """
 
 
@@ -219,9 +181,9 @@ def network_section(links):
 
 
 def page(data):
-    """All of docs/benchmarks.md."""
+    """All of docs/measurements/exchange.md."""
     settings = data["settings"]
-    parts = [HOW_TO, "## Machine and settings\n",
+    parts = [HEAD, "## Machine and settings\n",
              table(["what", "value"], [[k, v] for k, v in data["machine"].items()]),
              f"Rounds: {settings['rounds']}. Optimizer: {settings['optimizer']}. Transport of ours: "
              f"{settings['transport']}. Pinning: {settings['pin']}. Warm-up: 3 exchanges of each run, not counted.\n"]

@@ -81,16 +81,16 @@ class DocumentTest(unittest.TestCase):
     def test_the_page_is_whole(self):
         data = {"machine": {"processor": "x"}, "memory_settings": "A=1", "commands": {"gloo: ring": "bench_gloo"},
                 "settings": {"rounds": 5, "optimizer": "sgd", "transport": "auto", "pin": "auto"},
-                "configurations": [{**configuration(), "svg": "benchmarks-2x1.svg"}],
+                "configurations": [{**configuration(), "svg": "exchange-2x1.svg"}],
                 "latency": {"transport": "auto", "p50": [1e-6], "p99": [2e-6], "ucx_round_trip": []},
                 "network": {"10 Gbit/s": NETWORK, "not shaped": "not root"}}
         page = document.page(data)
-        for text in ("2 workers, 1 shard", "(benchmarks-2x1.svg)", "not measured: not root", "`bench_gloo`",
+        for text in ("2 workers, 1 shard", "(exchange-2x1.svg)", "not measured: not root", "`bench_gloo`",
                      "tidegate, 16 MiB, each direction, GB/s"):
             self.assertIn(text, page)
-        # As seen from docs/, where the page lies.
+        # As seen from docs/measurements, where the page lies.
         for link in re.findall(r"\]\((\.\./[^)]*)\)", page):
-            self.assertTrue((HERE.parents[2] / "docs" / link).exists(), link)
+            self.assertTrue((HERE.parents[2] / "docs/measurements" / link).exists(), link)
 
 
 if __name__ == "__main__":
