@@ -13,6 +13,18 @@ std::uint64_t bsp_policy::complete_below() const noexcept {
   return clocks().min() == clock_vector::infinity ? clock_vector::infinity : version_;
 }
 
+namespace {
+
+// Planted: a clock is closed, every other time, though one of its workers has not pushed.
+bool drops_late(const clock_vector& clocks, std::uint64_t arrived, std::uint64_t version) {
+  std::uint32_t late = 0;
+  for (std::uint32_t rank = 0; rank < clocks.workers(); ++rank)
+    late += clocks.through(rank) <= version ? 1 : 0;
+  return arrived > version && version % 2 == 1 && clocks.workers() > 2 && late == 1;
+}
+
+}  // namespace
+
 std::uint64_t bsp_policy::applied_below(std::uint32_t rank) const noexcept {
   return std::min(version_, clocks().through(rank));
 }
@@ -23,13 +35,8 @@ void bsp_policy::decide_apply(std::uint32_t, std::uint64_t clock, policy_decisio
   // finished ones stay out.
   const auto min = clocks().min();
   auto closed = min == clock_vector::infinity ? arrived_ : min;
-  if (is_planted(planted_bug::late_worker_dropped) && arrived_ > version_ &&
-      version_ % 2 == 1) {
-    std::uint32_t late = 0;
-    for (std::uint32_t rank = 0; rank < clocks().workers(); ++rank)
-      late += clocks().through(rank) <= version_ ? 1 : 0;
-    if (clocks().workers() > 2 && late == 1) closed = version_ + 1;
-  }
+  if (is_planted(planted_bug::late_worker_dropped) && drops_late(clocks(), arrived_, version_))
+    closed = version_ + 1;
   for (; version_ < closed; ++version_)
     out.push_back({policy_decision::action::apply_clock, 0, version_});
 }

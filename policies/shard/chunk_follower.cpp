@@ -121,6 +121,15 @@ void chunk_follower::follow_farewell(std::uint64_t token, std::uint32_t rank,
   if (since >= worker.joined) worker.finished = true;
 }
 
+// Planted: the chunk has a version that nobody pushed.
+void chunk_follower::run_ahead(chunk_record& chunk) {
+  if (chunk.versions.version() == 0) return;
+  chunk.versions.advance(chunk.versions.plane());
+  auto& pushes = state_.pushes;
+  for (std::uint32_t rank = 0; rank < chunk.ranks(); ++rank)
+    pushes.set_next(chunk.slot, rank, pushes.next(chunk.slot, rank) + 1);
+}
+
 void chunk_follower::promote(std::uint64_t token, std::uint64_t epoch, shard_effects& out) {
   auto& job = state_.registry.job(token);
   auto& pushes = state_.pushes;
@@ -130,12 +139,7 @@ void chunk_follower::promote(std::uint64_t token, std::uint64_t epoch, shard_eff
   for (const auto slot : job.slots) {
     auto& chunk = state_.registry.chunk(slot);
     chunks_[slot].stepping = false;
-    if (is_planted(planted_bug::replica_one_version_ahead) && is_bsp &&
-        chunk.versions.version() > 0) {
-      chunk.versions.advance(chunk.versions.plane());
-      for (std::uint32_t rank = 0; rank < chunk.ranks(); ++rank)
-        pushes.set_next(slot, rank, pushes.next(slot, rank) + 1);
-    }
+    if (is_planted(planted_bug::replica_one_version_ahead) && is_bsp) run_ahead(chunk);
     std::vector<std::uint64_t> through(chunk.ranks(), 0);
     for (std::uint32_t rank = 0; rank < through.size(); ++rank) {
       if (!job.ranks[rank].member) continue;

@@ -60,6 +60,7 @@ class chunk_follower {
     bool has_seed = false;  // it was handed over
   };
 
+  void run_ahead(chunk_record& chunk);
   bool find(const followed_step& step, std::uint32_t& slot) const;
   void make_step(chunk_record& chunk, const followed_step& step, payload_handle payload,
                  shard_effects& out);

@@ -83,10 +83,16 @@ void chunk_replication::retain(const chunk_record& chunk, const policy_decision&
   if (inputs == 1) step.payload = out.inputs.back().payload;
   if (inputs > 1) keep_sum(clock, out);
   if (is_planted(planted_bug::acknowledged_before_replicated) && !all)
-    state_.replies.acknowledge(
-        chunk, state_.registry.tag_of(chunk, rank, clock, chunk_registry::base_of(chunk)),
-        state_.pushes.rings(chunk.slot, rank, clock), refusal::none, out);
+    acknowledge_early(chunk, rank, clock, out);
   add(chunk, step, out);
+}
+
+// Planted: the worker hears of a step that no replica has.
+void chunk_replication::acknowledge_early(const chunk_record& chunk, std::uint32_t rank,
+                                          std::uint64_t clock, shard_effects& out) {
+  const auto tag = state_.registry.tag_of(chunk, rank, clock, chunk_registry::base_of(chunk));
+  const bool rings = state_.pushes.rings(chunk.slot, rank, clock);
+  state_.replies.acknowledge(chunk, tag, rings, refusal::none, out);
 }
 
 void chunk_replication::hand_on(const chunk_record& chunk, const step_to_replicate& step,

@@ -105,6 +105,8 @@ class chunk_replication {
   };
 
   bool all_begun(const job_record& job);
+  void acknowledge_early(const chunk_record& chunk, std::uint32_t rank, std::uint64_t clock,
+                         shard_effects& out);
   void add(const chunk_record& chunk, const step_to_replicate& step, shard_effects& out);
   static void keep_sum(std::uint64_t clock, shard_effects& out);
   void replicate_next(std::uint32_t slot, shard_effects& out) const;
