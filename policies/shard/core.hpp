@@ -56,10 +56,6 @@ class shard_core {
     return state_->pushes.begin(tag, payload_bytes);
   }
   void cancel_push(const frame_tag& tag) { state_->pushes.cancel(tag); }
-  // Returns none if this push may be received. `payload_bytes` as announced.
-  refusal check_push(const frame_tag& tag, std::uint64_t payload_bytes) const {
-    return state_->pushes.check(tag, payload_bytes);
-  }
 
   // `pulls`: also pulls at the clock after.
   void push(const frame_tag& tag, payload_handle payload, shard_effects& out,

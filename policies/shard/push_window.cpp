@@ -12,10 +12,16 @@ namespace tidegate::policies::sharding {
 using runtime::is_planted;
 using runtime::planted_bug;
 
-refusal push_window::check(const frame_tag& tag, std::uint64_t payload_bytes) const {
-  std::uint32_t slot = 0;
-  return check(tag, payload_bytes, slot);
+namespace {
+
+// Planted: each input is summed in the place of the next.
+void rotate_payloads(std::span<shard_effects::input> inputs) {
+  const auto first = inputs.front().payload;
+  for (std::size_t i = 0; i + 1 < inputs.size(); ++i) inputs[i].payload = inputs[i + 1].payload;
+  inputs.back().payload = first;
 }
+
+}  // namespace
 
 refusal push_window::check(const frame_tag& tag, std::uint64_t payload_bytes,
                            std::uint32_t& slot) const {
@@ -100,6 +106,13 @@ void push_window::push_table(const frame_tag& tag, std::span<const payload_handl
   }
 }
 
+// Planted: a push that is in the parameters makes another step.
+void push_window::apply_twice(held_push& place, const frame_tag& tag, payload_handle payload,
+                              bool rings) {
+  hold(place, tag, payload, rings);
+  state_.steps.decisions().push_back({policy_decision::action::apply_one, tag.rank, tag.clock});
+}
+
 // Holds the push and feeds the policy what is next in the worker's order.
 void push_window::take(chunk_record& chunk, const frame_tag& tag, payload_handle payload,
                        bool rings, shard_effects& out) {
@@ -110,13 +123,9 @@ void push_window::take(chunk_record& chunk, const frame_tag& tag, payload_handle
   const bool is_new = !retained && tag.clock < applied_below;
   const bool waits = is_new && state_.replication.waits_for(chunk.slot, tag.rank, tag.clock);
   const bool applied = is_new && !waits;
-  if (is_planted(planted_bug::duplicate_applied) && applied && !chunk.relay &&
-      payload != no_payload && tag.clock + window > applied_below && !place.there) {
-    hold(place, tag, payload, rings);
-    state_.steps.decisions().push_back(
-        {policy_decision::action::apply_one, tag.rank, tag.clock});
-    return;
-  }
+  const bool fits = payload != no_payload && tag.clock + window > applied_below;
+  if (is_planted(planted_bug::duplicate_applied) && applied && fits && !chunk.relay)
+    if (!place.there) return apply_twice(place, tag, payload, rings);
   if (is_planted(planted_bug::lease_ended_by_an_old_push))
     state_.pulls.end_lease(chunk, tag.rank);
   if (is_new || place.there) {  // a duplicate
@@ -243,12 +252,7 @@ std::uint32_t push_window::list_inputs(std::uint32_t slot, std::uint32_t begin,
 void push_window::plant(const chunk_record& chunk, std::uint32_t first, std::uint64_t clock,
                         shard_effects& out) {
   const auto inputs = std::span(out.inputs).subspan(first);
-  if (is_planted(planted_bug::sum_in_order_of_arrival)) {
-    const auto payload = inputs.front().payload;
-    for (std::size_t i = 0; i + 1 < inputs.size(); ++i)
-      inputs[i].payload = inputs[i + 1].payload;
-    inputs.back().payload = payload;
-  }
+  if (is_planted(planted_bug::sum_in_order_of_arrival)) rotate_payloads(inputs);
   if (is_planted(planted_bug::payload_given_back_early) && chunk.versions.version() % 3 == 2) {
     out.list.push_back(shard_effects::release{inputs.front().payload});
     at(chunk.slot, inputs.front().rank, clock).payload = no_payload;

@@ -27,8 +27,7 @@ class push_window {
   void add_chunk(std::uint32_t ranks) { chunks_.emplace_back(ranks); }
   void forget_chunk(std::uint32_t slot) { chunks_[slot] = {}; }
 
-  // shard_core::check_push(), begin_push(), cancel_push().
-  refusal check(const frame_tag& tag, std::uint64_t payload_bytes) const;
+  // shard_core::begin_push(), cancel_push().
   push_admission begin(const frame_tag& tag, std::uint64_t payload_bytes);
   void cancel(const frame_tag& tag);
   // Takes in a push of a chunk, or of every chunk of a table (a payload for each, or none), and
@@ -113,6 +112,7 @@ class push_window {
   bool is_retained(const chunk_record& chunk, std::uint32_t rank, std::uint64_t clock) const;
   void take(chunk_record& chunk, const frame_tag& tag, payload_handle payload, bool rings,
             shard_effects& out);
+  void apply_twice(held_push& place, const frame_tag& tag, payload_handle payload, bool rings);
   void hold(held_push& place, const frame_tag& tag, payload_handle payload, bool rings);
   void hold_copy(const chunk_record& chunk, const frame_tag& tag, bool rings);
   void feed_policy(const chunk_record& chunk, std::uint32_t rank);

@@ -45,9 +45,6 @@ class buffer {
   std::span<std::byte> bytes() const noexcept { return {data_, size_}; }
   float* floats() const noexcept { return reinterpret_cast<float*>(data_); }
 
-  // Handles to the block of this buffer; 0 for views and empty buffers.
-  std::uint32_t use_count() const noexcept { return block_ ? block_->references : 0; }
-
  private:
   friend class pool;
   buffer(detail::block* block, std::byte* data, std::size_t size) noexcept;

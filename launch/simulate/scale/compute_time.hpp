@@ -14,7 +14,6 @@ class compute_time {
   compute_time(const compute_spec& spec, std::uint32_t workers, std::uint64_t seed);
 
   double seconds(std::uint32_t rank, std::uint64_t clock) const;
-  bool is_slow(std::uint32_t rank) const noexcept { return slow_[rank] != 0; }
 
  private:
   compute_spec spec_;

@@ -88,7 +88,7 @@ class hostile_world {
   void push(std::uint32_t rank) {
     const auto clock = clocks_[rank];
     const auto tag = tag_at(rank, clock);
-    if (core_.check_push(tag, 32) != refusal::none) return;
+    if (core_.begin_push(tag, 32).kind != push_admission::verdict::take) return;
     ++clocks_[rank];
     leases_[rank] = none;  // who pushes reads no more
     shard_effects out;

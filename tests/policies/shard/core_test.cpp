@@ -99,7 +99,9 @@ TEST(shard_core, refuses_what_it_should) {
   const auto check = [&](auto change, std::uint64_t bytes = 32) {
     auto bad = tag(0, 0);
     change(bad);
-    return core.check_push(bad, bytes);
+    const auto admitted = core.begin_push(bad, bytes);
+    if (admitted.kind == push_admission::verdict::take) core.cancel_push(bad);
+    return admitted.code;
   };
   EXPECT_EQ(check([](auto&) {}), refusal::none);
   EXPECT_EQ(check([](auto& t) { t.job = 78; }), refusal::unknown_job);
