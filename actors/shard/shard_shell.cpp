@@ -15,10 +15,9 @@ status shard_shell::open_job(const policies::open_job_call& call) {
   core_.admin().open_job(call.token,
                          {call.epoch, call.workers, call.consistency, call.workers_come_back,
                           call.members, call.replicated, call.team});
-  replication_.job_opened(call.token);
-  auto& job = jobs_[call.token];
-  job.name = call.name;
-  auto& options = job.options;
+  chain_.job_opened(call.token, call.workers);
+  checkpoints_.open_job(call.token, call.name);
+  auto& options = jobs_[call.token];
   options.workers = call.workers;
   options.keeps =
       policies::versions_kept(call.consistency, call.workers_come_back, call.replicated);
@@ -40,21 +39,20 @@ status shard_shell::open_table(const policies::open_table_call& call) {
     return {errc::not_found, "this shard does not know the job of the table"};
   if (!core_.registry().slots_of(call.table).empty()) return {};  // an earlier call's
   const auto chunks = core_.admin().open_table(call.token, call.table, call.places);
-  if (auto added = memory_.add_table(call, chunks, job->second.options); !added.ok()) {
+  if (auto added = memory_.add_table(call, chunks, job->second); !added.ok()) {
     core_.admin().forget_table(call.table);
     return added;
   }
   if (call.restore.number > 0)
-    if (auto restored = restore(call, job->second, chunks); !restored.ok()) return restored;
+    if (auto restored = checkpoints_.restore(call, chunks); !restored.ok()) return restored;
   ingress_.table_opened(call.token, call.table);
-  replication_.table_opened(call.token, call.table);
+  chain_.core().table_opened(call.token, call.table);
   look_soon();
   return {};
 }
 
 runtime::expected<std::uint64_t> shard_shell::admit(const policies::admit_worker_call& call) {
-  if (const auto job = jobs_.find(call.token); job != jobs_.end())
-    job->second.restores.release();
+  checkpoints_.workers_come(call.token);
   auto admitted = ingress_.admit(call);
   look_soon();
   return admitted;
@@ -64,43 +62,83 @@ void shard_shell::close_job(std::uint64_t token) {
   ingress_.core().about_job(token, [&](auto& out) { core_.admin().close_job(token, out); });
 }
 
+runtime::expected<std::uint64_t> shard_shell::checkpoint(
+    const policies::checkpoint_call& call) {
+  if (!jobs_.contains(call.token))
+    return runtime::fail(errc::not_found, "this shard does not know the job");
+  std::size_t chunks = 0;
+  for (const auto table : call.tables) chunks += core_.registry().slots_of(table).size();
+  std::uint64_t gone_by = 0;
+  bool begun = false;
+  // Steps that wait may end the part before, which then is written first.
+  ingress_.core().about_job(call.token, [&](auto& out) {
+    begun = checkpoints_.begin(call, chunks);
+    if (begun) gone_by = core_.snapshots().cut(call.token, call.clock, call.tables, out);
+  });
+  if (!begun)
+    return runtime::fail(errc::unavailable, "this shard still writes the last checkpoint");
+  return gone_by;
+}
+
+void shard_shell::lead(const policies::lead_call& call, completion done) {
+  if (chain_.lead(call, std::move(done))) look_soon();
+}
+
+bool shard_shell::promote(const policies::promote_call& call) {
+  if (!chain_.promote(call)) return false;
+  look_soon();
+  return true;
+}
+
+runtime::buffer shard_shell::place(const runtime::frame_header& header) {
+  return policies::replication_core::is_mine(header) ? chain_.place(header)
+                                                     : ingress_.place(header);
+}
+
+void shard_shell::on_frame_lost(const runtime::frame_header& header) {
+  if (policies::replication_core::is_mine(header))
+    chain_.core().frame_lost(header);
+  else
+    ingress_.on_frame_lost(header);
+}
+
 void shard_shell::on_frame(frame_event& event) {
   if (policies::replication_core::is_mine(event.header))
-    on_replication(event);
+    chain_.on_frame(event);
   else
     ingress_.on_frame(event);
   look_soon();
 }
 
-// A neighbour that has died is another's affair: the coordinator closes the chain.
 void shard_shell::on_peer_lost(const peer_lost_event& event) {
-  if (!event.ended && replication_.connection_broke(event.peer, home_.now()))
-    home_.log(severity::info, "lost the connection to a process of this shard's chain: " +
-                                  event.why + "; it is made again");
-  else
-    ingress_.on_peer_lost(event);
+  if (!chain_.on_peer_lost(event)) ingress_.on_peer_lost(event);
   look_soon();
 }
 
 void shard_shell::look() {
   looks_.came();
   ingress_.mend();
-  replication_.mend(home_.now());
+  chain_.core().mend(home_.now());
   ingress_.add_outages(outages_);
-  outages_.add(replication_, [this](policies::neighbour to) {
-    const auto& link = to == policies::neighbour::replica ? follower_ : leader_;
-    return link ? link->address : std::string();
-  });
+  chain_.add_outages(outages_);
   outages_.report();
-  if (home_.link().loses_frames()) replication_.tick(home_.now());
+  if (home_.link().loses_frames()) chain_.core().tick(home_.now());
   look_soon();
 }
 
 void shard_shell::close() {
-  // The completion keeps the adapter alive: it is called, and let go.
-  if (led_) std::exchange(led_, nullptr)({runtime::errc::cancelled, "the shard ends"});
-  home_.forget(*this);
+  chain_.close();
   ingress_.close();
+}
+
+void shard_shell::replicate(const effects::replicate& step) {
+  chain_.core().replicate(step);
+  look_soon();
+}
+
+void shard_shell::replicate_farewell(const effects::replicate_farewell& farewell) {
+  chain_.core().replicate_farewell(farewell);
+  look_soon();
 }
 
 void shard_shell::hand_on(const effects::hand_on&, inputs) {

@@ -1,0 +1,69 @@
+// The checkpoints of a shard's jobs: those that tables are restored from, and this shard's part
+// of those that are being taken, until its file is written. The shard's shell says when a job
+// or a table is opened and when the core cuts; the port says when a file is written. One
+// thread, the home's; restoring blocks.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+
+#include "actors/seam/shell_home.hpp"
+#include "actors/shard/shard_memory.hpp"
+#include "actors/shard/shard_port.hpp"
+#include "policies/checkpoint/restore_source.hpp"
+#include "policies/checkpoint/shard_part.hpp"
+#include "policies/shard/core.hpp"
+
+namespace tidegate::actors {
+
+class shard_checkpoints {
+ public:
+  using effects = policies::shard_effects;
+
+  // `index`: of the shard, as files name it.
+  shard_checkpoints(shell_home& home, shard_memory& memory, shard_port& port,
+                    policies::shard_core& shard, std::uint32_t index)
+      : home_(home), memory_(memory), port_(port), shard_(shard), index_(index) {}
+
+  // Before all else that is said of the job.
+  void open_job(std::uint64_t token, const std::string& name) { jobs_[token].name = name; }
+  // Restores a table's chunks, which were just added. Errors: those of port, storage and
+  // memory.
+  runtime::status restore(const policies::open_table_call& call,
+                          std::span<const policies::owned_chunk> chunks);
+  // No more tables are restored.
+  void workers_come(std::uint64_t token);
+
+  // A part of so many chunks is to be taken. Returns false if the last is being written.
+  bool begin(const policies::checkpoint_call& call, std::size_t chunks);
+  // A chunk has come to the cut. When all have, the port is asked to write the file.
+  void snapshot(const effects::snapshot& step, const policies::shard_core::cut_state& state);
+  // shard_port::write_part() has ended; `failure` says why if it failed. Tells the coordinator.
+  void part_written(std::uint64_t token, const policies::written_file& file,
+                    const std::string& failure);
+  // Returns the checkpoint whose part is being taken or written, or was last.
+  policies::checkpoint_id under_way(std::uint64_t token) const {
+    return jobs_.at(token).part.report().id;
+  }
+
+ private:
+  struct job_files {
+    std::string name;
+    policies::restore_source restores;  // open until workers come in
+    policies::shard_part part;
+  };
+
+  void write_part(std::uint64_t token);
+
+  shell_home& home_;
+  shard_memory& memory_;
+  shard_port& port_;
+  policies::shard_core& shard_;
+  std::uint32_t index_;
+  std::map<std::uint64_t, job_files> jobs_;  // by token
+};
+
+}  // namespace tidegate::actors
