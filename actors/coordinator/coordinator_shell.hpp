@@ -1,28 +1,26 @@
-// The shell of a coordinator: carries out what policies::coordinator_core decides. It writes
-// the journal before anybody hears of a decision, knows the members by their control
-// connections, and judges those whose connection broke. A CAF actor is one adapter, a simulated
-// process another. One thread, its port's.
+// The shell of a coordinator: carries out what policies::coordinator_core decides. It hands
+// each message to the core, and each of the core's effects to the port and to the part that
+// owns what it is about: turn_queue writes the journal before anybody hears of a decision,
+// member_watch judges those whose connection broke, call_receivers and pending_replies know who
+// is to hear what. A CAF actor is one adapter, a simulated process another. One thread, its
+// port's.
 #pragma once
 
 #include <cstdint>
-#include <deque>
-#include <map>
-#include <optional>
 #include <string>
-#include <tuple>
-#include <utility>
 #include <vector>
 
-#include "actors/coordinator/control_members.hpp"
+#include "actors/coordinator/call_receivers.hpp"
 #include "actors/coordinator/control_port.hpp"
+#include "actors/coordinator/member_watch.hpp"
+#include "actors/coordinator/pending_replies.hpp"
+#include "actors/coordinator/sender_check.hpp"
+#include "actors/coordinator/turn_queue.hpp"
 #include "policies/coordinator/core.hpp"
 
 namespace tidegate::actors {
 
-// Returns the answer to a worker whose place another has: `refused`, and a text to show.
-runtime::status replaced(std::uint32_t rank, std::uint32_t incarnation);
-
-class coordinator_shell {
+class coordinator_shell final : private member_watch::owner, private turn_queue::owner {
  public:
   // `before`: what the journal holds. `life`: counts the coordinators of the run, from 1.
   coordinator_shell(const policies::cluster_spec& cluster, std::uint64_t token,
@@ -90,83 +88,38 @@ class coordinator_shell {
   const policies::coordinator_core& core() const noexcept { return core_; }
 
  private:
-  // What follows from an event: its records are durable before the rest is carried out, and
-  // the rest of what came before it is.
-  struct turn {
-    policies::coordinator_effects effects;
-    bool durable = false;
-    // These peers get the effects. When they are carried out, another may have that place.
-    std::vector<control_peer> callees;
-    std::vector<control_peer> hosts;
-    std::vector<control_peer> retiring;
-    std::vector<control_peer> idle;
-    reply_to reply;
-    control_reply value;
-  };
-  // The place of a shard or aggregator: its job (empty: a shard), index, number in the shard's
-  // group.
-  using callee_place = std::tuple<std::string, std::uint32_t, std::uint32_t>;
-  struct slot_process {
-    std::uint32_t life = 0;
-    control_peer peer = {};
-    bool ended = false;  // the launcher says so
-    std::optional<std::int64_t> absent_since = {};
-  };
-  struct listener {
-    std::uint32_t incarnation = 0;
-    control_peer peer;
-  };
-
-  // Returns ok for a process of this run whose place nobody has taken. refuses() answers any
-  // other.
-  runtime::status check(const control_sender& from) const;
-  runtime::status check_token(const control_sender& from) const;
+  // Answers a process that is not listened to. Returns true if it is not.
   static bool refuses(const runtime::status& checked, const reply_to& reply);
-  policies::ticket wait(reply_to reply);
+  // A member that the core has taken in: those that had its place are heard no more.
+  void add(control_member joined);
 
-  // Turns, coordinator_turns.cpp.
+  // Carries out what the core has added to effects_ (coordinator_effects.cpp), then replies.
   void carry_out(reply_to reply = {}, control_reply value = {});
   void gather(turn& next);
   void name_receivers(turn& next, const policies::coordinator_effects& added) const;
-  void work();
-  bool make_durable(turn& next);
-  void on_written(const runtime::status& written);
-  void perform(turn& done);
+  void perform(turn& done) override;
+  void write_manifests(const policies::coordinator_effects& effects);
+  // Returns true if some callees have gone.
+  bool make_calls(const turn& done);
   bool is_gone(const callee_place& place) const;
-  void deliver(policies::coordinator_effects::answer& answer);
-  void tell(const policies::coordinator_effects::tell_moved& move);
-  void end(const runtime::status& why);
 
-  // Absences, coordinator_absences.cpp.
-  void add(control_member joined);
-  void keep_callee(const callee_place& place, const control_peer& peer);
-  bool may_return(const control_member& member) const;
-  void lose(const control_member& member, const std::string& why);
-  void lose(policies::shard_slots::process slot, slot_process& known);
-  void host_ended(policies::shard_slots::process slot, std::uint32_t life);
-  void look_soon();
+  void end(const runtime::status& why);
+  void journal_failed(const runtime::status& why) override;
+
+  void member_lost(const control_member& member, const std::string& why) override;
+  void host_lost(policies::shard_slots::process slot, std::uint32_t life) override;
+  void out_of_reach(const control_member& member) override;
+  void out_of_reach(policies::shard_slots::process slot, std::uint32_t life) override;
 
   control_port& port_;
   coordinator_storage& storage_;
   policies::coordinator_core core_;
-  policies::coordinator_effects effects_;
-  std::uint64_t token_;
-  std::uint32_t shards_;
-  bool moves_shards_;
-  std::int64_t absent_most_ns_;  // until a member that has no connection counts as dead
-  std::deque<turn> turns_;       // that are not carried out yet, in their order
-  bool works_ = false;           // on the first of them
-  bool asks_journal_ = false;    // to write its records, and the journal has not returned
-  bool looks_ = false;           // a look is on its way
-  bool has_ended_ = false;
-
-  control_members members_;
-  std::map<callee_place, control_peer> callees_;
-  std::map<std::pair<std::string, std::uint32_t>, listener> listeners_;  // by job and rank
-  std::map<policies::shard_slots::process, slot_process> hosts_;         // the latest of each
-  std::map<std::uint64_t, runtime::status> put_out_;  // processes, and what they are told
-  policies::ticket last_ticket_ = 0;
-  std::map<policies::ticket, reply_to> waiting_;
+  policies::coordinator_effects effects_;  // of the event that is being handled
+  sender_check senders_;
+  member_watch watch_;
+  call_receivers receivers_;
+  pending_replies replies_;
+  turn_queue turns_;
 };
 
 }  // namespace tidegate::actors
