@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "policies/aggregator/core.hpp"
-#include "runtime/base/buggify.hpp"
 #include "runtime/base/planted.hpp"
 #include "runtime/base/rare.hpp"
 
@@ -12,56 +11,44 @@ using kind = upstream_frame::type;
 using runtime::frame_kind;
 
 bool aggregator_core::is_busy() const {
-  const bool waits = std::any_of(chunks_.begin(), chunks_.end(), [](const chunk_state& chunk) {
-    return chunk.pull != reply::none ||
-           std::any_of(chunk.sums.begin(), chunk.sums.end(),
-                       [](const sum_under_way& sum) { return sum.remaining > 0; });
-  });
-  return waits || std::any_of(farewell_heard_.begin(), farewell_heard_.end(),
-                              [](auto heard) { return heard == 0; });
+  return sums_.is_busy() || !farewell_.is_settled() ||
+         std::ranges::any_of(
+             chunks_, [](const chunk_state& chunk) { return chunk.pull != reply::none; });
 }
 
 void aggregator_core::tick(std::int64_t now, std::vector<upstream_frame>& out) {
   for (std::uint32_t slot = 0; slot < chunks_.size(); ++slot) {
     auto& chunk = chunks_[slot];
-    sums_again(slot, now, out);
+    for (std::size_t place = 0; place < upstream_sums::window; ++place)
+      if (const auto clock = sums_.take_due(slot, place, now, patience_))
+        sum_again(slot, *clock, out);
     if (chunk.pull != reply::awaited || !front_.relay().asked(slot)) continue;
     if (!chunk.pull_again.is_over(now, patience_)) continue;
     pull_again(slot, out);
   }
-  if (!farewell_said_ || !farewell_again_.is_over(now, patience_)) return;
-  const auto nodes = job_.nodes.size();
-  for (std::size_t i = 0; i < farewell_heard_.size(); ++i) {
-    if (farewell_heard_[i] != 0) continue;
-    TIDEGATE_RARE("aggregator: a farewell is said again");
-    out.push_back(farewell_frame(static_cast<std::uint32_t>(i / nodes), i % nodes));
-  }
+  if (!farewell_.is_due(now, patience_)) return;
+  for (std::uint32_t shard = 0; shard < job_.upstream_epochs.size(); ++shard)
+    for (std::size_t node = 0; node < job_.nodes.size(); ++node) {
+      if (!farewell_.is_missing(shard, node)) continue;
+      TIDEGATE_RARE("aggregator: a farewell is said again");
+      out.push_back(farewell_frame(shard, node));
+    }
 }
 
-void aggregator_core::sums_again(std::uint32_t slot, std::int64_t now,
-                                 std::vector<upstream_frame>& out) {
-  auto& chunk = chunks_[slot];
-  for (auto& sum : chunk.sums) {
-    if (sum.remaining == 0) continue;
-    const bool early = TIDEGATE_BUGGIFY("aggregator: a sum is sent again early");
-    if (sum.again.is_over(now, patience_) || early) sum_again(slot, sum, out);
-  }
-}
-
-void aggregator_core::sum_again(std::uint32_t slot, const sum_under_way& sum,
+void aggregator_core::sum_again(std::uint32_t slot, std::uint64_t clock,
                                 std::vector<upstream_frame>& out) {
   const auto& chunk = chunks_[slot];
   for (std::size_t node = 0; node < job_.nodes.size(); ++node) {
-    const auto& part = part_of(slot, sum.clock, node);
-    if (part.acked) continue;
+    const auto* const part = sums_.find_missing(slot, clock, node);
+    if (part == nullptr) continue;
     TIDEGATE_RARE("aggregator: a sum is sent again");
     upstream_frame frame;
-    frame.kind = part.skips ? kind::skip : kind::push;
+    frame.kind = part->skips ? kind::skip : kind::push;
     frame.shard = chunk.shard;
     frame.node = static_cast<std::uint32_t>(node);
-    frame.tag = tag_of(chunk, node, sum.clock);
+    frame.tag = tag_of(chunk, node, clock);
     frame.again = true;
-    frame.single = part.single;
+    frame.single = part->single;
     frame.slot = slot;
     out.push_back(frame);
   }
@@ -81,9 +68,7 @@ bool aggregator_core::upstream_moved(std::uint32_t shard, std::uint64_t epoch,
   job_.upstream_epochs[shard] = epoch;
   reconnects_.forget(shard);
   // An aggregator in the place of another has not heard it.
-  const auto nodes = job_.nodes.size();
-  for (std::size_t node = 0; node < nodes && farewell_said_; ++node)
-    farewell_heard_[shard * nodes + node] = 0;
+  farewell_.forget(shard);
   resend(shard, out);
   return true;
 }
@@ -94,21 +79,12 @@ void aggregator_core::resend(std::uint32_t shard, std::vector<upstream_frame>& o
     const auto& chunk = chunks_[slot];
     if (chunk.shard != shard) continue;
     // Older clocks first.
-    std::uint64_t from = 0;
-    for (std::uint32_t i = 0; i < window; ++i) {
-      const sum_under_way* next = nullptr;
-      for (const auto& sum : chunk.sums)
-        if (sum.remaining > 0 && sum.clock >= from && (!next || sum.clock < next->clock))
-          next = &sum;
-      if (!next) break;
-      sum_again(slot, *next, out);
-      from = next->clock + 1;
-    }
+    for (auto clock = sums_.oldest(slot, 0); clock; clock = sums_.oldest(slot, *clock + 1))
+      sum_again(slot, *clock, out);
     if (chunk.pull == reply::awaited) pull_again(slot, out);
   }
-  const auto nodes = job_.nodes.size();
-  for (std::size_t node = 0; node < nodes && farewell_said_; ++node)
-    if (farewell_heard_[shard * nodes + node] == 0) out.push_back(farewell_frame(shard, node));
+  for (std::size_t node = 0; node < job_.nodes.size(); ++node)
+    if (farewell_.is_missing(shard, node)) out.push_back(farewell_frame(shard, node));
 }
 
 bool aggregator_core::is_resend(const runtime::frame_header& header) {
@@ -149,11 +125,8 @@ upstream_frame aggregator_core::resend_frame(kind of, std::uint32_t shard,
 }
 
 void aggregator_core::on_farewell_ack(std::uint32_t shard, std::uint32_t node_rank) {
-  for (std::size_t node = 0; node < job_.nodes.size(); ++node) {
-    const auto at = shard * job_.nodes.size() + node;
-    if (job_.nodes[node].first == node_rank && at < farewell_heard_.size())
-      farewell_heard_[at] = 1;
-  }
+  for (std::size_t node = 0; node < job_.nodes.size(); ++node)
+    if (job_.nodes[node].first == node_rank) farewell_.acknowledged(shard, node);
 }
 
 }  // namespace tidegate::policies

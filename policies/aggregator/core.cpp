@@ -51,18 +51,13 @@ std::vector<owned_chunk> aggregator_core::open_table(std::uint32_t table,
     chunk.chunk = places[i].chunk;
     chunk.shard = places[i].shard;
   }
-  parts_.resize(chunks_.size() * window * job_.nodes.size());
+  sums_.add_chunks(chunks_.size(), job_.nodes.size());
   return owned;
 }
 
 void aggregator_core::forget_table(std::uint32_t table) {
   front_.admin().forget_table(table);
   slots_.erase(table);
-}
-
-aggregator_core::sum_part& aggregator_core::part_of(std::uint32_t slot, std::uint64_t clock,
-                                                    std::size_t node) {
-  return parts_[(std::size_t{slot} * window + clock % window) * job_.nodes.size() + node];
 }
 
 std::optional<std::uint32_t> aggregator_core::find(const frame_tag& tag) const {
@@ -96,8 +91,7 @@ void aggregator_core::hand_on(const shard_effects::hand_on& handover,
                               std::vector<upstream_frame>& out) {
   auto& chunk = chunks_[handover.slot];
   const auto nodes = job_.nodes.size();
-  chunk.sums[handover.clock % window] = {
-      handover.clock, static_cast<std::uint32_t>(nodes), refusal::none, {}};
+  sums_.begin(handover.slot, handover.clock);
 
   const auto* asked = front_.relay().asked(handover.slot);
   const bool pulls = asked && chunk.pull == reply::none && !asked->everything &&
@@ -126,8 +120,9 @@ void aggregator_core::hand_on(const shard_effects::hand_on& handover,
       ++frame.count;
     }
     out.push_back(frame);
-    part_of(handover.slot, handover.clock, node) = {
-        false, frame.kind == kind::skip, frame.count == 1 ? inputs[first].payload : no_payload};
+    sums_.set_part(
+        handover.slot, handover.clock, node,
+        {frame.kind == kind::skip, frame.count == 1 ? inputs[first].payload : no_payload});
     first = last;
   }
   TIDEGATE_ASSERT(first == inputs.size(), "the nodes cover the members");
@@ -173,10 +168,10 @@ upstream_frame aggregator_core::farewell_frame(std::uint32_t shard, std::size_t 
 
 // Sums of members that have left for good may be on their way.
 void aggregator_core::say_farewell(std::vector<upstream_frame>& out) {
-  if (farewell_said_ || front_.pushes_held() > 0 || !front_.registry().all_finished(job_.token))
+  if (farewell_.is_said() || front_.pushes_held() > 0 ||
+      !front_.registry().all_finished(job_.token))
     return;
-  farewell_said_ = true;
-  farewell_heard_.assign(job_.upstream_epochs.size() * job_.nodes.size(), 0);
+  farewell_.say(job_.upstream_epochs.size(), job_.nodes.size());
   for (std::uint32_t shard = 0; shard < job_.upstream_epochs.size(); ++shard)
     for (std::size_t node = 0; node < job_.nodes.size(); ++node)
       out.push_back(farewell_frame(shard, node));
@@ -240,13 +235,9 @@ void aggregator_core::ack(const frame_tag& tag, refusal code, bool answer_follow
       std::find_if(job_.nodes.begin(), job_.nodes.end(),
                    [&](const rank_node& child) { return child.first == tag.rank; });
   if (node == job_.nodes.end()) return;
-  auto& sum = chunks_[*slot].sums[tag.clock % window];
-  if (sum.remaining == 0 || sum.clock != tag.clock) return;
-  auto& part = part_of(*slot, tag.clock, static_cast<std::size_t>(node - job_.nodes.begin()));
-  if (std::exchange(part.acked, true)) return;
-  if (sum.code == refusal::none) sum.code = code;
-  if (--sum.remaining == 0)
-    front_.relay().handed_on(*slot, tag.clock, sum.code, answer_follows, out);
+  const auto index = static_cast<std::size_t>(node - job_.nodes.begin());
+  if (const auto all = sums_.acknowledge(*slot, tag.clock, index, code))
+    front_.relay().handed_on(*slot, tag.clock, *all, answer_follows, out);
 }
 
 std::optional<std::uint32_t> aggregator_core::expects_reply(const frame_tag& tag) const {

@@ -3,7 +3,8 @@
 //
 // Two halves. The front faces the members and is a shard core that relays (shard/core.hpp):
 // whatever a member may send, late, twice or out of order, is judged there. The back is here:
-// sums under way upstream, and at most one pull per chunk.
+// at most one pull per chunk, and what upstream has to be told and has not acknowledged, sums
+// (upstream_sums.hpp) and a farewell (node_farewell.hpp).
 //
 // Upstream (shards, or one higher aggregator) knows the members by nodes: aligned groups of
 // ranks whose sum is a node of the canonical tree (runtime/kernels/update.hpp), each under its
@@ -12,13 +13,14 @@
 // One thread. Once warm, nothing allocates.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <span>
 #include <vector>
 
+#include "policies/aggregator/node_farewell.hpp"
+#include "policies/aggregator/upstream_sums.hpp"
 #include "policies/model/spec.hpp"
 #include "policies/placement/aggregation.hpp"
 #include "policies/placement/placement.hpp"
@@ -27,7 +29,6 @@
 #include "policies/supervision/patience.hpp"
 #include "policies/supervision/reconnect_schedule.hpp"
 #include "runtime/base/frame_header.hpp"
-#include "runtime/base/limits.hpp"
 
 namespace tidegate::policies {
 
@@ -157,26 +158,11 @@ class aggregator_core {
                 shard_effects& out);
 
  private:
-  static constexpr auto window = runtime::limits::clocks_in_flight_max;
-
-  struct sum_under_way {
-    std::uint64_t clock = 0;
-    std::uint32_t remaining = 0;  // nodes
-    refusal code = refusal::none;
-    patience again;
-  };
-  // One node's part of a sum.
-  struct sum_part {
-    bool acked = true;
-    bool skips = false;
-    payload_handle single = no_payload;
-  };
   enum class reply : std::uint8_t { none, awaited, arriving };
   struct chunk_state {
     std::uint32_t table = 0;
     std::uint32_t chunk = 0;
     std::uint32_t shard = 0;
-    std::array<sum_under_way, window> sums{};  // by clock modulo window
     reply pull = reply::none;
     std::uint64_t request = 0;  // of the last pull
     patience pull_again;
@@ -185,12 +171,9 @@ class aggregator_core {
   std::optional<std::uint32_t> find(const frame_tag& tag) const;
   void ack(const frame_tag& tag, refusal code, bool answer_follows, shard_effects& out);
   frame_tag tag_of(const chunk_state& chunk, std::size_t node, std::uint64_t clock) const;
-  sum_part& part_of(std::uint32_t slot, std::uint64_t clock, std::size_t node);
   upstream_frame pull_frame(std::uint32_t slot) const;
   upstream_frame farewell_frame(std::uint32_t shard, std::size_t node) const;
-  void sums_again(std::uint32_t slot, std::int64_t now, std::vector<upstream_frame>& out);
-  void sum_again(std::uint32_t slot, const sum_under_way& sum,
-                 std::vector<upstream_frame>& out);
+  void sum_again(std::uint32_t slot, std::uint64_t clock, std::vector<upstream_frame>& out);
   void pull_again(std::uint32_t slot, std::vector<upstream_frame>& out);
   upstream_frame resend_frame(upstream_frame::type kind, std::uint32_t shard,
                               std::uint64_t attempt) const;
@@ -201,10 +184,8 @@ class aggregator_core {
   shard_core front_;
   std::map<std::uint32_t, std::vector<std::uint32_t>> slots_;  // by table, by chunk
   std::vector<chunk_state> chunks_;                            // by slot
-  std::vector<sum_part> parts_;                                // by slot, parity, node
-  bool farewell_said_ = false;
-  std::vector<std::uint8_t> farewell_heard_;  // by shard, node
-  patience farewell_again_;
+  upstream_sums sums_;
+  node_farewell farewell_;
   patience_limits patience_;
   reconnect_schedule<std::uint32_t> reconnects_;  // by shard
 };

@@ -1,0 +1,40 @@
+// How an aggregator says farewell for its nodes when its members have left: once to each shard,
+// and again until that has acknowledged every node.
+//
+// One thread. Only say() allocates.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "policies/supervision/patience.hpp"
+
+namespace tidegate::policies {
+
+class node_farewell {
+ public:
+  // It is sent to all shards now.
+  void say(std::size_t shards, std::size_t nodes);
+  void acknowledged(std::size_t shard, std::size_t node);
+  // Another process serves this shard, and may not have heard it.
+  void forget(std::size_t shard);
+
+  bool is_said() const { return said_; }
+  // Returns true if it was said, and the shard has not acknowledged it of this node.
+  bool is_missing(std::size_t shard, std::size_t node) const;
+  // Returns true unless acknowledgements are waited for.
+  bool is_settled() const;
+  // Returns true if what is missing is to be sent again now.
+  bool is_due(std::int64_t now, const patience_limits& limits) {
+    return said_ && again_.is_over(now, limits);
+  }
+
+ private:
+  bool said_ = false;
+  std::size_t nodes_ = 0;
+  std::vector<std::uint8_t> heard_;  // by shard, node
+  patience again_;
+};
+
+}  // namespace tidegate::policies
