@@ -50,8 +50,8 @@ struct bell_note {
   note_kind kind = note_kind::wake;
   std::uint32_t slot = 0;
   std::uint64_t number = 0;  // of the ring, its writer's; of all but wake and farewell
-  host_place from;
-  segment_name ring;  // of a hello
+  host_place from{};
+  segment_name ring{};  // of a hello
 };
 static_assert(sizeof(bell_note) <= 128, "a write to a pipe that is whole or not at all");
 

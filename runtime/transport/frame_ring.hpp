@@ -19,6 +19,10 @@
 namespace tidegate::runtime {
 
 inline constexpr std::size_t ring_head_bytes = 128;
+// Sizes of a ring between two links; a record of 16 KiB and its header fit. Small enough for
+// many, and for the cache.
+inline constexpr std::size_t ring_capacity = 64U << 10U;
+inline constexpr std::size_t ring_bytes = ring_head_bytes + ring_capacity;
 
 enum class record_kind : std::uint32_t {
   pad = 0,    // nothing, up to the end of the ring

@@ -1,10 +1,12 @@
 #include "runtime/transport/host_link.hpp"
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
-#include <limits>
+#include <span>
 #include <sys/epoll.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
@@ -25,6 +27,12 @@ constexpr std::uint64_t turn_bytes = 64U << 10U;
 // Notes cost a system call to look for. Who sleeps is woken by them.
 constexpr unsigned turns_between_notes = 64;
 
+bool is_urgent(const frame_header& header) {
+  const bool acknowledges =
+      header.kind == frame_kind::push_ack || header.kind == frame_kind::ring_ack;
+  return !acknowledges || header.code != 0 || header.chunk == whole_job;
+}
+
 status failed(const char* subject) {
   return {errc::io_error,
           std::string("a link of one host: ") + subject + ": " + std::strerror(errno)};
@@ -35,12 +43,10 @@ status failed(const char* subject) {
 status host_link::open() {
   auto bell = doorbell::create();
   if (!bell) return bell.error();
-  auto desk = segment::create("tidegate-desk", desk_view::bytes, segment::pages::small);
-  if (!desk) return desk.error();
+  if (auto opened = desk_.open(); !opened.ok()) return opened;
   all_ = unique_fd(::epoll_create1(EPOLL_CLOEXEC));
   if (!all_) return failed("epoll");
   bell_ = std::move(*bell);
-  desk_ = std::move(*desk);
   for (const int fd : {bell_.fd(), elsewhere_->event_fd()}) {
     epoll_event event{};
     event.events = EPOLLIN;
@@ -53,12 +59,11 @@ status host_link::open() {
   if (::prctl(PR_GET_DUMPABLE) != 1) self_.link = no_rings;
   self_.bell = bell_.name();
   self_.desk = desk_.name();
-  for (auto slot = desk_view::slots; slot > 0; --slot) free_slots_.push_back(slot - 1);
   return {};
 }
 
 void host_link::set_sink(frame_sink* sink) {
-  sink_ = sink != nullptr ? sink : &nobody_;
+  delivery_.set_sink(sink);
   elsewhere_->set_sink(this);
 }
 
@@ -73,213 +78,151 @@ expected<peer_id> host_link::connect(std::string_view address, reach where) {
   if (to.magic != address_magic)
     return fail(errc::unavailable, "connecting to a peer: no address of a link");
   if (where == reach::host && to.link != no_rings && self_.link != no_rings) {
-    auto ring = std::make_unique<ring_out>();
-    if (open_ring(*ring, to).ok()) {
-      out_.push_back(std::move(ring));
-      notes_wait_ = true;
+    if (const auto peer = outgoing_.open(to)) {
       greet();
-      return name_of(out_.size() - 1);
+      return *peer;
     }
-    if (is_gone(to.bell)) {
-      out_.push_back(nullptr);
-      lost_.emplace_back(name_of(out_.size() - 1), status(errc::not_found, "it has died"));
-      return name_of(out_.size() - 1);
-    }
+    if (is_gone(to.bell)) return outgoing_.add_lost({errc::not_found, "it has died"});
   }
   const auto connected = elsewhere_->connect(address.substr(sizeof to), where);
   if (!connected) return connected;
   return *connected << 1U;
 }
 
-status host_link::open_ring(ring_out& ring, const host_place& to) {
-  auto rope = bell_rope::open(to.bell);
-  if (!rope) return rope.error();
-  auto desk = segment::open(to.desk);
-  if (!desk) return desk.error();
-  if (desk->size() < desk_view::bytes) return {errc::corrupt, "no such desk"};
-  auto memory = segment::create("tidegate-ring", ring_bytes, segment::pages::small);
-  if (!memory) return memory.error();
-  ring.to = to;
-  ring.rope = std::move(*rope);
-  ring.desk = std::move(*desk);
-  ring.desk.hide();
-  ring.memory = std::move(*memory);
-  ring.ring = ring_writer({ring.memory.data(), ring_bytes});
-  return {};
-}
-
-host_link::ring_out* host_link::out_of(peer_id peer) {
-  TIDEGATE_ASSERT(peer >> 1U < out_.size(), "a peer of this link");
-  auto* out = out_[peer >> 1U].get();
-  return out != nullptr && !out->departs ? out : nullptr;
-}
-
 void host_link::disconnect(peer_id peer) {
-  if (!is_ring(peer)) return elsewhere_->disconnect(peer >> 1U);
-  std::erase_if(lost_, [&](const auto& entry) { return entry.first == peer; });
-  auto* out = out_of(peer);
-  if (out == nullptr) return sweep();  // it was lost before; its process may have ended since
-  out->departs = parting_ = true;
+  if (!outgoing_rings::is_ring(peer)) return elsewhere_->disconnect(peer >> 1U);
+  reports_.forget(peer);
+  // It was lost before; its process may have ended since.
+  if (!outgoing_.depart(peer)) incoming_.sweep();
 }
 
-void host_link::lose(std::size_t ring, const status& why) {
-  const bool reported = out_[ring]->departs;
-  end(ring, why);
-  if (!reported) lost_.emplace_back(name_of(ring), why);
+void host_link::post(peer_id peer, const frame_header& header,
+                     std::span<const std::byte> payload, send_token token) {
+  if (!outgoing_rings::is_ring(peer))
+    return elsewhere_->post(peer >> 1U, header, payload, token);
+  ++own_.messages_sent;
+  auto* ring = outgoing_.find(peer);
+  send(ring, {header, payload, token});
+  if (ring != nullptr) ring->wake(is_urgent(header) || ring->has_backlog());
 }
 
-// All that was on its way, and the ring. What was lent is its owner's again.
-void host_link::end(std::size_t ring, const status& why) {
-  auto& out = *out_[ring];
-  out.ring.retire();
-  const auto tell = [&](send_token token) {
-    if (token != 0) failed_.push({token, why});
-  };
-  for (; !out.tokens.empty(); out.tokens.pop()) tell(out.tokens.front().token);
-  for (; !out.frames.empty(); out.frames.pop()) tell(out.frames.front().token);
-  out_[ring].reset();
+void host_link::post_bundle(peer_id peer, std::span<const outgoing> frames) {
+  if (!outgoing_rings::is_ring(peer)) return elsewhere_->post_bundle(peer >> 1U, frames);
+  TIDEGATE_ASSERT(!frames.empty(), "a bundle");
+  ++own_.messages_sent;
+  auto* ring = outgoing_.find(peer);
+  for (const auto& frame : frames) send(ring, frame);
+  if (ring != nullptr) ring->wake(true);
 }
 
-// Ends the rings to those from whom this link was disconnected, and all rings that are not read
-// any more: theirs, those of links that have closed or died, and those with garbage. What is
-// left in them is read before their writers are told, who give what they lent away then.
-unsigned host_link::part() {
-  if (!std::exchange(parting_, false)) return 0;
-  unsigned happened = 0;
-  std::vector<std::size_t> departing;  // a sink may disconnect others meanwhile
-  for (std::size_t i = 0; i < out_.size(); ++i) {
-    if (!out_[i] || !out_[i]->departs) continue;
-    departing.push_back(i);
-    const auto peer_link = out_[i]->to.link;
-    if (is_connected_to(peer_link)) continue;
-    for (auto& in : in_) in->departs = in->departs || in->from.link == peer_link;
-  }
-  for (std::size_t i = 0; i < in_.size(); ++i) {
-    if (!in_[i]->departs) continue;
-    receive(*in_[i], std::numeric_limits<std::uint64_t>::max());
-    drop(*in_[i]);
-    ++happened;
-  }
-  std::erase_if(in_, [](const auto& in) { return in->dropped; });
-  for (const auto i : departing) {
-    if (!out_[i]) continue;
-    end(i, {errc::unavailable, "the connection was closed"});
-    ++happened;
-  }
-  return happened;
+void host_link::send(outgoing_ring* ring, const outgoing& frame) {
+  TIDEGATE_ASSERT(frame.header.payload_bytes == frame.payload.size(),
+                  "the header tells the payload");
+  ++own_.frames_sent;
+  own_.payload_bytes_sent += frame.payload.size();
+  if (ring != nullptr) return ring->send(frame);
+  reports_.send_failed(frame.token, {errc::unavailable, "the peer is gone"});
 }
 
 unsigned host_link::progress() {
-  return turn() + elsewhere_->progress();
+  const auto happened = turn();
+  return happened + elsewhere_->progress();
 }
 
 unsigned host_link::turn() {
   unsigned happened = 0;
-  const bool woken = armed_;
+  const bool woken = desk_.is_asleep();
   if (woken) rise();
   if (woken || ++turns_ % turns_between_notes == 0) happened += read_notes();
-  if (notes_wait_) greet();
-  // By index: a sink may connect.
-  for (std::size_t i = 0; i < in_.size(); ++i) happened += receive(*in_[i], turn_bytes);
-  for (std::size_t i = 0; i < out_.size(); ++i)
-    if (out_[i]) happened += pump(*out_[i]);
-  return happened + part() + tell();
+  if (owes_notes()) greet();
+  happened += incoming_.receive(turn_bytes);
+  happened += outgoing_.pump();
+  happened += part();
+  return happened + reports_.tell();
 }
 
-unsigned host_link::tell() {
+// Ends the rings to those from whom this link was disconnected, and all rings that are not read
+// any more: theirs, those of links that have closed or died, and those with garbage.
+unsigned host_link::part() {
+  if (!outgoing_.is_parting() && !incoming_.is_parting()) return 0;
+  const auto departing = outgoing_.list_departing();  // a sink may disconnect others meanwhile
+  for (const auto ring : departing) {
+    const auto peer_link = outgoing_.reader_of(ring);
+    if (!outgoing_.is_connected_to(peer_link)) incoming_.depart(peer_link);
+  }
+  const auto dropped = incoming_.drop_departing();
+  return dropped + outgoing_.end(departing);
+}
+
+unsigned host_link::read_notes() {
+  std::array<bell_note, 16> notes;
   unsigned happened = 0;
-  for (; !failed_.empty(); ++happened) {
-    const auto result = std::move(failed_.front());
-    failed_.pop();
-    sink_->on_sent(result.token, result.result);
-  }
-  for (; !frames_lost_.empty(); ++happened) {
-    const auto header = frames_lost_.back();
-    frames_lost_.pop_back();
-    sink_->on_frame_lost(header);
-  }
-  for (; !bad_.empty(); ++happened) {
-    const auto why = std::move(bad_.back());
-    bad_.pop_back();
-    sink_->on_bad_frame(why);
-  }
-  for (; !lost_.empty(); ++happened) {
-    const auto pair = std::move(lost_.back());
-    lost_.pop_back();
-    sink_->on_peer_lost(pair.first, pair.second);
-  }
+  std::size_t count = 0;
+  do {
+    count = bell_.read(notes);
+    for (const auto& note : std::span(notes).first(count)) {
+      ++happened;
+      take(note);
+    }
+  } while (count == notes.size());
   return happened;
+}
+
+void host_link::take(const bell_note& note) {
+  if (note.kind == note_kind::hello) {
+    incoming_.sweep();
+    if (incoming_.admit(note)) greet();
+  }
+  if (note.kind == note_kind::welcome) outgoing_.on_welcome(note);
+  if (note.kind == note_kind::farewell) {
+    outgoing_.on_farewell(note);
+    incoming_.depart(note.from.link);
+  }
+  if (note.kind == note_kind::refusal) outgoing_.on_refusal(note);
+}
+
+// Introduces rings to their readers, and readers to their rings, and says which rings are not
+// read; again later where a pipe is full.
+void host_link::greet() {
+  incoming_.send_refusals();
+  outgoing_.greet();
+  incoming_.send_welcomes();
 }
 
 // Each side first says what it waits for, then looks once more; the other first gives it, then
 // looks who waits.
 bool host_link::arm() {
-  sleeps_ += 2;
-  if (sleeps_ == 0) sleeps_ = 2;
-  desk_view(desk_.data())
-      .asleep()
-      .store(sleeps_ + (patient_ ? 1 : 0), std::memory_order_relaxed);
-  for (auto& out : out_)
-    if (out && (!out->frames.empty() || !out->tokens.empty())) out->ring.want_room(true);
+  desk_.sleep(patient_);
+  outgoing_.want_room();
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  armed_ = true;
   if (!has_work() && read_notes() == 0 && elsewhere_->arm()) return true;
   rise();
   return false;
 }
 
-void host_link::rise() {
-  armed_ = false;
-  desk_view(desk_.data()).asleep().store(0, std::memory_order_relaxed);
-  for (auto& out : out_)
-    if (out) out->ring.want_room(false);
+void host_link::rise() noexcept {
+  desk_.rise();
+  outgoing_.need_no_room();
 }
 
-bool host_link::has_work() {
-  if (notes_wait_ || parting_ || !failed_.empty() || !lost_.empty() || !frames_lost_.empty() ||
-      !bad_.empty())
-    return true;
-  for (const auto& in : in_)
-    if (!in->ring.is_empty()) return true;
-  for (const auto& out : out_) {
-    if (!out) continue;
-    const auto read = read_of(*out);
-    if (!out->frames.empty() && out->ring.is_news(read)) return true;
-    if (!out->tokens.empty() && out->tokens.front().position <= read) return true;
-  }
-  return false;
-}
-
-// Whether all that was posted is where its reader finds it, even when we are gone.
-bool host_link::is_flushed() {
-  return std::all_of(out_.begin(), out_.end(), [](const auto& out) {
-    return !out || (out->ring.position() == 0 && out->frames.empty()) ||
-           (out->frames.empty() && out->tokens.empty() && out->slot);
-  });
+bool host_link::has_work() const noexcept {
+  return owes_notes() || outgoing_.is_parting() || incoming_.is_parting() ||
+         !reports_.empty() || incoming_.has_work() || outgoing_.has_work();
 }
 
 void host_link::close(std::uint32_t flush_ms_max) {
   using clock = std::chrono::steady_clock;
   if (std::exchange(closed_, true)) return;
   const auto deadline = clock::now() + std::chrono::milliseconds(flush_ms_max);
-  while (!is_flushed() && clock::now() < deadline) {
-    if (turn() + elsewhere_->progress() == 0) std::this_thread::yield();
+  while (!outgoing_.is_flushed() && clock::now() < deadline) {
+    if (progress() == 0) std::this_thread::yield();
     read_notes();
   }
   read_notes();  // who has just said hello is told, too
-  for (auto& out : out_) {
-    if (!out) continue;
-    if (!out->tokens.empty()) out->ring.retire();
-    say_farewell(out->rope);
-    out.reset();
-  }
-  for (auto& in : in_) say_farewell(in->rope);
-  in_.clear();
-  sink_ = &nobody_;
-  failed_.clear();
-  lost_.clear();
-  frames_lost_.clear();
-  bad_.clear();
+  outgoing_.close();
+  incoming_.close();
+  delivery_.set_sink(nullptr);
+  reports_.clear();
   bell_ = doorbell();  // whoever looks for it knows
   using std::chrono::milliseconds;
   const auto left = std::chrono::duration_cast<milliseconds>(deadline - clock::now());
