@@ -58,7 +58,12 @@ class frame_delivery {
     deliver(header, std::move(to));
   }
 
+  // Bytes that are no frame: counted, and told at once or by who counts them.
   void count_bad_frame() noexcept { ++counters_.frames_bad; }
+  void bad_frame(const status& why) {
+    count_bad_frame();
+    sink_->on_bad_frame(why);
+  }
   std::uint64_t bytes_copied() const noexcept { return counters_.payload_bytes_copied; }
 
  private:

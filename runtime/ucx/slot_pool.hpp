@@ -7,6 +7,8 @@
 #include <deque>
 #include <vector>
 
+#include <ucp/api/ucp.h>
+
 namespace tidegate::runtime {
 
 // `Slot` has a pointer `owner`, which each gets once.
@@ -34,6 +36,33 @@ class slot_pool {
   Owner* owner_;
   std::deque<Slot> slots_;
   std::vector<Slot*> free_;
+};
+
+// UCX's callbacks for requests whose user data is a slot: the slot's owner finishes it with
+// this method.
+template <auto Finish>
+struct completion;
+
+template <class Owner, class Slot, void (Owner::*Finish)(Slot&, ucs_status_t)>
+struct completion<Finish> {
+  static void of_send(void* request, ucs_status_t code, void* slot) {
+    auto& done = *static_cast<Slot*>(slot);
+    (done.owner->*Finish)(done, code);
+    ucp_request_free(request);
+  }
+  static void of_receive(void* request, ucs_status_t code, std::size_t, void* slot) {
+    of_send(request, code, slot);
+  }
+
+  static ucp_request_param_t send_param(Slot& slot, unsigned flags) {
+    ucp_request_param_t param{};
+    param.op_attr_mask =
+        UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_FLAGS;
+    param.flags = flags;
+    param.cb.send = &of_send;
+    param.user_data = &slot;
+    return param;
+  }
 };
 
 }  // namespace tidegate::runtime

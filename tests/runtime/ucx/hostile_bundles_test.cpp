@@ -9,7 +9,7 @@
 
 #include "runtime/ucx/ucx_context.hpp"
 #include "runtime/ucx/ucx_link.hpp"
-#include "runtime/ucx/ucx_link_impl.hpp"
+#include "runtime/ucx/ucx_worker.hpp"
 
 namespace tidegate::runtime {
 namespace {
