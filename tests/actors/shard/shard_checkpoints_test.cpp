@@ -1,0 +1,202 @@
+#include "actors/shard/shard_checkpoints.hpp"
+
+#include <cstdlib>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace tidegate::actors {
+namespace {
+
+using runtime::errc;
+
+constexpr std::uint64_t token = 7;
+constexpr std::uint32_t table = 5;
+
+// A home without a link that writes down the lines of its log.
+class quiet_home final : public shell_home {
+ public:
+  void log(severity, const std::string& line) override { lines.push_back(line); }
+  runtime::link& link() noexcept override { std::abort(); }
+  std::int64_t now() const override { return 0; }
+  const shell_limits& limits() const noexcept override { return limits_; }
+  const std::string& address() const noexcept override { return address_; }
+  runtime::expected<runtime::peer_id> connect(const std::string&) override { return 0; }
+  bool shares_memory_with(const std::string&) const override { return false; }
+  runtime::status fence(const std::string&) override { return {}; }
+  void break_link() override {}
+  void after_progress(continuation&) override {}
+  void before_progress(continuation&) override {}
+  void forget(const continuation&) override {}
+  void report_unreachable(const std::vector<policies::unreachable_peer>&) override {}
+  void look_in(std::int64_t) override {}
+
+  std::vector<std::string> lines;
+
+ private:
+  shell_limits limits_;
+  std::string address_;
+};
+
+// Chunks of one parameter each, the number of the slot.
+class small_memory final : public shard_memory {
+ public:
+  ingress_memory& ingress() noexcept override { std::abort(); }
+  runtime::status add_table(const policies::open_table_call&,
+                            std::span<const policies::owned_chunk>,
+                            const store_options&) override {
+    return {};
+  }
+  runtime::status restore(const policies::checkpoint_reader&, std::size_t, runtime::storage&,
+                          std::span<const policies::owned_chunk>,
+                          policies::shard_core&) override {
+    return {};
+  }
+  image image_of(std::uint32_t slot, std::uint32_t) override {
+    value_ = static_cast<float>(slot);
+    image chunk;
+    chunk.table = table;
+    chunk.about.table = "weights";
+    chunk.about.shape = {2};
+    chunk.about.chunk = slot;
+    chunk.about.first = slot;
+    chunk.about.elements = 1;
+    chunk.arrays[0] = {&value_, 1};
+    return chunk;
+  }
+  void apply(const effects::apply&, inputs) override {}
+  std::span<const std::byte> payload_bytes(policies::payload_handle) const override {
+    return {};
+  }
+  std::span<const float> gradient(std::uint32_t, policies::payload_handle) const override {
+    return {};
+  }
+  std::span<const float> sum_of(std::uint32_t, std::uint64_t) const override { return {}; }
+  void keep_sum(std::uint32_t, std::uint64_t, policies::payload_handle) override {}
+  std::vector<float> seed_of(const effects::seed&,
+                             const policies::shard_core::seed_state&) override {
+    return {};
+  }
+  std::uint64_t seed_bytes_max(std::uint32_t, std::uint32_t) const override { return 0; }
+  runtime::buffer lease_seed(std::size_t) override { return {}; }
+  runtime::expected<policies::chunk_seed> take_seed(std::uint32_t,
+                                                    std::span<const std::byte>) override {
+    return runtime::fail(errc::corrupt, "no seeds here");
+  }
+  lent_place place_of_sums(std::uint32_t) const override { return {}; }
+  runtime::status map_sums(std::uint32_t, std::uint64_t, std::span<const std::byte>) override {
+    return {};
+  }
+  void forget_sums() override {}
+  policies::payload_handle sum_in_place(std::uint32_t, std::uint32_t) override {
+    return policies::no_payload;
+  }
+
+ private:
+  float value_ = 0;
+};
+
+class recording_port final : public shard_port {
+ public:
+  runtime::expected<policies::restore_source::folder> open_folder(
+      const std::string& job) override {
+    opened.push_back(job);
+    return runtime::fail(errc::not_found, "no folder");
+  }
+  void write_part(std::uint64_t, const std::string& job, policies::file_writer) override {
+    written.push_back(job);
+  }
+  void report(const policies::checkpoint_report& part) override { reports.push_back(part); }
+  void give_way(bool) override {}
+  void leave() override {}
+
+  std::vector<std::string> opened;
+  std::vector<std::string> written;
+  std::vector<policies::checkpoint_report> reports;
+};
+
+// A job with a table of two chunks.
+class shard_checkpoints_test : public testing::Test {
+ protected:
+  shard_checkpoints_test() {
+    policies::shard_core::job_options options;
+    options.workers = 1;
+    core.admin().open_job(token, options);
+    const std::vector<policies::chunk_place> places{
+        {.chunk = 0, .shard = 0, .first = 0, .elements = 1},
+        {.chunk = 1, .shard = 0, .first = 1, .elements = 1}};
+    chunks = core.admin().open_table(token, table, places);
+    checkpoints.open_job(token, "a");
+  }
+
+  bool begin(std::uint64_t number) {
+    return checkpoints.begin({.token = token, .id = {1, number}, .clock = 4, .tables = {table}},
+                             chunks.size());
+  }
+  void snapshot(std::uint32_t slot) {
+    policies::shard_core::cut_state state;
+    state.version = 4;
+    state.ranks = {{4, false}};
+    checkpoints.snapshot({slot, 0}, state);
+  }
+
+  quiet_home home;
+  small_memory memory;
+  recording_port port;
+  policies::shard_core core;
+  shard_checkpoints checkpoints{home, memory, port, core, 3};
+  std::vector<policies::owned_chunk> chunks;
+};
+
+TEST_F(shard_checkpoints_test, writes_its_part_when_every_chunk_has_come_to_the_cut) {
+  ASSERT_TRUE(begin(1));
+  snapshot(0);
+  EXPECT_TRUE(port.written.empty());
+  snapshot(1);
+  EXPECT_EQ(port.written, std::vector<std::string>{"a"});
+  EXPECT_TRUE(port.reports.empty()) << "it is not durable yet";
+  checkpoints.part_written(token, {.name = "part", .bytes = 9, .sha256 = ""}, "");
+  ASSERT_EQ(port.reports.size(), 1U);
+  const auto& report = port.reports[0];
+  EXPECT_EQ(report.id.number, 1U);
+  EXPECT_EQ(report.shard, 3U);
+  EXPECT_EQ(report.clock, 4U);
+  EXPECT_EQ(report.file.name, "part");
+  EXPECT_TRUE(report.failure.empty());
+}
+
+TEST_F(shard_checkpoints_test, begins_no_other_part_while_it_writes) {
+  ASSERT_TRUE(begin(1));
+  snapshot(0);
+  ASSERT_TRUE(begin(2)) << "a part that is not being written is given up";
+  EXPECT_EQ(checkpoints.under_way(token).number, 2U);
+  snapshot(0);
+  snapshot(1);
+  EXPECT_FALSE(begin(3));
+  checkpoints.part_written(token, {}, "full");
+  ASSERT_EQ(port.reports.size(), 1U);
+  EXPECT_EQ(port.reports[0].failure, "full");
+  EXPECT_EQ(home.lines.size(), 1U) << "a failure is logged";
+  EXPECT_TRUE(begin(3));
+}
+
+TEST_F(shard_checkpoints_test, ignores_a_snapshot_that_belongs_to_no_part) {
+  snapshot(0);
+  checkpoints.part_written(token + 1, {}, "");
+  EXPECT_TRUE(port.written.empty());
+  EXPECT_TRUE(port.reports.empty());
+}
+
+TEST_F(shard_checkpoints_test, restores_from_the_folder_of_the_job) {
+  policies::open_table_call call;
+  call.token = token;
+  call.name = "weights";
+  call.restore.number = 1;
+  EXPECT_EQ(checkpoints.restore(call, chunks).code(), errc::not_found);
+  EXPECT_EQ(port.opened, std::vector<std::string>{"a"});
+}
+
+}  // namespace
+}  // namespace tidegate::actors
