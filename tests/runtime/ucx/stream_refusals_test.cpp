@@ -6,7 +6,9 @@
 #include <dlfcn.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 #include <unistd.h>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -14,58 +16,112 @@ namespace tidegate::runtime {
 namespace {
 
 using send_function = ssize_t (*)(int, const void*, size_t, int);
+using sendmsg_function = ssize_t (*)(int, const msghdr*, int);
 
-class stream_refusals_test : public testing::Test {
- protected:
-  // Connects two sockets of loopback, and resets the far one.
-  void SetUp() override {
+// A stream of loopback, whose far end is reset or not.
+class stream_pair {
+ public:
+  stream_pair() {
     const int listening = ::socket(AF_INET, SOCK_STREAM, 0);
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     socklen_t bytes = sizeof address;
     auto* name = reinterpret_cast<sockaddr*>(&address);
-    ASSERT_EQ(::bind(listening, name, bytes), 0);
-    ASSERT_EQ(::listen(listening, 1), 0);
-    ASSERT_EQ(::getsockname(listening, name, &bytes), 0);
-    near = ::socket(AF_INET, SOCK_STREAM, 0);
-    ASSERT_EQ(::connect(near, name, bytes), 0);
-    const int far = ::accept(listening, nullptr, nullptr);
-    const linger reset{.l_onoff = 1, .l_linger = 0};
-    ASSERT_EQ(::setsockopt(far, SOL_SOCKET, SO_LINGER, &reset, sizeof reset), 0);
-    ::close(far);
+    EXPECT_EQ(::bind(listening, name, bytes), 0);
+    EXPECT_EQ(::listen(listening, 1), 0);
+    EXPECT_EQ(::getsockname(listening, name, &bytes), 0);
+    near_ = ::socket(AF_INET, SOCK_STREAM, 0);
+    EXPECT_EQ(::connect(near_, name, bytes), 0);
+    far_ = ::accept(listening, nullptr, nullptr);
     ::close(listening);
   }
+  ~stream_pair() {
+    ::close(near_);
+    if (far_ >= 0) ::close(far_);
+  }
+  stream_pair(const stream_pair&) = delete;
+  stream_pair& operator=(const stream_pair&) = delete;
+
+  void reset() {
+    const linger at_once{.l_onoff = 1, .l_linger = 0};
+    EXPECT_EQ(::setsockopt(far_, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once), 0);
+    ::close(std::exchange(far_, -1));
+  }
+  int near() const { return near_; }
 
   // Returns the error of a send, by the function that UCX's libraries call.
   int error_of_send() const {
-    const auto as_libraries_see_it =
-        reinterpret_cast<send_function>(::dlsym(RTLD_DEFAULT, "send"));
+    const auto found = reinterpret_cast<send_function>(::dlsym(RTLD_DEFAULT, "send"));
     errno = 0;
-    return as_libraries_see_it(near, "x", 1, MSG_NOSIGNAL) < 0 ? errno : 0;
+    return found(near_, "x", 1, MSG_NOSIGNAL) < 0 ? errno : 0;
+  }
+  int error_of_sendmsg() const {
+    const auto found = reinterpret_cast<sendmsg_function>(::dlsym(RTLD_DEFAULT, "sendmsg"));
+    char byte = 'x';
+    iovec piece{.iov_base = &byte, .iov_len = 1};
+    msghdr message{};
+    message.msg_iov = &piece;
+    message.msg_iovlen = 1;
+    errno = 0;
+    return found(near_, &message, MSG_NOSIGNAL) < 0 ? errno : 0;
   }
 
-  // Stays open, as the last number that was answered "try again" is remembered.
-  int near = -1;
+ private:
+  int near_ = -1;
+  int far_ = -1;
 };
 
-TEST_F(stream_refusals_test, are_told_at_once_to_others_than_ucx) {
-  EXPECT_EQ(error_of_send(), ECONNRESET);
-  EXPECT_EQ(error_of_send(), EPIPE);
+TEST(stream_refusals, are_told_at_once_to_others_than_ucx) {
+  stream_pair pair;
+  pair.reset();
+  EXPECT_EQ(pair.error_of_send(), ECONNRESET);
+  EXPECT_EQ(pair.error_of_sendmsg(), EPIPE);
 }
 
-TEST_F(stream_refusals_test, are_left_to_the_receiver_the_first_time) {
-  const stream_refusals postponed;
-  EXPECT_EQ(error_of_send(), EAGAIN);
-  std::array<char, 1> received{};
-  EXPECT_EQ(::recv(near, received.data(), received.size(), MSG_DONTWAIT), 0) << "the end";
+TEST(stream_refusals, are_left_to_the_receiver_the_first_time) {
+  for (const bool by_message : {false, true}) {
+    stream_pair pair;
+    pair.reset();
+    const stream_refusals postponed;
+    EXPECT_EQ(by_message ? pair.error_of_sendmsg() : pair.error_of_send(), EAGAIN);
+    std::array<char, 1> received{};
+    EXPECT_EQ(::recv(pair.near(), received.data(), received.size(), MSG_DONTWAIT), 0);
+  }
 }
 
 // UCX repeats some sends until they are taken or refused.
-TEST_F(stream_refusals_test, are_told_when_the_send_is_repeated) {
+TEST(stream_refusals, are_told_when_the_send_is_repeated) {
+  stream_pair first, second;
+  first.reset();
+  second.reset();
   const stream_refusals postponed;
-  EXPECT_EQ(error_of_send(), EAGAIN);
-  EXPECT_EQ(error_of_send(), EPIPE);
+  EXPECT_EQ(first.error_of_send(), EAGAIN);
+  EXPECT_EQ(second.error_of_sendmsg(), EAGAIN);
+  EXPECT_EQ(first.error_of_sendmsg(), EPIPE);
+  EXPECT_EQ(second.error_of_send(), EPIPE);
+}
+
+// The number of a closed descriptor is given to the next one.
+TEST(stream_refusals, of_another_stream_with_the_same_number_are_left_to_the_receiver) {
+  const stream_refusals postponed;
+  int number = -1;
+  for (int time = 0; time < 3; ++time) {
+    stream_pair pair;
+    if (number >= 0) {
+      EXPECT_EQ(pair.near(), number);
+    }
+    number = pair.near();
+    pair.reset();
+    EXPECT_EQ(pair.error_of_send(), EAGAIN);
+  }
+}
+
+TEST(stream_refusals, leave_a_stream_that_is_whole_alone) {
+  const stream_pair pair;
+  const stream_refusals postponed;
+  EXPECT_EQ(pair.error_of_send(), 0);
+  EXPECT_EQ(pair.error_of_sendmsg(), 0);
 }
 
 }  // namespace
