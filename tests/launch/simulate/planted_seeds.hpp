@@ -1,5 +1,5 @@
-// The first seed that finds each planted mistake. A seed that no longer finds its mistake costs
-// the test a search, which prints the line to put here.
+// The first seed that finds each planted mistake. Where a seed no longer finds its mistake,
+// sim_planted_test searches for another one and fails with the seed to put here.
 #pragma once
 
 #include <cstdint>
