@@ -29,9 +29,9 @@ class aggregator_memory {
   virtual std::span<const std::byte> sum(std::uint32_t slot,
                                          const policies::upstream_frame& push, inputs from) = 0;
   // The sum that this push took along before.
-  virtual std::span<const std::byte> sum_again(const policies::upstream_frame& push) = 0;
-  // Where the parameters of a slot are received, to be read in this plane.
-  virtual std::span<std::byte> room(std::uint32_t slot, std::uint32_t plane) = 0;
+  virtual std::span<const std::byte> retransmit_sum(const policies::upstream_frame& push) = 0;
+  // Where the parameters of a slot are received, to be read in this version buffer.
+  virtual std::span<std::byte> room(std::uint32_t slot, std::uint32_t version_buffer) = 0;
 };
 
 }  // namespace tidegate::actors

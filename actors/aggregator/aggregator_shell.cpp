@@ -27,12 +27,21 @@ status aggregator_shell::open_job(const policies::open_job_call& call) {
   upstream_addresses_ = call.upstream;
   token_ = call.token;
   const auto keeps = policies::versions_kept(call.consistency, call.workers_come_back, false);
-  sizes_ = {call.workers, static_cast<std::uint32_t>(call.members.size()), 1 + keeps};
-  core_.set_patience(home_.limits().patience);
+  sizes_ = {.workers = call.workers,
+            .members = static_cast<std::uint32_t>(call.members.size()),
+            .copies = 1 + keeps};
+  core_.set_retransmit_limits(home_.limits().retransmit);
   core_.set_reconnect_limits(home_.limits().reconnects);
-  core_.open_job({call.token, call.epoch, call.workers, call.consistency, call.members,
-                  call.nodes, call.upstream_epochs, call.workers_come_back, call.incarnation,
-                  call.upstream_moves});
+  core_.open_job({.token = call.token,
+                  .epoch = call.epoch,
+                  .workers = call.workers,
+                  .consistency = call.consistency,
+                  .members = call.members,
+                  .nodes = call.nodes,
+                  .upstream_epochs = call.upstream_epochs,
+                  .workers_come_back = call.workers_come_back,
+                  .incarnation = call.incarnation,
+                  .upstream_moves = call.upstream_moves});
   frames_.clear();
   for (std::uint32_t shard = 0; shard < upstream_.size(); ++shard)
     core_.connected(shard, home_.now(), frames_);
@@ -48,7 +57,7 @@ status aggregator_shell::open_job(const policies::open_job_call& call) {
 status aggregator_shell::open_table(const policies::open_table_call& call) {
   if (!core_.is_open() || call.token != token_)
     return {errc::not_found, "this aggregator does not know the job of the table"};
-  if (!core_.front().registry().slots_of(call.table).empty()) return {};
+  if (!core_.ingress().registry().slots_of(call.table).empty()) return {};
   if (!call.first_clocks.empty() && call.first_clocks.size() != call.places.size())
     return {errc::invalid_argument, "a first clock for each chunk, or none"};
   for (const auto& place : call.places)
@@ -87,14 +96,14 @@ runtime::expected<std::uint64_t> aggregator_shell::admit(
   return admitted;
 }
 
-void aggregator_shell::change_roster(const policies::roster_call& call) {
-  ingress_.core().change_roster(call);
+void aggregator_shell::change_membership(const policies::membership_call& call) {
+  ingress_.core().change_membership(call);
   say_farewell();
 }
 
 void aggregator_shell::close_job(std::uint64_t token) {
   ingress_.core().about_job(token,
-                            [&](auto& out) { core_.front().admin().close_job(token, out); });
+                            [&](auto& out) { core_.ingress().admin().close_job(token, out); });
 }
 
 void aggregator_shell::on_peer_lost(const peer_lost_event& event) {
@@ -231,8 +240,8 @@ void aggregator_shell::post(std::uint32_t slot, inputs from) {
       ingress_.sender().send(upstream_[frame.shard], header);
       continue;
     }
-    const auto payload = frame.again
-                             ? memory_.sum_again(frame)
+    const auto payload = frame.retransmit
+                             ? memory_.retransmit_sum(frame)
                              : memory_.sum(slot, frame, from.subspan(frame.first, frame.count));
     header.payload_bytes = payload.size();
     // Nobody asks when it is sent: upstream answers a push after that, and the sum stays until

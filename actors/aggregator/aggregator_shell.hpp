@@ -20,7 +20,7 @@ class aggregator_shell final : public frame_shell, private ingress_shell::owner 
   aggregator_shell(shell_home& home, aggregator_memory& memory)
       : home_(home),
         memory_(memory),
-        ingress_(*this, home, core_.front(), memory.ingress(), 0) {}
+        ingress_(*this, home, core_.ingress(), memory.ingress(), 0) {}
 
   // Calls of the coordinator, which are answered at once. Errors: invalid_argument (not a call
   // for an aggregator), not_found (of another job), refused, those of the link and the memory.
@@ -28,14 +28,14 @@ class aggregator_shell final : public frame_shell, private ingress_shell::owner 
   runtime::status open_table(const policies::open_table_call& call);
   runtime::expected<std::uint64_t> admit(const policies::admit_worker_call& call);
   auto sum_progress(const policies::sum_progress_call& call) {
-    return core_.front().admin().first_clocks(call.token, call.ranks);
+    return core_.ingress().admin().first_clocks(call.token, call.ranks);
   }
   std::uint64_t shut_out(const policies::shut_out_call& call) {
     return ingress_.core().shut_out(call);
   }
   // A worker that joins pushes to shards, and no aggregator holds.
-  std::uint64_t hold(const policies::hold_call&) { return 0; }
-  void change_roster(const policies::roster_call& call);
+  std::uint64_t hold(const policies::join_barrier_call&) { return 0; }
+  void change_membership(const policies::membership_call& call);
   void close_job(std::uint64_t token);
   void upstream_moved(const policies::shard_moved& moved);
 
@@ -47,11 +47,11 @@ class aggregator_shell final : public frame_shell, private ingress_shell::owner 
   void look() override;
 
   ingress_shell& ingress() noexcept { return ingress_; }
-  policies::shard_core& core() noexcept { return core_.front(); }
+  policies::shard_core& core() noexcept { return core_.ingress(); }
 
  private:
-  using effects = policies::front_shell::effects;
-  using inputs = policies::front_shell::inputs;
+  using effects = policies::ingress_shell::effects;
+  using inputs = policies::ingress_shell::inputs;
 
   void apply(const effects::apply& step, inputs from) override;
   void hand_on(const effects::hand_on& step, inputs from) override;

@@ -44,7 +44,7 @@ session_turn session_shell::turn(std::int64_t now, session_step step) {
   if (!is_question(next.step.kind)) return next;
   next.doing = describe(next.step, core_.hello());
   asking_ = next.step;
-  again_ = policies::ask_again(now, limits_.patience_ms);
+  backoff_ = policies::retry_backoff(now, limits_.give_up_ms);
   return next;
 }
 
@@ -87,7 +87,7 @@ session_turn session_shell::next(std::int64_t now, runtime::status result,
   if (is_question(asking_.kind)) {
     const bool once = runtime::is_planted(runtime::planted_bug::question_not_asked_again) &&
                       asking_.kind == step_kind::tell_finished;
-    if (const auto pause = again_.after(now, result); pause && !once)
+    if (const auto pause = backoff_.after(now, result); pause && !once)
       return {.step = asking_, .doing = {}, .rest_ns = pause};
     asking_ = {};
   }

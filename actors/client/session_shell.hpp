@@ -12,7 +12,7 @@
 #include <optional>
 #include <string>
 
-#include "policies/supervision/ask_again.hpp"
+#include "policies/supervision/retry_backoff.hpp"
 #include "policies/worker/session_core.hpp"
 
 namespace tidegate::actors {
@@ -25,7 +25,7 @@ struct session_turn {
 };
 
 struct session_limits {
-  std::uint32_t patience_ms = 30'000;             // for a coordinator that is away
+  std::uint32_t give_up_ms = 30'000;              // for a coordinator that is away
   std::int64_t report_interval_ns = 100'000'000;  // between two reports of progress
 };
 
@@ -48,7 +48,7 @@ class session_shell {
   session_turn rested(std::int64_t now);
 
   // No coordinator comes back any more: each question is asked once.
-  void give_up_coordinator() noexcept { limits_.patience_ms = 0; }
+  void give_up_coordinator() noexcept { limits_.give_up_ms = 0; }
   // Returns whether the coordinator is to hear of the progress now; if so, the report counts as
   // sent.
   bool report_is_due(std::int64_t now, bool even_if_recent);
@@ -63,7 +63,7 @@ class session_shell {
   session_limits limits_;
   policies::session_core core_;
   policies::session_step asking_;  // the question under way
-  policies::ask_again again_{0, 0};
+  policies::retry_backoff backoff_{0, 0};
   std::optional<std::int64_t> reported_at_;
 };
 

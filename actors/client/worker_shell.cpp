@@ -5,7 +5,7 @@
 
 namespace tidegate::actors {
 
-using policies::refusal;
+using policies::reply_code;
 using runtime::errc;
 using runtime::frame_kind;
 using runtime::status;
@@ -21,7 +21,7 @@ worker_shell::worker_shell(shell_home& home, worker_memory& memory, worker_owner
       sender_(home),
       core_(*this, welcome, rank, incarnation),
       addresses_(welcome.shard_addresses) {
-  core_.set_patience(home.limits().patience);
+  core_.set_retransmit_limits(home.limits().retransmit);
   core_.set_reconnect_limits(home.limits().reconnects);
 }
 
@@ -164,7 +164,7 @@ void worker_shell::on_frame(frame_event& event) {
 void worker_shell::carry_out() {
   core_.carry_out();
   const auto failure = core_.worker().failure();
-  if (failure != refusal::none)
+  if (failure != reply_code::ok)
     return fail({errc::cancelled, "an earlier operation failed: a shard refused: " +
                                       std::string(to_string(failure))});
   look_soon();

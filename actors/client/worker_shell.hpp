@@ -44,7 +44,7 @@ class worker_owner {
   virtual ~worker_owner() = default;
 
   virtual void opened(std::uint32_t table) = 0;
-  virtual void done(policies::operation op, policies::refusal code) = 0;
+  virtual void done(policies::operation op, policies::reply_code code) = 0;
   // Parameters were copied on their way.
   virtual void copied(std::uint64_t bytes) = 0;
   // A frame has been handled, before what it ends is done.
@@ -103,7 +103,9 @@ class worker_shell final : public frame_shell, private policies::client_shell {
   bool map_parameters(std::uint32_t table, const policies::table_part& part,
                       std::span<const std::byte> place) override;
   void opened(std::uint32_t table) override;
-  void done(policies::operation op, policies::refusal code) override { owner_.done(op, code); }
+  void done(policies::operation op, policies::reply_code code) override {
+    owner_.done(op, code);
+  }
   void let_go() override;
   bool reconnect(std::uint32_t shard) override;
   void copied(std::uint64_t bytes) override { owner_.copied(bytes); }

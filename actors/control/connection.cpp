@@ -55,7 +55,7 @@ bool wait_for(int socket, short events, wall::time_point deadline) {
   for (;;) {
     const auto left =
         std::chrono::ceil<std::chrono::milliseconds>(deadline - wall::now()).count();
-    pollfd waited{socket, events, 0};
+    pollfd waited{.fd = socket, .events = events, .revents = 0};
     const int ready = ::poll(&waited, 1, static_cast<int>(std::max<std::int64_t>(left, 0)));
     if (ready > 0) return true;
     if (ready == 0 || errno != EINTR) return false;
@@ -112,16 +112,16 @@ expected<unique_fd> connect_proven(const std::string& host, std::uint16_t port,
   const auto where = host + ":" + std::to_string(port);
   const auto all = resolve(host, port, 0);
   if (!all) return fail(all.error());
-  const auto patience = std::chrono::milliseconds(options.connect_ms);
+  const auto time_limit = std::chrono::milliseconds(options.connect_ms);
   status why(errc::unavailable, "it has no address");
   for (const auto* address = all->get(); address != nullptr; address = address->ai_next) {
-    auto connection = connect_to(*address, wall::now() + patience);
+    auto connection = connect_to(*address, wall::now() + time_limit);
     if (!connection) {
       why = connection.error();
       continue;
     }
     set_options(connection->get(), options);
-    why = prove(connection->get(), options, wall::now() + patience);
+    why = prove(connection->get(), options, wall::now() + time_limit);
     if (why.ok()) return connection;
   }
   return fail(why.code(),

@@ -1,4 +1,4 @@
-#include "actors/control/coordinator_place.hpp"
+#include "actors/control/coordinator_locator.hpp"
 
 #include <chrono>
 #include <thread>
@@ -8,7 +8,7 @@
 
 #include "actors/control/control_plane.hpp"
 #include "actors/membership/membership_loop.hpp"
-#include "policies/supervision/ask_again.hpp"
+#include "policies/supervision/retry_backoff.hpp"
 #include "runtime/base/log.hpp"
 #include "runtime/base/unix_time.hpp"
 
@@ -16,12 +16,12 @@ namespace tidegate::actors {
 
 using std::chrono::nanoseconds;
 
-coordinator_actor coordinator_place::now() const {
+coordinator_actor coordinator_locator::now() const {
   const std::lock_guard lock(mutex_);
   return there_;
 }
 
-runtime::expected<coordinator_actor> coordinator_place::find() {
+runtime::expected<coordinator_actor> coordinator_locator::find() {
   if (!may_come_back()) return now();
   const std::lock_guard looking(finding_);
   auto found = control_->connect(host_, port_);
@@ -31,25 +31,25 @@ runtime::expected<coordinator_actor> coordinator_place::find() {
   return found;
 }
 
-bool coordinator_place::is_former(const caf::strong_actor_ptr& sender) const {
+bool coordinator_locator::is_former(const caf::strong_actor_ptr& sender) const {
   if (!may_come_back() || !sender) return false;
   const std::lock_guard lock(mutex_);
   return there_ && sender->node() != there_->node();
 }
 
-void coordinator_place::tell(std::function<void(const coordinator_actor&)> member) {
+void coordinator_locator::tell(std::function<void(const coordinator_actor&)> member) {
   const std::lock_guard lock(mutex_);
   listener_ = std::move(member);
   if (listener_) listener_(there_);
 }
 
-void coordinator_place::greet() {
+void coordinator_locator::greet() {
   const std::lock_guard lock(mutex_);
   if (listener_) listener_(there_);
 }
 
-runtime::expected<coordinator_actor> coordinator_place::find(std::uint32_t patience_ms) {
-  policies::ask_again again(runtime::steady_now(), patience_ms);
+runtime::expected<coordinator_actor> coordinator_locator::find(std::uint32_t give_up_ms) {
+  policies::retry_backoff again(runtime::steady_now(), give_up_ms);
   for (;;) {
     auto found = find();
     if (found) return found;
@@ -62,9 +62,10 @@ runtime::expected<coordinator_actor> coordinator_place::find(std::uint32_t patie
 namespace {
 
 // Stays with whichever coordinator there is, for a session whose worker tells it.
-class guide {
+class coordinator_watcher {
  public:
-  guide(caf::blocking_actor* self, coordinator_place& place) : self_(self), place_(place) {}
+  coordinator_watcher(caf::blocking_actor* self, coordinator_locator& place)
+      : self_(self), place_(place) {}
 
   bool is_over() const noexcept { return stopped_; }
   runtime::status find() {
@@ -91,19 +92,19 @@ class guide {
 
  private:
   caf::blocking_actor* self_;
-  coordinator_place& place_;
+  coordinator_locator& place_;
   bool stopped_ = false;
 };
 
 }  // namespace
 
-caf::actor spawn_coordinator_guide(caf::actor_system& system,
-                                   std::shared_ptr<coordinator_place> place,
-                                   std::uint32_t patience_ms) {
+caf::actor spawn_coordinator_watcher(caf::actor_system& system,
+                                     std::shared_ptr<coordinator_locator> place,
+                                     std::uint32_t give_up_ms) {
   return system.spawn<caf::detached>(
-      [place = std::move(place), patience_ms](caf::blocking_actor* self) {
-        guide member(self, *place);
-        membership_shell shell(patience_ms);
+      [place = std::move(place), give_up_ms](caf::blocking_actor* self) {
+        coordinator_watcher member(self, *place);
+        membership_shell shell(give_up_ms);
         const auto first = shell.begin_found(runtime::steady_now());
         if (carry_out(shell, first, member).ok()) return;
         place->give_up();

@@ -18,12 +18,12 @@ namespace tidegate::actors {
 
 class control_plane;
 
-class coordinator_place {
+class coordinator_locator {
  public:
-  coordinator_place(control_plane& control, std::string host, std::uint16_t port)
+  coordinator_locator(control_plane& control, std::string host, std::uint16_t port)
       : control_(&control), host_(std::move(host)), port_(port) {}
   // Ends this process's use of it: it does not come back.
-  explicit coordinator_place(coordinator_actor there) : there_(std::move(there)) {}
+  explicit coordinator_locator(coordinator_actor there) : there_(std::move(there)) {}
 
   // The last that was found; gone, perhaps.
   coordinator_actor now() const;
@@ -39,7 +39,7 @@ class coordinator_place {
   // Connects anew. Errors: unavailable.
   runtime::expected<coordinator_actor> find();
   // Again and again, for so long. Errors: unavailable.
-  runtime::expected<coordinator_actor> find(std::uint32_t patience_ms);
+  runtime::expected<coordinator_actor> find(std::uint32_t give_up_ms);
 
  private:
   control_plane* control_ = nullptr;
@@ -55,8 +55,8 @@ class coordinator_place {
 // An actor on a thread of its own that waits for the coordinator's end, finds the next one and
 // waits for that one's; it ends when it has not found any for so long, or with a stop_atom.
 // Whoever cannot go on without a coordinator watches it.
-caf::actor spawn_coordinator_guide(caf::actor_system& system,
-                                   std::shared_ptr<coordinator_place> place,
-                                   std::uint32_t patience_ms);
+caf::actor spawn_coordinator_watcher(caf::actor_system& system,
+                                     std::shared_ptr<coordinator_locator> place,
+                                     std::uint32_t give_up_ms);
 
 }  // namespace tidegate::actors

@@ -8,7 +8,7 @@
 
 #include <caf/all.hpp>
 
-#include "actors/control/coordinator_place.hpp"
+#include "actors/control/coordinator_locator.hpp"
 #include "actors/control/errors.hpp"
 
 namespace tidegate::actors {
@@ -16,7 +16,7 @@ namespace tidegate::actors {
 // `handle` as a handler of calls for the behaviour of `self`. `place`: null in tests that are
 // one process.
 template <class Self, class Answer, class Call>
-auto from_coordinator(Self* self, std::shared_ptr<coordinator_place> place,
+auto from_coordinator(Self* self, std::shared_ptr<coordinator_locator> place,
                       Answer (Self::*handle)(const Call&)) {
   return [self, place = std::move(place), handle](const Call& call) -> Answer {
     if (place && place->is_former(self->current_sender()))

@@ -9,7 +9,7 @@
 #include <caf/all.hpp>
 
 #include "actors/control/ask_coordinator.hpp"
-#include "actors/control/coordinator_place.hpp"
+#include "actors/control/coordinator_locator.hpp"
 #include "actors/membership/membership_loop.hpp"
 #include "runtime/base/unix_time.hpp"
 
@@ -18,7 +18,7 @@ namespace tidegate::actors {
 // Keeps an actor in the cluster until it ends. Of one thread, which it blocks.
 class membership {
  public:
-  membership(caf::actor_system& system, coordinator_place& place, shard_actor node)
+  membership(caf::actor_system& system, coordinator_locator& place, shard_actor node)
       : self_(system), place_(place), node_(std::move(node)) {
     self_->monitor(node_);
   }
@@ -27,7 +27,7 @@ class membership {
   // `hello`: with which it joins, before its address and itself. Errors: unavailable (no
   // coordinator for so long), those of the coordinator.
   template <class... Hello>
-  runtime::status serve(std::uint32_t patience_ms, const std::string& subject,
+  runtime::status serve(std::uint32_t give_up_ms, const std::string& subject,
                         const std::string& address, const Hello&... hello) {
     ask_ = [&] {
       const auto answer = ask_coordinator<done_atom>(
@@ -35,7 +35,7 @@ class membership {
           caf::actor_cast<caf::actor>(node_));
       return answer ? runtime::status() : answer.error();
     };
-    membership_shell shell(patience_ms);
+    membership_shell shell(give_up_ms);
     return carry_out(shell, shell.begin(runtime::steady_now()), *this);
   }
 
@@ -79,7 +79,7 @@ class membership {
   }
 
   caf::scoped_actor self_;
-  coordinator_place& place_;
+  coordinator_locator& place_;
   shard_actor node_;
   std::function<runtime::status()> ask_;
   coordinator_actor found_;

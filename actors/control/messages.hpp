@@ -57,9 +57,10 @@ auto inspect(Inspector& f, rank_node& x) {
 }
 template <class Inspector>
 auto inspect(Inspector& f, open_job_call& x) {
-  return f(caf::meta::type_name("tidegate::open_job_call"), x.token, x.epoch, x.workers, x.team,
-           x.name, x.consistency, x.reduce, x.workers_come_back, x.members, x.nodes, x.upstream,
-           x.upstream_epochs, x.incarnation, x.upstream_moves, x.replicated);
+  return f(caf::meta::type_name("tidegate::open_job_call"), x.token, x.epoch, x.workers,
+           x.contributors, x.name, x.consistency, x.reduce, x.workers_come_back, x.members,
+           x.nodes, x.upstream, x.upstream_epochs, x.incarnation, x.upstream_moves,
+           x.replicated);
 }
 template <class Inspector>
 auto inspect(Inspector& f, checkpoint_id& x) {
@@ -101,17 +102,17 @@ auto inspect(Inspector& f, shut_out_call& x) {
   return f(caf::meta::type_name("tidegate::shut_out_call"), x.token, x.rank, x.only_asks);
 }
 template <class Inspector>
-auto inspect(Inspector& f, roster_change& x) {
-  return f(caf::meta::type_name("tidegate::roster_change"), x.number, x.rank, x.clock, x.joins,
-           x.pushes_here);
+auto inspect(Inspector& f, membership_change& x) {
+  return f(caf::meta::type_name("tidegate::membership_change"), x.number, x.rank, x.clock,
+           x.joins, x.pushes_here);
 }
 template <class Inspector>
-auto inspect(Inspector& f, roster_call& x) {
-  return f(caf::meta::type_name("tidegate::roster_call"), x.token, x.change);
+auto inspect(Inspector& f, membership_call& x) {
+  return f(caf::meta::type_name("tidegate::membership_call"), x.token, x.change);
 }
 template <class Inspector>
-auto inspect(Inspector& f, hold_call& x) {
-  return f(caf::meta::type_name("tidegate::hold_call"), x.token, x.clock, x.rank);
+auto inspect(Inspector& f, join_barrier_call& x) {
+  return f(caf::meta::type_name("tidegate::join_barrier_call"), x.token, x.clock, x.rank);
 }
 template <class Inspector>
 auto inspect(Inspector& f, chunk_clock& x) {
@@ -203,8 +204,8 @@ auto inspect(Inspector& f, unreachable_peer& x) {
 }
 template <class Inspector>
 auto inspect(Inspector& f, cluster_status& x) {
-  return f(caf::meta::type_name("tidegate::cluster_status"), x.epoch, x.life, x.shards_joined,
-           x.replicas_in_sync, x.lost, x.jobs, x.waits, x.condemned, x.events);
+  return f(caf::meta::type_name("tidegate::cluster_status"), x.epoch, x.incarnation,
+           x.shards_joined, x.replicas_in_sync, x.lost, x.jobs, x.waits, x.condemned, x.events);
 }
 
 }  // namespace tidegate::policies
@@ -277,9 +278,9 @@ CAF_ADD_TYPE_ID(tidegate, (tidegate::policies::chunk_clock))
 CAF_ADD_TYPE_ID(tidegate, (tidegate::actors::chunk_clocks))
 CAF_ADD_ATOM(tidegate, tidegate::actors, look_atom, "look")
 CAF_ADD_TYPE_ID(tidegate, (tidegate::policies::shut_out_call))
-CAF_ADD_TYPE_ID(tidegate, (tidegate::policies::roster_change))
-CAF_ADD_TYPE_ID(tidegate, (tidegate::policies::roster_call))
-CAF_ADD_TYPE_ID(tidegate, (tidegate::policies::hold_call))
+CAF_ADD_TYPE_ID(tidegate, (tidegate::policies::membership_change))
+CAF_ADD_TYPE_ID(tidegate, (tidegate::policies::membership_call))
+CAF_ADD_TYPE_ID(tidegate, (tidegate::policies::join_barrier_call))
 CAF_ADD_ATOM(tidegate, tidegate::actors, leave_atom, "leave")
 CAF_ADD_ATOM(tidegate, tidegate::actors, scale_atom, "scale")
 CAF_ADD_ATOM(tidegate, tidegate::actors, save_atom, "save")
@@ -373,8 +374,8 @@ using shard_actor =
                      caf::replies_to<policies::admit_worker_call>::with<std::uint64_t>,
                      caf::replies_to<policies::sum_progress_call>::with<chunk_clocks>,
                      caf::replies_to<policies::shut_out_call>::with<std::uint64_t>,
-                     caf::replies_to<policies::hold_call>::with<std::uint64_t>,
-                     caf::replies_to<policies::roster_call>::with<done_atom>,
+                     caf::replies_to<policies::join_barrier_call>::with<std::uint64_t>,
+                     caf::replies_to<policies::membership_call>::with<done_atom>,
                      caf::replies_to<policies::close_job_call>::with<done_atom>,
                      caf::replies_to<policies::checkpoint_call>::with<std::uint64_t>,
                      caf::replies_to<policies::lead_call>::with<done_atom>,

@@ -8,14 +8,14 @@
 
 #include <caf/all.hpp>
 
-#include "actors/control/coordinator_place.hpp"
+#include "actors/control/coordinator_locator.hpp"
 #include "actors/control/messages.hpp"
 
 namespace tidegate::actors {
 
 // `coordinator`: null in tests that are one process; then nobody is told. `run`: its token.
 // `address`: of the member's link.
-inline void report_outages(const std::shared_ptr<coordinator_place>& coordinator,
+inline void report_outages(const std::shared_ptr<coordinator_locator>& coordinator,
                            std::uint64_t run, const std::string& address,
                            const unreachable_peers& peers) {
   if (coordinator)

@@ -1,4 +1,4 @@
-#include "actors/control/stand_in.hpp"
+#include "actors/control/session_presence.hpp"
 
 #include <cstdlib>
 
@@ -24,7 +24,7 @@ caf::behavior stand_by(caf::event_based_actor* self) {
 
 }  // namespace
 
-caf::actor spawn_stand_in(caf::actor_system& system) {
+caf::actor spawn_session_presence(caf::actor_system& system) {
   return system.spawn(stand_by);
 }
 

@@ -13,6 +13,6 @@ namespace tidegate::actors {
 // Ends when it is told to. Told that its process is replaced, it logs that and ends the process
 // at once: what it still did would be refused, and it must do nothing else, either, as its
 // successor does the same.
-caf::actor spawn_stand_in(caf::actor_system& system);
+caf::actor spawn_session_presence(caf::actor_system& system);
 
 }  // namespace tidegate::actors

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "policies/placement/shard_slots.hpp"
+#include "policies/placement/shard_map.hpp"
 #include "runtime/base/planted.hpp"
 
 namespace tidegate::actors {

@@ -25,10 +25,11 @@ status replaced(std::uint32_t rank, std::uint32_t incarnation) {
 
 coordinator_shell::coordinator_shell(const policies::cluster_spec& cluster, std::uint64_t token,
                                      control_port& port, coordinator_storage& storage,
-                                     policies::recorded_cluster before, std::uint32_t life)
+                                     policies::recorded_cluster before,
+                                     std::uint32_t incarnation)
     : port_(port),
       storage_(storage),
-      core_(cluster, token, storage.found(), std::move(before), life),
+      core_(cluster, token, storage.found(), std::move(before), incarnation),
       senders_(token),
       watch_(
           *this, port,
@@ -141,13 +142,14 @@ void coordinator_shell::worker_joined(const control_sender& from,
 }
 
 void coordinator_shell::host_joined(const control_sender& from,
-                                    policies::shard_slots::process slot, std::uint32_t life,
+                                    policies::shard_map::process slot,
+                                    std::uint32_t incarnation,
                                     const std::vector<policies::hosted_member>& has,
                                     const control_peer& peer, reply_to reply) {
   if (refuses(senders_.check_token(from), reply)) return;
   const auto id = replies_.wait(std::move(reply));
-  if (core_.host_joined(port_.unix_now(), slot, life, has, id, effects_))
-    watch_.add_host(slot, life, peer);
+  if (core_.host_joined(port_.unix_now(), slot, incarnation, has, id, effects_))
+    watch_.add_host(slot, incarnation, peer);
   carry_out();
 }
 
@@ -316,16 +318,18 @@ void coordinator_shell::member_lost(const control_member& member, const std::str
   carry_out();
 }
 
-void coordinator_shell::host_lost(policies::shard_slots::process slot, std::uint32_t life) {
-  core_.host_lost(slot, life);
+void coordinator_shell::host_lost(policies::shard_map::process slot,
+                                  std::uint32_t incarnation) {
+  core_.host_lost(slot, incarnation);
 }
 
 void coordinator_shell::out_of_reach(const control_member& member) {
   core_.out_of_reach(port_.unix_now(), member.address);
 }
 
-void coordinator_shell::out_of_reach(policies::shard_slots::process slot, std::uint32_t life) {
-  core_.out_of_reach(port_.unix_now(), slot, life);
+void coordinator_shell::out_of_reach(policies::shard_map::process slot,
+                                     std::uint32_t incarnation) {
+  core_.out_of_reach(port_.unix_now(), slot, incarnation);
 }
 
 bool coordinator_shell::knows(std::uint64_t handle) const {

@@ -22,10 +22,11 @@ namespace tidegate::actors {
 
 class coordinator_shell final : private member_watch::owner, private turn_queue::owner {
  public:
-  // `before`: what the journal holds. `life`: counts the coordinators of the run, from 1.
+  // `before`: what the journal holds. `incarnation`: counts the coordinators of the run,
+  // from 1.
   coordinator_shell(const policies::cluster_spec& cluster, std::uint64_t token,
                     control_port& port, coordinator_storage& storage,
-                    policies::recorded_cluster before, std::uint32_t life);
+                    policies::recorded_cluster before, std::uint32_t incarnation);
 
   void begin();
   // Answers `unavailable` to all who wait. Nothing is sent from then on.
@@ -41,8 +42,8 @@ class coordinator_shell final : private member_watch::owner, private turn_queue:
                          const std::string& address, const control_peer& peer, reply_to reply);
   void worker_joined(const control_sender& from, const policies::worker_hello& hello,
                      const control_peer& peer, reply_to reply);
-  void host_joined(const control_sender& from, policies::shard_slots::process slot,
-                   std::uint32_t life, const std::vector<policies::hosted_member>& has,
+  void host_joined(const control_sender& from, policies::shard_map::process slot,
+                   std::uint32_t incarnation, const std::vector<policies::hosted_member>& has,
                    const control_peer& peer, reply_to reply);
   void member_gone(const control_sender& from, const policies::hosted_member& member);
   // The worker behind this peer hears of moves from now on; at once of those that have been.
@@ -107,9 +108,9 @@ class coordinator_shell final : private member_watch::owner, private turn_queue:
   void journal_failed(const runtime::status& why) override;
 
   void member_lost(const control_member& member, const std::string& why) override;
-  void host_lost(policies::shard_slots::process slot, std::uint32_t life) override;
+  void host_lost(policies::shard_map::process slot, std::uint32_t incarnation) override;
   void out_of_reach(const control_member& member) override;
-  void out_of_reach(policies::shard_slots::process slot, std::uint32_t life) override;
+  void out_of_reach(policies::shard_map::process slot, std::uint32_t incarnation) override;
 
   control_port& port_;
   coordinator_storage& storage_;

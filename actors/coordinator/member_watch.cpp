@@ -15,8 +15,9 @@ std::vector<control_member> member_watch::add(control_member joined) {
   return members_.add(std::move(joined));
 }
 
-void member_watch::add_host(slot_process slot, std::uint32_t life, const control_peer& peer) {
-  hosts_[slot] = {.life = life, .peer = peer};
+void member_watch::add_host(slot_process slot, std::uint32_t incarnation,
+                            const control_peer& peer) {
+  hosts_[slot] = {.incarnation = incarnation, .peer = peer};
   port_.watch(peer);
 }
 
@@ -40,7 +41,7 @@ void member_watch::look() {
   for (auto& [slot, known] : hosts_)
     if (known.absent_since && is_overdue(*known.absent_since)) {
       if (!is_planted(planted_bug::absent_member_not_condemned))
-        owner_.out_of_reach(slot, known.life);
+        owner_.out_of_reach(slot, known.incarnation);
       lose(slot, known);
     }
   const auto overdue = members_.remove_absent([&](const control_member& member) {
@@ -61,7 +62,7 @@ void member_watch::look() {
 
 void member_watch::lose(slot_process slot, host_record& known) {
   known.absent_since.reset();
-  owner_.host_lost(slot, known.life);
+  owner_.host_lost(slot, known.incarnation);
 }
 
 void member_watch::connection_lost(std::uint64_t handle, bool broke, const std::string& why) {
@@ -96,9 +97,9 @@ void member_watch::process_ended(const policies::process_name& name,
 }
 
 // All that it has goes with it.
-void member_watch::host_ended(slot_process slot, std::uint32_t life) {
+void member_watch::host_ended(slot_process slot, std::uint32_t incarnation) {
   const auto at = hosts_.find(slot);
-  if (at == hosts_.end() || at->second.life != life) return;
+  if (at == hosts_.end() || at->second.incarnation != incarnation) return;
   auto& known = at->second;
   known.ended = true;
   if (known.absent_since) lose(slot, known);

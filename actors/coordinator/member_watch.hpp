@@ -14,7 +14,7 @@
 #include "actors/coordinator/control_members.hpp"
 #include "actors/coordinator/control_port.hpp"
 #include "policies/model/process_name.hpp"
-#include "policies/placement/shard_slots.hpp"
+#include "policies/placement/shard_map.hpp"
 
 namespace tidegate::actors {
 
@@ -26,17 +26,17 @@ struct member_watch_options {
 
 class member_watch {
  public:
-  using slot_process = policies::shard_slots::process;
+  using slot_process = policies::shard_map::process;
 
   class owner {
    public:
     virtual ~owner() = default;
     // A member no more. This may lead to other calls of the watch; those below may not.
     virtual void member_lost(const control_member& member, const std::string& why) = 0;
-    virtual void host_lost(slot_process slot, std::uint32_t life) = 0;
+    virtual void host_lost(slot_process slot, std::uint32_t incarnation) = 0;
     // Is about to be lost, and may live: somebody is to end it.
     virtual void out_of_reach(const control_member& member) = 0;
-    virtual void out_of_reach(slot_process slot, std::uint32_t life) = 0;
+    virtual void out_of_reach(slot_process slot, std::uint32_t incarnation) = 0;
   };
 
   member_watch(owner& of, control_port& port, const member_watch_options& options)
@@ -44,8 +44,8 @@ class member_watch {
 
   // A member has joined. Returns those that had its place, who are members no more.
   std::vector<control_member> add(control_member joined);
-  // The process of a slot, in its `life`-th life, has joined.
-  void add_host(slot_process slot, std::uint32_t life, const control_peer& peer);
+  // This incarnation of the process of a slot has joined.
+  void add_host(slot_process slot, std::uint32_t incarnation, const control_peer& peer);
 
   // As coordinator_shell::connection_lost().
   void connection_lost(std::uint64_t handle, bool broke, const std::string& why);
@@ -63,7 +63,7 @@ class member_watch {
 
  private:
   struct host_record {
-    std::uint32_t life = 0;
+    std::uint32_t incarnation = 0;
     control_peer peer = {};
     bool ended = false;  // the launcher says so
     std::optional<std::int64_t> absent_since = {};
@@ -71,7 +71,7 @@ class member_watch {
 
   bool may_return(const control_member& member) const;
   void lose(slot_process slot, host_record& known);
-  void host_ended(slot_process slot, std::uint32_t life);
+  void host_ended(slot_process slot, std::uint32_t incarnation);
   void look_soon();
 
   owner& owner_;

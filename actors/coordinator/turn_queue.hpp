@@ -42,7 +42,7 @@ class turn_queue {
   turn_queue(owner& of, coordinator_storage& storage) : owner_(of), storage_(storage) {}
 
   // Performs the turn now, or when those before it are performed and its records are durable.
-  // Not after end().
+  // The queue has not ended.
   void add(turn next);
   // No turn is performed any more.
   void end() noexcept { has_ended_ = true; }

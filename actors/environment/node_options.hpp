@@ -18,7 +18,7 @@
 #include <string>
 
 #include "policies/model/spec.hpp"
-#include "policies/placement/shard_group.hpp"
+#include "policies/placement/replica_chain.hpp"
 
 namespace tidegate::actors {
 
@@ -41,7 +41,7 @@ struct run_options {
   std::uint64_t token = 0;
   std::uint32_t epoch = 1;
   std::string run_dir;
-  std::uint32_t life = 1;  // counts the coordinator's processes
+  std::uint32_t incarnation = 1;  // counts the coordinator's processes
 };
 
 }  // namespace tidegate::actors

@@ -9,12 +9,12 @@ using runtime::is_planted;
 using runtime::planted_bug;
 
 membership_step membership_shell::begin(std::int64_t now) {
-  again_ = policies::ask_again(now, patience_ms_);
+  backoff_ = policies::retry_backoff(now, give_up_ms_);
   return go(action::find);
 }
 
 membership_step membership_shell::begin_found(std::int64_t now) {
-  again_ = policies::ask_again(now, patience_ms_);
+  backoff_ = policies::retry_backoff(now, give_up_ms_);
   return go(action::join);
 }
 
@@ -39,7 +39,7 @@ membership_step membership_shell::next(std::int64_t now, const runtime::status& 
 membership_step membership_shell::failed(std::int64_t now, const runtime::status& why) {
   const bool busy_is_final =
       at_ == action::join && is_planted(planted_bug::join_not_repeated_when_lost);
-  if (const auto pause = again_.after(now, why); pause && !busy_is_final)
+  if (const auto pause = backoff_.after(now, why); pause && !busy_is_final)
     return {.kind = at_ = action::rest, .pause_ns = *pause, .why = {}};
   return {.kind = at_ = action::give_up, .pause_ns = 0, .why = why};
 }

@@ -9,7 +9,7 @@
 
 #include <cstdint>
 
-#include "policies/supervision/ask_again.hpp"
+#include "policies/supervision/retry_backoff.hpp"
 #include "runtime/base/status.hpp"
 
 namespace tidegate::actors {
@@ -29,8 +29,8 @@ struct membership_step {
 
 class membership_shell {
  public:
-  // `patience_ms`: for so long nobody may be found, or be too busy to let the process in.
-  explicit membership_shell(std::uint32_t patience_ms) : patience_ms_(patience_ms) {}
+  // `give_up_ms`: for so long nobody may be found, or be too busy to let the process in.
+  explicit membership_shell(std::uint32_t give_up_ms) : give_up_ms_(give_up_ms) {}
 
   membership_step begin(std::int64_t now);
   // Begins where a coordinator has been found already.
@@ -44,9 +44,9 @@ class membership_shell {
   membership_step go(action kind) { return {.kind = at_ = kind, .pause_ns = 0, .why = {}}; }
   membership_step failed(std::int64_t now, const runtime::status& why);
 
-  std::uint32_t patience_ms_;
+  std::uint32_t give_up_ms_;
   action at_ = action::give_up;
-  policies::ask_again again_{0, 0};
+  policies::retry_backoff backoff_{0, 0};
 };
 
 }  // namespace tidegate::actors

@@ -26,7 +26,7 @@ aggregator::behavior_type aggregator::make_behavior() {
       from_coordinator(this, coordinator_, &aggregator::sum_progress),
       from_coordinator(this, coordinator_, &aggregator::shut_out),
       from_coordinator(this, coordinator_, &aggregator::hold),
-      from_coordinator(this, coordinator_, &aggregator::change_roster),
+      from_coordinator(this, coordinator_, &aggregator::change_membership),
       from_coordinator(this, coordinator_, &aggregator::close_job),
       [](const policies::checkpoint_call&) -> caf::result<std::uint64_t> {
         return to_error({runtime::errc::invalid_argument, "an aggregator has nothing to keep"});
@@ -71,12 +71,12 @@ caf::result<std::uint64_t> aggregator::shut_out(const policies::shut_out_call& c
   return shell_->shut_out(call);
 }
 
-caf::result<std::uint64_t> aggregator::hold(const policies::hold_call& call) {
+caf::result<std::uint64_t> aggregator::hold(const policies::join_barrier_call& call) {
   return shell_->hold(call);
 }
 
-caf::result<done_atom> aggregator::change_roster(const policies::roster_call& call) {
-  shell_->change_roster(call);
+caf::result<done_atom> aggregator::change_membership(const policies::membership_call& call) {
+  shell_->change_membership(call);
   return done_atom::value;
 }
 

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "actors/aggregator/aggregator_shell.hpp"
-#include "actors/control/coordinator_place.hpp"
+#include "actors/control/coordinator_locator.hpp"
 #include "actors/control/messages.hpp"
 #include "actors/control/outage_reports.hpp"
 #include "actors/reactor/frame_mailbox.hpp"
@@ -20,7 +20,7 @@ class aggregator final : public reactor_actor<shard_actor::base> {
   // `coordinator`: null in tests that are one process.
   // `run`: token of the run.
   aggregator(caf::actor_config& config, reactor& home,
-             std::shared_ptr<coordinator_place> coordinator = {}, std::uint64_t run = 0)
+             std::shared_ptr<coordinator_locator> coordinator = {}, std::uint64_t run = 0)
       : reactor_actor<shard_actor::base>(config, home),
         coordinator_(std::move(coordinator)),
         run_(run) {}
@@ -37,15 +37,15 @@ class aggregator final : public reactor_actor<shard_actor::base> {
   caf::result<std::uint64_t> admit(const policies::admit_worker_call& call);
   caf::result<chunk_clocks> sum_progress(const policies::sum_progress_call& call);
   caf::result<std::uint64_t> shut_out(const policies::shut_out_call& call);
-  caf::result<std::uint64_t> hold(const policies::hold_call& call);
-  caf::result<done_atom> change_roster(const policies::roster_call& call);
+  caf::result<std::uint64_t> hold(const policies::join_barrier_call& call);
+  caf::result<done_atom> change_membership(const policies::membership_call& call);
   caf::result<done_atom> close_job(const policies::close_job_call& call);
 
   void report_unreachable(const unreachable_peers& peers) override {
     report_outages(coordinator_, run_, home().address(), peers);
   }
 
-  std::shared_ptr<coordinator_place> coordinator_;
+  std::shared_ptr<coordinator_locator> coordinator_;
   std::uint64_t run_;
   std::optional<aggregator_store> store_;
   std::optional<aggregator_shell> shell_;

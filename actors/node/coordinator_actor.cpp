@@ -78,13 +78,15 @@ void coordinator::call(const control_peer& to, call_id call,
                        const policies::shard_call& content) {
   const auto shard = caf::actor_cast<shard_actor>(actors_.at(to.handle));
   const auto numbered = [this, call](std::uint64_t number) {
-    shell_.call_answered(call, {{}, number, {}});
+    shell_.call_answered(call, {.result = {}, .number = number, .clocks = {}});
   };
   const auto summed = [this, call](const chunk_clocks& clocks) {
-    shell_.call_answered(call, {{}, 0, clocks});
+    shell_.call_answered(call, {.result = {}, .number = 0, .clocks = clocks});
   };
   const auto failed = [this, call](const caf::error& why) {
-    if (!is_lost(why)) shell_.call_answered(call, {to_status(why, "a call"), 0, {}});
+    if (!is_lost(why))
+      shell_.call_answered(call,
+                           {.result = to_status(why, "a call"), .number = 0, .clocks = {}});
   };
   std::visit(
       [&](const auto& question) {
@@ -96,7 +98,7 @@ void coordinator::call(const control_peer& to, call_id call,
           asked.then(summed, failed);
         else if constexpr (std::is_same_v<call_type, policies::admit_worker_call> ||
                            std::is_same_v<call_type, policies::shut_out_call> ||
-                           std::is_same_v<call_type, policies::hold_call> ||
+                           std::is_same_v<call_type, policies::join_barrier_call> ||
                            std::is_same_v<call_type, policies::checkpoint_call>)
           asked.then(numbered, failed);
         else
@@ -140,10 +142,10 @@ void coordinator::end(const status& why) {
 coordinator_actor spawn_coordinator(caf::actor_system& system,
                                     const policies::cluster_spec& cluster, std::uint64_t token,
                                     checkpoint_keeper keeper, kept_journal journal,
-                                    std::uint32_t life) {
+                                    std::uint32_t incarnation) {
   return system.spawn<coordinator>(
       cluster, token,
-      std::make_shared<coordinator_folder>(std::move(keeper), std::move(journal)), life);
+      std::make_shared<coordinator_folder>(std::move(keeper), std::move(journal)), incarnation);
 }
 
 }  // namespace tidegate::actors

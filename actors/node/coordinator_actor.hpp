@@ -13,10 +13,10 @@
 namespace tidegate::actors {
 
 // Ends when told to stop; ends its shards then. Ends with the error of its journal, without a
-// word to anybody, when that cannot be written. `life`: counts its processes, from 1.
+// word to anybody, when that cannot be written. `incarnation`: counts its processes, from 1.
 coordinator_actor spawn_coordinator(caf::actor_system& system,
                                     const policies::cluster_spec& cluster, std::uint64_t token,
                                     checkpoint_keeper keeper = {}, kept_journal journal = {},
-                                    std::uint32_t life = 1);
+                                    std::uint32_t incarnation = 1);
 
 }  // namespace tidegate::actors

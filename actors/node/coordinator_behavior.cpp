@@ -71,10 +71,10 @@ coordinator::behavior_type coordinator::make_behavior() {
                               std::move(reply));
         });
       },
-      [this](host_atom, u64 token, u32 slot, u32 place, u32 life, const hosted_members& has,
-             const caf::actor& host) {
+      [this](host_atom, u64 token, u32 slot, u32 place, u32 incarnation,
+             const hosted_members& has, const caf::actor& host) {
         return answer<done_atom>([&](reply_to reply) {
-          shell_.host_joined(from(token), {slot, place}, life, has, peer(host),
+          shell_.host_joined(from(token), {slot, place}, incarnation, has, peer(host),
                              std::move(reply));
         });
       },

@@ -54,10 +54,10 @@ class coordinator final : public coordinator_actor::base, private control_port {
  public:
   coordinator(caf::actor_config& config, const policies::cluster_spec& cluster,
               std::uint64_t token, std::shared_ptr<coordinator_folder> folder,
-              std::uint32_t life)
+              std::uint32_t incarnation)
       : coordinator_actor::base(config),
         folder_(std::move(folder)),
-        shell_(cluster, token, *this, *folder_, folder_->take_before(), life) {}
+        shell_(cluster, token, *this, *folder_, folder_->take_before(), incarnation) {}
   // A promise that nobody delivers leaves its requester waiting: the shell tells them.
   ~coordinator() override { shell_.close(); }
 

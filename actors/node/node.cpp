@@ -8,7 +8,7 @@
 #include <caf/io/all.hpp>
 
 #include "actors/control/ask_coordinator.hpp"
-#include "actors/control/coordinator_place.hpp"
+#include "actors/control/coordinator_locator.hpp"
 #include "actors/control/errors.hpp"
 #include "actors/control/membership.hpp"
 #include "actors/control/system.hpp"
@@ -41,7 +41,7 @@ status run_coordinator(const policies::cluster_spec& cluster, const run_options&
   auto& system = process.get();
   const auto token = policies::message_token(run.token);
   auto coordinator = spawn_coordinator(system, cluster, token, std::move(*keeper),
-                                       std::move(*journal), run.life);
+                                       std::move(*journal), run.incarnation);
   caf::scoped_actor self(system);
   self->monitor(coordinator);
   const auto port =
@@ -73,14 +73,14 @@ status run_node(const node_options& options, const std::string& subject, const S
                 const Hello&... hello) {
   process_system process(options.token);
   auto& system = process.get();
-  auto place = std::make_shared<coordinator_place>(process.control(), options.coordinator_host,
-                                                   options.coordinator_port);
-  const auto patience_ms = options.start_timeout_ms;
-  if (auto found = place->find(patience_ms); !found) return found.error();
+  auto place = std::make_shared<coordinator_locator>(
+      process.control(), options.coordinator_host, options.coordinator_port);
+  const auto give_up_ms = options.start_timeout_ms;
+  if (auto found = place->find(give_up_ms); !found) return found.error();
   auto home = reactor::start(system, make_own_link, shared_host());
   if (!home) return home.error();
   membership member(system, *place, spawn(**home, system, place));
-  auto outcome = member.serve(patience_ms, subject, (*home)->address(), hello...);
+  auto outcome = member.serve(give_up_ms, subject, (*home)->address(), hello...);
   member.end();
   return outcome;
 }
@@ -119,13 +119,13 @@ class observer::impl {
 
   template <class T, class... Ts>
   expected<T> ask(const std::string& doing, const Ts&... xs) {
-    const caf::duration patience(std::chrono::milliseconds(1000));
-    return ask_coordinator<T>(self, place->now(), patience, doing, xs...);
+    const caf::duration time_limit(std::chrono::milliseconds(1000));
+    return ask_coordinator<T>(self, place->now(), time_limit, doing, xs...);
   }
 
   process_system process;
   caf::scoped_actor self;
-  std::unique_ptr<coordinator_place> place;
+  std::unique_ptr<coordinator_locator> place;
   std::uint64_t token;
 };
 
@@ -136,7 +136,7 @@ observer::~observer() = default;
 
 expected<observer> observer::connect(const node_options& options) {
   auto result = std::make_unique<impl>(options.token);
-  result->place = std::make_unique<coordinator_place>(
+  result->place = std::make_unique<coordinator_locator>(
       result->process.control(), options.coordinator_host, options.coordinator_port);
   if (auto found = result->place->find(); !found) return fail(found.error());
   return observer(std::move(result));

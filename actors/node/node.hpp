@@ -26,8 +26,8 @@ runtime::status run_coordinator(const policies::cluster_spec& cluster, const run
 // transport).
 runtime::status run_shard(const node_options& options);
 // Where shards move: a process of a slot, which has whichever members of groups the coordinator
-// wants. `index`: the slot; `member`: its place in it, and which life. Where a member fails, or
-// is taken for dead, the process ends at once.
+// wants. `index`: the slot; `member`: its place in it, and which incarnation. Where a member
+// fails, or is taken for dead, the process ends at once.
 runtime::status run_shard_host(const node_options& options);
 runtime::status run_aggregator(const node_options& options);
 

@@ -25,7 +25,7 @@ shard::behavior_type shard::make_behavior() {
       from_coordinator(this, from, &shard::sum_progress),
       from_coordinator(this, from, &shard::shut_out),
       from_coordinator(this, from, &shard::hold),
-      from_coordinator(this, from, &shard::change_roster),
+      from_coordinator(this, from, &shard::change_membership),
       from_coordinator(this, from, &shard::close_job),
       from_coordinator(this, from, &shard::checkpoint),
       from_coordinator(this, from, &shard::lead),
@@ -71,12 +71,12 @@ caf::result<std::uint64_t> shard::shut_out(const policies::shut_out_call& call) 
   return shell_->shut_out(call);
 }
 
-caf::result<std::uint64_t> shard::hold(const policies::hold_call& call) {
+caf::result<std::uint64_t> shard::hold(const policies::join_barrier_call& call) {
   return shell_->hold(call);
 }
 
-caf::result<done_atom> shard::change_roster(const policies::roster_call& call) {
-  shell_->change_roster(call);
+caf::result<done_atom> shard::change_membership(const policies::membership_call& call) {
+  shell_->change_membership(call);
   return done_atom::value;
 }
 

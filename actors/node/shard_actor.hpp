@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "actors/control/coordinator_place.hpp"
+#include "actors/control/coordinator_locator.hpp"
 #include "actors/control/messages.hpp"
 #include "actors/control/outage_reports.hpp"
 #include "actors/reactor/frame_mailbox.hpp"
@@ -21,7 +21,7 @@ namespace tidegate::actors {
 // Where a shard's checkpoints are, and who hears of them; only used when a job has any.
 struct shard_keeping {
   std::string run_dir;
-  std::shared_ptr<coordinator_place> coordinator;
+  std::shared_ptr<coordinator_locator> coordinator;
   std::uint64_t token = 0;  // of the run
 };
 
@@ -44,8 +44,8 @@ class shard final : public reactor_actor<shard_actor::base>, private shard_port 
   caf::result<std::uint64_t> admit(const policies::admit_worker_call& call);
   caf::result<chunk_clocks> sum_progress(const policies::sum_progress_call& call);
   caf::result<std::uint64_t> shut_out(const policies::shut_out_call& call);
-  caf::result<std::uint64_t> hold(const policies::hold_call& call);
-  caf::result<done_atom> change_roster(const policies::roster_call& call);
+  caf::result<std::uint64_t> hold(const policies::join_barrier_call& call);
+  caf::result<done_atom> change_membership(const policies::membership_call& call);
   caf::result<done_atom> close_job(const policies::close_job_call& call);
   caf::result<std::uint64_t> checkpoint(const policies::checkpoint_call& call);
   caf::result<done_atom> lead(const policies::lead_call& call);

@@ -1,4 +1,4 @@
-// A process of a slot of shards that move (policies/placement/shard_slots): it has a member of
+// A process of a slot of shards that move (policies/placement/shard_map): it has a member of
 // the group of each shard that the coordinator wants there, each with a link and a thread of
 // its own.
 #include <cstdlib>
@@ -11,7 +11,7 @@
 #include <caf/all.hpp>
 
 #include "actors/control/ask_coordinator.hpp"
-#include "actors/control/coordinator_place.hpp"
+#include "actors/control/coordinator_locator.hpp"
 #include "actors/control/membership.hpp"
 #include "actors/control/system.hpp"
 #include "actors/environment/environment.hpp"
@@ -32,7 +32,7 @@ namespace log = runtime::log;
 
 std::string to_text(const hosted_member& hosted) {
   return "shard " + std::to_string(hosted.shard) + " (member " +
-         std::to_string(hosted.member.number) + ", life " +
+         std::to_string(hosted.member.number) + ", incarnation " +
          std::to_string(hosted.member.incarnation) + ")";
 }
 
@@ -40,13 +40,15 @@ std::string to_text(const hosted_member& hosted) {
 // thread joins the coordinator for it.
 class hosted {
  public:
-  hosted(caf::actor_system& system, std::shared_ptr<coordinator_place> place,
+  hosted(caf::actor_system& system, std::shared_ptr<coordinator_locator> place,
          const node_options& options, const hosted_member& key, caf::actor actor)
       : thread_(
             [this, &system, place = std::move(place), options, key, actor = std::move(actor)] {
               bool in_order = false;
               auto result = run(system, place, options, key, in_order);
-              caf::anon_send(actor, member_ended_event{key, std::move(result), in_order});
+              caf::anon_send(
+                  actor, member_ended_event{
+                             .member = key, .result = std::move(result), .in_order = in_order});
             }) {}
   ~hosted() {
     if (thread_.joinable()) thread_.join();
@@ -62,12 +64,14 @@ class hosted {
   }
 
  private:
-  status run(caf::actor_system& system, const std::shared_ptr<coordinator_place>& place,
+  status run(caf::actor_system& system, const std::shared_ptr<coordinator_locator>& place,
              const node_options& options, const hosted_member& key, bool& in_order) {
     auto home = reactor::start(system, make_own_link, shared_host());
     if (!home) return home.error();
-    const auto node = spawn_on<shard>(**home, system, key.shard,
-                                      shard_keeping{options.run_dir, place, options.token});
+    const auto node = spawn_on<shard>(
+        **home, system, key.shard,
+        shard_keeping{
+            .run_dir = options.run_dir, .coordinator = place, .token = options.token});
     membership member(system, *place, node);
     begun(node);
     auto outcome = member.serve(options.start_timeout_ms, to_text(key), (*home)->address(),
@@ -99,8 +103,8 @@ class shard_host {
   explicit shard_host(const node_options& options)
       : options_(options),
         process_(options.token),
-        place_(std::make_shared<coordinator_place>(process_.control(), options.coordinator_host,
-                                                   options.coordinator_port)),
+        place_(std::make_shared<coordinator_locator>(
+            process_.control(), options.coordinator_host, options.coordinator_port)),
         self_(process_.get()) {
     options_.token = policies::message_token(options.token);
   }
@@ -182,7 +186,7 @@ class shard_host {
 
   node_options options_;
   process_system process_;
-  std::shared_ptr<coordinator_place> place_;
+  std::shared_ptr<coordinator_locator> place_;
   caf::scoped_actor self_;
   coordinator_actor found_;
   caf::actor_addr gone_;

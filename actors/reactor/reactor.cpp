@@ -26,13 +26,15 @@ constexpr std::size_t messages_per_turn =
 // slices, a sleeper is put before others when it wakes, so this step is left out for a while.
 constexpr auto yield_long = std::chrono::microseconds(300);
 constexpr auto contention_memory = std::chrono::milliseconds(50);
-// Our thread may have nothing to do for hours; a guest has sent something and waits for it.
-constexpr auto patience = std::chrono::microseconds(100);
-constexpr auto guest_patience = std::chrono::microseconds(1000);
+// Our thread may have nothing to do for hours; an inline driver has sent something and waits
+// for it.
+constexpr auto spin = std::chrono::microseconds(100);
+constexpr auto inline_driver_spin = std::chrono::microseconds(1000);
 // 2. Arm and block.
 
-// A guest that left is often back soon; our thread does not take the drive before this is over.
-constexpr auto guest_grace = std::chrono::microseconds(300);
+// A inline driver that left is often back soon; our thread does not take the drive before this
+// is over.
+constexpr auto inline_driver_grace = std::chrono::microseconds(300);
 
 }  // namespace
 
@@ -172,7 +174,7 @@ void reactor::loop() {
   while (true) {
     const bool busy = turn();
     if (!busy && stopping_.load()) break;
-    if (guests_.load() > 0 || (!busy && !background_.load())) {
+    if (inline_drivers_.load() > 0 || (!busy && !background_.load())) {
       give_drive();
       take_drive();
       worked = true;
@@ -198,15 +200,15 @@ void reactor::give_drive() {
 void reactor::take_drive() {
   using clock = std::chrono::steady_clock;
   const auto due = [&] {
-    if (driven_ || guests_.load() > 0) return false;
+    if (driven_ || inline_drivers_.load() > 0) return false;
     if (work_waits()) return true;
-    return background_.load() && clock::now() - left_ > guest_grace;
+    return background_.load() && clock::now() - left_ > inline_driver_grace;
   };
   std::unique_lock lock(gate_);
   parked_ = true;
   while (!due()) {
     if (background_.load())
-      gate_changed_.wait_for(lock, guest_grace);
+      gate_changed_.wait_for(lock, inline_driver_grace);
     else
       gate_changed_.wait(lock);
   }
@@ -216,10 +218,10 @@ void reactor::take_drive() {
 }
 
 void reactor::enter() {
-  ++guests_;
+  ++inline_drivers_;
   std::unique_lock lock(gate_);
   if (driven_) {
-    // Our thread looks at guests_ once a turn; it may be asleep.
+    // Our thread looks at inline_drivers_ once a turn; it may be asleep.
     lock.unlock();
     const std::uint64_t number = 1;
     const auto written = ::write(wake_fd_, &number, sizeof number);
@@ -245,16 +247,16 @@ void reactor::leave() {
     driven_ = false;
     owner_ = std::thread::id();
     left_ = std::chrono::steady_clock::now();
-    wanted = --guests_ > 0 || (parked_ && work_waits());
+    wanted = --inline_drivers_ > 0 || (parked_ && work_waits());
   }
   if (wanted) gate_changed_.notify_all();
 }
 
-reactor::guest::guest(reactor& home) : home_(home) {
+reactor::inline_driver::inline_driver(reactor& home) : home_(home) {
   home_.enter();
 }
 
-reactor::guest::~guest() {
+reactor::inline_driver::~inline_driver() {
   home_.leave();
 }
 
@@ -262,7 +264,8 @@ bool reactor::yield(bool after_work) {
   using clock = std::chrono::steady_clock;
   const auto before = clock::now();
   if (after_work) idle_since_ = before;
-  const auto waits = guests_.load(std::memory_order_relaxed) > 0 ? guest_patience : patience;
+  const auto waits =
+      inline_drivers_.load(std::memory_order_relaxed) > 0 ? inline_driver_spin : spin;
   if (before < contended_until_ || before - idle_since_ > waits) return false;
   sched_yield();
   const auto after = clock::now();
@@ -303,7 +306,8 @@ void reactor::close_link(std::uint32_t flush_ms_max) {
 
 void reactor::sleep(bool patient) {
   // Others may wait for something else.
-  if (link_open_) link_->set_patient(patient && guests_.load() == 1 && !background_.load());
+  if (link_open_)
+    link_->set_patient(patient && inline_drivers_.load() == 1 && !background_.load());
   if (link_open_ && !link_->arm()) return;  // there is something to do after all
   std::array<epoll_event, 2> events{};
   // A message may have come between run_ready and here: its eventfd is readable, so this

@@ -6,9 +6,9 @@
 // the link's descriptor and sleeps in epoll, together with an eventfd for messages from other
 // threads.
 //
-// A thread that waits for the reactor's work anyway can do that work: as a `guest` it drives
-// the reactor in place of the reactor's own thread, which saves two context switches each way.
-// At any moment one thread drives; "the reactor's thread" below is that one.
+// A thread that waits for the reactor's work anyway can do that work: as an inline driver it
+// drives the reactor in place of the reactor's own thread, which saves two context switches
+// each way. At any moment one thread drives; "the reactor's thread" below is that one.
 #pragma once
 
 #include <atomic>
@@ -51,12 +51,12 @@ class reactor final : public caf::execution_unit {
 
   // Drives the reactor from the calling thread for as long as it lives. One at a time per
   // thread; a second thread waits for the first.
-  class guest {
+  class inline_driver {
    public:
-    explicit guest(reactor& home);
-    ~guest();
-    guest(const guest&) = delete;
-    guest& operator=(const guest&) = delete;
+    explicit inline_driver(reactor& home);
+    ~inline_driver();
+    inline_driver(const inline_driver&) = delete;
+    inline_driver& operator=(const inline_driver&) = delete;
 
     // Runs what is ready; false when there was nothing.
     bool turn() { return home_.turn(); }
@@ -75,8 +75,8 @@ class reactor final : public caf::execution_unit {
     reactor& home_;
   };
 
-  // Whether the reactor's own thread goes on when no guest drives. Off when nothing happens
-  // that a guest would not wait for; on at first. Any thread.
+  // Whether the reactor's own thread goes on when no inline driver drives. Off when nothing
+  // happens that an inline driver would not wait for; on at first. Any thread.
   void run_in_background(bool on);
 
   using continuation = actors::continuation;
@@ -146,8 +146,8 @@ class reactor final : public caf::execution_unit {
   std::condition_variable gate_changed_;
   bool driven_ = false;
   bool parked_ = false;                           // our thread waits at the gate
-  std::chrono::steady_clock::time_point left_{};  // when the last guest did
-  std::atomic<unsigned> guests_{0};
+  std::chrono::steady_clock::time_point left_{};  // when the last inline driver did
+  std::atomic<unsigned> inline_drivers_{0};
   std::atomic<bool> background_{true};
 
   int wake_fd_ = -1;

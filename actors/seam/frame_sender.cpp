@@ -28,8 +28,9 @@ void frame_sender::send(runtime::peer_id peer, const runtime::frame_header& head
                         runtime::send_token done) {
   const auto handle = core_.take_handle();
   if (handle >= frames_.size()) frames_.resize(handle + std::size_t{1});
-  frames_[handle] = {header, payload, handle + std::uint64_t{1}};
-  core_.add({peer, handle, priority, payload.size()}, done);
+  frames_[handle] = {.header = header, .payload = payload, .token = handle + std::uint64_t{1}};
+  core_.add({.peer = peer, .handle = handle, .priority = priority, .bytes = payload.size()},
+            done);
 }
 
 void frame_sender::post(std::uint32_t peer,

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <span>
 
-#include "policies/shard/front_core.hpp"
+#include "policies/shard/ingress_core.hpp"
 #include "runtime/base/status.hpp"
 #include "runtime/memory/buffer.hpp"
 #include "runtime/transport/frame.hpp"
@@ -28,9 +28,10 @@ class ingress_memory {
 
   // Where members of this host read the parameters of a table.
   virtual runtime::place_wire place_of_parameters(std::uint32_t table) const = 0;
-  // The parameters of a slot in a version's plane, which `reply` takes along.
+  // The parameters of a slot in a version buffer, which `reply` takes along.
   virtual std::span<const std::byte> payload_of(const runtime::frame_header& reply,
-                                                std::uint32_t slot, std::uint32_t plane) = 0;
+                                                std::uint32_t slot,
+                                                std::uint32_t version_buffer) = 0;
   virtual std::uint64_t bytes_of(std::uint32_t slot) const = 0;
 
   // A place for a gradient, or for the name of a member's memory; empty when the bound is

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "policies/sending/send_queue.hpp"
-#include "policies/shard/front_core.hpp"
-#include "policies/supervision/patience.hpp"
+#include "policies/shard/ingress_core.hpp"
 #include "policies/supervision/reachability_judge.hpp"
+#include "policies/supervision/retransmit_timer.hpp"
 #include "runtime/base/status.hpp"
 #include "runtime/transport/link.hpp"
 
@@ -28,8 +28,8 @@ class continuation {
 // What may differ between two homes without making a difference to what is promised.
 struct shell_limits {
   policies::send_limits sends;
-  std::uint64_t turn_bytes = policies::front_core::turn_bytes_default;
-  policies::patience_limits patience;
+  std::uint64_t turn_bytes = policies::ingress_core::turn_bytes_default;
+  policies::retransmit_limits retransmit;
   policies::reconnect_limits reconnects;
   // Pauses between looks: while connections are made again, and where frames may be lost.
   std::int64_t look_mending_ns = 10'000'000;

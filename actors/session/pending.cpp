@@ -22,7 +22,7 @@ bool pending::ready() const {
 
 status pending::wait() const {
   if (!ready()) {
-    actors::reactor::guest driver(*state_->home);
+    actors::reactor::inline_driver driver(*state_->home);
     driver.run_until([&] { return ready(); }, state_->patient);
   }
   std::lock_guard lock(state_->mutex);

@@ -28,14 +28,14 @@ expected<session_parts> parts_of_process() {
   parts.beats = runtime::heartbeat::of_process(environment->node.token);
   auto process = std::make_shared<process_system>(environment->node.token);
   environment->node.token = policies::message_token(environment->node.token);
-  auto coordinator = std::make_shared<coordinator_place>(process->control(),
-                                                         environment->node.coordinator_host,
-                                                         environment->node.coordinator_port);
-  const auto patience_ms = environment->node.start_timeout_ms;
-  if (auto found = coordinator->find(patience_ms); !found) return runtime::fail(found.error());
+  auto coordinator = std::make_shared<coordinator_locator>(process->control(),
+                                                           environment->node.coordinator_host,
+                                                           environment->node.coordinator_port);
+  const auto give_up_ms = environment->node.start_timeout_ms;
+  if (auto found = coordinator->find(give_up_ms); !found) return runtime::fail(found.error());
   parts.system = &process->get();
   parts.keep = std::move(process);
-  parts.guide = spawn_coordinator_guide(*parts.system, coordinator, patience_ms);
+  parts.coordinator_watcher = spawn_coordinator_watcher(*parts.system, coordinator, give_up_ms);
   parts.coordinator = std::move(coordinator);
   parts.make_link = make_own_link;
   parts.host = shared_host();
@@ -108,7 +108,7 @@ pending session::pull(const table& where, std::span<float> parameters) {
 }
 
 pending session::pull_final(const table& where, std::span<float> parameters) {
-  return impl_->pull(where, parameters, worker_core::extent::everything);
+  return impl_->pull(where, parameters, worker_core::extent::final_barrier);
 }
 
 std::span<float> session::gradient(const table& where) {
@@ -154,7 +154,7 @@ pending session::pull(const table& where) {
 pending session::pull_final(const table& where) {
   if (auto checked = impl_->check(where, where.size, "pull"); !checked.ok())
     return failed(std::move(checked));
-  return impl_->pull(where, nullptr, worker_core::extent::everything);
+  return impl_->pull(where, nullptr, worker_core::extent::final_barrier);
 }
 
 status session::exchange(std::span<const table> tables) {

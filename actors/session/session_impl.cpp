@@ -4,7 +4,7 @@
 #include <cmath>
 #include <utility>
 
-#include "actors/control/stand_in.hpp"
+#include "actors/control/session_presence.hpp"
 #include "runtime/base/log.hpp"
 #include "runtime/kernels/update.hpp"
 
@@ -24,32 +24,43 @@ session_impl::~session_impl() {
     self_->wait_for(worker_);
   }
   worker_ = nullptr;
-  if (stand_in_) self_->send_exit(stand_in_, caf::exit_reason::user_shutdown);
-  stand_in_ = nullptr;
+  if (presence_) self_->send_exit(presence_, caf::exit_reason::user_shutdown);
+  presence_ = nullptr;
   reactor_.reset();
-  if (parts_.guide) self_->send(parts_.guide, stop_atom::value);
+  if (parts_.coordinator_watcher) self_->send(parts_.coordinator_watcher, stop_atom::value);
 }
 
 status session_impl::join() {
   auto started = reactor::start(*parts_.system, parts_.make_link, parts_.host);
   if (!started) return started.error();
   reactor_ = std::move(*started);
-  stand_in_ = spawn_stand_in(*parts_.system);
-  const policies::worker_hello worker_hello{parts_.environment.job, parts_.environment.rank,
-                                            parts_.environment.incarnation,
-                                            reactor_->address()};
+  presence_ = spawn_session_presence(*parts_.system);
+  const policies::worker_hello worker_hello{.job = parts_.environment.job,
+                                            .rank = parts_.environment.rank,
+                                            .incarnation = parts_.environment.incarnation,
+                                            .address = reactor_->address()};
   auto joined = carry_out(shell_.join(now(), worker_hello)).result;
   if (!joined.ok()) return joined;
   const auto& hello = shell_.core().hello();
   const auto& welcome = shell_.core().welcome();
-  info_ = {hello.job,       welcome.policy, hello.rank,
-           welcome.workers, welcome.seed,   hello.incarnation};
+  info_ = {.job = hello.job,
+           .policy = welcome.policy,
+           .rank = hello.rank,
+           .workers = welcome.workers,
+           .seed = welcome.seed,
+           .incarnation = hello.incarnation};
   clock_ = welcome.first_clock;
-  const auto watched =
-      parts_.guide ? parts_.guide : caf::actor_cast<caf::actor>(parts_.coordinator->now());
-  worker_identity identity{
-      hello.rank, hello.incarnation,  welcome, parts_.environment.node.token,
-      hello.job,  parts_.coordinator, watched, numbers_};
+  const auto watched = parts_.coordinator_watcher
+                           ? parts_.coordinator_watcher
+                           : caf::actor_cast<caf::actor>(parts_.coordinator->now());
+  worker_identity identity{.rank = hello.rank,
+                           .incarnation = hello.incarnation,
+                           .welcome = welcome,
+                           .run = parts_.environment.node.token,
+                           .job = hello.job,
+                           .coordinator = parts_.coordinator,
+                           .watched = watched,
+                           .numbers = numbers_};
   worker_ = spawn_on<worker>(*reactor_, *parts_.system, std::move(identity));
   return {};
 }
@@ -81,7 +92,7 @@ status session_impl::perform(const session_turn& turn, policies::session_answer&
     case action::ask_welcome:
       // The worker actor itself is made once we know the shards.
       return ask<policies::worker_welcome>(turn.doing, answer, worker_atom::value, token,
-                                           shell_.core().hello(), stand_in_);
+                                           shell_.core().hello(), presence_);
     case action::ask_grant:
       return ask<policies::table_grant>(turn.doing, answer, table_atom::value, token,
                                         step.request);
@@ -129,7 +140,7 @@ pending session_impl::start(worker_command command) {
                           !shell_.core().welcome().one_clock_in_flight;
   shared->done->home = reactor_.get();
   pending result(shared->done);
-  reactor::guest driver(*reactor_);
+  reactor::inline_driver driver(*reactor_);
   caf::anon_send(worker_, worker_command_ptr(std::move(shared)));
   driver.turn();  // what the command sends is sent when this returns
   return result;
@@ -180,7 +191,7 @@ status session_impl::attach(const policies::table_grant& grant) {
   return start(std::move(command)).wait();
 }
 
-// One array; copied together when shards keep its chunks in different planes.
+// One array; copied together when shards keep its chunks in different version buffers.
 std::span<const float> session_impl::parameters(const table& where) {
   const auto at = memories_.find(where.id);
   if (at == memories_.end()) return {};
@@ -228,13 +239,13 @@ status session_impl::check_finite(const table& where, std::span<const float> gra
 }
 
 policies::worker_progress session_impl::numbers_now() const {
-  return {clock_,
-          progress_.clocks_total,
-          progress_.epoch,
-          progress_.loss,
-          progress_.samples,
-          numbers_->staleness_max.load(),
-          numbers_->payload_bytes_copied.load()};
+  return {.clock = clock_,
+          .clocks_total = progress_.clocks_total,
+          .epoch = progress_.epoch,
+          .loss = progress_.loss,
+          .samples = progress_.samples,
+          .staleness_max = numbers_->staleness_max.load(),
+          .payload_bytes_copied = numbers_->payload_bytes_copied.load()};
 }
 
 void session_impl::report_now(bool even_if_recent) {
@@ -261,7 +272,7 @@ status session_impl::fail(const status& why) {
 template <class Done>
 void session_impl::look_until(const Done& done) {
   if (done()) return;
-  reactor::guest driver(*reactor_);
+  reactor::inline_driver driver(*reactor_);
   while (!done() && driver.turn()) continue;
 }
 

@@ -18,7 +18,7 @@
 #include "actors/session/session_parts.hpp"
 #include "actors/session/worker_actor.hpp"
 #include "actors/store/table_memory.hpp"
-#include "policies/protocol/gradient_half.hpp"
+#include "policies/protocol/double_buffer.hpp"
 #include "runtime/base/limits.hpp"
 #include "runtime/base/sha256.hpp"
 #include "runtime/base/unix_time.hpp"
@@ -32,9 +32,9 @@ class session_impl {
   explicit session_impl(session_parts parts)
       : parts_(std::move(parts)),
         self_(*parts_.system),
-        shell_({.patience_ms = parts_.coordinator->may_come_back()
-                                   ? parts_.environment.node.start_timeout_ms
-                                   : 0}) {}
+        shell_({.give_up_ms = parts_.coordinator->may_come_back()
+                                  ? parts_.environment.node.start_timeout_ms
+                                  : 0}) {}
   ~session_impl();
 
   runtime::status join();
@@ -71,7 +71,7 @@ class session_impl {
   std::map<std::uint32_t, std::shared_ptr<table_memory>> memories_;
   std::map<std::uint32_t, std::vector<float>> gathered_;  // of tables in several stretches
   caf::scoped_actor self_;
-  caf::actor stand_in_;  // as long as the coordinator knows this session
+  caf::actor presence_;  // as long as the coordinator knows this session
   std::unique_ptr<reactor> reactor_;
   worker_actor worker_;
   std::shared_ptr<worker_numbers> numbers_ = std::make_shared<worker_numbers>();
@@ -80,7 +80,7 @@ class session_impl {
   runtime::sha256 hash_;  // of the job's parameters
   std::string digest_;    // once they are hashed
   std::uint64_t clock_ = 0;
-  policies::gradient_half half_;
+  policies::double_buffer half_;
   bool pushes_own_memory_ = false;  // the program's: not what gradient() said
   std::map<std::uint32_t, std::vector<float>> nowhere_;
   progress progress_;

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "actors/control/coordinator_place.hpp"
+#include "actors/control/coordinator_locator.hpp"
 #include "actors/control/messages.hpp"
 #include "actors/environment/environment.hpp"
 #include "actors/reactor/reactor.hpp"
@@ -17,8 +17,9 @@ namespace tidegate::actors {
 struct session_parts {
   std::shared_ptr<void> keep;  // what `system` needs to live, if anything
   caf::actor_system* system = nullptr;
-  std::shared_ptr<coordinator_place> coordinator;
-  caf::actor guide;  // to the coordinator, where that may come back; the session ends it
+  std::shared_ptr<coordinator_locator> coordinator;
+  caf::actor
+      coordinator_watcher;  // to the coordinator, where that may come back; the session ends it
   link_factory make_link;
   std::uint64_t host = 0;  // whose memory is shared (peer_address.hpp)
   worker_environment environment;

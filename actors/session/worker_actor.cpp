@@ -8,7 +8,7 @@
 
 namespace tidegate::actors {
 
-using policies::refusal;
+using policies::reply_code;
 using runtime::errc;
 using runtime::status;
 
@@ -184,8 +184,8 @@ status worker::map_parameters(std::uint32_t table, const policies::table_part& p
                               std::uint32_t moves, std::span<const std::byte> place) {
   const auto name = runtime::decode_place(place);
   if (!name) return name.error();
-  const auto planes = policies::planes_max(identity_.welcome.capacity);
-  auto mapped = tables_.at(table).memory->attach(part, *name, planes, moves,
+  const auto version_buffers = policies::version_buffers_max(identity_.welcome.capacity);
+  auto mapped = tables_.at(table).memory->attach(part, *name, version_buffers, moves,
                                                  windows_[{part.shard, moves}]);
   if (mapped.ok()) share_gradients(table);
   return mapped;
@@ -224,12 +224,12 @@ void worker::forget_windows() {
   });
 }
 
-void worker::done(policies::operation op, refusal code) {
+void worker::done(policies::operation op, reply_code code) {
   const auto at = operations_.find(op);
   if (at == operations_.end()) return;
   const auto [command, clock] = std::move(at->second);
   operations_.erase(at);
-  if (code != refusal::none)
+  if (code != reply_code::ok)
     return command->done->complete(
         {errc::refused,
          describe(*command, clock) + ": a shard refused: " + std::string(to_string(code))});

@@ -10,14 +10,14 @@
 #include <vector>
 
 #include "actors/client/worker_shell.hpp"
-#include "actors/control/coordinator_place.hpp"
+#include "actors/control/coordinator_locator.hpp"
 #include "actors/control/messages.hpp"
 #include "actors/control/outage_reports.hpp"
 #include "actors/reactor/frame_mailbox.hpp"
 #include "actors/reactor/reactor_actor.hpp"
 #include "actors/session/pending_state.hpp"
 #include "actors/store/table_memory.hpp"
-#include "policies/protocol/gradient_half.hpp"
+#include "policies/protocol/double_buffer.hpp"
 #include "runtime/memory/window.hpp"
 
 namespace tidegate::actors {
@@ -58,7 +58,7 @@ struct worker_identity {
   policies::worker_welcome welcome;
   std::uint64_t run = 0;  // token
   std::string job;
-  std::shared_ptr<coordinator_place> coordinator;
+  std::shared_ptr<coordinator_locator> coordinator;
   caf::actor watched;  // the job cannot go on without it: the coordinator, or its guide
   std::shared_ptr<worker_numbers> numbers;
 };
@@ -114,7 +114,7 @@ class worker final : public reactor_actor<worker_actor::base>,
                                  std::uint32_t moves,
                                  std::span<const std::byte> place) override;
   void opened(std::uint32_t table) override;
-  void done(policies::operation op, policies::refusal code) override;
+  void done(policies::operation op, policies::reply_code code) override;
   void copied(std::uint64_t bytes) override;
   void progressed() override { update_numbers(); }
   void report_unreachable(const unreachable_peers& peers) override {

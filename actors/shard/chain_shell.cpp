@@ -18,7 +18,7 @@ chain_shell::chain_shell(shell_home& home, shard_memory& memory, shard_port& por
       shard_(shard),
       ingress_(ingress),
       core_(*this, shard, ingress.core()) {
-  core_.set_patience(home.limits().patience);
+  core_.set_retransmit_limits(home.limits().retransmit);
   core_.set_reconnect_limits(home.limits().reconnects);
 }
 
@@ -213,8 +213,9 @@ void chain_shell::send_step(peer_id to, const runtime::frame_header& header,
 
 void chain_shell::send_seed(peer_id to, const runtime::frame_header& header,
                             const effects::seed& chunk,
-                            const policies::shard_core::seed_state& state, bool again) {
-  if (!again || !seeds_.has(chunk.slot)) seeds_.keep(chunk.slot, memory_.seed_of(chunk, state));
+                            const policies::shard_core::seed_state& state, bool retransmit) {
+  if (!retransmit || !seeds_.has(chunk.slot))
+    seeds_.keep(chunk.slot, memory_.seed_of(chunk, state));
   const auto copy = seeds_.send(chunk.slot);
   auto with_size = header;
   with_size.payload_bytes = copy.values.size_bytes();

@@ -79,8 +79,9 @@ class chain_shell final : private continuation, private policies::replication_sh
     memory_.keep_sum(step.slot, step.clock, step.payload);
   }
   bool map_sums(const runtime::frame_header& header, policies::payload_handle place) override;
-  policies::payload_handle sum_in_place(std::uint32_t slot, std::uint32_t plane) override {
-    return memory_.sum_in_place(slot, plane);
+  policies::payload_handle sum_in_place(std::uint32_t slot,
+                                        std::uint32_t version_buffer) override {
+    return memory_.sum_in_place(slot, version_buffer);
   }
   std::optional<peer_id> reconnect(policies::neighbour to) override;
   void post_soon() override;
@@ -88,7 +89,7 @@ class chain_shell final : private continuation, private policies::replication_sh
   void send_step(peer_id to, const runtime::frame_header& header,
                  const effects::replicate& step) override;
   void send_seed(peer_id to, const runtime::frame_header& header, const effects::seed& chunk,
-                 const policies::shard_core::seed_state& state, bool again) override;
+                 const policies::shard_core::seed_state& state, bool retransmit) override;
   // A copy that is being sent goes when the link has no more need of it.
   void seed_arrived(std::uint32_t slot) override { seeds_.forget(slot); }
   runtime::expected<policies::shard_core::seed_state> take_seed(

@@ -8,7 +8,7 @@ namespace tidegate::actors {
 
 using policies::frame_tag;
 using policies::member_key;
-using policies::refusal;
+using policies::reply_code;
 using runtime::errc;
 using runtime::frame_kind;
 
@@ -24,7 +24,7 @@ ingress_shell::ingress_shell(owner& of, shell_home& home, policies::shard_core& 
 
 runtime::expected<std::uint64_t> ingress_shell::admit(const policies::admit_worker_call& call) {
   const auto admission = core_.admit(call);
-  if (admission.code != refusal::none)
+  if (admission.code != reply_code::ok)
     return runtime::fail(errc::refused, "the shard refuses the worker: " +
                                             std::string(to_string(admission.code)));
   if (!admission.connect) return admission.first_clock;
@@ -99,9 +99,9 @@ void ingress_shell::send_place(peer_id to, const runtime::frame_header& header) 
 }
 
 void ingress_shell::send_parameters(peer_id to, const runtime::frame_header& header,
-                                    std::uint32_t slot, std::uint32_t plane,
+                                    std::uint32_t slot, std::uint32_t version_buffer,
                                     policies::send_name name) {
-  sender_.send(to, header, memory_.payload_of(header, slot, plane),
+  sender_.send(to, header, memory_.payload_of(header, slot, version_buffer),
                policies::use_order(header.clock, header.table), name);
 }
 
@@ -110,15 +110,15 @@ void ingress_shell::drop(peer_id to, std::vector<policies::send_name>& names) {
   home_.link().disconnect(to);
 }
 
-refusal ingress_shell::map_gradients(const member_key& member, std::uint32_t table,
-                                     std::span<const std::byte> place) {
+reply_code ingress_shell::map_gradients(const member_key& member, std::uint32_t table,
+                                        std::span<const std::byte> place) {
   const auto mapped = memory_.map_gradients(member, table, place);
-  if (mapped.ok()) return refusal::none;
+  if (mapped.ok()) return reply_code::ok;
   if (is_worth_a_line(++windows_refused_))
     home_.log(severity::info,
               "rank " + std::to_string(member.rank) +
                   " sends frames, its memory cannot be read: " + mapped.message());
-  return refusal::no_window;
+  return reply_code::no_window;
 }
 
 void ingress_shell::forget(const member_key& member) {
@@ -126,7 +126,7 @@ void ingress_shell::forget(const member_key& member) {
   memory_.forget(member);
 }
 
-void ingress_shell::note_refusal(const frame_tag& tag, refusal code) {
+void ingress_shell::note_refusal(const frame_tag& tag, reply_code code) {
   if (is_worth_a_line(++refusals_))
     home_.log(severity::warning,
               "refused a frame of rank " + std::to_string(tag.rank) + ", table " +

@@ -1,4 +1,4 @@
-// Carries out what policies::front_core says for a shard or an aggregator: the link to its
+// Carries out what policies::ingress_core says for a shard or an aggregator: the link to its
 // members, and their memory. The sums themselves are the owner's. One thread, the home's.
 #pragma once
 
@@ -13,11 +13,11 @@
 #include "actors/seam/ingress_memory.hpp"
 #include "actors/seam/outage_watch.hpp"
 #include "actors/seam/shell_home.hpp"
-#include "policies/shard/front_core.hpp"
+#include "policies/shard/ingress_core.hpp"
 
 namespace tidegate::actors {
 
-class ingress_shell final : public policies::front_shell, public continuation {
+class ingress_shell final : public policies::ingress_shell, public continuation {
  public:
   class owner {
    public:
@@ -60,7 +60,7 @@ class ingress_shell final : public policies::front_shell, public continuation {
   void close();
   // For the owner's own frames, whose tokens come to on_sent(), too.
   frame_sender& sender() noexcept { return sender_; }
-  policies::front_core& core() noexcept { return core_; }
+  policies::ingress_core& core() noexcept { return core_; }
 
  private:
   void apply(const effects::apply& step, inputs from) override { owner_.apply(step, from); }
@@ -83,11 +83,11 @@ class ingress_shell final : public policies::front_shell, public continuation {
   }
   void send_place(peer_id to, const runtime::frame_header& header) override;
   void send_parameters(peer_id to, const runtime::frame_header& header, std::uint32_t slot,
-                       std::uint32_t plane, policies::send_name name) override;
+                       std::uint32_t version_buffer, policies::send_name name) override;
   void drop(peer_id to, std::vector<policies::send_name>& names) override;
   std::optional<peer_id> reconnect(const policies::member_key& member) override;
-  policies::refusal map_gradients(const policies::member_key& member, std::uint32_t table,
-                                  std::span<const std::byte> place) override;
+  policies::reply_code map_gradients(const policies::member_key& member, std::uint32_t table,
+                                     std::span<const std::byte> place) override;
   policies::payload_handle keep_in_place(const policies::member_key& member,
                                          std::uint32_t table, std::uint32_t half,
                                          std::uint32_t slot) override {
@@ -98,19 +98,19 @@ class ingress_shell final : public policies::front_shell, public continuation {
   std::uint64_t bytes_of(std::uint32_t slot) const override { return memory_.bytes_of(slot); }
   void go_on_soon() override { home_.after_progress(*this); }
   void post_acks_soon() override { home_.before_progress(acks_); }
-  void note_refusal(const policies::frame_tag& tag, policies::refusal code) override;
+  void note_refusal(const policies::frame_tag& tag, policies::reply_code code) override;
   void go_on() override { core_.go_on(); }  // the home's
   struct acks final : continuation {
-    explicit acks(policies::front_core& core) : core_(core) {}
+    explicit acks(policies::ingress_core& core) : core_(core) {}
     void go_on() override { core_.post_acks(); }
-    policies::front_core& core_;
+    policies::ingress_core& core_;
   };
 
   owner& owner_;
   shell_home& home_;
   ingress_memory& memory_;
   frame_sender sender_;
-  policies::front_core core_;
+  policies::ingress_core core_;
   acks acks_{core_};
   std::map<policies::member_key, std::string> addresses_;
   std::map<std::uint32_t, runtime::place_wire> names_;  // of tables, as sent

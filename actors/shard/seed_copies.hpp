@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "policies/shard/front_shell.hpp"
+#include "policies/shard/ingress_shell.hpp"
 
 namespace tidegate::actors {
 

@@ -23,12 +23,12 @@ void shard_checkpoints::workers_come(std::uint64_t token) {
 
 bool shard_checkpoints::begin(const policies::checkpoint_call& call, std::size_t chunks) {
   auto& job = jobs_.at(call.token);
-  return job.part.begin({job.name, call.id, index_}, call.token, chunks);
+  return job.part.begin({.job = job.name, .id = call.id, .shard = index_}, call.token, chunks);
 }
 
 void shard_checkpoints::snapshot(const effects::snapshot& step,
                                  const policies::shard_core::cut_state& state) {
-  auto image = memory_.image_of(step.slot, step.plane);
+  auto image = memory_.image_of(step.slot, step.version_buffer);
   image.about.version = state.version;
   image.about.ranks = state.ranks;
   const auto count = policies::chunk_arrays(image.about);

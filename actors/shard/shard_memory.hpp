@@ -31,7 +31,7 @@ class shard_memory {
   using effects = policies::shard_effects;
   using inputs = std::span<const effects::input>;
 
-  // What a checkpoint says of a chunk in a plane, but for how far its workers are; and
+  // What a checkpoint says of a chunk in a version buffer, but for how far its workers are; and
   // its arrays, which stay as they are until the next step.
   struct image {
     std::uint32_t table = 0;
@@ -58,7 +58,7 @@ class shard_memory {
                                   runtime::storage& folder,
                                   std::span<const policies::owned_chunk> chunks,
                                   policies::shard_core& core) = 0;
-  virtual image image_of(std::uint32_t slot, std::uint32_t plane) = 0;
+  virtual image image_of(std::uint32_t slot, std::uint32_t version_buffer) = 0;
   // One optimizer step. `from` ascends in rank.
   virtual void apply(const effects::apply& step, inputs from) = 0;
 
@@ -87,8 +87,9 @@ class shard_memory {
   virtual runtime::status map_sums(std::uint32_t table, std::uint64_t bytes,
                                    std::span<const std::byte> place) = 0;
   virtual void forget_sums() = 0;
-  // Returns the sum in that plane, to be released; no_payload if it cannot be read.
-  virtual policies::payload_handle sum_in_place(std::uint32_t slot, std::uint32_t plane) = 0;
+  // Returns the sum in that version buffer, to be released; no_payload if it cannot be read.
+  virtual policies::payload_handle sum_in_place(std::uint32_t slot,
+                                                std::uint32_t version_buffer) = 0;
 };
 
 }  // namespace tidegate::actors

@@ -12,9 +12,13 @@ using runtime::status;
 status shard_shell::open_job(const policies::open_job_call& call) {
   if (!call.nodes.empty()) return {errc::invalid_argument, "a shard hands nothing on"};
   if (jobs_.contains(call.token)) return {};  // an earlier call's
-  core_.admin().open_job(call.token,
-                         {call.epoch, call.workers, call.consistency, call.workers_come_back,
-                          call.members, call.replicated, call.team});
+  core_.admin().open_job(call.token, {.epoch = call.epoch,
+                                      .workers = call.workers,
+                                      .consistency = call.consistency,
+                                      .workers_come_back = call.workers_come_back,
+                                      .members = call.members,
+                                      .replicated = call.replicated,
+                                      .contributors = call.contributors});
   chain_.job_opened(call.token, call.workers);
   checkpoints_.open_job(call.token, call.name);
   auto& options = jobs_[call.token];
@@ -24,10 +28,10 @@ status shard_shell::open_job(const policies::open_job_call& call) {
   options.replicated = call.replicated;
   // A worker that joins pushes here, perhaps while its earlier pushes are still on their way.
   options.members =
-      2 * (static_cast<std::uint32_t>(call.members.size()) + call.workers - call.team);
+      2 * (static_cast<std::uint32_t>(call.members.size()) + call.workers - call.contributors);
   options.reduce = call.reduce;
   home_.log(severity::info, "job " + call.name + ": " + policies::to_string(call.consistency) +
-                                ", " + std::to_string(call.team) +
+                                ", " + std::to_string(call.contributors) +
                                 " workers, which push under " +
                                 std::to_string(call.members.size()) + " ranks");
   return {};

@@ -43,8 +43,12 @@ class shard_shell final : public frame_shell, private ingress_shell::owner {
   std::uint64_t shut_out(const policies::shut_out_call& call) {
     return ingress_.core().shut_out(call);
   }
-  std::uint64_t hold(const policies::hold_call& call) { return ingress_.core().hold(call); }
-  void change_roster(const policies::roster_call& call) { ingress_.core().change_roster(call); }
+  std::uint64_t hold(const policies::join_barrier_call& call) {
+    return ingress_.core().hold(call);
+  }
+  void change_membership(const policies::membership_call& call) {
+    ingress_.core().change_membership(call);
+  }
   void close_job(std::uint64_t token);
   runtime::expected<std::uint64_t> checkpoint(const policies::checkpoint_call& call);
   // The port has written a file, or could not, and why.
@@ -82,7 +86,7 @@ class shard_shell final : public frame_shell, private ingress_shell::owner {
 
  private:
   using effects = policies::shard_effects;
-  using inputs = policies::front_shell::inputs;
+  using inputs = policies::ingress_shell::inputs;
 
   bool is_mending() const { return ingress_.is_mending() || chain_.core().is_mending(); }
   void look_soon() {

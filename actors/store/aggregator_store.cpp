@@ -7,23 +7,24 @@ using runtime::status;
 status aggregator_store::add_table(std::uint32_t table,
                                    std::span<const policies::owned_chunk> chunks,
                                    const table_sizes& sizes, std::size_t nodes) {
-  const auto planes = static_cast<std::uint32_t>(nodes * window);
+  const auto version_buffers = static_cast<std::uint32_t>(nodes * window);
   std::uint64_t bytes = 0;
   for (const auto& chunk : chunks) {
     chunks_.push_back({table, bytes, chunk.elements});
     bytes += chunk.elements * sizeof(float);
   }
   auto all = sizes;
-  all.copies += planes;
+  all.copies += version_buffers;
   if (auto room = memory_.add_table(table, chunks, all); !room.ok()) return room;
-  if (!sums_) sums_ = std::make_unique<runtime::arena>("tidegate-sums", planes);
+  if (!sums_) sums_ = std::make_unique<runtime::arena>("tidegate-sums", version_buffers);
   auto place = sums_->allocate(bytes);
   if (!place) {
     memory_.forget_table(table);
     return place.error();
   }
   tables_[table] = *place;
-  for (std::uint32_t plane = 1; plane < planes; ++plane) sums_->prepare(*place, plane);
+  for (std::uint32_t version_buffer = 1; version_buffer < version_buffers; ++version_buffer)
+    sums_->prepare(*place, version_buffer);
   return {};
 }
 
@@ -44,20 +45,22 @@ std::span<const std::byte> aggregator_store::sum(std::uint32_t slot,
 std::byte* aggregator_store::sum_at(std::uint32_t slot, std::uint32_t node,
                                     std::uint64_t clock) const {
   const auto& chunk = chunks_[slot];
-  const auto plane = static_cast<std::uint32_t>(node * window + clock % window);
-  return sums_->at(tables_.at(chunk.table), plane) + chunk.offset;
+  const auto version_buffer = static_cast<std::uint32_t>(node * window + clock % window);
+  return sums_->at(tables_.at(chunk.table), version_buffer) + chunk.offset;
 }
 
-std::span<const std::byte> aggregator_store::sum_again(const policies::upstream_frame& push) {
+std::span<const std::byte> aggregator_store::retransmit_sum(
+    const policies::upstream_frame& push) {
   const auto bytes = chunks_[push.slot].elements * sizeof(float);
   if (push.single == policies::no_payload)
     return {sum_at(push.slot, push.node, push.tag.clock), bytes};
   return {reinterpret_cast<const std::byte*>(memory_.gradient(push.single)), bytes};
 }
 
-std::span<std::byte> aggregator_store::room(std::uint32_t slot, std::uint32_t plane) {
-  memory_.prepare(slot, plane);
-  return {reinterpret_cast<std::byte*>(memory_.at(slot, plane)), memory_.bytes_of(slot)};
+std::span<std::byte> aggregator_store::room(std::uint32_t slot, std::uint32_t version_buffer) {
+  memory_.prepare(slot, version_buffer);
+  return {reinterpret_cast<std::byte*>(memory_.at(slot, version_buffer)),
+          memory_.bytes_of(slot)};
 }
 
 }  // namespace tidegate::actors

@@ -1,5 +1,5 @@
-// The memory of an aggregator: what faces its members (front_memory.hpp), and the sums that are
-// on their way upstream, one per node and clock parity. Holds no CAF and no protocol; one
+// The memory of an aggregator: what faces its members (endpoint_memory.hpp), and the sums that
+// are on their way upstream, one per node and clock parity. Holds no CAF and no protocol; one
 // reactor thread.
 #pragma once
 
@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "actors/aggregator/aggregator_memory.hpp"
-#include "actors/store/front_memory.hpp"
+#include "actors/store/endpoint_memory.hpp"
 #include "policies/aggregator/core.hpp"
 #include "runtime/base/limits.hpp"
 #include "runtime/base/status.hpp"
@@ -29,8 +29,8 @@ class aggregator_store final : public aggregator_memory {
                             const table_sizes& sizes, std::size_t nodes) override;
   std::span<const std::byte> sum(std::uint32_t slot, const policies::upstream_frame& push,
                                  inputs from) override;
-  std::span<const std::byte> sum_again(const policies::upstream_frame& push) override;
-  std::span<std::byte> room(std::uint32_t slot, std::uint32_t plane) override;
+  std::span<const std::byte> retransmit_sum(const policies::upstream_frame& push) override;
+  std::span<std::byte> room(std::uint32_t slot, std::uint32_t version_buffer) override;
 
  private:
   std::byte* sum_at(std::uint32_t slot, std::uint32_t node, std::uint64_t clock) const;
@@ -41,8 +41,9 @@ class aggregator_store final : public aggregator_memory {
     std::size_t elements = 0;
   };
 
-  front_memory memory_;
-  std::unique_ptr<runtime::arena> sums_;  // planes: node by node, clock parity by parity
+  endpoint_memory memory_;
+  std::unique_ptr<runtime::arena>
+      sums_;  // version buffers: node by node, clock parity by parity
   std::map<std::uint32_t, runtime::arena::place> tables_;
   std::vector<chunk_place> chunks_;                    // by slot
   std::vector<runtime::kernels::gradient> gradients_;  // of the sum being made

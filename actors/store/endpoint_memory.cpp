@@ -1,10 +1,10 @@
-#include "actors/store/front_memory.hpp"
+#include "actors/store/endpoint_memory.hpp"
 
 #include <algorithm>
 #include <unistd.h>
 #include <utility>
 
-#include "policies/protocol/gradient_half.hpp"
+#include "policies/protocol/double_buffer.hpp"
 #include "runtime/base/assert.hpp"
 #include "runtime/base/limits.hpp"
 
@@ -24,15 +24,15 @@ std::uint64_t machine_bytes() {
 
 }  // namespace
 
-front_memory::front_memory(std::shared_ptr<runtime::memory_source> source)
+endpoint_memory::endpoint_memory(std::shared_ptr<runtime::memory_source> source)
     : gradients_pool_(std::move(source)),
       names_pool_(std::make_shared<runtime::heap_source>()) {
   names_pool_.allow(runtime::place_wire_bytes, runtime::limits::tables_max);
 }
 
-status front_memory::add_table(std::uint32_t table,
-                               std::span<const policies::owned_chunk> chunks,
-                               const table_sizes& sizes) {
+status endpoint_memory::add_table(std::uint32_t table,
+                                  std::span<const policies::owned_chunk> chunks,
+                                  const table_sizes& sizes) {
   TIDEGATE_ASSERT(!tables_.contains(table), "a table is made once");
   table_memory memory;
   std::uint64_t bytes = 0;
@@ -48,17 +48,18 @@ status front_memory::add_table(std::uint32_t table,
   if (kept > machine_bytes())
     return {errc::over_limit, "the shard would keep " + std::to_string(kept) +
                                   " bytes; the machine has " + std::to_string(machine_bytes())};
-  memory.planes = policies::planes_max(sizes.workers);
+  memory.version_buffers = policies::version_buffers_max(sizes.workers);
   // After a fail-over every member names its memory for every table at once, and not again.
   names_pool_.allow(runtime::place_wire_bytes, sizes.workers);
   auto& parameters =
       parameters_
-          .try_emplace(memory.planes, runtime::arena("tidegate-parameters", memory.planes))
+          .try_emplace(memory.version_buffers,
+                       runtime::arena("tidegate-parameters", memory.version_buffers))
           .first->second;
   auto place = parameters.allocate(bytes);
   if (!place) return place.error();
   memory.place = *place;
-  memory.prepared.assign(memory.planes, false);
+  memory.prepared.assign(memory.version_buffers, false);
   memory.prepared[0] = true;
   tables_.emplace(table, std::move(memory));
   bytes_kept_ = kept;
@@ -68,32 +69,33 @@ status front_memory::add_table(std::uint32_t table,
   return {};
 }
 
-front_memory::table_place front_memory::place_of(std::uint32_t table) const {
+endpoint_memory::table_place endpoint_memory::place_of(std::uint32_t table) const {
   const auto& memory = tables_.at(table);
-  return {parameters_.at(memory.planes).name(memory.place), memory.place.bytes};
+  return {parameters_.at(memory.version_buffers).name(memory.place), memory.place.bytes};
 }
 
-float* front_memory::at(std::uint32_t slot, std::uint32_t plane) const {
+float* endpoint_memory::at(std::uint32_t slot, std::uint32_t version_buffer) const {
   const auto& chunk = chunks_[slot];
   const auto& table = tables_.at(chunk.table);
-  auto* begin = parameters_.at(table.planes).at(table.place, plane);
+  auto* begin = parameters_.at(table.version_buffers).at(table.place, version_buffer);
   return reinterpret_cast<float*>(begin + chunk.offset);
 }
 
-void front_memory::prepare(std::uint32_t slot, std::uint32_t plane) {
+void endpoint_memory::prepare(std::uint32_t slot, std::uint32_t version_buffer) {
   auto& table = tables_.at(chunks_[slot].table);
-  if (table.prepared[plane]) return;
-  parameters_.at(table.planes).prepare(table.place, plane);
-  table.prepared[plane] = true;
+  if (table.prepared[version_buffer]) return;
+  parameters_.at(table.version_buffers).prepare(table.place, version_buffer);
+  table.prepared[version_buffer] = true;
 }
 
-std::span<const std::byte> front_memory::payload_of(const runtime::frame_header&,
-                                                    std::uint32_t slot, std::uint32_t plane) {
-  return std::as_bytes(std::span(at(slot, plane), chunks_[slot].elements));
+std::span<const std::byte> endpoint_memory::payload_of(const runtime::frame_header&,
+                                                       std::uint32_t slot,
+                                                       std::uint32_t version_buffer) {
+  return std::as_bytes(std::span(at(slot, version_buffer), chunks_[slot].elements));
 }
 
-status front_memory::map_gradients(const policies::member_key& member, std::uint32_t table,
-                                   std::span<const std::byte> place) {
+status endpoint_memory::map_gradients(const policies::member_key& member, std::uint32_t table,
+                                      std::span<const std::byte> place) {
   constexpr auto halves = policies::gradient_halves;
   const auto name = runtime::decode_place(place);
   if (!name) return name.error();
@@ -104,7 +106,7 @@ status front_memory::map_gradients(const policies::member_key& member, std::uint
   return {};
 }
 
-payload_handle front_memory::keep(payload kept) {
+payload_handle endpoint_memory::keep(payload kept) {
   if (payloads_free_.empty()) {
     payloads_.emplace_back();
     payloads_free_.reserve(payloads_.size());
@@ -116,19 +118,19 @@ payload_handle front_memory::keep(payload kept) {
   return handle;
 }
 
-payload_handle front_memory::keep(runtime::buffer gradient) {
+payload_handle endpoint_memory::keep(runtime::buffer gradient) {
   const auto* data = gradient.floats();
   return keep(payload{std::move(gradient), data});
 }
 
-payload_handle front_memory::keep_in_place(const policies::member_key& member,
-                                           std::uint32_t table, std::uint32_t half,
-                                           std::uint32_t slot) {
+payload_handle endpoint_memory::keep_in_place(const policies::member_key& member,
+                                              std::uint32_t table, std::uint32_t half,
+                                              std::uint32_t slot) {
   const auto* begin = members_.at(member).gradients.at(table).at(half);
   return keep(payload{{}, reinterpret_cast<const float*>(begin) + chunks_[slot].first});
 }
 
-void front_memory::release(payload_handle handle) {
+void endpoint_memory::release(payload_handle handle) {
   TIDEGATE_ASSERT(handle >= 1 && handle <= payloads_.size() && payloads_[handle - 1].data,
                   "a payload is released once");
   if (!retired_.empty()) count_off(gradient(handle));
@@ -137,7 +139,7 @@ void front_memory::release(payload_handle handle) {
 }
 
 // The pushes of an earlier process count like any, and a step may yet read them in its memory.
-void front_memory::forget(const policies::member_key& member) {
+void endpoint_memory::forget(const policies::member_key& member) {
   const auto at = members_.find(member);
   if (at == members_.end()) return;
   auto memory = std::move(at->second.memory);
@@ -146,13 +148,13 @@ void front_memory::forget(const policies::member_key& member) {
   if (pushes > 0) retired_.push_back({pushes, std::move(memory)});
 }
 
-void front_memory::count_off(const float* gradient) {
+void endpoint_memory::count_off(const float* gradient) {
   for (auto& process : retired_)
     if (process.memory.holds(gradient)) --process.pushes;
   std::erase_if(retired_, [](const retired_memory& process) { return process.pushes == 0; });
 }
 
-std::size_t front_memory::kept_in(const runtime::window_map& memory) const {
+std::size_t endpoint_memory::kept_in(const runtime::window_map& memory) const {
   return static_cast<std::size_t>(
       std::count_if(payloads_.begin(), payloads_.end(),
                     [&](const payload& kept) { return memory.holds(kept.data); }));

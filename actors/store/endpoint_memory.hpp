@@ -2,8 +2,9 @@
 // they read, and the gradients that they pushed and that wait to be summed.
 //
 // Parameters lie in shared segments, the chunks of a table one after another, one copy per
-// plane (policies/shard/core.hpp says which plane holds what). Gradients are received into
-// blocks of a pool, or stay where their worker wrote them. Holds no CAF; one reactor thread.
+// version buffer (policies/shard/core.hpp says which version buffer holds what). Gradients are
+// received into blocks of a pool, or stay where their worker wrote them. Holds no CAF; one
+// reactor thread.
 #pragma once
 
 #include <cstdint>
@@ -21,9 +22,9 @@
 
 namespace tidegate::actors {
 
-class front_memory final : public ingress_memory {
+class endpoint_memory final : public ingress_memory {
  public:
-  explicit front_memory(std::shared_ptr<runtime::memory_source> source);
+  explicit endpoint_memory(std::shared_ptr<runtime::memory_source> source);
 
   // Room for chunks, whose slots are the next unused ones. Errors: over_limit, io_error (memory
   // is short); then the slots are used up, and the table may be added again with others.
@@ -33,7 +34,7 @@ class front_memory final : public ingress_memory {
   void forget_table(std::uint32_t table) { tables_.erase(table); }
   // Where the chunks of a table lie, from the first on; they fill `bytes`.
   struct table_place {
-    runtime::place_name name;
+    runtime::shm_handle name;
     std::uint64_t bytes = 0;
   };
   table_place place_of(std::uint32_t table) const;
@@ -46,11 +47,11 @@ class front_memory final : public ingress_memory {
     return chunks_[slot].elements * sizeof(float);
   }
 
-  // The parameters of a chunk in a plane; prepared before they are first written.
-  float* at(std::uint32_t slot, std::uint32_t plane) const;
-  void prepare(std::uint32_t slot, std::uint32_t plane);
+  // The parameters of a chunk in a version buffer; prepared before they are first written.
+  float* at(std::uint32_t slot, std::uint32_t version_buffer) const;
+  void prepare(std::uint32_t slot, std::uint32_t version_buffer);
   std::span<const std::byte> payload_of(const runtime::frame_header& reply, std::uint32_t slot,
-                                        std::uint32_t plane) override;
+                                        std::uint32_t version_buffer) override;
 
   runtime::buffer lease(std::size_t bytes) override { return gradients_pool_.lease(bytes); }
   runtime::buffer lease_name() override { return names_pool_.lease(runtime::place_wire_bytes); }
@@ -74,10 +75,10 @@ class front_memory final : public ingress_memory {
 
  private:
   struct table_memory {
-    std::uint32_t planes = 0;  // which arena
+    std::uint32_t version_buffers = 0;  // which arena
     runtime::arena::place place;
     std::uint64_t reach = 0;
-    std::vector<bool> prepared;  // by plane
+    std::vector<bool> prepared;  // by version buffer
   };
   struct chunk_memory {
     std::uint32_t table = 0;
@@ -110,7 +111,7 @@ class front_memory final : public ingress_memory {
   runtime::size_pools names_pool_;
   std::map<policies::member_key, member_memory> members_;
   std::vector<retired_memory> retired_;
-  std::map<std::uint32_t, runtime::arena> parameters_;  // by number of planes
+  std::map<std::uint32_t, runtime::arena> parameters_;  // by number of version buffers
   std::uint64_t bytes_kept_ = 0;
   std::map<std::uint32_t, table_memory> tables_;
   std::vector<chunk_memory> chunks_;  // by slot

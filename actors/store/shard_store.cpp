@@ -31,11 +31,21 @@ status shard_store::add_table(const policies::open_table_call& table,
     state.optimizer = optimizer;
     state.reduce = options.reduce;
     state.table = table.table;
-    state.about = {table.name,      table.shape, chunk.chunk, chunk.first, chunk.elements,
-                   table.optimizer, 0,           1,           1,           {}};
+    state.about = {.table = table.name,
+                   .shape = table.shape,
+                   .chunk = chunk.chunk,
+                   .first = chunk.first,
+                   .elements = chunk.elements,
+                   .optimizer = table.optimizer,
+                   .version = 0,
+                   .beta1_power = 1,
+                   .beta2_power = 1,
+                   .ranks = {}};
   }
-  if (auto room = memory_.add_table(
-          table.table, chunks, {options.workers, options.members, 1 + arrays + options.keeps});
+  if (auto room = memory_.add_table(table.table, chunks,
+                                    {.workers = options.workers,
+                                     .members = options.members,
+                                     .copies = 1 + arrays + options.keeps});
       !room.ok())
     return room;
   if (options.replicated)
@@ -70,7 +80,8 @@ status shard_store::add_sums(std::uint32_t table,
   auto place = sums_.allocate(bytes);
   if (!place) return place.error();
   sum_places_[table] = *place;
-  for (std::uint32_t plane = 1; plane < sum_planes; ++plane) sums_.prepare(*place, plane);
+  for (std::uint32_t version_buffer = 1; version_buffer < sum_buffers; ++version_buffer)
+    sums_.prepare(*place, version_buffer);
   return {};
 }
 
@@ -83,7 +94,7 @@ status shard_store::map_sums(std::uint32_t table, std::uint64_t bytes,
                              std::span<const std::byte> place) {
   const auto name = runtime::decode_place(place);
   if (!name) return name.error();
-  const auto opened = primary_.open(*name, bytes, sum_planes, sum_planes);
+  const auto opened = primary_.open(*name, bytes, sum_buffers, sum_buffers);
   if (!opened) return opened.error();
   lent_[table] = *opened;
   return {};
@@ -94,13 +105,14 @@ void shard_store::forget_sums() {
   primary_ = {};
 }
 
-policies::payload_handle shard_store::sum_in_place(std::uint32_t slot, std::uint32_t plane) {
+policies::payload_handle shard_store::sum_in_place(std::uint32_t slot,
+                                                   std::uint32_t version_buffer) {
   const auto& chunk = chunks_[slot];
   const auto window = lent_.find(chunk.table);
   const auto end = chunk.sum_offset + memory_.bytes_of(slot);
-  if (window == lent_.end() || end > window->second.bytes || plane >= sum_planes)
+  if (window == lent_.end() || end > window->second.bytes || version_buffer >= sum_buffers)
     return policies::no_payload;
-  const auto* at = window->second.at(plane) + chunk.sum_offset;
+  const auto* at = window->second.at(version_buffer) + chunk.sum_offset;
   return memory_.keep(reinterpret_cast<const float*>(at));
 }
 
@@ -111,8 +123,8 @@ runtime::buffer shard_store::lease_seed(std::size_t bytes) {
 
 std::span<float> shard_store::sum_at(std::uint32_t slot, std::uint64_t clock) const {
   const auto& chunk = chunks_[slot];
-  auto* plane = sums_.at(sum_places_.at(chunk.table), clock % sum_planes);
-  return {reinterpret_cast<float*>(plane + chunk.sum_offset), chunk.elements};
+  auto* version_buffer = sums_.at(sum_places_.at(chunk.table), clock % sum_buffers);
+  return {reinterpret_cast<float*>(version_buffer + chunk.sum_offset), chunk.elements};
 }
 
 void shard_store::keep_sum(std::uint32_t slot, std::uint64_t clock,
@@ -151,12 +163,12 @@ status shard_store::restore(const policies::checkpoint_reader& from, std::size_t
   return {};
 }
 
-shard_store::image shard_store::image_of(std::uint32_t slot, std::uint32_t plane) {
+shard_store::image shard_store::image_of(std::uint32_t slot, std::uint32_t version_buffer) {
   const auto& chunk = chunks_[slot];
-  image result{chunk.table, chunk.about, {}};
+  image result{.table = chunk.table, .about = chunk.about, .arrays = {}};
   result.about.beta1_power = chunk.powers.beta1;
   result.about.beta2_power = chunk.powers.beta2;
-  const float* const arrays[] = {memory_.at(slot, plane), chunk.state1, chunk.state2};
+  const float* const arrays[] = {memory_.at(slot, version_buffer), chunk.state1, chunk.state2};
   for (std::size_t i = 0; i < policies::chunk_arrays(result.about); ++i)
     result.arrays[i] = {arrays[i], chunk.elements};
   return result;
@@ -179,7 +191,7 @@ void shard_store::apply(const effects::apply& apply, inputs from) {
   arrays.state2 = chunk.state2;
   arrays.n = chunk.elements;
   kernels::apply_update(chunk.optimizer, chunk.powers, gradients_,
-                        policies::scale_of(chunk.reduce, apply.team), arrays);
+                        policies::scale_of(chunk.reduce, apply.contributors), arrays);
 }
 
 std::span<const float> shard_store::sum_of(std::uint32_t slot, std::uint64_t clock) const {
@@ -201,7 +213,7 @@ std::vector<float> shard_store::seed_of(const effects::seed& item,
   const auto put = [&](std::size_t i, const float* from) {
     std::copy_n(from, chunk.elements, seed_array(seed, bytes, i).begin());
   };
-  put(0, memory_.at(item.slot, item.plane));
+  put(0, memory_.at(item.slot, item.version_buffer));
   if (chunk.state1) put(1, chunk.state1);
   if (chunk.state2) put(2, chunk.state2);
   for (std::size_t i = 0; i < state.kept.size(); ++i)
@@ -230,13 +242,13 @@ runtime::expected<policies::chunk_seed> shard_store::take_seed(
     const auto from = seed_array(*seed, bytes, i);
     std::copy(from.begin(), from.end(), into);
   };
-  memory_.prepare(slot, policies::sharding::seed_plane);
-  take(0, memory_.at(slot, policies::sharding::seed_plane));
+  memory_.prepare(slot, policies::sharding::seed_buffer);
+  take(0, memory_.at(slot, policies::sharding::seed_buffer));
   if (chunk.state1) take(1, chunk.state1);
   if (chunk.state2) take(2, chunk.state2);
   for (std::size_t i = 0; i < seed->state.kept.size(); ++i) {
-    memory_.prepare(slot, policies::sharding::kept_plane(i));
-    take(seed->kept_array(i), memory_.at(slot, policies::sharding::kept_plane(i)));
+    memory_.prepare(slot, policies::sharding::kept_buffer(i));
+    take(seed->kept_array(i), memory_.at(slot, policies::sharding::kept_buffer(i)));
   }
   chunk.powers = {seed->beta1_power, seed->beta2_power};
   return seed;

@@ -1,5 +1,5 @@
-// The memory of a shard: what faces workers (front_memory.hpp), and the optimizer state of the
-// chunks it owns. Holds no CAF; one reactor thread.
+// The memory of a shard: what faces workers (endpoint_memory.hpp), and the optimizer state of
+// the chunks it owns. Holds no CAF; one reactor thread.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "actors/shard/shard_memory.hpp"
-#include "actors/store/front_memory.hpp"
+#include "actors/store/endpoint_memory.hpp"
 #include "policies/checkpoint/reader.hpp"
 #include "policies/protocol/control_calls.hpp"
 #include "policies/shard/chunk_seed.hpp"
@@ -35,7 +35,7 @@ class shard_store final : public shard_memory {
                           runtime::storage& folder,
                           std::span<const policies::owned_chunk> chunks,
                           policies::shard_core& core) override;
-  image image_of(std::uint32_t slot, std::uint32_t plane) override;
+  image image_of(std::uint32_t slot, std::uint32_t version_buffer) override;
   void apply(const effects::apply& step, inputs from) override;
 
   std::span<const std::byte> payload_bytes(policies::payload_handle handle) const override {
@@ -60,7 +60,8 @@ class shard_store final : public shard_memory {
   runtime::status map_sums(std::uint32_t table, std::uint64_t bytes,
                            std::span<const std::byte> place) override;
   void forget_sums() override;
-  policies::payload_handle sum_in_place(std::uint32_t slot, std::uint32_t plane) override;
+  policies::payload_handle sum_in_place(std::uint32_t slot,
+                                        std::uint32_t version_buffer) override;
 
  private:
   struct chunk_state {
@@ -76,15 +77,15 @@ class shard_store final : public shard_memory {
   };
 
   // Planes of sums are by clock.
-  static constexpr auto sum_planes = runtime::limits::clocks_in_flight_max;
+  static constexpr auto sum_buffers = runtime::limits::clocks_in_flight_max;
 
   runtime::expected<float*> add_state(std::uint64_t bytes);
   runtime::status add_sums(std::uint32_t table, std::span<const policies::owned_chunk> chunks);
   std::span<float> sum_at(std::uint32_t slot, std::uint64_t clock) const;
 
-  front_memory memory_;
+  endpoint_memory memory_;
   runtime::arena states_{"tidegate-state", 1};
-  runtime::arena sums_{"tidegate-sums", sum_planes};           // for the replica
+  runtime::arena sums_{"tidegate-sums", sum_buffers};          // for the replica
   std::map<std::uint32_t, runtime::arena::place> sum_places_;  // by table
   std::vector<chunk_state> chunks_;                            // by slot
   std::vector<runtime::kernels::gradient> gradients_;          // of the step being made

@@ -46,8 +46,8 @@ runtime::expected<std::shared_ptr<table_memory>> table_memory::make(
   auto place = gradients.allocate(memory->elements_ * sizeof(float));
   if (!place) return runtime::fail(place.error());
   memory->place_ = *place;
-  for (std::uint32_t plane = 1; plane < gradients.planes(); ++plane)
-    gradients.prepare(*place, plane);
+  for (std::uint32_t half = 1; half < gradients.copies(); ++half)
+    gradients.prepare(*place, half);
   return memory;
 }
 
@@ -64,23 +64,24 @@ bool table_memory::make_room(std::size_t index) {
   return true;
 }
 
-status table_memory::attach(const policies::table_part& part, const runtime::place_name& name,
-                            std::uint32_t planes, std::uint32_t moves,
+status table_memory::attach(const policies::table_part& part, const runtime::shm_handle& name,
+                            std::uint32_t version_buffers, std::uint32_t moves,
                             runtime::window_map& windows) {
   std::uint64_t bytes = 0;
   for (const auto chunk : part.chunks) bytes += places_[chunk].elements * sizeof(float);
-  auto opened = windows.open(name, bytes, planes, 1);
+  auto opened = windows.open(name, bytes, version_buffers, 1);
   if (!opened) return opened.error();
   has_windows_ = true;
   const bool alone = part.chunks.size() == places_.size();
   std::uint64_t offset = 0;
   for (const auto chunk : part.chunks) {
     next_source next;
-    next.source = {*opened, offset, part.shard, moves, {}};
+    next.source = {
+        .window = *opened, .offset = offset, .shard = part.shard, .moves = moves, .mapped = {}};
     next.windows = &windows;
     next.segment = name.segment;
-    next.planes = planes;
-    next.plane_bytes = name.plane_bytes;
+    next.version_buffers = version_buffers;
+    next.copy_bytes = name.copy_bytes;
     next.begin = name.offset + offset;
     next.alone = alone;
     // What was found is read on where it is.
@@ -103,19 +104,21 @@ void table_memory::settle(std::size_t chunk, const next_source& next) {
   const auto at = place.first * sizeof(float);
   const bool whole_pages = at % page == 0 && next.begin % page == 0 &&
                            (size % page == 0 || chunk + 1 == places_.size());
-  for (std::size_t plane = 0; plane < std::min<std::size_t>(rooms, next.planes); ++plane)
-    if (one_array_ && !next.alone && whole_pages && make_room(plane))
-      source.mapped[plane] =
+  for (std::size_t version_buffer = 0;
+       version_buffer < std::min<std::size_t>(rooms, next.version_buffers); ++version_buffer)
+    if (one_array_ && !next.alone && whole_pages && make_room(version_buffer))
+      source.mapped[version_buffer] =
           next.windows->find(next.segment)
-              ->map_at(rooms_[plane] + at, plane * next.plane_bytes + next.begin, pages(size));
+              ->map_at(rooms_[version_buffer] + at,
+                       version_buffer * next.copy_bytes + next.begin, pages(size));
 }
 
 // What was mapped at the chunk's place in its rooms is not read any more.
 void table_memory::clear_room(std::size_t chunk) {
   const auto& place = places_[chunk];
-  for (std::size_t plane = 0; plane < rooms; ++plane) {
-    if (!std::exchange(sources_[chunk].mapped[plane], false)) continue;
-    void* at = ::mmap(rooms_[plane] + place.first * sizeof(float),
+  for (std::size_t version_buffer = 0; version_buffer < rooms; ++version_buffer) {
+    if (!std::exchange(sources_[chunk].mapped[version_buffer], false)) continue;
+    void* at = ::mmap(rooms_[version_buffer] + place.first * sizeof(float),
                       pages(place.elements * sizeof(float)), PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
     TIDEGATE_ASSERT(at != MAP_FAILED, "pages take the place of pages");
@@ -128,31 +131,33 @@ std::span<std::byte> table_memory::room_for(const policies::chunk_place& chunk) 
   return {rooms_[0] + chunk.first * sizeof(float), chunk.elements * sizeof(float)};
 }
 
-const float* table_memory::at(std::size_t chunk, std::uint32_t plane) const {
+const float* table_memory::at(std::size_t chunk, std::uint32_t version_buffer) const {
   const auto& source = sources_[chunk];
   const auto here = places_[chunk].first * sizeof(float);
   const std::byte* bytes = nullptr;
   if (!source.window)
     bytes = rooms_[0] + here;  // where it was received
-  else if (plane < rooms && source.mapped[plane])
-    bytes = rooms_[plane] + here;
+  else if (version_buffer < rooms && source.mapped[version_buffer])
+    bytes = rooms_[version_buffer] + here;
   else
-    bytes = source.window.at(plane) + source.offset;
+    bytes = source.window.at(version_buffer) + source.offset;
   return reinterpret_cast<const float*>(bytes);
 }
 
 void table_memory::found(std::span<const place_found> sources) {
   for (auto next = next_.begin(); next != next_.end();) {
     const auto& is = sources[next->first];
-    const bool due = is.plane != policies::no_plane && is.moves == next->second.source.moves;
+    const bool due = is.version_buffer != policies::no_version_buffer &&
+                     is.moves == next->second.source.moves;
     if (due) settle(next->first, next->second);
     next = due ? next_.erase(next) : std::next(next);
   }
   stretches_.clear();
   for (std::size_t chunk = 0; chunk < places_.size(); ++chunk) {
     const auto& place = places_[chunk];
-    if (sources[chunk].plane == policies::no_plane) sources_[chunk].window = {};
-    const std::span values(at(chunk, sources[chunk].plane), place.elements);
+    if (sources[chunk].version_buffer == policies::no_version_buffer)
+      sources_[chunk].window = {};
+    const std::span values(at(chunk, sources[chunk].version_buffer), place.elements);
     if (!stretches_.empty()) {
       auto& last = stretches_.back().values;
       if (last.data() + last.size() == values.data()) {
@@ -173,10 +178,10 @@ std::uint64_t table_memory::copy_mapped(std::span<const place_found> sources,
                                         float* out) const {
   std::uint64_t bytes = 0;
   for (std::size_t chunk = 0; chunk < places_.size(); ++chunk) {
-    if (sources[chunk].plane == policies::no_plane) continue;
+    if (sources[chunk].version_buffer == policies::no_version_buffer) continue;
     const auto& place = places_[chunk];
     const auto size = place.elements * sizeof(float);
-    std::memcpy(out + place.first, at(chunk, sources[chunk].plane), size);
+    std::memcpy(out + place.first, at(chunk, sources[chunk].version_buffer), size);
     bytes += size;
   }
   return bytes;

@@ -1,13 +1,13 @@
 // The memory of one table in a worker: its gradients, and the parameters of its last pull.
 //
-// Gradients lie in a shared segment, in two halves (policies/protocol/gradient_half.hpp), so
+// Gradients lie in a shared segment, in two halves (policies/protocol/double_buffer.hpp), so
 // that shards on this host sum straight out of it and others are sent from it. Parameters are
 // read where shards of this host keep them, or arrive in memory of ours; chunks from several
 // places are mapped side by side, so that the table is one array as long as their shards keep
-// its version in one of the first planes (always, under bsp). Where that would take more
-// mappings than the process has left (policies/placement/mappings.hpp), chunks are read in the
-// windows of their shards, and the table is as many stretches as runs of neighbours. One thread
-// at a time: the driver of the session's reactor.
+// its version in one of the first version buffers (always, under bsp). Where that would take
+// more mappings than the process has left (policies/placement/mappings.hpp), chunks are read in
+// the windows of their shards, and the table is as many stretches as runs of neighbours. One
+// thread at a time: the driver of the session's reactor.
 #pragma once
 
 #include <array>
@@ -41,12 +41,12 @@ class table_memory {
   std::uint64_t elements() const noexcept { return elements_; }
   // All elements, to be written before their push and left alone until it is applied.
   std::span<float> gradient(std::uint32_t half) const;
-  runtime::place_name gradient_name() const { return gradients_.name(place_); }
+  runtime::shm_handle gradient_name() const { return gradients_.name(place_); }
 
   // The part of the table on a shard may be read at `name`; a shard that has moved so often, in
   // versions that are found from now on. Errors: those of window_map::open.
-  runtime::status attach(const policies::table_part& part, const runtime::place_name& name,
-                         std::uint32_t planes, std::uint32_t moves,
+  runtime::status attach(const policies::table_part& part, const runtime::shm_handle& name,
+                         std::uint32_t version_buffers, std::uint32_t moves,
                          runtime::window_map& windows);
   bool has_windows() const noexcept { return has_windows_; }
   // Where a chunk that is sent to us goes.
@@ -70,8 +70,8 @@ class table_memory {
  private:
   table_memory(runtime::arena& gradients, std::span<const policies::chunk_place> places,
                bool one_array);
-  // Versions of a bsp job take one plane more in turn than are kept; in a room of each plane
-  // the chunks of several shards lie side by side.
+  // Versions of a bsp job take one version buffer more in turn than are kept; in a room of each
+  // version buffer the chunks of several shards lie side by side.
   static constexpr std::size_t rooms = policies::versions_kept_max + 1;
   static_assert(rooms == policies::mapped_versions);
   struct chunk_source {
@@ -79,7 +79,7 @@ class table_memory {
     std::uint64_t offset = 0;  // of the chunk within the window
     std::uint32_t shard = 0;
     std::uint32_t moves = 0;
-    // These planes are mapped at the chunk's place in their rooms, too.
+    // These version buffers are mapped at the chunk's place in their rooms, too.
     std::array<bool, rooms> mapped{};
   };
 
@@ -88,16 +88,16 @@ class table_memory {
     chunk_source source;
     const runtime::window_map* windows = nullptr;
     runtime::segment_name segment;
-    std::uint32_t planes = 0;
-    std::uint64_t plane_bytes = 0;
-    std::uint64_t begin = 0;  // of the chunk within a plane of the segment
+    std::uint32_t version_buffers = 0;
+    std::uint64_t copy_bytes = 0;
+    std::uint64_t begin = 0;  // of the chunk within a version buffer of the segment
     bool alone = false;       // all of the table
   };
 
   bool make_room(std::size_t index);
   void settle(std::size_t chunk, const next_source& next);
   void clear_room(std::size_t chunk);
-  const float* at(std::size_t chunk, std::uint32_t plane) const;
+  const float* at(std::size_t chunk, std::uint32_t version_buffer) const;
 
   runtime::arena& gradients_;
   bool one_array_;  // chunks of several shards are mapped side by side

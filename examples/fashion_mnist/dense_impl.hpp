@@ -62,7 +62,7 @@ dense_kernels kernels() noexcept {
   // Eigen blocks its products by the cache sizes it finds, and blocking decides the order of
   // sums. Fixed sizes give the same bits on machines with other caches.
   Eigen::setCpuCacheSizes(32 * 1024, 512 * 1024, 4 * 1024 * 1024);
-  return {forward, gradients, input_delta};
+  return {.forward = forward, .gradients = gradients, .input_delta = input_delta};
 }
 
 }  // namespace tidegate::examples::TIDEGATE_DENSE_NAMESPACE

@@ -49,7 +49,9 @@ void model::use(std::size_t tensor, std::span<const float> parameters) {
 }
 
 dense_shape model::shape(std::size_t layer, std::size_t rows) const noexcept {
-  return {static_cast<std::uint32_t>(rows), widths_[layer], widths_[layer + 1]};
+  return {.rows = static_cast<std::uint32_t>(rows),
+          .in = widths_[layer],
+          .out = widths_[layer + 1]};
 }
 
 const float* model::layer_input(std::size_t layer,

@@ -77,8 +77,12 @@ policies::cluster_spec cluster_of(const bench_options& options,
   job.on_worker_loss = policies::worker_loss_rule::fail;
   job.reduce =
       policies::reduce_kind::sum;  // whole numbers stay whole for any number of workers
-  job.optimizer = {options.optimizer, optimizer.learning_rate, optimizer.momentum,
-                   optimizer.beta1,   optimizer.beta2,         optimizer.epsilon};
+  job.optimizer = {.kind = options.optimizer,
+                   .learning_rate = optimizer.learning_rate,
+                   .momentum = optimizer.momentum,
+                   .beta1 = optimizer.beta1,
+                   .beta2 = optimizer.beta2,
+                   .epsilon = optimizer.epsilon};
   spread(options.hosts, spec);
   return spec;
 }
@@ -88,7 +92,8 @@ status wait_for(const launch::spawned& launcher, const launch::signal_source& si
   status result;
   auto deadline = now_ns() + run_ns_max;
   for (;;) {
-    pollfd fds[] = {{launcher.pid_fd.get(), POLLIN, 0}, {signals.fd(), POLLIN, 0}};
+    pollfd fds[] = {{.fd = launcher.pid_fd.get(), .events = POLLIN, .revents = 0},
+                    {.fd = signals.fd(), .events = POLLIN, .revents = 0}};
     const auto left_ms = std::max<std::int64_t>(0, (deadline - now_ns()) / 1'000'000);
     const int ready = ::poll(fds, 2, static_cast<int>(left_ms));
     if ((fds[0].revents & POLLIN) != 0) break;

@@ -30,17 +30,17 @@ struct subject_words {
 
 const std::vector<subject_words>& subjects() {
   static const std::vector<subject_words> all{
-      {"exchange",
-       subject::exchange,
-       {"workers", "shards", "bytes", "optimizer", "transport", "hosts", "replicas",
-        "iterations", "warmup", "tables", "chunk", "pin", "json", "svg"}},
-      {"latency",
-       subject::latency,
-       {"bytes", "transport", "hosts", "iterations", "warmup", "pin", "json"}},
-      {"roofline",
-       subject::roofline,
-       {"bytes", "threads", "inputs", "optimizer", "rounds", "json"}},
-      {"plot", subject::plot, {"svg"}}};
+      {.name = "exchange",
+       .measured = subject::exchange,
+       .known = {"workers", "shards", "bytes", "optimizer", "transport", "hosts", "replicas",
+                 "iterations", "warmup", "tables", "chunk", "pin", "json", "svg"}},
+      {.name = "latency",
+       .measured = subject::latency,
+       .known = {"bytes", "transport", "hosts", "iterations", "warmup", "pin", "json"}},
+      {.name = "roofline",
+       .measured = subject::roofline,
+       .known = {"bytes", "threads", "inputs", "optimizer", "rounds", "json"}},
+      {.name = "plot", .measured = subject::plot, .known = {"svg"}}};
   return all;
 }
 

@@ -106,7 +106,7 @@ std::optional<mismatch> reference::check(std::size_t first,
       const float expected = expected_here[i];
       const float found = parameters[at + i];
       if (exact ? found != expected : !near(expected, found))
-        return mismatch{first + at + i, expected, found};
+        return mismatch{.element = first + at + i, .expected = expected, .found = found};
     }
   }
   return std::nullopt;

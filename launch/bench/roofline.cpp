@@ -63,26 +63,41 @@ class bench_of_one_size {
   }
 
   void run(const std::vector<int>& cpus, std::vector<ceiling>& results) {
-    team threads(cpus);
-    results.push_back(time(threads, {"read", 1, "", bytes_, threads.size()},
+    thread_team threads(cpus);
+    results.push_back(time(threads,
+                           {.operation = "read",
+                            .inputs = 1,
+                            .optimizer = "",
+                            .bytes = bytes_,
+                            .threads = threads.size()},
                            [&](slice s) { read_all(inputs_[0].data() + s.begin, s.size); }));
-    results.push_back(time(threads, {"copy", 1, "", bytes_, threads.size()}, [&](slice s) {
-      std::memcpy(inputs_[1].data() + s.begin, inputs_[0].data() + s.begin,
-                  s.size * sizeof(float));
-    }));
+    results.push_back(time(threads,
+                           {.operation = "copy",
+                            .inputs = 1,
+                            .optimizer = "",
+                            .bytes = bytes_,
+                            .threads = threads.size()},
+                           [&](slice s) {
+                             std::memcpy(inputs_[1].data() + s.begin,
+                                         inputs_[0].data() + s.begin, s.size * sizeof(float));
+                           }));
     for (const auto n : options_.inputs)
       for (const auto kind : options_.optimizers) {
         const std::string name(runtime::optimizer_name(kind));
-        results.push_back(
-            time(threads,
-                 {"sum " + std::to_string(n) + " + " + name, n, name, bytes_, threads.size()},
-                 [&](slice s) { update(kind, n, s); }));
+        results.push_back(time(threads,
+                               {.operation = "sum " + std::to_string(n) + " + " + name,
+                                .inputs = n,
+                                .optimizer = name,
+                                .bytes = bytes_,
+                                .threads = threads.size()},
+                               [&](slice s) { update(kind, n, s); }));
         results.push_back(fresh(threads, n, kind));
       }
   }
 
  private:
-  ceiling time(team& threads, ceiling limit, const std::function<void(slice)>& work) const {
+  ceiling time(thread_team& threads, ceiling limit,
+               const std::function<void(slice)>& work) const {
     const auto repeats = std::max<std::uint64_t>(1, bytes_per_reading / bytes_);
     std::vector<double> found;
     for (std::uint32_t round = 0; round < options_.rounds + 1; ++round) {
@@ -97,10 +112,13 @@ class bench_of_one_size {
 
   // The sum as a shard meets it: every input has just been written by the core of its worker,
   // who has read the parameters before.
-  ceiling fresh(team& threads, std::uint32_t inputs, optimizer_kind kind) {
+  ceiling fresh(thread_team& threads, std::uint32_t inputs, optimizer_kind kind) {
     const std::string name(runtime::optimizer_name(kind));
-    ceiling limit{"fresh sum " + std::to_string(inputs) + " + " + name, inputs, name, bytes_,
-                  threads.size()};
+    ceiling limit{.operation = "fresh sum " + std::to_string(inputs) + " + " + name,
+                  .inputs = inputs,
+                  .optimizer = name,
+                  .bytes = bytes_,
+                  .threads = threads.size()};
     const auto readings =
         options_.rounds * std::clamp<std::uint64_t>(bytes_per_reading / bytes_, 1, 16);
     std::vector<double> found;
@@ -140,7 +158,7 @@ class bench_of_one_size {
   const roofline_options& options_;
   std::uint64_t bytes_;
   std::size_t elements_;
-  team everybody_;  // a thread per core
+  thread_team everybody_;  // a thread per core
   std::vector<huge_array> inputs_;
   std::vector<huge_array> state_;
 };

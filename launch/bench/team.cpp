@@ -7,7 +7,7 @@
 
 namespace tidegate::bench {
 
-team::team(const std::vector<int>& cpus)
+thread_team::thread_team(const std::vector<int>& cpus)
     : gate_(static_cast<std::ptrdiff_t>(cpus.size()) + 1),
       begin_(cpus.size()),
       end_(cpus.size()) {
@@ -15,13 +15,13 @@ team::team(const std::vector<int>& cpus)
     threads_.emplace_back([this, i, cpu = cpus[i]] { serve(i, cpu); });
 }
 
-team::~team() {
+thread_team::~thread_team() {
   work_ = nullptr;
   gate_.arrive_and_wait();
   for (auto& thread : threads_) thread.join();
 }
 
-double team::run(const std::function<void(std::uint32_t)>& work) {
+double thread_team::run(const std::function<void(std::uint32_t)>& work) {
   work_ = &work;
   gate_.arrive_and_wait();
   gate_.arrive_and_wait();
@@ -30,7 +30,7 @@ double team::run(const std::function<void(std::uint32_t)>& work) {
          1e-9;
 }
 
-void team::serve(std::uint32_t index, int cpu) {
+void thread_team::serve(std::uint32_t index, int cpu) {
   (void)pin_this_thread(cpu).ok();
   for (;;) {
     gate_.arrive_and_wait();

@@ -10,13 +10,13 @@
 
 namespace tidegate::bench {
 
-class team {
+class thread_team {
  public:
   // One thread per core; cores that cannot be pinned to are used as they come.
-  explicit team(const std::vector<int>& cpus);
-  ~team();
-  team(const team&) = delete;
-  team& operator=(const team&) = delete;
+  explicit thread_team(const std::vector<int>& cpus);
+  ~thread_team();
+  thread_team(const thread_team&) = delete;
+  thread_team& operator=(const thread_team&) = delete;
 
   std::uint32_t size() const noexcept { return static_cast<std::uint32_t>(threads_.size()); }
   // Runs work(0) ... work(size - 1), each on its thread; seconds from the first begin to the

@@ -44,7 +44,10 @@ status work(const worker_order& order, arena& shared, tidegate::session& job) {
     if (!servers) return servers.error();
     self->watch(&*servers);
   }
-  if (auto done = measure(shared, {job.info().rank, order.warmup, order.optimizer}, *self);
+  if (auto done = measure(
+          shared,
+          {.rank = job.info().rank, .warmup = order.warmup, .optimizer = order.optimizer},
+          *self);
       !done.ok())
     return done;
   return job.finish();

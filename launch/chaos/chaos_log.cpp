@@ -28,8 +28,12 @@ chaos_log::chaos_log(const std::string& run_dir)
 status chaos_log::append(std::int64_t unix_ns, const std::string& subject,
                          const std::string& detail) {
   std::cout << subject << " " << detail << std::endl;
-  auto noted = append_to(chaos_, {unix_ns, subject, detail});
-  return noted.ok() ? append_to(run_, {unix_ns, "fault", subject + " " + detail}) : noted;
+  auto noted = append_to(chaos_, {.unix_ns = unix_ns, .subject = subject, .detail = detail});
+  return noted.ok()
+             ? append_to(
+                   run_,
+                   {.unix_ns = unix_ns, .subject = "fault", .detail = subject + " " + detail})
+             : noted;
 }
 
 status strike(const policies::chaos_target& target, const std::string& subject, int signal,

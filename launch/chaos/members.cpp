@@ -43,7 +43,7 @@ std::optional<chaos_target> identify(const launch::live_process& listed,
   if (!stat || is_over(*stat) || stat->group != listed.pid) return std::nullopt;
   if (stat->started != listed.started) return std::nullopt;
   if (!belongs_to_run(*environment, run_dir, listed.name)) return std::nullopt;
-  return chaos_target{listed.name, listed.pid, stat->started};
+  return chaos_target{.name = listed.name, .pid = listed.pid, .started = stat->started};
 }
 
 }  // namespace

@@ -126,7 +126,7 @@ class random_chaos {
     const auto due = core_.next_wake();
     if (due == policies::chaos_core::never) return;
     const auto ns = std::clamp<std::int64_t>(due - runtime::steady_now(), 0, look_ns);
-    pollfd fd{signals_.fd(), POLLIN, 0};
+    pollfd fd{.fd = signals_.fd(), .events = POLLIN, .revents = 0};
     ::poll(&fd, 1, static_cast<int>((ns + 999'999) / 1'000'000));
   }
 

@@ -27,7 +27,7 @@ void stay(std::uint64_t ms, launch::signal_source& signals) {
   const auto until = runtime::steady_now() + static_cast<std::int64_t>(ms) * 1'000'000;
   while (runtime::steady_now() < until && signals.next() == 0) {
     const auto left = (until - runtime::steady_now() + 999'999) / 1'000'000;
-    pollfd fd{signals.fd(), POLLIN, 0};
+    pollfd fd{.fd = signals.fd(), .events = POLLIN, .revents = 0};
     ::poll(&fd, 1, static_cast<int>(std::clamp<std::int64_t>(left, 0, 60'000)));
   }
 }

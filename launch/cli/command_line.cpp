@@ -27,19 +27,25 @@ struct command {
 
 const std::vector<command>& commands() {
   static const std::vector<command> all{
-      {"validate", command_kind::validate, {"--set", "--help"}},
-      {"plan", command_kind::plan, {"--json", "--set", "--help"}},
-      {"launch", command_kind::launch, {"--run-dir", "--resume", "--set", "--help"}},
-      {"export",
-       command_kind::export_model,
-       {"--output", "--job", "--list", "--help"},
-       "run folder",
-       "RUN_DIR"},
-      {"scale",
-       command_kind::scale,
-       {"--job", "--help"},
-       "run folder",
-       "RUN_DIR workers=6 shards=3"},
+      {.name = "validate",
+       .kind = command_kind::validate,
+       .known_options = {"--set", "--help"}},
+      {.name = "plan",
+       .kind = command_kind::plan,
+       .known_options = {"--json", "--set", "--help"}},
+      {.name = "launch",
+       .kind = command_kind::launch,
+       .known_options = {"--run-dir", "--resume", "--set", "--help"}},
+      {.name = "export",
+       .kind = command_kind::export_model,
+       .known_options = {"--output", "--job", "--list", "--help"},
+       .argument = "run folder",
+       .example = "RUN_DIR"},
+      {.name = "scale",
+       .kind = command_kind::scale,
+       .known_options = {"--job", "--help"},
+       .argument = "run folder",
+       .example = "RUN_DIR workers=6 shards=3"},
   };
   return all;
 }
@@ -130,11 +136,18 @@ runtime::expected<arguments> parse_options(const std::string& name, command_kind
 }
 
 runtime::expected<command_line> parse_node(const arguments& args) {
-  static const std::vector<command> roles{
-      {"coordinator", command_kind::node_coordinator, {"--run-dir", "--ready-fd"}},
-      {"shard", command_kind::node_shard, {"--run-dir", "--index"}},
-      {"replica", command_kind::node_replica, {"--run-dir", "--index"}},
-      {"aggregator", command_kind::node_aggregator, {"--run-dir", "--job", "--index"}}};
+  static const std::vector<command> roles{{.name = "coordinator",
+                                           .kind = command_kind::node_coordinator,
+                                           .known_options = {"--run-dir", "--ready-fd"}},
+                                          {.name = "shard",
+                                           .kind = command_kind::node_shard,
+                                           .known_options = {"--run-dir", "--index"}},
+                                          {.name = "replica",
+                                           .kind = command_kind::node_replica,
+                                           .known_options = {"--run-dir", "--index"}},
+                                          {.name = "aggregator",
+                                           .kind = command_kind::node_aggregator,
+                                           .known_options = {"--run-dir", "--job", "--index"}}};
   const std::string word = args.size() < 2 ? "" : args[1];
   const auto role = std::find_if(roles.begin(), roles.end(),
                                  [&](const command& entry) { return entry.name == word; });

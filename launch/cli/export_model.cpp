@@ -97,13 +97,16 @@ policies::piece_source whole_tables(std::string head, const checkpoint_reader& r
     std::uint64_t element = 0;
     std::vector<float> piece;
   };
-  const auto at = std::make_shared<position>(position{std::move(head), 0, 0, {}});
+  const auto at = std::make_shared<position>(
+      position{.head = std::move(head), .table = 0, .element = 0, .piece = {}});
   auto first = policies::pieces_of(at->head, {});
   return [at, first, &reader, &from]() -> runtime::expected<std::span<const std::byte>> {
     if (auto piece = first(); !piece || !piece->empty()) return piece;
     const auto& tables = reader.manifest().tables;
     const auto size_of = [&](std::size_t table) {
-      return policies::table_spec{{}, tables[table].shape, {}, {}}.size();
+      return policies::table_spec{
+          .name = {}, .shape = tables[table].shape, .optimizer = {}, .init = {}}
+          .size();
     };
     while (at->table < tables.size() && at->element == size_of(at->table)) {
       ++at->table;

@@ -62,7 +62,10 @@ int main(int argc, char** argv) {
   if (tidegate::bench::is_bench(args)) return tidegate::bench::run_bench(args);
   if (tidegate::chaos::is_chaos(args)) return tidegate::chaos::run_chaos(args);
   if (tidegate::simulate::is_simulate(args)) return tidegate::simulate::run_simulate(args);
-  return tidegate::launch::run_program(
-      args, {tidegate::actors::run_coordinator, tidegate::actors::run_shard,
-             tidegate::actors::run_shard_host, tidegate::actors::run_aggregator, observe});
+  return tidegate::launch::run_program(args,
+                                       {.run_coordinator = tidegate::actors::run_coordinator,
+                                        .run_shard = tidegate::actors::run_shard,
+                                        .run_shard_host = tidegate::actors::run_shard_host,
+                                        .run_aggregator = tidegate::actors::run_aggregator,
+                                        .observe = observe});
 }

@@ -9,7 +9,7 @@
 #include "launch/plan/environment.hpp"
 #include "launch/plan/plan.hpp"
 #include "launch/text/scalars.hpp"
-#include "policies/placement/shard_slots.hpp"
+#include "policies/placement/shard_map.hpp"
 #include "policies/protocol/protocol_version.hpp"
 #include "runtime/base/log.hpp"
 #include "runtime/heartbeat/heartbeat.hpp"
@@ -41,16 +41,19 @@ runtime::status run_coordinator(const command_line& line, policies::cluster_spec
   };
   const auto epoch = parse_unsigned(variable("TIDEGATE_EPOCH"));
   if (!epoch || *epoch == 0 || *epoch > 0xffff'ffffU) return bad_variable("TIDEGATE_EPOCH");
-  const auto life = parse_unsigned(variable("TIDEGATE_INCARNATION"));
-  if (!life || *life == 0 || *life > 0xffff'ffffU) return bad_variable("TIDEGATE_INCARNATION");
+  const auto incarnation = parse_unsigned(variable("TIDEGATE_INCARNATION"));
+  if (!incarnation || *incarnation == 0 || *incarnation > 0xffff'ffffU)
+    return bad_variable("TIDEGATE_INCARNATION");
   if (const auto text = variable("TIDEGATE_CONTROL_PORT"); !text.empty()) {
     const auto port = parse_unsigned(text);
     if (!port || *port == 0 || *port > 65535) return bad_variable("TIDEGATE_CONTROL_PORT");
     spec.control_port = static_cast<std::uint16_t>(*port);
   }
   return cluster.run_coordinator(spec,
-                                 {token, static_cast<std::uint32_t>(*epoch), line.run_dir,
-                                  static_cast<std::uint32_t>(*life)},
+                                 {.token = token,
+                                  .epoch = static_cast<std::uint32_t>(*epoch),
+                                  .run_dir = line.run_dir,
+                                  .incarnation = static_cast<std::uint32_t>(*incarnation)},
                                  on_ready);
 }
 
@@ -59,7 +62,7 @@ process_name name_of(const command_line& line) {
   auto role = process_role::aggregator;
   if (line.kind == command_kind::node_shard) role = process_role::shard;
   if (line.kind == command_kind::node_replica) role = process_role::replica;
-  return {role, line.job, line.index};
+  return {.role = role, .job = line.job, .index = line.index};
 }
 
 // A shard or an aggregator.

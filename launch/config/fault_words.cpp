@@ -20,11 +20,12 @@ struct action {
   chaos_act act;
   time_of time;
 };
-constexpr std::array<action, 5> actions{{{"kill", chaos_act::kill, time_of::none},
-                                         {"stop", chaos_act::stop, time_of::needed},
-                                         {"partition", chaos_act::partition, time_of::possible},
-                                         {"heal", chaos_act::heal, time_of::none},
-                                         {"fill", chaos_act::fill, time_of::needed}}};
+constexpr std::array<action, 5> actions{
+    {{.word = "kill", .act = chaos_act::kill, .time = time_of::none},
+     {.word = "stop", .act = chaos_act::stop, .time = time_of::needed},
+     {.word = "partition", .act = chaos_act::partition, .time = time_of::possible},
+     {.word = "heal", .act = chaos_act::heal, .time = time_of::none},
+     {.word = "fill", .act = chaos_act::fill, .time = time_of::needed}}};
 
 }  // namespace
 

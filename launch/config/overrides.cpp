@@ -52,7 +52,7 @@ std::size_t match(const yaml_node& map, const std::vector<std::string>& keys,
 class one_override {
  public:
   one_override(const std::string& text, problems& out)
-      : text_(text), where_{"--set " + text, 0, 0}, out_(out) {}
+      : text_(text), where_{.source = "--set " + text, .line = 0, .column = 0}, out_(out) {}
 
   void apply(yaml_node& root) {
     const auto equals = find_equals(text_);

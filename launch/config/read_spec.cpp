@@ -13,7 +13,7 @@
 #include "launch/config/yaml_keys.hpp"
 #include "launch/text/files.hpp"
 #include "launch/text/scalars.hpp"
-#include "policies/placement/shard_group.hpp"
+#include "policies/placement/replica_chain.hpp"
 #include "runtime/base/limits.hpp"
 
 namespace tidegate::launch {

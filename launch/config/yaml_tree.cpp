@@ -18,8 +18,8 @@ class tree_builder {
       : source_(source), is_set_(is_set), out_(out) {}
 
   place at(const YAML::Mark& mark) const {
-    if (is_set_) return {source_, 0, 0};
-    return {source_, mark.line + 1, mark.column + 1};
+    if (is_set_) return {.source = source_, .line = 0, .column = 0};
+    return {.source = source_, .line = mark.line + 1, .column = mark.column + 1};
   }
 
   yaml_node build(const YAML::Node& from, const place& where, int depth) {

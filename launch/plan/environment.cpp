@@ -79,7 +79,7 @@ variables child_environment(const variables& base, const policies::cluster_spec&
   all["TIDEGATE_UNREACHABLE_MS"] = std::to_string(spec.supervision.unreachable_ms);
   all["TIDEGATE_RUN_DIR"] = run.run_dir;
   if (const auto& link = spec.faults.link; link.any()) {
-    // Each life of each process draws its own.
+    // Each incarnation of each process draws its own.
     const auto seed = runtime::mix64(runtime::stream_key(spec.faults.seed, name.to_string()) ^
                                      process.incarnation);
     all["TIDEGATE_LINK_FAULTS"] = std::to_string(seed) + " " + format_real(link.drop) + " " +

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "policies/consistency/consistency.hpp"
-#include "policies/placement/aggregation.hpp"
+#include "policies/placement/aggregation_tree.hpp"
 #include "policies/placement/hosts.hpp"
 #include "policies/placement/placement.hpp"
 #include "policies/placement/process_names.hpp"
@@ -56,11 +56,11 @@ process_plan plan_process(const policies::cluster_spec& spec,
 
 job_plan plan_job(const policies::job_spec& job, const policies::aggregation& sums,
                   policies::placement& places, std::vector<shard_plan>& shards) {
-  job_plan plan{job.name,
-                policies::to_string(job.consistency),
-                job.workers,
-                static_cast<std::uint32_t>(sums.aggregators.size()),
-                {}};
+  job_plan plan{.name = job.name,
+                .policy = policies::to_string(job.consistency),
+                .workers = job.workers,
+                .aggregators = static_cast<std::uint32_t>(sums.aggregators.size()),
+                .tables = {}};
   std::vector<std::uint64_t> sizes;
   for (const auto& t : job.tables) sizes.push_back(t.size());
   const auto placed = places.add(sizes);
@@ -68,8 +68,12 @@ job_plan plan_job(const policies::job_spec& job, const policies::aggregation& su
       std::uint64_t{runtime::limits::clocks_in_flight_max} * sums.top.size();
   for (std::size_t i = 0; i < placed.size(); ++i) {
     const auto& t = job.tables[i];
-    table_plan table{t.name,           t.size(), t.size() * sizeof(float),
-                     placed[i].size(), {},       t.optimizer.kind};
+    table_plan table{.name = t.name,
+                     .elements = t.size(),
+                     .bytes = t.size() * sizeof(float),
+                     .chunks = placed[i].size(),
+                     .chunks_per_shard = {},
+                     .optimizer = t.optimizer.kind};
     table.chunks_per_shard.resize(shards.size());
     for (const auto& chunk : placed[i]) {
       const auto bytes = chunk.elements * sizeof(float);
@@ -91,7 +95,7 @@ process_plan plan_shard(const policies::cluster_spec& spec, process_role role,
                         std::uint32_t index) {
   const bool first = role == process_role::shard;
   process_plan plan;
-  plan.name = {role, {}, index};
+  plan.name = {.role = role, .job = {}, .index = index};
   const auto* host =
       first ? policies::host_of_shard(spec, index) : policies::host_of_replica(spec, index);
   if (host != nullptr) plan.host = host->name;
@@ -103,7 +107,7 @@ process_plan plan_shard(const policies::cluster_spec& spec, process_role role,
 process_plan plan_worker(const policies::cluster_spec& spec, const policies::job_spec& job,
                          std::uint32_t rank) {
   process_plan plan;
-  plan.name = {process_role::worker, job.name, rank};
+  plan.name = {.role = process_role::worker, .job = job.name, .index = rank};
   if (const auto* host = policies::host_of_worker(spec, job, rank)) plan.host = host->name;
   plan.command = job.command;
   return plan;

@@ -118,7 +118,7 @@ expected<std::string> ask_launcher(const std::string& path, const std::string& l
   if (::send(to.get(), text.data(), text.size(), MSG_NOSIGNAL) !=
       static_cast<ssize_t>(text.size()))
     return nobody(reason());
-  pollfd answered{to.get(), POLLIN, 0};
+  pollfd answered{.fd = to.get(), .events = POLLIN, .revents = 0};
   if (::poll(&answered, 1, told_after_ms) == 0) waits();
   std::string answer;
   for (;;) {

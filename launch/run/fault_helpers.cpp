@@ -59,7 +59,7 @@ void fault_helpers::reap(run_journal& journal) {
 void fault_helpers::finish(run_journal& journal) {
   for (const auto& entry : running_) ::kill(entry.process.pid, SIGINT);
   for (const auto& entry : running_) {
-    pollfd end{entry.process.pid_fd.get(), POLLIN, 0};
+    pollfd end{.fd = entry.process.pid_fd.get(), .events = POLLIN, .revents = 0};
     while (::poll(&end, 1, undo_ms_max) < 0 && errno == EINTR) continue;
   }
   reap(journal);

@@ -1,4 +1,4 @@
-// The heartbeats of a run's processes: a page for each life of each. Main thread only.
+// The heartbeats of a run's processes: a page for each incarnation of each. Main thread only.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@ namespace tidegate::launch {
 
 class heartbeats {
  public:
-  // A page for a process that is about to be started, in place of that of its life before.
-  // Returns the descriptor to inherit. Errors: io_error.
+  // A page for a process that is about to be started, in place of that of its incarnation
+  // before. Returns the descriptor to inherit. Errors: io_error.
   runtime::expected<int> prepare(policies::process_number process, std::uint64_t token);
   // It has been, or could not be: its descriptor is needed no more here.
   void started(policies::process_number process);

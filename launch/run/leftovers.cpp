@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 constexpr int gone_within_ms = 5000;
 
-std::vector<runtime::process_mark> find_leftovers(const earlier_life& earlier) {
+std::vector<runtime::process_mark> find_leftovers(const earlier_launch& earlier) {
   std::vector<runtime::process_mark> found;
   std::error_code error;
   for (const auto& entry : fs::directory_iterator("/proc", error)) {
@@ -45,12 +45,12 @@ std::vector<runtime::process_mark> find_leftovers(const earlier_life& earlier) {
 
 }  // namespace
 
-runtime::expected<earlier_life> read_earlier_life(const std::string& run_dir) {
+runtime::expected<earlier_launch> read_earlier_launch(const std::string& run_dir) {
   const auto text = read_file(run_dir + "/launcher.json");
   if (!text) return runtime::fail(text.error());
   auto mark = parse_launcher(*text);
   if (!mark) return runtime::fail(mark.error());
-  earlier_life earlier{.launcher = std::move(*mark), .listed = {}, .run_dirs = {run_dir}};
+  earlier_launch earlier{.launcher = std::move(*mark), .listed = {}, .run_dirs = {run_dir}};
   const auto list = read_file(run_dir + "/pids.json");
   if (!list) return runtime::fail(list.error());
   const auto processes = parse_pids(*list);
@@ -59,7 +59,7 @@ runtime::expected<earlier_life> read_earlier_life(const std::string& run_dir) {
   return earlier;
 }
 
-runtime::expected<int> end_leftovers(const earlier_life& earlier) {
+runtime::expected<int> end_leftovers(const earlier_launch& earlier) {
   int ended = 0;
   // Until nobody is found: one may have started another meanwhile.
   for (auto found = find_leftovers(earlier); !found.empty(); found = find_leftovers(earlier)) {

@@ -13,7 +13,7 @@
 namespace tidegate::launch {
 
 // What an earlier launcher of a run has left to find its processes by.
-struct earlier_life {
+struct earlier_launch {
   policies::launcher_mark launcher;
   std::vector<std::int32_t> listed;   // in pids.json
   std::vector<std::string> run_dirs;  // as TIDEGATE_RUN_DIR may have the folder
@@ -21,12 +21,12 @@ struct earlier_life {
 
 // Of the launcher that wrote launcher.json in this folder. Errors: not_found (it wrote none),
 // corrupt, io_error.
-runtime::expected<earlier_life> read_earlier_life(const std::string& run_dir);
+runtime::expected<earlier_launch> read_earlier_launch(const std::string& run_dir);
 
 // Kills the processes of this machine that are left of it (policies/launcher/leftover.hpp), but
 // those of the caller's own process group. Blocks until they are gone. Returns how many there
 // were. Errors: timed_out (one has not ended within five seconds), refused (it is another
 // user's).
-runtime::expected<int> end_leftovers(const earlier_life& earlier);
+runtime::expected<int> end_leftovers(const earlier_launch& earlier);
 
 }  // namespace tidegate::launch

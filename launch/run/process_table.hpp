@@ -27,9 +27,9 @@ class process_table {
   // left running in its group is killed.
   std::vector<process_end> reap();
 
-  // To that life of the process, if it is left, and to what it started (its group).
+  // To that incarnation of the process, if it is left, and to what it started (its group).
   void signal(const launched_process& process, int number) const;
-  // To whichever life of it there is.
+  // To whichever incarnation of it there is.
   void signal(const process_name& process, int number) const;
 
   std::vector<live_process> list() const;

@@ -32,7 +32,7 @@ json text_or_null(const std::string& text) {
   return text.empty() ? json(nullptr) : json(text);
 }
 
-json changes_json(const std::vector<policies::roster_change>& changes) {
+json changes_json(const std::vector<policies::membership_change>& changes) {
   json all = json::array();
   for (const auto& change : changes)
     all.push_back({{"rank", change.rank}, {"clock", change.clock}, {"joins", change.joins}});
@@ -168,7 +168,7 @@ runtime::expected<std::vector<live_process>> parse_pids(const std::string& text)
     // 1 and below would be signals to all.
     if (!role || pid->get<std::uint64_t>() < 2 || pid->get<std::uint64_t>() > 1U << 22U)
       return corrupt();
-    all.push_back({{*role, *job, index->get<std::uint32_t>()},
+    all.push_back({{.role = *role, .job = *job, .index = index->get<std::uint32_t>()},
                    pid->get<int>(),
                    started->get<std::uint64_t>()});
   }

@@ -60,7 +60,7 @@ expected<claimed_run> claim(const std::string& run_dir) {
 
 // What an earlier life left behind must not meet the one that begins.
 status clear(const run_folder& folder, const origin& from) {
-  auto earlier = read_earlier_life(folder.path());
+  auto earlier = read_earlier_launch(folder.path());
   // A launcher that died before it wrote that had started nobody, and what a crash of the
   // machine has spoilt is of processes that are gone with it.
   const auto why = earlier ? errc::ok : earlier.error().code();

@@ -58,7 +58,8 @@ run::run(const policies::cluster_spec& spec, const services& cluster, const star
       cluster_(cluster),
       journal_(journal),
       shell_(plan_for_core(spec, plan, epoch), *this, spec.supervision.heartbeat_timeout_ms),
-      identity_{draw_token(), 0, journal.folder().path(), epoch},
+      identity_{
+          .token = draw_token(), .port = 0, .run_dir = journal.folder().path(), .epoch = epoch},
       processes_(spec, start, journal, std::move(plan)),
       output_(spec, journal),
       faults_(spec, start, journal, processes_),
@@ -84,7 +85,7 @@ exit_code run::carry_out() {
 }
 
 void run::wait() {
-  std::vector<pollfd> fds{{signals_.fd(), POLLIN, 0}};
+  std::vector<pollfd> fds{{.fd = signals_.fd(), .events = POLLIN, .revents = 0}};
   ready_.add_to(fds);
   if (poller_) fds.push_back({poller_->fd(), POLLIN, 0});
   processes_.add_to(fds);

@@ -14,7 +14,9 @@ run_journal::run_journal(run_folder folder, bool is_terminal)
       display_(STDOUT_FILENO, is_terminal) {}
 
 void run_journal::event(std::string_view subject, std::string_view detail) {
-  event({runtime::unix_now(), std::string(subject), std::string(detail)});
+  event({.unix_ns = runtime::unix_now(),
+         .subject = std::string(subject),
+         .detail = std::string(detail)});
 }
 
 void run_journal::event(const policies::cluster_event& seen) {

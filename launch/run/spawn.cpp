@@ -84,9 +84,14 @@ runtime::expected<spawned> spawn(const spawn_request& request) {
   runtime::unique_fd write_end(ends[1]);
   auto arguments = pointers(request.arguments);
   auto environment = pointers(request.environment);
-  const child_plan plan{request.program.c_str(), arguments.data(), environment.data(),
-                        null_fd.get(),           log_fd.get(),     &request.inherited_fds,
-                        write_end.get(),         ::getpid()};
+  const child_plan plan{.program = request.program.c_str(),
+                        .arguments = arguments.data(),
+                        .environment = environment.data(),
+                        .null_fd = null_fd.get(),
+                        .log_fd = log_fd.get(),
+                        .inherited_fds = &request.inherited_fds,
+                        .error_fd = write_end.get(),
+                        .parent = ::getpid()};
   const pid_t pid = ::fork();
   if (pid < 0) return runtime::fail(failure("no more processes", errno));
   if (pid == 0) run_child(plan);

@@ -26,7 +26,7 @@ status_poller::status_poller(observe_function observe, const actors::node_option
       options_(options),
       wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       shell_({.interval_ns = interval_ms * millisecond,
-              .patience_ns = options.start_timeout_ms * millisecond}) {
+              .give_up_ns = options.start_timeout_ms * millisecond}) {
   // Threads of the cluster's own start from this one, and inherit that it takes no signal.
   thread_ = runtime::start_service_thread([this] { run(); });
 }

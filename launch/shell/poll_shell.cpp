@@ -38,7 +38,7 @@ poll_step poll_shell::go(action kind) {
 }
 
 poll_step poll_shell::begin(std::int64_t now) {
-  connect_until_ = now + limits_.patience_ns;
+  connect_until_ = now + limits_.give_up_ns;
   return go(action::connect);
 }
 
@@ -115,7 +115,8 @@ bool poll_shell::ends_rest() const {
 }
 
 poll_step poll_shell::polled(const runtime::status& result, policies::cluster_status status) {
-  if (result.ok() && std::exchange(life_, status.life) != status.life && events_seen_ > 0) {
+  if (result.ok() && std::exchange(incarnation_, status.incarnation) != status.incarnation &&
+      events_seen_ > 0) {
     events_seen_ = 0;
     return go(action::poll);  // with the events that the old number left out
   }

@@ -23,7 +23,7 @@ namespace tidegate::launch {
 // All that the poll_shell has found out.
 struct poll_news {
   bool connected = false;
-  bool gave_up = false;             // no connection within the patience; `health` says why
+  bool gave_up = false;             // no connection within the time limit; `health` says why
   runtime::status health;           // of the last attempt
   std::uint64_t answered = 0;       // the latest poll_now() that this status comes after
   policies::cluster_status status;  // the latest; its events: those since the last take()
@@ -33,7 +33,7 @@ struct poll_news {
 
 struct poll_limits {
   std::int64_t interval_ns = 0;  // between two polls, and between two attempts to connect
-  std::int64_t patience_ns = 0;  // for the first connection
+  std::int64_t give_up_ns = 0;   // for the first connection
 };
 
 struct poll_step {
@@ -104,8 +104,8 @@ class poll_shell {
   runtime::status lost_why_;  // its result over the one before
   std::int64_t connect_until_ = 0;
   std::uint64_t events_seen_ = 0;
-  std::uint32_t life_ = 0;   // of the coordinator that counts them
-  std::uint64_t asked_ = 0;  // requests that came before the poll under way
+  std::uint32_t incarnation_ = 0;  // of the coordinator that counts them
+  std::uint64_t asked_ = 0;        // requests that came before the poll under way
 
   poll_news news_;
   std::uint64_t requests_ = 0;

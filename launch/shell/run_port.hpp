@@ -30,7 +30,7 @@ struct launch_question {
   std::uint32_t number = 0;
 };
 
-// A process of the run: the life that a decision is about.
+// A process of the run: the incarnation that a decision is about.
 struct launched_process {
   policies::process_number process = 0;
   std::uint32_t incarnation = 1;
@@ -44,7 +44,7 @@ class run_port {
   // Errors: the reason why it cannot be started.
   virtual runtime::expected<std::string> spawn(
       const policies::launch_effects::start& start) = 0;
-  // Asks that life of a process to end, or ends it; nothing where it has ended.
+  // Asks that incarnation of a process to end, or ends it; nothing where it has ended.
   virtual void end(const launched_process& process, bool by_force) = 0;
   // Returns how often each process that lives has beaten.
   virtual std::vector<policies::beat_reading> beats() = 0;

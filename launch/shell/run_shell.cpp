@@ -46,7 +46,7 @@ void run_shell::begin(std::int64_t now) {
   decide();
 }
 
-// Ends come before hangs: a life that has ended does not hang.
+// Ends come before hangs: an incarnation that has ended does not hang.
 void run_shell::turn(std::int64_t now, run_turn happened) {
   if (end_) return;
   pass_time(now);
@@ -82,8 +82,12 @@ void run_shell::take_news(poll_news news) {
   if (news.gave_up) core_.unreachable(now_, news.health, todo_);
   if (news.connected)
     core_.polled(now_,
-                 {news.health, news.answered, std::move(news.status.jobs), news.status.life,
-                  std::move(news.status.lost), std::move(news.status.condemned)},
+                 {.health = news.health,
+                  .answered = news.answered,
+                  .jobs = std::move(news.status.jobs),
+                  .incarnation = news.status.incarnation,
+                  .lost = std::move(news.status.lost),
+                  .condemned = std::move(news.status.condemned)},
                  todo_);
   for (const auto& [number, result] : news.answers) answered(number, result);
   carry_out();
@@ -92,7 +96,7 @@ void run_shell::take_news(poll_news news) {
 void run_shell::take_ends(std::vector<run_turn::end>& ends) {
   for (auto& end : ends) {
     world_.event("process_ended", end.exit.text);
-    const auto life = life_of(end.process);
+    const auto life = launched_of(end.process);
     const auto& name = core_.processes()[end.process];
     core_.ended(now_, end.process, std::move(end.exit));
     pids_changed_ = true;
@@ -185,11 +189,11 @@ void run_shell::act(const effects::save& save) {
 }
 
 void run_shell::act(const effects::terminate& end) {
-  world_.end(life_of(end.process), false);
+  world_.end(launched_of(end.process), false);
 }
 
 void run_shell::act(const effects::kill& end) {
-  world_.end(life_of(end.process), true);
+  world_.end(launched_of(end.process), true);
 }
 
 void run_shell::act(const effects::note& note) {

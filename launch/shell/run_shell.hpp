@@ -101,7 +101,7 @@ class run_shell {
 
   void ask(const launch_question& question, policies::process_number process = 0);
   void answered(std::uint64_t number, const runtime::status& result);
-  launched_process life_of(policies::process_number process) const {
+  launched_process launched_of(policies::process_number process) const {
     return {process, core_.incarnation(process)};
   }
   // More or fewer workers or shards, run_scaling.cpp: one request after the other.

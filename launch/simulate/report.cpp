@@ -44,8 +44,11 @@ std::string series_of(const setting& combination) {
 
 std::string picture(const std::vector<modelled>& runs, const std::string& title,
                     const std::function<double(const outcome&)>& value) {
-  bench::plot_data data{
-      title, {}, bench::plot_unit::number, bench::plot_unit::number, "workers"};
+  bench::plot_data data{.title = title,
+                        .series = {},
+                        .x_unit = bench::plot_unit::number,
+                        .y_unit = bench::plot_unit::number,
+                        .x_name = "workers"};
   for (const auto& run : runs) {
     const auto name = series_of(run.setting);
     if (data.series.empty() || data.series.back().name != name)

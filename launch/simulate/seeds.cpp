@@ -162,7 +162,8 @@ std::string as_text(const seeds_options& options, const sim::simulate_report& re
 }
 
 status write_trace(const seeds_options& options, const std::vector<sim::scenario>& mix) {
-  const sim::simulate_options simulate_options{options.first_seed, 1, mix, 1};
+  const sim::simulate_options simulate_options{
+      .first_seed = options.first_seed, .seeds = 1, .mix = mix, .failures_max = 1};
   const auto& of = sim::scenario_of(simulate_options, options.first_seed);
   const auto found =
       run_cluster(sim::draw_plan(of, options.first_seed), options.first_seed, true);
@@ -206,8 +207,11 @@ int run_seeds(const seeds_options& options) {
     if (auto written = write_trace(options, *mix); !written.ok()) return usage(written);
   std::cerr << "seeds from " << options.first_seed << "\n";
   const auto begin = std::chrono::steady_clock::now();
-  const auto report =
-      sim::simulate({options.first_seed, options.seeds, *mix, 10}, [] { return true; });
+  const auto report = sim::simulate({.first_seed = options.first_seed,
+                                     .seeds = options.seeds,
+                                     .mix = *mix,
+                                     .failures_max = 10},
+                                    [] { return true; });
   const auto seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   const auto json = as_json(options, report, seconds);

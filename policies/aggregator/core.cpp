@@ -20,10 +20,13 @@ void aggregator_core::open_job(job opened) {
   if (is_open()) return;
   TIDEGATE_ASSERT(!opened.nodes.empty(), "a group has a node");
   job_ = std::move(opened);
-  front_.admin().open_relay(
-      job_.token,
-      {job_.epoch, job_.workers, job_.consistency, job_.workers_come_back, job_.members},
-      job_.nodes.size());
+  ingress_.admin().open_relay(job_.token,
+                              {.epoch = job_.epoch,
+                               .workers = job_.workers,
+                               .consistency = job_.consistency,
+                               .workers_come_back = job_.workers_come_back,
+                               .members = job_.members},
+                              job_.nodes.size());
 }
 
 void aggregator_core::begin_at(std::span<const owned_chunk> chunks,
@@ -32,13 +35,13 @@ void aggregator_core::begin_at(std::span<const owned_chunk> chunks,
   if (is_planted(planted_bug::aggregator_begins_anew)) return;
   for (std::size_t i = 0; i < clocks.size(); ++i) {
     const std::vector<rank_progress> ranks(job_.workers, {clocks[i], false});
-    if (clocks[i] > 0) front_.snapshots().restore(chunks[i].slot, clocks[i], ranks);
+    if (clocks[i] > 0) ingress_.snapshots().restore(chunks[i].slot, clocks[i], ranks);
   }
 }
 
 std::vector<owned_chunk> aggregator_core::open_table(std::uint32_t table,
                                                      std::span<const chunk_place> places) {
-  auto owned = front_.admin().open_table(job_.token, table, places);
+  auto owned = ingress_.admin().open_table(job_.token, table, places);
   auto [at, fresh] = slots_.try_emplace(table);
   if (!fresh) return owned;
   at->second.resize(places.size());
@@ -56,7 +59,7 @@ std::vector<owned_chunk> aggregator_core::open_table(std::uint32_t table,
 }
 
 void aggregator_core::forget_table(std::uint32_t table) {
-  front_.admin().forget_table(table);
+  ingress_.admin().forget_table(table);
   slots_.erase(table);
 }
 
@@ -76,14 +79,14 @@ std::optional<std::uint32_t> aggregator_core::find_any(const frame_tag& tag) con
 
 frame_tag aggregator_core::tag_of(const chunk_state& chunk, std::size_t node,
                                   std::uint64_t clock) const {
-  return {job_.token,
-          job_.upstream_epochs[chunk.shard],
-          job_.incarnation,
-          job_.nodes[node].first,
-          chunk.table,
-          chunk.chunk,
-          clock,
-          chunk.request};
+  return {.job = job_.token,
+          .epoch = job_.upstream_epochs[chunk.shard],
+          .incarnation = job_.incarnation,
+          .rank = job_.nodes[node].first,
+          .table = chunk.table,
+          .chunk = chunk.chunk,
+          .clock = clock,
+          .request = chunk.request};
 }
 
 void aggregator_core::hand_on(const shard_effects::hand_on& handover,
@@ -93,13 +96,13 @@ void aggregator_core::hand_on(const shard_effects::hand_on& handover,
   const auto nodes = job_.nodes.size();
   sums_.begin(handover.slot, handover.clock);
 
-  const auto* asked = front_.relay().asked(handover.slot);
-  const bool pulls = asked && chunk.pull == reply::none && !asked->everything &&
+  const auto* asked = ingress_.relay().asked(handover.slot);
+  const bool pulls = asked && chunk.pull == reply::none && !asked->is_final &&
                      asked->clock == handover.clock + 1 &&
                      !TIDEGATE_BUGGIFY("aggregator: a pull goes alone");
   if (pulls) {
     chunk.pull = reply::awaited;
-    chunk.pull_again = {};
+    chunk.pull_retransmit = {};
     ++chunk.request;
   }
   std::uint32_t first = 0;
@@ -130,23 +133,23 @@ void aggregator_core::hand_on(const shard_effects::hand_on& handover,
 
 void aggregator_core::ask(const shard_effects::ask& ask, std::vector<upstream_frame>& out) {
   auto& chunk = chunks_[ask.slot];
-  const auto* asked = front_.relay().asked(ask.slot);
+  const auto* asked = ingress_.relay().asked(ask.slot);
   if (!asked || chunk.pull != reply::none) return;  // it went along with a push
   chunk.pull = reply::awaited;
-  chunk.pull_again = {};
+  chunk.pull_retransmit = {};
   ++chunk.request;
   out.push_back(pull_frame(ask.slot));
 }
 
 upstream_frame aggregator_core::pull_frame(std::uint32_t slot) const {
   const auto& chunk = chunks_[slot];
-  const auto* asked = front_.relay().asked(slot);
+  const auto* asked = ingress_.relay().asked(slot);
   TIDEGATE_ASSERT(asked != nullptr, "somebody waits for the pull");
   upstream_frame frame;
   frame.kind = kind::pull;
   frame.shard = chunk.shard;
   frame.tag = tag_of(chunk, 0, asked->clock);
-  frame.everything = asked->everything;
+  frame.is_final = asked->is_final;
   return frame;
 }
 
@@ -155,21 +158,21 @@ upstream_frame aggregator_core::farewell_frame(std::uint32_t shard, std::size_t 
   frame.kind = kind::finished;
   frame.shard = shard;
   frame.node = static_cast<std::uint32_t>(node);
-  frame.tag = {job_.token,
-               job_.upstream_epochs[shard],
-               job_.incarnation,
-               job_.nodes[node].first,
-               0,
-               whole_table,
-               0,
-               0};
+  frame.tag = {.job = job_.token,
+               .epoch = job_.upstream_epochs[shard],
+               .incarnation = job_.incarnation,
+               .rank = job_.nodes[node].first,
+               .table = 0,
+               .chunk = whole_table,
+               .clock = 0,
+               .request = 0};
   return frame;
 }
 
 // Sums of members that have left for good may be on their way.
 void aggregator_core::say_farewell(std::vector<upstream_frame>& out) {
-  if (farewell_.is_said() || front_.pushes_held() > 0 ||
-      !front_.registry().all_finished(job_.token))
+  if (farewell_.is_said() || ingress_.pushes_held() > 0 ||
+      !ingress_.registry().all_finished(job_.token))
     return;
   farewell_.say(job_.upstream_epochs.size(), job_.nodes.size());
   for (std::uint32_t shard = 0; shard < job_.upstream_epochs.size(); ++shard)
@@ -178,12 +181,12 @@ void aggregator_core::say_farewell(std::vector<upstream_frame>& out) {
 }
 
 runtime::frame_header header_of(const upstream_frame& frame) {
-  auto header = header_of(frame_kind::push, frame.tag, refusal::none);
+  auto header = header_of(frame_kind::push, frame.tag, reply_code::ok);
   if (frame.kind == kind::skip) header.kind = frame_kind::skip;
   if (frame.kind == kind::pull) header.kind = frame_kind::pull;
   if (frame.kind == kind::finished) header.kind = frame_kind::finished;
   if (frame.pulls) header.flags = runtime::frame_flag_pull;
-  if (frame.everything) header.flags = runtime::frame_flag_final;
+  if (frame.is_final) header.flags = runtime::frame_flag_final;
   if (frame.kind == kind::resend || frame.kind == kind::resent) {
     header.kind = frame.kind == kind::resend ? frame_kind::resend : frame_kind::resent;
     header.flags = runtime::frame_flag_up;
@@ -204,30 +207,32 @@ bool aggregator_core::is_stale(const runtime::frame_header& header) const {
 
 void aggregator_core::on_answer(const runtime::frame_header& header, shard_effects& out) {
   const auto tag = policies::tag_of(header);
-  const auto code = static_cast<refusal>(header.code);
+  const auto code = static_cast<reply_code>(header.code);
   if (job_.upstream_moves && is_not_told(code)) {
     TIDEGATE_RARE("aggregator: one that was replaced upstream knows nothing of what is asked");
     return;
   }
   if (header.kind == frame_kind::pull_reply) {
     const bool applied = (header.flags & runtime::frame_flag_applied) != 0;
-    on_reply(tag, code, {header.version, header.min_clock, applied}, out);
+    on_reply(tag, code,
+             {.version = header.version, .min_clock = header.min_clock, .applied = applied},
+             out);
   } else if (header.chunk == runtime::whole_job) {
     // Not what one says that another has taken the place of.
     const bool mine = header.shard < job_.upstream_epochs.size() &&
                       tag.epoch == job_.upstream_epochs[header.shard];
-    if (mine && (code == refusal::none || code == refusal::job_ended))
+    if (mine && (code == reply_code::ok || code == reply_code::job_ended))
       on_farewell_ack(header.shard, header.worker);
   } else {
     on_ack(tag, code, out);
   }
 }
 
-void aggregator_core::on_ack(const frame_tag& tag, refusal code, shard_effects& out) {
+void aggregator_core::on_ack(const frame_tag& tag, reply_code code, shard_effects& out) {
   ack(tag, code, false, out);
 }
 
-void aggregator_core::ack(const frame_tag& tag, refusal code, bool answer_follows,
+void aggregator_core::ack(const frame_tag& tag, reply_code code, bool answer_follows,
                           shard_effects& out) {
   const auto slot = find(tag);
   if (!slot) return;
@@ -237,7 +242,7 @@ void aggregator_core::ack(const frame_tag& tag, refusal code, bool answer_follow
   if (node == job_.nodes.end()) return;
   const auto index = static_cast<std::size_t>(node - job_.nodes.begin());
   if (const auto all = sums_.acknowledge(*slot, tag.clock, index, code))
-    front_.relay().handed_on(*slot, tag.clock, *all, answer_follows, out);
+    ingress_.relay().handed_on(*slot, tag.clock, *all, answer_follows, out);
 }
 
 std::optional<std::uint32_t> aggregator_core::expects_reply(const frame_tag& tag) const {
@@ -250,7 +255,7 @@ std::optional<std::uint32_t> aggregator_core::expects_reply(const frame_tag& tag
 
 std::uint32_t aggregator_core::begin_reply(std::uint32_t slot) {
   chunks_[slot].pull = reply::arriving;
-  return front_.relay().begin_pulled(slot);
+  return ingress_.relay().begin_pulled(slot);
 }
 
 void aggregator_core::cancel_reply(const frame_tag& tag, std::vector<upstream_frame>& out) {
@@ -259,26 +264,26 @@ void aggregator_core::cancel_reply(const frame_tag& tag, std::vector<upstream_fr
   auto& chunk = chunks_[*slot];
   if (chunk.pull != reply::arriving || chunk.request != tag.request) return;
   chunk.pull = reply::awaited;
-  front_.relay().cancel_pulled(*slot);
-  pull_again(*slot, out);
+  ingress_.relay().cancel_pulled(*slot);
+  retransmit_pull(*slot, out);
 }
 
-void aggregator_core::on_reply(const frame_tag& tag, refusal code, const parameters& pulled,
+void aggregator_core::on_reply(const frame_tag& tag, reply_code code, const parameters& pulled,
                                shard_effects& out) {
   const auto slot = find(tag);
   if (!slot) return;
   auto& chunk = chunks_[*slot];
   // One with a payload has begun; a refusal comes without.
-  const auto due = code == refusal::none ? reply::arriving : reply::awaited;
+  const auto due = code == reply_code::ok ? reply::arriving : reply::awaited;
   const bool expected = chunk.pull == due && chunk.request == tag.request;
   if (pulled.applied) {
     auto pushed = tag;
     --pushed.clock;
-    ack(pushed, refusal::none, expected, out);
+    ack(pushed, reply_code::ok, expected, out);
   }
   if (!expected) return;
   chunk.pull = reply::none;
-  front_.relay().pulled(*slot, code, pulled.version, pulled.min_clock, out);
+  ingress_.relay().pulled(*slot, code, pulled.version, pulled.min_clock, out);
 }
 
 }  // namespace tidegate::policies

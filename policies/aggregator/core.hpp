@@ -1,7 +1,7 @@
 // What an aggregator decides: which sums to send upstream, what their answers mean for its
 // members.
 //
-// Two halves. The front faces the members and is a shard core that relays (shard/core.hpp):
+// Two halves. The ingress faces the members and is a shard core that relays (shard/core.hpp):
 // whatever a member may send, late, twice or out of order, is judged there. The back is here:
 // at most one pull per chunk, and what upstream has to be told and has not acknowledged, sums
 // (upstream_sums.hpp) and a farewell (node_farewell.hpp).
@@ -22,12 +22,12 @@
 #include "policies/aggregator/node_farewell.hpp"
 #include "policies/aggregator/upstream_sums.hpp"
 #include "policies/model/spec.hpp"
-#include "policies/placement/aggregation.hpp"
+#include "policies/placement/aggregation_tree.hpp"
 #include "policies/placement/placement.hpp"
 #include "policies/protocol/protocol.hpp"
 #include "policies/shard/core.hpp"
-#include "policies/supervision/patience.hpp"
 #include "policies/supervision/reconnect_schedule.hpp"
+#include "policies/supervision/retransmit_timer.hpp"
 #include "runtime/base/frame_header.hpp"
 
 namespace tidegate::policies {
@@ -40,11 +40,11 @@ struct upstream_frame {
   std::uint32_t node = 0;  // index; its first rank is in tag
   frame_tag tag;
   bool pulls = false;       // push, skip: also of the clock after
-  bool everything = false;  // pull
+  bool is_final = false;    // pull
   std::uint32_t first = 0;  // push: of the inputs, `count` to sum
   std::uint32_t count = 0;
   // push: the sum that was sent before, or this payload if it was the only input.
-  bool again = false;
+  bool retransmit = false;
   std::uint32_t slot = 0;  // again
   payload_handle single = no_payload;
 };
@@ -68,7 +68,7 @@ class aggregator_core {
   };
   // One job; opening it again is ignored.
   void open_job(job opened);
-  // All chunks of the table, with the shards that hold them. Slots as of the front.
+  // All chunks of the table, with the shards that hold them. Slots as of the ingress.
   std::vector<owned_chunk> open_table(std::uint32_t table, std::span<const chunk_place> places);
 
   // Members' first pushes to these chunks, which have just been opened, are of these clocks.
@@ -77,8 +77,8 @@ class aggregator_core {
   // It cannot be kept after all.
   void forget_table(std::uint32_t table);
 
-  shard_core& front() noexcept { return front_; }
-  const shard_core& front() const noexcept { return front_; }
+  shard_core& ingress() noexcept { return ingress_; }
+  const shard_core& ingress() const noexcept { return ingress_; }
   bool is_open() const noexcept { return !job_.nodes.empty(); }
   bool upstream_moves() const noexcept { return job_.upstream_moves; }
   // Whether upstream_moved() would be news.
@@ -88,8 +88,8 @@ class aggregator_core {
   }
   const std::vector<rank_node>& nodes() const noexcept { return job_.nodes; }
 
-  // What to post when effects of the front are carried out. A pull that is due goes along with
-  // the last push.
+  // What to post when effects of the ingress are carried out. A pull that is due goes along
+  // with the last push.
   void hand_on(const shard_effects::hand_on& handover,
                std::span<const shard_effects::input> inputs, std::vector<upstream_frame>& out);
   void ask(const shard_effects::ask& ask, std::vector<upstream_frame>& out);
@@ -127,13 +127,13 @@ class aggregator_core {
   auto outages(std::int64_t now, std::int64_t longer_than) const {
     return reconnects_.outages(now, longer_than);
   }
-  // A `resend` or `resent` of upstream; those of members are the front's.
+  // A `resend` or `resent` of upstream; those of members are the ingress's.
   static bool is_resend(const runtime::frame_header& header);
   void on_resend(const runtime::frame_header& header, std::vector<upstream_frame>& out);
 
   // Sends again what upstream has not answered for too long. `now`: see worker_core::tick.
   void tick(std::int64_t now, std::vector<upstream_frame>& out);
-  void set_patience(const patience_limits& limits) { patience_ = limits; }
+  void set_retransmit_limits(const retransmit_limits& limits) { retransmit_limits_ = limits; }
   bool is_busy() const;
 
   // Answers from upstream, which `out`, of their table, tells members of. What does not belong
@@ -143,10 +143,10 @@ class aggregator_core {
   bool is_stale(const runtime::frame_header& header) const;
   void on_answer(const runtime::frame_header& header, shard_effects& out);
   void on_farewell_ack(std::uint32_t shard, std::uint32_t node_rank);
-  void on_ack(const frame_tag& tag, refusal code, shard_effects& out);
+  void on_ack(const frame_tag& tag, reply_code code, shard_effects& out);
   // The slot that this reply is for and has no place yet.
   std::optional<std::uint32_t> expects_reply(const frame_tag& tag) const;
-  std::uint32_t begin_reply(std::uint32_t slot);  // the plane that it is received into
+  std::uint32_t begin_reply(std::uint32_t slot);  // the version buffer that it is received into
   // Its payload will not come: it is asked for again.
   void cancel_reply(const frame_tag& tag, std::vector<upstream_frame>& out);
   struct parameters {
@@ -154,7 +154,7 @@ class aggregator_core {
     std::uint64_t min_clock = 0;
     bool applied = false;  // the reply also acknowledges the push of the clock before
   };
-  void on_reply(const frame_tag& tag, refusal code, const parameters& pulled,
+  void on_reply(const frame_tag& tag, reply_code code, const parameters& pulled,
                 shard_effects& out);
 
  private:
@@ -165,28 +165,29 @@ class aggregator_core {
     std::uint32_t shard = 0;
     reply pull = reply::none;
     std::uint64_t request = 0;  // of the last pull
-    patience pull_again;
+    retransmit_timer pull_retransmit;
   };
 
   std::optional<std::uint32_t> find(const frame_tag& tag) const;
-  void ack(const frame_tag& tag, refusal code, bool answer_follows, shard_effects& out);
+  void ack(const frame_tag& tag, reply_code code, bool answer_follows, shard_effects& out);
   frame_tag tag_of(const chunk_state& chunk, std::size_t node, std::uint64_t clock) const;
   upstream_frame pull_frame(std::uint32_t slot) const;
   upstream_frame farewell_frame(std::uint32_t shard, std::size_t node) const;
-  void sum_again(std::uint32_t slot, std::uint64_t clock, std::vector<upstream_frame>& out);
-  void pull_again(std::uint32_t slot, std::vector<upstream_frame>& out);
+  void retransmit_sum(std::uint32_t slot, std::uint64_t clock,
+                      std::vector<upstream_frame>& out);
+  void retransmit_pull(std::uint32_t slot, std::vector<upstream_frame>& out);
   upstream_frame resend_frame(upstream_frame::type kind, std::uint32_t shard,
                               std::uint64_t attempt) const;
   void resend(std::uint32_t shard, std::vector<upstream_frame>& out);
   std::optional<std::uint32_t> find_any(const frame_tag& tag) const;
 
   job job_;
-  shard_core front_;
+  shard_core ingress_;
   std::map<std::uint32_t, std::vector<std::uint32_t>> slots_;  // by table, by chunk
   std::vector<chunk_state> chunks_;                            // by slot
   upstream_sums sums_;
   node_farewell farewell_;
-  patience_limits patience_;
+  retransmit_limits retransmit_limits_;
   reconnect_schedule<std::uint32_t> reconnects_;  // by shard
 };
 

@@ -20,13 +20,13 @@ void aggregator_core::tick(std::int64_t now, std::vector<upstream_frame>& out) {
   for (std::uint32_t slot = 0; slot < chunks_.size(); ++slot) {
     auto& chunk = chunks_[slot];
     for (std::size_t place = 0; place < upstream_sums::window; ++place)
-      if (const auto clock = sums_.take_due(slot, place, now, patience_))
-        sum_again(slot, *clock, out);
-    if (chunk.pull != reply::awaited || !front_.relay().asked(slot)) continue;
-    if (!chunk.pull_again.is_over(now, patience_)) continue;
-    pull_again(slot, out);
+      if (const auto clock = sums_.take_due(slot, place, now, retransmit_limits_))
+        retransmit_sum(slot, *clock, out);
+    if (chunk.pull != reply::awaited || !ingress_.relay().asked(slot)) continue;
+    if (!chunk.pull_retransmit.is_due(now, retransmit_limits_)) continue;
+    retransmit_pull(slot, out);
   }
-  if (!farewell_.is_due(now, patience_)) return;
+  if (!farewell_.is_due(now, retransmit_limits_)) return;
   for (std::uint32_t shard = 0; shard < job_.upstream_epochs.size(); ++shard)
     for (std::size_t node = 0; node < job_.nodes.size(); ++node) {
       if (!farewell_.is_missing(shard, node)) continue;
@@ -35,8 +35,8 @@ void aggregator_core::tick(std::int64_t now, std::vector<upstream_frame>& out) {
     }
 }
 
-void aggregator_core::sum_again(std::uint32_t slot, std::uint64_t clock,
-                                std::vector<upstream_frame>& out) {
+void aggregator_core::retransmit_sum(std::uint32_t slot, std::uint64_t clock,
+                                     std::vector<upstream_frame>& out) {
   const auto& chunk = chunks_[slot];
   for (std::size_t node = 0; node < job_.nodes.size(); ++node) {
     const auto* const part = sums_.find_missing(slot, clock, node);
@@ -47,15 +47,15 @@ void aggregator_core::sum_again(std::uint32_t slot, std::uint64_t clock,
     frame.shard = chunk.shard;
     frame.node = static_cast<std::uint32_t>(node);
     frame.tag = tag_of(chunk, node, clock);
-    frame.again = true;
+    frame.retransmit = true;
     frame.single = part->single;
     frame.slot = slot;
     out.push_back(frame);
   }
 }
 
-void aggregator_core::pull_again(std::uint32_t slot, std::vector<upstream_frame>& out) {
-  if (!front_.relay().asked(slot)) return;
+void aggregator_core::retransmit_pull(std::uint32_t slot, std::vector<upstream_frame>& out) {
+  if (!ingress_.relay().asked(slot)) return;
   TIDEGATE_RARE("aggregator: a pull is sent again");
   ++chunks_[slot].request;
   out.push_back(pull_frame(slot));
@@ -80,8 +80,8 @@ void aggregator_core::resend(std::uint32_t shard, std::vector<upstream_frame>& o
     if (chunk.shard != shard) continue;
     // Older clocks first.
     for (auto clock = sums_.oldest(slot, 0); clock; clock = sums_.oldest(slot, *clock + 1))
-      sum_again(slot, *clock, out);
-    if (chunk.pull == reply::awaited) pull_again(slot, out);
+      retransmit_sum(slot, *clock, out);
+    if (chunk.pull == reply::awaited) retransmit_pull(slot, out);
   }
   for (std::size_t node = 0; node < job_.nodes.size(); ++node)
     if (farewell_.is_missing(shard, node)) out.push_back(farewell_frame(shard, node));

@@ -14,7 +14,10 @@ void upstream_sums::add_chunks(std::size_t chunks, std::size_t nodes) {
 }
 
 void upstream_sums::begin(std::uint32_t slot, std::uint64_t clock) {
-  sums_[place_of(slot, clock)] = {clock, static_cast<std::uint32_t>(nodes_), refusal::none, {}};
+  sums_[place_of(slot, clock)] = {.clock = clock,
+                                  .remaining = static_cast<std::uint32_t>(nodes_),
+                                  .code = reply_code::ok,
+                                  .retransmit = {}};
 }
 
 void upstream_sums::set_part(std::uint32_t slot, std::uint64_t clock, std::size_t node,
@@ -22,13 +25,13 @@ void upstream_sums::set_part(std::uint32_t slot, std::uint64_t clock, std::size_
   parts_[place_of(slot, clock) * nodes_ + node] = {false, sent};
 }
 
-std::optional<refusal> upstream_sums::acknowledge(std::uint32_t slot, std::uint64_t clock,
-                                                  std::size_t node, refusal code) {
+std::optional<reply_code> upstream_sums::acknowledge(std::uint32_t slot, std::uint64_t clock,
+                                                     std::size_t node, reply_code code) {
   const auto place = place_of(slot, clock);
   auto& sum = sums_[place];
   if (sum.remaining == 0 || sum.clock != clock) return {};
   if (std::exchange(parts_[place * nodes_ + node].acknowledged, true)) return {};
-  if (sum.code == refusal::none) sum.code = code;
+  if (sum.code == reply_code::ok) sum.code = code;
   if (--sum.remaining > 0) return {};
   return sum.code;
 }
@@ -52,11 +55,11 @@ std::optional<std::uint64_t> upstream_sums::oldest(std::uint32_t slot,
 
 std::optional<std::uint64_t> upstream_sums::take_due(std::uint32_t slot, std::size_t place,
                                                      std::int64_t now,
-                                                     const patience_limits& limits) {
+                                                     const retransmit_limits& limits) {
   auto& sum = sums_[place_of(slot, place)];
   if (sum.remaining == 0) return {};
   const bool early = TIDEGATE_BUGGIFY("aggregator: a sum is sent again early");
-  if (!sum.again.is_over(now, limits) && !early) return {};
+  if (!sum.retransmit.is_due(now, limits) && !early) return {};
   return sum.clock;
 }
 

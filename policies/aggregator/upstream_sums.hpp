@@ -12,7 +12,7 @@
 
 #include "policies/protocol/frame_tag.hpp"
 #include "policies/protocol/protocol.hpp"
-#include "policies/supervision/patience.hpp"
+#include "policies/supervision/retransmit_timer.hpp"
 #include "runtime/base/limits.hpp"
 
 namespace tidegate::policies {
@@ -34,17 +34,18 @@ class upstream_sums {
   void begin(std::uint32_t slot, std::uint64_t clock);
   void set_part(std::uint32_t slot, std::uint64_t clock, std::size_t node, const part& sent);
   // Upstream has applied or refused this part. If it was the last of its sum, returns the first
-  // refusal of any, or none; otherwise nothing, as for a part that is not waited for.
-  std::optional<refusal> acknowledge(std::uint32_t slot, std::uint64_t clock, std::size_t node,
-                                     refusal code);
+  // refusal of any, or ok; otherwise nullopt, as for a part that is not waited for.
+  std::optional<reply_code> acknowledge(std::uint32_t slot, std::uint64_t clock,
+                                        std::size_t node, reply_code code);
 
-  // Returns null if the part is acknowledged. The sum is that of its clock's place.
+  // Returns null if the part is acknowledged. The sum of `clock` is under way.
   const part* find_missing(std::uint32_t slot, std::uint64_t clock, std::size_t node) const;
   // Returns the oldest clock from `from` on whose sum is under way.
   std::optional<std::uint64_t> oldest(std::uint32_t slot, std::uint64_t from) const;
-  // Returns the clock whose sum has this place, below `window`, if it is to be sent again now.
+  // Returns the clock whose sum has this place, below `window`, if it is to be sent again now;
+  // its timer begins anew.
   std::optional<std::uint64_t> take_due(std::uint32_t slot, std::size_t place, std::int64_t now,
-                                        const patience_limits& limits);
+                                        const retransmit_limits& limits);
   // Returns true if any sum is under way.
   bool is_busy() const;
 
@@ -52,8 +53,8 @@ class upstream_sums {
   struct sum_under_way {
     std::uint64_t clock = 0;
     std::uint32_t remaining = 0;  // nodes
-    refusal code = refusal::none;
-    patience again;
+    reply_code code = reply_code::ok;
+    retransmit_timer retransmit;
   };
   struct sent_part {
     bool acknowledged = true;

@@ -19,7 +19,8 @@ piece_source pieces_of(std::string head, std::vector<std::span<const std::byte>>
     std::size_t next = 0;
     std::span<const std::byte> left;
   };
-  const auto at = std::make_shared<position>(position{std::move(head), std::move(rest), 0, {}});
+  const auto at = std::make_shared<position>(
+      position{.head = std::move(head), .rest = std::move(rest), .next = 0, .left = {}});
   at->left = std::as_bytes(std::span(at->head));
   return [at]() -> runtime::expected<std::span<const std::byte>> {
     while (at->left.empty() && at->next < at->rest.size()) at->left = at->rest[at->next++];

@@ -110,7 +110,8 @@ std::vector<rank_progress> decode_ranks(const json& runs, const std::string& sub
 
 // Whether the chunk lies in its table.
 bool fits(const chunk_description& chunk) {
-  const table_spec table{chunk.table, chunk.shape, {}, {}};
+  const table_spec table{
+      .name = chunk.table, .shape = chunk.shape, .optimizer = {}, .init = {}};
   const auto size = table.size();
   return size <= limits::table_elements_max && chunk.elements > 0 && chunk.first <= size &&
          chunk.elements <= size - chunk.first;

@@ -60,7 +60,8 @@ status checkpoint_reader::add_part(storage& from, std::uint32_t part) {
   const auto& listed = manifest_.parts[part];
   auto contents = read_contents(from, listed.file);
   if (!contents) return contents.error();
-  if (contents->title != shard_file_title{manifest_.job, manifest_.id, listed.shard} ||
+  if (contents->title !=
+          shard_file_title{.job = manifest_.job, .id = manifest_.id, .shard = listed.shard} ||
       contents->chunks.size() != chunks_of(listed))
     return {errc::corrupt, listed.file.name + ": is another file than the manifest lists"};
   auto runs = listed.chunks;
@@ -70,8 +71,9 @@ status checkpoint_reader::add_part(storage& from, std::uint32_t part) {
     const auto table = tables_.find(about.table);
     auto after = runs.begin();
     if (table != tables_.end())
-      after = std::upper_bound(runs.begin(), runs.end(),
-                               chunk_run{table->second, about.chunk, ~std::uint32_t{0}});
+      after = std::upper_bound(
+          runs.begin(), runs.end(),
+          chunk_run{.table = table->second, .first = about.chunk, .count = ~std::uint32_t{0}});
     if (after == runs.begin() || std::prev(after)->table != table->second ||
         about.chunk - std::prev(after)->first >= std::prev(after)->count ||
         about.shape != manifest_.tables[table->second].shape ||
@@ -101,7 +103,9 @@ status checkpoint_reader::check_tables() const {
                                    std::to_string(next) + ", or two have it"};
       next += about.elements;
     }
-    if (next != table_spec{table.name, table.shape, {}, {}}.size())
+    if (next !=
+        table_spec{.name = table.name, .shape = table.shape, .optimizer = {}, .init = {}}
+            .size())
       return {errc::corrupt, "table '" + table.name + "': only " + std::to_string(next) +
                                  " elements are there"};
   }

@@ -55,7 +55,8 @@ void checkpoint_rounds::finished(const std::set<std::uint32_t>& shards,
   }
   final_ = true;
   if (shards.empty())
-    out.list.push_back(checkpoint_effects::ended{{}, 0, {}, true});  // nothing to keep
+    out.list.push_back(checkpoint_effects::ended{
+        .id = {}, .clock = 0, .result = {}, .final = true});  // nothing to keep
   else
     begin_round(clock_vector::infinity, shards, out);
 }
@@ -81,7 +82,7 @@ void checkpoint_rounds::begun(checkpoint_id id, checkpoint_effects& out) {
   id_ = id;
   stage_ = stage::arming;
   for (const auto shard : shards_)
-    out.list.push_back(checkpoint_effects::ask{shard, id, clock_});
+    out.list.push_back(checkpoint_effects::ask{.shard = shard, .id = id, .clock = clock_});
 }
 
 void checkpoint_rounds::answered(std::uint32_t shard, checkpoint_id id, const status& result,
@@ -105,7 +106,7 @@ void checkpoint_rounds::answered(std::uint32_t shard, checkpoint_id id, const st
   stage_ = stage::collecting;
   if (parts_.size() < shards_.size()) return;
   stage_ = stage::writing;
-  out.list.push_back(checkpoint_effects::write{id_, cut_, parts_});
+  out.list.push_back(checkpoint_effects::write{.id = id_, .clock = cut_, .parts = parts_});
 }
 
 // A part may come before the last shard has answered.
@@ -122,7 +123,7 @@ void checkpoint_rounds::part(const checkpoint_report& report, checkpoint_effects
   cut_ = std::min(cut_, report.clock);
   if (stage_ != stage::collecting || parts_.size() < shards_.size()) return;
   stage_ = stage::writing;
-  out.list.push_back(checkpoint_effects::write{id_, cut_, parts_});
+  out.list.push_back(checkpoint_effects::write{.id = id_, .clock = cut_, .parts = parts_});
 }
 
 // Not before all are done with what they write: else each would find another one writing.
@@ -158,7 +159,8 @@ void checkpoint_rounds::end(status result, checkpoint_effects& out) {
   stage_ = stage::idle;
   if (last_ == last_round::under_way)
     last_ = result.ok() ? last_round::written : last_round::wanted;
-  out.list.push_back(checkpoint_effects::ended{id_, cut_, std::move(result), final_});
+  out.list.push_back(checkpoint_effects::ended{
+      .id = id_, .clock = cut_, .result = std::move(result), .final = final_});
 }
 
 }  // namespace tidegate::policies

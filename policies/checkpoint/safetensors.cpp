@@ -60,7 +60,10 @@ runtime::expected<safetensors_tensor> decode_tensor(const std::string& name, con
   if (shape.size() > safetensors_dimensions_max || !is_row(shape, shape.size(), any_64))
     return bad(name, "its shape is no list of at most 64 sizes");
   if (!is_row(place, 2, data_bytes)) return bad(name, "its data are not in the file");
-  safetensors_tensor tensor{name, shape.get<std::vector<std::uint64_t>>(), place[0], 0};
+  safetensors_tensor tensor{.name = name,
+                            .shape = shape.get<std::vector<std::uint64_t>>(),
+                            .offset = place[0],
+                            .bytes = 0};
   const auto end = place[1].get<std::uint64_t>();
   const auto bytes = bytes_of(tensor.shape);
   if (end < tensor.offset || !bytes || *bytes != end - tensor.offset)

@@ -72,9 +72,9 @@ void consistency_policy::worker_replaced(std::uint32_t rank) {
 
 consistency_policy::answer consistency_policy::judge(const pull_request& pull) const {
   if (!has_parameters()) return answer::later;
-  if (pull.everything && is_planted(planted_bug::everything_is_not_waited_for))
+  if (pull.is_final && is_planted(planted_bug::everything_is_not_waited_for))
     return answer::now;
-  if (pull.everything) return complete_below() >= pull.clock ? answer::now : answer::later;
+  if (pull.is_final) return complete_below() >= pull.clock ? answer::now : answer::later;
   return decide_pull(pull);
 }
 

@@ -24,7 +24,7 @@ namespace tidegate::policies {
 struct pull_request {
   std::uint32_t rank = 0;
   std::uint64_t clock = 0;  // of the worker that asks
-  bool everything = false;  // wait until all others have finished or come to `clock`, too
+  bool is_final = false;    // wait until all others have finished or come to `clock`, too
 };
 
 struct policy_decision {

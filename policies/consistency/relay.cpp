@@ -53,7 +53,7 @@ consistency_policy::answer relay_policy::decide_pull(const pull_request& pull) c
 
 bool relay_policy::may_ask(const pull_request& pull) const {
   if (pull.clock == clock_vector::infinity) return clocks().min() == clock_vector::infinity;
-  if (spec_.kind == consistency_kind::async && !pull.everything) return true;
+  if (spec_.kind == consistency_kind::async && !pull.is_final) return true;
   return (waits_for_parts_ ? settled_ : gathered_) >= pull.clock;
 }
 
@@ -62,7 +62,7 @@ const pull_request* relay_policy::next_to_ask() const {
   const pull_request* found = nullptr;
   for (const auto& pull : parked_pulls()) {
     if (!may_ask(pull)) continue;
-    if (!pull.everything) return &pull;
+    if (!pull.is_final) return &pull;
     if (!found) found = &pull;
   }
   return found;

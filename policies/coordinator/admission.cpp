@@ -100,8 +100,12 @@ void admission::call_for(group_id group, const worker_hello& hello, coordinator_
   const auto& job = state_.jobs[state_.calls.group(group).job];
   for (const auto& recipient : state_.aggregators.upstream_of(job.sums.of_worker[hello.rank]))
     state_.calls.call(group, recipient,
-                      admit_worker_call{job.token, hello.rank, hello.incarnation, hello.address,
-                                        state_.tables.tables_of(job, hello.rank), false},
+                      admit_worker_call{.token = job.token,
+                                        .rank = hello.rank,
+                                        .incarnation = hello.incarnation,
+                                        .address = hello.address,
+                                        .tables = state_.tables.tables_of(job, hello.rank),
+                                        .finished = false},
                       out);
 }
 
@@ -182,27 +186,29 @@ void admission::moves_of(const std::string& name, std::uint32_t rank, std::uint3
   auto* at = state_.jobs.find(name);
   if (!at || rank >= at->workers.size()) return;
   if (auto& worker = at->workers[rank]; worker.incarnation == incarnation) worker.away = false;
-  state_.replicas.tell_moves_above(*at, at->sums.of_worker[rank], {name, rank, false, {}}, out);
+  state_.replicas.tell_moves_above(
+      *at, at->sums.of_worker[rank],
+      {.job = name, .index = rank, .aggregates = false, .message = {}}, out);
 }
 
 worker_welcome admission::welcome(const job_record& job, std::uint32_t rank,
                                   std::uint64_t first_clock) const {
   const auto aggregator = job.sums.of_worker[rank];
-  return {job.token,
-          state_.epoch,
-          first_clock,
-          job.wanted,
-          job.spec.capacity(),
-          job.spec.seed,
-          to_string(job.spec.consistency),
-          job.spec.not_finite,
-          state_.aggregators.addresses_of(job, aggregator),
-          state_.aggregators.epochs_of(job, aggregator),
-          aggregator != no_aggregator,
-          aggregator != no_aggregator &&
-              traits_of(job.spec.consistency.kind).has_exact_versions &&
-              workers_come_back(job.spec.on_worker_loss),
-          state_.cluster.has_chains()};
+  return {.token = job.token,
+          .epoch = state_.epoch,
+          .first_clock = first_clock,
+          .workers = job.wanted,
+          .capacity = job.spec.capacity(),
+          .seed = job.spec.seed,
+          .policy = to_string(job.spec.consistency),
+          .not_finite = job.spec.not_finite,
+          .shard_addresses = state_.aggregators.addresses_of(job, aggregator),
+          .shard_epochs = state_.aggregators.epochs_of(job, aggregator),
+          .aggregated = aggregator != no_aggregator,
+          .one_clock_in_flight = aggregator != no_aggregator &&
+                                 traits_of(job.spec.consistency.kind).has_exact_versions &&
+                                 workers_come_back(job.spec.on_worker_loss),
+          .replicated = state_.cluster.has_chains()};
 }
 
 void admission::wait_early(const worker_hello& hello, ticket requester) {

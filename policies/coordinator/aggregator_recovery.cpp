@@ -26,8 +26,9 @@ bool aggregator_recovery::joined(std::int64_t now, const std::string& name, std:
     out.answers.push_back({requester, {}, {}});  // it has not heard that it is in
     state_.calls.repeat_calls(now, state_.jobs.index_of(*job), {index, true}, out);
     // What it was told while its connection was broken is lost, and calls tell of former ones.
-    state_.replicas.tell_moves_above(*job, job->sums.aggregators[index].parent,
-                                     {name, index, true, {}}, out);
+    state_.replicas.tell_moves_above(
+        *job, job->sums.aggregators[index].parent,
+        {.job = name, .index = index, .aggregates = true, .message = {}}, out);
     return true;
   }
   if (address.empty() || (incarnation <= mine.incarnation && !same)) {
@@ -42,7 +43,7 @@ bool aggregator_recovery::joined(std::int64_t now, const std::string& name, std:
   }
   const bool were_in = state_.lifecycle.all_in();
   const auto number = state_.jobs.index_of(*job);
-  mine = {std::move(address), incarnation, stage::waiting};
+  mine = {.address = std::move(address), .incarnation = incarnation, .at = stage::waiting};
   state_.calls.answer_for_the_dead(now, number, {index, true},
                                    out);  // of one that is not missed yet
   state_.events.add(now, "aggregator_joined",
@@ -53,8 +54,9 @@ bool aggregator_recovery::joined(std::int64_t now, const std::string& name, std:
   if (were_in) set_up(number, out);
   // It was taken for dead, and has its job already.
   if (same)
-    state_.replicas.tell_moves_above(*job, job->sums.aggregators[index].parent,
-                                     {name, index, true, {}}, out);
+    state_.replicas.tell_moves_above(
+        *job, job->sums.aggregators[index].parent,
+        {.job = name, .index = index, .aggregates = true, .message = {}}, out);
   return true;
 }
 
@@ -85,11 +87,14 @@ void aggregator_recovery::admit_nodes(group_id group, callee above, std::uint32_
   const auto& job = state_.jobs[state_.calls.group(group).job];
   const auto& aggregator = job.aggregators[at];
   for (const auto& node : job.sums.aggregators[at].nodes)
-    state_.calls.call(
-        group, above,
-        admit_worker_call{
-            job.token, node.first, aggregator.incarnation, aggregator.address, {}, false},
-        out);
+    state_.calls.call(group, above,
+                      admit_worker_call{.token = job.token,
+                                        .rank = node.first,
+                                        .incarnation = aggregator.incarnation,
+                                        .address = aggregator.address,
+                                        .tables = {},
+                                        .finished = false},
+                      out);
 }
 
 std::vector<callee> aggregator_recovery::upstream_of(std::uint32_t aggregator) const {

@@ -48,7 +48,8 @@ void aggregator_recovery::make_known_upstream(std::size_t index, std::uint32_t a
   sum_progress_call asked{job.token, {}};
   for (const auto& node : place.nodes) asked.ranks.push_back(node.first);
   const auto group = state_.calls.make_group(index, 0);
-  state_.calls.group(group).about = aggregator_set_up{at, aggregator.incarnation, true};
+  state_.calls.group(group).about = aggregator_set_up{
+      .index = at, .incarnation = aggregator.incarnation, .asks_upstream = true};
   for (const auto& above : upstream_of(place.parent)) {
     admit_nodes(group, above, at, out);
     if (above.aggregator || above == state_.replicas.primary_of(above.index))
@@ -90,8 +91,8 @@ void aggregator_recovery::tell(const call_group& known, std::uint32_t at,
                                coordinator_effects& out) {
   const auto& job = state_.jobs[known.job];
   const auto group = state_.calls.make_group(known.job, 0);
-  state_.calls.group(group).about =
-      aggregator_set_up{at, job.aggregators[at].incarnation, false};
+  state_.calls.group(group).about = aggregator_set_up{
+      .index = at, .incarnation = job.aggregators[at].incarnation, .asks_upstream = false};
   const callee recipient{at, true};
   state_.calls.call(group, recipient, call_of(job, at), out);
   for (const auto& table : state_.tables) {
@@ -122,14 +123,22 @@ void aggregator_recovery::admit_members(group_id group, std::uint32_t at,
         worker.absent && state_.changes.shards_hear_of(state_.calls.group(group).job, rank);
     if (worker.absent && !still_here)  // and may never have been here
       state_.calls.call(group, {at, true},
-                        roster_call{job.token, {0, rank, worker.left.value_or(0), false, true}},
+                        membership_call{job.token,
+                                        {.number = 0,
+                                         .rank = rank,
+                                         .clock = worker.left.value_or(0),
+                                         .joins = false,
+                                         .pushes_here = true}},
                         out);
     if (worker.incarnation == 0) continue;
-    state_.calls.call(
-        group, {at, true},
-        admit_worker_call{job.token, rank, worker.incarnation, worker.address,
-                          state_.tables.tables_of(job, rank), worker.finished && !still_here},
-        out);
+    state_.calls.call(group, {at, true},
+                      admit_worker_call{.token = job.token,
+                                        .rank = rank,
+                                        .incarnation = worker.incarnation,
+                                        .address = worker.address,
+                                        .tables = state_.tables.tables_of(job, rank),
+                                        .finished = worker.finished && !still_here},
+                      out);
   }
 }
 
@@ -137,7 +146,8 @@ void aggregator_recovery::admit_members(group_id group, std::uint32_t at,
 void aggregator_recovery::tell_members(const job_record& job, std::uint32_t at,
                                        coordinator_effects& out) const {
   const auto& aggregator = job.aggregators[at];
-  const shard_moved moved{0, epoch_of(aggregator), aggregator.address};
+  const shard_moved moved{
+      .shard = 0, .epoch = epoch_of(aggregator), .address = aggregator.address};
   for (std::uint32_t below = 0; below < job.aggregators.size(); ++below)
     if (job.sums.aggregators[below].parent == at)
       out.moves.push_back({job.spec.name, below, true, moved});
@@ -159,8 +169,12 @@ void aggregator_recovery::tell_finished(const job_record& job, std::uint32_t ran
       (aggregator.at != stage::setting_up && aggregator.at != stage::ready))
     return;
   out.calls.push_back({at, state_.calls.next_id(),
-                       admit_worker_call{job.token, rank, worker.incarnation, worker.address,
-                                         state_.tables.tables_of(job, rank), true},
+                       admit_worker_call{.token = job.token,
+                                         .rank = rank,
+                                         .incarnation = worker.incarnation,
+                                         .address = worker.address,
+                                         .tables = state_.tables.tables_of(job, rank),
+                                         .finished = true},
                        job.spec.name, 0});
 }
 

@@ -28,10 +28,10 @@ struct call_text {
   std::string operator()(const shut_out_call& call) const {
     return "shut out rank " + std::to_string(call.rank);
   }
-  std::string operator()(const roster_call& call) const {
+  std::string operator()(const membership_call& call) const {
     return "take in the change of rank " + std::to_string(call.change.rank);
   }
-  std::string operator()(const hold_call& call) const {
+  std::string operator()(const join_barrier_call& call) const {
     return "hold clock " + std::to_string(call.clock);
   }
 };
@@ -63,13 +63,14 @@ void call_tracker::call(group_id group, callee recipient, shard_call call,
   const bool may_fail = (sum && !sets_up && sum->at != aggregator_state::stage::ready) ||
                         ((std::holds_alternative<new_replica>(of.about) || sets_up) &&
                          std::holds_alternative<admit_worker_call>(call));
-  calls_[id] = {group,
-                recipient,
-                !replica,
-                may_fail,
-                recipient.aggregator ? 0 : state_.replicas[recipient.index].serving_view(),
-                sum ? sum->incarnation : 0,
-                call};
+  calls_[id] = {
+      .group = group,
+      .recipient = recipient,
+      .primary = !replica,
+      .may_fail = may_fail,
+      .view = recipient.aggregator ? 0 : state_.replicas[recipient.index].serving_view(),
+      .incarnation = sum ? sum->incarnation : 0,
+      .content = call};
   ++of.remaining;
   out.calls.push_back({recipient.index, id, std::move(call),
                        recipient.aggregator ? state_.jobs[of.job].spec.name : "",

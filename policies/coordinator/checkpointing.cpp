@@ -59,11 +59,13 @@ void checkpointing::carry_out(std::int64_t now, std::size_t index,
       out.checkpoints.push_back({job.spec.name});
     } else if (const auto* ask = std::get_if<checkpoint_effects::ask>(&effect)) {
       const auto id = state_.calls.next_id();
-      asked_[id] = {index, ask->shard, ask->id};
-      out.calls.push_back(
-          {ask->shard, id,
-           checkpoint_call{job.token, ask->id, ask->clock, state_.tables.opened_tables(index)},
-           "", state_.replicas.primary_of(ask->shard).member});
+      asked_[id] = {.job = index, .shard = ask->shard, .id = ask->id};
+      out.calls.push_back({ask->shard, id,
+                           checkpoint_call{.token = job.token,
+                                           .id = ask->id,
+                                           .clock = ask->clock,
+                                           .tables = state_.tables.opened_tables(index)},
+                           "", state_.replicas.primary_of(ask->shard).member});
     } else if (const auto* write = std::get_if<checkpoint_effects::write>(&effect)) {
       out.manifests.push_back({manifest_of(index, *write), job.spec.checkpoint->keep});
     } else if (const auto* ended = std::get_if<checkpoint_effects::ended>(&effect)) {

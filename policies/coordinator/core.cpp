@@ -6,15 +6,16 @@ namespace tidegate::policies {
 
 coordinator_core::coordinator_core(cluster_spec cluster, std::uint64_t token,
                                    restored_cluster from, recorded_cluster before,
-                                   std::uint32_t life)
-    : state_(std::move(cluster), token, from, before, life) {
+                                   std::uint32_t incarnation)
+    : state_(std::move(cluster), token, from, before, incarnation) {
   if (!state_.goes_on) to_record_ = recorded_run{std::move(from)};
 }
 
 void coordinator_core::begin(std::int64_t now, coordinator_effects& out) {
   if (to_record_) out.records.emplace_back(*std::exchange(to_record_, std::nullopt));
   if (state_.goes_on)
-    state_.events.add(now, "coordinator_resumes", "life " + std::to_string(state_.life));
+    state_.events.add(now, "coordinator_resumes",
+                      "incarnation " + std::to_string(state_.incarnation));
   for (const auto& job : state_.jobs)
     if (job.restored && !job.restored->left.empty())
       state_.lifecycle.fail_job(
@@ -33,10 +34,11 @@ bool coordinator_core::shard_joined(std::int64_t now, std::uint32_t index, std::
   return state_.replicas.joined(now, index, std::move(address), requester, out, member);
 }
 
-bool coordinator_core::host_joined(std::int64_t now, shard_slots::process process,
-                                   std::uint32_t life, std::span<const hosted_member> has,
-                                   ticket requester, coordinator_effects& out) {
-  return state_.mover.host_joined(now, process, life, has, requester, out);
+bool coordinator_core::host_joined(std::int64_t now, shard_map::process process,
+                                   std::uint32_t incarnation,
+                                   std::span<const hosted_member> has, ticket requester,
+                                   coordinator_effects& out) {
+  return state_.mover.host_joined(now, process, incarnation, has, requester, out);
 }
 
 bool coordinator_core::aggregator_joined(std::int64_t now, const std::string& job,
@@ -141,8 +143,8 @@ bool coordinator_core::shard_lost(std::int64_t now, std::uint32_t index, const s
   return state_.replicas.lost(now, index, why, out, member);
 }
 
-void coordinator_core::host_lost(shard_slots::process process, std::uint32_t life) {
-  state_.mover.host_lost(process, life);
+void coordinator_core::host_lost(shard_map::process process, std::uint32_t incarnation) {
+  state_.mover.host_lost(process, incarnation);
 }
 
 void coordinator_core::member_gone(std::int64_t now, const hosted_member& hosted,
@@ -170,9 +172,9 @@ void coordinator_core::out_of_reach(std::int64_t now, const std::string& address
   state_.waits.out_of_reach(now, address);
 }
 
-void coordinator_core::out_of_reach(std::int64_t now, shard_slots::process process,
-                                    std::uint32_t life) {
-  state_.waits.out_of_reach(now, process, life);
+void coordinator_core::out_of_reach(std::int64_t now, shard_map::process process,
+                                    std::uint32_t incarnation) {
+  state_.waits.out_of_reach(now, process, incarnation);
 }
 
 void coordinator_core::look_at_waits(std::int64_t now) {

@@ -9,7 +9,7 @@
 // What others are told is in the journal before (coordinator_effects::records), so that another
 // process can go on with the same decisions: shards and aggregators join it again, it asks of
 // them again what the process before may have asked, and it answers `unavailable` to what it
-// cannot answer until all are in, which is then asked again (ask_again.hpp).
+// cannot answer until all are in, which is then asked again (retry_backoff.hpp).
 #pragma once
 
 #include <cstdint>
@@ -24,8 +24,8 @@
 #include "policies/model/cluster_status.hpp"
 #include "policies/model/rank_progress.hpp"
 #include "policies/model/spec.hpp"
-#include "policies/placement/shard_group.hpp"
-#include "policies/placement/shard_slots.hpp"
+#include "policies/placement/replica_chain.hpp"
+#include "policies/placement/shard_map.hpp"
 #include "policies/protocol/control_calls.hpp"
 #include "policies/supervision/reachability_judge.hpp"
 #include "runtime/base/status.hpp"
@@ -35,18 +35,18 @@ namespace tidegate::policies {
 class coordinator_core {
  public:
   // `before`: of the processes before this one (decode_journal); what the run begins with is
-  // then as it says, and not `from`. `life`: counts the processes, from 1.
+  // then as it says, and not `from`. `incarnation`: counts the processes, from 1.
   coordinator_core(cluster_spec cluster, std::uint64_t token, restored_cluster from = {},
-                   recorded_cluster before = {}, std::uint32_t life = 1);
+                   recorded_cluster before = {}, std::uint32_t incarnation = 1);
   // First of all calls, where there is a journal.
   void begin(std::int64_t now, coordinator_effects& out);
 
   // All return whether the process was taken in; if not, the answer says why.
   bool shard_joined(std::int64_t now, std::uint32_t index, std::string address,
                     ticket requester, coordinator_effects& out, group_member member = {});
-  // Where shards move: a process of a slot, which has these members of groups, in its `life`-th
-  // life. Members join on their own.
-  bool host_joined(std::int64_t now, shard_slots::process process, std::uint32_t life,
+  // Where shards move: a process of a slot, which has these members of groups, of this
+  // incarnation. Members join on their own.
+  bool host_joined(std::int64_t now, shard_map::process process, std::uint32_t incarnation,
                    std::span<const hosted_member> has, ticket requester,
                    coordinator_effects& out);
   bool aggregator_joined(std::int64_t now, const std::string& job, std::uint32_t index,
@@ -112,7 +112,7 @@ class coordinator_core {
   bool shard_lost(std::int64_t now, std::uint32_t index, const std::string& why,
                   coordinator_effects& out, std::uint32_t member = 0);
   // A process of a slot is gone; of its members it is said one by one.
-  void host_lost(shard_slots::process process, std::uint32_t life);
+  void host_lost(shard_map::process process, std::uint32_t incarnation);
   // It has this member no more, which ended in order.
   void member_gone(std::int64_t now, const hosted_member& hosted, coordinator_effects& out);
   void aggregator_lost(std::int64_t now, const std::string& job, std::uint32_t index,
@@ -126,7 +126,7 @@ class coordinator_core {
   void unreachable(std::int64_t now, const std::string& reporter,
                    std::span<const unreachable_peer> peers);
   void out_of_reach(std::int64_t now, const std::string& address);
-  void out_of_reach(std::int64_t now, shard_slots::process process, std::uint32_t life);
+  void out_of_reach(std::int64_t now, shard_map::process process, std::uint32_t incarnation);
   // Looks who waits for whom, which status() and events tell from two seconds on. To be called
   // now and then, at least once a second.
   void look_at_waits(std::int64_t now);

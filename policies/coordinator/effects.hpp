@@ -10,7 +10,7 @@
 
 #include "policies/checkpoint/rounds.hpp"
 #include "policies/coordinator/record.hpp"
-#include "policies/placement/shard_slots.hpp"
+#include "policies/placement/shard_map.hpp"
 #include "policies/protocol/control_calls.hpp"
 #include "runtime/base/status.hpp"
 
@@ -57,7 +57,7 @@ struct coordinator_effects {
   };
   // Ask a process of a slot to begin these members of groups. They join on their own.
   struct host {
-    shard_slots::process process;
+    shard_map::process process;
     host_call message;
   };
   // Ask this member of a shard's group to end in order.
@@ -75,7 +75,7 @@ struct coordinator_effects {
   std::vector<write_manifest> manifests;
   std::vector<host> hosts;
   std::vector<retire> retirements;
-  std::vector<shard_slots::process> idle;  // processes that hold no member any more: end them
+  std::vector<shard_map::process> idle;  // processes that hold no member any more: end them
 };
 
 // Answers a request with an error.

@@ -15,7 +15,7 @@ namespace limits = runtime::limits;
 
 bool job_lifecycle::all_in() const {
   return std::all_of(state_.replicas.groups().begin(), state_.replicas.groups().end(),
-                     [](const shard_group& group) { return group.is_complete(); }) &&
+                     [](const replica_chain& group) { return group.is_complete(); }) &&
          std::all_of(state_.jobs.begin(), state_.jobs.end(), [&](const job_record& job) {
            // Of one that has ended nobody comes back.
            if (job.has_ended()) return true;
@@ -64,10 +64,12 @@ void job_lifecycle::open_job(std::size_t index, coordinator_effects& out) {
                        : 0;
       state_.calls.call(group, recipient, std::move(mine), out);
       for (const auto& change : job.changes)
-        state_.calls.call(group, recipient, roster_call{job.token, change}, out);
+        state_.calls.call(group, recipient, membership_call{job.token, change}, out);
       if (state_.goes_on)
-        state_.calls.call(group, recipient, hold_call{job.token, clock_vector::infinity, 0},
-                          out);
+        state_.calls.call(
+            group, recipient,
+            join_barrier_call{.token = job.token, .clock = clock_vector::infinity, .rank = 0},
+            out);
     }
   if (!state_.goes_on) state_.aggregators.open(group, index, out);
   state_.tables.open_all(index, out);
@@ -104,7 +106,7 @@ runtime::status job_lifecycle::metric(const std::string& name, const std::string
   if (job->metrics.size() >= limits::metrics_max && !job->metrics.contains(metric))
     return {errc::over_limit, "job " + name + " has its limit of metrics"};
   job->metrics[metric] = value;
-  out.records.emplace_back(recorded_metric{name, metric, value});
+  out.records.emplace_back(recorded_metric{.job = name, .name = metric, .value = value});
   return {};
 }
 

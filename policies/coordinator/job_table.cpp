@@ -82,21 +82,37 @@ const job_record* job_table::find(const std::string& name) const {
 }
 
 void record(const job_record& job, coordinator_effects& out) {
-  out.records.emplace_back(recorded_job{
-      job.spec.name, job.state, job.failure, job.began, job.ended, job.parameters_sha256,
-      job.restarts, job.checkpoints, job.checkpoint_clock, job.begun, job.wanted, job.changes});
+  out.records.emplace_back(recorded_job{.name = job.spec.name,
+                                        .state = job.state,
+                                        .failure = job.failure,
+                                        .began = job.began,
+                                        .ended = job.ended,
+                                        .parameters_sha256 = job.parameters_sha256,
+                                        .restarts = job.restarts,
+                                        .checkpoints = job.checkpoints,
+                                        .checkpoint_clock = job.checkpoint_clock,
+                                        .begun = job.begun,
+                                        .wanted = job.wanted,
+                                        .changes = job.changes});
 }
 
 void record(const job_record& job, std::uint32_t rank, coordinator_effects& out) {
   const auto& worker = job.workers[rank];
-  out.records.emplace_back(recorded_worker{job.spec.name, rank, worker.joined, worker.finished,
-                                           worker.incarnation, worker.address, worker.invited,
-                                           worker.tables, worker.staleness_max,
-                                           worker.payload_bytes_copied, worker.last});
+  out.records.emplace_back(recorded_worker{.job = job.spec.name,
+                                           .rank = rank,
+                                           .joined = worker.joined,
+                                           .finished = worker.finished,
+                                           .incarnation = worker.incarnation,
+                                           .address = worker.address,
+                                           .invited = worker.invited,
+                                           .tables = worker.tables,
+                                           .staleness_max = worker.staleness_max,
+                                           .payload_bytes_copied = worker.payload_bytes_copied,
+                                           .last = worker.last});
 }
 
 // The journal has the changes, and not what follows from them.
-void note_change(job_record& job, const roster_change& change) {
+void note_change(job_record& job, const membership_change& change) {
   auto& worker = job.workers[change.rank];
   worker.absent = worker.finished = !change.joins;
   if (change.joins) {

@@ -13,9 +13,9 @@
 #include "policies/coordinator/effects.hpp"
 #include "policies/coordinator/record.hpp"
 #include "policies/model/cluster_status.hpp"
-#include "policies/model/roster.hpp"
+#include "policies/model/membership_schedule.hpp"
 #include "policies/model/spec.hpp"
-#include "policies/placement/aggregation.hpp"
+#include "policies/placement/aggregation_tree.hpp"
 #include "policies/protocol/control_calls.hpp"
 
 namespace tidegate::policies::coordination {
@@ -60,7 +60,7 @@ struct job_record {
   std::string failure;
   std::vector<worker_state> workers;  // by rank, up to the capacity
   std::uint32_t wanted = 0;           // workers; ranks below may join
-  std::vector<roster_change> changes;
+  std::vector<membership_change> changes;
   bool joining = false;  // a rank is; one after the other
   aggregation sums;
   std::vector<aggregator_state> aggregators;
@@ -113,6 +113,6 @@ void record(const job_record& job, coordinator_effects& out);
 void record(const job_record& job, std::uint32_t rank, coordinator_effects& out);
 // Applies a change of who takes part. The journal holds changes, and not what follows from
 // them.
-void note_change(job_record& job, const roster_change& change);
+void note_change(job_record& job, const membership_change& change);
 
 }  // namespace tidegate::policies::coordination

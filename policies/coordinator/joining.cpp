@@ -64,7 +64,8 @@ void member_changes::begin_joining(const worker_hello& hello, ticket requester,
   std::uint64_t furthest = job.workers[hello.rank].left.value_or(0);
   for (const auto& worker : job.workers)
     if (!worker.absent) furthest = std::max(furthest, worker.last.clock);
-  ask_to_hold(state_.jobs.index_of(job), {hello, furthest + ahead_first, 0}, {requester}, out);
+  ask_to_hold(state_.jobs.index_of(job),
+              {.hello = hello, .clock = furthest + ahead_first, .tries = 0}, {requester}, out);
 }
 
 void member_changes::ask_to_hold(std::size_t index, joining join, std::vector<ticket> waiting,
@@ -73,7 +74,8 @@ void member_changes::ask_to_hold(std::size_t index, joining join, std::vector<ti
   job.joining = true;
   const auto group = state_.calls.make_group(index, 0);
   state_.calls.group(group).waiting = std::move(waiting);
-  const hold_call asked{job.token, join.clock, join.hello.rank};
+  const join_barrier_call asked{
+      .token = job.token, .clock = join.clock, .rank = join.hello.rank};
   state_.calls.group(group).about = std::move(join);
   for (const auto& recipient : state_.aggregators.upstream_of(no_aggregator))
     state_.calls.call(group, recipient, asked, out);
@@ -82,9 +84,10 @@ void member_changes::ask_to_hold(std::size_t index, joining join, std::vector<ti
 // Nobody waits for the answers; whoever is called next hears it first.
 void member_changes::let_go_of(const job_record& job, coordinator_effects& out) {
   for (const auto& recipient : state_.aggregators.upstream_of(no_aggregator))
-    out.calls.push_back({recipient.index, state_.calls.next_id(),
-                         hold_call{job.token, clock_vector::infinity, 0}, "",
-                         recipient.member});
+    out.calls.push_back(
+        {recipient.index, state_.calls.next_id(),
+         join_barrier_call{.token = job.token, .clock = clock_vector::infinity, .rank = 0}, "",
+         recipient.member});
 }
 
 void member_changes::held(std::int64_t now, const call_group& done, coordinator_effects& out) {
@@ -107,12 +110,12 @@ void member_changes::held(std::int64_t now, const call_group& done, coordinator_
   worker.tables.reset();
   worker.last = {};
   worker.last.clock = join.clock;
-  change_roster(now, job, rank, join.clock, true, out);
+  change_membership(now, job, rank, join.clock, true, out);
   const auto group = state_.calls.make_group(done.job, 0);
   state_.calls.group(group).about = joining_told{join.hello};
   state_.calls.group(group).waiting = done.waiting;
   for (const auto& recipient : state_.aggregators.upstream_of(no_aggregator))
-    state_.calls.call(group, recipient, roster_call{job.token, job.changes.back()}, out);
+    state_.calls.call(group, recipient, membership_call{job.token, job.changes.back()}, out);
   state_.admissions.admit_early(out);
 }
 
@@ -142,17 +145,22 @@ void member_changes::joined(const call_group& done, coordinator_effects& out) {
   state_.admissions.admit_or_wait(std::move(again), out);
 }
 
-void member_changes::change_roster(std::int64_t now, job_record& job, std::uint32_t rank,
-                                   std::uint64_t clock, bool joins, coordinator_effects& out) {
-  note_change(job, {static_cast<std::uint32_t>(job.changes.size() + 1), rank, clock, joins,
-                    job.sums.of_worker[rank] == no_aggregator});
+void member_changes::change_membership(std::int64_t now, job_record& job, std::uint32_t rank,
+                                       std::uint64_t clock, bool joins,
+                                       coordinator_effects& out) {
+  note_change(job, {.number = static_cast<std::uint32_t>(job.changes.size() + 1),
+                    .rank = rank,
+                    .clock = clock,
+                    .joins = joins,
+                    .pushes_here = job.sums.of_worker[rank] == no_aggregator});
   record(job, out);
   record(job, rank, out);
-  const auto team = std::count_if(job.workers.begin(), job.workers.end(),
-                                  [](const worker_state& worker) { return !worker.absent; });
+  const auto contributors =
+      std::count_if(job.workers.begin(), job.workers.end(),
+                    [](const worker_state& worker) { return !worker.absent; });
   state_.events.add(now, joins ? "worker_added" : "worker_left",
                     job.spec.name + " rank " + std::to_string(rank) + ": " +
-                        std::to_string(team) + " workers go on from clock " +
+                        std::to_string(contributors) + " workers go on from clock " +
                         std::to_string(clock));
 }
 

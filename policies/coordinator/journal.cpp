@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "policies/coordinator/record.hpp"
-#include "policies/placement/shard_slots.hpp"
+#include "policies/placement/shard_map.hpp"
 #include "runtime/base/limits.hpp"
 #include "runtime/base/planted.hpp"
 
@@ -71,29 +71,29 @@ status check_workers(const cluster_spec& cluster, const recorded_cluster& found)
 }
 
 // Each joins who is out and leaves who is in, and somebody stays.
-status check_roster(const recorded_job& job, const job_spec& spec) {
+status check_membership(const recorded_job& job, const job_spec& spec) {
   const auto odd = wrong("changes of the workers of job '" + job.name + "'");
   std::vector<bool> there(spec.capacity(), false);
   std::fill_n(there.begin(), spec.workers, true);
-  auto team = spec.workers;
+  auto contributors = spec.workers;
   for (std::size_t i = 0; i < job.changes.size(); ++i) {
     const auto& change = job.changes[i];
     if (change.number != i + 1 || change.rank >= there.size() ||
         there[change.rank] == change.joins)
       return odd;
     there[change.rank] = change.joins;
-    team += change.joins ? 1 : -1;
-    if (team == 0) return odd;
+    contributors += change.joins ? 1 : -1;
+    if (contributors == 0) return odd;
   }
   return {};
 }
 
-status check_rosters(const cluster_spec& cluster, const recorded_cluster& found) {
+status check_memberships(const cluster_spec& cluster, const recorded_cluster& found) {
   for (const auto& job : found.jobs) {
     const auto& spec = *find_job(cluster, job.name);
     if (job.wanted == 0 || job.wanted > spec.capacity())
       return wrong("job '" + job.name + "' wants " + std::to_string(job.wanted) + " workers");
-    if (auto checked = check_roster(job, spec); !checked.ok()) return checked;
+    if (auto checked = check_membership(job, spec); !checked.ok()) return checked;
   }
   return {};
 }
@@ -108,7 +108,7 @@ status check_groups(const cluster_spec& cluster, const recorded_cluster& found) 
         is.incarnations.size() != numbers)
       return wrong("replicas of " + name);
     if (cluster.slots == 0 && std::any_of(is.incarnations.begin(), is.incarnations.end(),
-                                          [](auto life) { return life == 0; }))
+                                          [](auto incarnation) { return incarnation == 0; }))
       return wrong("a process of " + name + " has never joined");
     std::set<std::uint32_t> members;
     for (const auto& place : is.chain)
@@ -128,11 +128,11 @@ status check_groups(const cluster_spec& cluster, const recorded_cluster& found) 
 status check_slots(const cluster_spec& cluster, const recorded_cluster& found) {
   if (!found.slots) return {};
   if (cluster.slots == 0) return wrong("shards that move");
-  shard_slots slots(cluster.shards, cluster.replicas, cluster.slots);
+  shard_map slots(cluster.shards, cluster.replicas, cluster.slots);
   if (!slots.go_on(found.slots->wanted, found.slots->slot_of))
     return wrong("where shards are to be");
   for (const auto& process : found.slots->processes)
-    if (!slots.has(process.id) || process.life == 0) return wrong("a process of shards");
+    if (!slots.has(process.id) || process.incarnation == 0) return wrong("a process of shards");
   return {};
 }
 
@@ -158,7 +158,7 @@ runtime::expected<recorded_cluster> decode_journal(
     return fail(std::move(checked));
   if (auto checked = check_workers(cluster, *found); !checked.ok())
     return fail(std::move(checked));
-  if (auto checked = check_rosters(cluster, *found); !checked.ok())
+  if (auto checked = check_memberships(cluster, *found); !checked.ok())
     return fail(std::move(checked));
   if (auto checked = check_groups(cluster, *found); !checked.ok())
     return fail(std::move(checked));

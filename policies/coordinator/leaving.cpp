@@ -70,7 +70,8 @@ void member_changes::let_leave(coordinator_effects& out) {
   for (auto& waiting : std::exchange(leaving_, {})) {
     const auto rank = std::get<leaving>(waiting.about).rank;
     const auto& job = state_.jobs[waiting.job];
-    if (!state_.admissions.may_admit({job.spec.name, rank, 0, ""}) ||
+    if (!state_.admissions.may_admit(
+            {.job = job.spec.name, .rank = rank, .incarnation = 0, .address = ""}) ||
         !state_.aggregators.all_ready(job)) {
       leaving_.push_back(std::move(waiting));
       continue;
@@ -80,7 +81,9 @@ void member_changes::let_leave(coordinator_effects& out) {
     state_.calls.group(group).waiting = std::move(waiting.waiting);
     ask_of_sums(job, rank, state_.calls.group(group).later);
     for (const auto& recipient : state_.aggregators.upstream_of(job.sums.of_worker[rank]))
-      state_.calls.call(group, recipient, shut_out_call{job.token, rank, false}, out);
+      state_.calls.call(group, recipient,
+                        shut_out_call{.token = job.token, .rank = rank, .only_asks = false},
+                        out);
   }
 }
 
@@ -96,7 +99,8 @@ void member_changes::ask_of_sums(const job_record& job, std::uint32_t rank,
     TIDEGATE_ASSERT(node != place.nodes.end(), "an aggregator hands on all that it sums");
     std::vector<staged_call> asked;
     for (const auto& above : state_.aggregators.upstream_of(place.parent))
-      asked.push_back({above, shut_out_call{job.token, node->first, true}});
+      asked.push_back(
+          {above, shut_out_call{.token = job.token, .rank = node->first, .only_asks = true}});
     later.insert(later.begin(), std::move(asked));
     at = place.parent;
   }
@@ -126,7 +130,7 @@ void member_changes::shut_out(std::int64_t now, const call_group& done, std::uin
   const auto clock = is_planted(planted_bug::leaves_where_the_last_chunk_is) ? done.first_clock
                                                                              : done.last_clock;
   // Where no table is open, nobody knows.
-  change_roster(now, job, rank, std::max(clock, worker.since), false, out);
+  change_membership(now, job, rank, std::max(clock, worker.since), false, out);
   tell_left(done.job, rank, done.waiting, out);
 }
 
@@ -137,7 +141,7 @@ void member_changes::tell_left(std::size_t index, std::uint32_t rank,
   auto& of = state_.calls.group(group);
   of.about = leaving_told{rank};
   of.waiting = std::move(waiting);
-  const roster_call message{job.token, job.changes.back()};
+  const membership_call message{job.token, job.changes.back()};
   if (!message.change.pushes_here) {
     auto mine = message;
     mine.change.pushes_here = true;

@@ -55,8 +55,8 @@ class member_changes {
   void let_go_of(const job_record& job, coordinator_effects& out);
   void give_up_joining(const call_group& done, const joining& join, bool stands,
                        coordinator_effects& out);
-  void change_roster(std::int64_t now, job_record& job, std::uint32_t rank, std::uint64_t clock,
-                     bool joins, coordinator_effects& out);
+  void change_membership(std::int64_t now, job_record& job, std::uint32_t rank,
+                         std::uint64_t clock, bool joins, coordinator_effects& out);
 
   coordinator_state& state_;
   std::vector<call_group> leaving_;  // workers that wait for others

@@ -78,7 +78,7 @@ json encode(const restored_job& job, const std::string& name) {
           {"tables", std::move(tables)}};
 }
 
-json encode(const std::vector<roster_change>& changes) {
+json encode(const std::vector<membership_change>& changes) {
   json all = json::array();
   for (const auto& change : changes)
     all.push_back({{"number", change.number},
@@ -145,7 +145,8 @@ struct encoder {
   journal_entry operator()(const recorded_slots& slots) const {
     std::vector<std::uint32_t> processes;
     for (const auto& process : slots.processes)
-      processes.insert(processes.end(), {process.id.slot, process.id.place, process.life});
+      processes.insert(processes.end(),
+                       {process.id.slot, process.id.place, process.incarnation});
     return entry(
         "slots",
         {{"wanted", slots.wanted}, {"slot_of", slots.slot_of}, {"processes", processes}});
@@ -206,7 +207,7 @@ recorded_job decode_job(json_fields& fields, status& problem) {
   job.wanted = number32(fields, "wanted");
   for (const auto& entry : fields.array("changes")) {
     json_fields in(entry, "job", problem);
-    roster_change change;
+    membership_change change;
     change.number = number32(in, "number");
     change.rank = number32(in, "rank");
     change.clock = in.number("clock");
@@ -234,9 +235,13 @@ recorded_worker decode_worker(json_fields& fields, status& problem) {
   worker.staleness_max = earlier[0];
   worker.payload_bytes_copied = earlier[1];
   const auto last = row(fields, "last", 7, any_64, problem);
-  worker.last = {
-      last[0], last[1], std::bit_cast<double>(last[2]), std::bit_cast<double>(last[3]), last[4],
-      last[5], last[6]};
+  worker.last = {.clock = last[0],
+                 .clocks_total = last[1],
+                 .epoch = std::bit_cast<double>(last[2]),
+                 .loss = std::bit_cast<double>(last[3]),
+                 .samples = last[4],
+                 .staleness_max = last[5],
+                 .payload_bytes_copied = last[6]};
   return worker;
 }
 
@@ -298,8 +303,9 @@ recorded_tables decode_tables(json_fields& fields, status& problem) {
 }
 
 recorded_metric decode_metric(json_fields& fields, status& problem) {
-  return {decode_text(fields, "job", problem), decode_text(fields, "name", problem),
-          std::bit_cast<double>(fields.number("value"))};
+  return {.job = decode_text(fields, "job", problem),
+          .name = decode_text(fields, "name", problem),
+          .value = std::bit_cast<double>(fields.number("value"))};
 }
 
 runtime::expected<coordinator_record> decode(const journal_entry& from) {

@@ -17,10 +17,10 @@
 
 #include "policies/checkpoint/name.hpp"
 #include "policies/model/cluster_status.hpp"
-#include "policies/model/roster.hpp"
+#include "policies/model/membership_schedule.hpp"
 #include "policies/model/spec.hpp"
-#include "policies/placement/shard_group.hpp"
-#include "policies/placement/shard_slots.hpp"
+#include "policies/placement/replica_chain.hpp"
+#include "policies/placement/shard_map.hpp"
 #include "policies/protocol/control_calls.hpp"
 #include "runtime/base/journal.hpp"
 #include "runtime/base/status.hpp"
@@ -67,7 +67,7 @@ struct recorded_job {
   std::uint64_t checkpoint_clock = 0;
   checkpoint_id begun;  // the last checkpoint that shards may have been asked for
   std::uint32_t wanted = 0;
-  std::vector<roster_change> changes;
+  std::vector<membership_change> changes;
 };
 struct recorded_worker {
   std::string job;
@@ -85,15 +85,15 @@ struct recorded_worker {
 // Where shards have replicas, once all processes of the group have joined.
 struct recorded_group {
   std::uint32_t shard = 0;
-  shard_group::state state;
+  replica_chain::state state;
 };
 // Where shards move: which slots they are to be in, and who has joined.
 struct recorded_slots {
   std::uint32_t wanted = 0;
   std::vector<std::uint32_t> slot_of;  // by shard
   struct process {
-    shard_slots::process id;
-    std::uint32_t life = 0;
+    shard_map::process id;
+    std::uint32_t incarnation = 0;
   };
   std::vector<process> processes;
 };

@@ -14,21 +14,20 @@ using runtime::is_planted;
 using runtime::planted_bug;
 
 replica_manager::replica_manager(coordinator_state& state)
-    : state_(state), groups_(state.cluster.shards, shard_group(state.cluster.replicas)) {
+    : state_(state), groups_(state.cluster.shards, replica_chain(state.cluster.replicas)) {
   const auto& cluster = state.cluster;
   if (cluster.slots == 0) return;
-  const shard_slots slots(cluster.shards, cluster.replicas, cluster.slots);
+  const shard_map slots(cluster.shards, cluster.replicas, cluster.slots);
   for (std::uint32_t shard = 0; shard < cluster.shards; ++shard)
-    groups_[shard] = shard_group(slots.members(), slots.wanted_of(shard));
+    groups_[shard] = replica_chain(slots.members(), slots.wanted_of(shard));
 }
 
 void replica_manager::go_on(const recorded_cluster& before) {
-  for (const auto& group : before.groups) groups_[group.shard] = shard_group(group.state);
+  for (const auto& group : before.groups) groups_[group.shard] = replica_chain(group.state);
 }
 
 bool replica_manager::is_first(std::uint32_t shard, std::uint32_t member) const {
-  return state_.mover.moves() ? state_.mover.slots().process_of(shard, member).place == 0
-                              : member == 0;
+  return state_.mover.slots().process_of(shard, member).place == 0;
 }
 
 // Who waits to be a replica is told of everything when it becomes one.
@@ -84,9 +83,9 @@ void replica_manager::link(std::uint32_t shard, std::uint32_t at, bool holds_up,
   const auto pair = state_.calls.make_group(no_job, 0);
   auto& of = state_.calls.group(pair);
   const bool at_once = view == 0;
-  of.about = new_replica{shard, view, holds_up && !at_once};
+  of.about = new_replica{.shard = shard, .view = view, .holds_up = holds_up && !at_once};
   if (holds_up && !at_once) ++linking_;
-  const lead_call leads{view, group.address(behind.member), true};
+  const lead_call leads{.view = view, .address = group.address(behind.member), .has_all = true};
   if (!at_once) of.later.push_back({{before, leads}});
   state_.calls.call(pair, behind, follow_call{view, group.address(before.member)}, out);
   if (at_once) state_.calls.call(pair, before, leads, out);
@@ -115,14 +114,15 @@ void replica_manager::lead_nobody(std::uint32_t shard, std::uint32_t at,
                                   coordinator_effects& out) {
   const auto last = state_.calls.make_group(no_job, 0);
   state_.calls.group(last).about = new_replica{shard, no_view};
-  state_.calls.call(last, in_chain(shard, at),
-                    lead_call{groups_[shard].chain()[at].view, "", true}, out);
+  state_.calls.call(
+      last, in_chain(shard, at),
+      lead_call{.view = groups_[shard].chain()[at].view, .address = "", .has_all = true}, out);
 }
 
 // Before all are in nobody is called: pair_up() does it then.
 void replica_manager::member_left(std::int64_t now, callee recipient, const std::string& why,
                                   coordinator_effects& out) {
-  using kind = shard_group::change;
+  using kind = replica_chain::change;
   auto& group = groups_[recipient.index];
   const auto name = "shard " + std::to_string(recipient.index);
   const bool were_in = state_.lifecycle.all_in();
@@ -200,7 +200,9 @@ void replica_manager::set_up_replica(std::uint32_t shard, coordinator_effects& o
   const auto setting_up = state_.calls.make_group(no_job, 0);
   auto& of = state_.calls.group(setting_up);
   of.about = new_replica{shard, view};
-  of.later.push_back({{before, lead_call{view, group.address(recipient.member), false}}});
+  of.later.push_back({{before, lead_call{.view = view,
+                                         .address = group.address(recipient.member),
+                                         .has_all = false}}});
   for (auto& staged : first)
     state_.calls.call(setting_up, staged.recipient, std::move(staged.call), out);
 }
@@ -213,11 +215,13 @@ void replica_manager::stage_for_replica(std::vector<staged_call>& calls, std::si
   opening.epoch = 0;
   calls.push_back({recipient, opening});
   for (const auto& change : job.changes)
-    calls.push_back({recipient, roster_call{job.token, change}});
+    calls.push_back({recipient, membership_call{job.token, change}});
   // A rank that is to join: the others have been asked already.
   for (const auto& [id, group] : state_.calls.groups())
     if (const auto* join = std::get_if<joining>(&group.about); join && group.job == index)
-      calls.push_back({recipient, hold_call{job.token, join->clock, join->hello.rank}});
+      calls.push_back(
+          {recipient, join_barrier_call{
+                          .token = job.token, .clock = join->clock, .rank = join->hello.rank}});
   for (const auto& table : state_.tables) {
     if (table.job != index) continue;
     auto mine = state_.tables.call_of(table);
@@ -229,19 +233,23 @@ void replica_manager::stage_for_replica(std::vector<staged_call>& calls, std::si
   for (std::uint32_t at = 0; at < job.sums.aggregators.size(); ++at)
     if (job.sums.aggregators[at].parent == no_aggregator)
       for (const auto& node : job.sums.aggregators[at].nodes)
-        calls.push_back({recipient, admit_worker_call{job.token,
-                                                      node.first,
-                                                      job.aggregators[at].incarnation,
-                                                      job.aggregators[at].address,
-                                                      {}}});
+        calls.push_back(
+            {recipient, admit_worker_call{.token = job.token,
+                                          .rank = node.first,
+                                          .incarnation = job.aggregators[at].incarnation,
+                                          .address = job.aggregators[at].address,
+                                          .tables = {}}});
   // One that has finished may have come back, and ask.
   for (std::uint32_t rank = 0; rank < job.workers.size(); ++rank) {
     const auto& worker = job.workers[rank];
     if (worker.incarnation == 0 || worker.absent || job.sums.of_worker[rank] != no_aggregator)
       continue;
     calls.push_back(
-        {recipient, admit_worker_call{job.token, rank, worker.incarnation, worker.address,
-                                      state_.tables.tables_of(job, rank)}});
+        {recipient, admit_worker_call{.token = job.token,
+                                      .rank = rank,
+                                      .incarnation = worker.incarnation,
+                                      .address = worker.address,
+                                      .tables = state_.tables.tables_of(job, rank)}});
   }
 }
 
@@ -258,7 +266,8 @@ bool replica_manager::joined(std::int64_t now, std::uint32_t index, std::string 
   if (!address.empty() && member.incarnation == group.incarnation(member.number) &&
       group.address(member.number) == address) {
     out.answers.push_back({requester, {}, {}});  // it has not heard that it is in
-    state_.calls.repeat_calls(now, no_job, {index, false, member.number}, out);
+    state_.calls.repeat_calls(
+        now, no_job, {.index = index, .aggregator = false, .member = member.number}, out);
     if (state_.mover.is_retiring(index, member.number))
       out.retirements.push_back({index, member.number});
     return true;
@@ -273,13 +282,14 @@ bool replica_manager::joined(std::int64_t now, std::uint32_t index, std::string 
   }
   const bool were_in = state_.lifecycle.all_in();
   if (group.was_here(member.number) && !returns)
-    member_left(now, {index, false, member.number}, "another process has taken its place", out);
+    member_left(now, {.index = index, .aggregator = false, .member = member.number},
+                "another process has taken its place", out);
   const auto change = group.joined(member.number, member.incarnation, std::move(address));
   state_.events.add(now, "shard_joined",
-                    name_of({index, false, member.number}) +
-                        (change == shard_group::change::rejoined ? ", as the replica" : ""));
+                    name_of({.index = index, .aggregator = false, .member = member.number}) +
+                        (change == replica_chain::change::rejoined ? ", as the replica" : ""));
   out.answers.push_back({requester, {}, {}});
-  if (change == shard_group::change::complete) record_group(index, out);
+  if (change == replica_chain::change::complete) record_group(index, out);
   state_.lifecycle.begin_if_all_in(were_in, now, out);
   if (were_in) welcome_replica(index, out);
   state_.mover.move_on(index, out);
@@ -291,17 +301,20 @@ bool replica_manager::lost(std::int64_t now, std::uint32_t index, const std::str
   // Its process has said so. What was asked of it since, over a connection that was about to
   // end, nobody answers.
   if (state_.mover.moves() && !groups_[index].was_here(member)) {
-    state_.calls.answer_for_the_dead(now, no_job, {index, false, member}, out);
+    state_.calls.answer_for_the_dead(
+        now, no_job, {.index = index, .aggregator = false, .member = member}, out);
     return true;
   }
   if (state_.mover.is_retiring(index, member))
-    state_.events.add(now, "shard_left", name_of({index, false, member}));
+    state_.events.add(now, "shard_left",
+                      name_of({.index = index, .aggregator = false, .member = member}));
   else
-    state_.events.add(now, is_first(index, member) ? "shard_lost" : "replica_lost",
-                      name_of({index, false, member}) + ": " + why);
+    state_.events.add(
+        now, is_first(index, member) ? "shard_lost" : "replica_lost",
+        name_of({.index = index, .aggregator = false, .member = member}) + ": " + why);
   if (!state_.cluster.has_chains()) return false;
   state_.mover.forget(index, member);
-  member_left(now, {index, false, member}, why, out);
+  member_left(now, {.index = index, .aggregator = false, .member = member}, why, out);
   return true;
 }
 
@@ -314,7 +327,9 @@ void replica_manager::record_group(std::uint32_t shard, coordinator_effects& out
 
 shard_moved replica_manager::move_of(std::uint32_t shard) const {
   const auto& group = groups_[shard];
-  return {shard, frame_epoch(state_.epoch, group.serving_view()), group.primary_address()};
+  return {.shard = shard,
+          .epoch = frame_epoch(state_.epoch, group.serving_view()),
+          .address = group.primary_address()};
 }
 
 // Who is to serve, and has not heard of it yet, is told of when it has.
@@ -326,7 +341,8 @@ void replica_manager::tell_moves_above(const job_record& job, std::uint32_t aggr
     return;
   if (aggregator != no_aggregator) {
     const auto& above = job.aggregators[aggregator];
-    listener.message = {0, state_.aggregators.epoch_of(above), above.address};
+    listener.message = {
+        .shard = 0, .epoch = state_.aggregators.epoch_of(above), .address = above.address};
     if (above.at == aggregator_state::stage::ready) out.moves.push_back(std::move(listener));
     return;
   }

@@ -12,7 +12,7 @@
 #include "policies/coordinator/call_tracker.hpp"
 #include "policies/coordinator/effects.hpp"
 #include "policies/coordinator/job_table.hpp"
-#include "policies/placement/shard_group.hpp"
+#include "policies/placement/replica_chain.hpp"
 #include "policies/protocol/control_calls.hpp"
 #include "runtime/base/status.hpp"
 
@@ -52,13 +52,13 @@ class replica_manager {
   // told of everything when it becomes one.
   std::vector<callee> members_of(std::uint32_t shard) const;
   callee primary_of(std::uint32_t shard) const {
-    return {shard, false, groups_[shard].primary()};
+    return {.index = shard, .aggregator = false, .member = groups_[shard].primary()};
   }
   // Returns how messages and events call a member.
   std::string name_of(callee member) const;
-  const shard_group& operator[](std::uint32_t shard) const { return groups_[shard]; }
-  shard_group& group(std::uint32_t shard) { return groups_[shard]; }
-  const std::vector<shard_group>& groups() const { return groups_; }
+  const replica_chain& operator[](std::uint32_t shard) const { return groups_[shard]; }
+  replica_chain& group(std::uint32_t shard) { return groups_[shard]; }
+  const std::vector<replica_chain>& groups() const { return groups_; }
   // Returns true while a replica is to become the primary of some shard, or of this one.
   bool is_promoting() const { return !promoting_.empty(); }
   bool is_promoting(std::uint32_t shard) const { return promoting_.contains(shard); }
@@ -78,12 +78,12 @@ class replica_manager {
                          callee recipient) const;
   shard_moved move_of(std::uint32_t shard) const;
   callee in_chain(std::uint32_t shard, std::size_t at) const {
-    return {shard, false, groups_[shard].chain()[at].member};
+    return {.index = shard, .aggregator = false, .member = groups_[shard].chain()[at].member};
   }
   bool is_first(std::uint32_t shard, std::uint32_t member) const;
 
   coordinator_state& state_;
-  std::vector<shard_group> groups_;    // by shard
+  std::vector<replica_chain> groups_;  // by shard
   std::set<std::uint32_t> promoting_;  // shards whose replica is being promoted
   std::uint32_t linking_ = 0;          // pairs of neighbours, new_replica::holds_up
 };

@@ -11,23 +11,25 @@ namespace tidegate::policies::coordination {
 
 using runtime::errc;
 
-shard_mover::shard_mover(coordinator_state& state) : state_(state) {
-  const auto& cluster = state.cluster;
-  if (cluster.slots > 0) slots_ = shard_slots(cluster.shards, cluster.replicas, cluster.slots);
-}
+shard_mover::shard_mover(coordinator_state& state)
+    : state_(state),
+      moves_(state.cluster.slots > 0),
+      slots_(state.cluster.shards, state.cluster.replicas,
+             moves_ ? state.cluster.slots : state.cluster.shards) {}
 
 std::string shard_mover::place_of(std::uint32_t shard, std::uint32_t member) const {
   return policies::name_of(slots_.process_of(shard, member), slots_.shards()).to_string();
 }
 
-bool shard_mover::takes_process(shard_slots::process process, std::uint32_t life,
+bool shard_mover::takes_process(shard_map::process process, std::uint32_t incarnation,
                                 ticket requester, coordinator_effects& out) {
-  if (!slots_.has(process) || life == 0) {
+  if (!moves_ || !slots_.has(process) || incarnation == 0) {
     refuse(requester, errc::invalid_argument, "no such process is of this cluster", out);
     return false;
   }
   const auto& known = processes_[process];
-  if (life > known.life || (life == known.life && !known.lost)) return true;
+  if (incarnation > known.incarnation || (incarnation == known.incarnation && !known.lost))
+    return true;
   refuse(requester, errc::already_exists,
          "another process has taken the place of " +
              policies::name_of(process, slots_.shards()).to_string() + ", or is to",
@@ -35,15 +37,15 @@ bool shard_mover::takes_process(shard_slots::process process, std::uint32_t life
   return false;
 }
 
-bool shard_mover::host_joined(std::int64_t now, shard_slots::process process,
-                              std::uint32_t life, std::span<const hosted_member> has,
+bool shard_mover::host_joined(std::int64_t now, shard_map::process process,
+                              std::uint32_t incarnation, std::span<const hosted_member> has,
                               ticket requester, coordinator_effects& out) {
-  if (!takes_process(process, life, requester, out)) return false;
+  if (!takes_process(process, incarnation, requester, out)) return false;
   auto& known = processes_[process];
   out.answers.push_back({requester, {}, {}});
   const bool were_in = state_.lifecycle.all_in();
-  const bool is_new = life > known.life;
-  known = {life, true, false};
+  const bool is_new = incarnation > known.incarnation;
+  known = {.incarnation = incarnation, .here = true, .lost = false};
   if (is_new) record_slots(out);
   forget_members(now, process, is_new, has, out);
   for (const auto& hosted : has)
@@ -54,10 +56,10 @@ bool shard_mover::host_joined(std::int64_t now, shard_slots::process process,
   return true;
 }
 
-// Of a new life whoever was here, or was awaited. Else who was awaited, but for these, and who
-// has left: the word of that may have been lost with the process's connection, as what it was
-// asked to have. Others that are here may have begun since the process said what it has.
-void shard_mover::forget_members(std::int64_t now, shard_slots::process process, bool is_new,
+// Of a new incarnation whoever was here, or was awaited. Else who was awaited, but for these,
+// and who has left: the word of that may have been lost with the process's connection, as what
+// it was asked to have. Others that are here may have begun since the process said what it has.
+void shard_mover::forget_members(std::int64_t now, shard_map::process process, bool is_new,
                                  std::span<const hosted_member> has, coordinator_effects& out) {
   for (std::uint32_t shard = 0; shard < slots_.shards(); ++shard) {
     const auto& group = state_.replicas[shard];
@@ -71,14 +73,14 @@ void shard_mover::forget_members(std::int64_t now, shard_slots::process process,
     if (!is_new && !has_left && (group.is_here(number) || has_it)) continue;
     forget(shard, number);
     if (group.was_here(number))
-      state_.replicas.member_left(now, {shard, false, number}, "its process has it no more",
-                                  out);
+      state_.replicas.member_left(now, {.index = shard, .aggregator = false, .member = number},
+                                  "its process has it no more", out);
   }
 }
 
-void shard_mover::host_lost(shard_slots::process process, std::uint32_t life) {
+void shard_mover::host_lost(shard_map::process process, std::uint32_t incarnation) {
   auto& known = processes_[process];
-  if (known.life != life) return;
+  if (known.incarnation != incarnation) return;
   known.here = false;
   known.lost = true;
   std::erase_if(hosted_, [&](const auto& entry) {
@@ -88,7 +90,8 @@ void shard_mover::host_lost(shard_slots::process process, std::uint32_t life) {
 
 void shard_mover::member_gone(std::int64_t now, const hosted_member& hosted,
                               coordinator_effects& out) {
-  if (hosted.shard >= slots_.shards() || hosted.member.number >= slots_.members()) return;
+  if (!moves_ || hosted.shard >= slots_.shards() || hosted.member.number >= slots_.members())
+    return;
   const std::pair key(hosted.shard, hosted.member.number);
   if (const auto at = hosted_.find(key);
       at != hosted_.end() && at->second == hosted.member.incarnation) {
@@ -99,10 +102,13 @@ void shard_mover::member_gone(std::int64_t now, const hosted_member& hosted,
   const auto& group = state_.replicas[hosted.shard];
   if (group.was_here(hosted.member.number) &&
       group.incarnation(hosted.member.number) == hosted.member.incarnation) {
-    state_.events.add(now, "shard_left",
-                      state_.replicas.name_of({hosted.shard, false, hosted.member.number}));
-    state_.replicas.member_left(now, {hosted.shard, false, hosted.member.number},
-                                "it has ended", out);
+    state_.events.add(
+        now, "shard_left",
+        state_.replicas.name_of(
+            {.index = hosted.shard, .aggregator = false, .member = hosted.member.number}));
+    state_.replicas.member_left(
+        now, {.index = hosted.shard, .aggregator = false, .member = hosted.member.number},
+        "it has ended", out);
   }
   move_on(hosted.shard, out);
   end_idle(out);
@@ -111,7 +117,7 @@ void shard_mover::member_gone(std::int64_t now, const hosted_member& hosted,
 
 runtime::status shard_mover::scale(std::int64_t now, std::uint32_t slots,
                                    coordinator_effects& out) {
-  if (slots_.shards() == 0)
+  if (!moves_)
     return {errc::refused,
             "shards of this cluster stay where they are: cluster.max_shards, given before a "
             "run, lets them move"};
@@ -146,7 +152,7 @@ runtime::status shard_mover::scale(std::int64_t now, std::uint32_t slots,
 
 // Those that a group lacks are asked for, and those in its way leave.
 void shard_mover::move_on(std::uint32_t shard, coordinator_effects& out) {
-  if (slots_.shards() == 0 || state_.replicas[shard].is_lost()) return;
+  if (!moves_ || state_.replicas[shard].is_lost()) return;
   ask_to_host(shard, out);
   auto& group = state_.replicas.group(shard);
   const auto leavers = group.leavers();
@@ -176,7 +182,7 @@ void shard_mover::ask_to_host(std::uint32_t shard, coordinator_effects& out) {
 
 // Of slots that are not wanted any more.
 void shard_mover::end_idle(coordinator_effects& out) {
-  std::set<shard_slots::process> busy;
+  std::set<shard_map::process> busy;
   for (const auto& [key, incarnation] : hosted_)
     busy.insert(slots_.process_of(key.first, key.second));
   for (auto& [process, known] : processes_) {
@@ -203,16 +209,18 @@ void shard_mover::record_slots(coordinator_effects& out) const {
   slots.wanted = slots_.wanted();
   slots.slot_of = slots_.slot_of();
   for (const auto& [process, known] : processes_)
-    if (known.life > 0) slots.processes.push_back({process, known.life});
+    if (known.incarnation > 0) slots.processes.push_back({process, known.incarnation});
   out.records.emplace_back(std::move(slots));
 }
 
 // Groups are as they were.
 void shard_mover::go_on(const std::optional<recorded_slots>& before) {
+  if (!moves_) return;
   if (before) {
     const bool could_be = slots_.go_on(before->wanted, before->slot_of);
     TIDEGATE_ASSERT(could_be, "the journal has been checked");
-    for (const auto& process : before->processes) processes_[process.id].life = process.life;
+    for (const auto& process : before->processes)
+      processes_[process.id].incarnation = process.incarnation;
   }
   for (std::uint32_t shard = 0; shard < slots_.shards(); ++shard) {
     auto& group = state_.replicas.group(shard);
@@ -233,14 +241,15 @@ void shard_mover::forget(std::uint32_t shard, std::uint32_t member) {
   retiring_.erase({shard, member});
 }
 
-std::uint32_t shard_mover::life_of(shard_slots::process process) const {
+std::uint32_t shard_mover::incarnation_of(shard_map::process process) const {
   const auto known = processes_.find(process);
-  return known == processes_.end() ? 0 : known->second.life;
+  return known == processes_.end() ? 0 : known->second.incarnation;
 }
 
-bool shard_mover::is_here(shard_slots::process process, std::uint32_t life) const {
+bool shard_mover::is_here(shard_map::process process, std::uint32_t incarnation) const {
   const auto known = processes_.find(process);
-  return known != processes_.end() && known->second.here && known->second.life == life;
+  return known != processes_.end() && known->second.here &&
+         known->second.incarnation == incarnation;
 }
 
 }  // namespace tidegate::policies::coordination

@@ -12,7 +12,7 @@
 
 #include "policies/coordinator/effects.hpp"
 #include "policies/coordinator/record.hpp"
-#include "policies/placement/shard_slots.hpp"
+#include "policies/placement/shard_map.hpp"
 #include "policies/protocol/control_calls.hpp"
 #include "runtime/base/status.hpp"
 
@@ -27,10 +27,10 @@ class shard_mover {
   // The groups of shards go on before.
   void go_on(const std::optional<recorded_slots>& before);
   // coordinator_core::host_joined(), host_lost(), member_gone(), scale_shards().
-  bool host_joined(std::int64_t now, shard_slots::process process, std::uint32_t life,
+  bool host_joined(std::int64_t now, shard_map::process process, std::uint32_t incarnation,
                    std::span<const hosted_member> has, ticket requester,
                    coordinator_effects& out);
-  void host_lost(shard_slots::process process, std::uint32_t life);
+  void host_lost(shard_map::process process, std::uint32_t incarnation);
   void member_gone(std::int64_t now, const hosted_member& hosted, coordinator_effects& out);
   runtime::status scale(std::int64_t now, std::uint32_t slots, coordinator_effects& out);
   // Asks for the members that a group lacks, and lets those leave that are in its way.
@@ -41,36 +41,39 @@ class shard_mover {
   // A member of a group is gone, with its process or without.
   void forget(std::uint32_t shard, std::uint32_t member);
 
-  bool moves() const { return slots_.shards() > 0; }
+  // Returns true if shards may move. Where they do not, each has the slot of its number, and
+  // its processes join as shards, not as hosts of them.
+  bool moves() const noexcept { return moves_; }
   bool is_retiring(std::uint32_t shard, std::uint32_t member) const {
     return retiring_.contains({shard, member});
   }
-  const shard_slots& slots() const { return slots_; }
-  // Returns the life of a process of a slot, 0 if it has never joined.
-  std::uint32_t life_of(shard_slots::process process) const;
-  bool is_here(shard_slots::process process, std::uint32_t life) const;
+  const shard_map& slots() const { return slots_; }
+  // Returns the incarnation of a process of a slot, 0 if it has never joined.
+  std::uint32_t incarnation_of(shard_map::process process) const;
+  bool is_here(shard_map::process process, std::uint32_t incarnation) const;
   // Returns the name of the process that has this member, or is to have it.
   std::string place_of(std::uint32_t shard, std::uint32_t member) const;
 
  private:
   struct slot_process {
-    std::uint32_t life = 0;
+    std::uint32_t incarnation = 0;
     bool here = false;
-    bool lost = false;  // in this life
+    bool lost = false;  // in this incarnation
   };
   using member_key = std::pair<std::uint32_t, std::uint32_t>;  // shard, member
 
-  bool takes_process(shard_slots::process process, std::uint32_t life, ticket requester,
+  bool takes_process(shard_map::process process, std::uint32_t incarnation, ticket requester,
                      coordinator_effects& out);
-  void forget_members(std::int64_t now, shard_slots::process process, bool is_new,
+  void forget_members(std::int64_t now, shard_map::process process, bool is_new,
                       std::span<const hosted_member> has, coordinator_effects& out);
   void ask_to_host(std::uint32_t shard, coordinator_effects& out);
   void end_idle(coordinator_effects& out);
   void record_slots(coordinator_effects& out) const;
 
   coordinator_state& state_;
-  shard_slots slots_;
-  std::map<shard_slots::process, slot_process> processes_;
+  const bool moves_;
+  shard_map slots_;
+  std::map<shard_map::process, slot_process> processes_;
   // Members that processes have, or have been asked to have, by their incarnation.
   std::map<member_key, std::uint32_t> hosted_;
   std::set<member_key> retiring_;

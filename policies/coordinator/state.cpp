@@ -10,10 +10,11 @@ namespace tidegate::policies::coordination {
 
 coordinator_state::coordinator_state(cluster_spec spec, std::uint64_t token,
                                      const restored_cluster& from,
-                                     const recorded_cluster& before, std::uint32_t incarnation)
+                                     const recorded_cluster& before,
+                                     std::uint32_t own_incarnation)
     : cluster(std::move(spec)),
       epoch(from.epoch),
-      life(incarnation),
+      incarnation(own_incarnation),
       goes_on(before.run.has_value()),
       jobs(cluster, token, goes_on ? before.run->from : from),
       calls(*this),
@@ -63,21 +64,21 @@ void coordinator_state::let_go_on(coordinator_effects& out) {
 }
 
 open_job_call coordinator_state::job_call(const job_record& job) const {
-  return {job.token,
-          frame_epoch(epoch, 0),
-          job.spec.capacity(),
-          job.spec.workers,
-          job.spec.name,
-          job.spec.consistency,
-          job.spec.reduce,
-          workers_come_back(job.spec.on_worker_loss),
-          job.sums.top,
-          {},
-          {},
-          {},
-          0,
-          false,
-          cluster.has_chains()};
+  return {.token = job.token,
+          .epoch = frame_epoch(epoch, 0),
+          .workers = job.spec.capacity(),
+          .contributors = job.spec.workers,
+          .name = job.spec.name,
+          .consistency = job.spec.consistency,
+          .reduce = job.spec.reduce,
+          .workers_come_back = workers_come_back(job.spec.on_worker_loss),
+          .members = job.sums.top,
+          .nodes = {},
+          .upstream = {},
+          .upstream_epochs = {},
+          .incarnation = 0,
+          .upstream_moves = false,
+          .replicated = cluster.has_chains()};
 }
 
 }  // namespace tidegate::policies::coordination

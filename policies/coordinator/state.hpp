@@ -39,9 +39,9 @@ struct coordinator_state {
   open_job_call job_call(const job_record& job) const;
 
   const cluster_spec cluster;
-  const std::uint32_t epoch;  // of the run
-  const std::uint32_t life;   // of the coordinator, from 1
-  const bool goes_on;         // with what is in the journal
+  const std::uint32_t epoch;        // of the run
+  const std::uint32_t incarnation;  // of the coordinator, from 1
+  const bool goes_on;               // with what is in the journal
   event_log events;
   job_table jobs;
   call_tracker calls;

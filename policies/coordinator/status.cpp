@@ -55,7 +55,7 @@ void sum_up(const job_record& job, job_status& shown) {
 cluster_status coordinator_core::status(std::int64_t now, std::uint64_t events_seen) const {
   cluster_status all;
   all.epoch = state_.epoch;
-  all.life = state_.life;
+  all.incarnation = state_.incarnation;
   for (std::uint32_t shard = 0; shard < state_.replicas.groups().size(); ++shard) {
     const auto& group = state_.replicas[shard];
     all.shards_joined += group.is_complete() ? 1 : 0;

@@ -110,8 +110,9 @@ void table_catalog::create(std::size_t job, std::vector<table_spec> specs, ticke
   if (specs.empty()) return;
   const auto numbers = add(job, specs);
   if (requester == 0 || !is_planted(planted_bug::created_table_not_recorded))
-    out.records.emplace_back(
-        recorded_tables{sets_recorded_++, state_.jobs[job].spec.name, std::move(specs)});
+    out.records.emplace_back(recorded_tables{.number = sets_recorded_++,
+                                             .job = state_.jobs[job].spec.name,
+                                             .specs = std::move(specs)});
   for (const auto id : numbers) open_at_shards(id, requester, out);
 }
 
@@ -131,7 +132,10 @@ std::vector<std::uint32_t> table_catalog::add(std::size_t job,
     ids_.emplace(std::pair(job, specs[i].name), id);
     tables_.push_back({job,
                        specs[i],
-                       {id, sizes[i], specs[i].name, std::move(placed[i])},
+                       {.table = id,
+                        .elements = sizes[i],
+                        .name = specs[i].name,
+                        .places = std::move(placed[i])},
                        false,
                        is_old,
                        false});
@@ -209,16 +213,16 @@ void table_catalog::stage_at_aggregators(const job_record& job, const open_table
 
 // As if it were new.
 open_table_call table_catalog::call_of(const table_state& table) const {
-  return {state_.jobs[table.job].token,
-          table.grant.table,
-          table.spec.optimizer,
-          table.spec.init,
-          runtime::stream_key(state_.jobs[table.job].spec.seed, table.spec.name),
-          {},
-          table.spec.name,
-          table.spec.shape,
-          {},
-          {}};
+  return {.token = state_.jobs[table.job].token,
+          .table = table.grant.table,
+          .optimizer = table.spec.optimizer,
+          .init = table.spec.init,
+          .init_key = runtime::stream_key(state_.jobs[table.job].spec.seed, table.spec.name),
+          .places = {},
+          .name = table.spec.name,
+          .shape = table.spec.shape,
+          .restore = {},
+          .first_clocks = {}};
 }
 
 std::vector<std::uint32_t> table_catalog::opened_tables(std::size_t job) const {

@@ -44,17 +44,15 @@ loss_cost wait_watch::cost_of_member(std::uint32_t shard, std::uint32_t member) 
 wait_watch::living_member wait_watch::shard_member(std::uint32_t shard,
                                                    std::uint32_t member) const {
   const auto& group = state_.replicas[shard];
-  const bool moves = state_.mover.moves();
-  const auto process = moves ? state_.mover.slots().process_of(shard, member)
-                             : shard_slots::process{.slot = shard, .place = member};
+  const auto process = state_.mover.slots().process_of(shard, member);
   living_member found;
   found.name = policies::name_of(process, state_.cluster.shards);
   found.incarnation = group.incarnation(member);
-  if (const auto life = moves ? state_.mover.life_of(process) : 0; life > 0)
-    found.incarnation = life;
+  if (const auto incarnation = state_.mover.incarnation_of(process); incarnation > 0)
+    found.incarnation = incarnation;
   found.cost = cost_of_member(shard, member);
   // All that the process has goes with it.
-  for (std::uint32_t other = 0; moves && other < state_.replicas.groups().size(); ++other)
+  for (std::uint32_t other = 0; other < state_.replicas.groups().size(); ++other)
     for (std::uint32_t at = 0; at < state_.replicas[other].size(); ++at)
       if (!state_.replicas[other].address(at).empty() &&
           state_.mover.slots().process_of(other, at) == process)
@@ -120,10 +118,10 @@ void wait_watch::out_of_reach(std::int64_t now, const std::string& address) {
     condemn(now, found->name, found->incarnation, away_too_long);
 }
 
-void wait_watch::out_of_reach(std::int64_t now, shard_slots::process process,
-                              std::uint32_t life) {
-  if (state_.mover.is_here(process, life))
-    condemn(now, policies::name_of(process, state_.mover.slots().shards()), life,
+void wait_watch::out_of_reach(std::int64_t now, shard_map::process process,
+                              std::uint32_t incarnation) {
+  if (state_.mover.is_here(process, incarnation))
+    condemn(now, policies::name_of(process, state_.mover.slots().shards()), incarnation,
             away_too_long);
 }
 

@@ -11,7 +11,7 @@
 #include "policies/coordinator/effects.hpp"
 #include "policies/coordinator/job_table.hpp"
 #include "policies/model/cluster_status.hpp"
-#include "policies/placement/shard_slots.hpp"
+#include "policies/placement/shard_map.hpp"
 #include "policies/supervision/reachability_judge.hpp"
 #include "policies/supervision/wait_ledger.hpp"
 
@@ -27,7 +27,7 @@ class wait_watch {
   void unreachable(std::int64_t now, const std::string& reporter,
                    std::span<const unreachable_peer> peers);
   void out_of_reach(std::int64_t now, const std::string& address);
-  void out_of_reach(std::int64_t now, shard_slots::process process, std::uint32_t life);
+  void out_of_reach(std::int64_t now, shard_map::process process, std::uint32_t incarnation);
   void look(std::int64_t now);
 
   auto reported(std::int64_t now) const { return ledger_.reported(now); }

@@ -16,7 +16,7 @@ void coordinator_contact::polled(std::int64_t now, const coordinator_news& news,
   if (!polling_) return;  // of an epoch that is over
   answered_ = news.answered;
   state_.jobs.learn(news.jobs);
-  if (away_ && news.health.ok() && news.life >= state_.processes.incarnation(0)) {
+  if (away_ && news.health.ok() && news.incarnation >= state_.processes.incarnation(0)) {
     away_ = false;
     is_back_ = true;
   }

@@ -84,11 +84,11 @@ struct launch_effects {
 
 // How polling the coordinator goes. May be told again when nothing has changed.
 struct coordinator_news {
-  runtime::status health;        // of the latest poll
-  std::uint64_t answered = 0;    // the latest poll_now that has come before that poll
-  std::vector<job_status> jobs;  // of the latest poll that was answered; empty: of none
-  std::uint32_t life = 0;        // of the coordinator that answered it
-  std::string lost;              // see cluster_status
+  runtime::status health;         // of the latest poll
+  std::uint64_t answered = 0;     // the latest poll_now that has come before that poll
+  std::vector<job_status> jobs;   // of the latest poll that was answered; empty: of none
+  std::uint32_t incarnation = 0;  // of the coordinator that answered it
+  std::string lost;               // see cluster_status
   std::vector<condemned_process> condemned = {};  // likewise
 };
 

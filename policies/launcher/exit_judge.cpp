@@ -150,10 +150,10 @@ void exit_judge::left(std::int64_t now, process_number process, const runtime::s
       result.code() == runtime::errc::cancelled || (status != nullptr && has_ended(*status));
   if (!state_.lifecycle.is_active() || over) return;
   state_.restarts.on_unexpected_exit(
-      {process,
-       {process_exit::ending::by_signal, name + " cannot leave: " + result.message()},
-       now,
-       0},
+      {.process = process,
+       .exit = {process_exit::ending::by_signal, name + " cannot leave: " + result.message()},
+       .at = now,
+       .poll = 0},
       now, out);
 }
 

@@ -42,8 +42,9 @@ void process_list::begin_anew() {
 
 void process_list::start(process_number process, launch_effects& out) {
   states_[process] = process_state::starting;
-  out.all.emplace_back(
-      launch_effects::start{process, incarnations_[process], state_.rollbacks.epoch()});
+  out.all.emplace_back(launch_effects::start{.process = process,
+                                             .incarnation = incarnations_[process],
+                                             .epoch = state_.rollbacks.epoch()});
 }
 
 void process_list::leave(process_number process, launch_effects& out) {

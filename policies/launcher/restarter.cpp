@@ -26,8 +26,11 @@ void restarter::could_not_start(std::int64_t now, process_number process,
   if ((processes.incarnation(process) > 1 ||
        state_.scaling.is_beyond(processes.name(process), state_.plan.slots)) &&
       comes_back(process))
-    return on_unexpected_exit({process, {process_exit::ending::bad_status, text}, now, 0}, now,
-                              out);
+    return on_unexpected_exit({.process = process,
+                               .exit = {process_exit::ending::bad_status, text},
+                               .at = now,
+                               .poll = 0},
+                              now, out);
   state_.lifecycle.end(now, run_outcome::job_failed, text, out);
 }
 

@@ -5,7 +5,7 @@
 
 #include "policies/launcher/state.hpp"
 #include "policies/model/millisecond.hpp"
-#include "policies/placement/shard_slots.hpp"
+#include "policies/placement/shard_map.hpp"
 
 namespace tidegate::policies::launching {
 
@@ -43,7 +43,7 @@ bool scaler::scale(const std::string& job, std::uint32_t workers, launch_effects
   if (!state_.lifecycle.is_active()) return false;
   wanted_[job] = workers;
   for (std::uint32_t rank = 0; rank < workers; ++rank)
-    start_if_unused({process_role::worker, job, rank}, out);
+    start_if_unused({.role = process_role::worker, .job = job, .index = rank}, out);
   const auto& processes = state_.processes;
   for (process_number process = 0; process < processes.size(); ++process) {
     const auto& name = processes.name(process);

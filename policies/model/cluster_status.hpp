@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "policies/model/membership_schedule.hpp"
 #include "policies/model/process_name.hpp"
-#include "policies/model/roster.hpp"
 
 namespace tidegate::policies {
 
@@ -34,11 +34,11 @@ struct job_status {
   std::vector<std::uint32_t> ranks_finished;
   // By rank: the last incarnation that has asked to join; 0: none yet.
   std::vector<std::uint32_t> incarnations;
-  std::vector<roster_change> changes;  // of who takes part
-  std::uint64_t checkpoints = 0;       // written since the job began or went back
-  std::uint64_t checkpoint_clock = 0;  // of the last
-  bool last_checkpoint = false;        // the one that was asked for before an end is written
-  double seconds = 0;  // since the first worker joined; frozen when done or failed
+  std::vector<membership_change> changes;  // of who takes part
+  std::uint64_t checkpoints = 0;           // written since the job began or went back
+  std::uint64_t checkpoint_clock = 0;      // of the last
+  bool last_checkpoint = false;  // the one that was asked for before an end is written
+  double seconds = 0;            // since the first worker joined; frozen when done or failed
   std::map<std::string, double> metrics;  // reported by workers: "test_accuracy", "loss", ...
   std::string parameters_sha256;          // hex, when done
 };
@@ -67,8 +67,8 @@ struct condemned_process {
 };
 
 struct cluster_status {
-  std::uint32_t epoch = 0;  // membership epoch
-  std::uint32_t life = 1;   // of the coordinator; another one counts events anew
+  std::uint32_t epoch = 0;        // membership epoch
+  std::uint32_t incarnation = 1;  // of the coordinator; another one counts events anew
   std::uint32_t shards_joined = 0;
   std::uint32_t replicas_in_sync = 0;
   std::string lost;  // why nobody has what a shard had; empty: all is well

@@ -20,9 +20,9 @@ inline std::uint32_t versions_kept(const consistency_spec& consistency, bool wor
   return replicated ? versions_kept_max : 1;
 }
 
-// Returns how many planes the versions of a chunk need at most: each worker reads two, one of
-// them perhaps in place; one is current, versions_kept_max are kept, and one is written.
-constexpr std::uint32_t planes_max(std::uint32_t workers) noexcept {
+// Returns how many version buffers the versions of a chunk need at most: each worker reads two,
+// one of them perhaps in place; one is current, versions_kept_max are kept, and one is written.
+constexpr std::uint32_t version_buffers_max(std::uint32_t workers) noexcept {
   return 2 * workers + 2 + versions_kept_max;
 }
 

@@ -10,18 +10,18 @@
 namespace tidegate::policies {
 
 // A rank pushes every clock from this one on, or none.
-struct roster_change {
+struct membership_change {
   std::uint32_t number = 0;  // of the job's changes, from 1
   std::uint32_t rank = 0;
   std::uint64_t clock = 0;
   bool joins = false;
   bool pushes_here = true;  // to shards; else to an aggregator
 
-  friend bool operator==(const roster_change&, const roster_change&) = default;
+  friend bool operator==(const membership_change&, const membership_change&) = default;
 };
 
 // Those who have left and not come back, ascending.
-inline std::vector<std::uint32_t> ranks_left(const std::vector<roster_change>& changes) {
+inline std::vector<std::uint32_t> ranks_left(const std::vector<membership_change>& changes) {
   std::vector<std::uint32_t> left;
   for (const auto& change : changes) {
     std::erase(left, change.rank);
@@ -31,9 +31,9 @@ inline std::vector<std::uint32_t> ranks_left(const std::vector<roster_change>& c
   return left;
 }
 
-class roster {
+class membership_schedule {
  public:
-  explicit roster(std::uint32_t workers = 0) : workers_(workers) {}
+  explicit membership_schedule(std::uint32_t workers = 0) : workers_(workers) {}
 
   void change(std::uint64_t clock, bool joins) {
     const auto before = [](const step& a, const step& b) { return a.clock < b.clock; };
@@ -41,7 +41,7 @@ class roster {
     steps_.insert(std::upper_bound(steps_.begin(), steps_.end(), result, before), result);
   }
   // At least one: where nobody pushes, nothing is divided.
-  std::uint32_t team(std::uint64_t clock) const noexcept {
+  std::uint32_t contributors(std::uint64_t clock) const noexcept {
     std::int64_t size = workers_;
     for (const auto& result : steps_) {
       if (result.clock > clock) break;

@@ -8,7 +8,7 @@
 
 namespace tidegate::policies {
 
-// A replica is one more process of a shard's group; see shard_group.
+// A replica is one more process of a shard's group; see replica_chain.
 enum class process_role : std::uint8_t { coordinator, shard, worker, aggregator, replica };
 
 inline constexpr process_role process_roles[] = {

@@ -70,8 +70,8 @@ struct table_spec {
 
 enum class reduce_kind : std::uint8_t { mean, sum };  // of the workers' gradients of one clock
 // What the sum is multiplied with where so many workers push.
-constexpr float scale_of(reduce_kind reduce, std::uint32_t team) noexcept {
-  return reduce == reduce_kind::mean ? 1.0F / static_cast<float>(team) : 1.0F;
+constexpr float scale_of(reduce_kind reduce, std::uint32_t contributors) noexcept {
+  return reduce == reduce_kind::mean ? 1.0F / static_cast<float>(contributors) : 1.0F;
 }
 enum class not_finite_rule : std::uint8_t { refuse, allow };
 // When a checkpoint of a job is taken: every so many clocks, or so often, and how many are
@@ -173,7 +173,7 @@ struct cluster_spec {
   std::string coordinator_host;  // by name; empty: the first
   std::uint32_t shards = 1;
   std::uint32_t replicas = 0;  // of each shard, below group_size_max
-  // In so many slots of processes shards begin, and they may move (shard_slots); 0: each has
+  // In so many slots of processes shards begin, and they may move (shard_map); 0: each has
   // its own processes, and stays there.
   std::uint32_t slots = 0;
   std::vector<std::string> shard_hosts;  // by name; empty: all

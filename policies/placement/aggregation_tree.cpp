@@ -1,4 +1,4 @@
-#include "policies/placement/aggregation.hpp"
+#include "policies/placement/aggregation_tree.hpp"
 
 #include <algorithm>
 #include <map>

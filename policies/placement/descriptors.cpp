@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <map>
 
-#include "policies/placement/aggregation.hpp"
+#include "policies/placement/aggregation_tree.hpp"
 #include "policies/placement/hosts.hpp"
 #include "policies/placement/mappings.hpp"
-#include "policies/placement/shard_slots.hpp"
+#include "policies/placement/shard_map.hpp"
 #include "runtime/base/limits.hpp"
 
 namespace tidegate::policies {
@@ -112,7 +112,7 @@ process_needs needs_of_workers(const cluster_spec& cluster, const job_spec& job,
   for (std::uint32_t rank = 0; rank < job.capacity(); ++rank) {
     const auto shards =
         all.shard_processes_on.find(name_of(host_of_worker(cluster, job, rank)));
-    const process_name name{process_role::worker, job.name, rank};
+    const process_name name{.role = process_role::worker, .job = job.name, .index = rank};
     most =
         more_of(most, with_peers(name.to_string(), all.shard_processes + 1,
                                  (shards == all.shard_processes_on.end() ? 0 : shards->second) +
@@ -130,7 +130,7 @@ process_needs needs_of_aggregators(const cluster_spec& cluster, const job_spec& 
     const auto& place = sums.aggregators[i];
     const auto shards =
         all.shard_processes_on.find(name_of(host_of_aggregator(cluster, job, place)));
-    const process_name name{process_role::aggregator, job.name, i};
+    const process_name name{.role = process_role::aggregator, .job = job.name, .index = i};
     const auto members = place.members.size();
     most = more_of(
         most,

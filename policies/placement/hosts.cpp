@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "policies/placement/shard_group.hpp"
+#include "policies/placement/replica_chain.hpp"
 
 namespace tidegate::policies {
 

@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "policies/model/kept_versions.hpp"
-#include "policies/placement/aggregation.hpp"
+#include "policies/placement/aggregation_tree.hpp"
 #include "policies/placement/hosts.hpp"
 #include "policies/placement/placement.hpp"
-#include "policies/placement/shard_slots.hpp"
+#include "policies/placement/shard_map.hpp"
 #include "runtime/base/limits.hpp"
 
 namespace tidegate::policies {
@@ -97,7 +97,7 @@ memory_needs needs_of_shards(const cluster_spec& cluster, const process_name& na
 memory_needs needs_of_worker(const cluster_spec& cluster, const job_spec& job,
                              std::uint32_t rank) {
   const auto* host = host_of_worker(cluster, job, rank);
-  auto needs = needs_on(host, {process_role::worker, job.name, rank});
+  auto needs = needs_on(host, {.role = process_role::worker, .job = job.name, .index = rank});
   const auto bytes = bytes_of(job);
   needs.gradients = bytes * in_flight;
   // What is not read in place is received.
@@ -111,7 +111,7 @@ memory_needs needs_of_worker(const cluster_spec& cluster, const job_spec& job,
 memory_needs needs_of_aggregator(const cluster_spec& cluster, const job_spec& job,
                                  const aggregator_place& place, std::uint32_t index) {
   auto needs = needs_on(host_of_aggregator(cluster, job, place),
-                        {process_role::aggregator, job.name, index});
+                        {.role = process_role::aggregator, .job = job.name, .index = index});
   const auto bytes = bytes_of(job);
   needs.parameters = bytes;
   needs.versions = bytes * versions_beside(cluster, job);

@@ -1,7 +1,7 @@
 #include "policies/placement/process_names.hpp"
 
-#include "policies/placement/aggregation.hpp"
-#include "policies/placement/shard_slots.hpp"
+#include "policies/placement/aggregation_tree.hpp"
+#include "policies/placement/shard_map.hpp"
 
 namespace tidegate::policies {
 

@@ -1,4 +1,4 @@
-#include "policies/placement/shard_group.hpp"
+#include "policies/placement/replica_chain.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -8,7 +8,7 @@
 
 namespace tidegate::policies {
 
-shard_group::shard_group(const state& before)
+replica_chain::replica_chain(const state& before)
     : members_(before.incarnations.size()),
       wanted_{0, static_cast<std::uint32_t>(before.incarnations.size())},
       chain_(before.chain),
@@ -23,9 +23,14 @@ shard_group::shard_group(const state& before)
     members_.at(member.number).leaving = member.incarnation;
 }
 
-shard_group::state shard_group::now() const {
+replica_chain::state replica_chain::now() const {
   TIDEGATE_ASSERT(began_, "a group that somebody goes on with");
-  state is{{}, chain_, view_, serving_, synced_, {}};
+  state is{.incarnations = {},
+           .chain = chain_,
+           .view = view_,
+           .serving_view = serving_,
+           .in_sync = synced_,
+           .leaving = {}};
   for (std::uint32_t member = 0; member < size(); ++member) {
     // Who waits to be a replica joins the next coordinator as one of whom it has not heard.
     const bool waits = is_here(member) && !is_in_chain(member);
@@ -36,24 +41,24 @@ shard_group::state shard_group::now() const {
   return is;
 }
 
-bool shard_group::is_in_chain(std::uint32_t member) const {
+bool replica_chain::is_in_chain(std::uint32_t member) const {
   return std::any_of(chain_.begin(), chain_.end(),
                      [&](const place& held) { return held.member == member; });
 }
 
-bool shard_group::is_complete() const noexcept {
+bool replica_chain::is_complete() const noexcept {
   return !chain_.empty() && std::none_of(members_.begin(), members_.end(),
                                          [](const auto& member) { return member.awaited; });
 }
 
-std::uint32_t shard_group::replicas_in_sync() const noexcept {
+std::uint32_t replica_chain::replicas_in_sync() const noexcept {
   if (chain_.empty()) return 0;
   const auto replicas = static_cast<std::uint32_t>(chain_.size()) - 1;
   return replicas - (replicas > 0 && !synced_ ? 1 : 0);
 }
 
-shard_group::change shard_group::joined(std::uint32_t number, std::uint32_t incarnation,
-                                        std::string address) {
+replica_chain::change replica_chain::joined(std::uint32_t number, std::uint32_t incarnation,
+                                            std::string address) {
   TIDEGATE_ASSERT(number < size() && !address.empty() && !is_here(number),
                   "its predecessor has left");
   auto& member = members_[number];
@@ -73,7 +78,7 @@ shard_group::change shard_group::joined(std::uint32_t number, std::uint32_t inca
   return change::complete;
 }
 
-shard_group::departure shard_group::left(std::uint32_t number) {
+replica_chain::departure replica_chain::left(std::uint32_t number) {
   if (!was_here(number)) return {};
   auto& member = members_.at(number);
   member.address.clear();
@@ -99,7 +104,7 @@ shard_group::departure shard_group::left(std::uint32_t number) {
   return {was_last ? change::cut : change::relinked, before};
 }
 
-std::optional<std::uint32_t> shard_group::candidate() const {
+std::optional<std::uint32_t> replica_chain::candidate() const {
   if (!is_complete() || !synced_) return {};
   for (std::uint32_t member = 0; member < size(); ++member)
     if (is_wanted(member) && is_here(member) && !is_in_chain(member) && !is_leaving(member))
@@ -107,20 +112,20 @@ std::optional<std::uint32_t> shard_group::candidate() const {
   return {};
 }
 
-std::vector<std::uint32_t> shard_group::leaving() const {
+std::vector<std::uint32_t> replica_chain::leaving() const {
   std::vector<std::uint32_t> all;
   for (std::uint32_t member = 0; member < size(); ++member)
     if (is_here(member) && is_leaving(member)) all.push_back(member);
   return all;
 }
 
-void shard_group::let_leave(std::uint32_t number) {
+void replica_chain::let_leave(std::uint32_t number) {
   auto& member = members_.at(number);
   TIDEGATE_ASSERT(is_here(number), "somebody who can be told");
   member.leaving = member.incarnation;
 }
 
-std::vector<std::uint32_t> shard_group::leavers() const {
+std::vector<std::uint32_t> replica_chain::leavers() const {
   std::vector<std::uint32_t> may;
   if (!is_complete()) return may;
   for (std::uint32_t member = 0; member < size(); ++member)
@@ -145,7 +150,7 @@ std::vector<std::uint32_t> shard_group::leavers() const {
   return may;
 }
 
-void shard_group::welcome() {
+void replica_chain::welcome() {
   const auto ticket = candidate();
   TIDEGATE_ASSERT(ticket.has_value(), "a process that waits to be one");
   chain_.back().view = ++view_;
@@ -153,13 +158,13 @@ void shard_group::welcome() {
   synced_ = runtime::is_planted(runtime::planted_bug::moved_chunk_lost);
 }
 
-bool shard_group::is_pair(std::uint32_t view) const {
+bool replica_chain::is_pair(std::uint32_t view) const {
   for (std::size_t at = 0; at + 1 < chain_.size(); ++at)
     if (chain_[at].view == view) return true;
   return false;
 }
 
-bool shard_group::in_sync(std::uint32_t view) {
+bool replica_chain::in_sync(std::uint32_t view) {
   if (chain_.size() < 2 || chain_[chain_.size() - 2].view != view) return false;
   synced_ = true;
   return true;

@@ -16,7 +16,7 @@
 // pair is out, and what it sends is refused. A push is acknowledged when the whole chain has
 // it, so that the coordinator's word decides who may be promoted.
 //
-// Where shards move between processes (shard_slots), the chain is to be of those that are
+// Where shards move between processes (shard_map), the chain is to be of those that are
 // wanted. Others wait behind it until they are in it; those that are not wanted any more leave
 // it, one after the other and the primary last, once all that are wanted have everything.
 //
@@ -58,17 +58,17 @@ constexpr std::uint32_t number_of_replica(std::uint32_t shards, std::uint32_t in
   return 1 + index / shards;
 }
 
-class shard_group {
+class replica_chain {
  public:
   // Those from `first` on are to be its chain.
   struct range {
     std::uint32_t first = 0;
     std::uint32_t count = 1;
   };
-  explicit shard_group(std::uint32_t replicas = 0)
-      : shard_group(1 + replicas, {0, 1 + replicas}) {}
+  explicit replica_chain(std::uint32_t replicas = 0)
+      : replica_chain(1 + replicas, {0, 1 + replicas}) {}
   // It begins when all that are wanted have joined.
-  shard_group(std::uint32_t numbers, range wanted) : members_(numbers), wanted_(wanted) {}
+  replica_chain(std::uint32_t numbers, range wanted) : members_(numbers), wanted_(wanted) {}
 
   // One of the chain, and since when it leads whom it leads.
   struct place {
@@ -89,7 +89,7 @@ class shard_group {
     friend bool operator==(const state&, const state&) = default;
   };
   // All of them are wanted, until want().
-  explicit shard_group(const state& before);
+  explicit replica_chain(const state& before);
   state now() const;
   void want(range moved) noexcept { wanted_ = moved; }
   bool is_wanted(std::uint32_t member) const noexcept {
@@ -123,7 +123,7 @@ class shard_group {
   // Not wanted, and nothing is lost with them: those may be told to leave.
   std::vector<std::uint32_t> leavers() const;
   // It is told so, and that is not taken back: it counts no more, also when it is wanted again,
-  // until another life of it joins.
+  // until another incarnation of it joins.
   void let_leave(std::uint32_t member);
   // Those who have been told, and are here.
   std::vector<std::uint32_t> leaving() const;

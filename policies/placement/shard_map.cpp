@@ -1,4 +1,4 @@
-#include "policies/placement/shard_slots.hpp"
+#include "policies/placement/shard_map.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -7,13 +7,13 @@
 
 namespace tidegate::policies {
 
-shard_slots::shard_slots(std::uint32_t shards, std::uint32_t replicas, std::uint32_t slots)
+shard_map::shard_map(std::uint32_t shards, std::uint32_t replicas, std::uint32_t slots)
     : slot_of_(shards), each_(1 + replicas), wanted_(slots) {
   TIDEGATE_ASSERT(slots >= 1 && slots <= shards, "a slot has at least one shard");
   for (std::uint32_t shard = 0; shard < shards; ++shard) slot_of_[shard] = shard % slots;
 }
 
-bool shard_slots::go_on(std::uint32_t slots, const std::vector<std::uint32_t>& slot_of) {
+bool shard_map::go_on(std::uint32_t slots, const std::vector<std::uint32_t>& slot_of) {
   const bool can_be =
       slots >= 1 && slots <= shards() && slot_of.size() == slot_of_.size() &&
       std::all_of(slot_of.begin(), slot_of.end(), [&](auto slot) { return slot < slots; });
@@ -24,7 +24,7 @@ bool shard_slots::go_on(std::uint32_t slots, const std::vector<std::uint32_t>& s
 }
 
 // Slots that have most keep one more, where not all can have the same.
-std::vector<std::uint32_t> shard_slots::scale(std::uint32_t slots) {
+std::vector<std::uint32_t> shard_map::scale(std::uint32_t slots) {
   TIDEGATE_ASSERT(slots >= 1 && slots <= shards(), "a slot has at least one shard");
   std::vector<std::uint32_t> load(shards());
   for (const auto slot : slot_of_) ++load[slot];
@@ -50,24 +50,27 @@ std::vector<std::uint32_t> shard_slots::scale(std::uint32_t slots) {
   return moved;
 }
 
-shard_group::range shard_slots::wanted_of(std::uint32_t shard) const {
+replica_chain::range shard_map::wanted_of(std::uint32_t shard) const {
   return {member_of(shard, {slot_of_[shard], 0}), each_};
 }
 
-shard_slots::process shard_slots::process_of(std::uint32_t shard, std::uint32_t member) const {
+shard_map::process shard_map::process_of(std::uint32_t shard, std::uint32_t member) const {
   return {(shard + member / each_) % shards(), member % each_};
 }
 
-std::uint32_t shard_slots::member_of(std::uint32_t shard, process hosted) const {
+std::uint32_t shard_map::member_of(std::uint32_t shard, process hosted) const {
   return (hosted.slot + shards() - shard) % shards() * each_ + hosted.place;
 }
 
-process_name name_of(shard_slots::process process, std::uint32_t shards) {
-  if (process.place == 0) return {process_role::shard, "", process.slot};
-  return {process_role::replica, "", replica_index(shards, process.slot, process.place)};
+process_name name_of(shard_map::process process, std::uint32_t shards) {
+  if (process.place == 0)
+    return {.role = process_role::shard, .job = "", .index = process.slot};
+  return {.role = process_role::replica,
+          .job = "",
+          .index = replica_index(shards, process.slot, process.place)};
 }
 
-shard_slots::process slot_process_of(const process_name& name, std::uint32_t shards) {
+shard_map::process slot_process_of(const process_name& name, std::uint32_t shards) {
   if (name.role == process_role::shard) return {name.index, 0};
   return {shard_of_replica(shards, name.index), number_of_replica(shards, name.index)};
 }

@@ -12,11 +12,11 @@
 #include <vector>
 
 #include "policies/model/process_name.hpp"
-#include "policies/placement/shard_group.hpp"
+#include "policies/placement/replica_chain.hpp"
 
 namespace tidegate::policies {
 
-class shard_slots {
+class shard_map {
  public:
   // One of the processes: its slot, and its place in that, 0 for `shard-Q`.
   struct process {
@@ -26,9 +26,8 @@ class shard_slots {
     friend auto operator<=>(const process&, const process&) = default;
   };
 
-  shard_slots() = default;  // of no shards: nothing moves
   // Shards in turn over the first slots, of which there are 1 to `shards`.
-  shard_slots(std::uint32_t shards, std::uint32_t replicas, std::uint32_t slots);
+  shard_map(std::uint32_t shards, std::uint32_t replicas, std::uint32_t slots);
   // As they were; false: that cannot have been.
   bool go_on(std::uint32_t slots, const std::vector<std::uint32_t>& slot_of);
 
@@ -41,7 +40,7 @@ class shard_slots {
   const std::vector<std::uint32_t>& slot_of() const noexcept { return slot_of_; }
   // Numbers in each group.
   std::uint32_t members() const noexcept { return shards() * each_; }
-  shard_group::range wanted_of(std::uint32_t shard) const;
+  replica_chain::range wanted_of(std::uint32_t shard) const;
   process process_of(std::uint32_t shard, std::uint32_t member) const;
   std::uint32_t member_of(std::uint32_t shard, process hosted) const;
   bool has(process hosted) const noexcept {
@@ -56,8 +55,8 @@ class shard_slots {
 
 // As the launcher calls it, and back (of a shard or a replica). Where nothing moves a shard is
 // its slot, and its member's number the place.
-process_name name_of(shard_slots::process process, std::uint32_t shards);
-shard_slots::process slot_process_of(const process_name& name, std::uint32_t shards);
+process_name name_of(shard_map::process process, std::uint32_t shards);
+shard_map::process slot_process_of(const process_name& name, std::uint32_t shards);
 // Of so many slots, in the order in which they are started.
 std::vector<process_name> processes_of(std::uint32_t slots, std::uint32_t shards,
                                        std::uint32_t replicas);

@@ -7,21 +7,21 @@
 #include <vector>
 
 #include "policies/checkpoint/rounds.hpp"
+#include "policies/model/membership_schedule.hpp"
 #include "policies/model/rank_progress.hpp"
-#include "policies/model/roster.hpp"
 #include "policies/model/spec.hpp"
-#include "policies/placement/aggregation.hpp"
+#include "policies/placement/aggregation_tree.hpp"
 #include "policies/placement/placement.hpp"
-#include "policies/placement/shard_group.hpp"
+#include "policies/placement/replica_chain.hpp"
 
 namespace tidegate::policies {
 
 // To a shard: hold chunks for this job.
 struct open_job_call {
   std::uint64_t token = 0;
-  std::uint64_t epoch = 0;    // of frames there
-  std::uint32_t workers = 0;  // ranks are below
-  std::uint32_t team = 0;     // that begin
+  std::uint64_t epoch = 0;         // of frames there
+  std::uint32_t workers = 0;       // ranks are below
+  std::uint32_t contributors = 0;  // that begin
   std::string name;
   consistency_spec consistency;
   reduce_kind reduce = reduce_kind::mean;
@@ -60,8 +60,9 @@ struct admit_worker_call {
   std::uint32_t rank = 0;
   std::uint32_t incarnation = 0;
   std::string address;
-  std::vector<std::uint32_t> tables;  // that this rank has opened, in this or an earlier life
-  bool finished = false;              // it pushes no more; told twice it counts once
+  std::vector<std::uint32_t>
+      tables;             // that this rank has opened, in this or an earlier incarnation
+  bool finished = false;  // it pushes no more; told twice it counts once
 };
 
 // To whoever a rank pushes to: it leaves for good, and frames of it are refused from now on.
@@ -72,15 +73,15 @@ struct shut_out_call {
   bool only_asks = false;
 };
 
-// To all shards, and to the aggregator of one that leaves: see join_barrier::change_roster.
+// To all shards, and to the aggregator of one that leaves: see join_barrier::change_membership.
 // Each hears of all changes in their order.
-struct roster_call {
+struct membership_call {
   std::uint64_t token = 0;
-  roster_change change;
+  membership_change change;
 };
 
 // To all shards: this rank is to join at that clock. Answered with join_barrier::hold.
-struct hold_call {
+struct join_barrier_call {
   std::uint64_t token = 0;
   std::uint64_t clock = 0;
   std::uint32_t rank = 0;
@@ -134,7 +135,7 @@ struct promote_call {
 using shard_call =
     std::variant<open_job_call, open_table_call, admit_worker_call, close_job_call,
                  checkpoint_call, lead_call, follow_call, promote_call, sum_progress_call,
-                 shut_out_call, roster_call, hold_call>;
+                 shut_out_call, membership_call, join_barrier_call>;
 
 // To a worker: all it needs to talk to the shards, or to its aggregator, which is then the one
 // shard that it knows.

@@ -17,7 +17,7 @@ namespace tidegate::policies {
 inline constexpr std::uint32_t gradient_halves = 2;
 static_assert(runtime::limits::clocks_in_flight_max == gradient_halves);
 
-class gradient_half {
+class double_buffer {
  public:
   // The half of `clock`, which never falls. The first call in a clock decides; `under_way`:
   // some push of an earlier clock is not acknowledged yet.

@@ -10,7 +10,7 @@ inline constexpr std::uint32_t whole_table = 0xffff'ffff;  // as the chunk of a 
 
 using payload_handle = std::uint32_t;  // the shell's; no_payload means a skipped push
 inline constexpr payload_handle no_payload = 0;
-inline constexpr std::uint32_t no_plane = 0xffff'ffff;
+inline constexpr std::uint32_t no_version_buffer = 0xffff'ffff;
 inline constexpr std::uint32_t all_ranks = 0xffff'ffff;
 
 // Which push or pull a frame speaks of.

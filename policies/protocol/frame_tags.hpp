@@ -10,12 +10,18 @@
 namespace tidegate::policies {
 
 inline frame_tag tag_of(const runtime::frame_header& header) {
-  return {header.job,   header.epoch, header.incarnation, header.worker,
-          header.table, header.chunk, header.clock,       header.request};
+  return {.job = header.job,
+          .epoch = header.epoch,
+          .incarnation = header.incarnation,
+          .rank = header.worker,
+          .table = header.table,
+          .chunk = header.chunk,
+          .clock = header.clock,
+          .request = header.request};
 }
 
 inline runtime::frame_header header_of(runtime::frame_kind kind, const frame_tag& tag,
-                                       refusal code) {
+                                       reply_code code) {
   runtime::frame_header header;
   header.kind = kind;
   header.job = tag.job;

@@ -2,35 +2,35 @@
 
 namespace tidegate::policies {
 
-std::string_view to_string(refusal code) noexcept {
+std::string_view to_string(reply_code code) noexcept {
   switch (code) {
-    case refusal::none:
+    case reply_code::ok:
       return "none";
-    case refusal::unknown_job:
+    case reply_code::unknown_job:
       return "unknown job";
-    case refusal::unknown_worker:
+    case reply_code::unknown_worker:
       return "worker not admitted, or another incarnation of it was";
-    case refusal::stale_epoch:
+    case reply_code::stale_epoch:
       return "a stale membership epoch";
-    case refusal::unknown_table:
+    case reply_code::unknown_table:
       return "unknown table";
-    case refusal::unknown_chunk:
+    case reply_code::unknown_chunk:
       return "chunk not on this shard";
-    case refusal::wrong_size:
+    case reply_code::wrong_size:
       return "payload is not of the chunk's size";
-    case refusal::beyond_window:
+    case reply_code::beyond_window:
       return "push beyond the credit window";
-    case refusal::too_late:
+    case reply_code::too_late:
       return "version no longer there";
-    case refusal::pull_under_way:
+    case reply_code::pull_under_way:
       return "a pull of this chunk is under way";
-    case refusal::after_finish:
+    case reply_code::after_finish:
       return "worker has finished";
-    case refusal::no_memory:
+    case reply_code::no_memory:
       return "no receive buffer left";
-    case refusal::job_ended:
+    case reply_code::job_ended:
       return "the job has ended";
-    case refusal::no_window:
+    case reply_code::no_window:
       return "no memory shared with the worker";
   }
   return "unknown refusal";

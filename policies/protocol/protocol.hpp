@@ -6,8 +6,8 @@
 
 namespace tidegate::policies {
 
-enum class refusal : std::uint32_t {
-  none = 0,            // accepted
+enum class reply_code : std::uint32_t {
+  ok = 0,              // accepted
   unknown_job = 1,     // the job has not been opened here
   unknown_worker = 2,  // the worker was never admitted, or another incarnation of it was
   stale_epoch = 3,     // the frame is of an earlier epoch
@@ -23,14 +23,14 @@ enum class refusal : std::uint32_t {
   no_window = 13,      // the shard cannot read the memory of the worker
 };
 
-std::string_view to_string(refusal code) noexcept;
+std::string_view to_string(reply_code code) noexcept;
 
 // Of one that has not been told of the job, the table or the worker. Where shards have replicas
 // it has been replaced, and the coordinator does not talk to it any more: who serves is told
 // before its workers are, and those will be told where that is.
-constexpr bool is_not_told(refusal code) noexcept {
-  return code == refusal::unknown_job || code == refusal::unknown_worker ||
-         code == refusal::unknown_table || code == refusal::unknown_chunk;
+constexpr bool is_not_told(reply_code code) noexcept {
+  return code == reply_code::unknown_job || code == reply_code::unknown_worker ||
+         code == reply_code::unknown_table || code == reply_code::unknown_chunk;
 }
 
 }  // namespace tidegate::policies

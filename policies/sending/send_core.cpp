@@ -18,7 +18,7 @@ std::uint32_t send_core::take_handle() {
 }
 
 void send_core::add(const send_queue::frame& message, name done) {
-  frames_[message.handle] = {message.peer, done, 0};
+  frames_[message.handle] = {.peer = message.peer, .done = done, .message_bytes = 0};
   const bool now = queue_.add(message);
   put_off(message.peer);
   if (now) post_next(message.peer);

@@ -4,7 +4,7 @@
 #include <tuple>
 
 #include "policies/protocol/frame_tags.hpp"
-#include "policies/shard/front_state.hpp"
+#include "policies/shard/ingress_state.hpp"
 #include "runtime/base/rare.hpp"
 
 namespace tidegate::policies::sharding {
@@ -27,7 +27,7 @@ bool comes_before(const ack_merger::acknowledge& ack, const ack_merger::acknowle
 
 void ack_merger::add(const acknowledge& ack) {
   const auto* worker = state_.links.find(ack.tag.job, ack.tag.rank);
-  if (ack.code != refusal::none || !worker || worker->attached.size() < 2) return send(ack);
+  if (ack.code != reply_code::ok || !worker || worker->attached.size() < 2) return send(ack);
   acks_.push_back(ack);
   if (acks_.size() == 1) state_.shell.post_acks_soon();
 }
@@ -60,13 +60,13 @@ void ack_merger::send(std::span<const acknowledge> of_push) {
 }
 
 void ack_merger::send(const acknowledge& ack) {
-  auto header = header_of(frame_kind::ring_ack, ack.tag, ack.code);
+  auto header = header_of(frame_kind::doorbell_ack, ack.tag, ack.code);
   header.count = ack.count;
   state_.links.send(ack.tag, header);
 }
 
 // Returns true if whole tables are acknowledged, all of these. A whole table is told once: the
-// answers to copies of a ring are the same. Both are in the order of tables.
+// answers to copies of a doorbell are the same. Both are in the order of tables.
 bool ack_merger::covers(std::span<const acknowledge> of_push,
                         const std::set<std::uint32_t>& tables) const {
   auto at = of_push.begin();

@@ -13,13 +13,13 @@
 
 namespace tidegate::policies::sharding {
 
-struct front_state;
+struct ingress_state;
 
 class ack_merger {
  public:
-  using acknowledge = shard_effects::ring_acknowledge;
+  using acknowledge = shard_effects::doorbell_acknowledge;
 
-  explicit ack_merger(front_state& state) : state_(state) {}
+  explicit ack_merger(ingress_state& state) : state_(state) {}
 
   // Sends an acknowledgement now, or keeps it for post() where others may join it.
   void add(const acknowledge& ack);
@@ -32,7 +32,7 @@ class ack_merger {
   bool covers(std::span<const acknowledge> of_push,
               const std::set<std::uint32_t>& tables) const;
 
-  front_state& state_;
+  ingress_state& state_;
   std::vector<acknowledge> acks_;  // of this turn
 };
 

@@ -16,7 +16,7 @@ struct chain_state;
 
 class chain_links {
  public:
-  using peer_id = front_shell::peer_id;
+  using peer_id = ingress_shell::peer_id;
 
   explicit chain_links(chain_state& state) : state_(state) {}
 

@@ -8,12 +8,12 @@ using runtime::frame_header;
 using runtime::frame_kind;
 
 void chain_state::carry_out_all() {
-  for (const auto job : shard.registry().all_jobs()) front.about_job(job, [](auto&) {});
+  for (const auto job : shard.registry().all_jobs()) ingress.about_job(job, [](auto&) {});
 }
 
 frame_header chain_state::header_for(frame_kind kind, std::uint32_t view,
                                      std::uint32_t slot) const {
-  auto header = header_of(kind, shard.registry().name_of(slot), refusal::none);
+  auto header = header_of(kind, shard.registry().name_of(slot), reply_code::ok);
   header.epoch = view;
   return header;
 }

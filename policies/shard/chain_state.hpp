@@ -7,7 +7,7 @@
 
 #include "policies/shard/chain_links.hpp"
 #include "policies/shard/core.hpp"
-#include "policies/shard/front_core.hpp"
+#include "policies/shard/ingress_core.hpp"
 #include "policies/shard/replication_shell.hpp"
 #include "policies/shard/step_feeder.hpp"
 #include "policies/shard/step_receiver.hpp"
@@ -16,8 +16,8 @@
 namespace tidegate::policies::sharding {
 
 struct chain_state {
-  chain_state(replication_shell& asked, shard_core& core, front_core& beside)
-      : shell(asked), shard(core), front(beside) {}
+  chain_state(replication_shell& asked, shard_core& core, ingress_core& beside)
+      : shell(asked), shard(core), ingress(beside) {}
   chain_state(const chain_state&) = delete;
   chain_state& operator=(const chain_state&) = delete;
 
@@ -30,7 +30,7 @@ struct chain_state {
   std::span<const std::uint32_t> run_of(const runtime::frame_header& header) const;
   // Returns the name of a rank's farewell in its present stay.
   farewell_name farewell_of(std::uint64_t job, std::uint32_t rank) const {
-    return {job, rank, shard.registry().first_clock(job, rank)};
+    return {.job = job, .rank = rank, .since = shard.registry().first_clock(job, rank)};
   }
   // Returns true if two effects are about chunks side by side, and the same version.
   template <class Effect>
@@ -43,7 +43,7 @@ struct chain_state {
 
   replication_shell& shell;
   shard_core& shard;
-  front_core& front;
+  ingress_core& ingress;
   step_feeder feeder{*this};
   step_receiver receiver{*this};
   chain_links links{*this};

@@ -22,32 +22,32 @@ push_admission chunk_follower::begin_step(const followed_step& step,
                                           std::uint64_t payload_bytes) {
   using verdict = push_admission::verdict;
   std::uint32_t slot = 0;
-  if (!find(step, slot)) return {verdict::refuse, refusal::unknown_chunk};
+  if (!find(step, slot)) return {verdict::refuse, reply_code::unknown_chunk};
   const auto& chunk = state_.registry.chunk(slot);
   const auto version = chunk.versions.version();
   if (step.version <= version) {
     const bool waits = state_.replication.waits_for(slot, step.version);
-    return {waits ? verdict::drop : verdict::refuse, refusal::none};
+    return {waits ? verdict::drop : verdict::refuse, reply_code::ok};
   }
-  if (step.team == 0 || step.team > chunk.ranks())
-    return {verdict::refuse, refusal::unknown_worker};
+  if (step.contributors == 0 || step.contributors > chunk.ranks())
+    return {verdict::refuse, reply_code::unknown_worker};
   if (chunks_[slot].stepping || step.version != version + 1)
-    return {verdict::drop, refusal::none};
+    return {verdict::drop, reply_code::ok};
   if (payload_bytes != chunk.elements * sizeof(float))
-    return {verdict::refuse, refusal::wrong_size};
+    return {verdict::refuse, reply_code::wrong_size};
   chunks_[slot].stepping = true;
-  return {verdict::take, refusal::none};
+  return {verdict::take, reply_code::ok};
 }
 
 push_admission chunk_follower::begin_seed(const followed_step& step) {
   using verdict = push_admission::verdict;
   std::uint32_t slot = 0;
-  if (!find(step, slot)) return {verdict::refuse, refusal::unknown_chunk};
+  if (!find(step, slot)) return {verdict::refuse, reply_code::unknown_chunk};
   auto& followed = chunks_[slot];
-  if (followed.has_seed) return {verdict::refuse, refusal::none};
-  if (followed.stepping) return {verdict::drop, refusal::none};
+  if (followed.has_seed) return {verdict::refuse, reply_code::ok};
+  if (followed.stepping) return {verdict::drop, reply_code::ok};
   followed.stepping = true;
-  return {verdict::take, refusal::none};
+  return {verdict::take, reply_code::ok};
 }
 
 void chunk_follower::cancel(const followed_step& step) {
@@ -75,7 +75,7 @@ void chunk_follower::make_step(chunk_record& chunk, const followed_step& step,
   const bool all = step.rank == all_ranks;
   const std::uint32_t inputs = payload != no_payload ? 1 : 0;
   if (inputs > 0) out.inputs.push_back({all ? 0 : step.rank, payload});
-  step_executor::make_step(chunk, first, inputs, step.team, out);
+  step_executor::make_step(chunk, first, inputs, step.contributors, out);
   const auto& ranks = chunk.job().ranks;
   for (std::uint32_t rank = 0; rank < ranks.size(); ++rank)
     if (all ? !ranks[rank].finished && ranks[rank].member : rank == step.rank)
@@ -86,7 +86,7 @@ void chunk_follower::make_step(chunk_record& chunk, const followed_step& step,
                              {.version = chunk.versions.version(),
                               .rank = step.rank,
                               .clock = step.clock,
-                              .team = step.team,
+                              .contributors = step.contributors,
                               .inputs = inputs},
                              out);
 }
@@ -124,7 +124,7 @@ void chunk_follower::follow_farewell(std::uint64_t token, std::uint32_t rank,
 // Planted: the chunk has a version that nobody pushed.
 void chunk_follower::run_ahead(chunk_record& chunk) {
   if (chunk.versions.version() == 0) return;
-  chunk.versions.advance(chunk.versions.plane());
+  chunk.versions.advance(chunk.versions.version_buffer());
   auto& pushes = state_.pushes;
   for (std::uint32_t rank = 0; rank < chunk.ranks(); ++rank)
     pushes.set_next(chunk.slot, rank, pushes.next(chunk.slot, rank) + 1);

@@ -25,7 +25,7 @@ struct followed_step {
   std::uint64_t version = 0;  // that it makes
   std::uint32_t rank = 0;     // or all_ranks
   std::uint64_t clock = 0;
-  std::uint32_t team = 1;  // of shard_effects::apply
+  std::uint32_t contributors = 1;  // of shard_effects::apply
 };
 
 class chunk_follower {
@@ -36,9 +36,9 @@ class chunk_follower {
   void forget_chunk(std::uint32_t slot) { chunks_[slot] = {}; }
 
   // A step, or a chunk that is handed over, announces itself before its payload has a place:
-  // see shard_core::begin_push; code none if it has been made before. A chunk goes to
-  // seed_plane and to planes kept_plane(i). Exactly one of follow, or follow_seed, and cancel
-  // follows.
+  // see shard_core::begin_push; code ok if it has been made before. A chunk goes to
+  // seed_buffer and to version buffers kept_buffer(i). Exactly one of follow, or follow_seed,
+  // and cancel follows.
   push_admission begin_step(const followed_step& step, std::uint64_t payload_bytes);
   push_admission begin_seed(const followed_step& step);
   void cancel(const followed_step& step);

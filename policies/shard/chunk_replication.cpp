@@ -72,13 +72,14 @@ void chunk_replication::lead_nobody(std::uint64_t token, shard_effects& out) {
 }
 
 void chunk_replication::retain(const chunk_record& chunk, const policy_decision& decision,
-                               std::uint32_t inputs, std::uint32_t team, shard_effects& out) {
+                               std::uint32_t inputs, std::uint32_t contributors,
+                               shard_effects& out) {
   const auto [kind, rank, clock] = decision;
   const bool all = kind == policy_decision::action::apply_clock;
   step_to_replicate step{.version = chunk.versions.version(),
                          .rank = all ? all_ranks : rank,
                          .clock = clock,
-                         .team = team,
+                         .contributors = contributors,
                          .inputs = inputs};
   if (inputs == 1) step.payload = out.inputs.back().payload;
   if (inputs > 1) keep_sum(clock, out);
@@ -91,8 +92,8 @@ void chunk_replication::retain(const chunk_record& chunk, const policy_decision&
 void chunk_replication::acknowledge_early(const chunk_record& chunk, std::uint32_t rank,
                                           std::uint64_t clock, shard_effects& out) {
   const auto tag = state_.registry.tag_of(chunk, rank, clock, chunk_registry::base_of(chunk));
-  const bool rings = state_.pushes.rings(chunk.slot, rank, clock);
-  state_.replies.acknowledge(chunk, tag, rings, refusal::none, out);
+  const bool in_place = state_.pushes.in_place(chunk.slot, rank, clock);
+  state_.replies.acknowledge(chunk, tag, in_place, reply_code::ok, out);
 }
 
 void chunk_replication::hand_on(const chunk_record& chunk, const step_to_replicate& step,
@@ -119,8 +120,13 @@ void chunk_replication::replicate_next(std::uint32_t slot, shard_effects& out) c
   const auto& steps = chunks_[slot].steps;
   if (steps.empty()) return;
   const auto& step = steps.front();
-  out.list.push_back(shard_effects::replicate{slot, step.version, step.rank, step.clock,
-                                              step.team, step.inputs == 0, step.payload});
+  out.list.push_back(shard_effects::replicate{.slot = slot,
+                                              .version = step.version,
+                                              .rank = step.rank,
+                                              .clock = step.clock,
+                                              .contributors = step.contributors,
+                                              .skips = step.inputs == 0,
+                                              .payload = step.payload});
 }
 
 void chunk_replication::replicated(std::span<const std::uint32_t> slots, std::uint64_t version,
@@ -154,7 +160,7 @@ void chunk_replication::settle(std::uint32_t slot, const step_to_replicate& step
       state_.pushes.discard(slot, rank, step.clock, out);
     else
       state_.pushes.settle(chunk, rank, step.clock, chunk_registry::base_of(chunk),
-                           refusal::none, out);
+                           reply_code::ok, out);
   }
 }
 
@@ -185,7 +191,7 @@ void chunk_replication::farewell_replicated(std::uint64_t token, std::uint32_t r
   tag.incarnation = job.ranks[rank].incarnation;
   tag.rank = rank;
   tag.chunk = whole_table;
-  out.list.push_back(shard_effects::acknowledge{tag, refusal::none});
+  out.list.push_back(shard_effects::acknowledge{tag, reply_code::ok});
 }
 
 // Returns true if every chunk follows, or has been begun to be handed over. There may be a
@@ -214,10 +220,13 @@ void chunk_replication::seed(std::uint32_t slot, shard_effects& out) {
   led.follows = led.seeding = true;
   ++jobs_[chunk.job().token].seeding;
   led.seeded = {state_.snapshots.progress(slot), {}};
-  shard_effects::seed seed{slot, chunk.versions.plane(), {no_plane, no_plane}};
+  shard_effects::seed seed{.slot = slot,
+                           .version_buffer = chunk.versions.version_buffer(),
+                           .kept = {no_version_buffer, no_version_buffer}};
   const auto& kept = chunk.versions.kept();
-  for (std::size_t i = 0; i < versions_kept_max && kept[i].plane != no_plane; ++i) {
-    seed.kept[i] = kept[i].plane;
+  for (std::size_t i = 0; i < versions_kept_max && kept[i].version_buffer != no_version_buffer;
+       ++i) {
+    seed.kept[i] = kept[i].version_buffer;
     led.seeded.kept.push_back(kept[i].version);
   }
   out.list.push_back(seed);

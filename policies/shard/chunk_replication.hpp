@@ -36,7 +36,7 @@ struct step_to_replicate {
   std::uint64_t version = 0;
   std::uint32_t rank = 0;  // or all_ranks
   std::uint64_t clock = 0;
-  std::uint32_t team = 1;
+  std::uint32_t contributors = 1;
   std::uint32_t inputs = 0;
   payload_handle payload = no_payload;
   bool owns_payload = false;
@@ -80,7 +80,7 @@ class chunk_replication {
   bool waits_for(std::uint32_t slot, std::uint64_t version) const;
   // Hands on the step that out.list ends with. `inputs`: of it, the last ones of out.inputs.
   void retain(const chunk_record& chunk, const policy_decision& decision, std::uint32_t inputs,
-              std::uint32_t team, shard_effects& out);
+              std::uint32_t contributors, shard_effects& out);
   // The same at a replica that is followed itself, for a step without a payload of ours: the
   // sum is kept here, as where it came from may go.
   void hand_on(const chunk_record& chunk, const step_to_replicate& step, shard_effects& out);

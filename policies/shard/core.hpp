@@ -6,11 +6,11 @@
 // acknowledged again. Held pushes are bounded by workers x limits::clocks_in_flight_max per
 // chunk.
 //
-// Workers come in two ways, chunk by chunk (push, pull) or a whole table at once (ring) when
-// they share memory with this shard; both may be mixed in one table. Who pulls in place reads
-// the shard's own memory. So a version lies in a plane, and a plane is not written while
-// somebody may read it (chunk_versions, pull_tracker). A step goes to another plane if need be,
-// in place otherwise.
+// Workers come in two ways, chunk by chunk (push, pull) or a whole table at once (doorbell)
+// when they share memory with this shard; both may be mixed in one table. Who pulls in place
+// reads the shard's own memory. So a version lies in a version buffer, and a version buffer is
+// not written while somebody may read it (chunk_versions, pull_tracker). A step goes to another
+// version buffer if need be, in place otherwise.
 //
 // The half of an aggregator that faces its members is a shard core, too
 // (job_admin::open_relay): it hands sums on instead of applying them, and its parameters come
@@ -51,7 +51,7 @@ class shard_core {
 
   // A push announces itself before its payload has a place: take it (exactly one of push and
   // cancel_push follows), drop it (a duplicate of one that is on its way or held), or answer it
-  // at once (refused, or a duplicate of one that was applied: code none).
+  // at once (refused, or a duplicate of one that was applied: code ok).
   push_admission begin_push(const frame_tag& tag, std::uint64_t payload_bytes) {
     return state_->pushes.begin(tag, payload_bytes);
   }
@@ -60,22 +60,22 @@ class shard_core {
   // `pulls`: also pulls at the clock after.
   void push(const frame_tag& tag, payload_handle payload, shard_effects& out,
             bool pulls = false);
-  void pull(const frame_tag& tag, bool everything, shard_effects& out);
+  void pull(const frame_tag& tag, bool is_final, shard_effects& out);
   // All chunks of a table at once. With a push (one payload per chunk) or a skip at tag.clock
   // the pull, if any, is of the clock after.
-  struct ring_request {
+  struct doorbell_request {
     bool push = false;
     bool skip = false;
     bool pull = false;
-    bool everything = false;
+    bool is_final = false;
   };
-  void ring(const frame_tag& tag, const ring_request& request,
-            std::span<const payload_handle> payloads, shard_effects& out);
+  void doorbell(const frame_tag& tag, const doorbell_request& request,
+                std::span<const payload_handle> payloads, shard_effects& out);
 
-  // The reply of `rank` in `slot` has left `plane`, or never will. Returns true if another
-  // waits for that: answer_waiting() sends it.
-  bool sent(std::uint32_t slot, std::uint32_t rank, std::uint32_t plane) {
-    return state_->pulls.sent(slot, rank, plane);
+  // The reply of `rank` in `slot` has left `version_buffer`, or never will. Returns true if
+  // another waits for that: answer_waiting() sends it.
+  bool sent(std::uint32_t slot, std::uint32_t rank, std::uint32_t version_buffer) {
+    return state_->pulls.sent(slot, rank, version_buffer);
   }
   void answer_waiting(std::uint32_t slot, std::uint32_t rank, shard_effects& out) {
     state_->pulls.answer_waiting(slot, rank, out);

@@ -1,7 +1,7 @@
-#include "policies/shard/front_core.hpp"
+#include "policies/shard/ingress_core.hpp"
 
+#include "policies/protocol/double_buffer.hpp"
 #include "policies/protocol/frame_tags.hpp"
-#include "policies/protocol/gradient_half.hpp"
 #include "runtime/base/buggify.hpp"
 #include "runtime/base/planted.hpp"
 #include "runtime/base/rare.hpp"
@@ -12,22 +12,24 @@ using runtime::frame_kind;
 using runtime::is_planted;
 using runtime::planted_bug;
 
-front_core::admission front_core::admit(const admit_worker_call& call) {
+ingress_core::admission ingress_core::admit(const admit_worker_call& call) {
   const auto code = core().admin().admit_worker(call.token, call.rank, call.incarnation);
-  if (code != refusal::none) return {code, false, 0};
+  if (code != reply_code::ok) return {.code = code, .connect = false, .first_clock = 0};
   if (call.finished && !is_planted(planted_bug::farewell_forgotten_by_the_next_aggregator))
     about_job(call.token,
               [&](effects& out) { core().admin().has_finished(call.token, call.rank, out); });
   const bool is_new = state_.links.expect(call);
-  return {code, is_new, core().admin().first_missing(call.token, call.rank, call.tables)};
+  return {.code = code,
+          .connect = is_new,
+          .first_clock = core().admin().first_missing(call.token, call.rank, call.tables)};
 }
 
-std::uint64_t front_core::shut_out(const shut_out_call& call) {
+std::uint64_t ingress_core::shut_out(const shut_out_call& call) {
   if (!call.only_asks) core().membership().shut_out(call.token, call.rank);
   return core().membership().pushed_below(call.token, call.rank);
 }
 
-std::uint64_t front_core::hold(const hold_call& call) {
+std::uint64_t ingress_core::hold(const join_barrier_call& call) {
   std::uint64_t come_to = 0;
   about_job(call.token, [&](effects& out) {
     come_to = core().membership().hold(call.token, call.clock, call.rank, out);
@@ -35,32 +37,32 @@ std::uint64_t front_core::hold(const hold_call& call) {
   return come_to;
 }
 
-void front_core::change_roster(const roster_call& call) {
+void ingress_core::change_membership(const membership_call& call) {
   const auto& change = call.change;
   bool news = false;
   about_job(call.token, [&](effects& out) {
-    news = core().membership().change_roster(call.token, change, out);
+    news = core().membership().change_membership(call.token, change, out);
   });
   const bool is_over = change.pushes_here && !change.joins;
   if (news && is_over) state_.links.remove(call.token, change.rank);
 }
 
-bool front_core::place(const runtime::frame_header& header) {
+bool ingress_core::place(const runtime::frame_header& header) {
   if (header.kind == frame_kind::attach) return true;
   if (header.kind != frame_kind::push) {
-    refuse_push(header, refusal::wrong_size);
+    refuse_push(header, reply_code::wrong_size);
     return false;
   }
   const auto judged = core().begin_push(tag_of(header), header.payload_bytes);
   if (judged.kind == push_admission::verdict::take) return true;
   if (judged.kind == push_admission::verdict::refuse) refuse_push(header, judged.code);
-  if (judged.code == refusal::none) pull_of(header);
+  if (judged.code == reply_code::ok) pull_of(header);
   return false;
 }
 
 // A push that is here already is not taken in again; what came along with it is new, where a
 // worker that has come back repeats a clock. A pull that is old is known by its number.
-void front_core::pull_of(const runtime::frame_header& header) {
+void ingress_core::pull_of(const runtime::frame_header& header) {
   if ((header.flags & runtime::frame_flag_pull) == 0) return;
   TIDEGATE_RARE("front: a push is known and its pull is not");
   auto next = tag_of(header);
@@ -69,36 +71,37 @@ void front_core::pull_of(const runtime::frame_header& header) {
   state_.turns.go_on_soon();
 }
 
-void front_core::no_place(const runtime::frame_header& header) {
+void ingress_core::no_place(const runtime::frame_header& header) {
   if (header.kind == frame_kind::attach) {
     const auto tag = tag_of(header);
     const auto code = core().registry().check_worker(tag);
-    if (code != refusal::none && !is_not_told(code)) return;
+    if (code != reply_code::ok && !is_not_told(code)) return;
     state_.links.had_no_room(tag);
     return;
   }
   if (header.kind != frame_kind::push) return;
   TIDEGATE_RARE("front: no memory for a push");
   core().cancel_push(tag_of(header));
-  refuse_push(header, refusal::no_memory);
+  refuse_push(header, reply_code::no_memory);
 }
 
-void front_core::refuse_push(const runtime::frame_header& header, refusal code) {
+void ingress_core::refuse_push(const runtime::frame_header& header, reply_code code) {
   const auto tag = tag_of(header);
   // Behind what waits: a duplicate is not acknowledged before its step has been made.
   auto& out = pending(tag.job, tag.table);
   out.list.push_back(effects::acknowledge{tag, code});
-  if (code != refusal::none && (header.flags & runtime::frame_flag_pull) != 0) {
+  if (code != reply_code::ok && (header.flags & runtime::frame_flag_pull) != 0) {
     auto pull = tag;
     ++pull.clock;
-    out.list.push_back(effects::reply{pull, code, 0, {}, false});
+    out.list.push_back(
+        effects::reply{.tag = pull, .code = code, .slot = 0, .where = {}, .applied = false});
   }
   state_.turns.go_on_soon();  // not within the network's progress
 }
 
 // Its sender may believe that it is here: only what breaks before it arrives does it send again
 // of its own accord.
-void front_core::frame_lost(const runtime::frame_header& header) {
+void ingress_core::frame_lost(const runtime::frame_header& header) {
   if (header.kind == frame_kind::attach) return state_.links.ask_unplaced();
   if (header.kind != frame_kind::push) return;
   TIDEGATE_RARE("front: a push is cut off on its way");
@@ -107,8 +110,8 @@ void front_core::frame_lost(const runtime::frame_header& header) {
     state_.links.send_resend(tag_of(header), frame_kind::resend, 0);
 }
 
-void front_core::frame(const runtime::frame_header& header, payload_handle payload,
-                       std::span<const std::byte> bytes, std::uint64_t copied) {
+void ingress_core::frame(const runtime::frame_header& header, payload_handle payload,
+                         std::span<const std::byte> bytes, std::uint64_t copied) {
   const auto tag = tag_of(header);
   switch (header.kind) {
     case frame_kind::push:
@@ -120,7 +123,7 @@ void front_core::frame(const runtime::frame_header& header, payload_handle paylo
                   pending(tag.job, tag.table));
       break;
     case frame_kind::finished:
-      about_job(core().registry().check_worker(tag) == refusal::none
+      about_job(core().registry().check_worker(tag) == reply_code::ok
                     ? tag.job
                     : sharding::turn_runner::no_job,
                 [&](effects& out) { core().finished(tag, out); });
@@ -128,8 +131,8 @@ void front_core::frame(const runtime::frame_header& header, payload_handle paylo
     case frame_kind::attach:
       on_attach(tag, bytes);
       break;
-    case frame_kind::ring:
-      on_ring(tag, header);
+    case frame_kind::doorbell:
+      on_doorbell(tag, header);
       break;
     case frame_kind::resend:
     case frame_kind::resent:
@@ -138,8 +141,8 @@ void front_core::frame(const runtime::frame_header& header, payload_handle paylo
     case frame_kind::push_ack:
     case frame_kind::pull_reply:
     case frame_kind::attach_ack:
-    case frame_kind::ring_ack:
-    case frame_kind::ring_reply:
+    case frame_kind::doorbell_ack:
+    case frame_kind::doorbell_reply:
     case frame_kind::step:
     case frame_kind::seed:
     case frame_kind::farewell:
@@ -147,74 +150,79 @@ void front_core::frame(const runtime::frame_header& header, payload_handle paylo
     case frame_kind::lend:
     case frame_kind::lent:
     case frame_kind::steps:
-      state_.shell.note_refusal(tag, refusal::unknown_worker);  // not for shards
+      state_.shell.note_refusal(tag, reply_code::unknown_worker);  // not for shards
       break;
   }
   carry_out();
 }
 
-void front_core::on_push(const frame_tag& tag, const runtime::frame_header& header,
-                         payload_handle payload, std::uint64_t copied) {
+void ingress_core::on_push(const frame_tag& tag, const runtime::frame_header& header,
+                           payload_handle payload, std::uint64_t copied) {
   if (auto* worker = state_.links.find(tag)) worker->payload_bytes_copied += copied;
   core().push(tag, payload, pending(tag.job, tag.table),
               (header.flags & runtime::frame_flag_pull) != 0);
 }
 
 // Maps the worker's gradients and says where the parameters are.
-void front_core::on_attach(const frame_tag& tag, std::span<const std::byte> place) {
+void ingress_core::on_attach(const frame_tag& tag, std::span<const std::byte> place) {
   state_.links.ask_unplaced();
   auto code = core().registry().check_table(tag);
   auto* worker = state_.links.find(tag);
-  if (code == refusal::none && !worker)
-    code = refusal::unknown_worker;  // admitted, but not connected
-  if (code == refusal::none && core().registry().slots_of(tag.table).empty())
-    code = refusal::unknown_table;
-  if (code == refusal::none && TIDEGATE_BUGGIFY("front: a window is refused"))
-    code = refusal::no_window;
-  if (code == refusal::none)
-    code = state_.shell.map_gradients({tag.job, tag.rank, tag.incarnation}, tag.table, place);
-  if (code == refusal::none) worker->attached.insert(tag.table);
-  if (code != refusal::none) state_.links.refused(tag, code);
+  if (code == reply_code::ok && !worker)
+    code = reply_code::unknown_worker;  // admitted, but not connected
+  if (code == reply_code::ok && core().registry().slots_of(tag.table).empty())
+    code = reply_code::unknown_table;
+  if (code == reply_code::ok && TIDEGATE_BUGGIFY("front: a window is refused"))
+    code = reply_code::no_window;
+  if (code == reply_code::ok)
+    code = state_.shell.map_gradients(
+        {.job = tag.job, .rank = tag.rank, .incarnation = tag.incarnation}, tag.table, place);
+  if (code == reply_code::ok) worker->attached.insert(tag.table);
+  if (code != reply_code::ok) state_.links.refused(tag, code);
   const auto* to = state_.links.reachable(tag);
   if (!to) return;
   auto header = header_of(frame_kind::attach_ack, tag, code);
   header.shard = static_cast<std::uint16_t>(state_.index);
-  if (code != refusal::none) return state_.shell.send(to->peer, header);
+  if (code != reply_code::ok) return state_.shell.send(to->peer, header);
   state_.shell.send_place(to->peer, header);
 }
 
-void front_core::on_ring(frame_tag tag, const runtime::frame_header& header) {
+void ingress_core::on_doorbell(frame_tag tag, const runtime::frame_header& header) {
   const auto has = [&](std::uint16_t flag) { return (header.flags & flag) != 0; };
-  const shard_core::ring_request request{
-      has(runtime::frame_flag_push), has(runtime::frame_flag_skip),
-      has(runtime::frame_flag_pull), has(runtime::frame_flag_final)};
+  const shard_core::doorbell_request request{.push = has(runtime::frame_flag_push),
+                                             .skip = has(runtime::frame_flag_skip),
+                                             .pull = has(runtime::frame_flag_pull),
+                                             .is_final = has(runtime::frame_flag_final)};
   const auto* worker = state_.links.find(tag);
-  if (core().registry().check_worker(tag) != refusal::none)
-    return core().ring(tag, request, {}, pending(tag.job, tag.table));  // refused
+  if (core().registry().check_worker(tag) != reply_code::ok)
+    return core().doorbell(tag, request, {}, pending(tag.job, tag.table));  // refused
   if (!worker)
-    return state_.links.refused(tag, refusal::unknown_worker);  // admitted, but not connected
+    return state_.links.refused(tag,
+                                reply_code::unknown_worker);  // admitted, but not connected
   const bool whole = tag.table == runtime::whole_job;
-  // Not one of ours: we ring what is attached, in a half that there is.
-  if (header.plane >= gradient_halves || (!whole && !worker->attached.contains(tag.table)))
-    return state_.shell.note_refusal(tag, refusal::no_window);
-  if (!whole) return ring_table(tag, header.plane, request);
+  // Not one of ours: a doorbell is for what is attached, in a half that there is.
+  if (header.version_buffer >= gradient_halves ||
+      (!whole && !worker->attached.contains(tag.table)))
+    return state_.shell.note_refusal(tag, reply_code::no_window);
+  if (!whole) return doorbell_table(tag, header.version_buffer, request);
   for (const auto table : worker->attached) {
     tag.table = table;
-    ring_table(tag, header.plane, request);
+    doorbell_table(tag, header.version_buffer, request);
   }
 }
 
-void front_core::ring_table(const frame_tag& tag, std::uint32_t half,
-                            const shard_core::ring_request& request) {
+void ingress_core::doorbell_table(const frame_tag& tag, std::uint32_t half,
+                                  const shard_core::doorbell_request& request) {
   handles_.clear();
   if (request.push)
     for (const auto slot : core().registry().slots_of(tag.table))
-      handles_.push_back(state_.shell.keep_in_place({tag.job, tag.rank, tag.incarnation},
-                                                    tag.table, half, slot));
-  core().ring(tag, request, handles_, pending(tag.job, tag.table));
+      handles_.push_back(state_.shell.keep_in_place(
+          {.job = tag.job, .rank = tag.rank, .incarnation = tag.incarnation}, tag.table, half,
+          slot));
+  core().doorbell(tag, request, handles_, pending(tag.job, tag.table));
 }
 
-void front_core::go_on() {
+void ingress_core::go_on() {
   state_.turns.begin_turn();
   state_.replies.answer_due();
   carry_out();

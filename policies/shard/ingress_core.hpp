@@ -16,30 +16,30 @@
 
 #include "policies/protocol/control_calls.hpp"
 #include "policies/shard/core.hpp"
-#include "policies/shard/front_shell.hpp"
-#include "policies/shard/front_state.hpp"
+#include "policies/shard/ingress_shell.hpp"
+#include "policies/shard/ingress_state.hpp"
 #include "policies/supervision/reconnect_schedule.hpp"
 #include "runtime/base/frame_header.hpp"
 
 namespace tidegate::policies {
 
-class front_core {
+class ingress_core {
  public:
   using effects = shard_effects;
-  using peer_id = front_shell::peer_id;
+  using peer_id = ingress_shell::peer_id;
 
   static constexpr std::uint64_t turn_bytes_default = 2U << 20U;
 
   // `index`: of the shard, as its answers name it. `turn_bytes`: summed before the network is
   // looked at again.
-  front_core(front_shell& shell, shard_core& core, std::uint32_t index,
-             std::uint64_t turn_bytes = turn_bytes_default)
+  ingress_core(ingress_shell& shell, shard_core& core, std::uint32_t index,
+               std::uint64_t turn_bytes = turn_bytes_default)
       : state_(shell, core, index, turn_bytes) {}
 
   // A worker is to be expected. `connect`: connected() follows, unless that fails. One that is
   // known and out of reach is connected to by mend().
   struct admission {
-    refusal code = refusal::none;
+    reply_code code = reply_code::ok;
     bool connect = false;
     std::uint64_t first_clock = 0;  // see admit_worker_call
   };
@@ -70,8 +70,8 @@ class front_core {
   }
   // A worker is not expected any more.
   std::uint64_t shut_out(const shut_out_call& call);
-  std::uint64_t hold(const hold_call& call);
-  void change_roster(const roster_call& call);
+  std::uint64_t hold(const join_barrier_call& call);
+  void change_membership(const membership_call& call);
   // Whose connection this is, if it is a worker's; null: nobody's.
   const member_key* member_at(peer_id peer) const { return state_.links.member_at(peer); }
 
@@ -85,7 +85,7 @@ class front_core {
   // A frame is here. `payload`: of a push. `bytes`: of an attach. `copied`: on the way.
   void frame(const runtime::frame_header& header, payload_handle payload,
              std::span<const std::byte> bytes, std::uint64_t copied);
-  // A reply has left its plane, or never will.
+  // A reply has left its version buffer, or never will.
   void sent(send_name name) { state_.replies.sent(name); }
 
   // For effects of calls about that table that the owner makes itself; carry_out() follows.
@@ -108,18 +108,18 @@ class front_core {
   void post_acks() { state_.acks.post(); }
 
  private:
-  void refuse_push(const runtime::frame_header& header, refusal code);
+  void refuse_push(const runtime::frame_header& header, reply_code code);
   void on_push(const frame_tag& tag, const runtime::frame_header& header,
                payload_handle payload, std::uint64_t copied);
   void pull_of(const runtime::frame_header& header);
   void on_attach(const frame_tag& tag, std::span<const std::byte> place);
-  void on_ring(frame_tag tag, const runtime::frame_header& header);
-  void ring_table(const frame_tag& tag, std::uint32_t half,
-                  const shard_core::ring_request& request);
+  void on_doorbell(frame_tag tag, const runtime::frame_header& header);
+  void doorbell_table(const frame_tag& tag, std::uint32_t half,
+                      const shard_core::doorbell_request& request);
   shard_core& core() noexcept { return state_.core; }
 
-  sharding::front_state state_;
-  std::vector<payload_handle> handles_;  // of the ring being handled
+  sharding::ingress_state state_;
+  std::vector<payload_handle> handles_;  // of the doorbell being handled
 };
 
 }  // namespace tidegate::policies

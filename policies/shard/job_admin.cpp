@@ -84,18 +84,18 @@ void job_admin::forget_table(std::uint32_t table) {
   state_.registry.remove_table(table);
 }
 
-refusal job_admin::admit_worker(std::uint64_t token, std::uint32_t rank,
-                                std::uint32_t incarnation) {
+reply_code job_admin::admit_worker(std::uint64_t token, std::uint32_t rank,
+                                   std::uint32_t incarnation) {
   auto* job = state_.registry.find_job(token);
-  if (!job) return refusal::unknown_job;
-  if (rank >= job->ranks.size() || !job->ranks[rank].member) return refusal::unknown_worker;
+  if (!job) return reply_code::unknown_job;
+  if (rank >= job->ranks.size() || !job->ranks[rank].member) return reply_code::unknown_worker;
   auto& worker = job->ranks[rank];
-  if (incarnation < worker.incarnation) return refusal::unknown_worker;
-  if (incarnation == worker.incarnation) return refusal::none;
+  if (incarnation < worker.incarnation) return reply_code::unknown_worker;
+  if (incarnation == worker.incarnation) return reply_code::ok;
   worker.incarnation = incarnation;
   worker.shut_out = false;
   forget_process(*job, rank);
-  return refusal::none;
+  return reply_code::ok;
 }
 
 void job_admin::forget_process(const job_record& job, std::uint32_t rank) {
@@ -155,13 +155,13 @@ void job_admin::close_job(std::uint64_t token, shard_effects& out) {
 }
 
 void job_admin::finished(const frame_tag& tag, shard_effects& out) {
-  if (const auto code = state_.registry.check_worker(tag); code != refusal::none) {
+  if (const auto code = state_.registry.check_worker(tag); code != reply_code::ok) {
     out.list.push_back(shard_effects::acknowledge{tag, code});
     return;
   }
   has_finished(tag.job, tag.rank, out);
   if (!state_.replication.await_farewell(tag.job, tag.rank, out))
-    out.list.push_back(shard_effects::acknowledge{tag, refusal::none});
+    out.list.push_back(shard_effects::acknowledge{tag, reply_code::ok});
 }
 
 void job_admin::has_finished(std::uint64_t token, std::uint32_t rank, shard_effects& out) {

@@ -38,7 +38,7 @@ class job_admin {
   void close_job(std::uint64_t token, shard_effects& out);
 
   // A worker joins or replaces an earlier process of its rank.
-  refusal admit_worker(std::uint64_t token, std::uint32_t rank, std::uint32_t incarnation);
+  reply_code admit_worker(std::uint64_t token, std::uint32_t rank, std::uint32_t incarnation);
   // Returns the first clock of this rank that is not in some chunk here of these tables, which
   // it has opened: clock_vector's infinity without chunks. A worker that comes back goes on
   // there; what is held of it then counts as unacknowledged pushes of the new process, within

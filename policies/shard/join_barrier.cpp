@@ -81,8 +81,8 @@ std::uint64_t join_barrier::beyond(const job_record& job, std::uint64_t clock,
   return come_to > clock ? come_to : 0;
 }
 
-bool join_barrier::change_roster(std::uint64_t token, const roster_change& change,
-                                 shard_effects& out) {
+bool join_barrier::change_membership(std::uint64_t token, const membership_change& change,
+                                     shard_effects& out) {
   auto* job = state_.registry.find_job(token, change.rank);
   if (!job) return false;
   // An aggregator hears of its members only, each once for good.
@@ -108,7 +108,7 @@ void join_barrier::has_left(job_record& job, std::uint32_t rank, shard_effects& 
   for (const auto slot : job.slots) state_.registry.chunk(slot).policy->worker_absent(rank);
 }
 
-void join_barrier::has_joined(job_record& job, const roster_change& change,
+void join_barrier::has_joined(job_record& job, const membership_change& change,
                               shard_effects& out) {
   const auto rank = change.rank;
   auto& worker = job.ranks[rank];

@@ -8,7 +8,7 @@
 
 #include "policies/consistency/consistency.hpp"
 #include "policies/model/clock_vector.hpp"
-#include "policies/model/roster.hpp"
+#include "policies/model/membership_schedule.hpp"
 #include "policies/shard/effects.hpp"
 #include "policies/shard/records.hpp"
 
@@ -24,14 +24,15 @@ class join_barrier {
   void shut_out(std::uint64_t token, std::uint32_t rank);
   // Returns the first clock of which no chunk here has a push of the rank, in its order.
   std::uint64_t pushed_below(std::uint64_t token, std::uint32_t rank) const;
-  // Blocks every worker at `clock` until change_roster() or the next hold(), so that `rank` may
-  // join there. Returns 0 on success; if some chunk is already past `clock`, returns a clock
-  // that a chunk has come to and holds nothing. A clock of infinity lifts the hold.
+  // Blocks every worker at `clock` until change_membership() or the next hold(), so that `rank`
+  // may join there. Returns 0 on success; if some chunk is already past `clock`, returns a
+  // clock that a chunk has come to and holds nothing. A clock of infinity lifts the hold.
   std::uint64_t hold(std::uint64_t token, std::uint64_t clock, std::uint32_t rank,
                      shard_effects& out);
   // Changes who pushes. What a rank that leaves has not pushed of the clocks before is left
   // out. Returns false if the change is known.
-  bool change_roster(std::uint64_t token, const roster_change& change, shard_effects& out);
+  bool change_membership(std::uint64_t token, const membership_change& change,
+                         shard_effects& out);
 
   // Lets a chunk that is opened, or whose process is promoted, wait as others do.
   void begin_hold(const job_record& job, consistency_policy& policy) const;
@@ -47,7 +48,7 @@ class join_barrier {
                 shard_effects& out);
   std::uint64_t beyond(const job_record& job, std::uint64_t clock, std::uint32_t rank) const;
   void has_left(job_record& job, std::uint32_t rank, shard_effects& out);
-  void has_joined(job_record& job, const roster_change& change, shard_effects& out);
+  void has_joined(job_record& job, const membership_change& change, shard_effects& out);
 
   shard_state& state_;
   std::map<std::uint64_t, held_clock> holds_;  // by job

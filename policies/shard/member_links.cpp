@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "policies/protocol/frame_tags.hpp"
-#include "policies/shard/front_state.hpp"
+#include "policies/shard/ingress_state.hpp"
 #include "runtime/base/limits.hpp"
 #include "runtime/base/planted.hpp"
 #include "runtime/base/rare.hpp"
@@ -23,7 +23,7 @@ frame_tag tag_for(const member_key& key) {
 }
 
 member_key key_of(const frame_tag& tag) {
-  return {tag.job, tag.rank, tag.incarnation};
+  return {.job = tag.job, .rank = tag.rank, .incarnation = tag.incarnation};
 }
 
 }  // namespace
@@ -63,7 +63,8 @@ bool member_links::expect(const admit_worker_call& call) {
   if (!known || known->incarnation != call.incarnation) return true;
   // It has a connection, or one that is made again: with it the member is asked for frames that
   // were lost, as nobody would be over a connection made here.
-  if (known->lost) reconnects_.doubt({call.token, call.rank, call.incarnation});
+  if (known->lost)
+    reconnects_.doubt({.job = call.token, .rank = call.rank, .incarnation = call.incarnation});
   return false;
 }
 
@@ -72,16 +73,18 @@ void member_links::connected(const admit_worker_call& call, peer_id peer) {
   if (known) leave(known->peer);
   if (known && known->incarnation != call.incarnation) {
     TIDEGATE_RARE("front: a worker comes back as another process");
-    reconnects_.forget({call.token, call.rank, known->incarnation});
+    reconnects_.forget(
+        {.job = call.token, .rank = call.rank, .incarnation = known->incarnation});
     state_.replies.give_up(call.token, call.rank);
-    state_.shell.forget({call.token, call.rank, known->incarnation});
+    state_.shell.forget(
+        {.job = call.token, .rank = call.rank, .incarnation = known->incarnation});
     *known = {};
   }
   auto& worker = members_[call.token][call.rank];
   worker.incarnation = call.incarnation;
   worker.peer = peer;
   worker.lost = false;
-  peers_[peer] = {call.token, call.rank, call.incarnation};
+  peers_[peer] = {.job = call.token, .rank = call.rank, .incarnation = call.incarnation};
   reconnects_.forget(peers_[peer]);
   ask_refused(call.token);
 }
@@ -90,7 +93,7 @@ void member_links::remove(std::uint64_t job, std::uint32_t rank) {
   const auto* known = find(job, rank);
   if (!known) return;
   const auto peer = known->peer;
-  const member_key key{job, rank, known->incarnation};
+  const member_key key{.job = job, .rank = rank, .incarnation = known->incarnation};
   members_[job].erase(rank);
   std::erase_if(
       to_ask_, [&](const member_key& other) { return other.job == job && other.rank == rank; });
@@ -152,12 +155,13 @@ void member_links::promoted(std::uint64_t job) {
   const auto at = members_.find(job);
   if (at == members_.end()) return;
   for (const auto& [rank, known] : at->second)
-    if (known.lost || known.unverified) reconnects_.doubt({job, rank, known.incarnation});
+    if (known.lost || known.unverified)
+      reconnects_.doubt({.job = job, .rank = rank, .incarnation = known.incarnation});
   ask_refused(job);
 }
 
 // A coordinator that has died may have told a member of a table, and not this process.
-void member_links::refused(const frame_tag& tag, refusal code) {
+void member_links::refused(const frame_tag& tag, reply_code code) {
   state_.shell.note_refusal(tag, code);
   if (is_not_told(code)) wait_to_ask(tag);
 }
@@ -197,7 +201,7 @@ void member_links::on_resend(const frame_tag& tag, const runtime::frame_header& 
     reconnects_.answered(key, header.request);
     return;
   }
-  if (state_.core.registry().check_worker(tag) != refusal::none) return;
+  if (state_.core.registry().check_worker(tag) != reply_code::ok) return;
   if (const auto* known = find(tag.job, tag.rank); !known || known->lost)
     return reconnects_.doubt(key);
   if (header.request != 0) send_resend(tag, frame_kind::resent, header.request);
@@ -209,7 +213,7 @@ void member_links::on_resend(const frame_tag& tag, const runtime::frame_header& 
 void member_links::send_resend(const frame_tag& tag, frame_kind kind, std::uint64_t attempt) {
   auto with_epoch = tag;
   with_epoch.epoch = state_.core.registry().epoch_of(tag.job);
-  auto header = header_of(kind, with_epoch, refusal::none);
+  auto header = header_of(kind, with_epoch, reply_code::ok);
   header.table = runtime::whole_job;
   header.chunk = runtime::whole_job;
   header.clock = 0;

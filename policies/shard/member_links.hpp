@@ -13,17 +13,17 @@
 #include "policies/protocol/control_calls.hpp"
 #include "policies/protocol/frame_tag.hpp"
 #include "policies/protocol/protocol.hpp"
-#include "policies/shard/front_shell.hpp"
+#include "policies/shard/ingress_shell.hpp"
 #include "policies/supervision/reconnect_schedule.hpp"
 #include "runtime/base/frame_header.hpp"
 
 namespace tidegate::policies::sharding {
 
-struct front_state;
+struct ingress_state;
 
 class member_links {
  public:
-  using peer_id = front_shell::peer_id;
+  using peer_id = ingress_shell::peer_id;
 
   struct member {
     std::uint32_t incarnation = 0;
@@ -34,7 +34,7 @@ class member_links {
     std::uint64_t payload_bytes_copied = 0;  // of its pushes
   };
 
-  explicit member_links(front_state& state) : state_(state) {}
+  explicit member_links(ingress_state& state) : state_(state) {}
 
   // Returns the member that a rank is now, or null.
   member* find(std::uint64_t job, std::uint32_t rank);
@@ -52,7 +52,7 @@ class member_links {
   // The rank has left for good.
   void remove(std::uint64_t job, std::uint32_t rank);
 
-  // front_core::peer_lost(), connection_broke(), mend(), promoted(), and what goes with them.
+  // ingress_core::peer_lost(), connection_broke(), mend(), promoted(), and what goes with them.
   void peer_lost(peer_id peer);
   void connection_broke(peer_id peer, std::int64_t now);
   void mend(std::int64_t now);
@@ -69,7 +69,7 @@ class member_links {
 
   // A frame of this process has been refused. If that is for want of a coordinator's word, it
   // is asked to send again when the word is here (ask_refused).
-  void refused(const frame_tag& tag, refusal code);
+  void refused(const frame_tag& tag, reply_code code);
   // A frame of this process found no room; it is asked again when there is some (ask_unplaced).
   void had_no_room(const frame_tag& tag);
   void ask_refused(std::uint64_t job);
@@ -85,7 +85,7 @@ class member_links {
   void leave(peer_id peer);
   void wait_to_ask(const frame_tag& tag);
 
-  front_state& state_;
+  ingress_state& state_;
   std::map<std::uint64_t, std::map<std::uint32_t, member>> members_;  // by job, by rank
   std::map<peer_id, member_key> peers_;
   std::set<member_key> to_ask_;  // frames of these were refused, or found no room

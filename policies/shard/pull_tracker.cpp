@@ -15,7 +15,7 @@ using runtime::planted_bug;
 namespace {
 
 // Of a worker at a chunk. One that is answered had fewer, so that its replies and its lease,
-// which ends with its next pull, are never more together: planes_max.
+// which ends with its next pull, are never more together: version_buffers_max.
 constexpr std::uint8_t replies_under_way_max = 2;
 
 // Returns the current version, but for a worker that has come back to a clock before.
@@ -24,96 +24,105 @@ shard_effects::version_at version_for(const chunk_record& chunk, std::uint64_t c
   const auto* kept = versions.version() == clock ? nullptr : versions.find_kept(clock);
   if (kept && !is_planted(planted_bug::previous_version_not_kept)) {
     TIDEGATE_RARE("shard: a worker comes back to a version before");
-    return {kept->plane, kept->version, kept->version};
+    return {.version_buffer = kept->version_buffer,
+            .version = kept->version,
+            .min_clock = kept->version};
   }
-  return {versions.plane(), versions.version(), chunk.policy->complete_below()};
+  return {.version_buffer = versions.version_buffer(),
+          .version = versions.version(),
+          .min_clock = chunk.policy->complete_below()};
 }
 
 }  // namespace
 
 // Returns false when the pull is a duplicate, or refused with `code`.
-bool pull_tracker::begin(chunk_record& chunk, const frame_tag& tag, bool rings, refusal& code) {
+bool pull_tracker::begin(chunk_record& chunk, const frame_tag& tag, bool in_place,
+                         reply_code& code) {
   auto& last = chunks_[chunk.slot][tag.rank];
   // A duplicate, answered already or when due, or a late one whose worker went on.
   if (tag.request <= last.request && !is_planted(planted_bug::resent_pull_answered_twice))
     return false;
   if (last.pulling) {
-    if (tag.clock == last.clock && rings == last.rings) {
+    if (tag.clock == last.clock && in_place == last.in_place) {
       TIDEGATE_RARE("shard: a parked pull is asked for again");
       last.request = tag.request;  // answered when due, under the new number
     } else {
-      code = refusal::pull_under_way;
+      code = reply_code::pull_under_way;
     }
     return false;
   }
   end_lease(chunk, tag.rank);
   last.answer_waits = false;
   last.pulling = true;
-  last.rings = rings;
+  last.in_place = in_place;
   last.clock = tag.clock;
   last.request = tag.request;
   return true;
 }
 
-void pull_tracker::pull(const frame_tag& tag, bool everything, shard_effects& out) {
+void pull_tracker::pull(const frame_tag& tag, bool is_final, shard_effects& out) {
   std::uint32_t slot = 0;
   auto code = state_.registry.find_chunk(tag, slot);
-  if (code == refusal::none && begin(state_.registry.chunk(slot), tag, false, code)) {
+  if (code == reply_code::ok && begin(state_.registry.chunk(slot), tag, false, code)) {
     auto& chunk = state_.registry.chunk(slot);
-    chunk.policy->pull_arrived({tag.rank, tag.clock, everything}, state_.steps.decisions());
+    chunk.policy->pull_arrived({.rank = tag.rank, .clock = tag.clock, .is_final = is_final},
+                               state_.steps.decisions());
     state_.steps.carry_out(chunk, tag, out);
-  } else if (code != refusal::none) {
-    out.list.push_back(shard_effects::reply{tag, code, 0, {}, false});
+  } else if (code != reply_code::ok) {
+    out.list.push_back(shard_effects::reply{
+        .tag = tag, .code = code, .slot = 0, .where = {}, .applied = false});
   }
 }
 
-void pull_tracker::pull_table(const frame_tag& tag, bool everything, shard_effects& out) {
+void pull_tracker::pull_table(const frame_tag& tag, bool is_final, shard_effects& out) {
   auto entry = tag;
   for (const auto slot : state_.registry.table(tag.table).order) {
     auto& chunk = state_.registry.chunk(slot);
-    auto code = refusal::none;
+    auto code = reply_code::ok;
     entry.chunk = chunk.chunk;
     if (begin(chunk, entry, true, code)) {
-      chunk.policy->pull_arrived({tag.rank, tag.clock, everything}, state_.steps.decisions());
+      chunk.policy->pull_arrived({.rank = tag.rank, .clock = tag.clock, .is_final = is_final},
+                                 state_.steps.decisions());
       state_.steps.carry_out(chunk, entry, out);
-    } else if (code != refusal::none) {
+    } else if (code != reply_code::ok) {
       state_.replies.reply(chunk, entry, true, code, {}, out);
     }
   }
 }
 
-void pull_tracker::answer(chunk_record& chunk, const frame_tag& tag, refusal code,
+void pull_tracker::answer(chunk_record& chunk, const frame_tag& tag, reply_code code,
                           shard_effects& out) {
   auto& last = chunks_[chunk.slot][tag.rank];
   last.pulling = false;
-  if (code == refusal::none && last.sending >= replies_under_way_max) {
+  if (code == reply_code::ok && last.sending >= replies_under_way_max) {
     // Asked for again while two answers are on their way. The worker waits for the answer to
     // the last, which follows when one of those has been sent.
     TIDEGATE_RARE("shard: two replies are on their way already");
-    last.answer_waits = !last.rings;
+    last.answer_waits = !last.in_place;
     if (last.answer_waits) return;
-    code = refusal::pull_under_way;
+    code = reply_code::pull_under_way;
   }
   shard_effects::version_at where;
-  if (code == refusal::none) {
+  if (code == reply_code::ok) {
     where = version_for(chunk, tag.clock);
-    chunk.versions.add_reader(where.plane);
-    if (last.rings) {
+    chunk.versions.add_reader(where.version_buffer);
+    if (last.in_place) {
       last.leased = true;
       last.lease = where;
     } else {
       ++last.sending;
     }
   }
-  state_.replies.reply(chunk, tag, last.rings, code, where, out);
+  state_.replies.reply(chunk, tag, last.in_place, code, where, out);
 }
 
-bool pull_tracker::sent(std::uint32_t slot, std::uint32_t rank, std::uint32_t plane) {
+bool pull_tracker::sent(std::uint32_t slot, std::uint32_t rank, std::uint32_t version_buffer) {
   auto& versions = state_.registry.chunk(slot).versions;
   auto& last = chunks_[slot][rank];
-  TIDEGATE_ASSERT(last.sending > 0 && versions.has_reader(plane), "a reply was under way");
+  TIDEGATE_ASSERT(last.sending > 0 && versions.has_reader(version_buffer),
+                  "a reply was under way");
   --last.sending;
-  versions.remove_reader(plane);
+  versions.remove_reader(version_buffer);
   return last.answer_waits;
 }
 
@@ -122,7 +131,7 @@ void pull_tracker::answer_waiting(std::uint32_t slot, std::uint32_t rank, shard_
   auto& last = chunks_[slot][rank];
   if (!std::exchange(last.answer_waits, false)) return;
   const auto base = chunk_registry::base_of(chunk);
-  answer(chunk, state_.registry.tag_of(chunk, rank, last.clock, base), refusal::none, out);
+  answer(chunk, state_.registry.tag_of(chunk, rank, last.clock, base), reply_code::ok, out);
 }
 
 void pull_tracker::pushed(chunk_record& chunk, std::uint32_t rank, std::uint64_t clock) {
@@ -133,7 +142,7 @@ void pull_tracker::pushed(chunk_record& chunk, std::uint32_t rank, std::uint64_t
 void pull_tracker::end_lease(chunk_record& chunk, std::uint32_t rank) {
   auto& last = chunks_[chunk.slot][rank];
   if (!std::exchange(last.leased, false)) return;
-  chunk.versions.remove_reader(last.lease.plane);
+  chunk.versions.remove_reader(last.lease.version_buffer);
 }
 
 void pull_tracker::forget_process(chunk_record& chunk, std::uint32_t rank) {
@@ -149,7 +158,8 @@ void pull_tracker::close(chunk_record& chunk, std::uint32_t rank, shard_effects&
   last.answer_waits = false;
   if (!last.pulling) return;
   const auto base = chunk_registry::base_of(chunk);
-  answer(chunk, state_.registry.tag_of(chunk, rank, last.clock, base), refusal::job_ended, out);
+  answer(chunk, state_.registry.tag_of(chunk, rank, last.clock, base), reply_code::job_ended,
+         out);
 }
 
 }  // namespace tidegate::policies::sharding

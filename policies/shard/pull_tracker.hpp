@@ -1,9 +1,9 @@
 // The pulls of workers, one of each worker and chunk at a time: those that wait for their
 // version, the replies that are under way, and the leases of workers that read in place.
 //
-// A lease keeps a plane from being written until the worker's next pull of the chunk, or its
-// push of the same or a later clock; a reply does until it is sent. One thread. Once warm,
-// nothing allocates.
+// A lease keeps a version buffer from being written until the worker's next pull of the chunk,
+// or its push of the same or a later clock; a reply does until it is sent. One thread. Once
+// warm, nothing allocates.
 #pragma once
 
 #include <cstdint>
@@ -27,12 +27,12 @@ class pull_tracker {
 
   // Takes in a pull of a chunk, or of every chunk of a table that is known, and carries out
   // what follows. `everything`: see pull_request.
-  void pull(const frame_tag& tag, bool everything, shard_effects& out);
-  void pull_table(const frame_tag& tag, bool everything, shard_effects& out);
-  // Answers the pull that tag.rank made last: with the chunk if `code` is refusal::none.
-  void answer(chunk_record& chunk, const frame_tag& tag, refusal code, shard_effects& out);
+  void pull(const frame_tag& tag, bool is_final, shard_effects& out);
+  void pull_table(const frame_tag& tag, bool is_final, shard_effects& out);
+  // Answers the pull that tag.rank made last: with the chunk if `code` is reply_code::ok.
+  void answer(chunk_record& chunk, const frame_tag& tag, reply_code code, shard_effects& out);
   // shard_core::sent(), answer_waiting().
-  bool sent(std::uint32_t slot, std::uint32_t rank, std::uint32_t plane);
+  bool sent(std::uint32_t slot, std::uint32_t rank, std::uint32_t version_buffer);
   void answer_waiting(std::uint32_t slot, std::uint32_t rank, shard_effects& out);
 
   // A worker that pushes a clock has done with the parameters of that clock.
@@ -50,8 +50,8 @@ class pull_tracker {
  private:
   struct rank_pulls {
     bool pulling = false;
-    bool rings = false;   // of the last pull
-    bool leased = false;  // reads lease.plane, since it pulled at `clock`
+    bool in_place = false;  // of the last pull
+    bool leased = false;    // reads lease.version_buffer, since it pulled at `clock`
     std::uint8_t sending = 0;
     bool answer_waits = false;  // for the end of a reply under way
     std::uint64_t clock = 0;    // of the last pull
@@ -59,7 +59,7 @@ class pull_tracker {
     shard_effects::version_at lease;
   };
 
-  bool begin(chunk_record& chunk, const frame_tag& tag, bool rings, refusal& code);
+  bool begin(chunk_record& chunk, const frame_tag& tag, bool in_place, reply_code& code);
 
   shard_state& state_;
   std::vector<std::vector<rank_pulls>> chunks_;  // by slot, by rank

@@ -23,52 +23,52 @@ void rotate_payloads(std::span<shard_effects::input> inputs) {
 
 }  // namespace
 
-refusal push_window::check(const frame_tag& tag, std::uint64_t payload_bytes,
-                           std::uint32_t& slot) const {
-  if (const auto code = state_.registry.find_chunk(tag, slot); code != refusal::none)
+reply_code push_window::check(const frame_tag& tag, std::uint64_t payload_bytes,
+                              std::uint32_t& slot) const {
+  if (const auto code = state_.registry.find_chunk(tag, slot); code != reply_code::ok)
     return code;
   const auto& chunk = state_.registry.chunk(slot);
-  if (payload_bytes != chunk.elements * sizeof(float)) return refusal::wrong_size;
+  if (payload_bytes != chunk.elements * sizeof(float)) return reply_code::wrong_size;
   return check_clock(chunk, tag);
 }
 
-// Returns none if the worker may push this clock now.
-refusal push_window::check_clock(const chunk_record& chunk, const frame_tag& tag) const {
+// Returns ok if the worker may push this clock now.
+reply_code push_window::check_clock(const chunk_record& chunk, const frame_tag& tag) const {
   const auto expected = next(chunk.slot, tag.rank);
   if (chunk.job().ranks[tag.rank].finished && tag.clock >= expected)
-    return refusal::after_finish;
+    return reply_code::after_finish;
   // Not `settled + window`, which wraps for a clock near infinity.
   const auto settled = settled_below(chunk, tag.rank);
-  if (tag.clock > settled && tag.clock - settled >= window) return refusal::beyond_window;
+  if (tag.clock > settled && tag.clock - settled >= window) return reply_code::beyond_window;
   const auto& held = at(chunk.slot, tag.rank, tag.clock);
   if (held.there && held.clock != tag.clock && tag.clock >= expected)
-    return refusal::beyond_window;
-  return refusal::none;
+    return reply_code::beyond_window;
+  return reply_code::ok;
 }
 
 push_admission push_window::begin(const frame_tag& tag, std::uint64_t payload_bytes) {
   using verdict = push_admission::verdict;
   std::uint32_t slot = 0;
-  if (const auto code = check(tag, payload_bytes, slot); code != refusal::none)
+  if (const auto code = check(tag, payload_bytes, slot); code != reply_code::ok)
     return {verdict::refuse, code};
   const auto& chunk = state_.registry.chunk(slot);
-  if (is_retained(chunk, tag.rank, tag.clock)) return {verdict::drop, refusal::none};
+  if (is_retained(chunk, tag.rank, tag.clock)) return {verdict::drop, reply_code::ok};
   if (tag.clock < chunk.policy->applied_below(tag.rank)) {
     if (!state_.replication.waits_for(slot, tag.rank, tag.clock))
-      return {verdict::refuse, refusal::none};
+      return {verdict::refuse, reply_code::ok};
     hold_copy(chunk, tag, false);
-    return {verdict::drop, refusal::none};
+    return {verdict::drop, reply_code::ok};
   }
   auto& place = at(slot, tag.rank, tag.clock);
-  if (place.there || place.arriving) return {verdict::drop, refusal::none};
+  if (place.there || place.arriving) return {verdict::drop, reply_code::ok};
   place.arriving = true;
   place.clock = tag.clock;
-  return {verdict::take, refusal::none};
+  return {verdict::take, reply_code::ok};
 }
 
 void push_window::cancel(const frame_tag& tag) {
   std::uint32_t slot = 0;
-  if (state_.registry.find_chunk(tag, slot) != refusal::none) return;
+  if (state_.registry.find_chunk(tag, slot) != reply_code::ok) return;
   auto& place = at(slot, tag.rank, tag.clock);
   if (place.clock == tag.clock) place.arriving = false;
 }
@@ -76,8 +76,8 @@ void push_window::cancel(const frame_tag& tag) {
 void push_window::push(const frame_tag& tag, payload_handle payload, shard_effects& out) {
   std::uint32_t slot = 0;
   auto code = state_.registry.find_chunk(tag, slot);
-  if (code == refusal::none) code = check_clock(state_.registry.chunk(slot), tag);
-  if (code != refusal::none) {
+  if (code == reply_code::ok) code = check_clock(state_.registry.chunk(slot), tag);
+  if (code != reply_code::ok) {
     if (payload != no_payload) out.list.push_back(shard_effects::release{payload});
     out.list.push_back(shard_effects::acknowledge{tag, code});
     return;
@@ -96,7 +96,7 @@ void push_window::push_table(const frame_tag& tag, std::span<const payload_handl
     auto& chunk = state_.registry.chunk(order[index]);
     const auto payload = payloads.empty() ? no_payload : payloads[index];
     entry.chunk = chunk.chunk;
-    if (const auto code = check_clock(chunk, entry); code != refusal::none) {
+    if (const auto code = check_clock(chunk, entry); code != reply_code::ok) {
       if (payload != no_payload) out.list.push_back(shard_effects::release{payload});
       state_.replies.acknowledge(chunk, entry, true, code, out);
       continue;
@@ -106,16 +106,19 @@ void push_window::push_table(const frame_tag& tag, std::span<const payload_handl
   }
 }
 
-// Planted: a push that is in the parameters makes another step.
-void push_window::apply_twice(held_push& place, const frame_tag& tag, payload_handle payload,
-                              bool rings) {
-  hold(place, tag, payload, rings);
+// Planted: a push that is in the parameters makes another step, where there is room to hold it.
+bool push_window::apply_twice(const chunk_record& chunk, const frame_tag& tag,
+                              payload_handle payload, bool in_place) {
+  const auto applied_below = chunk.policy->applied_below(tag.rank);
+  if (chunk.relay || payload == no_payload || tag.clock + window <= applied_below) return false;
+  hold(at(chunk.slot, tag.rank, tag.clock), tag, payload, in_place);
   state_.steps.decisions().push_back({policy_decision::action::apply_one, tag.rank, tag.clock});
+  return true;
 }
 
 // Holds the push and feeds the policy what is next in the worker's order.
 void push_window::take(chunk_record& chunk, const frame_tag& tag, payload_handle payload,
-                       bool rings, shard_effects& out) {
+                       bool in_place, shard_effects& out) {
   auto& place = at(chunk.slot, tag.rank, tag.clock);
   const auto applied_below = chunk.policy->applied_below(tag.rank);
   // A step has been made with it that is not replicated yet: it is acknowledged then.
@@ -123,21 +126,20 @@ void push_window::take(chunk_record& chunk, const frame_tag& tag, payload_handle
   const bool is_new = !retained && tag.clock < applied_below;
   const bool waits = is_new && state_.replication.waits_for(chunk.slot, tag.rank, tag.clock);
   const bool applied = is_new && !waits;
-  const bool fits = payload != no_payload && tag.clock + window > applied_below;
-  if (is_planted(planted_bug::duplicate_applied) && applied && fits && !chunk.relay)
-    if (!place.there) return apply_twice(place, tag, payload, rings);
+  if (is_planted(planted_bug::duplicate_applied) && applied && !place.there)
+    if (apply_twice(chunk, tag, payload, in_place)) return;
   if (is_planted(planted_bug::lease_ended_by_an_old_push))
     state_.pulls.end_lease(chunk, tag.rank);
   if (is_new || place.there) {  // a duplicate
     if (payload != no_payload) out.list.push_back(shard_effects::release{payload});
-    if (waits) hold_copy(chunk, tag, rings);
-    if (applied) state_.replies.acknowledge(chunk, tag, rings, refusal::none, out);
+    if (waits) hold_copy(chunk, tag, in_place);
+    if (applied) state_.replies.acknowledge(chunk, tag, in_place, reply_code::ok, out);
     return;
   }
   state_.pulls.pushed(chunk, tag.rank, tag.clock);
-  hold(place, tag, payload, rings);
+  hold(place, tag, payload, in_place);
   if (is_planted(planted_bug::acknowledged_before_applied))
-    state_.replies.acknowledge(chunk, tag, rings, refusal::none, out);
+    state_.replies.acknowledge(chunk, tag, in_place, reply_code::ok, out);
   feed_policy(chunk, tag.rank);
 }
 
@@ -152,18 +154,18 @@ void push_window::feed_policy(const chunk_record& chunk, std::uint32_t rank) {
 }
 
 void push_window::hold(held_push& place, const frame_tag& tag, payload_handle payload,
-                       bool rings) {
-  place = {.there = true, .rings = rings, .clock = tag.clock, .payload = payload};
+                       bool in_place) {
+  place = {.there = true, .in_place = in_place, .clock = tag.clock, .payload = payload};
   ++held_;
 }
 
 // Holds a push whose step is on its way to the replica, to acknowledge it with that. Nobody
 // needs its gradient.
-void push_window::hold_copy(const chunk_record& chunk, const frame_tag& tag, bool rings) {
+void push_window::hold_copy(const chunk_record& chunk, const frame_tag& tag, bool in_place) {
   auto& place = at(chunk.slot, tag.rank, tag.clock);
   if (place.there || place.arriving) return;
   TIDEGATE_RARE("shard: a push comes again while its step is on its way to the replica");
-  hold(place, tag, no_payload, rings);
+  hold(place, tag, no_payload, in_place);
 }
 
 // The only way out for a push that is held.
@@ -174,13 +176,13 @@ void push_window::give_back(held_push& held, shard_effects& out) {
 }
 
 void push_window::settle(const chunk_record& chunk, std::uint32_t rank, std::uint64_t clock,
-                         const frame_tag& base, refusal code, shard_effects& out) {
+                         const frame_tag& base, reply_code code, shard_effects& out) {
   auto& held = at(chunk.slot, rank, clock);
   TIDEGATE_ASSERT(held.there, "an applied push was held");
   if (is_planted(planted_bug::credit_leaked) && clock % 3 == 2) held.payload = no_payload;
-  const bool rings = held.rings;
+  const bool in_place = held.in_place;
   give_back(held, out);
-  state_.replies.acknowledge(chunk, state_.registry.tag_of(chunk, rank, clock, base), rings,
+  state_.replies.acknowledge(chunk, state_.registry.tag_of(chunk, rank, clock, base), in_place,
                              code, out);
 }
 
@@ -198,9 +200,9 @@ void push_window::close(const chunk_record& chunk, std::uint32_t rank, shard_eff
     if (on_its_way) {
       TIDEGATE_RARE("shard: a job ends while a sum is on its way");
       state_.replies.acknowledge(chunk, state_.registry.tag_of(chunk, rank, held.clock, base),
-                                 held.rings, refusal::job_ended, out);
+                                 held.in_place, reply_code::job_ended, out);
     } else {
-      settle(chunk, rank, held.clock, base, refusal::job_ended, out);
+      settle(chunk, rank, held.clock, base, reply_code::job_ended, out);
     }
   }
 }

@@ -39,7 +39,7 @@ class push_window {
   // The push of (rank, clock), which is held, is in the parameters or will never be: gives its
   // payload back and answers it.
   void settle(const chunk_record& chunk, std::uint32_t rank, std::uint64_t clock,
-              const frame_tag& base, refusal code, shard_effects& out);
+              const frame_tag& base, reply_code code, shard_effects& out);
   // Gives the payload back of a push that nobody waits for any more, if it is held.
   void discard(std::uint32_t slot, std::uint32_t rank, std::uint64_t clock, shard_effects& out);
   // The job ends: refuses every push of a rank. What is on its way upstream or to the replica
@@ -79,8 +79,8 @@ class push_window {
   // Returns true if anything of the rank is held that no step has been made with.
   bool holds_unapplied(const chunk_record& chunk, std::uint32_t rank) const;
   // Returns true if the worker of a push that is held rings.
-  bool rings(std::uint32_t slot, std::uint32_t rank, std::uint64_t clock) const {
-    return at(slot, rank, clock).rings;
+  bool in_place(std::uint32_t slot, std::uint32_t rank, std::uint64_t clock) const {
+    return at(slot, rank, clock).in_place;
   }
   // Returns the clock below which pushes of a rank are wherever they have to be. A rank that
   // has finished has no bound of its own.
@@ -92,7 +92,7 @@ class push_window {
   struct held_push {
     bool arriving = false;  // its payload has a place and is on its way
     bool there = false;
-    bool rings = false;
+    bool in_place = false;
     std::uint64_t clock = 0;
     payload_handle payload = no_payload;
   };
@@ -107,14 +107,16 @@ class push_window {
   const held_push& at(std::uint32_t slot, std::uint32_t rank, std::uint64_t clock) const {
     return chunks_[slot][rank].held[clock % window];
   }
-  refusal check(const frame_tag& tag, std::uint64_t payload_bytes, std::uint32_t& slot) const;
-  refusal check_clock(const chunk_record& chunk, const frame_tag& tag) const;
+  reply_code check(const frame_tag& tag, std::uint64_t payload_bytes,
+                   std::uint32_t& slot) const;
+  reply_code check_clock(const chunk_record& chunk, const frame_tag& tag) const;
   bool is_retained(const chunk_record& chunk, std::uint32_t rank, std::uint64_t clock) const;
-  void take(chunk_record& chunk, const frame_tag& tag, payload_handle payload, bool rings,
+  void take(chunk_record& chunk, const frame_tag& tag, payload_handle payload, bool in_place,
             shard_effects& out);
-  void apply_twice(held_push& place, const frame_tag& tag, payload_handle payload, bool rings);
-  void hold(held_push& place, const frame_tag& tag, payload_handle payload, bool rings);
-  void hold_copy(const chunk_record& chunk, const frame_tag& tag, bool rings);
+  bool apply_twice(const chunk_record& chunk, const frame_tag& tag, payload_handle payload,
+                   bool in_place);
+  void hold(held_push& place, const frame_tag& tag, payload_handle payload, bool in_place);
+  void hold_copy(const chunk_record& chunk, const frame_tag& tag, bool in_place);
   void feed_policy(const chunk_record& chunk, std::uint32_t rank);
   void give_back(held_push& held, shard_effects& out);
 

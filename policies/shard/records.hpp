@@ -10,7 +10,7 @@
 
 #include "policies/consistency/consistency.hpp"
 #include "policies/consistency/relay.hpp"
-#include "policies/model/roster.hpp"
+#include "policies/model/membership_schedule.hpp"
 #include "policies/model/spec.hpp"
 #include "policies/shard/chunk_versions.hpp"
 #include "runtime/base/limits.hpp"
@@ -38,7 +38,7 @@ struct job_record {
   consistency_spec consistency;
   std::size_t relay_parts = 0;  // 0 if this is no relay
   std::vector<rank_record> ranks;
-  roster membership;
+  membership_schedule membership;
   std::uint32_t changes = 0;         // of the membership that are known
   std::vector<std::uint32_t> slots;  // of all its chunks
 

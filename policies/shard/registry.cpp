@@ -22,7 +22,8 @@ void chunk_registry::open_job(std::uint64_t token, const job_options& options,
   job.keeps = versions_kept(options.consistency, options.workers_come_back, options.replicated);
   job.relay_parts = relay_parts;
   job.ranks.resize(options.workers);
-  job.membership = roster(options.team > 0 ? options.team : options.workers);
+  job.membership =
+      membership_schedule(options.contributors > 0 ? options.contributors : options.workers);
   const auto& members = options.members;
   if (members.empty()) return;
   for (std::uint32_t rank = 0; rank < options.workers; ++rank)
@@ -78,31 +79,31 @@ job_record* chunk_registry::find_job(std::uint64_t token, std::uint32_t rank) {
   return job && rank < job->ranks.size() ? job : nullptr;
 }
 
-refusal chunk_registry::check_worker(const frame_tag& tag) const {
+reply_code chunk_registry::check_worker(const frame_tag& tag) const {
   const auto job = jobs_.find(tag.job);
-  if (job == jobs_.end()) return refusal::unknown_job;
-  if (job->second.closed) return refusal::job_ended;
+  if (job == jobs_.end()) return reply_code::unknown_job;
+  if (job->second.closed) return reply_code::job_ended;
   if (tag.epoch != job->second.epoch && !is_planted(planted_bug::stale_epoch_accepted))
-    return refusal::stale_epoch;
-  if (tag.rank >= job->second.ranks.size()) return refusal::unknown_worker;
+    return reply_code::stale_epoch;
+  if (tag.rank >= job->second.ranks.size()) return reply_code::unknown_worker;
   const auto& worker = job->second.ranks[tag.rank];
   if (worker.incarnation == 0 || worker.incarnation != tag.incarnation || worker.shut_out)
-    return refusal::unknown_worker;
-  return refusal::none;
+    return reply_code::unknown_worker;
+  return reply_code::ok;
 }
 
-refusal chunk_registry::check_table(const frame_tag& tag) const {
-  if (const auto code = check_worker(tag); code != refusal::none) return code;
-  return has_table(tag.job, tag.table) ? refusal::none : refusal::unknown_table;
+reply_code chunk_registry::check_table(const frame_tag& tag) const {
+  if (const auto code = check_worker(tag); code != reply_code::ok) return code;
+  return has_table(tag.job, tag.table) ? reply_code::ok : reply_code::unknown_table;
 }
 
-refusal chunk_registry::find_chunk(const frame_tag& tag, std::uint32_t& slot) const {
-  if (const auto code = check_table(tag); code != refusal::none) return code;
+reply_code chunk_registry::find_chunk(const frame_tag& tag, std::uint32_t& slot) const {
+  if (const auto code = check_table(tag); code != reply_code::ok) return code;
   const auto& slots = tables_.at(tag.table).slots;
   const auto chunk = slots.find(tag.chunk);
-  if (chunk == slots.end()) return refusal::unknown_chunk;
+  if (chunk == slots.end()) return reply_code::unknown_chunk;
   slot = chunk->second;
-  return refusal::none;
+  return reply_code::ok;
 }
 
 bool chunk_registry::has_table(std::uint64_t token, std::uint32_t table) const {

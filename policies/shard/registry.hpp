@@ -30,7 +30,7 @@ struct job_options {
   // Shards have replicas, which may be two versions behind: for workers that come back two are
   // kept.
   bool replicated = false;
-  std::uint32_t team = 0;  // workers to begin with; 0: all ranks
+  std::uint32_t contributors = 0;  // workers to begin with; 0: all ranks
 };
 
 class chunk_registry {
@@ -57,10 +57,10 @@ class chunk_registry {
   job_record* find_job(std::uint64_t token, std::uint32_t rank);
 
   // Return none if frames of this process, or of this table, may come in.
-  refusal check_worker(const frame_tag& tag) const;
-  refusal check_table(const frame_tag& tag) const;
+  reply_code check_worker(const frame_tag& tag) const;
+  reply_code check_table(const frame_tag& tag) const;
   // Sets `slot` to the chunk's if it returns none.
-  refusal find_chunk(const frame_tag& tag, std::uint32_t& slot) const;
+  reply_code find_chunk(const frame_tag& tag, std::uint32_t& slot) const;
 
   bool has_table(std::uint64_t token, std::uint32_t table) const;
   // Returns the slots of a table's chunks by index, none if the table is unknown; valid until
@@ -89,11 +89,14 @@ class chunk_registry {
   // Returns the first clock of the rank's present stay, 0 for an unknown job or rank.
   std::uint64_t first_clock(std::uint64_t token, std::uint32_t rank) const;
   std::size_t chunks() const noexcept { return chunks_.size(); }  // slots so far
-  // Returns the plane of a chunk's current version.
-  std::uint32_t plane_of(std::uint32_t slot) const { return chunks_[slot].versions.plane(); }
-  // Returns true if anybody may read that plane once all that has been decided is carried out.
-  bool is_read(std::uint32_t slot, std::uint32_t plane) const {
-    return chunks_[slot].versions.is_read(plane);
+  // Returns the version buffer of a chunk's current version.
+  std::uint32_t version_buffer_of(std::uint32_t slot) const {
+    return chunks_[slot].versions.version_buffer();
+  }
+  // Returns true if anybody may read that version buffer once all that has been decided is
+  // carried out.
+  bool is_read(std::uint32_t slot, std::uint32_t version_buffer) const {
+    return chunks_[slot].versions.is_read(version_buffer);
   }
 
  private:

@@ -10,18 +10,19 @@ namespace tidegate::policies::sharding {
 void relay_fetch::hand_on(const chunk_record& chunk, std::uint64_t clock, shard_effects& out) {
   const auto first = static_cast<std::uint32_t>(out.inputs.size());
   const auto count = state_.pushes.list_inputs(chunk.slot, 0, chunk.ranks(), clock, out);
-  out.list.push_back(shard_effects::hand_on{chunk.slot, first, count, clock});
+  out.list.push_back(shard_effects::hand_on{
+      .slot = chunk.slot, .first = first, .count = count, .clock = clock});
 }
 
 void relay_fetch::settle(const chunk_record& chunk, std::uint64_t clock, const frame_tag& base,
                          shard_effects& out) {
-  const auto code = std::exchange(chunks_[chunk.slot].codes[clock % window], refusal::none);
+  const auto code = std::exchange(chunks_[chunk.slot].codes[clock % window], reply_code::ok);
   for (std::uint32_t rank = 0; rank < chunk.ranks(); ++rank)
     if (state_.pushes.is_held(chunk.slot, rank, clock))
       state_.pushes.settle(chunk, rank, clock, base, code, out);
 }
 
-void relay_fetch::handed_on(std::uint32_t slot, std::uint64_t clock, refusal code,
+void relay_fetch::handed_on(std::uint32_t slot, std::uint64_t clock, reply_code code,
                             bool answer_follows, shard_effects& out) {
   auto& chunk = state_.registry.chunk(slot);
   if (!chunk.relay->handed_on(clock, state_.steps.decisions())) return;
@@ -49,35 +50,36 @@ std::uint32_t relay_fetch::begin_pulled(std::uint32_t slot) {
   auto& chunk = state_.registry.chunk(slot);
   auto& versions = chunk.versions;
   auto& filling = chunks_[slot].filling;
-  TIDEGATE_ASSERT(filling == no_plane, "one pull upstream at a time");
+  TIDEGATE_ASSERT(filling == no_version_buffer, "one pull upstream at a time");
   // Under ssp and async the version that is here may be asked for meanwhile.
   const bool keeps = !chunk.relay->overwrites();
-  if (keeps) versions.add_reader(versions.plane());
-  filling = versions.free_plane();
-  if (keeps) versions.remove_reader(versions.plane());
+  if (keeps) versions.add_reader(versions.version_buffer());
+  filling = versions.free_version_buffer();
+  if (keeps) versions.remove_reader(versions.version_buffer());
   versions.add_reader(filling);
   return filling;
 }
 
 void relay_fetch::cancel_pulled(std::uint32_t slot) {
-  const auto plane = std::exchange(chunks_[slot].filling, no_plane);
-  if (plane != no_plane) state_.registry.chunk(slot).versions.remove_reader(plane);
+  const auto version_buffer = std::exchange(chunks_[slot].filling, no_version_buffer);
+  if (version_buffer != no_version_buffer)
+    state_.registry.chunk(slot).versions.remove_reader(version_buffer);
 }
 
-void relay_fetch::pulled(std::uint32_t slot, refusal code, std::uint64_t version,
+void relay_fetch::pulled(std::uint32_t slot, reply_code code, std::uint64_t version,
                          std::uint64_t min_clock, shard_effects& out) {
   auto& chunk = state_.registry.chunk(slot);
   auto& fetched = chunks_[slot];
-  TIDEGATE_ASSERT((code == refusal::none) == (fetched.filling != no_plane),
+  TIDEGATE_ASSERT((code == reply_code::ok) == (fetched.filling != no_version_buffer),
                   "parameters have a plane");
-  const auto plane = fetched.filling;
+  const auto version_buffer = fetched.filling;
   cancel_pulled(slot);
   if (chunk.job().closed) return;
-  if (code == refusal::none) {
+  if (code == reply_code::ok) {
     if (std::exchange(fetched.received, true) && version != chunk.versions.version())
       chunk.versions.keep_current();
-    chunk.versions.replace(plane, version);
-    fetched.refused = refusal::none;
+    chunk.versions.replace(version_buffer, version);
+    fetched.refused = reply_code::ok;
     chunk.relay->pulled({version, min_clock}, state_.steps.decisions());
   } else {
     fetched.refused = code;

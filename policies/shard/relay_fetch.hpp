@@ -28,30 +28,30 @@ class relay_fetch {
 
   // Upstream has applied the sum of `clock`, or refused it; an answer that comes twice counts
   // once. `answer_follows`: pulled() is next, and its answers may carry these, too.
-  void handed_on(std::uint32_t slot, std::uint64_t clock, refusal code, bool answer_follows,
+  void handed_on(std::uint32_t slot, std::uint64_t clock, reply_code code, bool answer_follows,
                  shard_effects& out);
   // Returns what to pull upstream; null when nothing is asked for.
   const pull_request* asked(std::uint32_t slot) const;
-  // Returns a plane that the parameters may be received into. Exactly one of cancel_pulled and
-  // pulled follows; a refusal needs no plane.
+  // Returns a version buffer that the parameters may be received into. Exactly one of
+  // cancel_pulled and pulled follows; a refusal needs no version buffer.
   std::uint32_t begin_pulled(std::uint32_t slot);
   void cancel_pulled(std::uint32_t slot);
-  void pulled(std::uint32_t slot, refusal code, std::uint64_t version, std::uint64_t min_clock,
-              shard_effects& out);
+  void pulled(std::uint32_t slot, reply_code code, std::uint64_t version,
+              std::uint64_t min_clock, shard_effects& out);
 
   // The policy hands the sum of a clock on, or settles it with the answer of upstream.
   void hand_on(const chunk_record& chunk, std::uint64_t clock, shard_effects& out);
   void settle(const chunk_record& chunk, std::uint64_t clock, const frame_tag& base,
               shard_effects& out);
   // Returns what upstream said to the last pull.
-  refusal refused_with(std::uint32_t slot) const { return chunks_[slot].refused; }
+  reply_code refused_with(std::uint32_t slot) const { return chunks_[slot].refused; }
 
  private:
   struct fetched_chunk {
-    std::uint32_t filling = no_plane;     // that is received into
-    bool received = false;                // there is a version
-    refusal refused = refusal::none;      // what upstream said to a pull
-    std::array<refusal, window> codes{};  // what upstream said to clocks, by clock
+    std::uint32_t filling = no_version_buffer;  // that is received into
+    bool received = false;                      // there is a version
+    reply_code refused = reply_code::ok;        // what upstream said to a pull
+    std::array<reply_code, window> codes{};     // what upstream said to clocks, by clock
   };
 
   void let_go(const chunk_record& chunk, shard_effects& out);

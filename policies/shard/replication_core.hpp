@@ -1,8 +1,8 @@
-// The side of a shard that faces its neighbours in the chain of its group (shard_group.hpp): it
-// hands each step to the one that follows it, chunk by chunk, one under way at a time; that one
-// makes it, hands it on if it is followed itself, and says so when all behind it have made it.
-// Between the shard core and the frames, as front_core is for workers. Below, "the primary" is
-// the one before this process, and "the replica" the one behind it.
+// The side of a shard that faces its neighbours in the chain of its group (replica_chain.hpp):
+// it hands each step to the one that follows it, chunk by chunk, one under way at a time; that
+// one makes it, hands it on if it is followed itself, and says so when all behind it have made
+// it. Between the shard core and the frames, as ingress_core is for workers. Below, "the
+// primary" is the one before this process, and "the replica" the one behind it.
 //
 // A view is one pair of neighbours, by a number that rises. Frames carry it, and the answers to
 // those of another view tell their sender that it has been replaced.
@@ -21,10 +21,10 @@
 
 #include "policies/shard/chain_state.hpp"
 #include "policies/shard/core.hpp"
-#include "policies/shard/front_core.hpp"
+#include "policies/shard/ingress_core.hpp"
 #include "policies/shard/replication_shell.hpp"
-#include "policies/supervision/patience.hpp"
 #include "policies/supervision/reconnect_schedule.hpp"
+#include "policies/supervision/retransmit_timer.hpp"
 #include "runtime/base/frame_header.hpp"
 
 namespace tidegate::policies {
@@ -32,10 +32,10 @@ namespace tidegate::policies {
 class replication_core {
  public:
   using effects = shard_effects;
-  using peer_id = front_shell::peer_id;
+  using peer_id = ingress_shell::peer_id;
 
-  replication_core(replication_shell& shell, shard_core& shard, front_core& front)
-      : state_(shell, shard, front) {}
+  replication_core(replication_shell& shell, shard_core& shard, ingress_core& ingress)
+      : state_(shell, shard, ingress) {}
 
   // Towards the replica. What a coordinator that has died said of it comes late: it is
   // answered, and means nothing.
@@ -112,7 +112,9 @@ class replication_core {
 
   // Sends again what has not been answered; see worker_core::tick.
   void tick(std::int64_t now) { state_.feeder.tick(now); }
-  void set_patience(const patience_limits& limits) { state_.feeder.set_patience(limits); }
+  void set_retransmit_limits(const retransmit_limits& limits) {
+    state_.feeder.set_retransmit_limits(limits);
+  }
 
  private:
   sharding::chain_state state_;

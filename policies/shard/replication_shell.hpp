@@ -9,7 +9,7 @@
 #include "policies/protocol/frame_tag.hpp"
 #include "policies/shard/chunk_replication.hpp"
 #include "policies/shard/effects.hpp"
-#include "policies/shard/front_shell.hpp"
+#include "policies/shard/ingress_shell.hpp"
 #include "runtime/base/frame_header.hpp"
 #include "runtime/base/status.hpp"
 
@@ -21,7 +21,7 @@ enum class neighbour : std::uint8_t { primary, replica };
 class replication_shell {
  public:
   using effects = shard_effects;
-  using peer_id = front_shell::peer_id;
+  using peer_id = ingress_shell::peer_id;
 
   virtual ~replication_shell() = default;
 
@@ -32,8 +32,8 @@ class replication_shell {
   virtual void keep_sum(const effects::replicate& replicate) = 0;
   // A replica reads them from now on; the payload goes. Returns false if it cannot.
   virtual bool map_sums(const runtime::frame_header& header, payload_handle place) = 0;
-  // Returns the sum in that plane, to be released, or no_payload if it cannot be read.
-  virtual payload_handle sum_in_place(std::uint32_t slot, std::uint32_t plane) = 0;
+  // Returns the sum in that version buffer, to be released, or no_payload if it cannot be read.
+  virtual payload_handle sum_in_place(std::uint32_t slot, std::uint32_t version_buffer) = 0;
   // Connects to this neighbour anew, in place of a connection that broke. Returns nothing if no
   // connection could be begun.
   virtual std::optional<peer_id> reconnect(neighbour to) = 0;
@@ -46,10 +46,10 @@ class replication_shell {
   // Sends the chunk as it is; see chunk_seed. Sent again it is as it was the first time.
   virtual void send_seed(peer_id to, const runtime::frame_header& header,
                          const effects::seed& seed, const shard_core::seed_state& state,
-                         bool again) = 0;
+                         bool retransmit) = 0;
   // The chunk is there: what was kept to send it again may go.
   virtual void seed_arrived(std::uint32_t slot) = 0;
-  // A replica puts what has arrived into the planes of the slot. Errors: corrupt.
+  // A replica puts what has arrived into the version buffers of the slot. Errors: corrupt.
   virtual runtime::expected<shard_core::seed_state> take_seed(std::uint32_t slot,
                                                               payload_handle payload) = 0;
   virtual void release_payload(payload_handle payload) = 0;

@@ -8,21 +8,22 @@
 
 namespace tidegate::policies::sharding {
 
-void reply_batcher::acknowledge(const chunk_record& chunk, const frame_tag& tag, bool rings,
-                                refusal code, shard_effects& out) {
-  if (rings)
+void reply_batcher::acknowledge(const chunk_record& chunk, const frame_tag& tag, bool in_place,
+                                reply_code code, shard_effects& out) {
+  if (in_place)
     add(chunk, {.tag = tag, .code = code});
   else
     out.list.push_back(shard_effects::acknowledge{tag, code});
 }
 
-void reply_batcher::reply(const chunk_record& chunk, const frame_tag& tag, bool rings,
-                          refusal code, const shard_effects::version_at& where,
+void reply_batcher::reply(const chunk_record& chunk, const frame_tag& tag, bool in_place,
+                          reply_code code, const shard_effects::version_at& where,
                           shard_effects& out) {
-  if (rings)
+  if (in_place)
     add(chunk, {.is_reply = true, .tag = tag, .code = code, .where = where});
   else
-    out.list.push_back(shard_effects::reply{tag, code, chunk.slot, where, false});
+    out.list.push_back(shard_effects::reply{
+        .tag = tag, .code = code, .slot = chunk.slot, .where = where, .applied = false});
 }
 
 void reply_batcher::join(std::size_t begin, shard_effects& out) {
@@ -33,7 +34,7 @@ void reply_batcher::join(std::size_t begin, shard_effects& out) {
   bool any = false;
   for (auto i = begin; i < list.size(); ++i) {
     const auto* reply = reply_at(i);
-    if (!reply || reply->code != refusal::none) continue;
+    if (!reply || reply->code != reply_code::ok) continue;
     if (reply->tag.rank >= replies_.size()) replies_.resize(reply->tag.rank + 1);
     replies_[reply->tag.rank] = i;
     any = true;
@@ -42,7 +43,7 @@ void reply_batcher::join(std::size_t begin, shard_effects& out) {
   const auto joins = [&](std::size_t i) {
     if (TIDEGATE_BUGGIFY("shard: an acknowledgement goes alone")) return false;
     const auto* ack = std::get_if<shard_effects::acknowledge>(&list[i]);
-    if (!ack || ack->code != refusal::none || ack->tag.rank >= replies_.size()) return false;
+    if (!ack || ack->code != reply_code::ok || ack->tag.rank >= replies_.size()) return false;
     const auto at = replies_[ack->tag.rank];
     if (at <= i || at >= list.size()) return false;
     auto* reply = reply_at(at);
@@ -79,9 +80,9 @@ void reply_batcher::add(const chunk_record& chunk, answer_run run) {
 void reply_batcher::merge() {
   for (auto& run : runs_) {
     const auto reply = state_.registry.table(run.tag.table).runs[run.tag.rank].reply;
-    if (run.is_reply || reply == no_run || run.code != refusal::none) continue;
+    if (run.is_reply || reply == no_run || run.code != reply_code::ok) continue;
     auto& answer = runs_[reply];
-    const bool same = answer.code == refusal::none && answer.count == run.count &&
+    const bool same = answer.code == reply_code::ok && answer.count == run.count &&
                       answer.tag.chunk == run.tag.chunk &&
                       answer.tag.clock == run.tag.clock + 1 &&
                       !TIDEGATE_BUGGIFY("shard: a ring is acknowledged alone");
@@ -96,10 +97,14 @@ void reply_batcher::flush(shard_effects& out) {
   for (const auto& run : runs_) {
     state_.registry.table(run.tag.table).runs[run.tag.rank] = {};
     if (run.is_reply)
-      out.list.push_back(
-          shard_effects::ring_reply{run.tag, run.count, run.code, run.where, run.applied});
+      out.list.push_back(shard_effects::doorbell_reply{.tag = run.tag,
+                                                       .count = run.count,
+                                                       .code = run.code,
+                                                       .where = run.where,
+                                                       .applied = run.applied});
     else if (!run.merged)
-      out.list.push_back(shard_effects::ring_acknowledge{run.tag, run.count, run.code});
+      out.list.push_back(shard_effects::doorbell_acknowledge{
+          .tag = run.tag, .count = run.count, .code = run.code});
   }
   runs_.clear();
 }

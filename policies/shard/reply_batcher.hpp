@@ -1,6 +1,6 @@
 // Puts the answers of a step together into as few frames as say them: neighbouring chunks of a
-// worker that rings become one run, and an acknowledgement travels with the reply to the pull
-// of the clock after it.
+// worker that uses doorbells become one run, and an acknowledgement travels with the reply to
+// the pull of the clock after it.
 //
 // One thread. Once warm, nothing allocates.
 #pragma once
@@ -22,11 +22,11 @@ class reply_batcher {
  public:
   explicit reply_batcher(shard_state& state) : state_(state) {}
 
-  // Answers a push or a skip. `rings`: the worker hears of it in a run, with flush().
-  void acknowledge(const chunk_record& chunk, const frame_tag& tag, bool rings, refusal code,
-                   shard_effects& out);
+  // Answers a push or a skip. `in_place`: the worker hears of it in a run, with flush().
+  void acknowledge(const chunk_record& chunk, const frame_tag& tag, bool in_place,
+                   reply_code code, shard_effects& out);
   // Answers a pull, likewise.
-  void reply(const chunk_record& chunk, const frame_tag& tag, bool rings, refusal code,
+  void reply(const chunk_record& chunk, const frame_tag& tag, bool in_place, reply_code code,
              const shard_effects::version_at& where, shard_effects& out);
   // Ends all runs.
   void flush(shard_effects& out);
@@ -39,9 +39,9 @@ class reply_batcher {
     bool is_reply = false;
     frame_tag tag;
     std::uint32_t count = 1;
-    refusal code = refusal::none;
+    reply_code code = reply_code::ok;
     shard_effects::version_at where{};
-    bool applied = false;  // see ring_reply
+    bool applied = false;  // see doorbell_reply
     bool merged = false;   // an acknowledgement that a reply carries
   };
 

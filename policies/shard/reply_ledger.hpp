@@ -1,5 +1,6 @@
 // The replies with parameters that are on their way to members. Each has a name by which the
-// shell says that it has left its plane; until then the shard core keeps the plane.
+// shell says that it has left its version buffer; until then the shard core keeps the version
+// buffer.
 //
 // One thread. Once warm, nothing allocates.
 #pragma once
@@ -8,19 +9,19 @@
 #include <vector>
 
 #include "policies/shard/effects.hpp"
-#include "policies/shard/front_shell.hpp"
+#include "policies/shard/ingress_shell.hpp"
 
 namespace tidegate::policies::sharding {
 
-struct front_state;
+struct ingress_state;
 
 class reply_ledger {
  public:
-  explicit reply_ledger(front_state& state) : state_(state) {}
+  explicit reply_ledger(ingress_state& state) : state_(state) {}
 
   // Returns a name for a reply that is going to be sent.
   send_name take_name(const shard_effects::reply& reply);
-  // The reply has left its plane, or never will. `name`: 0 for a frame of the owner's.
+  // The reply has left its version buffer, or never will. `name`: 0 for a frame of the owner's.
   void sent(send_name name);
   // The same for a reply that has no name, as it cannot be sent.
   void not_sent(const shard_effects::reply& reply);
@@ -36,7 +37,7 @@ class reply_ledger {
     std::uint64_t job = 0;
     std::uint32_t slot = 0;
     std::uint32_t rank = 0;
-    std::uint32_t plane = 0;
+    std::uint32_t version_buffer = 0;
     bool counts = false;  // the core waits for it
   };
   struct due_answer {
@@ -44,9 +45,9 @@ class reply_ledger {
     std::uint32_t rank = 0;
   };
 
-  void ended(std::uint32_t slot, std::uint32_t rank, std::uint32_t plane);
+  void ended(std::uint32_t slot, std::uint32_t rank, std::uint32_t version_buffer);
 
-  front_state& state_;
+  ingress_state& state_;
   std::vector<named_reply> replies_;  // by name - 1
   std::vector<send_name> free_;
   std::vector<due_answer> due_;

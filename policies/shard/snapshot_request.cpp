@@ -61,7 +61,7 @@ void snapshot_request::take_if_due(chunk_record& chunk, shard_effects& out) {
   }
   for (std::uint32_t rank = 0; rank < ranks.size(); ++rank)
     if (chunk.job().ranks[rank].left) ranks[rank].next = std::max(ranks[rank].next, others);
-  out.list.push_back(shard_effects::snapshot{chunk.slot, chunk.versions.plane()});
+  out.list.push_back(shard_effects::snapshot{chunk.slot, chunk.versions.version_buffer()});
 }
 
 cut_state snapshot_request::progress(std::uint32_t slot) const {

@@ -42,10 +42,10 @@ void step_executor::carry_out(chunk_record& chunk, const frame_tag& base, shard_
 
 void step_executor::answer(chunk_record& chunk, const policy_decision& decision,
                            const frame_tag& base, shard_effects& out) {
-  auto code = refusal::none;
+  auto code = reply_code::ok;
   if (decision.kind == action::too_late && !chunk.versions.find_kept(decision.clock)) {
     const auto refused = state_.relay.refused_with(chunk.slot);
-    code = refused == refusal::none ? refusal::too_late : refused;
+    code = refused == reply_code::ok ? reply_code::too_late : refused;
   }
   const auto tag = state_.registry.tag_of(chunk, decision.rank, decision.clock, base);
   state_.pulls.answer(chunk, tag, code, out);
@@ -61,29 +61,34 @@ void step_executor::apply(chunk_record& chunk, const policy_decision& decision,
   const auto count = state_.pushes.list_inputs(slot, begin, end, decision.clock, out);
   if (count > 0) state_.pushes.plant(chunk, first, decision.clock, out);
   const auto& job = chunk.job();
-  const auto team = job.membership.team(decision.clock);
-  make_step(chunk, first, count, team, out);
+  const auto contributors = job.membership.contributors(decision.clock);
+  make_step(chunk, first, count, contributors, out);
   if (state_.replication.follows(slot)) {
-    state_.replication.retain(chunk, decision, count, team, out);
+    state_.replication.retain(chunk, decision, count, contributors, out);
     for (std::uint32_t rank = begin; job.changes > 0 && rank < end; ++rank)
       if (job.ranks[rank].joined > decision.clock) state_.pushes.orphan(chunk, rank, out);
   } else {
     for (std::uint32_t rank = begin; rank < end; ++rank)
       if (state_.pushes.is_held(slot, rank, decision.clock))
-        state_.pushes.settle(chunk, rank, decision.clock, base, refusal::none, out);
+        state_.pushes.settle(chunk, rank, decision.clock, base, reply_code::ok, out);
   }
   if (all) state_.snapshots.take_if_due(chunk, out);
 }
 
 void step_executor::make_step(chunk_record& chunk, std::uint32_t first, std::uint32_t count,
-                              std::uint32_t team, shard_effects& out) {
+                              std::uint32_t contributors, shard_effects& out) {
   auto& versions = chunk.versions;
-  const auto from = versions.plane();
+  const auto from = versions.version_buffer();
   versions.keep_current();
-  const auto to = count > 0 ? versions.free_plane() : from;
+  const auto to = count > 0 ? versions.free_version_buffer() : from;
   versions.advance(to);
   if (count > 0)
-    out.list.push_back(shard_effects::apply{chunk.slot, first, count, from, to, team});
+    out.list.push_back(shard_effects::apply{.slot = chunk.slot,
+                                            .first = first,
+                                            .count = count,
+                                            .from = from,
+                                            .to = to,
+                                            .contributors = contributors});
 }
 
 }  // namespace tidegate::policies::sharding

@@ -28,7 +28,7 @@ class step_executor {
   void carry_out(chunk_record& chunk, const frame_tag& base, shard_effects& out);
   // Makes the next version with inputs [first, first + count); without inputs it is the same.
   static void make_step(chunk_record& chunk, std::uint32_t first, std::uint32_t count,
-                        std::uint32_t team, shard_effects& out);
+                        std::uint32_t contributors, shard_effects& out);
 
  private:
   void apply(chunk_record& chunk, const policy_decision& decision, const frame_tag& base,

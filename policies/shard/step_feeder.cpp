@@ -35,7 +35,7 @@ void step_feeder::lead(std::uint32_t view, peer_id replica, bool has_all, bool s
   // Before anything is lent: what is on its way goes as frames. Of a job that has ended, too,
   // whose payload waits for it.
   for (const auto job : registry.all_jobs())
-    state_.front.about_job(
+    state_.ingress.about_job(
         job, [&](auto& out) { state_.shard.replication().lead(job, has_all, out); });
   for (const auto job : registry.open_jobs())
     for (const auto rank : registry.finished_ranks(job))
@@ -59,15 +59,15 @@ void step_feeder::lead_nobody(std::uint32_t view) {
   state_.links.forget(neighbour::replica);
   forget_all();
   for (const auto job : state_.shard.registry().all_jobs())
-    state_.front.about_job(
+    state_.ingress.about_job(
         job, [&](auto& out) { state_.shard.replication().lead_nobody(job, out); });
   state_.receiver.answer_owed();
 }
 
 void step_feeder::job_opened(std::uint64_t token) {
   if (!replica_) return;
-  state_.front.about_job(token,
-                         [&](auto& out) { state_.shard.replication().lead(token, true, out); });
+  state_.ingress.about_job(
+      token, [&](auto& out) { state_.shard.replication().lead(token, true, out); });
 }
 
 void step_feeder::seed_more() {
@@ -78,10 +78,10 @@ void step_feeder::seed_more() {
       const auto slot = state_.shard.replication().next_to_seed(job);
       if (!slot) break;
       ++seeding_;
-      state_.shard.replication().seed(*slot,
-                                      state_.front.pending(job, registry.name_of(*slot).table));
+      state_.shard.replication().seed(
+          *slot, state_.ingress.pending(job, registry.name_of(*slot).table));
     }
-  state_.front.carry_out();
+  state_.ingress.carry_out();
   tell_in_sync();
 }
 
@@ -115,12 +115,12 @@ void step_feeder::seed(const effects::seed& seed) {
   send(under_way_.insert_or_assign(seed.slot, added).first->second, false);
 }
 
-void step_feeder::send(const transfer& sent, bool again) {
+void step_feeder::send(const transfer& sent, bool retransmit) {
   if (sent.is_seed) {
     auto header = state_.header_for(frame_kind::seed, view_, sent.chunk.slot);
     const auto& seeded = state_.shard.replication().seed_of(sent.chunk.slot);
     header.version = seeded.now.version;
-    return state_.shell.send_seed(*replica_, header, sent.chunk, seeded, again);
+    return state_.shell.send_seed(*replica_, header, sent.chunk, seeded, retransmit);
   }
   const auto& step = sent.step;
   if (sent.in_place) return post_steps(step, 1);
@@ -128,7 +128,7 @@ void step_feeder::send(const transfer& sent, bool again) {
   header.version = step.version;
   header.worker = step.rank;
   header.clock = step.clock;
-  header.request = step.team;
+  header.request = step.contributors;
   if (step.skips) {
     header.flags = runtime::frame_flag_skip;
     return state_.shell.send_plain(*replica_, header);
@@ -170,7 +170,7 @@ void step_feeder::send_lend(std::uint64_t job, std::uint32_t table) {
 
 void step_feeder::on_lent(const frame_header& header) {
   if (!leads_in(header.epoch) || lending_.erase(header.table) == 0) return;
-  if (static_cast<refusal>(header.code) == refusal::none)
+  if (static_cast<reply_code>(header.code) == reply_code::ok)
     lent_.insert(header.table);
   else
     TIDEGATE_RARE("shard: the replica cannot read the sums in place");
@@ -183,7 +183,8 @@ void step_feeder::post() {
     for (end = begin + 1; end < steps_.size(); ++end) {
       const auto& next = steps_[end];
       if (!state_.are_adjacent(steps_[end - 1], next) || first.rank != next.rank ||
-          first.clock != next.clock || first.skips != next.skips || first.team != next.team)
+          first.clock != next.clock || first.skips != next.skips ||
+          first.contributors != next.contributors)
         break;
     }
     post_steps(first, static_cast<std::uint32_t>(end - begin));
@@ -198,8 +199,8 @@ void step_feeder::post_steps(const effects::replicate& first, std::uint32_t coun
   header.version = first.version;
   header.worker = first.rank;
   header.clock = first.clock;
-  header.request = first.team;
-  header.plane =
+  header.request = first.contributors;
+  header.version_buffer =
       static_cast<std::uint16_t>(first.clock % runtime::limits::clocks_in_flight_max);
   if (first.skips) header.flags = runtime::frame_flag_skip;
   state_.shell.send_plain(*replica_, header);
@@ -208,23 +209,23 @@ void step_feeder::post_steps(const effects::replicate& first, std::uint32_t coun
 void step_feeder::on_followed(const frame_header& header) {
   if (header.count > 0 && header.code == 0) return on_followed_run(header);
   if (!leads_in(header.epoch)) return;
-  const auto code = static_cast<refusal>(header.code);
-  if (code == refusal::stale_epoch) {
+  const auto code = static_cast<reply_code>(header.code);
+  if (code == reply_code::stale_epoch) {
     if (runtime::is_planted(runtime::planted_bug::old_primary_still_serves))
       return lead_nobody(view_);
     return state_.shell.replaced(view_);
   }
   if (header.chunk == runtime::whole_job) {
-    const farewell_name name{header.job, header.worker, header.clock};
+    const farewell_name name{.job = header.job, .rank = header.worker, .since = header.clock};
     farewells_.erase(name);
     state_.receiver.farewell_arrived(name);
     if (name == state_.farewell_of(header.job, header.worker))
-      state_.front.about_job(header.job, [&](auto& out) {
+      state_.ingress.about_job(header.job, [&](auto& out) {
         state_.shard.replication().farewell_replicated(header.job, header.worker, out);
       });
     return tell_in_sync();
   }
-  if (code != refusal::none) return;
+  if (code != reply_code::ok) return;
   // Made before, or handed over before: told as a run of one.
   const auto& registry = state_.shard.registry();
   const auto slot = registry.find_slot(header.job, header.table, header.chunk);
@@ -238,7 +239,7 @@ void step_feeder::on_followed(const frame_header& header) {
 void step_feeder::on_followed_run(const frame_header& header) {
   if (!leads_in(header.epoch)) return;
   auto& replication = state_.shard.replication();
-  auto& out = state_.front.pending(header.job, header.table);
+  auto& out = state_.ingress.pending(header.job, header.table);
   bool seeded = false;
   slots_.clear();
   for (const auto slot : state_.run_of(header)) {
@@ -259,27 +260,27 @@ void step_feeder::on_followed_run(const frame_header& header) {
     replication.seeded(slot, header.version, out);
   }
   replication.replicated(slots_, header.version, out);
-  state_.front.carry_out();
+  state_.ingress.carry_out();
   if (seeded) seed_more();
 }
 
 void step_feeder::resend_all() {
   for (const auto& [slot, sent] : under_way_) send(sent, true);
   for (const auto& [table, offer] : lending_) send_lend(offer.job, table);
-  for (const auto& [name, again] : farewells_) send_farewell(name);
+  for (const auto& [name, retransmit] : farewells_) send_farewell(name);
 }
 
 void step_feeder::tick(std::int64_t now) {
   if (!replica_) return;
   for (auto& [slot, sent] : under_way_) {
-    if (!sent.again.is_over(now, patience_)) continue;
+    if (!sent.retransmit.is_due(now, retransmit_limits_)) continue;
     TIDEGATE_RARE("shard: a step is handed to the replica again");
     send(sent, true);
   }
   for (auto& [table, loan] : lending_)
-    if (loan.again.is_over(now, patience_)) send_lend(loan.job, table);
-  for (auto& [name, again] : farewells_)
-    if (again.is_over(now, patience_)) send_farewell(name);
+    if (loan.retransmit.is_due(now, retransmit_limits_)) send_lend(loan.job, table);
+  for (auto& [name, retransmit] : farewells_)
+    if (retransmit.is_due(now, retransmit_limits_)) send_farewell(name);
 }
 
 }  // namespace tidegate::policies::sharding

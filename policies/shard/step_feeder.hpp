@@ -16,7 +16,7 @@
 #include "policies/shard/effects.hpp"
 #include "policies/shard/replication_shell.hpp"
 #include "policies/shard/step_receiver.hpp"
-#include "policies/supervision/patience.hpp"
+#include "policies/supervision/retransmit_timer.hpp"
 #include "runtime/base/frame_header.hpp"
 
 namespace tidegate::policies::sharding {
@@ -26,7 +26,7 @@ struct chain_state;
 class step_feeder {
  public:
   using effects = shard_effects;
-  using peer_id = front_shell::peer_id;
+  using peer_id = ingress_shell::peer_id;
 
   explicit step_feeder(chain_state& state) : state_(state) {}
 
@@ -63,7 +63,7 @@ class step_feeder {
   // Sends again what has not been answered: all of it, or what is due.
   void resend_all();
   void tick(std::int64_t now);
-  void set_patience(const patience_limits& limits) { patience_ = limits; }
+  void set_retransmit_limits(const retransmit_limits& limits) { retransmit_limits_ = limits; }
 
  private:
   struct transfer {
@@ -71,17 +71,17 @@ class step_feeder {
     effects::replicate step;
     effects::seed chunk;
     bool in_place = false;
-    patience again;
+    retransmit_timer retransmit;
   };
   struct lending {
     std::uint64_t job = 0;
-    patience again;
+    retransmit_timer retransmit;
   };
 
   void forget_all();
   void seed_more();
   void tell_in_sync();
-  void send(const transfer& sent, bool again);
+  void send(const transfer& sent, bool retransmit);
   void send_lend(std::uint64_t job, std::uint32_t table);
   void post_steps(const effects::replicate& first, std::uint32_t count);
   void on_followed_run(const runtime::frame_header& header);
@@ -92,13 +92,13 @@ class step_feeder {
   bool shares_ = false;
   bool synced_ = true;                           // in_sync() has been told
   std::map<std::uint32_t, transfer> under_way_;  // by slot
-  std::map<farewell_name, patience> farewells_;
+  std::map<farewell_name, retransmit_timer> farewells_;
   std::map<std::uint32_t, lending> lending_;  // tables, not answered yet
   std::set<std::uint32_t> lent_;              // tables
   std::vector<effects::replicate> steps_;     // to be posted
   std::vector<std::uint32_t> slots_;          // of the run being answered
   std::size_t seeding_ = 0;
-  patience_limits patience_;
+  retransmit_limits retransmit_limits_;
 };
 
 }  // namespace tidegate::policies::sharding

@@ -33,9 +33,9 @@ bool step_receiver::promote(std::uint32_t view, std::uint64_t epoch) {
   state_.links.forget(neighbour::primary);
   owed_.clear();
   for (const auto job : state_.shard.registry().open_jobs()) {
-    state_.front.about_job(
+    state_.ingress.about_job(
         job, [&](auto& out) { state_.shard.follower().promote(job, epoch, out); });
-    state_.front.promoted(job);
+    state_.ingress.promoted(job);
   }
   return true;
 }
@@ -67,18 +67,19 @@ void step_receiver::table_opened() {
 }
 
 followed_step step_receiver::step_of(const frame_header& header) {
-  return {header.job,
-          header.table,
-          header.chunk,
-          header.version,
-          header.worker,
-          header.clock,
-          static_cast<std::uint32_t>(std::min<std::uint64_t>(header.request, all_ranks))};
+  return {.job = header.job,
+          .table = header.table,
+          .chunk = header.chunk,
+          .version = header.version,
+          .rank = header.worker,
+          .clock = header.clock,
+          .contributors =
+              static_cast<std::uint32_t>(std::min<std::uint64_t>(header.request, all_ranks))};
 }
 
 // Also to one that was the primary before and may not know. What comes from the one before that
 // one, which is out, is not for its ears.
-void step_receiver::answer(const frame_header& header, refusal code) {
+void step_receiver::answer(const frame_header& header, reply_code code) {
   auto reply = header;
   reply.kind = frame_kind::followed;
   reply.flags = 0;
@@ -89,7 +90,7 @@ void step_receiver::answer(const frame_header& header, refusal code) {
 
 bool step_receiver::place(const frame_header& header) {
   if (!follows_in(header.epoch)) {
-    answer(header, refusal::stale_epoch);
+    answer(header, reply_code::stale_epoch);
     return false;
   }
   if (header.kind == frame_kind::lend) return true;
@@ -113,7 +114,7 @@ void step_receiver::frame_lost(const frame_header& header) {
 void step_receiver::frame(const frame_header& header, payload_handle payload) {
   if (!follows_in(header.epoch)) {
     if (payload != no_payload) state_.shell.release_payload(payload);
-    return answer(header, refusal::stale_epoch);
+    return answer(header, reply_code::stale_epoch);
   }
   if (header.kind == frame_kind::farewell) return on_farewell(header);
   if (header.kind == frame_kind::lend) return on_lend(header, payload);
@@ -123,43 +124,44 @@ void step_receiver::frame(const frame_header& header, payload_handle payload) {
 }
 
 void step_receiver::on_step(const frame_header& header, payload_handle payload) {
-  auto& out = state_.front.pending(header.job, header.table);
+  auto& out = state_.ingress.pending(header.job, header.table);
   state_.shard.follower().follow(step_of(header), payload, out);
-  state_.front.carry_out();
+  state_.ingress.carry_out();
 }
 
 void step_receiver::on_seed(const frame_header& header, payload_handle payload) {
-  auto& out = state_.front.pending(header.job, header.table);
+  auto& out = state_.ingress.pending(header.job, header.table);
   const auto slot = state_.shard.registry().find_slot(header.job, header.table, header.chunk);
   TIDEGATE_ASSERT(slot.has_value(), "place() has found the chunk");
   auto taken = state_.shell.take_seed(*slot, payload);
   if (!taken) {
     state_.shard.follower().cancel(step_of(header));
-    return answer(header, refusal::wrong_size);
+    return answer(header, reply_code::wrong_size);
   }
   state_.shard.follower().follow_seed(step_of(header), *taken, out);
-  state_.front.carry_out();
+  state_.ingress.carry_out();
 }
 
 // Steps whose sums are read where the primary keeps them.
 void step_receiver::on_steps(const frame_header& header) {
   const bool skips = (header.flags & runtime::frame_flag_skip) != 0;
   auto& follower = state_.shard.follower();
-  auto& out = state_.front.pending(header.job, header.table);
+  auto& out = state_.ingress.pending(header.job, header.table);
   for (const auto slot : state_.run_of(header)) {
     auto step = step_of(header);
     step.chunk = state_.shard.registry().name_of(slot).chunk;
     const auto judged = follower.begin_step(step, state_.shell.chunk_bytes(slot));
-    if (judged.kind == push_admission::verdict::refuse && judged.code == refusal::none)
+    if (judged.kind == push_admission::verdict::refuse && judged.code == reply_code::ok)
       out.list.push_back(shard_effects::followed{slot, step.version});
     if (judged.kind != push_admission::verdict::take) continue;
-    const auto sum = skips ? no_payload : state_.shell.sum_in_place(slot, header.plane);
+    const auto sum =
+        skips ? no_payload : state_.shell.sum_in_place(slot, header.version_buffer);
     if (skips || sum != no_payload)
       follower.follow(step, sum, out);
     else
       follower.cancel(step);  // nobody has lent that
   }
-  state_.front.carry_out();
+  state_.ingress.carry_out();
 }
 
 void step_receiver::on_lend(const frame_header& header, payload_handle place) {
@@ -167,13 +169,13 @@ void step_receiver::on_lend(const frame_header& header, payload_handle place) {
   auto reply = header;
   reply.kind = frame_kind::lent;
   reply.payload_bytes = 0;
-  reply.code = static_cast<std::uint32_t>(mapped ? refusal::none : refusal::no_window);
+  reply.code = static_cast<std::uint32_t>(mapped ? reply_code::ok : reply_code::no_window);
   state_.shell.send_plain(*primary_, reply);
 }
 
 void step_receiver::on_farewell(const frame_header& header) {
   state_.shard.follower().follow_farewell(header.job, header.worker, header.clock);
-  const farewell_name name{header.job, header.worker, header.clock};
+  const farewell_name name{.job = header.job, .rank = header.worker, .since = header.clock};
   if (!state_.feeder.leads()) return answer_farewell(name);
   owed_.insert(name);
   state_.feeder.send_farewell(name);
@@ -194,7 +196,7 @@ void step_receiver::answer_farewell(const farewell_name& name) {
   header.worker = name.rank;
   header.clock = name.since;
   header.chunk = runtime::whole_job;
-  answer(header, refusal::none);
+  answer(header, reply_code::ok);
 }
 
 }  // namespace tidegate::policies::sharding

@@ -31,7 +31,7 @@ struct farewell_name {
 
 class step_receiver {
  public:
-  using peer_id = front_shell::peer_id;
+  using peer_id = ingress_shell::peer_id;
 
   explicit step_receiver(chain_state& state) : state_(state) {}
 
@@ -71,7 +71,7 @@ class step_receiver {
   void on_steps(const runtime::frame_header& header);
   void on_farewell(const runtime::frame_header& header);
   void on_lend(const runtime::frame_header& header, payload_handle place);
-  void answer(const runtime::frame_header& header, refusal code);
+  void answer(const runtime::frame_header& header, reply_code code);
   void answer_farewell(const farewell_name& name);
 
   chain_state& state_;

@@ -5,7 +5,7 @@
 #include <variant>
 
 #include "policies/protocol/frame_tags.hpp"
-#include "policies/shard/front_state.hpp"
+#include "policies/shard/ingress_state.hpp"
 #include "runtime/base/buggify.hpp"
 
 namespace tidegate::policies::sharding {
@@ -88,7 +88,7 @@ void turn_runner::perform(const effects::release& release, inputs) {
 
 void turn_runner::perform(const effects::acknowledge& acknowledge, inputs) {
   const auto& tag = acknowledge.tag;
-  if (acknowledge.code != refusal::none) state_.links.refused(tag, acknowledge.code);
+  if (acknowledge.code != reply_code::ok) state_.links.refused(tag, acknowledge.code);
   auto header = header_of(frame_kind::push_ack, tag, acknowledge.code);
   if (tag.chunk == runtime::whole_job)
     if (const auto* worker = state_.links.find(tag.job, tag.rank))
@@ -96,26 +96,26 @@ void turn_runner::perform(const effects::acknowledge& acknowledge, inputs) {
   state_.links.send(tag, header);
 }
 
-void turn_runner::perform(const effects::ring_acknowledge& acknowledge, inputs) {
-  if (acknowledge.code != refusal::none)
+void turn_runner::perform(const effects::doorbell_acknowledge& acknowledge, inputs) {
+  if (acknowledge.code != reply_code::ok)
     state_.links.refused(acknowledge.tag, acknowledge.code);
   state_.acks.add(acknowledge);
 }
 
-void turn_runner::perform(const effects::ring_reply& reply, inputs) {
-  if (reply.code != refusal::none) state_.links.refused(reply.tag, reply.code);
-  auto header = header_of(frame_kind::ring_reply, reply.tag, reply.code);
+void turn_runner::perform(const effects::doorbell_reply& reply, inputs) {
+  if (reply.code != reply_code::ok) state_.links.refused(reply.tag, reply.code);
+  auto header = header_of(frame_kind::doorbell_reply, reply.tag, reply.code);
   header.count = reply.count;
   header.version = reply.where.version;
   header.min_clock = reply.where.min_clock;
-  header.plane = static_cast<std::uint16_t>(reply.where.plane);
+  header.version_buffer = static_cast<std::uint16_t>(reply.where.version_buffer);
   if (reply.applied) header.flags = runtime::frame_flag_applied;
   state_.links.send(reply.tag, header);
 }
 
 void turn_runner::perform(const effects::reply& reply, inputs) {
   auto header = header_of(frame_kind::pull_reply, reply.tag, reply.code);
-  if (reply.code != refusal::none) {
+  if (reply.code != reply_code::ok) {
     state_.links.refused(reply.tag, reply.code);
     state_.links.send(reply.tag, header);
     return;
@@ -127,7 +127,7 @@ void turn_runner::perform(const effects::reply& reply, inputs) {
   header.shard = static_cast<std::uint16_t>(state_.index);
   const auto* worker = state_.links.reachable(reply.tag);
   if (!worker) return state_.replies.not_sent(reply);
-  state_.shell.send_parameters(worker->peer, header, reply.slot, reply.where.plane,
+  state_.shell.send_parameters(worker->peer, header, reply.slot, reply.where.version_buffer,
                                state_.replies.take_name(reply));
 }
 

@@ -7,18 +7,18 @@
 #include <cstdint>
 
 #include "policies/shard/effects.hpp"
-#include "policies/shard/front_shell.hpp"
+#include "policies/shard/ingress_shell.hpp"
 #include "policies/shard/queue.hpp"
 
 namespace tidegate::policies::sharding {
 
-struct front_state;
+struct ingress_state;
 
 class turn_runner {
  public:
   static constexpr std::uint64_t no_job = 0;  // of the queue for frames that nobody knows
 
-  turn_runner(front_state& state, std::uint64_t turn_bytes)
+  turn_runner(ingress_state& state, std::uint64_t turn_bytes)
       : state_(state), turn_bytes_(turn_bytes) {}
 
   // Returns where effects about a table, or about a whole job, are appended.
@@ -34,7 +34,7 @@ class turn_runner {
 
  private:
   using effects = shard_effects;
-  using inputs = front_shell::inputs;
+  using inputs = ingress_shell::inputs;
 
   template <class Effect>
   inputs inputs_of(const Effect& effect, inputs all);
@@ -51,10 +51,10 @@ class turn_runner {
   void perform(const effects::release& release, inputs);
   void perform(const effects::acknowledge& acknowledge, inputs);
   void perform(const effects::reply& reply, inputs);
-  void perform(const effects::ring_acknowledge& acknowledge, inputs);
-  void perform(const effects::ring_reply& reply, inputs);
+  void perform(const effects::doorbell_acknowledge& acknowledge, inputs);
+  void perform(const effects::doorbell_reply& reply, inputs);
 
-  front_state& state_;
+  ingress_state& state_;
   std::uint64_t turn_bytes_;
   shard_queue queue_;
   std::uint64_t budget_ = 0;  // bytes that may be summed in this turn

@@ -17,7 +17,7 @@
 
 namespace tidegate::policies {
 
-// One life of a process: a pid comes back, a pid with the time of its start does not.
+// An incarnation of a process: a pid comes back, a pid with the time of its start does not.
 struct chaos_target {
   process_name name;
   int pid = -1;

@@ -11,16 +11,16 @@
 
 namespace tidegate::policies {
 
-struct patience_limits {
+struct retransmit_limits {
   std::int64_t first_ns = 1'000'000'000;
   std::int64_t most_ns = 8'000'000'000;
   std::int64_t growth = 2;  // times as long as before
 };
 
-class patience {
+class retransmit_timer {
  public:
   // `now` in nanoseconds, of a clock that does not go back. The first call starts it.
-  bool is_over(std::int64_t now, const patience_limits& limits = {}) noexcept {
+  bool is_due(std::int64_t now, const retransmit_limits& limits = {}) noexcept {
     if (wait_ == 0) {
       wait_ = limits.first_ns;
       due_ = now + wait_;

@@ -1,4 +1,4 @@
-#include "policies/supervision/ask_again.hpp"
+#include "policies/supervision/retry_backoff.hpp"
 
 #include <algorithm>
 
@@ -14,10 +14,11 @@ constexpr std::int64_t pause_most = 200 * millisecond;
 
 }  // namespace
 
-ask_again::ask_again(std::int64_t now, std::uint32_t patience_ms)
-    : until_(now + patience_ms * millisecond), pause_(pause_first) {}
+retry_backoff::retry_backoff(std::int64_t now, std::uint32_t give_up_ms)
+    : until_(now + give_up_ms * millisecond), pause_(pause_first) {}
 
-std::optional<std::int64_t> ask_again::after(std::int64_t now, const runtime::status& result) {
+std::optional<std::int64_t> retry_backoff::after(std::int64_t now,
+                                                 const runtime::status& result) {
   if (result.code() != runtime::errc::unavailable || now >= until_) return std::nullopt;
   const auto pause = std::min(pause_, until_ - now);
   pause_ = std::min(2 * pause_, pause_most);

@@ -10,10 +10,10 @@
 
 namespace tidegate::policies {
 
-class ask_again {
+class retry_backoff {
  public:
-  // `now`: when it is asked for the first time. `patience_ms` 0: it is asked once.
-  ask_again(std::int64_t now, std::uint32_t patience_ms);
+  // `now`: when it is asked for the first time. `give_up_ms` 0: it is asked once.
+  retry_backoff(std::int64_t now, std::uint32_t give_up_ms);
 
   // The pause before it is asked again, in nanoseconds; none: this result stands.
   std::optional<std::int64_t> after(std::int64_t now, const runtime::status& result);

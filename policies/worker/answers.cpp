@@ -10,21 +10,21 @@ namespace tidegate::policies {
 using replied = pull_state::replied;
 
 void worker_core::on_ack(std::uint32_t id, std::uint32_t chunk, std::uint64_t clock,
-                         refusal code, worker_effects& out) {
+                         reply_code code, worker_effects& out) {
   auto* table = tables_.find(id, chunk);
   if (!table) return;
   auto& push = table->pushes[clock % window];
   if (push.active && push.clock == clock) ack(push, chunk, code, out);
 }
 
-void worker_core::ack(push_state& push, std::uint32_t chunk, refusal code,
+void worker_core::ack(push_state& push, std::uint32_t chunk, reply_code code,
                       worker_effects& out) {
   if (std::exchange(push.acked[chunk], std::uint8_t{1}) != 0) return;  // a duplicate
-  if (code != refusal::none) return fail(code, out);
+  if (code != reply_code::ok) return fail(code, out);
   if (--push.remaining > 0) return;
   push.active = false;
   credits_.acknowledged(push.clock, push.op == 0);
-  if (push.op != 0 && push.op != unnamed) ended(push.op, refusal::none, out);
+  if (push.op != 0 && push.op != unnamed) ended(push.op, reply_code::ok, out);
   settle(out);
 }
 
@@ -33,12 +33,14 @@ bool worker_core::is_acknowledged(std::uint32_t table, std::uint64_t clock) cons
   return !push.active || push.clock != clock;
 }
 
-void worker_core::on_ring_ack(const part_run& where, std::uint64_t clock, refusal code,
-                              worker_effects& out) {
+void worker_core::on_doorbell_ack(const part_run& where, std::uint64_t clock, reply_code code,
+                                  worker_effects& out) {
   if (where.table == all_tables) {
     for (const auto& [id, table] : tables_) {
       const auto* part = table.part_at(where.shard);
-      if (part && part->attached) on_ring_ack({id, where.shard, 0, 0}, clock, code, out);
+      if (part && part->attached)
+        on_doorbell_ack({.table = id, .shard = where.shard, .first = 0, .count = 0}, clock,
+                        code, out);
     }
     return;
   }
@@ -51,19 +53,20 @@ void worker_core::on_ring_ack(const part_run& where, std::uint64_t clock, refusa
   }
 }
 
-void worker_core::on_ring_reply(const part_run& where, const reply& item, worker_effects& out) {
+void worker_core::on_doorbell_reply(const part_run& where, const reply& item,
+                                    worker_effects& out) {
   auto* table = tables_.find(where.table);
   if (!table) return;
   for (const auto chunk : table_book::chunks_of(*table, where)) {
     if (!table->pull.expects(chunk, item.request, replied::no)) continue;
-    table->sources[chunk] = {item.plane, tables_.moves_of(where.shard)};
+    table->sources[chunk] = {item.version_buffer, tables_.moves_of(where.shard)};
     answer(*table, chunk, item, out);
   }
 }
 
-bool worker_core::on_finish_ack(std::uint32_t shard, refusal code, worker_effects& out) {
+bool worker_core::on_finish_ack(std::uint32_t shard, reply_code code, worker_effects& out) {
   if (!farewell_.acknowledged(shard)) return false;
-  code != refusal::none ? fail(code, out) : settle(out);
+  code != reply_code::ok ? fail(code, out) : settle(out);
   return true;
 }
 
@@ -89,7 +92,7 @@ void worker_core::on_reply(std::uint32_t id, std::uint32_t chunk, const reply& i
   auto* table = tables_.find(id, chunk);
   if (!table) return;
   // One with a payload has begun; a refusal comes without.
-  const auto due = item.code == refusal::none ? replied::arriving : replied::no;
+  const auto due = item.code == reply_code::ok ? replied::arriving : replied::no;
   if (!table->pull.expects(chunk, item.request, due)) return;
   table->sources[chunk] = {};
   answer(*table, chunk, item, out);
@@ -99,8 +102,8 @@ void worker_core::answer(worker_table& table, std::uint32_t chunk, const reply& 
                          worker_effects& out) {
   auto& pull = table.pull;
   pull.chunks[chunk] = replied::yes;
-  if (answer.code != refusal::none && pull.code == refusal::none) pull.code = answer.code;
-  if (answer.code == refusal::none && pull.clock != clock_vector::infinity &&
+  if (answer.code != reply_code::ok && pull.code == reply_code::ok) pull.code = answer.code;
+  if (answer.code == reply_code::ok && pull.clock != clock_vector::infinity &&
       answer.min_clock < pull.clock)
     staleness_max_ = std::max(staleness_max_, pull.clock - answer.min_clock);
   if (--pull.remaining > 0) return;
@@ -109,12 +112,12 @@ void worker_core::answer(worker_table& table, std::uint32_t chunk, const reply& 
 }
 
 // An exchange has many parts and ends with the last.
-void worker_core::ended(operation op, refusal code, worker_effects& out) {
+void worker_core::ended(operation op, reply_code code, worker_effects& out) {
   if (op != exchange_.op) {
     out.dones.push_back({op, code});
     return;
   }
-  if (code != refusal::none && exchange_.code == refusal::none) exchange_.code = code;
+  if (code != reply_code::ok && exchange_.code == reply_code::ok) exchange_.code = code;
   if (--exchange_.remaining > 0) return;
   exchange_.op = 0;
   out.dones.push_back({op, exchange_.code});
@@ -123,16 +126,16 @@ void worker_core::ended(operation op, refusal code, worker_effects& out) {
 void worker_core::settle(worker_effects& out) {
   send_waiting(out);
   if (room_op_ != 0 && has_room())
-    out.dones.push_back({std::exchange(room_op_, 0), refusal::none});
+    out.dones.push_back({std::exchange(room_op_, 0), reply_code::ok});
   if (finish_op_ == 0) return;
   if (!farewell_.is_said() && credits_.all_acknowledged()) farewell_.say(clock_, out);
   if (farewell_.is_said() && farewell_.is_settled())
-    out.dones.push_back({std::exchange(finish_op_, 0), refusal::none});
+    out.dones.push_back({std::exchange(finish_op_, 0), reply_code::ok});
 }
 
 // Everything under way ends now: its other answers may never come, and if they do, they belong
 // to nothing.
-void worker_core::fail(refusal code, worker_effects& out) {
+void worker_core::fail(reply_code code, worker_effects& out) {
   failure_ = code;
   farewell_.give_up();
   const auto end = [&](operation op) {

@@ -89,7 +89,7 @@ bool client_core::end_attach(table_state& state, std::uint32_t shard) {
 
 // When all tables that have chunks there are mapped, or never will be.
 void client_core::end_move(std::uint32_t shard) {
-  if (attaching_[shard] == 0 && moving_.erase(shard) > 0) worker_.again(shard, effects_);
+  if (attaching_[shard] == 0 && moving_.erase(shard) > 0) worker_.retransmit(shard, effects_);
 }
 
 void client_core::reply_lost(const frame_header& header) {
@@ -114,7 +114,8 @@ void client_core::tick(std::int64_t now) {
   if (failed_) return;
   worker_.tick(now, effects_);
   for (auto& [id, state] : tables_) {
-    if (state.attaching.empty() || !state.attach_again.is_over(now, patience_)) continue;
+    if (state.attaching.empty() || !state.attach_retransmit.is_due(now, retransmit_limits_))
+      continue;
     TIDEGATE_RARE("client: a shard is asked for its memory again");
     for (const auto shard : state.attaching)
       shell_.send_place(shard, header_for(frame_kind::attach, id, shard));
@@ -164,7 +165,7 @@ void client_core::frame(const frame_header& header, std::span<const std::byte> b
   if (failed_) return;
   if (!is_mine(header)) return reply_lost(header);  // perhaps begun before its shard moved
   effects_.clear();
-  const auto code = static_cast<refusal>(header.code);
+  const auto code = static_cast<reply_code>(header.code);
   if (shards_move_ && is_not_told(code)) {
     TIDEGATE_RARE("client: a shard that was replaced knows nothing of what is asked");
     return;
@@ -175,28 +176,41 @@ void client_core::frame(const frame_header& header, std::span<const std::byte> b
     worker_.on_ack(header.table, header.chunk, header.clock, code, effects_);
   } else if (header.kind == frame_kind::pull_reply) {
     if ((header.flags & runtime::frame_flag_applied) != 0)
-      worker_.on_ack(header.table, header.chunk, header.clock - 1, refusal::none, effects_);
-    worker_.on_reply(header.table, header.chunk, {header.request, code, header.min_clock, 0},
+      worker_.on_ack(header.table, header.chunk, header.clock - 1, reply_code::ok, effects_);
+    worker_.on_reply(header.table, header.chunk,
+                     {.request = header.request,
+                      .code = code,
+                      .min_clock = header.min_clock,
+                      .version_buffer = 0},
                      effects_);
   } else if (header.kind == frame_kind::attach_ack) {
     on_attached(header, bytes);
   } else if (header.kind == frame_kind::resend || header.kind == frame_kind::resent) {
     on_resend(header);
   } else {
-    on_ring(header);
+    on_doorbell(header);
   }
 }
 
-void client_core::on_ring(const frame_header& header) {
-  const auto code = static_cast<refusal>(header.code);
-  const part_run where{header.table, header.shard, header.chunk, header.count};
-  if (header.kind == frame_kind::ring_ack)
-    return worker_.on_ring_ack(where, header.clock, code, effects_);
-  if (header.kind != frame_kind::ring_reply || header.plane >= planes_max(workers_)) return;
+void client_core::on_doorbell(const frame_header& header) {
+  const auto code = static_cast<reply_code>(header.code);
+  const part_run where{.table = header.table,
+                       .shard = header.shard,
+                       .first = header.chunk,
+                       .count = header.count};
+  if (header.kind == frame_kind::doorbell_ack)
+    return worker_.on_doorbell_ack(where, header.clock, code, effects_);
+  if (header.kind != frame_kind::doorbell_reply ||
+      header.version_buffer >= version_buffers_max(workers_))
+    return;
   if ((header.flags & runtime::frame_flag_applied) != 0)
-    worker_.on_ring_ack(where, header.clock - 1, refusal::none, effects_);
-  worker_.on_ring_reply(where, {header.request, code, header.min_clock, header.plane},
-                        effects_);
+    worker_.on_doorbell_ack(where, header.clock - 1, reply_code::ok, effects_);
+  worker_.on_doorbell_reply(where,
+                            {.request = header.request,
+                             .code = code,
+                             .min_clock = header.min_clock,
+                             .version_buffer = header.version_buffer},
+                            effects_);
 }
 
 void client_core::connection_broke(std::uint32_t shard, std::int64_t now) {
@@ -251,7 +265,7 @@ void client_core::resend(std::uint32_t shard) {
 }
 
 void client_core::carry_out() {
-  if (worker_.failure() != refusal::none && !std::exchange(failed_, true)) shell_.let_go();
+  if (worker_.failure() != reply_code::ok && !std::exchange(failed_, true)) shell_.let_go();
   for (const auto& item : effects_.sends) send(item);
   for (const auto& done : effects_.dones) shell_.done(done.op, done.code);
   effects_.clear();
@@ -292,12 +306,12 @@ void client_core::send(const worker_effects::send& send) {
       break;
     case kind::pull:
       header.kind = frame_kind::pull;
-      flag(send.everything, runtime::frame_flag_final);
+      flag(send.is_final, runtime::frame_flag_final);
       break;
-    case kind::ring:
-      header.kind = frame_kind::ring;
-      header.plane = static_cast<std::uint16_t>(send.half);
-      flag(send.everything, runtime::frame_flag_final);
+    case kind::doorbell:
+      header.kind = frame_kind::doorbell;
+      header.version_buffer = static_cast<std::uint16_t>(send.half);
+      flag(send.is_final, runtime::frame_flag_final);
       flag(send.pushes, runtime::frame_flag_push);
       flag(send.skips, runtime::frame_flag_skip);
       flag(send.pulls, runtime::frame_flag_pull);

@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "policies/protocol/control_calls.hpp"
-#include "policies/supervision/patience.hpp"
 #include "policies/supervision/reconnect_schedule.hpp"
+#include "policies/supervision/retransmit_timer.hpp"
 #include "policies/worker/core.hpp"
 #include "runtime/base/frame_header.hpp"
 
@@ -39,7 +39,7 @@ class client_shell {
   virtual void opened(std::uint32_t table) = 0;
   // An operation has ended. Before the first one that fails let_go() is called: memory of
   // operations is the user's again, and nothing may read or write it any more.
-  virtual void done(operation op, refusal code) = 0;
+  virtual void done(operation op, reply_code code) = 0;
   virtual void let_go() = 0;
   // Connects to this shard anew; frames go over the new connection from now on. Returns false
   // if no connection could be begun.
@@ -77,9 +77,9 @@ class client_core {
   // Sends again what has not been answered; see worker_core::tick. carry_out() follows. Not
   // while frames wait to be sent: what has not left cannot be lost, and would wait twice.
   void tick(std::int64_t now);
-  void set_patience(const patience_limits& limits) {
-    patience_ = limits;
-    worker_.set_patience(limits);
+  void set_retransmit_limits(const retransmit_limits& limits) {
+    retransmit_limits_ = limits;
+    worker_.set_retransmit_limits(limits);
   }
   bool is_busy() const;
 
@@ -116,11 +116,11 @@ class client_core {
     std::uint64_t opened_as = 0;  // the first of all tables: 0
     bool open = false;
     std::set<std::uint32_t> attaching;  // shards that have not answered
-    patience attach_again;
+    retransmit_timer attach_retransmit;
   };
   bool is_mine(const runtime::frame_header& header) const;
   void on_attached(const runtime::frame_header& header, std::span<const std::byte> place);
-  void on_ring(const runtime::frame_header& header);
+  void on_doorbell(const runtime::frame_header& header);
   void on_resend(const runtime::frame_header& header);
   void send_resend(runtime::frame_kind kind, std::uint32_t shard, std::uint64_t attempt);
   void resend(std::uint32_t shard);
@@ -145,7 +145,7 @@ class client_core {
   std::vector<std::size_t> attaching_;   // tables that wait for it, by shard
   std::set<std::uint32_t> frames_with_;  // shards
   std::set<std::uint32_t> moving_;       // shards that nothing is sent to until they are mapped
-  patience_limits patience_;
+  retransmit_limits retransmit_limits_;
   reconnect_schedule<std::uint32_t> reconnects_;  // by shard
   bool failed_ = false;
 };

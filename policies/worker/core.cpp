@@ -36,11 +36,11 @@ bool worker_core::may_move_on() const {
 
 // Where the pushes of the oldest clock were, those of this one are to be.
 bool worker_core::has_room() const {
-  return failure_ == refusal::none && credits_.has_room(clock_);
+  return failure_ == reply_code::ok && credits_.has_room(clock_);
 }
 
 errc worker_core::room(operation op, worker_effects& out) {
-  if (failure_ != refusal::none) return errc::cancelled;
+  if (failure_ != reply_code::ok) return errc::cancelled;
   if (finished_ || room_op_ != 0) return errc::out_of_order;
   room_op_ = op;
   settle(out);
@@ -49,7 +49,7 @@ errc worker_core::room(operation op, worker_effects& out) {
 
 errc worker_core::push(std::uint32_t id, operation op, worker_effects& out,
                        std::uint32_t half) {
-  if (failure_ != refusal::none) return errc::cancelled;
+  if (failure_ != reply_code::ok) return errc::cancelled;
   auto* table = tables_.find(id);
   if (!table) return errc::not_found;
   if (!may_push(*table)) return errc::out_of_order;
@@ -86,7 +86,7 @@ void worker_core::send_waiting(worker_effects& out) {
 }
 
 errc worker_core::pull(std::uint32_t id, operation op, extent wanted, worker_effects& out) {
-  if (failure_ != refusal::none) return errc::cancelled;
+  if (failure_ != reply_code::ok) return errc::cancelled;
   auto* table = tables_.find(id);
   if (!table) return errc::not_found;
   if (table->pull.active || exchange_.op != 0) return errc::out_of_order;
@@ -102,7 +102,7 @@ errc worker_core::pull(std::uint32_t id, operation op, extent wanted, worker_eff
 }
 
 errc worker_core::clock(operation op, worker_effects& out) {
-  if (failure_ != refusal::none) return errc::cancelled;
+  if (failure_ != reply_code::ok) return errc::cancelled;
   if (!may_move_on()) return errc::out_of_order;
   for (const auto& [id, table] : tables_)
     if (table.pull.active) return errc::out_of_order;
@@ -112,13 +112,13 @@ errc worker_core::clock(operation op, worker_effects& out) {
     send_or_wait(id, table, out);
   }
   ++clock_;
-  out.dones.push_back({op, refusal::none});
+  out.dones.push_back({op, reply_code::ok});
   return errc::ok;
 }
 
 errc worker_core::exchange(std::span<const std::uint32_t> ids, operation op,
                            worker_effects& out, std::uint32_t half) {
-  if (failure_ != refusal::none) return errc::cancelled;
+  if (failure_ != reply_code::ok) return errc::cancelled;
   if (!may_move_on()) return errc::out_of_order;
   for (auto& [id, table] : tables_) {
     if (table.pull.active) return errc::out_of_order;
@@ -133,7 +133,13 @@ errc worker_core::exchange(std::span<const std::uint32_t> ids, operation op,
     ++listed;
   }
   ++last_request_;
-  exchange_ = {op, listed, refusal::none, listed, clock_, last_request_, half};
+  exchange_ = {.op = op,
+               .remaining = listed,
+               .code = reply_code::ok,
+               .listed = listed,
+               .clock = clock_,
+               .request = last_request_,
+               .half = half};
   for (auto& [id, table] : tables_) {
     if (table.listed) {
       begin_push(table, unnamed, half);
@@ -148,11 +154,11 @@ errc worker_core::exchange(std::span<const std::uint32_t> ids, operation op,
   else
     credits_.wait(clock_);
   ++clock_;
-  if (listed == 0) out.dones.push_back({std::exchange(exchange_.op, 0), refusal::none});
+  if (listed == 0) out.dones.push_back({std::exchange(exchange_.op, 0), reply_code::ok});
   return errc::ok;
 }
 
-// One ring per shard for all tables when all take part and are attached there.
+// One doorbell per shard for all tables when all take part and are attached there.
 void worker_core::send_exchange(worker_effects& out) const {
   const auto [clock, request] = std::pair(exchange_.clock, exchange_.request);
   const bool all = exchange_.listed == tables_.size() && exchange_.listed > 1 &&
@@ -169,20 +175,20 @@ void worker_core::send_exchange(worker_effects& out) const {
       return entry.second.part_at(shard) != nullptr;
     });
     if (!any) continue;
-    worker_effects::send ring;
-    ring.kind = send_kind::ring;
-    ring.shard = shard;
-    ring.table = all_tables;
-    ring.clock = clock;
-    ring.request = request;
-    ring.half = exchange_.half;
-    ring.pushes = ring.pulls = true;
-    out.sends.push_back(ring);
+    worker_effects::send doorbell;
+    doorbell.kind = send_kind::doorbell;
+    doorbell.shard = shard;
+    doorbell.table = all_tables;
+    doorbell.clock = clock;
+    doorbell.request = request;
+    doorbell.half = exchange_.half;
+    doorbell.pushes = doorbell.pulls = true;
+    out.sends.push_back(doorbell);
   }
 }
 
 errc worker_core::finish(operation op, worker_effects& out) {
-  if (failure_ != refusal::none) return errc::cancelled;
+  if (failure_ != reply_code::ok) return errc::cancelled;
   if (finished_ || room_op_ != 0 || exchange_.op != 0) return errc::out_of_order;
   for (const auto& [id, table] : tables_)
     if (table.pull.active || table.pushed_below > clock_) return errc::out_of_order;
@@ -198,19 +204,19 @@ void worker_core::tick(std::int64_t now, worker_effects& out) {
       auto& push = table.pushes[slot];
       if (!push.active || credits_.waits(push.clock)) continue;
       const bool early = TIDEGATE_BUGGIFY("worker: a push is sent again early");
-      if (push.again.is_over(now, patience_) || early)
+      if (push.retransmit.is_due(now, retransmit_limits_) || early)
         resend_push(id, table, push, every_shard, out);
     }
     if (!table.pull.active || exchange_waits()) continue;
     const bool early = TIDEGATE_BUGGIFY("worker: a pull is sent again early");
-    if (table.pull.again.is_over(now, patience_) || early)
+    if (table.pull.retransmit.is_due(now, retransmit_limits_) || early)
       policies::resend_pull(id, table, every_shard, ++last_request_, out);
   }
-  farewell_.tick(now, patience_, out);
+  farewell_.tick(now, retransmit_limits_, out);
 }
 
 // Of a shard that another process serves now.
-void worker_core::again(std::uint32_t shard, worker_effects& out) {
+void worker_core::retransmit(std::uint32_t shard, worker_effects& out) {
   TIDEGATE_RARE("worker: a shard has moved");
   // An aggregator in the place of another has not heard it.
   farewell_.forget(shard);

@@ -18,7 +18,7 @@
 // long as it takes: tick(). Shards tell what they have seen before.
 //
 // A table's part on a shard that shares memory with this worker (attached) is pushed and pulled
-// whole, by one ring; the others chunk by chunk. One thread. Once warm, nothing allocates.
+// whole, by one doorbell; the others chunk by chunk. One thread. Once warm, nothing allocates.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@
 
 #include "policies/placement/placement.hpp"
 #include "policies/protocol/protocol.hpp"
-#include "policies/supervision/patience.hpp"
+#include "policies/supervision/retransmit_timer.hpp"
 #include "policies/worker/credit_window.hpp"
 #include "policies/worker/effects.hpp"
 #include "policies/worker/farewell.hpp"
@@ -49,7 +49,7 @@ class worker_core {
   // Another process has taken the place of this shard: nothing is attached there any more. What
   // it has not answered is sent by again(), when it can be reached.
   void shard_moved(std::uint32_t shard);
-  void again(std::uint32_t shard, worker_effects& out);
+  void retransmit(std::uint32_t shard, worker_effects& out);
   // The connection to this shard broke and there is another: sends what the shard has not
   // answered.
   void resend(std::uint32_t shard, worker_effects& out);
@@ -61,13 +61,13 @@ class worker_core {
   // Each either starts `op` and returns ok, or returns why not (errc::out_of_order, not_found)
   // and leaves everything as it was. errc::cancelled: failure() says why nothing works any
   // more.
-  // `half`: where in the double buffer the gradient lies (gradient_half.hpp).
+  // `half`: where in the double buffer the gradient lies (double_buffer.hpp).
   runtime::errc push(std::uint32_t table, operation op, worker_effects& out,
                      std::uint32_t half = 0);
   // `everything`: answered when all other workers have finished or come to this clock;
   // `to_the_end`: when all workers have finished, this one included (then allowed after
   // finish).
-  enum class extent : std::uint8_t { as_policy, everything, to_the_end };
+  enum class extent : std::uint8_t { as_policy, final_barrier, to_the_end };
   runtime::errc pull(std::uint32_t table, operation op, extent wanted, worker_effects& out);
   // Done at once.
   runtime::errc clock(operation op, worker_effects& out);
@@ -82,10 +82,10 @@ class worker_core {
   // acknowledged it.
   runtime::errc finish(operation op, worker_effects& out);
 
-  void on_ack(std::uint32_t table, std::uint32_t chunk, std::uint64_t clock, refusal code,
+  void on_ack(std::uint32_t table, std::uint32_t chunk, std::uint64_t clock, reply_code code,
               worker_effects& out);
   // False: it was known.
-  bool on_finish_ack(std::uint32_t shard, refusal code, worker_effects& out);
+  bool on_finish_ack(std::uint32_t shard, reply_code code, worker_effects& out);
   // Returns true if this reply belongs to the pull under way, so that its payload has a place.
   // The caller says begin_reply before it gives the place away: a second copy then has none.
   bool expects_reply(std::uint32_t table, std::uint32_t chunk, std::uint64_t request) const;
@@ -94,28 +94,28 @@ class worker_core {
   bool cancel_reply(std::uint32_t table, std::uint32_t chunk, std::uint64_t request);
   struct reply {
     std::uint64_t request = 0;
-    refusal code = refusal::none;
+    reply_code code = reply_code::ok;
     std::uint64_t min_clock = 0;
-    std::uint32_t plane = 0;  // of a ring's reply
+    std::uint32_t version_buffer = 0;  // of a doorbell's reply
   };
   void on_reply(std::uint32_t table, std::uint32_t chunk, const reply& item,
                 worker_effects& out);
 
-  void on_ring_ack(const part_run& where, std::uint64_t clock, refusal code,
-                   worker_effects& out);
-  void on_ring_reply(const part_run& where, const reply& item, worker_effects& out);
+  void on_doorbell_ack(const part_run& where, std::uint64_t clock, reply_code code,
+                       worker_effects& out);
+  void on_doorbell_reply(const part_run& where, const reply& item, worker_effects& out);
 
   // Sends again what has waited too long for its answer. `now`: any clock that does not go
   // back, in nanoseconds. Call it now and then while is_busy().
   void tick(std::int64_t now, worker_effects& out);
-  void set_patience(const patience_limits& limits) { patience_ = limits; }
+  void set_retransmit_limits(const retransmit_limits& limits) { retransmit_limits_ = limits; }
   bool is_busy() const;
 
   // Where chunks live, and where the last pull found them.
   const table_book& tables() const noexcept { return tables_; }
 
   // Why every operation is refused from now on; none while all is well.
-  refusal failure() const noexcept { return failure_; }
+  reply_code failure() const noexcept { return failure_; }
   std::uint64_t now() const noexcept { return clock_; }
   // Gradients that shards may still read: of pushes that are not acknowledged.
   std::uint64_t pushes_under_way() const noexcept { return credits_.pushes(); }
@@ -137,12 +137,12 @@ class worker_core {
   bool exchange_waits() const { return exchange_.op != 0 && credits_.waits(exchange_.clock); }
   void send_waiting(worker_effects& out);
   void send_exchange(worker_effects& out) const;
-  void ack(push_state& push, std::uint32_t chunk, refusal code, worker_effects& out);
+  void ack(push_state& push, std::uint32_t chunk, reply_code code, worker_effects& out);
   void answer(worker_table& table, std::uint32_t chunk, const reply& answer,
               worker_effects& out);
-  void ended(operation op, refusal code, worker_effects& out);
+  void ended(operation op, reply_code code, worker_effects& out);
   void settle(worker_effects& out);
-  void fail(refusal code, worker_effects& out);
+  void fail(reply_code code, worker_effects& out);
 
   table_book tables_;
   std::uint64_t clock_ = 0;
@@ -153,7 +153,7 @@ class worker_core {
   struct {
     operation op = 0;
     std::uint64_t remaining = 0;  // pulls
-    refusal code = refusal::none;
+    reply_code code = reply_code::ok;
     // For its pushes:
     std::size_t listed = 0;
     std::uint64_t clock = 0;
@@ -162,8 +162,8 @@ class worker_core {
   } exchange_;
   bool finished_ = false;
   farewell farewell_;
-  patience_limits patience_;
-  refusal failure_ = refusal::none;  // of a push or farewell; ended everything
+  retransmit_limits retransmit_limits_;
+  reply_code failure_ = reply_code::ok;  // of a push or farewell; ended everything
   std::uint64_t staleness_max_ = 0;
 };
 

@@ -13,27 +13,27 @@ using operation = std::uint64_t;  // named by the shell, never 0
 inline constexpr std::uint32_t all_tables = 0xffff'ffff;
 
 struct worker_effects {
-  enum class send_kind : std::uint8_t { push, skip, pull, ring, finished };
+  enum class send_kind : std::uint8_t { push, skip, pull, doorbell, finished };
   // Send this frame to the shard. Frames may be lost: what is not answered is sent again.
   struct send {
     send_kind kind = send_kind::push;
     std::uint32_t shard = 0;
-    std::uint32_t table = 0;  // ring: all_tables for every attached one
+    std::uint32_t table = 0;  // doorbell: all_tables for every attached one
     std::uint32_t chunk = 0;
     std::uint64_t first = 0;  // element of the table (push, pull)
     std::uint64_t elements = 0;
     std::uint64_t clock = 0;
     std::uint64_t request = 0;  // of the pull
-    std::uint32_t half = 0;     // push, ring that pushes: where the gradients lie
-    bool everything = false;    // pull, ring
-    bool pushes = false;        // ring
-    bool skips = false;         // ring
-    bool pulls = false;         // ring, push: of the clock after the push
+    std::uint32_t half = 0;     // push, doorbell that pushes: where the gradients lie
+    bool is_final = false;      // pull, doorbell
+    bool pushes = false;        // doorbell
+    bool skips = false;         // doorbell
+    bool pulls = false;         // doorbell, push: of the clock after the push
   };
   // End this operation. Each ends exactly once.
   struct done {
     operation op = 0;
-    refusal code = refusal::none;  // why the operation failed
+    reply_code code = reply_code::ok;  // why the operation failed
   };
   std::vector<send> sends;
   std::vector<done> dones;

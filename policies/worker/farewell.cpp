@@ -30,8 +30,8 @@ void farewell::resend(std::uint32_t shard, worker_effects& out) const {
   if (said_ && acked_[shard] == 0) send_to(shard, out);
 }
 
-void farewell::tick(std::int64_t now, const patience_limits& limits, worker_effects& out) {
-  if (is_settled() || !again_.is_over(now, limits)) return;
+void farewell::tick(std::int64_t now, const retransmit_limits& limits, worker_effects& out) {
+  if (is_settled() || !retransmit_.is_due(now, limits)) return;
   TIDEGATE_RARE("worker: a farewell is said again");
   for (std::uint32_t shard = 0; shard < acked_.size(); ++shard) resend(shard, out);
 }

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "policies/supervision/patience.hpp"
+#include "policies/supervision/retransmit_timer.hpp"
 #include "policies/worker/effects.hpp"
 
 namespace tidegate::policies {
@@ -22,7 +22,7 @@ class farewell {
   void forget(std::uint32_t shard) { acked_[shard] = 0; }
   // Says it again to a shard that has not acknowledged it; or, in time, to all such.
   void resend(std::uint32_t shard, worker_effects& out) const;
-  void tick(std::int64_t now, const patience_limits& limits, worker_effects& out);
+  void tick(std::int64_t now, const retransmit_limits& limits, worker_effects& out);
   // The worker has failed: nothing is waited for any more.
   void give_up() { given_up_ = true; }
 
@@ -37,7 +37,7 @@ class farewell {
   std::uint64_t clock_ = 0;
   bool said_ = false;
   bool given_up_ = false;
-  patience again_;
+  retransmit_timer retransmit_;
 };
 
 }  // namespace tidegate::policies

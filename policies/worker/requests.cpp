@@ -11,15 +11,15 @@ using replied = pull_state::replied;
 
 namespace {
 
-worker_effects::send send_of(std::uint32_t id, const push_state& push, bool rings) {
+worker_effects::send send_of(std::uint32_t id, const push_state& push, bool in_place) {
   const bool skips = push.op == 0;
   worker_effects::send send;
-  send.kind = rings ? send_kind::ring : skips ? send_kind::skip : send_kind::push;
+  send.kind = in_place ? send_kind::doorbell : skips ? send_kind::skip : send_kind::push;
   send.table = id;
   send.clock = push.clock;
   send.half = push.half;
-  send.pushes = rings && !skips;
-  send.skips = rings && skips;
+  send.pushes = in_place && !skips;
+  send.skips = in_place && skips;
   return send;
 }
 
@@ -28,7 +28,7 @@ worker_effects::send send_of(std::uint32_t id, const pull_state& pull, std::uint
   send.table = id;
   send.clock = pull.clock;
   send.request = request;
-  send.everything = pull.everything;
+  send.is_final = pull.is_final;
   send.pulls = true;
   return send;
 }
@@ -43,15 +43,15 @@ void aim(worker_effects::send& send, const chunk_place& place) {
 
 void send_push(std::uint32_t id, const worker_table& table, const push_state& push,
                std::uint64_t request, worker_effects& out) {
-  for (const bool rings : {true, false}) {
-    auto send = send_of(id, push, rings);
+  for (const bool in_place : {true, false}) {
+    auto send = send_of(id, push, in_place);
     send.pulls = request != 0;
     send.request = request;
     for (const auto& part : table.parts) {
-      if (part.attached != rings) continue;
+      if (part.attached != in_place) continue;
       send.shard = part.shard;
-      if (rings) out.sends.push_back(send);
-      if (rings) continue;
+      if (in_place) out.sends.push_back(send);
+      if (in_place) continue;
       for (const auto chunk : part.chunks) {
         aim(send, table.places[chunk]);
         out.sends.push_back(send);
@@ -65,7 +65,7 @@ void send_pull(std::uint32_t id, const worker_table& table, std::uint64_t reques
   auto send = send_of(id, table.pull, request);
   for (const auto& part : table.parts) {
     send.shard = part.shard;
-    send.kind = part.attached ? send_kind::ring : send_kind::pull;
+    send.kind = part.attached ? send_kind::doorbell : send_kind::pull;
     if (part.attached) {
       out.sends.push_back(send);
       continue;
@@ -85,11 +85,11 @@ void resend_push(std::uint32_t id, const worker_table& table, const push_state& 
     if (shard != every_shard && part.shard != shard) continue;
     auto send = send_of(id, push, part.attached);
     send.shard = part.shard;
-    bool rung = false;
+    bool doorbell_sent = false;
     for (const auto chunk : part.chunks) {
-      if (push.acked[chunk] != 0 || rung) continue;
-      rung = part.attached;  // once for all
-      if (!rung) aim(send, table.places[chunk]);
+      if (push.acked[chunk] != 0 || doorbell_sent) continue;
+      doorbell_sent = part.attached;  // once for all
+      if (!doorbell_sent) aim(send, table.places[chunk]);
       out.sends.push_back(send);
     }
   }
@@ -103,12 +103,13 @@ void resend_pull(std::uint32_t id, worker_table& table, std::uint32_t shard,
   for (const auto& part : table.parts) {
     if (shard != every_shard && part.shard != shard) continue;
     send.shard = part.shard;
-    send.kind = part.attached ? send_kind::ring : send_kind::pull;
+    send.kind = part.attached ? send_kind::doorbell : send_kind::pull;
     const auto is_due = [&](std::uint32_t chunk) { return pull.chunks[chunk] == replied::no; };
     if (std::none_of(part.chunks.begin(), part.chunks.end(), is_due)) continue;
     for (const auto chunk : part.chunks) {
       if (part.attached && pull.chunks[chunk] == replied::yes) {
-        // The ring asks for the whole part, and moves the lease to what it is answered with.
+        // The doorbell asks for the whole part, and moves the lease to what it is answered
+        // with.
         pull.chunks[chunk] = replied::no;
         ++pull.remaining;
       }

@@ -14,20 +14,20 @@ void push_state::begin(std::uint64_t at_clock, operation named, std::uint32_t in
   clock = at_clock;
   op = named;
   half = in_half;
-  again = {};
+  retransmit = {};
   remaining = static_cast<std::uint32_t>(acked.size());
   std::fill(acked.begin(), acked.end(), std::uint8_t{0});
 }
 
-void pull_state::begin(std::uint64_t at_clock, operation named, bool of_everything,
+void pull_state::begin(std::uint64_t at_clock, operation named, bool of_final,
                        std::uint64_t request) {
   active = true;
   clock = at_clock;
-  everything = of_everything;
+  is_final = of_final;
   op = named;
-  again = {};
+  retransmit = {};
   remaining = static_cast<std::uint32_t>(chunks.size());
-  code = refusal::none;
+  code = reply_code::ok;
   std::fill(chunks.begin(), chunks.end(), replied::no);
   std::fill(requests.begin(), requests.end(), request);
 }
@@ -66,7 +66,8 @@ void table_book::add(std::uint32_t id, std::vector<chunk_place> places, std::uin
         std::find_if(table.parts.begin(), table.parts.end(),
                      [&](const table_part& entry) { return entry.shard == place.shard; });
     if (part == table.parts.end())
-      part = table.parts.insert(part, table_part{place.shard, false, {}});
+      part = table.parts.insert(
+          part, table_part{.shard = place.shard, .attached = false, .chunks = {}});
     part->chunks.push_back(place.chunk);
   }
   table.places = std::move(places);

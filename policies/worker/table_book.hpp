@@ -12,7 +12,7 @@
 #include "policies/placement/placement.hpp"
 #include "policies/protocol/frame_tag.hpp"
 #include "policies/protocol/protocol.hpp"
-#include "policies/supervision/patience.hpp"
+#include "policies/supervision/retransmit_timer.hpp"
 #include "policies/worker/effects.hpp"
 #include "runtime/base/limits.hpp"
 
@@ -25,10 +25,10 @@ struct table_part {
   std::vector<std::uint32_t> chunks;
 };
 
-// Where the last pull found a chunk: in a plane of its shard's, as mapped since the shard has
-// moved so often; or no_plane, when it was received.
+// Where the last pull found a chunk: in a version buffer of its shard's, as mapped since the
+// shard has moved so often; or no_version_buffer, when it was received.
 struct chunk_source {
-  std::uint32_t plane = no_plane;
+  std::uint32_t version_buffer = no_version_buffer;
   std::uint32_t moves = 0;
 };
 
@@ -47,7 +47,7 @@ struct push_state {
   std::uint64_t clock = 0;
   operation op = 0;  // 0: a skip
   std::uint32_t half = 0;
-  patience again;
+  retransmit_timer retransmit;
   std::uint32_t remaining = 0;      // chunks
   std::vector<std::uint8_t> acked;  // per chunk
 
@@ -58,16 +58,15 @@ struct pull_state {
   enum class replied : std::uint8_t { no, arriving, yes };
   bool active = false;
   std::uint64_t clock = 0;
-  bool everything = false;
+  bool is_final = false;
   operation op = 0;
   std::uint32_t remaining = 0;  // chunks
-  refusal code = refusal::none;
-  patience again;
+  reply_code code = reply_code::ok;
+  retransmit_timer retransmit;
   std::vector<replied> chunks;
   std::vector<std::uint64_t> requests;  // per chunk; asked for again it has a new number
 
-  void begin(std::uint64_t at_clock, operation named, bool of_everything,
-             std::uint64_t request);
+  void begin(std::uint64_t at_clock, operation named, bool of_final, std::uint64_t request);
   // Returns true if this chunk is being waited for, under this number and in this state.
   bool expects(std::uint32_t chunk, std::uint64_t request, replied state) const {
     return active && requests[chunk] == request && chunks[chunk] == state;

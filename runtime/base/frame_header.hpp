@@ -2,8 +2,8 @@
 // is runtime/transport/frame.hpp's; cores speak of frames in these words.
 //
 // Between processes of one host that have mapped each other's memory (attach) payload does not
-// travel: a `ring` says that a whole table's gradient lies there, and is answered for runs of
-// chunks. `chunk` then is the index of the first among the table's chunks on that shard. The
+// travel: a `doorbell` says that a whole table's gradient lies there, and is answered for runs
+// of chunks. `chunk` then is the index of the first among the table's chunks on that shard. The
 // two processes of a shard's group do likewise with the sums of steps (lend, steps).
 #pragma once
 
@@ -30,16 +30,16 @@ enum class frame_kind : std::uint8_t {
   pull_reply = 5,
   // worker -> shard: no more pushes from this worker. Acknowledged.
   finished = 6,
-  // worker -> shard: where this worker's gradients of a table lie; the payload is a place_name.
+  // worker -> shard: where this worker's gradients of a table lie; the payload is a shm_handle.
   attach = 7,
-  // shard -> worker: where the parameters of that table lie (a place_name), or why not.
+  // shard -> worker: where the parameters of that table lie (a shm_handle), or why not.
   attach_ack = 8,
   // worker -> shard: push, skip or pull of a whole table in place, as its flags say.
-  ring = 9,
+  doorbell = 9,
   // shard -> worker: a push or skip of `count` chunks is applied, or why it is not.
-  ring_ack = 10,
-  // shard -> worker: `count` chunks may be read in `plane`, or why not.
-  ring_reply = 11,
+  doorbell_ack = 10,
+  // shard -> worker: `count` chunks may be read in `version_buffer`, or why not.
+  doorbell_reply = 11,
   // primary -> replica: the sum of a step of a chunk as payload, or that nobody pushed (skip).
   step = 12,
   // primary -> replica: a chunk as it is; the payload is a chunk_seed
@@ -49,11 +49,11 @@ enum class frame_kind : std::uint8_t {
   farewell = 14,
   // replica -> primary: the replica has it, too, or why not. With a count: a run of steps.
   followed = 15,
-  // primary -> replica: where the sums of a table lie; the payload is a place_name.
+  // primary -> replica: where the sums of a table lie; the payload is a shm_handle.
   lend = 16,
   // replica -> primary: these sums are read in place from now on, or why not.
   lent = 17,
-  // primary -> replica: `count` steps whose sums lie in `plane`.
+  // primary -> replica: `count` steps whose sums lie in `version_buffer`.
   steps = 18,
   // either way: frames may have been lost, because the sender's connection broke and this is
   // the first frame of its next one, or because a payload was cut off. The receiver sends again
@@ -66,17 +66,18 @@ enum class frame_kind : std::uint8_t {
 inline constexpr std::uint8_t frame_kind_last = 20;
 
 // The chunk of frames that speak of a whole job (finished and its acknowledgement), and the
-// table of a ring for every table that its sender has attached.
+// table of a doorbell for every table that its sender has attached.
 inline constexpr std::uint32_t whole_job = 0xffff'ffff;
 
 // Bits of `flags`.
-inline constexpr std::uint16_t frame_flag_final = 1;  // pull, ring: of everything, see
+inline constexpr std::uint16_t frame_flag_final = 1;  // pull, doorbell: of everything, see
                                                       // session::pull_final
-inline constexpr std::uint16_t frame_flag_push = 2;   // ring: the gradient of `clock` is there
-inline constexpr std::uint16_t frame_flag_skip = 4;   // ring: without a push for `clock`
-// ring: pull; with a push or skip, of the clock after it. push: likewise.
+inline constexpr std::uint16_t frame_flag_push =
+    2;  // doorbell: the gradient of `clock` is there
+inline constexpr std::uint16_t frame_flag_skip = 4;  // doorbell: without a push for `clock`
+// doorbell: pull; with a push or skip, of the clock after it. push: likewise.
 inline constexpr std::uint16_t frame_flag_pull = 8;
-// pull_reply, ring_reply: the push of the clock before is applied, too.
+// pull_reply, doorbell_reply: the push of the clock before is applied, too.
 inline constexpr std::uint16_t frame_flag_applied = 16;
 // resend, resent: to a shard or aggregator, or to the process before it in a chain; without the
 // flag, from there. Between the processes of a chain `job` is 0 and `epoch` the view.
@@ -101,10 +102,10 @@ struct frame_header {
   // Number of a pull of this worker, rising; comes back in its reply. Step, steps: over how
   // many workers a mean of that clock is.
   std::uint64_t request = 0;
-  std::uint32_t count = 0;  // ring_ack, ring_reply, steps, followed: chunks
-  // Which copy (memory/arena.hpp). ring_reply: of the parameters, to be read. ring with a push:
-  // of the gradients. Steps: of the sums.
-  std::uint16_t plane = 0;
+  std::uint32_t count = 0;  // doorbell_ack, doorbell_reply, steps, followed: chunks
+  // Which copy (memory/arena.hpp). doorbell_reply: of the parameters, to be read. doorbell with
+  // a push: of the gradients. Steps: of the sums.
+  std::uint16_t version_buffer = 0;
   std::uint16_t shard = 0;  // index of the shard that answers
 
   friend bool operator==(const frame_header&, const frame_header&) = default;

@@ -1,6 +1,7 @@
 // A page of memory that a launcher shares with one process that it starts, in which the process
-// counts its beats (heartbeat.hpp). Each life of a process has a page of its own, so that a
-// life that was given up, and wakes, does not beat for the one after it. Movable; one thread.
+// counts its beats (heartbeat.hpp). Each incarnation of a process has a page of its own, so
+// that a incarnation that was given up, and wakes, does not beat for the one after it. Movable;
+// one thread.
 #pragma once
 
 #include <atomic>

@@ -32,7 +32,7 @@ fork first_fork(std::span<const gradient> inputs, std::uint64_t lo, std::uint64_
     const auto middle = std::partition_point(
         inputs.begin(), inputs.end(), [&](const gradient& g) { return g.rank < lo + half; });
     const auto left = static_cast<std::size_t>(middle - inputs.begin());
-    if (left > 0 && left < inputs.size()) return {lo, half, left};
+    if (left > 0 && left < inputs.size()) return {.lo = lo, .half = half, .left = left};
     if (left == 0) lo += half;
     span = half;
   }

@@ -8,7 +8,7 @@ namespace tidegate::runtime {
 
 namespace {
 
-constexpr std::size_t plane_bytes_min = std::size_t{64} << 20;  // address space, not memory
+constexpr std::size_t copy_bytes_min = std::size_t{64} << 20;  // address space, not memory
 constexpr std::size_t cache_line = 64;
 
 // Tables of a page and more start on pages, so that pieces of them can be mapped elsewhere.
@@ -27,37 +27,39 @@ expected<arena::place> arena::allocate(std::size_t bytes) {
   TIDEGATE_ASSERT(bytes > 0, "a place has a size");
   const auto align = alignment_of(bytes);
   const auto fits = [&](const part& piece) {
-    return aligned_up(piece.used, align) + bytes <= piece.plane_bytes;
+    return aligned_up(piece.used, align) + bytes <= piece.copy_bytes;
   };
   auto found = std::find_if(parts_.begin(), parts_.end(), fits);
   if (found == parts_.end()) {
-    const auto plane = aligned_up(std::max(bytes, plane_bytes_min), segment::huge_page_bytes);
-    auto memory = segment::create(label_, plane * planes_);
+    const auto copy = aligned_up(std::max(bytes, copy_bytes_min), segment::huge_page_bytes);
+    auto memory = segment::create(label_, copy * copies_);
     if (!memory) return fail(memory.error());
-    parts_.push_back({std::move(*memory), plane, 0});
+    parts_.push_back({std::move(*memory), copy, 0});
     found = parts_.end() - 1;
   }
   const auto offset = aligned_up(found->used, align);
   found->used = offset + bytes;
-  const place result{static_cast<std::uint32_t>(found - parts_.begin()), offset, bytes};
+  const place result{.segment = static_cast<std::uint32_t>(found - parts_.begin()),
+                     .offset = offset,
+                     .bytes = bytes};
   prepare(result, 0);
   return result;
 }
 
-void arena::prepare(const place& where, std::uint32_t plane) const {
+void arena::prepare(const place& where, std::uint32_t copy) const {
   const auto& home = parts_[where.segment];
-  home.memory.prepare(where.offset + plane * home.plane_bytes, where.bytes);
+  home.memory.prepare(where.offset + copy * home.copy_bytes, where.bytes);
 }
 
-std::byte* arena::at(const place& where, std::uint32_t plane) const {
-  TIDEGATE_ASSERT(where.segment < parts_.size() && plane < planes_, "a place of this arena");
+std::byte* arena::at(const place& where, std::uint32_t copy) const {
+  TIDEGATE_ASSERT(where.segment < parts_.size() && copy < copies_, "a place of this arena");
   const auto& home = parts_[where.segment];
-  return home.memory.data() + plane * home.plane_bytes + where.offset;
+  return home.memory.data() + copy * home.copy_bytes + where.offset;
 }
 
-place_name arena::name(const place& where) const {
+shm_handle arena::name(const place& where) const {
   const auto& home = parts_[where.segment];
-  return {home.memory.name(), home.plane_bytes, where.offset};
+  return {.segment = home.memory.name(), .copy_bytes = home.copy_bytes, .offset = where.offset};
 }
 
 }  // namespace tidegate::runtime

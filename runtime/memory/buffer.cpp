@@ -76,7 +76,7 @@ bool pool::add_slab() {
   auto& headers = headers_.emplace_back(count);
   free_.reserve(blocks_ + count);  // give_back never allocates
   for (std::size_t i = 0; i < count; ++i) {
-    headers[i] = {this, slab.data() + i * block_bytes_, 0};
+    headers[i] = {.owner = this, .data = slab.data() + i * block_bytes_, .references = 0};
     free_.push_back(&headers[i]);
   }
   blocks_ += count;

@@ -80,9 +80,10 @@ expected<segment> segment::create(const std::string& label, std::size_t bytes, p
       ::fcntl(memory.fd_, F_ADD_SEALS, seals) != 0 || ::fstat(memory.fd_, &found) != 0)
     return fail(errc::io_error,
                 "no shared memory of " + std::to_string(size) + " bytes" + because(errno));
-  memory.name_ = {static_cast<std::uint32_t>(::getpid()),
-                  static_cast<std::uint32_t>(memory.fd_),
-                  static_cast<std::uint64_t>(found.st_ino), size};
+  memory.name_ = {.pid = static_cast<std::uint32_t>(::getpid()),
+                  .fd = static_cast<std::uint32_t>(memory.fd_),
+                  .inode = static_cast<std::uint64_t>(found.st_ino),
+                  .bytes = size};
   if (auto mapped = memory.map(PROT_READ | PROT_WRITE); !mapped.ok()) return fail(mapped);
   if (kind == pages::large) ::madvise(memory.data_, size, MADV_HUGEPAGE);
   return memory;

@@ -6,11 +6,11 @@ namespace tidegate::runtime {
 
 namespace {
 
-bool within(const place_name& name, std::uint64_t bytes, std::uint32_t planes) {
+bool within(const shm_handle& name, std::uint64_t bytes, std::uint32_t copies) {
   const auto size = name.segment.bytes;
-  if (planes == 0 || bytes == 0 || name.plane_bytes == 0) return false;
-  if (name.plane_bytes > size / planes) return false;
-  return name.offset <= name.plane_bytes && bytes <= name.plane_bytes - name.offset;
+  if (copies == 0 || bytes == 0 || name.copy_bytes == 0) return false;
+  if (name.copy_bytes > size / copies) return false;
+  return name.offset <= name.copy_bytes && bytes <= name.copy_bytes - name.offset;
 }
 
 }  // namespace
@@ -28,11 +28,11 @@ bool window_map::holds(const void* at) const noexcept {
   });
 }
 
-expected<window> window_map::open(const place_name& name, std::uint64_t bytes,
-                                  std::uint32_t planes, std::uint32_t prepared) {
+expected<window> window_map::open(const shm_handle& name, std::uint64_t bytes,
+                                  std::uint32_t copies, std::uint32_t prepared) {
   // Nothing of a peer's word is believed: it may be wrong, and a mapping is only so long.
-  if (!within(name, bytes, planes) || name.offset % sizeof(float) != 0 ||
-      name.plane_bytes % sizeof(float) != 0)
+  if (!within(name, bytes, copies) || name.offset % sizeof(float) != 0 ||
+      name.copy_bytes % sizeof(float) != 0)
     return fail(errc::corrupt, "a window that does not lie within its segment");
   const auto* found = find(name.segment);
   if (!found) {
@@ -40,9 +40,10 @@ expected<window> window_map::open(const place_name& name, std::uint64_t bytes,
     if (!opened) return fail(opened.error());
     found = &segments_.emplace_back(std::move(*opened));
   }
-  for (std::uint32_t plane = 0; plane < std::min(planes, prepared); ++plane)
-    found->prepare(name.offset + plane * name.plane_bytes, bytes);
-  return window{found->data() + name.offset, name.plane_bytes, bytes};
+  for (std::uint32_t copy = 0; copy < std::min(copies, prepared); ++copy)
+    found->prepare(name.offset + copy * name.copy_bytes, bytes);
+  return window{
+      .base = found->data() + name.offset, .copy_bytes = name.copy_bytes, .bytes = bytes};
 }
 
 }  // namespace tidegate::runtime

@@ -14,20 +14,20 @@ namespace tidegate::runtime {
 
 // A place of another process: read-only.
 struct window {
-  const std::byte* base = nullptr;  // plane 0
-  std::uint64_t plane_bytes = 0;
+  const std::byte* base = nullptr;  // copy 0
+  std::uint64_t copy_bytes = 0;
   std::uint64_t bytes = 0;
 
   explicit operator bool() const noexcept { return base != nullptr; }
-  const std::byte* at(std::uint32_t plane) const noexcept { return base + plane * plane_bytes; }
+  const std::byte* at(std::uint32_t copy) const noexcept { return base + copy * copy_bytes; }
 };
 
 class window_map {
  public:
-  // `bytes` of each of `planes` planes. The pages of the first `prepared` planes are entered
-  // here and now. Errors: unavailable (segment::open), corrupt (the place is not within its
-  // segment).
-  expected<window> open(const place_name& name, std::uint64_t bytes, std::uint32_t planes,
+  // `bytes` of each of `copies` copies. The pages of the first `prepared`
+  // copies are entered here and now. Errors: unavailable (segment::open), corrupt (the
+  // place is not within its segment).
+  expected<window> open(const shm_handle& name, std::uint64_t bytes, std::uint32_t copies,
                         std::uint32_t prepared);
   // The segment that holds a place; null when it was never opened.
   const segment* find(const segment_name& name) const noexcept;

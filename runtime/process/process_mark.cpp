@@ -36,7 +36,7 @@ status end_process(const process_mark& mark, int within_ms) {
     return errno == ESRCH
                ? status()
                : status(errc::refused, name + " cannot be ended: " + std::strerror(errno));
-  pollfd ended{fd.get(), POLLIN, 0};
+  pollfd ended{.fd = fd.get(), .events = POLLIN, .revents = 0};
   int found = 0;
   do {
     found = ::poll(&ended, 1, within_ms);

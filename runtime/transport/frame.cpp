@@ -55,7 +55,7 @@ frame_header_wire encode(const frame_header& header) noexcept {
   put(wire, 76, header.chunk);
   put(wire, 80, header.code);
   put(wire, 84, header.count);
-  put(wire, 88, header.plane);
+  put(wire, 88, header.version_buffer);
   put(wire, 90, header.shard);
   return wire;
 }
@@ -91,7 +91,7 @@ expected<frame_header> decode(std::span<const std::byte> wire,
   header.chunk = get<std::uint32_t>(wire, 76);
   header.code = get<std::uint32_t>(wire, 80);
   header.count = get<std::uint32_t>(wire, 84);
-  header.plane = get<std::uint16_t>(wire, 88);
+  header.version_buffer = get<std::uint16_t>(wire, 88);
   header.shard = get<std::uint16_t>(wire, 90);
   if ((header.flags & ~flags_known) != 0)
     return fail(errc::corrupt, "a frame with unknown flags");
@@ -110,25 +110,27 @@ std::uint64_t claimed_payload_bytes(std::span<const std::byte> wire) noexcept {
   return get<std::uint64_t>(wire, 48);
 }
 
-place_wire encode(const place_name& place) noexcept {
+place_wire encode(const shm_handle& place) noexcept {
   place_wire wire{};
   put(wire, 0, place.segment.pid);
   put(wire, 4, place.segment.fd);
   put(wire, 8, place.segment.inode);
   put(wire, 16, place.segment.bytes);
-  put(wire, 24, place.plane_bytes);
+  put(wire, 24, place.copy_bytes);
   put(wire, 32, place.offset);
   return wire;
 }
 
-expected<place_name> decode_place(std::span<const std::byte> wire) {
+expected<shm_handle> decode_place(std::span<const std::byte> wire) {
   if (wire.size() != place_wire_bytes)
     return fail(errc::corrupt, "the name of a place in " + std::to_string(wire.size()) +
                                    " bytes, not " + std::to_string(place_wire_bytes));
-  place_name place;
-  place.segment = {get<std::uint32_t>(wire, 0), get<std::uint32_t>(wire, 4),
-                   get<std::uint64_t>(wire, 8), get<std::uint64_t>(wire, 16)};
-  place.plane_bytes = get<std::uint64_t>(wire, 24);
+  shm_handle place;
+  place.segment = {.pid = get<std::uint32_t>(wire, 0),
+                   .fd = get<std::uint32_t>(wire, 4),
+                   .inode = get<std::uint64_t>(wire, 8),
+                   .bytes = get<std::uint64_t>(wire, 16)};
+  place.copy_bytes = get<std::uint64_t>(wire, 24);
   place.offset = get<std::uint64_t>(wire, 32);
   return place;
 }

@@ -3,7 +3,7 @@
 //   0 magic u32 | 4 version u8 | 5 kind u8 | 6 flags u16 | 8 job token u64 | 16 epoch u64 |
 //   24 clock u64 | 32 version u64 | 40 min clock u64 | 48 payload bytes u64 | 56 request u64 |
 //   64 incarnation u32 | 68 worker u32 | 72 table u32 | 76 chunk u32 | 80 code u32 |
-//   84 count u32 | 88 plane u16 | 90 shard u16
+//   84 count u32 | 88 version buffer u16 | 90 shard u16
 //
 // decode() trusts nothing: it returns a header only for bytes that encode() could have made.
 // Whether token, table or chunk exist is for the receiver to say. Pure functions, any thread.
@@ -36,8 +36,8 @@ std::uint64_t claimed_payload_bytes(std::span<const std::byte> wire) noexcept;
 // The payload of attach and of attach_ack.
 inline constexpr std::size_t place_wire_bytes = 40;
 using place_wire = std::array<std::byte, place_wire_bytes>;
-place_wire encode(const place_name& place) noexcept;
+place_wire encode(const shm_handle& place) noexcept;
 // Errors: corrupt (another length). What it says is for window_map to check.
-expected<place_name> decode_place(std::span<const std::byte> wire);
+expected<shm_handle> decode_place(std::span<const std::byte> wire);
 
 }  // namespace tidegate::runtime

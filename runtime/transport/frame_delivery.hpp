@@ -58,7 +58,7 @@ class frame_delivery {
     deliver(header, std::move(to));
   }
 
-  // Bytes that are no frame: counted, and told at once or by who counts them.
+  // Counts bytes that are no frame; bad_frame() tells the sink of them, too.
   void count_bad_frame() noexcept { ++counters_.frames_bad; }
   void bad_frame(const status& why) {
     count_bad_frame();

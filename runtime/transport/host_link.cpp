@@ -29,7 +29,7 @@ constexpr unsigned turns_between_notes = 64;
 
 bool is_urgent(const frame_header& header) {
   const bool acknowledges =
-      header.kind == frame_kind::push_ack || header.kind == frame_kind::ring_ack;
+      header.kind == frame_kind::push_ack || header.kind == frame_kind::doorbell_ack;
   return !acknowledges || header.code != 0 || header.chunk == whole_job;
 }
 
@@ -41,13 +41,13 @@ status failed(const char* subject) {
 }  // namespace
 
 status host_link::open() {
-  auto bell = doorbell::create();
-  if (!bell) return bell.error();
-  if (auto opened = desk_.open(); !opened.ok()) return opened;
+  auto pipe = wakeup_pipe::create();
+  if (!pipe) return pipe.error();
+  if (auto opened = cursors_.open(); !opened.ok()) return opened;
   all_ = unique_fd(::epoll_create1(EPOLL_CLOEXEC));
   if (!all_) return failed("epoll");
-  bell_ = std::move(*bell);
-  for (const int fd : {bell_.fd(), elsewhere_->event_fd()}) {
+  pipe_ = std::move(*pipe);
+  for (const int fd : {pipe_.fd(), elsewhere_->event_fd()}) {
     epoll_event event{};
     event.events = EPOLLIN;
     if (::epoll_ctl(all_.get(), EPOLL_CTL_ADD, fd, &event) != 0) return failed("epoll");
@@ -57,8 +57,8 @@ status host_link::open() {
     return failed("getrandom");
   // Into a process that may not be looked at, as after setuid(), others cannot look either.
   if (::prctl(PR_GET_DUMPABLE) != 1) self_.link = no_rings;
-  self_.bell = bell_.name();
-  self_.desk = desk_.name();
+  self_.pipe = pipe_.name();
+  self_.cursors = cursors_.name();
   return {};
 }
 
@@ -82,7 +82,7 @@ expected<peer_id> host_link::connect(std::string_view address, reach where) {
       greet();
       return *peer;
     }
-    if (is_gone(to.bell)) return outgoing_.add_lost({errc::not_found, "it has died"});
+    if (is_gone(to.pipe)) return outgoing_.add_lost({errc::not_found, "it has died"});
   }
   const auto connected = elsewhere_->connect(address.substr(sizeof to), where);
   if (!connected) return connected;
@@ -102,7 +102,7 @@ void host_link::post(peer_id peer, const frame_header& header,
     return elsewhere_->post(peer >> 1U, header, payload, token);
   ++own_.messages_sent;
   auto* ring = outgoing_.find(peer);
-  send(ring, {header, payload, token});
+  send(ring, {.header = header, .payload = payload, .token = token});
   if (ring != nullptr) ring->wake(is_urgent(header) || ring->has_backlog());
 }
 
@@ -121,7 +121,8 @@ void host_link::send(outgoing_ring* ring, const outgoing& frame) {
   ++own_.frames_sent;
   own_.payload_bytes_sent += frame.payload.size();
   if (ring != nullptr) return ring->send(frame);
-  reports_.send_failed(frame.token, {errc::unavailable, "the peer is gone"});
+  if (frame.token != 0)
+    reports_.send_failed(frame.token, {errc::unavailable, "the peer is gone"});
 }
 
 unsigned host_link::progress() {
@@ -131,7 +132,7 @@ unsigned host_link::progress() {
 
 unsigned host_link::turn() {
   unsigned happened = 0;
-  const bool woken = desk_.is_asleep();
+  const bool woken = cursors_.is_asleep();
   if (woken) rise();
   if (woken || ++turns_ % turns_between_notes == 0) happened += read_notes();
   if (owes_notes()) greet();
@@ -155,11 +156,11 @@ unsigned host_link::part() {
 }
 
 unsigned host_link::read_notes() {
-  std::array<bell_note, 16> notes;
+  std::array<link_hello, 16> notes;
   unsigned happened = 0;
   std::size_t count = 0;
   do {
-    count = bell_.read(notes);
+    count = pipe_.read(notes);
     for (const auto& note : std::span(notes).first(count)) {
       ++happened;
       take(note);
@@ -168,7 +169,7 @@ unsigned host_link::read_notes() {
   return happened;
 }
 
-void host_link::take(const bell_note& note) {
+void host_link::take(const link_hello& note) {
   if (note.kind == note_kind::hello) {
     incoming_.sweep();
     if (incoming_.admit(note)) greet();
@@ -192,7 +193,7 @@ void host_link::greet() {
 // Each side first says what it waits for, then looks once more; the other first gives it, then
 // looks who waits.
 bool host_link::arm() {
-  desk_.sleep(patient_);
+  cursors_.sleep(patient_);
   outgoing_.want_room();
   std::atomic_thread_fence(std::memory_order_seq_cst);
   if (!has_work() && read_notes() == 0 && elsewhere_->arm()) return true;
@@ -201,7 +202,7 @@ bool host_link::arm() {
 }
 
 void host_link::rise() noexcept {
-  desk_.rise();
+  cursors_.rise();
   outgoing_.need_no_room();
 }
 
@@ -223,7 +224,7 @@ void host_link::close(std::uint32_t flush_ms_max) {
   incoming_.close();
   delivery_.set_sink(nullptr);
   reports_.clear();
-  bell_ = doorbell();  // whoever looks for it knows
+  pipe_ = wakeup_pipe();  // whoever looks for it knows
   using std::chrono::milliseconds;
   const auto left = std::chrono::duration_cast<milliseconds>(deadline - clock::now());
   elsewhere_->close(static_cast<std::uint32_t>(std::max(left, milliseconds(0)).count()));
@@ -247,7 +248,7 @@ bool is_closed(std::string_view address) noexcept {
   host_place place;
   if (address.size() < sizeof place) return false;
   std::memcpy(&place, address.data(), sizeof place);
-  return place.magic == address_magic && place.link != no_rings && is_given_up(place.bell);
+  return place.magic == address_magic && place.link != no_rings && is_given_up(place.pipe);
 }
 
 expected<std::unique_ptr<link>> make_host_link(std::unique_ptr<link> elsewhere) {

@@ -12,12 +12,12 @@
 #include "runtime/base/unique_fd.hpp"
 #include "runtime/memory/segment_memory.hpp"
 #include "runtime/transport/deferred_reports.hpp"
-#include "runtime/transport/desk.hpp"
-#include "runtime/transport/doorbell.hpp"
 #include "runtime/transport/frame_delivery.hpp"
 #include "runtime/transport/host_link.hpp"
 #include "runtime/transport/incoming_rings.hpp"
 #include "runtime/transport/outgoing_rings.hpp"
+#include "runtime/transport/ring_cursors.hpp"
+#include "runtime/transport/wakeup_pipe.hpp"
 
 namespace tidegate::runtime {
 
@@ -53,7 +53,7 @@ class host_link final : public link, private frame_sink {
   void send(outgoing_ring* ring, const outgoing& frame);
 
   unsigned read_notes();
-  void take(const bell_note& note);
+  void take(const link_hello& note);
   bool owes_notes() const noexcept { return outgoing_.owes_notes() || incoming_.owes_notes(); }
   void greet();
 
@@ -78,13 +78,13 @@ class host_link final : public link, private frame_sink {
   mutable link_counters sum_;
   frame_delivery delivery_{own_};
   deferred_reports reports_{delivery_};
-  unique_fd all_;  // the bell and the other link's descriptor
-  doorbell bell_;
-  desk desk_;
+  unique_fd all_;  // the wakeup pipe and the other link's descriptor
+  wakeup_pipe pipe_;
+  cursor_page cursors_;
   host_place self_;
   std::shared_ptr<segment_memory> memory_ = std::make_shared<segment_memory>();
   outgoing_rings outgoing_{self_, *memory_, delivery_, reports_};
-  incoming_rings incoming_{self_, desk_, outgoing_, delivery_, reports_};
+  incoming_rings incoming_{self_, cursors_, outgoing_, delivery_, reports_};
   bool closed_ = false;
   unsigned turns_ = 0;
   bool patient_ = false;

@@ -9,24 +9,25 @@
 
 namespace tidegate::runtime {
 
-incoming_ring::incoming_ring(const bell_note& hello, bell_rope rope, segment memory, desk& own,
-                             frame_delivery& delivery, deferred_reports& reports)
-    : desk_(own),
+incoming_ring::incoming_ring(const link_hello& hello, wakeup_writer wakeup, segment memory,
+                             cursor_page& own, frame_delivery& delivery,
+                             deferred_reports& reports)
+    : cursors_(own),
       delivery_(delivery),
       reports_(reports),
       writer_(hello.from),
       number_(hello.number),
-      rope_(std::move(rope)),
+      wakeup_(std::move(wakeup)),
       memory_(std::move(memory)),
       ring_({memory_.data(), ring_bytes}),
       slot_(own.take_slot()) {
   memory_.hide();
 }
 
-void incoming_ring::welcome(bell_note note) {
+void incoming_ring::welcome(link_hello note) {
   note.number = number_;
   note.slot = slot_;
-  welcomed_ = rope_.pull(note);
+  welcomed_ = wakeup_.pull(note);
 }
 
 // Up to so many bytes of payload that it lends, and no more of the ring than there is.
@@ -47,9 +48,9 @@ unsigned incoming_ring::receive(std::uint64_t bytes_max) {
     ++happened;
   }
   if (ring_.position() == before) return happened;
-  desk_.show_read(slot_, ring_.position());
+  cursors_.show_read(slot_, ring_.position());
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  if (ring_.writer_wants_room()) rope_.pull({});
+  if (ring_.writer_wants_room()) wakeup_.pull({});
   return happened;
 }
 
@@ -126,12 +127,12 @@ std::span<const std::byte> incoming_ring::lent_to(std::span<const std::byte> nam
 }
 
 // What it was given a place for does not come.
-bell_rope incoming_ring::drop() {
+wakeup_writer incoming_ring::drop() {
   if (missing_ > 0 && place_) reports_.frame_lost(arriving_);
   place_ = {};
   dropped_ = true;
-  desk_.give_back(slot_);
-  return std::move(rope_);
+  cursors_.give_back(slot_);
+  return std::move(wakeup_);
 }
 
 }  // namespace tidegate::runtime

@@ -1,9 +1,9 @@
 // A frame ring that a peer of this host writes: reads its records, puts frames together that
 // arrive in pieces, and copies payload that the writer lends from where it lies.
 //
-// Owns the ring as this process sees it, its slot of the desk, the frame that is arriving and
-// the writer's memory that was lent. Trusts nothing that it finds. Its link calls it from the
-// reactor thread, inside progress().
+// Owns the ring as this process sees it, its slot of the page of cursors, the frame that is
+// arriving and the writer's memory that was lent. Trusts nothing that it finds. Its link calls
+// it from the reactor thread, inside progress().
 #pragma once
 
 #include <cstddef>
@@ -13,25 +13,25 @@
 
 #include "runtime/memory/segment.hpp"
 #include "runtime/transport/deferred_reports.hpp"
-#include "runtime/transport/desk.hpp"
-#include "runtime/transport/doorbell.hpp"
 #include "runtime/transport/frame_delivery.hpp"
 #include "runtime/transport/frame_ring.hpp"
+#include "runtime/transport/ring_cursors.hpp"
+#include "runtime/transport/wakeup_pipe.hpp"
 
 namespace tidegate::runtime {
 
 class incoming_ring {
  public:
-  // The ring of this hello, which is `memory`; `rope` leads to its writer. The desk has a free
-  // slot.
-  incoming_ring(const bell_note& hello, bell_rope rope, segment memory, desk& own,
+  // The ring of this hello, which is `memory`; `wakeup` leads to its writer. The page of
+  // cursors has a free slot.
+  incoming_ring(const link_hello& hello, wakeup_writer wakeup, segment memory, cursor_page& own,
                 frame_delivery& delivery, deferred_reports& reports);
 
   const host_place& writer() const noexcept { return writer_; }
   // Returns the writer's number of the ring.
   std::uint64_t number() const noexcept { return number_; }
   // Tells the writer that the ring is read. Until its pipe had room, is_welcomed() is false.
-  void welcome(bell_note note);
+  void welcome(link_hello note);
   bool is_welcomed() const noexcept { return welcomed_; }
 
   // Reads records, and tells how far, until they have been as many bytes, payload that was
@@ -44,10 +44,11 @@ class incoming_ring {
   // The ring is read once more, to its end, and then dropped.
   void depart() noexcept { departs_ = true; }
   bool departs() const noexcept { return departs_; }
-  // Gives up what is arriving, and the slot. Returns the rope, to refuse the ring by.
-  bell_rope drop();
+  // Gives up what is arriving, and the slot. Returns the way to wake the writer, to refuse the
+  // ring by.
+  wakeup_writer drop();
   bool is_dropped() const noexcept { return dropped_; }
-  void say_farewell(const bell_note& farewell) const noexcept { rope_.pull(farewell); }
+  void say_farewell(const link_hello& farewell) const noexcept { wakeup_.pull(farewell); }
 
  private:
   bool take(const ring_record& record);
@@ -56,12 +57,12 @@ class incoming_ring {
   std::span<const std::byte> lent_to(std::span<const std::byte> name, std::uint64_t bytes);
   void found_garbage();
 
-  desk& desk_;
+  cursor_page& cursors_;
   frame_delivery& delivery_;
   deferred_reports& reports_;
   host_place writer_;
   std::uint64_t number_;
-  bell_rope rope_;
+  wakeup_writer wakeup_;
   segment memory_;
   ring_reader ring_;
   std::uint32_t slot_;

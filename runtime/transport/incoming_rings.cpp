@@ -9,62 +9,63 @@ namespace tidegate::runtime {
 namespace {
 
 // Returns why a ring cannot be read; nothing if it can.
-std::string obstacle_to(const expected<segment>& memory, const desk& own) {
+std::string obstacle_to(const expected<segment>& memory, const cursor_page& own) {
   if (!memory) return memory.error().message();
   if (memory->size() < ring_bytes) return "its ring is too small";
-  if (own.is_full()) return "there are " + std::to_string(desk_view::slots) + " others already";
+  if (own.is_full())
+    return "there are " + std::to_string(cursor_page_view::slots) + " others already";
   return {};
 }
 
 }  // namespace
 
-bool incoming_rings::admit(const bell_note& hello) {
+bool incoming_rings::admit(const link_hello& hello) {
   if (hello.from.magic != self_.magic) {
     report(hello, "its link is of another version");
     return false;
   }
-  if (is_gone(hello.from.bell)) return false;  // it has died since
-  auto rope = bell_rope::open(hello.from.bell);
-  if (!rope) {
-    report(hello, rope.error().message());
+  if (is_gone(hello.from.pipe)) return false;  // it has died since
+  auto wakeup = wakeup_writer::open(hello.from.pipe);
+  if (!wakeup) {
+    report(hello, wakeup.error().message());
     return false;
   }
   auto memory = segment::open(hello.ring);
-  if (const auto why = obstacle_to(memory, desk_); !why.empty()) {
+  if (const auto why = obstacle_to(memory, cursors_); !why.empty()) {
     // A ring that its writer has given up meanwhile cannot be opened, and is nobody's loss.
     if (is_gone(hello.ring)) return false;
-    refuse(hello.number, std::move(*rope));
+    refuse(hello.number, std::move(*wakeup));
     report(hello, why);
     return false;
   }
-  rings_.push_back(std::make_unique<incoming_ring>(hello, std::move(*rope), std::move(*memory),
-                                                   desk_, delivery_, reports_));
+  rings_.push_back(std::make_unique<incoming_ring>(
+      hello, std::move(*wakeup), std::move(*memory), cursors_, delivery_, reports_));
   owes_notes_ = true;
   return true;
 }
 
-void incoming_rings::report(const bell_note& hello, const std::string& why) {
-  reports_.bad_frame({errc::corrupt, "process " + std::to_string(hello.from.bell.pid) +
+void incoming_rings::report(const link_hello& hello, const std::string& why) {
+  reports_.bad_frame({errc::corrupt, "process " + std::to_string(hello.from.pipe.pid) +
                                          " of this host cannot be listened to: " + why});
 }
 
 // Its writer would wait for this ring for ever if it were not told.
-void incoming_rings::refuse(std::uint64_t number, bell_rope rope) {
-  const bell_note note{.kind = note_kind::refusal, .number = number, .from = self_};
-  if (rope.pull(note)) return;
-  refusals_.push_back({std::move(rope), note});
+void incoming_rings::refuse(std::uint64_t number, wakeup_writer wakeup) {
+  const link_hello note{.kind = note_kind::refusal, .number = number, .from = self_};
+  if (wakeup.pull(note)) return;
+  refusals_.push_back({std::move(wakeup), note});
   owes_notes_ = true;
 }
 
 void incoming_rings::send_refusals() {
   std::erase_if(refusals_, [](const refusal& owed) {
-    return owed.rope.pull(owed.note) || is_gone(owed.rope.name());
+    return owed.wakeup.pull(owed.note) || is_gone(owed.wakeup.name());
   });
   owes_notes_ = !refusals_.empty();
 }
 
 void incoming_rings::send_welcomes() {
-  const bell_note note{.kind = note_kind::welcome, .from = self_};
+  const link_hello note{.kind = note_kind::welcome, .from = self_};
   for (auto& ring : rings_) {
     if (ring->is_welcomed()) continue;
     ring->welcome(note);
@@ -101,7 +102,7 @@ void incoming_rings::depart(std::uint64_t link) noexcept {
 
 void incoming_rings::sweep() noexcept {
   for (auto& ring : rings_) {
-    if (outgoing_.is_connected_to(ring->writer().link) || !is_gone(ring->writer().bell))
+    if (outgoing_.is_connected_to(ring->writer().link) || !is_gone(ring->writer().pipe))
       continue;
     ring->depart();
     parting_ = true;
@@ -123,7 +124,7 @@ unsigned incoming_rings::drop_departing() {
 }
 
 void incoming_rings::close() {
-  const bell_note farewell{.kind = note_kind::farewell, .from = self_};
+  const link_hello farewell{.kind = note_kind::farewell, .from = self_};
   for (auto& ring : rings_) ring->say_farewell(farewell);
   rings_.clear();
 }

@@ -19,15 +19,19 @@ namespace tidegate::runtime {
 
 class incoming_rings {
  public:
-  // `self`: from whom welcomes, refusals and farewells come. The desk must be open when the
-  // first ring comes.
-  incoming_rings(const host_place& self, desk& own, const outgoing_rings& outgoing,
+  // `self`: from whom welcomes, refusals and farewells come. The page of cursors must be open
+  // when the first ring comes.
+  incoming_rings(const host_place& self, cursor_page& own, const outgoing_rings& outgoing,
                  frame_delivery& delivery, deferred_reports& reports) noexcept
-      : self_(self), desk_(own), outgoing_(outgoing), delivery_(delivery), reports_(reports) {}
+      : self_(self),
+        cursors_(own),
+        outgoing_(outgoing),
+        delivery_(delivery),
+        reports_(reports) {}
 
   // Takes in the ring of this hello. Returns true if it did; the ring then waits for
   // send_welcomes(). Refuses a ring that cannot be read, and reports it.
-  bool admit(const bell_note& hello);
+  bool admit(const link_hello& hello);
   // Notes that are owed, as far as the pipes of writers have room; while they are owed to any,
   // owes_notes() is true. Refusals go before what else is said to a peer, welcomes after.
   void send_refusals();
@@ -40,13 +44,13 @@ class incoming_rings {
 
   // The rings of this link are not read any more: it has closed, or was disconnected from.
   void depart(std::uint64_t link) noexcept;
-  // Nor are those of writers that died before this link ever connected to them, so that nobody
-  // will tell of their death.
+  // Nor are the rings of writers that died before this link ever connected to them, so that
+  // nobody will tell of their death.
   void sweep() noexcept;
-  // Rings became such since drop_departing().
+  // Returns true if rings have begun to depart since drop_departing().
   bool is_parting() const noexcept { return parting_; }
-  // Drops them. What is left in them is read before their writers are told, who give what they
-  // lent away then. Returns how many.
+  // Drops the rings that depart, and returns how many. What is left in them is read before
+  // their writers are told, who give what they lent away then.
   unsigned drop_departing();
   // Says farewell to all writers and ends all rings.
   void close();
@@ -54,16 +58,16 @@ class incoming_rings {
  private:
   // A refusal that waits because the pipe of the ring's writer was full.
   struct refusal {
-    bell_rope rope;
-    bell_note note;
+    wakeup_writer wakeup;
+    link_hello note;
   };
 
   unsigned receive(incoming_ring& ring, std::uint64_t bytes_max);
-  void refuse(std::uint64_t number, bell_rope rope);
-  void report(const bell_note& hello, const std::string& why);
+  void refuse(std::uint64_t number, wakeup_writer wakeup);
+  void report(const link_hello& hello, const std::string& why);
 
   const host_place& self_;
-  desk& desk_;
+  cursor_page& cursors_;
   const outgoing_rings& outgoing_;
   frame_delivery& delivery_;
   deferred_reports& reports_;

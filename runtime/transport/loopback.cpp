@@ -71,7 +71,7 @@ class loopback_link final : public link {
   void disconnect(peer_id peer) override { told_lost_.insert(peer); }
   void post(peer_id peer, const frame_header& header, std::span<const std::byte> payload,
             send_token token) override {
-    const outgoing message{header, payload, token};
+    const outgoing message{.header = header, .payload = payload, .token = token};
     send(peer, {&message, 1}, false);
   }
   void post_bundle(peer_id peer, std::span<const outgoing> frames) override {

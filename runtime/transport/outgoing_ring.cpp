@@ -21,25 +21,25 @@ std::span<const std::byte> bytes_of(const segment_memory::name& name) {
 }  // namespace
 
 status outgoing_ring::open(const host_place& to) {
-  auto rope = bell_rope::open(to.bell);
-  if (!rope) return rope.error();
-  auto page = segment::open(to.desk);
+  auto wakeup = wakeup_writer::open(to.pipe);
+  if (!wakeup) return wakeup.error();
+  auto page = segment::open(to.cursors);
   if (!page) return page.error();
-  if (page->size() < desk_view::bytes) return {errc::corrupt, "no such desk"};
+  if (page->size() < cursor_page_view::bytes) return {errc::corrupt, "no such page of cursors"};
   auto memory = segment::create("tidegate-ring", ring_bytes, segment::pages::small);
   if (!memory) return memory.error();
   to_ = to;
-  rope_ = std::move(*rope);
-  desk_ = std::move(*page);
-  desk_.hide();
+  wakeup_ = std::move(*wakeup);
+  cursors_ = std::move(*page);
+  cursors_.hide();
   memory_ = std::move(*memory);
   ring_ = ring_writer({memory_.data(), ring_bytes});
   return {};
 }
 
-void outgoing_ring::greet(bell_note hello) {
+void outgoing_ring::greet(link_hello hello) {
   hello.ring = memory_.name();
-  greeted_ = rope_.pull(hello);
+  greeted_ = wakeup_.pull(hello);
 }
 
 void outgoing_ring::on_welcome(std::uint32_t slot) noexcept {
@@ -57,16 +57,16 @@ void outgoing_ring::send(const outgoing& frame) {
 // Once for each of its sleeps: the pipe of one that is stopped fills up otherwise.
 void outgoing_ring::wake(bool urgent) {
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  const auto sleep = desk_view(desk_.data()).asleep().load(std::memory_order_relaxed);
+  const auto sleep = cursor_page_view(cursors_.data()).asleep().load(std::memory_order_relaxed);
   const bool is_patient = (sleep & 1U) != 0;
   if (sleep == 0 || (is_patient && !urgent)) return;
   if (std::exchange(rung_, sleep) == sleep) return;
-  rope_.pull({});
+  wakeup_.pull({});
 }
 
 std::uint64_t outgoing_ring::read() const noexcept {
   if (!slot_) return 0;
-  return desk_view(desk_.data()).read(*slot_).load(std::memory_order_acquire);
+  return cursor_page_view(cursors_.data()).read(*slot_).load(std::memory_order_acquire);
 }
 
 std::byte* outgoing_ring::begin(record_kind kind, const frame_header& header,
@@ -151,9 +151,9 @@ void outgoing_ring::end(deferred_reports& reports, const status& why) {
   for (; !frames_.empty(); frames_.pop()) reports.send_failed(frames_.front().token, why);
 }
 
-void outgoing_ring::close(const bell_note& farewell) noexcept {
+void outgoing_ring::close(const link_hello& farewell) noexcept {
   if (!tokens_.empty()) ring_.retire();
-  rope_.pull(farewell);
+  wakeup_.pull(farewell);
 }
 
 }  // namespace tidegate::runtime

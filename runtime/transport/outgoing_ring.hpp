@@ -1,9 +1,9 @@
 // A frame ring of this process to a peer of its host: writes frames into it, keeps those that
 // find no room and the tokens of those that are not read yet, and wakes a reader that sleeps.
 //
-// Owns the ring's memory, the reader's pipe and desk as this process sees them, and all that is
-// on its way. It carries frames at once; the reader's slot comes with its welcome, and until
-// then nothing counts as read. Its link calls it from the reactor thread.
+// Owns the ring's memory, the reader's pipe and page of cursors as this process sees them, and
+// all that is on its way. It carries frames at once; the reader's slot comes with its welcome,
+// and until then nothing counts as read. Its link calls it from the reactor thread.
 #pragma once
 
 #include <cstddef>
@@ -15,11 +15,11 @@
 #include "runtime/memory/segment.hpp"
 #include "runtime/memory/segment_memory.hpp"
 #include "runtime/transport/deferred_reports.hpp"
-#include "runtime/transport/desk.hpp"
-#include "runtime/transport/doorbell.hpp"
 #include "runtime/transport/fifo.hpp"
 #include "runtime/transport/frame_ring.hpp"
 #include "runtime/transport/link.hpp"
+#include "runtime/transport/ring_cursors.hpp"
+#include "runtime/transport/wakeup_pipe.hpp"
 
 namespace tidegate::runtime {
 
@@ -29,20 +29,20 @@ class outgoing_ring {
   explicit outgoing_ring(const segment_memory& own) noexcept : own_(own) {}
 
   // Comes first. Errors: io_error (no descriptor, no memory), unavailable and corrupt (the peer
-  // is gone or of another user, or its desk is no desk).
+  // is gone or of another user, or what it names is no page of cursors).
   status open(const host_place& to);
 
   // Returns the number of the link that reads the ring.
   std::uint64_t reader() const noexcept { return to_.link; }
-  // The connection was given up; the ring ends in this turn.
+  // The connection was given up; the ring ends in the next part().
   void depart() noexcept { departs_ = true; }
   bool departs() const noexcept { return departs_; }
 
   // Introduces the ring with this hello. Until its reader's pipe had room, is_greeted() is
   // false.
-  void greet(bell_note hello);
+  void greet(link_hello hello);
   bool is_greeted() const noexcept { return greeted_; }
-  // The reader tells how far it has read in this slot of its desk.
+  // The reader tells how far it has read in this slot of its page of cursors.
   void on_welcome(std::uint32_t slot) noexcept;
 
   // Writes the frame, or keeps it until there is room. Hot path.
@@ -69,7 +69,7 @@ class outgoing_ring {
   // Takes back what was lent and reports all that is on its way as failed.
   void end(deferred_reports& reports, const status& why);
   // Says farewell; takes back what was lent, if not all of it has been read.
-  void close(const bell_note& farewell) noexcept;
+  void close(const link_hello& farewell) noexcept;
 
  private:
   // A frame that has not gone out whole.
@@ -95,11 +95,11 @@ class outgoing_ring {
 
   const segment_memory& own_;
   host_place to_;
-  bell_rope rope_;
-  segment desk_;
+  wakeup_writer wakeup_;
+  segment cursors_;
   segment memory_;
   ring_writer ring_;
-  std::optional<std::uint32_t> slot_;  // of their desk, once they said which
+  std::optional<std::uint32_t> slot_;  // of their page of cursors, once they said which
   bool greeted_ = false;
   bool departs_ = false;
   std::uint32_t rung_ = 0;  // for which of its sleeps

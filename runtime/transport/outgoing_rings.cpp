@@ -22,7 +22,7 @@ peer_id outgoing_rings::add_lost(const status& why) {
 
 void outgoing_rings::greet() {
   owes_notes_ = false;
-  bell_note hello{.kind = note_kind::hello, .from = self_};
+  link_hello hello{.kind = note_kind::hello, .from = self_};
   for (std::size_t i = 0; i < rings_.size(); ++i) {
     auto* ring = rings_[i].get();
     if (ring == nullptr || ring->is_greeted()) continue;
@@ -32,24 +32,24 @@ void outgoing_rings::greet() {
   }
 }
 
-void outgoing_rings::on_welcome(const bell_note& note) {
-  if (note.number >= rings_.size() || note.slot >= desk_view::slots) return;
+void outgoing_rings::on_welcome(const link_hello& note) {
+  if (note.number >= rings_.size() || note.slot >= cursor_page_view::slots) return;
   auto* ring = rings_[note.number].get();
   if (ring != nullptr && ring->reader() == note.from.link) ring->on_welcome(note.slot);
 }
 
-void outgoing_rings::on_farewell(const bell_note& note) {
+void outgoing_rings::on_farewell(const link_hello& note) {
   for (std::size_t i = 0; i < rings_.size(); ++i)
     if (rings_[i] && rings_[i]->reader() == note.from.link)
       lose(i, {errc::not_found, "the peer has closed its link"});
 }
 
 // Only this ring: its reader lives, and may have been sent another one since.
-void outgoing_rings::on_refusal(const bell_note& note) {
+void outgoing_rings::on_refusal(const link_hello& note) {
   if (note.number >= rings_.size()) return;
   const auto* ring = rings_[note.number].get();
   if (ring == nullptr || ring->reader() != note.from.link) return;
-  if (ring->departs()) return;  // it ends in this turn, with what comes from there
+  if (ring->departs()) return;  // it ends in the next part(), with what comes from there
   lose(note.number, {errc::unavailable, "the peer has closed the connection"});
 }
 
@@ -125,7 +125,7 @@ bool outgoing_rings::is_flushed() const noexcept {
 }
 
 void outgoing_rings::close() {
-  const bell_note farewell{.kind = note_kind::farewell, .from = self_};
+  const link_hello farewell{.kind = note_kind::farewell, .from = self_};
   for (auto& ring : rings_) {
     if (!ring) continue;
     ring->close(farewell);

@@ -42,26 +42,26 @@ class outgoing_rings {
   void greet();
   bool owes_notes() const noexcept { return owes_notes_; }
   // Notes of readers; those that make no sense are left out.
-  void on_welcome(const bell_note& note);
-  void on_farewell(const bell_note& note);
-  void on_refusal(const bell_note& note);
+  void on_welcome(const link_hello& note);
+  void on_farewell(const link_hello& note);
+  void on_refusal(const link_hello& note);
 
   // Returns true if a connection to that link is not given up.
   bool is_connected_to(std::uint64_t link) const noexcept;
   // Gives the connection up. Returns false if it is gone, or was given up before.
   bool depart(peer_id peer) noexcept;
-  // Connections were given up since list_departing().
+  // Returns true if connections were given up since list_departing().
   bool is_parting() const noexcept { return parting_; }
   // Returns the numbers of rings whose connections were given up.
   std::vector<std::size_t> list_departing();
   std::uint64_t reader_of(std::size_t ring) const noexcept { return rings_[ring]->reader(); }
-  // Ends those that there still are, and returns how many.
+  // Ends those of these rings that there still are, and returns how many.
   unsigned end(const std::vector<std::size_t>& departing);
 
   // Writes what waits for room and tells the tokens of what has been read. Returns how many
   // things happened.
   unsigned pump();
-  // Before a sleep, and after it: those from which something is waited for ask for a note.
+  // Before a sleep the rings that wait for their readers ask to be woken; after it none does.
   void want_room() const noexcept;
   void need_no_room() const noexcept;
   bool has_work() const noexcept;

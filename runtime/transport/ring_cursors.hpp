@@ -4,8 +4,8 @@
 //   0 asleep u32 (0: no; else twice the number of this sleep, odd: not for acknowledgements) |
 //   64 * (1 + slot) read u64
 //
-// desk_view is how any process sees such a page; desk is the page of this process, which alone
-// writes to it. One reactor thread.
+// cursor_page_view is how any process sees such a page; cursor_page is the page of this
+// process, which alone writes to it. One reactor thread.
 #pragma once
 
 #include <atomic>
@@ -19,10 +19,10 @@
 
 namespace tidegate::runtime {
 
-class desk_view {
+class cursor_page_view {
  public:
-  desk_view() = default;
-  explicit desk_view(std::byte* at) noexcept : at_(at) {}
+  cursor_page_view() = default;
+  explicit cursor_page_view(std::byte* at) noexcept : at_(at) {}
   // Somebody else's is to be loaded only; it is mapped so.
   std::atomic<std::uint32_t>& asleep() const noexcept {
     return *reinterpret_cast<std::atomic<std::uint32_t>*>(at_);
@@ -40,7 +40,7 @@ class desk_view {
 };
 
 // Owns the page, its free slots, and whether others may believe that this process sleeps.
-class desk {
+class cursor_page {
  public:
   // Errors: io_error (no descriptor, no memory).
   status open();
@@ -61,7 +61,7 @@ class desk {
   bool is_asleep() const noexcept { return asleep_; }
 
  private:
-  desk_view view() const noexcept { return desk_view(memory_.data()); }
+  cursor_page_view view() const noexcept { return cursor_page_view(memory_.data()); }
 
   segment memory_;
   std::vector<std::uint32_t> free_slots_;

@@ -88,7 +88,8 @@ class fake_session {
       clocks_applied_[where.id] = clock_ + 1;
     }
     const std::uint64_t id = ++pushes_;
-    in_flight[id] = {gradient, {gradient.begin(), gradient.end()}, clock_};
+    in_flight[id] = {
+        .where = gradient, .as_pushed = {gradient.begin(), gradient.end()}, .clock = clock_};
     return pending([]() -> status { return {}; });
   }
 

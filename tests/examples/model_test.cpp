@@ -161,7 +161,7 @@ TEST_P(model_test, mlp_gradient_matches_finite_differences) {
 
 TEST_P(model_test, wide_layers_match_a_naive_product) {
   // Beyond Eigen's small-matrix path, with sizes that are no multiple of a vector.
-  const dense_shape shape{33, 131, 67};
+  const dense_shape shape{.rows = 33, .in = 131, .out = 67};
   splitmix64 random(5);
   std::vector<float> input(33 * 131), weight(67 * 131), bias(67), output(33 * 67);
   for (auto* v : {&input, &weight, &bias}) {

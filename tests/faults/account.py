@@ -62,7 +62,7 @@ def failovers_ms(chaos, events):
 
 def promotions(chaos, events, shards):
     """(killed, promoted) of each kill of a primary: the moment when the coordinator made its replica the primary. Events
-    that died with a coordinator are missing. Replicas of all shards are counted through (policies/placement/shard_group.hpp)."""
+    that died with a coordinator are missing. Replicas of all shards are counted through (policies/placement/replica_chain.hpp)."""
     name_of = lambda line: re.match(r"(?:shard|replica)-(\d+) ", line["detail"])  # noqa: E731
     kills = [(line["unix_ns"], int(name_of(line)[1]) % shards) for line in chaos
              if line["what"] == "kill" and name_of(line)]

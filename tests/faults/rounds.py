@@ -118,7 +118,7 @@ def draw_count(chance, clocks, workers, pause_us=PAUSE_US):
 
 
 def has_aggregators(job):
-    """Whether the plan has any (policies/placement/aggregation.hpp)."""
+    """Whether the plan has any (policies/placement/aggregation_tree.hpp)."""
     sums = job.get("aggregators")
     return sums == "per_host" or bool(sums) and job["workers"] > sums["fan_in"]
 

@@ -50,8 +50,8 @@ void feed(policies::shard_core& core, const runtime::frame_header& header,
   out.clear();
   switch (header.kind) {
     case runtime::frame_kind::push:
-      if (core.begin_push(tag, 16).kind == policies::push_admission::verdict::take)
-        core.push(tag, 1, out);
+      // A duplicate, too: what comes between may make one of a push that was let in.
+      if (core.begin_push(tag, 16).code == policies::reply_code::ok) core.push(tag, 1, out);
       break;
     case runtime::frame_kind::skip:
       core.push(tag, policies::no_payload, out);

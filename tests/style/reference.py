@@ -121,7 +121,7 @@ def page(root: pathlib.Path) -> str:
         ("## Frames", [f"What goes between workers, shards and replicas over a link ([frame_header.hpp](../{FRAMES})).", "",
                        *frames(read[FRAMES])]),
         ("## Codes in frames", [f"Why a shard refuses ([protocol.hpp](../{REFUSALS})).", "",
-                                *table_of(read[REFUSALS], "refusal", "code")]),
+                                *table_of(read[REFUSALS], "reply_code", "code")]),
         ("## Messages to the coordinator",
          [f"Over the control plane ([messages.hpp](../{MESSAGES})). Each begins with the token of messages, which is made from the run's token and left out here.",
           "", *messages(read[MESSAGES])]),

@@ -10,7 +10,7 @@
 #include "actors/node/shard_actor.hpp"
 #include "actors/reactor/reactor_actor.hpp"
 #include "actors/session/session_parts.hpp"
-#include "policies/placement/aggregation.hpp"
+#include "policies/placement/aggregation_tree.hpp"
 #include "runtime/base/assert.hpp"
 #include "runtime/memory/segment.hpp"
 
@@ -89,7 +89,7 @@ runtime::expected<tidegate::session> local_cluster::join(const std::string& job,
                                                          std::uint32_t incarnation) {
   actors::session_parts parts;
   parts.system = &process_.get();
-  parts.coordinator = std::make_shared<actors::coordinator_place>(coordinator_);
+  parts.coordinator = std::make_shared<actors::coordinator_locator>(coordinator_);
   parts.make_link = make_link_;
   parts.host = host_;
   parts.environment.node.token = token_;

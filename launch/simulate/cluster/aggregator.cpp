@@ -60,8 +60,12 @@ std::span<const std::byte> aggregator_process::sum(std::uint32_t slot,
     of.insert(of.end(), payload->of.begin(), payload->of.end());
     gradients.push_back({payload->values.data(), input.rank});
   }
-  world_.check.sums().summed(
-      {id(), push.tag.rank, push.tag.table, push.tag.chunk, push.tag.clock}, std::move(of));
+  world_.check.sums().summed({.from = id(),
+                              .rank = push.tag.rank,
+                              .table = push.tag.table,
+                              .chunk = push.tag.chunk,
+                              .clock = push.tag.clock},
+                             std::move(of));
   if (from.size() == 1) return std::as_bytes(memory_.find(from[0].payload)->values);
   auto& out = sums_[{slot, push.node, push.tag.clock % window}];
   if (!out) out = std::make_shared<std::vector<float>>(memory_.bytes_of(slot) / sizeof(float));
@@ -69,7 +73,8 @@ std::span<const std::byte> aggregator_process::sum(std::uint32_t slot,
   return std::as_bytes(std::span(*out));
 }
 
-std::span<const std::byte> aggregator_process::sum_again(const policies::upstream_frame& push) {
+std::span<const std::byte> aggregator_process::retransmit_sum(
+    const policies::upstream_frame& push) {
   if (push.single == policies::no_payload)
     return std::as_bytes(std::span(*sums_.at({push.slot, push.node, push.tag.clock % window})));
   const auto* const payload = memory_.find(push.single);
@@ -78,8 +83,9 @@ std::span<const std::byte> aggregator_process::sum_again(const policies::upstrea
   return {};
 }
 
-std::span<std::byte> aggregator_process::room(std::uint32_t slot, std::uint32_t plane) {
-  return std::as_writable_bytes(memory_.room(slot, plane, false).values());
+std::span<std::byte> aggregator_process::room(std::uint32_t slot,
+                                              std::uint32_t version_buffer) {
+  return std::as_writable_bytes(memory_.room(slot, version_buffer, false).values());
 }
 
 }  // namespace tidegate::sim

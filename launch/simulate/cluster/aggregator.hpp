@@ -6,7 +6,7 @@
 #include <tuple>
 
 #include "actors/aggregator/aggregator_shell.hpp"
-#include "launch/simulate/cluster/front.hpp"
+#include "launch/simulate/cluster/endpoint_process.hpp"
 
 namespace tidegate::sim {
 
@@ -27,8 +27,8 @@ class aggregator_process final : public shell_process<actors::aggregator_shell>,
                             const actors::table_sizes& sizes, std::size_t nodes) override;
   std::span<const std::byte> sum(std::uint32_t slot, const policies::upstream_frame& push,
                                  inputs from) override;
-  std::span<const std::byte> sum_again(const policies::upstream_frame& push) override;
-  std::span<std::byte> room(std::uint32_t slot, std::uint32_t plane) override;
+  std::span<const std::byte> retransmit_sum(const policies::upstream_frame& push) override;
+  std::span<std::byte> room(std::uint32_t slot, std::uint32_t version_buffer) override;
 
   std::string job_;
   std::uint32_t number_;

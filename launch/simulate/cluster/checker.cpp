@@ -79,7 +79,8 @@ void checker::pushed(std::uint64_t job, std::uint32_t table, std::uint32_t chunk
 }
 
 void checker::applied(std::uint64_t job, std::uint32_t table, std::uint32_t chunk, updates with,
-                      std::span<const float> parameters, process_id id, std::uint32_t team) {
+                      std::span<const float> parameters, process_id id,
+                      std::uint32_t contributors) {
   auto* at = find(job, table, chunk, id);
   if (!at) return fail("exactly once", place(table, chunk) + "applied before it was opened");
   auto& known = *find(job, table, chunk);
@@ -99,10 +100,10 @@ void checker::applied(std::uint64_t job, std::uint32_t table, std::uint32_t chun
   arrays.state2 = at->state2.data();
   arrays.n = at->parameters.size();
   const auto& spec = jobs_.at(job).spec;
-  if (team == 0) team = spec.workers;
-  membership_.check_team(spec, with, team);
+  if (contributors == 0) contributors = spec.workers;
+  membership_.check_contributors(spec, with, contributors);
   kernels::apply_update(at->optimizer, at->powers, inputs,
-                        policies::scale_of(spec.reduce, team), arrays);
+                        policies::scale_of(spec.reduce, contributors), arrays);
   at->note_version();
   if (at != &known) known.ghosts.push_back(at->ghost_of(at->versions.back()));
   if (digest_of(parameters) != at->versions.back().digest)
@@ -125,12 +126,12 @@ bool checker::holds(const policies::job_spec& job, const chunk_history& chunk,
   using policies::consistency_kind;
   const auto& policy = job.consistency;
   const bool bsp = policy.kind == consistency_kind::bsp;
-  const std::uint64_t slack = bsp || options.everything ? 0 : policy.staleness;
+  const std::uint64_t slack = bsp || options.is_final ? 0 : policy.staleness;
   for (const auto& [update, gradient] : chunk.written) {
     const bool own = update.rank == options.rank && update.clock < options.clock;
     const bool others = update.clock + slack < options.clock;
     const bool due =
-        policy.kind == consistency_kind::async && !options.everything ? false : own || others;
+        policy.kind == consistency_kind::async && !options.is_final ? false : own || others;
     if (due && !has(update) && !is_forgiven(job.name, chunk, update)) {
       *missing = text(update) + " is missing";
       return false;

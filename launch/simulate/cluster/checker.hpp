@@ -28,7 +28,8 @@
 namespace tidegate::sim {
 
 // An incarnation of a worker as the checker counts them: they begin anew in each epoch.
-constexpr std::uint32_t life_of(std::uint32_t epoch, std::uint32_t incarnation) noexcept {
+constexpr std::uint32_t epoch_incarnation_of(std::uint32_t epoch,
+                                             std::uint32_t incarnation) noexcept {
   return epoch * 1000 + incarnation;
 }
 
@@ -62,9 +63,10 @@ class checker {
   void pushed(std::uint64_t job, std::uint32_t table, std::uint32_t chunk, const update& pushed,
               std::span<const float> gradient);
   // A shard made a step with these and has these parameters now. `id`: matters of one that was
-  // taken for dead and goes on. `team`: over so many was the mean; 0: over all.
+  // taken for dead and goes on. `contributors`: over so many was the mean; 0: over all.
   void applied(std::uint64_t job, std::uint32_t table, std::uint32_t chunk, updates with,
-               std::span<const float> parameters, process_id id = 0, std::uint32_t team = 0);
+               std::span<const float> parameters, process_id id = 0,
+               std::uint32_t contributors = 0);
   // Whether a shard has opened the chunk in this epoch of the run.
   bool knows(std::uint64_t job, std::uint32_t table, std::uint32_t chunk) {
     const auto* at = find(job, table, chunk);
@@ -100,7 +102,7 @@ class checker {
   struct reading {
     std::uint32_t rank = 0;
     std::uint64_t clock = 0;
-    bool everything = false;
+    bool is_final = false;
     std::uint32_t incarnation = 1;
   };
   void pulled(std::uint64_t job, std::uint32_t table, std::uint32_t chunk,

@@ -6,7 +6,7 @@
 #include "launch/simulate/cluster/coordinator.hpp"
 #include "launch/simulate/cluster/process.hpp"
 #include "policies/consistency/consistency.hpp"
-#include "policies/placement/aggregation.hpp"
+#include "policies/placement/aggregation_tree.hpp"
 #include "runtime/base/buggify.hpp"
 
 namespace tidegate::sim {

@@ -4,7 +4,7 @@
 #include <utility>
 #include <variant>
 
-#include "launch/simulate/cluster/front.hpp"
+#include "launch/simulate/cluster/endpoint_process.hpp"
 #include "launch/simulate/cluster/launcher.hpp"
 #include "launch/simulate/cluster/shard_host.hpp"
 #include "launch/simulate/cluster/worker.hpp"
@@ -32,15 +32,15 @@ void unheard(const answer&) {}
 
 // A call as a function of the process that it is for.
 struct called {
-  front_process& to;
+  endpoint_process& to;
 
   answer operator()(const policies::open_job_call& c) { return {to.open_job(c), {}}; }
   answer operator()(const policies::open_table_call& c) { return {to.open_table(c), {}}; }
   answer operator()(const policies::admit_worker_call& c) { return to.admit(c); }
   answer operator()(const policies::sum_progress_call& c) { return to.sum_progress(c); }
   answer operator()(const policies::shut_out_call& c) { return to.shut_out(c); }
-  answer operator()(const policies::hold_call& c) { return to.hold(c); }
-  answer operator()(const policies::roster_call& c) { return to.change_roster(c); }
+  answer operator()(const policies::join_barrier_call& c) { return to.hold(c); }
+  answer operator()(const policies::membership_call& c) { return to.change_membership(c); }
   answer operator()(const policies::close_job_call& c) {
     to.close_job(c.token);
     return {};
@@ -60,10 +60,10 @@ struct called {
 }  // namespace
 
 coordinator_process::coordinator_process(world& where, process_id id, std::uint32_t epoch,
-                                         std::uint32_t life)
+                                         std::uint32_t incarnation)
     : frameless_process(where, id, role::coordinator, "coordinator", 0),
       disk_(where, *this, epoch),
-      shell_(where.plan.spec, where.token, *this, disk_, disk_.recorded(), life) {}
+      shell_(where.plan.spec, where.token, *this, disk_, disk_.recorded(), incarnation) {}
 
 // A journal that cannot be made ends it before it listens.
 void coordinator_process::start() {
@@ -155,11 +155,12 @@ void coordinator_process::scale_shards(std::uint32_t slots, answer_to reply) {
   shell_.scale_shards(from(), slots, to_reply(std::move(reply)));
 }
 
-void coordinator_process::host_joined(policies::shard_slots::process joining,
-                                      std::uint32_t life,
+void coordinator_process::host_joined(policies::shard_map::process joining,
+                                      std::uint32_t incarnation,
                                       const std::vector<policies::hosted_member>& has,
                                       process_id member, answer_to reply) {
-  shell_.host_joined(from(), joining, life, has, peer(member), to_reply(std::move(reply)));
+  shell_.host_joined(from(), joining, incarnation, has, peer(member),
+                     to_reply(std::move(reply)));
 }
 
 void coordinator_process::member_gone(const policies::hosted_member& member) {
@@ -216,7 +217,8 @@ bool coordinator_process::all_done() const {
 bool coordinator_process::has_finished(const std::string& worker) const {
   for (const auto& job : shell_.core().status(local_now(), 0).jobs)
     for (const auto rank : job.ranks_finished) {
-      const policies::process_name finished{policies::process_role::worker, job.name, rank};
+      const policies::process_name finished{
+          .role = policies::process_role::worker, .job = job.name, .index = rank};
       if (worker == finished.to_string()) return true;
     }
   return false;
@@ -262,9 +264,9 @@ void coordinator_process::watch(const control_peer& member) {
 
 void coordinator_process::call(const control_peer& to, policies::call_id call,
                                const policies::shard_call& content) {
-  tell_over<front_process>(
+  tell_over<endpoint_process>(
       member_of(to.handle), number_of(to.handle),
-      [content, me = id()](front_process& shard, const answer_to& reply) {
+      [content, me = id()](endpoint_process& shard, const answer_to& reply) {
         if (!shard.obeys(me))
           return reply({{runtime::errc::unavailable, "another coordinator"}, {}});
         if (const auto* lead = std::get_if<policies::lead_call>(&content))
@@ -272,7 +274,7 @@ void coordinator_process::call(const control_peer& to, policies::call_id call,
         reply(std::visit(called{shard}, content));
       },
       [this, call](const answer& got) {
-        actors::call_answer given{got.result, 0, {}};
+        actors::call_answer given{.result = got.result, .number = 0, .clocks = {}};
         if (const auto* number = std::get_if<std::uint64_t>(&got.value)) given.number = *number;
         if (const auto* clocks = std::get_if<std::vector<policies::chunk_clock>>(&got.value))
           given.clocks = *clocks;
@@ -284,7 +286,7 @@ void coordinator_process::tell(const control_peer& to, const policies::shard_mov
   tell_over<process>(
       member_of(to.handle), number_of(to.handle),
       [moved](process& member, const answer_to&) {
-        if (auto* const aggregator = dynamic_cast<front_process*>(&member))
+        if (auto* const aggregator = dynamic_cast<endpoint_process*>(&member))
           aggregator->upstream_moved(moved);
         else
           dynamic_cast<worker&>(member).shard_moved(moved);
@@ -305,7 +307,7 @@ void coordinator_process::stop(const control_peer& member) {
         if (auto* const host = dynamic_cast<shard_host*>(&stopped))
           host->stop(rests);
         else
-          dynamic_cast<front_process&>(stopped).stop(rests);
+          dynamic_cast<endpoint_process&>(stopped).stop(rests);
       },
       unheard);
 }

@@ -15,8 +15,9 @@ namespace tidegate::sim {
 
 class coordinator_process final : public frameless_process, private actors::control_port {
  public:
-  // `life`: counts the processes of the run, from 1.
-  coordinator_process(world& where, process_id id, std::uint32_t epoch, std::uint32_t life);
+  // `incarnation`: counts the processes of the run, from 1.
+  coordinator_process(world& where, process_id id, std::uint32_t epoch,
+                      std::uint32_t incarnation);
 
   void start() override;
 
@@ -36,7 +37,7 @@ class coordinator_process final : public frameless_process, private actors::cont
                 answer_to reply);
   void scale(const std::string& job, std::uint32_t workers, answer_to reply);
   void scale_shards(std::uint32_t slots, answer_to reply);
-  void host_joined(policies::shard_slots::process process, std::uint32_t life,
+  void host_joined(policies::shard_map::process process, std::uint32_t incarnation,
                    const std::vector<policies::hosted_member>& has, process_id member,
                    answer_to reply);
   void member_gone(const policies::hosted_member& member);

@@ -20,7 +20,7 @@ status broken(const std::string& name, const char* subject) {
 }  // namespace
 
 status disk_view::begin(const std::string& name) {
-  if (disk_.is_off() || life_ != disk_.life_)
+  if (disk_.is_off() || boot_ != disk_.boot_)
     return {errc::unavailable, name + ": the machine is off"};
   --disk_.calls_left_;
   ++disk_.calls_;
@@ -149,7 +149,7 @@ void disk::crash() {
   keep_some_changes();
   names_ = durable_names_;
   for (auto& [name, content] : names_) tear(*content);
-  ++life_;
+  ++boot_;
   turn_on();
 }
 

@@ -76,7 +76,7 @@ class disk {
   std::map<std::string, file_ptr> names_;
   std::map<std::string, file_ptr> durable_names_;
   std::vector<change> changes_;
-  std::uint64_t life_ = 0;  // of the machine
+  std::uint64_t boot_ = 0;  // of the machine
   std::uint64_t calls_ = 0;
   std::uint64_t calls_left_ = std::numeric_limits<std::uint64_t>::max();
   bool is_full_ = false;
@@ -85,7 +85,7 @@ class disk {
 // The disk as one process has it. After a crash of the machine it answers nothing any more.
 class disk_view final : public runtime::storage {
  public:
-  explicit disk_view(disk& machine) : disk_(machine), life_(machine.life_) {}
+  explicit disk_view(disk& machine) : disk_(machine), boot_(machine.boot_) {}
 
   runtime::status create(const std::string& name) override;
   runtime::status append(const std::string& name, std::span<const std::byte> bytes) override;
@@ -105,7 +105,7 @@ class disk_view final : public runtime::storage {
   disk::file& opened(const std::string& name);
 
   disk& disk_;
-  std::uint64_t life_;
+  std::uint64_t boot_;
   std::map<std::string, disk::file_ptr> open_;  // also what others have renamed or removed
 };
 

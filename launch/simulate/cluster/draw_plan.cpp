@@ -47,8 +47,9 @@ policies::job_spec draw_job(const scenario& of, draws& chance, std::size_t numbe
   job.seed = chance.next();
   if (!of.aggregators.empty()) job.aggregators = pick(chance, of.aggregators);
   if (of.checkpoints.high > 0)
-    job.checkpoint = policies::checkpoint_spec{draw(chance, of.checkpoints), 0,
-                                               chance.between<std::uint32_t>(1, 3)};
+    job.checkpoint = policies::checkpoint_spec{.every_clocks = draw(chance, of.checkpoints),
+                                               .every_ms = 0,
+                                               .keep = chance.between<std::uint32_t>(1, 3)};
   if (!chance.chance(of.come_back))
     job.on_worker_loss = of.shrink > 0 && chance.chance(of.shrink)
                              ? policies::worker_loss_rule::shrink
@@ -93,7 +94,10 @@ void draw_deaths(const scenario& of, draws& chance, cluster_plan& plan) {
     while (kind == role::shard && shards_left == 0) kind = pick(chance, of.mortal);
     if (kind == role::shard) --shards_left;
     auto& death = plan.deaths.emplace_back();
-    death = {kind, chance.next(), chance.between<nanoseconds>(0, of.deaths_within), 0};
+    death = {.whose = kind,
+             .pick = chance.next(),
+             .when = chance.between<nanoseconds>(0, of.deaths_within),
+             .cut_off_for = 0};
     if (i > 0 && of.together > 0 && chance.chance(of.together))
       death.when = plan.deaths[i - 1].when + chance.between<nanoseconds>(0, of.together_within);
     if (kind == role::shard && of.taken_for_dead > 0 && chance.chance(of.taken_for_dead))

@@ -1,7 +1,7 @@
 // What a simulated shard or aggregator tells the checker, and what it must not hold.
 #include <algorithm>
 
-#include "launch/simulate/cluster/front.hpp"
+#include "launch/simulate/cluster/endpoint_process.hpp"
 #include "policies/model/clock_vector.hpp"
 #include "policies/protocol/protocol.hpp"
 #include "runtime/base/limits.hpp"
@@ -13,11 +13,12 @@ using runtime::frame_kind;
 // The chunk that the frame was about: with it readers leave. In a large table that is the chunk
 // which the frame names, and some of the others in turn: a look at all of them would cost as
 // much as the table is large, for each frame.
-void front_process::spoil_planes(std::uint32_t table) {
+void endpoint_process::spoil_version_buffers(std::uint32_t table) {
   constexpr std::size_t large = 64;
   const auto spoil = [&](std::uint32_t slot) {
-    memory_.spoil_planes(
-        slot, [&](std::uint32_t plane) { return core().registry().is_read(slot, plane); });
+    memory_.spoil_version_buffers(slot, [&](std::uint32_t version_buffer) {
+      return core().registry().is_read(slot, version_buffer);
+    });
   };
   const auto slots = core().registry().slots_of(table);
   const auto& header = current();
@@ -31,17 +32,19 @@ void front_process::spoil_planes(std::uint32_t table) {
 }
 
 // An aggregator answers for nobody but its upstream, which is checked.
-void front_process::check_answer(const runtime::frame_header& header, std::uint32_t plane) {
+void endpoint_process::check_answer(const runtime::frame_header& header,
+                                    std::uint32_t version_buffer) {
   if (kind() != role::shard || header.code != 0 || header.chunk == runtime::whole_job) return;
   const bool rings =
-      header.kind == frame_kind::ring_ack || header.kind == frame_kind::ring_reply;
+      header.kind == frame_kind::doorbell_ack || header.kind == frame_kind::doorbell_reply;
   const bool replies =
-      header.kind == frame_kind::pull_reply || header.kind == frame_kind::ring_reply;
+      header.kind == frame_kind::pull_reply || header.kind == frame_kind::doorbell_reply;
   if (!rings && !replies && header.kind != frame_kind::push_ack) return;
   world_.check.accepted(id(), header.job, header.epoch);
-  const checker::reading reading{header.worker, header.clock,
-                                 header.clock == policies::clock_vector::infinity,
-                                 header.incarnation};
+  const checker::reading reading{.rank = header.worker,
+                                 .clock = header.clock,
+                                 .is_final = header.clock == policies::clock_vector::infinity,
+                                 .incarnation = header.incarnation};
   const bool knows_before = (header.flags & runtime::frame_flag_applied) != 0;
   const auto check_slot = [&](std::uint32_t slot) {
     const auto chunk = memory_.chunk_of(slot);
@@ -50,7 +53,7 @@ void front_process::check_answer(const runtime::frame_header& header, std::uint3
       check_behind(slot, header.worker, header.clock - (replies ? 1 : 0));
     if (replies)
       world_.check.answered(header.job, header.table, chunk, reading,
-                            memory_.parameters(slot, plane).values(), id());
+                            memory_.parameters(slot, version_buffer).values(), id());
   };
   if (!rings) {
     if (const auto slot = core().registry().find_slot(header.job, header.table, header.chunk))
@@ -63,7 +66,7 @@ void front_process::check_answer(const runtime::frame_header& header, std::uint3
   for (std::size_t index = header.chunk; index < end; ++index) check_slot(slots[index]);
 }
 
-void front_process::check_rest() {
+void endpoint_process::check_rest() {
   if (world_.check.is_out(id())) return;
   // Of one that has left, nobody waits until the replica has it.
   if (world_.check.membership().anybody_left() && waits_for_replica()) return;
@@ -76,7 +79,7 @@ void front_process::check_rest() {
 
 // Replies, of which two of a chunk may be under way to a worker; what an aggregator hands on is
 // bounded by its members' credits, and asked for once more at most while it waits.
-void front_process::check_waiting(std::uint64_t workers) {
+void endpoint_process::check_waiting(std::uint64_t workers) {
   const auto each = 2 + 2 * std::uint64_t{runtime::limits::clocks_in_flight_max};
   const auto bound = core().registry().chunks() * workers * each;
   if (ingress_part().sender().waiting() > bound)
@@ -85,7 +88,7 @@ void front_process::check_waiting(std::uint64_t workers) {
                           " frames that wait; credits allow " + std::to_string(bound));
 }
 
-void front_process::check_credits() {
+void endpoint_process::check_credits() {
   std::uint64_t workers = 0;  // of the largest job
   for (const auto& job : world_.plan.spec.jobs)
     workers = std::max<std::uint64_t>(workers, job.capacity());

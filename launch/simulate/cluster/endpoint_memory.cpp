@@ -1,11 +1,11 @@
-#include "launch/simulate/cluster/front_memory.hpp"
+#include "launch/simulate/cluster/endpoint_memory.hpp"
 
 #include <algorithm>
 #include <cstring>
 #include <limits>
 #include <utility>
 
-#include "launch/simulate/cluster/front.hpp"
+#include "launch/simulate/cluster/endpoint_process.hpp"
 #include "runtime/base/assert.hpp"
 #include "runtime/base/limits.hpp"
 
@@ -15,8 +15,9 @@ void spoil(std::span<float> values) {
   std::fill(values.begin(), values.end(), std::numeric_limits<float>::quiet_NaN());
 }
 
-void front_memory::add_table(std::uint32_t table, std::span<const policies::owned_chunk> chunks,
-                             std::uint32_t members) {
+void endpoint_memory::add_table(std::uint32_t table,
+                                std::span<const policies::owned_chunk> chunks,
+                                std::uint32_t members) {
   for (const auto& chunk : chunks) {
     TIDEGATE_ASSERT(chunk.slot == chunks_.size(), "slots are dense");
     chunks_.push_back({table,
@@ -33,18 +34,20 @@ void front_memory::add_table(std::uint32_t table, std::span<const policies::owne
   names_.allow(runtime::place_wire_bytes, members);
 }
 
-memory_view front_memory::parameters(std::uint32_t slot, std::uint32_t plane) {
+memory_view endpoint_memory::parameters(std::uint32_t slot, std::uint32_t version_buffer) {
   auto& chunk = chunks_.at(slot);
-  while (chunk.planes->size() <= plane)
-    chunk.planes->push_back(std::make_shared<std::vector<float>>(chunk.elements));
-  chunk.spoiled.resize(chunk.planes->size());
-  return {(*chunk.planes)[plane], 0, chunk.elements};
+  while (chunk.version_buffers->size() <= version_buffer)
+    chunk.version_buffers->push_back(std::make_shared<std::vector<float>>(chunk.elements));
+  chunk.spoiled.resize(chunk.version_buffers->size());
+  return {
+      .where = (*chunk.version_buffers)[version_buffer], .first = 0, .count = chunk.elements};
 }
 
-memory_view front_memory::room(std::uint32_t slot, std::uint32_t plane, bool steps) {
-  const auto view = parameters(slot, plane);
-  chunks_[slot].spoiled[plane] = false;
-  if (steps) chunks_[slot].newest = plane;
+memory_view endpoint_memory::room(std::uint32_t slot, std::uint32_t version_buffer,
+                                  bool steps) {
+  const auto view = parameters(slot, version_buffer);
+  chunks_[slot].spoiled[version_buffer] = false;
+  if (steps) chunks_[slot].newest = version_buffer;
   return view;
 }
 
@@ -60,62 +63,69 @@ process_id owner_in(std::span<const std::byte> place) {
   return owner;
 }
 
-runtime::place_wire front_memory::place_of_parameters(std::uint32_t) const {
+runtime::place_wire endpoint_memory::place_of_parameters(std::uint32_t) const {
   return wire_of(owner_.id());
 }
 
-std::span<const std::byte> front_memory::payload_of(const runtime::frame_header& reply,
-                                                    std::uint32_t slot, std::uint32_t plane) {
-  owner_.check_answer(reply, plane);
-  return parameters(slot, plane).bytes();
+std::span<const std::byte> endpoint_memory::payload_of(const runtime::frame_header& reply,
+                                                       std::uint32_t slot,
+                                                       std::uint32_t version_buffer) {
+  owner_.check_answer(reply, version_buffer);
+  return parameters(slot, version_buffer).bytes();
 }
 
-runtime::buffer front_memory::lease(std::size_t bytes) {
+runtime::buffer endpoint_memory::lease(std::size_t bytes) {
   if (owner_.is_short_of_memory()) return {};
   auto room = gradients_.lease(bytes);
   if (!room) owner_.check_fails("bounded", "has no room for a push within the credits");
   return room;
 }
 
-runtime::buffer front_memory::lease_any(std::size_t bytes) {
+runtime::buffer endpoint_memory::lease_any(std::size_t bytes) {
   received_.allow(bytes, 1);
   return received_.lease(bytes);
 }
 
-policies::payload_handle front_memory::keep(payload kept) {
+policies::payload_handle endpoint_memory::keep(payload kept) {
   kept_[++last_] = std::move(kept);
   return last_;
 }
 
-policies::payload_handle front_memory::keep(runtime::buffer gradient) {
+policies::payload_handle endpoint_memory::keep(runtime::buffer gradient) {
   const std::span values(gradient.floats(), gradient.size() / sizeof(float));
-  return keep(payload{values, owner_.updates_of_current(), std::move(gradient), {}});
+  return keep(payload{.values = values,
+                      .of = owner_.updates_of_current(),
+                      .received = std::move(gradient),
+                      .mapped = {}});
 }
 
-runtime::status front_memory::map_gradients(const policies::member_key& member,
-                                            std::uint32_t table,
-                                            std::span<const std::byte> place) {
+runtime::status endpoint_memory::map_gradients(const policies::member_key& member,
+                                               std::uint32_t table,
+                                               std::span<const std::byte> place) {
   auto halves = owner_.gradients_at(place, table);
   if (halves.empty()) return {runtime::errc::unavailable, "no window"};
   members_[member][table] = std::move(halves);
   return {};
 }
 
-policies::payload_handle front_memory::keep_in_place(const policies::member_key& member,
-                                                     std::uint32_t table, std::uint32_t half,
-                                                     std::uint32_t slot) {
+policies::payload_handle endpoint_memory::keep_in_place(const policies::member_key& member,
+                                                        std::uint32_t table, std::uint32_t half,
+                                                        std::uint32_t slot) {
   const auto& gradient = members_.at(member).at(table).at(half);
-  const memory_view part{gradient, first_of(slot), chunks_.at(slot).elements};
-  return keep(
-      payload{part.values(), owner_.updates_in_place(table, chunk_of(slot)), {}, gradient});
+  const memory_view part{
+      .where = gradient, .first = first_of(slot), .count = chunks_.at(slot).elements};
+  return keep(payload{.values = part.values(),
+                      .of = owner_.updates_in_place(table, chunk_of(slot)),
+                      .received = {},
+                      .mapped = gradient});
 }
 
 // What is kept of it stays mapped.
-void front_memory::forget(const policies::member_key& member) {
+void endpoint_memory::forget(const policies::member_key& member) {
   members_.erase(member);
 }
 
-void front_memory::release(policies::payload_handle handle) {
+void endpoint_memory::release(policies::payload_handle handle) {
   const auto at = kept_.find(handle);
   TIDEGATE_ASSERT(at != kept_.end(), "a payload is released once");
   if (at->second.received) spoil(at->second.values);

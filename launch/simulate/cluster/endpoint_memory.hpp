@@ -1,6 +1,6 @@
-// The memory of a simulated shard or aggregator: parameters in planes, pushes that wait, the
-// gradients of workers that it has mapped. As actors/store/front_memory, with the updates that
-// each payload stands for written beside it, for the checker. One thread.
+// The memory of a simulated shard or aggregator: parameters in version buffers, pushes that
+// wait, the gradients of workers that it has mapped. As actors/store/endpoint_memory, with the
+// updates that each payload stands for written beside it, for the checker. One thread.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 #include "actors/seam/ingress_memory.hpp"
 #include "launch/simulate/cluster/checker.hpp"
 #include "launch/simulate/cluster/memory_view.hpp"
-#include "policies/shard/front_core.hpp"
+#include "policies/shard/ingress_core.hpp"
 
 namespace tidegate::sim {
 
@@ -31,34 +31,39 @@ struct payload {
 runtime::place_wire wire_of(process_id owner);
 process_id owner_in(std::span<const std::byte> place);
 
-class front_process;
+class endpoint_process;
 
-class front_memory final : public actors::ingress_memory {
+class endpoint_memory final : public actors::ingress_memory {
  public:
-  explicit front_memory(front_process& owner) : owner_(owner) {
+  explicit endpoint_memory(endpoint_process& owner) : owner_(owner) {
     names_.allow(runtime::place_wire_bytes, names_most);
   }
 
   // Slots are the next unused ones; room for `members` pushes of two clocks.
   void add_table(std::uint32_t table, std::span<const policies::owned_chunk> chunks,
                  std::uint32_t members);
-  memory_view parameters(std::uint32_t slot, std::uint32_t plane);
+  memory_view parameters(std::uint32_t slot, std::uint32_t version_buffer);
   // The same, to be written as a whole: for `steps`, by a step of the optimizer.
-  memory_view room(std::uint32_t slot, std::uint32_t plane, bool steps);
-  // Planes that nobody may read, is_read(plane), are no numbers from now on.
+  memory_view room(std::uint32_t slot, std::uint32_t version_buffer, bool steps);
+  // Version buffers that nobody may read, is_read(version_buffer), are no numbers from now on.
   template <class IsRead>
-  void spoil_planes(std::uint32_t slot, const IsRead& is_read) {
+  void spoil_version_buffers(std::uint32_t slot, const IsRead& is_read) {
     auto& chunk = chunks_.at(slot);
-    for (std::uint32_t plane = 0; plane < chunk.spoiled.size(); ++plane) {
+    for (std::uint32_t version_buffer = 0; version_buffer < chunk.spoiled.size();
+         ++version_buffer) {
       // The core is ahead: a step may be due that reads what the last one has written.
-      if (chunk.spoiled[plane] || plane == chunk.newest || is_read(plane)) continue;
-      chunk.spoiled[plane] = true;
-      spoil(parameters(slot, plane).values());
+      if (chunk.spoiled[version_buffer] || version_buffer == chunk.newest ||
+          is_read(version_buffer))
+        continue;
+      chunk.spoiled[version_buffer] = true;
+      spoil(parameters(slot, version_buffer).values());
     }
   }
   // As mapped by a worker: stays when this process is gone.
-  using planes = std::shared_ptr<std::vector<region>>;
-  planes planes_of(std::uint32_t slot) const { return chunks_.at(slot).planes; }
+  using version_buffers = std::shared_ptr<std::vector<region>>;
+  version_buffers version_buffers_of(std::uint32_t slot) const {
+    return chunks_.at(slot).version_buffers;
+  }
   std::uint64_t bytes_of(std::uint32_t slot) const override {
     return chunks_.at(slot).elements * sizeof(float);
   }
@@ -71,7 +76,7 @@ class front_memory final : public actors::ingress_memory {
 
   runtime::place_wire place_of_parameters(std::uint32_t table) const override;
   std::span<const std::byte> payload_of(const runtime::frame_header& reply, std::uint32_t slot,
-                                        std::uint32_t plane) override;
+                                        std::uint32_t version_buffer) override;
   // For a push within the credits, of which there is always one.
   runtime::buffer lease(std::size_t bytes) override;
   runtime::buffer lease_name() override { return names_.lease(runtime::place_wire_bytes); }
@@ -103,12 +108,12 @@ class front_memory final : public actors::ingress_memory {
     std::uint32_t chunk = 0;
     std::uint64_t first = 0;
     std::uint64_t elements = 0;
-    front_memory::planes planes;
-    std::vector<bool> spoiled;  // by plane
-    std::uint32_t newest = 0;   // plane that the last step has written
+    endpoint_memory::version_buffers version_buffers;
+    std::vector<bool> spoiled;  // by version buffer
+    std::uint32_t newest = 0;   // version buffer that the last step has written
   };
 
-  front_process& owner_;
+  endpoint_process& owner_;
   runtime::size_pools gradients_{std::make_shared<runtime::heap_source>()};
   runtime::size_pools names_{std::make_shared<runtime::heap_source>()};
   runtime::size_pools received_{std::make_shared<runtime::heap_source>()};

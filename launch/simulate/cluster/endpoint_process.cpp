@@ -1,4 +1,4 @@
-#include "launch/simulate/cluster/front.hpp"
+#include "launch/simulate/cluster/endpoint_process.hpp"
 
 #include <utility>
 
@@ -12,69 +12,74 @@ namespace tidegate::sim {
 
 using runtime::frame_kind;
 
-front_process::front_process(world& where, process_id id, role kind, std::string name,
-                             std::uint32_t host)
+endpoint_process::endpoint_process(world& where, process_id id, role kind, std::string name,
+                                   std::uint32_t host)
     : frame_process(where, id, kind, std::move(name), host),
       cluster_member(static_cast<process&>(*this)) {}
 
-answer front_process::checkpoint(const policies::checkpoint_call&) {
+answer endpoint_process::checkpoint(const policies::checkpoint_call&) {
   TIDEGATE_ASSERT(false, "an aggregator has nothing to keep");
   return {};
 }
 
-void front_process::lead(const policies::lead_call&, const answer_to&) {
+void endpoint_process::lead(const policies::lead_call&, const answer_to&) {
   TIDEGATE_ASSERT(false, "an aggregator has no replica");
 }
 
-void front_process::follow(const policies::follow_call&) {
+void endpoint_process::follow(const policies::follow_call&) {
   TIDEGATE_ASSERT(false, "an aggregator is no replica");
 }
 
-void front_process::promote(const policies::promote_call&) {
+void endpoint_process::promote(const policies::promote_call&) {
   TIDEGATE_ASSERT(false, "an aggregator is no replica");
 }
 
-void front_process::upstream_moved(const policies::shard_moved&) {
+void endpoint_process::upstream_moved(const policies::shard_moved&) {
   TIDEGATE_ASSERT(false, "a shard has no upstream");
 }
 
 // Whoever waits in vain for a coordinator ends, which is a death.
-void front_process::gave_up(const runtime::status& why) {
+void endpoint_process::gave_up(const runtime::status& why) {
   if (why.code() == runtime::errc::unavailable) ++world_.killed[name()];
   expel("could not join: " + why.to_string());
 }
 
-void front_process::stop(bool rests) {
+void endpoint_process::stop(bool rests) {
   if (rests) check_rest();
   launcher::of(world_).exits(id(), {});
 }
 
-void front_process::placed(const runtime::frame_header& header) {
+void endpoint_process::placed(const runtime::frame_header& header) {
   if (header.kind == frame_kind::push) world_.check.accepted(id(), header.job, header.epoch);
 }
 
-updates front_process::updates_of(std::uint32_t table, std::uint32_t chunk) const {
+updates endpoint_process::updates_of(std::uint32_t table, std::uint32_t chunk) const {
   const auto& header = current();
-  if (const auto* sum =
-          world_.check.sums().find({current_from(), header.worker, table, chunk, header.clock}))
+  if (const auto* sum = world_.check.sums().find({.from = current_from(),
+                                                  .rank = header.worker,
+                                                  .table = table,
+                                                  .chunk = chunk,
+                                                  .clock = header.clock}))
     return *sum;
-  return {{header.worker, header.clock,
-           life_of(policies::run_of(header.epoch), header.incarnation)}};
+  return {{.rank = header.worker,
+           .clock = header.clock,
+           .incarnation =
+               epoch_incarnation_of(policies::run_of(header.epoch), header.incarnation)}};
 }
 
-updates front_process::updates_of_current() const {
+updates endpoint_process::updates_of_current() const {
   const auto& header = current();
   if (policies::replication_core::is_mine(header)) return {};
   return updates_of(header.table, header.chunk);
 }
 
-updates front_process::updates_in_place(std::uint32_t table, std::uint32_t chunk) const {
+updates endpoint_process::updates_in_place(std::uint32_t table, std::uint32_t chunk) const {
   world_.check.accepted(id(), current().job, current().epoch);
   return updates_of(table, chunk);
 }
 
-std::vector<region> front_process::gradients_at(std::span<const std::byte> place,
-                                                std::uint32_t table) {
+std::vector<region> endpoint_process::gradients_at(std::span<const std::byte> place,
+                                                   std::uint32_t table) {
   const auto* const owner = world_.find_as<worker>(owner_in(place));
   if (owner == nullptr || has_no_window()) return {};
   return owner->gradients_of(table);

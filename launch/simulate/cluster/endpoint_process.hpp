@@ -7,14 +7,15 @@
 
 #include "actors/shard/ingress_shell.hpp"
 #include "launch/simulate/cluster/cluster_member.hpp"
+#include "launch/simulate/cluster/endpoint_memory.hpp"
 #include "launch/simulate/cluster/frame_process.hpp"
-#include "launch/simulate/cluster/front_memory.hpp"
 
 namespace tidegate::sim {
 
-class front_process : public frame_process, public cluster_member {
+class endpoint_process : public frame_process, public cluster_member {
  public:
-  front_process(world& where, process_id id, role kind, std::string name, std::uint32_t host);
+  endpoint_process(world& where, process_id id, role kind, std::string name,
+                   std::uint32_t host);
 
   void start() override { enter_cluster(); }
 
@@ -24,8 +25,8 @@ class front_process : public frame_process, public cluster_member {
   virtual answer admit(const policies::admit_worker_call& call) = 0;
   virtual answer sum_progress(const policies::sum_progress_call& call) = 0;
   virtual answer shut_out(const policies::shut_out_call& call) = 0;
-  virtual answer hold(const policies::hold_call& call) = 0;
-  virtual answer change_roster(const policies::roster_call& call) = 0;
+  virtual answer hold(const policies::join_barrier_call& call) = 0;
+  virtual answer change_membership(const policies::membership_call& call) = 0;
   virtual void close_job(std::uint64_t token) = 0;
   virtual answer checkpoint(const policies::checkpoint_call& call);
   virtual void lead(const policies::lead_call& call, const answer_to& reply);
@@ -38,12 +39,12 @@ class front_process : public frame_process, public cluster_member {
   // The coordinator's word: it ends. `rests`: all jobs are done, and nothing is held.
   virtual void stop(bool rests);
 
-  const front_memory& memory() const noexcept { return memory_; }
+  const endpoint_memory& memory() const noexcept { return memory_; }
   // All jobs are done: nothing is held for anybody.
   void check_rest();
 
   // For its memory: what happens in it, to be checked, or goes wrong.
-  void check_answer(const runtime::frame_header& header, std::uint32_t plane);
+  void check_answer(const runtime::frame_header& header, std::uint32_t version_buffer);
   void check_fails(const std::string& promise, const std::string& text) const {
     world_.check.fail(promise, name() + " " + text);
   }
@@ -68,27 +69,29 @@ class front_process : public frame_process, public cluster_member {
 
   void peer_lost(process_id peer) override { lost(peer); }
   void gave_up(const runtime::status& why) final;
-  void says(const runtime::frame_header& header) final { check_answer(header, header.plane); }
+  void says(const runtime::frame_header& header) final {
+    check_answer(header, header.version_buffer);
+  }
   void placed(const runtime::frame_header& header) final;
-  void after_frame() final { spoil_planes(current().table); }
+  void after_frame() final { spoil_version_buffers(current().table); }
   void after_turn() final { check_credits(); }
 
-  front_memory memory_{*this};
+  endpoint_memory memory_{*this};
 
  private:
   updates updates_of(std::uint32_t table, std::uint32_t chunk) const;
   void check_credits();
   void check_waiting(std::uint64_t workers);
-  void spoil_planes(std::uint32_t table);
+  void spoil_version_buffers(std::uint32_t table);
 
   std::size_t spoiled_ = 0;  // slots of large tables, in turn
 };
 
 // Calls that a shell answers at once.
 template <class Shell>
-class shell_process : public front_process {
+class shell_process : public endpoint_process {
  public:
-  using front_process::front_process;
+  using endpoint_process::endpoint_process;
 
   runtime::status open_job(const policies::open_job_call& call) override {
     return shell().open_job(call);
@@ -109,9 +112,11 @@ class shell_process : public front_process {
   answer shut_out(const policies::shut_out_call& call) override {
     return {{}, shell().shut_out(call)};
   }
-  answer hold(const policies::hold_call& call) override { return {{}, shell().hold(call)}; }
-  answer change_roster(const policies::roster_call& call) override {
-    shell().change_roster(call);
+  answer hold(const policies::join_barrier_call& call) override {
+    return {{}, shell().hold(call)};
+  }
+  answer change_membership(const policies::membership_call& call) override {
+    shell().change_membership(call);
     return {};
   }
   void close_job(std::uint64_t token) override { shell().close_job(token); }

@@ -25,9 +25,10 @@ class frame_process::intake final : public actors::frame_intake {
                std::uint64_t copied) override {
     if (placing_)
       return owner_.later(0, [this, header, copied] {
-        if (owner_.serves()) hand_on({header, {}, copied}, 0);
+        if (owner_.serves()) hand_on({.header = header, .payload = {}, .copied = copied}, 0);
       });
-    hand_on({header, std::move(payload), copied}, owner_.current_from_);
+    hand_on({.header = header, .payload = std::move(payload), .copied = copied},
+            owner_.current_from_);
   }
   void hand_on(actors::frame_event event, process_id from) {
     owner_.current_ = event.header;
@@ -53,7 +54,7 @@ frame_process::frame_process(world& where, process_id id, role kind, std::string
   const auto& set = where.plan.set;
   limits_ = {.sends = set.sends,
              .turn_bytes = set.turn_bytes,
-             .patience = set.patience,
+             .retransmit = set.retransmit,
              .reconnects = policies::reconnect_limits::within(
                  where.plan.spec.supervision.unreachable_ms * policies::millisecond),
              .look_mending_ns = set.mend,

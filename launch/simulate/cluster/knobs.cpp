@@ -17,15 +17,15 @@ constexpr knob all[] = {
      [](draws& chance, knobs& into) {
        into.turn_bytes = chance.between<std::uint64_t>(1, 512);
      }},
-    {"patience.first",
+    {"retransmit.first",
      [](draws& chance, knobs& into) {
-       into.patience.first_ns = chance.between<nanoseconds>(5 * millisecond, 4 * second);
+       into.retransmit.first_ns = chance.between<nanoseconds>(5 * millisecond, 4 * second);
      }},
-    {"patience.growth",
+    {"retransmit.growth",
      [](draws& chance, knobs& into) {
-       into.patience.growth = chance.between<std::int64_t>(2, 5);
+       into.retransmit.growth = chance.between<std::int64_t>(2, 5);
      }},
-    {"patience.look",
+    {"retransmit.look",
      [](draws& chance, knobs& into) {
        into.look = chance.between<nanoseconds>(millisecond, second);
      }},

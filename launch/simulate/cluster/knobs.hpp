@@ -9,13 +9,13 @@
 #include "launch/simulate/cluster/draws.hpp"
 #include "launch/simulate/cluster/schedule.hpp"
 #include "policies/sending/send_queue.hpp"
-#include "policies/supervision/patience.hpp"
+#include "policies/supervision/retransmit_timer.hpp"
 
 namespace tidegate::sim {
 
 struct knobs {
-  std::uint64_t turn_bytes = 2U << 20U;  // front_core's
-  policies::patience_limits patience;
+  std::uint64_t turn_bytes = 2U << 20U;  // ingress_core's
+  policies::retransmit_limits retransmit;
   nanoseconds look = 500 * millisecond;  // at what is to be asked for again, every so often
   nanoseconds mend = 10 * millisecond;   // between attempts to connect again that may be due
   policies::send_limits sends;

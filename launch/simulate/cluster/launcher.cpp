@@ -10,7 +10,7 @@
 #include "launch/simulate/cluster/worker.hpp"
 #include "policies/checkpoint/run_epoch.hpp"
 #include "policies/consistency/consistency.hpp"
-#include "policies/placement/aggregation.hpp"
+#include "policies/placement/aggregation_tree.hpp"
 #include "runtime/base/assert.hpp"
 
 namespace tidegate::sim {
@@ -259,7 +259,7 @@ void launcher::end(const launch::launched_process& launched_process, bool by_for
 void launcher::watch() {
   poll_.emplace(
       launch::poll_limits{.interval_ns = world_.plan.set.poll,
-                          .patience_ns = world_.plan.spec.start_timeout_ms * millisecond});
+                          .give_up_ns = world_.plan.spec.start_timeout_ms * millisecond});
   ++watch_;
   carry_out(poll_->begin(local_now()));
 }

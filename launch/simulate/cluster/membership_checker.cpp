@@ -18,7 +18,7 @@ bool membership_checker::is_of(const policies::job_spec& job, const update& push
 }
 
 void membership_checker::changed(const std::string& job,
-                                 const std::vector<policies::roster_change>& changes) {
+                                 const std::vector<policies::membership_change>& changes) {
   auto& known = changes_[job];
   if (changes.size() < known.size() || !std::equal(known.begin(), known.end(), changes.begin()))
     log_.fail("who left", "job " + job + " has forgotten who joined or left");
@@ -28,8 +28,8 @@ void membership_checker::changed(const std::string& job,
 }
 
 // Under bsp a clock says who is left; elsewhere a shard goes by what it has been told so far.
-void membership_checker::check_team(const policies::job_spec& job, const updates& with,
-                                    std::uint32_t team) {
+void membership_checker::check_contributors(const policies::job_spec& job, const updates& with,
+                                            std::uint32_t contributors) {
   const auto clock = with.front().clock;
   std::uint32_t size = 0;
   for (std::uint32_t rank = 0; rank < job.capacity(); ++rank)
@@ -40,10 +40,10 @@ void membership_checker::check_team(const policies::job_spec& job, const updates
                                 std::to_string(update.clock) +
                                 " is applied, and is not of the job");
   const bool bsp = job.consistency.kind == policies::consistency_kind::bsp;
-  if (bsp ? team == size : team >= 1 && team <= job.capacity()) return;
+  if (bsp ? contributors == size : contributors >= 1 && contributors <= job.capacity()) return;
   log_.fail("who left", "a mean of clock " + std::to_string(clock) + " is over " +
-                            std::to_string(team) + " workers, where " + std::to_string(size) +
-                            " push");
+                            std::to_string(contributors) + " workers, where " +
+                            std::to_string(size) + " push");
 }
 
 }  // namespace tidegate::sim

@@ -9,7 +9,7 @@
 
 #include "launch/simulate/cluster/update.hpp"
 #include "launch/simulate/cluster/violation_log.hpp"
-#include "policies/model/roster.hpp"
+#include "policies/model/membership_schedule.hpp"
 #include "policies/model/spec.hpp"
 
 namespace tidegate::sim {
@@ -23,9 +23,10 @@ class membership_checker {
   void begin_epoch() { changes_.clear(); }
   // Who joins and leaves the job, in this epoch: of a rank that leaves, what it pushed of its
   // clock and later ones is not applied, and what it pushed before may be.
-  void changed(const std::string& job, const std::vector<policies::roster_change>& changes);
-  // A mean over `team` workers was made of these.
-  void check_team(const policies::job_spec& job, const updates& with, std::uint32_t team);
+  void changed(const std::string& job, const std::vector<policies::membership_change>& changes);
+  // A mean over `contributors` workers was made of these.
+  void check_contributors(const policies::job_spec& job, const updates& with,
+                          std::uint32_t contributors);
 
   bool has_left(const std::string& job, std::uint32_t rank) const;
   bool anybody_left(const std::string& job) const { return ever_left_.contains(job); }
@@ -36,8 +37,8 @@ class membership_checker {
   bool is_of(const policies::job_spec& job, const update& pushed) const;
 
   violation_log& log_;
-  std::map<std::string, std::vector<policies::roster_change>> changes_;  // by job
-  std::map<std::string, std::set<std::uint32_t>> ever_left_;             // by job
+  std::map<std::string, std::vector<policies::membership_change>> changes_;  // by job
+  std::map<std::string, std::set<std::uint32_t>> ever_left_;                 // by job
 };
 
 }  // namespace tidegate::sim

@@ -211,7 +211,8 @@ void network::post(connection_id over, std::shared_ptr<flight> frames) {
   const auto& way = connections_[over - 1];
   if (!lives(way.from)) return;
   ++counted_.messages;
-  const message packet{way.from, way.to, std::move(frames), over};
+  const message packet{
+      .from = way.from, .to = way.to, .shared = std::move(frames), .over = over};
   if (!way.open || (faults_.drop > 0 && chance_.chance(faults_.drop))) {
     ++counted_.dropped;
     time_.at(arrival(way.from, way.to), [this, packet] { tell_sent(packet); });

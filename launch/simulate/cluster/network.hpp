@@ -26,7 +26,7 @@
 
 namespace tidegate::sim {
 
-using process_id = std::uint32_t;     // of one life of a process; never used again
+using process_id = std::uint32_t;     // of one incarnation of a process; never used again
 using connection_id = std::uint32_t;  // from one process to another; never used again
 
 // A process, as the network sees it.

@@ -115,7 +115,7 @@ void process::ask_any(process_id to, question_at at, answer_to back) {
   const auto number = ++last_question_;
   auto& where = world_;
   const auto over = where.net.control_number(id_, to);
-  open_[number] = {to, over, std::move(back)};
+  open_[number] = {.to = to, .number = over, .back = std::move(back)};
   const auto me = id_;
   const auto reply = [&where, me, to, over, number](answer item) {
     where.net.tell(to, me, over, [&where, me, number, item = std::move(item)] {

@@ -34,7 +34,7 @@ void process_link::disconnect(runtime::peer_id peer) {
 
 void process_link::post(runtime::peer_id peer, const runtime::frame_header& header,
                         std::span<const std::byte> payload, runtime::send_token token) {
-  const runtime::outgoing frame{header, payload, token};
+  const runtime::outgoing frame{.header = header, .payload = payload, .token = token};
   maybe_stranger(peer, frame);
   if (payload.empty()) owner_.says(header);
   world_.net.post(peer, {&frame, 1});
@@ -53,7 +53,8 @@ void process_link::maybe_stranger(runtime::peer_id peer, const runtime::outgoing
   const std::vector<float> other(frame.payload.size() / sizeof(float), 1e6F);
   auto stale = frame.header;
   --stale.epoch;
-  world_.net.post_copy(peer, {stale, std::as_bytes(std::span(other)), 0});
+  world_.net.post_copy(
+      peer, {.header = stale, .payload = std::as_bytes(std::span(other)), .token = 0});
 }
 
 }  // namespace tidegate::sim

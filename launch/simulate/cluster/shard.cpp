@@ -37,7 +37,7 @@ void shard_process::ask_to_join(process_id coordinator, answer_to back) {
 // A part ends alone, in order.
 void shard_process::stop(bool rests) {
   auto* const whole = world_.find_as<shard_host>(part_of());
-  if (whole == nullptr) return front_process::stop(rests);
+  if (whole == nullptr) return endpoint_process::stop(rests);
   if (rests) check_rest();
   whole->retire(id());
 }

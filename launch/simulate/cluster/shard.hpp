@@ -8,9 +8,9 @@
 #include <string>
 
 #include "actors/shard/shard_shell.hpp"
-#include "launch/simulate/cluster/front.hpp"
+#include "launch/simulate/cluster/endpoint_process.hpp"
 #include "launch/simulate/cluster/shard_memory.hpp"
-#include "policies/placement/shard_slots.hpp"
+#include "policies/placement/shard_map.hpp"
 
 namespace tidegate::sim {
 

@@ -15,21 +15,21 @@ constexpr nanoseconds begin_most = 3 * millisecond;
 }  // namespace
 
 shard_host::shard_host(world& where, process_id id, std::uint32_t host,
-                       policies::shard_slots::process hosted, std::uint32_t life)
+                       policies::shard_map::process hosted, std::uint32_t incarnation)
     : frameless_process(where, id, role::shard,
                         policies::name_of(hosted, where.plan.spec.shards).to_string(), host),
       cluster_member(static_cast<process&>(*this)),
       process_(hosted),
-      life_(life) {}
+      incarnation_(incarnation) {}
 
 void shard_host::ask_to_join(process_id coordinator, answer_to back) {
   std::vector<policies::hosted_member> has;
   for (const auto& [hosted, part] : parts_) has.push_back(hosted);
   ask<coordinator_process>(
       coordinator,
-      [process = process_, life = life_, has, me = id()](coordinator_process& to,
-                                                         answer_to reply) {
-        to.host_joined(process, life, has, me, std::move(reply));
+      [process = process_, incarnation = incarnation_, has, me = id()](coordinator_process& to,
+                                                                       answer_to reply) {
+        to.host_joined(process, incarnation, has, me, std::move(reply));
       },
       std::move(back));
 }
@@ -61,7 +61,7 @@ void shard_host::begin(const policies::hosted_member& hosted) {
 
 void shard_host::stop(bool rests) {
   for (const auto& [member, part] : parts_)
-    if (auto* const home = world_.find_as<front_process>(part); home && rests)
+    if (auto* const home = world_.find_as<endpoint_process>(part); home && rests)
       home->check_rest();
   launcher::of(world_).exits(id(), {});
 }

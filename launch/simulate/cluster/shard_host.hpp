@@ -7,7 +7,7 @@
 
 #include "launch/simulate/cluster/cluster_member.hpp"
 #include "launch/simulate/cluster/process.hpp"
-#include "policies/placement/shard_slots.hpp"
+#include "policies/placement/shard_map.hpp"
 #include "policies/protocol/control_calls.hpp"
 
 namespace tidegate::sim {
@@ -15,7 +15,7 @@ namespace tidegate::sim {
 class shard_host final : public frameless_process, private cluster_member {
  public:
   shard_host(world& where, process_id id, std::uint32_t host,
-             policies::shard_slots::process hosted, std::uint32_t life);
+             policies::shard_map::process hosted, std::uint32_t incarnation);
 
   void start() override { enter_cluster(); }
 
@@ -31,8 +31,8 @@ class shard_host final : public frameless_process, private cluster_member {
   void gave_up(const runtime::status& why) override;
   void begin(const policies::hosted_member& hosted);
 
-  policies::shard_slots::process process_;
-  std::uint32_t life_;
+  policies::shard_map::process process_;
+  std::uint32_t incarnation_;
   std::map<policies::hosted_member, process_id> parts_;  // 0: begins
 };
 

@@ -19,22 +19,22 @@ constexpr std::uint32_t states = 2;  // of every optimizer here, used or not
 
 }  // namespace
 
-shard_memory::shard_memory(world& where, front_process& owner, front_memory& front,
+shard_memory::shard_memory(world& where, endpoint_process& owner, endpoint_memory& endpoint,
                            const actors::shard_shell& shell)
-    : world_(where), owner_(owner), front_(front), shell_(shell) {}
+    : world_(where), owner_(owner), endpoint_(endpoint), shell_(shell) {}
 
 void shard_memory::expect_cut(std::uint64_t job, std::uint64_t number, std::uint64_t clock) {
   if (const auto at = jobs_.find(job); at != jobs_.end()) at->second.cut_clocks[number] = clock;
 }
 
 runtime::buffer shard_memory::lease_seed(std::size_t bytes) {
-  return owner_.is_short_of_memory() ? runtime::buffer() : front_.lease_any(bytes);
+  return owner_.is_short_of_memory() ? runtime::buffer() : endpoint_.lease_any(bytes);
 }
 
 runtime::status shard_memory::add_table(const policies::open_table_call& table,
                                         std::span<const policies::owned_chunk> chunks,
                                         const actors::store_options& options) {
-  front_.add_table(table.table, chunks, options.members);
+  endpoint_.add_table(table.table, chunks, options.members);
   for (const auto& chunk : chunks) {
     auto& state = chunks_.emplace_back();
     state.optimizer = table.optimizer;
@@ -42,14 +42,22 @@ runtime::status shard_memory::add_table(const policies::open_table_call& table,
     state.job = table.token;
     state.state1.resize(chunk.elements);
     state.state2.resize(chunk.elements);
-    const auto values = front_.parameters(chunk.slot, 0).values();
+    const auto values = endpoint_.parameters(chunk.slot, 0).values();
     for (std::size_t i = 0; i < values.size(); ++i)
       values[i] =
           table.init.kind == policies::init_kind::uniform
               ? table.init.value * runtime::uniform_signed(table.init_key, chunk.first + i)
               : table.init.value;
-    state.about = {table.name,      table.shape, chunk.chunk, chunk.first, chunk.elements,
-                   table.optimizer, 0,           1,           1,           {}};
+    state.about = {.table = table.name,
+                   .shape = table.shape,
+                   .chunk = chunk.chunk,
+                   .first = chunk.first,
+                   .elements = chunk.elements,
+                   .optimizer = table.optimizer,
+                   .version = 0,
+                   .beta1_power = 1,
+                   .beta2_power = 1,
+                   .ranks = {}};
     if (table.restore.number == 0 && !follows_) note_opened(table, chunk.slot);
   }
   return {};
@@ -57,8 +65,8 @@ runtime::status shard_memory::add_table(const policies::open_table_call& table,
 
 void shard_memory::note_opened(const policies::open_table_call& table,
                                std::uint32_t slot) const {
-  const auto values = front_.parameters(slot, 0).values();
-  const auto chunk = front_.chunk_of(slot);
+  const auto values = endpoint_.parameters(slot, 0).values();
+  const auto chunk = endpoint_.chunk_of(slot);
   auto& check = world_.check;
   if (check.is_out(owner_.id()))
     check.promoted_late(owner_.id(), table.token, table.table, chunk,
@@ -71,11 +79,11 @@ void shard_memory::tell_promoted(bool is_late, const std::set<process_id>& befor
   auto& check = world_.check;
   for (std::uint32_t slot = 0; slot < chunks_.size(); ++slot) {
     const auto& chunk = chunks_[slot];
-    const auto table = front_.table_of(slot);
-    const auto number = front_.chunk_of(slot);
+    const auto table = endpoint_.table_of(slot);
+    const auto number = endpoint_.chunk_of(slot);
     const auto has = shell_.core().snapshots().progress(slot);
     const auto values =
-        front_.parameters(slot, shell_.core().registry().plane_of(slot)).values();
+        endpoint_.parameters(slot, shell_.core().registry().version_buffer_of(slot)).values();
     if (is_late)
       check.promoted_late(owner_.id(), chunk.job, table, number, has, values);
     else if (check.knows(chunk.job, table, number))
@@ -97,7 +105,7 @@ runtime::status shard_memory::restore(const policies::checkpoint_reader& from,
     auto& state = chunks_.at(chunk.slot);
     const auto& stored = from.chunks(table)[chunk.chunk].stored.about;
     std::vector<float>* const arrays[] = {&state.state1, &state.state2};
-    const auto values = front_.parameters(chunk.slot, 0).values();
+    const auto values = endpoint_.parameters(chunk.slot, 0).values();
     for (std::size_t array = 0; array < policies::chunk_arrays(stored); ++array) {
       const auto into = array == 0 ? values : std::span(*arrays[array - 1]);
       if (auto read = from.read(folder, table, array, chunk.first, into); !read.ok())
@@ -106,7 +114,7 @@ runtime::status shard_memory::restore(const policies::checkpoint_reader& from,
     state.powers = {stored.beta1_power, stored.beta2_power};
     core.snapshots().restore(chunk.slot, stored.version, stored.ranks);
     if (follows_) continue;
-    const auto number = front_.table_of(chunk.slot);
+    const auto number = endpoint_.table_of(chunk.slot);
     if (world_.check.is_out(owner_.id()))
       world_.check.promoted_late(owner_.id(), state.job, number, chunk.chunk,
                                  core.snapshots().progress(chunk.slot), values);
@@ -117,7 +125,8 @@ runtime::status shard_memory::restore(const policies::checkpoint_reader& from,
   return {};
 }
 
-actors::shard_memory::image shard_memory::image_of(std::uint32_t slot, std::uint32_t plane) {
+actors::shard_memory::image shard_memory::image_of(std::uint32_t slot,
+                                                   std::uint32_t version_buffer) {
   const auto& chunk = chunks_.at(slot);
   const auto& job = jobs_.at(chunk.job);
   const auto clock = job.cut_clocks.at(shell_.checkpoint_under_way(chunk.job).number);
@@ -125,10 +134,11 @@ actors::shard_memory::image shard_memory::image_of(std::uint32_t slot, std::uint
   if (job.is_bsp && clock != policies::clock_vector::infinity && version != clock)
     owner_.check_fails("checkpoints", "copies version " + std::to_string(version) +
                                           " for a cut at clock " + std::to_string(clock));
-  image result{front_.table_of(slot), chunk.about, {}};
+  image result{.table = endpoint_.table_of(slot), .about = chunk.about, .arrays = {}};
   result.about.beta1_power = chunk.powers.beta1;
   result.about.beta2_power = chunk.powers.beta2;
-  result.arrays = {front_.parameters(slot, plane).values(), chunk.state1, chunk.state2};
+  result.arrays = {endpoint_.parameters(slot, version_buffer).values(), chunk.state1,
+                   chunk.state2};
   return result;
 }
 
@@ -137,13 +147,13 @@ void shard_memory::apply(const effects::apply& step, inputs from) {
   std::vector<kernels::gradient> gradients;
   updates with;
   for (const auto& input : from) {
-    const auto* payload = front_.find(input.payload);
+    const auto* payload = endpoint_.find(input.payload);
     if (!payload) return owner_.check_fails("given back", "sums a payload that was given back");
     gradients.push_back({payload->values.data(), input.rank});
     with.insert(with.end(), payload->of.begin(), payload->of.end());
   }
-  const auto before = front_.parameters(step.slot, step.from).values();
-  const auto after = front_.room(step.slot, step.to, true).values();
+  const auto before = endpoint_.parameters(step.slot, step.from).values();
+  const auto after = endpoint_.room(step.slot, step.to, true).values();
   kernels::chunk_arrays arrays;
   arrays.before = before.data();
   arrays.after = after.data();
@@ -156,31 +166,32 @@ void shard_memory::apply(const effects::apply& step, inputs from) {
     gradients.assign(1, {sum.data(), gradients.front().rank});
   }
   kernels::apply_update(chunk.optimizer, chunk.powers, gradients,
-                        policies::scale_of(chunk.reduce, step.team), arrays);
+                        policies::scale_of(chunk.reduce, step.contributors), arrays);
   if (follows_ && world_.check.is_out(owner_.id())) return;
   if (follows_)
-    return world_.check.followed(chunk.job, front_.table_of(step.slot),
-                                 front_.chunk_of(step.slot), after);
-  world_.check.applied(chunk.job, front_.table_of(step.slot), front_.chunk_of(step.slot),
-                       std::move(with), after, owner_.id(), step.team);
+    return world_.check.followed(chunk.job, endpoint_.table_of(step.slot),
+                                 endpoint_.chunk_of(step.slot), after);
+  world_.check.applied(chunk.job, endpoint_.table_of(step.slot), endpoint_.chunk_of(step.slot),
+                       std::move(with), after, owner_.id(), step.contributors);
 }
 
 std::span<const std::byte> shard_memory::payload_bytes(policies::payload_handle handle) const {
-  return std::as_bytes(front_.find(handle)->values);
+  return std::as_bytes(endpoint_.find(handle)->values);
 }
 
 std::span<const float> shard_memory::gradient(std::uint32_t slot,
                                               policies::payload_handle handle) const {
-  if (const auto* payload = front_.find(handle)) return payload->values;
+  if (const auto* payload = endpoint_.find(handle)) return payload->values;
   owner_.check_fails("given back", "replicates what was given back");
-  missing_.resize(front_.bytes_of(slot) / sizeof(float));
+  missing_.resize(endpoint_.bytes_of(slot) / sizeof(float));
   return missing_;
 }
 
 std::span<float> shard_memory::sum_room(std::uint32_t slot, std::uint64_t clock) const {
   constexpr auto window = runtime::limits::clocks_in_flight_max;
-  auto& out = (*sums_)[{front_.table_of(slot), front_.chunk_of(slot), clock % window}];
-  if (!out) out = std::make_shared<std::vector<float>>(front_.bytes_of(slot) / sizeof(float));
+  auto& out = (*sums_)[{endpoint_.table_of(slot), endpoint_.chunk_of(slot), clock % window}];
+  if (!out)
+    out = std::make_shared<std::vector<float>>(endpoint_.bytes_of(slot) / sizeof(float));
   return *out;
 }
 
@@ -207,11 +218,14 @@ runtime::status shard_memory::map_sums(std::uint32_t, std::uint64_t,
   return {};
 }
 
-policies::payload_handle shard_memory::sum_in_place(std::uint32_t slot, std::uint32_t plane) {
+policies::payload_handle shard_memory::sum_in_place(std::uint32_t slot,
+                                                    std::uint32_t version_buffer) {
   if (!lent_) return policies::no_payload;
-  const auto at = lent_->find({front_.table_of(slot), front_.chunk_of(slot), plane});
+  const auto at =
+      lent_->find({endpoint_.table_of(slot), endpoint_.chunk_of(slot), version_buffer});
   if (at == lent_->end()) return policies::no_payload;
-  return front_.keep(payload{*at->second, {}, {}, at->second});
+  return endpoint_.keep(
+      payload{.values = *at->second, .of = {}, .received = {}, .mapped = at->second});
 }
 
 std::vector<float> shard_memory::seed_of(const effects::seed& item,
@@ -222,18 +236,18 @@ std::vector<float> shard_memory::seed_of(const effects::seed& item,
   seed.beta1_power = chunk.powers.beta1;
   seed.beta2_power = chunk.powers.beta2;
   seed.states = states;
-  seed.elements = front_.bytes_of(item.slot) / sizeof(float);
+  seed.elements = endpoint_.bytes_of(item.slot) / sizeof(float);
   std::vector<float> result(seed_bytes(seed) / sizeof(float));
   const auto into = std::as_writable_bytes(std::span(result));
   encode_seed(seed, into);
   const auto put = [&](std::size_t i, std::span<const float> values) {
     std::copy(values.begin(), values.end(), seed_array(seed, into, i).begin());
   };
-  put(0, front_.parameters(item.slot, item.plane).values());
+  put(0, endpoint_.parameters(item.slot, item.version_buffer).values());
   put(1, chunk.state1);
   put(2, chunk.state2);
   for (std::size_t i = 0; i < state.kept.size(); ++i)
-    put(seed.kept_array(i), front_.parameters(item.slot, item.kept[i]).values());
+    put(seed.kept_array(i), endpoint_.parameters(item.slot, item.kept[i]).values());
   return result;
 }
 
@@ -242,7 +256,7 @@ std::uint64_t shard_memory::seed_bytes_max(std::uint32_t slot, std::uint32_t wor
   seed.state.now.ranks.resize(workers);
   seed.states = states;
   seed.state.kept.resize(policies::versions_kept_max);
-  seed.elements = front_.bytes_of(slot) / sizeof(float);
+  seed.elements = endpoint_.bytes_of(slot) / sizeof(float);
   return seed_bytes(seed);
 }
 
@@ -255,16 +269,16 @@ runtime::expected<policies::chunk_seed> shard_memory::take_seed(
     const auto from = seed_array(*seed, bytes, i);
     std::copy(from.begin(), from.end(), into.begin());
   };
-  const auto now = front_.room(slot, policies::sharding::seed_plane, true).values();
+  const auto now = endpoint_.room(slot, policies::sharding::seed_buffer, true).values();
   take(0, now);
   take(1, chunk.state1);
   take(2, chunk.state2);
   for (std::size_t i = 0; i < seed->state.kept.size(); ++i)
     take(seed->kept_array(i),
-         front_.room(slot, policies::sharding::kept_plane(i), false).values());
+         endpoint_.room(slot, policies::sharding::kept_buffer(i), false).values());
   chunk.powers = {seed->beta1_power, seed->beta2_power};
   if (!world_.check.is_out(owner_.id()))
-    world_.check.handed(chunk.job, front_.table_of(slot), front_.chunk_of(slot), now);
+    world_.check.handed(chunk.job, endpoint_.table_of(slot), endpoint_.chunk_of(slot), now);
   return seed;
 }
 

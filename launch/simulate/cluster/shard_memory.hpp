@@ -1,5 +1,5 @@
-// What a simulated shard computes with beside its front_memory: the state of optimizers, sums
-// that replicas read, and seeds. It tells the checker what is done with each. One thread.
+// What a simulated shard computes with beside its endpoint_memory: the state of optimizers,
+// sums that replicas read, and seeds. It tells the checker what is done with each. One thread.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +10,14 @@
 #include <vector>
 
 #include "actors/shard/shard_shell.hpp"
-#include "launch/simulate/cluster/front.hpp"
+#include "launch/simulate/cluster/endpoint_process.hpp"
 
 namespace tidegate::sim {
 
 class shard_memory final : public actors::shard_memory {
  public:
   // All outlive it; `shell` is looked at when something is computed, not before.
-  shard_memory(world& where, front_process& owner, front_memory& front,
+  shard_memory(world& where, endpoint_process& owner, endpoint_memory& endpoint,
                const actors::shard_shell& shell);
 
   // The checkpoint of this number is of this clock, for an image of it to be compared with.
@@ -31,7 +31,7 @@ class shard_memory final : public actors::shard_memory {
   // have taken it for dead. `before`: see checker::promoted.
   void tell_promoted(bool is_late, const std::set<process_id>& before) const;
 
-  actors::ingress_memory& ingress() noexcept override { return front_; }
+  actors::ingress_memory& ingress() noexcept override { return endpoint_; }
   runtime::status add_table(const policies::open_table_call& table,
                             std::span<const policies::owned_chunk> chunks,
                             const actors::store_options& options) override;
@@ -39,7 +39,7 @@ class shard_memory final : public actors::shard_memory {
                           runtime::storage& folder,
                           std::span<const policies::owned_chunk> chunks,
                           policies::shard_core& core) override;
-  image image_of(std::uint32_t slot, std::uint32_t plane) override;
+  image image_of(std::uint32_t slot, std::uint32_t version_buffer) override;
   void apply(const effects::apply& step, inputs from) override;
   std::span<const std::byte> payload_bytes(policies::payload_handle handle) const override;
   std::span<const float> gradient(std::uint32_t slot,
@@ -57,7 +57,8 @@ class shard_memory final : public actors::shard_memory {
   runtime::status map_sums(std::uint32_t table, std::uint64_t bytes,
                            std::span<const std::byte> place) override;
   void forget_sums() override { lent_.reset(); }
-  policies::payload_handle sum_in_place(std::uint32_t slot, std::uint32_t plane) override;
+  policies::payload_handle sum_in_place(std::uint32_t slot,
+                                        std::uint32_t version_buffer) override;
 
  private:
   struct job_options {
@@ -72,15 +73,15 @@ class shard_memory final : public actors::shard_memory {
     std::vector<float> state1, state2;
     policies::chunk_description about;
   };
-  // By table, chunk and plane; whoever has mapped them keeps them.
+  // By table, chunk and version buffer; whoever has mapped them keeps them.
   using sums = std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint64_t>, region>;
 
   void note_opened(const policies::open_table_call& table, std::uint32_t slot) const;
   std::span<float> sum_room(std::uint32_t slot, std::uint64_t clock) const;
 
   world& world_;
-  front_process& owner_;
-  front_memory& front_;
+  endpoint_process& owner_;
+  endpoint_memory& endpoint_;
   const actors::shard_shell& shell_;
   bool follows_ = false;
   std::map<std::uint64_t, job_options> jobs_;  // by token

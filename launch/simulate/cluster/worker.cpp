@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "launch/simulate/cluster/coordinator.hpp"
-#include "launch/simulate/cluster/front.hpp"
+#include "launch/simulate/cluster/endpoint_process.hpp"
 #include "launch/simulate/cluster/launcher.hpp"
 #include "policies/protocol/frame_tags.hpp"
 #include "runtime/base/assert.hpp"
@@ -14,7 +14,7 @@
 
 namespace tidegate::sim {
 
-using policies::refusal;
+using policies::reply_code;
 using action = policies::session_step::action;
 
 worker::worker(world& where, process_id id, std::uint32_t host, std::size_t job,
@@ -27,7 +27,7 @@ worker::worker(world& where, process_id id, std::uint32_t host, std::size_t job,
       script_(where.plan.scripts[job]),
       rank_(rank),
       incarnation_(incarnation),
-      session_({.patience_ms = where.plan.spec.start_timeout_ms,
+      session_({.give_up_ms = where.plan.spec.start_timeout_ms,
                 .report_interval_ns = where.plan.set.report}),
       tables_(where, *this, rank, incarnation) {
   for (const auto& table : spec_.tables) declared_.insert(table.name);
@@ -55,7 +55,10 @@ void worker::gave_up(const runtime::status& why) {
 }
 
 void worker::join() {
-  carry_out(session_.join(local_now(), {spec_.name, rank_, incarnation_, address()}),
+  carry_out(session_.join(local_now(), {.job = spec_.name,
+                                        .rank = rank_,
+                                        .incarnation = incarnation_,
+                                        .address = address()}),
             [this](const policies::session_step& joined) {
               const auto code = joined.result.code();
               // One that is not wanted any more, of which its launcher may not have heard.
@@ -137,8 +140,8 @@ void worker::perform(const policies::session_step& step, answer_to back) {
     case action::farewell:
       return begin(
           [](auto& core, auto op, auto& out) { return core.finish(op, out); },
-          [back = std::move(back)](refusal code) {
-            back({code == refusal::none
+          [back = std::move(back)](reply_code code) {
+            back({code == reply_code::ok
                       ? runtime::status()
                       : runtime::status(runtime::errc::refused, std::string(to_string(code))),
                   {}});
@@ -173,8 +176,8 @@ void worker::pull_to_end(std::uint32_t table, answer_to back) {
       [table](auto& core, auto op, auto& out) {
         return core.pull(table, op, policies::worker_core::extent::to_the_end, out);
       },
-      [back = std::move(back)](refusal code) {
-        back({code == refusal::none
+      [back = std::move(back)](reply_code code) {
+        back({code == reply_code::ok
                   ? runtime::status()
                   : runtime::status(runtime::errc::refused, std::string(to_string(code))),
               {}});
@@ -182,11 +185,11 @@ void worker::pull_to_end(std::uint32_t table, answer_to back) {
 }
 
 void worker::begin(const start_of& start, callback then) {
-  if (!shell_->broken().ok()) return then(refusal::job_ended);
+  if (!shell_->broken().ok()) return then(reply_code::job_ended);
   const auto op = ++last_operation_;
   const auto code = shell_->begin([&](auto& core, auto& out) { return start(core, op, out); });
   if (code != runtime::errc::ok) {
-    then(refusal::job_ended);
+    then(reply_code::job_ended);
     return;
   }
   operations_[op] = std::move(then);
@@ -194,13 +197,13 @@ void worker::begin(const start_of& start, callback then) {
   check_waiting();
 }
 
-void worker::done(policies::operation op, refusal code) {
+void worker::done(policies::operation op, reply_code code) {
   const auto at = operations_.find(op);
   if (at == operations_.end())
     return world_.check.fail("one end", name() + ": an operation ends twice");
   auto then = std::move(at->second);
   operations_.erase(at);
-  if (code == refusal::none) tables_.end_push(op, script_.way == worker_way::exchange);
+  if (code == reply_code::ok) tables_.end_push(op, script_.way == worker_way::exchange);
   later(0, [then = std::move(then), code] { then(code); });
 }
 
@@ -239,7 +242,7 @@ void worker::check_waiting() const {
 void worker::failed(const runtime::status& why) {
   note("fails: " + why.to_string());
   for (auto& [op, then] : std::exchange(operations_, {}))
-    later(0, [then = std::move(then)] { then(refusal::job_ended); });
+    later(0, [then = std::move(then)] { then(reply_code::job_ended); });
   for (const auto& [table, back] : std::exchange(opening_, {}))
     if (back) later(0, [answer = back, why] { answer({why, {}}); });
 }

@@ -16,7 +16,7 @@
 #include "launch/simulate/cluster/cluster_member.hpp"
 #include "launch/simulate/cluster/frame_process.hpp"
 #include "launch/simulate/cluster/worker_tables.hpp"
-#include "policies/protocol/gradient_half.hpp"
+#include "policies/protocol/double_buffer.hpp"
 
 namespace tidegate::sim {
 
@@ -38,7 +38,7 @@ class worker final : public frame_process,
   }
 
  private:
-  using callback = std::function<void(policies::refusal)>;
+  using callback = std::function<void(policies::reply_code)>;
 
   // The session.
   using ended = std::function<void(policies::session_step)>;
@@ -74,7 +74,7 @@ class worker final : public frame_process,
 
   // What its shell asks of the session.
   void opened(std::uint32_t table) override;
-  void done(policies::operation op, policies::refusal code) override;
+  void done(policies::operation op, policies::reply_code code) override;
   void copied(std::uint64_t) override {}
   void progressed() override {}
   void failed(const runtime::status& why) override;
@@ -93,9 +93,9 @@ class worker final : public frame_process,
   std::uint32_t incarnation_;
   actors::session_shell session_;
   bool asks_to_join_ = false;
+  worker_tables tables_;  // before the shell, which reads it to its end
   std::unique_ptr<actors::worker_shell> shell_;
-  policies::gradient_half half_;
-  worker_tables tables_;
+  policies::double_buffer half_;
   std::set<std::string_view> declared_;  // tables that the cluster knows beforehand
   std::vector<std::uint32_t> ids_;       // of the program's tables
   std::map<std::uint32_t, answer_to> opening_;

@@ -8,7 +8,7 @@
 
 namespace tidegate::sim {
 
-using policies::refusal;
+using policies::reply_code;
 using extent = policies::worker_core::extent;
 
 void worker::open_tables(std::size_t next) {
@@ -52,9 +52,9 @@ void worker::pull_all(std::function<void()> then) {
   for (const auto table : ids_)
     begin([table](auto& core, auto op,
                   auto& out) { return core.pull(table, op, extent::as_policy, out); },
-          [this, left, shared, table](refusal code) {
+          [this, left, shared, table](reply_code code) {
             if (ended_) return;
-            if (code != refusal::none)
+            if (code != reply_code::ok)
               return give_up("a pull is refused: " + std::string(to_string(code)));
             tables_.read(clock_, false, table);
             if (--*left == 0) (*shared)();
@@ -112,8 +112,8 @@ void worker::write_and_push() {
     tables_.write(id, clock_, half());
     pushed.push_back(id);
   }
-  const auto failed = [this](refusal code) {
-    if (code != refusal::none && !ended_) give_up("refused: " + std::string(to_string(code)));
+  const auto failed = [this](reply_code code) {
+    if (code != reply_code::ok && !ended_) give_up("refused: " + std::string(to_string(code)));
     return ended_;
   };
   if (script_.way == worker_way::exchange) {
@@ -124,7 +124,7 @@ void worker::write_and_push() {
     note_push(ids_);
     begin(
         [this](auto& core, auto op, auto& out) { return core.exchange(ids_, op, out, half()); },
-        [this, failed](refusal code) {
+        [this, failed](reply_code code) {
           if (failed(code)) return;
           for (const auto id : ids_) tables_.read(clock_ + 1, false, id);
           move_on([this] { clock_ >= script_.clocks ? finish() : compute(); });
@@ -136,7 +136,7 @@ void worker::write_and_push() {
   for (const auto id : pushed) {
     note_push({id});
     begin([this, id](auto& core, auto op, auto& out) { return core.push(id, op, out, half()); },
-          [this, failed, left](refusal code) {
+          [this, failed, left](reply_code code) {
             if (failed(code)) return;
             if (--*left == 0 && script_.way == worker_way::pull_push) end_clock();
           });
@@ -147,9 +147,9 @@ void worker::write_and_push() {
 
 void worker::end_clock() {
   begin([](auto& core, auto op, auto& out) { return core.clock(op, out); },
-        [this](refusal code) {
+        [this](reply_code code) {
           if (ended_) return;
-          if (code != refusal::none) return give_up("clock: " + std::string(to_string(code)));
+          if (code != reply_code::ok) return give_up("clock: " + std::string(to_string(code)));
           move_on([this] { run_clock(); });
         });
 }
@@ -164,9 +164,9 @@ void worker::move_on(std::function<void()> then) {
 void worker::await_room(std::function<void()> then) {
   if (shell_->core().has_room()) return then();
   begin([](auto& core, auto op, auto& out) { return core.room(op, out); },
-        [this, then = std::move(then)](refusal code) {
+        [this, then = std::move(then)](reply_code code) {
           if (ended_) return;
-          if (code != refusal::none) return give_up("room: " + std::string(to_string(code)));
+          if (code != reply_code::ok) return give_up("room: " + std::string(to_string(code)));
           then();
         });
 }

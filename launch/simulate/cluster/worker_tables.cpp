@@ -4,7 +4,7 @@
 #include <memory>
 #include <utility>
 
-#include "launch/simulate/cluster/front.hpp"
+#include "launch/simulate/cluster/endpoint_process.hpp"
 #include "runtime/base/rng.hpp"
 
 namespace tidegate::sim {
@@ -19,8 +19,8 @@ void worker_tables::enter(const policies::worker_welcome& welcome,
   core_ = &core;
 }
 
-std::uint32_t worker_tables::life() const {
-  return life_of(welcome_.epoch, incarnation_);
+std::uint32_t worker_tables::epoch_incarnation() const {
+  return epoch_incarnation_of(welcome_.epoch, incarnation_);
 }
 
 void worker_tables::add(const policies::table_grant& grant) {
@@ -37,19 +37,24 @@ void worker_tables::add(const policies::table_grant& grant) {
 memory_view worker_tables::chunk_values(const table_state& table, std::uint32_t chunk) const {
   const auto& place = table.grant.places[chunk];
   const auto& source = core_->tables().sources_of(table.grant.table)[chunk];
-  if (source.plane == policies::no_plane) return {table.room, place.first, place.elements};
-  return {table.sources[chunk].mapped.at(source.moves)->at(source.plane), 0, place.elements};
+  if (source.version_buffer == policies::no_version_buffer)
+    return {.where = table.room, .first = place.first, .count = place.elements};
+  return {.where = table.sources[chunk].mapped.at(source.moves)->at(source.version_buffer),
+          .first = 0,
+          .count = place.elements};
 }
 
-void worker_tables::read(std::uint64_t clock, bool everything, std::uint32_t id) {
+void worker_tables::read(std::uint64_t clock, bool is_final, std::uint32_t id) {
   auto& table = tables_.at(id);
   table.parameters.resize(table.grant.elements);
   for (const auto& place : table.grant.places) {
     const auto values = chunk_values(table, place.chunk).values();
-    world_.check.pulled(
-        welcome_.token, id, place.chunk,
-        {.rank = rank_, .clock = clock, .everything = everything, .incarnation = life()},
-        values);
+    world_.check.pulled(welcome_.token, id, place.chunk,
+                        {.rank = rank_,
+                         .clock = clock,
+                         .is_final = is_final,
+                         .incarnation = epoch_incarnation()},
+                        values);
     std::copy(values.begin(), values.end(),
               table.parameters.begin() + static_cast<std::ptrdiff_t>(place.first));
   }
@@ -72,7 +77,7 @@ void worker_tables::write(std::uint32_t id, std::uint64_t clock, std::uint32_t h
     out[i] = 0.25F * table.parameters[i] + runtime::uniform_signed(key, i);
   for (const auto& place : table.grant.places)
     world_.check.pushed(welcome_.token, id, place.chunk,
-                        {.rank = rank_, .clock = clock, .incarnation = life()},
+                        {.rank = rank_, .clock = clock, .incarnation = epoch_incarnation()},
                         std::span(out).subspan(place.first, place.elements));
 }
 
@@ -106,8 +111,9 @@ void worker_tables::spoil(const push& ended) {
   for (const auto id : ended.tables) {
     const auto& table = tables_.at(id);
     for (const auto& place : table.grant.places)
-      world_.check.acknowledged(welcome_.token, id, place.chunk,
-                                {.rank = rank_, .clock = ended.clock, .incarnation = life()});
+      world_.check.acknowledged(
+          welcome_.token, id, place.chunk,
+          {.rank = rank_, .clock = ended.clock, .incarnation = epoch_incarnation()});
     if (table.written[ended.half] == ended.clock) sim::spoil(*table.halves[ended.half]);
   }
 }
@@ -129,11 +135,12 @@ std::span<std::byte> worker_tables::room_for(const policies::chunk_place& chunk,
 runtime::status worker_tables::map_parameters(std::uint32_t table, const policies::table_part&,
                                               std::uint32_t moves,
                                               std::span<const std::byte> place) {
-  const auto* const home = world_.find_as<front_process>(owner_in(place));
+  const auto* const home = world_.find_as<endpoint_process>(owner_in(place));
   if (home == nullptr) return {runtime::errc::unavailable, "it is gone"};
   const auto& memory = home->memory();
   for (const auto slot : memory.slots_of(table))
-    tables_.at(table).sources[memory.chunk_of(slot)].mapped[moves] = memory.planes_of(slot);
+    tables_.at(table).sources[memory.chunk_of(slot)].mapped[moves] =
+        memory.version_buffers_of(slot);
   return {};
 }
 

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "actors/client/worker_shell.hpp"
-#include "launch/simulate/cluster/front_memory.hpp"
+#include "launch/simulate/cluster/endpoint_memory.hpp"
 #include "launch/simulate/cluster/process.hpp"
-#include "policies/protocol/gradient_half.hpp"
+#include "policies/protocol/double_buffer.hpp"
 
 namespace tidegate::sim {
 
@@ -46,7 +46,7 @@ class worker_tables final : public actors::worker_memory {
   }
 
   // Reads the parameters after a pull of `clock`. `everything`: see session::pull_final.
-  void read(std::uint64_t clock, bool everything, std::uint32_t table);
+  void read(std::uint64_t clock, bool is_final, std::uint32_t table);
   // Writes the gradient of a clock, which follows from the parameters that were read, the rank
   // and the clock. What was read must still be there.
   void write(std::uint32_t table, std::uint64_t clock, std::uint32_t half);
@@ -69,7 +69,7 @@ class worker_tables final : public actors::worker_memory {
  private:
   struct chunk_source {
     // Of each process that its shard has been.
-    std::map<std::uint32_t, front_memory::planes> mapped;
+    std::map<std::uint32_t, endpoint_memory::version_buffers> mapped;
   };
   struct table_state {
     policies::table_grant grant;
@@ -83,7 +83,7 @@ class worker_tables final : public actors::worker_memory {
 
   memory_view chunk_values(const table_state& table, std::uint32_t chunk) const;
   void spoil(const push& ended);
-  std::uint32_t life() const;
+  std::uint32_t epoch_incarnation() const;
 
   world& world_;
   const process& owner_;

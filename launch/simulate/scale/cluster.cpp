@@ -122,7 +122,7 @@ void cluster::pushed_to_shard(std::uint32_t member, std::uint64_t clock, const p
 
 void cluster::pulled_from_shard(std::uint32_t member, std::uint64_t clock, const passage& way) {
   parked_since_[member] = way.first;
-  policy_->pull_arrived({member, clock, false}, decisions_);
+  policy_->pull_arrived({.rank = member, .clock = clock, .is_final = false}, decisions_);
 }
 
 void cluster::carry_out_at_shard(const passage& way) {

@@ -42,7 +42,8 @@ void cluster::pushed_to_relay(std::uint32_t at, std::uint32_t member, std::uint6
 
 void cluster::pulled_from_relay(std::uint32_t at, std::uint32_t member, std::uint64_t clock,
                                 const passage&) {
-  relays_[at].policy->pull_arrived({member, clock, false}, decisions_);
+  relays_[at].policy->pull_arrived({.rank = member, .clock = clock, .is_final = false},
+                                   decisions_);
 }
 
 void cluster::carry_out_at_relay(std::uint32_t at, const passage& way) {

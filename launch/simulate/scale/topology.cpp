@@ -2,7 +2,7 @@
 
 #include <map>
 
-#include "policies/placement/aggregation.hpp"
+#include "policies/placement/aggregation_tree.hpp"
 #include "policies/placement/hosts.hpp"
 
 namespace tidegate::sim::scale {
@@ -16,7 +16,8 @@ std::map<std::pair<std::uint32_t, std::uint32_t>, source> sums_of(
   for (std::uint32_t at = 0; at < plan.aggregators.size(); ++at) {
     const auto& place = plan.aggregators[at];
     for (std::uint32_t node = 0; node < place.nodes.size(); ++node)
-      sums[{place.parent, place.nodes[node].first}] = {false, at, node};
+      sums[{place.parent, place.nodes[node].first}] = {
+          .is_worker = false, .index = at, .node = node};
   }
   return sums;
 }
@@ -47,7 +48,8 @@ topology plan_topology(const setting& combination) {
       const uplink up{to, static_cast<std::uint32_t>(members.size())};
       const auto sum = sums.find({to, rank});
       const bool is_worker = plan.of_worker[rank] == to && sum == sums.end();
-      members.push_back(is_worker ? source{true, rank, 0} : sum->second);
+      members.push_back(is_worker ? source{.is_worker = true, .index = rank, .node = 0}
+                                  : sum->second);
       (is_worker ? result.of_rank[rank]
                  : result.relays[sum->second.index].nodes[sum->second.node]) = up;
     }

@@ -1,6 +1,6 @@
 // Who pushes to whom, and on which host everybody is: the plan that a real cluster would have
-// (policies/placement/aggregation.hpp, policies/placement/hosts.hpp), by indices. Pure, any
-// thread.
+// (policies/placement/aggregation_tree.hpp, policies/placement/hosts.hpp), by indices. Pure,
+// any thread.
 #pragma once
 
 #include <cstdint>

@@ -14,15 +14,16 @@ constexpr std::int64_t millisecond = 1'000'000;
 const status away(errc::unavailable, "it has gone");
 
 session_shell joined_session() {
-  session_shell session({.patience_ms = 1000});
-  session.join(0, {"mlp", 2, 1, "address"});
+  session_shell session({.give_up_ms = 1000});
+  session.join(0, {.job = "mlp", .rank = 2, .incarnation = 1, .address = "address"});
   session.next(0, {}, policies::worker_welcome());
   return session;
 }
 
 TEST(session_shell, asks_again_after_a_rest_while_the_coordinator_is_away) {
-  session_shell session({.patience_ms = 1000});
-  auto turn = session.join(0, {"mlp", 2, 1, "address"});
+  session_shell session({.give_up_ms = 1000});
+  auto turn =
+      session.join(0, {.job = "mlp", .rank = 2, .incarnation = 1, .address = "address"});
   EXPECT_EQ(turn.step.kind, step::ask_welcome);
   EXPECT_EQ(turn.doing, "joining job mlp as rank 2");
   turn = session.next(0, away);
@@ -33,7 +34,7 @@ TEST(session_shell, asks_again_after_a_rest_while_the_coordinator_is_away) {
   EXPECT_EQ(session.next(1, {}, policies::worker_welcome()).step.kind, step::done);
 }
 
-TEST(session_shell, each_question_has_all_the_patience) {
+TEST(session_shell, each_question_has_all_the_time) {
   auto session = joined_session();
   const auto later = 3600 * 1000 * millisecond;
   session.finish(0);
@@ -67,7 +68,7 @@ TEST(session_shell, who_leaves_without_finishing_says_so) {
 }
 
 TEST(session_shell, reports_no_more_often_than_it_may) {
-  session_shell session({.patience_ms = 0, .report_interval_ns = 100});
+  session_shell session({.give_up_ms = 0, .report_interval_ns = 100});
   EXPECT_TRUE(session.report_is_due(0, false));
   EXPECT_FALSE(session.report_is_due(99, false));
   EXPECT_TRUE(session.report_is_due(99, true));

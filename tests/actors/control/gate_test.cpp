@@ -34,7 +34,7 @@ int option(int connection, int level, int name) {
 }
 
 bool is_readable(int fd) {
-  pollfd waited{fd, POLLIN, 0};
+  pollfd waited{.fd = fd, .events = POLLIN, .revents = 0};
   return ::poll(&waited, 1, 10'000) == 1;
 }
 

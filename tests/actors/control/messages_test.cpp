@@ -32,25 +32,26 @@ class messages_test : public testing::Test {
 };
 
 TEST_F(messages_test, shard_calls) {
-  const auto job = roundtrip(policies::open_job_call{7,
-                                                     2,
-                                                     3,
-                                                     2,
-                                                     "name",
-                                                     {policies::consistency_kind::ssp, 5},
-                                                     policies::reduce_kind::sum,
-                                                     true,
-                                                     {0, 4},
-                                                     {{0, 4}, {4, 5}},
-                                                     {"above"},
-                                                     {0x2'0000'0009},
-                                                     3,
-                                                     true,
-                                                     true});
+  const auto job =
+      roundtrip(policies::open_job_call{.token = 7,
+                                        .epoch = 2,
+                                        .workers = 3,
+                                        .contributors = 2,
+                                        .name = "name",
+                                        .consistency = {policies::consistency_kind::ssp, 5},
+                                        .reduce = policies::reduce_kind::sum,
+                                        .workers_come_back = true,
+                                        .members = {0, 4},
+                                        .nodes = {{0, 4}, {4, 5}},
+                                        .upstream = {"above"},
+                                        .upstream_epochs = {0x2'0000'0009},
+                                        .incarnation = 3,
+                                        .upstream_moves = true,
+                                        .replicated = true});
   EXPECT_EQ(job.token, 7u);
   EXPECT_EQ(job.epoch, 2u);
   EXPECT_EQ(job.workers, 3u);
-  EXPECT_EQ(job.team, 2u);
+  EXPECT_EQ(job.contributors, 2u);
   EXPECT_EQ(job.name, "name");
   EXPECT_EQ(job.consistency, (policies::consistency_spec{policies::consistency_kind::ssp, 5}));
   EXPECT_EQ(job.reduce, policies::reduce_kind::sum);
@@ -65,10 +66,17 @@ TEST_F(messages_test, shard_calls) {
   policies::open_table_call table;
   table.token = 1;
   table.table = 2;
-  table.optimizer = {policies::optimizer_kind::adam, 0.1F, 0.2F, 0.3F, 0.4F, 0.5F, 0.6F};
+  table.optimizer = {.kind = policies::optimizer_kind::adam,
+                     .learning_rate = 0.1F,
+                     .momentum = 0.2F,
+                     .beta1 = 0.3F,
+                     .beta2 = 0.4F,
+                     .epsilon = 0.5F,
+                     .weight_decay = 0.6F};
   table.init = {policies::init_kind::uniform, 0.25F};
   table.init_key = 99;
-  table.places = {{1, 2, 3, 4}, {5, 6, 7, 8}};
+  table.places = {{.chunk = 1, .shard = 2, .first = 3, .elements = 4},
+                  {.chunk = 5, .shard = 6, .first = 7, .elements = 8}};
   table.first_clocks = {9, 10};
   const auto opened = roundtrip(table);
   EXPECT_EQ(opened.token, 1u);
@@ -84,8 +92,12 @@ TEST_F(messages_test, shard_calls) {
   EXPECT_EQ(asked.ranks, (std::vector<std::uint32_t>{0, 4}));
   EXPECT_EQ(roundtrip(policies::chunk_clock{1, 2, 3}), (policies::chunk_clock{1, 2, 3}));
 
-  const auto worker =
-      roundtrip(policies::admit_worker_call{1, 2, 3, std::string("a\0b", 3), {7}, true});
+  const auto worker = roundtrip(policies::admit_worker_call{.token = 1,
+                                                            .rank = 2,
+                                                            .incarnation = 3,
+                                                            .address = std::string("a\0b", 3),
+                                                            .tables = {7},
+                                                            .finished = true});
   EXPECT_EQ(worker.token, 1u);
   EXPECT_EQ(worker.rank, 2u);
   EXPECT_EQ(worker.incarnation, 3u);
@@ -94,7 +106,8 @@ TEST_F(messages_test, shard_calls) {
 }
 
 TEST_F(messages_test, calls_of_a_group) {
-  const auto lead = roundtrip(policies::lead_call{3, "there", true});
+  const auto lead =
+      roundtrip(policies::lead_call{.view = 3, .address = "there", .has_all = true});
   EXPECT_EQ(lead.view, 3u);
   EXPECT_EQ(lead.address, "there");
   EXPECT_TRUE(lead.has_all);
@@ -104,31 +117,33 @@ TEST_F(messages_test, calls_of_a_group) {
   const auto promote = roundtrip(policies::promote_call{5, 6});
   EXPECT_EQ(promote.view, 5u);
   EXPECT_EQ(promote.epoch, 6u);
-  const auto moved = roundtrip(policies::shard_moved{1, 2, "now"});
+  const auto moved = roundtrip(policies::shard_moved{.shard = 1, .epoch = 2, .address = "now"});
   EXPECT_EQ(moved.shard, 1u);
   EXPECT_EQ(moved.epoch, 2u);
   EXPECT_EQ(moved.address, "now");
 }
 
 TEST_F(messages_test, worker_messages) {
-  const auto hello = roundtrip(policies::worker_hello{"job", 1, 2, "addr"});
+  const auto hello = roundtrip(
+      policies::worker_hello{.job = "job", .rank = 1, .incarnation = 2, .address = "addr"});
   EXPECT_EQ(hello.job, "job");
   EXPECT_EQ(hello.rank, 1u);
   EXPECT_EQ(hello.incarnation, 2u);
   EXPECT_EQ(hello.address, "addr");
-  const auto welcome = roundtrip(policies::worker_welcome{1,
-                                                          2,
-                                                          9,
-                                                          3,
-                                                          6,
-                                                          4,
-                                                          "ssp(3)",
-                                                          policies::not_finite_rule::allow,
-                                                          {"x", "y"},
-                                                          {5, 6},
-                                                          true,
-                                                          true,
-                                                          true});
+  const auto welcome =
+      roundtrip(policies::worker_welcome{.token = 1,
+                                         .epoch = 2,
+                                         .first_clock = 9,
+                                         .workers = 3,
+                                         .capacity = 6,
+                                         .seed = 4,
+                                         .policy = "ssp(3)",
+                                         .not_finite = policies::not_finite_rule::allow,
+                                         .shard_addresses = {"x", "y"},
+                                         .shard_epochs = {5, 6},
+                                         .aggregated = true,
+                                         .one_clock_in_flight = true,
+                                         .replicated = true});
   EXPECT_EQ(welcome.token, 1u);
   EXPECT_EQ(welcome.epoch, 2u);
   EXPECT_EQ(welcome.first_clock, 9u);
@@ -140,19 +155,30 @@ TEST_F(messages_test, worker_messages) {
   EXPECT_EQ(welcome.shard_addresses, (std::vector<std::string>{"x", "y"}));
   EXPECT_EQ(welcome.shard_epochs, (std::vector<std::uint64_t>{5, 6}));
   EXPECT_TRUE(welcome.aggregated && welcome.one_clock_in_flight && welcome.replicated);
-  const auto roster = roundtrip(policies::roster_call{7, {1, 2, 3, true, false}});
-  EXPECT_EQ(roster.token, 7u);
-  EXPECT_EQ(roster.change, (policies::roster_change{1, 2, 3, true, false}));
-  const auto hold = roundtrip(policies::hold_call{7, 8, 9});
+  const auto membership_schedule = roundtrip(policies::membership_call{
+      7, {.number = 1, .rank = 2, .clock = 3, .joins = true, .pushes_here = false}});
+  EXPECT_EQ(membership_schedule.token, 7u);
+  EXPECT_EQ(membership_schedule.change, (policies::membership_change{1, 2, 3, true, false}));
+  const auto hold = roundtrip(policies::join_barrier_call{.token = 7, .clock = 8, .rank = 9});
   EXPECT_TRUE(hold.token == 7 && hold.clock == 8 && hold.rank == 9);
-  const auto out = roundtrip(policies::shut_out_call{7, 8, true});
+  const auto out = roundtrip(policies::shut_out_call{.token = 7, .rank = 8, .only_asks = true});
   EXPECT_TRUE(out.token == 7 && out.rank == 8 && out.only_asks);
-  const auto grant = roundtrip(policies::table_grant{3, 40, "w", {{0, 1, 2, 3}}});
+  const auto grant = roundtrip(
+      policies::table_grant{.table = 3,
+                            .elements = 40,
+                            .name = "w",
+                            .places = {{.chunk = 0, .shard = 1, .first = 2, .elements = 3}}});
   EXPECT_EQ(grant.table, 3u);
   EXPECT_EQ(grant.elements, 40u);
   EXPECT_EQ(grant.name, "w");
   EXPECT_EQ(grant.places.size(), 1u);
-  const auto progress = roundtrip(policies::worker_progress{1, 2, 0.5, 0.25, 3, 4, 5});
+  const auto progress = roundtrip(policies::worker_progress{.clock = 1,
+                                                            .clocks_total = 2,
+                                                            .epoch = 0.5,
+                                                            .loss = 0.25,
+                                                            .samples = 3,
+                                                            .staleness_max = 4,
+                                                            .payload_bytes_copied = 5});
   EXPECT_EQ(progress.clock, 1u);
   EXPECT_EQ(progress.clocks_total, 2u);
   EXPECT_EQ(progress.epoch, 0.5);

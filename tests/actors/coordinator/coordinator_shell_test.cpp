@@ -52,8 +52,11 @@ class coordinator_shell_test : public testing::Test {
   }
   void join_worker(control_peer peer, std::uint32_t incarnation = 1) {
     shell.worker_joined({token, peer.process},
-                        {"a", 0, incarnation, "w" + std::to_string(incarnation)}, peer,
-                        into(worker));
+                        {.job = "a",
+                         .rank = 0,
+                         .incarnation = incarnation,
+                         .address = "w" + std::to_string(incarnation)},
+                        peer, into(worker));
   }
   std::vector<std::string> lost() const {
     std::vector<std::string> found;
@@ -123,7 +126,8 @@ TEST_F(coordinator_shell_test, loses_an_absent_member_of_whose_end_the_launcher_
   join_shard({1, 1});
   shell.connection_lost(1, true, "broke");
   status answer;
-  const policies::process_name name{policies::process_role::shard, "", 0};
+  const policies::process_name name{
+      .role = policies::process_role::shard, .job = "", .index = 0};
   shell.process_ended({token, 9}, name, 2, into(answer));
   EXPECT_TRUE(lost().empty()) << "that was another process";
   shell.process_ended({token, 9}, name, 1, into(answer));
@@ -201,8 +205,9 @@ class shard_host_shell_test : public coordinator_shell_test {
   }
   void end_process(std::uint32_t incarnation) {
     status answer;
-    shell.process_ended({token, 9}, {policies::process_role::shard, "", 0}, incarnation,
-                        into(answer));
+    shell.process_ended({token, 9},
+                        {.role = policies::process_role::shard, .job = "", .index = 0},
+                        incarnation, into(answer));
   }
   status host;
 };

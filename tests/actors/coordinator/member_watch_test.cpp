@@ -41,8 +41,9 @@ class member_watch_test : public testing::Test, private member_watch::owner {
   void member_lost(const control_member& member, const std::string&) override {
     said.push_back("lost " + member.address);
   }
-  void host_lost(member_watch::slot_process slot, std::uint32_t life) override {
-    said.push_back("host " + std::to_string(slot.slot) + " life " + std::to_string(life));
+  void host_lost(member_watch::slot_process slot, std::uint32_t incarnation) override {
+    said.push_back("host " + std::to_string(slot.slot) + " life " +
+                   std::to_string(incarnation));
   }
   void out_of_reach(const control_member& member) override {
     said.push_back("condemned " + member.address);
@@ -93,7 +94,7 @@ TEST_F(member_watch_test, looks_only_while_somebody_is_absent) {
 
 TEST_F(member_watch_test, loses_an_absent_member_of_whose_end_the_launcher_tells) {
   watch.add(shard(0, {1, 1}));
-  watch.process_ended({process_role::shard, "", 0}, 1);
+  watch.process_ended({.role = process_role::shard, .job = "", .index = 0}, 1);
   EXPECT_TRUE(take().empty()) << "it is present: its connection tells";
   watch.connection_lost(1, true, "broke");
   EXPECT_EQ(take(), strings{"lost s0"});
@@ -121,9 +122,9 @@ TEST_F(host_watch_test, knows_the_latest_process_of_a_slot) {
 TEST_F(host_watch_test, loses_a_process_with_its_absent_members) {
   watch.connection_lost(1, true, "broke");
   watch.connection_lost(2, true, "broke");
-  watch.process_ended({process_role::shard, "", 0}, 2);
+  watch.process_ended({.role = process_role::shard, .job = "", .index = 0}, 2);
   EXPECT_TRUE(take().empty()) << "that was another life";
-  watch.process_ended({process_role::shard, "", 0}, 1);
+  watch.process_ended({.role = process_role::shard, .job = "", .index = 0}, 1);
   EXPECT_EQ(take(), (strings{"host 0 life 1", "lost s0"}));
 }
 

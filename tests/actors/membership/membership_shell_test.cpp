@@ -40,7 +40,7 @@ TEST(membership_shell, looks_for_another_when_a_join_is_cut_off) {
   EXPECT_EQ(shell.next(cut_off.pause_ns).kind, action::find);
 }
 
-TEST(membership_shell, begins_anew_with_all_its_patience_when_the_coordinator_is_lost) {
+TEST(membership_shell, begins_anew_with_all_its_time_when_the_coordinator_is_lost) {
   membership_shell shell(1000);
   shell.begin_found(0);
   EXPECT_EQ(shell.next(0).kind, action::stay);
@@ -49,7 +49,7 @@ TEST(membership_shell, begins_anew_with_all_its_patience_when_the_coordinator_is
   EXPECT_EQ(shell.next(later, nobody).kind, action::rest);
 }
 
-TEST(membership_shell, gives_up_after_its_patience_and_says_why) {
+TEST(membership_shell, gives_up_after_its_time_and_says_why) {
   membership_shell shell(1000);
   shell.begin(0);
   const auto end = shell.next(1000 * millisecond, nobody);

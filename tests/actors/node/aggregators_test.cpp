@@ -253,7 +253,8 @@ TEST_P(whole_numbers, every_update_arrives_once_and_the_end_holds_all) {
       spec.jobs[0].optimizer.learning_rate = 1.0F;
       spec.jobs[0].reduce = policies::reduce_kind::sum;
       spec.jobs[0].aggregators = aggregators;
-      spec.hosts = {{"a", "", {}}, {"b", "", {}}};
+      spec.hosts = {{.name = "a", .address = "", .prefix = {}},
+                    {.name = "b", .address = "", .prefix = {}}};
       runtime::loopback_network network({5, 3});
       local_cluster cluster(
           spec,

@@ -27,7 +27,7 @@
 
 namespace tidegate::tests {
 
-using policies::refusal;
+using policies::reply_code;
 using runtime::frame_header;
 using runtime::frame_kind;
 
@@ -48,7 +48,11 @@ class peer final : public runtime::frame_sink {
     return actors::peer_address(runtime::host_identity(), link_->address());
   }
   policies::admit_worker_call admission() const {
-    return {token, rank_, incarnation_, address(), {table}};
+    return {.token = token,
+            .rank = rank_,
+            .incarnation = incarnation_,
+            .address = address(),
+            .tables = {table}};
   }
   frame_header header(frame_kind kind, std::uint32_t chunk, std::uint64_t clock) const {
     frame_header header;
@@ -78,17 +82,18 @@ class peer final : public runtime::frame_sink {
     post(header(frame_kind::skip, chunk, clock));
   }
   void ring(std::uint64_t clock, std::uint16_t flags) {
-    auto bell = header(frame_kind::ring, 0, clock);
-    bell.flags = flags;
-    bell.request = ++request_;
-    post(bell);
+    auto doorbell = header(frame_kind::doorbell, 0, clock);
+    doorbell.flags = flags;
+    doorbell.request = ++request_;
+    post(doorbell);
   }
   // Shares a gradient of `elements`, twice, with the shard; the half of even clocks.
   std::span<float> attach(std::size_t elements, const std::string& label = "worker") {
     const auto half = runtime::segment::huge_page_bytes;
     auto segment = runtime::segment::create(label, 2 * half);
     EXPECT_TRUE(segment);
-    const auto wire = runtime::encode({segment->name(), half, 0});
+    const auto wire =
+        runtime::encode({.segment = segment->name(), .copy_bytes = half, .offset = 0});
     post(header(frame_kind::attach, 0, 0), wire);
     memory_ = std::move(*segment);
     return {reinterpret_cast<float*>(memory_.data()), elements};
@@ -144,7 +149,7 @@ class peer final : public runtime::frame_sink {
   std::vector<float> received_;
 };
 
-class front_test : public testing::Test {
+class endpoint_test : public testing::Test {
  protected:
   static constexpr std::uint64_t elements = 16;  // of a chunk
 

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/actors/node/front_fixture.hpp"
+#include "tests/actors/node/endpoint_fixture.hpp"
 
 namespace tidegate::tests {
 namespace {
@@ -26,7 +26,7 @@ void pull_until_two_wait(peer& member) {
   member.pull(on_the_way_max);
 }
 
-TEST_F(front_test, replies_that_wait_for_a_lost_worker_give_their_planes_back) {
+TEST_F(endpoint_test, replies_that_wait_for_a_lost_worker_give_their_version_buffers_back) {
   open_job({consistency_kind::async, 0}, 2);
   ASSERT_TRUE(open_table(on_the_way_max + 1));
   auto lost = join(0);
@@ -45,10 +45,11 @@ TEST_F(front_test, replies_that_wait_for_a_lost_worker_give_their_planes_back) {
   other->next(frame_kind::push_ack);
   other->ring(1, runtime::frame_flag_pull);
   frame_header reply;
-  do reply = other->next(frame_kind::ring_reply);
+  do reply = other->next(frame_kind::doorbell_reply);
   while (reply.chunk + reply.count <= on_the_way_max);
   EXPECT_EQ(reply.version, 1u);
-  EXPECT_EQ(reply.plane, 0u) << "nobody reads plane 0 of the last chunk: the step is in place";
+  EXPECT_EQ(reply.version_buffer, 0u)
+      << "nobody reads plane 0 of the last chunk: the step is in place";
   const auto posted = hooks.payloads_posted.load();
   hooks.keep_sent = false;
   other->pull(0, 1);
@@ -57,7 +58,7 @@ TEST_F(front_test, replies_that_wait_for_a_lost_worker_give_their_planes_back) {
 }
 
 // Links over shared memory learn late of a process that died, and its sends do not end.
-TEST_F(front_test, replies_that_wait_for_a_replaced_worker_give_their_planes_back) {
+TEST_F(endpoint_test, replies_that_wait_for_a_replaced_worker_give_their_version_buffers_back) {
   open_job({consistency_kind::async, 0}, 1);
   ASSERT_TRUE(open_table(on_the_way_max + 1));
   auto before = join(0);
@@ -71,7 +72,7 @@ TEST_F(front_test, replies_that_wait_for_a_replaced_worker_give_their_planes_bac
   EXPECT_EQ(after->next(frame_kind::pull_reply).code, 0u);
 }
 
-TEST_F(front_test, admitting_a_worker_again_changes_nothing) {
+TEST_F(endpoint_test, admitting_a_worker_again_changes_nothing) {
   open_job({consistency_kind::async, 0}, 1);
   ASSERT_TRUE(open_table(on_the_way_max + 1));
   auto worker = join(0);
@@ -83,11 +84,11 @@ TEST_F(front_test, admitting_a_worker_again_changes_nothing) {
   EXPECT_EQ(worker->next(frame_kind::pull_reply).chunk, on_the_way_max);
 }
 
-TEST_F(front_test, a_table_without_memory_is_unknown_and_may_be_opened_again) {
+TEST_F(endpoint_test, a_table_without_memory_is_unknown_and_may_be_opened_again) {
   open_job({consistency_kind::async, 0}, 1);
   auto worker = join(0);
   EXPECT_FALSE(open_table(2, std::uint64_t{1} << 48)) << "more than a machine has";
-  const auto unknown = static_cast<std::uint32_t>(refusal::unknown_table);
+  const auto unknown = static_cast<std::uint32_t>(reply_code::unknown_table);
   worker->attach(elements);
   EXPECT_EQ(worker->next(frame_kind::attach_ack).code, unknown);
   worker->pull(0);
@@ -108,7 +109,7 @@ TEST_F(front_test, a_table_without_memory_is_unknown_and_may_be_opened_again) {
   EXPECT_EQ(again->received(), std::vector<float>(elements, 0.0F));
 }
 
-TEST_F(front_test, an_orderly_end_sends_the_replies_that_wait) {
+TEST_F(endpoint_test, an_orderly_end_sends_the_replies_that_wait) {
   open_job({consistency_kind::async, 0}, 1);
   ASSERT_TRUE(open_table(on_the_way_max + 1));
   auto worker = join(0);
@@ -122,7 +123,7 @@ TEST_F(front_test, an_orderly_end_sends_the_replies_that_wait) {
 }
 
 // Before its payload has a place: the pull that it carries would wait for ever.
-TEST_F(front_test, a_push_that_is_refused_refuses_its_pull_too) {
+TEST_F(endpoint_test, a_push_that_is_refused_refuses_its_pull_too) {
   open_job({consistency_kind::bsp, 0}, 2);
   ASSERT_TRUE(open_table(1));
   auto worker = join(0);
@@ -133,7 +134,7 @@ TEST_F(front_test, a_push_that_is_refused_refuses_its_pull_too) {
     header.request = clock;
     worker->post(header, std::as_bytes(std::span(ones)));
   };
-  const auto beyond = static_cast<std::uint32_t>(refusal::beyond_window);
+  const auto beyond = static_cast<std::uint32_t>(reply_code::beyond_window);
   push(8, 0);
   EXPECT_EQ(worker->next(frame_kind::push_ack).clock, 8u);
   worker->pull(0);
@@ -155,8 +156,8 @@ bool is_mapped(const std::string& label) {
   return false;
 }
 
-TEST_F(front_test, a_push_outlives_the_process_that_left_it_in_its_memory) {
-  const std::string label = "front-test-earlier";
+TEST_F(endpoint_test, a_push_outlives_the_process_that_left_it_in_its_memory) {
+  const std::string label = "endpoint-test-earlier";
   open_job({consistency_kind::bsp, 0}, 2);
   ASSERT_TRUE(open_table(1));
   auto other = join(1);

@@ -77,33 +77,34 @@ class attacker {
 
  private:
   void ring() {
-    const auto bell = [&](auto change) {
+    const auto doorbell = [&](auto change) {
       send([&](auto& h) {
-        h.kind = frame_kind::ring;
+        h.kind = frame_kind::doorbell;
         h.flags = runtime::frame_flag_push | runtime::frame_flag_pull;
         h.payload_bytes = 0;
         change(h);
       });
     };
-    bell([](auto& h) { h.job = 1; });
-    bell([](auto& h) { h.epoch = 99; });
-    bell([](auto& h) { h.worker = 3; });
-    bell([](auto& h) { h.incarnation = 7; });
-    bell([](auto& h) { h.table = 9999; });
-    bell([](auto& h) { h.clock = ~std::uint64_t{0}; });
-    bell([](auto& h) { h.table = runtime::whole_job, h.incarnation = 7; });
-    bell([](auto& h) { h.flags = 0; });
-    bell([](auto& h) { h.plane = 2; });
-    bell([](auto& h) { h.table = runtime::whole_job, h.plane = 0xffff; });
-    bell([](auto& h) { h.flags |= runtime::frame_flag_skip, h.clock += 99; });
-    bell([](auto& h) { h.payload_bytes = 64; });
-    for (auto kind : {frame_kind::ring_ack, frame_kind::ring_reply, frame_kind::attach_ack})
-      bell([&](auto& h) { h.kind = kind, h.count = 5; });
+    doorbell([](auto& h) { h.job = 1; });
+    doorbell([](auto& h) { h.epoch = 99; });
+    doorbell([](auto& h) { h.worker = 3; });
+    doorbell([](auto& h) { h.incarnation = 7; });
+    doorbell([](auto& h) { h.table = 9999; });
+    doorbell([](auto& h) { h.clock = ~std::uint64_t{0}; });
+    doorbell([](auto& h) { h.table = runtime::whole_job, h.incarnation = 7; });
+    doorbell([](auto& h) { h.flags = 0; });
+    doorbell([](auto& h) { h.version_buffer = 2; });
+    doorbell([](auto& h) { h.table = runtime::whole_job, h.version_buffer = 0xffff; });
+    doorbell([](auto& h) { h.flags |= runtime::frame_flag_skip, h.clock += 99; });
+    doorbell([](auto& h) { h.payload_bytes = 64; });
+    for (auto kind :
+         {frame_kind::doorbell_ack, frame_kind::doorbell_reply, frame_kind::attach_ack})
+      doorbell([&](auto& h) { h.kind = kind, h.count = 5; });
   }
 
   // Places that are none: cut short, of nobody, of a file that is no memory, past an end.
   void attach() {
-    const auto place = [&](const runtime::place_name& name, auto change) {
+    const auto place = [&](const runtime::shm_handle& name, auto change) {
       const auto wire = runtime::encode(name);
       std::copy(wire.begin(), wire.end(), payload_.begin());
       send([&](auto& h) {
@@ -113,19 +114,29 @@ class attacker {
       });
     };
     const auto keep = [](auto&) {};
-    const runtime::segment_name nobody{0x7fff'fff0, 3, 1, 4096};
-    const runtime::segment_name terminal{static_cast<std::uint32_t>(::getpid()), 0, 1, 4096};
-    place({nobody, 4096, 0}, keep);
-    place({terminal, 4096, 0}, keep);
-    place({mine_->name(), mine_->size(), mine_->size() - 4}, keep);
-    place({mine_->name(), ~std::uint64_t{0}, 0}, keep);
-    place({mine_->name(), mine_->size() / 2, ~std::uint64_t{3}}, keep);
-    place({mine_->name(), mine_->size() / 2, 2}, keep);
-    place({mine_->name(), mine_->size() / 2, 0}, [](auto& h) { h.payload_bytes = 39; });
-    place({mine_->name(), mine_->size() / 2, 0}, [](auto& h) { h.payload_bytes = 41; });
-    place({mine_->name(), mine_->size() / 2, 0}, [](auto& h) { h.incarnation = 7; });
-    place({mine_->name(), mine_->size() / 2, 0}, [](auto& h) { h.worker = 3; });
-    place({mine_->name(), mine_->size() / 2, 0}, [](auto& h) { h.table = 9999; });
+    const runtime::segment_name nobody{.pid = 0x7fff'fff0, .fd = 3, .inode = 1, .bytes = 4096};
+    const runtime::segment_name terminal{
+        .pid = static_cast<std::uint32_t>(::getpid()), .fd = 0, .inode = 1, .bytes = 4096};
+    place({.segment = nobody, .copy_bytes = 4096, .offset = 0}, keep);
+    place({.segment = terminal, .copy_bytes = 4096, .offset = 0}, keep);
+    place({.segment = mine_->name(), .copy_bytes = mine_->size(), .offset = mine_->size() - 4},
+          keep);
+    place({.segment = mine_->name(), .copy_bytes = ~std::uint64_t{0}, .offset = 0}, keep);
+    place({.segment = mine_->name(),
+           .copy_bytes = mine_->size() / 2,
+           .offset = ~std::uint64_t{3}},
+          keep);
+    place({.segment = mine_->name(), .copy_bytes = mine_->size() / 2, .offset = 2}, keep);
+    place({.segment = mine_->name(), .copy_bytes = mine_->size() / 2, .offset = 0},
+          [](auto& h) { h.payload_bytes = 39; });
+    place({.segment = mine_->name(), .copy_bytes = mine_->size() / 2, .offset = 0},
+          [](auto& h) { h.payload_bytes = 41; });
+    place({.segment = mine_->name(), .copy_bytes = mine_->size() / 2, .offset = 0},
+          [](auto& h) { h.incarnation = 7; });
+    place({.segment = mine_->name(), .copy_bytes = mine_->size() / 2, .offset = 0},
+          [](auto& h) { h.worker = 3; });
+    place({.segment = mine_->name(), .copy_bytes = mine_->size() / 2, .offset = 0},
+          [](auto& h) { h.table = 9999; });
   }
 
   template <class Change>

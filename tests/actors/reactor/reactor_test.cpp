@@ -17,7 +17,7 @@
 namespace tidegate::tests {
 namespace {
 
-constexpr auto patience = std::chrono::seconds(20);
+constexpr auto retransmit_timer = std::chrono::seconds(20);
 
 // Counts down: sends itself the next number, and says on which thread it has come to zero.
 class countdown final : public actors::reactor_actor<caf::event_based_actor> {
@@ -52,7 +52,9 @@ class reactor_test : public testing::Test {
     counter = actors::spawn_on<countdown>(*home, process.get(), std::ref(at_zero));
   }
   void TearDown() override { counter = nullptr; }
-  bool comes() { return at_zero.get_future().wait_for(patience) == std::future_status::ready; }
+  bool comes() {
+    return at_zero.get_future().wait_for(retransmit_timer) == std::future_status::ready;
+  }
 
   actors::process_system process;
   runtime::loopback_network network;
@@ -73,10 +75,10 @@ TEST_F(reactor_test, and_when_it_rests_in_the_background) {
 }
 
 // An actor that is ready already wakes nobody when it is sent something more.
-TEST_F(reactor_test, what_a_guest_leaves_ready_is_run) {
+TEST_F(reactor_test, what_a_driver_leaves_ready_is_run) {
   home->run_in_background(false);
   {
-    actors::reactor::guest driver(*home);
+    actors::reactor::inline_driver driver(*home);
     caf::anon_send(counter, 300);  // more than an actor is given in one turn
   }
   EXPECT_TRUE(comes());
@@ -96,7 +98,7 @@ class counter_of_turns final : public actors::reactor::continuation {
 };
 
 TEST_F(reactor_test, what_is_put_off_is_done_once_a_turn) {
-  actors::reactor::guest driver(*home);
+  actors::reactor::inline_driver driver(*home);
   counter_of_turns work(*home);
   driver.turn();
   EXPECT_EQ(work.turns, 0);
@@ -127,7 +129,7 @@ class notes_the_countdown final : public actors::reactor::continuation {
 
 TEST_F(reactor_test, the_end_of_a_turn_is_after_its_actors) {
   home->run_in_background(false);
-  actors::reactor::guest driver(*home);
+  actors::reactor::inline_driver driver(*home);
   notes_the_countdown work(at_zero.get_future());
   home->before_progress(work);
   caf::anon_send(counter, 3);
@@ -143,14 +145,14 @@ TEST_F(reactor_test, the_end_of_a_turn_is_after_its_actors) {
   EXPECT_EQ(work.turns, 1);
 }
 
-TEST_F(reactor_test, a_guest_drives) {
+TEST_F(reactor_test, an_inline_driver_drives) {
   home->run_in_background(false);
   auto reached = at_zero.get_future();
-  actors::reactor::guest driver(*home);
+  actors::reactor::inline_driver driver(*home);
   caf::anon_send(counter, 300);
   driver.run_until(
       [&] { return reached.wait_for(std::chrono::seconds(0)) == std::future_status::ready; });
-  EXPECT_EQ(reached.get(), std::this_thread::get_id()) << "the thread of the guest";
+  EXPECT_EQ(reached.get(), std::this_thread::get_id()) << "the thread of the inline driver";
 }
 
 }  // namespace

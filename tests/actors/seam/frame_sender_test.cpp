@@ -83,7 +83,7 @@ class frame_sender_test : public testing::Test {
   runtime::silent_sink nobody;
   std::unique_ptr<runtime::link> other = network.make_link();
   std::unique_ptr<actors::reactor> home;
-  std::optional<actors::reactor::guest> driver;
+  std::optional<actors::reactor::inline_driver> driver;
   std::optional<timeless_home> shells_home;
   std::optional<actors::frame_sender> sender;
   teller sink;

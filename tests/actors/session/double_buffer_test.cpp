@@ -17,7 +17,7 @@ using tidegate::session;
 
 constexpr std::uint64_t elements = 3000;
 
-class gradient_half : public testing::TestWithParam<bool> {
+class double_buffer : public testing::TestWithParam<bool> {
  protected:
   void SetUp() override {
     first_ = join(0);
@@ -49,7 +49,7 @@ class gradient_half : public testing::TestWithParam<bool> {
 
 // The first worker is a clock ahead: no shard has read its first gradient when it writes its
 // second.
-TEST_P(gradient_half, is_not_written_while_a_push_is_under_way) {
+TEST_P(double_buffer, is_not_written_while_a_push_is_under_way) {
   const auto* entry = write(*first_, 0, 1.0F);
   const auto early = first_->push(tables_[0]);
   ASSERT_TRUE(first_->clock().ok());
@@ -68,7 +68,7 @@ TEST_P(gradient_half, is_not_written_while_a_push_is_under_way) {
   for (const float value : values) ASSERT_EQ(value, -0.5F);
 }
 
-TEST_P(gradient_half, is_the_same_when_everything_is_summed) {
+TEST_P(double_buffer, is_the_same_when_everything_is_summed) {
   const auto* before = write(*first_, 0, 1.0F);
   for (int clock = 0; clock < 3; ++clock) {
     EXPECT_EQ(write(*first_, 0, 1.0F), before);
@@ -81,7 +81,7 @@ TEST_P(gradient_half, is_the_same_when_everything_is_summed) {
 }
 
 // The acknowledgement has come, and nobody has looked.
-TEST_P(gradient_half, is_the_same_when_everything_is_summed_as_a_look_shows) {
+TEST_P(double_buffer, is_the_same_when_everything_is_summed_as_a_look_shows) {
   const auto* value = write(*first_, 0, 1.0F);
   const auto early = first_->push(tables_[0]);
   ASSERT_TRUE(first_->clock().ok());
@@ -92,7 +92,7 @@ TEST_P(gradient_half, is_the_same_when_everything_is_summed_as_a_look_shows) {
 }
 
 // Both halves are under way: clocks end and pulls begin, and whoever wants to write waits.
-TEST_P(gradient_half, is_waited_for_by_who_writes_and_not_by_who_reads) {
+TEST_P(double_buffer, is_waited_for_by_who_writes_and_not_by_who_reads) {
   std::vector<tidegate::pending> pushes;
   for (int clock = 0; clock < 2; ++clock) {
     write(*first_, 0, 1.0F);
@@ -121,7 +121,7 @@ TEST_P(gradient_half, is_waited_for_by_who_writes_and_not_by_who_reads) {
 
 // Whoever pushes memory of its own keeps no pending: after clock() that of the clock before the
 // last is free.
-TEST_P(gradient_half, two_buffers_of_the_program_suffice) {
+TEST_P(double_buffer, two_buffers_of_the_program_suffice) {
   const std::vector<float> values(elements, 1.0F);
   std::atomic<bool> begins_second{false};
   std::thread writer([&] {
@@ -138,7 +138,7 @@ TEST_P(gradient_half, two_buffers_of_the_program_suffice) {
   writer.join();
 }
 
-INSTANTIATE_TEST_SUITE_P(windows, gradient_half, testing::Values(true, false),
+INSTANTIATE_TEST_SUITE_P(windows, double_buffer, testing::Values(true, false),
                          [](const auto& windows) { return windows.param ? "shared" : "sent"; });
 
 }  // namespace

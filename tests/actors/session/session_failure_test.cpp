@@ -148,7 +148,7 @@ TEST_F(session_failure_test, a_refused_push_ends_what_is_under_way_and_lets_go_o
   link_hooks hooks;
   hooks.receiving = [&](runtime::frame_header& header) {
     if (header.kind == runtime::frame_kind::push_ack && header.table == bad)
-      header.code = static_cast<std::uint32_t>(policies::refusal::no_memory);
+      header.code = static_cast<std::uint32_t>(policies::reply_code::no_memory);
   };
   bool hooked = false;
   local_cluster cluster(

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint64_t chunk_elements = 1024;  // a page
 constexpr std::uint32_t chunks = 64;
-constexpr std::uint32_t planes = 4;
+constexpr std::uint32_t version_buffers = 4;
 
 std::size_t mappings_of_this_process() {
   std::ifstream maps("/proc/self/maps");
@@ -41,14 +41,16 @@ struct table_memory_test : testing::Test {
                     static_cast<float>(2 * i + shard));
     }
   }
-  // Opens the table and finds it in plane 0.
+  // Opens the table and finds it in version buffer 0.
   std::shared_ptr<table_memory> open(policies::mapping_budget& budget) {
     auto memory = table_memory::make(gradients, budget, places);
     EXPECT_TRUE(memory);
     for (std::uint32_t shard = 0; shard < 2; ++shard)
-      EXPECT_TRUE(
-          (*memory)->attach(parts[shard], names[shard], planes, 0, windows[shard]).ok());
-    (*memory)->found(std::vector<table_memory::place_found>(chunks, {.plane = 0, .moves = 0}));
+      EXPECT_TRUE((*memory)
+                      ->attach(parts[shard], names[shard], version_buffers, 0, windows[shard])
+                      .ok());
+    (*memory)->found(
+        std::vector<table_memory::place_found>(chunks, {.version_buffer = 0, .moves = 0}));
     return *memory;
   }
   static void expect_values(const table_memory& memory) {
@@ -61,8 +63,9 @@ struct table_memory_test : testing::Test {
   policies::table_places places;
   policies::table_part parts[2];
   runtime::arena gradients{"test-gradients", 2};
-  runtime::arena shards[2] = {{"test-parameters", planes}, {"test-parameters", planes}};
-  runtime::place_name names[2];
+  runtime::arena shards[2] = {{"test-parameters", version_buffers},
+                              {"test-parameters", version_buffers}};
+  runtime::shm_handle names[2];
   runtime::window_map windows[2];
 };
 

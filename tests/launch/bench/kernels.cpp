@@ -122,13 +122,16 @@ void step(const kernel_case& item, const arrays& at, std::size_t first, std::siz
   std::array<kernels::gradient, inputs_max> inputs;
   for (std::uint32_t k = 0; k < item.inputs; ++k) {
     auto* data = reinterpret_cast<const std::byte*>(at[k]) + first * size_of(item.type);
-    inputs[k] = {data, k, item.type};
+    inputs[k] = {.data = data, .rank = k, .type = item.type};
   }
   kernels::beta_powers powers;
   float* into = at[item.into == target::in_place ? before : after] + first;
-  kernels::apply_update(
-      optimizer, powers, std::span(inputs).first(item.inputs), 0.5F,
-      {at[before] + first, into, at[state1] + first, at[state2] + first, count});
+  kernels::apply_update(optimizer, powers, std::span(inputs).first(item.inputs), 0.5F,
+                        {.before = at[before] + first,
+                         .after = into,
+                         .state1 = at[state1] + first,
+                         .state2 = at[state2] + first,
+                         .n = count});
 }
 
 void measure(benchmark::State& state, const kernel_case& item) {
@@ -184,10 +187,25 @@ void add_all(std::size_t bytes, const std::string& size) {
       ->Unit(benchmark::kMicrosecond);
   for (const std::size_t inputs : {2, 4}) {
     for (const auto& traits : runtime::optimizers_known)
-      add({traits.kind, inputs, element::float32, target::in_place, bytes}, size);
-    add({optimizer_kind::sgd, inputs, element::float32, target::other, bytes}, size);
+      add({.kind = traits.kind,
+           .inputs = inputs,
+           .type = element::float32,
+           .into = target::in_place,
+           .bytes = bytes},
+          size);
+    add({.kind = optimizer_kind::sgd,
+         .inputs = inputs,
+         .type = element::float32,
+         .into = target::other,
+         .bytes = bytes},
+        size);
     for (const auto type : {element::float16, element::bfloat16})
-      add({optimizer_kind::sgd, inputs, type, target::in_place, bytes}, size);
+      add({.kind = optimizer_kind::sgd,
+           .inputs = inputs,
+           .type = type,
+           .into = target::in_place,
+           .bytes = bytes},
+          size);
   }
 }
 

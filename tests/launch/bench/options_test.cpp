@@ -13,7 +13,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using words = std::vector<std::string>;
 
-std::string refusal_of(const words& args) {
+std::string reply_code_of(const words& args) {
   const auto options = parse_bench(args);
   return options ? "accepted" : options.error().message();
 }
@@ -78,35 +78,36 @@ TEST(bench_options, hosts_are_addresses_with_commands) {
 }
 
 TEST(bench_options, says_what_is_allowed) {
-  EXPECT_THAT(refusal_of({"exchnage"}), HasSubstr("did you mean 'exchange'?"));
-  EXPECT_THAT(refusal_of({"exchange", "--worker", "2"}),
+  EXPECT_THAT(reply_code_of({"exchnage"}), HasSubstr("did you mean 'exchange'?"));
+  EXPECT_THAT(reply_code_of({"exchange", "--worker", "2"}),
               HasSubstr("did you mean '--workers'?"));
-  EXPECT_THAT(refusal_of({"exchange", "--workers", "0"}), HasSubstr("allowed: 1 to 64"));
-  EXPECT_THAT(refusal_of({"exchange", "--optimizer", "lion"}),
+  EXPECT_THAT(reply_code_of({"exchange", "--workers", "0"}), HasSubstr("allowed: 1 to 64"));
+  EXPECT_THAT(reply_code_of({"exchange", "--optimizer", "lion"}),
               HasSubstr("sgd, momentum, nesterov, adagrad, adam, adamw"));
-  EXPECT_THAT(refusal_of({"exchange", "--transport", "udp"}),
+  EXPECT_THAT(reply_code_of({"exchange", "--transport", "udp"}),
               HasSubstr("auto, shm, tcp, rdma"));
-  EXPECT_THAT(refusal_of({"exchange", "--hosts", "10.0.0.1"}), HasSubstr("two hosts"));
-  EXPECT_THAT(refusal_of({"latency", "--hosts", "10.0.0.1,"}), HasSubstr("two hosts"));
-  EXPECT_THAT(refusal_of({"exchange", "--pin", "left"}), HasSubstr("auto, none"));
-  EXPECT_THAT(refusal_of({"exchange", "--bytes", "7"}), HasSubstr("multiple of 4"));
-  EXPECT_THAT(refusal_of({"exchange", "--chunk", "4"}), HasSubstr("64 to 64MiB"));
-  EXPECT_THAT(refusal_of({"exchange", "word"}), HasSubstr("too many positional"));
-  EXPECT_THAT(refusal_of({"latency", "--workers", "2"}), HasSubstr("unknown option"));
-  EXPECT_THAT(refusal_of({"roofline", "--threads", "0"}), HasSubstr("1 and more"));
-  EXPECT_THAT(refusal_of({"plot"}), HasSubstr("--svg"));
+  EXPECT_THAT(reply_code_of({"exchange", "--hosts", "10.0.0.1"}), HasSubstr("two hosts"));
+  EXPECT_THAT(reply_code_of({"latency", "--hosts", "10.0.0.1,"}), HasSubstr("two hosts"));
+  EXPECT_THAT(reply_code_of({"exchange", "--pin", "left"}), HasSubstr("auto, none"));
+  EXPECT_THAT(reply_code_of({"exchange", "--bytes", "7"}), HasSubstr("multiple of 4"));
+  EXPECT_THAT(reply_code_of({"exchange", "--chunk", "4"}), HasSubstr("64 to 64MiB"));
+  EXPECT_THAT(reply_code_of({"exchange", "word"}), HasSubstr("too many positional"));
+  EXPECT_THAT(reply_code_of({"latency", "--workers", "2"}), HasSubstr("unknown option"));
+  EXPECT_THAT(reply_code_of({"roofline", "--threads", "0"}), HasSubstr("1 and more"));
+  EXPECT_THAT(reply_code_of({"plot"}), HasSubstr("--svg"));
 }
 
 TEST(bench_options, replicas_are_refused_until_there_are_some) {
-  EXPECT_THAT(refusal_of({"exchange", "--replicas", "1"}), HasSubstr("no replicas yet"));
+  EXPECT_THAT(reply_code_of({"exchange", "--replicas", "1"}), HasSubstr("no replicas yet"));
 }
 
 TEST(bench_options, iterations_and_tables_have_bounds) {
-  EXPECT_EQ(refusal_of({"exchange", "--workers", "1", "--iterations", "100000"}), "accepted");
-  EXPECT_THAT(refusal_of({"exchange", "--iterations", "100001"}), HasSubstr("1 to 100000"));
-  EXPECT_THAT(refusal_of({"exchange", "--workers", "64", "--iterations", "16384"}),
+  EXPECT_EQ(reply_code_of({"exchange", "--workers", "1", "--iterations", "100000"}),
+            "accepted");
+  EXPECT_THAT(reply_code_of({"exchange", "--iterations", "100001"}), HasSubstr("1 to 100000"));
+  EXPECT_THAT(reply_code_of({"exchange", "--workers", "64", "--iterations", "16384"}),
               HasSubstr("exact"));
-  EXPECT_THAT(refusal_of({"exchange", "--bytes", "8", "--tables", "3"}),
+  EXPECT_THAT(reply_code_of({"exchange", "--bytes", "8", "--tables", "3"}),
               HasSubstr("--tables 3"));
 }
 

@@ -31,7 +31,11 @@ struct server {
       inputs[rank].rank = rank;
     }
     apply_update(measured_optimizer(kind), powers, inputs, 1.0F,
-                 chunk_arrays{w.data(), w.data(), m.data(), v.data(), size});
+                 chunk_arrays{.before = w.data(),
+                              .after = w.data(),
+                              .state1 = m.data(),
+                              .state2 = v.data(),
+                              .n = size});
   }
 };
 

@@ -20,11 +20,12 @@ using launch::parse_pids;
 using policies::process_role;
 using runtime::errc;
 
-const policies::process_name worker_1{process_role::worker, "mlp", 1};
-const policies::process_name shard_0{process_role::shard, "", 0};
+const policies::process_name worker_1{.role = process_role::worker, .job = "mlp", .index = 1};
+const policies::process_name shard_0{.role = process_role::shard, .job = "", .index = 0};
 
 TEST(parse_pids, reads_what_the_launcher_writes) {
-  const auto all = parse_pids(launch::pids_json({{shard_0, 11, 1}, {worker_1, 22, 2}}));
+  const auto all = parse_pids(launch::pids_json({{.name = shard_0, .pid = 11, .started = 1},
+                                                 {.name = worker_1, .pid = 22, .started = 2}}));
   ASSERT_TRUE(all) << all.error().message();
   ASSERT_EQ(all->size(), 2U);
   EXPECT_EQ((*all)[0].name, shard_0);
@@ -34,8 +35,8 @@ TEST(parse_pids, reads_what_the_launcher_writes) {
 
 TEST(parse_pids, knows_every_role) {
   for (const auto role : policies::process_roles) {
-    const policies::process_name name{role, "", 2};
-    const auto all = parse_pids(launch::pids_json({{name, 33, 3}}));
+    const policies::process_name name{.role = role, .job = "", .index = 2};
+    const auto all = parse_pids(launch::pids_json({{.name = name, .pid = 33, .started = 3}}));
     ASSERT_TRUE(all) << to_string(role);
     EXPECT_EQ((*all)[0].name, name);
   }
@@ -86,12 +87,13 @@ class a_run : public testing::Test {
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
   pid_t start(policies::process_number number, const std::string& run_dir) {
-    const auto pid = table_.start({number, 1}, worker_1,
-                                  {"/bin/sleep",
-                                   {"sleep", "1000"},
-                                   {"TIDEGATE_RUN_DIR=" + run_dir, "TIDEGATE_TOKEN=1",
-                                    "TIDEGATE_JOB=mlp", "TIDEGATE_RANK=1"},
-                                   "/dev/null"});
+    const auto pid =
+        table_.start({number, 1}, worker_1,
+                     {.program = "/bin/sleep",
+                      .arguments = {"sleep", "1000"},
+                      .environment = {"TIDEGATE_RUN_DIR=" + run_dir, "TIDEGATE_TOKEN=1",
+                                      "TIDEGATE_JOB=mlp", "TIDEGATE_RANK=1"},
+                      .log_path = "/dev/null"});
     EXPECT_TRUE(pid);
     return pid ? *pid : -1;
   }

@@ -12,7 +12,7 @@ using policies::process_role;
 using testing::HasSubstr;
 using words = std::vector<std::string>;
 
-std::string refusal_of(const words& args) {
+std::string reply_code_of(const words& args) {
   const auto options = parse_chaos(args);
   if (options) return "accepted";
   EXPECT_EQ(options.error().code(), runtime::errc::invalid_argument);
@@ -66,28 +66,28 @@ TEST(chaos_options, help) {
 }
 
 TEST(chaos_options, says_what_is_allowed) {
-  EXPECT_THAT(refusal_of({}), HasSubstr("RUN_DIR kill|stop|continue|random"));
-  EXPECT_THAT(refusal_of({"r", "kil", "x"}), HasSubstr("did you mean 'kill'?"));
-  EXPECT_THAT(refusal_of({"r", "kill"}), HasSubstr("kill whom?"));
-  EXPECT_THAT(refusal_of({"r", "kill", "a", "b"}), HasSubstr("'b' is one word too many"));
-  EXPECT_THAT(refusal_of({"r", "random", "a"}), HasSubstr("'a' is one word too many"));
-  EXPECT_THAT(refusal_of({"r", "kill", "role:wroker"}), HasSubstr("did you mean 'worker'?"));
-  EXPECT_THAT(refusal_of({"r", "kill", "a", "--signal", "SIGKIL"}),
+  EXPECT_THAT(reply_code_of({}), HasSubstr("RUN_DIR kill|stop|continue|random"));
+  EXPECT_THAT(reply_code_of({"r", "kil", "x"}), HasSubstr("did you mean 'kill'?"));
+  EXPECT_THAT(reply_code_of({"r", "kill"}), HasSubstr("kill whom?"));
+  EXPECT_THAT(reply_code_of({"r", "kill", "a", "b"}), HasSubstr("'b' is one word too many"));
+  EXPECT_THAT(reply_code_of({"r", "random", "a"}), HasSubstr("'a' is one word too many"));
+  EXPECT_THAT(reply_code_of({"r", "kill", "role:wroker"}), HasSubstr("did you mean 'worker'?"));
+  EXPECT_THAT(reply_code_of({"r", "kill", "a", "--signal", "SIGKIL"}),
               HasSubstr("did you mean 'KILL'?"));
-  EXPECT_THAT(refusal_of({"r", "stop", "a", "--signal", "TERM"}),
+  EXPECT_THAT(reply_code_of({"r", "stop", "a", "--signal", "TERM"}),
               HasSubstr("--signal is not for stop; allowed: --seed"));
-  EXPECT_THAT(refusal_of({"r", "kill", "a", "--count", "2"}), HasSubstr("not for kill"));
-  EXPECT_THAT(refusal_of({"r", "random", "--rolse", "worker"}),
+  EXPECT_THAT(reply_code_of({"r", "kill", "a", "--count", "2"}), HasSubstr("not for kill"));
+  EXPECT_THAT(reply_code_of({"r", "random", "--rolse", "worker"}),
               HasSubstr("did you mean '--roles'?"));
   for (const auto* every : {"2s..200ms", "5", "..", "0..0", "x", ""})
-    EXPECT_THAT(refusal_of({"r", "random", "--every", every}), HasSubstr("as 200ms..2s"));
+    EXPECT_THAT(reply_code_of({"r", "random", "--every", every}), HasSubstr("as 200ms..2s"));
   for (const auto* actions :
        {"stop", "kill:1s", "stop:5", "", "kill,,kill", "partition", "heal", "fill"})
-    EXPECT_THAT(refusal_of({"r", "random", "--actions", actions}), HasSubstr("stop:300ms"));
-  EXPECT_THAT(refusal_of({"r", "random", "--count", "0"}), HasSubstr("1 to 1000000"));
-  EXPECT_THAT(refusal_of({"r", "random", "--for", "0"}), HasSubstr("1ms to a day"));
-  EXPECT_THAT(refusal_of({"r", "random", "--roles", ""}), HasSubstr("--roles"));
-  EXPECT_THAT(refusal_of({"r", "random", "--seed", "-1"}), HasSubstr("--seed"));
+    EXPECT_THAT(reply_code_of({"r", "random", "--actions", actions}), HasSubstr("stop:300ms"));
+  EXPECT_THAT(reply_code_of({"r", "random", "--count", "0"}), HasSubstr("1 to 1000000"));
+  EXPECT_THAT(reply_code_of({"r", "random", "--for", "0"}), HasSubstr("1ms to a day"));
+  EXPECT_THAT(reply_code_of({"r", "random", "--roles", ""}), HasSubstr("--roles"));
+  EXPECT_THAT(reply_code_of({"r", "random", "--seed", "-1"}), HasSubstr("--seed"));
 }
 
 }  // namespace

@@ -8,7 +8,7 @@ namespace {
 using testing::HasSubstr;
 using words = std::vector<std::string>;
 
-std::string refusal_of(const words& args) {
+std::string reply_code_of(const words& args) {
   const auto line = parse_command_line(args);
   if (line) return "accepted";
   EXPECT_EQ(line.error().code(), runtime::errc::invalid_argument);
@@ -47,7 +47,7 @@ TEST(command_line, resume_takes_nothing_else) {
   for (const words& more : {words{"f.yaml"}, words{"--set", "a=1"}, words{"--run-dir", "d"}}) {
     words all{"launch", "--resume", "runs/x"};
     all.insert(all.end(), more.begin(), more.end());
-    EXPECT_THAT(refusal_of(all), HasSubstr("and nothing else"));
+    EXPECT_THAT(reply_code_of(all), HasSubstr("and nothing else"));
   }
 }
 
@@ -58,8 +58,8 @@ TEST(command_line, scale) {
   EXPECT_EQ(line->file, "runs/x");
   EXPECT_EQ(line->workers, 6U);
   EXPECT_EQ(line->job, "mlp");
-  EXPECT_THAT(refusal_of({"scale", "runs/x"}), HasSubstr("workers=N"));
-  EXPECT_THAT(refusal_of({"scale", "runs/x", "workers=0"}), HasSubstr("'workers=0'"));
+  EXPECT_THAT(reply_code_of({"scale", "runs/x"}), HasSubstr("workers=N"));
+  EXPECT_THAT(reply_code_of({"scale", "runs/x", "workers=0"}), HasSubstr("'workers=0'"));
   const auto both = parse_command_line({"scale", "runs/x", "workers=6", "shards=3"});
   ASSERT_TRUE(both) << both.error().message();
   EXPECT_EQ(both->workers, 6U);
@@ -68,9 +68,10 @@ TEST(command_line, scale) {
   ASSERT_TRUE(alone);
   EXPECT_EQ(alone->workers, 0U);
   for (const char* word : {"shards=0", "shards=1025", "shards", "servers=2", "shards="})
-    EXPECT_THAT(refusal_of({"scale", "runs/x", word}),
+    EXPECT_THAT(reply_code_of({"scale", "runs/x", word}),
                 HasSubstr("'" + std::string(word) + "'"));
-  EXPECT_THAT(refusal_of({"scale", "runs/x", "shards=1", "shards=2"}), HasSubstr("'shards=2'"));
+  EXPECT_THAT(reply_code_of({"scale", "runs/x", "shards=1", "shards=2"}),
+              HasSubstr("'shards=2'"));
 }
 
 TEST(command_line, export_model) {
@@ -82,10 +83,10 @@ TEST(command_line, export_model) {
   EXPECT_EQ(line->output, "m.safetensors");
   EXPECT_EQ(line->job, "mlp");
   EXPECT_TRUE(parse_command_line({"export", "runs/x", "--list"})->list);
-  EXPECT_THAT(refusal_of({"export"}), HasSubstr("no run folder is given"));
-  EXPECT_THAT(refusal_of({"export", "a", "b"}), HasSubstr("more than one run folder"));
-  EXPECT_THAT(refusal_of({"export", "a"}), HasSubstr("either -o FILE or --list"));
-  EXPECT_THAT(refusal_of({"export", "a", "-o", "b", "--list"}), HasSubstr("either"));
+  EXPECT_THAT(reply_code_of({"export"}), HasSubstr("no run folder is given"));
+  EXPECT_THAT(reply_code_of({"export", "a", "b"}), HasSubstr("more than one run folder"));
+  EXPECT_THAT(reply_code_of({"export", "a"}), HasSubstr("either -o FILE or --list"));
+  EXPECT_THAT(reply_code_of({"export", "a", "-o", "b", "--list"}), HasSubstr("either"));
 }
 
 TEST(command_line, nodes) {
@@ -103,9 +104,9 @@ TEST(command_line, nodes) {
   EXPECT_EQ(three->kind, command_kind::node_aggregator);
   EXPECT_EQ(three->job, "-x");
   EXPECT_EQ(three->index, 2U);
-  EXPECT_THAT(refusal_of({"node", "shrad"}), HasSubstr("did you mean 'shard'?"));
-  EXPECT_THAT(refusal_of({"node"}), HasSubstr("unknown role ''"));
-  EXPECT_THAT(refusal_of({"node", "shard", "--run-dir", "d"}), HasSubstr("--index"));
+  EXPECT_THAT(reply_code_of({"node", "shrad"}), HasSubstr("did you mean 'shard'?"));
+  EXPECT_THAT(reply_code_of({"node"}), HasSubstr("unknown role ''"));
+  EXPECT_THAT(reply_code_of({"node", "shard", "--run-dir", "d"}), HasSubstr("--index"));
 }
 
 TEST(command_line, help_and_version) {
@@ -121,20 +122,20 @@ TEST(command_line, help_and_version) {
 }
 
 TEST(command_line, unknown_words_get_the_nearest_one) {
-  EXPECT_THAT(refusal_of({}), HasSubstr("--help"));
-  EXPECT_THAT(refusal_of({"lunch", "f"}),
+  EXPECT_THAT(reply_code_of({}), HasSubstr("--help"));
+  EXPECT_THAT(reply_code_of({"lunch", "f"}),
               HasSubstr("unknown command 'lunch'; did you mean 'launch'?"));
-  EXPECT_THAT(refusal_of({"--verison"}), HasSubstr("did you mean '--version'?"));
-  EXPECT_THAT(refusal_of({"launch", "f", "--rundir", "x"}),
+  EXPECT_THAT(reply_code_of({"--verison"}), HasSubstr("did you mean '--version'?"));
+  EXPECT_THAT(reply_code_of({"launch", "f", "--rundir", "x"}),
               HasSubstr("did you mean '--run-dir'?"));
-  EXPECT_THAT(refusal_of({"plan", "f", "--jsn"}), HasSubstr("did you mean '--json'?"));
-  EXPECT_THAT(refusal_of({"validate", "f", "--json"}), HasSubstr("unknown option '--json'"));
+  EXPECT_THAT(reply_code_of({"plan", "f", "--jsn"}), HasSubstr("did you mean '--json'?"));
+  EXPECT_THAT(reply_code_of({"validate", "f", "--json"}), HasSubstr("unknown option '--json'"));
 }
 
 TEST(command_line, wants_exactly_one_file) {
-  EXPECT_THAT(refusal_of({"launch"}), HasSubstr("no cluster file"));
-  EXPECT_THAT(refusal_of({"launch", "a", "b"}), HasSubstr("more than one cluster file"));
-  EXPECT_THAT(refusal_of({"launch", "a", "--set"}), HasSubstr("--set"));
+  EXPECT_THAT(reply_code_of({"launch"}), HasSubstr("no cluster file"));
+  EXPECT_THAT(reply_code_of({"launch", "a", "b"}), HasSubstr("more than one cluster file"));
+  EXPECT_THAT(reply_code_of({"launch", "a", "--set"}), HasSubstr("--set"));
 }
 
 TEST(help_text, exists_for_every_topic) {

@@ -34,7 +34,8 @@ struct export_model_test : testing::Test {
     manifest.id = catalog.begin(1);
     const auto cut = job.cut(chance, std::min(shards, job.chunks()), clock);
     for (std::uint32_t i = 0; i < cut.size(); ++i) {
-      auto writer = policies::write_shard_file({"job", manifest.id, i}, cut[i].chunks);
+      auto writer = policies::write_shard_file({.job = "job", .id = manifest.id, .shard = i},
+                                               cut[i].chunks);
       const auto file = write_all(std::move(*writer), *disk);
       ASSERT_TRUE(file);
       manifest.parts.push_back({i, *file, job.runs(cut[i])});
@@ -44,7 +45,7 @@ struct export_model_test : testing::Test {
   runtime::status run(const std::string& name = {}) {
     out.str("");
     problems.str("");
-    return export_model({run_dir, name, model}, out, problems);
+    return export_model({.run_dir = run_dir, .job = name, .output = model}, out, problems);
   }
   // By Python.
   std::vector<nlohmann::json> tensors() const { return tensors_of(model); }

@@ -43,7 +43,7 @@ class fake_coordinator {
 
   void run(int listener) {
     while (!stopped_) {
-      std::vector<pollfd> fds{{listener, POLLIN, 0}};
+      std::vector<pollfd> fds{{.fd = listener, .events = POLLIN, .revents = 0}};
       for (const auto& p : peers_) fds.push_back({p.fd, POLLIN, 0});
       ::poll(fds.data(), fds.size(), -1);
       for (std::size_t i = fds.size() - 1; i > 0; --i) {
@@ -231,7 +231,11 @@ std::string get(const char* name) {
 }  // namespace
 
 services fake_services() {
-  return {run_coordinator, run_shard, run_shard, run_shard, observe};
+  return {.run_coordinator = run_coordinator,
+          .run_shard = run_shard,
+          .run_shard_host = run_shard,
+          .run_aggregator = run_shard,
+          .observe = observe};
 }
 
 int fake_worker(const std::vector<std::string>& arguments) {

@@ -13,11 +13,13 @@ policies::cluster_spec spec_with(const std::string& transport) {
   return *parse_cluster(fashion_yaml(), "c.yaml", {"cluster.transport=" + transport});
 }
 
-const run_identity identity{0xabc, 4711, "/runs/x"};
-const process_plan worker_3{{process_role::worker, "mlp", 3}, "", {}};
+const run_identity identity{.token = 0xabc, .port = 4711, .run_dir = "/runs/x"};
+const process_plan worker_3{.name = {.role = process_role::worker, .job = "mlp", .index = 3},
+                            .host = "",
+                            .command = {}};
 
 process_plan node(process_role role) {
-  return {{role, "", 0}, "", {}};
+  return {.name = {.role = role, .job = "", .index = 0}, .host = "", .command = {}};
 }
 
 TEST(environment, of_a_worker) {
@@ -72,7 +74,7 @@ TEST(environment, forgets_an_outer_run) {
 TEST(environment, tells_whether_all_are_on_one_host) {
   auto spec = spec_with("auto");
   EXPECT_EQ(child_environment({}, spec, worker_3, identity).at("TIDEGATE_ONE_HOST"), "1");
-  spec.hosts = {{"a", "10.0.0.7", {}}};
+  spec.hosts = {{.name = "a", .address = "10.0.0.7", .prefix = {}}};
   EXPECT_EQ(child_environment({}, spec, worker_3, identity).at("TIDEGATE_ONE_HOST"), "1");
   spec.hosts.push_back({"b", "10.0.0.8", {}});
   EXPECT_EQ(child_environment({}, spec, worker_3, identity).count("TIDEGATE_ONE_HOST"), 0U);
@@ -101,7 +103,7 @@ TEST(environment, wildcard_addresses_are_reached_at_the_coordinators_host) {
   EXPECT_EQ(reached("0.0.0.0"), "127.0.0.1");
   EXPECT_EQ(reached("::"), "::1");
   EXPECT_EQ(reached("10.0.0.1"), "10.0.0.1");
-  spec.hosts = {{"a", "10.0.0.7", {}}};
+  spec.hosts = {{.name = "a", .address = "10.0.0.7", .prefix = {}}};
   EXPECT_EQ(reached("0.0.0.0"), "10.0.0.7");
   EXPECT_EQ(reached("10.0.0.1"), "10.0.0.1");
 }

@@ -22,11 +22,12 @@ using runtime::errc;
 // In a process group of its own and this process's session, as all that a launcher starts.
 pid_t start_sleep(process_table& table, policies::process_number number,
                   const std::string& run_dir, const std::string& token) {
-  const auto pid = table.start({number, 1}, {process_role::shard, "", number},
-                               {"/bin/sleep",
-                                {"sleep", "1000"},
-                                {"TIDEGATE_RUN_DIR=" + run_dir, "TIDEGATE_TOKEN=" + token},
-                                "/dev/null"});
+  const auto pid =
+      table.start({number, 1}, {.role = process_role::shard, .job = "", .index = number},
+                  {.program = "/bin/sleep",
+                   .arguments = {"sleep", "1000"},
+                   .environment = {"TIDEGATE_RUN_DIR=" + run_dir, "TIDEGATE_TOKEN=" + token},
+                   .log_path = "/dev/null"});
   EXPECT_TRUE(pid);
   return pid ? *pid : -1;
 }
@@ -35,12 +36,12 @@ TEST(leftovers, are_ended_and_nobody_else_is) {
   const auto run_dir = testing::TempDir() + "leftovers-" + std::to_string(::getpid());
   const auto own = runtime::stat_of(::getpid());
   ASSERT_TRUE(own);
-  earlier_life earlier{.launcher = {.pid = ::getpid(),
-                                    .started = own->started,
-                                    .session = own->session,
-                                    .token = "00ff"},
-                       .listed = {},
-                       .run_dirs = {"/somewhere/else", run_dir}};
+  earlier_launch earlier{.launcher = {.pid = ::getpid(),
+                                      .started = own->started,
+                                      .session = own->session,
+                                      .token = "00ff"},
+                         .listed = {},
+                         .run_dirs = {"/somewhere/else", run_dir}};
   process_table table;
   start_sleep(table, 1, run_dir, "00ff");
   start_sleep(table, 2, run_dir, "00ff");
@@ -58,11 +59,14 @@ TEST(leftovers, are_ended_and_nobody_else_is) {
 TEST(leftovers, are_found_by_what_their_launcher_wrote) {
   auto folder = testing::TempDir() + "life_XXXXXX";
   ASSERT_NE(::mkdtemp(folder.data()), nullptr);
-  EXPECT_EQ(read_earlier_life(folder).error().code(), errc::not_found);
+  EXPECT_EQ(read_earlier_launch(folder).error().code(), errc::not_found);
   const policies::launcher_mark mark{.pid = 100, .started = 50, .session = 90, .token = "00ff"};
   std::ofstream(folder + "/launcher.json") << launcher_json(mark);
-  std::ofstream(folder + "/pids.json") << pids_json({{{process_role::shard, "", 0}, 101, 60}});
-  const auto earlier = read_earlier_life(folder);
+  std::ofstream(folder + "/pids.json")
+      << pids_json({{.name = {.role = process_role::shard, .job = "", .index = 0},
+                     .pid = 101,
+                     .started = 60}});
+  const auto earlier = read_earlier_launch(folder);
   ASSERT_TRUE(earlier) << earlier.error().message();
   EXPECT_EQ(earlier->launcher.pid, 100);
   EXPECT_EQ(earlier->launcher.started, 50U);
@@ -71,7 +75,7 @@ TEST(leftovers, are_found_by_what_their_launcher_wrote) {
   EXPECT_EQ(earlier->listed, std::vector<std::int32_t>{101});
   for (const auto* text : {"", "[]", "{}", R"({"pid": -1, "started": 1, "session": 1})"}) {
     std::ofstream(folder + "/launcher.json") << text;
-    EXPECT_EQ(read_earlier_life(folder).error().code(), errc::corrupt) << text;
+    EXPECT_EQ(read_earlier_launch(folder).error().code(), errc::corrupt) << text;
   }
   std::filesystem::remove_all(folder);
 }

@@ -11,7 +11,11 @@ using ending = policies::process_exit::ending;
 using policies::process_role;
 
 process_end worker(bool by_signal, int code) {
-  return {7, {process_role::worker, "mlp", 2}, 47, by_signal, code};
+  return {.process = 7,
+          .name = {.role = process_role::worker, .job = "mlp", .index = 2},
+          .pid = 47,
+          .by_signal = by_signal,
+          .code = code};
 }
 
 TEST(process_end, text_names_the_process_and_how_it_ended) {

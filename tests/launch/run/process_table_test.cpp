@@ -14,8 +14,12 @@ using policies::process_role;
 TEST(process_table, a_signal_reaches_the_process_of_that_number) {
   process_table table;
   for (const process_number number : {3U, 7U}) {
-    const auto pid = table.start({number, 1}, {process_role::worker, "mlp", number},
-                                 {"/bin/sleep", {"sleep", "1000"}, {}, "/dev/null"});
+    const auto pid =
+        table.start({number, 1}, {.role = process_role::worker, .job = "mlp", .index = number},
+                    {.program = "/bin/sleep",
+                     .arguments = {"sleep", "1000"},
+                     .environment = {},
+                     .log_path = "/dev/null"});
     ASSERT_TRUE(pid) << pid.error().message();
   }
   EXPECT_TRUE(table.reap().empty());

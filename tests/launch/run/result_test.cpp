@@ -59,7 +59,8 @@ TEST(result, says_how_the_run_ended) {
 }
 
 TEST(events, are_one_line_each) {
-  const auto line = event_line({1'700'000'000'123'456'789, "job_done", "two\nlines"});
+  const auto line = event_line(
+      {.unix_ns = 1'700'000'000'123'456'789, .subject = "job_done", .detail = "two\nlines"});
   EXPECT_EQ(line.find('\n'), line.size() - 1);
   const auto event = json::parse(line);
   EXPECT_EQ(event["unix_ns"], 1'700'000'000'123'456'789);
@@ -68,10 +69,11 @@ TEST(events, are_one_line_each) {
 }
 
 TEST(events, are_never_earlier_than_they_may_be) {
-  const auto late = json::parse(event_line({7, "worker_joined", ""}, 9));
+  const auto late =
+      json::parse(event_line({.unix_ns = 7, .subject = "worker_joined", .detail = ""}, 9));
   EXPECT_EQ(late["unix_ns"], 9);
   EXPECT_EQ(late["happened_ns"], 7);
-  const auto line = event_line({9, "worker_joined", ""}, 9);
+  const auto line = event_line({.unix_ns = 9, .subject = "worker_joined", .detail = ""}, 9);
   EXPECT_FALSE(json::parse(line).contains("happened_ns"));
   EXPECT_EQ(event_time_of(line), 9);
   for (const auto* text : {"", "{}", "[9]", R"({"unix_ns": "9"})"})
@@ -79,7 +81,10 @@ TEST(events, are_never_earlier_than_they_may_be) {
 }
 
 TEST(pids, name_role_job_and_index) {
-  const auto list = json::parse(pids_json({{{process_role::worker, "mlp", 3}, 99, 12345}}));
+  const auto list =
+      json::parse(pids_json({{.name = {.role = process_role::worker, .job = "mlp", .index = 3},
+                              .pid = 99,
+                              .started = 12345}}));
   EXPECT_EQ(list, (json{{{"role", "worker"},
                          {"job", "mlp"},
                          {"index", 3},

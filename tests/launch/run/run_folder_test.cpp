@@ -118,7 +118,8 @@ TEST_F(run_folders, report_a_disk_that_is_full) {
   ::signal(SIGXFSZ, SIG_IGN);
   ::setrlimit(RLIMIT_FSIZE, &small);
   const auto whole = folder->write("pids.json", std::string(100, 'x'));
-  const auto event = folder->append_event({0, "what", "detail"});
+  const auto event =
+      folder->append_event({.unix_ns = 0, .subject = "what", .detail = "detail"});
   ::setrlimit(RLIMIT_FSIZE, &before);
   ::signal(SIGXFSZ, SIG_DFL);
   EXPECT_EQ(whole.code(), runtime::errc::io_error);

@@ -13,8 +13,8 @@ struct record {
   std::vector<std::uint64_t> events_seen;
   std::vector<std::string> calls;
   bool is_silent = false;
-  runtime::status leave_says;  // once
-  std::uint32_t life = 1;      // of the coordinator
+  runtime::status leave_says;     // once
+  std::uint32_t incarnation = 1;  // of the coordinator
 };
 
 class recording_view final : public cluster_view {
@@ -27,7 +27,7 @@ class recording_view final : public cluster_view {
     into_.events_seen.push_back(events_seen);
     if (into_.is_silent) return runtime::fail(runtime::errc::timed_out, "no answer");
     policies::cluster_status status;
-    status.life = into_.life;
+    status.incarnation = into_.incarnation;
     status.events.resize(2);
     status.jobs.resize(1);
     return status;
@@ -74,7 +74,7 @@ template <class Predicate>
 std::size_t take_until(status_poller& poller, Predicate holds) {
   std::size_t events = 0;
   for (;;) {
-    pollfd fd{poller.fd(), POLLIN, 0};
+    pollfd fd{.fd = poller.fd(), .events = POLLIN, .revents = 0};
     ::poll(&fd, 1, 10'000);
     const auto news = poller.take();
     events += news.status.events.size();
@@ -143,7 +143,7 @@ TEST(status_poller, a_coordinator_that_comes_back_counts_its_events_anew) {
   auto events = take_until(poller, [](const auto& n) { return !n.status.jobs.empty(); });
   {
     const std::lock_guard lock(seen.mutex);
-    seen.life = 2;
+    seen.incarnation = 2;
   }
   const auto asked = poller.poll_now();
   events += take_until(poller, [&](const auto& n) { return n.answered >= asked; });

@@ -14,7 +14,7 @@ const status silent(errc::timed_out, "no answer");
 const status lost(errc::unavailable, "the connection broke");
 
 poll_shell connected_shell() {
-  poll_shell shell({.interval_ns = 200, .patience_ns = 1000});
+  poll_shell shell({.interval_ns = 200, .give_up_ns = 1000});
   shell.begin(0);
   shell.next(0);
   return shell;

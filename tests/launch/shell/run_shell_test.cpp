@@ -17,10 +17,14 @@ constexpr std::int64_t millisecond = 1'000'000;
 
 policies::launch_plan small_plan() {
   policies::launch_plan plan;
-  plan.processes = {{process_role::coordinator, "", 0},
-                    {process_role::shard, "", 0},
-                    {process_role::worker, "a", 0}};
-  plan.jobs = {{"a", "bsp", 1, policies::worker_loss_rule::restart, false}};
+  plan.processes = {{.role = process_role::coordinator, .job = "", .index = 0},
+                    {.role = process_role::shard, .job = "", .index = 0},
+                    {.role = process_role::worker, .job = "a", .index = 0}};
+  plan.jobs = {{.name = "a",
+                .policy = "bsp",
+                .workers = 1,
+                .on_worker_loss = policies::worker_loss_rule::restart,
+                .checkpoints = false}};
   return plan;
 }
 
@@ -82,7 +86,7 @@ poll_news running_news() {
   job.state = policies::job_state::running;
   job.workers = job.workers_joined = 1;
   job.incarnations = {1};
-  news.status.life = 1;
+  news.status.incarnation = 1;
   return news;
 }
 
@@ -201,7 +205,8 @@ TEST(run_shell, requests_for_other_numbers_wait_for_each_other) {
   running run;
   run.world.take();
   run_turn asked;
-  asked.requests = {{7, "a", 2}, {8, "a", 3}};
+  asked.requests = {{.asker = 7, .job = "a", .number = 2},
+                    {.asker = 8, .job = "a", .number = 3}};
   run.shell.turn(10, std::move(asked));
   EXPECT_EQ(run.world.take(), (lines{"ask 2 of coordinator-a-0.0"}));
   run_turn answered;

@@ -36,11 +36,13 @@ class checker_test : public testing::Test {
       for (const auto& one : with) value -= static_cast<float>(one.rank + 1);
     check.applied(job, table, chunk, with, parameters);
   }
-  void read(std::uint32_t rank, std::uint64_t clock, bool everything = false) {
-    check.pulled(job, table, chunk, {rank, clock, everything}, parameters);
+  void read(std::uint32_t rank, std::uint64_t clock, bool is_final = false) {
+    check.pulled(job, table, chunk, {.rank = rank, .clock = clock, .is_final = is_final},
+                 parameters);
   }
   void answer(std::uint32_t rank, std::uint64_t clock) {
-    check.answered(job, table, chunk, {rank, clock, false}, parameters);
+    check.answered(job, table, chunk, {.rank = rank, .clock = clock, .is_final = false},
+                   parameters);
   }
   std::string broken() const {
     return check.broken() ? check.violations().front().promise : "";

@@ -140,7 +140,8 @@ class world {
       auto& added = shards.emplace_back();
       added.view = std::make_unique<disk_view>(disk_);
       added.snapshot = std::move(cut[i]);
-      auto writer = write_shard_file({manifest.job, id, i}, added.snapshot.chunks);
+      auto writer =
+          write_shard_file({.job = manifest.job, .id = id, .shard = i}, added.snapshot.chunks);
       TIDEGATE_ASSERT(writer, "what the job has can be written");
       added.writer.emplace(std::move(*writer));
     }

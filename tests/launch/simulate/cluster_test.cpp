@@ -25,12 +25,18 @@ TEST(cluster, of_a_seed_is_the_same_to_the_last_draw) {
 
 // What is never forced or turned guards nothing; the report says what that is.
 TEST(simulate, forces_every_branch_and_turns_every_knob) {
-  const auto report =
-      simulate({1, 1, tidegate::simulate::standard_mix(), 1}, [] { return true; });
+  const auto report = simulate({.first_seed = 1,
+                                .seeds = 1,
+                                .mix = tidegate::simulate::standard_mix(),
+                                .failures_max = 1},
+                               [] { return true; });
   EXPECT_FALSE(report.never_turned.empty());
   EXPECT_FALSE(report.never_forced.empty());
-  const auto many =
-      simulate({1, 500, tidegate::simulate::standard_mix(), 1}, [] { return true; });
+  const auto many = simulate({.first_seed = 1,
+                              .seeds = 500,
+                              .mix = tidegate::simulate::standard_mix(),
+                              .failures_max = 1},
+                             [] { return true; });
   EXPECT_EQ(many.never_turned, std::vector<std::string>());
   EXPECT_EQ(many.never_forced, std::vector<std::string>());
 }
@@ -38,7 +44,9 @@ TEST(simulate, forces_every_branch_and_turns_every_knob) {
 class standard : public testing::TestWithParam<sim::scenario> {};
 
 TEST_P(standard, is_clean) {
-  const auto found = simulate({1, 100, {GetParam()}, 1}, [] { return true; });
+  const auto found =
+      simulate({.first_seed = 1, .seeds = 100, .mix = {GetParam()}, .failures_max = 1},
+               [] { return true; });
   EXPECT_EQ(found.clusters, 100u);
   for (const auto& failure : found.failures) {
     ADD_FAILURE() << "seed " << failure.seed << (failure.stuck ? " is stuck" : "");

@@ -65,7 +65,7 @@ class network_test : public testing::Test {
     while (time.step()) continue;
   }
   void post(std::uint64_t clock, std::span<const float> from = {}) {
-    runtime::outgoing frame{{}, std::as_bytes(from), clock};
+    runtime::outgoing frame{.header = {}, .payload = std::as_bytes(from), .token = clock};
     frame.header.clock = clock;
     frame.header.payload_bytes = from.size_bytes();
     net.post(way, {&frame, 1});

@@ -23,7 +23,7 @@ class records_checker : public testing::Test {
     spec.consistency = {policies::consistency_kind::bsp, 0};
     return spec;
   }
-  static policies::roster_change leaving(std::uint32_t rank, std::uint64_t clock) {
+  static policies::membership_change leaving(std::uint32_t rank, std::uint64_t clock) {
     return {.number = 1, .rank = rank, .clock = clock, .joins = false};
   }
 
@@ -93,20 +93,21 @@ TEST_F(records_checker, sees_a_change_of_membership_forgotten) {
 
 TEST_F(records_checker, takes_a_mean_over_those_who_are_left) {
   membership.changed("job", {leaving(1, 5)});
-  membership.check_team(job_of(2), {{.rank = 0, .clock = 4}, {.rank = 1, .clock = 4}}, 2);
-  membership.check_team(job_of(2), {{.rank = 0, .clock = 5}}, 1);
+  membership.check_contributors(job_of(2), {{.rank = 0, .clock = 4}, {.rank = 1, .clock = 4}},
+                                2);
+  membership.check_contributors(job_of(2), {{.rank = 0, .clock = 5}}, 1);
   EXPECT_EQ(broken(), "");
 }
 
 TEST_F(records_checker, sees_a_mean_that_counts_a_rank_that_left) {
   membership.changed("job", {leaving(1, 5)});
-  membership.check_team(job_of(2), {{.rank = 0, .clock = 5}}, 2);
+  membership.check_contributors(job_of(2), {{.rank = 0, .clock = 5}}, 2);
   EXPECT_EQ(broken(), "who left");
 }
 
 TEST_F(records_checker, sees_a_push_of_a_rank_that_left) {
   membership.changed("job", {leaving(1, 5)});
-  membership.check_team(job_of(2), {{.rank = 1, .clock = 5}}, 1);
+  membership.check_contributors(job_of(2), {{.rank = 1, .clock = 5}}, 1);
   EXPECT_EQ(broken(), "who left");
 }
 

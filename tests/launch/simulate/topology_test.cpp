@@ -1,4 +1,4 @@
-// The plan of policies/placement/aggregation.hpp, by indices.
+// The plan of policies/placement/aggregation_tree.hpp, by indices.
 #include "launch/simulate/scale/topology.hpp"
 
 #include <gtest/gtest.h>

@@ -63,9 +63,9 @@ TEST(aggregator_core, acknowledges_when_upstream_has_applied_every_node) {
 TEST(aggregator_core, a_refusal_upstream_reaches_every_member) {
   relay group(bsp);
   for (const std::uint32_t rank : {2u, 3u, 4u}) group.push(rank, 0, rank * 10);
-  group.ack(2, 0, refusal::job_ended);
+  group.ack(2, 0, reply_code::job_ended);
   group.ack(4, 0);
-  EXPECT_EQ(group.ranks<acks>(refusal::job_ended), (ranks{2, 3, 4}));
+  EXPECT_EQ(group.ranks<acks>(reply_code::job_ended), (ranks{2, 3, 4}));
 }
 
 TEST(aggregator_core, skips_are_left_out_and_a_skip_of_all_is_a_skip) {
@@ -112,7 +112,7 @@ TEST(aggregator_core, a_clock_that_overtook_waits_and_beyond_the_window_is_refus
   ASSERT_EQ(group.frames.size(), 1u) << "two clocks may be under way upstream";
   EXPECT_EQ(group.frames[0].tag.clock, 1u);
   group.push(2, 2, 22);
-  EXPECT_EQ(group.ranks<acks>(refusal::beyond_window), (ranks{2}));
+  EXPECT_EQ(group.ranks<acks>(reply_code::beyond_window), (ranks{2}));
   group.ack(2, 1);
   EXPECT_TRUE(group.all<acks>().empty()) << "clock 0 comes first";
   group.ack(2, 0);
@@ -161,20 +161,20 @@ TEST(aggregator_core, bsp_receives_in_place_unless_somebody_reads) {
   relay group(bsp);
   group.pull(2, 0, 1);
   group.reply(1, 0, 0);
-  EXPECT_EQ(group.plane, 0u);
+  EXPECT_EQ(group.version_buffer, 0u);
   const auto sending = group.all<replies>()[0];
   for (const std::uint32_t rank : {2u, 3u, 4u}) group.push(rank, 0, rank * 10);
   group.pull(2, 1, 2);
   EXPECT_TRUE(group.reply(2, 1, 1));
-  EXPECT_EQ(group.plane, 1u) << "plane 0 is still being sent";
-  group.core.front().sent(sending.slot, 2, 0);
-  group.core.front().sent(sending.slot, 2, 1);
+  EXPECT_EQ(group.version_buffer, 1u) << "plane 0 is still being sent";
+  group.core.ingress().sent(sending.slot, 2, 0);
+  group.core.ingress().sent(sending.slot, 2, 1);
   group.ack(2, 0);
   group.ack(4, 0);
   for (const std::uint32_t rank : {2u, 3u, 4u}) group.push(rank, 1, rank * 10);
   group.pull(2, 2, 3);
   EXPECT_TRUE(group.reply(3, 2, 2));
-  EXPECT_EQ(group.plane, 1u);
+  EXPECT_EQ(group.version_buffer, 1u);
 }
 
 TEST(aggregator_core, ssp_members_wait_for_each_other_and_their_pulls_for_all_sums) {
@@ -203,13 +203,13 @@ TEST(aggregator_core, async_pulls_wait_for_nobody_and_a_second_one_is_newer) {
   ASSERT_EQ(group.frames.size(), 1u);
   EXPECT_TRUE(group.reply(1, 3, 0));
   EXPECT_EQ(group.ranks<replies>(), (ranks{2}));
-  const auto before = group.plane;
+  const auto before = group.version_buffer;
   group.pull(3, 0, 1);
   EXPECT_EQ(group.ranks<replies>(), (ranks{3})) << "new to this member";
   group.pull(3, 0, 2);
   ASSERT_EQ(group.frames.size(), 1u) << "it has seen that one";
   EXPECT_TRUE(group.reply(2, 4, 0));
-  EXPECT_NE(group.plane, before) << "others may be given the old one meanwhile";
+  EXPECT_NE(group.version_buffer, before) << "others may be given the old one meanwhile";
   EXPECT_EQ(group.all<replies>()[0].where.version, 4u);
 }
 
@@ -235,7 +235,7 @@ TEST(aggregator_core, the_group_finishes_once_and_its_end_can_be_pulled) {
   EXPECT_EQ(kinds, (std::vector<kind>{kind::pull, kind::finished, kind::finished,
                                       kind::finished, kind::finished}))
       << "two nodes at two shards";
-  EXPECT_TRUE(group.frames[0].everything);
+  EXPECT_TRUE(group.frames[0].is_final);
   EXPECT_EQ(group.frames[0].tag.clock, forever);
   EXPECT_TRUE(group.reply(group.frames[0].tag.request, 2, forever));
   EXPECT_EQ(group.ranks<replies>(), (ranks{2}));
@@ -248,7 +248,7 @@ TEST(aggregator_core, nothing_is_answered_before_parameters_have_come) {
     relay group(policy);
     group.pull(2, 0, 1, true);
     EXPECT_TRUE(group.effects.list.size() == 1 && group.frames.size() == 1);
-    EXPECT_TRUE(group.frames[0].everything);
+    EXPECT_TRUE(group.frames[0].is_final);
     EXPECT_TRUE(group.reply(group.frames[0].tag.request, 0, 0));
     EXPECT_EQ(group.ranks<replies>(), (ranks{2}));
   }
@@ -261,7 +261,7 @@ TEST(aggregator_core, everything_is_asked_for_as_such) {
   for (const std::uint32_t rank : {2u, 3u}) group.push(rank, 0, rank * 10);
   group.pull(2, 1, 1, true);
   ASSERT_EQ(group.frames.size(), 1u);
-  EXPECT_TRUE(group.frames[0].everything);
+  EXPECT_TRUE(group.frames[0].is_final);
   EXPECT_EQ(group.frames[0].tag.clock, 1u);
   EXPECT_TRUE(group.reply(group.frames[0].tag.request, 6, 1));
   EXPECT_EQ(group.ranks<replies>(), (ranks{2}));
@@ -281,7 +281,7 @@ TEST(aggregator_core, everything_is_asked_for_last) {
   EXPECT_TRUE(group.reply(1, 2, 0));
   EXPECT_EQ(group.ranks<replies>(), (ranks{3}));
   ASSERT_EQ(group.frames.size(), 1u);
-  EXPECT_TRUE(group.frames[0].everything) << "and now that of everything";
+  EXPECT_TRUE(group.frames[0].is_final) << "and now that of everything";
   EXPECT_TRUE(group.reply(2, 4, 2));
   EXPECT_EQ(group.ranks<replies>(), (ranks{2}));
 }
@@ -290,12 +290,12 @@ TEST(aggregator_core, a_refused_pull_reaches_who_waits_and_a_closed_job_refuses_
   relay group(bsp);
   group.pull(2, 0, 1);
   group.pull(3, 0, 1);
-  group.refuse_pull(1, refusal::job_ended);
-  EXPECT_EQ(group.ranks<replies>(refusal::job_ended), (ranks{2, 3}));
+  group.refuse_pull(1, reply_code::job_ended);
+  EXPECT_EQ(group.ranks<replies>(reply_code::job_ended), (ranks{2, 3}));
   for (const std::uint32_t rank : {2u, 3u, 4u}) group.push(rank, 0, rank * 10);
   group.effects.clear();
-  group.core.front().admin().close_job(relay::job, group.effects);
-  EXPECT_EQ(group.ranks<acks>(refusal::job_ended), (ranks{2, 3, 4}));
+  group.core.ingress().admin().close_job(relay::job, group.effects);
+  EXPECT_EQ(group.ranks<acks>(reply_code::job_ended), (ranks{2, 3, 4}));
   group.ack(2, 0);
   group.ack(4, 0);
   EXPECT_EQ(group.all<releases>().size(), 3u) << "which were on their way until now";
@@ -308,8 +308,9 @@ TEST(aggregator_core, a_reply_that_acknowledges_is_one_frame_to_each_member_that
   for (const std::uint32_t rank : {2u, 3u}) {
     group.effects.clear();
     group.frames.clear();
-    group.core.front().ring(relay::tag(rank, 0, 1), {true, false, true, false}, gradients,
-                            group.effects);
+    group.core.ingress().doorbell(
+        relay::tag(rank, 0, 1), {.push = true, .skip = false, .pull = true, .is_final = false},
+        gradients, group.effects);
     group.carry_out();
   }
   ASSERT_EQ(group.frames.size(), 2u) << "two chunks";
@@ -317,14 +318,16 @@ TEST(aggregator_core, a_reply_that_acknowledges_is_one_frame_to_each_member_that
   group.effects.clear();
   const auto answer = relay::tag(2, 1, 1);
   group.core.begin_reply(*group.core.expects_reply(answer));
-  group.core.on_reply(answer, refusal::none, {1, 1, true}, group.effects);
-  const auto rings = group.all<shard_effects::ring_reply>();
-  ASSERT_EQ(rings.size(), 2u);
-  EXPECT_TRUE(rings[0].applied && rings[1].applied);
-  EXPECT_TRUE(group.all<shard_effects::ring_acknowledge>().empty());
+  group.core.on_reply(answer, reply_code::ok, {.version = 1, .min_clock = 1, .applied = true},
+                      group.effects);
+  const auto in_place = group.all<shard_effects::doorbell_reply>();
+  ASSERT_EQ(in_place.size(), 2u);
+  EXPECT_TRUE(in_place[0].applied && in_place[1].applied);
+  EXPECT_TRUE(group.all<shard_effects::doorbell_acknowledge>().empty());
   EXPECT_EQ(group.all<releases>().size(), 2u);
   group.effects.clear();
-  group.core.on_reply(answer, refusal::none, {1, 1, true}, group.effects);
+  group.core.on_reply(answer, reply_code::ok, {.version = 1, .min_clock = 1, .applied = true},
+                      group.effects);
   EXPECT_TRUE(group.effects.list.empty()) << "a duplicate";
 }
 
@@ -336,24 +339,26 @@ TEST(aggregator_core, allocates_nothing_once_warm) {
     for (const std::uint32_t rank : {2u, 3u, 4u}) {
       group.effects.clear();
       group.frames.clear();
-      group.core.front().push(tag(rank), rank * 10, group.effects);
+      group.core.ingress().push(tag(rank), rank * 10, group.effects);
       auto next = tag(rank);
       ++next.clock;
-      group.core.front().pull(next, false, group.effects);
+      group.core.ingress().pull(next, false, group.effects);
       group.carry_out();
     }
     EXPECT_EQ(group.frames.size(), 2u) << "the pull goes along";
     group.effects.clear();
     for (const std::uint32_t node : {2u, 4u})
-      group.core.on_ack(relay::tag(node, clock), refusal::none, group.effects);
+      group.core.on_ack(relay::tag(node, clock), reply_code::ok, group.effects);
     const auto answer = relay::tag(2, 0, ++request);
     const auto slot = group.core.expects_reply(answer);
     ASSERT_TRUE(slot);
     group.core.begin_reply(*slot);
-    group.core.on_reply(answer, refusal::none, {clock + 1, clock + 1, false}, group.effects);
+    group.core.on_reply(answer, reply_code::ok,
+                        {.version = clock + 1, .min_clock = clock + 1, .applied = false},
+                        group.effects);
     for (const auto& effect : group.effects.list)
       if (const auto* reply = std::get_if<replies>(&effect))
-        group.core.front().sent(reply->slot, reply->tag.rank, reply->where.plane);
+        group.core.ingress().sent(reply->slot, reply->tag.rank, reply->where.version_buffer);
   };
   for (std::uint64_t clock = 0; clock < 4; ++clock) one_clock(clock);
   const auto before = tests::allocations();
@@ -365,8 +370,9 @@ TEST(aggregator_core, a_table_that_is_forgotten_may_be_opened_again) {
   relay group(bsp);
   group.core.forget_table(relay::table);
   group.push(2, 0, 20);
-  EXPECT_EQ(group.ranks<acks>(refusal::unknown_table), ranks{2});
-  const std::vector<chunk_place> places{{0, 0, 0, 8}, {1, 1, 8, 8}};
+  EXPECT_EQ(group.ranks<acks>(reply_code::unknown_table), ranks{2});
+  const std::vector<chunk_place> places{{.chunk = 0, .shard = 0, .first = 0, .elements = 8},
+                                        {.chunk = 1, .shard = 1, .first = 8, .elements = 8}};
   EXPECT_EQ(group.core.open_table(relay::table, places)[0].slot, 2u);
   for (const std::uint32_t rank : {2u, 3u, 4u}) group.push(rank, 0, rank * 10);
   EXPECT_EQ(group.frames.size(), 2u);
@@ -377,9 +383,10 @@ TEST(aggregator_core, a_table_that_is_forgotten_may_be_opened_again) {
 
 TEST(aggregator_core, strangers_and_ranks_of_other_groups_are_refused) {
   relay group(bsp);
-  EXPECT_EQ(group.core.front().admin().admit_worker(relay::job, 5, 1), refusal::unknown_worker);
+  EXPECT_EQ(group.core.ingress().admin().admit_worker(relay::job, 5, 1),
+            reply_code::unknown_worker);
   group.push(5, 0, 50);
-  EXPECT_EQ(group.ranks<acks>(refusal::unknown_worker), (ranks{5}));
+  EXPECT_EQ(group.ranks<acks>(reply_code::unknown_worker), (ranks{5}));
   group.ack(3, 0);  // no node
   EXPECT_TRUE(group.effects.list.empty());
 }

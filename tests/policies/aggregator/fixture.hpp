@@ -19,46 +19,54 @@ struct relay {
 
   explicit relay(consistency_spec consistency, std::vector<std::uint32_t> members = {2, 3, 4},
                  std::vector<rank_node> nodes = {{2, 4}, {4, 5}}) {
-    core.open_job({job,
-                   epoch,
-                   8,
-                   consistency,
-                   members,
-                   std::move(nodes),
-                   {epoch, epoch},
-                   false,
-                   1,
-                   false});
-    const std::vector<chunk_place> places{{0, 0, 0, 8}, {1, 1, 8, 8}};
+    core.open_job({.token = job,
+                   .epoch = epoch,
+                   .workers = 8,
+                   .consistency = consistency,
+                   .members = members,
+                   .nodes = std::move(nodes),
+                   .upstream_epochs = {epoch, epoch},
+                   .workers_come_back = false,
+                   .incarnation = 1,
+                   .upstream_moves = false});
+    const std::vector<chunk_place> places{{.chunk = 0, .shard = 0, .first = 0, .elements = 8},
+                                          {.chunk = 1, .shard = 1, .first = 8, .elements = 8}};
     core.open_table(table, places);
     for (const auto rank : members)
-      EXPECT_EQ(core.front().admin().admit_worker(job, rank, 1), refusal::none);
+      EXPECT_EQ(core.ingress().admin().admit_worker(job, rank, 1), reply_code::ok);
   }
 
   static frame_tag tag(std::uint32_t rank, std::uint64_t clock, std::uint64_t request = 0,
                        std::uint32_t chunk = 0) {
-    return {job, epoch, 1, rank, table, chunk, clock, request};
+    return {.job = job,
+            .epoch = epoch,
+            .incarnation = 1,
+            .rank = rank,
+            .table = table,
+            .chunk = chunk,
+            .clock = clock,
+            .request = request};
   }
 
   // Events; what follows is in `frames` (upstream) and `effects`.
   void push(std::uint32_t rank, std::uint64_t clock, payload_handle payload) {
     begin();
-    core.front().push(tag(rank, clock), payload, effects);
+    core.ingress().push(tag(rank, clock), payload, effects);
     end();
   }
   void pull(std::uint32_t rank, std::uint64_t clock, std::uint64_t request,
-            bool everything = false) {
+            bool is_final = false) {
     begin();
-    core.front().pull(tag(rank, clock, request), everything, effects);
+    core.ingress().pull(tag(rank, clock, request), is_final, effects);
     end();
   }
   void finish(std::uint32_t rank, std::uint64_t clock) {
     begin();
-    core.front().finished(tag(rank, clock), effects);
+    core.ingress().finished(tag(rank, clock), effects);
     end();
     core.say_farewell(frames);
   }
-  void ack(std::uint32_t node, std::uint64_t clock, refusal code = refusal::none) {
+  void ack(std::uint32_t node, std::uint64_t clock, reply_code code = reply_code::ok) {
     begin();
     core.on_ack(tag(node, clock), code, effects);
     end();
@@ -68,12 +76,13 @@ struct relay {
     begin();
     const auto answer = tag(core.nodes().front().first, 0, request);
     const auto slot = core.expects_reply(answer);
-    if (slot) plane = core.begin_reply(*slot);
-    core.on_reply(answer, refusal::none, {version, min_clock, false}, effects);
+    if (slot) version_buffer = core.begin_reply(*slot);
+    core.on_reply(answer, reply_code::ok,
+                  {.version = version, .min_clock = min_clock, .applied = false}, effects);
     end();
     return slot.has_value();
   }
-  void refuse_pull(std::uint64_t request, refusal code) {
+  void refuse_pull(std::uint64_t request, reply_code code) {
     begin();
     core.on_reply(tag(core.nodes().front().first, 0, request), code, {}, effects);
     end();
@@ -88,7 +97,7 @@ struct relay {
   }
   // Ranks that were acknowledged, or that were answered, with this code.
   template <class T>
-  std::vector<std::uint32_t> ranks(refusal code = refusal::none) const {
+  std::vector<std::uint32_t> ranks(reply_code code = reply_code::ok) const {
     std::vector<std::uint32_t> found;
     for (const auto& entry : all<T>())
       if (entry.code == code) found.push_back(entry.tag.rank);
@@ -106,7 +115,7 @@ struct relay {
   aggregator_core core;
   shard_effects effects;
   std::vector<upstream_frame> frames;
-  std::uint32_t plane = 0;  // of the last reply
+  std::uint32_t version_buffer = 0;  // of the last reply
 
  private:
   void begin() {

@@ -34,7 +34,7 @@ TEST(node_farewell_test, is_said_again_to_a_shard_that_another_process_serves) {
 }
 
 TEST(node_farewell_test, is_due_in_time_once_it_is_said) {
-  const patience_limits limits{.first_ns = 10, .most_ns = 20, .growth = 2};
+  const retransmit_limits limits{.first_ns = 10, .most_ns = 20, .growth = 2};
   node_farewell farewell;
   EXPECT_FALSE(farewell.is_due(0, limits));
   EXPECT_FALSE(farewell.is_due(100, limits));

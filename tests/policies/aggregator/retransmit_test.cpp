@@ -30,7 +30,7 @@ TEST(aggregator_again, sums_of_the_nodes_that_were_not_acknowledged) {
   EXPECT_TRUE(group.core.is_busy());
   const auto both = silence(group);
   ASSERT_EQ(both.size(), 2u);
-  EXPECT_TRUE(both[0].again);
+  EXPECT_TRUE(both[0].retransmit);
   EXPECT_EQ(both[0].tag.rank, 2u);
   EXPECT_EQ(both[0].single, no_payload) << "of two: the sum that was made";
   EXPECT_EQ(both[1].tag.rank, 4u);
@@ -88,24 +88,32 @@ TEST(aggregator_again, a_farewell_until_every_shard_has_heard_it) {
 // In the place of one that has died: chunk 0 has clock 4 and lacks 5, chunk 1 lacks 4.
 struct successor {
   explicit successor(consistency_spec consistency) {
-    core.open_job({relay::job,
-                   relay::epoch + 1,
-                   4,
-                   consistency,
-                   {0, 1},
-                   {{0, 2}},
-                   {relay::epoch},
-                   true,
-                   3,
-                   true});
-    const std::vector<chunk_place> places{{0, 0, 0, 8}, {1, 0, 8, 8}};
+    core.open_job({.token = relay::job,
+                   .epoch = relay::epoch + 1,
+                   .workers = 4,
+                   .consistency = consistency,
+                   .members = {0, 1},
+                   .nodes = {{0, 2}},
+                   .upstream_epochs = {relay::epoch},
+                   .workers_come_back = true,
+                   .incarnation = 3,
+                   .upstream_moves = true});
+    const std::vector<chunk_place> places{{.chunk = 0, .shard = 0, .first = 0, .elements = 8},
+                                          {.chunk = 1, .shard = 0, .first = 8, .elements = 8}};
     core.begin_at(core.open_table(relay::table, places), std::vector<std::uint64_t>{5, 4});
     for (const std::uint32_t rank : {0u, 1u})
-      EXPECT_EQ(core.front().admin().admit_worker(relay::job, rank, 2), refusal::none);
+      EXPECT_EQ(core.ingress().admin().admit_worker(relay::job, rank, 2), reply_code::ok);
   }
   frame_tag member(std::uint32_t rank, std::uint32_t chunk, std::uint64_t clock,
                    std::uint64_t request = 0) const {
-    return {relay::job, relay::epoch + 1, 2, rank, relay::table, chunk, clock, request};
+    return {.job = relay::job,
+            .epoch = relay::epoch + 1,
+            .incarnation = 2,
+            .rank = rank,
+            .table = relay::table,
+            .chunk = chunk,
+            .clock = clock,
+            .request = request};
   }
   void carry_out() {
     frames.clear();
@@ -117,13 +125,13 @@ struct successor {
   }
   void push(std::uint32_t rank, std::uint32_t chunk, std::uint64_t clock) {
     out.clear();
-    core.front().push(member(rank, chunk, clock), 10 + rank, out);
+    core.ingress().push(member(rank, chunk, clock), 10 + rank, out);
     carry_out();
   }
   void pull(std::uint32_t rank, std::uint32_t chunk, std::uint64_t clock,
             std::uint64_t request) {
     out.clear();
-    core.front().pull(member(rank, chunk, clock, request), false, out);
+    core.ingress().pull(member(rank, chunk, clock, request), false, out);
     carry_out();
   }
   // Upstream's answer to the pull in `frames`.
@@ -133,14 +141,15 @@ struct successor {
     const auto slot = core.expects_reply(asked);
     ASSERT_TRUE(slot);
     core.begin_reply(*slot);
-    core.on_reply(asked, refusal::none, {version, version, false}, out);
+    core.on_reply(asked, reply_code::ok,
+                  {.version = version, .min_clock = version, .applied = false}, out);
     carry_out();
   }
   std::vector<std::uint32_t> answered() const {
     std::vector<std::uint32_t> ranks;
     for (const auto& effect : out.list)
       if (const auto* reply = std::get_if<shard_effects::reply>(&effect))
-        if (reply->code == refusal::none) ranks.push_back(reply->tag.rank);
+        if (reply->code == reply_code::ok) ranks.push_back(reply->tag.rank);
     return ranks;
   }
 
@@ -154,7 +163,7 @@ TEST(aggregator_again, in_the_place_of_another_it_goes_on_where_upstream_is) {
   next.push(0, 0, 4);
   EXPECT_TRUE(next.frames.empty());
   ASSERT_EQ(next.out.list.size(), 2u) << "chunk 0 has it: given back, acknowledged";
-  EXPECT_EQ(std::get<acks>(next.out.list.back()).code, refusal::none);
+  EXPECT_EQ(std::get<acks>(next.out.list.back()).code, reply_code::ok);
   next.push(0, 1, 4);
   EXPECT_TRUE(next.out.list.empty()) << "chunk 1 lacks it";
   next.push(1, 1, 4);
@@ -163,8 +172,8 @@ TEST(aggregator_again, in_the_place_of_another_it_goes_on_where_upstream_is) {
   EXPECT_EQ(next.frames[0].tag.incarnation, 3u) << "not that of the one before";
   EXPECT_EQ(next.frames[0].tag.epoch, relay::epoch) << "of upstream";
   next.push(0, 0, 7);
-  EXPECT_EQ(std::get<acks>(next.out.list.back()).code, refusal::beyond_window) << "5, 6";
-  EXPECT_EQ(next.core.front().admin().first_clocks(relay::job, std::vector<std::uint32_t>{0}),
+  EXPECT_EQ(std::get<acks>(next.out.list.back()).code, reply_code::beyond_window) << "5, 6";
+  EXPECT_EQ(next.core.ingress().admin().first_clocks(relay::job, std::vector<std::uint32_t>{0}),
             (std::vector<chunk_clock>{{relay::table, 0, 5}, {relay::table, 1, 4}}));
 }
 
@@ -191,7 +200,7 @@ TEST(aggregator_again, a_version_that_is_gone_is_refused_to_who_asks_for_it) {
   const auto asked = next.frames.at(0).tag;
   next.pull(1, 0, 5, 1);
   next.out.clear();
-  next.core.on_reply(asked, refusal::too_late, {}, next.out);
+  next.core.on_reply(asked, reply_code::too_late, {}, next.out);
   std::vector<std::uint32_t> refused;
   for (const auto& effect : next.out.list)
     if (const auto* reply = std::get_if<shard_effects::reply>(&effect))
@@ -206,8 +215,8 @@ TEST(aggregator_again, a_farewell_is_said_again_to_who_takes_the_place_of_anothe
   successor next(bsp);
   for (const std::uint32_t rank : {0u, 1u}) {
     next.out.clear();
-    next.core.front().admin().has_finished(relay::job, rank,
-                                           next.out);  // the coordinator's word
+    next.core.ingress().admin().has_finished(relay::job, rank,
+                                             next.out);  // the coordinator's word
   }
   next.frames.clear();
   next.core.say_farewell(next.frames);
@@ -227,14 +236,14 @@ TEST(aggregator_again, a_job_that_ends_keeps_what_is_on_its_way_until_it_is_answ
   for (const std::uint32_t rank : {2u, 3u, 4u}) group.push(rank, 0, rank * 10);
   group.push(2, 1, 21);  // not handed on yet
   shard_effects out;
-  group.core.front().admin().close_job(relay::job, out);
+  group.core.ingress().admin().close_job(relay::job, out);
   std::vector<payload_handle> released;
   for (const auto& effect : out.list)
     if (const auto* release = std::get_if<releases>(&effect))
       released.push_back(release->payload);
   EXPECT_EQ(released, std::vector<payload_handle>{21});
-  group.ack(2, 0, refusal::job_ended);
-  group.ack(4, 0, refusal::job_ended);
+  group.ack(2, 0, reply_code::job_ended);
+  group.ack(4, 0, reply_code::job_ended);
   EXPECT_EQ(group.all<releases>().size(), 3u);
 }
 

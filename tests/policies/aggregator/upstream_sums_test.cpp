@@ -7,7 +7,7 @@
 namespace tidegate::policies {
 namespace {
 
-constexpr patience_limits limits{.first_ns = 10, .most_ns = 20, .growth = 2};
+constexpr retransmit_limits limits{.first_ns = 10, .most_ns = 20, .growth = 2};
 
 // Two chunks, of whose sums each has two parts.
 class upstream_sums_test : public testing::Test {
@@ -27,22 +27,22 @@ TEST_F(upstream_sums_test, waits_for_nothing_before_a_sum_is_handed_on) {
   EXPECT_FALSE(sums.is_busy());
   EXPECT_EQ(sums.find_missing(0, 0, 0), nullptr);
   EXPECT_FALSE(sums.oldest(0, 0));
-  EXPECT_FALSE(sums.acknowledge(0, 0, 0, refusal::none));
+  EXPECT_FALSE(sums.acknowledge(0, 0, 0, reply_code::ok));
 }
 
 TEST_F(upstream_sums_test, ends_a_sum_with_its_last_part_and_the_first_refusal) {
   hand_on(1, 5);
   EXPECT_TRUE(sums.is_busy());
-  EXPECT_FALSE(sums.acknowledge(1, 5, 1, refusal::too_late));
-  EXPECT_FALSE(sums.acknowledge(1, 5, 1, refusal::none)) << "a duplicate";
-  EXPECT_EQ(sums.acknowledge(1, 5, 0, refusal::job_ended), refusal::too_late);
+  EXPECT_FALSE(sums.acknowledge(1, 5, 1, reply_code::too_late));
+  EXPECT_FALSE(sums.acknowledge(1, 5, 1, reply_code::ok)) << "a duplicate";
+  EXPECT_EQ(sums.acknowledge(1, 5, 0, reply_code::job_ended), reply_code::too_late);
   EXPECT_FALSE(sums.is_busy());
-  EXPECT_FALSE(sums.acknowledge(1, 5, 0, refusal::none));
+  EXPECT_FALSE(sums.acknowledge(1, 5, 0, reply_code::ok));
 }
 
 TEST_F(upstream_sums_test, takes_no_answer_to_a_clock_that_had_the_place_before) {
   hand_on(0, 1 + upstream_sums::window);
-  EXPECT_FALSE(sums.acknowledge(0, 1, 0, refusal::none));
+  EXPECT_FALSE(sums.acknowledge(0, 1, 0, reply_code::ok));
   EXPECT_NE(sums.find_missing(0, 1 + upstream_sums::window, 0), nullptr);
 }
 
@@ -51,7 +51,7 @@ TEST_F(upstream_sums_test, keeps_the_content_of_missing_parts) {
   ASSERT_NE(sums.find_missing(0, 3, 1), nullptr);
   EXPECT_EQ(sums.find_missing(0, 3, 1)->single, 9U);
   EXPECT_TRUE(sums.find_missing(0, 3, 0)->skips);
-  sums.acknowledge(0, 3, 1, refusal::none);
+  sums.acknowledge(0, 3, 1, reply_code::ok);
   EXPECT_EQ(sums.find_missing(0, 3, 1), nullptr);
   sums.add_chunks(3, 2);
   EXPECT_NE(sums.find_missing(0, 3, 0), nullptr) << "another table changes nothing";
@@ -73,8 +73,8 @@ TEST_F(upstream_sums_test, sends_a_sum_again_in_time_until_it_is_acknowledged) {
   EXPECT_FALSE(sums.take_due(0, place, 109, limits));
   EXPECT_EQ(sums.take_due(0, place, 110, limits), 1U);
   EXPECT_FALSE(sums.take_due(0, place, 120, limits)) << "it waits for twice as long";
-  sums.acknowledge(0, 1, 0, refusal::none);
-  sums.acknowledge(0, 1, 1, refusal::none);
+  sums.acknowledge(0, 1, 0, reply_code::ok);
+  sums.acknowledge(0, 1, 1, reply_code::ok);
   EXPECT_FALSE(sums.take_due(0, place, 1'000, limits));
 }
 

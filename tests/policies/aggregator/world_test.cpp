@@ -35,15 +35,28 @@ class world {
 
   world(const consistency_spec& consistency, std::uint64_t seed)
       : spec_(consistency), random_(seed) {
-    const std::vector<chunk_place> places{{0, 0, 0, 8}};
+    const std::vector<chunk_place> places{{.chunk = 0, .shard = 0, .first = 0, .elements = 8}};
     const std::vector<std::uint32_t> ranks{0, 2, 3};
-    shard_.admin().open_job(job, {1, workers, spec_, true, ranks});
+    shard_.admin().open_job(job, {.epoch = 1,
+                                  .workers = workers,
+                                  .consistency = spec_,
+                                  .workers_come_back = true,
+                                  .members = ranks});
     shard_.admin().open_table(job, table, places);
     for (const std::uint32_t rank : {0u, 2u, 3u}) shard_.admin().admit_worker(job, rank, 1);
-    group_.open_job({job, 1, workers, spec_, {0, 1, 2}, {{0, 2}, {2, 3}}, {1}, true, 1, false});
+    group_.open_job({.token = job,
+                     .epoch = 1,
+                     .workers = workers,
+                     .consistency = spec_,
+                     .members = {0, 1, 2},
+                     .nodes = {{0, 2}, {2, 3}},
+                     .upstream_epochs = {1},
+                     .workers_come_back = true,
+                     .incarnation = 1,
+                     .upstream_moves = false});
     group_.open_table(table, places);
     for (const std::uint32_t rank : {0u, 1u, 2u})
-      group_.front().admin().admit_worker(job, rank, 1);
+      group_.ingress().admin().admit_worker(job, rank, 1);
   }
 
   // Returns whether all came to their end.
@@ -91,14 +104,21 @@ class world {
 
   void send(std::function<void()> frame) { network_.push_back(std::move(frame)); }
   static frame_tag tag(std::uint32_t rank, std::uint64_t clock, std::uint64_t request = 0) {
-    return {job, 1, 1, rank, table, 0, clock, request};
+    return {.job = job,
+            .epoch = 1,
+            .incarnation = 1,
+            .rank = rank,
+            .table = table,
+            .chunk = 0,
+            .clock = clock,
+            .request = request};
   }
   payload_handle keep(updates pairs) {
     payloads_[++last_payload_] = std::move(pairs);
     return last_payload_;
   }
 
-  shard_core& home_of(std::uint32_t rank) { return rank < 3 ? group_.front() : shard_; }
+  shard_core& home_of(std::uint32_t rank) { return rank < 3 ? group_.ingress() : shard_; }
   void carry_out(std::uint32_t rank, shard_effects& out) {
     rank < 3 ? carry_out_group(out) : carry_out_shard(out);
   }
@@ -106,12 +126,12 @@ class world {
   void next_pull(std::uint32_t rank) {
     auto& me = states_[rank];
     if (me.saw_all) return finish(rank);
-    const bool everything = waits_for_all(rank, me.clock);
+    const bool is_final = waits_for_all(rank, me.clock);
     me.waiting = true;
     const auto pull = tag(rank, me.clock, ++me.request);
-    send([this, rank, pull, everything] {
+    send([this, rank, pull, is_final] {
       shard_effects out;
-      home_of(rank).pull(pull, everything, out);
+      home_of(rank).pull(pull, is_final, out);
       carry_out(rank, out);
     });
   }
@@ -144,8 +164,8 @@ class world {
     });
   }
 
-  void on_ack(const frame_tag& of, refusal code) {
-    ASSERT_EQ(code, refusal::none);
+  void on_ack(const frame_tag& of, reply_code code) {
+    ASSERT_EQ(code, reply_code::ok);
     if (of.chunk == whole_table || of.clock >= clocks) return;  // of a farewell
     auto& me = states_[of.rank];
     me.acks.insert(of.clock);
@@ -189,11 +209,11 @@ class world {
       } else if (const auto* ack = std::get_if<shard_effects::acknowledge>(&effect)) {
         send([this, ack = *ack] { take_ack(ack.tag, ack.code); });
       } else if (const auto* reply = std::get_if<shard_effects::reply>(&effect)) {
-        shard_.sent(reply->slot, reply->tag.rank, reply->where.plane);
-        ASSERT_EQ(reply->code, refusal::none);
+        shard_.sent(reply->slot, reply->tag.rank, reply->where.version_buffer);
+        ASSERT_EQ(reply->code, reply_code::ok);
         send([this, reply = *reply, held = applied_] {
           if (reply.tag.rank != 3) return take_reply(reply, held);
-          if (reply.applied) on_ack(before(reply.tag), refusal::none);
+          if (reply.applied) on_ack(before(reply.tag), reply_code::ok);
           on_reply(reply.tag, held);
         });
       } else if (const auto* gone = std::get_if<shard_effects::release>(&effect)) {
@@ -207,7 +227,7 @@ class world {
     return tag;
   }
 
-  void take_ack(const frame_tag& of, refusal code) {
+  void take_ack(const frame_tag& of, reply_code code) {
     if (of.rank == 3) return on_ack(of, code);
     shard_effects next;
     group_.on_ack(of, code, next);
@@ -217,10 +237,13 @@ class world {
   void take_reply(const shard_effects::reply& reply, const updates& held) {
     const auto slot = group_.expects_reply(reply.tag);
     if (!slot) return;
-    planes_[group_.begin_reply(*slot)] = held;
+    version_buffers_[group_.begin_reply(*slot)] = held;
     shard_effects next;
-    group_.on_reply(reply.tag, refusal::none,
-                    {reply.where.version, reply.where.min_clock, reply.applied}, next);
+    group_.on_reply(reply.tag, reply_code::ok,
+                    {.version = reply.where.version,
+                     .min_clock = reply.where.min_clock,
+                     .applied = reply.applied},
+                    next);
     carry_out_group(next);
   }
 
@@ -237,13 +260,14 @@ class world {
       } else if (const auto* ack = std::get_if<shard_effects::acknowledge>(&effect)) {
         send([this, ack = *ack] { on_ack(ack.tag, ack.code); });
       } else if (const auto* reply = std::get_if<shard_effects::reply>(&effect)) {
-        ASSERT_EQ(reply->code, refusal::none);
-        // Read where it lies until it is sent: a plane that is written meanwhile would show.
+        ASSERT_EQ(reply->code, reply_code::ok);
+        // Read where it lies until it is sent: a version buffer that is written meanwhile would
+        // show.
         send([this, reply = *reply] {
           if (!sent_.insert({reply.tag.rank, reply.tag.request}).second) return;
-          const auto held = planes_.at(reply.where.plane);
-          group_.front().sent(reply.slot, reply.tag.rank, reply.where.plane);
-          if (reply.applied) on_ack(before(reply.tag), refusal::none);
+          const auto held = version_buffers_.at(reply.where.version_buffer);
+          group_.ingress().sent(reply.slot, reply.tag.rank, reply.where.version_buffer);
+          if (reply.applied) on_ack(before(reply.tag), reply_code::ok);
           on_reply(reply.tag, held);
         });
       } else if (const auto* gone = std::get_if<shard_effects::release>(&effect)) {
@@ -260,7 +284,7 @@ class world {
     send([this, frame, sum] {
       shard_effects out;
       if (frame.kind == kind::finished) shard_.finished(frame.tag, out);
-      if (frame.kind == kind::pull) shard_.pull(frame.tag, frame.everything, out);
+      if (frame.kind == kind::pull) shard_.pull(frame.tag, frame.is_final, out);
       if (frame.kind == kind::push) shard_.push(frame.tag, keep(sum), out, frame.pulls);
       if (frame.kind == kind::skip) shard_.push(frame.tag, no_payload, out, frame.pulls);
       carry_out_shard(out);
@@ -276,7 +300,7 @@ class world {
   std::map<payload_handle, updates> payloads_;
   payload_handle last_payload_ = no_payload;
   updates applied_;
-  std::map<std::uint32_t, updates> planes_;  // of the group
+  std::map<std::uint32_t, updates> version_buffers_;  // of the group
   std::set<std::pair<std::uint32_t, std::uint64_t>> sent_;
 };
 

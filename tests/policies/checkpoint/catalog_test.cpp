@@ -27,7 +27,8 @@ struct checkpoint_catalog_test : testing::Test {
     manifest.id = id;
     const auto cut = job.cut(chance, std::min(shards, job.chunks()), clock);
     for (std::uint32_t i = 0; i < cut.size(); ++i) {
-      auto writer = write_shard_file({manifest.job, id, i}, cut[i].chunks);
+      auto writer =
+          write_shard_file({.job = manifest.job, .id = id, .shard = i}, cut[i].chunks);
       EXPECT_TRUE(writer);
       const auto file = write_all(std::move(*writer), disk);
       EXPECT_TRUE(file);

@@ -14,7 +14,7 @@ namespace {
 using runtime::errc;
 using testing::HasSubstr;
 
-const shard_file_title title{"mlp", {2, 17}, 3};
+const shard_file_title title{.job = "mlp", .id = {2, 17}, .shard = 3};
 
 chunk_image image_of(const chunk_description& about, const std::vector<float>& values) {
   chunk_image made{about, {}};
@@ -134,18 +134,26 @@ TEST(checkpoint_image, what_is_not_a_chunk_is_refused) {
     const char* to;
     const char* why;
   } changes[] = {
-      {R"(\"format\":1)", R"(\"format\":2)", "reads format 1"},
-      {R"(\"checkpoint\":\"e0002-)", R"(\"checkpoint\":\"e2-00)", "names none"},
-      {R"("tidegate":)", R"("tidegatf":)", "not of a checkpoint"},
-      {R"(\"first\":8)", R"(\"first\":9)", "not a part of its table"},
-      {R"(\"chunk\":2)", R"(\"chunk\":3)", "not a part of its table"},
-      {R"(\"elements\":4)", R"(\"elements\":3)", "tensor"},
-      {R"(\"elements\":4)", R"(\"elements\":0)", "not a part of its table"},
-      {R"(\"kind\":\"adam\")", R"(\"kind\":\"adan\")", "unknown optimizer"},
-      {R"(\"version\":1)", R"(\"version\":-1)", "'version' is no whole number"},
-      {R"([9,1,1])", R"([9,2,1])", "'ranks'"},
-      {R"([9,1,1])", R"([9,1,9999])", "'ranks'"},
-      {R"(/state2")", R"(/state3")", "has no tensor"},
+      {.from = R"(\"format\":1)", .to = R"(\"format\":2)", .why = "reads format 1"},
+      {.from = R"(\"checkpoint\":\"e0002-)",
+       .to = R"(\"checkpoint\":\"e2-00)",
+       .why = "names none"},
+      {.from = R"("tidegate":)", .to = R"("tidegatf":)", .why = "not of a checkpoint"},
+      {.from = R"(\"first\":8)", .to = R"(\"first\":9)", .why = "not a part of its table"},
+      {.from = R"(\"chunk\":2)", .to = R"(\"chunk\":3)", .why = "not a part of its table"},
+      {.from = R"(\"elements\":4)", .to = R"(\"elements\":3)", .why = "tensor"},
+      {.from = R"(\"elements\":4)",
+       .to = R"(\"elements\":0)",
+       .why = "not a part of its table"},
+      {.from = R"(\"kind\":\"adam\")",
+       .to = R"(\"kind\":\"adan\")",
+       .why = "unknown optimizer"},
+      {.from = R"(\"version\":1)",
+       .to = R"(\"version\":-1)",
+       .why = "'version' is no whole number"},
+      {.from = R"([9,1,1])", .to = R"([9,2,1])", .why = "'ranks'"},
+      {.from = R"([9,1,1])", .to = R"([9,1,9999])", .why = "'ranks'"},
+      {.from = R"(/state2")", .to = R"(/state3")", .why = "has no tensor"},
   };
   for (const auto& [from, to, why] : changes) {
     auto changed = json;

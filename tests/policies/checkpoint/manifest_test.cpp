@@ -12,9 +12,11 @@ using runtime::errc;
 using testing::HasSubstr;
 
 checkpoint_part part(std::uint32_t shard, std::vector<chunk_run> runs) {
-  return {shard,
-          {shard_file_name({2, 17}, shard), 1000 + shard, std::string(64, 'a')},
-          std::move(runs)};
+  return {.shard = shard,
+          .file = {.name = shard_file_name({2, 17}, shard),
+                   .bytes = 1000 + shard,
+                   .sha256 = std::string(64, 'a')},
+          .chunks = std::move(runs)};
 }
 
 checkpoint_manifest sample() {
@@ -26,8 +28,11 @@ checkpoint_manifest sample() {
   manifest.workers = 4;
   manifest.clock = 500;
   manifest.left = {1, 3};
-  manifest.tables = {{"w", {784, 256}, 4}, {"b", {}, 1}};
-  manifest.parts = {part(1, {{0, 0, 2}, {0, 3, 1}}), part(0, {{1, 0, 1}, {0, 2, 1}})};
+  manifest.tables = {{.name = "w", .shape = {784, 256}, .chunks = 4},
+                     {.name = "b", .shape = {}, .chunks = 1}};
+  manifest.parts = {
+      part(1, {{.table = 0, .first = 0, .count = 2}, {.table = 0, .first = 3, .count = 1}}),
+      part(0, {{.table = 1, .first = 0, .count = 1}, {.table = 0, .first = 2, .count = 1}})};
   return manifest;
 }
 
@@ -89,19 +94,25 @@ TEST(checkpoint_manifest, what_is_written_wrongly_is_told) {
     const char* to;
     const char* why;
   } changes[] = {
-      {R"("format":2)", R"("format":3)", "reads format 2"},
-      {R"("left":[1,3])", R"("left":[1,5])", "'left' is of no ranks"},
-      {R"("left":[1,3])", R"("left":[0,1,2,3,3])", "'left' is of no ranks"},
-      {R"("policy":"ssp")", R"("policy":"sst")", "'policy'"},
-      {R"("workers":4)", R"("workers":4000)", "'workers' is no whole number of at most 1024"},
-      {R"("checkpoint":"e0002)", R"("checkpoint":"e0003)", "is no file of it"},
-      {R"("file":"e0002)", R"("file":"../e0)", "is no file of it"},
-      {R"("sha256":"aa)", R"("sha256":"AA)", "is no file of it"},
-      {R"([1,0,1])", R"([1,0,4294967296])", "'chunks' is of no chunks"},
-      {R"([1,0,1])", R"([1,0,4294967295])", "'b': chunk"},
-      {R"("clock":500)", R"("clock":[[[[[[1]]]]]])", "deeper"},
-      {R"("clock":500)", R"("clock":5,"clock":6)", "'clock' twice"},
-      {R"("tables":[)", R"("tables":[7,)", "no JSON object"},
+      {.from = R"("format":2)", .to = R"("format":3)", .why = "reads format 2"},
+      {.from = R"("left":[1,3])", .to = R"("left":[1,5])", .why = "'left' is of no ranks"},
+      {.from = R"("left":[1,3])",
+       .to = R"("left":[0,1,2,3,3])",
+       .why = "'left' is of no ranks"},
+      {.from = R"("policy":"ssp")", .to = R"("policy":"sst")", .why = "'policy'"},
+      {.from = R"("workers":4)",
+       .to = R"("workers":4000)",
+       .why = "'workers' is no whole number of at most 1024"},
+      {.from = R"("checkpoint":"e0002)",
+       .to = R"("checkpoint":"e0003)",
+       .why = "is no file of it"},
+      {.from = R"("file":"e0002)", .to = R"("file":"../e0)", .why = "is no file of it"},
+      {.from = R"("sha256":"aa)", .to = R"("sha256":"AA)", .why = "is no file of it"},
+      {.from = R"([1,0,1])", .to = R"([1,0,4294967296])", .why = "'chunks' is of no chunks"},
+      {.from = R"([1,0,1])", .to = R"([1,0,4294967295])", .why = "'b': chunk"},
+      {.from = R"("clock":500)", .to = R"("clock":[[[[[[1]]]]]])", .why = "deeper"},
+      {.from = R"("clock":500)", .to = R"("clock":5,"clock":6)", .why = "'clock' twice"},
+      {.from = R"("tables":[)", .to = R"("tables":[7,)", .why = "no JSON object"},
   };
   for (const auto& [from, to, why] : changes) {
     auto changed = line;

@@ -50,7 +50,8 @@ struct restore_source_test : testing::Test {
       }
     }
     for (std::uint32_t shard = 0; shard < shards; ++shard) {
-      auto writer = write_shard_file({manifest.job, id, shard}, images[shard]);
+      auto writer =
+          write_shard_file({.job = manifest.job, .id = id, .shard = shard}, images[shard]);
       EXPECT_TRUE(writer);
       const auto file = write_all(std::move(*writer), disk);
       EXPECT_TRUE(file);

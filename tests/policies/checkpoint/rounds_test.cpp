@@ -19,7 +19,7 @@ std::vector<T> all(const effects& out) {
 
 class checkpoint_rounds_test : public testing::Test {
  protected:
-  checkpoint_rounds rounds{checkpoint_spec{10, 0, 3}};
+  checkpoint_rounds rounds{checkpoint_spec{.every_clocks = 10, .every_ms = 0, .keep = 3}};
   effects out;
 
   static checkpoint_report part_of(std::uint32_t shard, std::uint64_t number,
@@ -29,7 +29,7 @@ class checkpoint_rounds_test : public testing::Test {
     report.shard = shard;
     report.clock = clock;
     report.file.name = "s" + std::to_string(shard);
-    report.chunks = {{shard, 0, 1}};
+    report.chunks = {{.table = shard, .first = 0, .count = 1}};
     return report;
   }
   void advance(std::uint64_t clock, std::int64_t now = second,
@@ -143,7 +143,7 @@ TEST_F(checkpoint_rounds_test, a_part_that_fails_or_comes_twice_or_late) {
 }
 
 TEST_F(checkpoint_rounds_test, by_time) {
-  rounds = checkpoint_rounds(checkpoint_spec{0, 30'000, 3});
+  rounds = checkpoint_rounds(checkpoint_spec{.every_clocks = 0, .every_ms = 30'000, .keep = 3});
   advance(5, 0);
   advance(50, 29 * second);
   EXPECT_TRUE(out.list.empty());

@@ -64,7 +64,7 @@ class world {
     } else if (!me.pulled) {
       me.pulled = true;
       me.waiting = true;
-      policy_->pull_arrived({rank, me.clock, false}, decisions);
+      policy_->pull_arrived({.rank = rank, .clock = me.clock, .is_final = false}, decisions);
     } else {
       me.pulled = false;
       const auto clock = me.clock++;
@@ -184,7 +184,7 @@ TEST(bsp_policy, refuses_a_version_that_is_gone) {
   policy_decisions out;
   policy->push_arrived(0, 0, out);
   out.clear();
-  policy->pull_arrived({0, 0, false}, out);
+  policy->pull_arrived({.rank = 0, .clock = 0, .is_final = false}, out);
   ASSERT_EQ(out.size(), 1u);
   EXPECT_EQ(out[0].kind, action::too_late);
 }
@@ -192,7 +192,7 @@ TEST(bsp_policy, refuses_a_version_that_is_gone) {
 TEST(ssp_policy, a_pull_that_overtook_its_own_push_is_answered_by_that_push) {
   auto policy = make_policy({consistency_kind::ssp, 3}, 2);
   policy_decisions out;
-  policy->pull_arrived({0, 1, false}, out);
+  policy->pull_arrived({.rank = 0, .clock = 1, .is_final = false}, out);
   EXPECT_TRUE(out.empty());
   policy->push_arrived(0, 0, out);  // the other is still at 0: min does not move
   ASSERT_EQ(out.size(), 2u);
@@ -220,7 +220,7 @@ TEST(consistency_policy, a_clock_of_many_workers_looks_at_each_of_them_thrice) {
   policy_decisions out;
   for (std::uint32_t rank = 0; rank < workers; ++rank) {
     policy.push_arrived(rank, 0, out);
-    policy.pull_arrived({rank, 1, false}, out);
+    policy.pull_arrived({.rank = rank, .clock = 1, .is_final = false}, out);
   }
   EXPECT_EQ(out.size(), workers) << "all are answered";
   // When its pull comes, perhaps at its own push, and when the last push frees it.
@@ -232,7 +232,7 @@ TEST(ssp_policy, lets_the_fast_run_exactly_s_clocks_ahead) {
   policy_decisions out;
   for (std::uint64_t clock = 0; clock < 4; ++clock) policy->push_arrived(0, clock, out);
   out.clear();
-  policy->pull_arrived({0, 4, false}, out);
+  policy->pull_arrived({.rank = 0, .clock = 4, .is_final = false}, out);
   EXPECT_TRUE(out.empty()) << "clock 4 needs clock 0 of the other";
   policy->push_arrived(1, 0, out);
   ASSERT_EQ(out.size(), 2u);
@@ -242,7 +242,7 @@ TEST(ssp_policy, lets_the_fast_run_exactly_s_clocks_ahead) {
 TEST(ssp_policy, a_pull_that_overtakes_its_workers_own_push_waits_for_it) {
   auto policy = make_policy({consistency_kind::ssp, 3}, 2);
   policy_decisions out;
-  policy->pull_arrived({0, 1, false}, out);
+  policy->pull_arrived({.rank = 0, .clock = 1, .is_final = false}, out);
   EXPECT_TRUE(out.empty()) << "read-my-writes: clock 0 of rank 0 is still on its way";
   policy->push_arrived(0, 0, out);
   ASSERT_EQ(out.size(), 2u);
@@ -255,7 +255,7 @@ TEST(any_policy, pull_of_everything_waits_for_all) {
     policy_decisions out;
     policy->push_arrived(0, 0, out);
     out.clear();
-    policy->pull_arrived({0, 1, true}, out);
+    policy->pull_arrived({.rank = 0, .clock = 1, .is_final = true}, out);
     EXPECT_TRUE(out.empty());
     EXPECT_EQ(policy->parked(), 1u);
     policy->push_arrived(1, 0, out);
@@ -268,7 +268,7 @@ TEST(any_policy, a_replaced_worker_forgets_its_parked_pull) {
   auto policy = make_policy({consistency_kind::bsp, 0}, 2);
   policy_decisions out;
   policy->push_arrived(0, 0, out);
-  policy->pull_arrived({0, 1, false}, out);
+  policy->pull_arrived({.rank = 0, .clock = 1, .is_final = false}, out);
   EXPECT_EQ(policy->parked(), 1u);
   policy->worker_replaced(0);
   EXPECT_EQ(policy->parked(), 0u);

@@ -64,7 +64,7 @@ class coordinator_aggregators_test : public testing::Test {
 };
 
 TEST_F(coordinator_aggregators_test, jobs_open_when_shards_and_aggregators_are_in) {
-  core.worker_joined(1, {"j", 0, 1, "w0"}, 7, out);
+  core.worker_joined(1, {.job = "j", .rank = 0, .incarnation = 1, .address = "w0"}, 7, out);
   core.shard_joined(1, 0, "s0", 1, out);
   core.shard_joined(1, 1, "s1", 2, out);
   core.aggregator_joined(1, "j", 2, "a2", 3, out);
@@ -104,9 +104,9 @@ TEST_F(coordinator_aggregators_test, everybody_is_admitted_where_it_pushes) {
       {"j2 a0", {0}}, {"j2 a1", {2}}, {"0 a2", {0}}, {"1 a2", {0}}};
   EXPECT_EQ(admitted, expected);
   out.calls.clear();
-  core.worker_joined(1, {"j", 3, 1, "w3"}, 7, out);
+  core.worker_joined(1, {.job = "j", .rank = 3, .incarnation = 1, .address = "w3"}, 7, out);
   EXPECT_EQ(answer_calls<admit_worker_call>(), names{"aggregator 1"});
-  core.worker_joined(1, {"j", 4, 1, "w4"}, 8, out);
+  core.worker_joined(1, {.job = "j", .rank = 4, .incarnation = 1, .address = "w4"}, 8, out);
   EXPECT_EQ(answer_calls<admit_worker_call>(), (names{"shard 0", "shard 1"}));
   ASSERT_EQ(out.answers.size(), 2u);
   const auto& below = std::get<worker_welcome>(out.answers[0].value);
@@ -167,7 +167,10 @@ class coordinator_set_up_test : public coordinator_aggregators_test {
     join_all();
     while (!out.calls.empty()) answer_all();
     for (std::uint32_t rank = 0; rank < 4; ++rank) {
-      core.worker_joined(1, {"j", rank, 1, "w" + std::to_string(rank)}, 20 + rank, out);
+      core.worker_joined(
+          1,
+          {.job = "j", .rank = rank, .incarnation = 1, .address = "w" + std::to_string(rank)},
+          20 + rank, out);
       answer_all();
       core.tables_opened(1, "j", rank, {0}, out);
     }
@@ -215,9 +218,13 @@ TEST_F(coordinator_set_up_test, the_next_process_goes_on_where_upstream_is) {
   core.worker_finished(1, "j", 1, {}, "", out);
   EXPECT_TRUE(out.calls.empty()) << "its aggregator has heard it";
   core.aggregator_lost(1, "j", 0, "killed", out);
-  core.worker_joined(1, {"j", 0, 2, "w0'"}, 40, out);
+  core.worker_joined(1, {.job = "j", .rank = 0, .incarnation = 2, .address = "w0'"}, 40, out);
   EXPECT_TRUE(out.calls.empty()) << "let in when somebody can say where it goes on";
-  core.open_table({"j", tree_cluster().jobs[0].tables[0], false, false}, 41, out);
+  core.open_table({.job = "j",
+                   .spec = tree_cluster().jobs[0].tables[0],
+                   .options_given = false,
+                   .optimizer_given = false},
+                  41, out);
   EXPECT_EQ(out.answers.back().result.code(), errc::ok) << "it is open";
   EXPECT_FALSE(core.aggregator_joined(1, "j", 0, "a0", 42, out, 0)) << "which process is that?";
   EXPECT_TRUE(core.aggregator_joined(1, "j", 0, "b0", 42, out, 2));
@@ -296,7 +303,7 @@ TEST_F(coordinator_set_up_test, who_was_to_say_may_die) {
 TEST_F(coordinator_set_up_test, who_has_left_is_here_until_the_shards_have_heard) {
   core.worker_leaves(1, "j", 1, 70, out);
   const auto is_told_to_shard = [](const auto& call) {
-    return call.aggregator_of.empty() && std::holds_alternative<roster_call>(call.message);
+    return call.aggregator_of.empty() && std::holds_alternative<membership_call>(call.message);
   };
   const auto any_told = [&] {
     return std::any_of(out.calls.begin(), out.calls.end(), is_told_to_shard);
@@ -313,7 +320,7 @@ TEST_F(coordinator_set_up_test, who_has_left_is_here_until_the_shards_have_heard
   for (const auto& call : slow) core.call_done(1, call.call, {}, out);
   ASSERT_EQ(out.calls.size(), 1U);
   EXPECT_EQ(out.calls[0].aggregator_of, "j");
-  EXPECT_TRUE(std::get<roster_call>(out.calls[0].message).change.pushes_here);
+  EXPECT_TRUE(std::get<membership_call>(out.calls[0].message).change.pushes_here);
 }
 
 TEST_F(coordinator_aggregators_test, an_aggregator_that_refuses_a_table_fails_the_job) {

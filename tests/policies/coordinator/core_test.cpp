@@ -69,7 +69,7 @@ TEST_F(coordinator_core_test, jobs_open_when_the_last_shard_joins) {
 }
 
 TEST_F(coordinator_core_test, a_worker_is_welcome_once_every_shard_expects_it) {
-  core.worker_joined(1, {"j", 1, 1, "w1"}, 7, out);
+  core.worker_joined(1, {.job = "j", .rank = 1, .incarnation = 1, .address = "w1"}, 7, out);
   EXPECT_TRUE(out.answers.empty()) << "waits for the shards";
   core.shard_joined(1, 0, "s0", 1, out);
   core.shard_joined(1, 1, "s1", 2, out);
@@ -96,10 +96,10 @@ TEST_F(coordinator_core_test, strangers_are_refused_with_a_reason) {
     EXPECT_EQ(out.answers[0].result.code(), code);
     EXPECT_FALSE(out.answers[0].result.message().empty());
   };
-  refused({"other", 0, 1, "w"}, errc::not_found);
-  refused({"j", 2, 1, "w"}, errc::invalid_argument);
-  refused({"j", 0, 0, "w"}, errc::already_exists);
-  refused({"j", 0, 1, ""}, errc::invalid_argument);
+  refused({.job = "other", .rank = 0, .incarnation = 1, .address = "w"}, errc::not_found);
+  refused({.job = "j", .rank = 2, .incarnation = 1, .address = "w"}, errc::invalid_argument);
+  refused({.job = "j", .rank = 0, .incarnation = 0, .address = "w"}, errc::already_exists);
+  refused({.job = "j", .rank = 0, .incarnation = 1, .address = ""}, errc::invalid_argument);
   out.answers.clear();
   core.shard_joined(1, 1, "again", 5, out);
   EXPECT_EQ(only_answer().result.code(), errc::already_exists);
@@ -160,20 +160,50 @@ TEST_F(coordinator_core_test, attaching_with_another_shape_or_options_is_refused
 TEST_F(coordinator_core_test, a_job_is_done_when_its_last_worker_is) {
   join_shards();
   for (std::uint32_t rank : {0u, 1u}) {
-    core.worker_joined(1'000'000'000, {"j", rank, 1, "w"}, 20 + rank, out);
+    core.worker_joined(1'000'000'000,
+                       {.job = "j", .rank = rank, .incarnation = 1, .address = "w"}, 20 + rank,
+                       out);
     answer_calls();
   }
-  core.progress(1, "j", 0, {5, 10, 0.5, 2.0, 100, 1}, out);
-  core.progress(1, "j", 1, {3, 10, 0.3, 4.0, 60, 2}, out);
+  core.progress(1, "j", 0,
+                {.clock = 5,
+                 .clocks_total = 10,
+                 .epoch = 0.5,
+                 .loss = 2.0,
+                 .samples = 100,
+                 .staleness_max = 1},
+                out);
+  core.progress(1, "j", 1,
+                {.clock = 3,
+                 .clocks_total = 10,
+                 .epoch = 0.3,
+                 .loss = 4.0,
+                 .samples = 60,
+                 .staleness_max = 2},
+                out);
   auto shown = core.status(3'000'000'000, 0).jobs[0];
   EXPECT_EQ(shown.clock_slowest, 3u);
   EXPECT_EQ(shown.clock_fastest, 5u);
   EXPECT_EQ(shown.samples, 160u);
   EXPECT_EQ(shown.staleness_max, 2u);
   EXPECT_DOUBLE_EQ(shown.loss, 3.0);
-  core.worker_finished(4'000'000'000, "j", 1, {10, 10, 1, 1, 200, 2}, "", out);
+  core.worker_finished(4'000'000'000, "j", 1,
+                       {.clock = 10,
+                        .clocks_total = 10,
+                        .epoch = 1,
+                        .loss = 1,
+                        .samples = 200,
+                        .staleness_max = 2},
+                       "", out);
   EXPECT_EQ(core.status(4, 0).jobs[0].state, job_state::running);
-  core.worker_finished(5'000'000'000, "j", 0, {10, 10, 1, 1, 200, 0}, "abc", out);
+  core.worker_finished(5'000'000'000, "j", 0,
+                       {.clock = 10,
+                        .clocks_total = 10,
+                        .epoch = 1,
+                        .loss = 1,
+                        .samples = 200,
+                        .staleness_max = 0},
+                       "abc", out);
   shown = core.status(9'000'000'000, 0).jobs[0];
   EXPECT_EQ(shown.state, job_state::done);
   EXPECT_EQ(shown.parameters_sha256, "abc");
@@ -186,12 +216,13 @@ TEST_F(coordinator_core_test, a_job_is_done_when_its_last_worker_is) {
 TEST_F(coordinator_core_test, nobody_is_let_into_a_job_that_has_ended_meanwhile) {
   join_shards();
   for (std::uint32_t rank : {0u, 1u}) {
-    core.worker_joined(1, {"j", rank, 1, "w"}, 20 + rank, out);
+    core.worker_joined(1, {.job = "j", .rank = rank, .incarnation = 1, .address = "w"},
+                       20 + rank, out);
     answer_calls();
   }
   core.worker_finished(2, "j", 1, {}, "", out);
   out = {};
-  core.worker_joined(3, {"j", 1, 2, "w"}, 30, out);
+  core.worker_joined(3, {.job = "j", .rank = 1, .incarnation = 2, .address = "w"}, 30, out);
   core.worker_finished(4, "j", 0, {}, "abc", out);
   answer_calls();
   EXPECT_EQ(only_answer().to, 30u);
@@ -200,7 +231,7 @@ TEST_F(coordinator_core_test, nobody_is_let_into_a_job_that_has_ended_meanwhile)
 }
 
 TEST_F(coordinator_core_test, a_failed_job_answers_everyone_who_waits) {
-  core.worker_joined(1, {"j", 1, 1, "w1"}, 7, out);
+  core.worker_joined(1, {.job = "j", .rank = 1, .incarnation = 1, .address = "w1"}, 7, out);
   core.fail_job(2, "j", "NaN", out);
   EXPECT_EQ(only_answer().result.code(), errc::cancelled);
   EXPECT_EQ(core.status(3, 0).jobs[0].failure, "NaN");
@@ -253,11 +284,11 @@ TEST_F(coordinator_core_test, events_are_handed_out_from_where_the_caller_is) {
 
 TEST_F(coordinator_core_test, a_worker_goes_on_where_the_last_shard_has_it) {
   join_shards();
-  core.worker_joined(1, {"j", 0, 1, "a"}, 5, out);
+  core.worker_joined(1, {.job = "j", .rank = 0, .incarnation = 1, .address = "a"}, 5, out);
   answer_calls();
   EXPECT_EQ(std::get<worker_welcome>(only_answer().value).first_clock, 0U);
   out.answers.clear();
-  core.worker_joined(2, {"j", 0, 2, "b"}, 6, out);
+  core.worker_joined(2, {.job = "j", .rank = 0, .incarnation = 2, .address = "b"}, 6, out);
   ASSERT_EQ(out.calls.size(), 2U);
   core.call_done(2, out.calls[0].call, {}, out, 9);
   core.call_done(2, out.calls[1].call, {}, out, 8);
@@ -269,7 +300,7 @@ TEST_F(coordinator_core_test, a_worker_goes_on_where_the_last_shard_has_it) {
 
 TEST_F(coordinator_core_test, a_worker_that_cannot_be_let_in_is_refused_and_its_job_goes_on) {
   join_shards();
-  core.worker_joined(1, {"j", 0, 1, "a"}, 5, out);
+  core.worker_joined(1, {.job = "j", .rank = 0, .incarnation = 1, .address = "a"}, 5, out);
   core.call_done(1, out.calls[0].call, {errc::unavailable, "its address is gone"}, out);
   core.call_done(1, out.calls[1].call, {}, out);
   EXPECT_EQ(only_answer().result.code(), errc::unavailable);
@@ -278,9 +309,9 @@ TEST_F(coordinator_core_test, a_worker_that_cannot_be_let_in_is_refused_and_its_
 
 TEST_F(coordinator_core_test, a_process_that_has_been_replaced_meanwhile_is_not_welcome) {
   join_shards();
-  core.worker_joined(1, {"j", 0, 1, "a"}, 5, out);
+  core.worker_joined(1, {.job = "j", .rank = 0, .incarnation = 1, .address = "a"}, 5, out);
   auto calls = std::exchange(out.calls, {});
-  core.worker_joined(1, {"j", 0, 2, "b"}, 6, out);
+  core.worker_joined(1, {.job = "j", .rank = 0, .incarnation = 2, .address = "b"}, 6, out);
   for (const auto& call : calls) core.call_done(1, call.call, {}, out);
   EXPECT_EQ(only_answer().to, 5U);
   EXPECT_EQ(only_answer().result.code(), errc::cancelled);
@@ -290,8 +321,8 @@ TEST_F(coordinator_core_test, a_process_that_has_been_replaced_meanwhile_is_not_
 }
 
 TEST_F(coordinator_core_test, of_two_processes_that_come_early_the_last_one_waits) {
-  core.worker_joined(1, {"j", 0, 1, "a"}, 5, out);
-  core.worker_joined(1, {"j", 0, 2, "b"}, 6, out);
+  core.worker_joined(1, {.job = "j", .rank = 0, .incarnation = 1, .address = "a"}, 5, out);
+  core.worker_joined(1, {.job = "j", .rank = 0, .incarnation = 2, .address = "b"}, 6, out);
   EXPECT_EQ(only_answer().to, 5U);
   EXPECT_FALSE(only_answer().result.ok());
   join_shards();
@@ -324,7 +355,7 @@ TEST(coordinator_groups, a_dead_worker_does_not_keep_a_replica_from_being_set_up
   };
   core.shard_joined(1, 0, "p", 1, out, {0, 1});
   core.shard_joined(1, 0, "r", 2, out, {1, 1});
-  core.worker_joined(1, {"j", 0, 1, "w0"}, 3, out);
+  core.worker_joined(1, {.job = "j", .rank = 0, .incarnation = 1, .address = "w0"}, 3, out);
   answer(true);
   EXPECT_EQ(core.status(2, 0).replicas_in_sync, 1U);
   core.shard_lost(2, 0, "killed", out, 1);

@@ -40,17 +40,19 @@ inline std::string epoch_text(std::uint64_t epoch) {
   return text(run_of(epoch)) + "." + text(static_cast<std::uint32_t>(epoch));
 }
 
-inline std::string life_text(std::uint32_t incarnation) {
+inline std::string incarnation_text(std::uint32_t incarnation) {
   return incarnation == 1 ? "" : "#" + text(incarnation);
 }
 inline std::string worker_name(const std::string& job, std::uint32_t rank,
                                std::uint32_t incarnation = 1) {
-  return process_name{process_role::worker, job, rank}.to_string() + life_text(incarnation);
+  return process_name{.role = process_role::worker, .job = job, .index = rank}.to_string() +
+         incarnation_text(incarnation);
 }
 inline std::string aggregator_name(const std::string& job, std::uint32_t index,
                                    std::uint32_t incarnation = 1) {
-  return process_name{process_role::aggregator, job, index}.to_string() +
-         life_text(incarnation);
+  return process_name{.role = process_role::aggregator, .job = job, .index = index}
+             .to_string() +
+         incarnation_text(incarnation);
 }
 
 class effect_lines {
@@ -64,13 +66,13 @@ class effect_lines {
   std::string shard_name(std::uint32_t shard, std::uint32_t member,
                          std::uint32_t incarnation = 1) const {
     return "shard-" + text(shard) + (chains_ ? "." + text(member) : "") +
-           life_text(incarnation);
+           incarnation_text(incarnation);
   }
   std::string callee_of(const coordinator_effects::call_shard& call) const {
     return call.aggregator_of.empty() ? shard_name(call.shard, call.member)
                                       : aggregator_name(call.aggregator_of, call.shard);
   }
-  std::string process_text(shard_slots::process process) const {
+  std::string process_text(shard_map::process process) const {
     return "process " + name_of(process, shards_).to_string();
   }
 
@@ -116,7 +118,7 @@ class effect_lines {
   std::string text_of(const coordinator_effects::retire& retire) const {
     return "retire " + shard_name(retire.shard, retire.member);
   }
-  std::string text_of(shard_slots::process idle) const { return "end " + process_text(idle); }
+  std::string text_of(shard_map::process idle) const { return "end " + process_text(idle); }
 
  private:
   std::string job_text(std::uint64_t token) const {
@@ -135,7 +137,7 @@ class effect_lines {
 
   std::string text_of(const open_job_call& call) const {
     auto all = "open " + job_text(call.token) + ", " + to_string(call.consistency) +
-               ", workers " + text(call.team) + " of " + text(call.workers);
+               ", workers " + text(call.contributors) + " of " + text(call.workers);
     all += call.epoch == 0 ? ", no frames" : ", epoch " + epoch_text(call.epoch);
     if (!call.members.empty() && call.members.size() < call.workers)
       all += ", pushed by" + list_text(call.members);
@@ -191,13 +193,13 @@ class effect_lines {
     return (call.only_asks ? "say how far rank " : "shut out rank ") + text(call.rank) +
            " of " + job_text(call.token) + (call.only_asks ? " is" : "");
   }
-  std::string text_of(const roster_call& call) const {
+  std::string text_of(const membership_call& call) const {
     const auto& change = call.change;
     return "change " + text(change.number) + " of " + job_text(call.token) + ": rank " +
            text(change.rank) + (change.joins ? " joins at clock " : " leaves at clock ") +
            text(change.clock) + (change.pushes_here ? "" : ", behind an aggregator");
   }
-  std::string text_of(const hold_call& call) const {
+  std::string text_of(const join_barrier_call& call) const {
     return call.clock == clock_vector::infinity
                ? "hold no clock of " + job_text(call.token)
                : "hold clock " + text(call.clock) + " of " + job_text(call.token) +

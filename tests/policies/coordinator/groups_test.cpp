@@ -116,14 +116,14 @@ TEST_F(journal_with_replicas, a_new_replica_hears_of_a_rank_that_is_to_join) {
   join_worker("a", 0);
   join_worker("a", 1);
   ASSERT_TRUE(core->scale(2, "a", 3, out).ok());
-  core->worker_joined(2, {"a", 2, 1, "a2"}, 60, out);
-  const auto asked = calls_of<hold_call>(0);
+  core->worker_joined(2, {.job = "a", .rank = 2, .incarnation = 1, .address = "a2"}, 60, out);
+  const auto asked = calls_of<join_barrier_call>(0);
   ASSERT_EQ(asked.size(), 2u);
   out.calls.clear();  // nobody has answered
   core->shard_lost(2, 0, "killed", out, 1);
   out.calls.clear();
   join(0, 1, 2);
-  const auto holds = calls_of<hold_call>(0);
+  const auto holds = calls_of<join_barrier_call>(0);
   ASSERT_EQ(holds.size(), 1u);
   EXPECT_EQ(holds[0].first, 1u);
   EXPECT_EQ(holds[0].second.rank, 2u);
@@ -182,7 +182,7 @@ TEST_F(journal_with_chains, the_third_hears_that_it_serves_before_it_is_asked_an
   join_all();
   answer_calls();
   core->shard_lost(2, 0, "killed", out, 0);
-  core->worker_joined(2, {"a", 0, 1, "a0"}, 50, out);
+  core->worker_joined(2, {.job = "a", .rank = 0, .incarnation = 1, .address = "a0"}, 50, out);
   core->shard_lost(2, 0, "killed", out, 1);  // it was to serve, and has not answered
   std::vector<std::size_t> heard;
   for (const auto& call : out.calls)
@@ -239,7 +239,7 @@ TEST_F(journal_with_chains, a_pair_is_told_again_before_anybody_is_let_in) {
   for (std::uint32_t shard = 0; shard < 2; ++shard)
     for (std::uint32_t number = 0; number < 3; ++number)
       join(shard, number, shard == 0 && number == 1 ? 2 : 1);
-  core->worker_joined(1, {"a", 0, 1, "a0"}, 50, out);
+  core->worker_joined(1, {.job = "a", .rank = 0, .incarnation = 1, .address = "a0"}, 50, out);
   std::vector<call_id> lead;
   while (!out.calls.empty())
     for (const auto& call : std::exchange(out.calls, {})) {
@@ -263,7 +263,11 @@ TEST_F(journal_with_replicas, a_group_that_cannot_be_is_told_so) {
     for (const auto& [k, v] : changed) all.push_back({k, v});
     return decode_journal(spec, all).has_value();
   };
-  const shard_group::state good{{1, 1}, {{1, 0}, {0, 0}}, 0, 0, true};
+  const replica_chain::state good{.incarnations = {1, 1},
+                                  .chain = {{1, 0}, {0, 0}},
+                                  .view = 0,
+                                  .serving_view = 0,
+                                  .in_sync = true};
   EXPECT_TRUE(with({1, good}));
   EXPECT_FALSE(with({2, good})) << "no such shard";
   auto state = good;

@@ -29,7 +29,8 @@ inline cluster_spec two_jobs(bool checkpoints = false) {
     declared.name = "w";
     declared.shape = {40};
     job.tables.push_back(declared);
-    if (checkpoints) job.checkpoint = checkpoint_spec{10, 0, 1};
+    if (checkpoints)
+      job.checkpoint = checkpoint_spec{.every_clocks = 10, .every_ms = 0, .keep = 1};
     spec.jobs.push_back(job);
   }
   return spec;
@@ -70,7 +71,8 @@ class coordinator_journal_test : public testing::Test {
     out = {};
     auto before = decode_journal(spec, entries());
     ASSERT_TRUE(before) << before.error().to_string();
-    core = std::make_unique<coordinator_core>(spec, 99, restored_cluster(), *before, ++life);
+    core = std::make_unique<coordinator_core>(spec, 99, restored_cluster(), *before,
+                                              ++incarnation);
     core->begin(2, out);
   }
   void answer_calls(std::uint64_t answer = 0) {
@@ -89,7 +91,12 @@ class coordinator_journal_test : public testing::Test {
     return {};
   }
   void join_worker(const std::string& job, std::uint32_t rank, std::uint32_t incarnation = 1) {
-    core->worker_joined(1, {job, rank, incarnation, job + std::to_string(rank)}, 50, out);
+    core->worker_joined(1,
+                        {.job = job,
+                         .rank = rank,
+                         .incarnation = incarnation,
+                         .address = job + std::to_string(rank)},
+                        50, out);
     answer_calls();
   }
   std::map<std::string, table_grant> grants(const std::string& job) const {
@@ -108,7 +115,7 @@ class coordinator_journal_test : public testing::Test {
   std::map<std::string, std::string> journal;
   std::unique_ptr<coordinator_core> core;
   coordinator_effects out;
-  std::uint32_t life = 1;
+  std::uint32_t incarnation = 1;
 };
 
 }  // namespace tidegate::policies

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "policies/supervision/ask_again.hpp"
+#include "policies/supervision/retry_backoff.hpp"
 #include "runtime/base/limits.hpp"
 #include "tests/policies/coordinator/journal_fixture.hpp"
 
@@ -63,15 +63,16 @@ TEST_F(coordinator_journal_test, a_table_that_was_asked_for_when_it_died_is_made
 TEST_F(coordinator_journal_test, a_worker_that_has_not_heard_asks_again) {
   join_shards();
   answer_calls();
-  core->worker_joined(1, {"a", 0, 1, "w"}, 10, out);
+  core->worker_joined(1, {.job = "a", .rank = 0, .incarnation = 1, .address = "w"}, 10, out);
   die();
-  core->worker_joined(1, {"a", 0, 1, "w"}, 11, out);
+  core->worker_joined(1, {.job = "a", .rank = 0, .incarnation = 1, .address = "w"}, 11, out);
   EXPECT_TRUE(out.answers.empty()) << "until the shards are back";
   join_shards();
   answer_calls();
   EXPECT_TRUE(answer_to(11).result.ok());
   EXPECT_EQ(core->status(1, 0).jobs[0].restarts, 0u);
-  core->worker_joined(1, {"a", 0, 1, "another"}, 12, out);
+  core->worker_joined(1, {.job = "a", .rank = 0, .incarnation = 1, .address = "another"}, 12,
+                      out);
   EXPECT_EQ(answer_to(12).result.code(), errc::already_exists);
 }
 
@@ -85,7 +86,7 @@ TEST_F(coordinator_journal_test, an_earlier_process_of_a_rank_stays_refused) {
   join_shards();
   answer_calls();
   EXPECT_EQ(core->status(1, 0).jobs[0].restarts, 1u);
-  core->worker_joined(1, {"a", 0, 1, "w"}, 11, out);
+  core->worker_joined(1, {.job = "a", .rank = 0, .incarnation = 1, .address = "w"}, 11, out);
   EXPECT_EQ(answer_to(11).result.code(), errc::already_exists);
 }
 
@@ -97,7 +98,7 @@ TEST_F(coordinator_journal_test, one_that_comes_back_is_asked_about_the_tables_i
   die();
   join_shards();
   answer_calls();
-  core->worker_joined(1, {"b", 1, 2, "w"}, 10, out);
+  core->worker_joined(1, {.job = "b", .rank = 1, .incarnation = 2, .address = "w"}, 10, out);
   ASSERT_FALSE(out.calls.empty());
   EXPECT_EQ(std::get<admit_worker_call>(out.calls[0].message).tables,
             std::vector<std::uint32_t>{1});
@@ -127,7 +128,7 @@ TEST_F(coordinator_journal_test, a_job_ends_once_whenever_it_dies) {
   EXPECT_EQ(job.clock_slowest, 7u);
   EXPECT_TRUE(std::isnan(job.metrics.at("loss")));
   EXPECT_EQ(core->status(9, 0).jobs[1].state, job_state::waiting);
-  EXPECT_EQ(core->status(9, 0).life, 3u);
+  EXPECT_EQ(core->status(9, 0).incarnation, 3u);
 }
 
 TEST_F(coordinator_journal_test, a_failed_job_is_closed_at_shards_that_come_back) {
@@ -184,7 +185,11 @@ TEST_F(journal_with_checkpoints, a_round_waits_for_the_shards_and_has_a_new_numb
 TEST_F(coordinator_journal_test, what_the_run_went_on_from_stays) {
   restored_cluster from;
   from.epoch = 3;
-  from.jobs["a"] = {{2, 9}, 40, {{"w", {40}, default_optimizer(optimizer_kind::adam)}}};
+  from.jobs["a"] = {
+      .id = {2, 9},
+      .clock = 40,
+      .tables = {
+          {.name = "w", .shape = {40}, .optimizer = default_optimizer(optimizer_kind::adam)}}};
   core = std::make_unique<coordinator_core>(spec, 99, from);
   out = {};
   core->begin(1, out);
@@ -220,25 +225,57 @@ TEST_F(coordinator_journal_test, a_journal_that_is_wrong_is_told_so) {
   refused("tables/00000000", "");
   refused("tables/00000007", journal["tables/00000000"]);
   refused("worker/a/2", journal["worker/a/1"]);
-  refused("job/c", encode(recorded_job{"c", {}, {}, 0, 0, {}, 0, 0, 0, {}, 1, {}}).value);
-  refused("worker/a/0",
-          encode(recorded_worker{"a", 0, true, false, 1, "w", false, {{1}}, 0, 0, {}}).value);
-  refused("worker/a/5",
-          encode(recorded_worker{"a", 5, true, false, 1, "w", false, {}, 0, 0, {}}).value);
+  refused("job/c", encode(recorded_job{.name = "c",
+                                       .state = {},
+                                       .failure = {},
+                                       .began = 0,
+                                       .ended = 0,
+                                       .parameters_sha256 = {},
+                                       .restarts = 0,
+                                       .checkpoints = 0,
+                                       .checkpoint_clock = 0,
+                                       .begun = {},
+                                       .wanted = 1,
+                                       .changes = {}})
+                       .value);
+  refused("worker/a/0", encode(recorded_worker{.job = "a",
+                                               .rank = 0,
+                                               .joined = true,
+                                               .finished = false,
+                                               .incarnation = 1,
+                                               .address = "w",
+                                               .invited = false,
+                                               .tables = {{1}},
+                                               .staleness_max = 0,
+                                               .payload_bytes_copied = 0,
+                                               .last = {}})
+                            .value);
+  refused("worker/a/5", encode(recorded_worker{.job = "a",
+                                               .rank = 5,
+                                               .joined = true,
+                                               .finished = false,
+                                               .incarnation = 1,
+                                               .address = "w",
+                                               .invited = false,
+                                               .tables = {},
+                                               .staleness_max = 0,
+                                               .payload_bytes_copied = 0,
+                                               .last = {}})
+                            .value);
   refused("what/a", "{}");
   auto other = spec;
   other.jobs.pop_back();
   EXPECT_FALSE(decode_journal(other, entries()));
 }
 
-TEST(ask_again, it_is_asked_until_the_patience_is_over) {
+TEST(retry_backoff, it_is_asked_until_the_time_is_over) {
   constexpr std::int64_t ms = 1'000'000;
   const runtime::status away(errc::unavailable, "nobody");
-  ask_again once(0, 0);
+  retry_backoff once(0, 0);
   EXPECT_FALSE(once.after(0, away));
-  ask_again asking(0, 1000);
-  EXPECT_FALSE(ask_again(asking).after(1, {errc::refused, "no"})) << "an answer";
-  EXPECT_FALSE(ask_again(asking).after(1, {}));
+  retry_backoff asking(0, 1000);
+  EXPECT_FALSE(retry_backoff(asking).after(1, {errc::refused, "no"})) << "an answer";
+  EXPECT_FALSE(retry_backoff(asking).after(1, {}));
   std::int64_t now = 0;
   int times = 0;
   for (auto pause = asking.after(now, away); pause; pause = asking.after(now, away)) {

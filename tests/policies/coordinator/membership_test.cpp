@@ -59,7 +59,7 @@ TEST_F(workers_that_leave, from_the_clock_that_the_furthest_chunk_lacks) {
   const auto& changes = std::get<recorded_job>(out.records[0]).changes;
   ASSERT_EQ(changes.size(), 1U);
   EXPECT_EQ(changes[0].clock, 5U);
-  const auto announced = calls<roster_call>();
+  const auto announced = calls<membership_call>();
   ASSERT_EQ(announced.size(), 2U);
   EXPECT_EQ(announced[0].change.clock, 5U);
   EXPECT_TRUE(announced[0].change.pushes_here);
@@ -70,7 +70,7 @@ TEST_F(workers_that_leave, from_the_clock_that_the_furthest_chunk_lacks) {
   EXPECT_EQ(events.back().detail, "a rank 1: 2 workers go on from clock 5");
   EXPECT_EQ(ranks_left(status_of("a").changes), std::vector<std::uint32_t>{1});
   out = {};
-  core->worker_joined(4, {"a", 1, 2, "back"}, 71, out);
+  core->worker_joined(4, {.job = "a", .rank = 1, .incarnation = 2, .address = "back"}, 71, out);
   EXPECT_EQ(answer_to(71).result.code(), errc::refused);
   core->worker_leaves(4, "a", 1, 72, out);
   EXPECT_TRUE(answer_to(72).result.ok()) << "asked again";
@@ -118,7 +118,7 @@ TEST_F(workers_that_leave, the_next_coordinator_says_it_again) {
   answer({4, 5});
   die();
   join_shards();
-  const auto changes = calls<roster_call>();
+  const auto changes = calls<membership_call>();
   ASSERT_EQ(changes.size(), 2U);
   EXPECT_EQ(changes[0].change.rank, 1U);
   EXPECT_EQ(changes[0].change.clock, 5U);
@@ -132,7 +132,7 @@ TEST_F(workers_that_leave, one_that_was_not_recorded_is_asked_for_again) {
   core->worker_leaves(3, "a", 1, 70, out);
   die();
   join_shards();
-  EXPECT_TRUE(calls<roster_call>().empty());
+  EXPECT_TRUE(calls<membership_call>().empty());
   answer_calls();
   core->worker_leaves(5, "a", 1, 73, out);
   EXPECT_EQ(calls<shut_out_call>().size(), 2U);
@@ -172,7 +172,7 @@ TEST_F(workers_that_leave, a_primary_that_dies_first_is_not_waited_for) {
 TEST_F(workers_that_leave, a_journal_in_which_nobody_stayed_is_refused) {
   run();
   keep();
-  const auto refused = [&](std::vector<roster_change> changes) {
+  const auto refused = [&](std::vector<membership_change> changes) {
     recorded_job record;
     record.name = "a";
     record.wanted = 3;
@@ -199,25 +199,25 @@ class workers_that_join : public workers_that_leave {
 };
 
 TEST_F(workers_that_join, at_a_clock_that_nobody_has_come_to) {
-  core->worker_joined(2, {"a", 3, 1, "new"}, 60, out);
+  core->worker_joined(2, {.job = "a", .rank = 3, .incarnation = 1, .address = "new"}, 60, out);
   EXPECT_EQ(answer_to(60).result.code(), errc::refused) << "not wanted";
   EXPECT_EQ(core->scale(2, "a", 6, out).code(), errc::over_limit);
   EXPECT_EQ(core->scale(2, "x", 4, out).code(), errc::not_found);
   ASSERT_TRUE(core->scale(2, "a", 4, out).ok());
   core->progress(2, "a", 1, {.clock = 10}, out);
-  core->worker_joined(3, {"a", 3, 1, "new"}, 61, out);
-  auto asked = calls<hold_call>();
+  core->worker_joined(3, {.job = "a", .rank = 3, .incarnation = 1, .address = "new"}, 61, out);
+  auto asked = calls<join_barrier_call>();
   ASSERT_EQ(asked.size(), 2U);
   EXPECT_EQ(asked[0].rank, 3U);
   EXPECT_EQ(asked[0].clock, 12U);
   answer({0, 14});
-  asked = calls<hold_call>();
+  asked = calls<join_barrier_call>();
   ASSERT_EQ(asked.size(), 2U) << "one shard is beyond";
   EXPECT_GT(asked[0].clock, 14U);
   keep();
   answer({0});
   EXPECT_EQ(std::get<recorded_job>(out.records[0]).changes.size(), 1U);
-  const auto changes = calls<roster_call>();
+  const auto changes = calls<membership_call>();
   ASSERT_EQ(changes.size(), 2U);
   EXPECT_TRUE(changes[0].change.joins);
   EXPECT_EQ(changes[0].change.clock, asked[0].clock);
@@ -231,26 +231,26 @@ TEST_F(workers_that_join, at_a_clock_that_nobody_has_come_to) {
 
 TEST_F(workers_that_join, one_that_is_not_wanted_any_more_is_sent_away_and_nobody_waits) {
   ASSERT_TRUE(core->scale(2, "a", 4, out).ok());
-  core->worker_joined(3, {"a", 3, 1, "new"}, 61, out);
+  core->worker_joined(3, {.job = "a", .rank = 3, .incarnation = 1, .address = "new"}, 61, out);
   ASSERT_TRUE(core->scale(4, "a", 3, out).ok());
   answer({0});
   EXPECT_EQ(answer_to(61).result.code(), errc::cancelled);
-  const auto asked = calls<hold_call>();
+  const auto asked = calls<join_barrier_call>();
   ASSERT_EQ(asked.size(), 2U);
   EXPECT_EQ(asked[0].clock, clock_vector::infinity) << "let go of";
 }
 
 TEST_F(workers_that_join, the_next_coordinator_lets_go_of_what_was_held) {
   ASSERT_TRUE(core->scale(2, "a", 4, out).ok());
-  core->worker_joined(3, {"a", 3, 1, "new"}, 61, out);
+  core->worker_joined(3, {.job = "a", .rank = 3, .incarnation = 1, .address = "new"}, 61, out);
   die();
   join_shards();
-  const auto asked = calls<hold_call>();
+  const auto asked = calls<join_barrier_call>();
   ASSERT_EQ(asked.size(), 4U) << "both jobs, both shards";
   EXPECT_EQ(asked[0].clock, clock_vector::infinity);
   answer_calls();
-  core->worker_joined(5, {"a", 3, 1, "new"}, 62, out);
-  EXPECT_EQ(calls<hold_call>().size(), 2U) << "it is still invited";
+  core->worker_joined(5, {.job = "a", .rank = 3, .incarnation = 1, .address = "new"}, 62, out);
+  EXPECT_EQ(calls<join_barrier_call>().size(), 2U) << "it is still invited";
 }
 
 TEST_F(workers_that_join, one_that_left_may_come_back_when_it_is_wanted) {
@@ -258,8 +258,8 @@ TEST_F(workers_that_join, one_that_left_may_come_back_when_it_is_wanted) {
   answer_calls();
   ASSERT_TRUE(core->scale(4, "a", 3, out).ok());
   out = {};
-  core->worker_joined(5, {"a", 1, 2, "back"}, 71, out);
-  EXPECT_EQ(calls<hold_call>().size(), 2U);
+  core->worker_joined(5, {.job = "a", .rank = 1, .incarnation = 2, .address = "back"}, 71, out);
+  EXPECT_EQ(calls<join_barrier_call>().size(), 2U);
   answer_calls();
   EXPECT_TRUE(answer_to(71).result.ok());
   EXPECT_TRUE(ranks_left(status_of("a").changes).empty());
@@ -275,8 +275,8 @@ TEST_F(workers_that_join, one_that_left_comes_back_no_sooner_than_the_others_do_
   ASSERT_EQ(left, 20U);
   ASSERT_TRUE(core->scale(4, "a", 3, out).ok());
   out = {};
-  core->worker_joined(5, {"a", 1, 2, "back"}, 71, out);
-  const auto asked = calls<hold_call>();
+  core->worker_joined(5, {.job = "a", .rank = 1, .incarnation = 2, .address = "back"}, 71, out);
+  const auto asked = calls<join_barrier_call>();
   ASSERT_EQ(asked.size(), 2U);
   EXPECT_GE(asked[0].clock, left);
 }

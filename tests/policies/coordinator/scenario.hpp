@@ -44,7 +44,8 @@ inline cluster_spec cluster_of(const cluster_options& options) {
   job.on_worker_loss = options.on_worker_loss;
   if (options.fan_in > 0) job.aggregators = {aggregators_kind::fan_in, options.fan_in};
   if (options.checkpoint_every_clocks > 0)
-    job.checkpoint = checkpoint_spec{options.checkpoint_every_clocks, 0, 2};
+    job.checkpoint = checkpoint_spec{
+        .every_clocks = options.checkpoint_every_clocks, .every_ms = 0, .keep = 2};
   constexpr std::uint64_t chunk_elements = 16;
   job.tables.push_back({"w", {chunk_elements * options.shards}, {}, {}});
   spec.jobs.push_back(job);
@@ -66,7 +67,7 @@ struct aggregator_id {
 };
 struct host_id {
   std::uint32_t slot = 0;
-  std::uint32_t life = 1;
+  std::uint32_t incarnation = 1;
   std::vector<shard_id> has = {};
 };
 struct table_wish {
@@ -145,15 +146,18 @@ class coordinator_scenario {
     std::vector<hosted_member> has;
     for (const auto& member : id.has)
       has.push_back({member.shard, {member.member, member.incarnation}});
-    const shard_slots::process process{id.slot, 0};
-    core_->host_joined(now(), process, id.life, has, waits(texts_.process_text(process)), out_);
+    const shard_map::process process{id.slot, 0};
+    core_->host_joined(now(), process, id.incarnation, has, waits(texts_.process_text(process)),
+                       out_);
     return carry_out();
   }
   // Those that processes have been asked for since the last time.
   lines hosted_members_join() {
     lines all;
     for (const auto& hosted : std::exchange(hosted_, {})) {
-      auto more = shard_joins({hosted.shard, hosted.member.number, hosted.member.incarnation});
+      auto more = shard_joins({.shard = hosted.shard,
+                               .member = hosted.member.number,
+                               .incarnation = hosted.member.incarnation});
       all.insert(all.end(), more.begin(), more.end());
     }
     return all;
@@ -175,7 +179,9 @@ class coordinator_scenario {
   }
   lines worker_joins(const worker_id& id) {
     const auto name = worker_name("j", id.rank, id.incarnation);
-    core_->worker_joined(now(), {"j", id.rank, id.incarnation, name}, waits(name), out_);
+    core_->worker_joined(
+        now(), {.job = "j", .rank = id.rank, .incarnation = id.incarnation, .address = name},
+        waits(name), out_);
     return carry_out();
   }
   lines worker_dies(const worker_id& id) {
@@ -220,7 +226,7 @@ class coordinator_scenario {
                             .failure = report.failure,
                             .file = {},
                             .clock = report.clock,
-                            .chunks = {{0, report.shard, 1}}},
+                            .chunks = {{.table = 0, .first = report.shard, .count = 1}}},
                            out_);
     return carry_out();
   }
@@ -267,7 +273,7 @@ class coordinator_scenario {
     if (!before) return {};
     open_.clear();
     waiting_.clear();
-    ++life_;
+    ++incarnation_;
     core_ = new_core(std::move(*before));
     core_->begin(now(), out_);
     return carry_out();
@@ -287,7 +293,7 @@ class coordinator_scenario {
 
   std::unique_ptr<coordinator_core> new_core(recorded_cluster before) const {
     return std::make_unique<coordinator_core>(spec_, token, restored_cluster(),
-                                              std::move(before), life_);
+                                              std::move(before), incarnation_);
   }
   std::uint32_t aggregators() const {
     return static_cast<std::uint32_t>(
@@ -346,7 +352,7 @@ class coordinator_scenario {
 
   const cluster_spec spec_;
   effect_lines texts_;
-  std::uint32_t life_ = 1;
+  std::uint32_t incarnation_ = 1;
   std::unique_ptr<coordinator_core> core_;
   coordinator_effects out_;
   std::int64_t now_ = 1'000'000'000;

@@ -16,9 +16,9 @@ class slots_test : public coordinator_journal_test {
     out = {};
     core->begin(1, out);
   }
-  void host(std::uint32_t slot, std::uint32_t its_life = 1,
+  void host(std::uint32_t slot, std::uint32_t incarnation = 1,
             std::vector<hosted_member> has = {}) {
-    core->host_joined(1, {slot, 0}, its_life, has, 7, out);
+    core->host_joined(1, {slot, 0}, incarnation, has, 7, out);
   }
   // Those that processes are asked to have join; what is asked of them is answered.
   void carry_out() {

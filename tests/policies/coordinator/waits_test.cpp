@@ -37,7 +37,10 @@ class coordinator_waits : public testing::Test {
     core.shard_joined(second, 0, "s0", 1, out);
     answer_calls(second);
     for (std::uint32_t rank = 0; rank < 2; ++rank)
-      core.worker_joined(second, {"j", rank, 1, "w" + std::to_string(rank)}, 2 + rank, out);
+      core.worker_joined(
+          second,
+          {.job = "j", .rank = rank, .incarnation = 1, .address = "w" + std::to_string(rank)},
+          2 + rank, out);
     answer_calls(second);
   }
   std::vector<std::string> waits(std::int64_t now) {
@@ -146,7 +149,8 @@ TEST_F(coordinator_waits, a_lost_worker_is_waited_for_until_its_successor_joins)
   const auto reported = waits(13 * second);
   EXPECT_NE(std::find(reported.begin(), reported.end(), "job j: worker-j-1 to join"),
             reported.end());
-  core.worker_joined(14 * second, {"j", 1, 2, "w1b"}, 9, out);
+  core.worker_joined(14 * second, {.job = "j", .rank = 1, .incarnation = 2, .address = "w1b"},
+                     9, out);
   const auto after = waits(14 * second);
   EXPECT_EQ(std::find(after.begin(), after.end(), "job j: worker-j-1 to join"), after.end());
 }

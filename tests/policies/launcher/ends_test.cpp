@@ -89,10 +89,10 @@ TEST(launch_core, interrupted_jobs_are_interrupted_and_those_that_have_ended_sta
 TEST(launch_core, a_coordinator_that_dies_too_often_after_all_jobs_takes_nothing_back) {
   auto run = launched::with_journal(true);
   run.says(1, {done("mlp")});
-  for (std::uint32_t life = 2; life < 4; ++life) {
+  for (std::uint32_t incarnation = 2; incarnation < 4; ++incarnation) {
     run.ends("coordinator-0", ending::by_signal);
     run.pass_ms(1000);
-    run.says(life, {done("mlp")});
+    run.says(incarnation, {done("mlp")});
   }
   run.seen();
   run.ends("coordinator-0", ending::by_signal);

@@ -102,7 +102,7 @@ class launched {
                  {.health = {},
                   .answered = polls_,
                   .jobs = jobs,
-                  .life = 0,
+                  .incarnation = 0,
                   .lost = {},
                   .condemned = condemned},
                  out_);
@@ -110,11 +110,20 @@ class launched {
   }
   // As it was before the latest poll that was asked for.
   void says_of_before(const std::vector<job_status>& jobs) {
-    core_.polled(now_, {{}, polls_ - 1, jobs, 0, {}}, out_);
+    core_.polled(
+        now_,
+        {.health = {}, .answered = polls_ - 1, .jobs = jobs, .incarnation = 0, .lost = {}},
+        out_);
     decide();
   }
   void is_silent() {
-    core_.polled(now_, {{runtime::errc::timed_out, "no answer"}, polls_, {}, 0, {}}, out_);
+    core_.polled(now_,
+                 {.health = {runtime::errc::timed_out, "no answer"},
+                  .answered = polls_,
+                  .jobs = {},
+                  .incarnation = 0,
+                  .lost = {}},
+                 out_);
     decide();
   }
   void is_unreachable() {
@@ -161,7 +170,7 @@ class launched {
 
   void scale(const std::string& job, std::uint32_t workers) {
     for (std::uint32_t rank = 0; rank < workers; ++rank) {
-      const process_name name{process_role::worker, job, rank};
+      const process_name name{.role = process_role::worker, .job = job, .index = rank};
       if (std::find(plan_.processes.begin(), plan_.processes.end(), name) ==
           plan_.processes.end())
         plan_.processes.push_back(name);
@@ -189,7 +198,10 @@ class launched {
   static launched with_journal_starting(bool goes_back = false) {
     auto plan = plan_of({{"mlp", 1}}, true);
     plan.goes_back = goes_back;
-    plan.supervision.coordinator = {2, 60'000, 100, 5'000};
+    plan.supervision.coordinator = {.max_restarts = 2,
+                                    .within_ms = 60'000,
+                                    .backoff_first_ms = 100,
+                                    .backoff_last_ms = 5'000};
     launched run(std::move(plan));
     run.seen();
     return run;
@@ -229,7 +241,10 @@ class launched {
     plan.shards = 4;
     plan.replicas = 1;
     plan.slots = 1;
-    plan.supervision.shard = {2, 60'000, 100, 5'000};
+    plan.supervision.shard = {.max_restarts = 2,
+                              .within_ms = 60'000,
+                              .backoff_first_ms = 100,
+                              .backoff_last_ms = 5'000};
     plan.processes.push_back({process_role::replica, "", 0});
     return in_training(std::move(plan));
   }
@@ -237,13 +252,22 @@ class launched {
   static launched with_aggregator() {
     auto plan = plan_of({{"mlp", 1}}, true);
     plan.goes_back = true;
-    plan.supervision.aggregator = {1, 60'000, 100, 5'000};
+    plan.supervision.aggregator = {.max_restarts = 1,
+                                   .within_ms = 60'000,
+                                   .backoff_first_ms = 100,
+                                   .backoff_last_ms = 5'000};
     plan.processes.push_back({process_role::aggregator, "mlp", 0});
     return in_training(std::move(plan));
   }
   // A coordinator of this life.
-  void says(std::uint32_t life, const std::vector<job_status>& jobs) {
-    core_.polled(now_, {{}, polls_, jobs, life, {}}, out_);
+  void says(std::uint32_t incarnation, const std::vector<job_status>& jobs) {
+    core_.polled(now_,
+                 {.health = {},
+                  .answered = polls_,
+                  .jobs = jobs,
+                  .incarnation = incarnation,
+                  .lost = {}},
+                 out_);
     decide();
   }
 
@@ -266,8 +290,12 @@ class launched {
   static launch_plan plan_of(const std::vector<std::pair<std::string, std::uint32_t>>& jobs,
                              bool workers_come_back) {
     launch_plan plan;
-    plan.supervision.worker = {2, 60'000, 100, 5'000};
-    plan.processes = {{process_role::coordinator, "", 0}, {process_role::shard, "", 0}};
+    plan.supervision.worker = {.max_restarts = 2,
+                               .within_ms = 60'000,
+                               .backoff_first_ms = 100,
+                               .backoff_last_ms = 5'000};
+    plan.processes = {{.role = process_role::coordinator, .job = "", .index = 0},
+                      {.role = process_role::shard, .job = "", .index = 0}};
     for (const auto& [name, workers] : jobs) {
       plan.jobs.push_back(
           {name, "bsp", workers,

@@ -14,7 +14,10 @@ using testing::Not;
 
 // A worker may die five times, as without `supervision`.
 launched with_usual_limits() {
-  return launched::that_restarts(2, {5, 60'000, 100, 5'000});
+  return launched::that_restarts(2, {.max_restarts = 5,
+                                     .within_ms = 60'000,
+                                     .backoff_first_ms = 100,
+                                     .backoff_last_ms = 5'000});
 }
 
 void dies(launched& run, ending kind, const job_status& job) {

@@ -345,10 +345,10 @@ TEST(launch_core, a_coordinator_that_is_killed_before_it_listens_comes_back_too)
 
 TEST(launch_core, a_coordinator_that_dies_too_often_ends_the_run) {
   auto run = launched::with_journal(false);
-  for (std::uint32_t life = 2; life < 4; ++life) {
+  for (std::uint32_t incarnation = 2; incarnation < 4; ++incarnation) {
     run.ends("coordinator-0", ending::bad_status);
     run.pass_ms(1000);
-    run.says(life, {running("mlp")});
+    run.says(incarnation, {running("mlp")});
   }
   run.seen();
   run.ends("coordinator-0", ending::bad_status);
@@ -358,10 +358,10 @@ TEST(launch_core, a_coordinator_that_dies_too_often_ends_the_run) {
 
 TEST(launch_core, with_checkpoints_one_that_dies_too_often_leaves_its_journal) {
   auto run = launched::with_journal(true);
-  for (std::uint32_t life = 2; life < 4; ++life) {
+  for (std::uint32_t incarnation = 2; incarnation < 4; ++incarnation) {
     run.ends("coordinator-0", ending::by_signal);
     run.pass_ms(1000);
-    run.says(life, {running("mlp")});
+    run.says(incarnation, {running("mlp")});
   }
   run.seen();
   run.ends("coordinator-0", ending::by_signal);

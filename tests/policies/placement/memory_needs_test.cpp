@@ -80,7 +80,8 @@ TEST(memory_needs, that_the_machine_has_not_are_refused) {
 
 TEST(memory_needs, of_hosts_behind_a_prefix_are_not_of_this_machine) {
   auto cluster = cluster_of(4, consistency_kind::bsp);
-  cluster.hosts = {{"a", "10.0.0.1", {}}, {"b", "10.0.0.2", {"remote"}}};
+  cluster.hosts = {{.name = "a", .address = "10.0.0.1", .prefix = {}},
+                   {.name = "b", .address = "10.0.0.2", .prefix = {"remote"}}};
   cluster.jobs[0].hosts = {"b"};
   cluster.shard_hosts = {"b"};
   EXPECT_TRUE(check_memory(cluster, 0).ok());

@@ -21,9 +21,10 @@ TEST(placement, cuts_a_table_into_full_chunks_and_a_rest) {
   const std::vector<std::uint64_t> sizes{2 * chunk_elements + 3};
   const auto places = p.add(sizes);
   ASSERT_EQ(places.size(), 1U);
-  const table_places expected{{0, 0, 0, chunk_elements},
-                              {1, 0, chunk_elements, chunk_elements},
-                              {2, 0, 2 * chunk_elements, 3}};
+  const table_places expected{
+      {.chunk = 0, .shard = 0, .first = 0, .elements = chunk_elements},
+      {.chunk = 1, .shard = 0, .first = chunk_elements, .elements = chunk_elements},
+      {.chunk = 2, .shard = 0, .first = 2 * chunk_elements, .elements = 3}};
   EXPECT_EQ(places[0], expected);
   EXPECT_EQ(p.load_bytes()[0], 4 * sizes[0]);
 }

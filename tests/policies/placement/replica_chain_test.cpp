@@ -1,4 +1,4 @@
-#include "policies/placement/shard_group.hpp"
+#include "policies/placement/replica_chain.hpp"
 
 #include <utility>
 
@@ -9,11 +9,11 @@
 namespace tidegate::policies {
 namespace {
 
-using change = shard_group::change;
+using change = replica_chain::change;
 
 // Numbers 0, 1, ... of so many, all in sync.
-shard_group together(std::uint32_t processes = 2) {
-  shard_group group(processes - 1);
+replica_chain together(std::uint32_t processes = 2) {
+  replica_chain group(processes - 1);
   for (std::uint32_t number = processes; number-- > 1;) {
     EXPECT_EQ(group.joined(number, 1, std::string(1, static_cast<char>('a' + number))),
               change::none);
@@ -23,19 +23,19 @@ shard_group together(std::uint32_t processes = 2) {
   return group;
 }
 
-std::vector<std::uint32_t> order(const shard_group& group) {
+std::vector<std::uint32_t> order(const replica_chain& group) {
   std::vector<std::uint32_t> members;
   for (const auto& entry : group.chain()) members.push_back(entry.member);
   return members;
 }
 
-std::uint32_t view_of_last_pair(const shard_group& group) {
+std::uint32_t view_of_last_pair(const replica_chain& group) {
   return group.chain()[group.chain().size() - 2].view;
 }
 
 using members = std::vector<std::uint32_t>;
 
-TEST(shard_group, begins_in_the_order_of_numbers_with_all_in_sync) {
+TEST(replica_chain, begins_in_the_order_of_numbers_with_all_in_sync) {
   const auto group = together(3);
   EXPECT_EQ(order(group), (members{0, 1, 2}));
   EXPECT_EQ(group.primary(), 0U);
@@ -43,7 +43,7 @@ TEST(shard_group, begins_in_the_order_of_numbers_with_all_in_sync) {
   EXPECT_TRUE(group.is_pair(0));
 }
 
-TEST(shard_group, a_replica_in_sync_takes_the_place_of_its_primary) {
+TEST(replica_chain, a_replica_in_sync_takes_the_place_of_its_primary) {
   auto group = together();
   EXPECT_EQ(group.left(0).kind, change::promoted);
   EXPECT_EQ(group.primary_address(), "b");
@@ -53,7 +53,7 @@ TEST(shard_group, a_replica_in_sync_takes_the_place_of_its_primary) {
 }
 
 // Two views for each death: 12 bits were spent after 2,048.
-TEST(shard_group, workers_frames_stay_in_order_over_any_number_of_fail_overs) {
+TEST(replica_chain, workers_frames_stay_in_order_over_any_number_of_fail_overs) {
   auto group = together();
   std::uint32_t incarnation = 1;
   auto last = frame_epoch(1, group.serving_view());
@@ -71,7 +71,7 @@ TEST(shard_group, workers_frames_stay_in_order_over_any_number_of_fail_overs) {
   }
 }
 
-TEST(shard_group, frames_of_a_later_run_are_later_than_any_view_of_the_one_before) {
+TEST(replica_chain, frames_of_a_later_run_are_later_than_any_view_of_the_one_before) {
   constexpr std::uint32_t last_run = 0xffff'ffff;
   for (const std::uint32_t run : {1U, 2U, 4095U, 1'048'576U, last_run - 1}) {
     EXPECT_LT(frame_epoch(run, views_max), frame_epoch(run + 1, 0));
@@ -82,7 +82,7 @@ TEST(shard_group, frames_of_a_later_run_are_later_than_any_view_of_the_one_befor
     EXPECT_LT(frame_epoch(1, view), frame_epoch(1, view + 1));
 }
 
-TEST(shard_group, without_its_replica_it_goes_on_and_serves_as_before) {
+TEST(replica_chain, without_its_replica_it_goes_on_and_serves_as_before) {
   auto group = together();
   const auto [step, before] = group.left(1);
   EXPECT_EQ(step, change::cut);
@@ -92,7 +92,7 @@ TEST(shard_group, without_its_replica_it_goes_on_and_serves_as_before) {
   EXPECT_EQ(group.serving_view(), 0U) << "workers hear of nothing";
 }
 
-TEST(shard_group, one_that_is_not_in_sync_is_not_promoted) {
+TEST(replica_chain, one_that_is_not_in_sync_is_not_promoted) {
   auto group = together();
   group.left(1);
   EXPECT_EQ(group.joined(1, 2, "c"), change::rejoined);
@@ -102,7 +102,7 @@ TEST(shard_group, one_that_is_not_in_sync_is_not_promoted) {
   EXPECT_EQ(group.joined(0, 2, "d"), change::none);
 }
 
-TEST(shard_group, only_the_word_of_this_view_makes_it_in_sync) {
+TEST(replica_chain, only_the_word_of_this_view_makes_it_in_sync) {
   auto group = together();
   group.left(1);
   group.joined(1, 2, "c");
@@ -115,13 +115,13 @@ TEST(shard_group, only_the_word_of_this_view_makes_it_in_sync) {
   EXPECT_EQ(group.primary_address(), "c");
 }
 
-TEST(shard_group, all_take_turns) {
+TEST(replica_chain, all_take_turns) {
   for (const std::uint32_t processes : {2U, 3U}) {
     auto group = together(processes);
-    for (std::uint32_t life = 2; life < 10; ++life) {
+    for (std::uint32_t incarnation = 2; incarnation < 10; ++incarnation) {
       const auto dies = group.primary();
       EXPECT_EQ(group.left(dies).kind, change::promoted);
-      EXPECT_EQ(group.joined(dies, life / processes + 2, "again"), change::rejoined);
+      EXPECT_EQ(group.joined(dies, incarnation / processes + 2, "again"), change::rejoined);
       group.welcome();
       EXPECT_TRUE(group.in_sync(view_of_last_pair(group)));
       EXPECT_EQ(group.chain().size(), processes);
@@ -129,8 +129,8 @@ TEST(shard_group, all_take_turns) {
   }
 }
 
-TEST(shard_group, before_all_are_there_a_death_changes_nothing) {
-  shard_group group(1);
+TEST(replica_chain, before_all_are_there_a_death_changes_nothing) {
+  replica_chain group(1);
   group.joined(0, 1, "a");
   EXPECT_EQ(group.left(0).kind, change::none);
   EXPECT_EQ(group.left(0).kind, change::none) << "told twice";
@@ -139,7 +139,7 @@ TEST(shard_group, before_all_are_there_a_death_changes_nothing) {
 }
 
 // A death concerns the neighbours: pairs that the dead one was not in are as they were.
-TEST(shard_group, the_second_of_three_dies_and_the_first_leads_the_third) {
+TEST(replica_chain, the_second_of_three_dies_and_the_first_leads_the_third) {
   auto group = together(3);
   const auto [step, before] = group.left(1);
   EXPECT_EQ(step, change::relinked);
@@ -151,7 +151,7 @@ TEST(shard_group, the_second_of_three_dies_and_the_first_leads_the_third) {
   EXPECT_EQ(group.primary_address(), "c");
 }
 
-TEST(shard_group, the_first_of_three_dies_and_the_others_are_a_pair_as_before) {
+TEST(replica_chain, the_first_of_three_dies_and_the_others_are_a_pair_as_before) {
   auto group = together(3);
   EXPECT_EQ(group.left(0).kind, change::promoted);
   EXPECT_EQ(order(group), (members{1, 2}));
@@ -159,7 +159,7 @@ TEST(shard_group, the_first_of_three_dies_and_the_others_are_a_pair_as_before) {
   EXPECT_EQ(group.serving_view(), 1U);
 }
 
-TEST(shard_group, two_of_three_may_die_at_once) {
+TEST(replica_chain, two_of_three_may_die_at_once) {
   for (const std::uint32_t stays : {0U, 1U, 2U})
     for (const bool ascending : {true, false}) {
       auto group = together(3);
@@ -171,7 +171,7 @@ TEST(shard_group, two_of_three_may_die_at_once) {
 }
 
 // One is given everything at a time, by the last that has it.
-TEST(shard_group, who_waits_comes_behind_the_one_that_is_given_everything) {
+TEST(replica_chain, who_waits_comes_behind_the_one_that_is_given_everything) {
   auto group = together(3);
   group.left(0);
   group.left(1);
@@ -187,7 +187,7 @@ TEST(shard_group, who_waits_comes_behind_the_one_that_is_given_everything) {
   EXPECT_EQ(group.replicas_in_sync(), 1U);
 }
 
-TEST(shard_group, one_dies_that_was_giving_everything_to_the_last) {
+TEST(replica_chain, one_dies_that_was_giving_everything_to_the_last) {
   auto group = together(3);
   group.left(2);
   group.joined(2, 2, "d");
@@ -200,7 +200,7 @@ TEST(shard_group, one_dies_that_was_giving_everything_to_the_last) {
   EXPECT_EQ(group.left(0).kind, change::lost);
 }
 
-TEST(shard_group, the_last_dies_while_it_is_given_everything_and_another_waits) {
+TEST(replica_chain, the_last_dies_while_it_is_given_everything_and_another_waits) {
   auto group = together(3);
   group.left(2);
   group.left(1);
@@ -211,12 +211,12 @@ TEST(shard_group, the_last_dies_while_it_is_given_everything_and_another_waits) 
   EXPECT_EQ(group.candidate(), 1U);
 }
 
-TEST(shard_group, another_coordinator_waits_for_those_of_the_chain) {
+TEST(replica_chain, another_coordinator_waits_for_those_of_the_chain) {
   auto before = together();
   before.left(0);
   before.joined(0, 2, "c");
   before.welcome();
-  shard_group group(before.now());
+  replica_chain group(before.now());
   EXPECT_FALSE(group.is_complete());
   EXPECT_EQ(group.primary(), 1U);
   EXPECT_EQ(group.joined(0, 2, "c"), change::none);
@@ -225,8 +225,8 @@ TEST(shard_group, another_coordinator_waits_for_those_of_the_chain) {
   EXPECT_FALSE(group.tail_in_sync()) << "nobody has said that it has everything";
 }
 
-TEST(shard_group, who_died_while_nobody_watched_is_known_by_its_successor) {
-  shard_group group(together().now());
+TEST(replica_chain, who_died_while_nobody_watched_is_known_by_its_successor) {
+  replica_chain group(together().now());
   EXPECT_TRUE(group.is_awaited(0));
   EXPECT_EQ(group.left(0).kind, change::promoted);
   EXPECT_EQ(group.joined(0, 2, "c"), change::rejoined);
@@ -236,30 +236,30 @@ TEST(shard_group, who_died_while_nobody_watched_is_known_by_its_successor) {
   EXPECT_EQ(group.primary_address(), "b");
 }
 
-TEST(shard_group, both_died_while_nobody_watched) {
-  shard_group group(together().now());
+TEST(replica_chain, both_died_while_nobody_watched) {
+  replica_chain group(together().now());
   EXPECT_EQ(group.left(1).kind, change::cut);
   EXPECT_EQ(group.joined(1, 2, "c"), change::rejoined);
   EXPECT_EQ(group.left(0).kind, change::lost);
   EXPECT_EQ(group.joined(0, 2, "d"), change::none);
   EXPECT_FALSE(group.is_complete());
-  EXPECT_TRUE(shard_group(group.now()).is_lost()) << "for the next one, too";
+  EXPECT_TRUE(replica_chain(group.now()).is_lost()) << "for the next one, too";
 }
 
 // The one that waits was no part of what was recorded: it may join the next coordinator, too.
-TEST(shard_group, who_waits_to_be_the_replica_is_not_out) {
+TEST(replica_chain, who_waits_to_be_the_replica_is_not_out) {
   auto before = together();
   before.left(1);
   before.joined(1, 2, "c");
   const auto recorded = before.now();
   EXPECT_LT(recorded.incarnations[1], 2U);
-  shard_group group(recorded);
+  replica_chain group(recorded);
   EXPECT_EQ(group.joined(1, 2, "c"), change::rejoined);
   EXPECT_EQ(group.joined(0, 1, "a"), change::complete);
   EXPECT_EQ(group.candidate(), 1U);
 }
 
-TEST(shard_group, replicas_are_counted_through_over_all_shards) {
+TEST(replica_chain, replicas_are_counted_through_over_all_shards) {
   for (std::uint32_t shard = 0; shard < 3; ++shard)
     for (const std::uint32_t number : {1U, 2U}) {
       const auto index = replica_index(3, shard, number);
@@ -270,8 +270,8 @@ TEST(shard_group, replicas_are_counted_through_over_all_shards) {
 }
 
 // Two slots have one process each: number 0 begins, and number 1 is wanted in its place.
-shard_group moving() {
-  shard_group group(2, {0, 1});
+replica_chain moving() {
+  replica_chain group(2, {0, 1});
   EXPECT_EQ(group.joined(0, 1, "a"), change::complete);
   group.want({1, 1});
   EXPECT_TRUE(group.leavers().empty()) << "nobody else has anything";
@@ -283,7 +283,7 @@ shard_group moving() {
   return group;
 }
 
-TEST(shard_group, one_that_is_not_wanted_leaves_when_others_have_everything) {
+TEST(replica_chain, one_that_is_not_wanted_leaves_when_others_have_everything) {
   auto group = moving();
   ASSERT_EQ(group.leavers(), members{0});
   group.let_leave(0);
@@ -294,12 +294,12 @@ TEST(shard_group, one_that_is_not_wanted_leaves_when_others_have_everything) {
 }
 
 // Both would end.
-TEST(shard_group, while_one_leaves_no_other_does_whoever_is_wanted) {
+TEST(replica_chain, while_one_leaves_no_other_does_whoever_is_wanted) {
   auto group = moving();
   group.let_leave(0);
   group.want({0, 1});
   EXPECT_TRUE(group.leavers().empty());
-  shard_group next(group.now());
+  replica_chain next(group.now());
   next.want({0, 1});
   next.joined(0, 1, "a");
   next.joined(1, 1, "b");
@@ -311,8 +311,8 @@ TEST(shard_group, while_one_leaves_no_other_does_whoever_is_wanted) {
   EXPECT_EQ(next.candidate(), 0U);
 }
 
-TEST(shard_group, one_that_is_not_wanted_any_more_is_not_welcomed) {
-  shard_group group(2, {0, 1});
+TEST(replica_chain, one_that_is_not_wanted_any_more_is_not_welcomed) {
+  replica_chain group(2, {0, 1});
   group.joined(0, 1, "a");
   group.joined(1, 1, "b");
   EXPECT_FALSE(group.candidate().has_value());
@@ -323,8 +323,8 @@ TEST(shard_group, one_that_is_not_wanted_any_more_is_not_welcomed) {
   EXPECT_EQ(group.left(1).kind, change::none);
 }
 
-TEST(shard_group, a_tail_that_is_not_wanted_any_more_goes_before_it_has_everything) {
-  shard_group group(2, {0, 1});
+TEST(replica_chain, a_tail_that_is_not_wanted_any_more_goes_before_it_has_everything) {
+  replica_chain group(2, {0, 1});
   group.joined(0, 1, "a");
   group.want({1, 1});
   group.joined(1, 1, "b");
@@ -334,8 +334,8 @@ TEST(shard_group, a_tail_that_is_not_wanted_any_more_goes_before_it_has_everythi
 }
 
 // Two slots of two: 0 and 1 are there, 2 and 3 are wanted.
-TEST(shard_group, the_primary_leaves_last) {
-  shard_group group(4, {0, 2});
+TEST(replica_chain, the_primary_leaves_last) {
+  replica_chain group(4, {0, 2});
   group.joined(0, 1, "a");
   group.joined(1, 1, "b");
   group.want({2, 2});

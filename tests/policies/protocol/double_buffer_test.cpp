@@ -1,4 +1,4 @@
-#include "policies/protocol/gradient_half.hpp"
+#include "policies/protocol/double_buffer.hpp"
 
 #include <random>
 
@@ -7,13 +7,13 @@
 namespace tidegate::policies {
 namespace {
 
-TEST(gradient_half, stays_while_everything_is_acknowledged) {
-  gradient_half half;
+TEST(double_buffer, stays_while_everything_is_acknowledged) {
+  double_buffer half;
   for (std::uint64_t clock = 0; clock < 5; ++clock) EXPECT_EQ(half.at(clock, false), 0U);
 }
 
-TEST(gradient_half, is_decided_once_per_clock) {
-  gradient_half half;
+TEST(double_buffer, is_decided_once_per_clock) {
+  double_buffer half;
   EXPECT_EQ(half.at(0, false), 0U);
   EXPECT_EQ(half.at(0, true), 0U) << "of this clock's own pushes";
   EXPECT_EQ(half.at(1, true), 1U);
@@ -22,9 +22,9 @@ TEST(gradient_half, is_decided_once_per_clock) {
 }
 
 // As workers run: at most the clock before is unacknowledged when a clock begins.
-TEST(gradient_half, is_never_one_that_may_still_be_read) {
+TEST(double_buffer, is_never_one_that_may_still_be_read) {
   std::mt19937 random(1);
-  gradient_half half;
+  double_buffer half;
   bool before_under_way = false;
   std::uint32_t before = 0;
   for (std::uint64_t clock = 0; clock < 10'000; ++clock) {

@@ -17,7 +17,7 @@ class send_core_test : public testing::Test, private send_shell {
     const auto handle = core.take_handle();
     if (handle >= names.size()) names.resize(handle + std::size_t{1});
     names[handle] = done;
-    core.add({peer, handle, priority, bytes}, done);
+    core.add({.peer = peer, .handle = handle, .priority = priority, .bytes = bytes}, done);
   }
   // All frames of the oldest message have arrived: their names.
   std::string arrive() {
@@ -27,7 +27,12 @@ class send_core_test : public testing::Test, private send_shell {
     return all;
   }
 
-  send_core core{*this, {1000, 2, 400, 3, 200}};
+  send_core core{*this,
+                 {.bytes = 1000,
+                  .messages = 2,
+                  .bundle_bytes = 400,
+                  .bundle_frames = 3,
+                  .small_bytes = 200}};
   std::string posted;
   int turns = 0;  // whose end is asked for
   std::vector<std::vector<std::uint32_t>> under_way;

@@ -39,22 +39,25 @@ send_limits on_the_way(std::uint64_t bytes, std::uint32_t messages) {
 
 TEST(send_queue, lets_only_so_many_go) {
   send_queue queue(on_the_way(4 * mib, 3));
-  for (std::uint32_t i = 0; i < 6; ++i) queue.add({0, i, 7, mib});
+  for (std::uint32_t i = 0; i < 6; ++i)
+    queue.add({.peer = 0, .handle = i, .priority = 7, .bytes = mib});
   EXPECT_EQ(pop_all(queue, 0), "0 1 2 ") << "three frames";
   queue.sent(0, mib);
   EXPECT_EQ(pop_all(queue, 0), "3 ");
   send_queue bytes(on_the_way(4 * mib, 100));
-  for (std::uint32_t i = 0; i < 6; ++i) bytes.add({0, i, 7, mib + mib / 2});
+  for (std::uint32_t i = 0; i < 6; ++i)
+    bytes.add({.peer = 0, .handle = i, .priority = 7, .bytes = mib + mib / 2});
   EXPECT_EQ(pop_all(bytes, 0), "0 1 ") << "less than four MiB";
 }
 
 TEST(send_queue, what_is_used_next_overtakes_what_waits) {
   send_queue queue(on_the_way(mib, 100));
-  for (std::uint32_t i = 0; i < 3; ++i) queue.add({0, i, 50, mib});
+  for (std::uint32_t i = 0; i < 3; ++i)
+    queue.add({.peer = 0, .handle = i, .priority = 50, .bytes = mib});
   EXPECT_EQ(pop_all(queue, 0), "0 ");
-  queue.add({0, 10, 2, 4096});
-  queue.add({0, 11, 1, 4096});
-  queue.add({0, 12, 1, 4096});
+  queue.add({.peer = 0, .handle = 10, .priority = 2, .bytes = 4096});
+  queue.add({.peer = 0, .handle = 11, .priority = 1, .bytes = 4096});
+  queue.add({.peer = 0, .handle = 12, .priority = 1, .bytes = 4096});
   queue.sent(0, mib);
   EXPECT_EQ(pop_all(queue, 0), "11+12+10 ") << "by priority, then in order";
   queue.sent(0, std::uint64_t{3} * 4096);
@@ -63,7 +66,8 @@ TEST(send_queue, what_is_used_next_overtakes_what_waits) {
 
 TEST(send_queue, peers_do_not_wait_for_one_another) {
   send_queue queue(on_the_way(mib, 100));
-  for (std::uint32_t i = 0; i < 4; ++i) queue.add({i % 2, i, 0, mib});
+  for (std::uint32_t i = 0; i < 4; ++i)
+    queue.add({.peer = i % 2, .handle = i, .priority = 0, .bytes = mib});
   EXPECT_EQ(pop_all(queue, 0), "0 ");
   EXPECT_EQ(pop_all(queue, 1), "1 ");
   EXPECT_EQ(pop_all(queue, 2), "") << "a peer that was never heard of";
@@ -74,8 +78,8 @@ TEST(send_queue, peers_do_not_wait_for_one_another) {
 
 TEST(send_queue, a_frame_larger_than_the_limit_goes_alone) {
   send_queue queue(on_the_way(mib, 4));
-  queue.add({0, 0, 0, 64 * mib});
-  queue.add({0, 1, 0, 64 * mib});
+  queue.add({.peer = 0, .handle = 0, .priority = 0, .bytes = 64 * mib});
+  queue.add({.peer = 0, .handle = 1, .priority = 0, .bytes = 64 * mib});
   EXPECT_EQ(pop_all(queue, 0), "0 ");
   queue.sent(0, 64 * mib);
   EXPECT_EQ(pop_all(queue, 0), "1 ");
@@ -83,12 +87,12 @@ TEST(send_queue, a_frame_larger_than_the_limit_goes_alone) {
 
 TEST(send_queue, forgets_what_waits_but_not_what_is_on_the_way) {
   send_queue queue(on_the_way(mib, 4));
-  queue.add({0, 0, 0, mib});
-  queue.add({0, 1, 0, mib});
+  queue.add({.peer = 0, .handle = 0, .priority = 0, .bytes = mib});
+  queue.add({.peer = 0, .handle = 1, .priority = 0, .bytes = mib});
   EXPECT_EQ(pop_all(queue, 0), "0 ");
   queue.clear();
   EXPECT_EQ(queue.waiting(), 0U);
-  queue.add({0, 2, 0, mib});
+  queue.add({.peer = 0, .handle = 2, .priority = 0, .bytes = mib});
   EXPECT_EQ(pop_all(queue, 0), "");
   queue.sent(0, mib);
   EXPECT_EQ(pop_all(queue, 0), "2 ");
@@ -96,7 +100,8 @@ TEST(send_queue, forgets_what_waits_but_not_what_is_on_the_way) {
 
 TEST(send_queue, drops_what_waits_for_one_peer) {
   send_queue queue({mib, 4});
-  for (std::uint32_t i = 0; i < 6; ++i) queue.add({i % 2, i, 0, mib});
+  for (std::uint32_t i = 0; i < 6; ++i)
+    queue.add({.peer = i % 2, .handle = i, .priority = 0, .bytes = mib});
   EXPECT_EQ(pop_all(queue, 0), "0 ");
   std::vector<std::uint32_t> handles;
   queue.drop(0, handles);
@@ -109,40 +114,59 @@ TEST(send_queue, drops_what_waits_for_one_peer) {
 }
 
 TEST(send_queue, small_frames_share_a_message_and_large_ones_do_not) {
-  send_queue queue({mib, 100, 1000, 4, 300});
-  queue.add({0, 0, 1, 100});
-  queue.add({0, 1, 2, 300});
-  queue.add({0, 2, 3, 301});
-  queue.add({0, 3, 4, 300});
-  queue.add({0, 4, 5, 300});
-  queue.add({0, 5, 6, 300});
-  queue.add({0, 6, 7, 101});
-  queue.add({0, 7, 8, 4});
+  send_queue queue({.bytes = mib,
+                    .messages = 100,
+                    .bundle_bytes = 1000,
+                    .bundle_frames = 4,
+                    .small_bytes = 300});
+  queue.add({.peer = 0, .handle = 0, .priority = 1, .bytes = 100});
+  queue.add({.peer = 0, .handle = 1, .priority = 2, .bytes = 300});
+  queue.add({.peer = 0, .handle = 2, .priority = 3, .bytes = 301});
+  queue.add({.peer = 0, .handle = 3, .priority = 4, .bytes = 300});
+  queue.add({.peer = 0, .handle = 4, .priority = 5, .bytes = 300});
+  queue.add({.peer = 0, .handle = 5, .priority = 6, .bytes = 300});
+  queue.add({.peer = 0, .handle = 6, .priority = 7, .bytes = 101});
+  queue.add({.peer = 0, .handle = 7, .priority = 8, .bytes = 4});
   EXPECT_EQ(pop(queue, 0), "0+1") << "the next one in order is large";
   EXPECT_EQ(pop(queue, 0), "2");
   EXPECT_EQ(pop(queue, 0), "3+4+5") << "1001 bytes would be too many, and nothing overtakes";
   EXPECT_EQ(pop(queue, 0), "6+7");
-  for (std::uint32_t i = 10; i < 15; ++i) queue.add({0, i, 1, 4});
+  for (std::uint32_t i = 10; i < 15; ++i)
+    queue.add({.peer = 0, .handle = i, .priority = 1, .bytes = 4});
   EXPECT_EQ(pop(queue, 0), "10+11+12+13") << "four at most";
   EXPECT_EQ(pop(queue, 0), "14");
-  send_queue single({mib, 100, 1000, 1, 300});
+  send_queue single({.bytes = mib,
+                     .messages = 100,
+                     .bundle_bytes = 1000,
+                     .bundle_frames = 1,
+                     .small_bytes = 300});
   for (std::uint32_t i = 0; i < 2; ++i) EXPECT_TRUE(single.add({0, i, 1, 4}));
   EXPECT_EQ(pop_all(single, 0), "0 1 ") << "the link has no bundles";
 }
 
 TEST(send_queue, a_bundle_is_one_message_on_the_way) {
-  send_queue queue({250, 2, 1000, 4, 300});
-  for (std::uint32_t i = 0; i < 12; ++i) queue.add({0, i, 1, 10});
+  send_queue queue({.bytes = 250,
+                    .messages = 2,
+                    .bundle_bytes = 1000,
+                    .bundle_frames = 4,
+                    .small_bytes = 300});
+  for (std::uint32_t i = 0; i < 12; ++i)
+    queue.add({.peer = 0, .handle = i, .priority = 1, .bytes = 10});
   EXPECT_EQ(pop_all(queue, 0), "0+1+2+3 4+5+6+7 ");
   queue.sent(0, 40);
   EXPECT_EQ(pop_all(queue, 0), "8+9+10+11 ");
   queue.sent(0, 40);
-  for (std::uint32_t i = 20; i < 23; ++i) queue.add({0, i, 1, 100});
+  for (std::uint32_t i = 20; i < 23; ++i)
+    queue.add({.peer = 0, .handle = i, .priority = 1, .bytes = 100});
   EXPECT_EQ(pop_all(queue, 0), "20+21 ") << "250 bytes on the way at most";
 }
 
 TEST(send_queue, says_when_a_message_is_worth_its_cost) {
-  send_queue queue({mib, 100, 1000, 4, 300});
+  send_queue queue({.bytes = mib,
+                    .messages = 100,
+                    .bundle_bytes = 1000,
+                    .bundle_frames = 4,
+                    .small_bytes = 300});
   EXPECT_TRUE(queue.add({0, 0, 1, 301})) << "large";
   EXPECT_EQ(pop(queue, 0), "0");
   EXPECT_FALSE(queue.add({0, 1, 1, 4}));
@@ -160,7 +184,8 @@ TEST(send_queue, says_when_a_message_is_worth_its_cost) {
 
 TEST(send_queue, without_limits_everything_goes) {
   send_queue queue({mib, 4});
-  for (std::uint32_t i = 0; i < 12; ++i) queue.add({i % 2, i, 12 - i, mib});
+  for (std::uint32_t i = 0; i < 12; ++i)
+    queue.add({.peer = i % 2, .handle = i, .priority = 12 - i, .bytes = mib});
   EXPECT_EQ(pop_all(queue, 0), "10 ");
   queue.lift_limits();
   EXPECT_EQ(queue.peers(), 2U);
@@ -217,7 +242,11 @@ class random_traffic {
   }
 
   runtime::rng random_;
-  send_queue queue_{{1000, 5, 500, 6, 200}};
+  send_queue queue_{{.bytes = 1000,
+                     .messages = 5,
+                     .bundle_bytes = 500,
+                     .bundle_frames = 6,
+                     .small_bytes = 200}};
   std::vector<send_queue::frame> waiting_;
   std::vector<message> under_way_;
   std::uint32_t added_ = 0;
@@ -240,7 +269,8 @@ TEST(use_order, clocks_then_tables) {
 TEST(send_queue, allocates_nothing_once_warm) {
   send_queue queue(on_the_way(mib, 4));
   const auto round = [&] {
-    for (std::uint32_t i = 0; i < 100; ++i) queue.add({i % 3, i, 100 - i, mib >> i % 9});
+    for (std::uint32_t i = 0; i < 100; ++i)
+      queue.add({.peer = i % 3, .handle = i, .priority = 100 - i, .bytes = mib >> i % 9});
     std::size_t sent = 0;
     for (std::uint32_t peer = 0; sent < 100; peer = (peer + 1) % 3) {
       std::uint64_t bytes = 0;

@@ -25,9 +25,13 @@ using effects = shard_effects;
 class chunk_replication_test : public testing::Test {
  protected:
   void open(consistency_kind kind) {
-    const std::vector<chunk_place> places{{0, 0, 0, 8}};
+    const std::vector<chunk_place> places{{.chunk = 0, .shard = 0, .first = 0, .elements = 8}};
     for (auto* core : {&primary, &replica}) {
-      core->admin().open_job(job, {core == &primary ? epoch : 0, 2, {kind, 2}, true, {}});
+      core->admin().open_job(job, {.epoch = core == &primary ? epoch : 0,
+                                   .workers = 2,
+                                   .consistency = {kind, 2},
+                                   .workers_come_back = true,
+                                   .members = {}});
       effects none;
       if (core == &primary) core->replication().lead(job, true, none);
       core->admin().open_table(job, table, places);
@@ -35,7 +39,14 @@ class chunk_replication_test : public testing::Test {
     }
   }
   static frame_tag tag(std::uint32_t rank, std::uint64_t clock, std::uint32_t in = epoch) {
-    return {job, in, 1, rank, table, 0, clock, 0};
+    return {.job = job,
+            .epoch = in,
+            .incarnation = 1,
+            .rank = rank,
+            .table = table,
+            .chunk = 0,
+            .clock = clock,
+            .request = 0};
   }
   effects push(shard_core& core, std::uint32_t rank, std::uint64_t clock,
                payload_handle payload, std::uint32_t in = epoch) {
@@ -117,7 +128,7 @@ TEST_F(chunk_replication_test, promoted_it_takes_what_it_has_for_known_and_the_r
   open(consistency_kind::ssp);
   follow(all<effects::replicate>(push(primary, 0, 0, 1))[0]);
   push(primary, 0, 1, 2);  // dies with the primary
-  EXPECT_EQ(replica.registry().check_worker(tag(0, 0)), refusal::stale_epoch)
+  EXPECT_EQ(replica.registry().check_worker(tag(0, 0)), reply_code::stale_epoch)
       << "not promoted yet";
   shard_effects none;
   replica.follower().promote(job, epoch + 1, none);
@@ -141,7 +152,7 @@ TEST_F(chunk_replication_test, a_push_is_known_whose_rank_finished_before_its_st
   replica.follower().promote(job, epoch + 1, none);
   const auto known = all<effects::acknowledge>(push(replica, 1, 0, 3, epoch + 1));
   ASSERT_EQ(known.size(), 1U);
-  EXPECT_EQ(known[0].code, refusal::none);
+  EXPECT_EQ(known[0].code, reply_code::ok);
 }
 
 TEST_F(chunk_replication_test, what_waits_is_answered_when_the_replica_is_gone) {
@@ -181,7 +192,7 @@ TEST_F(chunk_replication_test, a_chunk_is_handed_over_while_its_pushes_wait) {
   effects taken;
   replica.follower().follow_seed(name, primary.replication().seed_of(0), taken);
   EXPECT_EQ(all<effects::followed>(taken)[0].version, 1U);
-  EXPECT_EQ(replica.follower().begin_seed(name).code, refusal::none) << "known";
+  EXPECT_EQ(replica.follower().begin_seed(name).code, reply_code::ok) << "known";
 
   out.clear();
   primary.replication().seeded(0, 1, out);
@@ -196,7 +207,8 @@ TEST_F(chunk_replication_test, a_chunk_is_handed_over_while_its_pushes_wait) {
 TEST_F(chunk_replication_test,
        every_chunk_is_handed_over_once_but_for_those_of_a_forgotten_table) {
   open(consistency_kind::bsp);
-  const std::vector<chunk_place> two{{0, 0, 0, 8}, {1, 0, 8, 8}};
+  const std::vector<chunk_place> two{{.chunk = 0, .shard = 0, .first = 0, .elements = 8},
+                                     {.chunk = 1, .shard = 0, .first = 8, .elements = 8}};
   primary.admin().open_table(job, 6, two);
   primary.admin().open_table(job, 8, two);
   effects out;
@@ -256,7 +268,7 @@ TEST_F(shard_chain_test, one_between_hands_a_step_on_and_has_followed_when_the_l
   EXPECT_EQ(all<effects::followed>(out)[0].version, 1U);
   const auto known = replica.follower().begin_step(again, bytes);
   EXPECT_EQ(known.kind, push_admission::verdict::refuse);
-  EXPECT_EQ(known.code, refusal::none);
+  EXPECT_EQ(known.code, reply_code::ok);
 }
 
 TEST_F(shard_chain_test, when_the_last_is_gone_the_one_before_it_has_followed) {
@@ -303,7 +315,7 @@ TEST_F(shard_chain_test, a_copy_of_what_the_last_lacks_waits_without_its_gradien
     out.clear();
     replica.replication().replicated(slots, 1, out);
     ASSERT_EQ(all<effects::acknowledge>(out).size(), 1U);
-    EXPECT_EQ(all<effects::acknowledge>(out)[0].code, refusal::none);
+    EXPECT_EQ(all<effects::acknowledge>(out)[0].code, reply_code::ok);
     EXPECT_EQ(all<effects::acknowledge>(out)[0].tag, again);
     EXPECT_TRUE(all<effects::followed>(out).empty()) << "it follows nobody now";
     EXPECT_EQ(replica.pushes_held(), 0U);
@@ -335,7 +347,7 @@ TEST_F(chunk_replication_test, a_job_that_ends_lets_go_when_the_replica_has_answ
   effects out;
   primary.admin().close_job(job, out);
   ASSERT_EQ(all<effects::acknowledge>(out).size(), 1U);
-  EXPECT_EQ(all<effects::acknowledge>(out)[0].code, refusal::job_ended);
+  EXPECT_EQ(all<effects::acknowledge>(out)[0].code, reply_code::job_ended);
   EXPECT_TRUE(all<effects::release>(out).empty()) << "it is being sent";
   out.clear();
   primary.replication().replicated(slots, 1, out);

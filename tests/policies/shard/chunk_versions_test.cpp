@@ -1,6 +1,7 @@
-// Workers that do their worst with the planes of a chunk: they mix rings and frames, pull
-// without end, and take ages to receive what they pulled. Nobody reads a plane that is written,
-// and a chunk never needs more planes than planes_max says, which are what its memory has.
+// Workers that do their worst with the version buffers of a chunk: they mix rings and frames,
+// pull without end, and take ages to receive what they pulled. Nobody reads a version buffer
+// that is written, and a chunk never needs more version buffers than version_buffers_max says,
+// which are what its memory has.
 #include <algorithm>
 #include <cstdint>
 #include <vector>
@@ -14,7 +15,7 @@
 namespace tidegate::policies {
 namespace {
 
-using ring_reply = shard_effects::ring_reply;
+using doorbell_reply = shard_effects::doorbell_reply;
 constexpr payload_handle gradient = 1;
 constexpr std::uint32_t table = 5;
 constexpr int steps = 20'000;
@@ -31,12 +32,26 @@ class hostile_world {
     std::vector<std::uint32_t> members;
     for (std::uint32_t rank = 0; rank < workers; ++rank) members.push_back(rank);
     if (relays)
-      core_.admin().open_relay(job, {epoch, workers, {kind, 0}, true, members, false}, 1);
+      core_.admin().open_relay(job,
+                               {.epoch = epoch,
+                                .workers = workers,
+                                .consistency = {kind, 0},
+                                .workers_come_back = true,
+                                .members = members,
+                                .replicated = false},
+                               1);
     else
-      core_.admin().open_job(job, {epoch, workers, {kind, 0}, true, {}, replicated});
-    core_.admin().open_table(job, table, std::vector<chunk_place>{{0, 0, 0, 8}});
+      core_.admin().open_job(job, {.epoch = epoch,
+                                   .workers = workers,
+                                   .consistency = {kind, 0},
+                                   .workers_come_back = true,
+                                   .members = {},
+                                   .replicated = replicated});
+    core_.admin().open_table(
+        job, table,
+        std::vector<chunk_place>{{.chunk = 0, .shard = 0, .first = 0, .elements = 8}});
     for (const auto rank : members)
-      EXPECT_EQ(core_.admin().admit_worker(job, rank, 1), refusal::none);
+      EXPECT_EQ(core_.admin().admit_worker(job, rank, 1), reply_code::ok);
   }
 
   // One thing that a worker, or the link, may do.
@@ -69,21 +84,28 @@ class hostile_world {
     }
     shard_effects out;
     const auto version = is_bsp_ ? asked->clock : ++version_;
-    core_.relay().pulled(0, refusal::none, version, 0, out);
+    core_.relay().pulled(0, reply_code::ok, version, 0, out);
     see(out);
   }
 
-  std::uint32_t planes() const { return planes_; }  // used so far
+  std::uint32_t version_buffers() const { return version_buffers_; }  // used so far
 
  private:
   static constexpr std::uint32_t none = 0xffff'ffff;
   struct sending {
     std::uint32_t rank = 0;
-    std::uint32_t plane = 0;
+    std::uint32_t version_buffer = 0;
   };
 
   frame_tag tag_at(std::uint32_t rank, std::uint64_t clock) {
-    return {job, epoch, incarnations_[rank], rank, table, 0, clock, ++request_};
+    return {.job = job,
+            .epoch = epoch,
+            .incarnation = incarnations_[rank],
+            .rank = rank,
+            .table = table,
+            .chunk = 0,
+            .clock = clock,
+            .request = ++request_};
   }
   void push(std::uint32_t rank) {
     const auto clock = clocks_[rank];
@@ -95,46 +117,49 @@ class hostile_world {
     if (random_.below(2) == 0)
       core_.push(tag, gradient, out);
     else
-      core_.ring(tag, {true, false, false, false}, std::vector<payload_handle>{gradient}, out);
+      core_.doorbell(tag, {.push = true, .skip = false, .pull = false, .is_final = false},
+                     std::vector<payload_handle>{gradient}, out);
     see(out);
   }
-  void pull(std::uint32_t rank, bool rings) {
+  void pull(std::uint32_t rank, bool in_place) {
     shard_effects out;
     const auto tag = tag_at(rank, clocks_[rank]);
-    if (rings)
-      core_.ring(tag, {false, false, true, false}, {}, out);
+    if (in_place)
+      core_.doorbell(tag, {.push = false, .skip = false, .pull = true, .is_final = false}, {},
+                     out);
     else
       core_.pull(tag, false, out);
     leases_[rank] = none;
     see(out);
   }
   void replace(std::uint32_t rank) {
-    EXPECT_EQ(core_.admin().admit_worker(job, rank, ++incarnations_[rank]), refusal::none);
+    EXPECT_EQ(core_.admin().admit_worker(job, rank, ++incarnations_[rank]), reply_code::ok);
     leases_[rank] = none;
   }
   void finish_send() {
     if (sends_.empty()) return;
     const auto at = sends_.begin() + random_.below(static_cast<std::uint32_t>(sends_.size()));
-    core_.sent(0, at->rank, at->plane);
+    core_.sent(0, at->rank, at->version_buffer);
     sends_.erase(at);
   }
-  void write(std::uint32_t plane) {
-    planes_ = std::max(planes_, plane + 1);
-    for (const auto& send : sends_) ASSERT_NE(send.plane, plane) << "of a reply on its way";
-    for (const auto lease : leases_) ASSERT_NE(lease, plane) << "read in place";
+  void write(std::uint32_t version_buffer) {
+    version_buffers_ = std::max(version_buffers_, version_buffer + 1);
+    for (const auto& send : sends_)
+      ASSERT_NE(send.version_buffer, version_buffer) << "of a reply on its way";
+    for (const auto lease : leases_) ASSERT_NE(lease, version_buffer) << "read in place";
   }
   void see(const shard_effects& out) {
     for (const auto& effect : out.list) {
       if (const auto* step = std::get_if<apply>(&effect)) write(step->to);
       if (const auto* entry = std::get_if<reply>(&effect);
-          entry && entry->code == refusal::none)
-        sends_.push_back({entry->tag.rank, entry->where.plane});
-      if (const auto* candidate = std::get_if<ring_reply>(&effect);
-          candidate && candidate->code == refusal::none)
-        leases_[candidate->tag.rank] = candidate->where.plane;
+          entry && entry->code == reply_code::ok)
+        sends_.push_back({entry->tag.rank, entry->where.version_buffer});
+      if (const auto* candidate = std::get_if<doorbell_reply>(&effect);
+          candidate && candidate->code == reply_code::ok)
+        leases_[candidate->tag.rank] = candidate->where.version_buffer;
       if (const auto* sum = std::get_if<shard_effects::hand_on>(&effect)) {
         shard_effects answer;
-        core_.relay().handed_on(0, sum->clock, refusal::none, false, answer);
+        core_.relay().handed_on(0, sum->clock, reply_code::ok, false, answer);
         see(answer);
       }
     }
@@ -148,13 +173,13 @@ class hostile_world {
   std::vector<sending> sends_;
   std::uint64_t request_ = 0;
   std::uint64_t version_ = 0;
-  std::uint32_t planes_ = 1;
+  std::uint32_t version_buffers_ = 1;
   bool is_bsp_ = false;
 };
 
-// The most planes that any of these worlds used.
-std::uint32_t planes_used(std::uint32_t workers, bool relays, consistency_kind kind,
-                          bool replicated = false) {
+// The most version buffers that any of these worlds used.
+std::uint32_t version_buffers_used(std::uint32_t workers, bool relays, consistency_kind kind,
+                                   bool replicated = false) {
   std::uint32_t most = 0;
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     hostile_world world(seed, workers);
@@ -163,7 +188,7 @@ std::uint32_t planes_used(std::uint32_t workers, bool relays, consistency_kind k
       world.step();
       if (relays) world.receive();
     }
-    most = std::max(most, world.planes());
+    most = std::max(most, world.version_buffers());
   }
   return most;
 }
@@ -173,18 +198,19 @@ constexpr auto bsp = consistency_kind::bsp;  // keeps the version before
 
 TEST(chunk_versions, a_shard_has_as_many_as_it_ever_needs) {
   for (const std::uint32_t workers : {1u, 2u, 3u}) {
-    EXPECT_EQ(planes_used(workers, false, bsp, true), planes_max(workers) - 1)
+    EXPECT_EQ(version_buffers_used(workers, false, bsp, true), version_buffers_max(workers) - 1)
         << "of " << workers << " workers; the current version is one of those that are read";
-    EXPECT_EQ(planes_used(workers, false, bsp), planes_max(workers) - 2) << "one is kept";
-    EXPECT_EQ(planes_used(workers, false, async), planes_max(workers) - 3);
+    EXPECT_EQ(version_buffers_used(workers, false, bsp), version_buffers_max(workers) - 2)
+        << "one is kept";
+    EXPECT_EQ(version_buffers_used(workers, false, async), version_buffers_max(workers) - 3);
   }
 }
 
 TEST(chunk_versions, an_aggregator_has_as_many_as_it_ever_needs) {
   for (const std::uint32_t workers : {1u, 2u, 3u}) {
-    EXPECT_EQ(planes_used(workers, true, bsp), planes_max(workers) - 1)
+    EXPECT_EQ(version_buffers_used(workers, true, bsp), version_buffers_max(workers) - 1)
         << workers << " workers";
-    EXPECT_EQ(planes_used(workers, true, async), planes_max(workers) - 2);
+    EXPECT_EQ(version_buffers_used(workers, true, async), version_buffers_max(workers) - 2);
   }
 }
 

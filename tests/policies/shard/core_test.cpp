@@ -90,7 +90,7 @@ TEST(shard_core, a_refusal_stays_a_frame_of_its_own) {
   shard_effects out;
   core.push(tag(0, 7), 10, out, true);
   ASSERT_EQ(all<ack>(out).size(), 1u);
-  EXPECT_NE(all<ack>(out)[0].code, refusal::none);
+  EXPECT_NE(all<ack>(out)[0].code, reply_code::ok);
   for (const auto& entry : all<reply>(out)) EXPECT_FALSE(entry.applied);
 }
 
@@ -100,23 +100,26 @@ TEST(shard_core, refuses_what_it_should) {
     auto bad = tag(0, 0);
     change(bad);
     const auto admitted = core.begin_push(bad, bytes);
-    if (admitted.kind == push_admission::verdict::take) core.cancel_push(bad);
+    const bool takes = admitted.kind == push_admission::verdict::take;
+    if (takes) core.cancel_push(bad);
+    EXPECT_EQ(takes, admitted.code == reply_code::ok);
     return admitted.code;
   };
-  EXPECT_EQ(check([](auto&) {}), refusal::none);
-  EXPECT_EQ(check([](auto& t) { t.job = 78; }), refusal::unknown_job);
-  EXPECT_EQ(check([](auto& t) { t.epoch = 3; }), refusal::stale_epoch);
-  EXPECT_EQ(check([](auto& t) { t.rank = 2; }), refusal::unknown_worker);
-  EXPECT_EQ(check([](auto& t) { t.incarnation = 2; }), refusal::unknown_worker);
-  EXPECT_EQ(check([](auto& t) { t.incarnation = 0; }), refusal::unknown_worker);
-  EXPECT_EQ(check([](auto& t) { t.table = 6; }), refusal::unknown_table);
-  EXPECT_EQ(check([](auto& t) { t.chunk = 1; }), refusal::unknown_chunk);
-  EXPECT_EQ(check([](auto&) {}, 28), refusal::wrong_size);
-  EXPECT_EQ(check([](auto& t) { t.clock = 2; }), refusal::beyond_window);
-  EXPECT_EQ(check([](auto& t) { t.clock = clock_vector::infinity; }), refusal::beyond_window);
+  EXPECT_EQ(check([](auto&) {}), reply_code::ok);
+  EXPECT_EQ(check([](auto& t) { t.job = 78; }), reply_code::unknown_job);
+  EXPECT_EQ(check([](auto& t) { t.epoch = 3; }), reply_code::stale_epoch);
+  EXPECT_EQ(check([](auto& t) { t.rank = 2; }), reply_code::unknown_worker);
+  EXPECT_EQ(check([](auto& t) { t.incarnation = 2; }), reply_code::unknown_worker);
+  EXPECT_EQ(check([](auto& t) { t.incarnation = 0; }), reply_code::unknown_worker);
+  EXPECT_EQ(check([](auto& t) { t.table = 6; }), reply_code::unknown_table);
+  EXPECT_EQ(check([](auto& t) { t.chunk = 1; }), reply_code::unknown_chunk);
+  EXPECT_EQ(check([](auto&) {}, 28), reply_code::wrong_size);
+  EXPECT_EQ(check([](auto& t) { t.clock = 2; }), reply_code::beyond_window);
+  EXPECT_EQ(check([](auto& t) { t.clock = clock_vector::infinity; }),
+            reply_code::beyond_window);
   shard_effects out;
   core.finished(tag(0, 0), out);
-  EXPECT_EQ(check([](auto&) {}), refusal::after_finish);
+  EXPECT_EQ(check([](auto&) {}), reply_code::after_finish);
   // What came before the farewell may come again and is acknowledged again.
   auto other = make_core({consistency_kind::async, 0}, 2);
   out.clear();
@@ -124,7 +127,7 @@ TEST(shard_core, refuses_what_it_should) {
   other.finished(tag(0, 1), out);
   out.clear();
   other.push(tag(0, 0), 2, out);
-  EXPECT_EQ(all<ack>(out).at(0).code, refusal::none);
+  EXPECT_EQ(all<ack>(out).at(0).code, reply_code::ok);
 }
 
 TEST(shard_core, a_refused_push_gives_its_payload_back_and_is_answered) {
@@ -133,7 +136,7 @@ TEST(shard_core, a_refused_push_gives_its_payload_back_and_is_answered) {
   core.push(tag(0, 2), 9, out);
   ASSERT_EQ(all<release>(out).size(), 1u);
   ASSERT_EQ(all<ack>(out).size(), 1u);
-  EXPECT_EQ(all<ack>(out)[0].code, refusal::beyond_window);
+  EXPECT_EQ(all<ack>(out)[0].code, reply_code::beyond_window);
 }
 
 TEST(shard_core, one_pull_of_a_chunk_at_a_time) {
@@ -145,7 +148,7 @@ TEST(shard_core, one_pull_of_a_chunk_at_a_time) {
   EXPECT_TRUE(all<reply>(out).empty());
   core.pull(tag(0, 2), false, out);
   ASSERT_EQ(all<reply>(out).size(), 1u);
-  EXPECT_EQ(all<reply>(out)[0].code, refusal::pull_under_way);
+  EXPECT_EQ(all<reply>(out)[0].code, reply_code::pull_under_way);
   out.clear();
   core.push(tag(1, 0), 2, out);
   ASSERT_EQ(all<reply>(out).size(), 1u);
@@ -183,17 +186,17 @@ TEST(shard_core, a_new_incarnation_fences_the_old_one_and_keeps_its_clocks) {
   auto core = make_core({consistency_kind::async, 0}, 1);
   shard_effects out;
   core.push(tag(0, 0), 1, out);
-  EXPECT_EQ(core.admin().admit_worker(job, 0, 2), refusal::none);
-  EXPECT_EQ(core.admin().admit_worker(job, 0, 1), refusal::unknown_worker);
+  EXPECT_EQ(core.admin().admit_worker(job, 0, 2), reply_code::ok);
+  EXPECT_EQ(core.admin().admit_worker(job, 0, 1), reply_code::unknown_worker);
   out.clear();
   core.push(tag(0, 1), 2, out);
-  EXPECT_EQ(all<ack>(out).at(0).code, refusal::unknown_worker);
+  EXPECT_EQ(all<ack>(out).at(0).code, reply_code::unknown_worker);
   out.clear();
   auto again = tag(0, 0);
   again.incarnation = 2;
   core.push(again, 3, out);
   EXPECT_TRUE(all<apply>(out).empty()) << "applied by the one before it";
-  EXPECT_EQ(all<ack>(out).at(0).code, refusal::none);
+  EXPECT_EQ(all<ack>(out).at(0).code, reply_code::ok);
 }
 
 TEST(shard_core, a_push_has_one_place_however_often_it_is_sent) {
@@ -211,9 +214,9 @@ TEST(shard_core, a_push_has_one_place_however_often_it_is_sent) {
   core.push(tag(1, 0), 2, out);
   const auto again = core.begin_push(tag(0, 0), 32);
   EXPECT_EQ(again.kind, verdict::refuse);
-  EXPECT_EQ(again.code, refusal::none) << "applied: acknowledged again without its payload";
-  EXPECT_EQ(core.begin_push(tag(0, 0), 28).code, refusal::wrong_size);
-  EXPECT_EQ(core.admin().admit_worker(job, 0, 2), refusal::none);
+  EXPECT_EQ(again.code, reply_code::ok) << "applied: acknowledged again without its payload";
+  EXPECT_EQ(core.begin_push(tag(0, 0), 28).code, reply_code::wrong_size);
+  EXPECT_EQ(core.admin().admit_worker(job, 0, 2), reply_code::ok);
   auto fresh = tag(0, 1);
   fresh.incarnation = 2;
   EXPECT_EQ(core.begin_push(fresh, 32).kind, verdict::take)
@@ -222,19 +225,20 @@ TEST(shard_core, a_push_has_one_place_however_often_it_is_sent) {
 
 TEST(shard_core, a_table_that_is_forgotten_was_never_there) {
   auto core = make_core({consistency_kind::bsp, 0}, 2);
-  const std::vector<chunk_place> places{{0, 0, 0, 8}, {1, 0, 8, 8}};
+  const std::vector<chunk_place> places{{.chunk = 0, .shard = 0, .first = 0, .elements = 8},
+                                        {.chunk = 1, .shard = 0, .first = 8, .elements = 8}};
   EXPECT_EQ(core.admin().open_table(job, 6, places)[1].slot, 3u);
   core.admin().forget_table(6);
   core.admin().forget_table(9);
   shard_effects out;
   auto at = tag(0, 0);
   at.table = 6;
-  EXPECT_EQ(core.registry().check_table(at), refusal::unknown_table);
-  EXPECT_EQ(core.begin_push(at, 32).code, refusal::unknown_table);
+  EXPECT_EQ(core.registry().check_table(at), reply_code::unknown_table);
+  EXPECT_EQ(core.begin_push(at, 32).code, reply_code::unknown_table);
   EXPECT_TRUE(core.registry().slots_of(6).empty());
   core.pull(at, false, out);
-  EXPECT_EQ(all<reply>(out).at(0).code, refusal::unknown_table);
-  EXPECT_EQ(core.admin().admit_worker(job, 0, 2), refusal::none);
+  EXPECT_EQ(all<reply>(out).at(0).code, reply_code::unknown_table);
+  EXPECT_EQ(core.admin().admit_worker(job, 0, 2), reply_code::ok);
   EXPECT_EQ(core.admin().open_table(job, 6, places)[1].slot, 5u) << "other slots";
   core.push(tag(1, 0), 1, out);
   core.admin().close_job(job, out);
@@ -250,14 +254,14 @@ TEST(shard_core, closing_a_job_refuses_whoever_waits_and_whatever_comes) {
   EXPECT_TRUE(out.list.empty());
   core.admin().close_job(job, out);
   ASSERT_EQ(all<ack>(out).size(), 2u);
-  EXPECT_EQ(all<ack>(out)[1].code, refusal::job_ended);
+  EXPECT_EQ(all<ack>(out)[1].code, reply_code::job_ended);
   EXPECT_EQ(all<release>(out).size(), 2u);
   ASSERT_EQ(all<reply>(out).size(), 1u);
-  EXPECT_EQ(all<reply>(out)[0].code, refusal::job_ended);
+  EXPECT_EQ(all<reply>(out)[0].code, reply_code::job_ended);
   EXPECT_EQ(core.pushes_held(), 0u);
   out.clear();
   core.push(tag(1, 0), 3, out);
-  EXPECT_EQ(all<ack>(out).at(0).code, refusal::job_ended);
+  EXPECT_EQ(all<ack>(out).at(0).code, reply_code::job_ended);
   EXPECT_EQ(all<release>(out).size(), 1u);
 }
 
@@ -300,7 +304,7 @@ TEST(shard_core, applies_exactly_once_under_reordering_and_duplicates) {
         outstanding.erase(held);
       }
       for (const auto& effect : all<ack>(out)) {
-        ASSERT_EQ(effect.code, refusal::none);
+        ASSERT_EQ(effect.code, reply_code::ok);
         if (effect.tag.clock == acked[effect.tag.rank]) ++acked[effect.tag.rank];
       }
       ASSERT_LE(core.pushes_held(), workers * runtime::limits::clocks_in_flight_max);
@@ -322,7 +326,7 @@ TEST(shard_core, a_warm_clock_allocates_nothing) {
         core.pull(tag(rank, clock + 1, chunk), false, out);
         for (const auto& effect : out.list)
           if (const auto* entry = std::get_if<reply>(&effect))
-            core.sent(entry->slot, entry->tag.rank, entry->where.plane);
+            core.sent(entry->slot, entry->tag.rank, entry->where.version_buffer);
       }
   };
   for (std::uint64_t clock = 0; clock < 4; ++clock) one_clock(clock);

@@ -22,7 +22,7 @@ using lines = std::vector<std::string>;
 inline std::string text(std::uint64_t number) {
   return number == clock_vector::infinity ? "infinity" : std::to_string(number);
 }
-inline std::string code_text(refusal code) {
+inline std::string code_text(reply_code code) {
   return std::string(to_string(code));
 }
 inline std::string rank_text(std::uint32_t rank, std::uint32_t incarnation = 1) {
@@ -76,7 +76,7 @@ class effect_lines {
     return sum.empty() ? "nothing" : sum;
   }
   static std::string where_text(const shard_effects::version_at& where) {
-    return "version " + text(where.version) + " in plane " + text(where.plane) +
+    return "version " + text(where.version) + " in plane " + text(where.version_buffer) +
            ", all below " + text(where.min_clock);
   }
   static std::string run_text(const frame_tag& tag, std::uint32_t count) {
@@ -86,7 +86,8 @@ class effect_lines {
 
   std::string text_of(const shard_effects::apply& apply, const inputs& all) const {
     return "step " + chunk_text(apply.slot) + ": " + sum_text(all, apply.first, apply.count) +
-           " of " + text(apply.team) + ", plane " + text(apply.from) + " to " + text(apply.to) +
+           " of " + text(apply.contributors) + ", plane " + text(apply.from) + " to " +
+           text(apply.to) +
            (apply.keeps_sum ? ", keep the sum of clock " + text(apply.clock) : "");
   }
   std::string text_of(const shard_effects::release& release, const inputs&) {
@@ -99,24 +100,24 @@ class effect_lines {
     const auto subject = farewell
                              ? "farewell of " + rank_text(ack.tag.rank, ack.tag.incarnation)
                              : push_text(ack.tag) + " of chunk " + text(ack.tag.chunk);
-    return ack.code == refusal::none ? "ack " + subject
-                                     : "refuse " + subject + ": " + code_text(ack.code);
+    return ack.code == reply_code::ok ? "ack " + subject
+                                      : "refuse " + subject + ": " + code_text(ack.code);
   }
   std::string text_of(const shard_effects::reply& reply, const inputs&) const {
     const auto subject = "pull " + push_text(reply.tag) + " of chunk " + text(reply.tag.chunk);
-    if (reply.code != refusal::none) return "refuse " + subject + ": " + code_text(reply.code);
+    if (reply.code != reply_code::ok) return "refuse " + subject + ": " + code_text(reply.code);
     return "answer " + subject + ": " + where_text(reply.where) +
            (reply.applied ? ", and ack the push" : "");
   }
-  std::string text_of(const shard_effects::ring_acknowledge& ack, const inputs&) const {
+  std::string text_of(const shard_effects::doorbell_acknowledge& ack, const inputs&) const {
     const auto subject = push_text(ack.tag) + " of " + run_text(ack.tag, ack.count);
-    return ack.code == refusal::none ? "ack ring " + subject
-                                     : "refuse ring " + subject + ": " + code_text(ack.code);
+    return ack.code == reply_code::ok ? "ack ring " + subject
+                                      : "refuse ring " + subject + ": " + code_text(ack.code);
   }
-  std::string text_of(const shard_effects::ring_reply& reply, const inputs&) const {
+  std::string text_of(const shard_effects::doorbell_reply& reply, const inputs&) const {
     const auto subject =
         "ring pull " + push_text(reply.tag) + " of " + run_text(reply.tag, reply.count);
-    if (reply.code != refusal::none) return "refuse " + subject + ": " + code_text(reply.code);
+    if (reply.code != reply_code::ok) return "refuse " + subject + ": " + code_text(reply.code);
     return "answer " + subject + ": " + where_text(reply.where) +
            (reply.applied ? ", and ack the push" : "");
   }
@@ -131,7 +132,7 @@ class effect_lines {
   }
   std::string text_of(const shard_effects::snapshot& snapshot, const inputs&) const {
     const auto& cut = core_.snapshots().cut_of(snapshot.slot);
-    return "copy " + chunk_text(snapshot.slot) + " in plane " + text(snapshot.plane) +
+    return "copy " + chunk_text(snapshot.slot) + " in plane " + text(snapshot.version_buffer) +
            ": version " + text(cut.version) + ", ranks at" + ranks_text(cut.ranks);
   }
   std::string text_of(const shard_effects::replicate& step, const inputs&) const {
@@ -139,15 +140,15 @@ class effect_lines {
                           : step.payload == no_payload ? "the kept sum"
                                                        : payload_text(step.payload);
     return "replicate " + chunk_text(step.slot) + " version " + text(step.version) + ": " +
-           gradient + " of " + text(step.team) + ", clock " + text(step.clock) + " of " +
-           (step.rank == all_ranks ? "all" : text(step.rank));
+           gradient + " of " + text(step.contributors) + ", clock " + text(step.clock) +
+           " of " + (step.rank == all_ranks ? "all" : text(step.rank));
   }
   std::string text_of(const shard_effects::seed& seed, const inputs&) const {
     const auto& state = core_.replication().seed_of(seed.slot);
     std::string kept;
     for (std::size_t at = 0; at < state.kept.size(); ++at)
       kept += " " + text(state.kept[at]) + " in plane " + text(seed.kept[at]);
-    return "hand over " + chunk_text(seed.slot) + " in plane " + text(seed.plane) +
+    return "hand over " + chunk_text(seed.slot) + " in plane " + text(seed.version_buffer) +
            ": version " + text(state.now.version) + ", ranks at" + ranks_text(state.now.ranks) +
            (kept.empty() ? "" : ", kept" + kept);
   }

@@ -16,16 +16,28 @@ inline constexpr std::uint32_t epoch = 4;
 // A shard with one table of two chunks of 8 elements, chunks 0 and 2 of the table.
 inline shard_core make_core(consistency_spec consistency, std::uint32_t workers) {
   shard_core core;
-  core.admin().open_job(job, {epoch, workers, consistency, false, {}});
-  const std::vector<chunk_place> places{{0, 0, 0, 8}, {2, 0, 16, 8}};
+  core.admin().open_job(job, {.epoch = epoch,
+                              .workers = workers,
+                              .consistency = consistency,
+                              .workers_come_back = false,
+                              .members = {}});
+  const std::vector<chunk_place> places{{.chunk = 0, .shard = 0, .first = 0, .elements = 8},
+                                        {.chunk = 2, .shard = 0, .first = 16, .elements = 8}};
   core.admin().open_table(job, 5, places);
   for (std::uint32_t rank = 0; rank < workers; ++rank)
-    EXPECT_EQ(core.admin().admit_worker(job, rank, 1), refusal::none);
+    EXPECT_EQ(core.admin().admit_worker(job, rank, 1), reply_code::ok);
   return core;
 }
 
 inline frame_tag tag(std::uint32_t rank, std::uint64_t clock, std::uint32_t chunk = 0) {
-  return {job, epoch, 1, rank, 5, chunk, clock, clock + 1};  // one pull per clock
+  return {.job = job,
+          .epoch = epoch,
+          .incarnation = 1,
+          .rank = rank,
+          .table = 5,
+          .chunk = chunk,
+          .clock = clock,
+          .request = clock + 1};  // one pull per clock
 }
 
 template <class T>

@@ -1,5 +1,5 @@
 // What a front does with frames: here, those of a worker that has come back.
-#include "policies/shard/front_core.hpp"
+#include "policies/shard/ingress_core.hpp"
 
 #include <gtest/gtest.h>
 
@@ -13,9 +13,9 @@ using runtime::frame_header;
 using runtime::frame_kind;
 
 // Notes the frames that are sent; everything is sent at once.
-class noting_shell final : public front_shell {
+class noting_shell final : public ingress_shell {
  public:
-  front_core* core = nullptr;
+  ingress_core* core = nullptr;
   struct sent_frame {
     peer_id to;
     frame_header header;
@@ -48,8 +48,9 @@ class noting_shell final : public front_shell {
   void drop(peer_id, std::vector<send_name>&) override {}
   std::optional<peer_id> reconnect(const member_key&) override { return next_peer; }
   std::optional<peer_id> next_peer;
-  refusal map_gradients(const member_key&, std::uint32_t, std::span<const std::byte>) override {
-    return windows ? refusal::none : refusal::no_window;
+  reply_code map_gradients(const member_key&, std::uint32_t,
+                           std::span<const std::byte>) override {
+    return windows ? reply_code::ok : reply_code::no_window;
   }
   payload_handle keep_in_place(const member_key&, std::uint32_t, std::uint32_t,
                                std::uint32_t) override {
@@ -60,28 +61,33 @@ class noting_shell final : public front_shell {
   std::uint64_t bytes_of(std::uint32_t) const override { return 32; }
   void go_on_soon() override { goes_on = true; }
   void post_acks_soon() override { posts = true; }
-  void note_refusal(const frame_tag&, refusal) override {}
+  void note_refusal(const frame_tag&, reply_code) override {}
 };
 
-class front_of_two : public testing::Test {
+class ingress_of_two : public testing::Test {
  protected:
-  front_of_two() : front_(shell_, core_, 0) {
-    shell_.core = &front_;
-    core_.admin().open_job(job, {epoch, 2, {consistency_kind::bsp, 0}, true, {}});
-    const std::vector<chunk_place> places{{0, 0, 0, 8}};
+  ingress_of_two() : ingress_(shell_, core_, 0) {
+    shell_.core = &ingress_;
+    core_.admin().open_job(job, {.epoch = epoch,
+                                 .workers = 2,
+                                 .consistency = {consistency_kind::bsp, 0},
+                                 .workers_come_back = true,
+                                 .members = {}});
+    const std::vector<chunk_place> places{{.chunk = 0, .shard = 0, .first = 0, .elements = 8}};
     core_.admin().open_table(job, 5, places);
     for (std::uint32_t rank = 0; rank < 2; ++rank) join(rank, 1, rank);
   }
 
   void join(std::uint32_t rank, std::uint32_t incarnation, std::uint32_t peer) {
-    const admit_worker_call call{job, rank, incarnation, "", {5}};
-    EXPECT_EQ(front_.admit(call).code, refusal::none);
-    front_.connected(call, peer);
+    const admit_worker_call call{
+        .token = job, .rank = rank, .incarnation = incarnation, .address = "", .tables = {5}};
+    EXPECT_EQ(ingress_.admit(call).code, reply_code::ok);
+    ingress_.connected(call, peer);
   }
 
   // A push, and with it the pull of the next clock.
   frame_header exchange(std::uint32_t rank, std::uint32_t incarnation) {
-    auto header = header_of(frame_kind::push, tag(rank, 0), refusal::none);
+    auto header = header_of(frame_kind::push, tag(rank, 0), reply_code::ok);
     header.incarnation = incarnation;
     header.payload_bytes = 32;
     header.flags = runtime::frame_flag_pull;
@@ -90,9 +96,9 @@ class front_of_two : public testing::Test {
 
   // As a link does; whether it had a place.
   bool arrive(const frame_header& header) {
-    const bool placed = front_.place(header);
-    if (placed) front_.frame(header, ++payloads_, {}, 0);
-    while (std::exchange(shell_.goes_on, false)) front_.go_on();
+    const bool placed = ingress_.place(header);
+    if (placed) ingress_.frame(header, ++payloads_, {}, 0);
+    while (std::exchange(shell_.goes_on, false)) ingress_.go_on();
     return placed;
   }
 
@@ -107,11 +113,11 @@ class front_of_two : public testing::Test {
 
   noting_shell shell_;
   shard_core core_;
-  front_core front_;
+  ingress_core ingress_;
   payload_handle payloads_ = 0;
 };
 
-TEST_F(front_of_two, who_comes_back_to_a_push_that_is_held_gets_the_pull_that_came_with_it) {
+TEST_F(ingress_of_two, who_comes_back_to_a_push_that_is_held_gets_the_pull_that_came_with_it) {
   EXPECT_TRUE(arrive(exchange(1, 1)));
   join(1, 2, 7);
   EXPECT_FALSE(arrive(exchange(1, 2))) << "it is here";
@@ -122,7 +128,8 @@ TEST_F(front_of_two, who_comes_back_to_a_push_that_is_held_gets_the_pull_that_ca
   EXPECT_EQ(replies_to(1), 0) << "nothing for the dead";
 }
 
-TEST_F(front_of_two, who_comes_back_to_a_push_that_is_applied_gets_the_pull_that_came_with_it) {
+TEST_F(ingress_of_two,
+       who_comes_back_to_a_push_that_is_applied_gets_the_pull_that_came_with_it) {
   EXPECT_TRUE(arrive(exchange(1, 1)));
   EXPECT_TRUE(arrive(exchange(0, 1)));
   join(1, 2, 7);
@@ -130,7 +137,7 @@ TEST_F(front_of_two, who_comes_back_to_a_push_that_is_applied_gets_the_pull_that
   EXPECT_EQ(replies_to(7), 1);
 }
 
-TEST_F(front_of_two, a_frame_that_comes_twice_is_answered_once) {
+TEST_F(ingress_of_two, a_frame_that_comes_twice_is_answered_once) {
   EXPECT_TRUE(arrive(exchange(1, 1)));
   EXPECT_FALSE(arrive(exchange(1, 1)));
   EXPECT_TRUE(arrive(exchange(0, 1)));
@@ -140,14 +147,14 @@ TEST_F(front_of_two, a_frame_that_comes_twice_is_answered_once) {
 
 constexpr std::int64_t ms = millisecond;
 
-TEST_F(front_of_two, a_broken_connection_is_made_again_and_the_member_asked_to_send_again) {
-  front_.connection_broke(1, 0);
-  EXPECT_TRUE(front_.is_mending());
+TEST_F(ingress_of_two, a_broken_connection_is_made_again_and_the_member_asked_to_send_again) {
+  ingress_.connection_broke(1, 0);
+  EXPECT_TRUE(ingress_.is_mending());
   EXPECT_TRUE(arrive(exchange(1, 1))) << "frames still come: only our side broke";
   EXPECT_TRUE(arrive(exchange(0, 1)));
   EXPECT_EQ(replies_to(1), 0);
   shell_.next_peer = 9;
-  front_.mend(10 * ms);
+  ingress_.mend(10 * ms);
   ASSERT_EQ(shell_.frames.back().to, 9u);
   const auto asked = shell_.frames.back().header;
   EXPECT_EQ(asked.kind, frame_kind::resend);
@@ -157,53 +164,53 @@ TEST_F(front_of_two, a_broken_connection_is_made_again_and_the_member_asked_to_s
   auto answer = asked;
   answer.kind = frame_kind::resent;
   answer.flags = runtime::frame_flag_up;
-  front_.frame(answer, no_payload, {}, 0);
-  EXPECT_FALSE(front_.is_mending());
-  auto pull = header_of(frame_kind::pull, tag(1, 1), refusal::none);
+  ingress_.frame(answer, no_payload, {}, 0);
+  EXPECT_FALSE(ingress_.is_mending());
+  auto pull = header_of(frame_kind::pull, tag(1, 1), reply_code::ok);
   pull.request = 99;
-  front_.frame(pull, no_payload, {}, 0);
+  ingress_.frame(pull, no_payload, {}, 0);
   EXPECT_EQ(replies_to(9), 1);
 }
 
 // A coordinator that came back admits everybody once more.
-TEST_F(front_of_two, a_member_that_is_admitted_again_after_its_connection_broke_is_asked) {
-  front_.connection_broke(1, 0);
+TEST_F(ingress_of_two, a_member_that_is_admitted_again_after_its_connection_broke_is_asked) {
+  ingress_.connection_broke(1, 0);
   EXPECT_TRUE(arrive(exchange(1, 1)));
   EXPECT_TRUE(arrive(exchange(0, 1)));
   EXPECT_EQ(replies_to(1), 0) << "it was lost";
-  EXPECT_FALSE(front_.admit({job, 1, 1, "", {5}}).connect);
-  EXPECT_TRUE(front_.is_mending());
+  EXPECT_FALSE(ingress_.admit({job, 1, 1, "", {5}}).connect);
+  EXPECT_TRUE(ingress_.is_mending());
   shell_.next_peer = 9;
-  front_.mend(10 * ms);
+  ingress_.mend(10 * ms);
   ASSERT_EQ(shell_.frames.back().to, 9u);
   EXPECT_EQ(shell_.frames.back().header.kind, frame_kind::resend);
 }
 
-TEST_F(front_of_two, a_member_that_is_out_of_reach_and_admitted_again_is_connected_to) {
-  front_.peer_lost(1);
-  EXPECT_FALSE(front_.admit({job, 1, 1, "", {5}}).connect);
-  ASSERT_TRUE(front_.is_mending());
+TEST_F(ingress_of_two, a_member_that_is_out_of_reach_and_admitted_again_is_connected_to) {
+  ingress_.peer_lost(1);
+  EXPECT_FALSE(ingress_.admit({job, 1, 1, "", {5}}).connect);
+  ASSERT_TRUE(ingress_.is_mending());
   shell_.next_peer = 9;
-  front_.mend(0);
+  ingress_.mend(0);
   EXPECT_EQ(shell_.frames.back().to, 9u);
 }
 
-TEST_F(front_of_two, a_member_whose_process_has_ended_is_not_connected_to_again) {
-  front_.peer_lost(1);
-  EXPECT_FALSE(front_.is_mending());
+TEST_F(ingress_of_two, a_member_whose_process_has_ended_is_not_connected_to_again) {
+  ingress_.peer_lost(1);
+  EXPECT_FALSE(ingress_.is_mending());
 }
 
-TEST_F(front_of_two, the_next_process_of_a_rank_ends_the_attempts_for_the_one_before) {
-  front_.connection_broke(1, 0);
+TEST_F(ingress_of_two, the_next_process_of_a_rank_ends_the_attempts_for_the_one_before) {
+  ingress_.connection_broke(1, 0);
   join(1, 2, 7);
-  EXPECT_FALSE(front_.is_mending());
+  EXPECT_FALSE(ingress_.is_mending());
 }
 
-TEST_F(front_of_two, a_push_that_is_cut_off_is_asked_for) {
+TEST_F(ingress_of_two, a_push_that_is_cut_off_is_asked_for) {
   const auto push = exchange(1, 1);
-  EXPECT_TRUE(front_.place(push));
+  EXPECT_TRUE(ingress_.place(push));
   shell_.frames.clear();
-  front_.frame_lost(push);
+  ingress_.frame_lost(push);
   ASSERT_EQ(shell_.frames.size(), 1u);
   EXPECT_EQ(shell_.frames[0].to, 1u);
   EXPECT_EQ(shell_.frames[0].header.kind, frame_kind::resend);
@@ -211,54 +218,54 @@ TEST_F(front_of_two, a_push_that_is_cut_off_is_asked_for) {
   EXPECT_TRUE(arrive(push));
 }
 
-TEST_F(front_of_two, what_was_refused_for_want_of_a_table_is_asked_for_when_it_is_there) {
+TEST_F(ingress_of_two, what_was_refused_for_want_of_a_table_is_asked_for_when_it_is_there) {
   auto unknown = tag(1, 0);
   unknown.table = 6;
-  front_.frame(header_of(frame_kind::skip, unknown, refusal::none), no_payload, {}, 0);
+  ingress_.frame(header_of(frame_kind::skip, unknown, reply_code::ok), no_payload, {}, 0);
   ASSERT_FALSE(shell_.frames.empty());
   EXPECT_NE(shell_.frames.back().header.code, 0u);
   shell_.frames.clear();
-  const std::vector<chunk_place> places{{0, 0, 0, 8}};
+  const std::vector<chunk_place> places{{.chunk = 0, .shard = 0, .first = 0, .elements = 8}};
   core_.admin().open_table(job, 6, places);
-  front_.table_opened(job);
+  ingress_.table_opened(job);
   ASSERT_EQ(shell_.frames.size(), 1u) << "the member that was refused, and no other";
   EXPECT_EQ(shell_.frames[0].to, 1u);
   EXPECT_EQ(shell_.frames[0].header.kind, frame_kind::resend);
 }
 
 // Nothing else would have it sent again: its sender knows that it arrived.
-TEST_F(front_of_two, a_window_whose_name_finds_no_room_is_asked_for_when_there_is_some) {
-  const auto attach = header_of(frame_kind::attach, tag(1, 0), refusal::none);
+TEST_F(ingress_of_two, a_window_whose_name_finds_no_room_is_asked_for_when_there_is_some) {
+  const auto attach = header_of(frame_kind::attach, tag(1, 0), reply_code::ok);
   const auto asked = [&] {
     int found = 0;
     for (const auto& [peer, header] : shell_.frames)
       found += peer == 1 && header.kind == frame_kind::resend;
     return found;
   };
-  EXPECT_TRUE(front_.place(attach));
-  front_.no_place(attach);
+  EXPECT_TRUE(ingress_.place(attach));
+  ingress_.no_place(attach);
   EXPECT_EQ(asked(), 0) << "there is no room";
-  front_.frame(header_of(frame_kind::attach, tag(0, 0), refusal::none), no_payload, {}, 0);
+  ingress_.frame(header_of(frame_kind::attach, tag(0, 0), reply_code::ok), no_payload, {}, 0);
   EXPECT_EQ(asked(), 1) << "the room of that is free";
-  front_.frame(attach, no_payload, {}, 0);
+  ingress_.frame(attach, no_payload, {}, 0);
   EXPECT_EQ(asked(), 1);
   // One that is cut off gives its room back, too.
-  front_.no_place(attach);
-  front_.frame_lost(header_of(frame_kind::attach, tag(0, 0), refusal::none));
+  ingress_.no_place(attach);
+  ingress_.frame_lost(header_of(frame_kind::attach, tag(0, 0), reply_code::ok));
   EXPECT_EQ(asked(), 2);
 }
 
-TEST_F(front_of_two, an_answer_beyond_two_under_way_follows_when_one_has_been_sent) {
+TEST_F(ingress_of_two, an_answer_beyond_two_under_way_follows_when_one_has_been_sent) {
   shell_.holds_sent = true;
   for (std::uint32_t rank = 0; rank < 2; ++rank) arrive(exchange(rank, 1));
-  auto pull = header_of(frame_kind::pull, tag(1, 1), refusal::none);
+  auto pull = header_of(frame_kind::pull, tag(1, 1), reply_code::ok);
   for (const std::uint64_t request : {50U, 51U}) {
     pull.request = request;
-    front_.frame(pull, no_payload, {}, 0);
+    ingress_.frame(pull, no_payload, {}, 0);
   }
   EXPECT_EQ(replies_to(1), 2) << "the third waits";
-  front_.sent(shell_.held.front());
-  while (std::exchange(shell_.goes_on, false)) front_.go_on();
+  ingress_.sent(shell_.held.front());
+  while (std::exchange(shell_.goes_on, false)) ingress_.go_on();
   ASSERT_EQ(replies_to(1), 3);
   EXPECT_EQ(shell_.frames.back().header.request, 51u) << "under the number asked last";
 }
@@ -266,49 +273,56 @@ TEST_F(front_of_two, an_answer_beyond_two_under_way_follows_when_one_has_been_se
 // A worker alone, with two tables in place.
 class acks_of_rings : public testing::Test {
  protected:
-  acks_of_rings() : front_(shell_, core_, 0) {
-    shell_.core = &front_;
+  acks_of_rings() : ingress_(shell_, core_, 0) {
+    shell_.core = &ingress_;
     shell_.windows = true;
-    core_.admin().open_job(job, {epoch, 1, {consistency_kind::async, 0}, true, {}});
-    const std::vector<chunk_place> places{{0, 0, 0, 8}, {1, 0, 8, 8}};
+    core_.admin().open_job(job, {.epoch = epoch,
+                                 .workers = 1,
+                                 .consistency = {consistency_kind::async, 0},
+                                 .workers_come_back = true,
+                                 .members = {}});
+    const std::vector<chunk_place> places{{.chunk = 0, .shard = 0, .first = 0, .elements = 8},
+                                          {.chunk = 1, .shard = 0, .first = 8, .elements = 8}};
     for (const auto table : {5U, 6U}) core_.admin().open_table(job, table, places);
-    const admit_worker_call call{job, 0, 1, "", {5, 6}};
-    EXPECT_EQ(front_.admit(call).code, refusal::none);
-    front_.connected(call, 3);
-    for (const auto table : {5U, 6U}) front_.frame(frame(frame_kind::attach, table), 0, {}, 0);
+    const admit_worker_call call{
+        .token = job, .rank = 0, .incarnation = 1, .address = "", .tables = {5, 6}};
+    EXPECT_EQ(ingress_.admit(call).code, reply_code::ok);
+    ingress_.connected(call, 3);
+    for (const auto table : {5U, 6U})
+      ingress_.frame(frame(frame_kind::attach, table), 0, {}, 0);
     shell_.frames.clear();
   }
   frame_header frame(frame_kind kind, std::uint32_t table) const {
     auto name = tag(0, 0);
     name.table = table;
-    auto header = header_of(kind, name, refusal::none);
+    auto header = header_of(kind, name, reply_code::ok);
     header.incarnation = 1;
     return header;
   }
   void ring(std::uint32_t table) {
-    auto header = frame(frame_kind::ring, table);
+    auto header = frame(frame_kind::doorbell, table);
     header.flags = runtime::frame_flag_skip;
-    front_.frame(header, no_payload, {}, 0);
+    ingress_.frame(header, no_payload, {}, 0);
   }
 
   noting_shell shell_;
   shard_core core_;
-  front_core front_;
+  ingress_core ingress_;
 };
 
 TEST_F(acks_of_rings, whose_tables_are_all_applied_in_a_turn_is_told_at_once) {
   ring(runtime::whole_job);
   EXPECT_TRUE(shell_.frames.empty()) << "at the end of the turn";
   ASSERT_TRUE(shell_.posts);
-  front_.post_acks();
+  ingress_.post_acks();
   ASSERT_EQ(shell_.frames.size(), 1U);
   const auto& ack = shell_.frames[0].header;
-  EXPECT_EQ(ack.kind, frame_kind::ring_ack);
+  EXPECT_EQ(ack.kind, frame_kind::doorbell_ack);
   EXPECT_EQ(ack.table, runtime::whole_job);
   EXPECT_EQ(ack.count, 0U);
   EXPECT_EQ(ack.code, 0U);
   EXPECT_EQ(ack.clock, 0U);
-  front_.post_acks();
+  ingress_.post_acks();
   EXPECT_EQ(shell_.frames.size(), 1U) << "told once";
 }
 
@@ -316,7 +330,7 @@ TEST_F(acks_of_rings, tables_that_are_applied_in_another_order_are_told_at_once)
   ring(6);
   ring(5);
   ring(6);
-  front_.post_acks();
+  ingress_.post_acks();
   ASSERT_EQ(shell_.frames.size(), 1U);
   EXPECT_EQ(shell_.frames[0].header.table, runtime::whole_job);
 }
@@ -324,7 +338,7 @@ TEST_F(acks_of_rings, tables_that_are_applied_in_another_order_are_told_at_once)
 TEST_F(acks_of_rings, one_of_two_tables_told_twice_is_not_both) {
   ring(5);
   ring(5);
-  front_.post_acks();
+  ingress_.post_acks();
   ASSERT_EQ(shell_.frames.size(), 2U);
   for (const auto& [peer, header] : shell_.frames) {
     EXPECT_EQ(header.table, 5U);

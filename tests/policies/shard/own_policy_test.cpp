@@ -53,7 +53,7 @@ TEST(own_policy, decides_in_a_shard) {
   const auto replies = all<reply>(out);
   ASSERT_EQ(replies.size(), 1u) << "rank 1 is two clocks ahead";
   EXPECT_EQ(replies[0].tag.rank, 1u);
-  EXPECT_EQ(replies[0].code, refusal::none);
+  EXPECT_EQ(replies[0].code, reply_code::ok);
 }
 
 }  // namespace

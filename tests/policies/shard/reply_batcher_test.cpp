@@ -10,26 +10,29 @@
 namespace tidegate::policies {
 namespace {
 
-using ring_ack = shard_effects::ring_acknowledge;
-using ring_reply = shard_effects::ring_reply;
-constexpr shard_core::ring_request exchange{true, false, true, false};
-constexpr shard_core::ring_request push_only{true, false, false, false};
-constexpr shard_core::ring_request pull_only{false, false, true, false};
+using doorbell_ack = shard_effects::doorbell_acknowledge;
+using doorbell_reply = shard_effects::doorbell_reply;
+constexpr shard_core::doorbell_request exchange{
+    .push = true, .skip = false, .pull = true, .is_final = false};
+constexpr shard_core::doorbell_request push_only{
+    .push = true, .skip = false, .pull = false, .is_final = false};
+constexpr shard_core::doorbell_request pull_only{
+    .push = false, .skip = false, .pull = true, .is_final = false};
 
 TEST(reply_batcher, a_ring_speaks_for_all_chunks_and_is_answered_by_one_frame) {
   auto core = make_core({consistency_kind::bsp, 0}, 2);
   shard_effects out;
   const std::vector<payload_handle> first{1, 2}, second{3, 4};
   auto at = tag(0, 0);
-  core.ring(at, exchange, first, out);
+  core.doorbell(at, exchange, first, out);
   EXPECT_TRUE(out.list.empty());
   EXPECT_EQ(core.pushes_held(), 2u);
   at = tag(1, 0);
-  core.ring(at, exchange, second, out);
+  core.doorbell(at, exchange, second, out);
   ASSERT_EQ(all<apply>(out).size(), 2u);
   EXPECT_EQ(all<apply>(out)[0].from, all<apply>(out)[0].to) << "in place, nobody reads";
-  EXPECT_TRUE(all<ring_ack>(out).empty()) << "the replies acknowledge, too";
-  const auto replies = all<ring_reply>(out);
+  EXPECT_TRUE(all<doorbell_ack>(out).empty()) << "the replies acknowledge, too";
+  const auto replies = all<doorbell_reply>(out);
   ASSERT_EQ(replies.size(), 2u);
   for (const auto& reply : replies) {
     EXPECT_EQ(reply.tag.chunk, 0u) << "an index";
@@ -45,57 +48,57 @@ TEST(reply_batcher, rings_and_frames_mix_in_one_clock) {
   auto core = make_core({consistency_kind::bsp, 0}, 2);
   shard_effects out;
   const std::vector<payload_handle> both{1, 2};
-  core.ring(tag(0, 0), push_only, both, out);
+  core.doorbell(tag(0, 0), push_only, both, out);
   core.push(tag(1, 0, 2), 8, out);
-  ASSERT_EQ(all<ring_ack>(out).size(), 1u) << "of the second chunk only";
-  EXPECT_EQ(all<ring_ack>(out)[0].tag.chunk, 1u);
-  EXPECT_EQ(all<ring_ack>(out)[0].count, 1u);
+  ASSERT_EQ(all<doorbell_ack>(out).size(), 1u) << "of the second chunk only";
+  EXPECT_EQ(all<doorbell_ack>(out)[0].tag.chunk, 1u);
+  EXPECT_EQ(all<doorbell_ack>(out)[0].count, 1u);
   core.push(tag(1, 0, 0), 7, out);
   EXPECT_EQ(all<apply>(out).size(), 2u);
-  EXPECT_EQ(all<ring_ack>(out).size(), 2u);
+  EXPECT_EQ(all<doorbell_ack>(out).size(), 2u);
   EXPECT_EQ(all<ack>(out).size(), 2u);
 }
 
 // What somebody reads in place is not written until they pull again or push.
-TEST(reply_batcher, a_lease_keeps_its_plane) {
+TEST(reply_batcher, a_lease_keeps_its_version_buffer) {
   auto core = make_core({consistency_kind::async, 0}, 2);
   shard_effects out;
-  core.ring(tag(0, 0), pull_only, {}, out);
-  ASSERT_EQ(all<ring_reply>(out).size(), 1u);
-  EXPECT_EQ(all<ring_reply>(out)[0].where.plane, 0u);
+  core.doorbell(tag(0, 0), pull_only, {}, out);
+  ASSERT_EQ(all<doorbell_reply>(out).size(), 1u);
+  EXPECT_EQ(all<doorbell_reply>(out)[0].where.version_buffer, 0u);
   out.clear();
   const std::vector<payload_handle> other{1, 2}, another{3, 4}, own{5, 6};
-  core.ring(tag(1, 0), push_only, other, out);
+  core.doorbell(tag(1, 0), push_only, other, out);
   ASSERT_EQ(all<apply>(out).size(), 2u);
   EXPECT_EQ(all<apply>(out)[0].from, 0u);
   EXPECT_EQ(all<apply>(out)[0].to, 1u) << "worker 0 reads plane 0";
   out.clear();
-  core.ring(tag(1, 1), push_only, another, out);
+  core.doorbell(tag(1, 1), push_only, another, out);
   EXPECT_EQ(all<apply>(out)[0].to, 1u) << "nobody reads plane 1";
   out.clear();
-  core.ring(tag(0, 0), push_only, own, out);
+  core.doorbell(tag(0, 0), push_only, own, out);
   auto next = tag(0, 1);
   next.request = 9;
-  core.ring(next, pull_only, {}, out);
-  EXPECT_EQ(all<ring_reply>(out).at(0).where.plane, 1u);
+  core.doorbell(next, pull_only, {}, out);
+  EXPECT_EQ(all<doorbell_reply>(out).at(0).where.version_buffer, 1u);
   out.clear();
-  core.ring(tag(1, 2), push_only, other, out);
+  core.doorbell(tag(1, 2), push_only, other, out);
   EXPECT_EQ(all<apply>(out)[0].to, 0u) << "free again since worker 0 pushed";
 }
 
 TEST(reply_batcher, a_late_or_second_copy_of_a_pull_ends_no_lease) {
   auto core = make_core({consistency_kind::async, 0}, 2);
   shard_effects out;
-  core.ring(tag(0, 0), pull_only, {}, out);
-  core.ring(tag(0, 0), pull_only, {}, out);
-  EXPECT_EQ(all<ring_reply>(out).size(), 1u);
+  core.doorbell(tag(0, 0), pull_only, {}, out);
+  core.doorbell(tag(0, 0), pull_only, {}, out);
+  EXPECT_EQ(all<doorbell_reply>(out).size(), 1u);
   out.clear();
   const std::vector<payload_handle> other{1, 2};
-  core.ring(tag(1, 0), push_only, other, out);
+  core.doorbell(tag(1, 0), push_only, other, out);
   EXPECT_EQ(all<apply>(out)[0].to, 1u) << "the lease stands";
 }
 
-TEST(reply_batcher, a_reply_that_is_being_sent_keeps_its_plane) {
+TEST(reply_batcher, a_reply_that_is_being_sent_keeps_its_version_buffer) {
   auto core = make_core({consistency_kind::async, 0}, 1);
   shard_effects out;
   core.pull(tag(0, 0), false, out);
@@ -114,15 +117,15 @@ TEST(reply_batcher, a_ring_that_is_refused_gives_everything_back) {
   auto stranger = tag(0, 0);
   stranger.table = 6;
   const std::vector<payload_handle> both{1, 2};
-  core.ring(stranger, exchange, both, out);
+  core.doorbell(stranger, exchange, both, out);
   EXPECT_EQ(all<release>(out).size(), 2u);
-  ASSERT_EQ(all<ring_ack>(out).size(), 1u);
-  EXPECT_EQ(all<ring_ack>(out)[0].code, refusal::unknown_table);
-  EXPECT_EQ(all<ring_ack>(out)[0].count, 0u) << "all of the table";
-  EXPECT_EQ(all<ring_reply>(out).at(0).tag.clock, 1u);
+  ASSERT_EQ(all<doorbell_ack>(out).size(), 1u);
+  EXPECT_EQ(all<doorbell_ack>(out)[0].code, reply_code::unknown_table);
+  EXPECT_EQ(all<doorbell_ack>(out)[0].count, 0u) << "all of the table";
+  EXPECT_EQ(all<doorbell_reply>(out).at(0).tag.clock, 1u);
   out.clear();
-  core.ring(tag(0, 5), push_only, both, out);
-  EXPECT_EQ(all<ring_ack>(out).at(0).code, refusal::beyond_window);
+  core.doorbell(tag(0, 5), push_only, both, out);
+  EXPECT_EQ(all<doorbell_ack>(out).at(0).code, reply_code::beyond_window);
   EXPECT_EQ(all<release>(out).size(), 2u);
 }
 
@@ -135,7 +138,7 @@ TEST(reply_batcher, a_warm_exchange_of_rings_allocates_nothing) {
       for (std::uint32_t rank = 0; rank < 4; ++rank) {
         out.clear();
         auto at = tag(rank, clock);
-        core.ring(at, exchange, both, out);
+        core.doorbell(at, exchange, both, out);
       }
     };
     for (std::uint64_t clock = 0; clock < 4; ++clock) one_clock(clock);

@@ -19,7 +19,7 @@ namespace tidegate::policies::tests {
 struct shard_options {
   consistency_spec policy = {consistency_kind::bsp, 0};
   std::uint32_t ranks = 2;
-  std::uint32_t team = 0;  // ranks to begin with; 0: all
+  std::uint32_t contributors = 0;  // ranks to begin with; 0: all
   std::uint32_t chunks = 1;
   bool workers_come_back = false;
   bool replicated = false;
@@ -40,7 +40,7 @@ struct pull_frame {
   std::uint64_t clock = 0;
   std::uint32_t chunk = 0;
   std::uint32_t incarnation = 1;
-  bool everything = false;
+  bool is_final = false;
   bool again = false;  // a copy of the frame before
 };
 struct ring_frame {
@@ -62,7 +62,7 @@ struct step_frame {
   std::uint64_t version = 0;
   std::uint64_t clock = 0;
   std::uint32_t rank = all_ranks;
-  std::uint32_t team = 2;
+  std::uint32_t contributors = 2;
   bool skips = false;
 };
 // Upstream has answered an aggregator's pull.
@@ -74,16 +74,16 @@ struct parameters {
 class shard_scenario {
  public:
   explicit shard_scenario(const shard_options& options) : options_(options), texts_(core_) {
-    const auto team = options.team > 0 ? options.team : options.ranks;
+    const auto contributors = options.contributors > 0 ? options.contributors : options.ranks;
     std::vector<std::uint32_t> members;
-    for (std::uint32_t rank = 0; rank < team; ++rank) members.push_back(rank);
+    for (std::uint32_t rank = 0; rank < contributors; ++rank) members.push_back(rank);
     const shard_core::job_options job{.epoch = options.is_replica ? 0 : epoch,
                                       .workers = options.ranks,
                                       .consistency = options.policy,
                                       .workers_come_back = options.workers_come_back,
                                       .members = members,
                                       .replicated = options.replicated,
-                                      .team = team};
+                                      .contributors = contributors};
     if (options.is_relay)
       core_.admin().open_relay(token, job, 1);
     else
@@ -114,16 +114,16 @@ class shard_scenario {
   }
   lines pulls(const pull_frame& frame) {
     if (frame.again) --requests_;
-    core_.pull(tag_of(frame.rank, frame.incarnation, frame.chunk, frame.clock),
-               frame.everything, out_);
+    core_.pull(tag_of(frame.rank, frame.incarnation, frame.chunk, frame.clock), frame.is_final,
+               out_);
     return carry_out();
   }
-  lines rings(const ring_frame& frame) {
+  lines in_place(const ring_frame& frame) {
     const auto tag = tag_of(frame.rank, 1, whole_table, frame.clock);
     std::vector<payload_handle> payloads;
     for (std::uint32_t chunk = 0; frame.push && chunk < options_.chunks; ++chunk)
       payloads.push_back(texts_.new_payload(push_text(tag) + "." + text(chunk)));
-    core_.ring(tag, {.push = frame.push, .pull = frame.pull}, payloads, out_);
+    core_.doorbell(tag, {.push = frame.push, .pull = frame.pull}, payloads, out_);
     return carry_out();
   }
   lines finishes(const process_of_rank& worker) {
@@ -138,7 +138,7 @@ class shard_scenario {
   lines admits(const process_of_rank& worker) {
     const auto name = rank_text(worker.rank, worker.incarnation);
     const auto code = core_.admin().admit_worker(token, worker.rank, worker.incarnation);
-    if (code != refusal::none) return {"refuse " + name + ": " + code_text(code)};
+    if (code != reply_code::ok) return {"refuse " + name + ": " + code_text(code)};
     const std::uint32_t tables[] = {table};
     return {"admit " + name + " at clock " +
             text(core_.admin().first_missing(token, worker.rank, tables))};
@@ -150,7 +150,11 @@ class shard_scenario {
             text(core_.membership().pushed_below(token, rank))};
   }
   lines leaves(const clock_of_rank& leaver) {
-    change({++changes_, leaver.rank, leaver.clock, false, true});
+    change({.number = ++changes_,
+            .rank = leaver.rank,
+            .clock = leaver.clock,
+            .joins = false,
+            .pushes_here = true});
     return carry_out();
   }
   lines holds(const clock_of_rank& joiner) {
@@ -161,7 +165,11 @@ class shard_scenario {
     return all;
   }
   lines joins(const clock_of_rank& joiner) {
-    change({++changes_, joiner.rank, joiner.clock, true, true});
+    change({.number = ++changes_,
+            .rank = joiner.rank,
+            .clock = joiner.clock,
+            .joins = true,
+            .pushes_here = true});
     return carry_out();
   }
 
@@ -200,8 +208,8 @@ class shard_scenario {
 
   // Towards a primary.
   lines follows(const step_frame& frame) {
-    const shard_core::followed_step step{token,      table,       0,         frame.version,
-                                         frame.rank, frame.clock, frame.team};
+    const shard_core::followed_step step{
+        token, table, 0, frame.version, frame.rank, frame.clock, frame.contributors};
     if (const auto judged = core_.follower().begin_step(step, bytes);
         judged.kind != push_admission::verdict::take)
       return {verdict_text(judged) + " version " + text(frame.version)};
@@ -229,19 +237,20 @@ class shard_scenario {
   }
 
   // Towards those upstream of an aggregator.
-  lines sum_is_answered(std::uint64_t clock, refusal code = refusal::none) {
+  lines sum_is_answered(std::uint64_t clock, reply_code code = reply_code::ok) {
     core_.relay().handed_on(0, clock, code, false, out_);
     return carry_out();
   }
   lines pull_is_answered(const parameters& received) {
-    const auto plane = core_.relay().begin_pulled(0);
-    lines all{"receive version " + text(received.version) + " in plane " + text(plane)};
-    core_.relay().pulled(0, refusal::none, received.version, received.min_clock, out_);
+    const auto version_buffer = core_.relay().begin_pulled(0);
+    lines all{"receive version " + text(received.version) + " in plane " +
+              text(version_buffer)};
+    core_.relay().pulled(0, reply_code::ok, received.version, received.min_clock, out_);
     const auto more = carry_out();
     all.insert(all.end(), more.begin(), more.end());
     return all;
   }
-  lines pull_is_refused(refusal code) {
+  lines pull_is_refused(reply_code code) {
     core_.relay().pulled(0, code, 0, 0, out_);
     return carry_out();
   }
@@ -259,7 +268,7 @@ class shard_scenario {
 
   static std::string verdict_text(const push_admission& judged) {
     if (judged.kind == push_admission::verdict::drop) return "drop";
-    return judged.code == refusal::none ? "ack at once" : "refuse, " + code_text(judged.code);
+    return judged.code == reply_code::ok ? "ack at once" : "refuse, " + code_text(judged.code);
   }
   frame_tag tag_of(std::uint32_t rank, std::uint32_t incarnation, std::uint32_t chunk,
                    std::uint64_t clock) {
@@ -272,8 +281,8 @@ class shard_scenario {
             .clock = clock,
             .request = ++requests_};
   }
-  void change(const roster_change& news) {
-    core_.membership().change_roster(token, news, out_);
+  void change(const membership_change& news) {
+    core_.membership().change_membership(token, news, out_);
   }
 
   lines carry_out() {
@@ -281,8 +290,8 @@ class shard_scenario {
     auto all = texts_.of(effects);
     for (const auto& effect : effects.list)
       if (const auto* reply = std::get_if<shard_effects::reply>(&effect);
-          reply != nullptr && reply->code == refusal::none)
-        core_.sent(reply->slot, reply->tag.rank, reply->where.plane);
+          reply != nullptr && reply->code == reply_code::ok)
+        core_.sent(reply->slot, reply->tag.rank, reply->where.version_buffer);
     return all;
   }
 

@@ -190,11 +190,11 @@ TEST(shard_relay_scenarios, an_aggregator_hands_on_a_skip_and_tells_its_members_
   relay.skips({.rank = 0, .clock = 0});
   EXPECT_THAT(relay.skips({.rank = 1, .clock = 0}),
               ElementsAre("hand on clock 0 of chunk 0: nothing"));
-  EXPECT_THAT(relay.sum_is_answered(0, refusal::job_ended),
+  EXPECT_THAT(relay.sum_is_answered(0, reply_code::job_ended),
               ElementsAre("refuse 0/0 of chunk 0: the job has ended",
                           "refuse 1/0 of chunk 0: the job has ended"));
   EXPECT_THAT(relay.pulls({.rank = 0, .clock = 1}), ElementsAre("ask for chunk 0 at clock 1"));
-  EXPECT_THAT(relay.pull_is_refused(refusal::job_ended),
+  EXPECT_THAT(relay.pull_is_refused(reply_code::job_ended),
               ElementsAre("refuse pull 0/1 of chunk 0: the job has ended"));
 }
 

@@ -99,7 +99,7 @@ TEST(shard_scenarios, pulls_that_are_not_due_stay_when_others_push) {
 
 TEST(shard_scenarios, a_pull_of_everything_waits_for_all) {
   shard_scenario run({.policy = async});
-  EXPECT_THAT(run.pulls({.rank = 0, .clock = 1, .everything = true}), IsEmpty());
+  EXPECT_THAT(run.pulls({.rank = 0, .clock = 1, .is_final = true}), IsEmpty());
   run.pushes({.rank = 0, .clock = 0});
   EXPECT_THAT(
       run.pushes({.rank = 1, .clock = 0}),
@@ -167,18 +167,18 @@ TEST(shard_scenarios, a_push_that_comes_early_waits_for_those_before_it) {
 
 TEST(shard_scenarios, a_ring_pushes_and_pulls_all_chunks_of_a_table) {
   shard_scenario run({.chunks = 2});
-  EXPECT_THAT(run.rings({.rank = 0, .clock = 0}), IsEmpty());
-  EXPECT_THAT(run.rings({.rank = 1, .clock = 0, .pull = false}),
+  EXPECT_THAT(run.in_place({.rank = 0, .clock = 0}), IsEmpty());
+  EXPECT_THAT(run.in_place({.rank = 1, .clock = 0, .pull = false}),
               ElementsAre("step chunk 0: 0/0.0 + 1/0.0 of 2, plane 0 to 0", "release 0/0.0",
                           "release 1/0.0", "step chunk 1: 0/0.1 + 1/0.1 of 2, plane 0 to 0",
                           "release 0/0.1", "release 1/0.1", "ack ring 1/0 of chunks 0-1",
                           "answer ring pull 0/1 of chunks 0-1: version 1 in plane 0, all below "
                           "1, and ack the push"));
   EXPECT_THAT(
-      run.rings({.rank = 1, .clock = 1, .push = false}),
+      run.in_place({.rank = 1, .clock = 1, .push = false}),
       ElementsAre("answer ring pull 1/1 of chunks 0-1: version 1 in plane 0, all below 1"));
-  EXPECT_THAT(run.rings({.rank = 0, .clock = 1}), IsEmpty());
-  EXPECT_THAT(run.rings({.rank = 1, .clock = 1}),
+  EXPECT_THAT(run.in_place({.rank = 0, .clock = 1}), IsEmpty());
+  EXPECT_THAT(run.in_place({.rank = 1, .clock = 1}),
               ElementsAre("step chunk 0: 0/1.0 + 1/1.0 of 2, plane 0 to 0", "release 0/1.0",
                           "release 1/1.0", "step chunk 1: 0/1.1 + 1/1.1 of 2, plane 0 to 0",
                           "release 0/1.1", "release 1/1.1",
@@ -188,15 +188,15 @@ TEST(shard_scenarios, a_ring_pushes_and_pulls_all_chunks_of_a_table) {
                           "2, and ack the push"));
 }
 
-TEST(shard_scenarios, a_step_goes_to_another_plane_while_a_worker_reads_in_place) {
+TEST(shard_scenarios, a_step_goes_to_another_version_buffer_while_a_worker_reads_in_place) {
   shard_scenario run({.policy = async, .ranks = 2});
   EXPECT_THAT(
-      run.rings({.rank = 0, .clock = 0, .push = false}),
+      run.in_place({.rank = 0, .clock = 0, .push = false}),
       ElementsAre("answer ring pull 0/0 of chunks 0-0: version 0 in plane 0, all below 0"));
   EXPECT_THAT(
       run.pushes({.rank = 1, .clock = 0}),
       ElementsAre("step chunk 0: 1/0 of 2, plane 0 to 1", "release 1/0", "ack 1/0 of chunk 0"));
-  EXPECT_THAT(run.rings({.rank = 0, .clock = 0}),
+  EXPECT_THAT(run.in_place({.rank = 0, .clock = 0}),
               ElementsAre("step chunk 0: 0/0.0 of 2, plane 1 to 1", "release 0/0.0",
                           "answer ring pull 0/1 of chunks 0-0: version 2 in plane 1, all below "
                           "1, and ack the push"))
@@ -205,7 +205,7 @@ TEST(shard_scenarios, a_step_goes_to_another_plane_while_a_worker_reads_in_place
 
 TEST(shard_scenarios, a_late_copy_of_a_push_does_not_end_what_its_worker_reads) {
   shard_scenario run({.policy = async});
-  run.rings({.rank = 0, .clock = 0});
+  run.in_place({.rank = 0, .clock = 0});
   EXPECT_THAT(run.pushes({.rank = 0, .clock = 0}),
               ElementsAre("release 0/0", "ack 0/0 of chunk 0"));
   EXPECT_THAT(
@@ -269,7 +269,7 @@ TEST(shard_scenarios, the_others_go_on_without_a_worker_that_leaves) {
 }
 
 TEST(shard_scenarios, a_clock_is_held_for_a_worker_that_joins) {
-  shard_scenario run({.ranks = 3, .team = 2});
+  shard_scenario run({.ranks = 3, .contributors = 2});
   EXPECT_THAT(run.admits({.rank = 2}),
               ElementsAre("refuse 2: worker not admitted, or another incarnation of it was"))
       << "it pushes nothing so far";
@@ -290,7 +290,7 @@ TEST(shard_scenarios, a_clock_is_held_for_a_worker_that_joins) {
 }
 
 TEST(shard_scenarios, a_hold_that_is_lifted_lets_those_go_on_who_waited) {
-  shard_scenario run({.ranks = 3, .team = 2});
+  shard_scenario run({.ranks = 3, .contributors = 2});
   EXPECT_THAT(run.holds({.rank = 2, .clock = 0}), ElementsAre("hold clock 0"));
   run.pushes({.rank = 0, .clock = 0});
   EXPECT_THAT(run.pushes({.rank = 1, .clock = 0}), IsEmpty());

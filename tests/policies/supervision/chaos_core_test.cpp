@@ -14,11 +14,16 @@ namespace {
 constexpr std::int64_t ms = 1'000'000;
 
 std::vector<chaos_target> cluster() {
-  std::vector<chaos_target> all{{{process_role::coordinator, "", 0}, 10, 1},
-                                {{process_role::shard, "", 0}, 11, 1},
-                                {{process_role::shard, "", 1}, 12, 1}};
+  std::vector<chaos_target> all{
+      {.name = {.role = process_role::coordinator, .job = "", .index = 0},
+       .pid = 10,
+       .started = 1},
+      {.name = {.role = process_role::shard, .job = "", .index = 0}, .pid = 11, .started = 1},
+      {.name = {.role = process_role::shard, .job = "", .index = 1}, .pid = 12, .started = 1}};
   for (std::uint32_t rank = 0; rank < 3; ++rank)
-    all.push_back({{process_role::worker, "mlp", rank}, 20 + static_cast<int>(rank), 1});
+    all.push_back({{.role = process_role::worker, .job = "mlp", .index = rank},
+                   20 + static_cast<int>(rank),
+                   1});
   return all;
 }
 
@@ -145,7 +150,10 @@ TEST(chaos_core, who_is_dying_is_not_hit_again_and_a_new_life_is) {
   chaos_plan plan;
   plan.pause_first_ms = plan.pause_last_ms = 10;
   chaos_core core(plan, 0);
-  std::vector<chaos_target> living{{{process_role::worker, "mlp", 0}, 20, 1}};
+  std::vector<chaos_target> living{
+      {.name = {.role = process_role::worker, .job = "mlp", .index = 0},
+       .pid = 20,
+       .started = 1}};
   std::vector<chaos_order> out;
   core.wake(10 * ms, living, out);
   ASSERT_EQ(out.size(), 1U);

@@ -14,17 +14,23 @@ constexpr std::int64_t ms = 1'000'000;
 
 class fault_core_test : public testing::Test {
  protected:
-  std::vector<chaos_target> living{{{process_role::shard, "", 0}, 11, 0},
-                                   {{process_role::worker, "mlp", 1}, 21, 0}};
+  std::vector<chaos_target> living{
+      {.name = {.role = process_role::shard, .job = "", .index = 0}, .pid = 11, .started = 0},
+      {.name = {.role = process_role::worker, .job = "mlp", .index = 1},
+       .pid = 21,
+       .started = 0}};
   using lines = std::vector<std::string>;
 
   static timed_fault at_clock(std::uint64_t clock, std::string process,
                               chaos_choice choice = {}) {
-    return {clock, 0, std::move(process), choice};
+    return {.clock = clock, .after_ms = 0, .target = std::move(process), .choice = choice};
   }
   static timed_fault at_time(std::uint64_t after_ms, std::string process,
                              chaos_choice choice = {}) {
-    return {std::nullopt, after_ms, std::move(process), choice};
+    return {.clock = std::nullopt,
+            .after_ms = after_ms,
+            .target = std::move(process),
+            .choice = choice};
   }
   lines wake(fault_core& core, std::int64_t now, std::uint64_t clock) const {
     std::vector<chaos_order> out;
@@ -42,13 +48,17 @@ class fault_core_test : public testing::Test {
 };
 
 TEST_F(fault_core_test, without_drawn_ones_nothing_is_drawn) {
-  fault_core core({1, {}, std::nullopt, {at_clock(5, "shard-0")}}, 0);
+  fault_core core(
+      {.seed = 1, .link = {}, .random = std::nullopt, .timed = {at_clock(5, "shard-0")}}, 0);
   EXPECT_EQ(core.next_wake(), fault_core::never) << "news of clocks wake it";
   EXPECT_EQ(wake(core, 3'600'000 * ms, 4), lines{});
 }
 
 TEST_F(fault_core_test, at_a_clock_once) {
-  fault_core core({1, {}, std::nullopt, {at_clock(5, "shard-0"), at_clock(9, "worker-mlp-1")}},
+  fault_core core({.seed = 1,
+                   .link = {},
+                   .random = std::nullopt,
+                   .timed = {at_clock(5, "shard-0"), at_clock(9, "worker-mlp-1")}},
                   0);
   EXPECT_EQ(wake(core, 1 * ms, 7), lines{"kill shard-0"}) << "a clock may be skipped";
   EXPECT_EQ(wake(core, 2 * ms, 8), lines{});
@@ -57,7 +67,10 @@ TEST_F(fault_core_test, at_a_clock_once) {
 }
 
 TEST_F(fault_core_test, at_a_time_and_who_is_stopped_goes_on) {
-  fault_core core({1, {}, std::nullopt, {at_time(100, "worker-mlp-1", {chaos_act::stop, 30})}},
+  fault_core core({.seed = 1,
+                   .link = {},
+                   .random = std::nullopt,
+                   .timed = {at_time(100, "worker-mlp-1", {chaos_act::stop, 30})}},
                   7 * ms);
   EXPECT_EQ(core.next_wake(), 107 * ms);
   EXPECT_EQ(wake(core, 106 * ms, 0), lines{});
@@ -68,7 +81,8 @@ TEST_F(fault_core_test, at_a_time_and_who_is_stopped_goes_on) {
 }
 
 TEST_F(fault_core_test, one_that_is_being_replaced_is_hit_when_it_is_back) {
-  fault_core core({1, {}, std::nullopt, {at_time(0, "shard-0")}}, 0);
+  fault_core core(
+      {.seed = 1, .link = {}, .random = std::nullopt, .timed = {at_time(0, "shard-0")}}, 0);
   const auto shard = living.front();
   living.erase(living.begin());
   EXPECT_EQ(wake(core, 1 * ms, 0), lines{});
@@ -78,7 +92,11 @@ TEST_F(fault_core_test, one_that_is_being_replaced_is_hit_when_it_is_back) {
 }
 
 TEST_F(fault_core_test, two_of_one_process_hit_two_lives) {
-  fault_core core({1, {}, std::nullopt, {at_clock(5, "shard-0"), at_clock(6, "shard-0")}}, 0);
+  fault_core core({.seed = 1,
+                   .link = {},
+                   .random = std::nullopt,
+                   .timed = {at_clock(5, "shard-0"), at_clock(6, "shard-0")}},
+                  0);
   EXPECT_EQ(wake(core, 1 * ms, 60), lines{"kill shard-0"});
   EXPECT_EQ(wake(core, 11 * ms, 60), lines{}) << "it is still dying";
   living.front().pid = 12;
@@ -89,7 +107,8 @@ TEST_F(fault_core_test, drawn_ones_come_beside_the_others) {
   chaos_plan plan;
   plan.pause_first_ms = plan.pause_last_ms = 50;
   plan.hits_max = 2;
-  fault_core core({1, {}, plan, {at_time(60, "shard-0")}}, 0);
+  fault_core core({.seed = 1, .link = {}, .random = plan, .timed = {at_time(60, "shard-0")}},
+                  0);
   EXPECT_EQ(core.next_wake(), 50 * ms);
   EXPECT_EQ(wake(core, 50 * ms, 0), lines{"kill worker-mlp-1"});
   EXPECT_EQ(wake(core, 60 * ms, 0), lines{"kill shard-0"});
@@ -99,7 +118,11 @@ TEST_F(fault_core_test, drawn_ones_come_beside_the_others) {
 }
 
 TEST_F(fault_core_test, a_host_is_cut_off_whoever_lives) {
-  fault_core core({1, {}, std::nullopt, {at_clock(5, "there", {chaos_act::partition, 30})}}, 0);
+  fault_core core({.seed = 1,
+                   .link = {},
+                   .random = std::nullopt,
+                   .timed = {at_clock(5, "there", {chaos_act::partition, 30})}},
+                  0);
   living.clear();
   EXPECT_EQ(wake(core, 1 * ms, 4), lines{});
   EXPECT_EQ(wake(core, 2 * ms, 5), lines{"cut off there"});

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "policies/shard/core.hpp"
-#include "policies/supervision/patience.hpp"
+#include "policies/supervision/retransmit_timer.hpp"
 #include "policies/worker/core.hpp"
 
 namespace tidegate::policies {
@@ -16,18 +16,20 @@ using extent = worker_core::extent;
 
 constexpr std::int64_t second = 1'000'000'000;
 
-TEST(patience, asks_after_one_second_and_then_after_twice_as_long_up_to_eight) {
-  patience entry;
+TEST(retransmit_timer, asks_after_one_second_and_then_after_twice_as_long_up_to_eight) {
+  retransmit_timer entry;
   std::vector<std::int64_t> asked;
   for (std::int64_t now = 10 * second; now < 60 * second; now += second / 10)
-    if (entry.is_over(now)) asked.push_back((now - 10 * second) / second);
+    if (entry.is_due(now)) asked.push_back((now - 10 * second) / second);
   EXPECT_EQ(asked, (std::vector<std::int64_t>{1, 3, 7, 15, 23, 31, 39, 47}));
 }
 
 // Table 3: two chunks, on shards 0 and 1, and one more on shard 1.
 worker_core make_core() {
   worker_core core(2);
-  core.add_table(3, {{0, 0, 0, 8}, {1, 1, 8, 8}, {2, 1, 16, 4}});
+  core.add_table(3, {{.chunk = 0, .shard = 0, .first = 0, .elements = 8},
+                     {.chunk = 1, .shard = 1, .first = 8, .elements = 8},
+                     {.chunk = 2, .shard = 1, .first = 16, .elements = 4}});
   return core;
 }
 
@@ -46,7 +48,7 @@ TEST(worker_again, only_the_chunks_of_a_push_that_nobody_acknowledged) {
   EXPECT_FALSE(core.is_busy());
   ASSERT_EQ(core.push(3, 1, out, 1), errc::ok);
   EXPECT_TRUE(core.is_busy());
-  core.on_ack(3, 1, 0, refusal::none, out);
+  core.on_ack(3, 1, 0, reply_code::ok, out);
   const auto sent = silence(core);
   ASSERT_EQ(sent.size(), 2u);
   for (const auto& send : sent) {
@@ -57,8 +59,8 @@ TEST(worker_again, only_the_chunks_of_a_push_that_nobody_acknowledged) {
   EXPECT_EQ(sent[0].chunk, 0u);
   EXPECT_EQ(sent[1].chunk, 2u);
   EXPECT_EQ(sent[1].first, 16u);
-  core.on_ack(3, 0, 0, refusal::none, out);
-  core.on_ack(3, 2, 0, refusal::none, out);
+  core.on_ack(3, 0, 0, reply_code::ok, out);
+  core.on_ack(3, 2, 0, reply_code::ok, out);
   EXPECT_FALSE(core.is_busy());
   out.clear();
   core.tick(100 * second, out);
@@ -80,7 +82,9 @@ TEST(worker_again, a_pull_has_a_new_number_and_the_old_reply_comes_too_late) {
   ASSERT_EQ(core.pull(3, 1, extent::as_policy, out), errc::ok);
   const auto before = out.sends[0].request;
   core.begin_reply(3, 1);
-  core.on_reply(3, 1, {before, refusal::none, 0, 0}, out);
+  core.on_reply(
+      3, 1, {.request = before, .code = reply_code::ok, .min_clock = 0, .version_buffer = 0},
+      out);
   core.begin_reply(3, 2);  // still on its way
   const auto sent = silence(core);
   ASSERT_EQ(sent.size(), 1u) << "neither what is there nor what is arriving";
@@ -88,12 +92,17 @@ TEST(worker_again, a_pull_has_a_new_number_and_the_old_reply_comes_too_late) {
   EXPECT_GT(sent[0].request, before);
   EXPECT_FALSE(core.expects_reply(3, 0, before));
   EXPECT_TRUE(core.expects_reply(3, 0, sent[0].request));
-  core.on_reply(3, 2, {before, refusal::none, 0, 0}, out);
+  core.on_reply(
+      3, 2, {.request = before, .code = reply_code::ok, .min_clock = 0, .version_buffer = 0},
+      out);
   out.dones.clear();
   core.begin_reply(3, 0);
-  core.on_reply(3, 0, {sent[0].request, refusal::none, 0, 0}, out);
+  core.on_reply(
+      3, 0,
+      {.request = sent[0].request, .code = reply_code::ok, .min_clock = 0, .version_buffer = 0},
+      out);
   ASSERT_EQ(out.dones.size(), 1u);
-  EXPECT_EQ(out.dones[0].code, refusal::none);
+  EXPECT_EQ(out.dones[0].code, reply_code::ok);
 }
 
 // The lease moves to what is answered last, and so must all of the part.
@@ -103,23 +112,30 @@ TEST(worker_again, a_part_in_place_is_asked_for_as_a_whole) {
   worker_effects out;
   ASSERT_EQ(core.pull(3, 1, extent::as_policy, out), errc::ok);
   const auto before = out.sends[0].request;
-  core.on_ring_reply({3, 1, 0, 1}, {before, refusal::none, 0, 5}, out);
+  core.on_doorbell_reply(
+      {.table = 3, .shard = 1, .first = 0, .count = 1},
+      {.request = before, .code = reply_code::ok, .min_clock = 0, .version_buffer = 5}, out);
   core.begin_reply(3, 0);
-  core.on_reply(3, 0, {before, refusal::none, 0, 0}, out);
+  core.on_reply(
+      3, 0, {.request = before, .code = reply_code::ok, .min_clock = 0, .version_buffer = 0},
+      out);
   const auto sent = silence(core);
   ASSERT_EQ(sent.size(), 1u);
-  EXPECT_EQ(sent[0].kind, kind::ring);
-  core.on_ring_reply({3, 1, 0, 2}, {sent[0].request, refusal::none, 0, 7}, out);
+  EXPECT_EQ(sent[0].kind, kind::doorbell);
+  core.on_doorbell_reply(
+      {.table = 3, .shard = 1, .first = 0, .count = 2},
+      {.request = sent[0].request, .code = reply_code::ok, .min_clock = 0, .version_buffer = 7},
+      out);
   ASSERT_EQ(out.dones.size(), 1u);
-  EXPECT_EQ(core.tables().sources_of(3)[1].plane, 7u);
-  EXPECT_EQ(core.tables().sources_of(3)[2].plane, 7u);
+  EXPECT_EQ(core.tables().sources_of(3)[1].version_buffer, 7u);
+  EXPECT_EQ(core.tables().sources_of(3)[2].version_buffer, 7u);
 }
 
 TEST(worker_again, a_farewell_to_those_who_have_not_heard_it) {
   auto core = make_core();
   worker_effects out;
   ASSERT_EQ(core.finish(1, out), errc::ok);
-  core.on_finish_ack(1, refusal::none, out);
+  core.on_finish_ack(1, reply_code::ok, out);
   const auto sent = silence(core);
   ASSERT_EQ(sent.size(), 1u);
   EXPECT_EQ(sent[0].kind, kind::finished);
@@ -130,17 +146,17 @@ TEST(worker_again, a_farewell_to_who_takes_the_place_of_one_that_has_heard_it) {
   auto core = make_core();
   worker_effects out;
   ASSERT_EQ(core.finish(1, out), errc::ok);
-  core.on_finish_ack(0, refusal::none, out);
-  core.on_finish_ack(1, refusal::none, out);
+  core.on_finish_ack(0, reply_code::ok, out);
+  core.on_finish_ack(1, reply_code::ok, out);
   EXPECT_FALSE(core.is_busy());
   out.clear();
   core.shard_moved(1);
-  core.again(1, out);
+  core.retransmit(1, out);
   ASSERT_EQ(out.sends.size(), 1u);
   EXPECT_EQ(out.sends[0].kind, kind::finished);
   EXPECT_EQ(out.sends[0].shard, 1u);
   EXPECT_TRUE(core.is_busy()) << "until it is heard";
-  EXPECT_TRUE(core.on_finish_ack(1, refusal::none, out));
+  EXPECT_TRUE(core.on_finish_ack(1, reply_code::ok, out));
   EXPECT_FALSE(core.is_busy());
   EXPECT_TRUE(out.dones.empty()) << "finish() has ended long ago";
 }
@@ -149,25 +165,36 @@ TEST(worker_again, a_farewell_to_who_takes_the_place_of_one_that_has_heard_it) {
 class shard_again : public testing::Test {
  protected:
   void SetUp() override {
-    core_.admin().open_job(7, {1, 2, {consistency_kind::bsp, 0}, false, {}});
+    core_.admin().open_job(7, {.epoch = 1,
+                               .workers = 2,
+                               .consistency = {consistency_kind::bsp, 0},
+                               .workers_come_back = false,
+                               .members = {}});
     core_.admin().open_table(7, 3, places_);
     for (const std::uint32_t rank : {0u, 1u}) core_.admin().admit_worker(7, rank, 1);
   }
   static frame_tag tag(std::uint32_t rank, std::uint64_t clock, std::uint64_t request = 0) {
-    return {7, 1, 1, rank, 3, 0, clock, request};
+    return {.job = 7,
+            .epoch = 1,
+            .incarnation = 1,
+            .rank = rank,
+            .table = 3,
+            .chunk = 0,
+            .clock = clock,
+            .request = request};
   }
   // Numbers of the replies so far.
   std::vector<std::uint64_t> replied() const {
     std::vector<std::uint64_t> numbers;
     for (const auto& effect : out_.list)
       if (const auto* reply = std::get_if<shard_effects::reply>(&effect)) {
-        EXPECT_EQ(reply->code, refusal::none);
+        EXPECT_EQ(reply->code, reply_code::ok);
         numbers.push_back(reply->tag.request);
       }
     return numbers;
   }
 
-  const std::vector<chunk_place> places_{{0, 0, 0, 8}};
+  const std::vector<chunk_place> places_{{.chunk = 0, .shard = 0, .first = 0, .elements = 8}};
   shard_core core_;
   shard_effects out_;
 };
@@ -201,7 +228,7 @@ TEST_F(shard_again, a_pull_at_another_clock_while_one_is_parked_is_refused) {
   core_.pull(tag(0, 1, 1), false, out_);
   core_.pull(tag(0, 2, 2), false, out_);
   ASSERT_EQ(out_.list.size(), 1u);
-  EXPECT_EQ(std::get<shard_effects::reply>(out_.list[0]).code, refusal::pull_under_way);
+  EXPECT_EQ(std::get<shard_effects::reply>(out_.list[0]).code, reply_code::pull_under_way);
 }
 
 }  // namespace

@@ -12,10 +12,10 @@ TEST(worker_core, a_push_goes_chunk_by_chunk_to_its_shards_and_ends_with_the_las
   EXPECT_EQ(out.sends[1].shard, 1u);
   EXPECT_EQ(out.sends[1].first, 8u);
   EXPECT_EQ(out.sends[1].elements, 4u);
-  core.on_ack(3, 1, 0, refusal::none, out);
-  core.on_ack(3, 1, 0, refusal::none, out);  // duplicated on the way
+  core.on_ack(3, 1, 0, reply_code::ok, out);
+  core.on_ack(3, 1, 0, reply_code::ok, out);  // duplicated on the way
   EXPECT_TRUE(out.dones.empty());
-  core.on_ack(3, 0, 0, refusal::none, out);
+  core.on_ack(3, 0, 0, reply_code::ok, out);
   ASSERT_EQ(out.dones.size(), 1u);
   EXPECT_EQ(out.dones[0].op, 1u);
 }
@@ -118,7 +118,7 @@ TEST(worker_core, what_has_no_answer_is_sent_again_older_clocks_first) {
   ASSERT_EQ(core.clock(1, out), errc::ok);
   ASSERT_EQ(core.clock(2, out), errc::ok);
   out.clear();
-  core.again(0, out);
+  core.retransmit(0, out);
   ASSERT_EQ(out.sends.size(), 2U);
   EXPECT_EQ(out.sends[0].clock, 0U);
   EXPECT_EQ(out.sends[1].clock, 1U);
@@ -128,15 +128,15 @@ TEST(worker_core, a_refused_push_fails_it_and_what_waits) {
   auto core = make_core();
   worker_effects out;
   ASSERT_EQ(core.push(4, 1, out), errc::ok);
-  core.on_ack(4, 0, 0, refusal::no_memory, out);
+  core.on_ack(4, 0, 0, reply_code::no_memory, out);
   ASSERT_EQ(out.dones.size(), 1u);
-  EXPECT_EQ(out.dones[0].code, refusal::no_memory);
+  EXPECT_EQ(out.dones[0].code, reply_code::no_memory);
   out.clear();
   EXPECT_EQ(core.clock(2, out), errc::cancelled);
   EXPECT_EQ(core.push(3, 3, out), errc::cancelled);
   EXPECT_EQ(core.pull(3, 4, extent::as_policy, out), errc::cancelled);
   EXPECT_EQ(core.finish(5, out), errc::cancelled);
-  EXPECT_EQ(core.failure(), refusal::no_memory);
+  EXPECT_EQ(core.failure(), reply_code::no_memory);
   EXPECT_TRUE(out.sends.empty());
 }
 
@@ -147,10 +147,10 @@ TEST(worker_core, a_refusal_ends_who_waits_for_credits) {
   ASSERT_EQ(core.clock(2, out), errc::ok);
   ASSERT_EQ(core.room(3, out), errc::ok);
   out.clear();
-  core.on_ack(4, 0, 0, refusal::job_ended, out);
+  core.on_ack(4, 0, 0, reply_code::job_ended, out);
   ASSERT_EQ(out.dones.size(), 1u);
   EXPECT_EQ(out.dones[0].op, 3u);
-  EXPECT_EQ(out.dones[0].code, refusal::job_ended);
+  EXPECT_EQ(out.dones[0].code, reply_code::job_ended);
   EXPECT_EQ(core.push(3, 3, out), errc::cancelled) << "and does not run into the open window";
 }
 
@@ -163,28 +163,29 @@ TEST(worker_core, a_refusal_ends_every_operation_once) {
   ASSERT_EQ(core.push(3, 3, out), errc::ok);
   out.clear();
   core.begin_reply(4, 0);
-  core.on_ack(3, 0, 1, refusal::no_memory, out);
+  core.on_ack(3, 0, 1, reply_code::no_memory, out);
   ASSERT_EQ(out.dones.size(), 2u);
-  for (const auto& one : out.dones) EXPECT_EQ(one.code, refusal::no_memory);
+  for (const auto& one : out.dones) EXPECT_EQ(one.code, reply_code::no_memory);
   EXPECT_EQ(out.dones[0].op + out.dones[1].op, 5u) << "the push, with one answer, and the pull";
   out.clear();
   EXPECT_FALSE(core.expects_reply(4, 0, 1));
-  core.on_reply(4, 0, {1, refusal::none, 1, 0}, out);
-  core.on_ack(3, 1, 1, refusal::no_memory, out);
-  core.on_ack(3, 1, 0, refusal::job_ended, out);
+  core.on_reply(
+      4, 0, {.request = 1, .code = reply_code::ok, .min_clock = 1, .version_buffer = 0}, out);
+  core.on_ack(3, 1, 1, reply_code::no_memory, out);
+  core.on_ack(3, 1, 0, reply_code::job_ended, out);
   ack_all(core, 0, out);
   EXPECT_TRUE(out.dones.empty() && out.sends.empty()) << "late answers are nobody's";
-  EXPECT_EQ(core.failure(), refusal::no_memory);
+  EXPECT_EQ(core.failure(), reply_code::no_memory);
 }
 
 TEST(worker_core, a_refused_farewell_ends_finish_once) {
   auto core = make_core();
   worker_effects out;
   ASSERT_EQ(core.finish(1, out), errc::ok);
-  core.on_finish_ack(0, refusal::job_ended, out);
-  core.on_finish_ack(1, refusal::job_ended, out);
+  core.on_finish_ack(0, reply_code::job_ended, out);
+  core.on_finish_ack(1, reply_code::job_ended, out);
   ASSERT_EQ(out.dones.size(), 1u);
-  EXPECT_EQ(out.dones[0].code, refusal::job_ended);
+  EXPECT_EQ(out.dones[0].code, reply_code::job_ended);
   EXPECT_EQ(core.pull(3, 2, extent::to_the_end, out), errc::cancelled);
 }
 
@@ -202,12 +203,15 @@ TEST(worker_core, a_pull_ends_with_its_last_reply_and_measures_staleness) {
   EXPECT_FALSE(core.expects_reply(3, 2, 1)) << "no such chunk";
   core.begin_reply(3, 0);
   EXPECT_FALSE(core.expects_reply(3, 0, 1)) << "a second copy has no place";
-  core.on_reply(3, 0, {1, refusal::none, 4, 0}, out);
+  core.on_reply(
+      3, 0, {.request = 1, .code = reply_code::ok, .min_clock = 4, .version_buffer = 0}, out);
   EXPECT_FALSE(core.expects_reply(3, 0, 1)) << "nor a late one";
-  core.on_reply(3, 0, {1, refusal::none, 0, 0}, out);
+  core.on_reply(
+      3, 0, {.request = 1, .code = reply_code::ok, .min_clock = 0, .version_buffer = 0}, out);
   EXPECT_TRUE(out.dones.empty());
   core.begin_reply(3, 1);
-  core.on_reply(3, 1, {1, refusal::none, 1, 0}, out);
+  core.on_reply(
+      3, 1, {.request = 1, .code = reply_code::ok, .min_clock = 1, .version_buffer = 0}, out);
   ASSERT_EQ(out.dones.size(), 1u);
   EXPECT_EQ(core.staleness_max(), 3u);
 }
@@ -222,9 +226,9 @@ TEST(worker_core, farewell_follows_the_last_ack_and_the_end_can_then_be_pulled) 
   ack_all(core, 0, out);
   ASSERT_EQ(out.sends.size(), 2u) << "one farewell per shard";
   EXPECT_EQ(out.sends[0].kind, kind::finished);
-  core.on_finish_ack(1, refusal::none, out);
+  core.on_finish_ack(1, reply_code::ok, out);
   EXPECT_TRUE(out.dones.empty());
-  core.on_finish_ack(0, refusal::none, out);
+  core.on_finish_ack(0, reply_code::ok, out);
   ASSERT_EQ(out.dones.size(), 1u);
   out.clear();
   EXPECT_EQ(core.push(3, 3, out), errc::out_of_order);
@@ -232,7 +236,7 @@ TEST(worker_core, farewell_follows_the_last_ack_and_the_end_can_then_be_pulled) 
   EXPECT_EQ(core.pull(3, 5, extent::as_policy, out), errc::out_of_order);
   ASSERT_EQ(core.pull(3, 6, extent::to_the_end, out), errc::ok);
   EXPECT_EQ(out.sends[0].clock, clock_vector::infinity);
-  EXPECT_TRUE(out.sends[0].everything);
+  EXPECT_TRUE(out.sends[0].is_final);
 }
 
 }  // namespace

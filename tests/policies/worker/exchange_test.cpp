@@ -12,19 +12,21 @@ worker_core make_attached() {
   return core;
 }
 
-TEST(worker_exchange, a_part_in_place_is_rung_for_and_the_rest_is_sent) {
+TEST(worker_exchange, a_part_in_place_is_woken_for_and_the_rest_is_sent) {
   auto core = make_attached();
   worker_effects out;
   ASSERT_EQ(core.push(3, 1, out), errc::ok);
   ASSERT_EQ(out.sends.size(), 2u);
-  EXPECT_EQ(out.sends[0].kind, kind::ring);
+  EXPECT_EQ(out.sends[0].kind, kind::doorbell);
   EXPECT_TRUE(out.sends[0].pushes);
   EXPECT_EQ(out.sends[0].shard, 0u);
   EXPECT_EQ(out.sends[1].kind, kind::push);
-  core.on_ring_ack({3, 0, 0, 1}, 0, refusal::none, out);
-  core.on_ring_ack({3, 0, 0, 1}, 0, refusal::none, out);  // duplicated on the way
+  core.on_doorbell_ack({.table = 3, .shard = 0, .first = 0, .count = 1}, 0, reply_code::ok,
+                       out);
+  core.on_doorbell_ack({.table = 3, .shard = 0, .first = 0, .count = 1}, 0, reply_code::ok,
+                       out);  // duplicated on the way
   EXPECT_TRUE(out.dones.empty());
-  core.on_ack(3, 1, 0, refusal::none, out);
+  core.on_ack(3, 1, 0, reply_code::ok, out);
   ASSERT_EQ(out.dones.size(), 1u);
 }
 
@@ -40,19 +42,23 @@ TEST(worker_exchange, an_exchange_is_one_operation_and_ends_with_its_pulls) {
   EXPECT_EQ(skips, 1u) << "of the other table";
   EXPECT_EQ(core.push(4, 8, out), errc::out_of_order);
   EXPECT_EQ(core.clock(8, out), errc::out_of_order);
-  core.on_ring_reply({3, 0, 0, 1}, {1, refusal::none, 1, 2}, out);
-  EXPECT_EQ(core.tables().sources_of(3)[0].plane, 2u);
+  core.on_doorbell_reply(
+      {.table = 3, .shard = 0, .first = 0, .count = 1},
+      {.request = 1, .code = reply_code::ok, .min_clock = 1, .version_buffer = 2}, out);
+  EXPECT_EQ(core.tables().sources_of(3)[0].version_buffer, 2u);
   EXPECT_TRUE(out.dones.empty());
   core.begin_reply(3, 1);
-  core.on_reply(3, 1, {1, refusal::none, 1, 0}, out);
+  core.on_reply(
+      3, 1, {.request = 1, .code = reply_code::ok, .min_clock = 1, .version_buffer = 0}, out);
   ASSERT_EQ(out.dones.size(), 1u);
   EXPECT_EQ(out.dones[0].op, 7u);
-  EXPECT_EQ(out.dones[0].code, refusal::none);
+  EXPECT_EQ(out.dones[0].code, reply_code::ok);
   EXPECT_FALSE(core.is_acknowledged(3, 0)) << "its gradient may still be read";
   EXPECT_EQ(core.pushes_under_way(), 1u);
   EXPECT_EQ(core.push(3, 8, out), errc::ok) << "the next clock's lies elsewhere";
-  core.on_ring_ack({3, 0, 0, 1}, 0, refusal::none, out);
-  core.on_ack(3, 1, 0, refusal::none, out);
+  core.on_doorbell_ack({.table = 3, .shard = 0, .first = 0, .count = 1}, 0, reply_code::ok,
+                       out);
+  core.on_ack(3, 1, 0, reply_code::ok, out);
   EXPECT_TRUE(core.is_acknowledged(3, 0));
   EXPECT_EQ(out.dones.size(), 1u) << "told once";
 }
@@ -66,19 +72,21 @@ TEST(worker_exchange,
   ASSERT_EQ(core.exchange(three, 1, out, 0), errc::ok);
   for (const auto chunk : {0U, 1U}) {
     core.begin_reply(3, chunk);
-    core.on_reply(3, chunk, {1, refusal::none, 1, 0}, out);
+    core.on_reply(3, chunk,
+                  {.request = 1, .code = reply_code::ok, .min_clock = 1, .version_buffer = 0},
+                  out);
   }
   ASSERT_EQ(out.dones.size(), 1u);
   out.clear();
   ASSERT_EQ(core.exchange(three, 2, out, 1), errc::ok);
   EXPECT_TRUE(out.sends.empty());
-  core.again(0, out);
+  core.retransmit(0, out);
   for (const auto& one : out.sends) EXPECT_EQ(one.clock, 0u) << "only what was sent";
   out.clear();
-  core.on_ack(3, 0, 0, refusal::none, out);
-  core.on_ack(4, 0, 0, refusal::none, out);
+  core.on_ack(3, 0, 0, reply_code::ok, out);
+  core.on_ack(4, 0, 0, reply_code::ok, out);
   EXPECT_TRUE(out.sends.empty());
-  core.on_ack(3, 1, 0, refusal::none, out);
+  core.on_ack(3, 1, 0, reply_code::ok, out);
   ASSERT_EQ(out.sends.size(), 3u) << "two pushes, and the other table's skip";
   std::size_t pulls = 0;
   for (const auto& one : out.sends) {
@@ -120,7 +128,7 @@ TEST(worker_exchange, an_exchange_of_everything_in_place_rings_once_per_shard) {
   ASSERT_EQ(core.exchange(both, 7, out), errc::ok);
   ASSERT_EQ(out.sends.size(), 2u);
   for (const auto& send : out.sends) {
-    EXPECT_EQ(send.kind, kind::ring);
+    EXPECT_EQ(send.kind, kind::doorbell);
     EXPECT_EQ(send.table, all_tables);
     EXPECT_EQ(send.clock, 0u) << "of the push";
     EXPECT_TRUE(send.pushes && send.pulls);
@@ -132,12 +140,17 @@ TEST(worker_exchange, an_exchange_that_a_shard_refuses_ends_with_its_reason) {
   worker_effects out;
   const std::vector<std::uint32_t> three{3};
   ASSERT_EQ(core.exchange(three, 7, out), errc::ok);
-  core.on_ring_ack({3, 0, 0, 0}, 0, refusal::job_ended, out);
-  core.on_ack(3, 1, 0, refusal::none, out);
-  core.on_ring_reply({3, 0, 0, 0}, {1, refusal::job_ended, 0, 0}, out);
-  core.on_reply(3, 1, {1, refusal::job_ended, 0, 0}, out);
+  core.on_doorbell_ack({.table = 3, .shard = 0, .first = 0, .count = 0}, 0,
+                       reply_code::job_ended, out);
+  core.on_ack(3, 1, 0, reply_code::ok, out);
+  core.on_doorbell_reply(
+      {.table = 3, .shard = 0, .first = 0, .count = 0},
+      {.request = 1, .code = reply_code::job_ended, .min_clock = 0, .version_buffer = 0}, out);
+  core.on_reply(
+      3, 1, {.request = 1, .code = reply_code::job_ended, .min_clock = 0, .version_buffer = 0},
+      out);
   ASSERT_EQ(out.dones.size(), 1u);
-  EXPECT_EQ(out.dones[0].code, refusal::job_ended);
+  EXPECT_EQ(out.dones[0].code, reply_code::job_ended);
   EXPECT_EQ(core.pull(3, 8, extent::as_policy, out), errc::cancelled);
 }
 
@@ -146,12 +159,14 @@ TEST(worker_exchange, an_acknowledgement_of_all_tables_is_of_those_in_place_on_t
   worker_effects out;
   ASSERT_EQ(core.push(3, 1, out), errc::ok);
   ASSERT_EQ(core.push(4, 2, out), errc::ok);
-  core.on_ring_ack({all_tables, 1, 0, 0}, 0, refusal::none, out);
+  core.on_doorbell_ack({.table = all_tables, .shard = 1, .first = 0, .count = 0}, 0,
+                       reply_code::ok, out);
   ASSERT_EQ(out.dones.size(), 1u) << "table 4; of table 3 no part is in place there";
   EXPECT_EQ(out.dones[0].op, 2u);
-  core.on_ring_ack({all_tables, 0, 0, 0}, 0, refusal::none, out);
+  core.on_doorbell_ack({.table = all_tables, .shard = 0, .first = 0, .count = 0}, 0,
+                       reply_code::ok, out);
   EXPECT_EQ(out.dones.size(), 1u) << "table 3's frame is not acknowledged";
-  core.on_ack(3, 1, 0, refusal::none, out);
+  core.on_ack(3, 1, 0, reply_code::ok, out);
   EXPECT_EQ(out.dones.size(), 2u);
 }
 
@@ -159,11 +174,15 @@ TEST(worker_exchange, a_run_beyond_the_part_is_ignored) {
   auto core = make_attached();
   worker_effects out;
   ASSERT_EQ(core.push(3, 1, out), errc::ok);
-  core.on_ring_ack({3, 0, 0, 2}, 0, refusal::none, out);
-  core.on_ring_ack({3, 0, 0xffff'ffff, 1}, 0, refusal::none, out);
-  core.on_ring_ack({3, 7, 0, 1}, 0, refusal::none, out);
-  core.on_ring_ack({9, 0, 0, 1}, 0, refusal::none, out);
-  core.on_ack(3, 1, 0, refusal::none, out);
+  core.on_doorbell_ack({.table = 3, .shard = 0, .first = 0, .count = 2}, 0, reply_code::ok,
+                       out);
+  core.on_doorbell_ack({.table = 3, .shard = 0, .first = 0xffff'ffff, .count = 1}, 0,
+                       reply_code::ok, out);
+  core.on_doorbell_ack({.table = 3, .shard = 7, .first = 0, .count = 1}, 0, reply_code::ok,
+                       out);
+  core.on_doorbell_ack({.table = 9, .shard = 0, .first = 0, .count = 1}, 0, reply_code::ok,
+                       out);
+  core.on_ack(3, 1, 0, reply_code::ok, out);
   EXPECT_TRUE(out.dones.empty());
 }
 

@@ -12,14 +12,19 @@ const std::vector<std::uint32_t> opened{5};
 
 shard_core two_workers(bool come_back) {
   shard_core core;
-  core.admin().open_job(job, {epoch, 2, {consistency_kind::bsp, 0}, come_back, {}});
-  const std::vector<chunk_place> places{{0, 0, 0, 8}, {2, 0, 16, 8}};
+  core.admin().open_job(job, {.epoch = epoch,
+                              .workers = 2,
+                              .consistency = {consistency_kind::bsp, 0},
+                              .workers_come_back = come_back,
+                              .members = {}});
+  const std::vector<chunk_place> places{{.chunk = 0, .shard = 0, .first = 0, .elements = 8},
+                                        {.chunk = 2, .shard = 0, .first = 16, .elements = 8}};
   core.admin().open_table(job, 5, places);
   for (std::uint32_t rank = 0; rank < 2; ++rank) core.admin().admit_worker(job, rank, 1);
   return core;
 }
 
-frame_tag second_life(frame_tag of) {
+frame_tag second_incarnation(frame_tag of) {
   of.incarnation = 2;
   return of;
 }
@@ -48,7 +53,11 @@ TEST(worker_again, it_goes_on_at_the_first_clock_that_some_chunk_lacks) {
 
 TEST(worker_again, without_tables_there_is_nothing_that_lacks) {
   shard_core core;
-  core.admin().open_job(job, {epoch, 2, {consistency_kind::bsp, 0}, true, {}});
+  core.admin().open_job(job, {.epoch = epoch,
+                              .workers = 2,
+                              .consistency = {consistency_kind::bsp, 0},
+                              .workers_come_back = true,
+                              .members = {}});
   EXPECT_EQ(core.admin().first_missing(job, 0, opened), infinity);
   EXPECT_EQ(core.admin().first_missing(99, 0, opened), infinity);
 }
@@ -58,18 +67,18 @@ TEST(worker_again, it_finds_the_version_of_the_clock_that_it_repeats) {
   shard_effects out;
   die_half_way(core, out);
   core.admin().admit_worker(job, 1, 2);
-  core.pull(second_life(tag(1, 0, 0)), false, out);
-  core.pull(second_life(tag(1, 0, 2)), false, out);
+  core.pull(second_incarnation(tag(1, 0, 0)), false, out);
+  core.pull(second_incarnation(tag(1, 0, 2)), false, out);
   const auto replies = all<reply>(out);
   ASSERT_EQ(replies.size(), 2U);
   for (const auto& one : replies) {
-    EXPECT_EQ(one.code, refusal::none);
+    EXPECT_EQ(one.code, reply_code::ok);
     EXPECT_EQ(one.where.version, 0U);
   }
   out.clear();
   // Its gradient comes again: chunk 0 has it, chunk 2 makes its step.
-  core.push(second_life(tag(1, 0, 0)), 7, out);
-  core.push(second_life(tag(1, 0, 2)), 8, out);
+  core.push(second_incarnation(tag(1, 0, 0)), 7, out);
+  core.push(second_incarnation(tag(1, 0, 2)), 8, out);
   EXPECT_EQ(all<apply>(out).size(), 1U);
   EXPECT_EQ(all<release>(out).front().payload, 7U);
 }
@@ -97,8 +106,8 @@ TEST(worker_again, a_job_whose_workers_do_not_come_back_keeps_nothing) {
   shard_effects out;
   die_half_way(core, out);
   core.admin().admit_worker(job, 1, 2);
-  core.pull(second_life(tag(1, 0, 0)), false, out);
-  EXPECT_EQ(all<reply>(out).at(0).code, refusal::too_late);
+  core.pull(second_incarnation(tag(1, 0, 0)), false, out);
+  EXPECT_EQ(all<reply>(out).at(0).code, reply_code::too_late);
 }
 
 TEST(worker_again, its_credits_count_what_is_held_of_the_one_before) {
@@ -112,7 +121,7 @@ TEST(worker_again, its_credits_count_what_is_held_of_the_one_before) {
   EXPECT_EQ(first, 0U);
   out.clear();
   for (std::uint64_t clock = first; clock < runtime::limits::clocks_in_flight_max; ++clock)
-    core.push(second_life(tag(1, clock)), 2, out);
+    core.push(second_incarnation(tag(1, clock)), 2, out);
   EXPECT_TRUE(all<ack>(out).empty()) << "neither refused nor acknowledged before its time";
 }
 

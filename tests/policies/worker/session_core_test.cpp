@@ -15,7 +15,10 @@ table_request named(const std::string& name) {
 }
 
 table_grant grant(std::uint32_t id, const std::string& name) {
-  return {id, 4, name, {{0, 0, 0, 4}}};
+  return {.table = id,
+          .elements = 4,
+          .name = name,
+          .places = {{.chunk = 0, .shard = 0, .first = 0, .elements = 4}}};
 }
 
 session_core joined(std::uint32_t rank) {
@@ -130,7 +133,7 @@ TEST(session_core, a_failure_is_told_once) {
 
 TEST(session_core, who_comes_back_must_know_where_it_is) {
   session_core core;
-  core.join({"job", 1, 2, "address"});
+  core.join({.job = "job", .rank = 1, .incarnation = 2, .address = "address"});
   worker_welcome welcome;
   welcome.first_clock = 17;
   EXPECT_TRUE(core.next({}, welcome).result.ok());

@@ -117,7 +117,7 @@ TEST_P(optimizer_test, follows_its_formula_in_and_out_of_place) {
   options.kind = GetParam();
   options.learning_rate = 0.05F;
   options.weight_decay = 0.1F;  // no other than adamw may look at it
-  model reference{random_values(1, n), values(n, 0.0F), values(n, 0.0F)};
+  model reference{.w = random_values(1, n), .s1 = values(n, 0.0F), .s2 = values(n, 0.0F)};
   for (auto& w : reference.w) w = std::fmod(w, 1.0F);
   model in = reference, out = reference;
   beta_powers powers_in, powers_out;
@@ -131,9 +131,18 @@ TEST_P(optimizer_test, follows_its_formula_in_and_out_of_place) {
     const std::vector<gradient> inputs{{a.data(), 0}, {b.data(), 1}};
     reference_step(options, step, mean, reference);
     apply_update(options, powers_in, inputs, 0.5F,
-                 {in.w.data(), in.w.data(), in.s1.data(), in.s2.data(), n});
+                 {.before = in.w.data(),
+                  .after = in.w.data(),
+                  .state1 = in.s1.data(),
+                  .state2 = in.s2.data(),
+                  .n = n});
     apply_update(options, powers_out, inputs, 0.5F,
-                 {out.w.data(), fresh.data(), out.s1.data(), out.s2.data(), n, kept.data()});
+                 {.before = out.w.data(),
+                  .after = fresh.data(),
+                  .state1 = out.s1.data(),
+                  .state2 = out.s2.data(),
+                  .n = n,
+                  .sum = kept.data()});
     tree_sum(inputs, sum.data(), n);
     EXPECT_TRUE(same_bits(kept, sum));
     out.w = fresh;
@@ -148,12 +157,16 @@ TEST_P(optimizer_test, chunking_does_not_change_a_bit) {
   optimizer options;
   options.kind = GetParam();
   const auto a = random_values(5, n), b = random_values(6, n), c = random_values(7, n);
-  model whole{random_values(1, n), values(n, 0.1F), values(n, 0.2F)};
+  model whole{.w = random_values(1, n), .s1 = values(n, 0.1F), .s2 = values(n, 0.2F)};
   model parts = whole;
   beta_powers powers;
   apply_update(options, powers,
                std::vector<gradient>{{a.data(), 0}, {b.data(), 1}, {c.data(), 2}}, 1.0F / 3,
-               {whole.w.data(), whole.w.data(), whole.s1.data(), whole.s2.data(), n});
+               {.before = whole.w.data(),
+                .after = whole.w.data(),
+                .state1 = whole.s1.data(),
+                .state2 = whole.s2.data(),
+                .n = n});
   for (std::size_t first = 0; first < n; first += 48) {
     const auto length = std::min<std::size_t>(48, n - first);
     beta_powers own;
@@ -161,8 +174,11 @@ TEST_P(optimizer_test, chunking_does_not_change_a_bit) {
                  std::vector<gradient>{
                      {a.data() + first, 0}, {b.data() + first, 1}, {c.data() + first, 2}},
                  1.0F / 3,
-                 {parts.w.data() + first, parts.w.data() + first, parts.s1.data() + first,
-                  parts.s2.data() + first, length});
+                 {.before = parts.w.data() + first,
+                  .after = parts.w.data() + first,
+                  .state1 = parts.s1.data() + first,
+                  .state2 = parts.s2.data() + first,
+                  .n = length});
   }
   EXPECT_TRUE(same_bits(whole.w, parts.w));
   EXPECT_TRUE(same_bits(whole.s1, parts.s1));

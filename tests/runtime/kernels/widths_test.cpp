@@ -94,8 +94,11 @@ struct gradient_data {
     }
   }
   gradient input(std::size_t k, std::uint32_t rank, element type, std::size_t shift) const {
-    if (type == element::float32) return {floats[k].data() + shift, rank, type};
-    return {(type == element::float16 ? halves : brains)[k].data() + shift, rank, type};
+    if (type == element::float32)
+      return {.data = floats[k].data() + shift, .rank = rank, .type = type};
+    return {.data = (type == element::float16 ? halves : brains)[k].data() + shift,
+            .rank = rank,
+            .type = type};
   }
 };
 const gradient_data& data() {
@@ -138,7 +141,7 @@ void for_each_case(const Visit& visit) {
   for (const std::size_t count : {1, 2, 3, 4, 5, 6, 7, 8, 9, 16})
     for (const int set : {0, 1, 2})
       for (const mix options : {mix::floats, mix::halves, mix::brains, mix::mixed}) {
-        const sweep_case at{count, set, options};
+        const sweep_case at{.count = count, .set = set, .how = options};
         SCOPED_TRACE(testing::Message() << count << " inputs, ranks " << set << ", types "
                                         << static_cast<int>(options));
         visit(at);
@@ -202,9 +205,12 @@ void expect_step(const optimizer& options, const std::vector<gradient>& inputs, 
     float* after = (where == target::in_place ? got.w : other).data() + shift;
     const float next = after[n];
     beta_powers powers;
-    apply_update(
-        options, powers, inputs, scale,
-        {got.w.data() + shift, after, got.s1.data() + shift, got.s2.data() + shift, n});
+    apply_update(options, powers, inputs, scale,
+                 {.before = got.w.data() + shift,
+                  .after = after,
+                  .state1 = got.s1.data() + shift,
+                  .state2 = got.s2.data() + shift,
+                  .n = n});
     const auto answer = testing::Message() << "n " << n << " shift " << shift << " target "
                                            << static_cast<int>(where);
     ASSERT_TRUE(same(after, expected.w.data() + shift, n)) << answer;
@@ -239,7 +245,7 @@ TEST_P(widths_test, every_half_is_read_exactly) {
   std::vector<std::uint16_t> all(0x10000);
   for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<std::uint16_t>(i);
   for (const auto type : {element::float16, element::bfloat16}) {
-    const std::vector<gradient> inputs{{all.data(), 0, type}};
+    const std::vector<gradient> inputs{{.data = all.data(), .rank = 0, .type = type}};
     std::vector<float> got(all.size()), expected(all.size());
     for (std::size_t i = 0; i < all.size(); ++i) expected[i] = tests::element_at(inputs[0], i);
     tree_sum(inputs, got.data(), got.size());
@@ -255,7 +261,11 @@ TEST_P(widths_test, subnormals_are_not_flushed) {
   optimizer options;
   options.learning_rate = 1.0F;
   apply_update(options, powers, std::vector<gradient>{{tiny.data(), 0}, {tiny.data(), 1}}, 1.0F,
-               {w.data(), w.data(), nullptr, nullptr, w.size()});
+               {.before = w.data(),
+                .after = w.data(),
+                .state1 = nullptr,
+                .state2 = nullptr,
+                .n = w.size()});
   for (const float x : w) ASSERT_EQ(x, -2 * std::numeric_limits<float>::denorm_min());
 }
 
@@ -302,7 +312,11 @@ TEST(kernels, allocate_nothing) {
     tree_sum(each, p.w.data(), length_max);
     for (const auto& traits : runtime::optimizers_known)
       apply_update(an_optimizer(traits.kind), powers, each, 1.0F,
-                   {before.w.data(), p.w.data(), p.s1.data(), p.s2.data(), length_max});
+                   {.before = before.w.data(),
+                    .after = p.w.data(),
+                    .state1 = p.s1.data(),
+                    .state2 = p.s2.data(),
+                    .n = length_max});
   }
   EXPECT_EQ(tests::allocations(), count);
 }

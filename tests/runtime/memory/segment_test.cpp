@@ -87,19 +87,19 @@ TEST(segment, cannot_be_cut_short) {
   EXPECT_NE(ftruncate(static_cast<int>(created->name().fd), 4096), 0);
 }
 
-TEST(arena, places_do_not_overlap_in_any_plane) {
+TEST(arena, places_do_not_overlap_in_any_version_buffer) {
   arena memory("test", 3);
   std::vector<arena::place> places;
   for (const std::size_t bytes : {5u, 64u, 5000u, 3u << 20, 100u})
     places.push_back(*memory.allocate(bytes));
-  for (std::uint32_t plane = 0; plane < 3; ++plane)
+  for (std::uint32_t copy = 0; copy < 3; ++copy)
     for (std::size_t i = 0; i < places.size(); ++i)
-      std::memset(memory.at(places[i], plane), static_cast<int>(1 + i + 10 * plane),
+      std::memset(memory.at(places[i], copy), static_cast<int>(1 + i + 10 * copy),
                   places[i].bytes);
-  for (std::uint32_t plane = 0; plane < 3; ++plane)
+  for (std::uint32_t copy = 0; copy < 3; ++copy)
     for (std::size_t i = 0; i < places.size(); ++i) {
-      const auto* data = memory.at(places[i], plane);
-      const auto value = static_cast<std::byte>(1 + i + 10 * plane);
+      const auto* data = memory.at(places[i], copy);
+      const auto value = static_cast<std::byte>(1 + i + 10 * copy);
       EXPECT_EQ(data[0], value);
       EXPECT_EQ(data[places[i].bytes - 1], value);
     }
@@ -107,7 +107,7 @@ TEST(arena, places_do_not_overlap_in_any_plane) {
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(memory.at(places[3], 0)) % (2 << 20), 0u);
 }
 
-TEST(window, sees_every_plane_and_believes_no_name) {
+TEST(window, sees_every_version_buffer_and_believes_no_name) {
   arena memory("test", 2);
   const auto place = *memory.allocate(256);
   std::memset(memory.at(place, 1), 7, 256);
@@ -116,10 +116,10 @@ TEST(window, sees_every_plane_and_believes_no_name) {
   ASSERT_TRUE(seen) << seen.error().message();
   EXPECT_EQ(seen->at(1)[255], std::byte{7});
   EXPECT_EQ(seen->at(0)[0], std::byte{0});
-  const auto refused = [&](auto change, std::uint64_t bytes, std::uint32_t planes) {
+  const auto refused = [&](auto change, std::uint64_t bytes, std::uint32_t copies) {
     auto name = memory.name(place);
     change(name);
-    const auto opened = windows.open(name, bytes, planes, 1);
+    const auto opened = windows.open(name, bytes, copies, 1);
     return !opened && opened.error().code() == errc::corrupt;
   };
   EXPECT_TRUE(refused([](auto&) {}, 256, 3)) << "more planes than there are";
@@ -127,7 +127,7 @@ TEST(window, sees_every_plane_and_believes_no_name) {
   EXPECT_TRUE(refused([](auto&) {}, 0, 2));
   EXPECT_TRUE(refused([](auto& n) { n.offset = ~0ull - 3; }, 256, 2));
   EXPECT_TRUE(refused([](auto& n) { n.offset += 2; }, 16, 2)) << "no whole float32";
-  EXPECT_TRUE(refused([](auto& n) { n.plane_bytes = 0; }, 256, 2));
+  EXPECT_TRUE(refused([](auto& n) { n.copy_bytes = 0; }, 256, 2));
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ frame_header sample() {
   header.payload_bytes = 64;
   header.request = 11;
   header.count = 12;
-  header.plane = 13;
+  header.version_buffer = 13;
   header.shard = 14;
   return header;
 }

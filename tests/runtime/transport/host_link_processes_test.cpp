@@ -194,7 +194,7 @@ TEST(host_link, two_that_sleep_wake_each_other) {
       while (own.self->progress() > 0) continue;
       for (; seen < own.sink.arrivals.size(); ++seen) own.self->post(to, pull_of(seen), {}, 0);
       if (seen < turns && own.self->arm()) {
-        pollfd waits{own.self->event_fd(), POLLIN, 0};
+        pollfd waits{.fd = own.self->event_fd(), .events = POLLIN, .revents = 0};
         if (::poll(&waits, 1, 20'000) == 0) return false;
       }
     }

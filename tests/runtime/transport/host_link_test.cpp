@@ -14,8 +14,8 @@
 #include <gtest/gtest.h>
 
 #include "runtime/base/rng.hpp"
-#include "runtime/transport/doorbell.hpp"
 #include "runtime/transport/null_link.hpp"
+#include "runtime/transport/wakeup_pipe.hpp"
 #include "tests/support/host_end.hpp"
 
 namespace tidegate::runtime {
@@ -52,7 +52,7 @@ TEST(host_link, who_waits_for_room_may_sleep_meanwhile) {
     } while (!b.self->arm());
     if (!armed || !b.sink.arrivals.empty()) continue;
     ++slept;
-    pollfd waits{a.self->event_fd(), POLLIN, 0};
+    pollfd waits{.fd = a.self->event_fd(), .events = POLLIN, .revents = 0};
     ASSERT_EQ(::poll(&waits, 1, 10'000), 1) << "nobody rang";
   }
   ASSERT_EQ(b.sink.arrivals.size(), 1U);
@@ -77,13 +77,13 @@ TEST(host_link, one_that_was_killed_has_given_nothing_up) {
   ASSERT_EQ(::pipe(ends), 0);
   const auto child = ::fork();
   if (child == 0) {
-    const auto bell = doorbell::create();
-    const auto name = bell ? bell->name() : bell_name{};
+    const auto pipe = wakeup_pipe::create();
+    const auto name = pipe ? pipe->name() : wakeup_pipe_name{};
     if (::write(ends[1], &name, sizeof name) != sizeof name) std::_Exit(1);
     ::pause();
     std::_Exit(0);
   }
-  bell_name name;
+  wakeup_pipe_name name;
   ASSERT_EQ(::read(ends[0], &name, sizeof name), static_cast<ssize_t>(sizeof name));
   EXPECT_FALSE(is_gone(name));
   EXPECT_FALSE(is_given_up(name));
@@ -156,12 +156,12 @@ TEST(host_link, a_ring_that_was_given_up_before_it_was_read_costs_no_other) {
 
 // Tells `writer` that `reader` does not read its first ring.
 bool refuse_first_ring(const end& writer, const end& reader) {
-  bell_note refusal;
+  link_hello refusal;
   refusal.kind = note_kind::refusal;
   refusal.number = 0;
   refusal.from = place_of(*reader.self);
-  const auto rope = bell_rope::open(place_of(*writer.self).bell);
-  return rope && rope->pull(refusal);
+  const auto wakeup = wakeup_writer::open(place_of(*writer.self).pipe);
+  return wakeup && wakeup->pull(refusal);
 }
 
 TEST(host_link, who_is_refused_one_ring_keeps_its_others) {
@@ -203,9 +203,9 @@ TEST(host_link, a_pipe_that_is_full_loses_no_refusal) {
   const auto to_a = b.connect(a);
   a.self->post(to_b, pull_of(1), {}, 0);
   ASSERT_TRUE(until(a, b, [&] { return b.sink.arrivals.size() == 1; }));
-  const auto rope = bell_rope::open(place_of(*a.self).bell);
-  ASSERT_TRUE(rope);
-  while (rope->pull({})) continue;
+  const auto wakeup = wakeup_writer::open(place_of(*a.self).pipe);
+  ASSERT_TRUE(wakeup);
+  while (wakeup->pull({})) continue;
   b.self->disconnect(to_a);
   b.self->progress();
   EXPECT_FALSE(b.self->arm()) << "it has something to say";
@@ -286,7 +286,7 @@ TEST(host_link, what_was_lent_and_taken_back_is_not_taken_for_whole) {
   EXPECT_EQ(b.sink.arrivals.size(), 1U);
 }
 
-TEST(host_link, one_that_is_stopped_is_rung_once_for_each_of_its_sleeps) {
+TEST(host_link, one_that_is_stopped_is_woken_once_for_each_of_its_sleeps) {
   end a, b;
   const auto to_b = a.connect(b);
   b.connect(a);
@@ -306,7 +306,7 @@ TEST(host_link, acknowledgements_alone_do_not_wake_the_patient) {
   a.self->post(to_b, pull_of(1), {}, 0);
   ASSERT_TRUE(until(a, b, [&] { return b.sink.arrivals.size() == 1; }));
   frame_header ack;
-  ack.kind = frame_kind::ring_ack;
+  ack.kind = frame_kind::doorbell_ack;
   auto refusal = ack;
   refusal.code = 7;
   for (const bool patient : {true, false}) {
@@ -314,7 +314,7 @@ TEST(host_link, acknowledgements_alone_do_not_wake_the_patient) {
       b.sink.arrivals.clear();
       b.self->set_patient(patient);
       ASSERT_TRUE(until(a, b, [&] { return b.self->arm(); }));
-      pollfd waits{b.self->event_fd(), POLLIN, 0};
+      pollfd waits{.fd = b.self->event_fd(), .events = POLLIN, .revents = 0};
       ASSERT_EQ(::poll(&waits, 1, 0), 0);
       a.self->post(to_b, ack, {}, 0);
       EXPECT_EQ(::poll(&waits, 1, 0), patient ? 0 : 1);
@@ -326,7 +326,7 @@ TEST(host_link, acknowledgements_alone_do_not_wake_the_patient) {
   }
 }
 
-// Whoever may open a bell may write to it what it likes.
+// Whoever may open a wakeup pipe may write to it what it likes.
 TEST(host_link, notes_that_make_no_sense_are_left_out) {
   end a, b;
   const auto to_b = a.connect(b);
@@ -334,17 +334,17 @@ TEST(host_link, notes_that_make_no_sense_are_left_out) {
   a.self->post(to_b, pull_of(1), {}, 0);
   ASSERT_TRUE(until(a, b, [&] { return b.sink.arrivals.size() == 1; }));
   const auto place = place_of(*b.self);
-  const auto rope = bell_rope::open(place.bell);
-  ASSERT_TRUE(rope);
+  const auto wakeup = wakeup_writer::open(place.pipe);
+  ASSERT_TRUE(wakeup);
   rng random(5);
   for (int round = 0; round < 2000; ++round) {
-    bell_note note;
+    link_hello note;
     auto bytes = std::as_writable_bytes(std::span(&note, 1));
     for (auto& byte : bytes) byte = static_cast<std::byte>(random.next());
     note.kind = static_cast<note_kind>(random.below(5));
     if (random.below(2) == 0) note.from = place;
     if (note.kind == note_kind::farewell || note.kind == note_kind::refusal) note.from.link = 1;
-    rope->pull(note);
+    wakeup->pull(note);
     b.self->progress();
     b.self->arm();
   }
@@ -355,9 +355,9 @@ TEST(host_link, notes_that_make_no_sense_are_left_out) {
 TEST(host_link, a_pipe_that_is_full_loses_no_introduction) {
   end a, b;
   const auto place = place_of(*b.self);
-  const auto rope = bell_rope::open(place.bell);
-  ASSERT_TRUE(rope);
-  while (rope->pull({})) continue;
+  const auto wakeup = wakeup_writer::open(place.pipe);
+  ASSERT_TRUE(wakeup);
+  while (wakeup->pull({})) continue;
   const auto to_b = a.connect(b);
   b.connect(a);
   a.self->post(to_b, pull_of(1), {}, 0);

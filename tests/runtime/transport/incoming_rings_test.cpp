@@ -19,15 +19,15 @@ constexpr std::uint64_t turn_bytes = 64U << 10U;
 
 struct side {
   explicit side(std::uint64_t link) {
-    auto opened = doorbell::create();
+    auto opened = wakeup_pipe::create();
     EXPECT_TRUE(opened && own.open().ok());
-    bell = std::move(*opened);
-    self = {.magic = 1, .link = link, .bell = bell.name(), .desk = own.name()};
+    pipe = std::move(*opened);
+    self = {.magic = 1, .link = link, .pipe = pipe.name(), .cursors = own.name()};
     delivery.set_sink(&sink);
   }
-  bell_note next_note() {
-    std::array<bell_note, 1> notes;
-    EXPECT_EQ(bell.read(notes), 1U);
+  link_hello next_note() {
+    std::array<link_hello, 1> notes;
+    EXPECT_EQ(pipe.read(notes), 1U);
     return notes[0];
   }
 
@@ -35,8 +35,8 @@ struct side {
   link_counters counters;
   frame_delivery delivery{counters};
   deferred_reports reports{delivery};
-  doorbell bell;
-  desk own;
+  wakeup_pipe pipe;
+  cursor_page own;
   host_place self;
   segment_memory memory;
   outgoing_rings outgoing{self, memory, delivery, reports};
@@ -67,7 +67,7 @@ TEST_F(host_rings_test, a_token_is_told_when_what_was_lent_has_been_read) {
   auto* ring = connect();
   auto lent = writer.memory.allocate(1U << 20U);
   const auto payload = lent.bytes().first(20'000);
-  ring->send({push_header(payload.size(), 1), payload, 9});
+  ring->send({.header = push_header(payload.size(), 1), .payload = payload, .token = 9});
   EXPECT_EQ(writer.outgoing.pump(), 0U);
   EXPECT_TRUE(writer.sink.sent.empty());
   EXPECT_TRUE(reader.incoming.has_work());
@@ -84,7 +84,7 @@ TEST_F(host_rings_test, a_token_is_told_when_what_was_lent_has_been_read) {
 TEST_F(host_rings_test, what_finds_no_room_waits_and_ends_with_its_ring) {
   auto* ring = connect();
   const std::vector<std::byte> large(2 * ring_capacity);
-  ring->send({push_header(large.size(), 1), large, 9});
+  ring->send({.header = push_header(large.size(), 1), .payload = large, .token = 9});
   EXPECT_TRUE(ring->has_backlog());
   EXPECT_FALSE(writer.outgoing.is_flushed());
   EXPECT_TRUE(writer.outgoing.depart(to_reader));
@@ -101,7 +101,7 @@ TEST_F(host_rings_test, what_finds_no_room_waits_and_ends_with_its_ring) {
 TEST_F(host_rings_test, a_ring_that_departs_is_read_to_its_end_and_refused) {
   auto* ring = connect();
   const std::vector<std::byte> payload(100);
-  ring->send({push_header(payload.size(), 1), payload, 0});
+  ring->send({.header = push_header(payload.size(), 1), .payload = payload, .token = 0});
   reader.incoming.depart(writer.self.link);
   ASSERT_TRUE(reader.incoming.is_parting());
   EXPECT_EQ(reader.incoming.drop_departing(), 1U);
@@ -114,7 +114,7 @@ TEST_F(host_rings_test, a_ring_that_departs_is_read_to_its_end_and_refused) {
   EXPECT_EQ(writer.sink.lost, std::vector{to_reader});
 }
 
-TEST_F(host_rings_test, who_finds_a_full_desk_is_refused_and_reported) {
+TEST_F(host_rings_test, who_finds_a_full_page_is_refused_and_reported) {
   while (!reader.own.is_full()) reader.own.take_slot();
   ASSERT_TRUE(writer.outgoing.open(reader.self));
   writer.outgoing.greet();

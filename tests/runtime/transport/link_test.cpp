@@ -131,7 +131,7 @@ TEST_P(link_test, sleeping_on_the_descriptor_misses_nothing) {
     const auto give_up = clock::now() + std::chrono::seconds(10);
     while (at_b.arrivals.empty() && clock::now() < give_up) {
       a->progress();  // a stream transport connects first
-      pollfd waits{b->event_fd(), POLLIN, 0};
+      pollfd waits{.fd = b->event_fd(), .events = POLLIN, .revents = 0};
       if (poll(&waits, 1, 50) > 0) do {
           b->progress();
         } while (!b->arm() && at_b.arrivals.empty());

@@ -82,7 +82,7 @@ class lossy_link_test : public testing::Test {
 };
 
 TEST_F(lossy_link_test, drops_its_share_and_tells_of_each) {
-  make({1, 0.25, 0, 0, 0});
+  make({.seed = 1, .drop = 0.25, .duplicate = 0, .delay = 0, .delay_ms_max = 0});
   EXPECT_TRUE(from_->loses_frames());
   EXPECT_FALSE(to_->loses_frames());
   send(200);
@@ -93,7 +93,7 @@ TEST_F(lossy_link_test, drops_its_share_and_tells_of_each) {
 }
 
 TEST_F(lossy_link_test, doubles_its_share_from_a_copy) {
-  make({2, 0, 0.5, 0, 0});
+  make({.seed = 2, .drop = 0, .duplicate = 0.5, .delay = 0, .delay_ms_max = 0});
   send(100);
   progress([&] { return receiver_.arrived.size() == 100; });
   int doubled = 0;
@@ -105,11 +105,11 @@ TEST_F(lossy_link_test, doubles_its_share_from_a_copy) {
 }
 
 TEST_F(lossy_link_test, what_is_late_comes_when_nobody_does_anything_else) {
-  make({3, 0, 0, 1, 5});
+  make({.seed = 3, .drop = 0, .duplicate = 0, .delay = 1, .delay_ms_max = 5});
   send(20);
   while (receiver_.arrived.size() < 20) {
     if (from_->arm()) {
-      pollfd fd{from_->event_fd(), POLLIN, 0};
+      pollfd fd{.fd = from_->event_fd(), .events = POLLIN, .revents = 0};
       ASSERT_EQ(::poll(&fd, 1, 10'000), 1) << "the descriptor tells when the next one is due";
     }
     from_->progress();
@@ -119,12 +119,12 @@ TEST_F(lossy_link_test, what_is_late_comes_when_nobody_does_anything_else) {
 }
 
 TEST_F(lossy_link_test, the_same_seed_loses_the_same) {
-  make({4, 0.5, 0, 0, 0});
+  make({.seed = 4, .drop = 0.5, .duplicate = 0, .delay = 0, .delay_ms_max = 0});
   send(50);
   const auto first = receiver_.arrived;
   receiver_.arrived.clear();
   sender_.told.clear();
-  make({4, 0.5, 0, 0, 0});
+  make({.seed = 4, .drop = 0.5, .duplicate = 0, .delay = 0, .delay_ms_max = 0});
   send(50);
   EXPECT_EQ(receiver_.arrived, first);
 }

@@ -1,4 +1,4 @@
-#include "runtime/transport/desk.hpp"
+#include "runtime/transport/ring_cursors.hpp"
 
 #include <set>
 
@@ -7,7 +7,7 @@
 namespace tidegate::runtime {
 namespace {
 
-class desk_test : public testing::Test {
+class ring_cursors_test : public testing::Test {
  protected:
   void SetUp() override {
     ASSERT_TRUE(own.open().ok());
@@ -16,16 +16,16 @@ class desk_test : public testing::Test {
     seen = std::move(*page);
   }
   // As another process sees it.
-  desk_view view() const { return desk_view(seen.data()); }
+  cursor_page_view view() const { return cursor_page_view(seen.data()); }
 
-  desk own;
+  cursor_page own;
   segment seen;
 };
 
-TEST_F(desk_test, lends_each_slot_once_and_zeroed) {
+TEST_F(ring_cursors_test, lends_each_slot_once_and_zeroed) {
   std::set<std::uint32_t> slots;
   while (!own.is_full()) slots.insert(own.take_slot());
-  EXPECT_EQ(slots.size(), desk_view::slots);
+  EXPECT_EQ(slots.size(), cursor_page_view::slots);
   own.show_read(7, 1234);
   EXPECT_EQ(view().read(7).load(), 1234U);
   EXPECT_EQ(view().read(8).load(), 0U);
@@ -35,7 +35,7 @@ TEST_F(desk_test, lends_each_slot_once_and_zeroed) {
   EXPECT_EQ(view().read(7).load(), 0U) << "another ring begins at 0";
 }
 
-TEST_F(desk_test, tells_each_sleep_from_the_last_and_whether_it_is_patient) {
+TEST_F(ring_cursors_test, tells_each_sleep_from_the_last_and_whether_it_is_patient) {
   EXPECT_EQ(view().asleep().load(), 0U);
   own.sleep(false);
   const auto first = view().asleep().load();

@@ -95,7 +95,10 @@ runtime::status run(const peer_options& options, const make_peer& make) {
     shared->fail(self.error().message());
     return self.error();
   }
-  if (auto done = measure(*shared, {options.rank, options.warmup, options.optimizer}, **self);
+  if (auto done = measure(
+          *shared,
+          {.rank = options.rank, .warmup = options.warmup, .optimizer = options.optimizer},
+          **self);
       !done.ok())
     return done;
   if (options.rank == 0) print_result(*shared, options);
