@@ -1,5 +1,5 @@
-// The acknowledgements of a turn to members that ring: a member whose tables have all been
-// acknowledged hears of it in one frame.
+// The acknowledgements of a turn to members that use doorbells: one frame tells a member that
+// all of its tables are acknowledged.
 //
 // One thread. Once warm, nothing allocates.
 #pragma once

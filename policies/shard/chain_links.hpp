@@ -20,7 +20,7 @@ class chain_links {
 
   explicit chain_links(chain_state& state) : state_(state) {}
 
-  // Another process is this neighbour, or none.
+  // Forgets the attempts to reach this neighbour: it is another process now, or none.
   void forget(neighbour to) { reconnects_.forget(to); }
   // replication_core::connected_to_replica(), connection_broke(), mend().
   void connected_to_replica(std::int64_t now) {
@@ -34,7 +34,7 @@ class chain_links {
   auto outages(std::int64_t now, std::int64_t longer_than) const {
     return reconnects_.outages(now, longer_than);
   }
-  // A neighbour sent `resend` or `resent`.
+  // Takes in a neighbour's `resend` or `resent`.
   void on_resend(const runtime::frame_header& header);
   // Asks a neighbour, if there is one, to send again what was lost, or answers that.
   void send_resend(neighbour to, runtime::frame_kind kind, std::uint64_t attempt);

@@ -1,7 +1,7 @@
-// What a replica does: makes the steps that its primary tells it, takes chunks over as they
-// are, and becomes the primary when it is promoted. No worker's frame is for it: its epoch is
-// 0. It may lead another replica; then it hands the steps on, and has followed when that one
-// has.
+// How a replica follows: it makes the steps that its primary hands on, takes chunks over as
+// they are, and becomes the primary when it is promoted. It refuses workers' frames, as its
+// epoch is 0. It may lead another replica: then it hands the steps on, and has followed when
+// that one has.
 //
 // One thread. Once warm, steps allocate nothing.
 #pragma once
@@ -35,23 +35,26 @@ class chunk_follower {
   void add_chunk() { chunks_.emplace_back(); }
   void forget_chunk(std::uint32_t slot) { chunks_[slot] = {}; }
 
-  // A step, or a chunk that is handed over, announces itself before its payload has a place:
-  // see shard_core::begin_push; code ok if it has been made before. A chunk goes to
-  // seed_buffer and to version buffers kept_buffer(i). Exactly one of follow, or follow_seed,
-  // and cancel follows.
+  // Judge a step, or a chunk that is handed over, whose payload has no place yet, as
+  // shard_core::begin_push() does: refuse with code ok means that it was made before. After a
+  // take exactly one of follow(), or follow_seed(), and cancel() follows. A chunk goes to
+  // version buffers seed_buffer and kept_buffer(i).
   push_admission begin_step(const followed_step& step, std::uint64_t payload_bytes);
   push_admission begin_seed(const followed_step& step);
   void cancel(const followed_step& step);
-  // Makes the step. `payload`: no_payload for a skip.
+  // Makes the step, releases `payload` (no_payload for a skip), and says so with a followed
+  // effect when all behind have made it. A step that is not the next one is not made.
   void follow(const followed_step& step, payload_handle payload, shard_effects& out);
-  // The chunk is what the primary had.
+  // Takes the chunk over as the primary had it. The caller has put the arrays into the version
+  // buffers.
   void follow_seed(const followed_step& step, const seed_state& state, shard_effects& out);
-  // The rank has finished, in the stay that began with clock `since`: it may have joined again.
+  // Notes that the rank has finished, unless it has joined again since the stay that began with
+  // clock `since`.
   void follow_farewell(std::uint64_t token, std::uint32_t rank, std::uint64_t since);
-  // Another process is to be followed: what was on its way here is not any more, and chunks may
-  // be handed over once more.
+  // Forgets what was on its way here, as another process is to be followed; chunks may be
+  // handed over once more.
   void follow_another();
-  // This is the primary now, in this epoch.
+  // Makes this the primary of the job, for workers' frames of this epoch.
   void promote(std::uint64_t token, std::uint64_t epoch, shard_effects& out);
 
  private:

@@ -1,8 +1,8 @@
-// What a process does that leads a replica: hands it each step of a chunk, one under way at a
-// time, and lets pushes wait until the replica has made it, too; hands it each chunk as it is,
-// where it begins with nothing. After Li et al., OSDI 2014, section 4.3: replication after
-// aggregation; beyond it, who pushed retains the gradient until the replica has it, so that the
-// primary need not wait.
+// How a process leads a replica: it hands over each step of a chunk, one under way at a time,
+// and lets pushes wait until the replica has made the step, too. A replica that begins with
+// nothing is handed each chunk as it is. After Li et al., OSDI 2014, section 4.3: replication
+// after aggregation; beyond it, who pushed retains the gradient until the replica has it, so
+// that the primary need not wait.
 //
 // One thread. Once warm, nothing allocates but what hands chunks over.
 #pragma once
@@ -46,29 +46,37 @@ class chunk_replication {
  public:
   explicit chunk_replication(shard_state& state) : state_(state) {}
 
+  // To be called for each slot in the order of slots; and when its table is forgotten.
   void add_chunk(const job_record& job);
   void forget_chunk(const chunk_record& chunk);
 
-  // A replica has been given to the job. `has_all`: it has what this shard has but for steps
-  // that are on their way, which are handed to it again, and opens what this shard opens,
-  // before anybody pushes there. Otherwise what waited is answered, and each chunk is handed
-  // over by seed(next_to_seed()), and its steps from then on.
+  // Leads a replica from now on. `has_all`: it has what this shard has but for steps that are
+  // on their way, which are handed to it again, and opens what this shard opens, before anybody
+  // pushes there. Otherwise what waited is answered; the caller hands each chunk over with
+  // seed(next_to_seed()), and its steps follow from then on.
   void lead(std::uint64_t token, bool has_all, shard_effects& out);
-  // The replica is gone, and not promoted: what waits for it is answered.
+  // Leads nobody any more, and answers what waited for the replica, which is gone and not
+  // promoted.
   void lead_nobody(std::uint64_t token, shard_effects& out);
   // Returns the next chunk of the job that is to be handed over, or nothing if all have been
   // begun.
   std::optional<std::uint32_t> next_to_seed(std::uint64_t token);
+  // Hands a chunk over as it is now (shard_effects::seed), once per replica. Its steps wait
+  // until seeded().
   void seed(std::uint32_t slot, shard_effects& out);
+  // Returns what the last seed of a chunk says, until the next one of it.
   const seed_state& seed_of(std::uint32_t slot) const { return chunks_[slot].seeded; }
+  // Takes in that the replica has the chunk in this version, and hands on the first step that
+  // waited. A second answer changes nothing.
   void seeded(std::uint32_t slot, std::uint64_t version, shard_effects& out);
   // Returns true if every chunk of the job has been handed over.
   bool all_seeded(std::uint64_t token);
-  // The replica has made the step to this version of these chunks of a table; an answer that
-  // comes twice counts once.
+  // Takes in that the replica has made the step to this version of these chunks of a table:
+  // settles the step's pushes, then hands on the next step. A second answer changes nothing.
   void replicated(std::span<const std::uint32_t> slots, std::uint64_t version,
                   shard_effects& out);
-  // The replica has been told that this worker has finished, which the worker waits for.
+  // Takes in that the replica knows that this worker has finished, and acknowledges its
+  // farewell.
   void farewell_replicated(std::uint64_t token, std::uint32_t rank, shard_effects& out);
 
   // Returns true if a replica makes the steps of the chunk, too.
@@ -84,10 +92,11 @@ class chunk_replication {
   // The same at a replica that is followed itself, for a step without a payload of ours: the
   // sum is kept here, as where it came from may go.
   void hand_on(const chunk_record& chunk, const step_to_replicate& step, shard_effects& out);
-  // Steps with this payload release it from now on. Returns false if there are none.
+  // Makes the steps with this payload its owners, which release it when they are settled.
+  // Returns false if there are none.
   bool take_payload(std::uint32_t slot, payload_handle payload);
-  // A worker has finished: answers it when the replica knows, if there is one. Returns false if
-  // nobody has to be waited for.
+  // Tells the replica that a worker has finished; farewell_replicated() answers the worker.
+  // Returns false if there is no replica to wait for.
   bool await_farewell(std::uint64_t token, std::uint32_t rank, shard_effects& out);
 
  private:

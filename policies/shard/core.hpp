@@ -49,60 +49,73 @@ class shard_core {
 
   shard_core() : state_(std::make_unique<sharding::shard_state>()) {}
 
-  // A push announces itself before its payload has a place: take it (exactly one of push and
-  // cancel_push follows), drop it (a duplicate of one that is on its way or held), or answer it
-  // at once (refused, or a duplicate of one that was applied: code ok).
+  // Judges a push whose payload of `payload_bytes` has no place yet. take: give it a place, and
+  // call exactly one of push() and cancel_push(). drop: it is a duplicate of a push that is
+  // arriving or held; read it away and answer nothing. refuse: read it away and acknowledge it
+  // with `code`, which is ok for a duplicate of a push that was applied.
   push_admission begin_push(const frame_tag& tag, std::uint64_t payload_bytes) {
     return state_->pushes.begin(tag, payload_bytes);
   }
+  // Takes the announcement back: the payload that begin_push() allowed will not come.
   void cancel_push(const frame_tag& tag) { state_->pushes.cancel(tag); }
 
-  // `pulls`: also pulls at the clock after.
+  // Takes in the push of a chunk, or a skip if `payload` is no_payload, and appends what
+  // follows. The core owns the payload until a release effect names it. `pulls`: also makes the
+  // pull of the clock after. A tag that is refused is answered in `out`.
   void push(const frame_tag& tag, payload_handle payload, shard_effects& out,
             bool pulls = false);
+  // Takes in the pull of a chunk, and appends its reply, now or in a later call. `is_final`:
+  // see pull_request. A pull whose tag.request is not above the last one of the rank is
+  // dropped.
   void pull(const frame_tag& tag, bool is_final, shard_effects& out);
-  // All chunks of a table at once. With a push (one payload per chunk) or a skip at tag.clock
-  // the pull, if any, is of the clock after.
+  // What a doorbell asks for all chunks of a table at once. `push` and `skip` are of tag.clock,
+  // at most one of them; `pull` is of the clock after then, else of tag.clock.
   struct doorbell_request {
     bool push = false;
     bool skip = false;
     bool pull = false;
     bool is_final = false;
   };
+  // Takes a doorbell in. `payloads`: one for each chunk of registry().slots_of(tag.table), in
+  // that order, if it pushes, else empty; the core owns them as in push(). Where the worker or
+  // the table is unknown it refuses all and appends a release of each payload.
   void doorbell(const frame_tag& tag, const doorbell_request& request,
                 std::span<const payload_handle> payloads, shard_effects& out);
 
-  // The reply of `rank` in `slot` has left `version_buffer`, or never will. Returns true if
-  // another waits for that: answer_waiting() sends it.
+  // Lets `version_buffer` be written again: the reply effect of `rank` and `slot` has left it,
+  // or never will. To be called once per reply effect whose code is ok. Returns true if an
+  // answer has waited for that: answer_waiting() appends it.
   bool sent(std::uint32_t slot, std::uint32_t rank, std::uint32_t version_buffer) {
     return state_->pulls.sent(slot, rank, version_buffer);
   }
   void answer_waiting(std::uint32_t slot, std::uint32_t rank, shard_effects& out) {
     state_->pulls.answer_waiting(slot, rank, out);
   }
-  // No more pushes come from this worker, and every push of it has been acknowledged. A table
-  // that it never pushed to does not wait for it any longer.
+  // Takes in a worker's farewell: it pushes no more, and all its pushes are acknowledged.
+  // Appends its acknowledgement, at once or when the replica has answered, and what waited for
+  // the worker; no chunk waits for it any longer.
   void finished(const frame_tag& tag, shard_effects& out) { state_->admin.finished(tag, out); }
+  // Returns how many pushes of chunks are held, of all jobs.
   std::uint64_t pushes_held() const noexcept { return state_->pushes.held(); }
 
-  // Jobs, tables and workers come and go.
+  // Opens and ends jobs and tables, and admits workers.
   sharding::job_admin& admin() noexcept { return state_->admin; }
   const sharding::job_admin& admin() const noexcept { return state_->admin; }
-  // This process leads a replica, or is led.
+  // Hands steps to a replica that this process leads; follower() makes those of a primary.
   sharding::chunk_replication& replication() noexcept { return state_->replication; }
   const sharding::chunk_replication& replication() const noexcept {
     return state_->replication;
   }
   sharding::chunk_follower& follower() noexcept { return state_->follower; }
-  // Checkpoints are taken and restored.
+  // Takes and restores checkpoints.
   sharding::snapshot_request& snapshots() noexcept { return state_->snapshots; }
   const sharding::snapshot_request& snapshots() const noexcept { return state_->snapshots; }
-  // Ranks leave for good, or join.
+  // Lets ranks leave for good, or join.
   sharding::join_barrier& membership() noexcept { return state_->membership; }
-  // Upstream answers an aggregator.
+  // Takes what upstream answers an aggregator.
   sharding::relay_fetch& relay() noexcept { return state_->relay; }
   const sharding::relay_fetch& relay() const noexcept { return state_->relay; }
-  // What is here.
+  // Finds the jobs, tables and chunks that are here.
   const sharding::chunk_registry& registry() const noexcept { return state_->registry; }
 
  private:

@@ -1,4 +1,4 @@
-// What a shard core decides, to be carried out by its shell, and the words it has for that.
+// What a shard core decides, to be carried out by its shell. Plain values.
 #pragma once
 
 #include <array>
@@ -12,10 +12,17 @@
 
 namespace tidegate::policies {
 
+// The effects of calls about one table, or about one job as a whole. The shell carries out the
+// effects of one `list` in their order. It may interleave the lists of several tables
+// (shard_queue), but carries out all of a job's before and after a call about the job as a
+// whole. No effect waits for a disk. A payload or version buffer that an effect names stays
+// readable until a later effect releases or overwrites it.
 struct shard_effects {
-  // Optimizer step on chunk slot `slot` with inputs [first, first + count), ascending in rank:
-  // reads the parameters in version buffer `from` and writes them to version_buffer `to`,
-  // perhaps the same.
+  // Makes an optimizer step on the chunk in `slot` with inputs [first, first + count),
+  // ascending in rank: reads the parameters in version buffer `from` and writes them to version
+  // buffer `to`, which may be the same. It comes before every answer, release, snapshot, seed,
+  // replicate and followed that is about the version it makes; no reply and no worker reads
+  // `to` by then.
   struct apply {
     std::uint32_t slot = 0;
     std::uint32_t first = 0;
@@ -23,93 +30,124 @@ struct shard_effects {
     std::uint32_t from = 0;
     std::uint32_t to = 0;
     std::uint32_t contributors = 1;  // a mean is over so many
-    bool keeps_sum = false;          // for a replicate of this clock
-    std::uint64_t clock = 0;         // then
+    bool keeps_sum = false;          // the sum of `clock` is kept for a later replicate
+    std::uint64_t clock = 0;         // only if keeps_sum
   };
-  struct release {  // this payload is not needed any more
+  // Gives the payload back to the shell. It comes after the last effect that reads the payload,
+  // and before an acknowledgement of its push that is ok.
+  struct release {
     payload_handle payload = no_payload;
   };
-  struct acknowledge {  // push or skip: applied (none), or refused
+  // Answers a push, a skip or a worker's farewell (tag.chunk is whole_table): ok if it has been
+  // applied, else why it is refused. An ok comes after the apply, or at an aggregator after
+  // upstream's ok, and where there is a replica after its answer to replicate or
+  // replicate_farewell.
+  struct acknowledge {
     frame_tag tag;
     reply_code code = reply_code::ok;
   };
+  // Not an effect: a version of a chunk, and the version buffer in which it lies.
   struct version_at {
     std::uint32_t version_buffer = 0;
     std::uint64_t version = 0;
-    std::uint64_t min_clock = 0;  // every worker's clocks below this are in
+    std::uint64_t min_clock = 0;  // every worker's updates of clocks below this are in it
 
     friend bool operator==(const version_at&, const version_at&) = default;
   };
-  // Pull: send the chunk in `slot` (none) and say sent() afterwards, or refuse.
+  // Answers a pull: sends the parameters of `slot` as they are in where.version_buffer if
+  // `code` is ok, else a refusal. It comes after the apply that made the version. After an ok
+  // the shell calls shard_core::sent() once, when the reply has left the version buffer or
+  // never will; until then no apply writes there. A refusal is not followed by sent().
   struct reply {
     frame_tag tag;
     reply_code code = reply_code::ok;
     std::uint32_t slot = 0;
     version_at where;
-    bool applied = false;  // also acknowledges the push of the clock before
+    bool applied = false;  // acknowledges the push of the clock before, too
   };
-  // The same for `count` chunks of a worker that rings; tag.chunk is the index of the first
-  // among the table's chunks here, or whole_table for a refusal of all.
+  // Answers a doorbell's push or skip for `count` chunks, after what acknowledge comes after.
+  // tag.chunk is the index of the first one among the table's chunks here, or whole_table for a
+  // refusal of all (count 0).
   struct doorbell_acknowledge {
     frame_tag tag;
     std::uint32_t count = 0;
     reply_code code = reply_code::ok;
   };
+  // Answers a doorbell's pull for `count` chunks, tagged likewise, after every apply that made
+  // a version of them. After an ok the worker reads where.version_buffer in place, and no apply
+  // writes there before its next pull, or its push of the same or a later clock. sent() is not
+  // called.
   struct doorbell_reply {
     frame_tag tag;
     std::uint32_t count = 0;
     reply_code code = reply_code::ok;
     version_at where;
-    bool applied = false;  // also acknowledges the push of the clock before
+    bool applied = false;  // acknowledges the push of the clock before, too
   };
-  // A relay sends the sum of these inputs upstream, or a skip if there are none, and says
-  // handed_on() when it is answered. The inputs stay until then.
+  // Lets an aggregator send the sum of inputs [first, first + count) upstream, or a skip
+  // without inputs. relay().handed_on() is called when upstream has answered; the payloads are
+  // released and the pushes acknowledged as ok only after that.
   struct hand_on {
     std::uint32_t slot = 0;
     std::uint32_t first = 0;
     std::uint32_t count = 0;
     std::uint64_t clock = 0;
   };
-  // A relay pulls upstream as asked(slot) says, and says pulled() when it is answered.
+  // Lets an aggregator pull upstream as relay().asked(slot) says, unless the hand_on before it
+  // took the pull along. relay().pulled() is called when upstream has answered; no other ask
+  // about the slot comes before that.
   struct ask {
     std::uint32_t slot = 0;
   };
-  // Copy the chunk as it is in this version buffer for a checkpoint, with what cut_of(slot)
-  // says.
+  // Copies the chunk for a checkpoint: the parameters in this version buffer, the optimizer's
+  // state, and what snapshots().cut_of(slot) returns. It comes after the apply that made the
+  // version and before the next one of the slot, which changes the optimizer's state in place:
+  // the copy must be complete when the effect has been carried out, and be written later.
   struct snapshot {
     std::uint32_t slot = 0;
     std::uint32_t version_buffer = 0;
   };
-  // A primary hands this step to the replica, and says replicated() when it has made it. The
-  // gradient is `payload`, or the sum that was kept for the clock, or none.
+  // Hands a step to the replica: its gradient is `payload`, or the sum that was kept for
+  // `clock` if that is no_payload, or none if `skips`. It comes after the apply of the step.
+  // The shell calls replication().replicated() when the replica has made it; the next replicate
+  // of the slot, the release of `payload` and the step's acknowledgements as ok come after
+  // that.
   struct replicate {
     std::uint32_t slot = 0;
-    std::uint64_t version = 0;  // that it makes
-    std::uint32_t rank = 0;     // whose push, or all_ranks
+    std::uint64_t version = 0;  // that the step makes
+    std::uint32_t rank = 0;     // whose push it was made with, or all_ranks
     std::uint64_t clock = 0;
-    std::uint32_t contributors = 1;  // as of apply
+    std::uint32_t contributors = 1;  // as in apply
     bool skips = false;
     payload_handle payload = no_payload;
   };
-  // Hand the chunk to the replica as it is, with what seed_of(slot) says, and say seeded() when
-  // it has it. `kept`: version buffers of the versions before, the newest first, or
+  // Hands the chunk to the replica as it is: the parameters in `version_buffer`, the
+  // optimizer's state, the kept versions and what replication().seed_of(slot) returns. As with
+  // snapshot, the copy must be complete before the next apply of the slot. The shell calls
+  // replication().seeded() when the replica has it; a replicate of the slot comes after that.
+  // `kept`: the version buffers of the versions before, the newest first; unused ones are
   // no_version_buffer.
   struct seed {
     std::uint32_t slot = 0;
     std::uint32_t version_buffer = 0;
     std::array<std::uint32_t, versions_kept_max> kept{};
   };
-  // A primary tells the replica that this worker has finished, and says farewell_replicated()
-  // when it knows.
+  // Tells the replica that this worker has finished. It comes after all effects of the worker's
+  // pushes that were due. The shell calls replication().farewell_replicated() when the replica
+  // has answered; the worker's farewell is acknowledged after that.
   struct replicate_farewell {
     std::uint64_t job = 0;
     std::uint32_t rank = 0;
   };
-  // A replica has made the step, or had made it before.
+  // Lets a replica tell the process before it in the chain that this version is here, made by a
+  // step that all processes behind have made, too, or taken over as a seed. It comes after the
+  // apply of the step, and after replicated() where this process leads a replica. It may come
+  // again for a version that was made before.
   struct followed {
     std::uint32_t slot = 0;
     std::uint64_t version = 0;
   };
+  // Not an effect: one gradient of an apply or a hand_on.
   struct input {
     std::uint32_t rank = 0;
     payload_handle payload = no_payload;
@@ -119,7 +157,7 @@ struct shard_effects {
       std::variant<apply, release, acknowledge, reply, doorbell_acknowledge, doorbell_reply,
                    hand_on, ask, snapshot, replicate, seed, replicate_farewell, followed>>
       list;
-  std::vector<input> inputs;
+  std::vector<input> inputs;  // that `first` and `count` of the effects in `list` speak of
 
   void clear() {
     list.clear();
@@ -127,7 +165,7 @@ struct shard_effects {
   }
 };
 
-// A table as one shard sees it: the chunks it owns, and the dense slots the core gave them.
+// A chunk of a table that lies on this shard, and the slot that the core gave it.
 struct owned_chunk {
   std::uint32_t chunk = 0;
   std::uint32_t slot = 0;
@@ -135,6 +173,7 @@ struct owned_chunk {
   std::uint64_t elements = 0;
 };
 
+// The answer to a payload that is about to arrive; see shard_core::begin_push().
 struct push_admission {
   enum class verdict : std::uint8_t { take, drop, refuse };
   verdict kind = verdict::refuse;

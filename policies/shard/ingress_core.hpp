@@ -5,8 +5,9 @@
 // at a time, so that frames are taken in while a large table is being updated. Everything that
 // touches memory or a network is the shell's: an actor, or a simulated process.
 //
-// One thread. No function of the shell may call back, but by go_on(). Once warm, nothing
-// allocates.
+// One thread. No function of the shell may call back: what it wants done later it does in
+// go_on() and post_acks(). `now` is in nanoseconds of any clock that does not go back. Once
+// warm, nothing allocates.
 #pragma once
 
 #include <cstddef>
@@ -30,81 +31,100 @@ class ingress_core {
 
   static constexpr std::uint64_t turn_bytes_default = 2U << 20U;
 
-  // `index`: of the shard, as its answers name it. `turn_bytes`: summed before the network is
-  // looked at again.
+  // `shell` and `core` must outlive this. `index`: of the shard, as its answers name it.
+  // `turn_bytes`: how much is summed before the network is looked at again.
   ingress_core(ingress_shell& shell, shard_core& core, std::uint32_t index,
                std::uint64_t turn_bytes = turn_bytes_default)
       : state_(shell, core, index, turn_bytes) {}
 
-  // A worker is to be expected. `connect`: connected() follows, unless that fails. One that is
-  // known and out of reach is connected to by mend().
+  // The answer to an admit_worker_call.
   struct admission {
     reply_code code = reply_code::ok;
-    bool connect = false;
-    std::uint64_t first_clock = 0;  // see admit_worker_call
+    bool connect = false;           // the shell is to connect to the worker
+    std::uint64_t first_clock = 0;  // see job_admin::first_missing()
   };
+  // Admits the process of a worker: its frames may come in from now on. Where `connect` says so
+  // the shell connects to it and calls connected(), unless that fails; a process that is known
+  // and out of reach is connected to by mend().
   admission admit(const admit_worker_call& call);
+  // Answers this worker over `peer` from now on. Drops the connection that its rank had, and if
+  // that was to another process, forgets the memory of that process.
   void connected(const admit_worker_call& call, peer_id peer) {
     state_.links.connected(call, peer);
   }
-  // The process at the other end has ended.
+  // Sends nothing to this peer any more: its process has ended. What it pushed stays.
   void peer_lost(peer_id peer) { state_.links.peer_lost(peer); }
-  // The connection broke, and the process at the other end is not known to have ended: mend()
-  // makes another.
+  // Lets mend() make another connection in place of this one, which broke while its process is
+  // not known to have ended.
   void connection_broke(peer_id peer, std::int64_t now) {
     state_.links.connection_broke(peer, now);
   }
-  // Makes the attempts that are due. To be called every few milliseconds while is_mending().
+  // Makes the attempts to connect that are due. To be called every few milliseconds while
+  // is_mending().
   void mend(std::int64_t now) { state_.links.mend(now); }
   bool is_mending() const noexcept { return state_.links.is_mending(); }
-  // The shard core has a table of that job that it did not have: members whose frames were
-  // refused for want of it are asked to send them again.
+  // Asks members of the job whose frames were refused for want of a table to send them again.
+  // To be called after the shard core has opened the table.
   void table_opened(std::uint64_t job) { state_.links.ask_refused(job); }
-  // Members of that job hear from this process from now on, which was a replica: connections
-  // that were made again meanwhile have to prove themselves.
+  // Checks connections to the job's members that were made again while this was a replica, as
+  // members answer only a primary. To be called after chunk_follower::promote().
   void promoted(std::uint64_t job) { state_.links.promoted(job); }
   void set_reconnect_limits(const reconnect_limits& limits) { state_.links.set_limits(limits); }
-  // Members that have been out of reach for so long.
+  // Returns the members that have been out of reach for `longer_than` nanoseconds.
   auto outages(std::int64_t now, std::int64_t longer_than) const {
     return state_.links.outages(now, longer_than);
   }
-  // A worker is not expected any more.
+  // Refuses frames of a rank from now on, unless call.only_asks. Returns the first clock of
+  // which no chunk here has a push of the rank, in its order.
   std::uint64_t shut_out(const shut_out_call& call);
+  // See join_barrier::hold(), whose answer it returns.
   std::uint64_t hold(const join_barrier_call& call);
+  // See join_barrier::change_membership(). Forgets the connection of a rank that leaves.
   void change_membership(const membership_call& call);
-  // Whose connection this is, if it is a worker's; null: nobody's.
+  // Returns the worker whose connection this is, or null; valid until the next call that
+  // connects or loses a peer.
   const member_key* member_at(peer_id peer) const { return state_.links.member_at(peer); }
 
-  // Returns true if a frame with payload that is arriving may have a place here. What is not
-  // placed has been answered or is a duplicate.
+  // Returns true if the payload of an arriving frame may have a place here; then exactly one of
+  // frame(), no_place() and frame_lost() follows. Otherwise it is to be read away, and the
+  // frame is a duplicate or will be answered.
   bool place(const runtime::frame_header& header);
-  // There is no memory for what place() allowed.
+  // Takes back a frame that place() allowed and there is no memory for: refuses a push, and
+  // asks for an attach again when there is some.
   void no_place(const runtime::frame_header& header);
-  // What place() allowed will not come.
+  // Takes back a frame that place() allowed and that will not come; asks for it again if it is
+  // a push.
   void frame_lost(const runtime::frame_header& header);
-  // A frame is here. `payload`: of a push. `bytes`: of an attach. `copied`: on the way.
+  // Takes in a frame, and carries out what the budget allows. `payload`: the gradient of a
+  // push, to be kept until ingress_shell::release(); else no_payload. `bytes`: the payload of
+  // an attach, read before this returns. `copied`: bytes of the payload that were copied on the
+  // way.
   void frame(const runtime::frame_header& header, payload_handle payload,
              std::span<const std::byte> bytes, std::uint64_t copied);
-  // A reply has left its version buffer, or never will.
+  // Lets the version buffer of a reply be written again: the reply has left it, or never will.
+  // To be called once for each name that send_parameters() was given, unless drop() appended
+  // it.
   void sent(send_name name) { state_.replies.sent(name); }
 
-  // For effects of calls about that table that the owner makes itself; carry_out() follows.
+  // Returns where calls of the shard core about that table that the owner makes itself append
+  // their effects; call carry_out() afterwards.
   effects& pending(std::uint64_t job, std::uint32_t table) {
     return state_.turns.pending(job, table);
   }
-  // Calls the core about the whole job, call(effects), when all that waits for the job has been
-  // carried out, and carries out what it says.
+  // Carries out all that waits for the job, then calls call(effects), which calls the shard
+  // core about the whole job, and carries out what that appended; all before it returns.
   template <class Call>
   void about_job(std::uint64_t job, const Call& call) {
     state_.turns.drain(job);
     call(state_.turns.pending(job));
     state_.turns.drain(job);
   }
-  // Of what waits, until the budget is spent; the rest follows with go_on().
+  // Carries out what waits until the budget is spent, and asks for a go_on() for the rest.
   void carry_out() { state_.turns.carry_out(); }
+  // Begins the next turn, with a new budget. To be called after ingress_shell::go_on_soon().
   void go_on();
-  // Tells members what of theirs has been applied in this turn: whose tables all have been is
-  // told at once.
+  // Sends the doorbells' acknowledgements of this turn, one frame for a member all of whose
+  // tables are acknowledged. To be called after ingress_shell::post_acks_soon().
   void post_acks() { state_.acks.post(); }
 
  private:

@@ -18,7 +18,7 @@
 
 namespace tidegate::policies {
 
-// A process that pushes here. A rank has a new one when it comes back.
+// The name of a process that pushes here. A rank has a new incarnation when it comes back.
 struct member_key {
   std::uint64_t job = 0;
   std::uint32_t rank = 0;
@@ -29,6 +29,8 @@ struct member_key {
 
 using send_name = std::uint64_t;  // of a reply that is on its way; 0: none
 
+// Every function is called from within a call of ingress_core, in the order in which it
+// decided.
 class ingress_shell {
  public:
   using effects = shard_effects;
@@ -37,51 +39,60 @@ class ingress_shell {
 
   virtual ~ingress_shell() = default;
 
-  // Steps, which differ between a shard and an aggregator. `from`: what is summed.
+  // Carry out the effect of that name (effects.hpp), before they return. `from`: the inputs
+  // that the effect is about, valid until then. An aggregator has no apply and no snapshot, a
+  // shard no hand_on and no ask.
   virtual void apply(const effects::apply& apply, inputs from) = 0;
   virtual void hand_on(const effects::hand_on& handover, inputs from) = 0;
   virtual void ask(const effects::ask& ask) = 0;
   virtual void snapshot(const effects::snapshot& snapshot,
                         const shard_core::cut_state& state) = 0;
-  // To and of a replica; see replication_core.
+  // Pass the effect on to replication_core's call of that name.
   virtual void replicate(const effects::replicate& replicate) = 0;
   virtual void seed(const effects::seed& seed) = 0;
   virtual void replicate_farewell(const effects::replicate_farewell& farewell) = 0;
   virtual void followed(const effects::followed& followed) = 0;
 
-  // Frames. The second tells where the parameters of header.table are. The third sends those of
-  // a slot in a version buffer and calls ingress_core::sent(name) when they have left it, or
-  // never will.
+  // Sends a frame without payload.
   virtual void send(peer_id to, const runtime::frame_header& header) = 0;
+  // Sends where the parameters of header.table lie, as the payload; the shell sets its size.
   virtual void send_place(peer_id to, const runtime::frame_header& header) = 0;
+  // Sends the parameters of `slot` in `version_buffer`, header.payload_bytes of them, without a
+  // copy that would have to be complete now. Calls ingress_core::sent(name) later, when they
+  // have left the version buffer or never will.
   virtual void send_parameters(peer_id to, const runtime::frame_header& header,
                                std::uint32_t slot, std::uint32_t version_buffer,
                                send_name name) = 0;
-  // Whoever was there is gone: what waits to be sent there is forgotten, with the names of
-  // replies among it appended; what is on its way ends soon.
+  // Drops the connection: forgets what waits to be sent there and appends the names of the
+  // replies among it, for which it does not call sent(). What is being sent ends soon, and is
+  // told by sent().
   virtual void drop(peer_id to, std::vector<send_name>& names) = 0;
 
   // Connects to this member anew, in place of a connection that broke. Returns nothing if no
   // connection could be begun.
   virtual std::optional<peer_id> reconnect(const member_key& member) = 0;
 
-  // Memory. Maps the gradients of a member for a table, whose place is in the payload of an
-  // attach: none, or no_window.
+  // Maps the gradients of a member for a table. `place`: the payload of an attach. Returns ok,
+  // or no_window if they cannot be read here.
   virtual reply_code map_gradients(const member_key& worker, std::uint32_t table,
                                    std::span<const std::byte> place) = 0;
-  // Names the chunk's part of such a gradient, which stays readable until release().
+  // Returns a name for the slot's part of a mapped gradient, in this half of the double buffer,
+  // which stays readable until release(), also after forget().
   virtual payload_handle keep_in_place(const member_key& worker, std::uint32_t table,
                                        std::uint32_t half, std::uint32_t slot) = 0;
+  // Takes back a payload of frame() or keep_in_place(), once each.
   virtual void release(payload_handle payload) = 0;
-  // It is gone or replaced: nothing of its memory is named any more.
+  // Unmaps the memory of a process that has left or was replaced, as soon as all that
+  // keep_in_place() named of it is released.
   virtual void forget(const member_key& worker) = 0;
+  // Returns the bytes of a chunk's parameters, or of its gradient.
   virtual std::uint64_t bytes_of(std::uint32_t slot) const = 0;
 
-  // Call ingress_core::go_on() soon, after a look at the network.
+  // Calls ingress_core::go_on() once, soon, after a look at the network.
   virtual void go_on_soon() = 0;
-  // Call ingress_core::post_acks() before the network is progressed again.
+  // Calls ingress_core::post_acks() once, before the network is progressed again.
   virtual void post_acks_soon() = 0;
-  // For the log.
+  // Notes in the log that a frame was refused with `code`.
   virtual void note_refusal(const frame_tag& tag, reply_code code) = 0;
 };
 

@@ -1,5 +1,5 @@
-// Jobs and their workers come and go: what is opened here, which processes may push, and what
-// becomes of what is held when a worker or a job ends.
+// Opens and ends jobs and tables, says which processes may push, and settles what is held when
+// a worker or a job ends. One thread.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ class job_admin {
  public:
   explicit job_admin(shard_state& state) : state_(state) {}
 
-  // Opening again with the same token is ignored.
+  // Opens a job. Opening it again changes nothing.
   void open_job(std::uint64_t token, const job_options& options);
   // Opens a job at an aggregator, which hands a clock on in `parts` sums.
   void open_relay(std::uint64_t token, const job_options& options, std::size_t parts);
@@ -31,13 +31,17 @@ class job_admin {
   // Opening it again returns what it has.
   std::vector<owned_chunk> open_table(std::uint64_t token, std::uint32_t table,
                                       std::span<const chunk_place> places);
-  // The table is as if it had never been opened. Its slots are not used again.
+  // Forgets a table as if it had never been opened. Its slots are not used again. No effect
+  // about it may wait.
   void forget_table(std::uint32_t table);
-  // Ends the job here: whoever waits is refused, what is held is released, later frames are
-  // refused.
+  // Ends the job here: refuses the pushes that are held, the pulls that wait and all later
+  // frames, and releases payloads, those that are on their way upstream or to a replica when
+  // that is answered.
   void close_job(std::uint64_t token, shard_effects& out);
 
-  // A worker joins or replaces an earlier process of its rank.
+  // Lets a worker's process push, in place of an earlier one of its rank. Returns ok, also for
+  // the process that is known; unknown_job; or unknown_worker (an earlier incarnation, or a
+  // rank that does not push here).
   reply_code admit_worker(std::uint64_t token, std::uint32_t rank, std::uint32_t incarnation);
   // Returns the first clock of this rank that is not in some chunk here of these tables, which
   // it has opened: clock_vector's infinity without chunks. A worker that comes back goes on
@@ -49,11 +53,13 @@ class job_admin {
   // ranks.
   std::vector<chunk_clock> first_clocks(std::uint64_t token,
                                         std::span<const std::uint32_t> ranks) const;
-  // The processes of a rank so far are strangers from now on. What they have pushed stays.
+  // Forgets the pulls and arriving pushes of a rank's process. What it has pushed stays.
   void forget_process(const job_record& job, std::uint32_t rank);
 
-  // shard_core::finished(), and the same as somebody else says.
+  // See shard_core::finished().
   void finished(const frame_tag& tag, shard_effects& out);
+  // Notes that a rank of this job has finished, and answers what waited for it. Acknowledges no
+  // farewell.
   void has_finished(std::uint64_t token, std::uint32_t rank, shard_effects& out);
 
  private:

@@ -1,6 +1,6 @@
-// Ranks that leave their job for good, or join it while it runs. Before a rank joins, every
-// chunk is held at the clock that the rank begins with, so that nobody comes so far that it
-// should have waited for it.
+// Lets ranks leave their job for good, or join it while it runs. Before a rank joins, every
+// chunk is held at the clock that the rank begins with, so that no worker comes
+// so far that it should have waited for that rank. One thread.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,7 @@
 // The members of each job, that is the processes that push to this shard or aggregator, and the
-// connections to them: who is reached over which one, which broke and are made again, and who
-// was refused for want of something that has come since and is asked to send again.
+// connections to them: which member is reached over which one, which broke and are made again,
+// and which members are asked to send again what was refused for want of something that has
+// come since.
 //
 // One thread. Once warm, nothing allocates but for new members.
 #pragma once
@@ -46,10 +47,11 @@ class member_links {
   // Returns the process of the tag if it can be reached, else null.
   const member* reachable(const frame_tag& tag);
 
-  // A process is to be expected. Returns true if it is to be connected to.
+  // Returns true if the process is to be connected to, false if it has a connection, or one
+  // that mend() makes again.
   bool expect(const admit_worker_call& call);
   void connected(const admit_worker_call& call, peer_id peer);
-  // The rank has left for good.
+  // Forgets a rank that has left for good, with its connection, replies and memory.
   void remove(std::uint64_t job, std::uint32_t rank);
 
   // ingress_core::peer_lost(), connection_broke(), mend(), promoted(), and what goes with them.
@@ -62,15 +64,16 @@ class member_links {
   auto outages(std::int64_t now, std::int64_t longer_than) const {
     return reconnects_.outages(now, longer_than);
   }
-  // A member sent `resend` or `resent`.
+  // Takes in a member's `resend` or `resent`.
   void on_resend(const frame_tag& tag, const runtime::frame_header& header);
   // Asks a member to send again what is not acknowledged, or answers that.
   void send_resend(const frame_tag& tag, runtime::frame_kind kind, std::uint64_t attempt);
 
-  // A frame of this process has been refused. If that is for want of a coordinator's word, it
-  // is asked to send again when the word is here (ask_refused).
+  // Notes that a frame of this process was refused. If that was for want of what the
+  // coordinator tells, ask_refused() asks the process to send again.
   void refused(const frame_tag& tag, reply_code code);
-  // A frame of this process found no room; it is asked again when there is some (ask_unplaced).
+  // Notes that there was no room for a frame of this process; ask_unplaced() asks it to send
+  // again.
   void had_no_room(const frame_tag& tag);
   void ask_refused(std::uint64_t job);
   void ask_unplaced();

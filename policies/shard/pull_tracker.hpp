@@ -26,7 +26,7 @@ class pull_tracker {
   void forget_chunk(std::uint32_t slot) { chunks_[slot] = {}; }
 
   // Takes in a pull of a chunk, or of every chunk of a table that is known, and carries out
-  // what follows. `everything`: see pull_request.
+  // what follows. `is_final`: see pull_request.
   void pull(const frame_tag& tag, bool is_final, shard_effects& out);
   void pull_table(const frame_tag& tag, bool is_final, shard_effects& out);
   // Answers the pull that tag.rank made last: with the chunk if `code` is reply_code::ok.
@@ -35,12 +35,14 @@ class pull_tracker {
   bool sent(std::uint32_t slot, std::uint32_t rank, std::uint32_t version_buffer);
   void answer_waiting(std::uint32_t slot, std::uint32_t rank, shard_effects& out);
 
-  // A worker that pushes a clock has done with the parameters of that clock.
+  // Ends the lease that the push of a clock ends: the worker has done with the parameters of
+  // that clock.
   void pushed(chunk_record& chunk, std::uint32_t rank, std::uint64_t clock);
   void end_lease(chunk_record& chunk, std::uint32_t rank);
-  // The rank has another process, which numbers its pulls anew.
+  // Forgets the pull and the lease of a rank that has another process, which numbers its pulls
+  // anew. Replies that are under way still end with sent().
   void forget_process(chunk_record& chunk, std::uint32_t rank);
-  // The job ends: refuses the pull that waits, if any.
+  // Refuses the pull that waits, if any, as the job ends.
   void close(chunk_record& chunk, std::uint32_t rank, shard_effects& out);
   // Returns the number of a rank's last pull of a chunk.
   std::uint64_t request_of(std::uint32_t slot, std::uint32_t rank) const {

@@ -36,23 +36,24 @@ class push_window {
   void push_table(const frame_tag& tag, std::span<const payload_handle> payloads,
                   shard_effects& out);
 
-  // The push of (rank, clock), which is held, is in the parameters or will never be: gives its
-  // payload back and answers it.
+  // Releases the payload of the push of (rank, clock), which is held (asserted) and is in the
+  // parameters or will never be, and answers it with `code`.
   void settle(const chunk_record& chunk, std::uint32_t rank, std::uint64_t clock,
               const frame_tag& base, reply_code code, shard_effects& out);
-  // Gives the payload back of a push that nobody waits for any more, if it is held.
+  // Releases the payload of a push that nobody waits for any more, if it is held; answers
+  // nobody.
   void discard(std::uint32_t slot, std::uint32_t rank, std::uint64_t clock, shard_effects& out);
-  // The job ends: refuses every push of a rank. What is on its way upstream or to the replica
-  // stays until that is answered.
+  // Refuses every push of a rank, as the job ends. Payloads that are on their way upstream or
+  // to the replica are released when that is answered.
   void close(const chunk_record& chunk, std::uint32_t rank, shard_effects& out);
-  // Discards what came before what it waits for: nobody sends that any more. The rank left, or
-  // is an aggregator all of whose members have, which may have died with what was lost on the
-  // way.
+  // Discards the rank's pushes that have a gap before them, which nobody fills any more: the
+  // rank has left, or all members of its aggregator have, which may have died with what was
+  // lost.
   void forget_behind_gaps(const job_record& job, std::uint32_t rank, shard_effects& out);
   // Discards pushes of an earlier stay of this rank that are on their way to the replica:
   // nobody waits for them, and their places are needed.
   void orphan(const chunk_record& chunk, std::uint32_t rank, shard_effects& out);
-  // The rank has another process: what was arriving from the one before will not come.
+  // Forgets what was arriving from the rank's process before: it will not come.
   void forget_process(std::uint32_t slot, std::uint32_t rank);
 
   // Appends the pushes of `clock` by ranks [begin, end) to the inputs, ascending in rank, and
@@ -78,12 +79,12 @@ class push_window {
   bool is_held(std::uint32_t slot, std::uint32_t rank, std::uint64_t clock) const;
   // Returns true if anything of the rank is held that no step has been made with.
   bool holds_unapplied(const chunk_record& chunk, std::uint32_t rank) const;
-  // Returns true if the worker of a push that is held rings.
+  // Returns true if a push that is held came with a doorbell.
   bool in_place(std::uint32_t slot, std::uint32_t rank, std::uint64_t clock) const {
     return at(slot, rank, clock).in_place;
   }
-  // Returns the clock below which pushes of a rank are wherever they have to be. A rank that
-  // has finished has no bound of its own.
+  // Returns the clock below which pushes of a rank are in the parameters, here or upstream, and
+  // at the replica if there is one. A rank that has finished has no bound of its own.
   std::uint64_t settled_below(const chunk_record& chunk, std::uint32_t rank) const;
   // Returns how many pushes are held in all.
   std::uint64_t held() const noexcept { return held_; }

@@ -19,8 +19,8 @@ namespace tidegate::policies {
 
 class shard_queue {
  public:
-  // Where a call of the core about that table appends its effects. For good: only for tables
-  // that are known.
+  // Returns where a call of the core about that table appends its effects; valid as long as
+  // this, as the entry stays. So only tables that are known may be named.
   shard_effects& of(std::uint64_t job, std::uint32_t table) {
     auto& home = jobs_[job];
     const auto at = home.tables.try_emplace(table).first;
@@ -28,8 +28,8 @@ class shard_queue {
     return at->second.effects;
   }
 
-  // Carries out the next effect: perform(effect, inputs of its list). False: there was none.
-  // What is performed may append.
+  // Carries out the next effect: perform(effect, inputs of its list), where `inputs` is valid
+  // until perform appends. Returns false if there was none. perform may append to any list.
   template <class Perform>
   bool step(const Perform& perform) {
     for (std::size_t i = 0; i < jobs_.size(); ++i) {
@@ -39,14 +39,14 @@ class shard_queue {
     }
     return false;
   }
-  // All of one job, now.
+  // Carries out all effects of one job, those that are appended meanwhile included.
   template <class Perform>
   void drain(std::uint64_t job, const Perform& perform) {
     const auto at = jobs_.find(job);
     while (at != jobs_.end() && step(at->second, perform)) {
     }
   }
-  // The next step is another job's, if one waits.
+  // Makes the next step another job's, if one waits.
   void take_turns() {
     if (turn_ != jobs_.end()) ++turn_;
   }

@@ -56,10 +56,10 @@ class chunk_registry {
   job_record* find_job(std::uint64_t token);
   job_record* find_job(std::uint64_t token, std::uint32_t rank);
 
-  // Return none if frames of this process, or of this table, may come in.
+  // Return ok if frames of this process, or of this table, may come in, else why not.
   reply_code check_worker(const frame_tag& tag) const;
   reply_code check_table(const frame_tag& tag) const;
-  // Sets `slot` to the chunk's if it returns none.
+  // Sets `slot` to the chunk's if it returns ok.
   reply_code find_chunk(const frame_tag& tag, std::uint32_t& slot) const;
 
   bool has_table(std::uint64_t token, std::uint32_t table) const;

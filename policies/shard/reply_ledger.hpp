@@ -21,13 +21,14 @@ class reply_ledger {
 
   // Returns a name for a reply that is going to be sent.
   send_name take_name(const shard_effects::reply& reply);
-  // The reply has left its version buffer, or never will. `name`: 0 for a frame of the owner's.
+  // Ends the reply of this name, which has left its version buffer or never will, and frees the
+  // name. `name`: 0 for a frame of the owner's, which changes nothing.
   void sent(send_name name);
-  // The same for a reply that has no name, as it cannot be sent.
+  // Ends a reply that has no name, as it cannot be sent.
   void not_sent(const shard_effects::reply& reply);
-  // Whoever was to have these replies is gone. A network may notice late: nobody reads them, so
-  // that what they are sent from may be written again, and the next process of that rank is
-  // answered anew.
+  // Ends all replies to a process of this rank that is gone, before the network may notice:
+  // their version buffers may be written again, as nobody reads those replies, and the next
+  // process of the rank is answered anew. Their names are still freed by sent().
   void give_up(std::uint64_t job, std::uint32_t rank);
   // Answers pulls that have waited for the end of a reply.
   void answer_due();

@@ -1,5 +1,5 @@
-// Checkpoints: at which clock a chunk is to be copied, when that is due, and how a chunk begins
-// from a copy.
+// The cuts of checkpoints: at which clock a chunk is to be copied, when that is due, and how a
+// chunk begins from a copy. It holds one request per chunk. One thread.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +41,8 @@ class snapshot_request {
   const cut_state& cut_of(std::uint32_t slot) const { return chunks_[slot].taken; }
   // Returns what a chunk has as of now.
   cut_state progress(std::uint32_t slot) const;
-  // The chunk, which has just been opened, is what such a snapshot holds.
+  // Begins a chunk that has just been opened with what such a snapshot holds, of as many ranks.
+  // The caller has put its arrays in place.
   void restore(std::uint32_t slot, std::uint64_t version, std::span<const rank_progress> ranks);
 
   // Takes the snapshot that a chunk was asked for, if it can be taken now.

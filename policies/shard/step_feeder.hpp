@@ -1,5 +1,5 @@
-// Towards the replica: hands it each step, one of a chunk at a time, and each chunk as it is
-// where it begins with nothing; sends again what is not answered.
+// Faces the replica: hands it each step, one of a chunk at a time, and where it begins with
+// nothing each chunk as it is; sends again what is not answered.
 //
 // One thread. Once warm, nothing allocates but what hands chunks over.
 #pragma once
@@ -47,20 +47,21 @@ class step_feeder {
   const std::optional<peer_id>& peer() const noexcept { return replica_; }
   void set_peer(peer_id replica) { replica_ = replica; }
 
-  // Effects of the shard core.
+  // Carry out effects of the shard core: send now, or where the replica reads sums in place
+  // keep the sum and send with post().
   void replicate(const effects::replicate& replicate);
   void seed(const effects::seed& seed);
   void replicate_farewell(const effects::replicate_farewell& farewell);
   // Lets the replica read the sums of a table where they are kept, if it can.
   void lend(std::uint64_t job, std::uint32_t table);
   void send_farewell(const farewell_name& name);
-  // Posts the steps that the turn has added.
+  // Sends the steps that the turn has added.
   void post();
 
-  // The replica has answered a step, a chunk or a farewell; or an offer of sums.
+  // Take in the replica's answer to a step, a chunk or a farewell, and to an offer of sums.
   void on_followed(const runtime::frame_header& header);
   void on_lent(const runtime::frame_header& header);
-  // Sends again what has not been answered: all of it, or what is due.
+  // Send again what has not been answered: all of it, or what is due.
   void resend_all();
   void tick(std::int64_t now);
   void set_retransmit_limits(const retransmit_limits& limits) { retransmit_limits_ = limits; }

@@ -1,4 +1,4 @@
-// Towards the primary: takes in the steps and chunks that it hands on, and says what has been
+// Faces the primary: takes in the steps and chunks that it hands on, and tells it what has been
 // made here and by all behind. It answers a process that was the primary before, too, which may
 // not know that it has been replaced.
 //
@@ -45,23 +45,24 @@ class step_receiver {
   const std::optional<peer_id>& peer() const noexcept { return primary_; }
   void set_peer(peer_id primary) { primary_ = primary; }
 
-  // A step has been made here, and by all behind; post() says so.
+  // Carries out the effect of that name: keeps it for post(), if this process is a replica.
   void followed(const shard_effects::followed& followed);
+  // Sends the primary what the turn has added.
   void post();
-  // A table has been opened. A coordinator that has died may have told the primary of it before
-  // it told us: what was refused is asked for again.
+  // Asks again for what was refused for want of a table, as a table has been opened: a
+  // coordinator that has died may have told the primary of it before it told us.
   void table_opened();
 
   // replication_core::place(), frame_lost(), of frames of the primary.
   bool place(const runtime::frame_header& header);
   void frame_lost(const runtime::frame_header& header);
-  // A frame of the primary is here: a step, several of them, a chunk, a farewell, or the place
+  // Takes in a frame of the primary: a step, several of them, a chunk, a farewell, or the place
   // of its sums.
   void frame(const runtime::frame_header& header, payload_handle payload);
 
-  // The replica has this farewell, and the primary may wait for it; or there is no replica any
-  // more that any has to be waited for.
+  // Answers the primary's farewell of this name, if it waits, as the replica has it now.
   void farewell_arrived(const farewell_name& name);
+  // Answers all farewells that wait, as there is no replica any more.
   void answer_owed();
 
  private:
