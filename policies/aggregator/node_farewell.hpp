@@ -1,5 +1,6 @@
-// How an aggregator says farewell for its nodes when its members have left: once to each shard,
-// and again until that has acknowledged every node.
+// The farewell that an aggregator says for its nodes when its members have finished: which
+// shard has acknowledged it of which node. The core sends it, once and then again while it is
+// missing.
 //
 // One thread. Only say() allocates.
 #pragma once
@@ -14,10 +15,11 @@ namespace tidegate::policies {
 
 class node_farewell {
  public:
-  // The caller sends it to all shards now.
+  // Begins the farewell, of `nodes` nodes to `shards` shards. The caller sends it to all of
+  // them.
   void say(std::size_t shards, std::size_t nodes);
   void acknowledged(std::size_t shard, std::size_t node);
-  // Another process serves this shard, and may not have heard it.
+  // Forgets what this shard has acknowledged, as another process serves it now.
   void forget(std::size_t shard);
 
   bool is_said() const { return said_; }

@@ -1,4 +1,4 @@
-// Which checkpoints a folder has: finds the newest that is whole, and removes old ones when
+// The checkpoints that a folder has: finds the newest that is whole, and removes old ones when
 // newer ones are safe.
 //
 // It believes what it has verified itself and what it is told to be durable, nothing else: so a
@@ -19,7 +19,8 @@
 
 namespace tidegate::policies {
 
-// A checkpoint whose hashes somebody else has compared. Errors: those of the storage; corrupt.
+// Opens a checkpoint without comparing hashes, which somebody else has done. Errors: those of
+// the storage; corrupt.
 runtime::expected<checkpoint_reader> open_checkpoint(runtime::storage& folder,
                                                      checkpoint_id id);
 
@@ -28,25 +29,27 @@ class checkpoint_catalog {
   explicit checkpoint_catalog(runtime::storage& folder) : folder_(folder) {}
 
   // Reads from the newest on until one is whole: every file is there with its size and hash,
-  // and every element of every table once. `findings` says what was wrong with newer ones, a
-  // line each. None: there is no whole one. Errors: those of list and sync_folder.
+  // and every element of every table once. Returns nullopt if none is. Appends to
+  // `findings` what was wrong with newer ones, a line each. Makes the folder's names durable
+  // before it reads. Errors: those of list and sync_folder.
   runtime::expected<std::optional<checkpoint_reader>> newest(
       std::vector<std::string>& findings);
 
-  // The checkpoints that have a manifest, newest first. Errors: those of list.
+  // Returns the checkpoints that have a manifest, newest first. Errors: those of list.
   runtime::expected<std::vector<checkpoint_id>> ids();
   // Reads all of a checkpoint. Errors: why it is not whole.
   runtime::expected<checkpoint_reader> verify(checkpoint_id id);
 
-  // A checkpoint begins, under a number that no file here has had, as far as this catalog has
-  // seen; one that had been begun and not added is given up: what shards still write of it is
-  // theirs to lose. Shards may write their files now.
+  // Returns the name of a checkpoint that begins, with a number that no file here has had, as
+  // far as this catalog has seen. Shards may write their files now. A checkpoint that was begun
+  // and not added is given up: tidy() may remove what shards still write of it.
   checkpoint_id begin(std::uint32_t epoch);
-  // The next one has a higher number than this, which shards may still be writing.
+  // Makes the next number higher than this one's, which shards may still be writing.
   void begin_after(checkpoint_id id) noexcept {
     last_number_ = std::max(last_number_, id.number);
   }
-  // The manifest of the one that was begun last has been written and is durable.
+  // Counts the checkpoint that was begun last (asserted) as whole. To be called when its
+  // manifest is durable, and not before.
   void add(checkpoint_id id);
 
   // Removes checkpoints that `keep` (>= 1) newer ones, known to be whole, make needless, and

@@ -1,6 +1,7 @@
 // Writes one file so that a crash leaves all of it under its name, or nothing: under a
 // temporary name, synced, renamed, and the folder synced. One call of the storage per step(),
-// so that others have their turn between them. What it did before a crash is a temporary file.
+// so that others have their turn between them. A crash before the rename leaves a temporary
+// file.
 //
 // Pure over a storage; one thread.
 #pragma once
@@ -28,22 +29,24 @@ struct written_file {
   friend bool operator==(const written_file&, const written_file&) = default;
 };
 
-// The next bytes of a file, at most file_piece_bytes_max; none at its end. Valid until the next
-// call.
+// Returns the next bytes of a file, at most file_piece_bytes_max, and none at its end; valid
+// until the next call.
 using piece_source = std::function<runtime::expected<std::span<const std::byte>>()>;
 
-// `head`, then `rest`, which must stay until the end has been given.
+// Returns a source of `head`, then of `rest`, whose bytes must stay until it has returned the
+// end.
 piece_source pieces_of(std::string head, std::vector<std::span<const std::byte>> rest);
 
 class file_writer {
  public:
   enum class progress : std::uint8_t { working, done, failed };
 
-  // `name` is nobody else's, and was nobody's before.
+  // No other file has or had `name`, nor `name` with temporary_suffix.
   file_writer(std::string name, piece_source source);
 
-  // Not after done or failed. Failed: error() says why, those of `source` and the storage; what
-  // was written is removed, where that is possible.
+  // Makes the next call of the storage. `done`: the file is durable under its name. `failed`:
+  // what was written has been removed, where that is possible. Not to be called after either
+  // (asserted).
   progress step(runtime::storage& to);
 
   const written_file& written() const noexcept { return file_; }  // done: durable
@@ -76,7 +79,7 @@ class file_writer {
   bool renamed_ = false;
 };
 
-// To the end. Errors: error().
+// Makes all steps of the writer; blocks. Errors: its error().
 runtime::expected<written_file> write_all(file_writer writer, runtime::storage& to);
 
 }  // namespace tidegate::policies

@@ -23,9 +23,9 @@
 
 namespace tidegate::policies {
 
-// To a shard: copy every chunk of these tables at this clock and write them.
-// clock_vector::infinity: when all workers have finished. Answered with the highest version of
-// a chunk there when that clock has gone by for one, else with `nothing_missed`.
+// Asks a shard to copy every chunk of these tables at this clock and to write the copies.
+// clock_vector::infinity: when all workers have finished. The shard answers with the highest
+// version of a chunk there if that clock has gone by for a chunk, else with `nothing_missed`.
 struct checkpoint_call {
   std::uint64_t token = 0;
   checkpoint_id id;
@@ -34,7 +34,7 @@ struct checkpoint_call {
 };
 inline constexpr std::uint64_t nothing_missed = clock_vector::infinity;
 
-// From a shard: its part is durable, or why not.
+// Tells the coordinator that a shard's part is durable, or why it is not.
 struct checkpoint_report {
   std::uint64_t token = 0;
   checkpoint_id id;
@@ -45,54 +45,70 @@ struct checkpoint_report {
   std::vector<chunk_run> chunks;  // `table` is its id
 };
 
+// Carried out in the order of `list`.
 struct checkpoint_effects {
-  // A new name is wanted: begun() follows.
+  // Gives the round a new name (checkpoint_catalog::begin) and calls begun() with it. It comes
+  // before anything is asked of shards in the round.
   struct begin {};
+  // Sends the shard a checkpoint_call of this name and clock; answered() follows, and then, or
+  // before, part(). It comes after begun().
   struct ask {
     std::uint32_t shard = 0;
     checkpoint_id id;
     std::uint64_t clock = 0;
   };
-  // The parts are durable: write the manifest, whose `parts` these are; written() follows.
+  // Writes the manifest with these parts, and calls written() when it is durable or has failed.
+  // It comes after all shards of the round have answered and said that their parts are durable.
   struct write {
     checkpoint_id id;
-    std::uint64_t clock = 0;
+    std::uint64_t clock = 0;  // that the manifest says
     std::vector<checkpoint_part> parts;
   };
-  // A round has ended: why without a checkpoint, or with one.
+  // Tells that a round has ended: if `result` is ok, with a checkpoint whose manifest is
+  // durable, else without one, and why. No effect of the round comes later; the next begin may.
   struct ended {
     checkpoint_id id;
     std::uint64_t clock = 0;
     runtime::status result;
-    bool final = false;
+    bool final = false;  // the round after finished(): no other one begins
   };
   std::vector<std::variant<begin, ask, write, ended>> list;
 };
 
+// The rounds of one job, one at a time. A call that comes when it means nothing (an answer of a
+// round that was given up, or twice) changes nothing.
 class checkpoint_rounds {
  public:
   explicit checkpoint_rounds(const checkpoint_spec& options) : options_(options) {}
 
-  // A worker is at this clock; told with every report, so it only says whether a round is due.
+  // Takes in that a worker is at this clock. Returns true if a round is due, which begin()
+  // begins.
   bool advanced(std::int64_t now, std::uint64_t clock);
-  // It begins. `shards`: those that hold chunks; empty: there is nothing to keep yet.
+  // Begins the round that is due. `shards`: those that hold chunks; empty: there is nothing to
+  // keep yet, and no round begins.
   void begin(std::int64_t now, const std::set<std::uint32_t>& shards, checkpoint_effects& out);
-  // All workers have finished: one more of what they leave. Rounds under way are given up; a
-  // shard that still writes a part of one is asked again when it has.
+  // Begins the final round, of what the workers leave, as all have finished. A round under way
+  // is given up; a shard that still writes a part of one is asked again when it has written it.
   void finished(const std::set<std::uint32_t>& shards, checkpoint_effects& out);
 
-  // The run is about to be interrupted: rounds are due at the next clock that can be named,
-  // until one of those that begin from now on has ended with a checkpoint.
+  // Makes rounds due at the next clock that can be named, as the run is about to be
+  // interrupted, until one of those that begin from now on has ended with a checkpoint.
   void want_last();
+  // Returns true if that one has.
   bool has_last() const noexcept { return last_ == last_round::written; }
 
+  // Takes the name of the round in, and asks its shards.
   void begun(checkpoint_id id, checkpoint_effects& out);
-  // A shard has answered the call. Told for calls of rounds that have been given up, too.
+  // Takes in a shard's answer to a checkpoint_call. `missed_at`: nothing_missed, or the version
+  // that the shard has come to. To be called for calls of rounds that were given up, too.
   void answered(std::uint32_t shard, checkpoint_id id, const runtime::status& result,
                 std::uint64_t missed_at, checkpoint_effects& out);
+  // Takes in a shard's part, which is durable or has failed.
   void part(const checkpoint_report& report, checkpoint_effects& out);
+  // Takes in that the manifest is durable (ok), or why it is not.
   void written(checkpoint_id id, const runtime::status& result, checkpoint_effects& out);
-  // Another process serves this shard: what the one before had not written will not come.
+  // Takes in that another process serves this shard: a part that the one before had not written
+  // will not come, so that the round ends without a checkpoint, or a final one is tried again.
   void shard_moved(std::uint32_t shard, checkpoint_effects& out);
 
   bool idle() const noexcept { return stage_ == stage::idle; }

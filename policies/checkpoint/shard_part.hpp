@@ -2,8 +2,8 @@
 // when each has come to the cut, and then the file that they make. One job; one at a time. Its
 // memory is kept from one to the next: as much again as the chunks themselves.
 //
-// Pure; one thread, but the writer may run on another until it has ended: nothing here is
-// called meanwhile but busy().
+// Pure; one thread, but the writer may run on another until it has ended: add() and write()
+// are not called meanwhile.
 #pragma once
 
 #include <array>
@@ -20,14 +20,19 @@ namespace tidegate::policies {
 
 class shard_part {
  public:
-  // What was being taken is given up, unless it is being written (false: try again later).
+  // Begins a part of `chunks` copies, and gives up one that was being taken. Returns false, and
+  // changes nothing, while a part is being written.
   bool begin(const shard_file_title& title, std::uint64_t token, std::size_t chunks);
-  // A copy of one of the chunks. `table`: its id. True: it was the last.
+  // Adds a copy of a chunk: `arrays`, parameters first, are copied before this returns.
+  // `table`: its id. Returns true if it was the last. Asserts that is_open().
   bool add(std::uint32_t table, chunk_description about,
            std::span<const std::span<const float>> arrays);
-  // When all are there. The report but for the file; writing() until ended().
+  // Returns the writer of the file when add() has returned true (asserted); it reads the copies
+  // until ended(). writing() is true until then. Errors: those of write_shard_file().
   runtime::expected<file_writer> write();
+  // To be called when the writer is done, failed or gone.
   void ended() { writing_ = false; }
+  // Returns the report of the part, without `file` and `failure`.
   checkpoint_report report() const;
 
   bool writing() const noexcept { return writing_; }

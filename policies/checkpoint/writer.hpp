@@ -10,12 +10,13 @@
 
 namespace tidegate::policies {
 
-// The arrays of `chunks` must stay as they are until the writer has ended. Errors: those of
-// encode_shard_file.
+// Returns the writer of a shard's file. The arrays of `chunks` must stay as they are until it
+// has ended. Errors: those of encode_shard_file.
 runtime::expected<file_writer> write_shard_file(const shard_file_title& title,
                                                 std::span<const chunk_image> chunks);
 
-// Errors: those of encode_manifest.
+// Returns the writer of the manifest, which is to be run when all parts are durable, and not
+// before. Errors: those of encode_manifest.
 runtime::expected<file_writer> write_manifest(const checkpoint_manifest& manifest);
 
 }  // namespace tidegate::policies

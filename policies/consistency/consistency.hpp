@@ -1,9 +1,9 @@
-// A consistency policy: when a push is applied and when a pull is answered. One object per
-// chunk.
+// A consistency policy decides when a push is applied and when a pull is answered. There is one
+// object per chunk.
 //
-// Pure state machines. The shard core feeds each exactly one push_arrived per (worker, clock),
-// in clock order per worker, and carries out the decisions in the order in which they were
-// appended. Adding a policy: one header, one source, one test, one line in
+// Policies are pure state machines. The shard core feeds each exactly one push_arrived per
+// (worker, clock), in clock order per worker, and carries out the decisions in the order in
+// which they were appended. Adding a policy: one header, one source, one test, one line in
 // policies/model/policy_traits.hpp (CONTRIBUTING.md).
 //
 // Words: a worker "at clock c" has ended clocks 0 .. c-1. "through" of a worker is the number
@@ -51,36 +51,41 @@ class consistency_policy {
  public:
   virtual ~consistency_policy() = default;
 
-  // The push (or skip) of `clock` by `rank`; clocks of one rank come as 0, 1, 2, ...
+  // Takes in the push (or skip) of `clock` by `rank`; clocks of one rank come as 0, 1, 2, ...
+  // (asserted), from where it joined or restore() says.
   void push_arrived(std::uint32_t rank, std::uint64_t clock, policy_decisions& out);
-  // `rank` never pushes here: what it pushes comes from another, or not at all. Before any
-  // push.
+  // Waits for no push of `rank`, which never pushes here. To be called before any push.
   void worker_absent(std::uint32_t rank) { clocks_.finish(rank); }
-  // At most one pull per rank is parked at a time (the shard core sees to it).
+  // Takes in a pull: appends its answer, or parks it until a later call does. At most one pull
+  // per rank is parked at a time (the shard core sees to it).
   void pull_arrived(const pull_request& pull, policy_decisions& out);
-  // No more pushes from `rank`.
+  // Waits for no more pushes of `rank`, and appends what had waited for it. A second call
+  // changes nothing.
   void worker_finished(std::uint32_t rank, policy_decisions& out);
-  // Clocks below are nobody's, before any push: all joined later.
+  // Returns the first clock that any rank pushes, if asked before any push: all may have joined
+  // later than 0.
   std::uint64_t first_clock() const noexcept {
     return clocks_.min() == clock_vector::infinity ? 0 : clocks_.min();
   }
-  // What is due although nothing has come: after restore(), where all have joined later.
+  // Appends what is due although nothing has come. To be called after restore(), where all have
+  // joined later.
   void catch_up(policy_decisions& out);
+  // Returns true if no push of `rank` is waited for: it is absent or has finished.
   bool is_out(std::uint32_t rank) const noexcept {
     return clocks_.through(rank) == clock_vector::infinity;
   }
-  // `rank`, which is absent or has finished, pushes from this clock on.
+  // Waits for the pushes of `rank`, which is absent or has finished, from this clock on.
   void worker_joins(std::uint32_t rank, std::uint64_t clock) { clocks_.begin(rank, clock); }
   // Begins where another left off: `through` of each worker, those absent apart, and the
   // clocks of all that have been applied together. Before any push.
   void restore(std::uint64_t version, const std::vector<std::uint64_t>& through);
-  // `rank` came back as a new process: its parked pull is forgotten, its clocks stand.
+  // Forgets the parked pull of `rank`, which came back as a new process; its clocks stand.
   void worker_replaced(std::uint32_t rank);
 
-  // Every worker's updates of clocks below this are in the chunk; clock_vector::infinity when
-  // all have finished.
+  // Returns the clock below which every worker's updates are in the chunk;
+  // clock_vector::infinity when all have finished.
   virtual std::uint64_t complete_below() const noexcept { return clocks_.min(); }
-  // All pushes of `rank` below this have been applied.
+  // Returns the clock below which all pushes of `rank` have been applied.
   virtual std::uint64_t applied_below(std::uint32_t rank) const noexcept {
     return clocks_.through(rank);
   }
@@ -99,16 +104,17 @@ class consistency_policy {
  private:
   void release_own(std::uint32_t rank, policy_decisions& out);
   bool release(const pull_request& pull, policy_decisions& out);
-  // What to apply now that clocks() includes this push. `rank` finished: clock is infinity.
+  // Appends what to apply now that clocks() includes this push; `clock` is infinity if `rank`
+  // has finished.
   virtual void decide_apply(std::uint32_t rank, std::uint64_t clock, policy_decisions& out) = 0;
-  // Of a push that moves neither clocks().min() nor complete_below(), only who pushed may be
-  // answered differently than before: the others who are parked are not asked about again.
+  // Says when a pull is answered. A push that moves neither clocks().min() nor complete_below()
+  // may change only what is said of its own rank: parked pulls of others are not judged again.
   virtual answer decide_pull(const pull_request& pull) const = 0;
-  // Whether there is anything to answer with.
+  // Returns true if there is anything to answer with.
   virtual bool has_parameters() const noexcept { return true; }
   virtual void pull_answered(std::uint32_t) {}
   virtual void restored(std::uint64_t) {}
-  // After an event: what to ask for on behalf of who is parked.
+  // Appends, after an event, what to ask upstream for on behalf of the pulls that are parked.
   virtual void decide_ask(policy_decisions&) {}
 
   clock_vector clocks_;

@@ -28,22 +28,24 @@ class relay_policy final : public consistency_policy {
   relay_policy(const consistency_spec& spec, std::uint32_t workers, std::size_t parts,
                bool keeps_current);
 
-  // Upstream has answered the sum of `clock`; true when it was not known yet.
+  // Takes in that upstream has answered the sum of `clock`. Returns false if that was known.
   bool handed_on(std::uint64_t clock, policy_decisions& out);
   struct received {
     std::uint64_t version = 0;
     std::uint64_t min_clock = 0;
   };
-  // What the pull under way has brought is where answers are taken from.
+  // Takes in what the pull under way has brought, and answers pulls from it.
   void pulled(const received& version, policy_decisions& out);
-  // It was refused: who waits for that clock, or an earlier one, is too late.
+  // Takes in that the pull under way was refused: parked pulls of its clock or an earlier one
+  // are too late.
   void pull_refused(policy_decisions& out);
-  // The pull under way, when there is one.
+  // Returns true if a pull is under way; then asked() is that pull.
   bool asking() const noexcept { return asking_; }
   const pull_request& asked() const noexcept { return asked_; }
-  // Clocks below this have been handed on, though upstream may not have answered all.
+  // Returns the clock below which all have been handed on, though upstream may not have
+  // answered them.
   std::uint64_t handed_on_below() const noexcept { return gathered_; }
-  // A new version comes to where the current one is.
+  // Returns true if a new version may come to where the current one is.
   bool overwrites() const noexcept { return is_bsp() && !keeps_current_; }
 
   std::uint64_t complete_below() const noexcept override { return min_clock_; }

@@ -21,92 +21,109 @@
 
 namespace tidegate::policies {
 
+// Every function is called from within a call of client_core, in the order in which it decided.
+// `shard` is an index into the shards of the welcome.
 class client_shell {
  public:
   virtual ~client_shell() = default;
 
-  // Frames to a shard, by its index in the welcome. The second tells where the gradients of
-  // header.table are. The third sends elements of a push's gradient; lower priorities overtake.
+  // Sends a frame without payload.
   virtual void send(std::uint32_t shard, const runtime::frame_header& header) = 0;
+  // Sends where the gradients of header.table lie, as the payload; the shell sets its size.
   virtual void send_place(std::uint32_t shard, const runtime::frame_header& header) = 0;
+  // Sends the elements of a gradient that `send` names, which stay as they are until the push
+  // is acknowledged. Of frames that wait, those of lower `priority` go first.
   virtual void send_gradient(const worker_effects::send& send,
                              const runtime::frame_header& header, std::uint64_t priority) = 0;
-  // Maps the parameters of a table's part, whose place is in the payload of an attach_ack.
-  // False: frames are used.
+  // Maps the parameters of a table's part on a shard. `place`: the payload of an attach_ack.
+  // Returns false if they cannot be read here; then frames are used.
   virtual bool map_parameters(std::uint32_t table, const table_part& part,
                               std::span<const std::byte> place) = 0;
-  // The table can be used.
+  // Tells that the table can be used. Once for each client_core::open().
   virtual void opened(std::uint32_t table) = 0;
-  // An operation has ended. Before the first one that fails let_go() is called: memory of
-  // operations is the user's again, and nothing may read or write it any more.
+  // Tells that an operation has ended: its memory is the user's again.
   virtual void done(operation op, reply_code code) = 0;
+  // Stops every use of the memory of operations, before it returns. Called once, when a push or
+  // a farewell was refused, before done() of the operations that this ends.
   virtual void let_go() = 0;
-  // Connects to this shard anew; frames go over the new connection from now on. Returns false
-  // if no connection could be begun.
+  // Connects to this shard anew; frames go over the new connection from now on, and what waits
+  // to be sent over the one before is dropped. Returns false if no connection could be begun.
   virtual bool reconnect(std::uint32_t shard) = 0;
-  // Payload that shards copied for this worker.
+  // Tells how many bytes of this worker's payloads a shard has copied, as it acknowledges the
+  // farewell.
   virtual void copied(std::uint64_t bytes) = 0;
 };
 
 class client_core {
  public:
+  // `shell` must outlive this.
   client_core(client_shell& shell, const worker_welcome& welcome, std::uint32_t rank,
               std::uint32_t incarnation);
 
-  // `shares`: whether this shard shares memory with us. opened() follows.
+  // Opens a table, whose chunks `places` covers. `shares`: returns true if this shard shares
+  // memory with us; not kept. client_shell::opened() follows, perhaps from within.
   void open(std::uint32_t table, std::vector<chunk_place> places,
             const std::function<bool(std::uint32_t shard)>& shares);
-  // Another process serves this shard, for frames of this epoch; the shell has connected to it.
-  // Operations go on there: carry_out() follows. Told again, or of an earlier epoch, it counts
-  // for nothing, and is false.
+  // Goes on with another process of this shard, for frames of this epoch, to which the shell
+  // has connected; the caller calls carry_out() afterwards. Returns false, and does nothing, if
+  // the epoch is not later than epoch_of(shard).
   bool shard_moved(std::uint32_t shard, std::uint64_t epoch,
                    const std::function<bool(std::uint32_t shard)>& shares);
   std::uint64_t epoch_of(std::uint32_t shard) const { return epochs_.at(shard); }
-  // Nothing of what is open is sent in frames.
+  // Returns true if nothing of what is open is sent in frames.
   bool attached_everywhere() const noexcept { return frames_with_.empty(); }
 
-  // Begins operations: start(worker, effects) calls the worker core, once; what it decides is
-  // carried out by carry_out(), when the shell is ready for it.
+  // Begins an operation: start(worker, effects) makes one call of the worker core, whose result
+  // this returns. What it decides is carried out by carry_out(), which has to come before the
+  // next call that decides anything.
   template <class Start>
   runtime::errc begin(const Start& start) {
     effects_.clear();
     return start(worker_, effects_);
   }
+  // Carries out what the last call has decided: client_shell::let_go() if it failed, then the
+  // sends, then the dones.
   void carry_out();
 
-  // Sends again what has not been answered; see worker_core::tick. carry_out() follows. Not
-  // while frames wait to be sent: what has not left cannot be lost, and would wait twice.
+  // Sends again what has not been answered in time; see worker_core::tick(). The caller calls
+  // carry_out() afterwards. Not to be called while frames wait to be sent: what has not left
+  // cannot be lost, and would wait twice.
   void tick(std::int64_t now);
   void set_retransmit_limits(const retransmit_limits& limits) {
     retransmit_limits_ = limits;
     worker_.set_retransmit_limits(limits);
   }
+  // Returns true if anything waits for an answer of a shard.
   bool is_busy() const;
 
-  // A connection to this shard, the first or after it has moved, has been begun: the shard is
-  // asked to answer over its own.
+  // Asks this shard to answer over its own connection. To be called when a connection to it,
+  // the first or after it has moved, has been begun. `now` here and below: as of tick().
   void connected(std::uint32_t shard, std::int64_t now);
-  // The connection to this shard broke, and its process is not known to have ended: mend()
-  // makes another.
+  // Lets mend() make another connection to this shard in place of one that broke while its
+  // process is not known to have ended.
   void connection_broke(std::uint32_t shard, std::int64_t now);
-  // Makes the attempts that are due. To be called every few milliseconds while is_mending().
+  // Makes the attempts to connect that are due. To be called every few milliseconds while
+  // is_mending().
   void mend(std::int64_t now);
   bool is_mending() const noexcept { return !reconnects_.empty(); }
   void set_reconnect_limits(const reconnect_limits& limits) { reconnects_.set_limits(limits); }
-  // Shards that have been out of reach for so long.
+  // Returns the shards that have been out of reach for `longer_than` nanoseconds.
   auto outages(std::int64_t now, std::int64_t longer_than) const {
     return reconnects_.outages(now, longer_than);
   }
 
-  // A frame with payload is arriving: may it have a place? begin_reply() when it gets one.
+  // Returns true if the payload of an arriving frame may have a place; otherwise it is to be
+  // read away. For a pull_reply the caller calls begin_reply() before it gives the place away,
+  // and then exactly one of frame() and reply_lost().
   bool expects(const runtime::frame_header& header) const;
   void begin_reply(const runtime::frame_header& header) {
     worker_.begin_reply(header.table, header.chunk);
   }
-  // What begin_reply() gave a place will not come: it is asked for again. carry_out() follows.
+  // Asks again for a reply that begin_reply() gave a place and that will not come. The caller
+  // calls carry_out() afterwards.
   void reply_lost(const runtime::frame_header& header);
-  // A frame is here; the worker core is ahead of what is carried out until carry_out().
-  // `bytes`: of an attach_ack.
+  // Takes in a frame; the caller calls carry_out() afterwards. `bytes`: the payload of an
+  // attach_ack, read before this returns.
   void frame(const runtime::frame_header& header, std::span<const std::byte> bytes);
 
   const worker_core& worker() const noexcept { return worker_; }

@@ -38,42 +38,49 @@ namespace tidegate::policies {
 
 class worker_core {
  public:
-  // `first_clock`: of a worker that comes back.
+  // `shards`: how many; their indexes are below. `first_clock`: where a worker that comes back
+  // goes on, else 0.
   explicit worker_core(std::uint32_t shards, std::uint64_t first_clock = 0)
       : tables_(shards), clock_(first_clock), farewell_(shards) {}
 
-  // Tables are added once, before they are used; `places` covers the whole table.
+  // Adds a table before its first use; `places` covers the whole table. Adding it again changes
+  // nothing.
   void add_table(std::uint32_t table, std::vector<chunk_place> places);
-  // From now on this table is pushed and pulled in place on that shard. Before its first use.
+  // Pushes and pulls this table in place on that shard from now on. To be called before its
+  // first use there, or after shard_moved() and before retransmit().
   void attach(std::uint32_t table, std::uint32_t shard);
-  // Another process has taken the place of this shard: nothing is attached there any more. What
-  // it has not answered is sent by again(), when it can be reached.
+  // Detaches every table from this shard, as another process has taken its place. retransmit()
+  // follows when that one can be reached.
   void shard_moved(std::uint32_t shard);
+  // Sends the new process of this shard all that it has not answered, the farewell once more.
   void retransmit(std::uint32_t shard, worker_effects& out);
-  // The connection to this shard broke and there is another: sends what the shard has not
-  // answered.
+  // Sends what this shard has not answered, over a connection that took the place of a broken
+  // one.
   void resend(std::uint32_t shard, worker_effects& out);
   // Asks that shard again for what of the pull under way it has not answered.
   void resend_pull(std::uint32_t table, std::uint32_t shard, worker_effects& out);
-  // Pushes of a clock are sent when all of the clocks before it are acknowledged.
+  // Sends pushes of a clock only when all of the clocks before it are acknowledged.
   void set_one_clock_in_flight() { credits_.set_one_clock_in_flight(); }
 
-  // Each either starts `op` and returns ok, or returns why not (errc::out_of_order, not_found)
-  // and leaves everything as it was. errc::cancelled: failure() says why nothing works any
-  // more.
-  // `half`: where in the double buffer the gradient lies (double_buffer.hpp).
+  // Each of the following either starts `op` and returns ok, or returns why not and leaves
+  // everything as it was. Errors: out_of_order (see above), not_found (no such table),
+  // cancelled (failure() says why nothing works any more).
+  //
+  // Pushes the gradient that lies in this half of the double buffer (double_buffer.hpp); done
+  // when all shards have acknowledged it.
   runtime::errc push(std::uint32_t table, operation op, worker_effects& out,
                      std::uint32_t half = 0);
-  // `everything`: answered when all other workers have finished or come to this clock;
-  // `to_the_end`: when all workers have finished, this one included (then allowed after
-  // finish).
+  // When a pull is answered. as_policy: as soon as the job's policy allows; final_barrier: when
+  // all other workers have finished or come to this clock; to_the_end: when all workers have
+  // finished, which is allowed after finish() only.
   enum class extent : std::uint8_t { as_policy, final_barrier, to_the_end };
+  // Pulls a table; done when all its chunks are here. tables() then says where they lie.
   runtime::errc pull(std::uint32_t table, operation op, extent wanted, worker_effects& out);
-  // Done at once.
+  // Ends the clock, with a skip of every table that was not pushed in it; done at once.
   runtime::errc clock(operation op, worker_effects& out);
-  // Done when a push of this clock is within the credit window. One at a time.
+  // Waits; done when a push of this clock is within the credit window. One at a time.
   runtime::errc room(operation op, worker_effects& out);
-  // It is, and nothing has failed.
+  // Returns true if a push of this clock is within the credit window and nothing has failed.
   bool has_room() const;
   // Pushes these tables, ends the clock, pulls them at the new one; done when they are pulled.
   runtime::errc exchange(std::span<const std::uint32_t> tables, operation op,
@@ -82,15 +89,18 @@ class worker_core {
   // acknowledged it.
   runtime::errc finish(operation op, worker_effects& out);
 
+  // Takes in the acknowledgement of a chunk's push, or its refusal, which ends everything. A
+  // second one changes nothing.
   void on_ack(std::uint32_t table, std::uint32_t chunk, std::uint64_t clock, reply_code code,
               worker_effects& out);
-  // False: it was known.
+  // Takes in a shard's acknowledgement of the farewell. Returns false if it was known.
   bool on_finish_ack(std::uint32_t shard, reply_code code, worker_effects& out);
-  // Returns true if this reply belongs to the pull under way, so that its payload has a place.
-  // The caller says begin_reply before it gives the place away: a second copy then has none.
+  // Returns true if this reply belongs to the pull under way, so that its payload may have a
+  // place. The caller calls begin_reply() before it gives the place away: a second copy of the
+  // reply is then not expected.
   bool expects_reply(std::uint32_t table, std::uint32_t chunk, std::uint64_t request) const;
   void begin_reply(std::uint32_t table, std::uint32_t chunk);
-  // Its payload will not come after all. False: that was no news.
+  // Takes begin_reply() back: the payload will not come. Returns false if none was arriving.
   bool cancel_reply(std::uint32_t table, std::uint32_t chunk, std::uint64_t request);
   struct reply {
     std::uint64_t request = 0;
@@ -98,30 +108,35 @@ class worker_core {
     std::uint64_t min_clock = 0;
     std::uint32_t version_buffer = 0;  // of a doorbell's reply
   };
+  // Takes in a reply: one that is ok and begun, with its payload in place, or a refusal. Others
+  // change nothing.
   void on_reply(std::uint32_t table, std::uint32_t chunk, const reply& item,
                 worker_effects& out);
 
+  // As on_ack() and on_reply(), for the chunks of a run on one shard.
   void on_doorbell_ack(const part_run& where, std::uint64_t clock, reply_code code,
                        worker_effects& out);
   void on_doorbell_reply(const part_run& where, const reply& item, worker_effects& out);
 
   // Sends again what has waited too long for its answer. `now`: any clock that does not go
-  // back, in nanoseconds. Call it now and then while is_busy().
+  // back, in nanoseconds. To be called now and then while is_busy().
   void tick(std::int64_t now, worker_effects& out);
   void set_retransmit_limits(const retransmit_limits& limits) { retransmit_limits_ = limits; }
+  // Returns true if a push, a pull or a farewell has no answer.
   bool is_busy() const;
 
-  // Where chunks live, and where the last pull found them.
+  // Says where chunks live, and where the last pull found them.
   const table_book& tables() const noexcept { return tables_; }
 
-  // Why every operation is refused from now on; none while all is well.
+  // Returns why every operation is refused from now on, ok while all is well.
   reply_code failure() const noexcept { return failure_; }
+  // Returns the clock that the worker is at.
   std::uint64_t now() const noexcept { return clock_; }
-  // Gradients that shards may still read: of pushes that are not acknowledged.
+  // Returns how many pushes are not acknowledged: shards may still read their gradients.
   std::uint64_t pushes_under_way() const noexcept { return credits_.pushes(); }
-  // No shard reads the gradient of this clock, or will.
+  // Returns true if no shard reads the gradient of this clock any more. The table is known.
   bool is_acknowledged(std::uint32_t table, std::uint64_t clock) const;
-  // Largest (own clock - min clock) of any reply so far.
+  // Returns the largest (own clock - min clock) of any reply so far, in clocks.
   std::uint64_t staleness_max() const noexcept { return staleness_max_; }
 
  private:

@@ -16,10 +16,10 @@ class credit_window {
   void set_one_clock_in_flight() { one_clock_in_flight_ = true; }
   bool has_one_clock_in_flight() const { return one_clock_in_flight_; }
 
-  // A push of this clock, or a skip, waits for its acknowledgement from now on; it has come.
+  // Counts a push of this clock, or a skip, as unacknowledged, until acknowledged().
   void begin(std::uint64_t clock, bool is_skip);
   void acknowledged(std::uint64_t clock, bool is_skip);
-  // Nothing is waited for any more.
+  // Forgets all pushes: no acknowledgement is waited for.
   void clear();
 
   // Returns true if a push of this clock is within the window: the pushes of the clock that had
@@ -28,7 +28,7 @@ class credit_window {
     return active_[clock % window] == 0 || clocks_[clock % window] == clock;
   }
   bool all_acknowledged() const;
-  // Returns true if pushes of this clock may be sent now. Otherwise they are to wait().
+  // Returns true if pushes of this clock may be sent now. Otherwise the caller calls wait().
   bool may_send(std::uint64_t clock) const;
   void wait(std::uint64_t clock) { waiting_ = clock; }
   bool waits(std::uint64_t clock) const { return waiting_ == clock; }

@@ -1,4 +1,4 @@
-// What the client side of a job asks its shell to send and to end.
+// What the client side of a job asks its shell to send and to end. Plain values.
 #pragma once
 
 #include <cstdint>
@@ -8,13 +8,18 @@
 
 namespace tidegate::policies {
 
-using operation = std::uint64_t;  // named by the shell, never 0
+using operation = std::uint64_t;  // named by the shell, neither 0 nor ~0
 
 inline constexpr std::uint32_t all_tables = 0xffff'ffff;
 
+// The shell carries out first `sends`, then `dones`, each in its order. Nothing has to be
+// durable before. When the core has failed, the shell lets go of the memory of all operations
+// before the first done (client_shell::let_go).
 struct worker_effects {
   enum class send_kind : std::uint8_t { push, skip, pull, doorbell, finished };
-  // Send this frame to the shard. Frames may be lost: what is not answered is sent again.
+  // Sends a frame to the shard. Frames may be lost: what is not answered is sent again. The
+  // gradient that a push or a doorbell speaks of is read until the push is acknowledged
+  // (worker_core::is_acknowledged), which may be after its operation is done.
   struct send {
     send_kind kind = send_kind::push;
     std::uint32_t shard = 0;
@@ -22,15 +27,15 @@ struct worker_effects {
     std::uint32_t chunk = 0;
     std::uint64_t first = 0;  // element of the table (push, pull)
     std::uint64_t elements = 0;
-    std::uint64_t clock = 0;
+    std::uint64_t clock = 0;    // of the push, or else of the pull
     std::uint64_t request = 0;  // of the pull
-    std::uint32_t half = 0;     // push, doorbell that pushes: where the gradients lie
+    std::uint32_t half = 0;     // push, doorbell that pushes: half of the double buffer
     bool is_final = false;      // pull, doorbell
     bool pushes = false;        // doorbell
     bool skips = false;         // doorbell
     bool pulls = false;         // doorbell, push: of the clock after the push
   };
-  // End this operation. Each ends exactly once.
+  // Ends this operation; each ends exactly once. The parameters of a pull are in place then.
   struct done {
     operation op = 0;
     reply_code code = reply_code::ok;  // why the operation failed

@@ -1,5 +1,5 @@
-// How a worker says farewell to its shards when every push is acknowledged, until each has
-// acknowledged that.
+// The farewell of a worker to its shards, said when every push is acknowledged, and again until
+// each shard has acknowledged it. One thread.
 #pragma once
 
 #include <cstdint>
@@ -14,16 +14,17 @@ class farewell {
  public:
   explicit farewell(std::uint32_t shards) : acked_(shards, 0) {}
 
-  // `clock`: the worker's last.
+  // Says it to all shards. `clock`: the worker's last.
   void say(std::uint64_t clock, worker_effects& out);
-  // Returns true if that was news.
+  // Takes in that the shard has acknowledged it. Returns false if that was known.
   bool acknowledged(std::uint32_t shard);
-  // Another process serves this shard, and may not have heard it.
+  // Forgets what this shard has acknowledged, as another process serves it now.
   void forget(std::uint32_t shard) { acked_[shard] = 0; }
-  // Says it again to a shard that has not acknowledged it; or, in time, to all such.
+  // Say it again: to this shard, or when it is time to all shards, that have not acknowledged
+  // it.
   void resend(std::uint32_t shard, worker_effects& out) const;
   void tick(std::int64_t now, const retransmit_limits& limits, worker_effects& out);
-  // The worker has failed: nothing is waited for any more.
+  // Waits for no acknowledgement any more, as the worker has failed.
   void give_up() { given_up_ = true; }
 
   bool is_said() const { return said_; }

@@ -12,13 +12,15 @@ namespace tidegate::policies {
 
 inline constexpr std::uint32_t every_shard = 0xffff'ffff;
 
-// `request`: of the pull of the clock after, which goes along; 0: none does.
+// Append the frames of a push, or of a pull with this number. `request` of a push: of the pull
+// of the clock after, which goes along; 0: none does.
 void send_push(std::uint32_t id, const worker_table& table, const push_state& push,
                std::uint64_t request, worker_effects& out);
 void send_pull(std::uint32_t id, const worker_table& table, std::uint64_t request,
                worker_effects& out);
-// Send again what this shard, or every shard, has not answered. A pull has a new number, as
-// shards answer each number once; a chunk that is arriving is not asked for again.
+// Append again the frames of what this shard, or every shard, has not answered. A pull has a
+// new number, as shards answer each number once; a chunk that is arriving is not asked for
+// again.
 void resend_push(std::uint32_t id, const worker_table& table, const push_state& push,
                  std::uint32_t shard, worker_effects& out);
 void resend_pull(std::uint32_t id, worker_table& table, std::uint32_t shard,

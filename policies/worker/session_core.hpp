@@ -1,10 +1,10 @@
 // What a worker's session does besides pushing and pulling, and in which order: join the job,
 // open tables, say which are open before anything moves, end.
 //
-// One thing at a time. An operation begins with a call that returns its first step; the shell
-// carries the step out, tells how it went with next(), and gets the following one, until
-// `done`. Steps are questions to the coordinator or commands to the worker core's shell. One
-// thread.
+// One operation at a time, which is asserted. An operation begins with a call that returns its
+// first step; the shell carries the step out, passes the result to next(), and gets the
+// following one, until `done`. Steps are questions to the coordinator or commands to the worker
+// core's shell. A step begins when the one before it has been answered. One thread.
 #pragma once
 
 #include <cstdint>
@@ -20,19 +20,19 @@ namespace tidegate::policies {
 
 struct session_step {
   enum class action : std::uint8_t {
-    // To the coordinator; its answer, or the reason why nobody answered, goes to next().
+    // To the coordinator; its answer, or the reason why there was none, goes to next().
     ask_welcome,
     ask_grant,      // `request`
     tell_opened,    // `tables`
-    tell_finished,  // with the hash, if `hashed`; else answered with all tables to hash, or
-                    // none
+    tell_finished,  // after `farewell`; with the hash, if `hashed`, after the last `hash`; else
+                    // answered with all tables to hash, or none
     tell_failed,    // `why`
     tell_metric,    // `why`: its name; `value`
-    // To the worker; next() when it is done.
-    attach,       // `grant`: the table can be used afterwards
-    farewell,     // wait for all pushes, tell the shards
-    pull_to_end,  // `grant`: as all workers leave it
-    hash,         // `grant`: what was pulled, into the job's hash
+    // To the worker; next() follows when it is done.
+    attach,       // open `grant` at the shards: the table can be used afterwards
+    farewell,     // wait until all pushes are acknowledged, then tell the shards
+    pull_to_end,  // pull `grant` as all workers leave it
+    hash,         // add what was pulled of `grant` to the job's hash
     done,         // the operation has ended with `result`
   };
   action kind = action::done;
@@ -50,29 +50,37 @@ using session_answer =
 
 class session_core {
  public:
+  // Begins to join the job; welcome() is valid when the operation has ended well. Errors: those
+  // of the step.
   session_step join(const worker_hello& hello);
-  // Errors: out_of_order (something has moved, or the session has ended).
+  // Begins to open a table; the last step has its grant. Errors: out_of_order (something has
+  // moved, or the session has ended), those of the steps.
   session_step open(const table_request& request);
-  // The program has asked which clock it is at.
+  // Notes that the program has asked which clock it is at.
   void clock_asked() noexcept { knows_clock_ = true; }
-  // Before a push, clock or exchange: the first time the coordinator is told which tables are
-  // open. Errors: out_of_order (it came back in the middle of the job, and the program goes on
-  // as if it were at the beginning).
+  // To be called before a push, clock or exchange: the first time it tells the coordinator
+  // which tables are open, later it ends at once. Errors: out_of_order (the worker came back in
+  // the middle of the job, and the program goes on as if it were at the beginning).
   session_step before_moving();
-  // Errors of this and of next(): those of the steps.
+  // Begins the farewell to the shards and then to the coordinator, and hashes the tables if
+  // this worker is asked to. Errors of this and of next(): those of the steps.
   session_step finish();
+  // Begins to tell the coordinator that the job fails, and why.
   session_step fail(const std::string& why);
   session_step tell_metric(const std::string& name, double value);
-  // The session goes away: a job that it neither finished nor failed hears of it.
+  // Ends the session: fails the job if it was joined, and neither finished nor failed.
   session_step leave();
 
+  // Takes the result of the step that was carried out, and returns the following one. `answer`:
+  // what the coordinator answered, if it was asked and `result` is ok. A failed step ends the
+  // operation with its result.
   session_step next(runtime::status result, session_answer answer = {});
 
-  // An operation has begun and not ended.
+  // Returns true if an operation has begun and not ended.
   bool is_busy() const noexcept { return doing_ != doing::nothing; }
   const worker_welcome& welcome() const noexcept { return welcome_; }
   const worker_hello& hello() const noexcept { return hello_; }
-  // Opened ones; null for others.
+  // Returns the grant of an opened table, or null; valid as long as this.
   const table_grant* table(std::uint32_t id) const;
 
  private:

@@ -25,8 +25,8 @@ struct table_part {
   std::vector<std::uint32_t> chunks;
 };
 
-// Where the last pull found a chunk: in a version buffer of its shard's, as mapped since the
-// shard has moved so often; or no_version_buffer, when it was received.
+// Where the last pull found a chunk: in a version buffer of its shard, as mapped after the
+// shard's move number `moves`; or no_version_buffer if it was received.
 struct chunk_source {
   std::uint32_t version_buffer = no_version_buffer;
   std::uint32_t moves = 0;
