@@ -8,12 +8,13 @@
 //   s->clock();                                      // this worker's next clock
 //
 // One clock of one worker: any pulls of a table, then at most one push of it, then clock(). The
-// policy (`bsp`, `ssp`, `async`) of the job decides how long a pull waits. Errors are values.
+// policy (`bsp`, `ssp`, `async`) of the job decides how long a pull waits. Errors are values;
+// a call that returns a `pending` reports all of them there.
 //
 // Thread rule: a session belongs to one thread at a time. Callbacks given to `pending::then`
-// run on the session's reactor thread and must not block or call the session. Ownership: spans
-// passed to push and pull stay the caller's, must outlive the returned `pending` becoming
-// ready, and must not be written (push) or read (pull) before that.
+// must not block or call the session (pending.hpp says where they run). Ownership: spans passed
+// to push and pull stay the caller's, must outlive the returned `pending` becoming ready, and
+// must not be written (push) or read (pull) before that.
 #pragma once
 
 #include <cstdint>
@@ -40,9 +41,9 @@ expected<session> join(session_parts parts);
 // Who this worker is; fixed for the life of a session.
 struct job_info {
   std::string job;
-  std::string policy;      // "bsp", "ssp(3)", "async"
-  std::uint32_t rank = 0;  // 0 .. workers - 1
-  std::uint32_t workers = 1;
+  std::string policy;         // "bsp", "ssp(3)", "async"
+  std::uint32_t rank = 0;     // 0 .. workers - 1
+  std::uint32_t workers = 1;  // wanted when this worker joined; `tidegate scale` changes it
   std::uint64_t seed = 1;
   std::uint32_t incarnation = 1;  // higher: it took the place of a process that died
 };
@@ -55,6 +56,9 @@ struct progress {
   std::uint64_t samples = 0;       // samples this worker has processed so far
 };
 
+// The membership of one worker in its job. A worker program makes one with connect(), opens its
+// tables, runs its clocks, and ends with finish(). The session owns the reactor thread and the
+// memory of its tables.
 class session {
  public:
   // Joins the job named in the environment: TIDEGATE_COORDINATOR, TIDEGATE_JOB, TIDEGATE_RANK,
@@ -64,80 +68,98 @@ class session {
 
   session(session&&) noexcept;
   session& operator=(session&&) noexcept;
-  ~session();  // without finish(): the job learns that this worker left early, and fails
+  // Ends the membership. Unless finish() or fail() was called before, the job fails, because
+  // this worker left early. Operations that are under way end as cancelled.
+  ~session();
 
   const job_info& info() const noexcept;
-  // This worker's clock: from 0, or where it goes on when it took the place of a process that
-  // died. A program that does the same at the same clock, whichever process runs it, and begins
-  // at now(), is one that may die at any moment; others are refused when they come back.
+  // Returns this worker's clock: from 0, or from where it goes on if it took the place of a
+  // process that died. A program may die at any moment if it begins at now() and does the same
+  // at the same clock, whichever process runs it. A process that goes on in the middle of a job
+  // and has not called now() is refused at its first push or clock (out_of_order).
   std::uint64_t now() const noexcept;
 
-  // Creates the table or attaches to the one of that name; row-major float32 of `shape`. The
-  // first worker to come decides; a different shape or options afterwards, and options that
-  // YAML would not take: invalid_argument. Tables that the YAML declares keep the YAML's
-  // optimizer and init when `options` is left out.
+  // Creates the table, or attaches to the table of that name: row-major float32 of `shape`. The
+  // worker that comes first decides on shape and options. Tables that the YAML declares keep
+  // the YAML's optimizer and init when `options` is left out. Blocks until the table can be
+  // used. Errors: invalid_argument (another shape or other options than the first worker's, or
+  // options that YAML would not take), out_of_order (this process has pushed, or ended a
+  // clock), over_limit, refused (the job has ended), unavailable.
   expected<table> open_table(std::string_view name, std::vector<std::uint64_t> shape);
   expected<table> open_table(std::string_view name, std::vector<std::uint64_t> shape,
                              const table_options& options);
 
-  // Where this clock's gradient of a table may be written: memory that shards of this host sum
-  // straight from. Valid until the push of this clock: the next clock's may be elsewhere.
-  // Empty for a table that this session did not open. Blocks as push does; when that fails, as
-  // the next push then says, it is memory that nobody reads.
+  // Returns where this clock's gradient of the table is to be written, table::size elements:
+  // memory that shards of this host sum straight from. Valid until the push of this clock; the
+  // next clock's gradient may lie elsewhere. Returns an empty span for a table that this
+  // session did not open. Blocks as push does; if that fails, the memory is read by nobody, and
+  // the next push reports the failure.
   std::span<float> gradient(const table& where);
-  // The parameters as the last pull found them, read where a shard of this host keeps them or
-  // where they were received. Valid until this worker's next pull or push of the table: read
-  // them before you push. Empty from then on, until the next pull in place has ended.
+  // Returns the parameters that the last pull in place found, table::size elements, where a
+  // shard of this host keeps them or where they were received. Valid until this worker's next
+  // pull or push of the table: read them before you push. Returns an empty span from then on,
+  // until the next pull in place has ended.
   std::span<const float> parameters(const table& where) const;
-  // The same where it lies, ascending, without gaps. Shards keep a chunk's versions in several
-  // places, and under ssp and async neighbours may be apart; parameters() then copies them
-  // together. Under bsp there is one stretch, of all but tables of very many chunks
-  // (docs/architecture.md, Data plane).
+  // Returns the same parameters where they lie, ascending, without gaps; valid as long as
+  // those. Shards keep a chunk's versions in several places, and under ssp and async neighbours
+  // may be apart; parameters() then copies them together. Under bsp there is one stretch, of
+  // all but tables of very many chunks (docs/architecture.md, Data plane).
   std::span<const stretch> parameter_stretches(const table& where) const;
 
-  // As the calls with spans below, without a copy: pushes what gradient() holds, pulls to where
-  // parameters() says.
+  // Push what gradient() holds, and pull to where parameters() says: as the calls with spans
+  // below, without a copy.
   pending push(const table& where);
   pending pull(const table& where);
-  // One clock in one call: pushes these tables, ends the clock, and pulls them at the new
-  // clock, all in place. Blocks until they are there; chunks come back while others are on
-  // their way. The gradient may still be read after that, by a replica say: the next clock's is
-  // elsewhere. Errors: those of push, clock and pull; of a push that fails later, those of the
-  // next call.
+  // Makes one clock in one call: pushes these tables, ends the clock, and pulls them at the new
+  // clock, all in place. Blocks until the parameters are there; chunks come back while others
+  // are on their way. A replica, for one, may still read the gradient after that: gradient() of
+  // the next clock lies elsewhere then. Errors: those of push, clock and pull; a push that
+  // fails later is reported by the next call.
   status exchange(std::span<const table> tables);
 
-  // This worker's gradient of this clock. Blocks while pushes of the clock before the last are
-  // under way (limits.hpp), which bounds the memory of shards. Ready when a shard has applied
-  // it (under BSP: when every worker's is there), exactly once. Errors: those of earlier
-  // pushes, invalid_argument (size), not_finite (names the element), out_of_order (second push
-  // of the clock), unavailable.
+  // Pushes this worker's gradient of this clock, table::size elements. Blocks while pushes of
+  // the clock before the last are under way (limits.hpp), which bounds the memory of shards.
+  // The result is ready when a shard has applied the push exactly once (under bsp: when every
+  // worker's push is there). Errors: those of earlier pushes, not_found (this session did not
+  // open the table), invalid_argument (size), not_finite (names the element), out_of_order
+  // (second push of the clock, or see now()), unavailable.
   pending push(const table& where, std::span<const float> gradient);
 
-  // Parameters as the policy allows at this clock. Errors: invalid_argument (size),
+  // Writes the parameters that the policy allows at this clock to `parameters`, table::size
+  // elements. Errors: not_found (this session did not open the table), invalid_argument (size),
   // out_of_order (this clock's push of the table was already made, or a pull of it is under
   // way), unavailable.
   pending pull(const table& where, std::span<float> parameters);
 
-  // Parameters with every update of every worker in them: waits until all have finished or have
-  // come to this worker's clock, whatever the policy.
+  // Pull the parameters with every update of every worker of the clocks before this one: the
+  // results are ready when all other workers have finished or have come to this worker's clock,
+  // whatever the policy. Errors: those of pull.
   pending pull_final(const table& where, std::span<float> parameters);
   pending pull_final(const table& where);  // in place
 
-  // Ends this worker's clock. A table not pushed adds nothing to its clock; when nobody pushes
-  // it, no step is made. Where nothing was pushed, where memory of the program's own was, and
-  // in bsp jobs with aggregators, it blocks until a push of the new clock would not: two such
-  // buffers in turn suffice. Errors: those of earlier pushes that have failed by now; of those
-  // that fail later, the next call says so.
+  // Ends this worker's clock. A table that this worker did not push adds nothing to its clock;
+  // where no worker pushes it, no step is made. Blocks as a push of this clock does. Once
+  // gradients have been pushed from memory of the program's own, and where aggregators sum for
+  // a bsp job whose workers come back, it also blocks until a push of the new clock would not:
+  // two buffers of the program's own, used in turn, suffice. Errors: out_of_order (a pull is
+  // under way), those of earlier pushes that have failed by now; a push that fails later is
+  // reported by the next call.
   status clock();
 
+  // Sets the progress of this worker that the launcher's status line shows. It is sent now and
+  // then, by this call and by later clocks. Does not wait.
   void report(const progress& now);
-  void report_metric(std::string_view name,
-                     double value);  // into result.json: "test_accuracy", "loss"
+  // Puts a number into result.json under this name ("test_accuracy", "loss"), 1 to 128 bytes;
+  // the last value of a name counts. Blocks until the coordinator has it; failures are logged.
+  void report_metric(std::string_view name, double value);
 
-  // This worker is done: waits for its pushes, tells the shards; rank 0 also waits for the
-  // others and hashes the parameters. Nothing may be called afterwards.
+  // Ends this worker's part of the job: waits for its pushes, and tells the shards and the
+  // coordinator. The worker of the lowest rank that is left (mostly 0) also waits for the
+  // others and hashes the parameters. No table may be opened, pushed or pulled afterwards.
+  // Errors: those of earlier pushes, unavailable.
   status finish();
-  // This worker cannot go on; the job ends as failed with this message.
+  // Ends the job as failed with this message. Blocks until the coordinator has heard of it;
+  // failures of that are logged.
   void fail(const status& why);
 
  private:

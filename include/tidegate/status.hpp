@@ -14,7 +14,7 @@
 
 namespace tidegate {
 
-// What kind of thing went wrong; stable numbers, they travel in frames and messages.
+// What kind of thing went wrong. The numbers are stable: they travel in frames and messages.
 enum class errc : std::uint16_t {
   ok = 0,
   invalid_argument = 1,  // the caller's input is wrong; trying again does not help
@@ -33,9 +33,10 @@ enum class errc : std::uint16_t {
   no_space = 13,  // a disk is full
 };
 
-// "invalid_argument", for logs and messages.
+// Returns "invalid_argument" and the like, for logs and messages; valid for ever.
 std::string_view to_string(errc code) noexcept;
 
+// The outcome of an operation: success, or a code and a message for people.
 class [[nodiscard]] status {
  public:
   status() = default;  // success
@@ -46,7 +47,7 @@ class [[nodiscard]] status {
   errc code() const noexcept { return code_; }
   const std::string& message() const noexcept { return message_; }
 
-  // "invalid_argument: <message>", or "ok".
+  // Returns "invalid_argument: <message>", or "ok".
   std::string to_string() const;
 
   friend bool operator==(const status&, const status&) = default;
@@ -59,7 +60,7 @@ class [[nodiscard]] status {
 template <class T>
 using expected = tl::expected<T, status>;
 
-// `return fail(errc::not_found, "...")` from a function that returns expected<T>.
+// Make the error of an expected<T>: `return fail(errc::not_found, "...")`.
 inline tl::unexpected<status> fail(errc code, std::string message) {
   return tl::unexpected<status>(status(code, std::move(message)));
 }

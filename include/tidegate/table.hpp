@@ -1,5 +1,5 @@
-// Tables of a job as a worker sees them, and what it may ask of one that it creates. Plain
-// values, no thread rule.
+// Tables of a job as a worker sees them, and the options of a table that a worker creates.
+// Plain values, no thread rule.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,8 @@ struct table {
   std::uint64_t size = 0;  // elements of float32
 };
 
-// Elements of a table that lie side by side.
+// Elements of a table that lie side by side: `values[i]` is element `first + i`. Valid as long
+// as session::parameter_stretches says.
 struct stretch {
   std::uint64_t first = 0;
   std::span<const float> values;
@@ -25,8 +26,8 @@ struct stretch {
 // the default of the named optimizer; docs/yaml.md has the defaults, what is allowed, and which
 // value belongs to which optimizer. Other values are refused by open_table.
 struct optimizer {
-  // "sgd", "momentum", "nesterov", "adagrad", "adam", "adamw"; empty: the job's, as it is, with
-  // no values given.
+  // "sgd", "momentum", "nesterov", "adagrad", "adam", "adamw". Empty: the job's optimizer as it
+  // is; then no value may be given.
   std::string name;
   std::optional<float> learning_rate = std::nullopt;
   std::optional<float> momentum = std::nullopt;
@@ -38,7 +39,7 @@ struct optimizer {
 
 struct table_options {
   tidegate::optimizer optimizer;
-  // At most one of them; finite numbers.
+  // At most one of the two may differ from 0; finite numbers.
   float init_uniform = 0.0F;   // > 0: start uniform in [-init_uniform, init_uniform)
   float init_constant = 0.0F;  // start at this value
 };

@@ -8,9 +8,9 @@
 //       ending
 //
 // Events come in turns: any number of them, then decide(), which judges what they come to
-// together. So it makes no difference which is told first, that a job has failed or what
-// killed one of its workers. Each call appends effects, which the shell carries out in their
-// order. One thread; time is an argument: nanoseconds of a clock that never goes back.
+// together. So it makes no difference which comes first, that a job has failed or what killed
+// one of its workers. Each call appends effects, which the shell carries out in their order
+// (effects.hpp). One thread; time is an argument: nanoseconds of a clock that never goes back.
 //
 // The work is done by the parts that launcher_state holds; this class hands each event to the
 // part that owns it. What the end of a process means is one verdict of exit_judge, and what is
@@ -44,61 +44,74 @@ class launch_core {
   launch_core(launch_core&& other) noexcept;
   launch_core& operator=(launch_core&& other) noexcept;
 
+  // Begins the run; to be called once, before anything else.
   void begin(std::int64_t now, launch_effects& out);
+  // Answer launch_effects::start: the process runs, or could not be started.
   void started(std::int64_t now, process_number process, launch_effects& out);
   void could_not_start(std::int64_t now, process_number process, const std::string& why,
                        launch_effects& out);
-  // The epoch is on record, or could not be put there.
+  // Answers launch_effects::renew: the epoch is durably on record, or could not be put there.
   void renewed(std::int64_t now, const runtime::status& result, launch_effects& out);
-  // The coordinator listens. One that ends before it does is only told by ended().
+  // The coordinator listens. A coordinator that ends before it listens is reported by ended()
+  // alone.
   void coordinator_ready(std::int64_t now, launch_effects& out);
-  // It said something else than that it listens.
+  // The coordinator said something else than that it listens.
   void coordinator_unusable(std::int64_t now, const std::string& why, launch_effects& out);
+  // Polls have come to something.
   void polled(std::int64_t now, const coordinator_news& news, launch_effects& out);
-  // No connection to the coordinator within the start timeout.
+  // The launcher had no connection to the coordinator within the start timeout.
   void unreachable(std::int64_t now, const runtime::status& why, launch_effects& out);
-  // `by`: "SIGINT". `saves`: not before jobs that have checkpoints have written one more, or
-  // the start timeout has passed. Asked for twice, everything ends at once.
+  // Somebody has asked for the end of the run; `by` says how ("SIGINT"). With `saves` the run
+  // ends when jobs that have checkpoints have written one more, or the start timeout has
+  // passed. Asked for twice, everything ends at once.
   void interrupted(std::int64_t now, const std::string& by, bool saves, launch_effects& out);
+  // A process has ended. decide() judges what that means.
   void ended(std::int64_t now, process_number process, process_exit exit);
-  // Its job goes on without it; or why not: then it comes back.
+  // Answers launch_effects::leave: the job goes on without this worker, or `result` says why
+  // not; then the worker comes back, unless its job has ended.
   void left(std::int64_t now, process_number process, const runtime::status& result,
             launch_effects& out);
-  // So many workers of this job are wanted, as the coordinator has agreed. Those that are new
-  // follow the other processes, by rank: see processes(). False: everything is being ended, and
-  // nothing follows.
+  // Sets how many workers this job is to have, as the coordinator has agreed. New workers
+  // follow the other processes, by rank: see processes(). Returns false, and does nothing, if
+  // everything is being ended.
   bool scale(const std::string& job, std::uint32_t workers, launch_effects& out);
-  // Returns whether scale() may be asked for now: jobs run, the coordinator is there, and
-  // nobody of this job is on the way out.
+  // Returns true if scale() may be called now: jobs run, the coordinator is there, and no
+  // process of this job is on its way out.
   bool may_scale(const std::string& job) const;
-  // So many slots of processes have shards, as the coordinator has agreed. It ends those that
-  // have none any more, each of which leaves well. False: as above.
+  // Sets how many slots of processes are to have shards, as the coordinator has agreed. The
+  // coordinator ends, in order, the processes that have no shard any more. Returns false, and
+  // does nothing, if everything is being ended.
   bool scale_shards(std::uint32_t slots, launch_effects& out);
+  // Returns true if scale_shards() may be called now: jobs run, and the coordinator is there.
   bool may_scale_shards() const;
-  // Returns those of the plan, and later ones, by number. Valid until scale(), scale_shards(),
-  // decide().
+  // Returns the processes of the plan, and later ones, by number. Valid until scale(),
+  // scale_shards(), decide().
   const std::vector<process_name>& processes() const noexcept;
-  // Returns that of the last process that was started under this number.
+  // Returns the incarnation of the last process that was started, or is to be started next,
+  // under this number.
   std::uint32_t incarnation(process_number process) const;
-  // It shows no sign of life: it is ended for good, and what that means is told by its end.
+  // A process shows no sign of life: it is killed, and ended() follows.
   void hangs(process_number process, std::int64_t silent_ns, launch_effects& out);
-  // Peers cannot reach it, and the coordinator has chosen it among them: the same.
+  // The coordinator has condemned a process that peers cannot reach: it is killed, if this
+  // incarnation lives, and ended() follows.
   void condemned(const condemned_process& sentence, launch_effects& out);
-  // After the events of a turn, and at next_wake().
+  // Judges the events of a turn; to be called after them, and at next_wake().
   void decide(std::int64_t now, launch_effects& out);
 
   // Returns when decide() is due although nothing has happened; `never` if it is not.
   std::int64_t next_wake() const;
 
-  // Returns whether jobs have begun to run and are not being ended.
+  // Returns true if jobs have begun to run and are not being ended.
   bool is_running() const;
+  // Returns the epoch that runs, or the one that `renew` last asked for.
   std::uint32_t epoch() const noexcept;
-  // Returns a job as the coordinator has last told of it; null if no job has this name. Valid
-  // until polled(), renewed().
+  // Returns a job as the latest poll has it; null if no job has this name. Valid until
+  // polled(), renewed().
   const job_status* job(const std::string& name) const;
+  // Returns how many workers of the job have a process that lives.
   std::uint32_t workers_alive(const std::string& job) const;
-  // Returns all jobs at the end: those that neither finished nor failed were interrupted, or
-  // have failed for the reason that the run was ended for.
+  // Returns all jobs as the run ends: a job that neither finished nor failed was interrupted,
+  // or has failed for the reason that ended the run.
   std::vector<job_status> result() const;
   // Returns true if somebody has asked for the end of a run whose jobs are not all done.
   bool is_interrupted() const;

@@ -1,5 +1,9 @@
 // What launch_core is told of processes and of the coordinator, and the effects that it asks
 // its shell for. Plain values.
+//
+// The shell carries out effects in the order of launch_effects::all. Effects that follow from
+// an answer (started(), renewed()) come after all that were there before. Only `renew` waits
+// for something durable; no effect waits for a process or for the coordinator.
 #pragma once
 
 #include <cstdint>
@@ -24,55 +28,63 @@ struct process_exit {
 enum class run_outcome : std::uint8_t { done, job_failed, process_died };
 
 struct launch_effects {
-  // Answered by started() or could_not_start() before any other event.
+  // Start a process; answered by started() or could_not_start() before any other event. In an
+  // epoch after the first, `renew` has been answered with success before.
   struct start {
     process_number process = 0;
     std::uint32_t incarnation = 1;  // rises when it comes back
     std::uint32_t epoch = 1;
   };
-  // A new epoch begins: the coordinator of the one before is polled no more. Answered by
-  // renewed() before any other event.
+  // Begin a new epoch: stop polling the coordinator of the epoch before, put the number on
+  // record, and answer by renewed(), before any other event, once it is durable or cannot be
+  // made so. No process lives when this is asked for, and none is started before the answer.
   struct renew {
     std::uint32_t epoch = 1;
   };
-  // All processes are started: poll the coordinator from now on, again and again.
+  // Poll the coordinator from now on, again and again. Comes when all processes of the epoch
+  // are started, before any effect below that speaks to the coordinator.
   struct watch {};
-  // Poll without delay. Counted from 1, see coordinator_news.
+  // Poll without delay. Counted from 1 since `watch`, see coordinator_news.
   struct poll_now {};
-  // Poll once more, tell the coordinator that these jobs have failed, and why, and to stop.
+  // Poll once more, tell the coordinator that these jobs have failed, and why, and to stop; in
+  // this order. `terminate` and `kill` of the processes follow later, whether or not the
+  // coordinator has answered.
   struct stop_cluster {
     std::vector<std::pair<std::string, std::string>> failures;
   };
-  // This worker has died, and its job is to go on without it: the coordinator is told, and its
-  // word is given to left().
+  // Tell the coordinator that this worker, which has died, is to leave its job, again and again
+  // until it answers; hand the answer to left(). An answer of an earlier epoch is dropped.
   struct leave {
     process_number process = 0;
   };
-  // The run is about to be interrupted: the coordinator is asked for one more checkpoint of
-  // this job, and job_status::last_checkpoint says when it is written.
+  // Ask the coordinator for one more checkpoint of this job, again and again until it answers;
+  // job_status::last_checkpoint says when it is written. The run is interrupted after that.
   struct save {
     std::string job;
   };
-  // A process is asked to end, or ended.
+  // Ask the process to end (SIGTERM), or end it (SIGKILL): the incarnation that was started
+  // last under this number. Nothing happens where it has ended. ended() follows, as for any
+  // end.
   struct terminate {
     process_number process = 0;
   };
   struct kill {
     process_number process = 0;
   };
-  // For the journal of the run.
+  // Append a line to the events of the run. Nothing waits until it is durable.
   struct note {
     std::string subject;
     std::string detail;
   };
-  // For people: a line, and the end of what a process has said.
+  // Show people a line, or the end of what a process has said.
   struct complain {
     std::string text;
   };
   struct show_log {
     process_number process = 0;
   };
-  // Every process has ended; the last effect. `reason`: why not all jobs are done.
+  // The run is over: every process has ended, and no effect follows. `reason` says why not all
+  // jobs are done.
   struct conclude {
     run_outcome outcome = run_outcome::done;
     std::string reason;
@@ -82,11 +94,11 @@ struct launch_effects {
   std::vector<effect> all;
 };
 
-// How polling the coordinator goes. May be told again when nothing has changed.
+// How polling the coordinator goes. The shell may hand over the same news again.
 struct coordinator_news {
   runtime::status health;         // of the latest poll
-  std::uint64_t answered = 0;     // the latest poll_now that has come before that poll
-  std::vector<job_status> jobs;   // of the latest poll that was answered; empty: of none
+  std::uint64_t answered = 0;     // number of the latest poll_now before that poll
+  std::vector<job_status> jobs;   // of the latest poll that was answered; empty: none was
   std::uint32_t incarnation = 0;  // of the coordinator that answered it
   std::string lost;               // see cluster_status
   std::vector<condemned_process> condemned = {};  // likewise
