@@ -1,4 +1,5 @@
-// How workers are let in: when, and at which clock they go on.
+// How workers are let in: when, and at which clock they go on. A part of coordinator_state; one
+// thread.
 #pragma once
 
 #include <cstddef>
@@ -26,22 +27,25 @@ class admission {
                      coordinator_effects& out);
   void moves_of(const std::string& job, std::uint32_t rank, std::uint32_t incarnation,
                 coordinator_effects& out);
-  // Returns true if all are there whom a worker's admission asks: its aggregator is ready, or
-  // no shard is between two primaries, and shards have all that the job goes on with.
+  // Returns true if all processes are there that the worker's admission asks: all have joined,
+  // no shard is between two primaries, shards have all that the job goes on with, and the
+  // worker's aggregator, if it has one, is ready.
   bool may_admit(const worker_hello& hello) const;
-  // Lets in who waits and may be let in now: workers that came before the rest, and those whose
-  // admission was cut short by a death.
+  // Let in the workers that wait and may be let in now: early ones came before the processes
+  // that their admission asks, late ones had their admission cut short by a death.
   void admit_early(coordinator_effects& out);
   void admit_late(coordinator_effects& out);
-  // All calls of an admission are answered. A shard that cannot let a worker in fails that
-  // process, which may be dying, and not the job: the launcher starts it again, up to its
-  // limit.
+  // Takes in that all calls of an admission are answered. If a shard cannot let the worker in,
+  // the worker's process is refused, and not the job failed: the launcher starts it again, up
+  // to its limit. Under worker_loss_rule::fail the job fails.
   void admitted(std::int64_t now, const call_group& done, const worker_hello& hello,
                 coordinator_effects& out);
-  // Makes a worker wait until it may be let in; `late`: with what its group knows.
+  // Makes a worker wait until it may be let in. `late` is the group of an admission that was
+  // cut short; it is begun again at once if the worker may be let in.
   void wait_early(const worker_hello& hello, ticket requester);
   void admit_or_wait(call_group late, coordinator_effects& out);
-  // Refuse those who wait: processes of this rank, ranks that are not of the job, all of a job.
+  // Refuse workers that wait early: processes of this rank, ranks that are absent from the job,
+  // all of a job. cancel_late() refuses all of a job that wait late.
   void refuse_early(const std::string& job, std::uint32_t rank, const std::string& why,
                     coordinator_effects& out);
   void refuse_absent(const job_record& job, const std::string& why, coordinator_effects& out);

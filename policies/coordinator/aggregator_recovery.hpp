@@ -1,8 +1,8 @@
-// Aggregators: how they are opened with their job, and how one is set up that takes the place
-// of another, or that has come to the next coordinator and may be such a process. Whoever it
-// pushes to hears of it and says which clocks of its sums it has (first_clocks); then it is
-// told of its job, its tables and where it goes on; then its members are told. Told twice
-// nothing changes.
+// Aggregators: how they are opened with their job, and how a successor is set up: an aggregator
+// that takes the place of another, or that has come to the next coordinator and may be such a
+// process. The processes that it pushes to hear of it first, and say which clocks of its sums
+// they have (first_clocks); then it is told of its job, its tables and where it goes on; then
+// its members are told where it is. Each step may come twice, and then changes nothing.
 #pragma once
 
 #include <cstddef>
@@ -29,28 +29,28 @@ class aggregator_recovery {
               std::uint32_t incarnation);
   void lost(std::int64_t now, const std::string& job, std::uint32_t index,
             const std::string& why, coordinator_effects& out);
-  // Opens the job at all of its aggregators, which have just begun.
+  // Adds calls to the group that open the job at all of its aggregators, which have just begun.
   void open(group_id group, std::size_t job, coordinator_effects& out);
   // Sets up the aggregators that wait and whose upstream can tell where they go on.
   void set_up(std::size_t job, coordinator_effects& out);
-  // A step of a set-up has been answered.
+  // Takes in that all calls of a step of a set-up are answered.
   void told(std::int64_t now, const call_group& done, const aggregator_set_up& step,
             coordinator_effects& out);
-  // A worker has finished. It said farewell to an aggregator that may have died since, and may
-  // be gone before it hears of another.
+  // Tells the aggregator of a worker that the worker has finished: it said farewell to an
+  // aggregator that may have died since, and may be gone before it hears of another.
   void tell_finished(const job_record& job, std::uint32_t rank, coordinator_effects& out);
 
   static bool all_ready(const job_record& job);
-  // Returns true if the process that this call lets in has another in its place by now. Such a
-  // call, repeated over a new connection, may come after the one that lets in the successor,
+  // Returns true if the process that this call lets in has been replaced by another. Such a
+  // call, repeated over a new connection, may come after the call that lets in the successor,
   // and is refused then.
   static bool is_replaced(const job_record& job, const shard_call& content);
   std::uint64_t epoch_of(const aggregator_state& aggregator) const;
-  // Returns where a sum, or a worker's own pushes, go: to this aggregator, or to all processes
-  // of shards.
+  // Returns the processes that a sum, or a worker's own pushes, go to: this aggregator, or all
+  // processes of shards for no_aggregator.
   std::vector<callee> upstream_of(std::uint32_t aggregator) const;
-  // Return the addresses of those, and the epochs that frames to them carry; of shards those of
-  // the primaries.
+  // Return the addresses of that aggregator, or of the primaries of all shards, and the epochs
+  // that frames to them carry.
   std::vector<std::string> addresses_of(const job_record& job, std::uint32_t aggregator) const;
   std::vector<std::uint64_t> epochs_of(const job_record& job, std::uint32_t aggregator) const;
 

@@ -1,7 +1,7 @@
 // The calls to shards and aggregators that have no answer yet. Calls are made in groups: a
-// group has stages, each of which is called when the one before has been answered, and a
-// subject. When all of a group is answered the part that made it hears
-// (coordinator_state::close).
+// group has a subject, and stages, each of which is called when the stage before has been
+// answered. When all calls of a group are answered, or one has failed and its stage is
+// answered, coordinator_state::close() hands the group to the part that made it.
 #pragma once
 
 #include <algorithm>
@@ -45,11 +45,11 @@ struct staged_call {
 // Subjects of groups of calls. A worker_hello is the subject of an admission, the id of a table
 // that of its opening.
 
-// A member follows another in this view, and is in sync when all calls are answered.
+// A member follows another in this view; it is in sync when all calls are answered.
 struct new_replica {
   std::uint32_t shard = 0;
   std::uint32_t view = 0;
-  bool holds_up = false;  // nobody is let in before
+  bool holds_up = false;  // nobody is let in before all calls are answered
 };
 struct promotion {
   std::uint32_t shard = 0;
@@ -62,7 +62,7 @@ struct aggregator_set_up {
   std::uint32_t incarnation = 0;
   bool asks_upstream = true;
 };
-// A rank leaves for good: first those are asked that it pushes to, then all are told.
+// A rank leaves for good: first the processes that it pushes to are asked, then all are told.
 struct leaving {
   std::uint32_t rank = 0;
 };
@@ -90,20 +90,20 @@ struct call_group {
   std::uint64_t first_clock = clock_vector::infinity;  // the least that was answered
   std::uint64_t last_clock = 0;                        // the most
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> clocks;  // by table, chunk
-  std::optional<promotion> died;  // a primary before it answered, and since when it was one
-  std::optional<std::uint32_t> sum_died;  // an aggregator, by its incarnation, likewise
-  runtime::status failure;                // the first
+  std::optional<promotion> died;  // the primary that died before it answered, in its view
+  std::optional<std::uint32_t> sum_died;  // incarnation of the aggregator that died likewise
+  runtime::status failure;                // the first failure
 };
 
-// Refuses all who wait for a group whose job has failed.
+// Refuses all requests that wait for a group (cancelled): its job has failed.
 void refuse_all(const call_group& group, const std::string& why, coordinator_effects& out);
 
 struct open_call {
   group_id group = 0;
   callee recipient;
-  bool primary = true;            // when it was called; a replica's answer does not count
-  bool may_fail = false;          // it lets in a process that may have died since
-  std::uint32_t view = 0;         // since when the recipient was the primary
+  bool primary = true;            // when it was called; a replica's number does not count
+  bool may_fail = false;          // its failure does not fail the group
+  std::uint32_t view = 0;         // serving view of the shard when it was called
   std::uint32_t incarnation = 0;  // of an aggregator
   shard_call content;             // to be called again
 };
@@ -112,7 +112,7 @@ class call_tracker {
  public:
   explicit call_tracker(coordinator_state& state) : state_(state) {}
 
-  // Returns a new group without calls. `requester`: waits for it; 0: nobody does.
+  // Returns a new group without calls. `requester` waits for it; nobody does if it is 0.
   group_id make_group(std::size_t job, ticket requester);
   call_group& group(group_id id) { return groups_.at(id); }
   const std::map<group_id, call_group>& groups() const { return groups_; }
@@ -128,20 +128,20 @@ class call_tracker {
   // Returns an id for a call whose answer nobody waits for, or that is tracked elsewhere.
   call_id next_id() { return ++last_id_; }
 
-  // Takes an answer in, of whatever result; answers that nobody waits for are ignored.
-  // coordinator_core::call_done() says more.
+  // Takes in an answer, of whatever result; an answer that nobody waits for changes nothing.
+  // See coordinator_core::call_done().
   void answered(std::int64_t now, call_id call, const runtime::status& result,
                 coordinator_effects& out, std::uint64_t answer = 0,
                 std::span<const chunk_clock> clocks = {});
-  // Answers for a process that has died: another takes its place and is called, too, or is set
-  // up anew. `job`: of an aggregator, else no_job.
+  // Answers all calls to a process that has died, as unavailable: another takes its place and
+  // is called, too, or is set up anew. `job` is that of an aggregator, else no_job.
   void answer_for_the_dead(std::int64_t now, std::size_t job, callee recipient,
                            coordinator_effects& out);
-  // Calls a process again that is reached again: what it has not answered may not have come
-  // there, or its answer was lost. Every call may come twice.
+  // Repeats all calls without an answer to a process that is reached again, under their ids:
+  // the calls may not have come there, or their answers were lost. Every call may come twice.
   void repeat_calls(std::int64_t now, std::size_t job, callee recipient,
                     coordinator_effects& out);
-  // Forgets the groups of a job that has failed, and refuses all who wait for them.
+  // Forgets the groups of a job that has failed, and refuses all requests that wait for them.
   void cancel(std::size_t job, const std::string& why, coordinator_effects& out);
   // Returns a line for each call without an answer: who is called, and to do what.
   std::vector<std::string> awaited() const;

@@ -1,5 +1,5 @@
-// The rounds of checkpoints of all jobs (checkpoint_rounds): what a round asks for becomes
-// calls to shards, and their answers become what it hears.
+// The rounds of checkpoints of all jobs (checkpoint_rounds): effects of a round become calls to
+// shards and effects of the coordinator, and answers to those calls become events of the round.
 #pragma once
 
 #include <cstddef>
@@ -21,10 +21,11 @@ class checkpointing {
  public:
   explicit checkpointing(coordinator_state& state) : state_(state) {}
 
-  // A worker has come to this clock: a round may be due.
+  // Takes in that a worker has come to this clock: a round may be due.
   void advanced(std::int64_t now, job_record& job, std::uint64_t clock,
                 coordinator_effects& out);
-  // All workers have finished: what they leave is kept before the job counts as done.
+  // Begins the last round of a job whose workers have all finished; the job is done when that
+  // checkpoint is written.
   void finished(std::int64_t now, job_record& job, coordinator_effects& out);
   // coordinator_core::checkpoint_begun(), checkpoint_part(), checkpoint_written(),
   // want_last_checkpoint(), last_checkpoint().
@@ -35,11 +36,12 @@ class checkpointing {
                const runtime::status& result, coordinator_effects& out);
   void want_last(const std::string& job);
   checkpoint_id last(const std::string& job) const;
-  // Returns true if this call asked a shard for its part; its answer is then taken in.
+  // Takes in the answer to a call that asked a shard for its part. Returns false, and does
+  // nothing, for other calls.
   bool answered(std::int64_t now, call_id call, const runtime::status& result,
                 std::uint64_t answer, coordinator_effects& out);
-  // Forgets the parts that a process of this shard was to write: another serves now, or its
-  // report may have been lost with its connection, and is sent once.
+  // Forgets the parts that a process of this shard was to write: another process serves the
+  // shard now, or a report, which is sent only once, may have been lost with the connection.
   void forget_parts(std::int64_t now, std::uint32_t shard, coordinator_effects& out);
 
  private:

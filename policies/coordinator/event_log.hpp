@@ -10,8 +10,9 @@
 
 namespace tidegate::policies::coordination {
 
-// Keeps limits::events_max events, and drops later ones: a run must not fill the memory with
-// them. The last places are kept for how jobs end.
+// Keeps the first limits::events_max events and drops later ones: a run must not fill the
+// memory with them. The last 1024 places are kept for events that say how jobs end. `now` is
+// unix nanoseconds.
 class event_log {
  public:
   void add(std::int64_t now, std::string subject, std::string detail);

@@ -19,10 +19,10 @@ class job_lifecycle {
   explicit job_lifecycle(coordinator_state& state) : state_(state) {}
 
   // Returns true if all shards are in, and all aggregators of jobs that have not ended. Once
-  // all have been in, an aggregator that dies does not count: another takes its place.
+  // all have been in, aggregators that die are not counted: others take their places.
   bool all_in() const;
   bool has_begun() const { return begun_; }
-  // Opens all jobs, if all are in now and were not before (`were_in`).
+  // Opens all jobs if all are in now and were not before (`were_in`).
   void begin_if_all_in(bool were_in, std::int64_t now, coordinator_effects& out);
   // coordinator_core::progress(), metric(), worker_finished(), worker_lost(), is_to_hash().
   void progress(std::int64_t now, const std::string& job, std::uint32_t rank,
@@ -38,8 +38,8 @@ class job_lifecycle {
   // Ends the job if all workers have finished: at once, or when its last checkpoint is written.
   void maybe_ended(std::int64_t now, job_record& job, coordinator_effects& out);
   void done(std::int64_t now, job_record& job, coordinator_effects& out);
-  // Fails a job, refuses all who wait for it, and closes it at shards and aggregators. The
-  // first reason stands; a job that is done stays done.
+  // Fails a job, refuses all requests that wait for it, and closes it at shards and
+  // aggregators. The first reason stands; a job that is done stays done.
   void fail_job(std::int64_t now, const std::string& job, const std::string& why,
                 coordinator_effects& out);
 

@@ -83,14 +83,14 @@ struct job_record {
 
 class job_table {
  public:
-  // `token`: of the run; each job's is derived from it.
+  // Makes the jobs of a cluster. The token of each job is derived from that of the run.
   job_table(const cluster_spec& cluster, std::uint64_t token, restored_cluster from);
 
-  // Goes on with what is in the journal. Addresses of nodes are not in it: each tells its own
-  // again.
+  // Goes on with the contents of the journal. Addresses of nodes are not in it: each node tells
+  // its own again.
   void go_on(const recorded_cluster& before);
 
-  // Returns null if the cluster has no such job.
+  // Return null if the cluster has no such job. Valid as long as the table.
   job_record* find(const std::string& name);
   const job_record* find(const std::string& name) const;
   std::size_t index_of(const job_record& job) const {
@@ -108,11 +108,11 @@ class job_table {
   std::vector<job_record> jobs_;
 };
 
-// Append the present state of a job, or of one of its workers, to the journal.
+// Append the present state of a job, or of one of its workers, to coordinator_effects::records.
 void record(const job_record& job, coordinator_effects& out);
 void record(const job_record& job, std::uint32_t rank, coordinator_effects& out);
-// Applies a change of who takes part. The journal holds changes, and not what follows from
-// them.
+// Applies a change of the workers that take part. The journal holds changes, and not the states
+// of workers that follow from them.
 void note_change(job_record& job, const membership_change& change);
 
 }  // namespace tidegate::policies::coordination

@@ -26,22 +26,23 @@ class member_changes {
                         coordinator_effects& out);
   void worker_leaves(std::int64_t now, const std::string& job, std::uint32_t rank,
                      ticket requester, coordinator_effects& out);
-  // Begins to let workers leave that wait, where all are there that must be asked.
+  // Begins to let waiting workers leave, where all processes that must be asked are there.
   void let_leave(coordinator_effects& out);
-  // Steps of leaving have been answered: those that the rank pushed to refuse its frames and
-  // say how far it has come; all have been told.
+  // Take in that all calls of a step of leaving are answered: first the processes that the rank
+  // pushed to refuse its frames and say how far it has come, then all have been told.
   void shut_out(std::int64_t now, const call_group& done, std::uint32_t rank,
                 coordinator_effects& out);
   void left_told(std::int64_t now, const call_group& done, coordinator_effects& out);
-  // Looks for a first clock for a worker that is not of the job, which no chunk has come to.
+  // Begins to look for the first clock of a worker that is not of the job yet: a clock that no
+  // chunk has come to.
   void begin_joining(const worker_hello& hello, ticket requester, coordinator_effects& out);
-  // Steps of joining have been answered: shards hold a clock, or are beyond it; all have been
-  // told.
+  // Take in that all calls of a step of joining are answered: first shards hold a clock, or are
+  // beyond it, then all have been told.
   void held(std::int64_t now, const call_group& done, coordinator_effects& out);
   void joined(const call_group& done, coordinator_effects& out);
   // Returns true while the news that this rank has left is on its way to the shards.
   bool shards_hear_of(std::size_t job, std::uint32_t rank) const;
-  // Refuses those of a job that wait to leave.
+  // Refuses all requests to leave that wait, of a job that has failed.
   void cancel(std::size_t job, const std::string& why, coordinator_effects& out);
 
  private:

@@ -1,9 +1,11 @@
-// What a coordinator must know again when it comes back after its death: each decision that
-// others are told of is such a record, durable before they are told. And the values that its
-// core begins with. Plain values; encoding and decoding are pure.
+// The journal of a coordinator: what the next process must know to go on after a death. Each
+// decision that other processes hear of is a record, durable before they hear of it
+// (coordinator_effects::records). Also the values that a coordinator's core begins with. Plain
+// values; encoding and decoding are pure, any thread.
 //
-// A record replaces the one before of the same key, so a journal has one of the run, one per
-// job, worker, group of replicas and metric, and one per set of tables that was made at once.
+// A record replaces the record before of the same key. So a journal has one record of the run,
+// one of the slots, one per job, worker, group of replicas and metric, and one per set of
+// tables that were made at once.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +29,7 @@
 
 namespace tidegate::policies {
 
-// A job as a checkpoint has it: it goes on there.
+// A job, and a table of it, as a checkpoint has them: the job goes on there.
 struct restored_table {
   std::string name;
   std::vector<std::uint64_t> shape;
@@ -43,7 +45,8 @@ struct restored_job {
 
   friend bool operator==(const restored_job&, const restored_job&) = default;
 };
-// What a run that goes on begins with; `jobs` by name.
+// The checkpoints that a run begins with; `jobs` by name. A job without a checkpoint is not in
+// it.
 struct restored_cluster {
   std::uint32_t epoch = 1;
   std::map<std::string, restored_job> jobs;
@@ -51,7 +54,7 @@ struct restored_cluster {
   friend bool operator==(const restored_cluster&, const restored_cluster&) = default;
 };
 
-// What the run began with; without it nothing has begun.
+// What the run began with. It is the first record; a journal without it is of no run.
 struct recorded_run {
   restored_cluster from;
 };
@@ -82,12 +85,13 @@ struct recorded_worker {
   std::uint64_t payload_bytes_copied = 0;            // likewise
   worker_progress last;                              // as of when this was recorded
 };
-// Where shards have replicas, once all processes of the group have joined.
+// The chain of a shard, where shards have replicas or move, from when all processes of the
+// group have joined first.
 struct recorded_group {
   std::uint32_t shard = 0;
   replica_chain::state state;
 };
-// Where shards move: which slots they are to be in, and who has joined.
+// The slots that shards are to be in, where they move, and the processes that have joined.
 struct recorded_slots {
   std::uint32_t wanted = 0;
   std::vector<std::uint32_t> slot_of;  // by shard
@@ -97,7 +101,7 @@ struct recorded_slots {
   };
   std::vector<process> processes;
 };
-// Made at once; their ids follow those of the record before, in this order.
+// Tables that were made at once. Their ids follow those of the record before, in this order.
 struct recorded_tables {
   std::uint32_t number = 0;  // of the record, from 0
   std::string job;
@@ -112,9 +116,10 @@ using coordinator_record =
     std::variant<recorded_run, recorded_job, recorded_worker, recorded_group, recorded_slots,
                  recorded_tables, recorded_metric>;
 
+// Returns the entry of a record, whose key depends only on what the record is about.
 runtime::journal_entry encode(const coordinator_record& record);
 
-// A journal, as a whole. Without a run all the rest is empty.
+// A whole journal. Without a run all the rest is empty.
 struct recorded_cluster {
   std::optional<recorded_run> run;
   std::vector<recorded_job> jobs;
@@ -125,10 +130,11 @@ struct recorded_cluster {
   std::vector<recorded_metric> metrics;
 };
 
-// What they say, of whichever cluster. Errors: corrupt.
+// Decodes entries without looking at a cluster. Errors: corrupt.
 runtime::expected<recorded_cluster> decode_entries(
     std::span<const runtime::journal_entry> entries);
-// Errors: corrupt (no record, or one that this cluster cannot have come to).
+// Decodes entries, and checks them against the cluster. Errors: corrupt (an entry that is no
+// record, or records that this cluster cannot have come to).
 runtime::expected<recorded_cluster> decode_journal(
     const cluster_spec& cluster, std::span<const runtime::journal_entry> entries);
 

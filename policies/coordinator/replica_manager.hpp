@@ -1,5 +1,6 @@
-// The processes of each shard: who leads whom in its chain of replicas, who is promoted when a
-// primary is gone, who becomes the next replica, and who is told of it (decisions 9 and 13).
+// The processes of each shard: which leads which in its chain of replicas, which is promoted
+// when a primary is gone, which becomes the next replica, and which processes hear of it
+// (decisions 9 and 13).
 #pragma once
 
 #include <cstddef>
@@ -30,31 +31,34 @@ class replica_manager {
               coordinator_effects& out, group_member member);
   bool lost(std::int64_t now, std::uint32_t shard, const std::string& why,
             coordinator_effects& out, std::uint32_t member);
-  // Once all are in: says who leads whom. Processes may know it from the coordinator before
-  // this one. Calls to one process are carried out in their order.
+  // Tells each pair of neighbours in all chains which of them leads, once all are in. Processes
+  // may know it from the coordinator before this one. Relies on calls to one process being
+  // carried out in their order.
   void pair_up(coordinator_effects& out);
-  // A member is gone, or has another process in its place. Before all are in nobody is called:
-  // pair_up() does it then.
+  // Takes in that a member is gone, or has another process in its place. Before all are in no
+  // process is called; pair_up() does that later.
   void member_left(std::int64_t now, callee member, const std::string& why,
                    coordinator_effects& out);
-  // All calls of a group about a promotion, or about a pair of neighbours, are answered.
+  // Take in that all calls of a group about a promotion, or about a pair of neighbours, are
+  // answered.
   void promoted(std::int64_t now, const promotion& promoted, const runtime::status& result,
                 coordinator_effects& out);
   void linked(std::int64_t now, const call_group& done, coordinator_effects& out);
-  // Tells `listener`, who pushes to this aggregator or, without an aggregator, to shards, of
-  // all that have moved there.
+  // Tells `listener`, which pushes to this aggregator or, for no_aggregator, to shards, of all
+  // moves there so far.
   void tell_moves_above(const job_record& job, std::uint32_t aggregator,
                         coordinator_effects::tell_moved listener,
                         coordinator_effects& out) const;
+  // Appends the state of a shard's chain to coordinator_effects::records.
   void record_group(std::uint32_t shard, coordinator_effects& out) const;
 
-  // Returns the members of the chain that are here. A process that waits to be a replica is
-  // told of everything when it becomes one.
+  // Returns the members of the chain that are here. A process that waits to be a replica is not
+  // among them: it is told of everything when it becomes one.
   std::vector<callee> members_of(std::uint32_t shard) const;
   callee primary_of(std::uint32_t shard) const {
     return {.index = shard, .aggregator = false, .member = groups_[shard].primary()};
   }
-  // Returns how messages and events call a member.
+  // Returns the name of a member in messages and events.
   std::string name_of(callee member) const;
   const replica_chain& operator[](std::uint32_t shard) const { return groups_[shard]; }
   replica_chain& group(std::uint32_t shard) { return groups_[shard]; }
@@ -62,8 +66,8 @@ class replica_manager {
   // Returns true while a replica is to become the primary of some shard, or of this one.
   bool is_promoting() const { return !promoting_.empty(); }
   bool is_promoting(std::uint32_t shard) const { return promoting_.contains(shard); }
-  // Returns true while pairs of neighbours are being told of each other that nobody may be let
-  // in before.
+  // Returns true while workers must wait for pairs of neighbours to be told of each other
+  // (new_replica::holds_up).
   bool is_linking() const { return linking_ > 0; }
 
  private:

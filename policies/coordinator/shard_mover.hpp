@@ -24,7 +24,7 @@ class shard_mover {
  public:
   explicit shard_mover(coordinator_state& state);
 
-  // The groups of shards go on before.
+  // Goes on with the slots of the journal. The groups of shards go on before that.
   void go_on(const std::optional<recorded_slots>& before);
   // coordinator_core::host_joined(), host_lost(), member_gone(), scale_shards().
   bool host_joined(std::int64_t now, shard_map::process process, std::uint32_t incarnation,
@@ -33,16 +33,17 @@ class shard_mover {
   void host_lost(shard_map::process process, std::uint32_t incarnation);
   void member_gone(std::int64_t now, const hosted_member& hosted, coordinator_effects& out);
   runtime::status scale(std::int64_t now, std::uint32_t slots, coordinator_effects& out);
-  // Asks for the members that a group lacks, and lets those leave that are in its way.
+  // Asks for the members that a group, or all groups, lack, and lets members leave that are not
+  // wanted there.
   void move_on(std::uint32_t shard, coordinator_effects& out);
   void move_all_on(coordinator_effects& out);
-  // A member has left its group: the shard may have come to where it is wanted.
+  // Takes in that a member has left its group: the shard may have come to where it is wanted.
   void note_moved(std::int64_t now, std::uint32_t shard);
-  // A member of a group is gone, with its process or without.
+  // Forgets a member of a group that is gone, with its process or without.
   void forget(std::uint32_t shard, std::uint32_t member);
 
-  // Returns true if shards may move. Where they do not, each has the slot of its number, and
-  // its processes join as shards, not as hosts of them.
+  // Returns true if shards may move. Where they do not, each shard has the slot of its number,
+  // and its processes join as shards, not as hosts of shards.
   bool moves() const noexcept { return moves_; }
   bool is_retiring(std::uint32_t shard, std::uint32_t member) const {
     return retiring_.contains({shard, member});
@@ -51,7 +52,7 @@ class shard_mover {
   // Returns the incarnation of a process of a slot, 0 if it has never joined.
   std::uint32_t incarnation_of(shard_map::process process) const;
   bool is_here(shard_map::process process, std::uint32_t incarnation) const;
-  // Returns the name of the process that has this member, or is to have it.
+  // Returns the name of the process that has this member or is to have it.
   std::string place_of(std::uint32_t shard, std::uint32_t member) const;
 
  private:

@@ -32,8 +32,8 @@ struct coordinator_state {
 
   // Hands a group, all of whose calls are answered, to the part that made it.
   void close(std::int64_t now, call_group& done, coordinator_effects& out);
-  // Lets everybody go on who waits for the present change to end: workers that leave, then
-  // those that are to be let in.
+  // Goes on with the workers that wait for the present change to end: with those that leave,
+  // then with those that are to be let in.
   void let_go_on(coordinator_effects& out);
   // Returns the call that opens a job at a shard.
   open_job_call job_call(const job_record& job) const;

@@ -1,5 +1,5 @@
-// The tables of all jobs: who creates one, who attaches, where its chunks live, and which of
-// them a worker has opened.
+// The tables of all jobs: how a worker creates or attaches to a table, where its chunks are,
+// and which tables a worker has opened.
 #pragma once
 
 #include <cstddef>
@@ -31,21 +31,23 @@ struct table_state {
   bool recorded = false;  // created before this process began
 };
 
-// Ids and places follow from the order in which tables are created.
+// Ids and places follow from the order in which tables are created, which the journal keeps.
 class table_catalog {
  public:
   explicit table_catalog(coordinator_state& state);
 
   // Goes on with the tables of the processes before.
   void go_on(const recorded_cluster& before);
-  // Creates or attaches; coordinator_core::open_table().
+  // Creates a table or attaches to it; coordinator_core::open_table().
   void open(const table_request& request, ticket requester, coordinator_effects& out);
-  // Creates tables and opens them at the shards. `requester`: waits for them; 0: nobody does.
+  // Creates tables, records them, and opens them at the shards. `requester` waits for each of
+  // them; nobody does if it is 0.
   void create(std::size_t job, std::vector<table_spec> specs, ticket requester,
               coordinator_effects& out);
-  // Opens the tables of a job at the shards: those that it has, else those that it begins with.
+  // Opens the tables of a job at the shards: the tables that it has, or, if it has none, the
+  // tables that it begins with.
   void open_all(std::size_t job, coordinator_effects& out);
-  // All shards, and then all aggregators, have opened the table of this group.
+  // Takes in that all shards, and then all aggregators, have opened the table of this group.
   void opened(std::int64_t now, const call_group& done, coordinator_effects& out);
   // coordinator_core::tables_opened().
   void opened_by(std::int64_t now, const std::string& job, std::uint32_t rank,
@@ -53,14 +55,16 @@ class table_catalog {
 
   // Returns the call that opens a table as if it were new, without places.
   open_table_call call_of(const table_state& table) const;
-  // Returns the ids of tables that some worker has opened: nobody pushes to the others.
+  // Returns the ids, ascending, of tables that some worker has opened: nobody pushes to others.
   std::vector<std::uint32_t> opened_tables(std::size_t job) const;
-  // Returns what a process of this rank may have pushed to. A worker that has not said what it
-  // opens has pushed nothing, but in an earlier epoch.
+  // Returns the tables that a process of this rank may have pushed to. A worker that has not
+  // said which tables it opens has pushed nothing in this epoch; then these are the tables of
+  // the checkpoint.
   std::vector<std::uint32_t> tables_of(const job_record& job, std::uint32_t rank) const;
   // Returns the shards that hold chunks of opened tables.
   std::set<std::uint32_t> holders_of(std::size_t job) const;
-  // Returns true if shards have all that the job goes on with.
+  // Returns true if shards have all tables that the job goes on with, from a checkpoint or from
+  // before this process began.
   bool has_all_before(const job_record& job) const;
   // coordinator_core::tables(), may_tell_tables().
   std::vector<table_grant> ready_tables(const std::string& job) const;

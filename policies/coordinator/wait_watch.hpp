@@ -1,5 +1,5 @@
-// Who waits for whom, and which members are condemned because their peers, or the coordinator,
-// cannot reach them (decision 15).
+// Which parts of the cluster wait for which others, and which members are condemned because
+// their peers, or the coordinator, cannot reach them (decision 15).
 #pragma once
 
 #include <cstdint>

@@ -15,14 +15,14 @@ namespace tidegate::policies::launching {
 
 struct launcher_state;
 
-// A job that fails because a process died is told apart by waiting for the news of the death.
+// How long the failure of a job waits for the news of a death that explains it.
 inline constexpr std::int64_t failure_settle = 150 * millisecond;
 
 struct exit_report {
   process_number process = 0;
   process_exit exit;
-  std::int64_t at = 0;
-  std::uint64_t poll = 0;  // its answer tells what the job thinks of it
+  std::int64_t at = 0;     // when it ended
+  std::uint64_t poll = 0;  // number of the poll whose answer says what the job knows of the end
 };
 
 class exit_judge {
@@ -35,7 +35,7 @@ class exit_judge {
             launch_effects& out);
   // Judges all ends of which enough is known.
   void judge(std::int64_t now, launch_effects& out);
-  // Forgets ends that have not been judged: everything ends.
+  // Forgets ends that have not been judged, because everything ends.
   void forget() { unjudged_.clear(); }
 
   bool all_judged() const { return unjudged_.empty(); }

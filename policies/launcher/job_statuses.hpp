@@ -15,16 +15,17 @@ inline bool has_ended(const job_status& job) {
 
 class job_statuses {
  public:
-  // All jobs of the plan wait.
+  // Begins with all jobs of the plan waiting.
   explicit job_statuses(const launch_plan& plan);
 
-  // Takes in the news of a poll; empty: of none.
+  // Takes in the statuses of a poll; an empty vector changes nothing.
   void learn(const std::vector<job_status>& news);
   // Forgets all but the names and policies of jobs: they wait again.
   void begin_anew();
 
   const std::vector<job_status>& all() const { return jobs_; }
-  // Returns null if there is no job of this name. Valid until learn().
+  // Return a job, or null if no job has this name, or none has failed. Valid until learn(),
+  // begin_anew().
   const job_status* find(const std::string& name) const;
   const job_status* first_failed() const;
   bool all_done() const;

@@ -17,11 +17,11 @@ class job_watch {
  public:
   explicit job_watch(launcher_state& state) : state_(state) {}
 
-  // A worker has ended as it does when its job has failed.
+  // Takes in that a worker has ended as workers do whose job has failed.
   void failure_seen(std::int64_t now) { failure_seen_at_ = std::min(failure_seen_at_, now); }
   // Ends the run if a job has failed, and no death explains that.
   void check(std::int64_t now, launch_effects& out);
-  // All jobs go back.
+  // Forgets what it has seen, because all jobs go back.
   void forget() { failure_seen_at_ = workers_gone_at_ = never; }
 
   std::int64_t next_wake() const;

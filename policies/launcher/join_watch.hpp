@@ -1,4 +1,4 @@
-// Workers that have been started and have not joined their job: those that take too long are
+// Workers that have been started and have not joined their job: a worker that takes too long is
 // killed, and a program that fails before it joins is not started again and again.
 #pragma once
 
@@ -21,18 +21,18 @@ class join_watch {
  public:
   explicit join_watch(launcher_state& state);
 
-  // Watches one more process.
+  // Adds the process of the next number.
   void add() { starts_.emplace_back(); }
   void started(std::int64_t now, process_number process) { starts_[process].at = now; }
-  // Kills those that have not joined in time.
+  // Kills the workers that have not joined in time.
   void check(std::int64_t now, launch_effects& out);
   // Counts this end if it came before any process of the rank had joined. Returns false if
   // that has happened too often.
   bool may_start_again(const exit_report& end);
-  // In another epoch every program has all its tries again.
+  // Gives every program all its tries again, in another epoch.
   void forget_failures();
 
-  // Returns how often it has failed before any process of its rank had joined.
+  // Returns how often a program has failed before any process of its rank had joined.
   std::uint32_t failures(process_number process) const { return starts_[process].failures; }
   std::int64_t next_wake() const;
 

@@ -1,4 +1,5 @@
-// Jobs that have checkpoints write one more before an interrupt ends the run.
+// The last checkpoints: before an interrupt ends the run, jobs that have checkpoints write one
+// more.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +17,11 @@ class last_checkpoint {
  public:
   explicit last_checkpoint(launcher_state& state) : state_(state) {}
 
-  // Asks for a checkpoint of each job that may be saved, after which the run is interrupted.
-  // Returns false if there is no such job, or jobs do not run.
+  // Asks for a checkpoint of each job that may be saved; check() interrupts the run when they
+  // are written, or after the start timeout. Returns false, and does nothing, if there is no
+  // such job, or jobs do not run.
   bool begin(std::int64_t now, const std::string& by, launch_effects& out);
-  // Another coordinator has answered, and knows nothing of it yet.
+  // Asks once more: another coordinator has answered, which knows nothing of the request.
   void ask_again(launch_effects& out);
   // Interrupts the run if nothing is left to wait for, or the time is up.
   void check(std::int64_t now, launch_effects& out);
@@ -33,9 +35,9 @@ class last_checkpoint {
   void ask(launch_effects& out) const;
 
   launcher_state& state_;
-  std::string interrupted_by_;  // jobs are saved before that ends the run; empty: nobody
-  std::int64_t until_ = never;  // then it ends anyway
-  std::uint64_t poll_ = 0;      // its answer is of after the interrupt
+  std::string interrupted_by_;  // what ends the run when jobs are saved; empty: nothing
+  std::int64_t until_ = never;  // when the run ends even if jobs are not saved
+  std::uint64_t poll_ = 0;      // number of the first poll after the interrupt
 };
 
 }  // namespace tidegate::policies::launching

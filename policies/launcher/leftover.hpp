@@ -1,5 +1,6 @@
-// Which processes an earlier launcher of a run has left behind: those that it started, and what
-// they have started, and nobody who merely has their environment. Pure, any thread.
+// Which processes an earlier launcher of a run has left behind: the processes that it started
+// and the processes that those started, but none that merely has their environment. Pure, any
+// thread.
 //
 // The environment alone says too little: whatever is started from a shell of a worker inherits
 // it, a tmux server for instance, and all that is started there for weeks. So a process counts
@@ -17,7 +18,7 @@
 
 namespace tidegate::policies {
 
-// What a launcher says of itself while it lives, and after.
+// What a launcher writes down about itself, for the launcher after it.
 struct launcher_mark {
   std::int32_t pid = 0;
   std::uint64_t started = 0;  // clock ticks since the machine started
@@ -25,7 +26,7 @@ struct launcher_mark {
   std::string token;  // as in TIDEGATE_TOKEN
 };
 
-// As the kernel tells of a process.
+// What the kernel says of a process. `environment` is the caller's.
 struct process_facts {
   std::int32_t pid = 0;
   std::int32_t group = 0;
@@ -34,7 +35,8 @@ struct process_facts {
   std::string_view environment;  // entries, each with a 0 after it
 };
 
-// `run_dirs`: the run's folder as TIDEGATE_RUN_DIR may have it. `listed`: pids in pids.json.
+// Returns true if the earlier launcher has left this process behind. `run_dirs` are the texts
+// that TIDEGATE_RUN_DIR may have for the run's folder, `listed` the pids in pids.json.
 bool is_leftover(const process_facts& found, const launcher_mark& earlier,
                  const std::vector<std::string>& run_dirs,
                  const std::vector<std::int32_t>& listed);

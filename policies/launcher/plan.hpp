@@ -24,12 +24,13 @@ struct launch_plan {
   std::uint32_t start_timeout_ms = 30'000;
   std::string start_timeout_text = "30s";  // for messages
   supervision_spec supervision;
-  // Every job has checkpoints: when a process dies that nobody takes the place of, everything
-  // is ended and started again, in the next epoch.
+  // Every job has checkpoints. When a process dies whose place nobody takes, everything is
+  // ended and started again, in the next epoch.
   bool goes_back = false;
-  // Shards have replicas: one that dies comes back, as the replica of the other.
+  // Shards have replicas. A process of a shard that dies comes back as a replica.
   bool replicated = false;
-  // Where they move: shards, replicas of each, and slots of processes that are started first.
+  // Where shards move: the number of shards, of replicas of each, and of slots of processes
+  // that are started first. 0: shards do not move.
   std::uint32_t shards = 0;
   std::uint32_t replicas = 0;
   std::uint32_t slots = 0;

@@ -20,7 +20,7 @@ enum class process_state : std::uint8_t {
   starting,
   alive,
   resting,
-  leaving,  // dead, and the coordinator has not said that the others go on without it
+  leaving,  // dead; the coordinator has not yet said that the others go on without it
   gone,
   unused,  // not of its job, so far or any more
 };
@@ -35,7 +35,7 @@ class process_list {
   process_role role(process_number process) const { return names_[process].role; }
   bool is_worker(process_number process) const { return role(process) == process_role::worker; }
   std::uint32_t incarnation(process_number process) const { return incarnations_.at(process); }
-  // Returns the incarnation that is to be started next, one above the last.
+  // Takes the incarnation that is to be started next, one above the last, and returns it.
   std::uint32_t next_incarnation(process_number process) { return ++incarnations_[process]; }
   process_state state(process_number process) const { return states_[process]; }
   bool is(process_number process, process_state state) const {
@@ -44,23 +44,23 @@ class process_list {
   void set(process_number process, process_state state) { states_[process] = state; }
   // Adds a process that is unused so far.
   void add(const process_name& name);
-  // Puts all processes back to where a run begins, each with its next incarnation: those that
-  // the plan has wait, later ones are unused.
+  // Puts all processes back to where a run begins, each with its next incarnation: processes of
+  // the plan wait, later ones are unused.
   void begin_anew();
 
   // Ask for a process to be started, or for the others to go on without it.
   void start(process_number process, launch_effects& out);
   void leave(process_number process, launch_effects& out);
-  // Take in how a start went: the process was to be started.
+  // Take in how a start went; asserted: the process was to be started.
   void started(process_number process);
   void could_not_start(process_number process);
-  // Takes in that a process that was alive has ended. Returns why it was killed, empty if it
-  // was not.
+  // Takes in that a process that was alive (asserted) has ended. Returns why it was killed; an
+  // empty text if it was not.
   std::string ended(process_number process);
   // launch_core::hangs(), condemned().
   void hangs(process_number process, std::int64_t silent_ns, launch_effects& out);
   void condemned(const condemned_process& sentence, launch_effects& out);
-  // Kills a process; what is said of its end has `reason`.
+  // Kills a process; the text of its end will say `reason`.
   void kill(process_number process, const std::string& reason, launch_effects& out);
   bool is_killed(process_number process) const { return !killed_as_[process].empty(); }
 

@@ -1,6 +1,6 @@
-// Processes that have died and come back, each after a pause and only so often, and what
-// follows from a death that nobody comes back from: all go back to their checkpoints, or the
-// run ends.
+// Processes that have died and come back, each after a pause and only so often, and the
+// consequence of a death after which the process does not come back: all go back to their
+// checkpoints, or the run ends.
 #pragma once
 
 #include <cstdint>
@@ -23,19 +23,20 @@ class restarter {
  public:
   explicit restarter(launcher_state& state);
 
-  // Counts the deaths of one more process.
+  // Adds the process of the next number.
   void add() { intensities_.emplace_back(); }
-  // A process has died: it comes back, or all go back, or the run ends.
+  // Decides what follows from a death: the process comes back, or all go back, or the run ends.
   void on_unexpected_exit(const exit_report& end, std::int64_t now, launch_effects& out);
   // launch_core::could_not_start().
   void could_not_start(std::int64_t now, process_number process, const std::string& why,
                        launch_effects& out);
-  // No process has what a shard had: those who did died together, or the one before the other
-  // had it.
+  // Takes in that no process has the contents of a shard any more: all processes of its chain
+  // died together, or the primary died before a replica had everything. All go back, or the run
+  // ends.
   void shard_lost(std::int64_t now, const std::string& why, launch_effects& out);
-  // Starts processes whose pause is over, unless nobody needs them any more.
+  // Starts the processes whose pause is over, unless nobody needs them any more.
   void start_rested(std::int64_t now, launch_effects& out);
-  // Takes a process out of those that rest, or all.
+  // Takes a process, or all processes, out of those that rest.
   void forget(process_number process);
   void forget() { resting_.clear(); }
 

@@ -1,5 +1,5 @@
-// Everything is ended and begins again, in the next epoch, where the last checkpoints are. An
-// epoch begins once it is on record.
+// The way back to the last checkpoints: everything is ended and begins again, in the next
+// epoch. An epoch begins only after it is durably on record (launch_effects::renew).
 #pragma once
 
 #include <cstdint>
@@ -20,14 +20,15 @@ class rollback {
  public:
   explicit rollback(launcher_state& state);
 
-  // Returns the pause before all go back, when a process has died too often to come back alone,
-  // the coordinator above all; none if all have gone back too often lately.
+  // Returns the pause, in nanoseconds, before all go back, when a process has died too often to
+  // come back alone, the coordinator above all. Returns nothing if all have gone back too often
+  // lately.
   std::optional<std::int64_t> pause_after_death(std::int64_t at, const restart_spec& limits) {
     return goings_back_.died(at, limits);
   }
   // Kills all processes. The next epoch begins at `at` or later.
   void begin(std::int64_t at, const std::string& why, launch_effects& out);
-  // Asks for the next epoch once nobody lives and its time has come.
+  // Asks for the next epoch if no process lives and its time has come.
   void go_on(std::int64_t now, launch_effects& out);
   // launch_core::renewed().
   void renewed(std::int64_t now, const runtime::status& result, launch_effects& out);

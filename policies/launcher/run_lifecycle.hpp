@@ -15,28 +15,33 @@ namespace tidegate::policies::launching {
 
 struct launcher_state;
 
-// launch_core draws how they follow each other. Deaths are judged in the first three.
+// The header of launch_core draws how phases follow each other. Deaths are judged in the first
+// three.
 enum class run_phase : std::uint8_t { starting, running, leaving, clearing, stopping, ending };
 
 class run_lifecycle {
  public:
   explicit run_lifecycle(launcher_state& state) : state_(state) {}
 
-  // Begins to start all processes that wait, of the first epoch or the next.
+  // Begins to start all processes that wait, one after the other, in the first epoch or the
+  // next.
   void begin(std::int64_t now, launch_effects& out);
-  // The next process in turn follows one that has been started.
+  // Starts the process that is next in turn after this one. The process after the coordinator
+  // is started by coordinator_ready().
   void started(std::int64_t now, process_number process, launch_effects& out);
   // launch_core::coordinator_ready(), coordinator_unusable(), interrupted().
   void coordinator_ready(std::int64_t now, launch_effects& out);
   void coordinator_unusable(std::int64_t now, const std::string& why, launch_effects& out);
   void interrupted(std::int64_t now, const std::string& by, bool saves, launch_effects& out);
-  // Gives jobs all their time to join once more: the coordinator was away.
+  // Gives jobs all their time to join once more, because the coordinator was away.
   void allow_time_anew(std::int64_t now) { since_ = now; }
-  // Everything is to be gone before the next epoch.
+  // Enters the phase in which everything ends before the next epoch.
   void begin_clearing() { phase_ = run_phase::clearing; }
-  // Goes on to the next phase where this one is over, and ends whatever has outlasted its time.
+  // Goes on to the next phase where this one is over, and ends processes that have outlasted
+  // their time.
   void advance(std::int64_t now, launch_effects& out);
-  // Ends everything, jobs that have not ended for this reason. One reason ends a run.
+  // Ends everything; jobs that have not ended fail for this reason. Asserted: nothing has ended
+  // the run before.
   void end(std::int64_t now, run_outcome outcome, const std::string& reason,
            launch_effects& out);
   // Ends everything because somebody has asked for it.
@@ -48,9 +53,10 @@ class run_lifecycle {
   bool is(run_phase phase) const { return phase_ == phase; }
   // Returns true if deaths are judged, and not everything is being ended.
   bool is_active() const { return phase_ <= run_phase::leaving; }
-  // Returns when the phase began, of starting, then of running.
+  // Returns when starting began or, once all processes are started, when running began or the
+  // coordinator last came back.
   std::int64_t since() const { return since_; }
-  // Returns when the time is up that jobs, or the coordinator, have to begin.
+  // Returns when the time is up that the coordinator has to be ready, or jobs have to begin.
   std::int64_t start_deadline() const;
   std::int64_t next_wake() const;
   // launch_core::is_interrupted(), outcome(), result().

@@ -1,5 +1,5 @@
-// More or fewer workers, or slots of shards, than the run began with: which are wanted, which
-// are sent away, and which are started in addition.
+// More or fewer workers, or slots of shards, than the run began with: which processes are
+// wanted, which are sent away, and which are started in addition.
 #pragma once
 
 #include <cstdint>
@@ -24,24 +24,26 @@ class scaler {
   bool may_scale(const std::string& job) const;
   bool scale_shards(std::uint32_t slots, launch_effects& out);
   bool may_scale_shards() const;
-  // A process of a slot has ended, as it was told to. It is started again if it is wanted by
-  // then.
+  // Takes in that a process of a slot has ended as the coordinator told it to. go_on() starts
+  // it again if it is wanted by then.
   void slot_ended(process_number process);
-  // Goes on with those that are to end, and starts slots again that are wanted.
+  // Goes on with processes that are to end, and starts slots again that are wanted.
   void go_on(std::int64_t now, launch_effects& out);
-  // Forgets those that were asked to end: everything ends.
+  // Forgets the processes that were asked to end, because everything ends.
   void forget_unwanted() { unwanted_.clear(); }
   // Goes back to what the plan wants.
   void begin_anew();
 
-  // Returns true if the process has been asked to end, because it is one too many.
+  // Returns true if the process has been asked to end because it is one too many.
   bool is_unwanted(process_number process) const;
-  // Returns true if its job wants fewer workers, and it has not been asked to end: it died
-  // before.
+  // Returns true if the process is a worker whose rank is not below the number that scale() has
+  // set for its job. If such a worker dies, its job goes on without it.
   bool is_surplus(process_number process) const;
-  // Returns true if the plan did not have it, and its job goes as well without it.
+  // Returns true if the process is a worker that the plan does not have, while jobs run: its
+  // job goes as well without it.
   bool is_extra(process_number process) const;
-  // Returns true if shards move, and the process is not of the first `slots`.
+  // Returns true if shards move, and the process serves shards in a slot that is not of the
+  // first `slots`.
   bool is_beyond(const process_name& name, std::uint32_t slots) const;
   std::int64_t next_wake() const;
 

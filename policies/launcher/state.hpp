@@ -31,7 +31,7 @@ struct launcher_state {
 
   // Adds a process that the run did not begin with; it is unused so far.
   void add_process(const process_name& name);
-  // Returns what the process's job does without a worker; fail for a process of no job.
+  // Returns the rule of the process's job for lost workers; `fail` for a process of no job.
   worker_loss_rule loss_rule_of(process_number process) const;
 
   // As the run began: later processes are in `processes`, later epochs in `rollbacks`.

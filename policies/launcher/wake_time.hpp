@@ -1,5 +1,5 @@
-// Times at which the launcher is to look again, and processes that it looks at then. Plain
-// values.
+// Times at which the launcher is to look again, in nanoseconds of its clock, and processes that
+// it looks at then. Plain values.
 #pragma once
 
 #include <cstdint>

@@ -14,14 +14,15 @@ class clock_vector {
   explicit clock_vector(std::uint32_t workers);  // all at 0; workers >= 1
 
   std::uint32_t workers() const noexcept { return static_cast<std::uint32_t>(through_.size()); }
+  // Returns the first clock of this rank that is not in; infinity once it has finished.
   std::uint64_t through(std::uint32_t rank) const noexcept { return through_[rank]; }
-  // infinity once all have finished.
+  // Returns the minimum of through() over all ranks; infinity once all have finished.
   std::uint64_t min() const noexcept { return min_; }
 
-  // All clocks of `rank` below `through` are in; never goes back (asserted).
+  // Takes in that all clocks of `rank` below `through` are in; never goes back (asserted).
   void advance(std::uint32_t rank, std::uint64_t through);
   void finish(std::uint32_t rank) { advance(rank, infinity); }
-  // A finished rank begins anew, where it holds nobody up: not below the minimum of the others.
+  // Has a finished rank begin anew, not below the minimum of the others: it holds nobody up.
   void begin(std::uint32_t rank, std::uint64_t through);
 
  private:

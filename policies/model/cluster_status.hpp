@@ -11,7 +11,7 @@
 
 namespace tidegate::policies {
 
-// `interrupted`: by whoever launched it, as the launcher says at the end; coordinators do not.
+// Only the launcher says `interrupted`, at the end of a run that somebody ended.
 enum class job_state : std::uint8_t { waiting, running, done, failed, interrupted };
 
 struct job_status {
@@ -34,10 +34,10 @@ struct job_status {
   std::vector<std::uint32_t> ranks_finished;
   // By rank: the last incarnation that has asked to join; 0: none yet.
   std::vector<std::uint32_t> incarnations;
-  std::vector<membership_change> changes;  // of who takes part
+  std::vector<membership_change> changes;  // workers that joined late or left
   std::uint64_t checkpoints = 0;           // written since the job began or went back
   std::uint64_t checkpoint_clock = 0;      // of the last
-  bool last_checkpoint = false;  // the one that was asked for before an end is written
+  bool last_checkpoint = false;  // the checkpoint asked for before an interrupt is written
   double seconds = 0;            // since the first worker joined; frozen when done or failed
   std::map<std::string, double> metrics;  // reported by workers: "test_accuracy", "loss", ...
   std::string parameters_sha256;          // hex, when done
@@ -51,14 +51,14 @@ struct cluster_event {
   std::string detail;  // one line for people
 };
 
-// Somebody has waited for longer than two seconds: for whom or what.
+// A wait of more than two seconds.
 struct wait_status {
   std::string waiter;   // "job mlp", "worker-mlp-1", "coordinator-0"
   std::string awaited;  // "worker-mlp-0 to join"
   double seconds = 0;   // so far
 };
 
-// A process that lives and is to be killed, because peers cannot reach it. It stays in the list
+// A process that the launcher is to kill, because peers cannot reach it. It stays in the list
 // when it is dead: the launcher kills only a process that still has this incarnation.
 struct condemned_process {
   process_name name;
@@ -71,11 +71,11 @@ struct cluster_status {
   std::uint32_t incarnation = 1;  // of the coordinator; another one counts events anew
   std::uint32_t shards_joined = 0;
   std::uint32_t replicas_in_sync = 0;
-  std::string lost;  // why nobody has what a shard had; empty: all is well
+  std::string lost;  // why no process has the contents of a shard any more; empty: all is well
   std::vector<job_status> jobs;
   std::vector<wait_status> waits;  // the longest first
   std::vector<condemned_process> condemned;
-  std::vector<cluster_event> events;  // those after the number that the caller has seen
+  std::vector<cluster_event> events;  // after the first so many that the caller has seen
 };
 
 }  // namespace tidegate::policies

@@ -10,8 +10,8 @@
 
 namespace tidegate::policies {
 
-// To a process: kill, stop and go on. To a host: it is cut off from the others, and healed. To
-// the disk of the run folder: it is full for a while.
+// Acts on a process: kill, stop, go_on. On a host: partition cuts it off from the others, heal
+// ends that. On the disk of the run folder: fill makes it full for a while.
 enum class chaos_act : std::uint8_t { kill, stop, go_on, partition, heal, fill };
 
 struct chaos_choice {
@@ -45,13 +45,13 @@ struct chaos_plan {
 struct timed_fault {
   std::optional<std::uint64_t> clock;
   std::uint64_t after_ms = 0;
-  std::string target;  // a process, as process_name::to_string, or a host, or nothing
+  std::string target;  // a process (process_name::to_string) or a host; empty for the disk
   chaos_choice choice;
 
   friend bool operator==(const timed_fault&, const timed_fault&) = default;
 };
 
-// Of every frame between processes; shares in [0, 1].
+// Faults of frames between processes; shares of all frames, in [0, 1].
 struct link_fault_spec {
   float drop = 0;
   float duplicate = 0;
@@ -63,7 +63,7 @@ struct link_fault_spec {
 };
 
 struct fault_spec {
-  std::uint64_t seed = 1;  // of all that is drawn
+  std::uint64_t seed = 1;  // of all draws; that of `random` is not used
   link_fault_spec link;
   std::optional<chaos_plan> random;
   std::vector<timed_fault> timed;

@@ -1,4 +1,4 @@
-// How many of a job's workers push a clock: over so many is the mean of its gradients.
+// How many of a job's workers push a clock: the mean of its gradients is over so many.
 //
 // One thread. Only change() allocates.
 #pragma once
@@ -20,7 +20,7 @@ struct membership_change {
   friend bool operator==(const membership_change&, const membership_change&) = default;
 };
 
-// Those who have left and not come back, ascending.
+// Returns the ranks that have left and not come back, ascending. `changes` in their order.
 inline std::vector<std::uint32_t> ranks_left(const std::vector<membership_change>& changes) {
   std::vector<std::uint32_t> left;
   for (const auto& change : changes) {
@@ -33,14 +33,17 @@ inline std::vector<std::uint32_t> ranks_left(const std::vector<membership_change
 
 class membership_schedule {
  public:
+  // Begins with so many workers at every clock.
   explicit membership_schedule(std::uint32_t workers = 0) : workers_(workers) {}
 
+  // Adds a worker from this clock on, or takes one away; in any order of clocks.
   void change(std::uint64_t clock, bool joins) {
     const auto before = [](const step& a, const step& b) { return a.clock < b.clock; };
     const step result{clock, joins ? 1 : -1};
     steps_.insert(std::upper_bound(steps_.begin(), steps_.end(), result, before), result);
   }
-  // At least one: where nobody pushes, nothing is divided.
+  // Returns how many workers push this clock, at least 1: where nobody pushes, nothing is
+  // divided.
   std::uint32_t contributors(std::uint64_t clock) const noexcept {
     std::int64_t size = workers_;
     for (const auto& result : steps_) {

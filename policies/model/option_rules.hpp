@@ -1,5 +1,5 @@
-// What options of optimizers and of first values may be, whoever gives them: a YAML file or a
-// worker's code. Pure, any thread.
+// The values that options of optimizers and of first values may have, whether a YAML file or a
+// worker's code gives them. Pure, any thread.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,8 @@
 
 namespace tidegate::policies {
 
-// An optimizer as a program asks for it; what is not given has the optimizer's default.
+// An optimizer as a program asks for it; an option that is not given has the optimizer's
+// default.
 struct optimizer_options {
   std::string_view name = {};  // empty: the job's optimizer, and nothing else is given
   std::optional<float> learning_rate = std::nullopt;
@@ -94,8 +95,8 @@ inline constexpr optimizer_rule optimizer_rules[] = {
      .given = &optimizer_options::weight_decay},
 };
 
-// The optimizer that a program asks for; `table` is for the message. Without a name it is a
-// default spec, which stands for the job's. Errors: invalid_argument (no such optimizer, an
+// Returns the optimizer that a program asks for; without a name a default spec, which stands
+// for the job's. `table` is for the message. Errors: invalid_argument (no such optimizer, an
 // option without a name, of another optimizer, or with a value that is not allowed).
 runtime::expected<optimizer_spec> checked_optimizer(const optimizer_options& options,
                                                     std::string_view table);
@@ -106,6 +107,7 @@ struct init_options {
   float uniform = 0.0F;
   float constant = 0.0F;
 };
+// Returns the first values that a program asks for; `table` is for the message.
 runtime::expected<init_spec> checked_init(const init_options& options, std::string_view table);
 
 }  // namespace tidegate::policies

@@ -1,4 +1,4 @@
-// The consistency policies by name, and what the rest of the system must know of one besides
+// The consistency policies by name, and what the rest of the system must know of each besides
 // its decisions (policies/consistency has those). Adding a policy: CONTRIBUTING.md.
 #pragma once
 
@@ -31,10 +31,10 @@ struct policy_traits {
   bool has_staleness = false;  // consistency_spec::staleness
 };
 
-// Returns the traits of a policy that is known; asserted.
+// Returns the traits of a policy that is known (asserted); valid as long as the process.
 const policy_traits& traits_of(consistency_kind kind) noexcept;
-// Makes a policy known that is not in the list (register_policy() in policies/consistency), and
-// returns its kind. To be called before any job, by one thread.
+// Makes a policy known that is not in the list, and returns its kind; register_policy() in
+// policies/consistency calls it. To be called before any job, by one thread.
 consistency_kind add_policy(const policy_traits& traits);
 
 }  // namespace tidegate::policies

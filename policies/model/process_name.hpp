@@ -1,4 +1,4 @@
-// Who a process of a cluster is. Plain values.
+// The names of the processes of a cluster. Plain values.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +15,12 @@ inline constexpr process_role process_roles[] = {
     process_role::coordinator, process_role::shard, process_role::replica,
     process_role::aggregator, process_role::worker};
 
-// Whether it is one of a shard's group.
+// Returns true for the roles of processes of a shard's group.
 constexpr bool serves_shard(process_role role) noexcept {
   return role == process_role::shard || role == process_role::replica;
 }
 std::string_view to_string(process_role role) noexcept;
-// The one of that name.
+// Returns the role of that name; nothing if no role has it.
 std::optional<process_role> role_of(std::string_view name) noexcept;
 
 // `job` only for workers and aggregators; `index` is the shard's number (of a replica,
@@ -30,7 +30,7 @@ struct process_name {
   std::string job;
   std::uint32_t index = 0;
 
-  // "coordinator-0", "shard-1", "worker-mlp-3": for messages and log files.
+  // Returns "coordinator-0", "shard-1", "worker-mlp-3": for messages and log files.
   std::string to_string() const;
   friend bool operator==(const process_name&, const process_name&) = default;
 };

@@ -1,4 +1,4 @@
-// How far a worker's pushes to a chunk have been applied: those of clocks below `next`. Plain
+// How far a worker's pushes to a chunk have been applied: all of clocks below `next`. Plain
 // values.
 #pragma once
 

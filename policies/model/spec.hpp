@@ -69,13 +69,12 @@ struct table_spec {
 };
 
 enum class reduce_kind : std::uint8_t { mean, sum };  // of the workers' gradients of one clock
-// What the sum is multiplied with where so many workers push.
+// Returns the factor of the sum of gradients where so many workers push.
 constexpr float scale_of(reduce_kind reduce, std::uint32_t contributors) noexcept {
   return reduce == reduce_kind::mean ? 1.0F / static_cast<float>(contributors) : 1.0F;
 }
 enum class not_finite_rule : std::uint8_t { refuse, allow };
-// When a checkpoint of a job is taken: every so many clocks, or so often, and how many are
-// kept.
+// When a checkpoint of a job is taken, by clocks or by time, and how many are kept.
 struct checkpoint_spec {
   std::uint64_t every_clocks = 0;  // 0: by time
   std::uint64_t every_ms = 0;
@@ -84,15 +83,16 @@ struct checkpoint_spec {
   friend bool operator==(const checkpoint_spec&, const checkpoint_spec&) = default;
 };
 
-// What a worker's death means: a new process goes on at the clock where it died, the others go
-// on without it, or the job fails. The last one that a job has comes back under shrink, too.
+// What a worker's death means: a new process goes on at the clock where it died (restart), the
+// job fails (fail), or the others go on without it (shrink). The last worker that a job has
+// comes back under shrink, too.
 enum class worker_loss_rule : std::uint8_t { restart, fail, shrink };
 constexpr bool workers_come_back(worker_loss_rule rule) noexcept {
   return rule != worker_loss_rule::fail;
 }
 
-// Who sums workers' gradients on the way to the shards: nobody, one per host, or a tree of
-// aggregators that have `fan_in` (a power of two) inputs each.
+// Which aggregators sum workers' gradients on the way to the shards: none, one per host, or a
+// tree of aggregators that have `fan_in` (a power of two) inputs each.
 enum class aggregators_kind : std::uint8_t { none, per_host, fan_in };
 
 struct aggregators_spec {
@@ -104,8 +104,8 @@ struct aggregators_spec {
 
 struct job_spec {
   std::string name;
-  std::uint32_t workers = 1;         // to begin with
-  std::uint32_t max_workers = 0;     // there is room for so many; 0: for `workers`
+  std::uint32_t workers = 1;         // that the job begins with
+  std::uint32_t max_workers = 0;     // that there is room for; 0: for `workers`
   std::vector<std::string> command;  // program and arguments of a worker
   std::map<std::string, std::string> env;
   consistency_spec consistency;
@@ -124,7 +124,8 @@ struct job_spec {
 
 enum class transport_kind : std::uint8_t { automatic, shm, tcp, rdma };
 
-// A machine, or what stands for one. Processes of different hosts never share memory.
+// A machine, or a network namespace that stands for one. Processes of different hosts never
+// share memory.
 struct host_spec {
   std::string name;
   std::string address;              // at which the others reach it; empty: loopback
@@ -139,8 +140,9 @@ constexpr std::uint64_t default_chunk_bytes(std::size_t hosts) noexcept {
   return hosts > 1 ? 512 * 1024 : 256 * 1024;
 }
 
-// How often a process may be started again, as in Erlang/OTP: more than so many deaths within
-// this time end the run. The first comes back at once, the next after a pause that doubles.
+// How often a process may be started again, as in Erlang/OTP: more than max_restarts deaths
+// within within_ms end the run. After the first death it comes back at once, after others after
+// a pause that doubles from backoff_first_ms to backoff_last_ms.
 struct restart_spec {
   std::uint32_t max_restarts = 5;
   std::uint32_t within_ms = 60'000;
@@ -152,19 +154,20 @@ struct restart_spec {
 
 struct supervision_spec {
   restart_spec worker;
-  // Without a replica nobody takes its place: all go back to the last checkpoint.
+  // A shard without replicas does not come back alone: all go back to the last checkpoints, or
+  // the run ends.
   restart_spec shard;
   restart_spec aggregator;
   restart_spec coordinator;
-  // One that shows no sign of life for so long is ended, and has died; 0: nobody looks.
+  // A process that shows no sign of life for so long is killed, and has died; 0: nobody looks.
   std::uint32_t heartbeat_timeout_ms = 2000;
-  // A process that the coordinator has no connection to for so long, and nobody knows to have
-  // ended, counts as dead. In the first half connections are given up, in the second it may
-  // come back.
+  // A process that the coordinator has no connection to for so long, although it is not known
+  // to have ended, counts as dead. In the first half of that time connections are given up, in
+  // the second the process may come back.
   std::uint32_t unreachable_ms = 10'000;
 };
 
-// Whether a cluster is launched that may take more memory than the machine has.
+// Whether a cluster is launched although it may take more memory than the machine has.
 enum class memory_rule : std::uint8_t { refuse, ignore };
 
 struct cluster_spec {
@@ -173,8 +176,8 @@ struct cluster_spec {
   std::string coordinator_host;  // by name; empty: the first
   std::uint32_t shards = 1;
   std::uint32_t replicas = 0;  // of each shard, below group_size_max
-  // In so many slots of processes shards begin, and they may move (shard_map); 0: each has
-  // its own processes, and stays there.
+  // The slots of processes that shards begin in, where they may move (shard_map); 0: each shard
+  // has its own processes, and stays there.
   std::uint32_t slots = 0;
   std::vector<std::string> shard_hosts;  // by name; empty: all
   transport_kind transport = transport_kind::automatic;
@@ -187,7 +190,7 @@ struct cluster_spec {
   fault_spec faults;
   std::vector<job_spec> jobs;
 
-  // Another process may take over a shard from the one that serves it.
+  // Returns true if another process may take over a shard from the process that serves it.
   bool has_chains() const noexcept { return replicas > 0 || slots > 0; }
 };
 

@@ -20,14 +20,16 @@ struct process_needs {
   std::uint64_t mappings = 0;     // that make one array of each declared table (mappings.hpp)
 };
 
-// Of each role that the cluster has, with all the workers that may join later.
+// Returns the needs of each role that the cluster has, with all the workers that may join
+// later.
 std::vector<process_needs> process_needs_of(const cluster_spec& cluster);
 
-// `limit`: descriptors that a process may have here. Errors: over_limit, and what to do.
+// Checks the needs against the number of descriptors that a process may have here. Errors:
+// over_limit (the message says what to do).
 runtime::status check_process_needs(const cluster_spec& cluster, std::uint64_t limit);
 
-// What to ask the kernel for, if it gives that: with room for payload, and for all shards that
-// may come to be in one process.
+// Returns the number of descriptors to ask the kernel for, if it gives that many: with room for
+// payload, and for all shards that may come to be in one process.
 std::uint64_t descriptors_wanted(const cluster_spec& cluster);
 
 }  // namespace tidegate::policies

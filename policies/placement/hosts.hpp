@@ -1,5 +1,6 @@
-// Which host of a cluster runs which process. Pure functions, any thread; null where the
-// cluster names no hosts. Names in the spec are ones that it has (launch/ checks them).
+// Which host of a cluster runs which process. Pure functions, any thread. They return null
+// where the cluster names no hosts, else a host that is valid as long as `cluster`. Names in
+// the spec are names of its hosts (launch/ checks that).
 #pragma once
 
 #include <cstdint>
@@ -15,13 +16,13 @@ const host_spec* host_of_coordinator(const cluster_spec& cluster) noexcept;
 // Returns true if the launcher starts the coordinator on its own machine, so that a crash of
 // the machine ends both. Where a prefix starts it, it may be another machine.
 bool coordinator_is_beside_launcher(const cluster_spec& cluster) noexcept;
-// Shards in turn, so that each host's network carries the same share.
+// Returns the hosts of shards in turn, so that each host's network carries the same share.
 const host_spec* host_of_shard(const cluster_spec& cluster, std::uint32_t index) noexcept;
-// The next host that holds shards, and the next but one for the second replica: others, where
-// there are so many.
+// Returns the next host after the shard's that holds shards, for a second replica the next but
+// one: another host, where there are so many.
 const host_spec* host_of_replica(const cluster_spec& cluster, std::uint32_t index) noexcept;
-// Workers in blocks of consecutive ranks, as even as can be: what a host sums before the
-// network is crossed is then a subtree of the canonical sum.
+// Returns the hosts of workers in blocks of consecutive ranks, as even as can be: the sum that
+// a host makes before the network is crossed is then a subtree of the canonical sum.
 const host_spec* host_of_worker(const cluster_spec& cluster, const job_spec& job,
                                 std::uint32_t rank) noexcept;
 

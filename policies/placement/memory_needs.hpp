@@ -1,7 +1,6 @@
-// How much memory the processes of a cluster take for the tables that its file declares, at
-// most, and whether the launcher's machine has it: what would otherwise end with the kernel
-// killing a process in the middle of the job. Programs' own memory is not known here. Pure, any
-// thread.
+// How much memory the processes of a cluster take at most for the tables that its file
+// declares, and whether the launcher's machine has it: otherwise the kernel might kill a
+// process in the middle of the job. Programs' own memory is not known here. Pure, any thread.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +13,7 @@
 
 namespace tidegate::policies {
 
+// The memory of one process, in bytes.
 struct memory_needs {
   std::string process;             // "shard-0"
   std::string host;                // by name; empty: the cluster names none
@@ -30,18 +30,20 @@ struct memory_needs {
   }
 };
 
-// Versions of a table beside the current one that a shard may have to keep at a time for a job
-// of so many workers: under ssp and async each worker may read one of its own, while another is
-// written.
+// Returns how many versions of a table, beside the current one, a shard may have to keep at a
+// time for this job: under ssp and async each worker may read a version of its own, while
+// another is written.
 std::uint32_t versions_beside(const cluster_spec& cluster, const job_spec& job);
 
-// Of every process, with all the workers that may join later, in the order of their start.
+// Returns the needs of every process, with all the workers that may join later, in the order of
+// their start.
 std::vector<memory_needs> memory_needs_of(const cluster_spec& cluster);
 
-// Of what runs beside the launcher.
+// Returns the total of the processes that run beside the launcher.
 std::uint64_t bytes_beside_launcher(const std::vector<memory_needs>& needs);
 
-// `available`: of the launcher's machine, in bytes. Errors: over_limit, and what to do.
+// Checks the needs against the memory that the launcher's machine has available, in bytes.
+// Errors: over_limit (the message says what to do).
 runtime::status check_memory(const cluster_spec& cluster, std::uint64_t available);
 
 }  // namespace tidegate::policies

@@ -30,11 +30,12 @@ class placement {
   // input).
   placement(std::uint32_t shards, std::uint64_t chunk_bytes);
 
-  // Places tables of the given sizes (elements, each >= 1); one entry per table, same order.
+  // Places tables of the given sizes (elements, each >= 1). Returns the places of each table,
+  // in the same order.
   std::vector<table_places> add(std::span<const std::uint64_t> table_elements);
 
   std::uint32_t shards() const noexcept;
-  // Bytes of parameters on each shard so far.
+  // Returns the bytes of parameters on each shard so far. Valid as long as this object.
   const std::vector<std::uint64_t>& load_bytes() const noexcept { return load_bytes_; }
 
  private:

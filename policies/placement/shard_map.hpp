@@ -18,7 +18,7 @@ namespace tidegate::policies {
 
 class shard_map {
  public:
-  // One of the processes: its slot, and its place in that, 0 for `shard-Q`.
+  // A process: its slot, and its place in the slot, 0 for `shard-Q`.
   struct process {
     std::uint32_t slot = 0;
     std::uint32_t place = 0;
@@ -26,19 +26,21 @@ class shard_map {
     friend auto operator<=>(const process&, const process&) = default;
   };
 
-  // Shards in turn over the first slots, of which there are 1 to `shards`.
+  // Puts shards in turn into the first `slots` slots, 1 to `shards` (asserted).
   shard_map(std::uint32_t shards, std::uint32_t replicas, std::uint32_t slots);
-  // As they were; false: that cannot have been.
+  // Puts shards into the slots that they were in. Returns false, and changes nothing, if that
+  // cannot have been.
   bool go_on(std::uint32_t slots, const std::vector<std::uint32_t>& slot_of);
 
-  // So many slots are wanted. Moves the fewest shards after which all have the same number of
-  // them, or one more: those that move, ascending.
+  // Spreads shards over the first `slots` slots, 1 to shards() (asserted). Moves the fewest
+  // shards after which all slots have the same number of them, or one more. Returns the shards
+  // that move, ascending.
   std::vector<std::uint32_t> scale(std::uint32_t slots);
 
   std::uint32_t wanted() const noexcept { return wanted_; }
   std::uint32_t shards() const noexcept { return static_cast<std::uint32_t>(slot_of_.size()); }
   const std::vector<std::uint32_t>& slot_of() const noexcept { return slot_of_; }
-  // Numbers in each group.
+  // Returns how many member numbers each group has.
   std::uint32_t members() const noexcept { return shards() * each_; }
   replica_chain::range wanted_of(std::uint32_t shard) const;
   process process_of(std::uint32_t shard, std::uint32_t member) const;
@@ -53,11 +55,11 @@ class shard_map {
   std::uint32_t wanted_ = 0;
 };
 
-// As the launcher calls it, and back (of a shard or a replica). Where nothing moves a shard is
-// its slot, and its member's number the place.
+// Return the launcher's name of a process, and the process of such a name (of a shard or a
+// replica). Where nothing moves, the slot is the shard, and the place the member's number.
 process_name name_of(shard_map::process process, std::uint32_t shards);
 shard_map::process slot_process_of(const process_name& name, std::uint32_t shards);
-// Of so many slots, in the order in which they are started.
+// Returns the names of the processes of so many slots, in the order in which they are started.
 std::vector<process_name> processes_of(std::uint32_t slots, std::uint32_t shards,
                                        std::uint32_t replicas);
 

@@ -23,7 +23,7 @@ struct gate_limits {
   std::int64_t handshake_ns = 2'000 * millisecond;
   // When the room is full, a stranger has at least this long.
   std::int64_t crowded_ns = 100 * millisecond;
-  // Connections per second that are accepted; so many may come at once.
+  // Connections that are accepted per second in the long run, and at once.
   std::uint32_t accepted_per_second = 2'000;
   std::uint32_t accepted_at_once = 1'024;
   // The count of the refused is reported at most once in this time.
@@ -52,27 +52,33 @@ class connection_gate {
   // Returns true if a connection may be accepted now. Otherwise next_deadline() says when to
   // ask again.
   bool may_accept(std::int64_t now);
-  // The stranger whose place the next connection takes; the shell closes it. Empty where there
-  // is room.
+  // Returns the stranger whose place the next connection takes; its slot is free, and the shell
+  // closes its connection. Returns nothing if there is room.
   std::optional<slot> make_room();
-  // A connection has been accepted after may_accept() and make_room(). `drawn`: for it alone.
+  // Takes in a connection that has been accepted, after may_accept() and make_room(). `drawn`
+  // is drawn for this connection alone. Returns its slot; the shell sends handshake(slot)'s
+  // challenge.
   slot accepted(std::int64_t now, const nonce& drawn);
+  // Returns the handshake of a stranger. Valid until its slot is free.
   const listener_handshake& handshake(slot of) const;
-  // Bytes of a stranger, handshake(of).wants() at most. Proven: its slot is free,
-  // `confirmation` is to be sent, and the connection is the shell's to hand on. Waiting:
-  // nothing changes. Else: the shell closes it, and its slot is free.
+  // Takes in bytes of a stranger, handshake(from).wants() at most. If the result is `proven`,
+  // its slot is free, and the shell sends `confirmation` and hands the connection on. If
+  // `waiting`, nothing changes. Else its slot is free, and the shell closes the connection.
   handshake_state received(slot from, std::span<const std::byte> bytes,
                            runtime::digest& confirmation);
   // The system has no descriptor or memory for another connection: none is accepted for a
   // while.
   void accept_failed(std::int64_t now) noexcept;
-  // The stranger has closed its connection, or it broke.
+  // The stranger has closed its connection, or the connection broke: its slot is free.
   void departed(slot from);
-  // Appends the strangers whose time is up; their slots are free, the shell closes them.
+  // Appends the strangers whose time is up. Their slots are free, and the shell closes their
+  // connections.
   void expire(std::int64_t now, std::vector<slot>& late);
-  // When expire(), may_accept() or report() has something new; empty: when something happens.
+  // Returns when expire(), may_accept() or report() has something new; nothing if only after
+  // another event.
   std::optional<std::int64_t> next_deadline() const;
-  // How many have been refused so far, if that is news and it is time to tell.
+  // Returns how many connections have been refused so far, if that number has risen since the
+  // last report and it is time for another.
   std::optional<std::uint64_t> report(std::int64_t now);
 
   std::size_t strangers() const noexcept { return strangers_; }

@@ -1,4 +1,6 @@
 // What a coordinator says to shards, aggregators and workers, and what they ask. Plain values.
+// A *_call is answered unless its comment says otherwise; every call may come twice. `token` is
+// that of the job.
 #pragma once
 
 #include <cstdint>
@@ -19,15 +21,15 @@ namespace tidegate::policies {
 // To a shard: hold chunks for this job.
 struct open_job_call {
   std::uint64_t token = 0;
-  std::uint64_t epoch = 0;         // of frames there
-  std::uint32_t workers = 0;       // ranks are below
-  std::uint32_t contributors = 0;  // that begin
+  std::uint64_t epoch = 0;         // that frames to the callee carry
+  std::uint32_t workers = 0;       // capacity: ranks are below
+  std::uint32_t contributors = 0;  // workers that the job begins with
   std::string name;
   consistency_spec consistency;
   reduce_kind reduce = reduce_kind::mean;
   bool workers_come_back = false;      // see sharding::job_options
   std::vector<std::uint32_t> members;  // ranks that push to shards; empty: all
-  // To an aggregator: what it hands on, and to whom.
+  // To an aggregator: the sums that it hands on, and the addresses of those that it pushes to.
   std::vector<rank_node> nodes;
   std::vector<std::string> upstream;
   std::vector<std::uint64_t> upstream_epochs;
@@ -45,11 +47,12 @@ struct open_table_call {
   init_spec init;
   std::uint64_t init_key = 0;  // runtime/base/rng.hpp; the same for all chunks of the table
   table_places places;         // of this process only
-  // The chunks are as in this checkpoint instead, where the table has this name and shape.
+  // If `restore` is given, the chunks are as in that checkpoint, where the table has this name
+  // and shape.
   std::string name;
   std::vector<std::uint64_t> shape;
   checkpoint_id restore;  // number 0: none
-  // To an aggregator: of its members' first pushes, by chunk; empty: 0.
+  // To an aggregator: the clocks of its members' first pushes, by chunk; empty: 0.
   std::vector<std::uint64_t> first_clocks;
 };
 
@@ -65,16 +68,17 @@ struct admit_worker_call {
   bool finished = false;  // it pushes no more; told twice it counts once
 };
 
-// To whoever a rank pushes to: it leaves for good, and frames of it are refused from now on.
-// Answered with join_barrier::pushed_below. `only_asks`: of the rank of a sum that it is in.
+// To a process that a rank pushes to: the rank leaves for good, and its frames are refused from
+// now on. Answered with join_barrier::pushed_below. `only_asks`: nothing is refused; the rank
+// is that of a sum that the leaving rank is in.
 struct shut_out_call {
   std::uint64_t token = 0;
   std::uint32_t rank = 0;
   bool only_asks = false;
 };
 
-// To all shards, and to the aggregator of one that leaves: see join_barrier::change_membership.
-// Each hears of all changes in their order.
+// To all shards, and to the aggregator of a rank that leaves: see
+// join_barrier::change_membership. Each process gets all changes in their order.
 struct membership_call {
   std::uint64_t token = 0;
   membership_change change;
@@ -87,27 +91,27 @@ struct join_barrier_call {
   std::uint32_t rank = 0;
 };
 
-// To whoever an aggregator pushes to: where it is to go on that takes the place of a dead one.
-// Answered with job_admin::first_clocks of these ranks.
+// To a process that an aggregator pushes to: asks where the successor of a dead aggregator is
+// to go on. Answered with job_admin::first_clocks of these ranks.
 struct sum_progress_call {
   std::uint64_t token = 0;
   std::vector<std::uint32_t> ranks;  // of its sums
 };
 
-// To a shard: this job has failed; refuse whoever waits.
+// To a shard: this job has failed; refuse all requests that wait.
 struct close_job_call {
   std::uint64_t token = 0;
 };
 
-// To a primary: this replica follows you, or with an empty address nobody does. Answered when
-// the replica has everything.
+// To a member of a chain: lead the replica at this address, in this view; with an empty address
+// lead nobody. Answered when the replica has everything.
 struct lead_call {
   std::uint32_t view = 0;
   std::string address;
   bool has_all = false;  // nothing needs to be handed over
 };
 
-// To a replica: this is its primary.
+// To a replica: follow the member at this address, in this view.
 struct follow_call {
   std::uint32_t view = 0;
   std::string address;
@@ -121,12 +125,12 @@ struct hosted_member {
   friend auto operator<=>(const hosted_member&, const hosted_member&) = default;
 };
 
-// To a process of a slot: it is to have these too, which join then. Not answered.
+// To a process of a slot: have these members too. Not answered: the members join.
 struct host_call {
   std::vector<hosted_member> members;
 };
 
-// To a replica: it is the primary now.
+// To a replica: be the primary from now on.
 struct promote_call {
   std::uint32_t view = 0;
   std::uint64_t epoch = 0;  // of workers' frames
@@ -137,14 +141,14 @@ using shard_call =
                  checkpoint_call, lead_call, follow_call, promote_call, sum_progress_call,
                  shut_out_call, membership_call, join_barrier_call>;
 
-// To a worker: all it needs to talk to the shards, or to its aggregator, which is then the one
-// shard that it knows.
+// To a worker: all that it needs to talk to the shards, or to its aggregator, which is then the
+// only shard that it knows.
 struct worker_welcome {
   std::uint64_t token = 0;
   std::uint32_t epoch = 0;
-  std::uint64_t first_clock = 0;  // of a worker that comes back: where it goes on
-  std::uint32_t workers = 0;
-  std::uint32_t capacity = 0;  // ranks are below
+  std::uint64_t first_clock = 0;  // where the worker begins or goes on
+  std::uint32_t workers = 0;      // that are wanted now
+  std::uint32_t capacity = 0;     // ranks are below
   std::uint64_t seed = 0;
   std::string policy;
   not_finite_rule not_finite = not_finite_rule::refuse;
@@ -158,8 +162,9 @@ struct worker_welcome {
 };
 
 // To a worker or an aggregator: another process serves this shard now, or is its aggregator.
+// Not answered.
 struct shard_moved {
-  std::uint32_t shard = 0;  // as of whoever is told: its aggregator is 0
+  std::uint32_t shard = 0;  // as the receiver counts them: its aggregator is 0
   std::uint64_t epoch = 0;  // of its frames
   std::string address;
 };
@@ -178,7 +183,7 @@ struct worker_hello {
   std::string address;
 };
 
-// What a worker says now and then.
+// How far a worker is, as it says now and then.
 struct worker_progress {
   std::uint64_t clock = 0;
   std::uint64_t clocks_total = 0;
@@ -191,8 +196,9 @@ struct worker_progress {
   friend bool operator==(const worker_progress&, const worker_progress&) = default;
 };
 
-// `options_given`: the worker chose the init itself, else a declared table keeps the YAML's.
-// `optimizer_given`: likewise the optimizer, else the declared table's or the job's is taken.
+// A worker asks to open a table. If `options_given`, the init is the worker's choice, else a
+// declared table keeps the YAML's; if `optimizer_given`, the optimizer is, else the declared
+// table's or the job's is taken.
 struct table_request {
   std::string job;
   table_spec spec;

@@ -19,9 +19,10 @@ static_assert(runtime::limits::clocks_in_flight_max == gradient_halves);
 
 class double_buffer {
  public:
-  // The half of `clock`, which never falls. The first call in a clock decides; `under_way`:
-  // some push of an earlier clock is not acknowledged yet.
+  // Returns true if at() has decided on the half of this clock.
   bool is_decided(std::uint64_t clock) const noexcept { return clock < undecided_; }
+  // Returns the half, 0 or 1, of `clock`, which never falls. The first call in a clock decides.
+  // `under_way`: some push of an earlier clock is not acknowledged yet.
   std::uint32_t at(std::uint64_t clock, bool under_way) noexcept {
     if (clock < undecided_) return half_;
     undecided_ = clock + 1;

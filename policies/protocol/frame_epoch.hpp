@@ -1,6 +1,7 @@
-// The epoch that frames carry: of the run, which rises when everything goes back, and within it
-// the view of a shard's group, which rises when another process becomes its primary. Later ones
-// are larger: each has all of its 32 bits, so that no view reaches into the run.
+// The epoch that frames carry: the epoch of the run, which rises when everything goes back, and
+// below it the view of a shard's group, which rises when another process becomes its primary.
+// Later epochs are larger: each part has all of its 32 bits, so that no view reaches into the
+// run's.
 #pragma once
 
 #include <cstdint>

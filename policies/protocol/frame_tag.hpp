@@ -1,4 +1,4 @@
-// Which push or pull a frame speaks of, and the names that frames have for payloads and
+// The tag by which a frame names a push or pull, and the names that cores have for payloads and
 // versions. Plain values.
 #pragma once
 
@@ -13,7 +13,7 @@ inline constexpr payload_handle no_payload = 0;
 inline constexpr std::uint32_t no_version_buffer = 0xffff'ffff;
 inline constexpr std::uint32_t all_ranks = 0xffff'ffff;
 
-// Which push or pull a frame speaks of.
+// The push or pull that a frame speaks of.
 struct frame_tag {
   std::uint64_t job = 0;  // token
   std::uint64_t epoch = 0;

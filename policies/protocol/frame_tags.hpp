@@ -1,4 +1,5 @@
-// Between tags, by which a core names pushes and pulls, and the headers of their frames.
+// Conversions between tags, by which a core names pushes and pulls, and the headers of frames.
+// Pure, any thread.
 #pragma once
 
 #include <optional>
@@ -36,9 +37,9 @@ inline runtime::frame_header header_of(runtime::frame_kind kind, const frame_tag
   return header;
 }
 
-// What a reply says besides: that the push of the clock before is applied, as a frame of its
-// own. For a reply that is given no place, because another has answered the pull; nothing else
-// acknowledges that push.
+// Returns, as a frame of its own, the acknowledgement in a reply: that the push of the clock
+// before is applied; nothing if the reply does not say so. For a reply that is given no place,
+// because another has answered the pull: nothing else acknowledges that push.
 inline std::optional<runtime::frame_header> acknowledgement_in(
     const runtime::frame_header& reply) {
   if (reply.kind != runtime::frame_kind::pull_reply ||

@@ -9,7 +9,7 @@
 // A proof is an HMAC-SHA256 under the token of the end's role, the version and both nonces. The
 // listener proves nothing to a caller that has not. An end that is refused is told nothing.
 //
-// State machines; the shell feeds them bytes and sends what they give. Value types.
+// State machines; the shell feeds them bytes and sends the bytes that they return. Value types.
 #pragma once
 
 #include <array>
@@ -37,22 +37,26 @@ enum class handshake_state : std::uint8_t {
   wrong_proof     // refused: it knows another token, or none
 };
 
-// "it has no proof of the run's token", for logs and messages.
+// Returns "it has no proof of this run's token" and the like, for logs and messages; valid for
+// ever.
 std::string_view to_string(handshake_state state) noexcept;
 
-// Of the end that listens. `drawn`: for this connection alone.
+// The end that listens: it sends challenge(), takes the response, and sends confirmation().
+// `drawn` is a nonce for this connection alone.
 class listener_handshake {
  public:
   listener_handshake() = default;
   listener_handshake(std::uint64_t token, const nonce& drawn) noexcept;
 
-  // To be sent at once.
+  // Returns the bytes to send first, as soon as the connection is there.
   std::array<std::byte, challenge_bytes> challenge() const noexcept;
-  // How many bytes may be read from the connection now; what comes after them is not ours.
+  // Returns how many bytes may be read from the connection now; bytes after those are not the
+  // handshake's.
   std::size_t wants() const noexcept;
-  // Takes up to wants() bytes that have arrived.
+  // Takes up to wants() bytes (asserted) that have arrived. Returns what is known of the
+  // caller.
   handshake_state take(std::span<const std::byte> bytes) noexcept;
-  // To be sent once the caller is proven.
+  // Returns the bytes to send after take() has returned `proven`, and not before.
   runtime::digest confirmation() const noexcept;
 
  private:
@@ -62,17 +66,20 @@ class listener_handshake {
   std::size_t taken_ = 0;
 };
 
-// Of the end that calls.
+// The end that calls: it takes the challenge, sends response(), and takes the confirmation.
 class caller_handshake {
  public:
   caller_handshake(std::uint64_t token, const nonce& drawn) noexcept;
 
+  // Returns how many bytes may be read from the connection now.
   std::size_t wants() const noexcept;
-  // Takes up to wants() bytes that have arrived.
+  // Takes up to wants() bytes (asserted) that have arrived. Returns `waiting` until the
+  // confirmation is whole, or the listener is refused.
   handshake_state take(std::span<const std::byte> bytes) noexcept;
-  // To be sent when the challenge is whole; empty before and after.
+  // Returns the bytes to send once the challenge is whole; empty before that, and after
+  // responded(). Valid as long as this object.
   std::span<const std::byte> response() const noexcept;
-  // The response is on its way.
+  // Takes in that the response has been sent; the confirmation is wanted next.
   void responded() noexcept;
 
  private:
@@ -85,8 +92,8 @@ class caller_handshake {
   bool responded_ = false;
 };
 
-// What messages of the control plane carry to say which run they belong to: who reads it on
-// the wire has no proof of the token with it.
+// Returns the number that messages of the control plane carry to say which run they belong to.
+// It is derived from the token, so that whoever reads it on the wire cannot prove the token.
 std::uint64_t message_token(std::uint64_t token);
 
 }  // namespace tidegate::policies

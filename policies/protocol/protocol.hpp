@@ -25,9 +25,9 @@ enum class reply_code : std::uint32_t {
 
 std::string_view to_string(reply_code code) noexcept;
 
-// Of one that has not been told of the job, the table or the worker. Where shards have replicas
-// it has been replaced, and the coordinator does not talk to it any more: who serves is told
-// before its workers are, and those will be told where that is.
+// Returns true for replies of a process that has not been told of the job, the table or the
+// worker. Where shards have replicas, such a process has been replaced: the coordinator tells
+// the process that serves before it tells workers, which will hear where that process is.
 constexpr bool is_not_told(reply_code code) noexcept {
   return code == reply_code::unknown_job || code == reply_code::unknown_worker ||
          code == reply_code::unknown_table || code == reply_code::unknown_chunk;

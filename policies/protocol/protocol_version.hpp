@@ -1,6 +1,6 @@
-// Which protocol the processes of a cluster speak. One that is built with another Tidegate than
-// the launcher is refused as it starts: the frames of other versions are dropped, and everybody
-// would wait for ever. Pure, any thread.
+// Which protocol the processes of a cluster speak. A process that is built with another
+// Tidegate than the launcher is refused as it starts: the frames of other versions are dropped,
+// and all would wait for ever. Pure, any thread.
 #pragma once
 
 #include <string>
@@ -10,16 +10,17 @@
 
 namespace tidegate::policies {
 
-// Of the messages of the control plane (actors/control/messages.hpp) and the handshake before
-// them; rises when any of them changes.
+// The version of the messages of the control plane (actors/control/messages.hpp) and the
+// handshake before them. It rises when any of them changes.
 inline constexpr unsigned control_version = 11;
 
-// How the launcher tells.
+// The launcher sets this variable of each process to protocol_text().
 inline constexpr const char* protocol_variable = "TIDEGATE_PROTOCOL";
 std::string protocol_text();
 
-// `launchers`: what it has told, null if nothing. `remedy`: what to do about another one.
-// Errors: invalid_argument.
+// Checks that the launcher speaks the protocol of this program. `launchers` is the value of the
+// variable, null if it is not set; `remedy` is what the message says to do about another
+// protocol. Errors: invalid_argument.
 runtime::status check_protocol(const char* launchers, std::string_view remedy);
 
 }  // namespace tidegate::policies

@@ -7,10 +7,9 @@
 // so that all links carry payload at every moment.
 //
 // A message costs as much as many KiB of payload. So small frames that are next to each other
-// in this order share one, a bundle. Nothing waits for company: bundles are made of what is
-// there when a message may go. Who adds many frames in a row asks for messages when it has
-// added the last, or when add() says that the next message is worth it. One thread. Once warm,
-// nothing allocates.
+// in this order share one, a bundle. Nothing waits for company: bundles are made of the frames
+// that wait when a message may go. A caller that adds many frames in a row calls next() when it
+// has added the last, or when add() returns true. One thread. Once warm, nothing allocates.
 #pragma once
 
 #include <algorithm>
@@ -31,7 +30,7 @@ struct send_limits {
   std::uint64_t small_bytes = 32U << 10U;
 };
 
-// A priority: earlier clocks first, and within one what is used first.
+// Returns a priority: earlier clocks go first, and within a clock what is used first (`order`).
 constexpr std::uint64_t use_order(std::uint64_t clock, std::uint64_t order) noexcept {
   constexpr unsigned order_bits = 20;  // limits::tables_max
   constexpr auto last = (std::uint64_t{1} << (64 - order_bits)) - 1;
@@ -49,21 +48,26 @@ class send_queue {
 
   explicit send_queue(send_limits most = {}) : most_(most) {}
 
-  // False when next() had better be asked after other frames that are about to be added.
+  // Adds a frame. Returns false if next() had better be called after other frames that are
+  // about to be added, because they may share a message.
   bool add(const frame& message);
-  // The frames of the next message for this peer, which then is on the way; none when none may
-  // go now. A frame larger than the limit goes alone. Valid until the next call.
+  // Returns the frames of the next message for this peer, which then is on the way; nothing if
+  // none may go now. A frame larger than the limit goes alone. Valid until the next call of
+  // next().
   std::span<const frame> next(std::uint32_t peer);
-  // A message is not on the way any more: it has arrived, or never will.
+  // Takes in that a message of so many bytes is not on the way any more: it has arrived, or
+  // never will.
   void sent(std::uint32_t peer, std::uint64_t bytes);
-  // From now on everything may go at once.
+  // Lifts the limits on what is on the way, for good.
   void lift_limits() noexcept;
+  // Returns a number above that of every peer that a frame was added for.
   std::uint32_t peers() const noexcept { return static_cast<std::uint32_t>(lanes_.size()); }
-  // Forgets what waits for this peer, and appends its handles.
+  // Forgets the frames that wait for this peer, and appends their handles.
   void drop(std::uint32_t peer, std::vector<std::uint32_t>& handles);
-  // Forgets what waits for anybody.
+  // Forgets all frames that wait.
   void clear();
 
+  // Returns the number of frames that wait.
   std::size_t waiting() const noexcept;
 
  private:

@@ -17,7 +17,8 @@
 
 namespace tidegate::policies {
 
-// An incarnation of a process: a pid comes back, a pid with the time of its start does not.
+// An incarnation of a process. A pid may be used again, a pid with the time of its start is
+// not.
 struct chaos_target {
   process_name name;
   int pid = -1;
@@ -25,10 +26,11 @@ struct chaos_target {
   friend bool operator==(const chaos_target&, const chaos_target&) = default;
 };
 
+// A hit that the caller is to carry out now.
 struct chaos_order {
   chaos_choice choice;
-  chaos_target target;  // of what hits a process
-  std::string host;     // of what hits a host
+  chaos_target target;  // where choice.hits_process()
+  std::string host;     // where choice.hits_host()
 };
 
 class chaos_core {
@@ -39,19 +41,21 @@ class chaos_core {
 
   chaos_core(chaos_plan plan, std::int64_t now);
 
-  // When `wake` has something to do next; `never` when all is done.
+  // Returns when wake() is due next; `never` when all is done.
   std::int64_t next_wake() const noexcept;
-  // `living`: all processes of the run, in any order. Appends what is to be done now.
+  // Appends the hits that are due, to be carried out in their order. `living` are all processes
+  // of the run, in any order.
   void wake(std::int64_t now, std::span<const chaos_target> living,
             std::vector<chaos_order>& out);
-  // Of a process, one that was not drawn.
+  // Orders a hit of this process that was not drawn, and is not counted.
   void strike(std::int64_t now, const chaos_target& target, const chaos_choice& choice,
               std::vector<chaos_order>& out);
-  // It was killed, and is still listed.
+  // Returns true if the process was killed by a hit and was still among the living at the last
+  // wake().
   bool is_dying(const chaos_target& target) const;
-  // A hit that was ordered found its process gone: it does not count.
+  // Takes back a hit that was ordered: its process had gone, and it does not count.
   void missed(const chaos_target& target);
-  // No more hits. Who is stopped goes on at once.
+  // Ends the hits. Orders that stopped processes go on at once.
   void end(std::vector<chaos_order>& out);
 
   bool done() const noexcept { return over_ && stopped_.empty(); }
@@ -81,8 +85,8 @@ class chaos_core {
   std::vector<stopped_one> stopped_;
 };
 
-// A process of that role, drawn from `seed`; nothing if nobody of that role lives. The order of
-// `living` makes no difference.
+// Returns a process of that role, drawn from `seed`; nothing if no process of that role lives.
+// The order of `living` makes no difference.
 std::optional<chaos_target> choose_target(std::span<const chaos_target> living,
                                           process_role role, std::uint64_t seed);
 

@@ -26,8 +26,8 @@ class progress_watchdog {
     std::int64_t for_ns = 0;
   };
 
-  // `jobs`: as the coordinator last told them, perhaps as before. Returns standstills that are
-  // to be told now.
+  // Takes in the latest statuses of jobs, which may be those of the look before. Returns the
+  // standstills to report now.
   std::vector<standstill> look(std::int64_t now, std::span<const job_status> jobs);
 
  private:

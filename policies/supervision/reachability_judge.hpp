@@ -68,10 +68,10 @@ class reachability_judge {
   // Returns nothing for an address of no living member.
   using find_member = std::function<std::optional<member>(const std::string& address)>;
 
-  // A report counts for so long unless it is repeated: the reporter has a connection by then,
+  // A report that is not repeated counts for so long: after that the reporter has a connection,
   // or has ended.
   static constexpr std::int64_t report_lasts_ns = 3000 * millisecond;
-  // Two reports of each member fit.
+  // An outage is judged when it has been reported for so long: two reports of each member fit.
   static constexpr std::int64_t known_for_ns = 2000 * millisecond;
 
   explicit reachability_judge(std::int64_t unreachable_ns) : unreachable_ns_(unreachable_ns) {}
@@ -79,10 +79,11 @@ class reachability_judge {
   // Replaces what this member reported before.
   void report(const std::string& reporter, std::span<const unreachable_peer> peers,
               std::int64_t now);
-  // Returns the next member that is to end. It is condemned only once; to be called until
-  // nothing is returned.
+  // Returns the next process that is to end, which is condemned only once. To be called until
+  // it returns nothing.
   std::optional<verdict> judge(std::int64_t now, const find_member& find);
-  // Outages between members that count now, in the order of their addresses.
+  // Returns the outages that count now, between members that are not condemned, in the order of
+  // their addresses.
   std::vector<outage> outages(std::int64_t now) const;
 
  private:

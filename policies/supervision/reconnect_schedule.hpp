@@ -28,8 +28,8 @@ struct reconnect_limits {
   std::int64_t answer_most_ns = 2500 * millisecond;
   std::int64_t give_up_ns = 0;  // after so long a peer is forgotten; 0: never
 
-  // Of a cluster whose members may be out of reach for so long (supervision.unreachable): a
-  // connection that works again is found within a quarter of that.
+  // Returns the limits for a cluster whose members may be out of reach for so long
+  // (supervision.unreachable): a connection that works again is found within a quarter of that.
   static reconnect_limits within(std::int64_t unreachable_ns) {
     reconnect_limits limits;
     limits.answer_most_ns = std::max(limits.answer_first_ns, unreachable_ns / 4);
@@ -52,7 +52,7 @@ class reconnect_schedule {
   bool empty() const noexcept { return broken_.empty(); }
   bool is_broken(const Key& key) const { return broken_.contains(key); }
 
-  // The connection broke, or the attempt under way failed.
+  // Takes in that the connection broke, or that the attempt under way failed.
   void broke(const Key& key, std::int64_t now) {
     const auto [at, fresh] = broken_.try_emplace(key);
     auto& state = at->second;
@@ -64,25 +64,25 @@ class reconnect_schedule {
     state.pause = std::min(2 * state.pause, limits_.pause_most_ns);
   }
 
-  // A connection has been begun for the first time. Returns the number of the attempt, which
-  // the peer is to answer.
+  // Takes in that a connection has been begun for the first time. Returns the number of the
+  // attempt, which the peer is to answer.
   attempt_number begun(const Key& key, std::int64_t now) {
     auto& state = broken_[key] = fresh_series(now);
     state.lost_nothing = true;
     return begin_attempt(state, now);
   }
-  // Whether nothing that was sent before the attempt under way can have been lost.
+  // Returns true if nothing that was sent before the attempt under way can have been lost.
   bool lost_nothing(const Key& key) const {
     const auto at = broken_.find(key);
     return at != broken_.end() && at->second.lost_nothing;
   }
-  // The peer says that it may have lost something.
+  // Takes in that the peer may have lost something.
   void lost_something(const Key& key) {
     const auto at = broken_.find(key);
     if (at != broken_.end()) at->second.lost_nothing = false;
   }
 
-  // Nobody knows whether this connection carries frames: the next attempt is due at once.
+  // Makes the next attempt due at once: nobody knows whether this connection carries frames.
   void doubt(const Key& key) { broken_.try_emplace(key, fresh_series(unknown)); }
 
   // Calls attempt(key, number) for each connection whose next attempt is due. `attempt` returns
@@ -106,32 +106,33 @@ class reconnect_schedule {
     }
   }
 
-  // The attempt under way; 0 while none is.
+  // Returns the number of the attempt under way; 0 while none is.
   attempt_number attempt_of(const Key& key) const {
     const auto at = broken_.find(key);
     return at == broken_.end() ? 0 : at->second.attempt;
   }
-  // The peer answered this attempt. Returns false if that ends nothing: it is a late answer.
+  // Takes in that the peer answered this attempt. Returns false, and changes nothing, if
+  // another attempt is under way, or none.
   bool answered(const Key& key, attempt_number attempt) {
     const bool is_late = attempt == 0 || attempt_of(key) != attempt;
     if (is_late && !runtime::is_planted(runtime::planted_bug::late_answer_ends_a_reconnect))
       return false;
     return broken_.erase(key) > 0;
   }
-  // Nobody waits for this peer any more, or it has a connection by another way.
+  // Forgets a peer: nobody waits for it any more, or it has a connection by another way.
   void forget(const Key& key) {
     broken_.erase(key);
     served_.erase(key);
   }
 
-  // The peer asks for what it may have lost before this attempt of its own. Returns false if it
-  // has been given that since: it asks once more for as long as it has no answer. 0: it lost
-  // something without an attempt.
+  // Takes in that the peer asks for the frames that it may have lost before this attempt of its
+  // own; 0 if it lost something without an attempt. Returns false if the peer has been served
+  // for this attempt already: it asks again for as long as it has no answer.
   bool is_unserved(const Key& key, attempt_number peers) {
     return peers == 0 || std::exchange(served_[key], peers) != peers;
   }
 
-  // Peers that have not been reached since `now - longer_than`.
+  // Returns the peers that have not been reached since `now - longer_than`.
   std::vector<outage> outages(std::int64_t now, std::int64_t longer_than) const {
     std::vector<outage> found;
     for (const auto& [key, state] : broken_)

@@ -14,9 +14,10 @@ namespace tidegate::policies {
 
 class restart_intensity {
  public:
-  // It has died. The pause before it is to be started again, in nanoseconds; none: too often.
+  // Counts a death. Returns the pause before the process is to be started again, in
+  // nanoseconds; nothing if it has died too often.
   std::optional<std::int64_t> died(std::int64_t now, const restart_spec& limits);
-  // Within the limit's time, as of the last death.
+  // Returns the number of deaths within the limit's time, as of the last death.
   std::size_t recent_deaths() const noexcept { return deaths_.size(); }
 
  private:

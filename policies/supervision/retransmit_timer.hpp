@@ -19,7 +19,8 @@ struct retransmit_limits {
 
 class retransmit_timer {
  public:
-  // `now` in nanoseconds, of a clock that does not go back. The first call starts it.
+  // Returns true if it is time to send again, and starts the next wait. The first call starts
+  // the timer. `now` is in nanoseconds, of a clock that does not go back.
   bool is_due(std::int64_t now, const retransmit_limits& limits = {}) noexcept {
     if (wait_ == 0) {
       wait_ = limits.first_ns;

@@ -1,6 +1,7 @@
-// How long the parts of a cluster have waited, and for whom. Each look says what is waited for
-// now; a wait that every look since has found is that old. Waits that are younger than two
-// seconds are nobody's business. One thread; time is an argument, in nanoseconds.
+// How long the parts of a cluster have waited, and for which others. Each look finds the waits
+// of that moment; a wait is as old as the first look of those that have found it without a gap.
+// Waits that are younger than two seconds are not reported. One thread; time is an argument, in
+// nanoseconds.
 #pragma once
 
 #include <cstdint>
@@ -21,14 +22,14 @@ class wait_ledger {
   struct wait {
     std::string waiter;       // "job mlp", "worker-mlp-1"
     std::string awaited;      // "worker-mlp-0 to join"
-    std::int64_t for_ns = 0;  // already, when it is first found
-    bool is_event = true;     // events tell of it once it is old enough
+    std::int64_t for_ns = 0;  // how old it is when it is first found
+    bool is_event = true;     // it is put into the events once it is old enough
   };
 
-  // Replaces what was waited for. Returns those that have become old enough to be told since
-  // the last look.
+  // Replaces the waits of the last look. Returns the waits that have become old enough to be
+  // reported since then, each once.
   std::vector<wait> look(std::int64_t now, const std::vector<wait>& found);
-  // Those that are old enough, the longest first.
+  // Returns all waits that are old enough to be reported, the longest first.
   std::vector<wait_status> reported(std::int64_t now) const;
 
  private:

@@ -3,8 +3,8 @@
 //
 // Thread rule: a link, its sink and every call belong to one reactor thread; only wake-ups come
 // from elsewhere. Callbacks run inside progress(), never inside post() or connect(). A link may
-// deliver frames late and in any order, never torn; loss of a peer is reported once.
-// Both sides connect to each other before frames flow.
+// deliver frames late and in any order, never torn; the loss of a peer is reported once. Both
+// sides connect to each other before frames flow.
 #pragma once
 
 #include <cstddef>
@@ -32,18 +32,21 @@ struct outgoing {
   send_token token = 0;
 };
 
-// What a link tells its owner.
+// What a link tells its owner, which implements this. Called inside progress() and close().
 class frame_sink {
  public:
   virtual ~frame_sink() = default;
-  // A decoded frame with payload is arriving: where to? A buffer of exactly payload_bytes; an
-  // empty one refuses the frame, which is then dropped (the sink has counted and answered it).
+  // Returns the buffer for the payload of a frame that is arriving, of exactly payload_bytes.
+  // An empty buffer refuses the frame, which is then dropped (the sink has counted and answered
+  // it). on_frame() or on_frame_lost() follows for each frame that was given a place.
   virtual buffer place(const frame_header& header) = 0;
-  // The frame is here, whole. `payload` is the placed buffer, empty for frames without payload.
+  // A whole frame has arrived. `payload` is the placed buffer, empty for frames without
+  // payload.
   virtual void on_frame(const frame_header& header, buffer payload) = 0;
   // A frame that was given a place will not come after all: its connection has ended.
   virtual void on_frame_lost(const frame_header& header) = 0;
-  // The memory of this post may be used again. On failure the peer is lost, too.
+  // The memory of this post may be used again. Follows once for each token that is not 0,
+  // unless the link is closed before. If `outcome` is a failure the peer is lost, too.
   virtual void on_sent(send_token token, const status& outcome) = 0;
   // Bytes that are no frame arrived and were dropped.
   virtual void on_bad_frame(const status& why) = 0;
@@ -53,8 +56,8 @@ class frame_sink {
   virtual void on_peer_lost(peer_id peer, const status& why) = 0;
 };
 
-// Where a peer is: on this host, or another one, to which shared memory does not lead even if
-// it looks so (network namespaces of one machine stand for hosts).
+// Where a peer is: on this host, or on another, to which shared memory does not lead even if it
+// looks so (network namespaces of one machine stand for hosts).
 enum class reach : std::uint8_t { host, network };
 
 // Counters of a link since it was made.
@@ -69,47 +72,55 @@ struct link_counters {
   std::uint64_t payload_bytes_copied = 0;  // moved by the CPU in our code
 };
 
+// Connections of one process to its peers. Its owner calls progress() again and again, or
+// sleeps on event_fd() after arm().
 class link {
  public:
   virtual ~link() = default;
 
-  // The sink must be set before the first progress() and outlive the link.
+  // Sets the sink, which must be set before the first progress() and outlive the link.
   virtual void set_sink(frame_sink* sink) = 0;
-  // Opaque bytes with which a peer's connect() reaches this link.
+  // Returns opaque bytes with which a peer's connect() reaches this link.
   virtual std::string address() const = 0;
-  // Starts a connection; frames may be posted at once. A peer that is gone already is lost
-  // soon. Errors: unavailable (no common transport).
+  // Starts a connection; frames may be posted at once. If the peer is gone already,
+  // on_peer_lost() follows soon. Errors: unavailable (no common transport).
   virtual expected<peer_id> connect(std::string_view address, reach where) = 0;
   expected<peer_id> connect(std::string_view address) { return connect(address, reach::host); }
   // Gives a connection up: its peer is dead, which a network may notice late or never and frame
-  // rings do not, or another connection takes its place.
-  // Soon, in progress(), all that is under way has ended: on_frame_lost() for what was given a
-  // place, on_sent() for what was posted; on_peer_lost() is not told any more. The memory of
-  // the connection is given back. Called again it does nothing.
+  // rings do not, or another connection takes its place. All that is under way ends soon, in
+  // progress(): on_frame_lost() for frames that were given a place, on_sent() for posts;
+  // on_peer_lost() does not follow. The memory of the connection is given back. Called again it
+  // does nothing.
   virtual void disconnect(peer_id peer) = 0;
-  // Sends a frame; see outgoing.
+  // Sends a frame; `payload` stays the caller's (see outgoing). Failures come by on_sent() and
+  // on_peer_lost().
   virtual void post(peer_id peer, const frame_header& header,
                     std::span<const std::byte> payload, send_token token) = 0;
   // Sends frames with payload in one message (bundle.hpp): at least one, at most
-  // bundle_frames_most() and bundle_payload_bytes_max. The other side sees them one by one, and
-  // may refuse some. Tokens are told in order, one right after another.
+  // bundle_frames_most() and bundle_payload_bytes_max. The other side receives the frames one
+  // by one, and may refuse some. on_sent() follows for their tokens in order, one right after
+  // another.
   virtual void post_bundle(peer_id peer, std::span<const outgoing> frames) = 0;
-  // 1: bundles would not pay; up to bundle_frames_max.
+  // Returns how many frames a bundle may have, at most bundle_frames_max; 1 where bundles would
+  // not pay.
   virtual std::size_t bundle_frames_most() const = 0;
-  // Moves what can be moved; returns how many things happened (0: idle).
+  // Moves what can be moved, and returns how many things happened (0: idle).
   virtual unsigned progress() = 0;
-  // A descriptor that is readable when progress() has work, once arm() returned true.
+  // Returns a descriptor that is readable when progress() has work, once arm() has returned
+  // true. Owned by the link.
   virtual int event_fd() const = 0;
+  // Prepares event_fd() for a sleep. Returns false if there may be work: progress() is to be
+  // called first.
   virtual bool arm() = 0;
   // While patient, a sleeper is not woken for acknowledgements alone: they are there when
-  // something else wakes it. For who waits for something else.
+  // something else wakes it. For a caller that waits for something else.
   virtual void set_patient(bool /*patient*/) {}
-  // Sends out what was posted, within the time given, then closes every connection.
+  // Sends out what was posted, for at most `flush_ms_max`, then closes every connection.
   virtual void close(std::uint32_t flush_ms_max) = 0;
-  // Memory that this link moves fastest. May outlive the link.
+  // Returns a source of the memory that this link moves fastest. It may outlive the link.
   virtual std::shared_ptr<memory_source> memory() = 0;
   virtual const link_counters& counters() const = 0;
-  // Whether frames may be lost while a connection lives: then who waits asks again.
+  // Returns true if frames may be lost while a connection lives; whoever waits asks again then.
   virtual bool loses_frames() const noexcept { return false; }
 };
 
