@@ -17,7 +17,7 @@ import tempfile
 PROJECT = """\
 cmake_minimum_required(VERSION 3.25)
 project(my_worker LANGUAGES CXX)
-find_package(tidegate 0.1 REQUIRED)
+find_package(tidegate 0.2 REQUIRED)
 add_executable(push_pull push_pull.cpp)
 target_link_libraries(push_pull PRIVATE tidegate::client)
 """
