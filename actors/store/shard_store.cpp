@@ -2,23 +2,12 @@
 
 #include <algorithm>
 
-#include "runtime/base/rng.hpp"
+#include "actors/shard/new_chunk.hpp"
 
 namespace tidegate::actors {
 
 namespace kernels = runtime::kernels;
 using runtime::status;
-
-namespace {
-
-void fill(float* out, const policies::owned_chunk& chunk, const policies::init_spec& init,
-          std::uint64_t key) {
-  const bool uniform = init.kind == policies::init_kind::uniform;
-  for (std::uint64_t i = 0; i < chunk.elements; ++i)
-    out[i] = uniform ? init.value * runtime::uniform_signed(key, chunk.first + i) : init.value;
-}
-
-}  // namespace
 
 status shard_store::add_table(const policies::open_table_call& table,
                               std::span<const policies::owned_chunk> chunks,
@@ -31,16 +20,7 @@ status shard_store::add_table(const policies::open_table_call& table,
     state.optimizer = optimizer;
     state.reduce = options.reduce;
     state.table = table.table;
-    state.about = {.table = table.name,
-                   .shape = table.shape,
-                   .chunk = chunk.chunk,
-                   .first = chunk.first,
-                   .elements = chunk.elements,
-                   .optimizer = table.optimizer,
-                   .version = 0,
-                   .beta1_power = 1,
-                   .beta2_power = 1,
-                   .ranks = {}};
+    state.about = describe_new(table, chunk);
   }
   if (auto room = memory_.add_table(table.table, chunks,
                                     {.workers = options.workers,
@@ -64,7 +44,7 @@ status shard_store::add_table(const policies::open_table_call& table,
       }
       *state = *room;
     }
-    fill(memory_.at(chunk.slot, 0), chunk, table.init, table.init_key);
+    write_initial(table, chunk, {memory_.at(chunk.slot, 0), chunk.elements});
     for (std::uint32_t i = 0; i < options.keeps; ++i) memory_.prepare(chunk.slot, 1 + i);
   }
   return {};

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "actors/shard/new_chunk.hpp"
 #include "launch/simulate/cluster/shard.hpp"
 #include "policies/shard/chunk_seed.hpp"
 #include "runtime/base/limits.hpp"
-#include "runtime/base/rng.hpp"
 
 namespace tidegate::sim {
 
@@ -42,22 +42,8 @@ runtime::status shard_memory::add_table(const policies::open_table_call& table,
     state.job = table.token;
     state.state1.resize(chunk.elements);
     state.state2.resize(chunk.elements);
-    const auto values = endpoint_.parameters(chunk.slot, 0).values();
-    for (std::size_t i = 0; i < values.size(); ++i)
-      values[i] =
-          table.init.kind == policies::init_kind::uniform
-              ? table.init.value * runtime::uniform_signed(table.init_key, chunk.first + i)
-              : table.init.value;
-    state.about = {.table = table.name,
-                   .shape = table.shape,
-                   .chunk = chunk.chunk,
-                   .first = chunk.first,
-                   .elements = chunk.elements,
-                   .optimizer = table.optimizer,
-                   .version = 0,
-                   .beta1_power = 1,
-                   .beta2_power = 1,
-                   .ranks = {}};
+    actors::write_initial(table, chunk, endpoint_.parameters(chunk.slot, 0).values());
+    state.about = actors::describe_new(table, chunk);
     if (table.restore.number == 0 && !follows_) note_opened(table, chunk.slot);
   }
   return {};
