@@ -16,7 +16,7 @@ void coordinator_shell::carry_out(reply_to reply, control_reply value) {
   turn next;
   gather(next);
   if (turns_.has_ended()) {
-    if (reply) reply({{runtime::errc::unavailable, "the coordinator has ended"}, {}});
+    if (reply) reply({ended(), {}});
     return;
   }
   next.reply = std::move(reply);

@@ -12,8 +12,6 @@ using policies::process_role;
 using runtime::errc;
 using runtime::status;
 
-const status ended_status(errc::unavailable, "the coordinator has ended");
-
 // Returns the answer to a worker whose place another has: `refused`, and a text to show.
 status replaced(std::uint32_t rank, std::uint32_t incarnation) {
   return {errc::refused, "another process has taken the place of this worker (rank " +
@@ -46,15 +44,19 @@ void coordinator_shell::begin() {
   carry_out();
 }
 
+runtime::status coordinator_shell::ended() {
+  return {errc::unavailable, "the coordinator has ended"};
+}
+
 void coordinator_shell::close() {
-  senders_.close(ended_status);
+  senders_.close(ended());
   turns_.end();
-  replies_.refuse_all(ended_status);
-  turns_.refuse_all(ended_status);
+  replies_.refuse_all(ended());
+  turns_.refuse_all(ended());
 }
 
 void coordinator_shell::end(const runtime::status& why) {
-  senders_.close(ended_status);
+  senders_.close(ended());
   turns_.end();
   port_.end(why);
   close();

@@ -91,6 +91,8 @@ class coordinator_shell final : private member_watch::owner, private turn_queue:
  private:
   // Answers a process that is not listened to. Returns true if it is not.
   static bool refuses(const runtime::status& checked, const reply_to& reply);
+  // Returns the answer to whoever asks a coordinator that has ended.
+  static runtime::status ended();
   // A member that the core has taken in: those that had its place are heard no more.
   void add(control_member joined);
 

@@ -29,6 +29,7 @@ class postponed_streams {
     return true;
   }
   void forget(int fd) {
+    if (next_ == 0) return;  // as it is in nearly every send
     for (auto& known : all_)
       if (known.fd == fd) known = {};
   }
