@@ -66,12 +66,15 @@ target_precompile_headers(tidegate_standard_headers PRIVATE <algorithm> <array> 
 # Static library tidegate_NAME, alias tidegate::NAME. DEPENDS are public. OWN_HEADERS: it does not take the precompiled
 # standard headers, because it has its own or is built with other flags; TIDEGATE_OWN_HEADERS says so for a folder.
 function(tidegate_library name)
-  cmake_parse_arguments(ARG "OWN_HEADERS" "" "SOURCES;DEPENDS;PRIVATE_DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "OWN_HEADERS;SEPARATE" "" "SOURCES;DEPENDS;PRIVATE_DEPENDS" ${ARGN})
   add_library(tidegate_${name} STATIC ${ARG_SOURCES})
   add_library(tidegate::${name} ALIAS tidegate_${name})
   target_link_libraries(tidegate_${name} PUBLIC tidegate_flags ${ARG_DEPENDS}
     PRIVATE ${ARG_PRIVATE_DEPENDS} $<BUILD_INTERFACE:tidegate_warnings>)
   set_target_properties(tidegate_${name} PROPERTIES EXPORT_NAME ${name} POSITION_INDEPENDENT_CODE ON)
+  if(TIDEGATE_UNITY AND NOT ARG_SEPARATE)
+    set_target_properties(tidegate_${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 0)
+  endif()
   if(NOT ARG_OWN_HEADERS AND NOT TIDEGATE_OWN_HEADERS)
     target_precompile_headers(tidegate_${name} REUSE_FROM tidegate_standard_headers)
   endif()

@@ -7,6 +7,7 @@
 
 #include "launch/text/scalars.hpp"
 #include "policies/consistency/consistency.hpp"
+#include "policies/model/millisecond.hpp"
 #include "runtime/base/assert.hpp"
 #include "runtime/base/unix_time.hpp"
 
@@ -15,7 +16,6 @@ namespace tidegate::launch {
 namespace {
 
 constexpr std::uint32_t poll_interval_ms = 200;
-constexpr std::int64_t millisecond = 1'000'000;
 constexpr std::int64_t wait_ms_max = 60'000;  // an int holds it
 
 std::uint64_t draw_token() {
@@ -96,7 +96,8 @@ void run::wait() {
   // Rounded up: a wake-up too early decides nothing.
   if (wake != policies::launch_core::never)
     ms = std::clamp<std::int64_t>(
-        (wake - runtime::steady_now() + millisecond - 1) / millisecond, 0, wait_ms_max);
+        (wake - runtime::steady_now() + policies::millisecond - 1) / policies::millisecond, 0,
+        wait_ms_max);
   ::poll(fds.data(), fds.size(), static_cast<int>(ms));
 }
 

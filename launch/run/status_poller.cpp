@@ -5,6 +5,7 @@
 #include <sys/eventfd.h>
 #include <utility>
 
+#include "policies/model/millisecond.hpp"
 #include "runtime/base/service_thread.hpp"
 #include "runtime/base/unix_time.hpp"
 
@@ -14,7 +15,6 @@ namespace {
 
 using action = poll_step::action;
 
-constexpr std::int64_t millisecond = 1'000'000;
 // One attempt to connect: short, so that the end of a run is not held up by it.
 constexpr std::uint32_t connect_ms_max = 1000;
 
@@ -25,8 +25,8 @@ status_poller::status_poller(observe_function observe, const actors::node_option
     : observe_(std::move(observe)),
       options_(options),
       wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
-      shell_({.interval_ns = interval_ms * millisecond,
-              .give_up_ns = options.start_timeout_ms * millisecond}) {
+      shell_({.interval_ns = interval_ms * policies::millisecond,
+              .give_up_ns = options.start_timeout_ms * policies::millisecond}) {
   // Threads of the cluster's own start from this one, and inherit that it takes no signal.
   thread_ = runtime::start_service_thread([this] { run(); });
 }

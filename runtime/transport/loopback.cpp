@@ -13,33 +13,32 @@
 
 namespace tidegate::runtime {
 
-namespace {
-
-// A message: a frame, or a bundle.
-struct envelope {
-  std::vector<std::byte> headers;
-  std::vector<std::byte> payload;
-  bool bundle = false;
-};
-
-// Where the frames for one link wait. Shared by all posting threads.
-struct mailbox {
-  std::mutex mutex;
-  std::vector<envelope> waiting;
-  bool open = true;
-  int event_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-  ~mailbox() { ::close(event_fd); }
-};
-
-}  // namespace
-
 struct loopback_network::state {
+  // A message: a frame, or a bundle.
+  struct envelope {
+    std::vector<std::byte> headers;
+    std::vector<std::byte> payload;
+    bool bundle = false;
+  };
+
+  // Where the frames for one link wait. Shared by all posting threads.
+  struct mailbox {
+    std::mutex mutex;
+    std::vector<envelope> waiting;
+    bool open = true;
+    int event_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    ~mailbox() { ::close(event_fd); }
+  };
+
   loopback_options options;
   std::mutex mutex;
   std::vector<std::shared_ptr<mailbox>> links;
 };
 
 namespace {
+
+using envelope = loopback_network::state::envelope;
+using mailbox = loopback_network::state::mailbox;
 
 class loopback_link final : public link {
  public:
