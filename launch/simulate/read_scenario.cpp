@@ -164,57 +164,57 @@ std::optional<sim::role> stalling(const std::string& text) {
   return whose == sim::role::coordinator ? std::nullopt : whose;
 }
 
-constexpr const char* count = "a number or a range as 1..3";
-constexpr const char* share = "0 to 1";
-constexpr const char* time = "a time as 20us, 5ms, 2s";
+constexpr const char* count_rule = "a number or a range as 1..3";
+constexpr const char* share_rule = "0 to 1";
+constexpr const char* time_rule = "a time as 20us, 5ms, 2s";
 
 void add_workers(scenario& into, keys& all) {
   all["workers.ways"] = {words<sim::worker_way>(into.ways, way),
                          "a list of pull_push, overlapped, exchange"};
-  all["workers.create"] = {chance(into.created), share};
-  all["workers.skip"] = {chance(into.skip), share};
-  all["workers.slow"] = {chance(into.slow_workers), share};
-  all["workers.pause"] = {chance(into.pause), share};
-  all["workers.pause_max"] = {duration_of(into.pause_max), time};
-  all["workers.come_back"] = {chance(into.come_back), share};
-  all["workers.shrink"] = {chance(into.shrink), share};
-  all["workers.scaled"] = {numbers(into.scalings), count};
+  all["workers.create"] = {chance(into.created), share_rule};
+  all["workers.skip"] = {chance(into.skip), share_rule};
+  all["workers.slow"] = {chance(into.slow_workers), share_rule};
+  all["workers.pause"] = {chance(into.pause), share_rule};
+  all["workers.pause_max"] = {duration_of(into.pause_max), time_rule};
+  all["workers.come_back"] = {chance(into.come_back), share_rule};
+  all["workers.shrink"] = {chance(into.shrink), share_rule};
+  all["workers.scaled"] = {numbers(into.scalings), count_rule};
   all["workers.room_for"] = {number(into.joiners, 0, 1000), "0 to 1000"};
 }
 
 void add_network(scenario& into, keys& all) {
   all["network.latency"] = {durations(into.faults.latency_min, into.faults.latency_max),
-                            std::string(time) + " or a range of two"};
-  all["network.drop"] = {chance(into.faults.drop), share};
-  all["network.duplicate"] = {chance(into.faults.duplicate), share};
-  all["network.late"] = {chance(into.faults.straggle), share};
-  all["network.late_max"] = {duration_of(into.faults.straggle_max), time};
-  all["network.slow"] = {chance(into.faults.slow), share};
-  all["network.strangers"] = {chance(into.strangers), share};
-  all["network.healthy_after"] = {duration_of(into.faults_last), time};
-  all["partitions.count"] = {numbers(into.partitions), count};
-  all["partitions.last"] = {duration_of(into.partition_max), time};
-  all["connections.break"] = {numbers(into.breaks), count};
-  all["connections.last"] = {duration_of(into.break_max), time};
-  all["connections.one_way"] = {chance(into.one_way), share};
-  all["connections.silent"] = {chance(into.silent_breaks), share};
-  all["connections.stay"] = {chance(into.lasting_breaks), share};
-  all["connections.same"] = {chance(into.same_link), share};
-  all["control.break"] = {numbers(into.control_breaks), count};
-  all["control.last"] = {duration_of(into.control_break_max), time};
-  all["control.one_way"] = {chance(into.control_one_way), share};
-  all["control.stay"] = {chance(into.lasting_control_breaks), share};
-  all["supervision.unreachable_ms"] = {numbers(into.unreachable_ms), count};
+                            std::string(time_rule) + " or a range of two"};
+  all["network.drop"] = {chance(into.faults.drop), share_rule};
+  all["network.duplicate"] = {chance(into.faults.duplicate), share_rule};
+  all["network.late"] = {chance(into.faults.straggle), share_rule};
+  all["network.late_max"] = {duration_of(into.faults.straggle_max), time_rule};
+  all["network.slow"] = {chance(into.faults.slow), share_rule};
+  all["network.strangers"] = {chance(into.strangers), share_rule};
+  all["network.healthy_after"] = {duration_of(into.faults_last), time_rule};
+  all["partitions.count"] = {numbers(into.partitions), count_rule};
+  all["partitions.last"] = {duration_of(into.partition_max), time_rule};
+  all["connections.break"] = {numbers(into.breaks), count_rule};
+  all["connections.last"] = {duration_of(into.break_max), time_rule};
+  all["connections.one_way"] = {chance(into.one_way), share_rule};
+  all["connections.silent"] = {chance(into.silent_breaks), share_rule};
+  all["connections.stay"] = {chance(into.lasting_breaks), share_rule};
+  all["connections.same"] = {chance(into.same_link), share_rule};
+  all["control.break"] = {numbers(into.control_breaks), count_rule};
+  all["control.last"] = {duration_of(into.control_break_max), time_rule};
+  all["control.one_way"] = {chance(into.control_one_way), share_rule};
+  all["control.stay"] = {chance(into.lasting_control_breaks), share_rule};
+  all["supervision.unreachable_ms"] = {numbers(into.unreachable_ms), count_rule};
 }
 
 void add_run_folder(scenario& into, keys& all) {
-  all["run_folder.fail_journal"] = {chance(into.fail_journal), share};
-  all["run_folder.fail_append"] = {chance(into.run_disk.fail_append), share};
-  all["run_folder.fail_sync"] = {chance(into.run_disk.fail_sync), share};
-  all["run_folder.fail_rename"] = {chance(into.run_disk.fail_rename), share};
-  all["run_folder.full"] = {numbers(into.full_disks), count};
-  all["run_folder.full_last"] = {duration_of(into.full_max), time};
-  all["run_folder.stays_full"] = {chance(into.full_stays), share};
+  all["run_folder.fail_journal"] = {chance(into.fail_journal), share_rule};
+  all["run_folder.fail_append"] = {chance(into.run_disk.fail_append), share_rule};
+  all["run_folder.fail_sync"] = {chance(into.run_disk.fail_sync), share_rule};
+  all["run_folder.fail_rename"] = {chance(into.run_disk.fail_rename), share_rule};
+  all["run_folder.full"] = {numbers(into.full_disks), count_rule};
+  all["run_folder.full_last"] = {duration_of(into.full_max), time_rule};
+  all["run_folder.stays_full"] = {chance(into.full_stays), share_rule};
 }
 
 keys keys_of(scenario& into) {
@@ -230,49 +230,49 @@ keys keys_of(scenario& into) {
                    return into.may_fail || node.text == "done";
                  },
                  "done, anyhow"};
-  all["cluster.shards"] = {numbers(into.shards), count};
+  all["cluster.shards"] = {numbers(into.shards), count_rule};
   all["cluster.replicas"] = {number(into.replicas, 0, 2), "0, 1, 2"};
-  all["cluster.max_shards"] = {numbers(into.max_shards), count};
-  all["cluster.scaled"] = {numbers(into.moves), count};
-  all["cluster.workers"] = {numbers(into.workers), count};
-  all["cluster.hosts"] = {numbers(into.hosts), count};
-  all["cluster.jobs"] = {numbers(into.jobs), count};
-  all["cluster.tables"] = {numbers(into.tables), count};
+  all["cluster.max_shards"] = {numbers(into.max_shards), count_rule};
+  all["cluster.scaled"] = {numbers(into.moves), count_rule};
+  all["cluster.workers"] = {numbers(into.workers), count_rule};
+  all["cluster.hosts"] = {numbers(into.hosts), count_rule};
+  all["cluster.jobs"] = {numbers(into.jobs), count_rule};
+  all["cluster.tables"] = {numbers(into.tables), count_rule};
   all["cluster.tables_up_to"] = {number(into.tables_up_to, 0, 65'536), "0 to 65536"};
   all["cluster.chunks_up_to"] = {number(into.chunks_up_to, 0, 1'000'000), "0 to 1000000"};
-  all["cluster.elements"] = {numbers(into.elements), count};
-  all["cluster.clocks"] = {numbers(into.clocks), count};
+  all["cluster.elements"] = {numbers(into.elements), count_rule};
+  all["cluster.clocks"] = {numbers(into.clocks), count_rule};
   all["cluster.policies"] = {words<policies::consistency_spec>(into.policies, policy),
                              "a list of bsp, ssp(N), async"};
   all["cluster.aggregators"] = {
       words<policies::aggregators_spec>(into.aggregators, aggregators),
       "a list of none, per_host, fan_in(N), N a power of two"};
-  all["cluster.windows"] = {chance(into.windows), share};
+  all["cluster.windows"] = {chance(into.windows), share_rule};
   add_workers(into, all);
   add_network(into, all);
-  all["checkpoints.every"] = {numbers(into.checkpoints), count};
-  all["disk.fail_append"] = {chance(into.disk.fail_append), share};
-  all["disk.fail_sync"] = {chance(into.disk.fail_sync), share};
-  all["disk.fail_rename"] = {chance(into.disk.fail_rename), share};
-  all["disk.fail_read"] = {chance(into.disk.fail_read), share};
-  all["disk.power_fails"] = {chance(into.power_fails), share};
+  all["checkpoints.every"] = {numbers(into.checkpoints), count_rule};
+  all["disk.fail_append"] = {chance(into.disk.fail_append), share_rule};
+  all["disk.fail_sync"] = {chance(into.disk.fail_sync), share_rule};
+  all["disk.fail_rename"] = {chance(into.disk.fail_rename), share_rule};
+  all["disk.fail_read"] = {chance(into.disk.fail_read), share_rule};
+  all["disk.power_fails"] = {chance(into.power_fails), share_rule};
   add_run_folder(into, all);
-  all["deaths.count"] = {numbers(into.deaths), count};
+  all["deaths.count"] = {numbers(into.deaths), count_rule};
   all["deaths.of_shards"] = {number(into.shard_deaths_max, 0, 1000), "0 to 1000"};
-  all["deaths.taken_for_dead"] = {chance(into.taken_for_dead), share};
-  all["deaths.within"] = {duration_of(into.deaths_within), time};
-  all["deaths.together"] = {chance(into.together), share};
-  all["deaths.together_within"] = {duration_of(into.together_within), time};
+  all["deaths.taken_for_dead"] = {chance(into.taken_for_dead), share_rule};
+  all["deaths.within"] = {duration_of(into.deaths_within), time_rule};
+  all["deaths.together"] = {chance(into.together), share_rule};
+  all["deaths.together_within"] = {duration_of(into.together_within), time_rule};
   all["deaths.of"] = {words<sim::role>(into.mortal, mortal),
                       "a list of worker, shard, aggregator, coordinator, launcher"};
-  all["deaths.not_started_again"] = {numbers(into.spawns_fail), count};
-  all["stalls.count"] = {numbers(into.stalls), count};
-  all["stalls.last"] = {duration_of(into.stall_max), time};
+  all["deaths.not_started_again"] = {numbers(into.spawns_fail), count_rule};
+  all["stalls.count"] = {numbers(into.stalls), count_rule};
+  all["stalls.last"] = {duration_of(into.stall_max), time_rule};
   all["stalls.of"] = {words<sim::role>(into.stalling, stalling),
                       "a list of worker, shard, aggregator, launcher"};
-  all["clocks.skew"] = {chance(into.clock_skew), share};
-  all["memory.no_room"] = {chance(into.no_memory), share};
-  all["memory.no_window"] = {chance(into.no_window), share};
+  all["clocks.skew"] = {chance(into.clock_skew), share_rule};
+  all["memory.no_room"] = {chance(into.no_memory), share_rule};
+  all["memory.no_window"] = {chance(into.no_window), share_rule};
   return all;
 }
 

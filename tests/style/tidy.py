@@ -4,7 +4,8 @@ that it depends on: the source, the project headers it includes, .clang-tidy, th
 and clang-tidy's version. The second run takes a second.
 
 Most of the time goes into what sources include, not into them: those that are compiled alike are checked several
-at a time, as one that includes them. Where such a batch is not clean each of it is checked alone, and that counts.
+at a time, as one that includes them. Where such a batch is not clean its halves are checked, and so on: the verdict
+on a source that is checked alone counts.
 
 usage: tidy.py ROOT BUILD_FOLDER [--jobs N] [--tests]
 """
@@ -12,6 +13,7 @@ import argparse
 import collections
 import concurrent.futures
 import hashlib
+import itertools
 import json
 import pathlib
 import re
@@ -24,9 +26,9 @@ import sources
 
 # g++'s precompiled headers mean nothing to clang.
 PRECOMPILED = re.compile(r"-Winvalid-pch|-include \S*cmake_pch\.hxx")
-BATCH = 24
-# Includes itself, once for every CPU: names in a batch would be those of the wrong one.
-INCLUDES_ITSELF = "HWY_TARGET_INCLUDE"
+BATCH = 36  # sources; a folder, which is compiled as one, is never divided
+# Includes itself, once for every CPU: names in a batch would be those of the wrong one. Or has main.
+ALONE = re.compile(r"HWY_TARGET_INCLUDE|^int main\(", re.MULTILINE)
 FLAGS = ["--quiet", "--extra-arg=-Wno-unknown-warning-option", "--extra-arg=-Wno-error"]
 
 
@@ -64,14 +66,18 @@ class tidy:
     def check(self, path: str, folder: pathlib.Path, *flags: str) -> str:
         """What clang-tidy says of the source `path`, whose command is in `folder`; nothing if it is clean."""
         answer = subprocess.run([self.tool, *FLAGS, *flags, "-p", str(folder), path], capture_output=True, text=True)
-        return "" if answer.returncode == 0 else (answer.stdout or answer.stderr).strip()
+        if answer.returncode == 0:
+            return ""
+        return (answer.stdout or answer.stderr).strip() or f"clang-tidy ended with {answer.returncode}"
 
     def run(self, batch: list[str], commands: dict[str, str]) -> list[tuple[str, str]]:
         """(source, what is wrong) for the sources of `batch` that are not clean."""
-        if len(batch) > 1 and not self.check_together(batch, commands[batch[0]]):
-            wrong = {}
-        else:
-            wrong = {path: self.check(str(self.root / path), self.cache) for path in batch}
+        if len(batch) > 1 and self.check_together(batch, commands[batch[0]]):
+            half = len(batch) // 2
+            return self.run(batch[:half], commands) + self.run(batch[half:], commands)
+        wrong = {}
+        if len(batch) == 1:
+            wrong[batch[0]] = self.check(str(self.root / batch[0]), self.cache)
         for path in batch:
             if not wrong.get(path):
                 (self.cache / self.key(path, commands[path])).touch()
@@ -96,16 +102,24 @@ def without_source(command: str) -> str:
     return re.sub(r" -o \S+| -c \S+", "", command)
 
 
+def folder_of(path: str) -> str:
+    return path.rpartition("/")[0]
+
+
 def batches_of(root: pathlib.Path, sources_: list[str], commands: dict[str, str]) -> list[list[str]]:
-    """The sources, those with the same command side by side, at most BATCH in one; the largest come first."""
+    """The sources, those with the same command side by side, folders whole, about BATCH in one; the largest come first."""
     alike = collections.defaultdict(list)
     for path in sources_:
-        alone = INCLUDES_ITSELF in (root / path).read_text(encoding="utf-8")
+        alone = ALONE.search((root / path).read_text(encoding="utf-8"))
         alike[path if alone else without_source(commands[path])].append(path)
     result = []
     for paths in alike.values():
-        count = -(-len(paths) // BATCH)
-        result += [paths[i::count] for i in range(count)]
+        result.append([])
+        for _, folder in itertools.groupby(sorted(paths, key=lambda path: (folder_of(path), path)), folder_of):
+            folder = list(folder)
+            if result[-1] and len(result[-1]) + len(folder) > BATCH:
+                result.append([])
+            result[-1] += folder
     return sorted(result, key=len, reverse=True)
 
 
@@ -142,6 +156,7 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--tests", action="store_true")
     options = parser.parse_args()
+    options.root, options.build = options.root.resolve(), options.build.resolve()
     tool = shutil.which("clang-tidy-14")
     if tool is None:
         print("skipped: no clang-tidy-14; `apt-get install clang-tidy-14`")
