@@ -62,8 +62,9 @@ target_precompile_headers(tidegate_standard_headers PRIVATE <algorithm> <array> 
   <map> <memory> <optional> <set> <span> <string> <string_view> <tl/expected.hpp> <unordered_map> <utility> <variant>
   <vector>)
 
-# tidegate_library(NAME SOURCES a.cpp ... DEPENDS target ... [OWN_HEADERS])
-# Static library tidegate_NAME, alias tidegate::NAME. DEPENDS are public. OWN_HEADERS: it does not take the precompiled
+# tidegate_library(NAME SOURCES a.cpp ... DEPENDS target ... [OWN_HEADERS] [SEPARATE])
+# Static library tidegate_NAME, alias tidegate::NAME. DEPENDS are public. Its sources are compiled as one where
+# TIDEGATE_UNITY is on, unless they are SEPARATE. OWN_HEADERS: it does not take the precompiled
 # standard headers, because it has its own or is built with other flags; TIDEGATE_OWN_HEADERS says so for a folder.
 function(tidegate_library name)
   cmake_parse_arguments(ARG "OWN_HEADERS;SEPARATE" "" "SOURCES;DEPENDS;PRIVATE_DEPENDS" ${ARGN})
