@@ -30,7 +30,7 @@ struct key {
   reader read;
   std::string allowed;
 };
-using keys = std::map<std::string, key>;
+using key_readers = std::map<std::string, key>;
 
 std::pair<std::string, std::string> halves(const std::string& text) {
   const auto dots = text.find("..");
@@ -168,7 +168,7 @@ constexpr const char* count_rule = "a number or a range as 1..3";
 constexpr const char* share_rule = "0 to 1";
 constexpr const char* time_rule = "a time as 20us, 5ms, 2s";
 
-void add_workers(scenario& into, keys& all) {
+void add_workers(scenario& into, key_readers& all) {
   all["workers.ways"] = {words<sim::worker_way>(into.ways, way),
                          "a list of pull_push, overlapped, exchange"};
   all["workers.create"] = {chance(into.created), share_rule};
@@ -182,7 +182,7 @@ void add_workers(scenario& into, keys& all) {
   all["workers.room_for"] = {number(into.joiners, 0, 1000), "0 to 1000"};
 }
 
-void add_network(scenario& into, keys& all) {
+void add_network(scenario& into, key_readers& all) {
   all["network.latency"] = {durations(into.faults.latency_min, into.faults.latency_max),
                             std::string(time_rule) + " or a range of two"};
   all["network.drop"] = {chance(into.faults.drop), share_rule};
@@ -207,7 +207,7 @@ void add_network(scenario& into, keys& all) {
   all["supervision.unreachable_ms"] = {numbers(into.unreachable_ms), count_rule};
 }
 
-void add_run_folder(scenario& into, keys& all) {
+void add_run_folder(scenario& into, key_readers& all) {
   all["run_folder.fail_journal"] = {chance(into.fail_journal), share_rule};
   all["run_folder.fail_append"] = {chance(into.run_disk.fail_append), share_rule};
   all["run_folder.fail_sync"] = {chance(into.run_disk.fail_sync), share_rule};
@@ -217,8 +217,8 @@ void add_run_folder(scenario& into, keys& all) {
   all["run_folder.stays_full"] = {chance(into.full_stays), share_rule};
 }
 
-keys keys_of(scenario& into) {
-  keys all;
+key_readers readers_of(scenario& into) {
+  key_readers all;
   all["name"] = {[&](const yaml_node& node) {
                    into.name = node.text;
                    return !node.text.empty();
@@ -276,7 +276,8 @@ keys keys_of(scenario& into) {
   return all;
 }
 
-void read(const yaml_node& map, const std::string& path, const keys& known, problems& out) {
+void read(const yaml_node& map, const std::string& path, const key_readers& known,
+          problems& out) {
   for (const auto& entry : map.entries) {
     const auto here = path.empty() ? entry.key : path + "." + entry.key;
     const auto at = known.find(here);
@@ -308,7 +309,7 @@ runtime::expected<scenario> read_scenario(const std::string& text, const std::st
   result.policies.clear();
   if (found.empty()) {
     if (root.is_map())
-      read(root, "", keys_of(result), found);
+      read(root, "", readers_of(result), found);
     else
       found.add(root.where, "a scenario is a map");
   }
