@@ -4,10 +4,11 @@
 #include <array>
 #include <cerrno>
 #include <cstddef>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
-#include <unistd.h>
+
+#include <ucs/type/status.h>
+
+#include "runtime/process/import_slots.hpp"
 
 namespace {
 
@@ -64,19 +65,27 @@ ssize_t answered(int fd, ssize_t sent) {
 
 }  // namespace
 
-// The C library's, but for the answer about a broken stream.
-extern "C" [[gnu::weak, gnu::visibility("default")]] ssize_t send(int fd, const void* data,
-                                                                  size_t bytes, int flags) {
-  return answered(fd, ::syscall(SYS_sendto, fd, data, bytes, flags, nullptr, 0));
-}
-
-extern "C" [[gnu::weak, gnu::visibility("default")]] ssize_t sendmsg(int fd,
-                                                                     const msghdr* message,
-                                                                     int flags) {
-  return answered(fd, ::syscall(SYS_sendmsg, fd, message, flags));
-}
-
 namespace tidegate::runtime {
+
+ssize_t send_for_ucx(int fd, const void* data, std::size_t bytes, int flags) {
+  return answered(fd, ::send(fd, data, bytes, flags));
+}
+
+ssize_t sendmsg_for_ucx(int fd, const msghdr* message, int flags) {
+  return answered(fd, ::sendmsg(fd, message, flags));
+}
+
+bool stream_refusals::take_over_sends() {
+  static const bool taken = [] {
+    // A function of the library whose calls are meant, libucs.
+    const auto* const inside = reinterpret_cast<const void*>(&ucs_status_string);
+    const auto send = reinterpret_cast<void*>(&send_for_ucx);
+    const auto sendmsg = reinterpret_cast<void*>(&sendmsg_for_ucx);
+    return redirect_import(inside, "send", send) > 0 &&
+           redirect_import(inside, "sendmsg", sendmsg) > 0;
+  }();
+  return taken;
+}
 
 stream_refusals::stream_refusals() {
   postpones = true;

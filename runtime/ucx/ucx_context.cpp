@@ -5,8 +5,10 @@
 #include <string>
 
 #include "runtime/base/assert.hpp"
+#include "runtime/base/log.hpp"
 #include "runtime/ucx/net_device.hpp"
 #include "runtime/ucx/stream_guard.hpp"
+#include "runtime/ucx/stream_refusals.hpp"
 #include "runtime/ucx/ucx_error.hpp"
 
 namespace tidegate::runtime {
@@ -58,6 +60,10 @@ void mark_streams(std::uint32_t silent_ms, ucp_config_t* config) {
 }  // namespace
 
 expected<ucp_context_h> make_ucx_context(const ucx_options& options) {
+  if (!stream_refusals::take_over_sends())
+    log::warn(
+        "this UCX sends in a way that is not known here; it may abort this process when a "
+        "peer dies while a connection is made (docs/decisions/0010-dead-peers.md)");
   ucp_config_t* read = nullptr;
   if (auto code = ucp_config_read(nullptr, nullptr, &read); code != UCS_OK)
     return fail(ucx_error("reading UCX's configuration", code));

@@ -17,7 +17,7 @@ PROJECT = {
     "runtime/process": [BASE],
     "runtime/storage": [BASE],
     "runtime/transport": [BASE, "runtime/memory"],
-    "runtime/ucx": TRANSPORT,
+    "runtime/ucx": [*TRANSPORT, "runtime/process"],
     "runtime/optimizers": [BASE],
     "runtime/kernels": [BASE, "runtime/memory", "runtime/optimizers"],
 

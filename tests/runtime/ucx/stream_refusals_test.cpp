@@ -3,7 +3,6 @@
 
 #include <array>
 #include <cerrno>
-#include <dlfcn.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -11,12 +10,10 @@
 #include <utility>
 
 #include <gtest/gtest.h>
+#include <ucs/sys/sock.h>
 
 namespace tidegate::runtime {
 namespace {
-
-using send_function = ssize_t (*)(int, const void*, size_t, int);
-using sendmsg_function = ssize_t (*)(int, const msghdr*, int);
 
 // A stream of loopback, whose far end is reset or not.
 class stream_pair {
@@ -50,21 +47,30 @@ class stream_pair {
   }
   int near() const { return near_; }
 
-  // Returns the error of a send, by the function that UCX's libraries call.
+  // Returns the error of a send, by the functions that UCX is given.
   int error_of_send() const {
-    const auto found = reinterpret_cast<send_function>(::dlsym(RTLD_DEFAULT, "send"));
     errno = 0;
-    return found(near_, "x", 1, MSG_NOSIGNAL) < 0 ? errno : 0;
+    return send_for_ucx(near_, "x", 1, MSG_NOSIGNAL) < 0 ? errno : 0;
   }
   int error_of_sendmsg() const {
-    const auto found = reinterpret_cast<sendmsg_function>(::dlsym(RTLD_DEFAULT, "sendmsg"));
     char byte = 'x';
     iovec piece{.iov_base = &byte, .iov_len = 1};
     msghdr message{};
     message.msg_iov = &piece;
     message.msg_iovlen = 1;
     errno = 0;
-    return found(near_, &message, MSG_NOSIGNAL) < 0 ? errno : 0;
+    return sendmsg_for_ucx(near_, &message, MSG_NOSIGNAL) < 0 ? errno : 0;
+  }
+  // Returns the outcome of sends that UCX makes.
+  ucs_status_t outcome_in_ucx() const {
+    std::size_t bytes = 1;
+    return ucs_socket_send_nb(near_, "x", &bytes);
+  }
+  ucs_status_t outcome_of_message_in_ucx() const {
+    char byte = 'x';
+    iovec piece{.iov_base = &byte, .iov_len = 1};
+    std::size_t bytes = 1;
+    return ucs_socket_sendv_nb(near_, &piece, 1, &bytes);
   }
 
  private:
@@ -72,7 +78,21 @@ class stream_pair {
   int far_ = -1;
 };
 
-TEST(stream_refusals, are_told_at_once_to_others_than_ucx) {
+TEST(stream_refusals, are_postponed_in_ucx_itself) {
+  ASSERT_TRUE(stream_refusals::take_over_sends());
+  for (const bool by_message : {false, true}) {
+    stream_pair pair;
+    pair.reset();
+    const auto outcome = [&] {
+      return by_message ? pair.outcome_of_message_in_ucx() : pair.outcome_in_ucx();
+    };
+    const stream_refusals postponed;
+    EXPECT_EQ(outcome(), UCS_ERR_NO_PROGRESS);
+    EXPECT_NE(outcome(), UCS_ERR_NO_PROGRESS);
+  }
+}
+
+TEST(stream_refusals, are_told_at_once_while_none_lives) {
   stream_pair pair;
   pair.reset();
   EXPECT_EQ(pair.error_of_send(), ECONNRESET);
