@@ -125,7 +125,7 @@ auto inspect(Inspector& f, close_job_call& x) {
 template <class Inspector>
 auto inspect(Inspector& f, worker_welcome& x) {
   return f(caf::meta::type_name("tidegate::worker_welcome"), x.token, x.epoch, x.first_clock,
-           x.workers, x.capacity, x.seed, x.policy, x.not_finite, x.shard_addresses,
+           x.workers, x.capacity, x.seed, x.policy, x.not_finite, x.reduce, x.shard_addresses,
            x.shard_epochs, x.aggregated, x.one_clock_in_flight, x.replicated);
 }
 template <class Inspector>

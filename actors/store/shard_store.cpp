@@ -18,6 +18,7 @@ status shard_store::add_table(const policies::open_table_call& table,
     auto& state = chunks_.emplace_back();  // also on failure: slots are those of the core
     state.elements = chunk.elements;
     state.optimizer = optimizer;
+    state.starts_pushed = table.init.kind == policies::init_kind::pushed;
     state.reduce = options.reduce;
     state.table = table.table;
     state.about = describe_new(table, chunk);
@@ -170,8 +171,11 @@ void shard_store::apply(const effects::apply& apply, inputs from) {
   arrays.state1 = chunk.state1;
   arrays.state2 = chunk.state2;
   arrays.n = chunk.elements;
-  kernels::apply_update(chunk.optimizer, chunk.powers, gradients_,
-                        policies::scale_of(chunk.reduce, apply.contributors), arrays);
+  if (chunk.starts_pushed && apply.clock == 0)
+    kernels::assign_sum(gradients_, arrays);
+  else
+    kernels::apply_update(chunk.optimizer, chunk.powers, gradients_,
+                          policies::scale_of(chunk.reduce, apply.contributors), arrays);
 }
 
 std::span<const float> shard_store::sum_of(std::uint32_t slot, std::uint64_t clock) const {

@@ -69,6 +69,7 @@ class shard_store final : public shard_memory {
     runtime::kernels::optimizer optimizer;
     runtime::kernels::beta_powers powers;
     policies::reduce_kind reduce = policies::reduce_kind::mean;
+    bool starts_pushed = false;  // init_kind::pushed
     float* state1 = nullptr;
     float* state2 = nullptr;
     std::uint32_t table = 0;

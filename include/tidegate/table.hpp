@@ -26,8 +26,8 @@ struct stretch {
 // the default of the named optimizer; docs/yaml.md has the defaults, what is allowed, and which
 // value belongs to which optimizer. Other values are refused by open_table.
 struct optimizer {
-  // "sgd", "momentum", "nesterov", "adagrad", "adam", "adamw". Empty: the job's optimizer as it
-  // is; then no value may be given.
+  // "sgd", "momentum", "nesterov", "adagrad", "adam", "adamw", "assign". Empty: the job's
+  // optimizer as it is; then no value may be given.
   std::string name;
   std::optional<float> learning_rate = std::nullopt;
   std::optional<float> momentum = std::nullopt;
@@ -39,9 +39,12 @@ struct optimizer {
 
 struct table_options {
   tidegate::optimizer optimizer;
-  // At most one of the two may differ from 0; finite numbers.
+  // At most one of the three may differ from its default; finite numbers.
   float init_uniform = 0.0F;   // > 0: start uniform in [-init_uniform, init_uniform)
   float init_constant = 0.0F;  // start at this value
+  // Start at what is pushed at clock 0, by one worker as a rule: the step of clock 0 sets the
+  // parameters to the sum of the pushes, whatever the optimizer.
+  bool init_pushed = false;
 };
 
 }  // namespace tidegate

@@ -69,9 +69,19 @@ bool read_shape(const section& from, std::vector<std::uint64_t>& into) {
   return ok && fits;
 }
 
+constexpr std::pair<std::string_view, bool> truth_words[] = {{"true", true}, {"false", false}};
+
 policies::init_spec read_init(const section& from) {
   policies::init_spec init;
-  if (from.get("uniform") != nullptr) {
+  bool pushed = false;
+  from.choice<bool>("pushed", pushed, truth_words);
+  if (pushed) {
+    init.kind = policies::init_kind::pushed;
+    for (const auto* other : {from.get("uniform"), from.get("constant")})
+      if (other != nullptr)
+        from.note(other->where, from.shown() + ": pushed and another way are given; allowed: " +
+                                    std::string(key_of(from.pattern()).allowed));
+  } else if (from.get("uniform") != nullptr) {
     init.kind = policies::init_kind::uniform;
     from.real("uniform", init.value, policies::is_finite_not_negative);
     if (const auto* constant = from.get("constant")) {
@@ -101,7 +111,9 @@ policies::optimizer_spec read_optimizer(const section& from, policies::optimizer
       from.get("name") == nullptr || from.choice<kind>("name", spec.kind, optimizer_words);
   if (spec.kind != base.kind) {
     spec = policies::default_optimizer(spec.kind);
-    spec.learning_rate = base.learning_rate;
+    // The job's rate is of optimizers that step as its own does.
+    if (spec.learning_rate == policies::default_optimizer(base.kind).learning_rate)
+      spec.learning_rate = base.learning_rate;
   }
   for (const auto& rule : policies::optimizer_rules)
     if (known || rule.belongs_to_all()) read_option(from, rule, spec);

@@ -53,10 +53,13 @@ std::string aggregators_text(const policies::aggregators_spec& a) {
 std::string table_text(const policies::table_spec& t) {
   std::string shape;
   for (const auto n : t.shape) shape += (shape.empty() ? "" : ", ") + std::to_string(n);
-  const auto* init = t.init.kind == policies::init_kind::uniform ? "uniform" : "constant";
+  using kind = policies::init_kind;
+  const auto init = t.init.kind == kind::pushed
+                        ? "pushed: true"
+                        : (t.init.kind == kind::uniform ? "uniform: " : "constant: ") +
+                              format_real(t.init.value);
   return "      " + quote(t.name) + ":\n        shape: [" + shape + "]\n        init: {" +
-         init + ": " + format_real(t.init.value) +
-         "}\n        optimizer: " + optimizer_text(t.optimizer) + "\n";
+         init + "}\n        optimizer: " + optimizer_text(t.optimizer) + "\n";
 }
 
 std::string job_text(const policies::job_spec& j) {

@@ -87,8 +87,9 @@ constexpr yaml_key keys[] = {
   {.path="jobs.*.tables", .type="map", .preset="{}", .allowed="a map of tables", .doc="tables known in advance; workers may create more"},
   {.path="jobs.*.tables.*", .type="map", .preset="-", .allowed="a map, named by 1 to 128 printable bytes", .doc="one table: a dense float32 tensor"},
   {.path="jobs.*.tables.*.shape", .type="list", .preset="required", .allowed="up to 8 numbers >= 1, at most 2^40 elements", .doc="sizes of the dimensions, row-major; [] is one number"},
-  {.path="jobs.*.tables.*.init", .type="map", .preset="{constant: 0}", .allowed="{uniform: a} or {constant: v}", .doc="first values"},
+  {.path="jobs.*.tables.*.init", .type="map", .preset="{constant: 0}", .allowed="{uniform: a}, {constant: v} or {pushed: true}", .doc="first values"},
   {.path="jobs.*.tables.*.init.uniform", .type="real", .preset="-", .allowed="a finite number >= 0", .doc="uniform in [-a, a), drawn from the job's seed"},
+  {.path="jobs.*.tables.*.init.pushed", .type="choice", .preset="false", .allowed="true, false", .doc="the sum of what workers push at clock 0, whatever the optimizer; 0 before"},
   {.path="jobs.*.tables.*.init.constant", .type="real", .preset="0", .allowed="a finite number", .doc="the same value everywhere"},
   {.path="jobs.*.tables.*.optimizer", .type="map", .preset="the job's", .allowed="a map", .doc="optimizer of this table; keys not given are the job's, or with another name the defaults of that one (learning_rate stays the job's)"},
 };

@@ -295,8 +295,11 @@ recorded_tables decode_tables(json_fields& fields, status& problem) {
     spec.shape = decode_shape(in, problem);
     spec.optimizer = decode_optimizer(in, problem);
     const auto init = row(in, "init", 2, any_32, problem);
-    if (init[0] > 1 && problem.ok()) problem = {errc::corrupt, "no such init"};
-    spec.init = {static_cast<init_kind>(init[0] & 1),
+    if (init[0] > static_cast<std::uint64_t>(init_kind::pushed)) {
+      if (problem.ok()) problem = {errc::corrupt, "no such init"};
+      return tables;
+    }
+    spec.init = {static_cast<init_kind>(init[0]),
                  std::bit_cast<float>(static_cast<std::uint32_t>(init[1]))};
   }
   return tables;

@@ -88,6 +88,12 @@ runtime::expected<init_spec> checked_init(const init_options& options, std::stri
   if (options.uniform > 0 && options.constant != 0)
     return runtime::fail(
         refused(table, uniform + " and " + constant + " are both given", "one of them"));
+  if (options.pushed && (options.uniform > 0 || options.constant != 0))
+    return runtime::fail(refused(
+        table,
+        "init_pushed and " + (options.uniform > 0 ? uniform : constant) + " are both given",
+        "one of them"));
+  if (options.pushed) return init_spec{.kind = init_kind::pushed, .value = 0.0F};
   if (options.uniform > 0)
     return init_spec{.kind = init_kind::uniform, .value = options.uniform};
   return init_spec{.kind = init_kind::constant, .value = options.constant};

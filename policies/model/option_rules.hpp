@@ -101,11 +101,13 @@ inline constexpr optimizer_rule optimizer_rules[] = {
 runtime::expected<optimizer_spec> checked_optimizer(const optimizer_options& options,
                                                     std::string_view table);
 
-// First values as a program asks for them: uniform in [-uniform, uniform) unless `uniform` is
-// 0, else `constant`. Errors: invalid_argument (a value that is not allowed, or both).
+// First values as a program asks for them: those that are pushed at clock 0 if `pushed`,
+// uniform in [-uniform, uniform) unless `uniform` is 0, else `constant`. Errors:
+// invalid_argument (a value that is not allowed, or more than one way).
 struct init_options {
   float uniform = 0.0F;
   float constant = 0.0F;
+  bool pushed = false;
 };
 // Returns the first values that a program asks for; `table` is for the message.
 runtime::expected<init_spec> checked_init(const init_options& options, std::string_view table);

@@ -152,6 +152,7 @@ struct worker_welcome {
   std::uint64_t seed = 0;
   std::string policy;
   not_finite_rule not_finite = not_finite_rule::refuse;
+  reduce_kind reduce = reduce_kind::mean;
   std::vector<std::string> shard_addresses;
   std::vector<std::uint64_t> shard_epochs;  // that their frames carry
   bool aggregated = false;

@@ -75,7 +75,10 @@ void chunk_follower::make_step(chunk_record& chunk, const followed_step& step,
   const bool all = step.rank == all_ranks;
   const std::uint32_t inputs = payload != no_payload ? 1 : 0;
   if (inputs > 0) out.inputs.push_back({all ? 0 : step.rank, payload});
-  step_executor::make_step(chunk, first, inputs, step.contributors, out);
+  step_executor::make_step(
+      chunk,
+      {.clock = step.clock, .first = first, .count = inputs, .contributors = step.contributors},
+      out);
   const auto& ranks = chunk.job().ranks;
   for (std::uint32_t rank = 0; rank < ranks.size(); ++rank)
     if (all ? !ranks[rank].finished && ranks[rank].member : rank == step.rank)

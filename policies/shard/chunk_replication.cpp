@@ -82,7 +82,7 @@ void chunk_replication::retain(const chunk_record& chunk, const policy_decision&
                          .contributors = contributors,
                          .inputs = inputs};
   if (inputs == 1) step.payload = out.inputs.back().payload;
-  if (inputs > 1) keep_sum(clock, out);
+  if (inputs > 1) keep_sum(out);
   if (is_planted(planted_bug::acknowledged_before_replicated) && !all)
     acknowledge_early(chunk, rank, clock, out);
   add(chunk, step, out);
@@ -98,14 +98,12 @@ void chunk_replication::acknowledge_early(const chunk_record& chunk, std::uint32
 
 void chunk_replication::hand_on(const chunk_record& chunk, const step_to_replicate& step,
                                 shard_effects& out) {
-  if (step.inputs > 0) keep_sum(step.clock, out);
+  if (step.inputs > 0) keep_sum(out);
   add(chunk, step, out);
 }
 
-void chunk_replication::keep_sum(std::uint64_t clock, shard_effects& out) {
-  auto& apply = std::get<shard_effects::apply>(out.list.back());
-  apply.keeps_sum = true;
-  apply.clock = clock;
+void chunk_replication::keep_sum(shard_effects& out) {
+  std::get<shard_effects::apply>(out.list.back()).keeps_sum = true;
 }
 
 // The replica makes one step of a chunk after the other; what comes behind waits here.

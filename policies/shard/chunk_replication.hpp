@@ -117,7 +117,7 @@ class chunk_replication {
   void acknowledge_early(const chunk_record& chunk, std::uint32_t rank, std::uint64_t clock,
                          shard_effects& out);
   void add(const chunk_record& chunk, const step_to_replicate& step, shard_effects& out);
-  static void keep_sum(std::uint64_t clock, shard_effects& out);
+  static void keep_sum(shard_effects& out);
   void replicate_next(std::uint32_t slot, shard_effects& out) const;
   void settle(std::uint32_t slot, const step_to_replicate& step, shard_effects& out);
 

@@ -31,7 +31,7 @@ struct shard_effects {
     std::uint32_t to = 0;
     std::uint32_t contributors = 1;  // a mean is over so many
     bool keeps_sum = false;          // the sum of `clock` is kept for a later replicate
-    std::uint64_t clock = 0;         // only if keeps_sum
+    std::uint64_t clock = 0;         // of what is applied
   };
   // Gives the payload back to the shell. It comes after the last effect that reads the payload,
   // and before an acknowledgement of its push that is ok.

@@ -62,7 +62,10 @@ void step_executor::apply(chunk_record& chunk, const policy_decision& decision,
   if (count > 0) state_.pushes.plant(chunk, first, decision.clock, out);
   const auto& job = chunk.job();
   const auto contributors = job.membership.contributors(decision.clock);
-  make_step(chunk, first, count, contributors, out);
+  make_step(
+      chunk,
+      {.clock = decision.clock, .first = first, .count = count, .contributors = contributors},
+      out);
   if (state_.replication.follows(slot)) {
     state_.replication.retain(chunk, decision, count, contributors, out);
     for (std::uint32_t rank = begin; job.changes > 0 && rank < end; ++rank)
@@ -75,20 +78,21 @@ void step_executor::apply(chunk_record& chunk, const policy_decision& decision,
   if (all) state_.snapshots.take_if_due(chunk, out);
 }
 
-void step_executor::make_step(chunk_record& chunk, std::uint32_t first, std::uint32_t count,
-                              std::uint32_t contributors, shard_effects& out) {
+void step_executor::make_step(chunk_record& chunk, const step& next, shard_effects& out) {
   auto& versions = chunk.versions;
   const auto from = versions.version_buffer();
   versions.keep_current();
-  const auto to = count > 0 ? versions.free_version_buffer() : from;
+  const auto to = next.count > 0 ? versions.free_version_buffer() : from;
   versions.advance(to);
-  if (count > 0)
+  if (next.count > 0)
     out.list.push_back(shard_effects::apply{.slot = chunk.slot,
-                                            .first = first,
-                                            .count = count,
+                                            .first = next.first,
+                                            .count = next.count,
                                             .from = from,
                                             .to = to,
-                                            .contributors = contributors});
+                                            .contributors = next.contributors,
+                                            .keeps_sum = false,
+                                            .clock = next.clock});
 }
 
 }  // namespace tidegate::policies::sharding

@@ -26,9 +26,15 @@ class step_executor {
   // Carries them out; all are about `chunk`. `base`: of the frame that led to them, which the
   // tags of answers begin with. A checkpoint of the chunk is taken where it is due.
   void carry_out(chunk_record& chunk, const frame_tag& base, shard_effects& out);
-  // Makes the next version with inputs [first, first + count); without inputs it is the same.
-  static void make_step(chunk_record& chunk, std::uint32_t first, std::uint32_t count,
-                        std::uint32_t contributors, shard_effects& out);
+  // What a step is made of: inputs [first, first + count) of the effects, all of this clock.
+  struct step {
+    std::uint64_t clock = 0;
+    std::uint32_t first = 0;
+    std::uint32_t count = 0;
+    std::uint32_t contributors = 1;
+  };
+  // Makes the next version; without inputs it is the same.
+  static void make_step(chunk_record& chunk, const step& next, shard_effects& out);
 
  private:
   void apply(chunk_record& chunk, const policy_decision& decision, const frame_tag& base,

@@ -17,6 +17,7 @@
 #include "runtime/kernels/steps/adagrad_inl.hpp"
 #include "runtime/kernels/steps/adam_inl.hpp"
 #include "runtime/kernels/steps/adamw_inl.hpp"
+#include "runtime/kernels/steps/assign_inl.hpp"
 #include "runtime/kernels/steps/momentum_inl.hpp"
 #include "runtime/kernels/steps/nesterov_inl.hpp"
 #include "runtime/kernels/steps/sgd_inl.hpp"

@@ -143,4 +143,9 @@ void apply_update(const optimizer& options, beta_powers& powers,
   }
 }
 
+void assign_sum(std::span<const gradient> inputs, const chunk_arrays& arrays) {
+  tree_sum(inputs, arrays.after, arrays.n);
+  if (arrays.sum != nullptr) std::copy_n(arrays.after, arrays.n, arrays.sum);
+}
+
 }  // namespace tidegate::runtime::kernels

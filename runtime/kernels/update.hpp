@@ -60,6 +60,9 @@ struct chunk_arrays {
 void apply_update(const optimizer& options, beta_powers& powers,
                   std::span<const gradient> inputs, float scale, const chunk_arrays& arrays);
 
+// Sets the parameters to tree_sum(inputs), and leaves `before` and the state alone.
+void assign_sum(std::span<const gradient> inputs, const chunk_arrays& arrays);
+
 // Index of the first NaN or infinity among n elements, or n.
 std::size_t first_not_finite(const void* data, element type, std::size_t n) noexcept;
 inline std::size_t first_not_finite(const float* data, std::size_t n) noexcept {

@@ -11,4 +11,5 @@
   X(nesterov, 3)               \
   X(adagrad, 4)                \
   X(adam, 2)                   \
-  X(adamw, 5)
+  X(adamw, 5)                  \
+  X(assign, 6)

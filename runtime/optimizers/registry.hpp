@@ -11,6 +11,7 @@
 #include "runtime/optimizers/adagrad.hpp"
 #include "runtime/optimizers/adam.hpp"
 #include "runtime/optimizers/adamw.hpp"
+#include "runtime/optimizers/assign.hpp"
 #include "runtime/optimizers/list.hpp"
 #include "runtime/optimizers/momentum.hpp"
 #include "runtime/optimizers/nesterov.hpp"

@@ -77,7 +77,7 @@ TEST(option_rules, an_option_without_a_name_is_refused) {
   EXPECT_TRUE(checked_optimizer({}, "t"));
   expect_refused({.learning_rate = 0.1F},
                  "optimizer.learning_rate is given without a name of an optimizer",
-                 "sgd, momentum, nesterov, adagrad, adam, adamw; or no option at all");
+                 "sgd, momentum, nesterov, adagrad, adam, adamw, assign; or no option at all");
 }
 
 TEST(option_rules, first_values_are_finite_and_of_one_kind) {
@@ -87,6 +87,9 @@ TEST(option_rules, first_values_are_finite_and_of_one_kind) {
   const auto constant = checked_init({.constant = -2.0F}, "t");
   ASSERT_TRUE(constant);
   EXPECT_EQ(*constant, (init_spec{init_kind::constant, -2.0F}));
+  const auto pushed = checked_init({.pushed = true}, "t");
+  ASSERT_TRUE(pushed);
+  EXPECT_EQ(*pushed, (init_spec{init_kind::pushed, 0.0F}));
   const std::pair<init_options, std::string> refused[] = {
       {{.uniform = -1.0F}, "init_uniform: -1 is out of range; allowed: a finite number >= 0"},
       {{.uniform = nan}, "init_uniform: nan"},
@@ -94,7 +97,10 @@ TEST(option_rules, first_values_are_finite_and_of_one_kind) {
       {{.constant = nan}, "init_constant: nan is out of range; allowed: a finite number"},
       {{.constant = -infinity}, "init_constant: -inf"},
       {{.uniform = 1.0F, .constant = 1.0F},
-       "init_uniform: 1 and init_constant: 1 are both given; allowed: one of them"}};
+       "init_uniform: 1 and init_constant: 1 are both given; allowed: one of them"},
+      {{.uniform = 1.0F, .pushed = true},
+       "init_pushed and init_uniform: 1 are both given; allowed: one of them"},
+      {{.constant = 2.0F, .pushed = true}, "init_pushed and init_constant: 2 are both given"}};
   for (const auto& [options, message] : refused) {
     const auto init = checked_init(options, "fc1");
     ASSERT_FALSE(init) << message;

@@ -187,6 +187,29 @@ TEST_P(optimizer_test, chunking_does_not_change_a_bit) {
 
 INSTANTIATE_TEST_SUITE_P(kinds, optimizer_test, testing::ValuesIn(all_kinds()));
 
+TEST(assign_sum, sets_the_parameters_to_the_sum_and_leaves_the_state) {
+  constexpr std::size_t n = 1500;
+  const auto first = random_values(1, n), second = random_values(2, n);
+  const values before(n, 5.0F), state(n, 7.0F);
+  for (const bool both : {false, true}) {
+    std::vector<gradient> inputs{{first.data(), 3}};
+    if (both) inputs.push_back({second.data(), 4});
+    values expected(n), after(n), kept(n), state1 = state;
+    tree_sum(inputs, expected.data(), n);
+    assign_sum(inputs, {.before = before.data(),
+                        .after = after.data(),
+                        .state1 = state1.data(),
+                        .state2 = nullptr,
+                        .n = n,
+                        .sum = both ? kept.data() : nullptr});
+    EXPECT_TRUE(same_bits(after, expected));
+    EXPECT_TRUE(same_bits(state1, state));
+    if (both) {
+      EXPECT_TRUE(same_bits(kept, expected));
+    }
+  }
+}
+
 TEST(first_not_finite, finds_each_kind_anywhere) {
   values data(5000, 1.0F);
   EXPECT_EQ(first_not_finite(data.data(), data.size()), data.size());
