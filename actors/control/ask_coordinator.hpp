@@ -9,6 +9,7 @@
 #include <caf/all.hpp>
 
 #include "actors/control/errors.hpp"
+#include "actors/control/interrupt_check.hpp"
 #include "actors/control/messages.hpp"
 #include "runtime/base/log.hpp"
 #include "runtime/base/status.hpp"
@@ -18,13 +19,14 @@ namespace tidegate::actors {
 // As long as the coordinator lives: one that hangs is ended by its launcher.
 inline const caf::duration no_limit{caf::infinite};
 
-// Blocks until the coordinator answers, is gone, or `limit` is over; tells the log after two
-// seconds what it waits for. Errors: unavailable (it is gone), timed_out, those of the
+// Blocks until the coordinator answers, is gone, `limit` is over, or `interrupted` says so;
+// tells the log after two seconds what it waits for. Errors: unavailable (it is gone),
+// timed_out, cancelled (interrupted; the answer may still come to `self`), those of the
 // coordinator.
 template <class T, class... Ts>
-runtime::expected<T> ask_coordinator(caf::scoped_actor& self, const coordinator_actor& actor,
-                                     const caf::duration& limit, const std::string& doing,
-                                     const Ts&... xs) {
+runtime::expected<T> ask_unless(interrupt_check& interrupted, caf::scoped_actor& self,
+                                const coordinator_actor& actor, const caf::duration& limit,
+                                const std::string& doing, const Ts&... xs) {
   const auto asker = self->spawn([=](caf::event_based_actor* me) -> caf::behavior {
     auto promise = std::make_shared<caf::typed_response_promise<T>>();
     me->monitor(actor);
@@ -51,10 +53,22 @@ runtime::expected<T> ask_coordinator(caf::scoped_actor& self, const coordinator_
             }};
   });
   runtime::expected<T> result = runtime::fail(runtime::errc::unavailable, doing);
-  self->request(asker, no_limit, done_atom::value)
-      .receive([&](T& value) { result = std::move(value); },
-               [&](caf::error& why) { result = runtime::fail(to_status(why, doing)); });
+  using clock = std::chrono::high_resolution_clock;
+  auto question = self->request(asker, no_limit, done_atom::value);
+  while (interrupted.is_set() && !self->await_data(clock::now() + interrupt_check::interval))
+    if (interrupted()) return runtime::fail(interrupt_check::status_of(doing));
+  question.receive([&](T& value) { result = std::move(value); },
+                   [&](caf::error& why) { result = runtime::fail(to_status(why, doing)); });
   return result;
+}
+
+// Likewise; nothing interrupts it.
+template <class T, class... Ts>
+runtime::expected<T> ask_coordinator(caf::scoped_actor& self, const coordinator_actor& actor,
+                                     const caf::duration& limit, const std::string& doing,
+                                     const Ts&... xs) {
+  interrupt_check never;
+  return ask_unless<T>(never, self, actor, limit, doing, xs...);
 }
 
 }  // namespace tidegate::actors

@@ -49,6 +49,12 @@ void coordinator_locator::greet() {
 }
 
 runtime::expected<coordinator_actor> coordinator_locator::find(std::uint32_t give_up_ms) {
+  interrupt_check never;
+  return find_unless(never, give_up_ms);
+}
+
+runtime::expected<coordinator_actor> coordinator_locator::find_unless(
+    interrupt_check& interrupted, std::uint32_t give_up_ms) {
   policies::retry_backoff again(runtime::steady_now(), give_up_ms);
   for (;;) {
     auto found = find();
@@ -56,6 +62,8 @@ runtime::expected<coordinator_actor> coordinator_locator::find(std::uint32_t giv
     const auto pause = again.after(runtime::steady_now(), found.error());
     if (!pause) return found;
     std::this_thread::sleep_for(nanoseconds(*pause));
+    if (interrupted())
+      return runtime::fail(interrupt_check::status_of("looking for the coordinator"));
   }
 }
 

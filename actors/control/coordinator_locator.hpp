@@ -11,6 +11,7 @@
 
 #include <caf/fwd.hpp>
 
+#include "actors/control/interrupt_check.hpp"
 #include "actors/control/messages.hpp"
 #include "runtime/base/status.hpp"
 
@@ -40,6 +41,10 @@ class coordinator_locator {
   runtime::expected<coordinator_actor> find();
   // Again and again, for so long. Errors: unavailable.
   runtime::expected<coordinator_actor> find(std::uint32_t give_up_ms);
+  // Likewise, unless `interrupted` says otherwise. Errors: unavailable, cancelled
+  // (interrupted).
+  runtime::expected<coordinator_actor> find_unless(interrupt_check& interrupted,
+                                                   std::uint32_t give_up_ms);
 
  private:
   control_plane* control_ = nullptr;

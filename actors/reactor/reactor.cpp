@@ -164,8 +164,8 @@ bool reactor::run_put_off() {
   return true;
 }
 
-void reactor::wait(bool after_work, bool patient) {
-  if (!yield(after_work)) sleep(patient);
+void reactor::wait(bool after_work, bool patient, bool briefly) {
+  if (!yield(after_work)) sleep(patient, briefly);
 }
 
 void reactor::loop() {
@@ -304,7 +304,7 @@ void reactor::close_link(std::uint32_t flush_ms_max) {
   link_->close(flush_ms_max);
 }
 
-void reactor::sleep(bool patient) {
+void reactor::sleep(bool patient, bool briefly) {
   // Others may wait for something else.
   if (link_open_)
     link_->set_patient(patient && inline_drivers_.load() == 1 && !background_.load());
@@ -312,7 +312,8 @@ void reactor::sleep(bool patient) {
   std::array<epoll_event, 2> events{};
   // A message may have come between run_ready and here: its eventfd is readable, so this
   // returns.
-  epoll_wait(epoll_fd_, events.data(), static_cast<int>(events.size()), -1);
+  const int longest = briefly ? static_cast<int>(interrupt_check::interval.count()) : -1;
+  epoll_wait(epoll_fd_, events.data(), static_cast<int>(events.size()), longest);
   drain_wake();
 }
 

@@ -26,8 +26,10 @@
 #include <caf/execution_unit.hpp>
 #include <caf/fwd.hpp>
 
+#include "actors/control/interrupt_check.hpp"
 #include "actors/seam/shell_home.hpp"
 #include "runtime/base/status.hpp"
+#include "runtime/process/fork_count.hpp"
 #include "runtime/transport/link.hpp"
 
 namespace tidegate::actors {
@@ -61,19 +63,30 @@ class reactor final : public caf::execution_unit {
     // Runs what is ready; false when there was nothing.
     bool turn() { return home_.turn(); }
     // Runs until `done` returns true; sleeps when there is nothing to do. `patient`: see
-    // link::set_patient.
+    // link::set_patient. Returns false if the interrupt of set_interrupt() ended it before.
     template <class Done>
-    void run_until(const Done& done, bool patient = false) {
+    bool run_until(const Done& done, bool patient = false) {
       for (bool worked = true; !done();) {
         const bool busy = turn();
-        if (!busy) home_.wait(worked, patient);
+        if (!busy) {
+          home_.wait(worked, patient, home_.interrupted_.is_set());
+          if (home_.interrupted_()) return false;
+        }
         worked = busy;
       }
+      return true;
     }
 
    private:
     reactor& home_;
   };
+
+  // Returns false in a process that was forked from the reactor's: there it must be left alone,
+  // and neither be driven nor destroyed. Any thread.
+  bool is_of_this_process() const { return runtime::fork_count() == forks_; }
+
+  // Has waits of inline drivers ask this now and then. Call it while nobody drives inline.
+  void set_interrupt(interrupt_check interrupted) { interrupted_ = std::move(interrupted); }
 
   // Whether the reactor's own thread goes on when no inline driver drives. Off when nothing
   // happens that an inline driver would not wait for; on at first. Any thread.
@@ -110,11 +123,12 @@ class reactor final : public caf::execution_unit {
   void take_remote();
   bool run_put_off();
   void end_turn();
-  // One step of waiting; `after_work`: the first one since there was something to do.
-  void wait(bool after_work, bool patient = false);
+  // One step of waiting; `after_work`: the first one since there was something to do;
+  // `briefly`: no longer than interrupt_check::interval.
+  void wait(bool after_work, bool patient = false, bool briefly = false);
   // False when it is time to sleep.
   bool yield(bool after_work);
-  void sleep(bool patient);
+  void sleep(bool patient, bool briefly);
   void drain_wake();
   void wake();
   void watch(int fd);
@@ -149,6 +163,9 @@ class reactor final : public caf::execution_unit {
   std::chrono::steady_clock::time_point left_{};  // when the last inline driver did
   std::atomic<unsigned> inline_drivers_{0};
   std::atomic<bool> background_{true};
+
+  interrupt_check interrupted_;  // of who drives inline
+  const std::uint32_t forks_ = runtime::fork_count();
 
   int wake_fd_ = -1;
   int epoll_fd_ = -1;

@@ -9,6 +9,13 @@ pending failed(status why) {
   return pending(std::move(state));
 }
 
+status of_another_process() {
+  return {
+      errc::out_of_order,
+      "this process was forked from a worker; the session stays with the worker, which alone "
+      "may use it"};
+}
+
 }  // namespace tidegate::actors
 
 namespace tidegate {
@@ -22,8 +29,10 @@ bool pending::ready() const {
 
 status pending::wait() const {
   if (!ready()) {
+    if (!state_->home->is_of_this_process()) return actors::of_another_process();
     actors::reactor::inline_driver driver(*state_->home);
-    driver.run_until([&] { return ready(); }, state_->patient);
+    if (!driver.run_until([&] { return ready(); }, state_->patient))
+      return actors::interrupt_check::status_of("waiting");
   }
   std::lock_guard lock(state_->mutex);
   return *state_->outcome;

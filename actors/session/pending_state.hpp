@@ -42,4 +42,7 @@ using pending_ptr = std::shared_ptr<pending_state>;
 // An operation that has failed before it began.
 pending failed(status why);
 
+// Returns the outcome of a call in a process that was forked from the session's.
+status of_another_process();
+
 }  // namespace tidegate::actors

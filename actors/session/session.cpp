@@ -20,7 +20,7 @@ expected<session> join(session_parts parts) {
 namespace {
 
 // The parts of a worker process, from its environment.
-expected<session_parts> parts_of_process() {
+expected<session_parts> parts_of_process(interrupt_check interrupted) {
   auto environment = read_worker_environment();
   if (!environment) return runtime::fail(environment.error());
   runtime::log::start("worker-" + environment->job + "-" + std::to_string(environment->rank));
@@ -32,7 +32,8 @@ expected<session_parts> parts_of_process() {
                                                            environment->node.coordinator_host,
                                                            environment->node.coordinator_port);
   const auto give_up_ms = environment->node.start_timeout_ms;
-  if (auto found = coordinator->find(give_up_ms); !found) return runtime::fail(found.error());
+  if (auto found = coordinator->find_unless(interrupted, give_up_ms); !found)
+    return runtime::fail(found.error());
   parts.system = &process->get();
   parts.keep = std::move(process);
   parts.coordinator_watcher = spawn_coordinator_watcher(*parts.system, coordinator, give_up_ms);
@@ -40,6 +41,7 @@ expected<session_parts> parts_of_process() {
   parts.make_link = make_own_link;
   parts.host = shared_host();
   parts.environment = std::move(*environment);
+  parts.interrupted = std::move(interrupted);
   return parts;
 }
 
@@ -56,11 +58,18 @@ using policies::worker_core;
 
 session::session(std::unique_ptr<session_impl> self) noexcept : impl_(std::move(self)) {}
 session::session(session&&) noexcept = default;
-session& session::operator=(session&&) noexcept = default;
-session::~session() = default;
+session& session::operator=(session&& other) noexcept {
+  const session former(std::move(*this));
+  impl_ = std::move(other.impl_);
+  return *this;
+}
+session::~session() {
+  // In a forked process its threads are missing, and its connections are the other process's.
+  if (impl_ && !impl_->is_of_this_process()) static_cast<void>(impl_.release());
+}
 
-expected<session> session::connect() {
-  auto parts = actors::parts_of_process();
+expected<session> session::connect(std::function<bool()> interrupted) {
+  auto parts = actors::parts_of_process(actors::interrupt_check(std::move(interrupted)));
   if (!parts) return tidegate::fail(parts.error());
   return actors::join(std::move(*parts));
 }
@@ -92,8 +101,10 @@ expected<table> session::open_table(std::string_view name, std::vector<std::uint
   auto optimizer = actors::to_spec(options.optimizer, request.spec.name);
   if (!optimizer) return runtime::fail(optimizer.error());
   request.spec.optimizer = *optimizer;
-  const auto init = policies::checked_init(
-      {.uniform = options.init_uniform, .constant = options.init_constant}, request.spec.name);
+  const auto init = policies::checked_init({.uniform = options.init_uniform,
+                                            .constant = options.init_constant,
+                                            .pushed = options.init_pushed},
+                                           request.spec.name);
   if (!init) return runtime::fail(init.error());
   request.spec.init = *init;
   return impl_->open(request);
@@ -168,14 +179,12 @@ status session::exchange(std::span<const table> tables) {
     command.tables.push_back(where.id);
   }
   command.half = impl_->half();
-  if (auto done = impl_->start(std::move(command)).wait(); !done.ok()) return done;
-  return impl_->move_on();
+  return impl_->move_on(impl_->start(std::move(command)));
 }
 
 status session::clock() {
   if (auto outcome = impl_->before_moving(); !outcome.ok()) return outcome;
-  if (auto done = impl_->command(worker_command::action::clock).wait(); !done.ok()) return done;
-  return impl_->move_on();
+  return impl_->move_on(impl_->command(worker_command::action::clock));
 }
 
 void session::report(const progress& now) {
@@ -191,6 +200,10 @@ void session::report_metric(std::string_view name, double value) {
 
 status session::finish() {
   return impl_->finish();
+}
+
+void session::leave() {
+  impl_->leave();
 }
 
 void session::fail(const status& why) {

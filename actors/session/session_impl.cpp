@@ -17,6 +17,12 @@ using extent = policies::worker_core::extent;
 using action = policies::session_step::action;
 
 session_impl::~session_impl() {
+  leave();
+}
+
+void session_impl::leave() {
+  if (has_left_ || !is_of_this_process()) return;
+  has_left_ = true;
   // Whoever goes without a word is noticed in any case.
   carry_out(shell_.leave(now())).result.ok();
   if (worker_) {
@@ -34,6 +40,7 @@ status session_impl::join() {
   auto started = reactor::start(*parts_.system, parts_.make_link, parts_.host);
   if (!started) return started.error();
   reactor_ = std::move(*started);
+  reactor_->set_interrupt(parts_.interrupted);
   presence_ = spawn_session_presence(*parts_.system);
   const policies::worker_hello worker_hello{.job = parts_.environment.job,
                                             .rank = parts_.environment.rank,
@@ -45,6 +52,7 @@ status session_impl::join() {
   const auto& welcome = shell_.core().welcome();
   info_ = {.job = hello.job,
            .policy = welcome.policy,
+           .reduce = welcome.reduce == policies::reduce_kind::mean ? "mean" : "sum",
            .rank = hello.rank,
            .workers = welcome.workers,
            .seed = welcome.seed,
@@ -72,6 +80,10 @@ std::int64_t session_impl::now() {
 
 // Turns of an operation, to its end.
 policies::session_step session_impl::carry_out(session_turn turn) {
+  if (auto usable = check_usable(); !usable.ok()) {
+    turn.step.result = std::move(usable);
+    return std::move(turn.step);
+  }
   while (turn.step.kind != action::done) {
     if (turn.rest_ns) {
       std::this_thread::sleep_for(std::chrono::nanoseconds(*turn.rest_ns));
@@ -83,6 +95,12 @@ policies::session_step session_impl::carry_out(session_turn turn) {
     turn = shell_.next(now(), std::move(result), std::move(answer));
   }
   return std::move(turn.step);
+}
+
+status session_impl::check_usable() const {
+  if (!is_of_this_process()) return of_another_process();
+  if (has_left_ && !reactor_) return {errc::out_of_order, "the session has ended"};
+  return {};
 }
 
 status session_impl::perform(const session_turn& turn, policies::session_answer& answer) {
@@ -132,6 +150,7 @@ status session_impl::perform(const session_turn& turn, policies::session_answer&
 }
 
 pending session_impl::start(worker_command command) {
+  if (auto usable = check_usable(); !usable.ok()) return failed(std::move(usable));
   auto shared = std::make_shared<worker_command>(std::move(command));
   shared->done = std::make_shared<pending_state>();
   // Where one clock is in flight, what a pull waits for may wait for an acknowledgement.
@@ -249,7 +268,7 @@ policies::worker_progress session_impl::numbers_now() const {
 }
 
 void session_impl::report_now(bool even_if_recent) {
-  if (!shell_.report_is_due(now(), even_if_recent)) return;
+  if (!check_usable().ok() || !shell_.report_is_due(now(), even_if_recent)) return;
   self_->send(parts_.coordinator->now(), progress_atom::value, parts_.environment.node.token,
               info_.job, info_.rank, numbers_now());
 }
@@ -277,26 +296,42 @@ void session_impl::look_until(const Done& done) {
 }
 
 status session_impl::before_moving() {
+  if (lost_count_)
+    return {errc::out_of_order, "a wait for the end of clock " + std::to_string(clock_) +
+                                    " was interrupted; the session can only end now"};
   if (auto outcome = carry_out(shell_.before_moving(now())).result; !outcome.ok())
     return outcome;
   return room();
 }
 
 status session_impl::room() {
+  if (auto usable = check_usable(); !usable.ok()) return usable;
   const auto is_there = [&] {
     return clock_ < numbers_->room_below.load(std::memory_order_acquire);
   };
   look_until(is_there);
-  return is_there() ? status() : command(worker_command::action::room).wait();
+  return is_there() ? status() : wait(command(worker_command::action::room));
+}
+
+status session_impl::wait(const pending& operation) {
+  auto outcome = operation.wait();
+  interrupted_ = !operation.ready();
+  return outcome;
 }
 
 // A pull waits for no credit where it may: the next clock's parameters come while a replica
 // makes the step of this one. Whoever pushes its own memory may have two of them, in turn, and
 // no pending.
-status session_impl::move_on() {
+status session_impl::move_on(const pending& ending) {
+  auto outcome = wait(ending);
+  lost_count_ = interrupted_;
+  if (!outcome.ok()) return outcome;
   ++clock_;
-  if (shell_.core().welcome().one_clock_in_flight || pushes_own_memory_)
-    if (auto credit = room(); !credit.ok()) return credit;
+  if (shell_.core().welcome().one_clock_in_flight || pushes_own_memory_) {
+    outcome = room();
+    lost_count_ = interrupted_;
+    if (!outcome.ok()) return outcome;
+  }
   report_now(false);
   return {};
 }

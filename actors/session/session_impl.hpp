@@ -23,6 +23,7 @@
 #include "runtime/base/sha256.hpp"
 #include "runtime/base/unix_time.hpp"
 #include "runtime/memory/map_limit.hpp"
+#include "runtime/process/fork_count.hpp"
 #include <tidegate/session.hpp>
 
 namespace tidegate::actors {
@@ -38,6 +39,8 @@ class session_impl {
   ~session_impl();
 
   runtime::status join();
+  // Ends the membership; memory stays.
+  void leave();
   runtime::expected<table> open(const policies::table_request& request);
   pending start(worker_command command);
   pending command(worker_command::action kind);
@@ -53,8 +56,9 @@ class session_impl {
   // Waits until a push of this clock is within the credit window. Errors: those of earlier
   // pushes.
   runtime::status room();
-  // Ends the clock.
-  runtime::status move_on();
+  // Ends the clock: waits for what ends it, and for the next clock's credit where that is due.
+  runtime::status move_on(const pending& ending);
+  bool is_of_this_process() const { return runtime::fork_count() == forks_; }
   // Where this clock's gradients are written.
   std::span<float> gradient(const table& where);
   std::uint32_t half();
@@ -82,11 +86,18 @@ class session_impl {
   std::uint64_t clock_ = 0;
   policies::double_buffer half_;
   bool pushes_own_memory_ = false;  // the program's: not what gradient() said
+  const std::uint32_t forks_ = runtime::fork_count();
+  bool has_left_ = false;
+  bool interrupted_ = false;  // the last wait of wait() was
+  bool lost_count_ = false;   // of its clocks: a wait for the end of one was interrupted
   std::map<std::uint32_t, std::vector<float>> nowhere_;
   progress progress_;
 
  private:
   std::int64_t now();
+  runtime::status wait(const pending& operation);
+  // Errors: out_of_order (a forked process, or the session has ended).
+  runtime::status check_usable() const;
   runtime::status perform(const session_turn& turn, policies::session_answer& answer);
   runtime::status attach(const policies::table_grant& grant);
   // Drives until `done`, or nothing is left to do.
@@ -102,7 +113,10 @@ class session_impl {
 template <class T, class... Ts>
 runtime::status session_impl::ask(const std::string& doing, policies::session_answer& answer,
                                   const Ts&... xs) {
-  auto reply = ask_coordinator<T>(self_, parts_.coordinator->now(), no_limit, doing, xs...);
+  // An answer that comes after an interrupt goes with who asked.
+  caf::scoped_actor self(*parts_.system);
+  auto reply = ask_unless<T>(parts_.interrupted, self, parts_.coordinator->now(), no_limit,
+                             doing, xs...);
   if (!reply) return reply.error();
   if constexpr (!std::is_same_v<T, done_atom>) answer = std::move(*reply);
   return {};

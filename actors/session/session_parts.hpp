@@ -6,6 +6,7 @@
 #include <string>
 
 #include "actors/control/coordinator_locator.hpp"
+#include "actors/control/interrupt_check.hpp"
 #include "actors/control/messages.hpp"
 #include "actors/environment/environment.hpp"
 #include "actors/reactor/reactor.hpp"
@@ -23,6 +24,7 @@ struct session_parts {
   link_factory make_link;
   std::uint64_t host = 0;  // whose memory is shared (peer_address.hpp)
   worker_environment environment;
+  interrupt_check interrupted;                // of every wait of the session's thread
   std::unique_ptr<runtime::heartbeat> beats;  // as long as the session lives; or null
 };
 

@@ -26,7 +26,8 @@ class pending {
   bool ready() const;
   // Blocks until the operation has ended, and returns its outcome; may be called again. Errors:
   // those of the call that returned this, refused (a shard refused), cancelled (an earlier
-  // operation has failed, or the session is gone).
+  // operation has failed, the session is gone, or the wait was interrupted: the operation goes
+  // on then), out_of_order (this process was forked from the session's).
   status wait() const;
   // Runs `done` once with the outcome: before this returns if the operation has ended, else
   // when it ends. May be called once.

@@ -11,6 +11,10 @@
 // policy (`bsp`, `ssp`, `async`) of the job decides how long a pull waits. Errors are values;
 // a call that returns a `pending` reports all of them there.
 //
+// Process rule: a session belongs to the process that connected. In a process that is forked
+// from it every call fails (out_of_order), and the destructor does nothing; exec, or the end of
+// such a process, harms no one.
+//
 // Thread rule: a session belongs to one thread at a time. Callbacks given to `pending::then`
 // must not block or call the session (pending.hpp says where they run). Ownership: spans passed
 // to push and pull stay the caller's, must outlive the returned `pending` becoming ready, and
@@ -18,6 +22,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -42,6 +47,7 @@ expected<session> join(session_parts parts);
 struct job_info {
   std::string job;
   std::string policy;         // "bsp", "ssp(3)", "async"
+  std::string reduce;         // "mean", "sum": what the workers' gradients come to
   std::uint32_t rank = 0;     // 0 .. workers - 1
   std::uint32_t workers = 1;  // wanted when this worker joined; `tidegate scale` changes it
   std::uint64_t seed = 1;
@@ -63,8 +69,13 @@ class session {
  public:
   // Joins the job named in the environment: TIDEGATE_COORDINATOR, TIDEGATE_JOB, TIDEGATE_RANK,
   // ... Blocks until the cluster admits this worker. Errors: invalid_argument (not started by
-  // the launcher), unavailable, timed_out, refused.
-  static expected<session> connect();
+  // the launcher), unavailable, timed_out, refused, cancelled (interrupted).
+  //
+  // `interrupted`, where given, is asked about ten times a second by every call of the session
+  // that blocks, this one included, and by `pending::wait`, on the thread that waits. The wait
+  // ends as cancelled when it returns true. It must not call the session. After an interrupted
+  // clock() or exchange() the session can only end, because nobody knows how far that came.
+  static expected<session> connect(std::function<bool()> interrupted = {});
 
   session(session&&) noexcept;
   session& operator=(session&&) noexcept;
@@ -161,6 +172,9 @@ class session {
   // Ends the job as failed with this message. Blocks until the coordinator has heard of it;
   // failures of that are logged.
   void fail(const status& why);
+  // Ends the membership as the destructor does, and keeps the memory that gradient() has named
+  // until the destructor runs. Every later call fails (out_of_order).
+  void leave();
 
  private:
   friend expected<session> actors::join(actors::session_parts parts);

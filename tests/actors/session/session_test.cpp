@@ -119,6 +119,57 @@ TEST_F(session_test, options_that_yaml_would_refuse_are_refused) {
   });
 }
 
+TEST_F(session_test, a_table_may_start_with_what_one_worker_pushes) {
+  for (const auto kind :
+       {consistency_kind::bsp, consistency_kind::ssp, consistency_kind::async}) {
+    auto spec = small_cluster(3, 2, {kind, 1});
+    spec.chunk_bytes = 256;
+    local_cluster cluster(spec, links());
+    cluster.run_workers("job", [&](session& s) {
+      tidegate::table_options options;
+      options.optimizer = {.name = "adam", .learning_rate = 0.5F};
+      options.init_pushed = true;
+      const auto t = s.open_table("t", {100}, options);
+      ASSERT_TRUE(t);
+      EXPECT_EQ(s.info().reduce, "mean");
+      floats first(100), seen(100);
+      for (std::size_t i = 0; i < first.size(); ++i) first[i] = 0.1F * static_cast<float>(i);
+      if (s.info().rank == 1) {
+        EXPECT_TRUE(s.push(*t, first).wait().ok());
+      }
+      EXPECT_TRUE(s.clock().ok());
+      EXPECT_TRUE(s.pull_final(*t, seen).wait().ok());
+      EXPECT_EQ(seen, first);  // not a third of it, and no step of Adam's
+      // From then on the optimizer steps, from the beginning of its state.
+      EXPECT_TRUE(s.push(*t, floats(100, 2.0F)).wait().ok());
+      EXPECT_TRUE(s.clock().ok());
+      EXPECT_TRUE(s.pull_final(*t, seen).wait().ok());
+      if (kind == consistency_kind::bsp) {
+        EXPECT_NEAR(seen[7], first[7] - 0.5F, 1e-5F);
+      }
+      EXPECT_TRUE(s.finish().ok());
+    });
+  }
+}
+
+TEST_F(session_test, a_session_that_has_left_refuses_every_call_and_keeps_its_memory) {
+  local_cluster cluster(small_cluster(1, 1, {consistency_kind::bsp, 0}), links());
+  cluster.run_workers("job", [&](session& s) {
+    const auto t = open(s, 10);
+    const auto gradient = s.gradient(t);
+    gradient[3] = 5.0F;
+    EXPECT_TRUE(s.finish().ok());
+    s.leave();
+    s.leave();
+    EXPECT_EQ(gradient[3], 5.0F);
+    floats own(10);
+    for (const auto& outcome :
+         {s.push(t, own).wait(), s.pull(t, own).wait(), s.clock(), s.finish()})
+      EXPECT_EQ(outcome.code(), errc::out_of_order) << outcome.to_string();
+    EXPECT_FALSE(s.open_table("other", {1}));
+  });
+}
+
 TEST_F(session_test, parameters_end_with_the_next_push_or_pull_of_the_table) {
   for (const auto kind :
        {consistency_kind::bsp, consistency_kind::ssp, consistency_kind::async})
