@@ -35,7 +35,8 @@ const std::vector<command>& commands() {
        .known_options = {"--json", "--set", "--help"}},
       {.name = "launch",
        .kind = command_kind::launch,
-       .known_options = {"--run-dir", "--resume", "--set", "--help"}},
+       .known_options = {"--run-dir", "--run-dir-file", "--resume", "--follow", "--set",
+                         "--help"}},
       {.name = "export",
        .kind = command_kind::export_model,
        .known_options = {"--output", "--job", "--list", "--help"},
@@ -68,7 +69,9 @@ options::options_description describe(command_kind kind, command_line& into) {
   switch (kind) {
     case command_kind::launch:
       add("run-dir", options::value(&into.run_dir), "");
+      add("run-dir-file", options::value(&into.run_dir_file), "");
       add("resume", options::value(&into.resume), "");
+      add("follow", options::bool_switch(&into.follow), "");
       [[fallthrough]];
     case command_kind::validate:
       add("set", options::value(&into.sets)->composing(), "");
@@ -200,10 +203,12 @@ runtime::expected<command_line> parse_file_command(const command& selected,
   if (!words) return runtime::fail(words.error());
   if (line.kind == command_kind::help) return line;
   if (!line.resume.empty()) {
-    if (words->empty() && line.run_dir.empty() && line.sets.empty()) return line;
+    if (words->empty() && line.run_dir.empty() && line.run_dir_file.empty() &&
+        line.sets.empty())
+      return line;
     return bad(
         "tidegate launch: --resume goes on with the run as it is; allowed: tidegate "
-        "launch --resume RUN_DIR, and nothing else");
+        "launch --resume RUN_DIR [--follow], and nothing else");
   }
   if (line.kind == command_kind::scale) return parse_scale(*words, line);
   if (words->size() != 1) {

@@ -30,7 +30,9 @@ struct command_line {
   std::vector<std::string> sets;  // --set, in order
   bool json = false;              // plan
   std::string run_dir;            // launch: empty for the default; nodes: required
+  std::string run_dir_file;       // launch
   std::string resume;             // launch: the run folder to go on in; then no file
+  bool follow = false;            // launch
   std::uint32_t index = 0;        // node shard, node replica, node aggregator
   std::string job;                // node aggregator; export, scale: empty for the only one
   std::uint32_t workers = 0;      // scale; 0: as many as there are

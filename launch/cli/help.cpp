@@ -11,9 +11,9 @@ constexpr const char* general = R"(tidegate - a parameter server
       say everything that is wrong with a cluster file
   tidegate plan FILE [--json] [--set path=value]...
       show processes, chunks per shard and memory; nothing is started
-  tidegate launch FILE [--run-dir DIR] [--set path=value]...
+  tidegate launch FILE [--run-dir DIR] [--follow] [--set path=value]...
       run it: coordinator, shards, aggregators and workers
-  tidegate launch --resume RUN_DIR
+  tidegate launch --resume RUN_DIR [--follow]
       go on with a run whose launcher was killed, or that failed
   tidegate export RUN_DIR -o FILE [--job NAME]
       write a job's newest checkpoint as one safetensors file
@@ -57,13 +57,17 @@ parameters, optimizer state and waiting gradients take at most. Starts nothing.
   --json             the same as JSON
 )";
 
-constexpr const char* launch = R"(tidegate launch FILE [--run-dir DIR] [--set path=value]...
-tidegate launch --resume RUN_DIR
+constexpr const char* launch =
+    R"(tidegate launch FILE [--run-dir DIR] [--follow] [--set path=value]...
+tidegate launch --resume RUN_DIR [--follow]
 
 Starts the cluster, shows how the jobs go on, and ends with a table of results.
 
   --run-dir DIR      where to put logs and results; must be new or empty.
                      Default: runs/NAME-YYYYmmdd-HHMMSS
+  --run-dir-file FILE  gets the absolute path of the run folder once that is there
+  --follow           shows what workers write, each line with the worker's rank in front; it is in
+                     RUN_DIR/logs in any case
   --resume RUN_DIR   goes on with a run that was not done: its launcher was killed, or it failed.
                      Jobs with checkpoints go on from the newest whole one, the others begin anew,
                      all with the cluster file that the run began with. A run that is done is left

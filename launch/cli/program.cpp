@@ -35,7 +35,10 @@ int run_on_file(const command_line& line, const services& cluster) {
     if (line.kind == command_kind::launch) return exit_with(exit_code::bad_usage);
   }
   if (line.kind == command_kind::launch) {
-    return exit_with(launch_cluster(*spec, {line.run_dir}, cluster));
+    return exit_with(launch_cluster(
+        *spec,
+        {.run_dir = line.run_dir, .follow = line.follow, .run_dir_file = line.run_dir_file},
+        cluster));
   }
   const auto plan = make_plan(*spec);
   if (line.kind == command_kind::plan) {
@@ -83,7 +86,8 @@ int run_program(const std::vector<std::string>& args, const services& cluster) {
     case command_kind::scale:
       return exit_with(scale_run(*line));
     case command_kind::launch:
-      if (!line->resume.empty()) return exit_with(resume_cluster(line->resume, cluster));
+      if (!line->resume.empty())
+        return exit_with(resume_cluster(line->resume, cluster, line->follow));
       [[fallthrough]];
     case command_kind::validate:
     case command_kind::plan:

@@ -1,5 +1,6 @@
 #include "launch/plan/environment.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
 #include <string_view>
@@ -33,6 +34,28 @@ void set_transport(const policies::cluster_spec& spec, variables& all) {
   all.emplace("UCX_WARN_UNUSED_ENV_VARS", "n");
 }
 
+// Scripts that torchrun starts find their place in these.
+void set_ranks(const policies::cluster_spec& spec, const policies::job_spec& job,
+               const process_plan& process, std::uint16_t port, variables& all) {
+  const auto rank = process.name.index;
+  const auto workers = std::max(job.workers, rank + 1);
+  const auto* own = policies::host_of_worker(spec, job, rank);
+  std::uint32_t before = 0, beside = 0;
+  for (std::uint32_t other = 0; other < workers; ++other) {
+    if (policies::host_of_worker(spec, job, other) != own) continue;
+    ++beside;
+    if (other < rank) ++before;
+  }
+  const auto* first = policies::host_of_worker(spec, job, 0);
+  all["RANK"] = std::to_string(rank);
+  all["WORLD_SIZE"] = std::to_string(workers);
+  all["LOCAL_RANK"] = std::to_string(before);
+  all["LOCAL_WORLD_SIZE"] = std::to_string(beside);
+  all["MASTER_ADDR"] =
+      first != nullptr && !first->address.empty() ? first->address : "127.0.0.1";
+  all["MASTER_PORT"] = std::to_string(port);
+}
+
 }  // namespace
 
 std::string reachable_host(const policies::cluster_spec& spec) {
@@ -54,6 +77,7 @@ variables child_environment(const variables& base, const policies::cluster_spec&
   if (name.role == process_role::worker) {
     for (const auto& job : spec.jobs) {
       if (job.name != name.job) continue;
+      set_ranks(spec, job, process, run.workers_port, all);
       for (const auto& [key, value] : job.env) all[key] = value;
     }
     all["TIDEGATE_JOB"] = name.job;

@@ -19,10 +19,14 @@ struct run_identity {
   std::uint16_t port = 0;  // of the coordinator; 0 while it is not known
   std::string run_dir;     // absolute
   std::uint32_t epoch = 1;
+  // Free when the run began, for workers' own use (MASTER_PORT).
+  std::uint16_t workers_port = 0;
 };
 
 // `base` (the launcher's own), the variables of actors/environment/node_options.hpp and, for
-// workers, the job's env. UCX_TLS follows the transport unless `base` or the job sets it.
+// workers, what torchrun would tell them (RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE,
+// MASTER_ADDR, MASTER_PORT) and the job's env, which may override that. UCX_TLS follows the
+// transport unless `base` or the job sets it.
 variables child_environment(const variables& base, const policies::cluster_spec& spec,
                             const process_plan& process, const run_identity& run);
 

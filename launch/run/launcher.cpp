@@ -9,6 +9,7 @@
 #include "launch/config/write_yaml.hpp"
 #include "launch/plan/origin.hpp"
 #include "launch/run/run.hpp"
+#include "launch/text/files.hpp"
 #include "policies/placement/descriptors.hpp"
 #include "policies/placement/memory_needs.hpp"
 #include "runtime/base/machine_memory.hpp"
@@ -76,6 +77,8 @@ exit_code launch_cluster(const policies::cluster_spec& spec, const launch_option
   }
   const auto plan = make_plan(spec);
   auto written = write_plan(*folder, plan);
+  if (written.ok() && !options.run_dir_file.empty())
+    written = write_file_atomically(options.run_dir_file, folder->path() + "\n", 0666);
   if (written.ok()) written = keep_for_later(*folder, spec);
   if (!written.ok()) return refuse(written, exit_code::job_failed);
   run_journal journal(std::move(*folder), ::isatty(STDOUT_FILENO) != 0);
@@ -89,12 +92,16 @@ exit_code launch_cluster(const policies::cluster_spec& spec, const launch_option
   // Whoever resumes a run without it would begin the same epoch again.
   if (auto recorded = journal.folder().record_epoch(first_epoch); !recorded.ok())
     return refuse(recorded, exit_code::job_failed);
-  return carry_out(spec, cluster, *start, journal, first_epoch);
+  return carry_out(spec, cluster, *start, journal, first_epoch, options.follow);
 }
 
 exit_code carry_out(const policies::cluster_spec& spec, const services& cluster,
-                    const starter& start, run_journal& journal, std::uint32_t epoch) {
+                    const starter& start, run_journal& journal, std::uint32_t epoch,
+                    bool follow) {
   run current(spec, cluster, start, journal, epoch);
+  if (follow)
+    if (const auto followed = current.follow_workers(); !followed.ok())
+      journal.complain(followed.message());
   raise_descriptor_limit(spec);
   return current.carry_out();
 }

@@ -12,7 +12,9 @@
 namespace tidegate::launch {
 
 struct launch_options {
-  std::string run_dir;  // empty: runs/<name>-<time>
+  std::string run_dir;       // empty: runs/<name>-<time>
+  bool follow = false;       // show what workers write
+  std::string run_dir_file;  // gets the run folder's absolute path; empty: none does
 };
 
 // Returns over_limit if this machine does not give a process the file descriptors that one of
@@ -29,8 +31,10 @@ runtime::status check_memory_of_this_machine(const policies::cluster_spec& spec)
 exit_code launch_cluster(const policies::cluster_spec& spec, const launch_options& options,
                          const services& cluster);
 
-// The run itself, in a folder that is claimed and an epoch that is on record.
+// The run itself, in a folder that is claimed and an epoch that is on record. `follow`: as in
+// launch_options.
 exit_code carry_out(const policies::cluster_spec& spec, const services& cluster,
-                    const starter& start, run_journal& journal, std::uint32_t epoch);
+                    const starter& start, run_journal& journal, std::uint32_t epoch,
+                    bool follow);
 
 }  // namespace tidegate::launch

@@ -92,7 +92,7 @@ expected<std::string> where_it_goes_on(const policies::job_spec& job,
          std::to_string(manifest.clock);
 }
 
-exit_code go_on(claimed_run run, const services& cluster) {
+exit_code go_on(claimed_run run, const services& cluster, bool follow) {
   const auto path = run.folder.path();
   const auto spec = load_cluster(path + "/cluster.yaml", {});
   if (!spec) return refuse(spec.error());
@@ -125,7 +125,7 @@ exit_code go_on(claimed_run run, const services& cluster) {
     journal.event("job_resumed", place);
     journal.screen().print(place);
   }
-  return carry_out(*spec, cluster, *start, journal, run.plan.epoch);
+  return carry_out(*spec, cluster, *start, journal, run.plan.epoch, follow);
 }
 
 }  // namespace
@@ -138,10 +138,10 @@ bool has_checkpoint(const policies::job_spec& job, const std::string& run_dir) {
   return ids && !ids->empty();
 }
 
-exit_code resume_cluster(const std::string& run_dir, const services& cluster) {
+exit_code resume_cluster(const std::string& run_dir, const services& cluster, bool follow) {
   auto run = claim(run_dir);
   if (!run) return refuse(run.error());
-  if (!run->plan.is_done) return go_on(std::move(*run), cluster);
+  if (!run->plan.is_done) return go_on(std::move(*run), cluster, follow);
   std::cout << "run folder " << run_dir
             << ": the run is done already, nothing is started; its results are in "
                "result.json\n";

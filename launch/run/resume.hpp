@@ -14,7 +14,8 @@ namespace tidegate::launch {
 // was begun from, which becomes the current one. Jobs that have a whole checkpoint go on from
 // there, the others from the beginning. bad_usage: the folder is not of a run, or a launcher
 // of the run lives. done, with no process started: the run is done already.
-exit_code resume_cluster(const std::string& run_dir, const services& cluster);
+// `follow`: as in launch_options.
+exit_code resume_cluster(const std::string& run_dir, const services& cluster, bool follow);
 
 // Returns true if a checkpoint of this job has a manifest, which is written last.
 bool has_checkpoint(const policies::job_spec& job, const std::string& run_dir);

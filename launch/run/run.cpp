@@ -10,6 +10,7 @@
 #include "policies/model/millisecond.hpp"
 #include "runtime/base/assert.hpp"
 #include "runtime/base/unix_time.hpp"
+#include "runtime/process/free_port.hpp"
 
 namespace tidegate::launch {
 
@@ -58,12 +59,19 @@ run::run(const policies::cluster_spec& spec, const services& cluster, const star
       cluster_(cluster),
       journal_(journal),
       shell_(plan_for_core(spec, plan, epoch), *this, spec.supervision.heartbeat_timeout_ms),
-      identity_{
-          .token = draw_token(), .port = 0, .run_dir = journal.folder().path(), .epoch = epoch},
+      identity_{.token = draw_token(),
+                .port = 0,
+                .run_dir = journal.folder().path(),
+                .epoch = epoch,
+                .workers_port = runtime::free_port()},
       processes_(spec, start, journal, std::move(plan)),
       output_(spec, journal),
       faults_(spec, start, journal, processes_),
       requests_(spec) {}
+
+runtime::status run::follow_workers() {
+  return output_.follow_workers();
+}
 
 exit_code run::carry_out() {
   now_ = runtime::steady_now();
@@ -90,6 +98,7 @@ void run::wait() {
   if (poller_) fds.push_back({poller_->fd(), POLLIN, 0});
   processes_.add_to(fds);
   faults_.add_to(fds);
+  output_.add_to(fds);
   requests_.add_to(fds);
   const auto wake = std::min(shell_.next_wake(), faults_.next_wake(shell_.core()));
   auto ms = wait_ms_max;
@@ -133,6 +142,7 @@ runtime::expected<std::string> run::spawn(const policies::launch_effects::start&
     if (!write_end) return runtime::fail(write_end.error());
     ready = std::move(*write_end);
   }
+  output_.starting(name);
   const auto pid = processes_.start(start, identity_, ready.get(), shell_.expects_beats());
   if (!pid) return runtime::fail(pid.error());
   return name.to_string() + " pid " + std::to_string(*pid);

@@ -30,6 +30,8 @@ class run final : private run_port {
   run(const policies::cluster_spec& spec, const services& cluster, const starter& start,
       run_journal& journal, std::uint32_t epoch);
 
+  // As run_output::follow_workers; before carry_out.
+  runtime::status follow_workers();
   // Blocks until every process has ended.
   exit_code carry_out();
 

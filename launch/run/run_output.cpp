@@ -32,6 +32,28 @@ exit_code to_exit_code(policies::run_outcome outcome) {
 
 }  // namespace
 
+runtime::status run_output::follow_workers() {
+  auto follower = log_follower::in(journal_.folder().path() + "/logs");
+  if (!follower) return follower.error();
+  follower_ = std::move(*follower);
+  return {};
+}
+
+void run_output::starting(const process_name& process) {
+  if (!follower_ || process.role != policies::process_role::worker) return;
+  const auto rank = std::to_string(process.index);
+  follower_->follow(journal_.folder().log_path(process),
+                    spec_.jobs.size() > 1 ? process.job + "/" + rank : rank);
+}
+
+void run_output::add_to(std::vector<pollfd>& fds) const {
+  if (follower_) fds.push_back({.fd = follower_->fd(), .events = POLLIN, .revents = 0});
+}
+
+void run_output::show_followed(std::vector<std::string> lines) {
+  for (const auto& line : lines) journal_.screen().print(line);
+}
+
 void run_output::write_launcher(std::uint64_t token) {
   constexpr mode_t private_file = 0600;
   const auto stat = runtime::stat_of(::getpid());
@@ -44,6 +66,7 @@ void run_output::write_launcher(std::uint64_t token) {
 }
 
 void run_output::show(std::int64_t now, const policies::launch_core& core) {
+  if (follower_) show_followed(follower_->take_lines());
   if (!core.is_running()) return;
   auto& screen = journal_.screen();
   const auto width = screen.width();
@@ -123,6 +146,7 @@ exit_code run_output::conclude(const policies::launch_core& core) {
   journal_.event("run_ended", "exit code " + std::to_string(code));
   (void)journal_.write("result.json", result_json(spec_.name, jobs, code));
   journal_.screen().end_live();
+  if (follower_) show_followed(follower_->take_rest());
   journal_.screen().print("\n" + result_table(jobs));
   if (outcome == exit_code::process_died || (core.is_interrupted() && may_be_resumed(jobs)))
     journal_.complain("go on with it: tidegate launch --resume " + journal_.folder().shown());

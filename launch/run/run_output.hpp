@@ -3,10 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <poll.h>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "launch/run/log_follower.hpp"
 #include "launch/run/run_journal.hpp"
 #include "launch/text/exit_code.hpp"
 #include "policies/launcher/core.hpp"
@@ -25,6 +28,13 @@ class run_output {
   run_output(const policies::cluster_spec& spec, run_journal& journal)
       : spec_(spec), journal_(journal) {}
 
+  // Shows what workers write from now on, each line with its worker's rank in front. Errors:
+  // those of log_follower::in.
+  runtime::status follow_workers();
+  // A process is about to be started.
+  void starting(const process_name& process);
+  void add_to(std::vector<pollfd>& fds) const;
+
   // Writes launcher.json, for whoever resumes the run, and nobody else: it has the token.
   void write_launcher(std::uint64_t token);
   // Shows how jobs go on, and for whom they wait, while they run.
@@ -42,10 +52,12 @@ class run_output {
   exit_code conclude(const policies::launch_core& core);
 
  private:
+  void show_followed(std::vector<std::string> lines);
   bool may_be_resumed(const std::vector<policies::job_status>& jobs) const;
 
   const policies::cluster_spec& spec_;
   run_journal& journal_;
+  std::optional<log_follower> follower_;
   policies::progress_watchdog watchdog_;
   std::vector<policies::wait_status> waits_;  // the longest first
   policies::wait_ledger own_waits_;           // the launcher's

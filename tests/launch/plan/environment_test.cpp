@@ -37,6 +37,30 @@ TEST(environment, of_a_worker) {
   EXPECT_EQ(all.at("TIDEGATE_RUN_DIR"), "/runs/x");
 }
 
+TEST(environment, tells_workers_what_torchrun_would) {
+  auto spec = spec_with("tcp");
+  auto run = identity;
+  run.workers_port = 29500;
+  spec.jobs[0].workers = 5;
+  spec.hosts = {{.name = "a", .address = "10.0.0.7", .prefix = {}},
+                {.name = "b", .address = "10.0.0.8", .prefix = {}}};
+  const auto all = child_environment({}, spec, worker_3, run);
+  EXPECT_EQ(all.at("RANK"), "3");
+  EXPECT_EQ(all.at("WORLD_SIZE"), "5");
+  EXPECT_EQ(all.at("LOCAL_RANK"), "1");  // ranks 0 and 1 are on a, the others on b
+  EXPECT_EQ(all.at("LOCAL_WORLD_SIZE"), "3");
+  EXPECT_EQ(all.at("MASTER_ADDR"), "10.0.0.7");
+  EXPECT_EQ(all.at("MASTER_PORT"), "29500");
+  spec.hosts.clear();
+  const auto alone = child_environment({}, spec, worker_3, run);
+  EXPECT_EQ(alone.at("LOCAL_RANK"), "3");
+  EXPECT_EQ(alone.at("LOCAL_WORLD_SIZE"), "5");
+  EXPECT_EQ(alone.at("MASTER_ADDR"), "127.0.0.1");
+  spec.jobs[0].env["MASTER_PORT"] = "1";
+  EXPECT_EQ(child_environment({}, spec, worker_3, run).at("MASTER_PORT"), "1");
+  EXPECT_EQ(child_environment({}, spec, node(process_role::shard), run).count("RANK"), 0U);
+}
+
 TEST(environment, of_nodes_has_no_job) {
   const auto shard =
       child_environment({}, spec_with("auto"), node(process_role::shard), identity);
