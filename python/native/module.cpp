@@ -1,0 +1,83 @@
+// The native half of the Python package: tidegate._native. tidegate/session.py is what users
+// see, and says what everything does; here is only what needs C++.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "python/native/worker_session.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace tidegate::python {
+namespace {
+
+void bind_options(nb::module_& module) {
+  nb::class_<optimizer>(module, "Optimizer")
+      .def(nb::init<>())
+      .def_rw("name", &optimizer::name)
+      .def_rw("learning_rate", &optimizer::learning_rate)
+      .def_rw("momentum", &optimizer::momentum)
+      .def_rw("beta1", &optimizer::beta1)
+      .def_rw("beta2", &optimizer::beta2)
+      .def_rw("epsilon", &optimizer::epsilon)
+      .def_rw("weight_decay", &optimizer::weight_decay);
+  nb::class_<table_options>(module, "TableOptions")
+      .def(nb::init<>())
+      .def_rw("optimizer", &table_options::optimizer)
+      .def_rw("init_uniform", &table_options::init_uniform)
+      .def_rw("init_constant", &table_options::init_constant)
+      .def_rw("init_pushed", &table_options::init_pushed);
+  nb::class_<table>(module, "Table").def_ro("id", &table::id).def_ro("size", &table::size);
+}
+
+void bind_session(nb::module_& module) {
+  using self = worker_session;
+  nb::class_<operation>(module, "Operation")
+      .def("ready", &operation::ready)
+      .def("wait", &operation::wait);
+  nb::class_<self>(module, "Session")
+      .def_static("connect", &self::connect)
+      .def_prop_ro("job", [](const self& s) { return s.info().job; })
+      .def_prop_ro("policy", [](const self& s) { return s.info().policy; })
+      .def_prop_ro("reduce", [](const self& s) { return s.info().reduce; })
+      .def_prop_ro("rank", [](const self& s) { return s.info().rank; })
+      .def_prop_ro("size", [](const self& s) { return s.info().workers; })
+      .def_prop_ro("seed", [](const self& s) { return s.info().seed; })
+      .def_prop_ro("incarnation", [](const self& s) { return s.info().incarnation; })
+      .def_prop_ro("is_open", &self::is_open)
+      .def_prop_ro("is_of_this_process", &self::is_of_this_process)
+      .def("now", &self::now)
+      .def("open_table", &self::open_table, "name"_a, "shape"_a, "options"_a.none())
+      .def("gradient", &self::gradient)
+      .def("parameters", &self::parameters)
+      .def("push", &self::push)
+      .def("pull", &self::pull, "table"_a, "to_the_end"_a)
+      .def("push_from", &self::push_from, "table"_a, "gradient"_a.noconvert())
+      .def("pull_into", &self::pull_into, "table"_a, "parameters"_a.noconvert(), "to_the_end"_a)
+      .def("exchange", &self::exchange)
+      .def("clock", &self::clock)
+      .def(
+          "report",
+          [](self& s, std::uint64_t clocks_total, double epoch, double loss,
+             std::uint64_t samples) {
+            s.report({clocks_total, epoch, loss, samples});
+          },
+          "clocks_total"_a, "epoch"_a, "loss"_a, "samples"_a)
+      .def("report_metric", &self::report_metric)
+      .def("finish", &self::finish)
+      .def("fail", &self::fail)
+      .def("close", &self::close)
+      .def("take_over", &self::take_over);
+}
+
+NB_MODULE(_native, module) {
+  module.attr("__version__") = TIDEGATE_VERSION;
+  bind_options(module);
+  bind_session(module);
+}
+
+}  // namespace
+}  // namespace tidegate::python

@@ -1,0 +1,211 @@
+#include "python/native/worker_session.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <unistd.h>
+
+#include "python/native/errors.hpp"
+
+namespace nb = nanobind;
+
+namespace tidegate::python {
+
+namespace {
+
+// One session at a time: a process is one worker.
+std::atomic<bool> has_session{false};
+
+// Whether a signal has come whose handler raises. Only Python's main thread runs handlers.
+bool signal_raises() {
+  const nb::gil_scoped_acquire gil;
+  return PyErr_Occurred() != nullptr || PyErr_CheckSignals() != 0;
+}
+
+}  // namespace
+
+std::shared_ptr<worker_session> worker_session::connect() {
+  if (has_session.exchange(true))
+    raise({errc::out_of_order,
+           "this process has a session already; a process is one worker. End that one first "
+           "(finish(), or the end of its `with`)"});
+  auto joined = [] {
+    const nb::gil_scoped_release waiting;
+    return session::connect(signal_raises);
+  }();
+  if (!joined || PyErr_Occurred() != nullptr) has_session = false;
+  return std::shared_ptr<worker_session>(new worker_session(checked(std::move(joined))));
+}
+
+worker_session::worker_session(session joined)
+    : session_(std::move(joined)),
+      info_(session_->info()),
+      process_(::getpid()),
+      thread_(std::this_thread::get_id()) {}
+
+// The C++ session leaves everything alone in a forked process.
+worker_session::~worker_session() {
+  if (session_ && is_of_this_process()) {
+    const nb::gil_scoped_release waiting;
+    session_.reset();
+    has_session = false;
+  }
+}
+
+bool worker_session::is_of_this_process() const noexcept {
+  return ::getpid() == process_;
+}
+
+session& worker_session::use() {
+  if (!is_of_this_process())
+    raise({errc::out_of_order, "this process was forked from worker " +
+                                   std::to_string(info_.rank) +
+                                   "; the session stays with the worker (process " +
+                                   std::to_string(process_) + "), which alone may use it"});
+  if (!is_open()) raise({errc::out_of_order, "the session has ended"});
+  if (std::this_thread::get_id() != thread_)
+    raise({errc::out_of_order,
+           "the session belongs to the thread that opened it; Session.take_over() gives it to "
+           "the thread that calls that"});
+  return *session_;
+}
+
+template <class Call>
+auto worker_session::run(Call&& call) {
+  auto& current = use();
+  forget_done();
+  const nb::gil_scoped_release waiting;
+  return call(current);
+}
+
+std::uint64_t worker_session::now() {
+  return use().now();
+}
+
+table worker_session::open_table(const std::string& name, std::vector<std::uint64_t> shape,
+                                 const std::optional<table_options>& options) {
+  return checked(run([&](session& current) {
+    return options ? current.open_table(name, std::move(shape), *options)
+                   : current.open_table(name, std::move(shape));
+  }));
+}
+
+nb::object worker_session::hold_memory() {
+  ++arrays_;
+  auto* const home = new std::shared_ptr<worker_session>(shared_from_this());
+  return nb::capsule(home, [](void* held) noexcept {
+    const std::unique_ptr<std::shared_ptr<worker_session>> last(
+        static_cast<std::shared_ptr<worker_session>*>(held));
+    (*last)->release_memory();
+  });
+}
+
+void worker_session::release_memory() {
+  --arrays_;
+  if (ended_ && arrays_ == 0 && is_of_this_process()) session_.reset();
+}
+
+worker_session::array worker_session::gradient(const table& where) {
+  const auto memory = run([&](session& current) { return current.gradient(where); });
+  check({});
+  return {memory.data(), {memory.size()}, hold_memory()};
+}
+
+worker_session::const_array worker_session::parameters(const table& where) {
+  const auto memory = use().parameters(where);
+  return {memory.data(), {memory.size()}, hold_memory()};
+}
+
+operation worker_session::push(const table& where) {
+  return {shared_from_this(), run([&](session& current) { return current.push(where); })};
+}
+
+operation worker_session::pull(const table& where, bool to_the_end) {
+  return {shared_from_this(), run([&](session& current) {
+            return to_the_end ? current.pull_final(where) : current.pull(where);
+          })};
+}
+
+operation worker_session::push_from(const table& where, own_array gradient) {
+  auto started = run([&](session& current) {
+    return current.push(where, std::span<const float>(gradient.data(), gradient.size()));
+  });
+  keep(started, nb::cast(std::move(gradient)));
+  return {shared_from_this(), std::move(started)};
+}
+
+operation worker_session::pull_into(const table& where, own_output parameters,
+                                    bool to_the_end) {
+  const std::span<float> into(parameters.data(), parameters.size());
+  auto started = run([&](session& current) {
+    return to_the_end ? current.pull_final(where, into) : current.pull(where, into);
+  });
+  keep(started, nb::cast(std::move(parameters)));
+  return {shared_from_this(), std::move(started)};
+}
+
+void worker_session::keep(const pending& until, nb::object memory) {
+  if (!until.ready()) kept_.emplace_back(until, std::move(memory));
+}
+
+void worker_session::forget_done() {
+  std::erase_if(kept_, [](const auto& kept) { return kept.first.ready(); });
+}
+
+void worker_session::exchange(const std::vector<table>& tables) {
+  check(run([&](session& current) { return current.exchange(tables); }));
+}
+
+void worker_session::clock() {
+  check(run([](session& current) { return current.clock(); }));
+}
+
+void worker_session::report(const progress& now) {
+  run([&](session& current) { current.report(now); });
+}
+
+void worker_session::report_metric(const std::string& name, double value) {
+  run([&](session& current) { current.report_metric(name, value); });
+  check({});
+}
+
+void worker_session::finish() {
+  check(run([](session& current) { return current.finish(); }));
+  close();
+}
+
+void worker_session::fail(const std::string& why) {
+  run([&](session& current) { current.fail({errc::cancelled, why}); });
+  close();
+}
+
+void worker_session::close() {
+  if (!session_ || ended_) return;
+  use();
+  ended_ = true;
+  has_session = false;
+  if (arrays_ > 0) {
+    // The memory stays until the last array has gone; the membership ends now.
+    const nb::gil_scoped_release waiting;
+    session_->leave();
+  } else {
+    const nb::gil_scoped_release waiting;
+    session_.reset();
+  }
+  kept_.clear();
+}
+
+void worker_session::take_over() {
+  thread_ = std::this_thread::get_id();
+  use();
+}
+
+void operation::wait() {
+  home_->use();
+  const auto outcome = [&] {
+    const nb::gil_scoped_release waiting;
+    return started_.wait();
+  }();
+  check(outcome);
+}
+
+}  // namespace tidegate::python

@@ -1,0 +1,107 @@
+// The session of a Python worker: a tidegate::session that knows who may use it.
+//
+// Python passes objects between threads, keeps them past their end and forks at will; each such
+// use is told by an exception here, before the session sees it. Waits let go of the GIL, and a
+// signal whose Python handler raises ends them.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <optional>
+#include <string>
+#include <sys/types.h>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <tidegate/client.hpp>
+
+namespace tidegate::python {
+
+// A push or pull that is under way. It must be waited for by the thread that has the session.
+class operation;
+
+class worker_session : public std::enable_shared_from_this<worker_session> {
+ public:
+  using array = nanobind::ndarray<nanobind::numpy, float, nanobind::ndim<1>>;
+  using const_array = nanobind::ndarray<nanobind::numpy, const float, nanobind::ndim<1>>;
+  using own_array = nanobind::ndarray<const float, nanobind::ndim<1>, nanobind::c_contig,
+                                      nanobind::device::cpu>;
+  using own_output =
+      nanobind::ndarray<float, nanobind::ndim<1>, nanobind::c_contig, nanobind::device::cpu>;
+
+  // Joins the job of this process's environment. Raises what session::connect returns, and
+  // OutOfOrderError if this process has a session that has not ended.
+  static std::shared_ptr<worker_session> connect();
+  ~worker_session();
+  worker_session(const worker_session&) = delete;
+  worker_session& operator=(const worker_session&) = delete;
+
+  const job_info& info() const noexcept { return info_; }
+  std::uint64_t now();
+  bool is_open() const noexcept { return session_.has_value() && !ended_; }
+  bool is_of_this_process() const noexcept;
+
+  table open_table(const std::string& name, std::vector<std::uint64_t> shape,
+                   const std::optional<table_options>& options);
+  // Plain arrays of the table's windows. They keep the memory of this session mapped, also past
+  // its end; what they show is the caller's to know (tidegate/_view.py).
+  array gradient(const table& where);
+  const_array parameters(const table& where);
+  operation push(const table& where);
+  operation pull(const table& where, bool to_the_end);
+  operation push_from(const table& where, own_array gradient);
+  operation pull_into(const table& where, own_output parameters, bool to_the_end);
+  void exchange(const std::vector<table>& tables);
+  void clock();
+  void report(const progress& now);
+  void report_metric(const std::string& name, double value);
+  void finish();
+  void fail(const std::string& why);
+  // Ends the membership, if finish() or fail() has not: the job fails then.
+  void close();
+  // Makes the calling thread the one that may use this session.
+  void take_over();
+
+ private:
+  friend class operation;
+
+  explicit worker_session(session joined);
+  // The session, for a call by this thread. Raises if it may not be used.
+  session& use();
+  // Runs `call` without the GIL; the memory of what is done with is let go before.
+  template <class Call>
+  auto run(Call&& call);
+  void keep(const pending& until, nanobind::object memory);
+  void forget_done();
+  nanobind::object hold_memory();
+  void release_memory();
+
+  std::optional<session> session_;
+  job_info info_;
+  pid_t process_;
+  std::thread::id thread_;
+  bool ended_ = false;
+  std::size_t arrays_ = 0;  // of our memory that Python has
+  // The program's own memory, until the operation on it has ended.
+  std::vector<std::pair<pending, nanobind::object>> kept_;
+};
+
+class operation {
+ public:
+  operation(std::shared_ptr<worker_session> home, pending started)
+      : home_(std::move(home)), started_(std::move(started)) {}
+
+  bool ready() const { return started_.ready(); }
+  // Blocks, without the GIL. Raises what the operation came to, if that is no success.
+  void wait();
+
+ private:
+  std::shared_ptr<worker_session> home_;
+  pending started_;
+};
+
+}  // namespace tidegate::python

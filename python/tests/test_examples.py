@@ -1,0 +1,29 @@
+"""The examples for users, as their pages tell to run them."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+import tidegate
+
+HERE = Path(__file__).resolve().parents[2]
+
+
+@pytest.mark.skipif(not Path("/usr/share/datasets/fashion-mnist").exists(), reason="no dataset-fashion-mnist here")
+def test_logistic_regression_learns_and_survives_kills(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    command = json.dumps([sys.executable, str(HERE / "examples/numpy/logistic_regression.py"), "--epochs", "2"])
+
+    def run(name: str, **settings: object) -> tidegate.Result:
+        return tidegate.launch(HERE / "examples/numpy/logistic_regression.yaml", run_dir=tmp_path / name,
+                               set={"jobs.softmax.command": command, **settings})
+
+    calm = run("calm")
+    assert calm.metrics["test_accuracy"] > 0.8
+    rough = run("rough", **{"faults.at": "{clock 100: kill worker-softmax-1, clock 200: kill shard-0, "
+                                         "clock 300: kill coordinator-0, clock 350: kill worker-softmax-3}"})
+    assert rough.parameters_sha256 == calm.parameters_sha256
+    told = capfd.readouterr()
+    assert "worker 1 of job softmax" in told.err and "worker 3 of job softmax" in told.err

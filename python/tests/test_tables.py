@@ -1,0 +1,177 @@
+"""Push, pull, exchange and clocks through numpy."""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+import numpy as np
+import pytest
+import tidegate
+
+Run = Callable[..., tidegate.Result]
+
+
+def test_parameters_follow_every_push(run: Run) -> None:
+    def train() -> list[float]:
+        seen = []
+        with tidegate.session() as s:
+            w = s.table("w", (3, 5), optimizer=tidegate.sgd(0.5), init=1.0)
+            while s.now < 4:
+                w.pull()
+                assert w.value.shape == (3, 5) and w.value.dtype == np.float32
+                seen.append(float(w.value[2, 4]))
+                w.grad[...] = np.float32(s.rank + 1)
+                w.push()
+                s.clock()
+        return seen
+
+    # The mean of 1 and 2, times 0.5, is taken off in each clock.
+    result = run(train, workers=2, shards=2)
+    assert result.returns == [[1.0, 0.25, -0.5, -1.25]] * 2
+    assert result.state == "done" and result.job.clocks == 4
+    assert result.parameters_sha256 is not None and len(result.parameters_sha256) == 64
+
+
+def test_exchange_is_push_clock_and_pull(run: Run) -> None:
+    def train(exchanging: bool) -> None:
+        with tidegate.session() as s:
+            tables = [s.table(f"t{i}", 1000 + i, optimizer=tidegate.adam(0.01), init=tidegate.uniform(0.1))
+                      for i in range(3)]
+            for t in tables:
+                t.pull()
+            while s.now < 5:
+                for t in tables:
+                    t.grad[:] = np.sin(t.value + s.rank)
+                if exchanging:
+                    s.exchange(tables)
+                    continue
+                for t in tables:
+                    t.push()
+                s.clock()
+                for t in tables:
+                    t.pull()
+
+    first = run(train, workers=3, shards=2, args=(True,))
+    second = run(train, workers=3, shards=1, args=(False,))
+    assert first.parameters_sha256 == second.parameters_sha256
+
+
+def test_own_arrays_are_pushed_and_pulled_into(run: Run) -> None:
+    def train() -> float:
+        with tidegate.session() as s:
+            w = s.table("w", (10, 10), optimizer=tidegate.sgd(1.0))
+            w.push(np.full((10, 10), -2, np.float32)).wait()
+            s.clock()
+            out = np.zeros((10, 10), np.float32)
+            w.pull(out)
+            assert (out == 2).all()
+            w.push(np.full((10, 10), -1, np.float32))
+            s.clock()
+            pending = w.pull_final(out, wait=False)
+            assert pending is not None
+            pending.wait()
+            assert pending.ready
+            return float(out[0, 0])
+
+    assert run(train).returns == [3.0]
+
+
+@pytest.mark.parametrize("make, problem", [
+    (lambda np: np.zeros((2, 3)), "is float64; tables are float32"),
+    (lambda np: np.zeros((3, 2), np.float32), "has shape (3, 2); the table has (2, 3)"),
+    (lambda np: np.zeros((3, 2), np.float32).T, "is not contiguous"),
+    (lambda np: [[0.0] * 3] * 2, "is a list; it must be a numpy array"),
+])
+def test_arrays_that_do_not_fit_are_refused(run: Run, make: Callable[[Any], Any], problem: str) -> None:
+    def train() -> str:
+        with tidegate.session() as s:
+            w = s.table("w", (2, 3), optimizer=tidegate.sgd(1.0))
+            try:
+                w.push(make(np))
+            except tidegate.InvalidArgumentError as error:
+                return str(error)
+        return ""
+
+    assert problem in run(train).returns[0]
+
+
+def test_a_gradient_that_is_not_finite_names_its_element(run: Run) -> None:
+    def train() -> str:
+        with tidegate.session() as s:
+            w = s.table("w", 100, optimizer=tidegate.sgd(1.0))
+            w.grad[:] = 0
+            w.grad[17] = np.nan
+            try:
+                w.push()
+            except tidegate.NotFiniteError as error:
+                assert isinstance(error, ArithmeticError) and error.code == "not_finite"
+                w.grad[17] = 1  # and it may be mended
+                w.push()
+                s.clock()
+                return str(error)
+        return ""
+
+    assert "has NaN at element 17" in run(train).returns[0]
+
+
+def test_calls_out_of_order_are_refused(run: Run) -> None:
+    def train() -> list[str]:
+        said = []
+
+        def refused(call: Callable[[], Any]) -> None:
+            try:
+                call()
+            except tidegate.OutOfOrderError as error:
+                said.append(str(error))
+
+        with tidegate.session() as s:
+            w = s.table("w", 10, optimizer=tidegate.sgd(1.0))
+            refused(lambda: w.value)
+            refused(tidegate.session)
+            w.grad[:] = 0
+            w.push()
+            refused(w.pull)
+            s.clock()
+        refused(w.push)
+        refused(lambda: s.now)
+        return said
+
+    said = run(train).returns[0]
+    assert len(said) == 5
+    assert "pull it first" in said[0]
+    assert "has a session already" in said[1]
+    assert "session has ended" in said[3] and "session has ended" in said[4]
+
+
+def test_tables_with_other_options_are_refused(run: Run) -> None:
+    def train() -> list[str]:
+        said = []
+        with tidegate.session() as s:
+            w = s.table("w", (2, 2), optimizer=tidegate.adam(0.1), init=0.5)
+            assert s.table("w", (2, 2), optimizer=tidegate.adam(0.1), init=0.5) is w
+            for options in ({"shape": (4,)}, {"optimizer": tidegate.sgd(0.1)}, {"shape": (0, 2)},
+                            {"optimizer": tidegate.Optimizer("sgd", momentum=0.5)}, {"optimizer": "adam"}):
+                call = {"name": "w", "shape": (2, 2), "optimizer": tidegate.adam(0.1), "init": 0.5, **options}
+                try:
+                    s.table(**call)
+                except tidegate.InvalidArgumentError as error:
+                    said.append(str(error))
+        return said
+
+    assert len(run(train).returns[0]) == 5
+
+
+def test_async_and_ssp_run(run: Run) -> None:
+    def train() -> float:
+        with tidegate.session() as s:
+            w = s.table("w", 3000, optimizer=tidegate.sgd(1.0))
+            while s.now < 20:
+                w.pull()
+                w.grad[:] = 1
+                w.push()
+                s.clock()
+            w.pull_final()
+            return float(w.value.mean())
+
+    assert run(train, workers=2, consistency="ssp:3", reduce="sum").returns == [-40.0, -40.0]
+    assert run(train, workers=2, consistency="async", reduce="sum").returns == [-40.0, -40.0]

@@ -1,0 +1,267 @@
+"""tidegate.torch: models whose parameters live in shards."""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+import numpy as np
+import pytest
+import tidegate
+
+torch = pytest.importorskip("torch", reason="scripts/test --without torch")
+
+Run = Callable[..., tidegate.Result]
+
+
+def model_of(seed: int) -> "torch.nn.Module":
+    torch.set_num_threads(1)
+    torch.manual_seed(seed)
+    return torch.nn.Sequential(torch.nn.Linear(20, 30), torch.nn.ReLU(), torch.nn.Linear(30, 5))
+
+
+def batch_of(rank: int, step: int) -> "tuple[torch.Tensor, torch.Tensor]":
+    generator = torch.Generator().manual_seed(1000 * step + rank)
+    return torch.randn(16, 20, generator=generator), torch.randint(0, 5, (16,), generator=generator)
+
+
+def digest_of(model: "torch.nn.Module") -> str:
+    import hashlib
+
+    whole = b"".join(p.detach().numpy().tobytes() for p in model.parameters())
+    return hashlib.sha256(whole).hexdigest()
+
+
+def train(make: Callable[..., Any], steps: int = 6, kill_at: int = -1) -> "dict[str, Any]":
+    import os
+    import signal
+
+    from tidegate.torch import rank
+
+    session = tidegate.session()
+    model = model_of(seed=session.rank)  # worker 0's is handed out
+    start = digest_of(model)
+    opt = make(model)
+    handed_out = digest_of(model)
+    with session:
+        for step in range(opt.steps, steps):
+            x, y = batch_of(rank(), step)
+            opt.zero_grad()
+            torch.nn.functional.cross_entropy(model(x), y).backward()
+            if step == kill_at and session.incarnation == 1:
+                os.kill(os.getpid(), signal.SIGKILL)
+            opt.step()
+        opt.pull_final()
+        return {"start": start, "handed_out": handed_out, "end": digest_of(model),
+                "parameters": {n: p.detach().numpy().copy() for n, p in model.named_parameters()}}
+
+
+def in_shards(model: "torch.nn.Module", **options: Any) -> Any:
+    from tidegate.torch import DistributedOptimizer
+
+    return DistributedOptimizer(tidegate.momentum(0.1), model.named_parameters(), **options)
+
+
+def on_workers(model: "torch.nn.Module", **options: Any) -> Any:
+    from tidegate.torch import DistributedOptimizer
+
+    return DistributedOptimizer(torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9), model.named_parameters(),
+                                reduce_only=True, **options)
+
+
+def alone(steps: int = 6, workers: int = 2) -> "dict[str, np.ndarray]":
+    """The same training in one process."""
+    model = model_of(seed=0)
+    opt = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+    for step in range(steps):
+        opt.zero_grad()
+        for rank in range(workers):
+            x, y = batch_of(rank, step)
+            (torch.nn.functional.cross_entropy(model(x), y) / workers).backward()
+        opt.step()
+    return {n: p.detach().numpy().copy() for n, p in model.named_parameters()}
+
+
+@pytest.mark.parametrize("make", [in_shards, on_workers])
+def test_trains_as_one_process_would(run: Run, make: Callable[..., Any]) -> None:
+    returns = run(train, workers=2, shards=2, args=(make,)).returns
+    assert returns[0]["start"] != returns[1]["start"]
+    assert returns[0]["handed_out"] == returns[1]["handed_out"] == returns[0]["start"]
+    assert returns[0]["end"] == returns[1]["end"]
+    for name, expected in alone().items():
+        np.testing.assert_allclose(returns[0]["parameters"][name], expected, rtol=2e-5, atol=1e-6)
+
+
+def test_ways_to_push_come_to_the_same_bits(run: Run) -> None:
+    def one_bucket(model: Any) -> Any:
+        return in_shards(model, bucket_bytes=1 << 30)
+
+    def many_buckets(model: Any) -> Any:
+        return in_shards(model, bucket_bytes=1)
+
+    def at_the_end(model: Any) -> Any:
+        return in_shards(model, overlap=False)
+
+    hashes = {run(train, workers=3, shards=shards, args=(make,)).parameters_sha256
+              for shards, make in ((1, one_bucket), (2, many_buckets), (3, at_the_end))}
+    assert len(hashes) == 1
+
+
+def test_a_killed_worker_goes_on_where_it_was(run: Run) -> None:
+    calm = run(train, workers=2, shards=2, args=(in_shards,))
+    rough = run(train, workers=2, shards=2, replicas=1, args=(in_shards,), kwargs={"kill_at": 3})
+    assert rough.parameters_sha256 == calm.parameters_sha256
+    assert rough.returns[0]["end"] == calm.returns[0]["end"]
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_half_precision_has_float32_sums(run: Run, dtype: str) -> None:
+    def train_half() -> "list[np.ndarray]":
+        from tidegate.torch import DistributedOptimizer
+
+        with tidegate.session() as s:
+            p = torch.nn.Parameter(torch.full((3, 700), 1.0, dtype=getattr(torch, dtype)).t())
+            opt = DistributedOptimizer(tidegate.sgd(1.0), [("p", p)])
+            for step in range(opt.steps, 3):
+                opt.zero_grad()
+                (p.float() * 2.0 ** -12 * (s.rank + 1)).sum().backward()
+                opt.step()
+            table = s.tables["p"]
+            table.pull()
+            return [np.array(table.value), p.detach().float().numpy()]
+
+    exact, rounded = run(train_half, workers=2, reduce="sum").returns[0]
+    assert (exact == np.float32(1 - 3 * 3 * 2.0 ** -12)).all()
+    assert (rounded == torch.tensor(exact[0, 0]).to(getattr(torch, dtype)).float().item()).all()
+
+
+def test_gradients_accumulate_over_passes(run: Run) -> None:
+    def accumulate(passes: int) -> str:
+        from tidegate.torch import DistributedOptimizer
+
+        with tidegate.session():
+            p = torch.nn.Parameter(torch.ones(1000))
+            opt = DistributedOptimizer(tidegate.sgd(0.5), [("p", p)], backward_passes_per_step=passes)
+            for step in range(opt.steps, 2):
+                opt.zero_grad()
+                for _ in range(2):
+                    (p * 0.25).sum().backward()
+                opt.step()
+            return str(p[0].item())
+
+    assert run(accumulate, workers=2, args=(2,)).returns == ["0.5", "0.5"]
+    with pytest.raises(tidegate.WorkerError, match="computed 2 times .* backward_passes_per_step=2"):
+        run(accumulate, workers=2, args=(1,))
+
+
+def test_clipping_and_schedulers_of_a_torch_optimizer(run: Run) -> None:
+    def clip() -> "list[float]":
+        from tidegate.torch import DistributedOptimizer
+
+        with tidegate.session() as s:
+            p = torch.nn.Parameter(torch.zeros(4))
+            inner = torch.optim.SGD([p], lr=1.0)
+            opt = DistributedOptimizer(inner, [("p", p)], reduce_only=True)
+            schedule = torch.optim.lr_scheduler.StepLR(opt, step_size=1, gamma=0.5)
+            norms = []
+            for step in range(3):
+                opt.zero_grad()
+                (p * (6.0 if s.rank else 2.0)).sum().backward()
+                opt.synchronize()
+                norms.append(float(torch.nn.utils.clip_grad_norm_([p], 1.0)))
+                with opt.skip_synchronize():
+                    opt.step()
+                schedule.step()
+            return norms + p.detach().tolist()
+
+    # The mean of 2 and 6 in four elements has norm 8; clipped to 1 each element moves by 0.5 of the rate.
+    for returned in run(clip, workers=2).returns:
+        np.testing.assert_allclose(returned, [8, 8, 8] + [-0.5 * 1.75] * 4, rtol=1e-5)
+
+
+def test_horovods_names(run: Run) -> None:
+    def train_as_horovod() -> "list[Any]":
+        import tidegate.torch as hvd
+
+        hvd.init()
+        torch.manual_seed(hvd.rank())
+        model = torch.nn.Linear(3, 2)
+        opt = torch.optim.Adam(model.parameters(), lr=0.01)
+        hvd.broadcast_parameters(model.state_dict(), root_rank=1)
+        hvd.broadcast_optimizer_state(opt, root_rank=0)
+        config = hvd.broadcast_object({"name": "x", "sizes": [1, 2, hvd.rank()]}, root_rank=1)
+        mean = hvd.allreduce(torch.tensor([1.0, 2.0]) * (hvd.rank() + 1))
+        total = hvd.allreduce(torch.full((20000,), float(hvd.rank() + 1)), op=hvd.Sum)
+        return [config, mean.tolist(), float(total.sum()), hvd.size(), hvd.local_size(), hvd.local_rank(),
+                model.weight.detach().numpy().tobytes()]
+
+    for reduce in ("mean", "sum"):
+        returns = run(train_as_horovod, workers=2, reduce=reduce).returns
+        assert returns[0][-1] == returns[1][-1]
+        for rank, returned in enumerate(returns):
+            assert returned[:6] == [{"name": "x", "sizes": [1, 2, 1]}, [1.5, 3.0], 60000.0, 2, 2, rank]
+
+
+def test_models_that_do_not_fit_are_refused(run: Run) -> None:
+    def misuse() -> "list[str]":
+        from tidegate.torch import DistributedOptimizer
+
+        said = []
+
+        def refused(call: Callable[[], Any]) -> None:
+            try:
+                call()
+                said.append("")
+            except tidegate.TidegateError as error:
+                said.append(str(error))
+
+        def make(p: Any, **options: Any) -> Any:
+            return DistributedOptimizer(tidegate.sgd(0.1), [("p", p)], **options)
+
+        with tidegate.session():
+            p = torch.nn.Parameter(torch.zeros(4))
+            refused(lambda: make(torch.nn.Parameter(torch.zeros(4, dtype=torch.float64))))
+            refused(lambda: make(torch.nn.Parameter(torch.zeros(4, device="meta"))))
+            refused(lambda: DistributedOptimizer(tidegate.sgd(0.1), []))
+            refused(lambda: DistributedOptimizer(tidegate.sgd(0.1), [("p", p), ("p", p)]))
+            refused(lambda: make(p, reduce_only=True))
+            refused(lambda: DistributedOptimizer(torch.optim.SGD([p], lr=1), [("p", p)]))
+            opt = make(p)
+            refused(opt.step)
+            p.sum().backward()
+            refused(opt.zero_grad)
+            opt.step()
+            opt.zero_grad()
+            p.data = torch.zeros(5)
+            p.sum().backward()
+        return said
+
+    with pytest.raises(tidegate.WorkerError, match=r"parameter 'p' was \(4,\) when its optimizer was made") as caught:
+        run(misuse)
+    del caught
+
+    def survive() -> "list[str]":
+        try:
+            return misuse()
+        except tidegate.InvalidArgumentError:
+            return []
+
+    del survive
+
+
+def test_a_dataloader_with_processes_leaves_the_session_alone(run: Run) -> None:
+    def load() -> float:
+        from tidegate.torch import DistributedOptimizer
+
+        with tidegate.session() as s:
+            p = torch.nn.Parameter(torch.zeros(1))
+            opt = DistributedOptimizer(tidegate.sgd(1.0), [("p", p)])
+            data = torch.utils.data.TensorDataset(torch.arange(32, dtype=torch.float32))
+            for _ in range(2):
+                for (x,) in torch.utils.data.DataLoader(data, batch_size=4, num_workers=2):
+                    opt.zero_grad()
+                    (p * x.mean()).sum().backward()
+                    opt.step()
+            assert s.now == 17
+            return float(p)
+
+    assert run(load, workers=2).returns == [-2 * 8 * 15.5] * 2

@@ -1,0 +1,78 @@
+"""Optimizers that shards run, and how parameters start."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Optional
+
+
+@dataclasses.dataclass(frozen=True)
+class Optimizer:
+    """The optimizer of a table. A value that is None is the default of docs/yaml.md for the named optimizer."""
+
+    name: str
+    learning_rate: Optional[float] = None
+    momentum: Optional[float] = None
+    beta1: Optional[float] = None
+    beta2: Optional[float] = None
+    epsilon: Optional[float] = None
+    weight_decay: Optional[float] = None
+
+
+def sgd(learning_rate: float) -> Optimizer:
+    """Stochastic gradient descent."""
+    return Optimizer("sgd", learning_rate)
+
+
+def momentum(learning_rate: float, momentum: Optional[float] = None) -> Optimizer:
+    """Gradient descent with momentum."""
+    return Optimizer("momentum", learning_rate, momentum)
+
+
+def nesterov(learning_rate: float, momentum: Optional[float] = None) -> Optimizer:
+    """Gradient descent with Nesterov's momentum."""
+    return Optimizer("nesterov", learning_rate, momentum)
+
+
+def adagrad(learning_rate: float, *, epsilon: Optional[float] = None) -> Optimizer:
+    """AdaGrad (Duchi et al., JMLR 2011)."""
+    return Optimizer("adagrad", learning_rate, epsilon=epsilon)
+
+
+def adam(learning_rate: float, *, beta1: Optional[float] = None, beta2: Optional[float] = None,
+         epsilon: Optional[float] = None) -> Optimizer:
+    """Adam (Kingma and Ba, ICLR 2015)."""
+    return Optimizer("adam", learning_rate, None, beta1, beta2, epsilon)
+
+
+def adamw(learning_rate: float, *, beta1: Optional[float] = None, beta2: Optional[float] = None,
+          epsilon: Optional[float] = None, weight_decay: Optional[float] = None) -> Optimizer:
+    """AdamW: Adam with decoupled weight decay (Loshchilov and Hutter, ICLR 2019)."""
+    return Optimizer("adamw", learning_rate, None, beta1, beta2, epsilon, weight_decay)
+
+
+def assign() -> Optimizer:
+    """No optimizer: the parameters are what the workers' gradients came to in the last clock."""
+    return Optimizer("assign")
+
+
+@dataclasses.dataclass(frozen=True)
+class Uniform:
+    """Parameters that start uniform in [-bound, bound): a function of seed, table and element."""
+
+    bound: float
+
+
+def uniform(bound: float) -> Uniform:
+    """Has a table start uniform in [-bound, bound)."""
+    return Uniform(bound)
+
+
+@dataclasses.dataclass(frozen=True)
+class Pushed:
+    """Parameters that start at what is pushed at clock 0."""
+
+
+def pushed() -> Pushed:
+    """Has a table start at the sum of what workers push at clock 0, whatever its optimizer: one worker, as a rule."""
+    return Pushed()

@@ -1,0 +1,214 @@
+"""The session of a worker."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import sys
+import weakref
+from typing import Any, Iterable, Optional
+
+from . import _native
+from ._options import Optimizer
+from ._table import Init, Shape, Table, options_of, shape_of
+from .errors import TidegateError
+
+
+class Session:
+    """The membership of this worker in its job; :func:`session` opens one.
+
+    It belongs to the thread that opened it (:meth:`take_over` gives it to another), and to this process: in a process
+    that was forked from it, as the workers of torch's DataLoader are, every use raises :class:`OutOfOrderError`, and
+    the end of that process harms nothing.
+
+    At the end of a ``with`` block :meth:`finish` is called, or :meth:`fail` with the exception that left the block.
+    """
+
+    def __init__(self, native: _native.Session) -> None:
+        self._native = native
+        self._tables: dict[str, Table] = {}
+        self._open_grads: list[Table] = []
+        self._finishes_at_exit = False
+        # Of use in messages, and after the end.
+        self.job: str = native.job
+        self.policy: str = native.policy
+        self.reduce: str = native.reduce
+        self.rank: int = native.rank
+        self.size: int = native.size
+        self.seed: int = native.seed
+        self.incarnation: int = native.incarnation
+        _watch_exit(self)
+
+    @property
+    def now(self) -> int:
+        """This worker's clock: from 0, or from where it goes on in the place of a process that died."""
+        return self._native.now()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether this process may still push, pull and end clocks."""
+        return self._native.is_open and self._native.is_of_this_process
+
+    def table(self, name: str, shape: Shape, *, optimizer: Optional[Optimizer] = None,
+              init: Init = None) -> Table:
+        """Creates the table of that name, or attaches to it.
+
+        The worker that comes first decides on shape and options; with others this raises InvalidArgumentError. A
+        table that the YAML declares keeps the YAML's options where neither `optimizer` nor `init` is given. `init`:
+        the value that all elements start with, :func:`tidegate.uniform`, or :func:`tidegate.pushed`. Blocks until the
+        table can be used.
+        """
+        wanted = shape_of(name, shape)
+        asked = (wanted, optimizer, init)
+        known = self._tables.get(name)
+        if known is not None and known._asked == asked and self.is_open:
+            return known
+        opened = self._native.open_table(name, list(wanted), options_of(name, optimizer, init))
+        table = Table(self, name, asked, opened)
+        self._tables[name] = table
+        return table
+
+    @property
+    def tables(self) -> dict[str, Table]:
+        """The tables that this session has opened, by name."""
+        return dict(self._tables)
+
+    def exchange(self, tables: Optional[Iterable[Table]] = None) -> None:
+        """Makes one clock in one call: pushes these tables, ends the clock, and pulls them at the new one.
+
+        All that this session has opened, unless given. The fastest way: chunks come back while others are on their
+        way. A push that fails later is told by the next call.
+        """
+        used = list(self._tables.values()) if tables is None else list(tables)
+        self._native.exchange([table._table for table in used])
+        for table in used:
+            table._end_value("the table was exchanged")
+        self._end_grads("its clock has ended")
+
+    def clock(self) -> None:
+        """Ends this worker's clock. A table that was not pushed adds nothing to it."""
+        self._native.clock()
+        self._end_grads("its clock has ended")
+
+    def report(self, *, clocks_total: int = 0, epoch: float = 0.0, loss: float = 0.0, samples: int = 0) -> None:
+        """Sets what the launcher's live line shows of this worker; sent now and then. Does not wait."""
+        self._native.report(clocks_total, epoch, loss, samples)
+
+    def report_metric(self, name: str, value: float) -> None:
+        """Puts a number into result.json under this name; the last value of a name counts."""
+        self._native.report_metric(name, value)
+
+    def finish(self) -> None:
+        """Ends this worker's part of the job: waits for its pushes. Rank 0 also waits for the others, and hashes the
+        parameters. Nothing may be used afterwards; a second call does nothing."""
+        if not self._native.is_open:
+            return
+        self._native.finish()
+        self._end()
+
+    def fail(self, why: str) -> None:
+        """Ends the job as failed, with this message."""
+        self._native.fail(why)
+        self._end()
+
+    def take_over(self) -> None:
+        """Gives the session to the calling thread. No other may be in a call of it."""
+        self._native.take_over()
+
+    def __enter__(self) -> "Session":
+        return self
+
+    def __exit__(self, kind: Any, error: Optional[BaseException], traceback: Any) -> None:
+        if not self.is_open:
+            return
+        if error is None:
+            self.finish()
+            return
+        try:
+            self._native.take_over()
+            self.fail(_text_of(error))
+        except TidegateError as why:
+            print(f"tidegate: the job was not told of the error below: {why}", file=sys.stderr)
+
+    def _end_grads(self, reason: str) -> None:
+        for table in self._open_grads:
+            table._end_grad(reason)
+        self._open_grads.clear()
+
+    def _end(self) -> None:
+        for table in self._tables.values():
+            table._end_grad("the session has ended")
+            table._end_value("the session has ended")
+        self._open_grads.clear()
+
+    def __repr__(self) -> str:
+        state = "" if self.is_open else ", ended"
+        return f"<session of worker {self.rank} of {self.size}, job '{self.job}' ({self.policy}){state}>"
+
+
+def session() -> Session:
+    """Joins the job that the launcher has started this process for, and returns the session.
+
+    Blocks until the cluster lets this worker in. Raises InvalidArgumentError (this process was not started by
+    ``tidegate launch`` or :func:`tidegate.spawn`), OutOfOrderError (this process has a session), UnavailableError,
+    TimedOutError, RefusedError.
+    """
+    return Session(_native.Session.connect())
+
+
+def _text_of(error: BaseException) -> str:
+    """Returns what the job is told of an exception: its last line, and where it came from."""
+    text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    where = error.__traceback__
+    while where is not None and where.tb_next is not None:
+        where = where.tb_next
+    if where is not None:
+        code = where.tb_frame.f_code
+        text += f" ({os.path.basename(code.co_filename)}:{where.tb_lineno} in {code.co_name})"
+    return text
+
+
+def fail_job(error: BaseException) -> None:
+    """Ends the job of this process as failed with this exception, unless its session has been ended."""
+    opened = _open() if _open is not None else None
+    try:
+        if opened is None and _open is None:
+            opened = session()
+        if opened is not None and opened.is_open:
+            opened._native.take_over()
+            opened.fail(_text_of(error))
+    except TidegateError as why:
+        print(f"tidegate: the job was not told of an error: {why}", file=sys.stderr)
+
+
+_open: Optional["weakref.ref[Session]"] = None
+_kept: list[Session] = []
+
+
+def keep(session: Session) -> None:
+    """Keeps a session that no program holds until the end of the process."""
+    _kept.append(session)
+
+
+def _watch_exit(session: Session) -> None:
+    global _open
+    if _open is None:
+        atexit.register(_at_exit)
+    _open = weakref.ref(session)
+
+
+def _at_exit() -> None:
+    """Tells the job why a program ends that still has a session; without a word it would count as dead."""
+    session = _open() if _open is not None else None
+    if session is None or not session.is_open:
+        return
+    error = getattr(sys, "last_exc", None) or getattr(sys, "last_value", None)
+    try:
+        session._native.take_over()
+        if session._finishes_at_exit and error is None:
+            session.finish()
+            return
+        session.fail(_text_of(error) if error is not None else
+                     "the program ended without finish(), at its clock " + str(session.now))
+    except TidegateError as why:
+        print(f"tidegate: the job was not told why this program ends: {why}", file=sys.stderr)

@@ -1,0 +1,206 @@
+"""Tables of a session, and the pushes and pulls of them that are under way."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Optional, Sequence, Union
+
+import numpy as np
+
+from . import _native
+from ._options import Optimizer, Pushed, Uniform
+from ._view import Array, Lease, View
+from .errors import InvalidArgumentError, OutOfOrderError
+
+if TYPE_CHECKING:
+    from ._session import Session
+
+Shape = Union[int, Sequence[int]]
+Init = Union[None, float, Uniform, Pushed]
+# What a table was opened with.
+Asked = tuple[tuple[int, ...], Optional[Optimizer], Init]
+
+
+class Pending:
+    """A push or pull that is under way. Dropping it cancels nothing; an error is told by a later call then."""
+
+    __slots__ = ("_operation",)
+
+    def __init__(self, operation: _native.Operation) -> None:
+        self._operation = operation
+
+    @property
+    def ready(self) -> bool:
+        """Whether the operation has ended, well or not."""
+        return self._operation.ready()
+
+    def wait(self) -> None:
+        """Blocks until the operation has ended, and raises what it failed with. Lets other threads run."""
+        self._operation.wait()
+
+
+def _begun(operation: _native.Operation) -> Pending:
+    """Returns the handle of an operation that has begun; raises where it was refused at once."""
+    if operation.ready():
+        operation.wait()
+    return Pending(operation)
+
+
+class Table:
+    """A table of the job: parameters of float32 with an optimizer that the shards run.
+
+    ``name`` and ``shape`` are as opened. :attr:`grad` and :attr:`value` are views of memory that the cluster shares
+    with this process; nothing is copied on one host.
+    """
+
+    __slots__ = ("name", "shape", "_asked", "_session", "_native", "_table", "_grad", "_value", "__weakref__")
+
+    def __init__(self, session: "Session", name: str, asked: Asked, table: _native.Table) -> None:
+        self.name = name
+        self.shape = asked[0]
+        self._asked = asked
+        self._session = session
+        self._native = session._native
+        self._table = table
+        self._grad: Optional[View] = None
+        self._value: Optional[View] = None
+
+    @property
+    def size(self) -> int:
+        """Elements of the table."""
+        return self._table.size
+
+    @property
+    def grad(self) -> View:
+        """This clock's gradient, of the table's shape, to be written. Valid until its push, or the end of the clock.
+
+        It holds what an earlier clock left there: write every element. Waits as :meth:`push` does.
+        """
+        if self._grad is None:
+            lease = Lease(f"{self.name}.grad")
+            self._grad = View(lease, self._native.gradient(self._table).reshape(self.shape))
+            self._session._open_grads.append(self)
+        self._grad._lease.check()
+        return self._grad
+
+    @grad.setter
+    def grad(self, value: Any) -> None:
+        if value is not self._grad:  # what `t.grad += x` assigns
+            self.grad[...] = value
+
+    @property
+    def value(self) -> View:
+        """The parameters that the last pull found, of the table's shape, read-only.
+
+        Valid until this worker's next pull or push of the table. Raises :class:`OutOfOrderError` while there are none.
+        """
+        if self._value is None:
+            array = self._native.parameters(self._table)
+            if array.size != self._table.size:
+                raise OutOfOrderError(f"there are no parameters of table '{self.name}' to read: pull it first, and "
+                                      "read them before its next push")
+            self._value = View(Lease(f"{self.name}.value"), array.reshape(self.shape))
+        self._value._lease.check()
+        return self._value
+
+    def push(self, gradient: Optional[Array] = None) -> Pending:
+        """Pushes this clock's gradient: what :attr:`grad` holds, or an array of your own (one copy).
+
+        `gradient`: float32, contiguous, of the table's shape; it must not be written until the push is done. Once
+        per table and clock. Waits while pushes of the clock before the last are under way. The result is ready when
+        shards have applied the push exactly once. Raises NotFiniteError, OutOfOrderError, InvalidArgumentError, and
+        what earlier pushes failed with.
+        """
+        if gradient is None:
+            begun = _begun(self._native.push(self._table))
+        else:
+            begun = _begun(self._native.push_from(self._table, self._own(gradient, "gradient")))
+        self._end_grad("it was pushed")
+        self._end_value("the table was pushed")
+        return begun
+
+    def pull(self, out: Optional[Array] = None, *, wait: bool = True) -> Optional[Pending]:
+        """Pulls the parameters that the policy allows at this clock, to :attr:`value`, or to `out` (one copy).
+
+        `out`: float32, contiguous, of the table's shape, writable. Blocks until they are there; with ``wait=False``
+        returns at once, with a :class:`Pending`. Raises OutOfOrderError after this clock's push of the table.
+        """
+        return self._pull(out, wait, to_the_end=False)
+
+    def pull_final(self, out: Optional[Array] = None, *, wait: bool = True) -> Optional[Pending]:
+        """Pulls the parameters with every update of every worker of the clocks before this one.
+
+        Waits until all others have come to this worker's clock or have finished, whatever the policy.
+        """
+        return self._pull(out, wait, to_the_end=True)
+
+    def _pull(self, out: Optional[Array], wait: bool, to_the_end: bool) -> Optional[Pending]:
+        if out is None:
+            self._end_value("the table was pulled anew")
+            operation = self._native.pull(self._table, to_the_end)
+        else:
+            if isinstance(out, np.ndarray) and not out.flags.writeable:
+                raise InvalidArgumentError(f"`out` of a pull of table '{self.name}' is read-only")
+            operation = self._native.pull_into(self._table, self._own(out, "out"), to_the_end)
+        if not wait:
+            return _begun(operation)
+        operation.wait()
+        return None
+
+    def _own(self, array: Any, role: str) -> Array:
+        if not isinstance(array, np.ndarray):
+            raise InvalidArgumentError(f"{role} of table '{self.name}' is a {type(array).__name__}; it must be a "
+                                       "numpy array")
+        if array.dtype != np.float32:
+            raise InvalidArgumentError(f"{role} of table '{self.name}' is {array.dtype}; tables are float32, and "
+                                       "array.astype(numpy.float32) is a copy that is, too")
+        if array.shape != self.shape:
+            raise InvalidArgumentError(f"{role} of table '{self.name}' has shape {array.shape}; the table has "
+                                       f"{self.shape}")
+        if not array.flags.c_contiguous:
+            raise InvalidArgumentError(f"{role} of table '{self.name}' is not contiguous; "
+                                       "numpy.ascontiguousarray(array) is a copy that is")
+        return array.reshape(-1)
+
+    def _end_grad(self, reason: str) -> None:
+        if self._grad is not None:
+            self._grad._lease.end(reason)
+            self._grad = None
+
+    def _end_value(self, reason: str) -> None:
+        if self._value is not None:
+            self._value._lease.end(reason)
+            self._value = None
+
+    def __repr__(self) -> str:
+        return f"<table '{self.name}' {self.shape}>"
+
+
+def shape_of(name: str, shape: Shape) -> tuple[int, ...]:
+    sizes = (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)
+    for size in sizes:
+        if not isinstance(size, (int, np.integer)) or isinstance(size, bool) or size < 1:
+            raise InvalidArgumentError(f"shape {shape!r} of table '{name}'; allowed: numbers from 1")
+    return tuple(int(size) for size in sizes)
+
+
+def options_of(name: str, optimizer: Optional[Optimizer],
+                init: Init) -> Optional[_native.TableOptions]:
+    if optimizer is None and init is None:
+        return None
+    options = _native.TableOptions()
+    if optimizer is not None:
+        if not isinstance(optimizer, Optimizer):
+            raise InvalidArgumentError(f"optimizer of table '{name}' is a {type(optimizer).__name__}; allowed: "
+                                       "tidegate.sgd(...), tidegate.adam(...) and the like")
+        wanted = _native.Optimizer()
+        wanted.name = optimizer.name
+        for key in ("learning_rate", "momentum", "beta1", "beta2", "epsilon", "weight_decay"):
+            setattr(wanted, key, getattr(optimizer, key))
+        options.optimizer = wanted
+    if isinstance(init, Uniform):
+        options.init_uniform = init.bound
+    elif isinstance(init, Pushed):
+        options.init_pushed = True
+    elif init is not None:
+        options.init_constant = init
+    return options

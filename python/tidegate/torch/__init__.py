@@ -1,0 +1,23 @@
+"""Tidegate for PyTorch: an optimizer whose parameters live in shards, and Horovod's names beside it.
+
+A training script becomes a worker by one line::
+
+    optimizer = tidegate.torch.DistributedOptimizer(tidegate.momentum(0.05), model.named_parameters())
+    for step in range(optimizer.steps, steps):
+        loss = loss_of(model, batch_of(rank(), step))
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+
+A script for Horovod changes its import: ``import tidegate.torch as hvd``.
+"""
+
+from ._collectives import (Average, Compression, Sum, allreduce, broadcast_object, broadcast_optimizer_state,
+                           broadcast_parameters, init, is_initialized, local_rank, local_size, rank, shutdown, size)
+from ._optimizer import DistributedOptimizer
+
+__all__ = [
+    "Average", "Compression", "DistributedOptimizer", "Sum", "allreduce", "broadcast_object",
+    "broadcast_optimizer_state", "broadcast_parameters", "init", "is_initialized", "local_rank", "local_size", "rank",
+    "shutdown", "size",
+]

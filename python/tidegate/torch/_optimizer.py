@@ -1,0 +1,322 @@
+"""DistributedOptimizer: gradients go to the shards as the backward pass makes them."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from typing import Any, Callable, Iterable, Iterator, Optional, Union
+
+import torch
+
+from .._options import Optimizer as Spec
+from .._options import assign, pushed
+from .._session import Session
+from .._table import Table
+from ..errors import InvalidArgumentError, OutOfOrderError
+from ._process import session_of_process
+
+NamedParameters = Iterable[tuple[str, torch.nn.Parameter]]
+
+# What float32 holds exactly. Sums are float32 in any case.
+_DTYPES = (torch.float32, torch.float16, torch.bfloat16)
+
+
+@dataclasses.dataclass(eq=False)
+class _Entry:
+    """A parameter, and the table that it is."""
+
+    name: str
+    parameter: torch.nn.Parameter
+    table: Table
+    shape: torch.Size
+    dtype: torch.dtype
+    bucket: "_Bucket"
+    passes: int = 0  # backward passes since the last step
+    staged: bool = False  # its gradient is where it is pushed from
+
+
+@dataclasses.dataclass(eq=False)
+class _Bucket:
+    """Parameters whose gradients are pushed together, as soon as all are there."""
+
+    entries: list[_Entry] = dataclasses.field(default_factory=list)
+    bytes: int = 0
+    waits_for: int = 0
+    is_pushed: bool = False
+
+
+class DistributedOptimizer(torch.optim.Optimizer):
+    """The optimizer of a model whose gradients all workers of the job contribute to.
+
+    `optimizer`: what shards run for every parameter, as ``tidegate.adam(1e-3)``; or, with ``reduce_only=True``, a
+    torch optimizer, which steps on each worker with the gradients that the shards have reduced.
+    `named_parameters`: as of the model; each is a table of that name, behind `prefix`. They are float32, float16 or
+    bfloat16 on the CPU; sums and the shards' parameters are float32. Parameters start as those of worker 0.
+    `session`: the process's, opened where there is none.
+    `bucket_bytes`: gradients are pushed in groups of about this size, in the order in which the backward pass makes
+    them. `overlap=False` pushes them in :meth:`step`, so that a program may change ``grad`` before (to clip it, say).
+    `backward_passes_per_step`: gradients of so many passes are added up. `compression`: Compression.fp16 rounds
+    gradients to float16.
+
+    One step is one clock of the session; the first clock is the one that hands out worker 0's parameters. Raises
+    InvalidArgumentError for parameters that do not fit, and what the session raises.
+    """
+
+    def __init__(self, optimizer: Union[Spec, torch.optim.Optimizer], named_parameters: NamedParameters, *,
+                 session: Optional[Session] = None, reduce_only: bool = False, prefix: str = "",
+                 bucket_bytes: int = 4 << 20, overlap: bool = True, backward_passes_per_step: int = 1,
+                 compression: Any = None) -> None:
+        named = list(named_parameters)
+        _check_parameters(named)
+        if reduce_only != isinstance(optimizer, torch.optim.Optimizer):
+            raise InvalidArgumentError(
+                "with reduce_only=True the optimizer is a torch optimizer, which steps on the worker; without it, one "
+                f"that shards run, as tidegate.adam(1e-3). This is {optimizer!r}")
+        if backward_passes_per_step < 1:
+            raise InvalidArgumentError(f"backward_passes_per_step is {backward_passes_per_step}; allowed: from 1")
+        self._inner = optimizer if isinstance(optimizer, torch.optim.Optimizer) else None
+        if self._inner is not None:
+            super().__init__(self._inner.param_groups, self._inner.defaults)
+            self.param_groups = self._inner.param_groups
+            self.state = self._inner.state
+        else:
+            assert isinstance(optimizer, Spec)
+            super().__init__([p for _, p in named], {"lr": optimizer.learning_rate})
+        self._session = session if session is not None else session_of_process()
+        self._overlap = overlap
+        self._passes_per_step = backward_passes_per_step
+        self._round = None if compression is None else compression.compress
+        self._synchronized = False
+        self._skips = False
+        self._buckets: list[_Bucket] = []
+        self._entries = self._open_tables(named, optimizer if isinstance(optimizer, Spec) else None, prefix,
+                                          bucket_bytes)
+        self._hand_out_parameters()
+        self._hooks = [e.parameter.register_post_accumulate_grad_hook(self._hook_of(e)) for e in self._entries
+                       if e.parameter.requires_grad]
+
+    @property
+    def steps(self) -> int:
+        """Steps that this rank has made, whichever process ran it: where a program's loop goes on.
+
+        Clocks that the program ends itself, and those of :func:`allreduce` and the like, count as steps.
+        """
+        return self._session.now - 1
+
+    @property
+    def session(self) -> Session:
+        """The session of this worker."""
+        return self._session
+
+    def step(self, closure: Optional[Callable[[], Any]] = None) -> Any:
+        """Ends the clock: pushes what has not been pushed, and takes in what the job's policy allows.
+
+        After it, parameters are those of the new clock (or, with reduce_only, have been stepped by the torch
+        optimizer). Returns what `closure` returns. Raises OutOfOrderError if no parameter has a gradient.
+        """
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        if not self._skips:
+            self.synchronize()
+        elif not self._synchronized:
+            raise OutOfOrderError("step() within skip_synchronize() comes after synchronize()")
+        self._synchronized = False
+        if self._inner is not None:
+            self._inner.step()
+        return loss
+
+    def synchronize(self) -> None:
+        """Does what :meth:`step` does but for the torch optimizer's step: ``grad`` is the reduced gradient then.
+
+        For clipping by what all workers have found, with reduce_only::
+
+            optimizer.synchronize()
+            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            with optimizer.skip_synchronize():
+                optimizer.step()
+        """
+        if self._synchronized:
+            raise OutOfOrderError("synchronize() was called twice before step(); call that within skip_synchronize()")
+        if not any(e.passes or e.parameter.grad is not None for e in self._entries):
+            raise OutOfOrderError("no parameter of this optimizer has a gradient. Call backward() first; if it was "
+                                  "called, the model's parameters were replaced after the optimizer was made")
+        used = []
+        for bucket in self._buckets:
+            for entry in bucket.entries:
+                if not entry.staged and entry.parameter.grad is not None:
+                    self._stage(entry)
+                if entry.staged:
+                    used.append(entry)
+            self._push(bucket)
+        self._session.clock()
+        self._take_in(used if self._inner is not None else self._entries)
+        self._begin_step()
+        self._synchronized = True
+
+    @contextlib.contextmanager
+    def skip_synchronize(self) -> Iterator[None]:
+        """Within it :meth:`step` makes no clock; :meth:`synchronize` has."""
+        self._skips = True
+        try:
+            yield
+        finally:
+            self._skips = False
+
+    def pull_final(self) -> None:
+        """Takes in the parameters with every update of every worker of the clocks before this one."""
+        if self._inner is None:
+            self._take_in(self._entries, to_the_end=True)
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """As of torch's optimizers."""
+        if any(entry.passes for entry in self._entries) and self._passes_per_step == 1:
+            raise OutOfOrderError("zero_grad() between backward() and step(): the gradients are on their way already; "
+                                  "call it before backward(), or make the optimizer with overlap=False")
+        super().zero_grad(set_to_none)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Of the torch optimizer. What shards run keeps its state there, and in the job's checkpoints."""
+        return self._inner.state_dict() if self._inner is not None else super().state_dict()
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Likewise."""
+        if self._inner is None:
+            super().load_state_dict(state_dict)
+            return
+        self._inner.load_state_dict(state_dict)
+        self.param_groups = self._inner.param_groups
+        self.state = self._inner.state
+
+    def _open_tables(self, named: list[tuple[str, torch.nn.Parameter]], spec: Optional[Spec], prefix: str,
+                     bucket_bytes: int) -> list[_Entry]:
+        entries = []
+        optimizer = spec if spec is not None else assign()
+        # The last layers' gradients come first.
+        for name, parameter in reversed(named):
+            table = self._session.table(prefix + name, tuple(parameter.shape), optimizer=optimizer, init=pushed())
+            if not self._buckets or self._buckets[-1].bytes >= bucket_bytes:
+                self._buckets.append(_Bucket())
+            bucket = self._buckets[-1]
+            entry = _Entry(name, parameter, table, parameter.shape, parameter.dtype, bucket)
+            bucket.entries.append(entry)
+            bucket.bytes += 4 * table.size
+            entries.append(entry)
+        self._begin(self._buckets)
+        return entries
+
+    def _hand_out_parameters(self) -> None:
+        """Gives worker 0's parameters to all, in the first clock. One that goes on later takes in those of its clock."""
+        if self._session.now == 0:
+            if self._session.rank == 0:
+                for entry in self._entries:
+                    self._window_of(entry).copy_(entry.parameter.detach())
+                    entry.table.push()
+            self._session.clock()
+            self._take_in(self._entries, to_the_end=True)
+        elif self._inner is None:
+            self._take_in(self._entries)
+        else:
+            raise OutOfOrderError(
+                "this process takes the place of a worker that died, and with reduce_only the parameters died with it; "
+                "let shards run the optimizer, or set on_worker_loss: fail")
+
+    def _begin(self, buckets: list[_Bucket]) -> None:
+        for bucket in buckets:
+            bucket.waits_for = sum(e.parameter.requires_grad for e in bucket.entries)
+            bucket.is_pushed = False
+
+    def _begin_step(self) -> None:
+        for entry in self._entries:
+            entry.passes = 0
+            entry.staged = False
+        self._begin(self._buckets)
+
+    def _hook_of(self, entry: _Entry) -> Callable[[torch.Tensor], None]:
+        def on_gradient(_: torch.Tensor) -> None:
+            entry.passes += 1
+            if entry.passes > self._passes_per_step and entry.staged:
+                raise OutOfOrderError(
+                    f"the gradient of '{entry.name}' was computed {entry.passes} times since the last step(), and is on "
+                    f"its way already; make the optimizer with backward_passes_per_step={entry.passes}")
+            if not self._overlap or entry.passes < self._passes_per_step:
+                return
+            self._stage(entry)
+            entry.bucket.waits_for -= 1
+            if entry.bucket.waits_for == 0:
+                self._push(entry.bucket)
+
+        return on_gradient
+
+    def _window_of(self, entry: _Entry) -> torch.Tensor:
+        """Where this clock's gradient is pushed from: memory that is shared with the shards of this host."""
+        return torch.from_numpy(self._session._native.gradient(entry.table._table)).view(entry.shape)
+
+    def _stage(self, entry: _Entry) -> None:
+        gradient = entry.parameter.grad
+        assert gradient is not None
+        _check_entry(entry, gradient)
+        if self._round is not None:
+            gradient, _ = self._round(gradient)
+        self._window_of(entry).copy_(gradient)
+        entry.staged = True
+
+    def _push(self, bucket: _Bucket) -> None:
+        if bucket.is_pushed:
+            return
+        bucket.is_pushed = True
+        for entry in bucket.entries:
+            if entry.staged:
+                entry.table.push()
+
+    @torch.no_grad()
+    def _take_in(self, entries: list[_Entry], to_the_end: bool = False) -> None:
+        """Pulls tables into parameters; with a torch optimizer, after the first clock, into gradients."""
+        native = self._session._native
+        into_gradient = self._inner is not None and not to_the_end
+        begun = []
+        for entry in entries:
+            target = entry.parameter.grad if into_gradient else entry.parameter.data
+            assert target is not None
+            _check_entry(entry, target)
+            direct = target.dtype == torch.float32 and target.is_contiguous()
+            room = target if direct else torch.empty(entry.shape, dtype=torch.float32)
+            operation = native.pull_into(entry.table._table, room.detach().view(-1).numpy(), to_the_end)
+            begun.append((operation, None if direct else target, room))
+        for operation, target, room in begun:
+            operation.wait()
+            if target is not None:
+                target.copy_(room)
+
+
+def _check_parameters(named: list[tuple[str, torch.nn.Parameter]]) -> None:
+    if not named:
+        raise InvalidArgumentError("named_parameters is empty; give model.named_parameters()")
+    names = set()
+    for name, parameter in named:
+        if not isinstance(parameter, torch.Tensor):
+            raise InvalidArgumentError(f"parameter '{name}' is a {type(parameter).__name__}; it must be a tensor")
+        if name in names:
+            raise InvalidArgumentError(f"two parameters are named '{name}'")
+        names.add(name)
+        if parameter.dtype not in _DTYPES:
+            raise InvalidArgumentError(f"parameter '{name}' is {parameter.dtype}; allowed: float32, float16, bfloat16")
+        if parameter.device.type != "cpu":
+            raise InvalidArgumentError(f"parameter '{name}' is on {parameter.device}; allowed: cpu")
+        if parameter.layout != torch.strided:
+            raise InvalidArgumentError(f"parameter '{name}' has layout {parameter.layout}; allowed: strided")
+        if parameter.numel() == 0:
+            raise InvalidArgumentError(f"parameter '{name}' has no elements")
+
+
+def _check_entry(entry: _Entry, tensor: torch.Tensor) -> None:
+    if tensor.shape != entry.shape or entry.parameter.shape != entry.shape:
+        raise InvalidArgumentError(f"parameter '{entry.name}' was {tuple(entry.shape)} when its optimizer was made, "
+                                   f"and is {tuple(entry.parameter.shape)}, with a gradient of {tuple(tensor.shape)}")
+    if tensor.layout != torch.strided:
+        raise InvalidArgumentError(f"the gradient of '{entry.name}' has layout {tensor.layout}; allowed: strided (no "
+                                   "sparse gradients)")
+    if tensor.device.type != "cpu" or entry.parameter.dtype != entry.dtype:
+        raise InvalidArgumentError(f"parameter '{entry.name}' was {entry.dtype} on the CPU when its optimizer was made, "
+                                   f"and is {entry.parameter.dtype} on {tensor.device}")
