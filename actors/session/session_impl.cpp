@@ -22,9 +22,9 @@ session_impl::~session_impl() {
 
 void session_impl::leave() {
   if (has_left_ || !is_of_this_process()) return;
-  has_left_ = true;
   // Whoever goes without a word is noticed in any case.
   carry_out(shell_.leave(now())).result.ok();
+  has_left_ = true;
   if (worker_) {
     self_->send_exit(worker_, caf::exit_reason::user_shutdown);
     self_->wait_for(worker_);
@@ -80,10 +80,6 @@ std::int64_t session_impl::now() {
 
 // Turns of an operation, to its end.
 policies::session_step session_impl::carry_out(session_turn turn) {
-  if (auto usable = check_usable(); !usable.ok()) {
-    turn.step.result = std::move(usable);
-    return std::move(turn.step);
-  }
   while (turn.step.kind != action::done) {
     if (turn.rest_ns) {
       std::this_thread::sleep_for(std::chrono::nanoseconds(*turn.rest_ns));
@@ -99,7 +95,7 @@ policies::session_step session_impl::carry_out(session_turn turn) {
 
 status session_impl::check_usable() const {
   if (!is_of_this_process()) return of_another_process();
-  if (has_left_ && !reactor_) return {errc::out_of_order, "the session has ended"};
+  if (has_left_) return {errc::out_of_order, "the session has ended"};
   return {};
 }
 
@@ -189,6 +185,7 @@ pending session_impl::command(worker_command::action kind) {
 }
 
 expected<table> session_impl::open(const policies::table_request& request) {
+  if (auto usable = check_usable(); !usable.ok()) return runtime::fail(std::move(usable));
   const auto opened = carry_out(shell_.open(now(), request));
   if (!opened.result.ok()) return runtime::fail(opened.result);
   return table{opened.grant.table, opened.grant.elements};
@@ -274,14 +271,17 @@ void session_impl::report_now(bool even_if_recent) {
 }
 
 status session_impl::tell_metric(const std::string& name, double value) {
+  if (auto usable = check_usable(); !usable.ok()) return usable;
   return carry_out(shell_.tell_metric(now(), name, value)).result;
 }
 
 status session_impl::finish() {
+  if (auto usable = check_usable(); !usable.ok()) return usable;
   return carry_out(shell_.finish(now())).result;
 }
 
 status session_impl::fail(const status& why) {
+  if (auto usable = check_usable(); !usable.ok()) return usable;
   runtime::log::error(session_shell::text_of_failure(info_.rank, why));
   report_now(true);  // how far it came: what was told last may be some clocks old
   return carry_out(shell_.fail(now(), why)).result;
@@ -296,6 +296,7 @@ void session_impl::look_until(const Done& done) {
 }
 
 status session_impl::before_moving() {
+  if (auto usable = check_usable(); !usable.ok()) return usable;
   if (lost_count_)
     return {errc::out_of_order, "a wait for the end of clock " + std::to_string(clock_) +
                                     " was interrupted; the session can only end now"};
