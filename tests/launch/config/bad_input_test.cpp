@@ -107,7 +107,7 @@ INSTANTIATE_TEST_SUITE_P(
         bad_job{"    tables: {t: {shape: [1], init: {uniform: -1}}}\n", "c.yaml:5:46", "-1",
                 ">= 0"},
         bad_job{"    tables: {t: {shape: [1], init: {pushed: true, constant: 1}}}\n",
-                "c.yaml:5:62", "pushed and another way are given", "or {pushed: true}"},
+                "c.yaml:5:61", "pushed and another way are given", "or {pushed: true}"},
         bad_job{"    tables: {t: {shape: [1], init: {pushed: maybe}}}\n", "c.yaml:5:45",
                 "'maybe'", "true, false"},
         bad_job{"    tables: {t: {shape: [1], init: {uniform: 1, constant: 1}}}\n",

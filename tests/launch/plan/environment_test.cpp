@@ -47,8 +47,8 @@ TEST(environment, tells_workers_what_torchrun_would) {
   const auto all = child_environment({}, spec, worker_3, run);
   EXPECT_EQ(all.at("RANK"), "3");
   EXPECT_EQ(all.at("WORLD_SIZE"), "5");
-  EXPECT_EQ(all.at("LOCAL_RANK"), "1");  // ranks 0 and 1 are on a, the others on b
-  EXPECT_EQ(all.at("LOCAL_WORLD_SIZE"), "3");
+  EXPECT_EQ(all.at("LOCAL_RANK"), "0");  // ranks 0 to 2 are on a, the others on b
+  EXPECT_EQ(all.at("LOCAL_WORLD_SIZE"), "2");
   EXPECT_EQ(all.at("MASTER_ADDR"), "10.0.0.7");
   EXPECT_EQ(all.at("MASTER_PORT"), "29500");
   spec.hosts.clear();
