@@ -84,6 +84,8 @@ policies::session_step session_impl::carry_out(session_turn turn) {
     if (turn.rest_ns) {
       std::this_thread::sleep_for(std::chrono::nanoseconds(*turn.rest_ns));
       turn = shell_.rested(now());
+      if (parts_.interrupted())
+        turn = shell_.next(now(), interrupt_check::status_of(turn.doing), {});
       continue;
     }
     policies::session_answer answer;
@@ -311,13 +313,19 @@ status session_impl::room() {
     return clock_ < numbers_->room_below.load(std::memory_order_acquire);
   };
   look_until(is_there);
-  return is_there() ? status() : wait(command(worker_command::action::room));
+  if (is_there()) return {};
+  // A wait for it that was interrupted goes on here.
+  if (!room_) room_ = command(worker_command::action::room);
+  auto outcome = wait(*room_);
+  if (!interrupted_) room_.reset();
+  return outcome;
 }
 
 status session_impl::wait(const pending& operation) {
   auto outcome = operation.wait();
   interrupted_ = !operation.ready();
-  return outcome;
+  // It may have ended just as the wait was interrupted.
+  return interrupted_ ? outcome : operation.wait();
 }
 
 // A pull waits for no credit where it may: the next clock's parameters come while a replica

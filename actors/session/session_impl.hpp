@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <type_traits>
@@ -88,8 +89,9 @@ class session_impl {
   bool pushes_own_memory_ = false;  // the program's: not what gradient() said
   const std::uint32_t forks_ = runtime::fork_count();
   bool has_left_ = false;
-  bool interrupted_ = false;  // the last wait of wait() was
-  bool lost_count_ = false;   // of its clocks: a wait for the end of one was interrupted
+  bool interrupted_ = false;     // the last wait of wait() was
+  std::optional<pending> room_;  // a wait for room that was interrupted
+  bool lost_count_ = false;      // of its clocks: a wait for the end of one was interrupted
   std::map<std::uint32_t, std::vector<float>> nowhere_;
   progress progress_;
 

@@ -108,8 +108,8 @@ class session {
   std::span<float> gradient(const table& where);
   // Returns the parameters that the last pull in place found, table::size elements, where a
   // shard of this host keeps them or where they were received. Valid until this worker's next
-  // pull or push of the table: read them before you push. Returns an empty span from then on,
-  // until the next pull in place has ended.
+  // pull or push of the table, or the end of its clock: read them before. Returns an empty span
+  // after a push or pull, until the next pull in place has ended.
   std::span<const float> parameters(const table& where) const;
   // Returns the same parameters where they lie, ascending, without gaps; valid as long as
   // those. Shards keep a chunk's versions in several places, and under ssp and async neighbours

@@ -42,8 +42,8 @@ struct table_options {
   // At most one of the three may differ from its default; finite numbers.
   float init_uniform = 0.0F;   // > 0: start uniform in [-init_uniform, init_uniform)
   float init_constant = 0.0F;  // start at this value
-  // Start at what is pushed at clock 0, by one worker as a rule: the step of clock 0 sets the
-  // parameters to the sum of the pushes, whatever the optimizer.
+  // Start at what one worker pushes at clock 0: the step of clock 0 sets the parameters to the
+  // push, whatever the optimizer; under bsp to the sum, where several workers push.
   bool init_pushed = false;
 };
 

@@ -42,8 +42,8 @@ enum class init_kind : std::uint8_t { constant, uniform, pushed };
 
 // The first value of every element: `value` for constant; uniform in [-value, value) as a pure
 // function of (job seed, table name, element index), so that chunks and shards do not matter.
-// `pushed`: 0, and the step of clock 0 sets it to the sum of what workers push, whatever the
-// optimizer and the job's reduce; one of them pushes, as a rule.
+// `pushed`: 0, and a step of clock 0 sets it to the sum of its pushes, whatever the optimizer
+// and the job's reduce; one worker pushes, as a rule (under ssp and async each push is a step).
 struct init_spec {
   init_kind kind = init_kind::constant;
   float value = 0.0F;

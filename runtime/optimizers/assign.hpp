@@ -1,5 +1,5 @@
 // Assignment: w = lr g. The parameters are what the workers' gradients came to in the last
-// step, for programs that reduce in the shards and step by themselves (all-reduce).
+// step: under bsp those of all workers, for programs that step by themselves (all-reduce).
 #pragma once
 
 #include "runtime/optimizers/optimizer.hpp"

@@ -141,10 +141,10 @@ TEST_F(session_test, a_table_may_start_with_what_one_worker_pushes) {
       EXPECT_TRUE(s.pull_final(*t, seen).wait().ok());
       EXPECT_EQ(seen, first);  // not a third of it, and no step of Adam's
       // From then on the optimizer steps, from the beginning of its state.
-      EXPECT_TRUE(s.push(*t, floats(100, 2.0F)).wait().ok());
-      EXPECT_TRUE(s.clock().ok());
-      EXPECT_TRUE(s.pull_final(*t, seen).wait().ok());
-      if (kind == consistency_kind::bsp) {
+      if (kind == consistency_kind::bsp) {  // under others a fast worker's may be there already
+        EXPECT_TRUE(s.push(*t, floats(100, 2.0F)).wait().ok());
+        EXPECT_TRUE(s.clock().ok());
+        EXPECT_TRUE(s.pull_final(*t, seen).wait().ok());
         EXPECT_NEAR(seen[7], first[7] - 0.5F, 1e-5F);
       }
       EXPECT_TRUE(s.finish().ok());
