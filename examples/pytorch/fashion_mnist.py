@@ -2,7 +2,7 @@
 
     tidegate launch examples/pytorch/fashion_mnist.yaml
 
-The lines marked `tidegate` are what makes a script for one process a worker that may be killed at any moment. Needs
+The ten lines marked `tidegate` make a script for one process a worker that may be killed at any moment. Needs
 the Debian package dataset-fashion-mnist, or the four files in a folder that --data names.
 """
 
@@ -11,7 +11,6 @@ import gzip
 import pathlib
 
 import numpy as np
-import tidegate  # tidegate
 import tidegate.torch  # tidegate
 import torch
 from torch import nn
@@ -53,21 +52,20 @@ def main() -> None:
         for step in range(optimizer.steps, arguments.epochs * steps_per_epoch):  # tidegate: from where it goes on
             epoch, within = divmod(step, steps_per_epoch)
             order = np.random.default_rng([1, epoch]).permutation(len(images))
-            first = within * arguments.batch + s.rank * share
+            first = within * arguments.batch + s.rank * share  # tidegate
             chosen = torch.from_numpy(order[first:first + share])
             optimizer.zero_grad()
             loss = nn.functional.cross_entropy(model(images[chosen]), labels[chosen])
             loss.backward()
             optimizer.step()
-            s.report(clocks_total=arguments.epochs * steps_per_epoch + 1, epoch=(step + 1) / steps_per_epoch,
-                     loss=loss.item(), samples=(step + 1) * share)
+            s.report(epoch=(step + 1) / steps_per_epoch, loss=loss.item(), samples=(step + 1) * share)  # tidegate
 
-        optimizer.pull_final()
-        if s.rank == 0:
+        optimizer.pull_final()  # tidegate
+        if s.rank == 0:  # tidegate
             images, labels = load(arguments.data, "t10k")
             with torch.no_grad():
                 guesses = torch.cat([model(part).argmax(1) for part in images.split(1000)])
-            s.report_metric("test_accuracy", (guesses == labels).float().mean().item())
+            s.report_metric("test_accuracy", (guesses == labels).float().mean().item())  # tidegate
 
 
 if __name__ == "__main__":

@@ -73,8 +73,13 @@ template <class Call>
 auto worker_session::run(Call&& call) {
   auto& current = use();
   forget_done();
-  const nb::gil_scoped_release waiting;
-  return call(current);
+  auto outcome = [&] {
+    const busy in_call(*this);
+    const nb::gil_scoped_release waiting;
+    return call(current);
+  }();
+  check({});
+  return outcome;
 }
 
 std::uint64_t worker_session::now() {
@@ -101,12 +106,13 @@ nb::object worker_session::hold_memory() {
 
 void worker_session::release_memory() {
   --arrays_;
-  if (ended_ && arrays_ == 0 && is_of_this_process()) session_.reset();
+  if (!ended_ || arrays_ > 0 || !is_of_this_process()) return;
+  const nb::gil_scoped_release waiting;
+  session_.reset();
 }
 
 worker_session::array worker_session::gradient(const table& where) {
   const auto memory = run([&](session& current) { return current.gradient(where); });
-  check({});
   return {memory.data(), {memory.size()}, hold_memory()};
 }
 
@@ -160,12 +166,11 @@ void worker_session::clock() {
 }
 
 void worker_session::report(const progress& now) {
-  run([&](session& current) { current.report(now); });
+  run([&](session& current) { return current.report(now), true; });
 }
 
 void worker_session::report_metric(const std::string& name, double value) {
-  run([&](session& current) { current.report_metric(name, value); });
-  check({});
+  run([&](session& current) { return current.report_metric(name, value), true; });
 }
 
 void worker_session::finish() {
@@ -174,7 +179,7 @@ void worker_session::finish() {
 }
 
 void worker_session::fail(const std::string& why) {
-  run([&](session& current) { current.fail({errc::cancelled, why}); });
+  run([&](session& current) { return current.fail({errc::cancelled, why}), true; });
   close();
 }
 
@@ -183,25 +188,28 @@ void worker_session::close() {
   use();
   ended_ = true;
   has_session = false;
-  if (arrays_ > 0) {
-    // The memory stays until the last array has gone; the membership ends now.
+  ++arrays_;  // the last array may go while the GIL is given up
+  {
+    const busy in_call(*this);
     const nb::gil_scoped_release waiting;
     session_->leave();
-  } else {
-    const nb::gil_scoped_release waiting;
-    session_.reset();
   }
   kept_.clear();
+  // The memory stays until the last array has gone; the membership has ended.
+  release_memory();
 }
 
 void worker_session::take_over() {
+  if (busy_ && std::this_thread::get_id() != thread_)
+    raise({errc::out_of_order, "another thread is in a call of the session"});
   thread_ = std::this_thread::get_id();
   use();
 }
 
 void operation::wait() {
-  home_->use();
+  if (!started_.ready()) home_->use();
   const auto outcome = [&] {
+    const worker_session::busy in_call(*home_);
     const nb::gil_scoped_release waiting;
     return started_.wait();
   }();

@@ -63,16 +63,33 @@ class worker_session : public std::enable_shared_from_this<worker_session> {
   void fail(const std::string& why);
   // Ends the membership, if finish() or fail() has not: the job fails then.
   void close();
-  // Makes the calling thread the one that may use this session.
+  // Makes the calling thread the one that may use this session. Raises OutOfOrderError while
+  // another thread is in a call of it.
   void take_over();
 
  private:
   friend class operation;
 
+  // While one lives, a call is under way and no other thread takes over. Under the GIL.
+  class busy {
+   public:
+    explicit busy(worker_session& home) : home_(home), before_(home.busy_) {
+      home_.busy_ = true;
+    }
+    ~busy() { home_.busy_ = before_; }
+    busy(const busy&) = delete;
+    busy& operator=(const busy&) = delete;
+
+   private:
+    worker_session& home_;
+    bool before_;
+  };
+
   explicit worker_session(session joined);
   // The session, for a call by this thread. Raises if it may not be used.
   session& use();
-  // Runs `call` without the GIL; the memory of what is done with is let go before.
+  // Returns what `call` returns, which runs without the GIL; the memory of what is done with is
+  // let go before. Raises what a signal's handler has raised meanwhile.
   template <class Call>
   auto run(Call&& call);
   void keep(const pending& until, nanobind::object memory);
@@ -85,6 +102,7 @@ class worker_session : public std::enable_shared_from_this<worker_session> {
   pid_t process_;
   std::thread::id thread_;
   bool ended_ = false;
+  bool busy_ = false;
   std::size_t arrays_ = 0;  // of our memory that Python has
   // The program's own memory, until the operation on it has ended.
   std::vector<std::pair<pending, nanobind::object>> kept_;

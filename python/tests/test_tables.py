@@ -143,6 +143,36 @@ def test_calls_out_of_order_are_refused(run: Run) -> None:
     assert "session has ended" in said[3] and "session has ended" in said[4]
 
 
+def test_views_end_with_their_window(run: Run) -> None:
+    def train() -> list[bool]:
+        with tidegate.session() as s:
+            w = s.table("w", 10, optimizer=tidegate.sgd(1.0), init=1.0)
+            other = s.table("other", 10)
+            assert s.table("w", 10) is w
+            w.pull()
+            other.pull()
+            grad, value, unpushed = w.grad, w.value, other.value
+            grad[:] = 1
+            w.push()
+            seen = [grad.is_valid, value.is_valid, unpushed.is_valid]
+            try:
+                w.grad[:] = 0  # shards read it
+                seen.append(True)
+            except tidegate.OutOfOrderError:
+                seen.append(False)
+            s.clock()
+            seen.append(unpushed.is_valid)  # the clock counts as a push of nothing
+            w.pull()
+            w.grad[:] = w.value
+            old = w.value
+            w.pull()
+            seen.append(old.is_valid)
+            s.exchange([w])
+            return [*seen, w.value[0] == 0]
+
+    assert run(train).returns == [[False, False, True, False, False, False, True]]
+
+
 def test_tables_with_other_options_are_refused(run: Run) -> None:
     def train() -> list[str]:
         said = []

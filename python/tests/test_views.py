@@ -72,6 +72,14 @@ def test_every_use_after_its_end_raises(view: View) -> None:
     assert view.shape == (3, 4) and not view.is_valid
 
 
+def test_of_several_outputs_each_is_what_was_given_or_made(view: View, array: np.ndarray) -> None:
+    expected = np.divmod(array, 5)
+    quotient, rest = np.divmod(view, 5, out=(view, None))
+    assert quotient is view and type(rest) is np.ndarray
+    np.testing.assert_array_equal(array, expected[0])
+    np.testing.assert_array_equal(rest, expected[1])
+
+
 def test_does_not_hand_out_its_memory(view: View) -> None:
     for name in ("data", "ctypes", "base", "__array_interface__", "__array_struct__", "flat", "view"):
         assert not hasattr(view, name)

@@ -107,7 +107,8 @@ def spawn(function: Callable[..., Any], *, workers: int = 1, shards: int = 1, co
         exit_code, found = _run([str(place / "cluster.yaml"), *_set_options(set)], run_dir, follow)
         _raise_of_workers(place, exit_code, found)
         result = _checked(exit_code, found)
-        returns = [_unpickled(place / f"return-{rank}.pkl") for rank in range(result.job.raw.get("workers", workers))]
+        ranks = [int(path.stem.split("-")[1]) for path in place.glob("return-*.pkl")]
+        returns = [_unpickled(place / f"return-{rank}.pkl") for rank in range(max(ranks, default=-1) + 1)]
     return dataclasses.replace(result, returns=returns)
 
 
@@ -147,6 +148,9 @@ def _unpickled(path: Path) -> Any:
 
 def _raise_of_workers(place: Path, exit_code: int, result: Optional[Result]) -> None:
     errors = sorted(place.glob("error-*.pkl"), key=lambda path: path.stat().st_mtime_ns)
+    # Where the job is done after all, only what has come to nothing counts.
+    if exit_code == 0:
+        errors = [path for path in errors if not path.with_name(path.name.replace("error", "return")).exists()]
     if not errors:
         return
     rank = int(errors[0].stem.split("-")[1])

@@ -52,8 +52,7 @@ def _python() -> Iterator[Finding]:
         try:
             yield name, importlib.metadata.version(name), None
         except importlib.metadata.PackageNotFoundError:
-            extra = {"torch": "tidegate[torch]", "jax": "tidegate[jax]", "optax": "tidegate[jax]"}.get(name, name)
-            yield name, f"not installed; {use} needs it", f"pip install {extra}" if needed else None
+            yield name, f"not installed; {use} needs it", f"pip install {name}" if needed else None
 
 
 def _memory() -> Iterator[Finding]:

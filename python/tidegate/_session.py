@@ -6,12 +6,12 @@ import atexit
 import os
 import sys
 import weakref
-from typing import Any, Iterable, Optional
+from typing import Any, Iterable, NoReturn, Optional
 
 from . import _native
 from ._options import Optimizer
 from ._table import Init, Shape, Table, options_of, shape_of
-from .errors import TidegateError
+from .errors import OutOfOrderError, TidegateError
 
 
 class Session:
@@ -27,7 +27,7 @@ class Session:
     def __init__(self, native: _native.Session) -> None:
         self._native = native
         self._tables: dict[str, Table] = {}
-        self._open_grads: list[Table] = []
+        self._touched: set[Table] = set()  # tables with views, or pushed, in this clock
         self._finishes_at_exit = False
         # Of use in messages, and after the end.
         self.job: str = native.job
@@ -64,6 +64,8 @@ class Session:
         if known is not None and known._asked == asked and self.is_open:
             return known
         opened = self._native.open_table(name, list(wanted), options_of(name, optimizer, init))
+        if known is not None:
+            return known
         table = Table(self, name, asked, opened)
         self._tables[name] = table
         return table
@@ -81,14 +83,12 @@ class Session:
         """
         used = list(self._tables.values()) if tables is None else list(tables)
         self._native.exchange([table._table for table in used])
-        for table in used:
-            table._end_value("the table was exchanged")
-        self._end_grads("its clock has ended")
+        self._end_clock()
 
     def clock(self) -> None:
         """Ends this worker's clock. A table that was not pushed adds nothing to it."""
         self._native.clock()
-        self._end_grads("its clock has ended")
+        self._end_clock()
 
     def report(self, *, clocks_total: int = 0, epoch: float = 0.0, loss: float = 0.0, samples: int = 0) -> None:
         """Sets what the launcher's live line shows of this worker; sent now and then. Does not wait."""
@@ -130,16 +130,15 @@ class Session:
         except TidegateError as why:
             print(f"tidegate: the job was not told of the error below: {why}", file=sys.stderr)
 
-    def _end_grads(self, reason: str) -> None:
-        for table in self._open_grads:
-            table._end_grad(reason)
-        self._open_grads.clear()
+    def _end_clock(self) -> None:
+        for table in self._touched:
+            table._end_clock("its clock has ended")
+        self._touched.clear()
 
     def _end(self) -> None:
         for table in self._tables.values():
-            table._end_grad("the session has ended")
-            table._end_value("the session has ended")
-        self._open_grads.clear()
+            table._end_clock("the session has ended")
+        self._touched.clear()
 
     def __repr__(self) -> str:
         state = "" if self.is_open else ", ended"
@@ -185,9 +184,44 @@ _open: Optional["weakref.ref[Session]"] = None
 _kept: list[Session] = []
 
 
-def keep(session: Session) -> None:
-    """Keeps a session that no program holds until the end of the process."""
-    _kept.append(session)
+def _note_exit_code() -> None:
+    """Has sys.exit remember its argument, so that a program that ends by sys.exit(1) has not finished its session."""
+    leave = sys.exit
+
+    def exit(code: Any = None) -> NoReturn:
+        global _exit_code
+        _exit_code = code
+        leave(code)
+
+    sys.exit = exit
+
+
+_exit_code: Any = None
+
+
+def open_session() -> Optional[Session]:
+    """Returns the session that this process has open, if any."""
+    known = _open() if _open is not None else None
+    return known if known is not None and known.is_open else None
+
+
+def process_session() -> Session:
+    """Returns the session that this process has open, or opens one that is finished when the program ends well."""
+    known = open_session()
+    if known is None:
+        known = session()
+        known._finishes_at_exit = True
+        _kept.append(known)
+        _note_exit_code()
+    return known
+
+
+def required_session() -> Session:
+    """Returns the session that this process has open. Raises OutOfOrderError if it has none."""
+    known = open_session()
+    if known is None:
+        raise OutOfOrderError("this process has no session: open one, as by init() of tidegate.torch")
+    return known
 
 
 def _watch_exit(session: Session) -> None:
@@ -205,10 +239,11 @@ def _at_exit() -> None:
     error = getattr(sys, "last_exc", None) or getattr(sys, "last_value", None)
     try:
         session._native.take_over()
-        if session._finishes_at_exit and error is None:
+        if session._finishes_at_exit and error is None and not _exit_code:
             session.finish()
             return
         session.fail(_text_of(error) if error is not None else
-                     "the program ended without finish(), at its clock " + str(session.now))
+                     "the program ended without finish(), at its clock " + str(session.now) +
+                     (f", by sys.exit({_exit_code!r})" if _exit_code else ""))
     except TidegateError as why:
         print(f"tidegate: the job was not told why this program ends: {why}", file=sys.stderr)

@@ -52,7 +52,7 @@ class Table:
     with this process; nothing is copied on one host.
     """
 
-    __slots__ = ("name", "shape", "_asked", "_session", "_native", "_table", "_grad", "_value", "__weakref__")
+    __slots__ = ("name", "shape", "_asked", "_session", "_native", "_table", "_grad", "_value", "_pushed", "__weakref__")
 
     def __init__(self, session: "Session", name: str, asked: Asked, table: _native.Table) -> None:
         self.name = name
@@ -63,6 +63,7 @@ class Table:
         self._table = table
         self._grad: Optional[View] = None
         self._value: Optional[View] = None
+        self._pushed = False  # in this clock
 
     @property
     def size(self) -> int:
@@ -73,12 +74,16 @@ class Table:
     def grad(self) -> View:
         """This clock's gradient, of the table's shape, to be written. Valid until its push, or the end of the clock.
 
-        It holds what an earlier clock left there: write every element. Waits as :meth:`push` does.
+        It holds what an earlier clock left there: write every element. Waits as :meth:`push` does. Raises
+        OutOfOrderError between the push and the end of the clock, as shards read it then.
         """
         if self._grad is None:
+            if self._pushed:
+                raise OutOfOrderError(f"table '{self.name}' has been pushed at this clock; {self.name}.grad is there "
+                                      "again after clock()")
             lease = Lease(f"{self.name}.grad")
             self._grad = View(lease, self._native.gradient(self._table).reshape(self.shape))
-            self._session._open_grads.append(self)
+            self._session._touched.add(self)
         self._grad._lease.check()
         return self._grad
 
@@ -91,7 +96,7 @@ class Table:
     def value(self) -> View:
         """The parameters that the last pull found, of the table's shape, read-only.
 
-        Valid until this worker's next pull or push of the table. Raises :class:`OutOfOrderError` while there are none.
+        Valid until this worker's next pull or push of the table, or the end of its clock. Raises :class:`OutOfOrderError` while there are none.
         """
         if self._value is None:
             array = self._native.parameters(self._table)
@@ -99,6 +104,7 @@ class Table:
                 raise OutOfOrderError(f"there are no parameters of table '{self.name}' to read: pull it first, and "
                                       "read them before its next push")
             self._value = View(Lease(f"{self.name}.value"), array.reshape(self.shape))
+            self._session._touched.add(self)
         self._value._lease.check()
         return self._value
 
@@ -114,6 +120,8 @@ class Table:
             begun = _begun(self._native.push(self._table))
         else:
             begun = _begun(self._native.push_from(self._table, self._own(gradient, "gradient")))
+        self._pushed = True
+        self._session._touched.add(self)
         self._end_grad("it was pushed")
         self._end_value("the table was pushed")
         return begun
@@ -160,6 +168,11 @@ class Table:
             raise InvalidArgumentError(f"{role} of table '{self.name}' is not contiguous; "
                                        "numpy.ascontiguousarray(array) is a copy that is")
         return array.reshape(-1)
+
+    def _end_clock(self, reason: str) -> None:
+        self._pushed = False
+        self._end_grad(reason)
+        self._end_value(reason)
 
     def _end_grad(self, reason: str) -> None:
         if self._grad is not None:

@@ -128,9 +128,11 @@ class View(NDArrayOperatorsMixin):
             kwargs["out"] = tuple(_unwrapped(o) for o in out)
         outcome = getattr(ufunc, method)(*(_unwrapped(i) for i in inputs), **kwargs)
         # What was written to a view is that view.
-        if out is not None and len(out) == 1:
+        if out is None:
+            return outcome
+        if not isinstance(outcome, tuple):
             return out[0]
-        return outcome
+        return tuple(made if given is None else given for made, given in zip(outcome, out))
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
         views: list[View] = []

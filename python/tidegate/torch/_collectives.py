@@ -1,23 +1,24 @@
-"""Horovod's names, over tables. A call that all workers make at the same point takes one clock or two.
+"""Horovod's names, over tables. A call that all workers make at the same point takes one clock or more, under bsp.
 
-What Horovod names after a call's tensor is named by the order of calls here: all workers make the same calls, in the
-same order, with the same shapes.
+Names of tensors are not used: all workers make the same calls, in the same order, with the same shapes. Tables can be
+opened before the first clock only, so that DistributedOptimizer is made before allreduce and broadcast_object;
+broadcasts of parameters and of a torch optimizer's state that come before it are made with it. A process that takes the
+place of one that died cannot repeat the calls that the others have behind them; there they raise.
 """
 
 from __future__ import annotations
 
 import io
 import os
-from typing import Any, Iterable, Mapping, Optional, Union
+from typing import Any, Callable, Iterable, Mapping, Optional, Union
 
 import numpy as np
 import torch
 
 from .._options import assign
-from .._session import Session
+from .._session import Session, open_session, process_session, required_session
 from .._table import Table
-from ..errors import InvalidArgumentError
-from ._process import open_session, required_session, session_of_process
+from ..errors import InvalidArgumentError, OutOfOrderError
 
 # Bytes of a call travel through one table, piece by piece; it is opened before anything else, as tables must be.
 _SCRATCH = "tidegate.scratch"
@@ -53,7 +54,7 @@ class Compression:
 
 def init() -> None:
     """Joins the job, unless this process has a session. The session is finished when the program ends well."""
-    _scratch_of(session_of_process())
+    scratch_of(process_session())
 
 
 def is_initialized() -> bool:
@@ -92,8 +93,7 @@ def allreduce(tensor: torch.Tensor, name: Optional[str] = None, op: Any = Averag
               compression: Any = Compression.none) -> torch.Tensor:
     """Returns the mean (or, with op=Sum, the sum) of the workers' tensors, in float32 arithmetic. All workers call it.
 
-    For metrics and the like: it takes a clock for every 64 KiB. Under policies other than bsp all workers wait for each
-    other, too.
+    For metrics and the like: it takes a clock for every 64 KiB.
     """
     s = required_session()
     rounded, _ = compression.compress(tensor)
@@ -126,10 +126,14 @@ def broadcast_object(obj: Any, root_rank: int = 0, name: Optional[str] = None) -
 def broadcast_parameters(params: Union[Mapping[str, Any], Iterable[tuple[str, Any]]], root_rank: int = 0) -> None:
     """Sets tensors to those of worker `root_rank`, in place. All workers call it.
 
-    DistributedOptimizer does so itself with worker 0's parameters.
+    For buffers and the like: DistributedOptimizer hands out worker 0's parameters itself.
     """
     items = sorted(params.items()) if isinstance(params, Mapping) else list(params)
     tensors = {name: value.detach() for name, value in items if isinstance(value, torch.Tensor)}
+    _now_or_with_the_optimizer(lambda: _broadcast_tensors(tensors, root_rank))
+
+
+def _broadcast_tensors(tensors: dict[str, torch.Tensor], root_rank: int) -> None:
     sent = broadcast_object({name: t.clone() for name, t in tensors.items()}, root_rank)
     with torch.no_grad():
         for name, tensor in tensors.items():
@@ -141,18 +145,49 @@ def broadcast_parameters(params: Union[Mapping[str, Any], Iterable[tuple[str, An
 
 def broadcast_optimizer_state(optimizer: torch.optim.Optimizer, root_rank: int = 0) -> None:
     """Sets a torch optimizer's state to that of worker `root_rank`. All workers call it."""
-    state = broadcast_object(optimizer.state_dict(), root_rank)
-    if required_session().rank != root_rank:
-        optimizer.load_state_dict(state)
+
+    def broadcast() -> None:
+        state = broadcast_object(optimizer.state_dict(), root_rank)
+        if required_session().rank != root_rank:
+            optimizer.load_state_dict(state)
+
+    _now_or_with_the_optimizer(broadcast)
 
 
-def _scratch_of(s: Session) -> Table:
+_put_off: list[Callable[[], None]] = []
+
+
+def _now_or_with_the_optimizer(call: Callable[[], None]) -> None:
+    """Makes a call, or puts it off where it would be the first clock, after which no table can be opened."""
+    s = required_session()
+    if s.now == 0 and set(s.tables) <= {_SCRATCH}:
+        _put_off.append(call)
+    else:
+        call()
+
+
+def make_put_off() -> None:
+    """Makes the calls that were put off."""
+    calls = list(_put_off)
+    _put_off.clear()
+    for call in calls:
+        call()
+
+
+def scratch_of(s: Session) -> Table:
+    """Returns the table that such calls use. Opened before the first clock."""
     return s.table(_SCRATCH, _SCRATCH_ELEMENTS, optimizer=assign())
 
 
 def _reduced(s: Session, values: Optional[np.ndarray[Any, Any]], count: int) -> np.ndarray[Any, Any]:
     """One clock: returns what `count` values that workers give come to, by the job's rule. None gives nothing."""
-    scratch = _scratch_of(s)
+    make_put_off()
+    if s.policy != "bsp":
+        raise InvalidArgumentError(f"calls that all workers make together need bsp; the job's policy is {s.policy}")
+    if s.incarnation > 1:
+        raise OutOfOrderError(f"this process takes the place of a worker that died (incarnation {s.incarnation}), and the "
+                              "others have this call behind them. Make no such call in a job whose workers come back")
+    scratch = scratch_of(s)
     if values is not None:
         scratch.grad[:count] = values
         scratch.grad[count:] = 0

@@ -10,10 +10,10 @@ import torch
 
 from .._options import Optimizer as Spec
 from .._options import assign, pushed
-from .._session import Session
+from .._session import Session, process_session
 from .._table import Table
 from ..errors import InvalidArgumentError, OutOfOrderError
-from ._process import session_of_process
+from ._collectives import make_put_off, scratch_of
 
 NamedParameters = Iterable[tuple[str, torch.nn.Parameter]]
 
@@ -48,10 +48,11 @@ class _Bucket:
 class DistributedOptimizer(torch.optim.Optimizer):
     """The optimizer of a model whose gradients all workers of the job contribute to.
 
-    `optimizer`: what shards run for every parameter, as ``tidegate.adam(1e-3)``; or, with ``reduce_only=True``, a
-    torch optimizer, which steps on each worker with the gradients that the shards have reduced.
-    `named_parameters`: as of the model; each is a table of that name, behind `prefix`. They are float32, float16 or
-    bfloat16 on the CPU; sums and the shards' parameters are float32. Parameters start as those of worker 0.
+    `optimizer`: what shards run for every parameter, as ``tidegate.adam(1e-3)``; or a torch optimizer, which steps on
+    each worker with the gradients that the shards have reduced (`reduce_only`, which need not be given; under bsp).
+    `named_parameters`: as of the model; each is a table of that name, behind `prefix`. A torch optimizer's may be left
+    out. They are float32, float16 or bfloat16 on the CPU; sums and the shards' parameters are float32. Parameters start
+    as those of worker 0.
     `session`: the process's, opened where there is none.
     `bucket_bytes`: gradients are pushed in groups of about this size, in the order in which the backward pass makes
     them. `overlap=False` pushes them in :meth:`step`, so that a program may change ``grad`` before (to clip it, say).
@@ -62,19 +63,23 @@ class DistributedOptimizer(torch.optim.Optimizer):
     InvalidArgumentError for parameters that do not fit, and what the session raises.
     """
 
-    def __init__(self, optimizer: Union[Spec, torch.optim.Optimizer], named_parameters: NamedParameters, *,
-                 session: Optional[Session] = None, reduce_only: bool = False, prefix: str = "",
-                 bucket_bytes: int = 4 << 20, overlap: bool = True, backward_passes_per_step: int = 1,
-                 compression: Any = None) -> None:
-        named = list(named_parameters)
-        _check_parameters(named)
-        if reduce_only != isinstance(optimizer, torch.optim.Optimizer):
+    def __init__(self, optimizer: Union[Spec, torch.optim.Optimizer],
+                 named_parameters: Optional[NamedParameters] = None, compression: Any = None,
+                 backward_passes_per_step: int = 1, *, session: Optional[Session] = None,
+                 reduce_only: Optional[bool] = None, prefix: str = "", bucket_bytes: int = 4 << 20,
+                 overlap: bool = True) -> None:
+        self._inner = optimizer if isinstance(optimizer, torch.optim.Optimizer) else None
+        if self._inner is None and not isinstance(optimizer, Spec):
+            raise InvalidArgumentError(f"the optimizer is a {type(optimizer).__name__}; allowed: one that shards run, as "
+                                       "tidegate.adam(1e-3), and a torch optimizer")
+        if reduce_only is not None and reduce_only != (self._inner is not None):
             raise InvalidArgumentError(
-                "with reduce_only=True the optimizer is a torch optimizer, which steps on the worker; without it, one "
-                f"that shards run, as tidegate.adam(1e-3). This is {optimizer!r}")
+                "with reduce_only=True the optimizer is a torch optimizer, which steps on the worker; with False, one "
+                f"that shards run, as tidegate.adam(1e-3). This is a {type(optimizer).__name__}")
+        named = _named(self._inner, named_parameters)
+        _check_parameters(named)
         if backward_passes_per_step < 1:
             raise InvalidArgumentError(f"backward_passes_per_step is {backward_passes_per_step}; allowed: from 1")
-        self._inner = optimizer if isinstance(optimizer, torch.optim.Optimizer) else None
         if self._inner is not None:
             super().__init__(self._inner.param_groups, self._inner.defaults)
             self.param_groups = self._inner.param_groups
@@ -82,7 +87,14 @@ class DistributedOptimizer(torch.optim.Optimizer):
         else:
             assert isinstance(optimizer, Spec)
             super().__init__([p for _, p in named], {"lr": optimizer.learning_rate})
-        self._session = session if session is not None else session_of_process()
+        self._session = session if session is not None else process_session()
+        if self._inner is not None and self._session.policy != "bsp":
+            raise InvalidArgumentError(f"a torch optimizer that steps on the workers needs all gradients of a step; the "
+                                       f"job's policy is {self._session.policy}, and must be bsp")
+        if self._session.now > 0 and self._session.incarnation == 1:
+            raise OutOfOrderError("tables can be opened before the first clock only: make the DistributedOptimizer before "
+                                  "allreduce(), broadcast_object() and the program's own clocks")
+        scratch_of(self._session)
         self._overlap = overlap
         self._passes_per_step = backward_passes_per_step
         self._round = None if compression is None else compression.compress
@@ -92,6 +104,7 @@ class DistributedOptimizer(torch.optim.Optimizer):
         self._entries = self._open_tables(named, optimizer if isinstance(optimizer, Spec) else None, prefix,
                                           bucket_bytes)
         self._hand_out_parameters()
+        make_put_off()
         self._hooks = [e.parameter.register_post_accumulate_grad_hook(self._hook_of(e)) for e in self._entries
                        if e.parameter.requires_grad]
 
@@ -145,7 +158,10 @@ class DistributedOptimizer(torch.optim.Optimizer):
         used = []
         for bucket in self._buckets:
             for entry in bucket.entries:
-                if not entry.staged and entry.parameter.grad is not None:
+                p = entry.parameter
+                if self._inner is not None and p.requires_grad and p.grad is None:
+                    p.grad = torch.zeros_like(p)  # others may have one
+                if not entry.staged and p.grad is not None:
                     self._stage(entry)
                 if entry.staged:
                     used.append(entry)
@@ -171,9 +187,11 @@ class DistributedOptimizer(torch.optim.Optimizer):
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """As of torch's optimizers."""
-        if any(entry.passes for entry in self._entries) and self._passes_per_step == 1:
+        if any(entry.staged for entry in self._entries):
             raise OutOfOrderError("zero_grad() between backward() and step(): the gradients are on their way already; "
                                   "call it before backward(), or make the optimizer with overlap=False")
+        for entry in self._entries:
+            entry.passes = 0
         super().zero_grad(set_to_none)
 
     def state_dict(self) -> dict[str, Any]:
@@ -288,6 +306,24 @@ class DistributedOptimizer(torch.optim.Optimizer):
             operation.wait()
             if target is not None:
                 target.copy_(room)
+
+
+def _named(inner: Optional[torch.optim.Optimizer], given: Optional[NamedParameters]) -> list[tuple[str, Any]]:
+    """Returns the parameters with their names; all that a torch optimizer steps must be there."""
+    if given is not None:
+        named = list(given)
+    elif inner is not None:
+        named = [(f"parameter.{g}.{i}", p) for g, group in enumerate(inner.param_groups)
+                 for i, p in enumerate(group["params"])]
+    else:
+        raise InvalidArgumentError("named_parameters is missing; give model.named_parameters()")
+    known = {id(parameter) for _, parameter in named}
+    for group in inner.param_groups if inner is not None else ():
+        for parameter in group["params"]:
+            if id(parameter) not in known:
+                raise InvalidArgumentError(f"the torch optimizer has a parameter of shape {tuple(parameter.shape)} that "
+                                           "named_parameters has not; it would be stepped by this worker's gradient alone")
+    return named
 
 
 def _check_parameters(named: list[tuple[str, torch.nn.Parameter]]) -> None:
