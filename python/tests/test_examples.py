@@ -31,16 +31,17 @@ def test_logistic_regression_learns_and_survives_kills(tmp_path: Path, capfd: py
 
 def test_the_cnn_learns_under_bsp_and_ssp_and_survives_kills(tmp_path: Path) -> None:
     pytest.importorskip("torch", reason="scripts/test --without torch")
-    command = json.dumps([sys.executable, str(HERE / "examples/pytorch/fashion_mnist.py"), "--epochs", "1"])
+    command = json.dumps([sys.executable, str(HERE / "examples/pytorch/fashion_mnist.py"), "--epochs", "1",
+                          "--batch", "256"])
 
     def run(name: str, **settings: object) -> tidegate.Result:
         return tidegate.launch(HERE / "examples/pytorch/fashion_mnist.yaml", run_dir=tmp_path / name,
                                set={"jobs.cnn.command": command, "jobs.cnn.workers": 2, **settings})
 
     calm = run("calm")
-    assert calm.metrics["test_accuracy"] > 0.82
-    rough = run("rough", **{"faults.at": "{clock 300: kill worker-cnn-1, clock 400: kill shard-0, "
-                                         "clock 500: kill coordinator-0}"})
+    assert calm.metrics["test_accuracy"] > 0.7
+    rough = run("rough", **{"faults.at": "{clock 50: kill worker-cnn-1, clock 100: kill shard-0, "
+                                         "clock 150: kill coordinator-0}"})
     assert rough.parameters_sha256 == calm.parameters_sha256
     loose = run("loose", **{"jobs.cnn.consistency": "{policy: ssp, staleness: 3}"})
     assert loose.metrics["test_accuracy"] > calm.metrics["test_accuracy"] - 0.05
