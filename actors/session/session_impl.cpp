@@ -23,7 +23,7 @@ session_impl::~session_impl() {
 void session_impl::leave() {
   if (has_left_ || !is_of_this_process()) return;
   // Whoever goes without a word is noticed in any case.
-  carry_out(shell_.leave(now())).result.ok();
+  carry_out([&] { return shell_.leave(now()); }).result.ok();
   has_left_ = true;
   if (worker_) {
     self_->send_exit(worker_, caf::exit_reason::user_shutdown);
@@ -46,7 +46,7 @@ status session_impl::join() {
                                             .rank = parts_.environment.rank,
                                             .incarnation = parts_.environment.incarnation,
                                             .address = reactor_->address()};
-  auto joined = carry_out(shell_.join(now(), worker_hello)).result;
+  auto joined = carry_out([&] { return shell_.join(now(), worker_hello); }).result;
   if (!joined.ok()) return joined;
   const auto& hello = shell_.core().hello();
   const auto& welcome = shell_.core().welcome();
@@ -79,7 +79,11 @@ std::int64_t session_impl::now() {
 }
 
 // Turns of an operation, to its end.
-policies::session_step session_impl::carry_out(session_turn turn) {
+template <class Begin>
+policies::session_step session_impl::carry_out(const Begin& begin) {
+  policies::session_step refused;
+  if (refused.result = check_usable(); !refused.result.ok()) return refused;
+  session_turn turn = begin();
   while (turn.step.kind != action::done) {
     if (turn.rest_ns) {
       std::this_thread::sleep_for(std::chrono::nanoseconds(*turn.rest_ns));
@@ -187,8 +191,7 @@ pending session_impl::command(worker_command::action kind) {
 }
 
 expected<table> session_impl::open(const policies::table_request& request) {
-  if (auto usable = check_usable(); !usable.ok()) return runtime::fail(std::move(usable));
-  const auto opened = carry_out(shell_.open(now(), request));
+  const auto opened = carry_out([&] { return shell_.open(now(), request); });
   if (!opened.result.ok()) return runtime::fail(opened.result);
   return table{opened.grant.table, opened.grant.elements};
 }
@@ -273,20 +276,17 @@ void session_impl::report_now(bool even_if_recent) {
 }
 
 status session_impl::tell_metric(const std::string& name, double value) {
-  if (auto usable = check_usable(); !usable.ok()) return usable;
-  return carry_out(shell_.tell_metric(now(), name, value)).result;
+  return carry_out([&] { return shell_.tell_metric(now(), name, value); }).result;
 }
 
 status session_impl::finish() {
-  if (auto usable = check_usable(); !usable.ok()) return usable;
-  return carry_out(shell_.finish(now())).result;
+  return carry_out([&] { return shell_.finish(now()); }).result;
 }
 
 status session_impl::fail(const status& why) {
-  if (auto usable = check_usable(); !usable.ok()) return usable;
   runtime::log::error(session_shell::text_of_failure(info_.rank, why));
   report_now(true);  // how far it came: what was told last may be some clocks old
-  return carry_out(shell_.fail(now(), why)).result;
+  return carry_out([&] { return shell_.fail(now(), why); }).result;
 }
 
 // What is acknowledged may lie there unread.
@@ -298,12 +298,11 @@ void session_impl::look_until(const Done& done) {
 }
 
 status session_impl::before_moving() {
-  if (auto usable = check_usable(); !usable.ok()) return usable;
   if (lost_count_)
     return {errc::out_of_order, "a wait for the end of clock " + std::to_string(clock_) +
                                     " was interrupted; the session can only end now"};
-  if (auto outcome = carry_out(shell_.before_moving(now())).result; !outcome.ok())
-    return outcome;
+  auto outcome = carry_out([&] { return shell_.before_moving(now()); }).result;
+  if (!outcome.ok()) return outcome;
   return room();
 }
 

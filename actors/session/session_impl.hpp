@@ -49,8 +49,6 @@ class session_impl {
                policies::worker_core::extent wanted);
   pending pull(const table& where, float* into,
                policies::worker_core::extent wanted);  // null: in place
-  // An operation, from its first turn to its end.
-  policies::session_step carry_out(session_turn turn);
   runtime::status finish();
   runtime::status fail(const runtime::status& why);
   std::span<const float> parameters(const table& where);
@@ -98,6 +96,10 @@ class session_impl {
  private:
   std::int64_t now();
   runtime::status wait(const pending& operation);
+  // An operation, from its first turn, which `begin` returns, to its end; only where this
+  // session may be used.
+  template <class Begin>
+  policies::session_step carry_out(const Begin& begin);
   // Errors: out_of_order (a forked process, or the session has ended).
   runtime::status check_usable() const;
   runtime::status perform(const session_turn& turn, policies::session_answer& answer);
