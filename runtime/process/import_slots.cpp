@@ -38,13 +38,12 @@ struct redirection {
 class loaded_library {
  public:
   explicit loaded_library(const dl_phdr_info& info)
-      : base_(info.dlpi_addr), headers_(info.dlpi_phdr), count_(info.dlpi_phnum) {
-    read_tables();
-  }
+      : base_(info.dlpi_addr), headers_(info.dlpi_phdr), count_(info.dlpi_phnum) {}
 
   bool contains(std::uintptr_t address) const { return find(PT_LOAD, address) != nullptr; }
 
-  std::size_t redirect(const redirection& wanted) const {
+  std::size_t redirect(const redirection& wanted) {
+    read_tables();
     return redirect_in(calls_, wanted) + redirect_in(data_, wanted);
   }
 
@@ -140,7 +139,7 @@ class loaded_library {
 
 int redirect_if_inside(dl_phdr_info* info, std::size_t /*bytes*/, void* data) {
   auto& wanted = *static_cast<redirection*>(data);
-  const loaded_library library(*info);
+  loaded_library library(*info);
   if (!library.contains(wanted.inside)) return 0;
   wanted.changed = library.redirect(wanted);
   return 1;
