@@ -30,7 +30,7 @@ void bind_options(nb::module_& module) {
       .def_rw("init_uniform", &table_options::init_uniform)
       .def_rw("init_constant", &table_options::init_constant)
       .def_rw("init_pushed", &table_options::init_pushed);
-  nb::class_<table>(module, "Table").def_ro("id", &table::id).def_ro("size", &table::size);
+  nb::class_<table>(module, "Table").def_ro("size", &table::size);
 }
 
 void bind_session(nb::module_& module) {
@@ -69,7 +69,6 @@ void bind_session(nb::module_& module) {
       .def("report_metric", &self::report_metric)
       .def("finish", &self::finish)
       .def("fail", &self::fail)
-      .def("close", &self::close)
       .def("take_over", &self::take_over);
 }
 

@@ -61,8 +61,6 @@ class worker_session : public std::enable_shared_from_this<worker_session> {
   void report_metric(const std::string& name, double value);
   void finish();
   void fail(const std::string& why);
-  // Ends the membership, if finish() or fail() has not: the job fails then.
-  void close();
   // Makes the calling thread the one that may use this session. Raises OutOfOrderError while
   // another thread is in a call of it.
   void take_over();
@@ -92,6 +90,8 @@ class worker_session : public std::enable_shared_from_this<worker_session> {
   // let go before. Raises what a signal's handler has raised meanwhile.
   template <class Call>
   auto run(Call&& call);
+  // Ends the membership; memory stays as long as arrays of it.
+  void close();
   void keep(const pending& until, nanobind::object memory);
   void forget_done();
   nanobind::object hold_memory();

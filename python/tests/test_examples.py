@@ -25,8 +25,8 @@ def test_logistic_regression_learns_and_survives_kills(tmp_path: Path, capfd: py
     rough = run("rough", **{"faults.at": "{clock 100: kill worker-softmax-1, clock 200: kill shard-0, "
                                          "clock 300: kill coordinator-0, clock 350: kill worker-softmax-3}"})
     assert rough.parameters_sha256 == calm.parameters_sha256
-    told = capfd.readouterr()
-    assert "worker 1 of job softmax" in told.err and "worker 3 of job softmax" in told.err
+    shown = capfd.readouterr()
+    assert "worker 1 of job softmax" in shown.err and "worker 3 of job softmax" in shown.err
 
 
 def test_the_cnn_learns_under_bsp_and_ssp_and_survives_kills(tmp_path: Path) -> None:

@@ -73,12 +73,7 @@ def test_another_thread_may_not_use_the_session_until_it_takes_over(run: Run) ->
             thread = threading.Thread(target=use)
             thread.start()
             thread.join()
-            try:
-                w.pull()
-            except tidegate.OutOfOrderError as error:
-                said.append(str(error))
-            s.take_over()
-            w.pull()
+            use()  # it is the other thread's now
         return said
 
     said = run(train).returns[0]
@@ -298,10 +293,16 @@ cluster: {{name: c}}
 jobs: {{j: {{workers: 2, command: [{sys.executable}, {tmp_path}/place.py]}}}}
 """)
     tidegate.launch(tmp_path / "c.yaml", run_dir=tmp_path / "run", follow=True)
-    told = capfd.readouterr().out.splitlines()
+    shown = capfd.readouterr().out.splitlines()
     for rank in (0, 1):
-        assert f"[{rank}] place {rank} 2 {rank} 2 {rank} 2 127.0.0.1 True" in told
-        assert f"[{rank}] an end without a newline" in told
+        assert f"[{rank}] place {rank} 2 {rank} 2 {rank} 2 127.0.0.1 True" in shown
+        assert f"[{rank}] an end without a newline" in shown
+
+
+def test_public_names_are_listed_alike() -> None:
+    assert sorted(tidegate.__all__) == sorted(tidegate._HOME_OF)
+    for name in tidegate.__all__:
+        assert getattr(tidegate, name) is not None
 
 
 def test_importing_is_cheap() -> None:

@@ -132,7 +132,7 @@ class View(NDArrayOperatorsMixin):
             return outcome
         if not isinstance(outcome, tuple):
             return out[0]
-        return tuple(made if given is None else given for made, given in zip(outcome, out))
+        return tuple(array if given is None else given for array, given in zip(outcome, out))
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
         views: list[View] = []

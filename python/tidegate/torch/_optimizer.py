@@ -94,7 +94,8 @@ class DistributedOptimizer(torch.optim.Optimizer):
         if self._session.now > 0 and self._session.incarnation == 1:
             raise OutOfOrderError("tables can be opened before the first clock only: make the DistributedOptimizer before "
                                   "allreduce(), broadcast_object() and the program's own clocks")
-        scratch_of(self._session)
+        if self._inner is not None:
+            scratch_of(self._session)  # for the collective calls of a script for Horovod
         self._overlap = overlap
         self._passes_per_step = backward_passes_per_step
         self._round = None if compression is None else compression.compress
@@ -105,6 +106,7 @@ class DistributedOptimizer(torch.optim.Optimizer):
                                           bucket_bytes)
         self._hand_out_parameters()
         make_put_off()
+        self._begin_step()
         self._hooks = [e.parameter.register_post_accumulate_grad_hook(self._hook_of(e)) for e in self._entries
                        if e.parameter.requires_grad]
 
@@ -155,7 +157,6 @@ class DistributedOptimizer(torch.optim.Optimizer):
         if not any(e.passes or e.parameter.grad is not None for e in self._entries):
             raise OutOfOrderError("no parameter of this optimizer has a gradient. Call backward() first; if it was "
                                   "called, the model's parameters were replaced after the optimizer was made")
-        used = []
         for bucket in self._buckets:
             for entry in bucket.entries:
                 p = entry.parameter
@@ -163,11 +164,9 @@ class DistributedOptimizer(torch.optim.Optimizer):
                     p.grad = torch.zeros_like(p)  # others may have one
                 if not entry.staged and p.grad is not None:
                     self._stage(entry)
-                if entry.staged:
-                    used.append(entry)
             self._push(bucket)
         self._session.clock()
-        self._take_in(used if self._inner is not None else self._entries)
+        self._take_in(self._entries if self._inner is None else [e for e in self._entries if e.staged])
         self._begin_step()
         self._synchronized = True
 
@@ -221,7 +220,6 @@ class DistributedOptimizer(torch.optim.Optimizer):
             bucket.entries.append(entry)
             bucket.bytes += 4 * table.size
             entries.append(entry)
-        self._begin(self._buckets)
         return entries
 
     def _hand_out_parameters(self) -> None:
@@ -240,16 +238,13 @@ class DistributedOptimizer(torch.optim.Optimizer):
                 "this process takes the place of a worker that died, and with reduce_only the parameters died with it; "
                 "let shards run the optimizer, or set on_worker_loss: fail")
 
-    def _begin(self, buckets: list[_Bucket]) -> None:
-        for bucket in buckets:
+    def _begin_step(self) -> None:
+        for bucket in self._buckets:
             bucket.waits_for = sum(e.parameter.requires_grad for e in bucket.entries)
             bucket.is_pushed = False
-
-    def _begin_step(self) -> None:
-        for entry in self._entries:
-            entry.passes = 0
-            entry.staged = False
-        self._begin(self._buckets)
+            for entry in bucket.entries:
+                entry.passes = 0
+                entry.staged = False
 
     def _hook_of(self, entry: _Entry) -> Callable[[torch.Tensor], None]:
         def on_gradient(_: torch.Tensor) -> None:
