@@ -30,6 +30,10 @@ void set_transport(const policies::cluster_spec& spec, variables& all) {
   // Pieces of memory in one system call: what bundles of small frames are made of. UCX 1.13.1
   // has room for 16, and breaks with more.
   all.emplace("UCX_TCP_MAX_IOV", "16");
+  // As its library is loaded, UCX tries out how it watches what the process maps, with a System
+  // V segment of 4 KiB, which outlives a process that is killed in that moment. Only RDMA needs
+  // to watch (runtime/ucx/ucx_context.cpp).
+  all.emplace("UCX_MEM_EVENTS", "n");
   // A variable for a transport that UCX_TLS leaves out is no news.
   all.emplace("UCX_WARN_UNUSED_ENV_VARS", "n");
 }

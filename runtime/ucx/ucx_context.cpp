@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <memory>
 #include <string>
+#include <ucm/api/ucm.h>
 
 #include "runtime/base/assert.hpp"
 #include "runtime/base/log.hpp"
@@ -23,14 +24,26 @@ void set(ucp_config_t* config, const std::string& name, const std::string& value
   TIDEGATE_ASSERT(modified == UCS_OK, "UCX knows its own settings");
 }
 
+// UCX keeps registrations for RDMA and must know what is unmapped; the launcher has told it not
+// to look (launch/plan/environment.cpp).
+void watch_mappings() {
+  auto options = ucm_global_opts;
+  options.enable_events = 1;
+  ucm_set_global_opts(&options);
+}
+
 status choose_devices(const ucx_options& options, ucp_config_t* config) {
   const bool rdma = has_rdma_device();
   if (options.rdma_only && !rdma)
     return {errc::unavailable,
             "cluster.transport: rdma: this host has no RDMA device (/sys/class/infiniband is "
             "empty or not there); auto and tcp need none"};
-  if (options.rdma_only) return {};
+  if (options.rdma_only) {
+    watch_mappings();
+    return {};
+  }
   if (options.rdma_if_there && rdma) {
+    watch_mappings();
     const auto all = std::string("rc,dc,ud,") + std::getenv("UCX_TLS");
     const auto modified = ucp_config_modify(config, "TLS", all.c_str());
     TIDEGATE_ASSERT(modified == UCS_OK, "UCX knows TLS");

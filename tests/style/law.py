@@ -85,6 +85,7 @@ PROJECT = {
 OWNED = {
     "caf/": ["actors/control", "actors/reactor", "actors/session", "actors/node"],
     "ucp/": ["runtime/ucx"],
+    "ucm/": ["runtime/ucx"],
     "ucs/": ["runtime/ucx"],
     "uct/": ["runtime/ucx"],
     "yaml-cpp/": ["launch/config"],

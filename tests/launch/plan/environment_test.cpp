@@ -35,6 +35,7 @@ TEST(environment, of_a_worker) {
   EXPECT_EQ(all.at("TIDEGATE_RANK"), "3");
   EXPECT_EQ(all.at("TIDEGATE_INCARNATION"), "1");
   EXPECT_EQ(all.at("TIDEGATE_RUN_DIR"), "/runs/x");
+  EXPECT_EQ(all.at("UCX_MEM_EVENTS"), "n") << "a kill would leave UCX's segment behind";
 }
 
 TEST(environment, tells_workers_what_torchrun_would) {
