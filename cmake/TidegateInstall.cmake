@@ -57,7 +57,7 @@ install(FILES
   examples/two_hosts.yaml
   examples/two_jobs.yaml
   DESTINATION "${CMAKE_INSTALL_DATADIR}/tidegate/examples")
-install(DIRECTORY examples/numpy examples/pytorch DESTINATION "${CMAKE_INSTALL_DATADIR}/tidegate/examples"
+install(DIRECTORY examples/jax examples/numpy examples/pytorch DESTINATION "${CMAKE_INSTALL_DATADIR}/tidegate/examples"
   PATTERN __pycache__ EXCLUDE)
 install(FILES README.md LICENSE CHANGELOG.md CONTRIBUTING.md DESTINATION "${CMAKE_INSTALL_DATADIR}/doc/tidegate")
 install(DIRECTORY docs DESTINATION "${CMAKE_INSTALL_DATADIR}/doc/tidegate")

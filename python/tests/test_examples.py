@@ -45,3 +45,20 @@ def test_the_cnn_learns_under_bsp_and_ssp_and_survives_kills(tmp_path: Path) -> 
     assert rough.parameters_sha256 == calm.parameters_sha256
     loose = run("loose", **{"jobs.cnn.consistency": "{policy: ssp, staleness: 3}"})
     assert loose.metrics["test_accuracy"] > calm.metrics["test_accuracy"] - 0.05
+
+
+def test_the_jax_example_learns_what_other_workers_see(tmp_path: Path) -> None:
+    pytest.importorskip("jax", reason="scripts/test --without torch")
+    command = json.dumps([sys.executable, str(HERE / "examples/jax/fashion_mnist.py"), "--epochs", "1", "--batch", "256",
+                          "--by-label"])
+
+    def run(name: str, **settings: object) -> tidegate.Result:
+        return tidegate.launch(HERE / "examples/jax/fashion_mnist.yaml", run_dir=tmp_path / name,
+                               set={"jobs.mlp.command": command, **settings})
+
+    calm = run("calm")
+    # Worker 0 has the lower labels of each batch: its own gradients teach it about half of the ten.
+    assert calm.metrics["test_accuracy"] > 0.75
+    rough = run("rough", **{"faults.at": "{clock 100: kill shard-0, clock 200: kill coordinator-0}"})
+    assert rough.parameters_sha256 == calm.parameters_sha256
+    assert rough.metrics == calm.metrics

@@ -11,6 +11,9 @@ A training step becomes that of a worker by two lines::
         grads = jax.grad(loss_of)(params, batch)
         updates, state = optimizer.update(grads, state, params)
         return optax.apply_updates(params, updates), state
+
+An update runs on a thread of XLA's, and may run on after ``step`` has returned. :func:`block_until_ready` gives the
+session back, for ``report()``, ``finish()`` and the end of its block.
 """
 
 from __future__ import annotations
@@ -28,7 +31,7 @@ from .._table import Table
 from .._view import Array
 from ..errors import InvalidArgumentError, OutOfOrderError
 
-__all__ = ["broadcast", "distributed"]
+__all__ = ["block_until_ready", "broadcast", "distributed"]
 
 _DTYPES = ("float32", "float16", "bfloat16")
 
@@ -41,6 +44,18 @@ def broadcast(params: Any, *, session: Optional[Session] = None, prefix: str = "
     s = session if session is not None else process_session()
     tables = _open(s, params, prefix)
     return _values(s, params, tables)
+
+
+def block_until_ready(tree: Any, *, session: Optional[Session] = None) -> Any:
+    """Waits for the update whose results are in `tree`, and gives the session to the calling thread; returns `tree`.
+
+    As jax.block_until_ready. To be called before the program itself uses or finishes the session after an update, as
+    that was a call of a thread of XLA's. Raises what jax does, and OutOfOrderError while a later update runs.
+    """
+    s = session if session is not None else process_session()
+    ready = jax.block_until_ready(tree)
+    s.take_over()
+    return ready
 
 
 def distributed(inner: optax.GradientTransformation, *, session: Optional[Session] = None,
