@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Callable
 
@@ -199,6 +200,42 @@ jobs: {{j: {{command: [{sys.executable}, {script}]}}}}
     with pytest.raises(tidegate.LaunchError) as caught:
         tidegate.launch(tmp_path / "c.yaml", run_dir=tmp_path / "run")
     assert ("ValueError: bad" if "bad" in ending else "ended without finish(), at its clock 0") in str(caught.value)
+
+
+def test_a_run_ends_with_the_process_that_launched_it(tmp_path: Path) -> None:
+    script = tmp_path / "launch.py"
+    script.write_text(f"""
+import time
+import tidegate
+
+def forever():
+    with tidegate.session() as s:
+        w = s.table("w", 10)
+        while True:
+            w.grad[:] = 0
+            s.exchange()
+            time.sleep(0.01)
+
+tidegate.spawn(forever, workers=2, run_dir="{tmp_path}/run")
+""")
+    parent = subprocess.Popen([sys.executable, script])
+    try:
+        wait_until(lambda: "job_running" in text_of(tmp_path / "run/events.jsonl"), "the job runs")
+    finally:
+        parent.kill()
+        parent.wait()
+    wait_until(lambda: '"interrupted"' in text_of(tmp_path / "run/result.json"), "the launcher has ended the run")
+
+
+def text_of(path: Path) -> str:
+    return path.read_text() if path.exists() else ""
+
+
+def wait_until(condition: Callable[[], bool], wanted: str) -> None:
+    deadline = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < deadline, f"not within 30 s: {wanted}"
+        time.sleep(0.01)
 
 
 def test_views_outlive_the_session_and_say_so(run: Run) -> None:

@@ -178,8 +178,9 @@ def _carry_out(command: list[str]) -> int:
     # A notebook's sys.stdout is no file, so lines are handed on.
     direct = _is_descriptor(sys.stdout, 1)
     said: list[str] = []
-    # Signals of a terminal come to this process alone, which passes them on.
-    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=None if direct else subprocess.PIPE,
+    # Signals of a terminal come to this process alone, which passes them on. If it is killed the run ends, too.
+    tied = [sys.executable, "-I", os.path.join(os.path.dirname(__file__), "_tied.py"), str(os.getpid()), *command]
+    process = subprocess.Popen(tied, stdin=subprocess.DEVNULL, stdout=None if direct else subprocess.PIPE,
                                stderr=subprocess.PIPE, text=True, errors="replace", start_new_session=True)
     readers = [threading.Thread(target=_hand_on, args=(process.stderr, sys.stderr, said), daemon=True)]
     if not direct:
