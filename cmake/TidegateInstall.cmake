@@ -51,6 +51,7 @@ endforeach()
 install(FILES
   examples/fashion_mnist.yaml
   examples/fashion_mnist_softmax.yaml
+  examples/notebook.ipynb
   examples/push_pull.cpp
   examples/push_pull.yaml
   examples/scale.yaml
