@@ -9,15 +9,17 @@ A training script becomes a worker by one line::
         loss.backward()
         optimizer.step()
 
-A script for Horovod changes its import: ``import tidegate.torch as hvd``.
+A script for Horovod changes its import: ``import tidegate.torch as hvd``. One for DistributedDataParallel registers
+:func:`ddp_hook` at its model.
 """
 
 from ._collectives import (Average, Compression, Sum, allreduce, broadcast_object, broadcast_optimizer_state,
                            broadcast_parameters, init, is_initialized, local_rank, local_size, rank, shutdown, size)
+from ._ddp import DDPState, ddp_hook
 from ._optimizer import DistributedOptimizer
 
 __all__ = [
-    "Average", "Compression", "DistributedOptimizer", "Sum", "allreduce", "broadcast_object",
-    "broadcast_optimizer_state", "broadcast_parameters", "init", "is_initialized", "local_rank", "local_size", "rank",
-    "shutdown", "size",
+    "Average", "Compression", "DDPState", "DistributedOptimizer", "Sum", "allreduce", "broadcast_object",
+    "broadcast_optimizer_state", "broadcast_parameters", "ddp_hook", "init", "is_initialized", "local_rank", "local_size",
+    "rank", "shutdown", "size",
 ]

@@ -77,7 +77,7 @@ class DistributedOptimizer(torch.optim.Optimizer):
                 "with reduce_only=True the optimizer is a torch optimizer, which steps on the worker; with False, one "
                 f"that shards run, as tidegate.adam(1e-3). This is a {type(optimizer).__name__}")
         named = _named(self._inner, named_parameters)
-        _check_parameters(named)
+        check_parameters(named)
         if backward_passes_per_step < 1:
             raise InvalidArgumentError(f"backward_passes_per_step is {backward_passes_per_step}; allowed: from 1")
         if self._inner is not None:
@@ -321,7 +321,7 @@ def _named(inner: Optional[torch.optim.Optimizer], given: Optional[NamedParamete
     return named
 
 
-def _check_parameters(named: list[tuple[str, torch.nn.Parameter]]) -> None:
+def check_parameters(named: list[tuple[str, torch.nn.Parameter]]) -> None:
     if not named:
         raise InvalidArgumentError("named_parameters is empty; give model.named_parameters()")
     names = set()
