@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import os
+from pathlib import Path
 from typing import Any, Callable
 
 import numpy as np
@@ -290,3 +293,51 @@ def test_a_dataloader_with_processes_leaves_the_session_alone(run: Run) -> None:
             return float(p)
 
     assert run(load, workers=2).returns == [-2 * 8 * 15.5] * 2
+
+
+def test_the_bits_are_those_of_a_worker_in_cpp(run: Run, tmp_path: Path) -> None:
+    """Of the job of tests/support/workload.hpp, whose gradients depend on the parameters, the rank and the clock."""
+    clocks, workers, shapes = 12, 3, {"table-0": (300, 300), "table-1": (10,)}
+    (tmp_path / "cluster.yaml").write_text(json.dumps({
+        "cluster": {"name": "cpp"},
+        "jobs": {"workload": {"command": [os.environ["TIDEGATE_BUILD"] + "/tests/e2e_worker", "workload", str(clocks)],
+                              "workers": workers, "optimizer": {"name": "adam", "learning_rate": 0.05}}}}))
+    expected = tidegate.launch(tmp_path / "cluster.yaml", run_dir=tmp_path / "cpp")
+
+    def first_parameters() -> "dict[str, np.ndarray]":
+        with tidegate.session() as s:
+            tables = [s.table(name, shape, optimizer=tidegate.adam(0.05), init=tidegate.uniform(1.0))
+                      for name, shape in shapes.items()]
+            for table in tables:
+                table.pull()
+            return {table.name: np.array(table.value) for table in tables}
+
+    def mix(x: "np.ndarray") -> "np.ndarray":
+        x = x + np.uint64(0x9e3779b97f4a7c15)
+        x = (x ^ (x >> np.uint64(30))) * np.uint64(0xbf58476d1ce4e5b9)
+        x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94d049bb133111eb)
+        return x ^ (x >> np.uint64(31))
+
+    def gradient_of(s: tidegate.Session, clock: int, table: int, parameter: "np.ndarray") -> "np.ndarray":
+        key = mix(np.array([s.seed ^ (s.rank * 1000003 + clock * 7919 + table)], np.uint64))
+        bits = (mix(key ^ mix(np.arange(parameter.size, dtype=np.uint64))) >> np.uint64(40)).astype(np.int32)
+        drawn = (bits - (1 << 23)).astype(np.float32) / np.float32(1 << 23)
+        return np.float32(0.25) * parameter + drawn.reshape(parameter.shape)
+
+    def train(start: "dict[str, np.ndarray]") -> None:
+        from tidegate.torch import DistributedOptimizer
+
+        with tidegate.session() as s:
+            named = [(name, torch.nn.Parameter(torch.from_numpy(values.copy()))) for name, values in start.items()]
+            # The first table of the other job is opened first here, too: the hash goes through tables in that order.
+            opt = DistributedOptimizer(tidegate.adam(0.05), named[::-1])
+            for step in range(opt.steps, clocks):
+                opt.zero_grad()
+                for table, (_, p) in enumerate(named):
+                    gradient = gradient_of(s, step, table, p.detach().numpy())
+                    (p * torch.from_numpy(gradient)).sum().backward()
+                opt.step()
+
+    start = run(first_parameters).returns[0]
+    result = run(train, workers=workers, shards=2, args=(start,))
+    assert result.parameters_sha256 == expected.parameters_sha256
