@@ -191,7 +191,22 @@ class DistributedOptimizer(torch.optim.Optimizer):
                                   "call it before backward(), or make the optimizer with overlap=False")
         for entry in self._entries:
             entry.passes = 0
-        super().zero_grad(set_to_none)
+        if self._inner is not None:
+            self._inner.zero_grad(set_to_none)
+            return
+        for entry in self._entries:
+            gradient = entry.parameter.grad
+            if set_to_none:
+                entry.parameter.grad = None
+            elif gradient is not None:
+                entry.parameter.grad = gradient.detach().zero_()
+
+    def add_param_group(self, param_group: dict[str, Any]) -> None:
+        """As of torch's optimizers, which call it when they are made."""
+        # torch keeps this call away from its compiler, and imports that to do so: half of a worker's time to its first
+        # step. zero_grad() does not call torch's for the same reason.
+        inherited = torch.optim.Optimizer.add_param_group
+        getattr(inherited, "__wrapped__", inherited)(self, param_group)
 
     def state_dict(self) -> dict[str, Any]:
         """Of the torch optimizer. What shards run keeps its state there, and in the job's checkpoints."""
