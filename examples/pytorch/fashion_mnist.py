@@ -39,10 +39,11 @@ def main() -> None:
     parser.add_argument("--data", type=pathlib.Path, default="/usr/share/datasets/fashion-mnist")
     parser.add_argument("--epochs", type=int, default=5)
     parser.add_argument("--batch", type=int, default=64, help="samples of a step, over all workers")
+    parser.add_argument("--images", type=int, default=60000, help="train on the first so many of the 60,000")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     torch.manual_seed(1)
-    images, labels = load(arguments.data, "train")
+    images, labels = (part[:arguments.images] for part in load(arguments.data, "train"))
     model = make_model()
 
     with tidegate.session() as s:  # tidegate

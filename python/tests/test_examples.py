@@ -32,7 +32,7 @@ def test_logistic_regression_learns_and_survives_kills(tmp_path: Path, capfd: py
 def test_the_cnn_learns_under_bsp_and_ssp_and_survives_kills(tmp_path: Path) -> None:
     pytest.importorskip("torch", reason="scripts/test --without torch")
     command = json.dumps([sys.executable, str(HERE / "examples/pytorch/fashion_mnist.py"), "--epochs", "1",
-                          "--batch", "256"])
+                          "--images", "15000"])
 
     def run(name: str, **settings: object) -> tidegate.Result:
         return tidegate.launch(HERE / "examples/pytorch/fashion_mnist.yaml", run_dir=tmp_path / name,

@@ -27,8 +27,8 @@ def loss_of(params: Any, batch: Any) -> Any:
 
 
 def batch_of(rank: int, step: int) -> Any:
-    k1, k2 = jax.random.split(jax.random.key(1000 * step + rank))
-    return jax.random.normal(k1, (12, 8)), jax.random.randint(k2, (12,), 0, 3)
+    random = np.random.default_rng([step, rank])
+    return random.standard_normal((12, 8), np.float32), random.integers(0, 3, 12)
 
 
 def trained(optimizer: Any, params: Any, gradients_of: Callable[[Any, int], Any], steps: int) -> Any:
@@ -49,15 +49,17 @@ def test_trains_as_one_process_would(run: Run) -> None:
         import tidegate.jax
 
         with tidegate.session() as s:
+            gradient = jax.jit(jax.grad(loss_of))
             params = tidegate.jax.broadcast(params_of(seed=s.rank))
             assert sorted(s.tables) == ["first.b", "first.w", "second.0"]
             return trained(tidegate.jax.distributed(optax.adam(0.05)), params,
-                           lambda p, step: jax.grad(loss_of)(p, batch_of(s.rank, step)), 5)
+                           lambda p, step: gradient(p, batch_of(s.rank, step)), 5)
 
     returns = run(train, workers=2, shards=2).returns
+    gradient = jax.jit(jax.grad(loss_of))
 
     def mean(params: Any, step: int) -> Any:
-        both = [jax.grad(loss_of)(params, batch_of(rank, step)) for rank in (0, 1)]
+        both = [gradient(params, batch_of(rank, step)) for rank in (0, 1)]
         return jax.tree_util.tree_map(lambda a, b: (a + b) / 2, *both)
 
     alone = trained(optax.adam(0.05), params_of(seed=0), mean, 5)

@@ -84,9 +84,15 @@ def alone(steps: int = 6, workers: int = 2) -> "dict[str, np.ndarray]":
     return {n: p.detach().numpy().copy() for n, p in model.named_parameters()}
 
 
+@pytest.fixture(scope="module")
+def calm(tmp_path_factory: pytest.TempPathFactory) -> tidegate.Result:
+    """A run of two workers to compare others with: to import torch in each worker is what takes the time here."""
+    return tidegate.spawn(train, workers=2, shards=2, args=(in_shards,), run_dir=tmp_path_factory.mktemp("calm") / "run")
+
+
 @pytest.mark.parametrize("make", [in_shards, on_workers])
-def test_trains_as_one_process_would(run: Run, make: Callable[..., Any]) -> None:
-    returns = run(train, workers=2, shards=2, args=(make,)).returns
+def test_trains_as_one_process_would(run: Run, calm: tidegate.Result, make: Callable[..., Any]) -> None:
+    returns = (calm if make is in_shards else run(train, workers=2, shards=2, args=(make,))).returns
     assert returns[0]["start"] != returns[1]["start"]
     assert returns[0]["handed_out"] == returns[1]["handed_out"] == returns[0]["start"]
     assert returns[0]["end"] == returns[1]["end"]
@@ -94,9 +100,8 @@ def test_trains_as_one_process_would(run: Run, make: Callable[..., Any]) -> None
         np.testing.assert_allclose(returns[0]["parameters"][name], expected, rtol=2e-5, atol=1e-6)
 
 
-def test_ways_to_push_come_to_the_same_bits(run: Run) -> None:
-    def one_bucket(model: Any) -> Any:
-        return in_shards(model, bucket_bytes=1 << 30)
+def test_ways_to_push_come_to_the_same_bits(run: Run, calm: tidegate.Result) -> None:
+    """The calm run has pushed all in one bucket."""
 
     def many_buckets(model: Any) -> Any:
         return in_shards(model, bucket_bytes=1)
@@ -104,56 +109,67 @@ def test_ways_to_push_come_to_the_same_bits(run: Run) -> None:
     def at_the_end(model: Any) -> Any:
         return in_shards(model, overlap=False)
 
-    hashes = {run(train, workers=3, shards=shards, args=(make,)).parameters_sha256
-              for shards, make in ((1, one_bucket), (2, many_buckets), (3, at_the_end))}
-    assert len(hashes) == 1
+    for shards, make in ((1, many_buckets), (3, at_the_end)):
+        assert run(train, workers=2, shards=shards, args=(make,)).parameters_sha256 == calm.parameters_sha256
 
 
-def test_a_killed_worker_goes_on_where_it_was(run: Run) -> None:
-    calm = run(train, workers=2, shards=2, args=(in_shards,))
+def test_a_killed_worker_goes_on_where_it_was(run: Run, calm: tidegate.Result) -> None:
     rough = run(train, workers=2, shards=2, replicas=1, args=(in_shards,), kwargs={"kill_at": 3})
     assert rough.parameters_sha256 == calm.parameters_sha256
     assert rough.returns[0]["end"] == calm.returns[0]["end"]
 
 
-@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
-def test_half_precision_has_float32_sums(run: Run, dtype: str) -> None:
-    def train_half() -> "list[np.ndarray]":
+def test_half_precision_has_float32_sums(run: Run) -> None:
+    dtypes = ("float16", "bfloat16")
+
+    def train_half() -> "list[tuple[np.ndarray, np.ndarray]]":
         from tidegate.torch import DistributedOptimizer
 
         with tidegate.session() as s:
-            p = torch.nn.Parameter(torch.full((3, 700), 1.0, dtype=getattr(torch, dtype)).t())
-            opt = DistributedOptimizer(tidegate.sgd(1.0), [("p", p)])
+            named = [(name, torch.nn.Parameter(torch.full((3, 700), 1.0, dtype=getattr(torch, name)).t()))
+                     for name in dtypes]
+            opt = DistributedOptimizer(tidegate.sgd(1.0), named)
             for step in range(opt.steps, 3):
                 opt.zero_grad()
-                (p.float() * 2.0 ** -12 * (s.rank + 1)).sum().backward()
+                for _, p in named:
+                    (p.float() * 2.0 ** -12 * (s.rank + 1)).sum().backward()
                 opt.step()
-            table = s.tables["p"]
-            table.pull()
-            return [np.array(table.value), p.detach().float().numpy()]
+            found = []
+            for name, p in named:
+                s.tables[name].pull()
+                found.append((np.array(s.tables[name].value), p.detach().float().numpy()))
+            return found
 
-    exact, rounded = run(train_half, workers=2, reduce="sum").returns[0]
-    assert (exact == np.float32(1 - 3 * 3 * 2.0 ** -12)).all()
-    assert (rounded == torch.tensor(exact[0, 0]).to(getattr(torch, dtype)).float().item()).all()
+    for dtype, (exact, rounded) in zip(dtypes, run(train_half, workers=2, reduce="sum").returns[0], strict=True):
+        assert (exact == np.float32(1 - 3 * 3 * 2.0 ** -12)).all()
+        assert (rounded == torch.tensor(exact[0, 0]).to(getattr(torch, dtype)).float().item()).all()
 
 
 def test_gradients_accumulate_over_passes(run: Run) -> None:
-    def accumulate(passes: int) -> str:
+    def accumulate() -> str:
         from tidegate.torch import DistributedOptimizer
 
         with tidegate.session():
             p = torch.nn.Parameter(torch.ones(1000))
-            opt = DistributedOptimizer(tidegate.sgd(0.5), [("p", p)], backward_passes_per_step=passes)
+            opt = DistributedOptimizer(tidegate.sgd(0.5), [("p", p)], backward_passes_per_step=2)
             for step in range(opt.steps, 2):
-                opt.zero_grad()
+                opt.zero_grad(set_to_none=step == 0)
                 for _ in range(2):
                     (p * 0.25).sum().backward()
                 opt.step()
-            return str(p[0].item())
+            value = p[0].item()
+            opt.zero_grad()
+            for _ in range(2):
+                (p * 0.25).sum().backward()
+            try:
+                (p * 0.25).sum().backward()
+                return "not refused"
+            except tidegate.OutOfOrderError as error:
+                opt.step()
+                return f"{value} {error}"
 
-    assert run(accumulate, workers=2, args=(2,)).returns == ["0.5", "0.5"]
-    with pytest.raises(tidegate.WorkerError, match="computed 2 times .* backward_passes_per_step=2"):
-        run(accumulate, workers=2, args=(1,))
+    for said in run(accumulate, workers=2).returns:
+        assert said.startswith("0.5 ") and "computed 3 times" in said and "backward_passes_per_step=3" in said, said
 
 
 def test_clipping_and_schedulers_of_a_torch_optimizer(run: Run) -> None:
@@ -203,15 +219,14 @@ def test_horovods_names(run: Run) -> None:
         return [config, mean.tolist(), float(total.sum()), hvd.size(), hvd.local_size(), hvd.local_rank(),
                 model.weight.detach().numpy().tobytes()]
 
-    for reduce in ("mean", "sum"):
-        returns = run(train_as_horovod, workers=2, reduce=reduce).returns
-        assert returns[0][-1] == returns[1][-1]
-        for rank, returned in enumerate(returns):
-            assert returned[:6] == [{"name": "x", "sizes": [1, 2, 1]}, [1.5, 3.0], 60000.0, 2, 2, rank]
+    returns = run(train_as_horovod, workers=2, reduce="sum").returns
+    assert returns[0][-1] == returns[1][-1]
+    for rank, returned in enumerate(returns):
+        assert returned[:6] == [{"name": "x", "sizes": [1, 2, 1]}, [1.5, 3.0], 60000.0, 2, 2, rank]
 
 
 def test_a_script_for_horovod_changes_its_import(run: Run) -> None:
-    def train_as_horovod() -> bytes:
+    def train_as_horovod() -> "list[Any]":
         import tidegate.torch as hvd
 
         hvd.init()
@@ -228,11 +243,14 @@ def test_a_script_for_horovod_changes_its_import(run: Run) -> None:
             loss = model(torch.randn(6, 4, generator=generator)).square().mean()
             loss.backward()
             optimizer.step()
-        loss = hvd.allreduce(loss.detach(), name="avg_loss")
-        return b"".join(p.detach().numpy().tobytes() for p in model.parameters()) + loss.numpy().tobytes()
+        mean = hvd.allreduce(loss.detach(), name="avg_loss")
+        total = hvd.allreduce(torch.tensor(hvd.rank() + 1.0), op=hvd.Sum)
+        sent = hvd.broadcast_object(hvd.rank() + 7, root_rank=1)
+        return [loss.item(), digest_of(model), mean.item(), total.item(), sent]
 
-    returns = run(train_as_horovod, workers=2, shards=2).returns
-    assert returns[0] == returns[1]
+    returns = run(train_as_horovod, workers=2, shards=2).returns  # by the mean, which the test before has not
+    assert returns[0][1:] == returns[1][1:]
+    assert returns[0][2:] == [pytest.approx((returns[0][0] + returns[1][0]) / 2), 3.0, 8]
 
 
 def test_models_that_do_not_fit_are_refused(run: Run) -> None:
