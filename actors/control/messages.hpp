@@ -13,6 +13,7 @@
 #include <caf/type_id.hpp>
 #include <caf/typed_actor.hpp>
 
+#include "actors/control/optimizer_message.hpp"
 #include "actors/seam/frame_shell.hpp"
 #include "policies/model/cluster_status.hpp"
 #include "policies/model/spec.hpp"
@@ -21,16 +22,6 @@
 #include "runtime/base/status.hpp"
 #include "runtime/memory/buffer.hpp"
 #include "runtime/transport/frame.hpp"
-
-namespace tidegate::runtime {
-
-template <class Inspector>
-auto inspect(Inspector& f, optimizer_options& x) {
-  return f(caf::meta::type_name("tidegate::optimizer_spec"), x.kind, x.learning_rate,
-           x.momentum, x.beta1, x.beta2, x.epsilon, x.weight_decay);
-}
-
-}  // namespace tidegate::runtime
 
 namespace tidegate::policies {
 

@@ -6,13 +6,21 @@ namespace tidegate::actors {
 
 runtime::expected<policies::optimizer_spec> to_spec(const optimizer& wanted,
                                                     std::string_view table) {
+  std::optional<policies::schedule_options> schedule;
+  if (wanted.schedule)
+    schedule = {.kind = wanted.schedule->kind,
+                .warmup = wanted.schedule->warmup,
+                .clocks = wanted.schedule->clocks,
+                .factor = wanted.schedule->factor};
   return policies::checked_optimizer({.name = wanted.name,
                                       .learning_rate = wanted.learning_rate,
                                       .momentum = wanted.momentum,
                                       .beta1 = wanted.beta1,
                                       .beta2 = wanted.beta2,
                                       .epsilon = wanted.epsilon,
-                                      .weight_decay = wanted.weight_decay},
+                                      .weight_decay = wanted.weight_decay,
+                                      .clip_value = wanted.clip_value,
+                                      .schedule = schedule},
                                      table);
 }
 

@@ -1,3 +1,4 @@
+#include <cmath>
 #include <utility>
 
 #include "actors/control/system.hpp"
@@ -152,6 +153,7 @@ pending session::push_from(const table& where, std::span<const float> gradient,
   command.table = where.id;
   command.gradient = from;
   command.half = impl_->half();
+  command.rate = impl_->rate_;
   impl_->pushes_own_memory_ |= from != nullptr;
   return impl_->start(std::move(command));
 }
@@ -179,12 +181,23 @@ status session::exchange(std::span<const table> tables) {
     command.tables.push_back(where.id);
   }
   command.half = impl_->half();
+  command.rate = impl_->rate_;
   return impl_->move_on(impl_->start(std::move(command)));
 }
 
 status session::clock() {
   if (auto outcome = impl_->before_moving(); !outcome.ok()) return outcome;
   return impl_->move_on(impl_->command(worker_command::action::clock));
+}
+
+status session::scale_learning_rate(float factor) {
+  if (auto usable = impl_->check_usable(); !usable.ok()) return usable;
+  if (!std::isfinite(factor) || factor < 0)
+    return {errc::invalid_argument, "the learning rate cannot be multiplied by " +
+                                        std::to_string(factor) +
+                                        "; allowed: a finite number >= 0"};
+  impl_->rate_ = factor;
+  return {};
 }
 
 void session::report(const progress& now) {

@@ -92,6 +92,9 @@ class session_impl {
   bool lost_count_ = false;      // of its clocks: a wait for the end of one was interrupted
   std::map<std::uint32_t, std::vector<float>> nowhere_;
   progress progress_;
+  float rate_ = 1.0F;  // session::scale_learning_rate()
+  // Errors: out_of_order (a forked process, or the session has ended).
+  runtime::status check_usable() const;
 
  private:
   std::int64_t now();
@@ -100,8 +103,6 @@ class session_impl {
   // session may be used.
   template <class Begin>
   policies::session_step carry_out(const Begin& begin);
-  // Errors: out_of_order (a forked process, or the session has ended).
-  runtime::status check_usable() const;
   runtime::status perform(const session_turn& turn, policies::session_answer& answer);
   runtime::status attach(const policies::table_grant& grant);
   // Drives until `done`, or nothing is left to do.

@@ -79,6 +79,7 @@ std::string worker::describe(const worker_command& command, std::uint64_t clock)
 
 errc worker::start(worker_command& command, policies::operation op) {
   return shell_.begin([&](policies::worker_core& core, policies::worker_effects& out) {
+    core.set_rate(command.rate);
     switch (command.kind) {
       case worker_command::action::open:
         break;  // done in on_command

@@ -31,6 +31,7 @@ struct worker_command {
   std::vector<std::uint32_t> tables;  // exchange, pull: pulled ones
   const float* gradient = nullptr;    // push: all elements of the table; null: in place
   std::uint32_t half = 0;             // push, exchange: where in place is
+  float rate = 1.0F;                  // push, exchange: session::scale_learning_rate()
   float* parameters = nullptr;        // pull: likewise
   policies::worker_core::extent extent = policies::worker_core::extent::as_policy;
   pending_ptr done;

@@ -174,7 +174,8 @@ void shard_store::apply(const effects::apply& apply, inputs from) {
   if (chunk.starts_pushed && apply.clock == 0)
     kernels::assign_sum(gradients_, arrays);
   else
-    kernels::apply_update(chunk.optimizer, chunk.powers, gradients_,
+    kernels::apply_update(runtime::options_at(chunk.optimizer, apply.clock, apply.rate),
+                          chunk.powers, gradients_,
                           policies::scale_of(chunk.reduce, apply.contributors), arrays);
 }
 

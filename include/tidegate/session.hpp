@@ -157,6 +157,14 @@ class session {
   // reported by the next call.
   status clock();
 
+  // Multiplies the learning rate of every table by `factor` in steps made with this worker's
+  // pushes from now on, beside what the table's schedule says. Where pushes of several workers
+  // make a step, the factor of the lowest rank among them counts, so all workers set the same.
+  // A process that takes the place of a dead one begins with 1: a program sets what follows
+  // from its clock. Errors: invalid_argument (negative, or not finite), out_of_order (the
+  // session has ended).
+  status scale_learning_rate(float factor);
+
   // Sets the progress of this worker that the launcher's status line shows. It is sent now and
   // then, by this call and by later clocks. Does not wait.
   void report(const progress& now);

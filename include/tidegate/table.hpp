@@ -22,6 +22,18 @@ struct stretch {
   std::span<const float> values;
 };
 
+// How a table's learning rate follows the clocks of its steps: the step of clock c is made at
+// the optimizer's rate times a share that depends on c alone. docs/yaml.md has the defaults.
+struct schedule {
+  // "constant": the rate, after the warm-up. "step": multiplied by `factor` every `clocks`.
+  // "cosine": falls along half a cosine over `clocks`, to `factor` times the rate.
+  std::string kind = "constant";
+  std::uint64_t warmup =
+      0;  // clocks in which the rate rises linearly; the others come after it
+  std::optional<std::uint64_t> clocks = std::nullopt;  // required by "step" and "cosine"
+  std::optional<float> factor = std::nullopt;          // 0 to 1
+};
+
 // The optimizer that shards run for a table created by a worker. A value that is not given is
 // the default of the named optimizer; docs/yaml.md has the defaults, what is allowed, and which
 // value belongs to which optimizer. Other values are refused by open_table.
@@ -35,6 +47,9 @@ struct optimizer {
   std::optional<float> beta2 = std::nullopt;
   std::optional<float> epsilon = std::nullopt;
   std::optional<float> weight_decay = std::nullopt;
+  // Brings each element of the reduced gradient into [-clip_value, clip_value]; 0: no limit.
+  std::optional<float> clip_value = std::nullopt;
+  std::optional<tidegate::schedule> schedule = std::nullopt;
 };
 
 struct table_options {

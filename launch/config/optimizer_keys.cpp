@@ -27,7 +27,7 @@ std::string preset_of(const optimizer_rule& rule) {
   std::string text;
   std::string others;
   for (const auto& traits : optimizers_known) {
-    if (!runtime::contains(traits.options, rule.option)) continue;
+    if (!rule.belongs_to(traits.kind)) continue;
     const float value = traits.defaults.*rule.value;
     if (value == usual)
       text = format_real(usual);
@@ -62,6 +62,20 @@ void add_optimizer_keys(std::string_view map, std::vector<yaml_key>& rows) {
       runtime::optimizer_names(optimizer_option::learning_rate), "the optimizer");
   for (const auto& rule : policies::optimizer_rules)
     add(rule.name, "real", preset_of(rule), allowed_of(rule), rule.doc);
+  add("schedule", "map", "-", "kind, warmup, clocks, factor",
+      "how the learning rate follows the clocks of steps");
+  add("schedule.kind", "choice", "required", "constant, step, cosine",
+      "step: times `factor` every `clocks`; cosine: falls to `factor` times itself over "
+      "`clocks`");
+  add("schedule.warmup", "number", "0",
+      std::string(policies::schedule_warmup_text) + "; only with kind",
+      "clocks at the beginning in which the rate rises to its value");
+  add("schedule.clocks", "number", "required by step and cosine",
+      std::string(policies::schedule_clocks_text) + "; only with kind step or cosine",
+      "clocks after the warm-up");
+  add("schedule.factor", "real", "0.1; cosine 0",
+      std::string(policies::schedule_factor_text) + "; only with kind step or cosine",
+      "what the rate is multiplied by");
 }
 
 }  // namespace tidegate::launch

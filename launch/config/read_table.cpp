@@ -29,6 +29,28 @@ void read_option(const section& from, const policies::optimizer_rule& rule,
   from.wrong(rule.name, "does not belong to this optimizer");
 }
 
+// A schedule that is given replaces the one before as a whole.
+runtime::rate_schedule read_schedule(const section& from, runtime::rate_schedule before) {
+  using kind = runtime::schedule_kind;
+  if (from.node() == nullptr) return before;
+  auto form = kind::constant;
+  if (!from.require("kind") || !from.choice<kind>("kind", form, schedule_words)) return before;
+  auto schedule = policies::default_schedule(form);
+  std::uint64_t warmup = 0;
+  from.number("warmup", warmup, 0, policies::schedule_clocks_max);
+  schedule.warmup = static_cast<std::uint32_t>(warmup);
+  if (form == kind::constant) {
+    for (const auto* key : {"clocks", "factor"})
+      if (from.get(key) != nullptr) from.wrong(key, "does not belong to schedule 'constant'");
+    return schedule;
+  }
+  std::uint64_t clocks = 1;
+  if (from.require("clocks")) from.number("clocks", clocks, 1, policies::schedule_clocks_max);
+  schedule.clocks = static_cast<std::uint32_t>(clocks);
+  from.real("factor", schedule.factor, policies::is_share);
+  return schedule;
+}
+
 bool read_dimension(const section& from, const yaml_node& item, std::uint64_t& into) {
   const auto n = item.is_scalar() ? parse_unsigned(item.text) : std::nullopt;
   if (n && *n >= 1) {
@@ -111,12 +133,16 @@ policies::optimizer_spec read_optimizer(const section& from, policies::optimizer
       from.get("name") == nullptr || from.choice<kind>("name", spec.kind, optimizer_words);
   if (spec.kind != base.kind) {
     spec = policies::default_optimizer(spec.kind);
-    // The job's rate is of optimizers that step as its own does.
+    // Schedule and clip value mean the same for every optimizer; the job's rate is of those
+    // that step as its own does.
+    spec.schedule = base.schedule;
+    spec.clip_value = base.clip_value;
     if (spec.learning_rate == policies::default_optimizer(base.kind).learning_rate)
       spec.learning_rate = base.learning_rate;
   }
   for (const auto& rule : policies::optimizer_rules)
     if (known || rule.belongs_to_all()) read_option(from, rule, spec);
+  spec.schedule = read_schedule(from.child("schedule"), spec.schedule);
   return spec;
 }
 

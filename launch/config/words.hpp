@@ -33,6 +33,11 @@ inline constexpr word_of<policies::optimizer_kind> optimizer_words[] = {
 #undef TIDEGATE_WORD
 };
 
+inline constexpr word_of<runtime::schedule_kind> schedule_words[] = {
+    {"constant", runtime::schedule_kind::constant},
+    {"step", runtime::schedule_kind::step},
+    {"cosine", runtime::schedule_kind::cosine}};
+
 inline constexpr word_of<policies::reduce_kind> reduce_words[] = {
     {"mean", policies::reduce_kind::mean}, {"sum", policies::reduce_kind::sum}};
 

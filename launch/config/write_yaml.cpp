@@ -28,11 +28,21 @@ std::string host_text(const policies::host_spec& host) {
   return text + "prefix: " + list_text(host.prefix) + "}\n";
 }
 
+std::string schedule_text(const runtime::rate_schedule& s) {
+  std::string text = "{kind: " + std::string(word(schedule_words, s.kind)) +
+                     ", warmup: " + std::to_string(s.warmup);
+  if (s.kind != runtime::schedule_kind::constant)
+    text += ", clocks: " + std::to_string(s.clocks) + ", factor: " + format_real(s.factor);
+  return text + "}";
+}
+
 std::string optimizer_text(const policies::optimizer_spec& o) {
   std::string text = "{name: " + std::string(word(optimizer_words, o.kind));
   for (const auto& rule : policies::optimizer_rules)
     if (rule.belongs_to(o.kind))
       text += ", " + std::string(rule.name) + ": " + format_real(o.*rule.value);
+  if (o.schedule != runtime::rate_schedule())
+    text += ", schedule: " + schedule_text(o.schedule);
   return text + "}";
 }
 

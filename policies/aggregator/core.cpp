@@ -115,6 +115,8 @@ void aggregator_core::hand_on(const shard_effects::hand_on& handover,
     frame.shard = chunk.shard;
     frame.node = static_cast<std::uint32_t>(node);
     frame.tag = tag_of(chunk, node, handover.clock);
+    // Upstream may make a step with this node alone.
+    if (last > first) frame.tag.rate = inputs[first].rate;
     frame.pulls = pulls && node == 0;
     frame.first = first;
     frame.count = last - first;
@@ -123,9 +125,10 @@ void aggregator_core::hand_on(const shard_effects::hand_on& handover,
       ++frame.count;
     }
     out.push_back(frame);
-    sums_.set_part(
-        handover.slot, handover.clock, node,
-        {frame.kind == kind::skip, frame.count == 1 ? inputs[first].payload : no_payload});
+    sums_.set_part(handover.slot, handover.clock, node,
+                   {.skips = frame.kind == kind::skip,
+                    .single = frame.count == 1 ? inputs[first].payload : no_payload,
+                    .rate = frame.tag.rate});
     first = last;
   }
   TIDEGATE_ASSERT(first == inputs.size(), "the nodes cover the members");

@@ -47,6 +47,7 @@ void aggregator_core::retransmit_sum(std::uint32_t slot, std::uint64_t clock,
     frame.shard = chunk.shard;
     frame.node = static_cast<std::uint32_t>(node);
     frame.tag = tag_of(chunk, node, clock);
+    frame.tag.rate = part->rate;
     frame.retransmit = true;
     frame.single = part->single;
     frame.slot = slot;

@@ -26,6 +26,7 @@ class upstream_sums {
   struct part {
     bool skips = false;
     payload_handle single = no_payload;  // the sum, if it was the only input
+    float rate = 1.0F;                   // of frame_tag
   };
 
   // Slots below `chunks` have sums. `nodes`: of each, ever the same number.

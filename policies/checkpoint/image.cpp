@@ -31,6 +31,13 @@ std::string tensor_name(const chunk_description& chunk, std::size_t array) {
   return key_of(chunk) + "/" + array_names[array];
 }
 
+json encode(const runtime::rate_schedule& schedule) {
+  return {{"kind", runtime::schedule_name(schedule.kind)},
+          {"warmup", schedule.warmup},
+          {"clocks", schedule.clocks},
+          {"factor", schedule.factor}};
+}
+
 // Floats are written as the doubles they are, and doubles so that they are read again exactly.
 json encode(const optimizer_spec& spec) {
   return {{"kind", runtime::traits_of(spec.kind).name},
@@ -39,13 +46,16 @@ json encode(const optimizer_spec& spec) {
           {"beta1", spec.beta1},
           {"beta2", spec.beta2},
           {"epsilon", spec.epsilon},
-          {"weight_decay", spec.weight_decay}};
+          {"weight_decay", spec.weight_decay},
+          {"clip_value", spec.clip_value},
+          {"schedule", encode(spec.schedule)}};
 }
 
 bool all_finite(const chunk_description& chunk) {
   const auto& o = chunk.optimizer;
-  const double all[] = {o.learning_rate, o.momentum,     o.beta1,           o.beta2,
-                        o.epsilon,       o.weight_decay, chunk.beta1_power, chunk.beta2_power};
+  const double all[] = {o.learning_rate,   o.momentum,       o.beta1,      o.beta2,
+                        o.epsilon,         o.weight_decay,   o.clip_value, o.schedule.factor,
+                        chunk.beta1_power, chunk.beta2_power};
   return std::all_of(std::begin(all), std::end(all), [](double x) { return std::isfinite(x); });
 }
 
@@ -74,6 +84,25 @@ json encode(const chunk_description& chunk) {
           {"ranks", encode(chunk.ranks)}};
 }
 
+runtime::rate_schedule decode_schedule(const json& from, const std::string& subject,
+                                       status& problem) {
+  json_fields fields(from, subject + ": schedule", problem);
+  const auto name = fields.text("kind", 16);
+  const auto kind = runtime::find_schedule(name);
+  if (!kind) {
+    if (problem.ok()) problem = {errc::corrupt, subject + ": unknown schedule '" + name + "'"};
+    return {};
+  }
+  runtime::rate_schedule schedule;
+  schedule.kind = *kind;
+  schedule.warmup = static_cast<std::uint32_t>(fields.number("warmup", any_32));
+  schedule.clocks = static_cast<std::uint32_t>(fields.number("clocks", any_32));
+  schedule.factor = static_cast<float>(fields.real("factor"));
+  if (problem.ok() && !is_complete(schedule))
+    problem = {errc::corrupt, subject + ": schedule '" + name + "' has no clocks"};
+  return schedule;
+}
+
 optimizer_spec decode_optimizer(const json& from, const std::string& subject, status& problem) {
   json_fields fields(from, subject + ": optimizer", problem);
   optimizer_spec optimizer;
@@ -90,6 +119,11 @@ optimizer_spec decode_optimizer(const json& from, const std::string& subject, st
   optimizer.beta2 = static_cast<float>(fields.real("beta2"));
   optimizer.epsilon = static_cast<float>(fields.real("epsilon"));
   optimizer.weight_decay = static_cast<float>(fields.real("weight_decay"));
+  // Checkpoints of Tidegate 0.2 have neither.
+  if (from.contains("clip_value"))
+    optimizer.clip_value = static_cast<float>(fields.real("clip_value"));
+  if (from.contains("schedule"))
+    optimizer.schedule = decode_schedule(fields.object("schedule"), subject, problem);
   return optimizer;
 }
 

@@ -39,20 +39,43 @@ json encode_bits(const optimizer_spec& spec) {
           bits(spec.beta1),
           bits(spec.beta2),
           bits(spec.epsilon),
-          bits(spec.weight_decay)};
+          bits(spec.weight_decay),
+          bits(spec.clip_value),
+          static_cast<std::uint32_t>(spec.schedule.kind),
+          spec.schedule.warmup,
+          spec.schedule.clocks,
+          bits(spec.schedule.factor)};
 }
 
 optimizer_spec decode_optimizer(json_fields& fields, status& problem) {
-  const auto values = row(fields, "optimizer", 7, any_32, problem);
-  const auto real = [&](std::size_t at) {
-    return std::bit_cast<float>(static_cast<std::uint32_t>(values[at]));
-  };
+  // Journals of Tidegate 0.2 have neither clip value nor schedule.
+  constexpr std::size_t size_before = 7, size_now = 12;
+  const bool is_short = fields.array("optimizer").size() == size_before;
+  auto values = row(fields, "optimizer", is_short ? size_before : size_now, any_32, problem);
+  values.resize(size_now);
+  const auto number = [&](std::size_t at) { return static_cast<std::uint32_t>(values[at]); };
+  const auto real = [&](std::size_t at) { return std::bit_cast<float>(number(at)); };
   const auto kind = runtime::find_optimizer(values[0]);
-  if (!kind) {
-    if (problem.ok()) problem = {errc::corrupt, "no such optimizer"};
+  const auto schedule = runtime::find_schedule(values[8]);
+  if (!kind || !schedule) {
+    if (problem.ok())
+      problem = {errc::corrupt, kind ? "no such schedule" : "no such optimizer"};
     return {};
   }
-  return {*kind, real(1), real(2), real(3), real(4), real(5), real(6)};
+  optimizer_spec optimizer = {
+      .kind = *kind,
+      .learning_rate = real(1),
+      .momentum = real(2),
+      .beta1 = real(3),
+      .beta2 = real(4),
+      .epsilon = real(5),
+      .weight_decay = real(6),
+      .clip_value = real(7),
+      .schedule = {
+          .kind = *schedule, .warmup = number(9), .clocks = number(10), .factor = real(11)}};
+  if (problem.ok() && !is_complete(optimizer.schedule))
+    problem = {errc::corrupt, "a schedule without clocks"};
+  return optimizer;
 }
 
 std::vector<std::uint64_t> decode_shape(json_fields& fields, status& problem) {

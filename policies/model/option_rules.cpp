@@ -9,6 +9,7 @@ namespace tidegate::policies {
 namespace {
 
 using runtime::errc;
+using runtime::status;
 
 std::string text_of(float value) {
   char text[32];
@@ -33,6 +34,57 @@ runtime::status check_value(const optimizer_rule& rule, float value, optimizer_k
   return {};
 }
 
+std::string schedule_names() {
+  std::string names;
+  for (const auto kind : runtime::schedules_known)
+    names += (names.empty() ? "" : ", ") + std::string(runtime::schedule_name(kind));
+  return names;
+}
+
+status check_clocks(std::string_view name, std::uint64_t clocks, std::uint64_t least,
+                    std::string_view allowed, std::string_view table) {
+  if (clocks >= least && clocks <= schedule_clocks_max) return {};
+  return refused(table,
+                 "optimizer.schedule." + std::string(name) + ": " + std::to_string(clocks) +
+                     " is out of range",
+                 std::string(allowed));
+}
+
+runtime::expected<runtime::rate_schedule> checked_schedule(const schedule_options& options,
+                                                           std::string_view table) {
+  using kind = runtime::schedule_kind;
+  const auto known = runtime::find_schedule(options.kind);
+  if (!known)
+    return runtime::fail(refused(
+        table, "optimizer.schedule.kind: '" + std::string(options.kind) + "' is not known",
+        schedule_names()));
+  auto schedule = default_schedule(*known);
+  const auto warmup = options.warmup.value_or(0);
+  if (auto checked = check_clocks("warmup", warmup, 0, schedule_warmup_text, table);
+      !checked.ok())
+    return runtime::fail(std::move(checked));
+  schedule.warmup = static_cast<std::uint32_t>(warmup);
+  if (schedule.kind == kind::constant) {
+    if (options.clocks || options.factor)
+      return runtime::fail(refused(table,
+                                   "optimizer.schedule: clocks and factor do not belong to "
+                                   "schedule 'constant'",
+                                   "only with kind step, cosine"));
+    return schedule;
+  }
+  const auto clocks = options.clocks.value_or(0);
+  if (auto checked = check_clocks("clocks", clocks, 1, schedule_clocks_text, table);
+      !checked.ok())
+    return runtime::fail(std::move(checked));
+  schedule.clocks = static_cast<std::uint32_t>(clocks);
+  schedule.factor = options.factor.value_or(schedule.factor);
+  if (!is_share(schedule.factor))
+    return runtime::fail(refused(
+        table, "optimizer.schedule.factor: " + text_of(schedule.factor) + " is out of range",
+        std::string(schedule_factor_text)));
+  return schedule;
+}
+
 }  // namespace
 
 bool is_finite(float x) {
@@ -43,6 +95,9 @@ bool is_finite_not_negative(float x) {
 }
 bool is_finite_positive(float x) {
   return std::isfinite(x) && x > 0.0F;
+}
+bool is_share(float x) {
+  return x >= 0.0F && x <= 1.0F;
 }
 bool is_decay(float x) {
   return x >= 0.0F && x < 1.0F;
@@ -59,6 +114,10 @@ runtime::expected<optimizer_spec> checked_optimizer(const optimizer_options& opt
             "optimizer." + std::string(rule.name) + " is given without a name of an optimizer",
             runtime::optimizer_names(runtime::optimizer_option::learning_rate) +
                 "; or no option at all, for the job's optimizer"));
+    if (options.schedule)
+      return runtime::fail(
+          refused(table, "optimizer.schedule is given without a name of an optimizer",
+                  runtime::optimizer_names(runtime::optimizer_option::learning_rate)));
     return optimizer_spec();
   }
   const auto known = runtime::find_optimizer(name);
@@ -73,6 +132,11 @@ runtime::expected<optimizer_spec> checked_optimizer(const optimizer_options& opt
     if (auto checked = check_value(rule, *value, spec.kind, name, table); !checked.ok())
       return runtime::fail(std::move(checked));
     spec.*rule.value = *value;
+  }
+  if (options.schedule) {
+    const auto schedule = checked_schedule(*options.schedule, table);
+    if (!schedule) return runtime::fail(schedule.error());
+    spec.schedule = *schedule;
   }
   return spec;
 }

@@ -11,6 +11,15 @@
 
 namespace tidegate::policies {
 
+// A schedule of learning rates as a program asks for it; what is not given has the kind's
+// default.
+struct schedule_options {
+  std::string_view kind = {};
+  std::optional<std::uint64_t> warmup = std::nullopt;
+  std::optional<std::uint64_t> clocks = std::nullopt;
+  std::optional<float> factor = std::nullopt;
+};
+
 // An optimizer as a program asks for it; an option that is not given has the optimizer's
 // default.
 struct optimizer_options {
@@ -21,6 +30,8 @@ struct optimizer_options {
   std::optional<float> beta2 = std::nullopt;
   std::optional<float> epsilon = std::nullopt;
   std::optional<float> weight_decay = std::nullopt;
+  std::optional<float> clip_value = std::nullopt;
+  std::optional<schedule_options> schedule = std::nullopt;
 };
 
 // The values that one option may have, and the optimizers that it belongs to.
@@ -33,12 +44,12 @@ struct optimizer_rule {
   float optimizer_spec::*value = nullptr;
   std::optional<float> optimizer_options::*given = nullptr;
 
-  // Returns true if optimizers of this kind read the option; all read a learning rate.
+  // Returns true if optimizers of this kind read the option; some belong to all.
   constexpr bool belongs_to(optimizer_kind kind) const {
-    return runtime::contains(runtime::traits_of(kind).options, option);
+    return belongs_to_all() || runtime::contains(runtime::traits_of(kind).options, option);
   }
   constexpr bool belongs_to_all() const {
-    return option == runtime::optimizer_option::learning_rate;
+    return runtime::contains(runtime::optimizer_options_of_all, option);
   }
 };
 
@@ -93,11 +104,35 @@ inline constexpr optimizer_rule optimizer_rules[] = {
      .option = runtime::optimizer_option::weight_decay,
      .value = &optimizer_spec::weight_decay,
      .given = &optimizer_options::weight_decay},
+    {.name = "clip_value",
+     .allowed = finite_not_negative_text,
+     .doc =
+         "brings each element of the reduced gradient between it and its negative; 0: no limit",
+     .is_allowed = is_finite_not_negative,
+     .option = runtime::optimizer_option::clip_value,
+     .value = &optimizer_spec::clip_value,
+     .given = &optimizer_options::clip_value},
 };
+
+// The values that a schedule may have.
+inline constexpr std::uint64_t schedule_clocks_max = 0xffff'ffff;
+inline constexpr std::string_view schedule_clocks_text = "1 to 4294967295";
+inline constexpr std::string_view schedule_warmup_text = "0 to 4294967295";
+inline constexpr std::string_view schedule_factor_text = ">= 0 and <= 1";
+bool is_share(float x);  // at least 0, at most 1
+
+// Returns the schedule of this kind before anything else about it is given.
+constexpr runtime::rate_schedule default_schedule(runtime::schedule_kind kind) noexcept {
+  return {.kind = kind,
+          .warmup = 0,
+          .clocks = 0,
+          .factor = kind == runtime::schedule_kind::step ? 0.1F : 0.0F};
+}
 
 // Returns the optimizer that a program asks for; without a name a default spec, which stands
 // for the job's. `table` is for the message. Errors: invalid_argument (no such optimizer, an
-// option without a name, of another optimizer, or with a value that is not allowed).
+// option without a name, of another optimizer or schedule, or with a value that is not
+// allowed).
 runtime::expected<optimizer_spec> checked_optimizer(const optimizer_options& options,
                                                     std::string_view table);
 

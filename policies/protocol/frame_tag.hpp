@@ -23,6 +23,7 @@ struct frame_tag {
   std::uint32_t chunk = 0;
   std::uint64_t clock = 0;
   std::uint64_t request = 0;  // pulls: the worker's number for it, rising per chunk
+  float rate = 1.0F;          // pushes: what the learning rate of their step is multiplied by
 
   friend bool operator==(const frame_tag&, const frame_tag&) = default;
 };

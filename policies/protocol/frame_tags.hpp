@@ -18,7 +18,8 @@ inline frame_tag tag_of(const runtime::frame_header& header) {
           .table = header.table,
           .chunk = header.chunk,
           .clock = header.clock,
-          .request = header.request};
+          .request = header.request,
+          .rate = header.rate};
 }
 
 inline runtime::frame_header header_of(runtime::frame_kind kind, const frame_tag& tag,
@@ -34,6 +35,7 @@ inline runtime::frame_header header_of(runtime::frame_kind kind, const frame_tag
   header.code = static_cast<std::uint32_t>(code);
   header.clock = tag.clock;
   header.request = tag.request;
+  header.rate = tag.rate;
   return header;
 }
 

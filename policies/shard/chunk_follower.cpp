@@ -77,7 +77,11 @@ void chunk_follower::make_step(chunk_record& chunk, const followed_step& step,
   if (inputs > 0) out.inputs.push_back({all ? 0 : step.rank, payload});
   step_executor::make_step(
       chunk,
-      {.clock = step.clock, .first = first, .count = inputs, .contributors = step.contributors},
+      {.clock = step.clock,
+       .first = first,
+       .count = inputs,
+       .contributors = step.contributors,
+       .rate = is_planted(planted_bug::replica_steps_at_its_own_rate) ? 1.0F : step.rate},
       out);
   const auto& ranks = chunk.job().ranks;
   for (std::uint32_t rank = 0; rank < ranks.size(); ++rank)
@@ -90,6 +94,7 @@ void chunk_follower::make_step(chunk_record& chunk, const followed_step& step,
                               .rank = step.rank,
                               .clock = step.clock,
                               .contributors = step.contributors,
+                              .rate = step.rate,
                               .inputs = inputs},
                              out);
 }

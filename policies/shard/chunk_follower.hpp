@@ -26,6 +26,7 @@ struct followed_step {
   std::uint32_t rank = 0;     // or all_ranks
   std::uint64_t clock = 0;
   std::uint32_t contributors = 1;  // of shard_effects::apply
+  float rate = 1.0F;               // of shard_effects::apply
 };
 
 class chunk_follower {

@@ -81,6 +81,7 @@ void chunk_replication::retain(const chunk_record& chunk, const policy_decision&
                          .clock = clock,
                          .contributors = contributors,
                          .inputs = inputs};
+  if (inputs > 0) step.rate = std::get<shard_effects::apply>(out.list.back()).rate;
   if (inputs == 1) step.payload = out.inputs.back().payload;
   if (inputs > 1) keep_sum(out);
   if (is_planted(planted_bug::acknowledged_before_replicated) && !all)
@@ -123,6 +124,7 @@ void chunk_replication::replicate_next(std::uint32_t slot, shard_effects& out) c
                                               .rank = step.rank,
                                               .clock = step.clock,
                                               .contributors = step.contributors,
+                                              .rate = step.rate,
                                               .skips = step.inputs == 0,
                                               .payload = step.payload});
 }

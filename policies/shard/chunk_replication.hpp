@@ -37,6 +37,7 @@ struct step_to_replicate {
   std::uint32_t rank = 0;  // or all_ranks
   std::uint64_t clock = 0;
   std::uint32_t contributors = 1;
+  float rate = 1.0F;
   std::uint32_t inputs = 0;
   payload_handle payload = no_payload;
   bool owns_payload = false;

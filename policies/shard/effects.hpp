@@ -32,6 +32,7 @@ struct shard_effects {
     std::uint32_t contributors = 1;  // a mean is over so many
     bool keeps_sum = false;          // the sum of `clock` is kept for a later replicate
     std::uint64_t clock = 0;         // of what is applied
+    float rate = 1.0F;               // of the first input; multiplies the learning rate
   };
   // Gives the payload back to the shell. It comes after the last effect that reads the payload,
   // and before an acknowledgement of its push that is ok.
@@ -118,6 +119,7 @@ struct shard_effects {
     std::uint32_t rank = 0;     // whose push it was made with, or all_ranks
     std::uint64_t clock = 0;
     std::uint32_t contributors = 1;  // as in apply
+    float rate = 1.0F;               // as in apply
     bool skips = false;
     payload_handle payload = no_payload;
   };
@@ -151,6 +153,7 @@ struct shard_effects {
   struct input {
     std::uint32_t rank = 0;
     payload_handle payload = no_payload;
+    float rate = 1.0F;  // of its push; see apply
   };
 
   std::vector<

@@ -155,7 +155,11 @@ void push_window::feed_policy(const chunk_record& chunk, std::uint32_t rank) {
 
 void push_window::hold(held_push& place, const frame_tag& tag, payload_handle payload,
                        bool in_place) {
-  place = {.there = true, .in_place = in_place, .clock = tag.clock, .payload = payload};
+  place = {.there = true,
+           .in_place = in_place,
+           .clock = tag.clock,
+           .payload = payload,
+           .rate = tag.rate};
   ++held_;
 }
 
@@ -243,9 +247,9 @@ std::uint32_t push_window::list_inputs(std::uint32_t slot, std::uint32_t begin,
                                        shard_effects& out) const {
   std::uint32_t count = 0;
   for (std::uint32_t rank = begin; rank < end; ++rank) {
-    const auto payload = at(slot, rank, clock).payload;
-    if (!is_held(slot, rank, clock) || payload == no_payload) continue;
-    out.inputs.push_back({rank, payload});
+    const auto& held = at(slot, rank, clock);
+    if (!is_held(slot, rank, clock) || held.payload == no_payload) continue;
+    out.inputs.push_back({.rank = rank, .payload = held.payload, .rate = held.rate});
     ++count;
   }
   return count;

@@ -96,6 +96,7 @@ class push_window {
     bool in_place = false;
     std::uint64_t clock = 0;
     payload_handle payload = no_payload;
+    float rate = 1.0F;
   };
   struct rank_pushes {
     std::uint64_t next = 0;                // the clock expected

@@ -59,13 +59,17 @@ void step_executor::apply(chunk_record& chunk, const policy_decision& decision,
   const auto end = all ? chunk.ranks() : decision.rank + 1;
   const auto first = static_cast<std::uint32_t>(out.inputs.size());
   const auto count = state_.pushes.list_inputs(slot, begin, end, decision.clock, out);
+  const auto rate = count > 0 ? out.inputs[first].rate : 1.0F;
   if (count > 0) state_.pushes.plant(chunk, first, decision.clock, out);
   const auto& job = chunk.job();
   const auto contributors = job.membership.contributors(decision.clock);
-  make_step(
-      chunk,
-      {.clock = decision.clock, .first = first, .count = count, .contributors = contributors},
-      out);
+  make_step(chunk,
+            {.clock = decision.clock,
+             .first = first,
+             .count = count,
+             .contributors = contributors,
+             .rate = rate},
+            out);
   if (state_.replication.follows(slot)) {
     state_.replication.retain(chunk, decision, count, contributors, out);
     for (std::uint32_t rank = begin; job.changes > 0 && rank < end; ++rank)
@@ -92,7 +96,8 @@ void step_executor::make_step(chunk_record& chunk, const step& next, shard_effec
                                             .to = to,
                                             .contributors = next.contributors,
                                             .keeps_sum = false,
-                                            .clock = next.clock});
+                                            .clock = next.clock,
+                                            .rate = next.rate});
 }
 
 }  // namespace tidegate::policies::sharding

@@ -32,6 +32,7 @@ class step_executor {
     std::uint32_t first = 0;
     std::uint32_t count = 0;
     std::uint32_t contributors = 1;
+    float rate = 1.0F;  // of shard_effects::apply
   };
   // Makes the next version; without inputs it is the same.
   static void make_step(chunk_record& chunk, const step& next, shard_effects& out);

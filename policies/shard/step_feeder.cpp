@@ -129,6 +129,7 @@ void step_feeder::send(const transfer& sent, bool retransmit) {
   header.worker = step.rank;
   header.clock = step.clock;
   header.request = step.contributors;
+  header.rate = step.rate;
   if (step.skips) {
     header.flags = runtime::frame_flag_skip;
     return state_.shell.send_plain(*replica_, header);
@@ -184,7 +185,7 @@ void step_feeder::post() {
       const auto& next = steps_[end];
       if (!state_.are_adjacent(steps_[end - 1], next) || first.rank != next.rank ||
           first.clock != next.clock || first.skips != next.skips ||
-          first.contributors != next.contributors)
+          first.contributors != next.contributors || first.rate != next.rate)
         break;
     }
     post_steps(first, static_cast<std::uint32_t>(end - begin));
@@ -200,6 +201,7 @@ void step_feeder::post_steps(const effects::replicate& first, std::uint32_t coun
   header.worker = first.rank;
   header.clock = first.clock;
   header.request = first.contributors;
+  header.rate = first.rate;
   header.version_buffer =
       static_cast<std::uint16_t>(first.clock % runtime::limits::clocks_in_flight_max);
   if (first.skips) header.flags = runtime::frame_flag_skip;

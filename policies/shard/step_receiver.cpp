@@ -74,7 +74,8 @@ followed_step step_receiver::step_of(const frame_header& header) {
           .rank = header.worker,
           .clock = header.clock,
           .contributors =
-              static_cast<std::uint32_t>(std::min<std::uint64_t>(header.request, all_ranks))};
+              static_cast<std::uint32_t>(std::min<std::uint64_t>(header.request, all_ranks)),
+          .rate = header.rate};
 }
 
 // Also to one that was the primary before and may not know. What comes from the one before that

@@ -290,6 +290,7 @@ void client_core::send(const worker_effects::send& send) {
   header.chunk = send.chunk;
   header.clock = send.clock;
   header.request = send.request;
+  header.rate = send.rate;
   const auto flag = [&](bool set, std::uint16_t bit) {
     if (set) header.flags = static_cast<std::uint16_t>(header.flags | bit);
   };

@@ -59,7 +59,9 @@ errc worker_core::push(std::uint32_t id, operation op, worker_effects& out,
 }
 
 void worker_core::begin_push(worker_table& table, operation op, std::uint32_t half) {
-  table.pushes[clock_ % window].begin(clock_, op, half);
+  auto& push = table.pushes[clock_ % window];
+  push.begin(clock_, op, half);
+  push.rate = rate_;
   table.pushed_below = clock_ + 1;
   credits_.begin(clock_, op == 0);
 }
@@ -139,7 +141,8 @@ errc worker_core::exchange(std::span<const std::uint32_t> ids, operation op,
                .listed = listed,
                .clock = clock_,
                .request = last_request_,
-               .half = half};
+               .half = half,
+               .rate = rate_};
   for (auto& [id, table] : tables_) {
     if (table.listed) {
       begin_push(table, unnamed, half);
@@ -182,6 +185,7 @@ void worker_core::send_exchange(worker_effects& out) const {
     doorbell.clock = clock;
     doorbell.request = request;
     doorbell.half = exchange_.half;
+    doorbell.rate = exchange_.rate;
     doorbell.pushes = doorbell.pulls = true;
     out.sends.push_back(doorbell);
   }

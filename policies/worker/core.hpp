@@ -66,6 +66,9 @@ class worker_core {
   // everything as it was. Errors: out_of_order (see above), not_found (no such table),
   // cancelled (failure() says why nothing works any more).
   //
+  // Multiplies the learning rates of steps made with pushes from now on, those of exchange()
+  // included, by `rate`, which is finite and at least 0.
+  void set_rate(float rate) noexcept { rate_ = rate; }
   // Pushes the gradient that lies in this half of the double buffer (double_buffer.hpp); done
   // when all shards have acknowledged it.
   runtime::errc push(std::uint32_t table, operation op, worker_effects& out,
@@ -174,7 +177,9 @@ class worker_core {
     std::uint64_t clock = 0;
     std::uint64_t request = 0;
     std::uint32_t half = 0;
+    float rate = 1.0F;
   } exchange_;
+  float rate_ = 1.0F;
   bool finished_ = false;
   farewell farewell_;
   retransmit_limits retransmit_limits_;

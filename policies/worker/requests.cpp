@@ -18,6 +18,7 @@ worker_effects::send send_of(std::uint32_t id, const push_state& push, bool in_p
   send.table = id;
   send.clock = push.clock;
   send.half = push.half;
+  send.rate = push.rate;
   send.pushes = in_place && !skips;
   send.skips = in_place && skips;
   return send;

@@ -47,6 +47,7 @@ struct push_state {
   std::uint64_t clock = 0;
   operation op = 0;  // 0: a skip
   std::uint32_t half = 0;
+  float rate = 1.0F;
   retransmit_timer retransmit;
   std::uint32_t remaining = 0;      // chunks
   std::vector<std::uint8_t> acked;  // per chunk

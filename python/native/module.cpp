@@ -15,6 +15,12 @@ namespace tidegate::python {
 namespace {
 
 void bind_options(nb::module_& module) {
+  nb::class_<schedule>(module, "Schedule")
+      .def(nb::init<>())
+      .def_rw("kind", &schedule::kind)
+      .def_rw("warmup", &schedule::warmup)
+      .def_rw("clocks", &schedule::clocks)
+      .def_rw("factor", &schedule::factor);
   nb::class_<optimizer>(module, "Optimizer")
       .def(nb::init<>())
       .def_rw("name", &optimizer::name)
@@ -23,7 +29,9 @@ void bind_options(nb::module_& module) {
       .def_rw("beta1", &optimizer::beta1)
       .def_rw("beta2", &optimizer::beta2)
       .def_rw("epsilon", &optimizer::epsilon)
-      .def_rw("weight_decay", &optimizer::weight_decay);
+      .def_rw("weight_decay", &optimizer::weight_decay)
+      .def_rw("clip_value", &optimizer::clip_value)
+      .def_rw("schedule", &optimizer::schedule);
   nb::class_<table_options>(module, "TableOptions")
       .def(nb::init<>())
       .def_rw("optimizer", &table_options::optimizer)
@@ -59,6 +67,7 @@ void bind_session(nb::module_& module) {
       .def("pull_into", &self::pull_into, "table"_a, "parameters"_a.noconvert(), "to_the_end"_a)
       .def("exchange", &self::exchange)
       .def("clock", &self::clock)
+      .def("scale_learning_rate", &self::scale_learning_rate)
       .def(
           "report",
           [](self& s, std::uint64_t clocks_total, double epoch, double loss,

@@ -161,6 +161,10 @@ void worker_session::exchange(const std::vector<table>& tables) {
   check(run([&](session& current) { return current.exchange(tables); }));
 }
 
+void worker_session::scale_learning_rate(float factor) {
+  check(run([factor](session& current) { return current.scale_learning_rate(factor); }));
+}
+
 void worker_session::clock() {
   check(run([](session& current) { return current.clock(); }));
 }

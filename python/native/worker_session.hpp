@@ -57,6 +57,7 @@ class worker_session : public std::enable_shared_from_this<worker_session> {
   operation pull_into(const table& where, own_output parameters, bool to_the_end);
   void exchange(const std::vector<table>& tables);
   void clock();
+  void scale_learning_rate(float factor);
   void report(const progress& now);
   void report_metric(const std::string& name, double value);
   void finish();

@@ -32,6 +32,58 @@ def test_parameters_follow_every_push(run: Run) -> None:
     assert result.parameters_sha256 is not None and len(result.parameters_sha256) == 64
 
 
+def test_shards_follow_a_schedule_and_clip(run: Run) -> None:
+    def train() -> list[float]:
+        seen = []
+        with tidegate.session() as s:
+            falling = tidegate.sgd(1.0).scheduled(tidegate.step_decay(2, factor=0.5, warmup=1)).clipped(2.0)
+            w = s.table("w", 3, optimizer=falling)
+            while s.now < 5:
+                w.pull()
+                seen.append(float(w.value[1]))
+                w.grad[...] = 2.0 + s.rank * 10  # the mean is 7, and is clipped to 2
+                w.push()
+                s.clock()
+        return seen
+
+    result = run(train, workers=2, shards=2)
+    assert result.returns == [[0.0, -2.0, -4.0, -6.0, -7.0]] * 2
+
+
+def test_workers_scale_the_learning_rate_of_their_clocks(run: Run) -> None:
+    def train() -> list[float]:
+        seen = []
+        with tidegate.session() as s:
+            with pytest.raises(tidegate.InvalidArgumentError, match="multiplied by -1"):
+                s.scale_learning_rate(-1.0)
+            w = s.table("w", 3, optimizer=tidegate.sgd(1.0))
+            while s.now < 4:
+                w.pull()
+                seen.append(float(w.value[0]))
+                s.scale_learning_rate((1.0, 0.5, 0.0, 2.0)[s.now] if s.rank == 0 else 100.0)
+                w.grad[...] = 1.0
+                w.push()
+                s.clock()
+            w.pull()
+            seen.append(float(w.value[0]))
+        return seen
+
+    result = run(train, workers=3, shards=2, replicas=1)
+    assert result.returns == [[0.0, -1.0, -1.5, -1.5, -3.5]] * 3
+
+
+def test_a_schedule_that_makes_no_sense_is_refused(run: Run) -> None:
+    def train(schedule: Any) -> None:
+        with tidegate.session() as s:
+            s.table("w", 3, optimizer=tidegate.sgd(1.0).scheduled(schedule))
+
+    for schedule, reason in ((tidegate.step_decay(0), "optimizer.schedule.clocks: 0"),
+                             (tidegate.cosine_decay(5, factor=2.0), "optimizer.schedule.factor: 2"),
+                             (tidegate.warm_up(-1), "warmup is -1"), ("cosine", "is a str")):
+        with pytest.raises(tidegate.WorkerError, match=reason):
+            run(train, workers=1, args=(schedule,))
+
+
 def test_exchange_is_push_clock_and_pull(run: Run) -> None:
     def train(exchanging: bool) -> None:
         with tidegate.session() as s:

@@ -71,6 +71,37 @@ def on_workers(model: "torch.nn.Module", **options: Any) -> Any:
                                 reduce_only=True, **options)
 
 
+def test_a_scheduler_of_torch_sets_the_rate_of_shards(run: Run) -> None:
+    def train_scheduled() -> "dict[str, Any]":
+        from tidegate.torch import DistributedOptimizer
+
+        with tidegate.session() as session:
+            model = model_of(seed=0)
+            opt = DistributedOptimizer(tidegate.momentum(0.1), model.named_parameters())
+            scheduler = torch.optim.lr_scheduler.StepLR(opt, step_size=2, gamma=0.5)
+            for step in range(opt.steps, 5):
+                opt.zero_grad()
+                x, y = batch_of(session.rank, step)
+                torch.nn.functional.cross_entropy(model(x), y).backward()
+                opt.step()
+                scheduler.step()
+            return {n: p.detach().numpy().copy() for n, p in model.named_parameters()}
+
+    model = model_of(seed=0)
+    opt = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+    scheduler = torch.optim.lr_scheduler.StepLR(opt, step_size=2, gamma=0.5)
+    for step in range(5):
+        opt.zero_grad()
+        for rank in range(2):
+            x, y = batch_of(rank, step)
+            (torch.nn.functional.cross_entropy(model(x), y) / 2).backward()
+        opt.step()
+        scheduler.step()
+    for parameters in run(train_scheduled, workers=2, shards=2).returns:
+        for name, parameter in model.named_parameters():
+            np.testing.assert_allclose(parameters[name], parameter.detach().numpy(), rtol=1e-4, atol=1e-6)
+
+
 def alone(steps: int = 6, workers: int = 2) -> "dict[str, np.ndarray]":
     """The same training in one process."""
     model = model_of(seed=0)

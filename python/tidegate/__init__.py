@@ -46,11 +46,15 @@ if TYPE_CHECKING:
     from .errors import WorkerError as WorkerError
     from ._options import Optimizer as Optimizer
     from ._options import Pushed as Pushed
+    from ._options import Schedule as Schedule
     from ._options import Uniform as Uniform
     from ._options import adagrad as adagrad
     from ._options import assign as assign
     from ._options import pushed as pushed
     from ._options import adam as adam
+    from ._options import cosine_decay as cosine_decay
+    from ._options import step_decay as step_decay
+    from ._options import warm_up as warm_up
     from ._options import adamw as adamw
     from ._options import momentum as momentum
     from ._options import nesterov as nesterov
@@ -70,8 +74,8 @@ _HOMES = {
     "errors": ["AlreadyExistsError", "CancelledError", "CorruptError", "InvalidArgumentError", "InvalidViewError",
                "IoError", "LaunchError", "NoSpaceError", "NotFiniteError", "NotFoundError", "OutOfOrderError",
                "OverLimitError", "RefusedError", "TidegateError", "TimedOutError", "UnavailableError", "WorkerError"],
-    "_options": ["Optimizer", "Pushed", "Uniform", "adagrad", "adam", "adamw", "assign", "momentum", "nesterov", "pushed",
-                 "sgd", "uniform"],
+    "_options": ["Optimizer", "Pushed", "Schedule", "Uniform", "adagrad", "adam", "adamw", "assign", "cosine_decay",
+                 "momentum", "nesterov", "pushed", "sgd", "step_decay", "uniform", "warm_up"],
     "_session": ["Session", "session"],
     "_table": ["Pending", "Table"],
     "_view": ["View"],

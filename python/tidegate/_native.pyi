@@ -5,6 +5,13 @@ from numpy.typing import NDArray
 
 __version__: str
 
+class Schedule:
+    kind: str
+    warmup: int
+    clocks: Optional[int]
+    factor: Optional[float]
+    def __init__(self) -> None: ...
+
 class Optimizer:
     name: str
     learning_rate: Optional[float]
@@ -13,6 +20,8 @@ class Optimizer:
     beta2: Optional[float]
     epsilon: Optional[float]
     weight_decay: Optional[float]
+    clip_value: Optional[float]
+    schedule: Optional[Schedule]
     def __init__(self) -> None: ...
 
 class TableOptions:
@@ -61,6 +70,7 @@ class Session:
     def pull_into(self, table: Table, parameters: NDArray[np.float32], to_the_end: bool) -> Operation: ...
     def exchange(self, tables: list[Table]) -> None: ...
     def clock(self) -> None: ...
+    def scale_learning_rate(self, factor: float) -> None: ...
     def report(self, clocks_total: int, epoch: float, loss: float, samples: int) -> None: ...
     def report_metric(self, name: str, value: float) -> None: ...
     def finish(self) -> None: ...

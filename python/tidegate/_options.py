@@ -7,6 +7,32 @@ from typing import Optional
 
 
 @dataclasses.dataclass(frozen=True)
+class Schedule:
+    """How a learning rate follows the clocks of a table's steps; :func:`warm_up`, :func:`step_decay`, :func:`cosine_decay`."""
+
+    kind: str
+    warmup: int = 0
+    clocks: Optional[int] = None
+    factor: Optional[float] = None
+
+
+def warm_up(clocks: int) -> Schedule:
+    """The learning rate as it is, after it has risen to its value in so many clocks."""
+    return Schedule("constant", clocks)
+
+
+def step_decay(clocks: int, *, factor: float = 0.1, warmup: int = 0) -> Schedule:
+    """The learning rate times `factor` (0 to 1) each time `clocks` clocks have passed since the warm-up."""
+    return Schedule("step", warmup, clocks, factor)
+
+
+def cosine_decay(clocks: int, *, factor: float = 0.0, warmup: int = 0) -> Schedule:
+    """The learning rate that falls to `factor` times itself (0 to 1) along half a cosine, over `clocks` clocks after the
+    warm-up (Loshchilov and Hutter, ICLR 2017, without restarts)."""
+    return Schedule("cosine", warmup, clocks, factor)
+
+
+@dataclasses.dataclass(frozen=True)
 class Optimizer:
     """The optimizer of a table. A value that is None is the default of docs/yaml.md for the named optimizer."""
 
@@ -17,6 +43,16 @@ class Optimizer:
     beta2: Optional[float] = None
     epsilon: Optional[float] = None
     weight_decay: Optional[float] = None
+    clip_value: Optional[float] = None
+    schedule: Optional[Schedule] = None
+
+    def scheduled(self, schedule: Schedule) -> Optimizer:
+        """Returns this optimizer with a learning rate that follows `schedule`."""
+        return dataclasses.replace(self, schedule=schedule)
+
+    def clipped(self, value: float) -> Optimizer:
+        """Returns this optimizer with each element of the reduced gradient brought into [-value, value] first."""
+        return dataclasses.replace(self, clip_value=value)
 
 
 def sgd(learning_rate: float) -> Optimizer:

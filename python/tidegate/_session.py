@@ -90,6 +90,16 @@ class Session:
         self._native.clock()
         self._end_clock()
 
+    def scale_learning_rate(self, factor: float) -> None:
+        """Multiplies the learning rate of every table by `factor` in steps made with this worker's pushes from now on,
+        beside what the table's schedule says.
+
+        Where pushes of several workers make a step, the factor of the lowest rank among them counts, so all workers
+        set the same. A process that takes the place of a dead one begins with 1: set what follows from ``now``.
+        Raises InvalidArgumentError (negative, or not finite).
+        """
+        self._native.scale_learning_rate(factor)
+
     def report(self, *, clocks_total: int = 0, epoch: float = 0.0, loss: float = 0.0, samples: int = 0) -> None:
         """Sets what the launcher's live line shows of this worker; sent now and then. Does not wait."""
         self._native.report(clocks_total, epoch, loss, samples)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Optional, Sequence, Union
 import numpy as np
 
 from . import _native
-from ._options import Optimizer, Pushed, Uniform
+from ._options import Optimizer, Pushed, Schedule, Uniform
 from ._view import Array, Lease, View
 from .errors import InvalidArgumentError, OutOfOrderError
 
@@ -196,6 +196,20 @@ def shape_of(name: str, shape: Shape) -> tuple[int, ...]:
     return tuple(int(size) for size in sizes)
 
 
+def schedule_of(name: str, schedule: Schedule) -> _native.Schedule:
+    if not isinstance(schedule, Schedule):
+        raise InvalidArgumentError(f"schedule of table '{name}' is a {type(schedule).__name__}; allowed: "
+                                   "tidegate.warm_up(...), tidegate.step_decay(...), tidegate.cosine_decay(...)")
+    for key in ("warmup", "clocks"):
+        value = getattr(schedule, key)
+        if value is not None and not 0 <= value < 2**32:
+            raise InvalidArgumentError(f"schedule of table '{name}': {key} is {value}; allowed: clocks, below 2**32")
+    wanted = _native.Schedule()
+    for key in ("kind", "warmup", "clocks", "factor"):
+        setattr(wanted, key, getattr(schedule, key))
+    return wanted
+
+
 def options_of(name: str, optimizer: Optional[Optimizer],
                 init: Init) -> Optional[_native.TableOptions]:
     if optimizer is None and init is None:
@@ -207,8 +221,10 @@ def options_of(name: str, optimizer: Optional[Optimizer],
                                        "tidegate.sgd(...), tidegate.adam(...) and the like")
         wanted = _native.Optimizer()
         wanted.name = optimizer.name
-        for key in ("learning_rate", "momentum", "beta1", "beta2", "epsilon", "weight_decay"):
+        for key in ("learning_rate", "momentum", "beta1", "beta2", "epsilon", "weight_decay", "clip_value"):
             setattr(wanted, key, getattr(optimizer, key))
+        if optimizer.schedule is not None:
+            wanted.schedule = schedule_of(name, optimizer.schedule)
         options.optimizer = wanted
     if isinstance(init, Uniform):
         options.init_uniform = init.bound

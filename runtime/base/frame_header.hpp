@@ -13,7 +13,7 @@ namespace tidegate::runtime {
 
 // Of the wire forms of frames and bundles. Processes of other versions do not understand each
 // other; see policies/protocol/protocol_version.hpp.
-inline constexpr std::uint8_t frame_version = 8;
+inline constexpr std::uint8_t frame_version = 9;
 
 enum class frame_kind : std::uint8_t {
   // worker -> shard: the gradient of a chunk, as payload.
@@ -107,6 +107,9 @@ struct frame_header {
   // a push: of the gradients. Steps: of the sums.
   std::uint16_t version_buffer = 0;
   std::uint16_t shard = 0;  // index of the shard that answers
+  // push, doorbell with a push, step, steps: what the learning rate of the step is multiplied
+  // by; finite, at least 0.
+  float rate = 1.0F;
 
   friend bool operator==(const frame_header&, const frame_header&) = default;
 };

@@ -77,6 +77,7 @@ enum class planted_bug : std::uint8_t {
   absent_member_not_condemned,
   told_though_not_recorded,
   pids_not_written_again,
+  replica_steps_at_its_own_rate,
 
   // Mistakes of size: only clusters with a thousand tables find them.
   calls_beyond_a_bound_dropped,
@@ -89,7 +90,7 @@ enum class planted_bug : std::uint8_t {
   checkpoint_pruned_too_early,
   checkpoint_believed_before_synced,
 };
-inline constexpr auto planted_bug_last = planted_bug::pids_not_written_again;
+inline constexpr auto planted_bug_last = planted_bug::replica_steps_at_its_own_rate;
 inline constexpr auto planted_size_bug_first = planted_bug::calls_beyond_a_bound_dropped;
 inline constexpr auto planted_size_bug_last = planted_bug::calls_beyond_a_bound_dropped;
 inline constexpr auto planted_checkpoint_bug_first =

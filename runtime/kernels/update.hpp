@@ -55,8 +55,10 @@ struct chunk_arrays {
   float* sum = nullptr;  // tree_sum(inputs) is left here, if anywhere; of several inputs
 };
 
-// One step with g = scale * tree_sum(inputs), as the optimizer's header says
-// (runtime/optimizers/NAME.hpp). `powers`: after the steps made so far.
+// One step with g = scale * tree_sum(inputs), each element clipped as options.clip_value says,
+// as the optimizer's header says (runtime/optimizers/NAME.hpp). The rate is
+// options.learning_rate: options_at() has followed the schedule. `powers`: after the steps made
+// so far. A NaN is not clipped.
 void apply_update(const optimizer& options, beta_powers& powers,
                   std::span<const gradient> inputs, float scale, const chunk_arrays& arrays);
 

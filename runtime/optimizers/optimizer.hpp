@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "runtime/optimizers/list.hpp"
+#include "runtime/optimizers/schedule.hpp"
 
 namespace tidegate::runtime {
 
@@ -24,11 +25,25 @@ struct optimizer_options {
   float beta2 = 0.999F;
   float epsilon = 1e-8F;
   float weight_decay = 0.0F;
+  // Each element of the reduced gradient is brought into [-clip_value, clip_value] before the
+  // step; 0: it is taken as it is.
+  float clip_value = 0.0F;
+  rate_schedule schedule;
 
   friend bool operator==(const optimizer_options&, const optimizer_options&) = default;
 };
 
-// Options as a set of bits. All optimizers have a learning rate.
+// Returns the options of a step of this clock: with the learning rate that the schedule says,
+// times what the workers say.
+inline optimizer_options options_at(const optimizer_options& options, std::uint64_t clock,
+                                    float rate = 1.0F) {
+  auto result = options;
+  result.learning_rate =
+      static_cast<float>(options.learning_rate * share_at(options.schedule, clock) * rate);
+  return result;
+}
+
+// Options as a set of bits. All optimizers have a learning rate, its schedule and a clip value.
 enum class optimizer_option : std::uint8_t {
   none = 0,
   learning_rate = 1,
@@ -37,10 +52,14 @@ enum class optimizer_option : std::uint8_t {
   beta2 = 8,
   epsilon = 16,
   weight_decay = 32,
+  clip_value = 64,
 };
 constexpr optimizer_option operator|(optimizer_option a, optimizer_option b) {
   return static_cast<optimizer_option>(static_cast<unsigned>(a) | static_cast<unsigned>(b));
 }
+// The options that every optimizer has.
+inline constexpr auto optimizer_options_of_all =
+    optimizer_option::learning_rate | optimizer_option::clip_value;
 constexpr bool contains(optimizer_option set, optimizer_option option) {
   return (static_cast<unsigned>(set) & static_cast<unsigned>(option)) != 0;
 }
@@ -50,7 +69,7 @@ struct optimizer_traits {
   optimizer_kind kind = optimizer_kind::sgd;
   std::string_view name;
   std::uint32_t state_arrays = 0;  // float32 arrays as large as the parameters; two at most
-  optimizer_option options = optimizer_option::learning_rate;
+  optimizer_option options = optimizer_option::learning_rate;  // beside those of all
   bool corrects_bias = false;  // its rate follows from powers of the betas (Kingma & Ba 2015)
   optimizer_options defaults;  // as in common frameworks
 };

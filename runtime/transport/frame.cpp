@@ -1,6 +1,7 @@
 #include "runtime/transport/frame.hpp"
 
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <string>
 
@@ -57,6 +58,7 @@ frame_header_wire encode(const frame_header& header) noexcept {
   put(wire, 84, header.count);
   put(wire, 88, header.version_buffer);
   put(wire, 90, header.shard);
+  put(wire, 92, header.rate);
   return wire;
 }
 
@@ -93,8 +95,11 @@ expected<frame_header> decode(std::span<const std::byte> wire,
   header.count = get<std::uint32_t>(wire, 84);
   header.version_buffer = get<std::uint16_t>(wire, 88);
   header.shard = get<std::uint16_t>(wire, 90);
+  header.rate = get<float>(wire, 92);
   if ((header.flags & ~flags_known) != 0)
     return fail(errc::corrupt, "a frame with unknown flags");
+  if (!std::isfinite(header.rate) || header.rate < 0)
+    return fail(errc::corrupt, "a frame whose rate is negative or not finite");
   if (header.payload_bytes != payload_bytes_arrived)
     return fail(errc::corrupt, "a frame that says " + std::to_string(header.payload_bytes) +
                                    " payload bytes and has " +

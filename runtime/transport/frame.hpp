@@ -20,7 +20,7 @@
 
 namespace tidegate::runtime {
 
-inline constexpr std::size_t frame_header_bytes = 92;
+inline constexpr std::size_t frame_header_bytes = 96;
 inline constexpr std::uint32_t frame_magic = 0x31474454;  // "TDG1"
 
 using frame_header_wire = std::array<std::byte, frame_header_bytes>;

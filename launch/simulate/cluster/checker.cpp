@@ -102,8 +102,9 @@ void checker::applied(std::uint64_t job, std::uint32_t table, std::uint32_t chun
   const auto& spec = jobs_.at(job).spec;
   if (contributors == 0) contributors = spec.workers;
   membership_.check_contributors(spec, with, contributors);
-  kernels::apply_update(at->optimizer, at->powers, inputs,
-                        policies::scale_of(spec.reduce, contributors), arrays);
+  kernels::apply_update(
+      runtime::options_at(at->optimizer, with.front().clock, rate_of(spec.seed, with.front())),
+      at->powers, inputs, policies::scale_of(spec.reduce, contributors), arrays);
   at->note_version();
   if (at != &known) known.ghosts.push_back(at->ghost_of(at->versions.back()));
   if (digest_of(parameters) != at->versions.back().digest)

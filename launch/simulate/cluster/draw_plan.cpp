@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "launch/simulate/cluster/draws.hpp"
+#include "policies/model/option_rules.hpp"
 #include "runtime/base/limits.hpp"
 
 namespace tidegate::sim {
@@ -35,6 +36,22 @@ policies::optimizer_spec draw_optimizer(draws& chance) {
       chance.below(std::size(runtime::optimizers_known))));
 }
 
+// Draws of its own: what else a seed draws stays what it was.
+void draw_schedule(std::uint64_t seed, policies::optimizer_spec& optimizer) {
+  using kind = runtime::schedule_kind;
+  draws chance(seed);
+  if (chance.chance(0.3)) optimizer.clip_value = 0.5F;
+  if (chance.chance(0.4)) return;
+  auto& schedule = optimizer.schedule;
+  schedule = policies::default_schedule(runtime::schedules_known[static_cast<std::size_t>(
+      chance.below(std::size(runtime::schedules_known)))]);
+  schedule.warmup = chance.between<std::uint32_t>(0, 4);
+  if (schedule.kind == kind::constant) return;
+  schedule.clocks = chance.between<std::uint32_t>(1, 8);
+  // Checkers know versions by what is in them: every step must change something.
+  schedule.factor = schedule.kind == kind::step ? 0.9F : 0.25F;
+}
+
 policies::job_spec draw_job(const scenario& of, draws& chance, std::size_t number) {
   policies::job_spec job;
   job.name = "job" + std::to_string(number);
@@ -64,6 +81,7 @@ policies::job_spec draw_job(const scenario& of, draws& chance, std::size_t numbe
     else
       table.shape = {draw(chance, of.elements)};
     table.optimizer = draw_optimizer(chance);
+    draw_schedule(job.seed + t, table.optimizer);
     if (chance.chance(0.5)) table.init = {policies::init_kind::uniform, 1.0F};
     job.tables.push_back(std::move(table));
   }

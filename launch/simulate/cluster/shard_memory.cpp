@@ -151,7 +151,8 @@ void shard_memory::apply(const effects::apply& step, inputs from) {
     kernels::tree_sum(gradients, sum.data(), sum.size());
     gradients.assign(1, {sum.data(), gradients.front().rank});
   }
-  kernels::apply_update(chunk.optimizer, chunk.powers, gradients,
+  kernels::apply_update(runtime::options_at(chunk.optimizer, step.clock, step.rate),
+                        chunk.powers, gradients,
                         policies::scale_of(chunk.reduce, step.contributors), arrays);
   if (follows_ && world_.check.is_out(owner_.id())) return;
   if (follows_)

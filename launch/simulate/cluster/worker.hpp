@@ -54,6 +54,7 @@ class worker final : public frame_process,
   void ask_of_moves();
   void check_waiting() const;
   std::uint32_t half();
+  float rate() const;
 
   // The program.
   void open_tables(std::size_t next);

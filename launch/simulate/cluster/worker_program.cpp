@@ -99,6 +99,10 @@ bool worker::skips(std::uint32_t table) const {
              1000 * script_.skip;
 }
 
+float worker::rate() const {
+  return rate_of(session_.core().welcome().seed, {.rank = rank_, .clock = clock_});
+}
+
 // The operation that begins next.
 void worker::note_push(std::vector<std::uint32_t> tables) {
   tables_.begin_push(last_operation_ + 1,
@@ -123,7 +127,10 @@ void worker::write_and_push() {
           tables_.write(id, clock_, half());
     note_push(ids_);
     begin(
-        [this](auto& core, auto op, auto& out) { return core.exchange(ids_, op, out, half()); },
+        [this](auto& core, auto op, auto& out) {
+          core.set_rate(rate());
+          return core.exchange(ids_, op, out, half());
+        },
         [this, failed](reply_code code) {
           if (failed(code)) return;
           for (const auto id : ids_) tables_.read(clock_ + 1, false, id);
@@ -135,11 +142,15 @@ void worker::write_and_push() {
   auto left = std::make_shared<std::size_t>(pushed.size());
   for (const auto id : pushed) {
     note_push({id});
-    begin([this, id](auto& core, auto op, auto& out) { return core.push(id, op, out, half()); },
-          [this, failed, left](reply_code code) {
-            if (failed(code)) return;
-            if (--*left == 0 && script_.way == worker_way::pull_push) end_clock();
-          });
+    begin(
+        [this, id](auto& core, auto op, auto& out) {
+          core.set_rate(rate());
+          return core.push(id, op, out, half());
+        },
+        [this, failed, left](reply_code code) {
+          if (failed(code)) return;
+          if (--*left == 0 && script_.way == worker_way::pull_push) end_clock();
+        });
     if (ended_) return;
   }
   if (script_.way == worker_way::overlapped) end_clock();

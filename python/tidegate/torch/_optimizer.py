@@ -59,6 +59,8 @@ class DistributedOptimizer(torch.optim.Optimizer):
     `backward_passes_per_step`: gradients of so many passes are added up. `compression`: Compression.fp16 rounds
     gradients to float16.
 
+    ``param_groups[0]["lr"]`` is what a torch scheduler changes: shards step at that rate, too.
+
     One step is one clock of the session; the first clock is the one that hands out worker 0's parameters. Raises
     InvalidArgumentError for parameters that do not fit, and what the session raises.
     """
@@ -98,6 +100,8 @@ class DistributedOptimizer(torch.optim.Optimizer):
             scratch_of(self._session)  # for the collective calls of a script for Horovod
         self._overlap = overlap
         self._passes_per_step = backward_passes_per_step
+        self._rate = optimizer.learning_rate if isinstance(optimizer, Spec) else None
+        self._followed_rate = self._rate
         self._round = None if compression is None else compression.compress
         self._synchronized = False
         self._skips = False
@@ -290,10 +294,24 @@ class DistributedOptimizer(torch.optim.Optimizer):
         self._window_of(entry).copy_(gradient)
         entry.staged = True
 
+    def _follow_rate(self) -> None:
+        """Has shards step at the rate that a scheduler has set since the optimizer was made."""
+        if self._rate is None:
+            return
+        rate = float(self.param_groups[0]["lr"])
+        if rate == self._followed_rate:
+            return
+        if self._rate == 0:
+            raise InvalidArgumentError(f"the learning rate was set to {rate}, but shards scale that which the optimizer was "
+                                       "made with, which is 0")
+        self._session.scale_learning_rate(rate / self._rate)
+        self._followed_rate = rate
+
     def _push(self, bucket: _Bucket) -> None:
         if bucket.is_pushed:
             return
         bucket.is_pushed = True
+        self._follow_rate()
         for entry in bucket.entries:
             if entry.staged:
                 entry.table.push()

@@ -11,6 +11,7 @@
 #include <hwy/highway.h>
 
 #include "runtime/kernels/fused.hpp"
+#include "runtime/kernels/steps/reduced_inl.hpp"
 #include "runtime/kernels/vectors_inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
@@ -20,7 +21,7 @@ namespace tidegate::runtime::kernels::HWY_NAMESPACE {
 template <class D>
 HWY_INLINE hn::Vec<D> adam_change(D d, hn::Vec<D> sum, const chunk_arrays& at, std::size_t i,
                                   const coefficients& c) {
-  const auto g = hn::Mul(hn::Set(d, c.scale), sum);
+  const auto g = reduced(d, sum, c);
   const auto m = hn::Add(hn::Mul(hn::Set(d, c.beta1), hn::LoadU(d, at.state1 + i)),
                          hn::Mul(hn::Set(d, c.beta1_rest), g));
   const auto v = hn::Add(hn::Mul(hn::Set(d, c.beta2), hn::LoadU(d, at.state2 + i)),

@@ -11,6 +11,7 @@
 #include <hwy/highway.h>
 
 #include "runtime/kernels/fused.hpp"
+#include "runtime/kernels/steps/reduced_inl.hpp"
 #include "runtime/kernels/vectors_inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
@@ -23,7 +24,7 @@ struct assign_step {
   template <class D>
   HWY_INLINE hn::Vec<D> operator()(D d, hn::Vec<D> sum, const chunk_arrays&,
                                    std::size_t) const {
-    return hn::Mul(hn::Set(d, c.rate), hn::Mul(hn::Set(d, c.scale), sum));
+    return hn::Mul(hn::Set(d, c.rate), reduced(d, sum, c));
   }
 };
 

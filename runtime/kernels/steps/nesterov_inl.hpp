@@ -12,6 +12,7 @@
 
 #include "runtime/kernels/fused.hpp"
 #include "runtime/kernels/steps/momentum_inl.hpp"
+#include "runtime/kernels/steps/reduced_inl.hpp"
 #include "runtime/kernels/vectors_inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
@@ -24,7 +25,7 @@ struct nesterov_step {
   template <class D>
   HWY_INLINE hn::Vec<D> operator()(D d, hn::Vec<D> sum, const chunk_arrays& at,
                                    std::size_t i) const {
-    const auto g = hn::Mul(hn::Set(d, c.scale), sum);
+    const auto g = reduced(d, sum, c);
     const auto v = next_velocity(d, g, at, i, c);
     const auto direction = hn::Add(g, hn::Mul(hn::Set(d, c.momentum), v));
     return hn::Sub(hn::LoadU(d, at.before + i), hn::Mul(hn::Set(d, c.rate), direction));

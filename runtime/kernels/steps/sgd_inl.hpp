@@ -11,6 +11,7 @@
 #include <hwy/highway.h>
 
 #include "runtime/kernels/fused.hpp"
+#include "runtime/kernels/steps/reduced_inl.hpp"
 #include "runtime/kernels/vectors_inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
@@ -23,7 +24,7 @@ struct sgd_step {
   template <class D>
   HWY_INLINE hn::Vec<D> operator()(D d, hn::Vec<D> sum, const chunk_arrays& at,
                                    std::size_t i) const {
-    const auto g = hn::Mul(hn::Set(d, c.scale), sum);
+    const auto g = reduced(d, sum, c);
     return hn::Sub(hn::LoadU(d, at.before + i), hn::Mul(hn::Set(d, c.rate), g));
   }
 };

@@ -28,12 +28,17 @@ TEST(optimizers, take_what_is_given) {
   wanted.beta2 = 0.4F;
   wanted.epsilon = 0.5F;
   wanted.weight_decay = 0.6F;
+  wanted.clip_value = 0.7F;
+  wanted.schedule = schedule{.kind = "cosine", .warmup = 5, .clocks = 9, .factor = 0.5F};
   auto expected = policies::default_optimizer(optimizer_kind::adamw);
   expected.learning_rate = 0.1F;
   expected.beta1 = 0.3F;
   expected.beta2 = 0.4F;
   expected.epsilon = 0.5F;
   expected.weight_decay = 0.6F;
+  expected.clip_value = 0.7F;
+  expected.schedule = {
+      .kind = runtime::schedule_kind::cosine, .warmup = 5, .clocks = 9, .factor = 0.5F};
   const auto spec = to_spec(wanted, "t");
   ASSERT_TRUE(spec) << spec.error().message();
   EXPECT_EQ(*spec, expected);

@@ -85,6 +85,21 @@ INSTANTIATE_TEST_SUITE_P(
                 ">= 0"},
         bad_job{"    optimizer: {name: adamw, weight_decay: .inf}\n", "c.yaml:5:44", ".inf",
                 "finite"},
+        bad_job{"    optimizer: {clip_value: -1}\n", "c.yaml:5:29", "-1", ">= 0"},
+        bad_job{"    optimizer: {schedule: {clocks: 5}}\n", "c.yaml:5:27", "is missing",
+                "constant, step, cosine"},
+        bad_job{"    optimizer: {schedule: {kind: linear}}\n", "c.yaml:5:34", "'linear'",
+                "constant, step, cosine"},
+        bad_job{"    optimizer: {schedule: {kind: step}}\n", "c.yaml:5:27", "is missing",
+                "1 to 4294967295"},
+        bad_job{"    optimizer: {schedule: {kind: cosine, clocks: 0}}\n", "c.yaml:5:50", "0",
+                "1 to 4294967295"},
+        bad_job{"    optimizer: {schedule: {kind: cosine, clocks: 4, factor: 2}}\n",
+                "c.yaml:5:61", "2", ">= 0 and <= 1"},
+        bad_job{"    optimizer: {schedule: {kind: constant, clocks: 4}}\n", "c.yaml:5:52",
+                "does not belong", "only with kind step or cosine"},
+        bad_job{"    optimizer: {schedule: {kind: step, clocks: 4, warmup: -1}}\n",
+                "c.yaml:5:59", "-1", "0 to 4294967295"},
         bad_job{"    optimizer: {name: adagrid}\n", "c.yaml:5:23", "'adagrid'", "adagrad"}));
 
 INSTANTIATE_TEST_SUITE_P(

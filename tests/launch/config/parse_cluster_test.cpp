@@ -90,6 +90,37 @@ TEST(parse_cluster, gives_each_optimizer_its_own_defaults) {
   EXPECT_EQ(read("{name: adamw, learning_rate: 0.5}").learning_rate, 0.5F);
 }
 
+TEST(parse_cluster, a_schedule_has_the_defaults_of_its_kind_and_tables_keep_the_jobs) {
+  using runtime::rate_schedule;
+  using runtime::schedule_kind;
+  const auto spec = parse_cluster(
+      with_job("    optimizer: {name: momentum, clip_value: 2, schedule: {kind: step, clocks: "
+               "30, warmup: 5}}\n"
+               "    tables:\n"
+               "      same: {shape: [1]}\n"
+               "      other: {shape: [1], optimizer: {name: adam}}\n"
+               "      own: {shape: [1], optimizer: {clip_value: 0, schedule: {kind: cosine, "
+               "clocks: 8}}}\n"),
+      "c.yaml", {});
+  ASSERT_TRUE(spec) << spec.error().message();
+  const rate_schedule step{
+      .kind = schedule_kind::step, .warmup = 5, .clocks = 30, .factor = 0.1F};
+  const auto& job = spec->jobs[0];
+  EXPECT_EQ(job.optimizer.schedule, step);
+  EXPECT_EQ(job.optimizer.clip_value, 2.0F);
+  ASSERT_EQ(job.tables.size(), 3u);
+  for (const auto* name : {"same", "other", "own"}) {
+    const auto table = std::find_if(job.tables.begin(), job.tables.end(),
+                                    [&](const auto& t) { return t.name == name; });
+    ASSERT_NE(table, job.tables.end()) << name;
+    const bool own = table->name == "own";
+    EXPECT_EQ(table->optimizer.clip_value, own ? 0.0F : 2.0F) << name;
+    EXPECT_EQ(table->optimizer.schedule,
+              own ? (rate_schedule{.kind = schedule_kind::cosine, .clocks = 8}) : step)
+        << name;
+  }
+}
+
 TEST(parse_cluster, options_without_a_name_are_those_of_the_default_optimizer_or_of_the_job) {
   const auto spec = parse_cluster(with_job("    optimizer: {learning_rate: 0.5}\n"
                                            "    tables:\n"

@@ -54,6 +54,12 @@ TEST(write_yaml, reads_back_as_the_identical_spec) {
   expect_round_trip(fashion_yaml(), {"jobs.mlp.optimizer={name: adagrad, epsilon: 1e-3}"});
   expect_round_trip(fashion_yaml(),
                     {"jobs.mlp.optimizer={name: adamw, beta2: 0.7, weight_decay: 0.3}"});
+  expect_round_trip(fashion_yaml(),
+                    {"jobs.mlp.optimizer={name: momentum, clip_value: 0.25, schedule: "
+                     "{kind: step, clocks: 30, factor: 0.3, warmup: 7}}"});
+  expect_round_trip(fashion_yaml(), {"jobs.mlp.optimizer.schedule={kind: cosine, clocks: 9}"});
+  expect_round_trip(fashion_yaml(),
+                    {"jobs.mlp.optimizer.schedule={kind: constant, warmup: 4294967295}"});
   expect_round_trip(with_job(""));
   expect_round_trip(with_job("") + "  k: {command: [b], seed: 18446744073709551615}\n",
                     {"cluster.chunk_bytes=192", "cluster.start_timeout=1500ms"});
@@ -164,7 +170,8 @@ TEST(write_yaml, writes_out_every_default) {
   const auto text = write_yaml(*parse_cluster(with_job(""), "c.yaml", {}));
   EXPECT_THAT(text, testing::HasSubstr("  chunk_bytes: 256KiB\n"));
   EXPECT_THAT(text, testing::HasSubstr("    consistency: {policy: bsp}\n"));
-  EXPECT_THAT(text, testing::HasSubstr("    optimizer: {name: sgd, learning_rate: 0.01}\n"));
+  EXPECT_THAT(text, testing::HasSubstr(
+                        "    optimizer: {name: sgd, learning_rate: 0.01, clip_value: 0}\n"));
   EXPECT_THAT(text, testing::HasSubstr("    gradients: {not_finite: refuse}\n"));
 }
 

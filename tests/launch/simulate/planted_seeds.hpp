@@ -80,6 +80,7 @@ inline const std::map<runtime::planted_bug, std::uint64_t>& planted_seeds() {
       {bug::absent_member_not_condemned, 351},
       {bug::told_though_not_recorded, 3},
       {bug::pids_not_written_again, 3},
+      {bug::replica_steps_at_its_own_rate, 1},
       {bug::calls_beyond_a_bound_dropped, 1},
   };
   return seeds;

@@ -49,9 +49,12 @@ struct relay {
   }
 
   // Events; what follows is in `frames` (upstream) and `effects`.
-  void push(std::uint32_t rank, std::uint64_t clock, payload_handle payload) {
+  void push(std::uint32_t rank, std::uint64_t clock, payload_handle payload,
+            float rate = 1.0F) {
     begin();
-    core.ingress().push(tag(rank, clock), payload, effects);
+    auto pushed = tag(rank, clock);
+    pushed.rate = rate;
+    core.ingress().push(pushed, payload, effects);
     end();
   }
   void pull(std::uint32_t rank, std::uint64_t clock, std::uint64_t request,

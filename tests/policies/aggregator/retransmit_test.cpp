@@ -21,6 +21,22 @@ std::vector<upstream_frame> silence(relay& group) {
   return frames;
 }
 
+TEST(aggregator_again, a_node_has_the_rate_of_its_lowest_rank_when_it_is_sent_again_too) {
+  relay group(bsp);
+  group.push(4, 0, 40, 4.0F);
+  group.push(2, 0, 20, 2.0F);
+  group.push(3, 0, 30, 3.0F);
+  ASSERT_EQ(group.frames.size(), 2u);
+  EXPECT_EQ(group.frames[0].tag.rate, 2.0F);
+  EXPECT_EQ(group.frames[1].tag.rate, 4.0F);
+  EXPECT_EQ(header_of(group.frames[1]).rate, 4.0F);
+  std::vector<upstream_frame> again;
+  for (std::int64_t now = 0; again.empty(); now += 100'000'000) group.core.tick(now, again);
+  ASSERT_EQ(again.size(), 2u);
+  EXPECT_EQ(again[0].tag.rate, 2.0F);
+  EXPECT_EQ(again[1].tag.rate, 4.0F);
+}
+
 TEST(aggregator_again, sums_of_the_nodes_that_were_not_acknowledged) {
   relay group(bsp);
   EXPECT_FALSE(group.core.is_busy());

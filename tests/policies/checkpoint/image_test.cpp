@@ -30,6 +30,9 @@ chunk_description adam_chunk() {
   about.first = 8;
   about.elements = 4;
   about.optimizer = default_optimizer(optimizer_kind::adam);
+  about.optimizer.clip_value = 0.3F;
+  about.optimizer.schedule = {
+      .kind = runtime::schedule_kind::cosine, .warmup = 3, .clocks = 100, .factor = 0.1F};
   about.version = 1ULL << 60;
   about.ranks = {{7, false}, {7, false}, {9, true}, {7, false}};
   return about;
@@ -148,6 +151,10 @@ TEST(checkpoint_image, what_is_not_a_chunk_is_refused) {
       {.from = R"(\"kind\":\"adam\")",
        .to = R"(\"kind\":\"adan\")",
        .why = "unknown optimizer"},
+      {.from = R"(\"kind\":\"cosine\")",
+       .to = R"(\"kind\":\"cosina\")",
+       .why = "unknown schedule"},
+      {.from = R"(\"clocks\":100)", .to = R"(\"clocks\":0)", .why = "has no clocks"},
       {.from = R"(\"version\":1)",
        .to = R"(\"version\":-1)",
        .why = "'version' is no whole number"},
@@ -165,6 +172,23 @@ TEST(checkpoint_image, what_is_not_a_chunk_is_refused) {
     ASSERT_FALSE(read) << from;
     EXPECT_THAT(read.error().message(), HasSubstr(why)) << from;
   }
+}
+
+TEST(checkpoint_image, of_version_0_2_has_neither_clip_value_nor_schedule) {
+  const std::vector<float> values(4);
+  const chunk_image chunk = image_of(adam_chunk(), values);
+  auto [json, bytes] = write({&chunk, 1});
+  const auto whole = json.size();
+  for (const auto* key : {R"(\"clip_value\":)", R"(\"schedule\":{)"}) {
+    const auto at = json.find(key);
+    ASSERT_NE(at, json.npos) << key;
+    const bool is_map = json[at + std::string(key).size() - 1] == '{';
+    const auto end = json.find(is_map ? '}' : ',', at);
+    json.erase(at, end - at + (is_map ? 2 : 1));
+  }
+  const auto read = decode_shard_file(json, bytes - (whole - json.size()));
+  ASSERT_TRUE(read) << read.error().message();
+  EXPECT_EQ(read->chunks[0].about.optimizer, default_optimizer(optimizer_kind::adam));
 }
 
 }  // namespace

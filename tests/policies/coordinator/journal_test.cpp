@@ -183,13 +183,15 @@ TEST_F(journal_with_checkpoints, a_round_waits_for_the_shards_and_has_a_new_numb
 }
 
 TEST_F(coordinator_journal_test, what_the_run_went_on_from_stays) {
+  auto optimizer = default_optimizer(optimizer_kind::adam);
+  optimizer.clip_value = 0.3F;
+  optimizer.schedule = {
+      .kind = runtime::schedule_kind::step, .warmup = 3, .clocks = 100, .factor = 0.1F};
   restored_cluster from;
   from.epoch = 3;
-  from.jobs["a"] = {
-      .id = {2, 9},
-      .clock = 40,
-      .tables = {
-          {.name = "w", .shape = {40}, .optimizer = default_optimizer(optimizer_kind::adam)}}};
+  from.jobs["a"] = {.id = {2, 9},
+                    .clock = 40,
+                    .tables = {{.name = "w", .shape = {40}, .optimizer = optimizer}}};
   core = std::make_unique<coordinator_core>(spec, 99, from);
   out = {};
   core->begin(1, out);

@@ -73,6 +73,42 @@ TEST(option_rules, an_option_of_another_optimizer_names_those_that_have_it) {
                  "only with name momentum, nesterov");
 }
 
+TEST(option_rules, a_schedule_has_the_defaults_of_its_kind) {
+  using runtime::schedule_kind;
+  const auto read = [](const schedule_options& schedule) {
+    const auto spec = checked_optimizer({.name = "sgd", .schedule = schedule}, "t");
+    EXPECT_TRUE(spec);
+    return spec ? spec->schedule : runtime::rate_schedule();
+  };
+  EXPECT_EQ(read({.kind = "constant", .warmup = 7}), (runtime::rate_schedule{.warmup = 7}));
+  EXPECT_EQ(read({.kind = "step", .clocks = 5}),
+            (runtime::rate_schedule{
+                .kind = schedule_kind::step, .warmup = 0, .clocks = 5, .factor = 0.1F}));
+  EXPECT_EQ(read({.kind = "cosine", .clocks = 5}),
+            (runtime::rate_schedule{.kind = schedule_kind::cosine, .clocks = 5}));
+}
+
+TEST(option_rules, a_schedule_that_makes_no_sense_is_refused) {
+  const auto expect = [](const schedule_options& schedule, const std::string& option,
+                         const std::string& allowed) {
+    expect_refused({.name = "sgd", .schedule = schedule}, option, allowed);
+  };
+  expect({.kind = "linear"}, "optimizer.schedule.kind: 'linear' is not known",
+         "constant, step, cosine");
+  expect({.kind = "step"}, "optimizer.schedule.clocks: 0 is out of range", "1 to 4294967295");
+  expect({.kind = "step", .clocks = 1ULL << 32}, "optimizer.schedule.clocks: 4294967296",
+         "1 to 4294967295");
+  expect({.kind = "constant", .warmup = 1ULL << 32}, "optimizer.schedule.warmup: 4294967296",
+         "0 to 4294967295");
+  expect({.kind = "constant", .clocks = 5}, "optimizer.schedule: clocks and factor",
+         "only with kind step, cosine");
+  for (const float factor : {-0.5F, 1.5F, nan, infinity})
+    expect({.kind = "cosine", .clocks = 5, .factor = factor},
+           "optimizer.schedule.factor: ", ">= 0 and <= 1");
+  expect_refused({.schedule = schedule_options{.kind = "constant"}},
+                 "optimizer.schedule is given without a name", "sgd");
+}
+
 TEST(option_rules, an_option_without_a_name_is_refused) {
   EXPECT_TRUE(checked_optimizer({}, "t"));
   expect_refused({.learning_rate = 0.1F},

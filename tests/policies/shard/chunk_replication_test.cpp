@@ -56,8 +56,14 @@ class chunk_replication_test : public testing::Test {
   }
   // The replica takes that step; what follows from it.
   effects follow(const effects::replicate& replicate) {
-    const shard_core::followed_step step{
-        job, table, 0, replicate.version, replicate.rank, replicate.clock};
+    const shard_core::followed_step step{.job = job,
+                                         .table = table,
+                                         .chunk = 0,
+                                         .version = replicate.version,
+                                         .rank = replicate.rank,
+                                         .clock = replicate.clock,
+                                         .contributors = replicate.contributors,
+                                         .rate = replicate.rate};
     effects out;
     if (!replicate.skips) {
       EXPECT_EQ(replica.follower().begin_step(step, bytes).kind, push_admission::verdict::take);
@@ -90,6 +96,22 @@ TEST_F(chunk_replication_test, a_push_is_acknowledged_when_the_replica_has_made_
   effects again;
   primary.replication().replicated(slots, 1, again);
   EXPECT_TRUE(again.list.empty()) << "told twice it counts once";
+}
+
+TEST_F(chunk_replication_test, the_replica_steps_at_the_rate_of_the_primary) {
+  open(consistency_kind::ssp);
+  auto name = tag(1, 0);
+  name.rate = 0.5F;
+  effects out;
+  primary.push(name, 1, out);
+  ASSERT_EQ(all<effects::apply>(out).size(), 1U);
+  EXPECT_EQ(all<effects::apply>(out)[0].rate, 0.5F);
+  const auto steps = all<effects::replicate>(out);
+  ASSERT_EQ(steps.size(), 1U);
+  EXPECT_EQ(steps[0].rate, 0.5F);
+  const auto applied = all<effects::apply>(follow(steps[0]));
+  ASSERT_EQ(applied.size(), 1U);
+  EXPECT_EQ(applied[0].rate, 0.5F);
 }
 
 TEST_F(chunk_replication_test, a_copy_of_a_retained_push_is_dropped_without_a_word) {

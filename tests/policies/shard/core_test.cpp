@@ -34,6 +34,26 @@ TEST(shard_core, bsp_sums_a_clock_in_rank_order_whatever_the_order_of_arrival) {
   EXPECT_EQ(core.pushes_held(), 0u);
 }
 
+TEST(shard_core, a_step_has_the_rate_of_the_lowest_rank_that_pushed) {
+  auto core = make_core({consistency_kind::bsp, 0}, 3);
+  shard_effects out;
+  const auto push = [&](std::uint32_t rank, std::uint64_t clock, payload_handle payload,
+                        float rate) {
+    auto name = tag(rank, clock);
+    name.rate = rate;
+    core.push(name, payload, out);
+  };
+  push(2, 0, 12, 0.25F);
+  push(1, 0, 11, 0.5F);
+  push(0, 0, no_payload, 0.75F);  // a skip has no say
+  push(0, 1, 20, 2.0F);
+  push(1, 1, 21, 3.0F);
+  push(2, 1, 22, 4.0F);
+  ASSERT_EQ(all<apply>(out).size(), 2u);
+  EXPECT_EQ(all<apply>(out)[0].rate, 0.5F);
+  EXPECT_EQ(all<apply>(out)[1].rate, 2.0F);
+}
+
 TEST(shard_core, a_duplicate_is_applied_once_and_acknowledged_again) {
   auto core = make_core({consistency_kind::async, 0}, 1);
   shard_effects out;

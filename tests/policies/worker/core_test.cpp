@@ -40,6 +40,29 @@ TEST(worker_core, says_where_gradients_lie_and_how_many_may_still_be_read) {
   EXPECT_EQ(core.pushes_under_way(), 0u);
 }
 
+TEST(worker_core, pushes_carry_the_rate_of_their_clock_whenever_they_are_sent) {
+  auto core = make_core();
+  core.attach(3, 0);
+  worker_effects out;
+  core.set_rate(0.5F);
+  ASSERT_EQ(core.push(3, 1, out), errc::ok);
+  core.set_rate(0.25F);
+  const std::uint32_t tables[] = {4};
+  ASSERT_EQ(core.exchange(tables, 2, out), errc::ok);
+  core.set_rate(0.125F);
+  const auto expect_rates = [&] {
+    ASSERT_FALSE(out.sends.empty());
+    for (const auto& sent : out.sends) {
+      if (sent.kind == kind::pull || (sent.kind == kind::doorbell && !sent.pushes)) continue;
+      EXPECT_EQ(sent.rate, sent.table == 3 ? 0.5F : 0.25F);
+    }
+  };
+  expect_rates();
+  out.clear();
+  core.resend(1, out);
+  expect_rates();
+}
+
 TEST(worker_core, calls_out_of_order_are_refused_and_change_nothing) {
   auto core = make_core();
   worker_effects out;

@@ -76,6 +76,14 @@ struct parameters {
   std::vector<float> w, s1, s2;
 };
 
+// Scaled, and between the clip value and its negative; a NaN stays one.
+inline float reduced(const kernels::optimizer& options, float scale, float sum) {
+  const float g = scale * sum;
+  if (options.clip_value <= 0) return g;
+  if (g > options.clip_value) return options.clip_value;
+  return g < -options.clip_value ? -options.clip_value : g;
+}
+
 // Step number `step`, from 1, of element i: the formula of the optimizer's header.
 inline void reference_step(const kernels::optimizer& options, int step, float scale, float sum,
                            parameters& p, std::size_t i) {
@@ -84,7 +92,8 @@ inline void reference_step(const kernels::optimizer& options, int step, float sc
   const bool corrects_bias = runtime::traits_of(options.kind).corrects_bias;
   for (int k = 0; k < step; ++k) rates = runtime::next_rates(options, corrects_bias, powers);
   runtime::visit_optimizer(options.kind, [&](auto optimizer) {
-    decltype(optimizer)::step(options, rates, scale * sum, p.w[i], p.s1[i], p.s2[i]);
+    decltype(optimizer)::step(options, rates, reduced(options, scale, sum), p.w[i], p.s1[i],
+                              p.s2[i]);
   });
 }
 

@@ -185,6 +185,52 @@ TEST_P(optimizer_test, chunking_does_not_change_a_bit) {
   EXPECT_TRUE(same_bits(whole.s2, parts.s2));
 }
 
+TEST_P(optimizer_test, steps_with_what_clipping_leaves_of_the_gradient) {
+  constexpr auto infinity = std::numeric_limits<float>::infinity();
+  const values a{0.5F, -0.5F, 3.0F, -3.0F, 1.0F, -1.0F, infinity, -infinity, 0.0F};
+  const values clipped{0.5F, -0.5F, 1.0F, -1.0F, 1.0F, -1.0F, 1.0F, -1.0F, 0.0F};
+  const auto n = a.size();
+  optimizer options;
+  options.kind = GetParam();
+  const auto step = [&](const values& gradients, float scale) {
+    values w(n, 1.0F), first(n, 0.5F), second(n, 0.5F);
+    beta_powers powers;
+    apply_update(options, powers, std::vector<gradient>{{gradients.data(), 0}}, scale,
+                 {.before = w.data(),
+                  .after = w.data(),
+                  .state1 = first.data(),
+                  .state2 = second.data(),
+                  .n = n});
+    w.insert(w.end(), first.begin(), first.end());
+    w.insert(w.end(), second.begin(), second.end());
+    return w;
+  };
+  const auto expected = step(clipped, 1.0F);
+  EXPECT_FALSE(same_bits(step(a, 1.0F), expected)) << "without a limit it is another step";
+  options.clip_value = 1.0F;
+  EXPECT_TRUE(same_bits(step(a, 1.0F), expected));
+  values twice = a;
+  for (auto& g : twice) g *= 2;
+  EXPECT_TRUE(same_bits(step(twice, 0.5F), expected)) << "what is clipped is the mean";
+}
+
+TEST_P(optimizer_test, clipping_does_not_hide_a_nan) {
+  optimizer options;
+  options.kind = GetParam();
+  options.clip_value = 1.0F;
+  // Long enough for a vector, and for the elements behind it.
+  const values g(19, std::numeric_limits<float>::quiet_NaN());
+  values w(g.size(), 1.0F), first(g.size(), 0.0F), second(g.size(), 0.0F);
+  beta_powers powers;
+  apply_update(options, powers, std::vector<gradient>{{g.data(), 0}}, 1.0F,
+               {.before = w.data(),
+                .after = w.data(),
+                .state1 = first.data(),
+                .state2 = second.data(),
+                .n = g.size()});
+  for (const auto x : w) EXPECT_TRUE(std::isnan(x));
+}
+
 INSTANTIATE_TEST_SUITE_P(kinds, optimizer_test, testing::ValuesIn(all_kinds()));
 
 TEST(assign_sum, sets_the_parameters_to_the_sum_and_leaves_the_state) {

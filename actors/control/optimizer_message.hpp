@@ -1,0 +1,21 @@
+// Inspection of optimizers, as they travel in messages (messages.hpp).
+#pragma once
+
+#include <caf/meta/type_name.hpp>
+
+#include "policies/model/spec.hpp"
+
+namespace tidegate::runtime {
+
+template <class Inspector>
+auto inspect(Inspector& f, rate_schedule& x) {
+  return f(caf::meta::type_name("tidegate::rate_schedule"), x.kind, x.warmup, x.clocks,
+           x.factor);
+}
+template <class Inspector>
+auto inspect(Inspector& f, optimizer_options& x) {
+  return f(caf::meta::type_name("tidegate::optimizer_spec"), x.kind, x.learning_rate,
+           x.momentum, x.beta1, x.beta2, x.epsilon, x.weight_decay, x.clip_value, x.schedule);
+}
+
+}  // namespace tidegate::runtime

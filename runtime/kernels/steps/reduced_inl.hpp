@@ -1,0 +1,29 @@
+// The gradient that a step is made with, of the sum of what workers pushed. Compiled once per
+// vector width.
+#if defined(TIDEGATE_KERNELS_REDUCED_INL) == defined(HWY_TARGET_TOGGLE)
+#ifdef TIDEGATE_KERNELS_REDUCED_INL
+#undef TIDEGATE_KERNELS_REDUCED_INL
+#else
+#define TIDEGATE_KERNELS_REDUCED_INL
+#endif
+
+#include <hwy/highway.h>
+
+#include "runtime/kernels/fused.hpp"
+#include "runtime/kernels/vectors_inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace tidegate::runtime::kernels::HWY_NAMESPACE {
+
+// Scaled, and brought into [-limit, limit]. The sum comes second in Max and Min, which return
+// their second operand where one is NaN (x86) or NaN (others): a NaN stays one.
+template <class D>
+HWY_INLINE hn::Vec<D> reduced(D d, hn::Vec<D> sum, const coefficients& c) {
+  const auto g = hn::Mul(hn::Set(d, c.scale), sum);
+  return hn::Min(hn::Set(d, c.limit), hn::Max(hn::Set(d, -c.limit), g));
+}
+
+}  // namespace tidegate::runtime::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif
