@@ -148,6 +148,7 @@ void worker_core::fail(reply_code code, worker_effects& out) {
   }
   end(std::exchange(room_op_, 0));
   end(std::exchange(finish_op_, 0));
+  commits_.clear();
   credits_.clear();
   if (const auto op = std::exchange(exchange_.op, 0); op != 0) out.dones.push_back({op, code});
 }

@@ -26,10 +26,6 @@ void worker_core::shard_moved(std::uint32_t shard) {
   tables_.shard_moved(shard);
 }
 
-bool worker_core::may_push(const worker_table& table) const {
-  return may_move_on() && !table.pull.active && table.pushed_below <= clock_;
-}
-
 bool worker_core::may_move_on() const {
   return !finished_ && exchange_.op == 0 && has_room();
 }
@@ -52,9 +48,30 @@ errc worker_core::push(std::uint32_t id, operation op, worker_effects& out,
   if (failure_ != reply_code::ok) return errc::cancelled;
   auto* table = tables_.find(id);
   if (!table) return errc::not_found;
-  if (!may_push(*table)) return errc::out_of_order;
+  if (!may_move_on() || table->pull.active || table->pushed_below > clock_)
+    return errc::out_of_order;
   begin_push(*table, op, half);
-  send_or_wait(id, *table, out);
+  if (!commits_.holds(id, tables_.size())) send_or_wait(id, *table, out);
+  return errc::ok;
+}
+
+errc worker_core::keep_state(operation op, worker_effects& out) {
+  if (failure_ != reply_code::ok) return errc::cancelled;
+  if (!commits_.begin(tables_.size())) return errc::out_of_order;
+  out.dones.push_back({op, reply_code::ok});
+  return errc::ok;
+}
+
+// Within the credit window, so that this worker resumes at the clock before this one at the
+// least: its version is the oldest that is still needed.
+void worker_core::commit(worker_effects& out) {
+  if (const auto id = commits_.commit(clock_, out)) send_or_wait(*id, tables_.at(*id), out);
+}
+
+errc worker_core::release(operation op, worker_effects& out) {
+  if (failure_ != reply_code::ok) return errc::cancelled;
+  if (commits_.any_held()) commit(out);
+  out.dones.push_back({op, reply_code::ok});
   return errc::ok;
 }
 
@@ -63,6 +80,7 @@ void worker_core::begin_push(worker_table& table, operation op, std::uint32_t ha
   push.begin(clock_, op, half);
   push.rate = rate_;
   table.pushed_below = clock_ + 1;
+  commits_.note_push();
   credits_.begin(clock_, op == 0);
 }
 
@@ -81,7 +99,8 @@ void worker_core::send_waiting(worker_effects& out) {
   TIDEGATE_RARE("worker: pushes have waited for the clock before");
   for (const auto& [id, table] : tables_) {
     const auto& push = table.pushes[*clock % window];
-    if (push.active && push.clock == *clock && push.op != unnamed)
+    const bool is_held = *clock == clock_ && commits_.is_held(id);
+    if (push.active && push.clock == *clock && push.op != unnamed && !is_held)
       send_push(id, table, push, 0, out);
   }
   if (exchanges) send_exchange(out);
@@ -108,12 +127,14 @@ errc worker_core::clock(operation op, worker_effects& out) {
   if (!may_move_on()) return errc::out_of_order;
   for (const auto& [id, table] : tables_)
     if (table.pull.active) return errc::out_of_order;
+  commit(out);
   for (auto& [id, table] : tables_) {
     if (table.pushed_below > clock_) continue;
     begin_push(table, 0);
     send_or_wait(id, table, out);
   }
   ++clock_;
+  commits_.next_clock();
   out.dones.push_back({op, reply_code::ok});
   return errc::ok;
 }
@@ -130,10 +151,11 @@ errc worker_core::exchange(std::span<const std::uint32_t> ids, operation op,
   for (const auto id : ids) {
     auto* table = tables_.find(id);
     if (!table) return errc::not_found;
-    if (table->listed || !may_push(*table)) return errc::out_of_order;
+    if (table->listed || table->pushed_below > clock_) return errc::out_of_order;
     table->listed = true;
     ++listed;
   }
+  commit(out);
   ++last_request_;
   exchange_ = {.op = op,
                .remaining = listed,
@@ -157,6 +179,7 @@ errc worker_core::exchange(std::span<const std::uint32_t> ids, operation op,
   else
     credits_.wait(clock_);
   ++clock_;
+  commits_.next_clock();
   if (listed == 0) out.dones.push_back({std::exchange(exchange_.op, 0), reply_code::ok});
   return errc::ok;
 }
@@ -206,7 +229,8 @@ void worker_core::tick(std::int64_t now, worker_effects& out) {
   for (auto& [id, table] : tables_) {
     for (const auto slot : table.older_first()) {
       auto& push = table.pushes[slot];
-      if (!push.active || credits_.waits(push.clock)) continue;
+      const bool is_held = push.clock == clock_ && commits_.is_held(id);
+      if (!push.active || is_held || credits_.waits(push.clock)) continue;
       const bool early = TIDEGATE_BUGGIFY("worker: a push is sent again early");
       if (push.retransmit.is_due(now, retransmit_limits_) || early)
         resend_push(id, table, push, every_shard, out);
@@ -231,7 +255,9 @@ void worker_core::resend(std::uint32_t shard, worker_effects& out) {
   for (auto& [id, table] : tables_) {
     for (const auto slot : table.older_first()) {
       const auto& push = table.pushes[slot];
-      if (push.active && !credits_.waits(push.clock)) resend_push(id, table, push, shard, out);
+      const bool is_held = push.clock == clock_ && commits_.is_held(id);
+      if (push.active && !is_held && !credits_.waits(push.clock))
+        resend_push(id, table, push, shard, out);
     }
     if (table.pull.active && !exchange_waits())
       policies::resend_pull(id, table, shard, ++last_request_, out);

@@ -17,6 +17,12 @@
 // Frames may be lost. What is not answered in time is sent again, at growing intervals, for as
 // long as it takes: tick(). Shards tell what they have seen before.
 //
+// A worker may keep state (kept_state.hpp). Each clock then commits it, before the last push or
+// skip of the clock leaves: a process that takes the place of this one resumes at a clock for
+// which every chunk lacks nothing of the clocks before, so that it finds the state of that
+// clock committed. The push that would complete a clock, as every other table has its push, is
+// held back until clock(), exchange() or release().
+//
 // A table's part on a shard that shares memory with this worker (attached) is pushed and pulled
 // whole, by one doorbell; the others chunk by chunk. One thread. Once warm, nothing allocates.
 #pragma once
@@ -28,6 +34,7 @@
 #include "policies/placement/placement.hpp"
 #include "policies/protocol/protocol.hpp"
 #include "policies/supervision/retransmit_timer.hpp"
+#include "policies/worker/commit_gate.hpp"
 #include "policies/worker/credit_window.hpp"
 #include "policies/worker/effects.hpp"
 #include "policies/worker/farewell.hpp"
@@ -81,6 +88,13 @@ class worker_core {
   runtime::errc pull(std::uint32_t table, operation op, extent wanted, worker_effects& out);
   // Ends the clock, with a skip of every table that was not pushed in it; done at once.
   runtime::errc clock(operation op, worker_effects& out);
+  // Holds the last push of each clock back from now on, and commits; done at once. To be called
+  // when the worker begins to keep state. Out of order if the last push of this clock has left:
+  // a process in this worker's place may resume without state then.
+  runtime::errc keep_state(operation op, worker_effects& out);
+  // Commits, and lets the push leave that is held back; done at once. What the worker keeps
+  // cannot change any more in this clock then. Without such a push it does nothing.
+  runtime::errc release(operation op, worker_effects& out);
   // Waits; done when a push of this clock is within the credit window. One at a time.
   runtime::errc room(operation op, worker_effects& out);
   // Returns true if a push of this clock is within the credit window and nothing has failed.
@@ -149,9 +163,10 @@ class worker_core {
   static constexpr operation unnamed = ~operation{0};
 
   bool may_move_on() const;
-  bool may_push(const worker_table& table) const;
   void begin_push(worker_table& table, operation op, std::uint32_t half = 0);
   void send_or_wait(std::uint32_t id, const worker_table& table, worker_effects& out);
+  // Sends the push that waited for the commit, if there was one.
+  void commit(worker_effects& out);
   bool exchange_waits() const { return exchange_.op != 0 && credits_.waits(exchange_.clock); }
   void send_waiting(worker_effects& out);
   void send_exchange(worker_effects& out) const;
@@ -180,6 +195,7 @@ class worker_core {
     float rate = 1.0F;
   } exchange_;
   float rate_ = 1.0F;
+  commit_gate commits_;
   bool finished_ = false;
   farewell farewell_;
   retransmit_limits retransmit_limits_;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "policies/protocol/protocol.hpp"
@@ -12,9 +13,11 @@ using operation = std::uint64_t;  // named by the shell, neither 0 nor ~0
 
 inline constexpr std::uint32_t all_tables = 0xffff'ffff;
 
-// The shell carries out first `sends`, then `dones`, each in its order. Nothing has to be
-// durable before. When the core has failed, the shell lets go of the memory of all operations
-// before the first done (client_shell::let_go).
+// The shell carries out first `commit`, then `sends`, then `dones`, each in its order. No send
+// leaves before the commit is whole: after it a process in this worker's place may resume at
+// the clock of the commit. Nothing has to be durable on a disk before. When the core has
+// failed, the shell lets go of the memory of all operations before the first done
+// (client_shell::let_go).
 struct worker_effects {
   enum class send_kind : std::uint8_t { push, skip, pull, doorbell, finished };
   // Sends a frame to the shard. Frames may be lost: what is not answered is sent again. The
@@ -41,10 +44,13 @@ struct worker_effects {
     operation op = 0;
     reply_code code = reply_code::ok;  // why the operation failed
   };
+  // Commit the worker's state as that of the beginning of this clock.
+  std::optional<std::uint64_t> commit;
   std::vector<send> sends;
   std::vector<done> dones;
 
   void clear() {
+    commit.reset();
     sends.clear();
     dones.clear();
   }

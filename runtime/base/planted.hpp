@@ -82,6 +82,13 @@ enum class planted_bug : std::uint8_t {
   // Mistakes of size: only clusters with a thousand tables find them.
   calls_beyond_a_bound_dropped,
 
+  // Mistakes of what workers keep: clusters whose workers keep state find them.
+  state_one_version_late,
+  state_counts_before_it_is_written,
+  state_committed_after_the_push,
+  state_written_over_what_is_needed,
+  last_push_not_held_back,
+
   // Mistakes of checkpoints: a simulation of disks that fail finds them
   // (sim_checkpoint_planted_test).
   checkpoint_renamed_before_synced = 128,
@@ -93,6 +100,8 @@ enum class planted_bug : std::uint8_t {
 inline constexpr auto planted_bug_last = planted_bug::replica_steps_at_its_own_rate;
 inline constexpr auto planted_size_bug_first = planted_bug::calls_beyond_a_bound_dropped;
 inline constexpr auto planted_size_bug_last = planted_bug::calls_beyond_a_bound_dropped;
+inline constexpr auto planted_state_bug_first = planted_bug::state_one_version_late;
+inline constexpr auto planted_state_bug_last = planted_bug::last_push_not_held_back;
 inline constexpr auto planted_checkpoint_bug_first =
     planted_bug::checkpoint_renamed_before_synced;
 inline constexpr auto planted_checkpoint_bug_last =
