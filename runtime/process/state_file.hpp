@@ -1,0 +1,50 @@
+// The memory of a worker's state, which outlives the worker's process: an anonymous file
+// (memfd) that the launcher makes once per rank, keeps, and hands to each incarnation by
+// inheritance. It has no path, so that nothing is left behind when the launcher ends. Its size
+// is sealed; pages appear when they are reserved. Movable; one thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "runtime/base/status.hpp"
+#include "runtime/base/unique_fd.hpp"
+
+namespace tidegate::runtime {
+
+// Names the descriptor in the environment of a worker. Set by the launcher.
+inline constexpr const char* state_variable = "TIDEGATE_STATE_FD";
+
+class state_file {
+ public:
+  // Makes one of `bytes` bytes, zeroed, for a run. Errors: io_error (no more descriptors).
+  static expected<state_file> make(std::uint64_t token, std::size_t bytes);
+  // Maps the file behind a descriptor that this process has inherited, and takes the descriptor
+  // over. Errors: unavailable (no such descriptor, or it is something else).
+  static expected<state_file> open(int fd, std::uint64_t token);
+  // That of this process, as its environment says; mapped once, however often this is called.
+  // Errors: unavailable (the variable is not set, or as open()).
+  static expected<std::shared_ptr<state_file>> of_process(std::uint64_t token);
+
+  state_file(state_file&& other) noexcept;
+  state_file& operator=(state_file&& other) noexcept;
+  ~state_file();
+
+  int fd() const noexcept { return fd_.get(); }
+  // Writes a word before the file is mapped anywhere. Errors: io_error.
+  status put(std::size_t offset, std::uint64_t word) const;
+  // The bytes of a file that open() has mapped; empty otherwise.
+  std::span<std::byte> bytes() const noexcept { return bytes_; }
+  // Gives [offset, offset + length) pages. Errors: no_space.
+  status reserve(std::size_t offset, std::size_t length) const;
+
+ private:
+  explicit state_file(unique_fd fd) noexcept : fd_(std::move(fd)) {}
+
+  unique_fd fd_;
+  std::span<std::byte> bytes_;
+};
+
+}  // namespace tidegate::runtime
