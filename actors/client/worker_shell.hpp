@@ -44,6 +44,8 @@ class worker_owner {
   virtual ~worker_owner() = default;
 
   virtual void opened(std::uint32_t table) = 0;
+  // Commits the state that the program keeps, as that of the beginning of this clock.
+  virtual void commit(std::uint64_t version) = 0;
   virtual void done(policies::operation op, policies::reply_code code) = 0;
   // Parameters were copied on their way.
   virtual void copied(std::uint64_t bytes) = 0;
@@ -94,6 +96,7 @@ class worker_shell final : public frame_shell, private policies::client_shell {
     looks_.ask(core_.is_mending(), [this] { return core_.is_busy(); });
   }
 
+  void commit(std::uint64_t version) override { owner_.commit(version); }
   void send(std::uint32_t shard, const runtime::frame_header& header) override {
     sender_.send(shards_[shard], header);
   }

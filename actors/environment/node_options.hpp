@@ -11,6 +11,8 @@
 //   TIDEGATE_UNREACHABLE_MS=<ms>   supervision.unreachable; 10,000 without it
 //   TIDEGATE_LINK_FAULTS=<seed> <drop> <duplicate> <delay> <ms>   runtime/transport/lossy_link
 //   TIDEGATE_HEARTBEAT=<fd>:<ms>   runtime/heartbeat; without it the process is not watched
+//   TIDEGATE_STATE_FD=<fd>         runtime/process/state_file.hpp; without it a worker keeps
+//   nothing
 // and of workers: TIDEGATE_JOB=<name>, TIDEGATE_RANK=<0..>, TIDEGATE_INCARNATION=<1..>.
 #pragma once
 

@@ -30,6 +30,7 @@ bool pending::ready() const {
 status pending::wait() const {
   if (!ready()) {
     if (!state_->home->is_of_this_process()) return actors::of_another_process();
+    if (state_->push != nullptr) state_->push->release(state_->clock);
     actors::reactor::inline_driver driver(*state_->home);
     if (!driver.run_until([&] { return ready(); }, state_->patient))
       return actors::interrupt_check::status_of("waiting");

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -15,9 +16,19 @@ namespace tidegate::actors {
 
 class reactor;
 
+// Lets a push leave that its session holds back for the end of the clock.
+class held_push {
+ public:
+  virtual ~held_push() = default;
+  // Somebody is about to wait for a push of this clock.
+  virtual void release(std::uint64_t clock) = 0;
+};
+
 struct pending_state {
-  reactor* home = nullptr;  // who waits drives it; null: complete from the start
-  bool patient = false;     // it does not end with an acknowledgement
+  reactor* home = nullptr;    // who waits drives it; null: complete from the start
+  bool patient = false;       // it does not end with an acknowledgement
+  held_push* push = nullptr;  // of a push that may be held back: outlives its end
+  std::uint64_t clock = 0;    // of that push
   std::atomic<bool> ready{false};
   std::mutex mutex;
   std::optional<status> outcome;

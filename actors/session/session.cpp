@@ -27,6 +27,7 @@ expected<session_parts> parts_of_process(interrupt_check interrupted) {
   runtime::log::start("worker-" + environment->job + "-" + std::to_string(environment->rank));
   session_parts parts;
   parts.beats = runtime::heartbeat::of_process(environment->node.token);
+  parts.state = runtime::state_file::of_process(environment->node.token);
   auto process = std::make_shared<process_system>(environment->node.token);
   environment->node.token = policies::message_token(environment->node.token);
   auto coordinator = std::make_shared<coordinator_locator>(process->control(),
@@ -154,6 +155,7 @@ pending session::push_from(const table& where, std::span<const float> gradient,
   command.gradient = from;
   command.half = impl_->half();
   command.rate = impl_->rate_;
+  command.done = impl_->push_state();
   impl_->pushes_own_memory_ |= from != nullptr;
   return impl_->start(std::move(command));
 }
@@ -198,6 +200,33 @@ status session::scale_learning_rate(float factor) {
                                         "; allowed: a finite number >= 0"};
   impl_->rate_ = factor;
   return {};
+}
+
+status session::keep(std::string_view name, std::span<const std::byte> bytes) {
+  return impl_->keep(name, bytes);
+}
+
+expected<std::span<const std::byte>> session::kept(std::string_view name) const {
+  impl_->shell_.core().clock_asked();  // what it keeps is of that clock
+  return impl_->kept(name);
+}
+
+expected<std::vector<std::string>> session::kept_names() const {
+  impl_->shell_.core().clock_asked();
+  if (auto usable = impl_->may_keep(); !usable.ok()) return tidegate::fail(std::move(usable));
+  return impl_->state_->names();
+}
+
+status session::forget(std::string_view name) {
+  return impl_->forget(name);
+}
+
+status session::forget_all() {
+  return impl_->forget_all();
+}
+
+bool session::state_is_lost() const {
+  return impl_->state_->is_lost();
 }
 
 void session::report(const progress& now) {

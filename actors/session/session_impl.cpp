@@ -68,9 +68,11 @@ status session_impl::join() {
                            .job = hello.job,
                            .coordinator = parts_.coordinator,
                            .watched = watched,
-                           .numbers = numbers_};
+                           .numbers = numbers_,
+                           .state = state_};
   worker_ = spawn_on<worker>(*reactor_, *parts_.system, std::move(identity));
-  return {};
+  state_->resume(welcome.epoch, welcome.first_clock);
+  return state_->is_used() ? begin_to_keep() : status();
 }
 
 std::int64_t session_impl::now() {
@@ -154,7 +156,7 @@ status session_impl::perform(const session_turn& turn, policies::session_answer&
 pending session_impl::start(worker_command command) {
   if (auto usable = check_usable(); !usable.ok()) return failed(std::move(usable));
   auto shared = std::make_shared<worker_command>(std::move(command));
-  shared->done = std::make_shared<pending_state>();
+  if (!shared->done) shared->done = std::make_shared<pending_state>();
   // Where one clock is in flight, what a pull waits for may wait for an acknowledgement.
   shared->done->patient = (shared->kind == worker_command::action::pull ||
                            shared->kind == worker_command::action::exchange) &&

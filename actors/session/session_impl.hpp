@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <type_traits>
 #include <utility>
@@ -17,6 +18,7 @@
 #include "actors/control/errors.hpp"
 #include "actors/reactor/reactor_actor.hpp"
 #include "actors/session/session_parts.hpp"
+#include "actors/session/session_state.hpp"
 #include "actors/session/worker_actor.hpp"
 #include "actors/store/table_memory.hpp"
 #include "policies/protocol/double_buffer.hpp"
@@ -29,15 +31,16 @@
 
 namespace tidegate::actors {
 
-class session_impl {
+class session_impl final : private held_push {
  public:
   explicit session_impl(session_parts parts)
       : parts_(std::move(parts)),
         self_(*parts_.system),
         shell_({.give_up_ms = parts_.coordinator->may_come_back()
                                   ? parts_.environment.node.start_timeout_ms
-                                  : 0}) {}
-  ~session_impl();
+                                  : 0}),
+        state_(std::make_shared<session_state>(parts_.state)) {}
+  ~session_impl() override;
 
   runtime::status join();
   // Ends the membership; memory stays.
@@ -65,6 +68,15 @@ class session_impl {
   runtime::status tell_metric(const std::string& name, double value);
   // Before a push, clock or exchange.
   runtime::status before_moving();
+  // The calls of session that keep state.
+  runtime::status keep(std::string_view name, std::span<const std::byte> bytes);
+  runtime::expected<std::span<const std::byte>> kept(std::string_view name) const;
+  runtime::status forget(std::string_view name);
+  runtime::status forget_all();
+  // Returns why nothing can be kept, or ok.
+  runtime::status may_keep() const;
+  // Where the outcome of this clock's push goes, which may be held back.
+  pending_ptr push_state();
   runtime::status check(const table& where, std::size_t elements, const char* doing) const;
   runtime::status check_finite(const table& where, std::span<const float> gradient) const;
 
@@ -80,6 +92,8 @@ class session_impl {
   std::shared_ptr<worker_numbers> numbers_ = std::make_shared<worker_numbers>();
   job_info info_;
   session_shell shell_;
+  std::shared_ptr<session_state> state_;
+  bool keeps_ = false;    // something: the worker commits it
   runtime::sha256 hash_;  // of the job's parameters
   std::string digest_;    // once they are hashed
   std::uint64_t clock_ = 0;
@@ -99,6 +113,9 @@ class session_impl {
  private:
   std::int64_t now();
   runtime::status wait(const pending& operation);
+  // Has the worker commit state from now on.
+  runtime::status begin_to_keep();
+  void release(std::uint64_t clock) override;
   // An operation, from its first turn, which `begin` returns, to its end; only where this
   // session may be used.
   template <class Begin>

@@ -11,6 +11,7 @@
 #include "actors/environment/environment.hpp"
 #include "actors/reactor/reactor.hpp"
 #include "runtime/heartbeat/heartbeat.hpp"
+#include "runtime/process/state_file.hpp"
 #include <tidegate/session.hpp>
 
 namespace tidegate::actors {
@@ -26,6 +27,9 @@ struct session_parts {
   worker_environment environment;
   interrupt_check interrupted;                // of every wait of the session's thread
   std::unique_ptr<runtime::heartbeat> beats;  // as long as the session lives; or null
+  // Of the state that the session keeps.
+  runtime::expected<std::shared_ptr<runtime::state_file>> state =
+      runtime::fail(runtime::errc::unavailable, "this worker has no memory for state");
 };
 
 // Joins the job: registers, waits until every shard expects this worker.

@@ -73,6 +73,10 @@ std::string worker::describe(const worker_command& command, std::uint64_t clock)
       return "exchange()" + at;
     case worker_command::action::finish:
       return "finish()" + at;
+    case worker_command::action::keep_state:
+      return "keeping state" + at;
+    case worker_command::action::release:
+      return "committing state" + at;
   }
   return {};
 }
@@ -95,6 +99,10 @@ errc worker::start(worker_command& command, policies::operation op) {
         return core.exchange(command.tables, op, out, command.half);
       case worker_command::action::finish:
         return core.finish(op, out);
+      case worker_command::action::keep_state:
+        return core.keep_state(op, out);
+      case worker_command::action::release:
+        return core.release(op, out);
     }
     return errc::ok;
   });

@@ -16,6 +16,7 @@
 #include "actors/reactor/frame_mailbox.hpp"
 #include "actors/reactor/reactor_actor.hpp"
 #include "actors/session/pending_state.hpp"
+#include "actors/session/session_state.hpp"
 #include "actors/store/table_memory.hpp"
 #include "policies/protocol/double_buffer.hpp"
 #include "runtime/memory/window.hpp"
@@ -23,7 +24,17 @@
 namespace tidegate::actors {
 
 struct worker_command {
-  enum class action : std::uint8_t { open, push, pull, clock, room, exchange, finish };
+  enum class action : std::uint8_t {
+    open,
+    push,
+    pull,
+    clock,
+    room,
+    exchange,
+    finish,
+    keep_state,
+    release
+  };
   action kind = action::open;
   policies::table_grant grant;           // open
   std::shared_ptr<table_memory> memory;  // open
@@ -62,6 +73,7 @@ struct worker_identity {
   std::shared_ptr<coordinator_locator> coordinator;
   caf::actor watched;  // the job cannot go on without it: the coordinator, or its guide
   std::shared_ptr<worker_numbers> numbers;
+  std::shared_ptr<session_state> state;
 };
 
 // The worker as a CAF actor on a session's reactor: hands on to its shell
@@ -115,6 +127,7 @@ class worker final : public reactor_actor<worker_actor::base>,
                                  std::uint32_t moves,
                                  std::span<const std::byte> place) override;
   void opened(std::uint32_t table) override;
+  void commit(std::uint64_t version) override { identity_.state->commit(version); }
   void done(policies::operation op, policies::reply_code code) override;
   void copied(std::uint64_t bytes) override;
   void progressed() override { update_numbers(); }

@@ -34,6 +34,7 @@ struct launch_effects {
     process_number process = 0;
     std::uint32_t incarnation = 1;  // rises when it comes back
     std::uint32_t epoch = 1;
+    bool joins = false;  // a worker that its job goes on with anew: it keeps nothing of before
   };
   // Begin a new epoch: stop polling the coordinator of the epoch before, put the number on
   // record, and answer by renewed(), before any other event, once it is durable or cannot be

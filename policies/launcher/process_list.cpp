@@ -40,11 +40,12 @@ void process_list::begin_anew() {
   for (auto& incarnation : incarnations_) ++incarnation;
 }
 
-void process_list::start(process_number process, launch_effects& out) {
+void process_list::start(process_number process, launch_effects& out, bool joins) {
   states_[process] = process_state::starting;
   out.all.emplace_back(launch_effects::start{.process = process,
                                              .incarnation = incarnations_[process],
-                                             .epoch = state_.rollbacks.epoch()});
+                                             .epoch = state_.rollbacks.epoch(),
+                                             .joins = joins});
 }
 
 void process_list::leave(process_number process, launch_effects& out) {

@@ -48,8 +48,9 @@ class process_list {
   // the plan wait, later ones are unused.
   void begin_anew();
 
-  // Ask for a process to be started, or for the others to go on without it.
-  void start(process_number process, launch_effects& out);
+  // Ask for a process to be started, which perhaps joins anew, or for the others to go on
+  // without it.
+  void start(process_number process, launch_effects& out, bool joins = false);
   void leave(process_number process, launch_effects& out);
   // Take in how a start went; asserted: the process was to be started.
   void started(process_number process);

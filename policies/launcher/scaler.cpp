@@ -61,7 +61,7 @@ void scaler::start_if_unused(const process_name& name, launch_effects& out) {
   if (at == names.end()) state_.add_process(name);
   if (!processes.is(process, process_state::unused)) return;
   processes.next_incarnation(process);
-  processes.start(process, out);
+  processes.start(process, out, name.role == process_role::worker);
 }
 
 bool scaler::is_beyond(const process_name& name, std::uint32_t slots) const {

@@ -266,7 +266,10 @@ void client_core::resend(std::uint32_t shard) {
 
 void client_core::carry_out() {
   if (worker_.failure() != reply_code::ok && !std::exchange(failed_, true)) shell_.let_go();
+  const bool late = runtime::is_planted(runtime::planted_bug::state_committed_after_the_push);
+  if (effects_.commit && !late) shell_.commit(*effects_.commit);
   for (const auto& item : effects_.sends) send(item);
+  if (effects_.commit && late) shell_.commit(*effects_.commit);
   for (const auto& done : effects_.dones) shell_.done(done.op, done.code);
   effects_.clear();
 }

@@ -27,6 +27,8 @@ class client_shell {
  public:
   virtual ~client_shell() = default;
 
+  // Commits the worker's state as that of the beginning of this clock; whole when it returns.
+  virtual void commit(std::uint64_t version) = 0;
   // Sends a frame without payload.
   virtual void send(std::uint32_t shard, const runtime::frame_header& header) = 0;
   // Sends where the gradients of header.table lie, as the payload; the shell sets its size.
@@ -82,7 +84,7 @@ class client_core {
     return start(worker_, effects_);
   }
   // Carries out what the last call has decided: client_shell::let_go() if it failed, then the
-  // sends, then the dones.
+  // commit, then the sends, then the dones.
   void carry_out();
 
   // Sends again what has not been answered in time; see worker_core::tick(). The caller calls

@@ -48,7 +48,8 @@ session_step session_core::before_moving() {
   if (welcome_.first_clock > 0 && !knows_clock_) {
     why_ = "this worker was started again and goes on at clock " +
            std::to_string(welcome_.first_clock) +
-           ", but the program has not asked for it: begin at session.now(), or choose "
+           ", but the program has not asked for it: begin at session.now(), or where the state "
+           "that it keeps says, or choose "
            "`on_worker_loss: fail` for this job";
     return end({errc::out_of_order, why_});
   }

@@ -56,7 +56,7 @@ class session_core {
   // Begins to open a table; the last step has its grant. Errors: out_of_order (something has
   // moved, or the session has ended), those of the steps.
   session_step open(const table_request& request);
-  // Notes that the program has asked which clock it is at.
+  // Notes that the program has asked which clock it is at, or what it keeps.
   void clock_asked() noexcept { knows_clock_ = true; }
   // To be called before a push, clock or exchange: the first time it tells the coordinator
   // which tables are open, later it ends at once. Errors: out_of_order (the worker came back in

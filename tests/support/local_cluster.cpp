@@ -1,6 +1,7 @@
 #include "tests/support/local_cluster.hpp"
 
 #include <thread>
+#include <unistd.h>
 #include <utility>
 
 #include <caf/all.hpp>
@@ -10,6 +11,7 @@
 #include "actors/node/shard_actor.hpp"
 #include "actors/reactor/reactor_actor.hpp"
 #include "actors/session/session_parts.hpp"
+#include "policies/model/state_layout.hpp"
 #include "policies/placement/aggregation_tree.hpp"
 #include "runtime/base/assert.hpp"
 #include "runtime/memory/segment.hpp"
@@ -96,7 +98,25 @@ runtime::expected<tidegate::session> local_cluster::join(const std::string& job,
   parts.environment.job = job;
   parts.environment.rank = rank;
   parts.environment.incarnation = incarnation;
+  parts.state = state_of(job, rank);
   return actors::join(std::move(parts));
+}
+
+runtime::expected<std::shared_ptr<runtime::state_file>> local_cluster::state_of(
+    const std::string& job, std::uint32_t rank) {
+  const std::lock_guard lock(states_mutex_);
+  auto at = states_.find({job, rank});
+  if (at == states_.end()) {
+    auto made = runtime::state_file::make(
+        token_, policies::state_memory_bytes(policies::default_state_bytes));
+    if (!made) return runtime::fail(made.error());
+    if (auto put = made->put(policies::state_history_offset, 1); !put.ok())
+      return runtime::fail(put);
+    at = states_.emplace(std::pair(job, rank), std::move(*made)).first;
+  }
+  auto opened = runtime::state_file::open(::dup(at->second.fd()), token_);
+  if (!opened) return runtime::fail(opened.error());
+  return std::make_shared<runtime::state_file>(std::move(*opened));
 }
 
 void local_cluster::run_workers(const std::string& job,

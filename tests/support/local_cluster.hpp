@@ -3,14 +3,18 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "actors/control/messages.hpp"
 #include "actors/control/system.hpp"
 #include "actors/reactor/reactor.hpp"
 #include "policies/model/spec.hpp"
+#include "runtime/process/state_file.hpp"
 #include <tidegate/session.hpp>
 
 namespace tidegate::tests {
@@ -41,6 +45,9 @@ class local_cluster {
  private:
   actors::reactor& new_home();
   void join_aggregators(const policies::job_spec& job);
+  // As of a launcher that keeps it over the incarnations of a worker. Any thread.
+  runtime::expected<std::shared_ptr<runtime::state_file>> state_of(const std::string& job,
+                                                                   std::uint32_t rank);
 
   policies::cluster_spec spec_;
   actors::link_factory make_link_;
@@ -50,6 +57,9 @@ class local_cluster {
   actors::coordinator_actor coordinator_;
   std::vector<std::unique_ptr<actors::reactor>> homes_;
   std::vector<actors::shard_actor> shards_;  // and after them the aggregators
+  // What workers keep, by job and rank.
+  std::mutex states_mutex_;
+  std::map<std::pair<std::string, std::uint32_t>, runtime::state_file> states_;
   bool stopped_ = false;
 };
 

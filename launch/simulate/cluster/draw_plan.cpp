@@ -123,6 +123,24 @@ void draw_deaths(const scenario& of, draws& chance, cluster_plan& plan) {
   }
 }
 
+// What workers keep, and in which of their commits they die: once in a while after its last
+// byte, before anything is sent.
+void draw_keeping(const scenario& of, draws& chance, cluster_plan& plan) {
+  std::uint64_t commits = 0;
+  for (std::size_t job = 0; job < plan.scripts.size(); ++job) {
+    auto& script = plan.scripts[job];
+    if (!chance.chance(of.keeping)) continue;
+    script.keeps_from =
+        chance.chance(0.7) ? 0 : chance.between<std::uint64_t>(0, script.clocks - 1);
+    commits += script.clocks * plan.spec.jobs[job].workers;
+  }
+  constexpr std::uint64_t bytes_most = 400;
+  const auto deaths = commits == 0 ? 0 : draw(chance, of.commit_deaths);
+  for (std::uint32_t i = 0; i < deaths; ++i)
+    plan.commit_deaths.push_back({.commit = chance.below(commits),
+                                  .bytes = chance.between<std::uint64_t>(0, bytes_most)});
+}
+
 // Connections that break while both sides live, of frames and of the control plane.
 void draw_breaks(const scenario& of, draws& chance, cluster_plan& plan) {
   const auto breaks = draw(chance, of.breaks);
@@ -231,6 +249,7 @@ cluster_plan draw_plan(const scenario& of, std::uint64_t seed) {
                                chance.next()});
   draw_breaks(of, chance, plan);
   draw_failing_writes(of, chance, plan);
+  if (of.keeping > 0) draw_keeping(of, chance, plan);
   draws others(runtime::mix64(seed ^ 0x6b6e6f6273ULL));
   plan.set = draw_knobs(others);
   return plan;

@@ -70,6 +70,8 @@ struct scenario {
   double together = 0;  // share of the deaths that follow the one before within a moment
   nanoseconds together_within = 10 * millisecond;
   std::vector<role> mortal{role::worker, role::shard, role::aggregator, role::coordinator};
+  double keeping = 0;                        // share of jobs whose workers keep state
+  range<std::uint32_t> commit_deaths{0, 0};  // of workers, in the middle of a commit
   range<std::uint32_t> stalls{0, 0};
   nanoseconds stall_max = second;
   std::vector<role> stalling{role::worker, role::shard, role::aggregator};

@@ -154,9 +154,11 @@ std::unique_ptr<process> launcher::make(const policies::process_name& name, proc
   std::size_t job = 0;
   while (spec.jobs[job].name != name.job) ++job;
   const auto workers = spec.jobs[job].workers;
-  if (name.role == process_role::worker)
+  if (name.role == process_role::worker) {
+    worker_keeping::prepare(world_, name.to_string(), start.epoch, start.joins);
     return std::make_unique<worker>(world_, id, name.index % workers * hosts / workers, job,
                                     name.index, start.incarnation);
+  }
   const auto sums = policies::plan_aggregation(spec, spec.jobs[job]);
   const auto host = sums.aggregators[name.index].members.front() * hosts / workers;
   return std::make_unique<aggregator_process>(world_, id, host, name.job, name.index,

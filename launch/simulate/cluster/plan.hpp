@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,7 @@ struct worker_script {
   nanoseconds compute_max = millisecond;
   double pause = 0;  // clocks before which a worker stops for a while
   nanoseconds pause_max = 50 * millisecond;
+  std::optional<std::uint64_t> keeps_from;  // the first clock at which a worker keeps state
 };
 
 enum class role : std::uint8_t { launcher, coordinator, shard, aggregator, worker };
@@ -38,6 +40,12 @@ struct death {
   nanoseconds when = 0;
   // Above 0: it lives, and is cut off from the coordinator for so long.
   nanoseconds cut_off_for = 0;
+};
+
+// A worker dies in the middle of a commit of what it keeps.
+struct commit_death {
+  std::uint64_t commit = 0;  // the number of it, among all of the cluster
+  std::uint64_t bytes = 0;   // that it writes before
 };
 
 // So many workers are wanted from then on.
@@ -101,6 +109,7 @@ struct cluster_plan {
   network_faults faults;
   nanoseconds faults_end = 0;  // afterwards the network is healthy
   std::vector<death> deaths;
+  std::vector<commit_death> commit_deaths;
   std::vector<scaling> scalings;
   std::vector<shard_scaling> shard_scalings;
   std::vector<stall> stalls;

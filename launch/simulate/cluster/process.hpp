@@ -1,6 +1,7 @@
 // A process of a simulated cluster, and the world that it lives in. One thread.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <memory>
@@ -22,6 +23,15 @@
 namespace tidegate::sim {
 
 class process;
+
+// What outlives the processes of a worker.
+struct kept_record {
+  std::shared_ptr<std::vector<std::byte>> memory;  // of the launcher's
+  // As the checker has heard it from the process before; epoch 0: there was none.
+  std::uint32_t epoch = 0;
+  std::uint64_t begun = 0;  // the clock from which on something is kept
+  bool is_lost = false;
+};
 
 struct world {
   world(const cluster_plan& drawn, std::uint64_t seed)
@@ -45,6 +55,8 @@ struct world {
   // What the coordinator of an epoch has made durable, by key.
   std::map<std::uint32_t, std::map<std::string, std::string>> journals;
   std::map<std::string, std::uint32_t> killed;  // how often, by name
+  std::map<std::string, kept_record> kept;      // by name
+  std::uint64_t commits = 0;                    // of workers' states
   std::uint32_t failed_writes =
       0;  // of journals and epochs, since the run was begun or resumed
   process_id launcher = 0;

@@ -29,6 +29,7 @@ worker::worker(world& where, process_id id, std::uint32_t host, std::size_t job,
       incarnation_(incarnation),
       session_({.give_up_ms = where.plan.spec.start_timeout_ms,
                 .report_interval_ns = where.plan.set.report}),
+      keeping_(where, *this, rank, script_.keeps_from),
       tables_(where, *this, rank, incarnation) {
   for (const auto& table : spec_.tables) declared_.insert(table.name);
 }
@@ -72,6 +73,8 @@ void worker::join() {
               serve(*shell_);
               shell_->start();
               clock_ = session_.core().welcome().first_clock;
+              keeping_.enter(session_.core().welcome());
+              if (keeping_.is_used()) keep_state();
               session_.core().clock_asked();
               ask_of_moves();
               open_tables(0);
@@ -227,6 +230,13 @@ void worker::ask_of_moves() {
         to.tell_of_moves(hello, me, reply);
       },
       [](const answer&) {});
+}
+
+void worker::keep_state() {
+  begin([](auto& core, auto op, auto& out) { return core.keep_state(op, out); },
+        [this](reply_code code) {
+          if (code != reply_code::ok && !ended_) give_up("its state cannot be kept");
+        });
 }
 
 // Gradients of the clocks in flight, and once more where they are sent again.

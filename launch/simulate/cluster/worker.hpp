@@ -15,6 +15,7 @@
 #include "actors/client/worker_shell.hpp"
 #include "launch/simulate/cluster/cluster_member.hpp"
 #include "launch/simulate/cluster/frame_process.hpp"
+#include "launch/simulate/cluster/worker_keeping.hpp"
 #include "launch/simulate/cluster/worker_tables.hpp"
 #include "policies/protocol/double_buffer.hpp"
 
@@ -52,6 +53,7 @@ class worker final : public frame_process,
                                                policies::worker_effects&)>;
   void begin(const start_of& start, callback then);
   void ask_of_moves();
+  void keep_state();
   void check_waiting() const;
   std::uint32_t half();
   float rate() const;
@@ -63,6 +65,8 @@ class worker final : public frame_process,
   void maybe_mistake();
   void compute();
   void write_and_push();
+  // Keeps what the program keeps at this clock; the core hears of the first time.
+  void keep();
   void note_push(std::vector<std::uint32_t> tables);
   void end_clock();
   void move_on(std::function<void()> then);
@@ -75,6 +79,7 @@ class worker final : public frame_process,
 
   // What its shell asks of the session.
   void opened(std::uint32_t table) override;
+  void commit(std::uint64_t version) override { keeping_.commit(version); }
   void done(policies::operation op, policies::reply_code code) override;
   void copied(std::uint64_t) override {}
   void progressed() override {}
@@ -94,6 +99,7 @@ class worker final : public frame_process,
   std::uint32_t incarnation_;
   actors::session_shell session_;
   bool asks_to_join_ = false;
+  worker_keeping keeping_;
   worker_tables tables_;  // before the shell, which reads it to its end
   std::unique_ptr<actors::worker_shell> shell_;
   policies::double_buffer half_;

@@ -109,7 +109,16 @@ void worker::note_push(std::vector<std::uint32_t> tables) {
                      {.tables = std::move(tables), .half = half(), .clock = clock_});
 }
 
+void worker::keep() {
+  if (!keeping_.is_due(clock_)) return;
+  if (!keeping_.is_used()) keep_state();
+  if (!ended_) keeping_.keep(clock_);
+}
+
 void worker::write_and_push() {
+  // What waits for its pushes keeps before them.
+  const bool late = script_.way == worker_way::overlapped && keeping_.is_used();
+  if (!late) keep();
   std::vector<std::uint32_t> pushed;
   for (const auto id : ids_) {
     if (skips(id)) continue;
@@ -138,7 +147,10 @@ void worker::write_and_push() {
         });
     return maybe_mistake();
   }
-  if (pushed.empty()) return end_clock();
+  if (pushed.empty()) {
+    if (late) keep();
+    return end_clock();
+  }
   auto left = std::make_shared<std::size_t>(pushed.size());
   for (const auto id : pushed) {
     note_push({id});
@@ -153,7 +165,12 @@ void worker::write_and_push() {
         });
     if (ended_) return;
   }
-  if (script_.way == worker_way::overlapped) end_clock();
+  if (late) keep();
+  if (script_.way == worker_way::overlapped) return end_clock();
+  // As pending::wait does.
+  if (keeping_.is_used())
+    begin([](auto& core, auto op, auto& out) { return core.release(op, out); },
+          [](reply_code) {});
 }
 
 void worker::end_clock() {

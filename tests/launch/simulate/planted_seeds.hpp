@@ -82,6 +82,11 @@ inline const std::map<runtime::planted_bug, std::uint64_t>& planted_seeds() {
       {bug::pids_not_written_again, 3},
       {bug::replica_steps_at_its_own_rate, 1},
       {bug::calls_beyond_a_bound_dropped, 1},
+      {bug::state_one_version_late, 1},
+      {bug::state_counts_before_it_is_written, 115},
+      {bug::state_committed_after_the_push, 1},
+      {bug::state_written_over_what_is_needed, 648},
+      {bug::last_push_not_held_back, 2},
   };
   return seeds;
 }

@@ -348,7 +348,9 @@ class launched {
   std::string text_of(const Effect& content) const {
     if constexpr (std::is_same_v<Effect, launch_effects::start>)
       return "start " + name_of(content.process) +
-             (content.incarnation == 1 ? "" : " again, " + std::to_string(content.incarnation));
+             (content.incarnation == 1 ? ""
+                                       : " again, " + std::to_string(content.incarnation)) +
+             (content.joins ? " to join" : "");
     else if constexpr (std::is_same_v<Effect, launch_effects::renew>)
       return "epoch " + std::to_string(content.epoch);
     else if constexpr (std::is_same_v<Effect, launch_effects::watch>)

@@ -63,7 +63,7 @@ TEST(launch_core, more_workers_are_started_and_those_too_many_sent_away) {
   auto run = launched::that_shrinks(2);
   EXPECT_TRUE(run.core().may_scale("mlp"));
   run.scale("mlp", 3);
-  EXPECT_THAT(run.seen(), ElementsAre("start worker-mlp-2"));
+  EXPECT_THAT(run.seen(), ElementsAre("start worker-mlp-2 to join"));
   run.scale("mlp", 1);
   EXPECT_THAT(run.seen(), ElementsAre("terminate worker-mlp-1", "terminate worker-mlp-2"));
   EXPECT_FALSE(run.core().may_scale("mlp")) << "they may be wanted again";
@@ -78,7 +78,8 @@ TEST(launch_core, more_workers_are_started_and_those_too_many_sent_away) {
   run.seen();
   EXPECT_TRUE(run.core().may_scale("mlp"));
   run.scale("mlp", 2);
-  EXPECT_THAT(run.seen(), ElementsAre("start worker-mlp-1 again, 2"));
+  EXPECT_THAT(run.seen(), ElementsAre("start worker-mlp-1 again, 2 to join"))
+      << "it keeps nothing of what it was";
 }
 
 TEST(launch_core, slots_of_shards_are_started_and_end_when_they_are_sent_away) {

@@ -1,0 +1,68 @@
+// The state that a session keeps: what the program sets and reads, and the push that leaves
+// when the state of its clock is committed.
+#include <utility>
+
+#include "actors/session/session_impl.hpp"
+
+namespace tidegate::actors {
+
+using runtime::errc;
+using runtime::expected;
+using runtime::status;
+
+status session_impl::may_keep() const {
+  if (auto usable = check_usable(); !usable.ok()) return usable;
+  return state_->usable();
+}
+
+status session_impl::begin_to_keep() {
+  if (keeps_) return {};
+  auto begun = command(worker_command::action::keep_state).wait();
+  keeps_ = begun.ok();
+  if (begun.code() != errc::out_of_order) return begun;
+  return {errc::out_of_order,
+          "the last push of clock " + std::to_string(clock_) +
+              " has left, and with it the state of the next clock, which is empty: keep "
+              "something before that push, or after clock()"};
+}
+
+status session_impl::keep(std::string_view name, std::span<const std::byte> bytes) {
+  if (auto usable = may_keep(); !usable.ok()) return usable;
+  if (auto begun = begin_to_keep(); !begun.ok()) return begun;
+  return state_->keep(name, bytes, clock_);
+}
+
+status session_impl::forget(std::string_view name) {
+  if (auto usable = may_keep(); !usable.ok()) return usable;
+  return state_->forget(name, clock_);
+}
+
+status session_impl::forget_all() {
+  if (auto usable = check_usable(); !usable.ok()) return usable;
+  if (!keeps_ && !state_->is_lost()) return may_keep();
+  if (auto begun = begin_to_keep(); !begun.ok()) return begun;
+  return state_->clear(clock_);
+}
+
+expected<std::span<const std::byte>> session_impl::kept(std::string_view name) const {
+  if (auto usable = may_keep(); !usable.ok()) return runtime::fail(std::move(usable));
+  if (const auto bytes = state_->kept(name)) return *bytes;
+  return runtime::fail(errc::not_found,
+                       "this worker keeps nothing under '" + std::string(name) + "'");
+}
+
+pending_ptr session_impl::push_state() {
+  auto state = std::make_shared<pending_state>();
+  state->push = this;
+  state->clock = clock_;
+  return state;
+}
+
+// Whoever waits for a push of this clock may wait for one that waits for the push held back:
+// of another worker, which waits for ours.
+void session_impl::release(std::uint64_t clock) {
+  if (keeps_ && clock == clock_ && check_usable().ok())
+    static_cast<void>(command(worker_command::action::release).wait().ok());
+}
+
+}  // namespace tidegate::actors
