@@ -122,6 +122,14 @@ void read_checkpoint(const section& from, std::optional<policies::checkpoint_spe
   into = options;
 }
 
+void read_state(const section& from, std::optional<std::uint64_t>& into) {
+  const auto* value = from.get("max");
+  std::uint64_t most = 0;
+  const bool none = value != nullptr && value->is_scalar() && value->text == "0";
+  if (none || from.bytes("max", most, policies::state_bytes_min, policies::state_bytes_max, 8))
+    into = most;
+}
+
 }  // namespace
 
 policies::job_spec read_job(const section& from, const std::string& name) {
@@ -145,6 +153,7 @@ policies::job_spec read_job(const section& from, const std::string& name) {
   read_aggregators(from, job.aggregators);
   from.child("gradients")
       .choice<policies::not_finite_rule>("not_finite", job.not_finite, not_finite_words);
+  read_state(from.child("state"), job.state_bytes);
   from.number("seed", job.seed, 0, std::numeric_limits<std::uint64_t>::max());
   job.tables = read_tables(from.child("tables"), job.optimizer);
   return job;

@@ -83,6 +83,8 @@ constexpr yaml_key keys[] = {
   {.path="jobs.*.aggregators.fan_in", .type="number", .preset="-", .allowed="2 to 1024, a power of two: sums follow a binary tree", .doc="inputs of an aggregator; the shards get at most as many"},
   {.path="jobs.*.gradients", .type="map", .preset="{}", .allowed="a map", .doc="checks on what workers push"},
   {.path="jobs.*.gradients.not_finite", .type="choice", .preset="refuse", .allowed="refuse, allow", .doc="what happens to a gradient with NaN or infinity in it; refuse fails the job"},
+  {.path="jobs.*.state", .type="map", .preset="{}", .allowed="a map", .doc="what workers keep that outlives their processes (Session.state, session::keep)"},
+  {.path="jobs.*.state.max", .type="bytes", .preset="-", .allowed="0, or 4KiB to 1048576MiB, a multiple of 8; plain or with KiB, MiB", .doc="each worker may keep so much, 1MiB without it, in memory of the launcher's that holds it up to four times; 0: none"},
   {.path="jobs.*.seed", .type="number", .preset="1", .allowed="0 to 18446744073709551615", .doc="first parameters and the workers' random numbers"},
   {.path="jobs.*.tables", .type="map", .preset="{}", .allowed="a map of tables", .doc="tables known in advance; workers may create more"},
   {.path="jobs.*.tables.*", .type="map", .preset="-", .allowed="a map, named by 1 to 128 printable bytes", .doc="one table: a dense float32 tensor"},

@@ -83,6 +83,7 @@ std::vector<std::string> memory_row(const std::string& name,
           bytes_for_people(needs.gradients),
           bytes_for_people(needs.sums),
           bytes_for_people(needs.checkpoint),
+          bytes_for_people(needs.kept),
           bytes_for_people(needs.total())};
 }
 
@@ -95,7 +96,7 @@ std::string group_of(const std::string& process) {
 std::string memory_rows(const cluster_plan& plan) {
   std::vector<std::vector<std::string>> rows{{"process", "parameters", "versions",
                                               "optimizer state", "gradients", "sums",
-                                              "checkpoint", "in all"}};
+                                              "checkpoint", "kept", "in all"}};
   for (std::size_t i = 0; i < plan.memory.size();) {
     const auto& first = plan.memory[i];
     auto end = i + 1;
@@ -113,8 +114,8 @@ std::string memory_rows(const cluster_plan& plan) {
   for (const auto& needs : plan.memory) hosts[needs.host] += needs.total();
   for (const auto& [host, bytes] : hosts)
     rows.push_back({host.empty() ? "all processes" : "all on " + host, "", "", "", "", "", "",
-                    bytes_for_people(bytes)});
-  return format_table(rows, {1, 2, 3, 4, 5, 6, 7});
+                    "", bytes_for_people(bytes)});
+  return format_table(rows, {1, 2, 3, 4, 5, 6, 7, 8});
 }
 
 }  // namespace
@@ -190,6 +191,7 @@ std::string plan_json(const cluster_plan& plan) {
                               {"gradient_bytes", needs.gradients},
                               {"sum_bytes", needs.sums},
                               {"checkpoint_bytes", needs.checkpoint},
+                              {"kept_bytes", needs.kept},
                               {"bytes", needs.total()}});
   return root.dump(2) + "\n";
 }

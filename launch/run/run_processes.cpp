@@ -7,7 +7,11 @@ namespace tidegate::launch {
 
 run_processes::run_processes(const policies::cluster_spec& spec, const starter& programs,
                              run_journal& journal, cluster_plan plan)
-    : spec_(spec), programs_(programs), journal_(journal), plan_(std::move(plan)) {}
+    : spec_(spec),
+      programs_(programs),
+      journal_(journal),
+      plan_(std::move(plan)),
+      states_(spec) {}
 
 void run_processes::plan_later(const std::vector<process_name>& names) {
   for (auto next = plan_.processes.size(); next < names.size(); ++next) {
@@ -30,9 +34,12 @@ runtime::expected<pid_t> run_processes::start(const policies::launch_effects::st
     if (!prepared) return runtime::fail(prepared.error());
     page = *prepared;
   }
+  const auto state = states_.prepare(start, process.name, run.token);
+  if (!state) return runtime::fail(state.error());
   const auto log = journal_.folder().log_path(process.name);
-  auto pid = table_.start({start.process, start.incarnation}, process.name,
-                          programs_.request(process, run, log, {ready, page}));
+  auto pid = table_.start(
+      {start.process, start.incarnation}, process.name,
+      programs_.request(process, run, log, {.ready = ready, .beats = page, .state = *state}));
   beats_.started(start.process);
   return pid;
 }

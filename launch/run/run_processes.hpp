@@ -13,6 +13,7 @@
 #include "launch/run/result.hpp"
 #include "launch/run/run_journal.hpp"
 #include "launch/run/starter.hpp"
+#include "launch/run/worker_states.hpp"
 #include "launch/shell/run_shell.hpp"
 #include "policies/model/spec.hpp"
 #include "policies/supervision/hang_detector.hpp"
@@ -29,8 +30,8 @@ class run_processes {
   // Plans the processes that follow those of the plan: `names` has all of them, by number.
   void plan_later(const std::vector<process_name>& names);
   // Starts a process that is planned. `ready`: the descriptor by which a coordinator says that
-  // it listens, -1 for none. Returns its pid. Errors: as process_table::start and
-  // heartbeats::prepare.
+  // it listens, -1 for none. Returns its pid. Errors: as process_table::start,
+  // heartbeats::prepare and worker_states::prepare.
   runtime::expected<pid_t> start(const policies::launch_effects::start& start,
                                  const run_identity& run, int ready, bool beats);
   // Adds the ends of processes since the last call to the turn.
@@ -56,6 +57,7 @@ class run_processes {
   cluster_plan plan_;
   process_table table_;
   heartbeats beats_;
+  worker_states states_;
 };
 
 }  // namespace tidegate::launch

@@ -4,6 +4,7 @@
 #include "policies/placement/hosts.hpp"
 #include "policies/supervision/hang_detector.hpp"
 #include "runtime/heartbeat/heartbeat.hpp"
+#include "runtime/process/state_file.hpp"
 
 namespace tidegate::launch {
 
@@ -57,6 +58,10 @@ spawn_request starter::request(const process_plan& process, const run_identity& 
     environment[runtime::heartbeat_variable] = runtime::heartbeat_text(
         descriptors.beats, policies::beat_interval_ms(spec_.supervision.heartbeat_timeout_ms));
     request.inherited_fds.push_back(descriptors.beats);
+  }
+  if (descriptors.state >= 0) {
+    environment[runtime::state_variable] = std::to_string(descriptors.state);
+    request.inherited_fds.push_back(descriptors.state);
   }
   request.environment = format_environment(environment);
   if (!is_worker) request.arguments.insert(request.arguments.end(), {"--run-dir", run.run_dir});

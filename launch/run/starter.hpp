@@ -16,6 +16,7 @@ namespace tidegate::launch {
 struct start_descriptors {
   int ready = -1;  // of the coordinator
   int beats = -1;  // a page for heartbeats
+  int state = -1;  // the file of what a worker keeps
 };
 
 class starter {

@@ -12,6 +12,7 @@
 
 #include "policies/model/fault_spec.hpp"
 #include "policies/model/policy_traits.hpp"
+#include "policies/model/state_layout.hpp"
 #include "runtime/optimizers/registry.hpp"
 
 namespace tidegate::policies {
@@ -117,11 +118,16 @@ struct job_spec {
   not_finite_rule not_finite = not_finite_rule::refuse;
   worker_loss_rule on_worker_loss = worker_loss_rule::restart;
   std::optional<checkpoint_spec> checkpoint;
+  // What each worker may keep beside the parameters, in bytes; 0: nothing.
+  std::optional<std::uint64_t> state_bytes;
   std::uint64_t seed = 1;
   std::vector<table_spec> tables;  // declared ones; workers may create more
   std::vector<std::string> hosts;  // of the workers, by name; empty: all of the cluster
 
   std::uint32_t capacity() const noexcept { return std::max(workers, max_workers); }
+  std::uint64_t state_bytes_max() const noexcept {
+    return state_bytes.value_or(default_state_bytes);
+  }
 };
 
 enum class transport_kind : std::uint8_t { automatic, shm, tcp, rdma };

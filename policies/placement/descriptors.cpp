@@ -17,7 +17,8 @@ namespace limits = runtime::limits;
 
 // Measured: a process without peers has 25 and a coordinator 12; a peer of the same host costs
 // three for its ring, its wake-up pipe and its gradients, and one while it connects; a process
-// costs its coordinator a connection and its launcher a descriptor of it.
+// costs its coordinator a connection and its launcher a descriptor of it, and a worker another
+// of what it keeps.
 constexpr std::uint64_t own_descriptors = 64;
 constexpr std::uint64_t descriptors_per_peer = 4;
 constexpr std::uint64_t descriptors_per_process = 2;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "policies/model/kept_versions.hpp"
+#include "policies/model/state_layout.hpp"
 #include "policies/placement/aggregation_tree.hpp"
 #include "policies/placement/hosts.hpp"
 #include "policies/placement/placement.hpp"
@@ -100,6 +101,7 @@ memory_needs needs_of_worker(const cluster_spec& cluster, const job_spec& job,
   auto needs = needs_on(host, {.role = process_role::worker, .job = job.name, .index = rank});
   const auto bytes = bytes_of(job);
   needs.gradients = bytes * in_flight;
+  if (job.state_bytes.value_or(0) > 0) needs.kept = state_memory_bytes(*job.state_bytes);
   // What is not read in place is received.
   bool all_shared = true;
   for (std::uint32_t shard = 0; shard < cluster.shards; ++shard)

@@ -24,9 +24,10 @@ struct memory_needs {
   std::uint64_t gradients = 0;     // of workers; of shards: what is received and not summed
   std::uint64_t sums = 0;          // kept for the other processes of the chain, or to hand on
   std::uint64_t checkpoint = 0;    // the copy that is being written
+  std::uint64_t kept = 0;          // what a worker keeps, where its job says how much
 
   std::uint64_t total() const noexcept {
-    return parameters + versions + states + gradients + sums + checkpoint;
+    return parameters + versions + states + gradients + sums + checkpoint + kept;
   }
 };
 

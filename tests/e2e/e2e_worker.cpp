@@ -13,6 +13,7 @@
 //   exit CODE         leaves without a word
 //   leave             rank 1 leaves without a word and with status 0, the others train
 //   forever           trains until it is killed
+//   state CLOCKS BYTES LIFETIME_US PAUSE_US WAY   keeps state, kills itself; see kept_state.hpp
 //   lingers CLOCKS    as workload, then stays; rank 1 takes no notice of SIGTERM
 // In E2E_PULLS (the launcher keeps TIDEGATE_... to itself), a folder, it writes down when each
 // pull of `workload`, `count` and `many`, and each push of `forgets`, began and was served: two
@@ -30,6 +31,7 @@
 #include <vector>
 
 #include "runtime/base/rng.hpp"
+#include "tests/e2e/kept_state.hpp"
 #include "tests/support/workload.hpp"
 #include <tidegate/session.hpp>
 
@@ -192,6 +194,12 @@ status run(tidegate::session& session, const std::vector<std::string>& words) {
   const auto pause_us = words.size() > 2 ? std::stoull(words[2]) : 0;
   if (mode == "count")
     return count(session, static_cast<std::uint64_t>(argument), pause_us, words.size() > 3);
+  if (mode == "state")
+    return tests::keep_and_push(session, {.clocks = std::stoull(words.at(1)),
+                                          .bytes = std::stoull(words.at(2)),
+                                          .lifetime_us = std::stoull(words.at(3)),
+                                          .pause_us_max = std::stoull(words.at(4)),
+                                          .exchanges = words.at(5) == "exchange"});
   if (mode == "forgets") return forgets(session, argument);
   if (mode == "idle") return idle(session, argument);
   if (mode == "many")

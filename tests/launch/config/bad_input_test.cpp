@@ -41,6 +41,10 @@ INSTANTIATE_TEST_SUITE_P(
         bad_job{"    workers: [1]\n", "c.yaml:5:14", "is a list", "1 to 1024"},
         bad_job{"    seed: 18446744073709551616\n", "c.yaml:5:11", "no number",
                 "18446744073709551615"},
+        bad_job{"    state: {max: 1KiB}\n", "c.yaml:5:18: jobs.j.state.max", "is too small",
+                "0, or 4KiB to"},
+        bad_job{"    state: {max: 4097}\n", "c.yaml:5:18", "no multiple of 8", "4KiB"},
+        bad_job{"    state: 5MiB\n", "c.yaml:5:12", "is a plain value", "a map"},
         bad_job{"    seed: -1\n", "c.yaml:5:11", "negative", "0 to"}));
 
 INSTANTIATE_TEST_SUITE_P(

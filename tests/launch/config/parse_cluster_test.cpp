@@ -186,6 +186,7 @@ TEST(parse_cluster, fills_in_the_defaults_of_the_spec) {
   EXPECT_EQ(job.consistency, policies::consistency_spec{});
   EXPECT_EQ(job.optimizer, policies::optimizer_spec{});
   EXPECT_EQ(job.seed, 1U);
+  EXPECT_EQ(job.state_bytes_max(), 1U << 20U);
   EXPECT_TRUE(job.tables.empty());
 }
 

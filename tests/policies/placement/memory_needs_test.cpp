@@ -65,6 +65,8 @@ TEST(memory_needs, of_a_worker_are_two_gradients_and_what_it_receives) {
   cluster.transport = transport_kind::tcp;
   EXPECT_EQ(needs_of(cluster, "worker-mlp-3").total(), 192 * mib);
   EXPECT_EQ(needs_of(cluster, "shard-0").gradients, 4 * 2 * 32 * mib);
+  cluster.jobs[0].state_bytes = 16 * mib;
+  EXPECT_EQ(needs_of(cluster, "worker-mlp-3").kept / mib, 64U) << "four versions";
 }
 
 TEST(memory_needs, that_the_machine_has_not_are_refused) {

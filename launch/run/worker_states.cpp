@@ -1,0 +1,30 @@
+#include "launch/run/worker_states.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "policies/model/state_layout.hpp"
+
+namespace tidegate::launch {
+
+runtime::expected<int> worker_states::prepare(const policies::launch_effects::start& start,
+                                              const policies::process_name& name,
+                                              std::uint64_t token) {
+  if (name.role != policies::process_role::worker) return -1;
+  const auto job = std::find_if(spec_.jobs.begin(), spec_.jobs.end(),
+                                [&](const auto& spec) { return spec.name == name.job; });
+  const auto most = job == spec_.jobs.end() ? 0 : job->state_bytes_max();
+  if (most == 0) return -1;
+  if (start.joins) files_.erase(start.process);
+  const auto at = files_.find(start.process);
+  if (at != files_.end()) return at->second.fd();
+  auto file = runtime::state_file::make(token, policies::state_memory_bytes(most));
+  if (!file) return runtime::fail(file.error());
+  // In a later epoch it may be the state of an earlier launcher's time that is not there.
+  if (start.joins || start.epoch == 1)
+    if (auto put = file->put(policies::state_history_offset, 1); !put.ok())
+      return runtime::fail(std::move(put));
+  return files_.emplace(start.process, std::move(*file)).first->second.fd();
+}
+
+}  // namespace tidegate::launch

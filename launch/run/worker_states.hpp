@@ -1,0 +1,32 @@
+// The memory in which workers of a run keep state that outlives their processes: one file per
+// rank, as long as the launcher lives. Main thread only.
+#pragma once
+
+#include <cstdint>
+#include <map>
+
+#include "policies/launcher/effects.hpp"
+#include "policies/model/process_name.hpp"
+#include "policies/model/spec.hpp"
+#include "runtime/base/status.hpp"
+#include "runtime/process/state_file.hpp"
+
+namespace tidegate::launch {
+
+class worker_states {
+ public:
+  // `spec` outlives it.
+  explicit worker_states(const policies::cluster_spec& spec) : spec_(spec) {}
+
+  // Returns the descriptor that a process which is about to be started inherits: of the file of
+  // its rank, or of a new one where the rank has none yet or joins anew; -1 where it keeps no
+  // state. Errors: io_error.
+  runtime::expected<int> prepare(const policies::launch_effects::start& start,
+                                 const policies::process_name& name, std::uint64_t token);
+
+ private:
+  const policies::cluster_spec& spec_;
+  std::map<policies::process_number, runtime::state_file> files_;
+};
+
+}  // namespace tidegate::launch
