@@ -76,6 +76,12 @@ void bind_session(nb::module_& module) {
           },
           "clocks_total"_a, "epoch"_a, "loss"_a, "samples"_a)
       .def("report_metric", &self::report_metric)
+      .def("keep_state", &self::keep_state)
+      .def("kept_state", &self::kept_state)
+      .def("kept_names", &self::kept_names)
+      .def("forget_state", &self::forget_state)
+      .def("forget_all", &self::forget_all)
+      .def("state_is_lost", &self::state_is_lost)
       .def("finish", &self::finish)
       .def("fail", &self::fail)
       .def("take_over", &self::take_over);

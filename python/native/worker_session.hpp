@@ -58,6 +58,13 @@ class worker_session : public std::enable_shared_from_this<worker_session> {
   void exchange(const std::vector<table>& tables);
   void clock();
   void scale_learning_rate(float factor);
+  // The calls of session that keep state.
+  void keep_state(const std::string& name, const nanobind::bytes& value);
+  std::optional<nanobind::bytes> kept_state(const std::string& name);  // none: not there
+  std::vector<std::string> kept_names();
+  void forget_state(const std::string& name);
+  void forget_all();
+  bool state_is_lost();
   void report(const progress& now);
   void report_metric(const std::string& name, double value);
   void finish();

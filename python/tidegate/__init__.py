@@ -60,8 +60,10 @@ if TYPE_CHECKING:
     from ._options import nesterov as nesterov
     from ._options import sgd as sgd
     from ._options import uniform as uniform
+    from . import data as data
     from ._session import Session as Session
     from ._session import session as session
+    from ._state import State as State
     from ._table import Pending as Pending
     from ._table import Table as Table
     from ._view import View as View
@@ -77,6 +79,7 @@ _HOMES = {
     "_options": ["Optimizer", "Pushed", "Schedule", "Uniform", "adagrad", "adam", "adamw", "assign", "cosine_decay",
                  "momentum", "nesterov", "pushed", "sgd", "step_decay", "uniform", "warm_up"],
     "_session": ["Session", "session"],
+    "_state": ["State"],
     "_table": ["Pending", "Table"],
     "_view": ["View"],
 }
@@ -85,7 +88,7 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = [
     "AlreadyExistsError", "CancelledError", "CorruptError", "InvalidArgumentError", "InvalidViewError",
     "IoError", "JobResult", "LaunchError", "NoSpaceError", "NotFiniteError", "NotFoundError", "Optimizer",
-    "OutOfOrderError", "OverLimitError", "Pending", "Pushed", "RefusedError", "Result", "Session", "Table",
+    "OutOfOrderError", "OverLimitError", "Pending", "Pushed", "RefusedError", "Result", "Session", "State", "Table",
     "TidegateError", "TimedOutError", "UnavailableError", "Uniform", "View", "WorkerError", "__version__",
     "adagrad", "adam", "adamw", "assign", "launch", "momentum", "nesterov", "pushed", "session", "sgd",
     "spawn", "uniform",
@@ -94,6 +97,8 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     home = _HOME_OF.get(name)
+    if name == "data":
+        return importlib.import_module(".data", __name__)
     if home is None:
         raise AttributeError(f"module 'tidegate' has no attribute {name!r}")
     value = getattr(importlib.import_module("." + home, __name__), name)

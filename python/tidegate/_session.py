@@ -10,6 +10,7 @@ from typing import Any, Iterable, NoReturn, Optional
 
 from . import _native
 from ._options import Optimizer
+from ._state import State
 from ._table import Init, Shape, Table, options_of, shape_of
 from .errors import OutOfOrderError, TidegateError
 
@@ -29,6 +30,8 @@ class Session:
         self._tables: dict[str, Table] = {}
         self._touched: set[Table] = set()  # tables with views, or pushed, in this clock
         self._finishes_at_exit = False
+        #: What this worker keeps; it outlives the process (:class:`State`).
+        self.state = State(native)
         # Of use in messages, and after the end.
         self.job: str = native.job
         self.policy: str = native.policy

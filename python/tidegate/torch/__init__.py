@@ -17,9 +17,10 @@ from ._collectives import (Average, Compression, Sum, allreduce, broadcast_objec
                            broadcast_parameters, init, is_initialized, local_rank, local_size, rank, shutdown, size)
 from ._ddp import DDPState, ddp_hook
 from ._optimizer import DistributedOptimizer
+from ._sampler import Sampler
 
 __all__ = [
-    "Average", "Compression", "DDPState", "DistributedOptimizer", "Sum", "allreduce", "broadcast_object",
+    "Average", "Compression", "DDPState", "DistributedOptimizer", "Sampler", "Sum", "allreduce", "broadcast_object",
     "broadcast_optimizer_state", "broadcast_parameters", "ddp_hook", "init", "is_initialized", "local_rank", "local_size",
     "rank", "shutdown", "size",
 ]
