@@ -174,10 +174,11 @@ class session {
   //
   // Keeps a copy of these bytes under this name, 1 to 128 bytes, until it is kept again or
   // forgotten. While a worker keeps anything, the push of a clock that is the last, as every
-  // other table has its own, leaves with clock(); or when a push of the clock is waited for:
-  // that commits, and nothing can be kept after it until clock(). Errors: invalid_argument
-  // (name), over_limit, no_space, out_of_order (the last push of this clock has left; nothing
-  // was kept before it, or it was waited for), unavailable (the worker's job has no state, its
+  // other table has its own, leaves with clock(); after a resume all pushes of a clock do. Or
+  // they leave when a push of the clock is waited for: where every table has its push, that
+  // commits, and nothing can be kept after it until clock(). Errors: invalid_argument (name),
+  // over_limit, no_space, out_of_order (the last push of this clock has left; nothing was kept
+  // before it, or it was waited for), unavailable (the worker's job has no state, its
   // descriptor did not come through, or the state is lost: see state_is_lost()); nothing is
   // changed then.
   status keep(std::string_view name, std::span<const std::byte> bytes);

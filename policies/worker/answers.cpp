@@ -142,6 +142,7 @@ void worker_core::fail(reply_code code, worker_effects& out) {
     if (op != 0 && op != unnamed && op != exchange_.op) out.dones.push_back({op, code});
   };
   for (auto& [id, table] : tables_) {
+    table.held = false;
     for (auto& push : table.pushes)
       if (std::exchange(push.active, false)) end(push.op);
     if (std::exchange(table.pull.active, false)) end(table.pull.op);

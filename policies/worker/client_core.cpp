@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "policies/model/clock_vector.hpp"
 #include "policies/model/kept_versions.hpp"
 #include "policies/sending/send_queue.hpp"
 #include "runtime/base/assert.hpp"
+#include "runtime/base/limits.hpp"
 #include "runtime/base/planted.hpp"
 #include "runtime/base/rare.hpp"
 
@@ -13,6 +15,19 @@ namespace tidegate::policies {
 
 using runtime::frame_header;
 using runtime::frame_kind;
+
+namespace {
+
+// Chunks may have pushes of this rank that this process has not made. Those of processes before
+// it are of the clocks in flight; a checkpoint of a policy without exact versions cuts chunks
+// where each of them is.
+std::uint64_t certain_from(const worker_welcome& welcome, std::uint32_t incarnation) {
+  constexpr std::uint32_t first_epoch = 1;
+  if (welcome.epoch > first_epoch && welcome.policy != "bsp") return clock_vector::infinity;
+  return incarnation > 1 ? welcome.first_clock + runtime::limits::clocks_in_flight_max : 0;
+}
+
+}  // namespace
 
 client_core::client_core(client_shell& shell, const worker_welcome& welcome, std::uint32_t rank,
                          std::uint32_t incarnation)
@@ -23,7 +38,8 @@ client_core::client_core(client_shell& shell, const worker_welcome& welcome, std
       rank_(rank),
       incarnation_(incarnation),
       shards_move_(welcome.replicated || welcome.aggregated),
-      worker_(static_cast<std::uint32_t>(welcome.shard_addresses.size()), welcome.first_clock),
+      worker_(static_cast<std::uint32_t>(welcome.shard_addresses.size()), welcome.first_clock,
+              certain_from(welcome, incarnation)),
       attaching_(welcome.shard_addresses.size()) {
   TIDEGATE_ASSERT(epochs_.size() == welcome.shard_addresses.size(), "a shard has an epoch");
   if (welcome.one_clock_in_flight) worker_.set_one_clock_in_flight();

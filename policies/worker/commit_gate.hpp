@@ -1,11 +1,15 @@
-// When a worker that keeps state commits it, and the push that waits for the commit. The push
-// that completes a clock, as every other table has its push, is held back until the clock's
-// commit. Plain state. One thread.
+// When a worker that keeps state commits it, and which pushes wait for the commit.
+//
+// The push that completes a clock, as every other table has its push, is held back until the
+// clock's commit: its chunks lack it, so that a process in this worker's place does not resume
+// after this clock. Where they may have it, all pushes of the clock are held back: in the first
+// clocks after a resume, as the process before may have made them in another order, and after
+// a checkpoint that cuts chunks at different clocks. Plain state. One thread.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
+#include <utility>
 
 #include "policies/worker/effects.hpp"
 #include "runtime/base/planted.hpp"
@@ -14,44 +18,53 @@ namespace tidegate::policies {
 
 class commit_gate {
  public:
-  // Begins to hold pushes back. Returns false, and does nothing, if all of so many tables have
-  // their push of this clock: the last may have left.
-  bool begin(std::size_t tables) noexcept {
-    if (!holds_ && pushed_ > 0 && pushed_ == tables) return false;
+  // `certain_from`: the first clock of which no chunk has a push that this process has not
+  // made.
+  explicit commit_gate(std::uint64_t certain_from) : certain_from_(certain_from) {}
+
+  // Begins to hold pushes back. Returns false, and does nothing, if a push of this clock may
+  // have left that was to be held back. `tables`, here and below: how many there are.
+  bool begin(std::uint64_t clock, std::size_t tables) noexcept {
+    if (!holds_ && pushed_ > 0 && (is_complete(tables) || clock < certain_from_)) return false;
     return holds_ = true;
   }
   // Notes that another table has its push, or skip, of this clock.
   void note_push() noexcept { ++pushed_; }
-  // Returns true if the push of this table, which note_push() has counted as one of so many
-  // tables, is to be held back; it is then.
-  bool holds(std::uint32_t table, std::size_t tables) noexcept {
-    if (!holds_ || pushed_ < tables ||
-        runtime::is_planted(runtime::planted_bug::last_push_not_held_back))
-      return false;
-    held_ = table;
-    return true;
+  // Returns true if every table has.
+  bool is_complete(std::size_t tables) const noexcept { return pushed_ == tables; }
+  // Returns true if the push that note_push() has counted is to be held back.
+  bool holds(std::uint64_t clock, std::size_t tables) noexcept {
+    using runtime::planted_bug;
+    if (!holds_ || runtime::is_planted(planted_bug::last_push_not_held_back)) return false;
+    const bool all = clock < certain_from_ && !opened_ &&
+                     !runtime::is_planted(planted_bug::only_last_push_held_after_a_resume);
+    if (!all && !is_complete(tables)) return false;
+    return holds_back_ = true;
   }
-  // Returns true if this table's push of the clock under way is held back.
-  bool is_held(std::uint32_t table) const noexcept { return held_ == table; }
-  bool any_held() const noexcept { return held_.has_value(); }
-  // Commits at the end of this clock, once. Returns the table whose push may leave now, if a
-  // push was held back.
-  std::optional<std::uint32_t> commit(std::uint64_t clock, worker_effects& out) {
-    if (!holds_ || committed_ > clock) return {};
-    out.commit = committed_ = clock + 1;
-    const auto table = held_;
-    held_.reset();
-    return table;
+  bool any_held() const noexcept { return holds_back_; }
+  // Lets what is held back leave: with the commit of this clock; or without it, as somebody
+  // waits for a push and others of the clock follow, of which the last is held back. Returns
+  // true if anything was held back.
+  bool let_go(std::uint64_t clock, bool commits, worker_effects& out) {
+    if (!holds_) return false;
+    if (!commits) opened_ = true;
+    if (commits && committed_ <= clock) out.commit = committed_ = clock + 1;
+    return std::exchange(holds_back_, false);
   }
-  void next_clock() noexcept { pushed_ = 0; }
-  // Forgets the push that is held back: the worker has failed.
-  void clear() noexcept { held_.reset(); }
+  void next_clock() noexcept {
+    pushed_ = 0;
+    opened_ = false;
+  }
+  // Forgets what is held back: the worker has failed.
+  void clear() noexcept { holds_back_ = false; }
 
  private:
+  std::uint64_t certain_from_;
   bool holds_ = false;
+  bool holds_back_ = false;      // a push of this clock
+  bool opened_ = false;          // in this clock, before it was complete
   std::uint64_t committed_ = 0;  // the clock of the last version
-  std::optional<std::uint32_t> held_;
-  std::size_t pushed_ = 0;  // tables, in this clock
+  std::size_t pushed_ = 0;       // tables, in this clock
 };
 
 }  // namespace tidegate::policies

@@ -51,26 +51,29 @@ errc worker_core::push(std::uint32_t id, operation op, worker_effects& out,
   if (!may_move_on() || table->pull.active || table->pushed_below > clock_)
     return errc::out_of_order;
   begin_push(*table, op, half);
-  if (!commits_.holds(id, tables_.size())) send_or_wait(id, *table, out);
+  table->held = commits_.holds(clock_, tables_.size());
+  if (!table->held) send_or_wait(id, *table, out);
   return errc::ok;
 }
 
 errc worker_core::keep_state(operation op, worker_effects& out) {
   if (failure_ != reply_code::ok) return errc::cancelled;
-  if (!commits_.begin(tables_.size())) return errc::out_of_order;
+  if (!commits_.begin(clock_, tables_.size())) return errc::out_of_order;
   out.dones.push_back({op, reply_code::ok});
   return errc::ok;
 }
 
 // Within the credit window, so that this worker resumes at the clock before this one at the
 // least: its version is the oldest that is still needed.
-void worker_core::commit(worker_effects& out) {
-  if (const auto id = commits_.commit(clock_, out)) send_or_wait(*id, tables_.at(*id), out);
+void worker_core::let_go(bool commits, worker_effects& out) {
+  if (!commits_.let_go(clock_, commits, out)) return;
+  for (auto& [id, table] : tables_)
+    if (std::exchange(table.held, false)) send_or_wait(id, table, out);
 }
 
 errc worker_core::release(operation op, worker_effects& out) {
   if (failure_ != reply_code::ok) return errc::cancelled;
-  if (commits_.any_held()) commit(out);
+  if (commits_.any_held()) let_go(commits_.is_complete(tables_.size()), out);
   out.dones.push_back({op, reply_code::ok});
   return errc::ok;
 }
@@ -99,7 +102,7 @@ void worker_core::send_waiting(worker_effects& out) {
   TIDEGATE_RARE("worker: pushes have waited for the clock before");
   for (const auto& [id, table] : tables_) {
     const auto& push = table.pushes[*clock % window];
-    const bool is_held = *clock == clock_ && commits_.is_held(id);
+    const bool is_held = table.held && *clock == clock_;
     if (push.active && push.clock == *clock && push.op != unnamed && !is_held)
       send_push(id, table, push, 0, out);
   }
@@ -127,7 +130,7 @@ errc worker_core::clock(operation op, worker_effects& out) {
   if (!may_move_on()) return errc::out_of_order;
   for (const auto& [id, table] : tables_)
     if (table.pull.active) return errc::out_of_order;
-  commit(out);
+  let_go(true, out);
   for (auto& [id, table] : tables_) {
     if (table.pushed_below > clock_) continue;
     begin_push(table, 0);
@@ -155,7 +158,7 @@ errc worker_core::exchange(std::span<const std::uint32_t> ids, operation op,
     table->listed = true;
     ++listed;
   }
-  commit(out);
+  let_go(true, out);
   ++last_request_;
   exchange_ = {.op = op,
                .remaining = listed,
@@ -229,7 +232,7 @@ void worker_core::tick(std::int64_t now, worker_effects& out) {
   for (auto& [id, table] : tables_) {
     for (const auto slot : table.older_first()) {
       auto& push = table.pushes[slot];
-      const bool is_held = push.clock == clock_ && commits_.is_held(id);
+      const bool is_held = table.held && push.clock == clock_;
       if (!push.active || is_held || credits_.waits(push.clock)) continue;
       const bool early = TIDEGATE_BUGGIFY("worker: a push is sent again early");
       if (push.retransmit.is_due(now, retransmit_limits_) || early)
@@ -255,7 +258,7 @@ void worker_core::resend(std::uint32_t shard, worker_effects& out) {
   for (auto& [id, table] : tables_) {
     for (const auto slot : table.older_first()) {
       const auto& push = table.pushes[slot];
-      const bool is_held = push.clock == clock_ && commits_.is_held(id);
+      const bool is_held = table.held && push.clock == clock_;
       if (push.active && !is_held && !credits_.waits(push.clock))
         resend_push(id, table, push, shard, out);
     }

@@ -20,8 +20,8 @@
 // A worker may keep state (kept_state.hpp). Each clock then commits it, before the last push or
 // skip of the clock leaves: a process that takes the place of this one resumes at a clock for
 // which every chunk lacks nothing of the clocks before, so that it finds the state of that
-// clock committed. The push that would complete a clock, as every other table has its push, is
-// held back until clock(), exchange() or release().
+// clock committed. What waits for that is
+// held back until clock(), exchange() or release() (commit_gate.hpp).
 //
 // A table's part on a shard that shares memory with this worker (attached) is pushed and pulled
 // whole, by one doorbell; the others chunk by chunk. One thread. Once warm, nothing allocates.
@@ -46,9 +46,11 @@ namespace tidegate::policies {
 class worker_core {
  public:
   // `shards`: how many; their indexes are below. `first_clock`: where a worker that comes back
-  // goes on, else 0.
-  explicit worker_core(std::uint32_t shards, std::uint64_t first_clock = 0)
-      : tables_(shards), clock_(first_clock), farewell_(shards) {}
+  // goes on, else 0. `certain_from`: the first clock of which no chunk has a push that another
+  // process has made.
+  explicit worker_core(std::uint32_t shards, std::uint64_t first_clock = 0,
+                       std::uint64_t certain_from = 0)
+      : tables_(shards), clock_(first_clock), commits_(certain_from), farewell_(shards) {}
 
   // Adds a table before its first use; `places` covers the whole table. Adding it again changes
   // nothing.
@@ -88,12 +90,13 @@ class worker_core {
   runtime::errc pull(std::uint32_t table, operation op, extent wanted, worker_effects& out);
   // Ends the clock, with a skip of every table that was not pushed in it; done at once.
   runtime::errc clock(operation op, worker_effects& out);
-  // Holds the last push of each clock back from now on, and commits; done at once. To be called
+  // Holds pushes back from now on, and commits each clock; done at once. To be called
   // when the worker begins to keep state. Out of order if the last push of this clock has left:
   // a process in this worker's place may resume without state then.
   runtime::errc keep_state(operation op, worker_effects& out);
-  // Commits, and lets the push leave that is held back; done at once. What the worker keeps
-  // cannot change any more in this clock then. Without such a push it does nothing.
+  // Lets what is held back leave, as somebody waits for a push of this clock; done at once. If
+  // every table has its push that commits: what the worker keeps cannot change any more in this
+  // clock then.
   runtime::errc release(operation op, worker_effects& out);
   // Waits; done when a push of this clock is within the credit window. One at a time.
   runtime::errc room(operation op, worker_effects& out);
@@ -165,8 +168,8 @@ class worker_core {
   bool may_move_on() const;
   void begin_push(worker_table& table, operation op, std::uint32_t half = 0);
   void send_or_wait(std::uint32_t id, const worker_table& table, worker_effects& out);
-  // Sends the push that waited for the commit, if there was one.
-  void commit(worker_effects& out);
+  // Sends what is held back, after the commit of this clock or without it.
+  void let_go(bool commits, worker_effects& out);
   bool exchange_waits() const { return exchange_.op != 0 && credits_.waits(exchange_.clock); }
   void send_waiting(worker_effects& out);
   void send_exchange(worker_effects& out) const;

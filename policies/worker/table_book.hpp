@@ -81,6 +81,7 @@ struct worker_table {
   std::vector<table_part> parts;
   std::vector<chunk_source> sources;      // per chunk
   std::uint64_t pushed_below = 0;         // clock of the last push or skip, plus 1
+  bool held = false;                      // the push of the clock under way is held back
   bool listed = false;                    // in the exchange being started
   std::array<push_state, window> pushes;  // by clock modulo window
   pull_state pull;

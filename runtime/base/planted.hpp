@@ -88,6 +88,7 @@ enum class planted_bug : std::uint8_t {
   state_committed_after_the_push,
   state_written_over_what_is_needed,
   last_push_not_held_back,
+  only_last_push_held_after_a_resume,
 
   // Mistakes of checkpoints: a simulation of disks that fail finds them
   // (sim_checkpoint_planted_test).
@@ -101,7 +102,7 @@ inline constexpr auto planted_bug_last = planted_bug::replica_steps_at_its_own_r
 inline constexpr auto planted_size_bug_first = planted_bug::calls_beyond_a_bound_dropped;
 inline constexpr auto planted_size_bug_last = planted_bug::calls_beyond_a_bound_dropped;
 inline constexpr auto planted_state_bug_first = planted_bug::state_one_version_late;
-inline constexpr auto planted_state_bug_last = planted_bug::last_push_not_held_back;
+inline constexpr auto planted_state_bug_last = planted_bug::only_last_push_held_after_a_resume;
 inline constexpr auto planted_checkpoint_bug_first =
     planted_bug::checkpoint_renamed_before_synced;
 inline constexpr auto planted_checkpoint_bug_last =

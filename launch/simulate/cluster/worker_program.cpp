@@ -129,6 +129,8 @@ void worker::write_and_push() {
     if (code != reply_code::ok && !ended_) give_up("refused: " + std::string(to_string(code)));
     return ended_;
   };
+  // Nobody says that a process pushes its tables in the order of the process before it.
+  if (script_.keeps_from && incarnation_ % 2 == 0) std::reverse(pushed.begin(), pushed.end());
   if (script_.way == worker_way::exchange) {
     if (pushed.size() != ids_.size())
       for (const auto id : ids_)

@@ -137,6 +137,45 @@ TEST_F(commits, a_held_push_waits_for_the_clock_before_where_one_is_in_flight) {
   EXPECT_EQ(clock(6), "commit 2, push 4.0, done 6");
 }
 
+// A worker in the place of another whose pushes chunks may have, of two clocks.
+class commits_after_a_resume : public commits {
+ protected:
+  commits_after_a_resume() {
+    core = worker_core(2, 0, 2);
+    core.add_table(3, {{.chunk = 0, .shard = 0, .first = 0, .elements = 8}});
+    core.add_table(4, {{.chunk = 0, .shard = 1, .first = 0, .elements = 2}});
+  }
+};
+
+TEST_F(commits_after_a_resume, all_pushes_wait_for_the_commit_at_first) {
+  keep();
+  EXPECT_EQ(push(4, 1), "");
+  EXPECT_EQ(push(3, 2), "");
+  EXPECT_EQ(clock(3), "commit 1, push 3.0, push 4.0, done 3");
+  EXPECT_EQ(push(4, 4), "");
+  EXPECT_EQ(clock(5), "commit 2, push 4.0, skip 3.0, done 5");
+  core.on_ack(3, 0, 0, reply_code::ok, out);
+  core.on_ack(4, 0, 0, reply_code::ok, out);
+  out.clear();
+  EXPECT_EQ(push(4, 6), "push 4.0") << "of a clock that nobody has pushed";
+  EXPECT_EQ(push(3, 7), "");
+}
+
+TEST_F(commits_after_a_resume, a_wait_in_the_middle_of_a_clock_lets_go_without_a_commit) {
+  keep();
+  EXPECT_EQ(push(4, 1), "");
+  ASSERT_EQ(core.release(2, out), errc::ok);
+  EXPECT_EQ(text(out), "push 4.0, done 2") << "what is kept may still change";
+  EXPECT_EQ(push(3, 3), "") << "the last one";
+  ASSERT_EQ(core.release(4, out), errc::ok);
+  EXPECT_EQ(text(out), "commit 1, push 3.0, done 4");
+}
+
+TEST_F(commits_after_a_resume, state_begins_before_the_first_push_of_a_clock) {
+  EXPECT_EQ(push(4, 1), "push 4.0");
+  EXPECT_EQ(core.keep_state(2, out), errc::out_of_order);
+}
+
 TEST_F(commits, a_failure_forgets_what_is_held_back) {
   keep();
   EXPECT_EQ(push(4, 1), "push 4.0");
