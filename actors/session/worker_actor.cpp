@@ -83,12 +83,11 @@ std::string worker::describe(const worker_command& command, std::uint64_t clock)
 
 errc worker::start(worker_command& command, policies::operation op) {
   return shell_.begin([&](policies::worker_core& core, policies::worker_effects& out) {
-    core.set_rate(command.rate);
     switch (command.kind) {
       case worker_command::action::open:
         break;  // done in on_command
       case worker_command::action::push:
-        return core.push(command.table, op, out, command.half);
+        return core.push(command.table, op, out, command.half, command.rate);
       case worker_command::action::pull:
         return core.pull(command.table, op, command.extent, out);
       case worker_command::action::clock:
@@ -96,7 +95,7 @@ errc worker::start(worker_command& command, policies::operation op) {
       case worker_command::action::room:
         return core.room(op, out);
       case worker_command::action::exchange:
-        return core.exchange(command.tables, op, out, command.half);
+        return core.exchange(command.tables, op, out, command.half, command.rate);
       case worker_command::action::finish:
         return core.finish(op, out);
       case worker_command::action::keep_state:

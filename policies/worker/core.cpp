@@ -43,14 +43,14 @@ errc worker_core::room(operation op, worker_effects& out) {
   return errc::ok;
 }
 
-errc worker_core::push(std::uint32_t id, operation op, worker_effects& out,
-                       std::uint32_t half) {
+errc worker_core::push(std::uint32_t id, operation op, worker_effects& out, std::uint32_t half,
+                       float rate) {
   if (failure_ != reply_code::ok) return errc::cancelled;
   auto* table = tables_.find(id);
   if (!table) return errc::not_found;
   if (!may_move_on() || table->pull.active || table->pushed_below > clock_)
     return errc::out_of_order;
-  begin_push(*table, op, half);
+  begin_push(*table, op, half, rate);
   table->held = commits_.holds(clock_, tables_.size());
   if (!table->held) send_or_wait(id, *table, out);
   return errc::ok;
@@ -78,10 +78,11 @@ errc worker_core::release(operation op, worker_effects& out) {
   return errc::ok;
 }
 
-void worker_core::begin_push(worker_table& table, operation op, std::uint32_t half) {
+void worker_core::begin_push(worker_table& table, operation op, std::uint32_t half,
+                             float rate) {
   auto& push = table.pushes[clock_ % window];
   push.begin(clock_, op, half);
-  push.rate = rate_;
+  push.rate = rate;
   table.pushed_below = clock_ + 1;
   commits_.note_push();
   credits_.begin(clock_, op == 0);
@@ -143,7 +144,7 @@ errc worker_core::clock(operation op, worker_effects& out) {
 }
 
 errc worker_core::exchange(std::span<const std::uint32_t> ids, operation op,
-                           worker_effects& out, std::uint32_t half) {
+                           worker_effects& out, std::uint32_t half, float rate) {
   if (failure_ != reply_code::ok) return errc::cancelled;
   if (!may_move_on()) return errc::out_of_order;
   for (auto& [id, table] : tables_) {
@@ -167,10 +168,10 @@ errc worker_core::exchange(std::span<const std::uint32_t> ids, operation op,
                .clock = clock_,
                .request = last_request_,
                .half = half,
-               .rate = rate_};
+               .rate = rate};
   for (auto& [id, table] : tables_) {
     if (table.listed) {
-      begin_push(table, unnamed, half);
+      begin_push(table, unnamed, half, rate);
       table.pull.begin(clock_ + 1, op, false, last_request_);
     } else if (table.pushed_below <= clock_) {
       begin_push(table, 0);

@@ -75,13 +75,11 @@ class worker_core {
   // everything as it was. Errors: out_of_order (see above), not_found (no such table),
   // cancelled (failure() says why nothing works any more).
   //
-  // Multiplies the learning rates of steps made with pushes from now on, those of exchange()
-  // included, by `rate`, which is finite and at least 0.
-  void set_rate(float rate) noexcept { rate_ = rate; }
   // Pushes the gradient that lies in this half of the double buffer (double_buffer.hpp); done
-  // when all shards have acknowledged it.
+  // when all shards have acknowledged it. `rate` multiplies the learning rate of its step; it
+  // is finite and at least 0.
   runtime::errc push(std::uint32_t table, operation op, worker_effects& out,
-                     std::uint32_t half = 0);
+                     std::uint32_t half = 0, float rate = 1.0F);
   // When a pull is answered. as_policy: as soon as the job's policy allows; final_barrier: when
   // all other workers have finished or come to this clock; to_the_end: when all workers have
   // finished, which is allowed after finish() only.
@@ -104,7 +102,7 @@ class worker_core {
   bool has_room() const;
   // Pushes these tables, ends the clock, pulls them at the new one; done when they are pulled.
   runtime::errc exchange(std::span<const std::uint32_t> tables, operation op,
-                         worker_effects& out, std::uint32_t half = 0);
+                         worker_effects& out, std::uint32_t half = 0, float rate = 1.0F);
   // Says farewell to all shards once every push is acknowledged; done when they have
   // acknowledged it.
   runtime::errc finish(operation op, worker_effects& out);
@@ -166,7 +164,7 @@ class worker_core {
   static constexpr operation unnamed = ~operation{0};
 
   bool may_move_on() const;
-  void begin_push(worker_table& table, operation op, std::uint32_t half = 0);
+  void begin_push(worker_table& table, operation op, std::uint32_t half = 0, float rate = 1.0F);
   void send_or_wait(std::uint32_t id, const worker_table& table, worker_effects& out);
   // Sends what is held back, after the commit of this clock or without it.
   void let_go(bool commits, worker_effects& out);
@@ -197,7 +195,6 @@ class worker_core {
     std::uint32_t half = 0;
     float rate = 1.0F;
   } exchange_;
-  float rate_ = 1.0F;
   commit_gate commits_;
   bool finished_ = false;
   farewell farewell_;

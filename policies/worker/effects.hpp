@@ -33,7 +33,7 @@ struct worker_effects {
     std::uint64_t clock = 0;    // of the push, or else of the pull
     std::uint64_t request = 0;  // of the pull
     std::uint32_t half = 0;     // push, doorbell that pushes: half of the double buffer
-    float rate = 1.0F;          // push, doorbell that pushes: see worker_core::set_rate()
+    float rate = 1.0F;          // push, doorbell that pushes: see worker_core::push()
     bool is_final = false;      // pull, doorbell
     bool pushes = false;        // doorbell
     bool skips = false;         // doorbell

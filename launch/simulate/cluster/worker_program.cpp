@@ -137,16 +137,13 @@ void worker::write_and_push() {
         if (std::find(pushed.begin(), pushed.end(), id) == pushed.end())
           tables_.write(id, clock_, half());
     note_push(ids_);
-    begin(
-        [this](auto& core, auto op, auto& out) {
-          core.set_rate(rate());
-          return core.exchange(ids_, op, out, half());
-        },
-        [this, failed](reply_code code) {
-          if (failed(code)) return;
-          for (const auto id : ids_) tables_.read(clock_ + 1, false, id);
-          move_on([this] { clock_ >= script_.clocks ? finish() : compute(); });
-        });
+    begin([this](auto& core, auto op,
+                 auto& out) { return core.exchange(ids_, op, out, half(), rate()); },
+          [this, failed](reply_code code) {
+            if (failed(code)) return;
+            for (const auto id : ids_) tables_.read(clock_ + 1, false, id);
+            move_on([this] { clock_ >= script_.clocks ? finish() : compute(); });
+          });
     return maybe_mistake();
   }
   if (pushed.empty()) {
@@ -156,15 +153,12 @@ void worker::write_and_push() {
   auto left = std::make_shared<std::size_t>(pushed.size());
   for (const auto id : pushed) {
     note_push({id});
-    begin(
-        [this, id](auto& core, auto op, auto& out) {
-          core.set_rate(rate());
-          return core.push(id, op, out, half());
-        },
-        [this, failed, left](reply_code code) {
-          if (failed(code)) return;
-          if (--*left == 0 && script_.way == worker_way::pull_push) end_clock();
-        });
+    begin([this, id](auto& core, auto op,
+                     auto& out) { return core.push(id, op, out, half(), rate()); },
+          [this, failed, left](reply_code code) {
+            if (failed(code)) return;
+            if (--*left == 0 && script_.way == worker_way::pull_push) end_clock();
+          });
     if (ended_) return;
   }
   if (late) keep();

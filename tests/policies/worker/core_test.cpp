@@ -44,12 +44,9 @@ TEST(worker_core, pushes_carry_the_rate_of_their_clock_whenever_they_are_sent) {
   auto core = make_core();
   core.attach(3, 0);
   worker_effects out;
-  core.set_rate(0.5F);
-  ASSERT_EQ(core.push(3, 1, out), errc::ok);
-  core.set_rate(0.25F);
+  ASSERT_EQ(core.push(3, 1, out, 0, 0.5F), errc::ok);
   const std::uint32_t tables[] = {4};
-  ASSERT_EQ(core.exchange(tables, 2, out), errc::ok);
-  core.set_rate(0.125F);
+  ASSERT_EQ(core.exchange(tables, 2, out, 0, 0.25F), errc::ok);
   const auto expect_rates = [&] {
     ASSERT_FALSE(out.sends.empty());
     for (const auto& sent : out.sends) {
