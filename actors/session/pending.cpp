@@ -40,6 +40,9 @@ status pending::wait() const {
 }
 
 void pending::then(std::function<void(const status&)> done) {
+  // A push that is held back for a commit may be what the callback is about.
+  if (state_->push != nullptr && state_->home->is_of_this_process() && !ready())
+    state_->push->release(state_->clock);
   {
     std::lock_guard lock(state_->mutex);
     if (!state_->outcome) {

@@ -21,9 +21,9 @@ status session_impl::begin_to_keep() {
   keeps_ = begun.ok();
   if (begun.code() != errc::out_of_order) return begun;
   return {errc::out_of_order,
-          "the last push of clock " + std::to_string(clock_) +
+          "a push of clock " + std::to_string(clock_) +
               " has left, and with it the state of the next clock, which is empty: keep "
-              "something before that push, or after clock()"};
+              "something before the first push of a clock"};
 }
 
 status session_impl::keep(std::string_view name, std::span<const std::byte> bytes) {

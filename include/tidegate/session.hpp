@@ -177,10 +177,10 @@ class session {
   // other table has its own, leaves with clock(); after a resume all pushes of a clock do. Or
   // they leave when a push of the clock is waited for: where every table has its push, that
   // commits, and nothing can be kept after it until clock(). Errors: invalid_argument (name),
-  // over_limit, no_space, out_of_order (the last push of this clock has left; nothing was kept
-  // before it, or it was waited for), unavailable (the worker's job has no state, its
-  // descriptor did not come through, or the state is lost: see state_is_lost()); nothing is
-  // changed then.
+  // over_limit, no_space, out_of_order (a push of this clock has left, and nothing was kept
+  // before: begin before the first push; or one was waited for), unavailable (the worker's job
+  // has no state, its descriptor did not come through, or the state is lost: see
+  // state_is_lost()); nothing is changed then.
   status keep(std::string_view name, std::span<const std::byte> bytes);
   // Returns what is kept under this name, what was kept in this clock included; valid until it
   // is kept again or forgotten. Errors: not_found, unavailable (as keep()).

@@ -27,7 +27,7 @@ std::string preset_of(const optimizer_rule& rule) {
   std::string text;
   std::string others;
   for (const auto& traits : optimizers_known) {
-    if (!rule.belongs_to(traits.kind)) continue;
+    if (!runtime::contains(traits.options, rule.option)) continue;
     const float value = traits.defaults.*rule.value;
     if (value == usual)
       text = format_real(usual);
@@ -62,7 +62,9 @@ void add_optimizer_keys(std::string_view map, std::vector<yaml_key>& rows) {
       runtime::optimizer_names(optimizer_option::learning_rate), "the optimizer");
   for (const auto& rule : policies::optimizer_rules)
     add(rule.name, "real", preset_of(rule), allowed_of(rule), rule.doc);
-  add("schedule", "map", "-", "kind, warmup, clocks, factor",
+  add("schedule", "map", "-",
+      "kind, warmup, clocks, factor; only with name " +
+          runtime::optimizer_names(optimizer_option::schedule, " or "),
       "how the learning rate follows the clocks of steps");
   add("schedule.kind", "choice", "required", "constant, step, cosine",
       "step: times `factor` every `clocks`; cosine: falls to `factor` times itself over "

@@ -127,22 +127,30 @@ bool is_table_name(std::string_view name) {
 
 policies::optimizer_spec read_optimizer(const section& from, policies::optimizer_spec base) {
   using kind = policies::optimizer_kind;
+  using option = runtime::optimizer_option;
   auto spec = base;
   // Were the name wrong, nothing could be said about which keys belong to it.
   const bool known =
       from.get("name") == nullptr || from.choice<kind>("name", spec.kind, optimizer_words);
   if (spec.kind != base.kind) {
     spec = policies::default_optimizer(spec.kind);
-    // Schedule and clip value mean the same for every optimizer; the job's rate is of those
-    // that step as its own does.
-    spec.schedule = base.schedule;
-    spec.clip_value = base.clip_value;
+    const auto has = [&](option wanted) {
+      return runtime::contains(runtime::traits_of(spec.kind).options, wanted);
+    };
+    if (has(option::schedule)) spec.schedule = base.schedule;
+    if (has(option::clip_value)) spec.clip_value = base.clip_value;
+    // The job's rate is of optimizers that step as its own does.
     if (spec.learning_rate == policies::default_optimizer(base.kind).learning_rate)
       spec.learning_rate = base.learning_rate;
   }
   for (const auto& rule : policies::optimizer_rules)
     if (known || rule.belongs_to_all()) read_option(from, rule, spec);
-  spec.schedule = read_schedule(from.child("schedule"), spec.schedule);
+  const bool has_schedule =
+      runtime::contains(runtime::traits_of(spec.kind).options, option::schedule);
+  if (has_schedule)
+    spec.schedule = read_schedule(from.child("schedule"), spec.schedule);
+  else if (known && from.get("schedule") != nullptr)
+    from.wrong("schedule", "does not belong to this optimizer");
   return spec;
 }
 

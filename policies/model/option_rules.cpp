@@ -134,6 +134,11 @@ runtime::expected<optimizer_spec> checked_optimizer(const optimizer_options& opt
     spec.*rule.value = *value;
   }
   if (options.schedule) {
+    constexpr auto option = runtime::optimizer_option::schedule;
+    if (!runtime::contains(runtime::traits_of(spec.kind).options, option))
+      return runtime::fail(
+          refused(table, "optimizer.schedule does not belong to optimizer '" + name + "'",
+                  "only with name " + runtime::optimizer_names(option)));
     const auto schedule = checked_schedule(*options.schedule, table);
     if (!schedule) return runtime::fail(schedule.error());
     spec.schedule = *schedule;

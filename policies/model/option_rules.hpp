@@ -44,12 +44,12 @@ struct optimizer_rule {
   float optimizer_spec::*value = nullptr;
   std::optional<float> optimizer_options::*given = nullptr;
 
-  // Returns true if optimizers of this kind read the option; some belong to all.
+  // Returns true if optimizers of this kind read the option; all read a learning rate.
   constexpr bool belongs_to(optimizer_kind kind) const {
-    return belongs_to_all() || runtime::contains(runtime::traits_of(kind).options, option);
+    return runtime::contains(runtime::traits_of(kind).options, option);
   }
   constexpr bool belongs_to_all() const {
-    return runtime::contains(runtime::optimizer_options_of_all, option);
+    return option == runtime::optimizer_option::learning_rate;
   }
 };
 

@@ -20,8 +20,8 @@
 // A worker may keep state (kept_state.hpp). Each clock then commits it, before the last push or
 // skip of the clock leaves: a process that takes the place of this one resumes at a clock for
 // which every chunk lacks nothing of the clocks before, so that it finds the state of that
-// clock committed. What waits for that is
-// held back until clock(), exchange() or release() (commit_gate.hpp).
+// clock committed. What waits for that is held back until clock(), exchange() or release()
+// (commit_gate.hpp).
 //
 // A table's part on a shard that shares memory with this worker (attached) is pushed and pulled
 // whole, by one doorbell; the others chunk by chunk. One thread. Once warm, nothing allocates.
@@ -89,8 +89,8 @@ class worker_core {
   // Ends the clock, with a skip of every table that was not pushed in it; done at once.
   runtime::errc clock(operation op, worker_effects& out);
   // Holds pushes back from now on, and commits each clock; done at once. To be called
-  // when the worker begins to keep state. Out of order if the last push of this clock has left:
-  // a process in this worker's place may resume without state then.
+  // when the worker begins to keep state. Out of order if a push that may be the last of this
+  // clock has left: a process in this worker's place may resume without state then.
   runtime::errc keep_state(operation op, worker_effects& out);
   // Lets what is held back leave, as somebody waits for a push of this clock; done at once. If
   // every table has its push that commits: what the worker keeps cannot change any more in this

@@ -91,10 +91,10 @@ def test_a_job_without_state_says_so(run: Run) -> None:
     def train() -> str:
         with tidegate.session() as s:
             s.table("w", 10, optimizer=tidegate.sgd(1.0))
-            with pytest.raises(tidegate.UnavailableError) as told:
+            with pytest.raises(tidegate.UnavailableError) as refused:
                 s.state["a"] = 1
             s.clock()
-            return str(told.value)
+            return str(refused.value)
 
     assert "jobs.*.state.max" in run(train, set={"jobs.train.state.max": 0}).returns[0]
 

@@ -72,13 +72,13 @@ def test_a_loader_that_is_iterated_by_itself_is_refused(run: Run) -> None:
             batches = tidegate.torch.Sampler(dataset, batch=4, shuffle=False)
             loader = DataLoader(dataset, batch_sampler=batches)
             assert len(loader) == 5
-            with pytest.raises(tidegate.OutOfOrderError) as told:
+            with pytest.raises(tidegate.OutOfOrderError) as refused:
                 next(iter(loader))
             handed_out = batches.of(loader)
             assert next(handed_out)[0].tolist() == [0, 1, 2, 3] and batches.step == 1 and len(batches) == 4
             assert [batch[0].tolist() for batch in handed_out] == [list(range(at, at + 4)) for at in (4, 8, 12, 16)]
             assert batches.epoch == 1
             s.clock()
-            return str(told.value)
+            return str(refused.value)
 
     assert "sampler.of(loader)" in run(train).returns[0]

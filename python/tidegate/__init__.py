@@ -88,10 +88,10 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = [
     "AlreadyExistsError", "CancelledError", "CorruptError", "InvalidArgumentError", "InvalidViewError",
     "IoError", "JobResult", "LaunchError", "NoSpaceError", "NotFiniteError", "NotFoundError", "Optimizer",
-    "OutOfOrderError", "OverLimitError", "Pending", "Pushed", "RefusedError", "Result", "Session", "State", "Table",
-    "TidegateError", "TimedOutError", "UnavailableError", "Uniform", "View", "WorkerError", "__version__",
-    "adagrad", "adam", "adamw", "assign", "launch", "momentum", "nesterov", "pushed", "session", "sgd",
-    "spawn", "uniform",
+    "OutOfOrderError", "OverLimitError", "Pending", "Pushed", "RefusedError", "Result", "Schedule", "Session",
+    "State", "Table", "TidegateError", "TimedOutError", "UnavailableError", "Uniform", "View", "WorkerError",
+    "__version__", "adagrad", "adam", "adamw", "assign", "cosine_decay", "launch", "momentum",
+    "nesterov", "pushed", "session", "sgd", "spawn", "step_decay", "uniform", "warm_up",
 ]
 
 

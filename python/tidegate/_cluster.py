@@ -146,11 +146,17 @@ def _unpickled(path: Path) -> Any:
     return pickle.loads(path.read_bytes()) if path.exists() else None
 
 
+def _follows_from_the_end(text: str) -> bool:
+    return text.startswith("RefusedError: ") and "the job has ended" in text
+
+
 def _raise_of_workers(place: Path, exit_code: int, result: Optional[Result]) -> None:
     errors = sorted(place.glob("error-*.pkl"), key=lambda path: path.stat().st_mtime_ns)
     # Where the job is done after all, only what has come to nothing counts.
     if exit_code == 0:
         errors = [path for path in errors if not path.with_name(path.name.replace("error", "return")).exists()]
+    # Who was refused because the job had ended has not ended it; without another error a death has, say.
+    errors = [path for path in errors if not _follows_from_the_end(_unpickled(path)[0])]
     if not errors:
         return
     rank = int(errors[0].stem.split("-")[1])

@@ -24,7 +24,7 @@ class State(MutableMapping[str, Value]):
 
     All uses raise :class:`UnavailableError` where the job has no memory for state (``jobs.*.state.max``), or it did not
     come through, and where the state is :attr:`lost`. Setting raises OverLimitError (more than the job allows) and
-    OutOfOrderError (the last push of the clock has left: set state before it, or before you wait for a push).
+    OutOfOrderError (a push of the clock has left, or one was waited for: set state before the first push).
     """
 
     __slots__ = ("_native",)

@@ -157,7 +157,8 @@ def sampler(dataset: Union[int, Sized], session: "Session", *, batch: int, seed:
     another one in each epoch, and the same for all workers: it follows from `seed` (the job's without it). `batch`:
     samples of a batch, of this worker. `name`: of its state; two samplers need two. Raises InvalidArgumentError,
     UnavailableError where the worker's state is lost or cannot be kept (:class:`tidegate.State`), OutOfOrderError where
-    this clock's last push has left. Make it before the first push.
+    a push of this clock has left. Make it before the first push, with the same number of workers from beginning to end:
+    after ``tidegate scale`` samples of the epoch may be missed, or seen twice.
     """
     length: Any = dataset if isinstance(dataset, (int, np.integer)) else len(dataset)
     return Sampler(length, session, batch=batch, seed=seed, shuffle=shuffle, drop_last=drop_last, name=name)

@@ -13,7 +13,7 @@ struct adagrad {
     traits.kind = optimizer_kind::adagrad;
     traits.name = "adagrad";
     traits.state_arrays = 1;
-    traits.options = optimizer_option::learning_rate | optimizer_option::epsilon;
+    traits.options = optimizer_options_of_steps | optimizer_option::epsilon;
     traits.defaults.epsilon = 1e-10F;
     traits.defaults.kind = traits.kind;
     return traits;

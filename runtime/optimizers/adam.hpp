@@ -14,7 +14,7 @@ struct adam {
     traits.kind = optimizer_kind::adam;
     traits.name = "adam";
     traits.state_arrays = 2;
-    traits.options = optimizer_option::learning_rate | optimizer_option::beta1 |
+    traits.options = optimizer_options_of_steps | optimizer_option::beta1 |
                      optimizer_option::beta2 | optimizer_option::epsilon;
     traits.corrects_bias = true;
     traits.defaults.kind = traits.kind;

@@ -11,6 +11,7 @@ struct assign {
     optimizer_traits traits;
     traits.kind = optimizer_kind::assign;
     traits.name = "assign";
+    traits.options = optimizer_option::learning_rate;
     traits.defaults.kind = traits.kind;
     traits.defaults.learning_rate = 1.0F;
     return traits;

@@ -11,7 +11,7 @@ struct momentum {
     traits.kind = optimizer_kind::momentum;
     traits.name = "momentum";
     traits.state_arrays = 1;
-    traits.options = optimizer_option::learning_rate | optimizer_option::momentum;
+    traits.options = optimizer_options_of_steps | optimizer_option::momentum;
     traits.defaults.kind = traits.kind;
     return traits;
   }

@@ -33,17 +33,7 @@ struct optimizer_options {
   friend bool operator==(const optimizer_options&, const optimizer_options&) = default;
 };
 
-// Returns the options of a step of this clock: with the learning rate that the schedule says,
-// times what the workers say.
-inline optimizer_options options_at(const optimizer_options& options, std::uint64_t clock,
-                                    float rate = 1.0F) {
-  auto result = options;
-  result.learning_rate =
-      static_cast<float>(options.learning_rate * share_at(options.schedule, clock) * rate);
-  return result;
-}
-
-// Options as a set of bits. All optimizers have a learning rate, its schedule and a clip value.
+// Options as a set of bits. All optimizers have a learning rate.
 enum class optimizer_option : std::uint8_t {
   none = 0,
   learning_rate = 1,
@@ -53,13 +43,14 @@ enum class optimizer_option : std::uint8_t {
   epsilon = 16,
   weight_decay = 32,
   clip_value = 64,
+  schedule = 128,  // and the factor that comes with pushes
 };
 constexpr optimizer_option operator|(optimizer_option a, optimizer_option b) {
   return static_cast<optimizer_option>(static_cast<unsigned>(a) | static_cast<unsigned>(b));
 }
-// The options that every optimizer has.
-inline constexpr auto optimizer_options_of_all =
-    optimizer_option::learning_rate | optimizer_option::clip_value;
+// The options of optimizers that step by a learning rate.
+inline constexpr auto optimizer_options_of_steps =
+    optimizer_option::learning_rate | optimizer_option::clip_value | optimizer_option::schedule;
 constexpr bool contains(optimizer_option set, optimizer_option option) {
   return (static_cast<unsigned>(set) & static_cast<unsigned>(option)) != 0;
 }
@@ -69,7 +60,7 @@ struct optimizer_traits {
   optimizer_kind kind = optimizer_kind::sgd;
   std::string_view name;
   std::uint32_t state_arrays = 0;  // float32 arrays as large as the parameters; two at most
-  optimizer_option options = optimizer_option::learning_rate;  // beside those of all
+  optimizer_option options = optimizer_options_of_steps;
   bool corrects_bias = false;  // its rate follows from powers of the betas (Kingma & Ba 2015)
   optimizer_options defaults;  // as in common frameworks
 };

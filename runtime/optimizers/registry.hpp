@@ -54,6 +54,17 @@ constexpr std::string_view optimizer_name(optimizer_kind kind) noexcept {
   return traits_of(kind).name;
 }
 
+// Returns the options of a step of this clock: with the learning rate that the schedule says,
+// times what the workers say. An optimizer without a schedule, as `assign`, goes by neither.
+inline optimizer_options options_at(const optimizer_options& options, std::uint64_t clock,
+                                    float rate = 1.0F) {
+  auto result = options;
+  if (!contains(traits_of(options.kind).options, optimizer_option::schedule)) return result;
+  result.learning_rate =
+      static_cast<float>(options.learning_rate * share_at(options.schedule, clock) * rate);
+  return result;
+}
+
 // Returns the names of the optimizers that have this option: "a, b, c", or with `last` between
 // the last two.
 std::string optimizer_names(optimizer_option option, std::string_view last = ", ");

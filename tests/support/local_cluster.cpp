@@ -107,12 +107,12 @@ runtime::expected<std::shared_ptr<runtime::state_file>> local_cluster::state_of(
   const std::lock_guard lock(states_mutex_);
   auto at = states_.find({job, rank});
   if (at == states_.end()) {
-    auto made = runtime::state_file::make(
+    auto file = runtime::state_file::make(
         token_, policies::state_memory_bytes(policies::default_state_bytes));
-    if (!made) return runtime::fail(made.error());
-    if (auto put = made->put(policies::state_history_offset, 1); !put.ok())
+    if (!file) return runtime::fail(file.error());
+    if (auto put = file->put(policies::state_history_offset, 1); !put.ok())
       return runtime::fail(put);
-    at = states_.emplace(std::pair(job, rank), std::move(*made)).first;
+    at = states_.emplace(std::pair(job, rank), std::move(*file)).first;
   }
   auto opened = runtime::state_file::open(::dup(at->second.fd()), token_);
   if (!opened) return runtime::fail(opened.error());

@@ -39,6 +39,9 @@ policies::optimizer_spec draw_optimizer(draws& chance) {
 // Draws of its own: what else a seed draws stays what it was.
 void draw_schedule(std::uint64_t seed, policies::optimizer_spec& optimizer) {
   using kind = runtime::schedule_kind;
+  if (!runtime::contains(runtime::traits_of(optimizer.kind).options,
+                         runtime::optimizer_option::schedule))
+    return;
   draws chance(seed);
   if (chance.chance(0.3)) optimizer.clip_value = 0.5F;
   if (chance.chance(0.4)) return;

@@ -15,7 +15,7 @@ from ..errors import InvalidArgumentError, OutOfOrderError
 from ._optimizer import check_parameters
 
 # One DDP model a session: the hooks of two would end each other's clocks.
-_models: "weakref.WeakKeyDictionary[Session, DDPState]" = weakref.WeakKeyDictionary()
+_used: "weakref.WeakSet[Session]" = weakref.WeakSet()
 
 
 @dataclasses.dataclass(eq=False)
@@ -53,7 +53,7 @@ class DDPState:
                                           for name, p in named}
         self._parameters = [p for _, p in named]  # alive, so that their ids stay theirs
         self._begun: list[_Reduction] = []
-        _models[self._session] = self
+        _used.add(self._session)
 
     @property
     def session(self) -> Session:
@@ -63,8 +63,9 @@ class DDPState:
     def reduce(self, bucket: dist.GradBucket) -> "torch.futures.Future[torch.Tensor]":
         """Pushes a bucket's gradients. The last bucket of a backward pass ends the clock, and takes the means in."""
         reduction = _Reduction(bucket.parameters(), bucket.gradients(), bucket.buffer(), torch.futures.Future())
-        if bucket.index() == 0:
-            self._begun.clear()  # of a backward pass that an exception has ended
+        if bucket.index() == 0 and self._begun:
+            raise OutOfOrderError("a backward pass was ended by an exception after some gradients had been pushed; the "
+                                  "clock cannot be repeated, so let the program end")
         self._begun.append(reduction)
         for parameter, gradient in zip(reduction.parameters, reduction.gradients):
             table = self._table_of(parameter)
@@ -130,7 +131,7 @@ def _check_session(s: Session, model: DistributedDataParallel) -> None:
     if s.incarnation > 1:
         raise OutOfOrderError("this process takes the place of a worker that died, and the process group died with it; "
                               "set on_worker_loss: fail")
-    if s in _models:
+    if s in _used:
         raise OutOfOrderError("this session has a DDPState of another model; a job trains one model of DDP's")
     if s.now > 0:
         raise OutOfOrderError("tables can be opened before the first clock only: make the DDPState before the program's "

@@ -159,8 +159,25 @@ class DistributedOptimizer(torch.optim.Optimizer):
         if self._synchronized:
             raise OutOfOrderError("synchronize() was called twice before step(); call that within skip_synchronize()")
         if not any(e.passes or e.parameter.grad is not None for e in self._entries):
-            raise OutOfOrderError("no parameter of this optimizer has a gradient. Call backward() first; if it was "
-                                  "called, the model's parameters were replaced after the optimizer was made")
+            raise OutOfOrderError("no parameter of this optimizer has a gradient. Call backward() first, or skip() without "
+                                  "samples; if it was called, the parameters were replaced after the optimizer was made")
+        self._end_clock()
+
+    def skip(self) -> None:
+        """Makes the step of a clock in which this worker has no samples: as :meth:`step`, without a gradient of its own.
+
+        What the other workers have found counts. Raises OutOfOrderError after a backward pass of the same step.
+        """
+        if any(e.passes for e in self._entries):
+            raise OutOfOrderError("skip() comes in place of backward() and step(), not after backward()")
+        for entry in self._entries:
+            entry.parameter.grad = None
+        self._end_clock()
+        self._synchronized = False
+        if self._inner is not None:
+            self._inner.step()
+
+    def _end_clock(self) -> None:
         for bucket in self._buckets:
             for entry in bucket.entries:
                 p = entry.parameter
@@ -295,15 +312,10 @@ class DistributedOptimizer(torch.optim.Optimizer):
         entry.staged = True
 
     def _follow_rate(self) -> None:
-        """Has shards step at the rate that a scheduler has set since the optimizer was made."""
-        if self._rate is None:
+        """Has shards step at the rate that a scheduler has set since the optimizer was made; 0 stays 0."""
+        rate = self._rate and float(self.param_groups[0]["lr"])
+        if rate == self._followed_rate or self._rate is None or rate is None:
             return
-        rate = float(self.param_groups[0]["lr"])
-        if rate == self._followed_rate:
-            return
-        if self._rate == 0:
-            raise InvalidArgumentError(f"the learning rate was set to {rate}, but shards scale that which the optimizer was "
-                                       "made with, which is 0")
         self._session.scale_learning_rate(rate / self._rate)
         self._followed_rate = rate
 

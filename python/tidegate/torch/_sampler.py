@@ -17,8 +17,11 @@ class Sampler(torch.utils.data.Sampler):
         batches = tidegate.torch.Sampler(dataset, batch=64)
         loader = torch.utils.data.DataLoader(dataset, batch_sampler=batches, num_workers=4)
         while batches.epoch < 10:
-            for images, labels in batches.of(loader):
-                ...                      # backward and step
+            for batch in batches.of(loader):
+                if batch is None:        # the last of an epoch may have no samples for this worker
+                    optimizer.skip()
+                    continue
+                ...                      # backward
                 optimizer.step()         # ends the clock
 
     A loader fetches ahead. So a batch counts when :meth:`of` hands it to the program, and not when the loader has asked
@@ -62,8 +65,8 @@ class Sampler(torch.utils.data.Sampler):
     def of(self, loader: Iterable[Any]) -> Iterator[Any]:
         """Hands out the batches of a loader that are left of this epoch.
 
-        None stands for a batch without samples, which the last of an epoch may be for some workers: step, or end the
-        clock, as for any other.
+        None stands for a batch without samples, which the last of an epoch may be for some workers: skip() of the
+        optimizer, or clock(), ends its clock.
         """
         self._is_used = True
         try:

@@ -15,12 +15,14 @@
 HWY_BEFORE_NAMESPACE();
 namespace tidegate::runtime::kernels::HWY_NAMESPACE {
 
-// Scaled, and brought into [-limit, limit]. The sum comes second in Max and Min, which return
-// their second operand where one is NaN (x86) or NaN (others): a NaN stays one.
+// Scaled, and brought into [-limit, limit]. Compared and not by Min and Max, which drop a NaN
+// on some machines: it compares as neither, and stays.
 template <class D>
 HWY_INLINE hn::Vec<D> reduced(D d, hn::Vec<D> sum, const coefficients& c) {
   const auto g = hn::Mul(hn::Set(d, c.scale), sum);
-  return hn::Min(hn::Set(d, c.limit), hn::Max(hn::Set(d, -c.limit), g));
+  const auto most = hn::Set(d, c.limit);
+  const auto least = hn::Neg(most);
+  return hn::IfThenElse(hn::Gt(g, most), most, hn::IfThenElse(hn::Lt(g, least), least, g));
 }
 
 }  // namespace tidegate::runtime::kernels::HWY_NAMESPACE

@@ -89,6 +89,8 @@ INSTANTIATE_TEST_SUITE_P(
                 ">= 0"},
         bad_job{"    optimizer: {name: adamw, weight_decay: .inf}\n", "c.yaml:5:44", ".inf",
                 "finite"},
+        bad_job{"    optimizer: {name: assign, schedule: {kind: constant}}\n", "c.yaml:5:41",
+                "does not belong", "only with name sgd, momentum"},
         bad_job{"    optimizer: {clip_value: -1}\n", "c.yaml:5:29", "-1", ">= 0"},
         bad_job{"    optimizer: {schedule: {clocks: 5}}\n", "c.yaml:5:27", "is missing",
                 "constant, step, cosine"},

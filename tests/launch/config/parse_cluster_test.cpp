@@ -99,6 +99,7 @@ TEST(parse_cluster, a_schedule_has_the_defaults_of_its_kind_and_tables_keep_the_
                "    tables:\n"
                "      same: {shape: [1]}\n"
                "      other: {shape: [1], optimizer: {name: adam}}\n"
+               "      sums: {shape: [1], optimizer: {name: assign}}\n"
                "      own: {shape: [1], optimizer: {clip_value: 0, schedule: {kind: cosine, "
                "clocks: 8}}}\n"),
       "c.yaml", {});
@@ -108,7 +109,8 @@ TEST(parse_cluster, a_schedule_has_the_defaults_of_its_kind_and_tables_keep_the_
   const auto& job = spec->jobs[0];
   EXPECT_EQ(job.optimizer.schedule, step);
   EXPECT_EQ(job.optimizer.clip_value, 2.0F);
-  ASSERT_EQ(job.tables.size(), 3u);
+  ASSERT_EQ(job.tables.size(), 4u);
+  EXPECT_EQ(job.tables[2].optimizer, policies::default_optimizer(optimizer_kind::assign));
   for (const auto* name : {"same", "other", "own"}) {
     const auto table = std::find_if(job.tables.begin(), job.tables.end(),
                                     [&](const auto& t) { return t.name == name; });

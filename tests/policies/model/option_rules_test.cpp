@@ -105,6 +105,9 @@ TEST(option_rules, a_schedule_that_makes_no_sense_is_refused) {
   for (const float factor : {-0.5F, 1.5F, nan, infinity})
     expect({.kind = "cosine", .clocks = 5, .factor = factor},
            "optimizer.schedule.factor: ", ">= 0 and <= 1");
+  expect_refused({.name = "assign", .schedule = schedule_options{.kind = "constant"}},
+                 "optimizer.schedule does not belong to optimizer 'assign'",
+                 "only with name sgd, momentum");
   expect_refused({.schedule = schedule_options{.kind = "constant"}},
                  "optimizer.schedule is given without a name", "sgd");
 }

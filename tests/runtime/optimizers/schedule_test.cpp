@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "runtime/optimizers/optimizer.hpp"
+#include "runtime/optimizers/registry.hpp"
 
 namespace tidegate::runtime {
 namespace {
@@ -73,6 +73,15 @@ TEST(schedule, a_step_has_the_rate_of_its_clock_and_the_other_options) {
     auto expected = options;
     expected.learning_rate = rate;
     EXPECT_EQ(options_at(options, clock), expected) << clock;
+  }
+}
+
+TEST(schedule, a_factor_of_workers_multiplies_it_where_a_rate_means_anything) {
+  for (const auto& traits : optimizers_known) {
+    auto options = traits.defaults;
+    options.learning_rate = 0.5F;
+    const bool steps = traits.name != "assign";
+    EXPECT_EQ(options_at(options, 3, 0.5F).learning_rate, steps ? 0.25F : 0.5F) << traits.name;
   }
 }
 
