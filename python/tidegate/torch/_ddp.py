@@ -66,9 +66,9 @@ class DDPState:
         if bucket.index() == 0 and self._begun:
             raise OutOfOrderError("a backward pass was ended by an exception after some gradients had been pushed; the "
                                   "clock cannot be repeated, so let the program end")
+        tables = [self._table_of(parameter) for parameter in reduction.parameters]
         self._begun.append(reduction)
-        for parameter, gradient in zip(reduction.parameters, reduction.gradients):
-            table = self._table_of(parameter)
+        for table, gradient in zip(tables, reduction.gradients):
             window = torch.from_numpy(self._session._native.gradient(table._table))
             window.copy_(gradient.reshape(-1))
             table.push()

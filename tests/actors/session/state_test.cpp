@@ -85,13 +85,14 @@ TEST_F(session_state_test, workers_that_wait_for_different_tables_do_not_wait_fo
   });
 }
 
-TEST_F(session_state_test, state_may_not_begin_after_the_last_push_has_left) {
+TEST_F(session_state_test, state_may_not_begin_when_the_last_push_has_left) {
   local_cluster cluster(small_cluster(1, 1, {consistency_kind::async, 0}), links());
   cluster.run_workers("job", [&](session& s) {
     const auto t = open(s, 10);
     const floats ones(10, 1.0F);
     auto pushed = s.push(t, ones);
-    expect(s.keep("a", bytes("x")), errc::out_of_order, "something before that push");
+    expect(s.keep("a", bytes("x")), errc::out_of_order,
+           "something before the first push of a clock");
     ASSERT_TRUE(s.clock().ok());
     EXPECT_TRUE(s.keep("a", bytes("x")).ok());
     const tidegate::table tables[] = {t};

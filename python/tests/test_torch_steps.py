@@ -1,0 +1,81 @@
+"""Steps of tidegate.torch that differ from clock to clock: scheduled rates, and workers without samples."""
+
+from __future__ import annotations
+
+import os
+import signal
+from typing import Any, Callable
+
+import numpy as np
+import pytest
+import tidegate
+
+torch = pytest.importorskip("torch", reason="scripts/test --without torch")
+
+from test_torch import batch_of, in_shards, model_of, on_workers  # noqa: E402
+
+Run = Callable[..., tidegate.Result]
+
+
+def test_a_scheduler_of_torch_sets_the_rate_of_shards(run: Run) -> None:
+    def train_scheduled() -> "dict[str, Any]":
+        from tidegate.torch import DistributedOptimizer
+
+        with tidegate.session() as session:
+            model = model_of(seed=0)
+            opt = DistributedOptimizer(tidegate.momentum(0.1), model.named_parameters())
+            scheduler = torch.optim.lr_scheduler.StepLR(opt, step_size=2, gamma=0.5)
+            for _ in range(opt.steps):  # in the place of a dead process
+                scheduler.step()
+            for step in range(opt.steps, 5):
+                if step == 3 and session.rank == 0 and session.incarnation == 1:
+                    os.kill(os.getpid(), signal.SIGKILL)
+                opt.zero_grad()
+                x, y = batch_of(session.rank, step)
+                torch.nn.functional.cross_entropy(model(x), y).backward()
+                opt.step()
+                scheduler.step()
+            return {n: p.detach().numpy().copy() for n, p in model.named_parameters()}
+
+    model = model_of(seed=0)
+    opt = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+    scheduler = torch.optim.lr_scheduler.StepLR(opt, step_size=2, gamma=0.5)
+    for step in range(5):
+        opt.zero_grad()
+        for rank in range(2):
+            x, y = batch_of(rank, step)
+            (torch.nn.functional.cross_entropy(model(x), y) / 2).backward()
+        opt.step()
+        scheduler.step()
+    for parameters in run(train_scheduled, workers=2, shards=2).returns:
+        for name, parameter in model.named_parameters():
+            np.testing.assert_allclose(parameters[name], parameter.detach().numpy(), rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("place", ["shards", "workers"])
+def test_a_worker_without_samples_skips_a_step_and_has_what_the_others_found(run: Run, place: str) -> None:
+    def train_unevenly() -> "dict[str, Any]":
+        with tidegate.session() as session:
+            model = model_of(seed=0)
+            opt = (in_shards if place == "shards" else on_workers)(model)
+            for step in range(opt.steps, 4):
+                opt.zero_grad()
+                if session.rank == 1 and step % 2 == 1:
+                    opt.skip()
+                    continue
+                x, y = batch_of(session.rank, step)
+                torch.nn.functional.cross_entropy(model(x), y).backward()
+                opt.step()
+            return {n: p.detach().numpy().copy() for n, p in model.named_parameters()}
+
+    model = model_of(seed=0)
+    opt = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+    for step in range(4):
+        opt.zero_grad()
+        for rank in range(2 if step % 2 == 0 else 1):
+            x, y = batch_of(rank, step)
+            (torch.nn.functional.cross_entropy(model(x), y) / 2).backward()
+        opt.step()
+    for parameters in run(train_unevenly, workers=2).returns:
+        for name, parameter in model.named_parameters():
+            np.testing.assert_allclose(parameters[name], parameter.detach().numpy(), rtol=1e-4, atol=1e-6)
