@@ -25,7 +25,7 @@ struct coefficients {
   optimizer_kind kind = optimizer_kind::sgd;
   float rate = 0;  // step_rates
   float scale = 1;
-  float limit = 0;  // the largest absolute value of a gradient's element; infinity: none
+  float limit = 0;  // the largest absolute value of a gradient's element; 0: none
   float momentum = 0;
   float beta1 = 0, beta1_rest = 0;  // rest: 1 - beta1
   float beta2 = 0, beta2_rest = 0;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <limits>
 
 #include "runtime/base/assert.hpp"
 #include "runtime/kernels/fused.hpp"
@@ -95,8 +94,7 @@ coefficients make_coefficients(const optimizer& options, beta_powers& powers, fl
   c.rate = rates.rate;
   c.kept = rates.kept;
   c.scale = scale;
-  c.limit =
-      options.clip_value > 0 ? options.clip_value : std::numeric_limits<float>::infinity();
+  c.limit = options.clip_value;
   c.momentum = options.momentum;
   c.beta1 = options.beta1;
   c.beta1_rest = 1.0F - options.beta1;
