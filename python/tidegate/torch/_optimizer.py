@@ -312,10 +312,12 @@ class DistributedOptimizer(torch.optim.Optimizer):
         entry.staged = True
 
     def _follow_rate(self) -> None:
-        """Has shards step at the rate that a scheduler has set since the optimizer was made; 0 stays 0."""
-        rate = self._rate and float(self.param_groups[0]["lr"])
-        if rate == self._followed_rate or self._rate is None or rate is None:
+        """Has shards step at the rate that a scheduler has set since the optimizer was made."""
+        rate = self._followed_rate if self._rate is None else float(self.param_groups[0]["lr"])
+        if rate is None or self._rate is None or rate == self._followed_rate:
             return
+        if self._rate == 0:
+            raise InvalidArgumentError(f"lr was set to {rate}, but shards scale the rate that the optimizer was made with: 0")
         self._session.scale_learning_rate(rate / self._rate)
         self._followed_rate = rate
 
