@@ -60,6 +60,10 @@ session_turn session_shell::before_moving(std::int64_t now) {
   return turn(now, core_.before_moving());
 }
 
+session_turn session_shell::end_clocks(std::int64_t now) {
+  return turn(now, core_.end_clocks());
+}
+
 session_turn session_shell::finish(std::int64_t now) {
   return turn(now, core_.finish());
 }

@@ -36,6 +36,7 @@ class session_shell {
   session_turn join(std::int64_t now, const policies::worker_hello& hello);
   session_turn open(std::int64_t now, const policies::table_request& request);
   session_turn before_moving(std::int64_t now);
+  session_turn end_clocks(std::int64_t now);
   session_turn finish(std::int64_t now);
   // The program says why it cannot go on.
   session_turn fail(std::int64_t now, const runtime::status& why);

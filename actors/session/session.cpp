@@ -240,6 +240,10 @@ void session::report_metric(std::string_view name, double value) {
     runtime::log::warn(outcome.to_string());
 }
 
+status session::end_clocks() {
+  return impl_->end_clocks();
+}
+
 status session::finish() {
   return impl_->finish();
 }

@@ -281,6 +281,10 @@ status session_impl::tell_metric(const std::string& name, double value) {
   return carry_out([&] { return shell_.tell_metric(now(), name, value); }).result;
 }
 
+status session_impl::end_clocks() {
+  return carry_out([&] { return shell_.end_clocks(now()); }).result;
+}
+
 status session_impl::finish() {
   return carry_out([&] { return shell_.finish(now()); }).result;
 }

@@ -52,6 +52,7 @@ class session_impl final : private held_push {
                policies::worker_core::extent wanted);
   pending pull(const table& where, float* into,
                policies::worker_core::extent wanted);  // null: in place
+  runtime::status end_clocks();
   runtime::status finish();
   runtime::status fail(const runtime::status& why);
   std::span<const float> parameters(const table& where);

@@ -203,6 +203,12 @@ class session {
   // the last value of a name counts. Blocks until the coordinator has it; failures are logged.
   void report_metric(std::string_view name, double value);
 
+  // Ends this worker's clocks before finish(): waits for its pushes, and tells the shards, so
+  // that nobody waits for its clocks any more. The job still counts on this worker: a process
+  // that dies before finish() is replaced by one that goes on at now(), after its last clock.
+  // So what a program makes of its training can be stored between the two, whenever it is
+  // killed. No table may be pushed or pulled afterwards. Errors: those of finish().
+  status end_clocks();
   // Ends this worker's part of the job: waits for its pushes, and tells the shards and the
   // coordinator. The worker of the lowest rank that is left (mostly 0) also waits for the
   // others and hashes the parameters. No table may be opened, pushed or pulled afterwards.

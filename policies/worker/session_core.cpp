@@ -58,8 +58,13 @@ session_step session_core::before_moving() {
   return step;
 }
 
+session_step session_core::end_clocks() {
+  if (clocks_ended_) return end({});
+  return begin(doing::ending_clocks, action::farewell);
+}
+
 session_step session_core::finish() {
-  return begin(doing::finishing, action::farewell);
+  return begin(doing::finishing, clocks_ended_ ? action::tell_finished : action::farewell);
 }
 
 session_step session_core::fail(const std::string& why) {
@@ -97,6 +102,9 @@ session_step session_core::next(status result, session_answer answer) {
       return after_open(answer);
     case doing::declaring:
       declared_ = true;
+      return end({});
+    case doing::ending_clocks:
+      clocks_ended_ = true;
       return end({});
     case doing::finishing:
       return after_finish(answer);

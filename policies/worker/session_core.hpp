@@ -62,8 +62,12 @@ class session_core {
   // which tables are open, later it ends at once. Errors: out_of_order (the worker came back in
   // the middle of the job, and the program goes on as if it were at the beginning).
   session_step before_moving();
-  // Begins the farewell to the shards and then to the coordinator, and hashes the tables if
-  // this worker is asked to. Errors of this and of next(): those of the steps.
+  // Begins the farewell to the shards: other workers wait for no clock of this worker any more,
+  // and the coordinator still counts on it. finish() follows. Errors: those of the step.
+  session_step end_clocks();
+  // Begins the farewell to the shards, unless end_clocks() was it, and then to the coordinator,
+  // and hashes the tables if this worker is asked to. Errors of this and of next(): those of
+  // the steps.
   session_step finish();
   // Begins to tell the coordinator that the job fails, and why.
   session_step fail(const std::string& why);
@@ -89,6 +93,7 @@ class session_core {
     joining,
     opening,
     declaring,
+    ending_clocks,
     finishing,
     failing,
     measuring
@@ -108,6 +113,7 @@ class session_core {
   bool declared_ = false;
   bool knows_clock_ = false;
   std::string why_;  // it may not go on
+  bool clocks_ended_ = false;
   bool ended_ = false;
   doing doing_ = doing::nothing;
   session_step::action at_ = session_step::action::done;  // the step being carried out

@@ -56,6 +56,7 @@ void bind_session(nb::module_& module) {
       .def_prop_ro("seed", [](const self& s) { return s.info().seed; })
       .def_prop_ro("incarnation", [](const self& s) { return s.info().incarnation; })
       .def_prop_ro("is_open", &self::is_open)
+      .def_prop_ro("can_finish", &self::can_finish)
       .def_prop_ro("is_of_this_process", &self::is_of_this_process)
       .def("now", &self::now)
       .def("open_table", &self::open_table, "name"_a, "shape"_a, "options"_a.none())
@@ -82,6 +83,7 @@ void bind_session(nb::module_& module) {
       .def("forget_state", &self::forget_state)
       .def("forget_all", &self::forget_all)
       .def("state_is_lost", &self::state_is_lost)
+      .def("end_clocks", &self::end_clocks)
       .def("finish", &self::finish)
       .def("fail", &self::fail)
       .def("take_over", &self::take_over);

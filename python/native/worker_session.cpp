@@ -56,13 +56,13 @@ bool worker_session::is_of_this_process() const noexcept {
   return ::getpid() == process_;
 }
 
-session& worker_session::use() {
+session& worker_session::current_session() {
   if (!is_of_this_process())
     raise({errc::out_of_order, "this process was forked from worker " +
                                    std::to_string(info_.rank) +
                                    "; the session stays with the worker (process " +
                                    std::to_string(process_) + "), which alone may use it"});
-  if (!is_open()) raise({errc::out_of_order, "the session has ended"});
+  if (!can_finish()) raise({errc::out_of_order, "the session has ended"});
   if (std::this_thread::get_id() != thread_)
     raise({errc::out_of_order,
            "the session belongs to the thread that opened it; Session.take_over() gives it to "
@@ -70,9 +70,19 @@ session& worker_session::use() {
   return *session_;
 }
 
+session& worker_session::use() {
+  auto& current = current_session();
+  if (!is_open()) raise({errc::out_of_order, "the session has ended"});
+  return current;
+}
+
 template <class Call>
 auto worker_session::run(Call&& call) {
-  auto& current = use();
+  return run_on(use(), std::forward<Call>(call));
+}
+
+template <class Call>
+auto worker_session::run_on(session& current, Call&& call) {
   forget_done();
   auto outcome = [&] {
     const busy in_call(*this);
@@ -206,19 +216,26 @@ void worker_session::report_metric(const std::string& name, double value) {
   run([&](session& current) { return current.report_metric(name, value), true; });
 }
 
+void worker_session::end_clocks() {
+  check(run([](session& current) { return current.end_clocks(); }));
+  clocks_ended_ = true;
+}
+
 void worker_session::finish() {
-  check(run([](session& current) { return current.finish(); }));
+  check(run_on(current_session(), [](session& current) { return current.finish(); }));
   close();
 }
 
 void worker_session::fail(const std::string& why) {
-  run([&](session& current) { return current.fail({errc::cancelled, why}), true; });
+  run_on(current_session(), [&](session& current) {
+    return current.fail({errc::cancelled, why}), true;
+  });
   close();
 }
 
 void worker_session::close() {
-  if (!session_ || ended_) return;
-  use();
+  if (!can_finish()) return;
+  current_session();
   ended_ = true;
   has_session = false;
   ++arrays_;  // the last array may go while the GIL is given up
@@ -236,7 +253,7 @@ void worker_session::take_over() {
   if (busy_ && std::this_thread::get_id() != thread_)
     raise({errc::out_of_order, "another thread is in a call of the session"});
   thread_ = std::this_thread::get_id();
-  use();
+  current_session();
 }
 
 void operation::wait() {

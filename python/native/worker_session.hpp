@@ -42,7 +42,10 @@ class worker_session : public std::enable_shared_from_this<worker_session> {
 
   const job_info& info() const noexcept { return info_; }
   std::uint64_t now();
-  bool is_open() const noexcept { return session_.has_value() && !ended_; }
+  // Returns true until the clocks have ended.
+  bool is_open() const noexcept { return can_finish() && !clocks_ended_; }
+  // Returns true until the session has finished or failed.
+  bool can_finish() const noexcept { return session_.has_value() && !ended_; }
   bool is_of_this_process() const noexcept;
 
   table open_table(const std::string& name, std::vector<std::uint64_t> shape,
@@ -67,6 +70,8 @@ class worker_session : public std::enable_shared_from_this<worker_session> {
   bool state_is_lost();
   void report(const progress& now);
   void report_metric(const std::string& name, double value);
+  // Afterwards finish(), fail() and take_over() are left.
+  void end_clocks();
   void finish();
   void fail(const std::string& why);
   // Makes the calling thread the one that may use this session. Raises OutOfOrderError while
@@ -92,12 +97,16 @@ class worker_session : public std::enable_shared_from_this<worker_session> {
   };
 
   explicit worker_session(session joined);
-  // The session, for a call by this thread. Raises if it may not be used.
+  // Returns the session, for a call by this thread. Raises if it may not be used, and
+  // use() also when the clocks have ended.
+  session& current_session();
   session& use();
   // Returns what `call` returns, which runs without the GIL; the memory of what is done with is
   // let go before. Raises what a signal's handler has raised meanwhile.
   template <class Call>
   auto run(Call&& call);
+  template <class Call>
+  auto run_on(session& current, Call&& call);
   // Ends the membership; memory stays as long as arrays of it.
   void close();
   void keep(const pending& until, nanobind::object memory);
@@ -109,6 +118,7 @@ class worker_session : public std::enable_shared_from_this<worker_session> {
   job_info info_;
   pid_t process_;
   std::thread::id thread_;
+  bool clocks_ended_ = false;
   bool ended_ = false;
   bool busy_ = false;
   std::size_t arrays_ = 0;  // of our memory that Python has

@@ -83,7 +83,8 @@ def spawn(function: Callable[..., Any], *, workers: int = 1, shards: int = 1, co
     """Runs ``function(*args, **kwargs)`` in `workers` processes, as the job of a cluster of its own.
 
     The function opens :func:`tidegate.session`. It is pickled by value where it comes from a notebook or from the
-    script that runs, so nothing needs to be importable. What it returns is in ``Result.returns``, by rank.
+    script that runs, so nothing needs to be importable. What it returns is in ``Result.returns``, by rank; a process that
+    is killed before that is stored is replaced, also when its session has ended.
 
     `consistency`: ``"bsp"``, ``"ssp:3"`` or ``"async"``. `reduce`: ``"mean"`` or ``"sum"`` of the workers' gradients.
     `set`: further keys of the cluster file, as in :func:`launch`; the job is named `name`, the function's name

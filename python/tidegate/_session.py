@@ -52,6 +52,14 @@ class Session:
         """Whether this process may still push, pull and end clocks."""
         return self._native.is_open and self._native.is_of_this_process
 
+    @property
+    def _can_finish(self) -> bool:
+        return self._native.can_finish and self._native.is_of_this_process
+
+    @property
+    def _clocks_ended(self) -> bool:
+        return self._can_finish and not self._native.is_open
+
     def table(self, name: str, shape: Shape, *, optimizer: Optional[Optimizer] = None,
               init: Init = None) -> Table:
         """Creates the table of that name, or attaches to it.
@@ -116,7 +124,11 @@ class Session:
         parameters. Nothing may be used afterwards; a second call does nothing."""
         if not self._native.is_open:
             return
-        self._native.finish()
+        if _finishes_later:
+            self._native.end_clocks()
+            _kept.append(self)
+        else:
+            self._native.finish()
         self._end()
 
     def fail(self, why: str) -> None:
@@ -186,7 +198,7 @@ def fail_job(error: BaseException) -> None:
     try:
         if opened is None and _open is None:
             opened = session()
-        if opened is not None and opened.is_open:
+        if opened is not None and opened._can_finish:
             opened._native.take_over()
             opened.fail(_text_of(error))
     except TidegateError as why:
@@ -195,6 +207,24 @@ def fail_job(error: BaseException) -> None:
 
 _open: Optional["weakref.ref[Session]"] = None
 _kept: list[Session] = []
+# Whether finish() only ends the clocks: what the program returns is stored before the session has finished, because
+# a process that dies after that is not replaced.
+_finishes_later = False
+
+
+def finish_later() -> None:
+    """Has finish() of this process's session end its clocks, and finish_now() do the rest."""
+    global _finishes_later
+    _finishes_later = True
+    _note_exit_code()
+
+
+def finish_now() -> None:
+    """Finishes the session of this process whose clocks have ended, if there is one."""
+    known = _open() if _open is not None else None
+    if known is not None and known._clocks_ended:
+        known._native.take_over()
+        known._native.finish()
 
 
 def _note_exit_code() -> None:
@@ -225,7 +255,8 @@ def process_session() -> Session:
         known = session()
         known._finishes_at_exit = True
         _kept.append(known)
-        _note_exit_code()
+        if not _finishes_later:
+            _note_exit_code()
     return known
 
 
@@ -247,16 +278,17 @@ def _watch_exit(session: Session) -> None:
 def _at_exit() -> None:
     """Tells the job why a program ends that still has a session; without a word it would count as dead."""
     session = _open() if _open is not None else None
-    if session is None or not session.is_open:
+    if session is None or not session._can_finish:
         return
     error = getattr(sys, "last_exc", None) or getattr(sys, "last_value", None)
     try:
         session._native.take_over()
-        if session._finishes_at_exit and error is None and not _exit_code:
-            session.finish()
+        if (session._finishes_at_exit or session._clocks_ended) and error is None and not _exit_code:
+            session._native.finish()
             return
         session.fail(_text_of(error) if error is not None else
-                     "the program ended without finish(), at its clock " + str(session.now) +
+                     "the program ended without finish()" +
+                     (f", at its clock {session.now}" if session.is_open else "") +
                      (f", by sys.exit({_exit_code!r})" if _exit_code else ""))
     except TidegateError as why:
         print(f"tidegate: the job was not told why this program ends: {why}", file=sys.stderr)

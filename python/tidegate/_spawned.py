@@ -37,6 +37,7 @@ def main() -> int:
     place = Path(sys.argv[1])
     rank = int(os.environ["TIDEGATE_RANK"])
     sys.path[:] = json.loads((place / "path.json").read_text())
+    _session.finish_later()
     try:
         function, args, kwargs = pickle.loads((place / "function.pkl").read_bytes())
         returned = function(*args, **kwargs)
@@ -54,6 +55,7 @@ def main() -> int:
         traceback.print_exc()
         _session.fail_job(error)
         return 1
+    _session.finish_now()
     return 0
 
 

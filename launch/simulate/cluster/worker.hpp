@@ -73,6 +73,7 @@ class worker final : public frame_process,
   // Until a push of this clock is within the credits.
   void await_room(std::function<void()> then);
   void tell_progress();
+  void end();
   void finish();
   void give_up(const std::string& why);
   bool skips(std::uint32_t table) const;

@@ -111,6 +111,20 @@ TEST(session_core, others_end_without) {
   EXPECT_EQ(core.open(named("w")).result.code(), errc::out_of_order);
 }
 
+TEST(session_core, the_coordinator_hears_nothing_of_the_end_of_clocks) {
+  auto core = joined(2);
+  EXPECT_EQ(kinds(core, core.end_clocks()), (std::vector{action::farewell}));
+  EXPECT_TRUE(kinds(core, core.end_clocks()).empty());
+  EXPECT_EQ(kinds(core, core.finish()), (std::vector{action::tell_finished}));
+  EXPECT_TRUE(kinds(core, core.leave()).empty());
+}
+
+TEST(session_core, who_leaves_after_its_clocks_has_not_finished) {
+  auto core = joined(2);
+  kinds(core, core.end_clocks());
+  EXPECT_EQ(core.leave().kind, action::tell_failed);
+}
+
 TEST(session_core, who_leaves_without_an_end_says_so) {
   session_core stranger;
   EXPECT_TRUE(kinds(stranger, stranger.leave()).empty()) << "never joined";
