@@ -1,12 +1,12 @@
 #include "actors/environment/environment.hpp"
 
 #include <charconv>
-#include <cstdlib>
 #include <sstream>
 #include <string_view>
 #include <utility>
 
 #include "policies/protocol/protocol_version.hpp"
+#include "runtime/base/launch_variables.hpp"
 #include "runtime/memory/segment.hpp"
 #include "runtime/transport/host_link.hpp"
 #include "runtime/transport/lossy_link.hpp"
@@ -24,7 +24,7 @@ using runtime::status;
 namespace {
 
 expected<std::string> variable(const char* name) {
-  const char* value = std::getenv(name);
+  const char* value = runtime::launch_variable(name);
   if (!value || !*value)
     return fail(errc::invalid_argument,
                 std::string(name) + " is not set: start this program with `tidegate launch`");
@@ -50,16 +50,16 @@ expected<std::uint32_t> number(const char* name) {
 }  // namespace
 
 std::uint64_t shared_host() {
-  const char* transport = std::getenv("TIDEGATE_TRANSPORT");
+  const char* transport = runtime::launch_variable("TIDEGATE_TRANSPORT");
   const bool sends = transport && std::string_view(transport) == "tcp";
-  const char* host = std::getenv("TIDEGATE_HOST");
+  const char* host = runtime::launch_variable("TIDEGATE_HOST");
   return sends ? 0 : runtime::host_identity(host ? host : "");
 }
 
 namespace {
 
 std::string text_of(const char* name) {
-  const char* value = std::getenv(name);
+  const char* value = runtime::launch_variable(name);
   return value ? value : "";
 }
 
@@ -103,7 +103,7 @@ expected<std::unique_ptr<runtime::link>> make_own_link() {
 }
 
 std::uint32_t unreachable_ms() {
-  const char* text = std::getenv("TIDEGATE_UNREACHABLE_MS");
+  const char* text = runtime::launch_variable("TIDEGATE_UNREACHABLE_MS");
   std::uint32_t value = 0;
   return text && parse(std::string_view(text), value) && value > 0
              ? value
@@ -132,14 +132,14 @@ expected<node_options> read_node_environment() {
   if (!coordinator) return fail(coordinator.error());
   auto parsed = parse_address(*coordinator, options.coordinator_host, options.coordinator_port);
   if (!parsed.ok()) return fail(parsed.code(), "TIDEGATE_COORDINATOR: " + parsed.message());
-  auto same = policies::check_protocol(std::getenv(policies::protocol_variable),
+  auto same = policies::check_protocol(runtime::launch_variable(policies::protocol_variable),
                                        "rebuild the worker against the installed Tidegate");
   if (!same.ok()) return fail(same);
   auto token = variable("TIDEGATE_TOKEN");
   if (!token) return fail(token.error());
   if (!parse(*token, options.token, 16))
     return fail(errc::invalid_argument, "TIDEGATE_TOKEN is no hexadecimal number");
-  if (const char* timeout = std::getenv("TIDEGATE_START_TIMEOUT_MS");
+  if (const char* timeout = runtime::launch_variable("TIDEGATE_START_TIMEOUT_MS");
       timeout && !parse(std::string_view(timeout), options.start_timeout_ms))
     return fail(errc::invalid_argument, "TIDEGATE_START_TIMEOUT_MS is no number");
   return options;

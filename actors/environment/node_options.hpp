@@ -13,6 +13,8 @@
 //   TIDEGATE_HEARTBEAT=<fd>:<ms>   runtime/heartbeat; without it the process is not watched
 //   TIDEGATE_STATE_FD=<fd>         runtime/process/state_file.hpp; without it a worker keeps
 //   nothing
+//   TIDEGATE_SPARE_FD=<fd>         runtime/process/spare.hpp: rank and what follows from it
+//   come later
 // and of workers: TIDEGATE_JOB=<name>, TIDEGATE_RANK=<0..>, TIDEGATE_INCARNATION=<1..>.
 #pragma once
 

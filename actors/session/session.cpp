@@ -7,7 +7,9 @@
 #include "actors/session/session_impl.hpp"
 #include "policies/model/option_rules.hpp"
 #include "policies/protocol/handshake.hpp"
+#include "runtime/base/launch_variables.hpp"
 #include "runtime/base/log.hpp"
+#include "runtime/process/spare.hpp"
 #include <tidegate/session.hpp>
 
 namespace tidegate::actors {
@@ -70,7 +72,18 @@ session::~session() {
   if (impl_ && !impl_->is_of_this_process()) static_cast<void>(impl_.release());
 }
 
+status await_place(const std::function<bool()>& interrupted) {
+  return runtime::await_place(interrupted);
+}
+
+std::vector<std::pair<std::string, std::string>> place_variables() {
+  const auto& taken = runtime::taken_launch_variables();
+  return {taken.begin(), taken.end()};
+}
+
 expected<session> session::connect(std::function<bool()> interrupted) {
+  if (auto placed = runtime::await_place(interrupted); !placed.ok())
+    return tidegate::fail(std::move(placed));
   auto parts = actors::parts_of_process(actors::interrupt_check(std::move(interrupted)));
   if (!parts) return tidegate::fail(parts.error());
   return actors::join(std::move(*parts));

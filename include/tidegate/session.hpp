@@ -27,6 +27,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <tidegate/pending.hpp>
@@ -62,13 +63,26 @@ struct progress {
   std::uint64_t samples = 0;       // samples this worker has processed so far
 };
 
+// Waits, in a process that the launcher keeps as a spare (jobs.*.spares), until it is to take
+// the place of a worker that has died. Returns at once in any other process, and when it is
+// called again. session::connect() does this first; a program whose way to connect() depends on
+// its rank calls it when all else is ready, and asks for the rank afterwards. `interrupted` as
+// for connect(). Errors: cancelled (interrupted, or the launcher has ended), io_error. One
+// thread.
+status await_place(const std::function<bool()>& interrupted = {});
+// Returns the variables that the launcher has set for the place that this process has taken as
+// a spare, TIDEGATE_RANK, RANK and others, which its environment lacks. Empty in a process that
+// had its place as it began.
+std::vector<std::pair<std::string, std::string>> place_variables();
+
 // The membership of one worker in its job. A worker program makes one with connect(), opens its
 // tables, runs its clocks, and ends with finish(). The session owns the reactor thread and the
 // memory of its tables.
 class session {
  public:
   // Joins the job named in the environment: TIDEGATE_COORDINATOR, TIDEGATE_JOB, TIDEGATE_RANK,
-  // ... Blocks until the cluster admits this worker. Errors: invalid_argument (not started by
+  // ... Blocks until the cluster admits this worker; in a spare, also until there is a place
+  // (await_place()). Errors: invalid_argument (not started by
   // the launcher), unavailable, timed_out, refused, cancelled (interrupted).
   //
   // `interrupted`, where given, is asked about ten times a second by every call of the session

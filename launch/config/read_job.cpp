@@ -130,6 +130,18 @@ void read_state(const section& from, std::optional<std::uint64_t>& into) {
     into = most;
 }
 
+void read_spares(const section& from, policies::job_spec& job) {
+  std::uint64_t spares = 0;
+  if (!from.number("spares", spares, 0, policies::spares_max)) return;
+  job.spares = static_cast<std::uint32_t>(spares);
+  if (spares > 0 && job.on_worker_loss != policies::worker_loss_rule::restart)
+    from.note(
+        from.get("spares")->where,
+        from.shown() + ".spares: no process takes the place of a worker that dies with " +
+            "`on_worker_loss: " + std::string(word(worker_loss_words, job.on_worker_loss)) +
+            "`; allowed: 0, or `on_worker_loss: restart`");
+}
+
 }  // namespace
 
 policies::job_spec read_job(const section& from, const std::string& name) {
@@ -148,6 +160,7 @@ policies::job_spec read_job(const section& from, const std::string& name) {
   job.optimizer = read_optimizer(from.child("optimizer"), {});
   from.choice<policies::worker_loss_rule>("on_worker_loss", job.on_worker_loss,
                                           worker_loss_words);
+  read_spares(from, job);
   read_checkpoint(from.child("checkpoint"), job.checkpoint);
   from.choice<policies::reduce_kind>("reduce", job.reduce, reduce_words);
   read_aggregators(from, job.aggregators);

@@ -87,6 +87,7 @@ std::string job_text(const policies::job_spec& j) {
   text += "    optimizer: " + optimizer_text(j.optimizer) + "\n";
   text +=
       "    on_worker_loss: " + std::string(word(worker_loss_words, j.on_worker_loss)) + "\n";
+  text += "    spares: " + std::to_string(j.spares) + "\n";
   if (j.checkpoint) {
     const auto every = j.checkpoint->every_clocks > 0
                            ? std::to_string(j.checkpoint->every_clocks) + " clocks"

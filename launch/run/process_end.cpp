@@ -23,11 +23,15 @@ std::string to_string(const process_end& end) {
   text += " " + std::to_string(end.name.index);
   if (!end.name.job.empty()) text += " of job " + end.name.job;
   text += " (pid " + std::to_string(end.pid) + ")";
-  if (!end.by_signal)
-    return text + " exited with status " + std::to_string(end.code) + why(end);
-  const char* name = ::sigabbrev_np(end.code);
-  return text + " was killed by " +
-         (name == nullptr ? "signal " + std::to_string(end.code) : "SIG" + std::string(name));
+  text += " " + text_of_end(end.by_signal, end.code);
+  return end.by_signal ? text : text + why(end);
+}
+
+std::string text_of_end(bool by_signal, int code) {
+  if (!by_signal) return "exited with status " + std::to_string(code);
+  const char* name = ::sigabbrev_np(code);
+  return "was killed by " +
+         (name == nullptr ? "signal " + std::to_string(code) : "SIG" + std::string(name));
 }
 
 policies::process_exit to_exit(const process_end& end) {

@@ -20,6 +20,9 @@ struct process_end {
 // 1", "coordinator 0 (pid 9) exited with status 5: the disk of the run folder is full"
 std::string to_string(const process_end& end);
 
+// "was killed by SIGKILL", "exited with status 1"
+std::string text_of_end(bool by_signal, int code);
+
 policies::process_exit to_exit(const process_end& end);
 
 }  // namespace tidegate::launch

@@ -7,13 +7,6 @@
 
 namespace tidegate::launch {
 
-namespace {
-
-// From <linux/wait.h>; glibc's idtype_t has it since 2.36 only.
-constexpr auto by_pid_fd = static_cast<idtype_t>(3);
-
-}  // namespace
-
 process_table::~process_table() {
   for (const auto& c : children_) ::kill(-c.process.pid, SIGKILL);
   for (const auto& c : children_) ::waitpid(c.process.pid, nullptr, 0);
@@ -25,24 +18,23 @@ runtime::expected<pid_t> process_table::start(const launched_process& member,
   auto process = spawn(request);
   if (!process) return runtime::fail(process.error());
   const auto pid = process->pid;
-  const auto stat = runtime::stat_of(pid);  // it is there until it is reaped
-  children_.push_back({member, name, std::move(*process), stat ? stat->started : 0});
+  adopt(member, name, std::move(*process));
   return pid;
+}
+
+void process_table::adopt(const launched_process& member, const process_name& name,
+                          spawned process) {
+  const auto stat = runtime::stat_of(process.pid);  // it is there until it is reaped
+  children_.push_back({member, name, std::move(process), stat ? stat->started : 0});
 }
 
 std::vector<process_end> process_table::reap() {
   std::vector<process_end> ends;
   for (auto& c : children_) {
-    siginfo_t info = {};
-    const auto id = static_cast<id_t>(c.process.pid_fd.get());
-    if (::waitid(by_pid_fd, id, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0) {
-      continue;
-    }
-    // Before the pid is given back: until then the group cannot be anybody else's.
-    ::kill(-c.process.pid, SIGKILL);
-    ::waitid(by_pid_fd, id, &info, WEXITED);
-    ends.push_back({c.launched.process, c.name, c.process.pid, info.si_code != CLD_EXITED,
-                    info.si_status});
+    const auto result = launch::reap(c.process);
+    if (!result) continue;
+    ends.push_back(
+        {c.launched.process, c.name, c.process.pid, result->by_signal, result->code});
     c.process.pid = -1;
   }
   std::erase_if(children_, [](const auto& c) { return c.process.pid == -1; });

@@ -23,6 +23,9 @@ class process_table {
   runtime::expected<pid_t> start(const launched_process& member, const process_name& name,
                                  const spawn_request& request);
 
+  // Takes in a process that was a spare, as the member that it has become.
+  void adopt(const launched_process& member, const process_name& name, spawned process);
+
   // Those that have ended since the last call, in the order they were started. What a process
   // left running in its group is killed.
   std::vector<process_end> reap();

@@ -8,6 +8,7 @@
 #include "launch/text/scalars.hpp"
 #include "policies/consistency/consistency.hpp"
 #include "policies/model/millisecond.hpp"
+#include "policies/placement/hosts.hpp"
 #include "runtime/base/assert.hpp"
 #include "runtime/base/unix_time.hpp"
 #include "runtime/process/free_port.hpp"
@@ -32,9 +33,18 @@ policies::launch_plan plan_for_core(const policies::cluster_spec& spec,
   policies::launch_plan launch_plan;
   launch_plan.epoch = epoch;
   for (const auto& p : plan.processes) launch_plan.processes.push_back(p.name);
-  for (const auto& j : spec.jobs)
-    launch_plan.jobs.push_back({j.name, policies::to_string(j.consistency), j.workers,
-                                j.on_worker_loss, j.checkpoint.has_value()});
+  for (const auto& j : spec.jobs) {
+    launch_plan.jobs.push_back({.name = j.name,
+                                .policy = policies::to_string(j.consistency),
+                                .workers = j.workers,
+                                .on_worker_loss = j.on_worker_loss,
+                                .checkpoints = j.checkpoint.has_value(),
+                                .spares = j.spares});
+    for (std::uint32_t rank = 0; rank < j.capacity(); ++rank) {
+      const auto* host = policies::host_of_worker(spec, j, rank);
+      launch_plan.jobs.back().hosts.push_back(host == nullptr ? "" : host->name);
+    }
+  }
   launch_plan.supervision = spec.supervision;
   launch_plan.replicated = spec.has_chains();
   launch_plan.shards = spec.shards;
@@ -143,9 +153,19 @@ runtime::expected<std::string> run::spawn(const policies::launch_effects::start&
     ready = std::move(*write_end);
   }
   output_.starting(name);
-  const auto pid = processes_.start(start, identity_, ready.get(), shell_.expects_beats());
-  if (!pid) return runtime::fail(pid.error());
-  return name.to_string() + " pid " + std::to_string(*pid);
+  const auto started = processes_.start(start, identity_, ready.get(), shell_.expects_beats());
+  if (!started) return runtime::fail(started.error());
+  if (started->was_spare)
+    event("spare_placed", "spare " + std::to_string(start.spare) + " is " + name.to_string());
+  return name.to_string() + " pid " + std::to_string(started->pid);
+}
+
+runtime::status run::spawn_spare(const policies::launch_effects::start_spare& start) {
+  return processes_.start_spare(start, identity_);
+}
+
+void run::end_spare(policies::spare_number spare) {
+  processes_.end_spare(spare);
 }
 
 void run::end(const launched_process& process, bool by_force) {

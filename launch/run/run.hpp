@@ -44,6 +44,8 @@ class run final : private run_port {
 
   // What the shell asks for.
   runtime::expected<std::string> spawn(const policies::launch_effects::start& start) override;
+  runtime::status spawn_spare(const policies::launch_effects::start_spare& start) override;
+  void end_spare(policies::spare_number spare) override;
   void end(const launched_process& process, bool by_force) override;
   std::vector<policies::beat_reading> beats() override { return processes_.beats(); }
   void watch() override;

@@ -24,8 +24,9 @@ void run_processes::plan_later(const std::vector<process_name>& names) {
   }
 }
 
-runtime::expected<pid_t> run_processes::start(const policies::launch_effects::start& start,
-                                              const run_identity& run, int ready, bool beats) {
+runtime::expected<started_process> run_processes::start(
+    const policies::launch_effects::start& start, const run_identity& run, int ready,
+    bool beats) {
   auto process = plan_.processes[start.process];
   process.incarnation = start.incarnation;
   int page = -1;  // for its heartbeats
@@ -37,11 +38,48 @@ runtime::expected<pid_t> run_processes::start(const policies::launch_effects::st
   const auto state = states_.prepare(start, process.name, run.token);
   if (!state) return runtime::fail(state.error());
   const auto log = journal_.folder().log_path(process.name);
-  auto pid = table_.start(
-      {start.process, start.incarnation}, process.name,
-      programs_.request(process, run, log, {.ready = ready, .beats = page, .state = *state}));
+  const start_descriptors descriptors{.ready = ready, .beats = page, .state = *state};
+  auto pid = give_place(start, process, run, log, descriptors);
+  const bool was_spare = pid.has_value();
+  if (!pid)
+    pid = table_.start({start.process, start.incarnation}, process.name,
+                       programs_.request(process, run, log, descriptors));
   beats_.started(start.process);
+  if (!pid) return runtime::fail(pid.error());
+  return started_process{*pid, was_spare};
+}
+
+runtime::expected<pid_t> run_processes::give_place(const policies::launch_effects::start& start,
+                                                   const process_plan& process,
+                                                   const run_identity& run,
+                                                   const std::string& log,
+                                                   const start_descriptors& descriptors) {
+  const auto* environment = spares_.environment(start.spare);
+  if (environment == nullptr)
+    return runtime::fail(runtime::errc::unavailable, "no spare waits for this place");
+  auto place = programs_.place(process, run, descriptors, *environment);
+  const auto output = open_log(log);
+  if (!output) return runtime::fail(output.error());
+  place.output = output->get();
+  auto given = spares_.give(start.spare, place);
+  if (!given) return runtime::fail(given.error());
+  const auto pid = given->pid;
+  table_.adopt({start.process, start.incarnation}, process.name, std::move(*given));
   return pid;
+}
+
+runtime::status run_processes::start_spare(const policies::launch_effects::start_spare& start,
+                                           const run_identity& run) {
+  const auto job = std::find_if(spec_.jobs.begin(), spec_.jobs.end(),
+                                [&](const auto& spec) { return spec.name == start.job; });
+  auto channel = runtime::spare_channel::make();
+  if (!channel) return channel.error();
+  const auto log = journal_.folder().path() + "/logs/spare-" + start.job + "-" +
+                   std::to_string(start.spare) + ".log";
+  return spares_.start(start.spare, start.job,
+                       programs_.spare_request(plan_worker(spec_, *job, start.rank), run, log,
+                                               channel->second.get()),
+                       std::move(channel->first));
 }
 
 void run_processes::reap(run_turn& into) {
@@ -49,6 +87,7 @@ void run_processes::reap(run_turn& into) {
     into.ends.push_back({end.process, to_exit(end)});
     beats_.ended(end.process);
   }
+  spares_.read(into);
 }
 
 }  // namespace tidegate::launch

@@ -12,6 +12,9 @@ namespace tidegate::launch {
 
 namespace {
 
+// From <linux/wait.h>; glibc's idtype_t has it since 2.36 only.
+constexpr auto by_pid_fd = static_cast<idtype_t>(3);
+
 runtime::status failure(const std::string& subject, int why) {
   return {why == ENOENT ? runtime::errc::not_found : runtime::errc::io_error,
           subject + ": " + std::strerror(why)};
@@ -71,11 +74,16 @@ int exec_error(int fd) {
 
 }  // namespace
 
+runtime::expected<runtime::unique_fd> open_log(const std::string& path) {
+  runtime::unique_fd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
+  if (!fd) return runtime::fail(failure(path, errno));
+  return fd;
+}
+
 runtime::expected<spawned> spawn(const spawn_request& request) {
   const runtime::unique_fd null_fd(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-  const runtime::unique_fd log_fd(
-      ::open(request.log_path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
-  if (!log_fd) return runtime::fail(failure(request.log_path, errno));
+  const auto log_fd = open_log(request.log_path);
+  if (!log_fd) return runtime::fail(log_fd.error());
   int ends[2];
   if (!null_fd || ::pipe2(ends, O_CLOEXEC) != 0) {
     return runtime::fail(failure("no more file descriptors", errno));
@@ -88,7 +96,7 @@ runtime::expected<spawned> spawn(const spawn_request& request) {
                         .arguments = arguments.data(),
                         .environment = environment.data(),
                         .null_fd = null_fd.get(),
-                        .log_fd = log_fd.get(),
+                        .log_fd = log_fd->get(),
                         .inherited_fds = &request.inherited_fds,
                         .error_fd = write_end.get(),
                         .parent = ::getpid()};
@@ -109,6 +117,22 @@ runtime::expected<spawned> spawn(const spawn_request& request) {
     return runtime::fail(failure("pidfd_open", why));
   }
   return spawned{pid, std::move(pid_fd)};
+}
+
+std::optional<process_result> reap(const spawned& process) {
+  siginfo_t info = {};
+  const auto id = static_cast<id_t>(process.pid_fd.get());
+  if (::waitid(by_pid_fd, id, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0)
+    return {};
+  // Before the pid is given back: until then the group cannot be anybody else's.
+  ::kill(-process.pid, SIGKILL);
+  ::waitid(by_pid_fd, id, &info, WEXITED);
+  return process_result{info.si_code != CLD_EXITED, info.si_status};
+}
+
+void end_now(const spawned& process) {
+  ::kill(-process.pid, SIGKILL);
+  ::waitpid(process.pid, nullptr, 0);
 }
 
 }  // namespace tidegate::launch

@@ -2,6 +2,7 @@
 // ends a child when the thread that forked it ends (PR_SET_PDEATHSIG).
 #pragma once
 
+#include <optional>
 #include <string>
 #include <sys/types.h>
 #include <vector>
@@ -24,9 +25,22 @@ struct spawned {
   runtime::unique_fd pid_fd;  // readable once the process has ended
 };
 
+// How a process has ended: `code` is its exit status, or the number of the signal.
+struct process_result {
+  bool by_signal = false;
+  int code = 0;
+};
+
 // The child leads a process group of its own, reads /dev/null, has default signal handling and
 // an empty mask. Returns once it runs the program. Errors: not_found, io_error (log file, no
 // more processes, or the program cannot be executed); nothing is left behind then.
 runtime::expected<spawned> spawn(const spawn_request& request);
+// Opens a process's log for appending; creates it. Errors: not_found, io_error.
+runtime::expected<runtime::unique_fd> open_log(const std::string& path);
+// Returns how the process has ended, if it has; its pid is given back then, and what it left
+// running in its group is killed.
+std::optional<process_result> reap(const spawned& process);
+// Ends the process (SIGKILL), with what it started, and waits for it.
+void end_now(const spawned& process);
 
 }  // namespace tidegate::launch

@@ -1,5 +1,7 @@
 #include "launch/run/starter.hpp"
 
+#include <algorithm>
+
 #include "launch/run/find_program.hpp"
 #include "policies/placement/hosts.hpp"
 #include "policies/supervision/hang_detector.hpp"
@@ -70,13 +72,54 @@ spawn_request starter::request(const process_plan& process, const run_identity& 
                              {"--ready-fd", std::to_string(descriptors.ready)});
     request.inherited_fds.push_back(descriptors.ready);
   }
+  add_prefix(process, request);
+  return request;
+}
+
+// What the prefix runs is found here: it may look elsewhere, or nowhere.
+void starter::add_prefix(const process_plan& process, spawn_request& request) const {
   const auto* host = policies::find_host(spec_, process.host);
-  if (host == nullptr || host->prefix.empty()) return request;
-  // What the prefix runs is found here: it may look elsewhere, or nowhere.
+  if (host == nullptr || host->prefix.empty()) return;
   request.arguments.front() = request.program;
   request.arguments.insert(request.arguments.begin(), host->prefix.begin(), host->prefix.end());
   request.program = prefixes_.at(host->name);
+}
+
+spawn_request starter::spare_request(const process_plan& worker, const run_identity& run,
+                                     const std::string& log_path, int socket) const {
+  spawn_request request;
+  request.program = programs_.at(worker.name.job);
+  request.arguments = worker.command;
+  request.log_path = log_path;
+  auto environment = child_environment(environment_, spec_, worker, run);
+  // A program that looks at these as it begins cannot be a spare, and is to fail at once.
+  for (const auto* name : {"RANK", "LOCAL_RANK", "TIDEGATE_RANK", "TIDEGATE_INCARNATION"})
+    environment.erase(name);
+  environment[runtime::spare_variable] = std::to_string(socket);
+  request.inherited_fds.push_back(socket);
+  request.environment = format_environment(environment);
+  add_prefix(worker, request);
   return request;
+}
+
+runtime::spare_place starter::place(const process_plan& worker, const run_identity& run,
+                                    const start_descriptors& descriptors,
+                                    const std::vector<std::string>& environment) const {
+  runtime::spare_place place;
+  for (const auto& [name, value] : child_environment(environment_, spec_, worker, run))
+    if (std::find(environment.begin(), environment.end(), name + "=" + value) ==
+        environment.end())
+      place.variables[name] = value;
+  if (descriptors.beats >= 0) {
+    const auto interval = policies::beat_interval_ms(spec_.supervision.heartbeat_timeout_ms);
+    place.variables[runtime::heartbeat_variable] = "{}:" + std::to_string(interval);
+    place.descriptors.emplace_back(runtime::heartbeat_variable, descriptors.beats);
+  }
+  if (descriptors.state >= 0) {
+    place.variables[runtime::state_variable] = "{}";
+    place.descriptors.emplace_back(runtime::state_variable, descriptors.state);
+  }
+  return place;
 }
 
 spawn_request starter::own_request(const std::vector<std::string>& words,

@@ -9,6 +9,7 @@
 #include "launch/plan/environment.hpp"
 #include "launch/plan/plan.hpp"
 #include "launch/run/spawn.hpp"
+#include "runtime/process/spare.hpp"
 
 namespace tidegate::launch {
 
@@ -30,6 +31,16 @@ class starter {
                         const std::string& log_path,
                         const start_descriptors& descriptors) const;
 
+  // A spare of this worker's program and host, with an end of a socket by which it gets its
+  // place.
+  spawn_request spare_request(const process_plan& worker, const run_identity& run,
+                              const std::string& log_path, int socket) const;
+  // Returns the place of a worker for a spare that was started with this environment: the
+  // variables that it lacks. The descriptors stay the caller's.
+  runtime::spare_place place(const process_plan& worker, const run_identity& run,
+                             const start_descriptors& descriptors,
+                             const std::vector<std::string>& environment) const;
+
   // `tidegate` with these words.
   spawn_request own_request(const std::vector<std::string>& words,
                             const std::string& log_path) const;
@@ -38,6 +49,8 @@ class starter {
   std::string user_transports() const;
 
  private:
+  void add_prefix(const process_plan& process, spawn_request& request) const;
+
   policies::cluster_spec spec_;
   variables environment_;
   std::string own_program_;

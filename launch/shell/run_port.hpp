@@ -40,10 +40,16 @@ class run_port {
  public:
   virtual ~run_port() = default;
 
-  // Starts a process; its end comes in run_turn::ends. Returns its name in the journal.
-  // Errors: the reason why it cannot be started.
+  // Starts a process, or hands it to the spare that is named, if that lives; its end comes in
+  // run_turn::ends. Returns its name in the journal. Errors: the reason why it cannot be
+  // started.
   virtual runtime::expected<std::string> spawn(
       const policies::launch_effects::start& start) = 0;
+  // Starts a process that waits for a place; run_turn::spares_ready and spare_ends tell how it
+  // goes on, until spawn() has handed it over. Errors: as spawn().
+  virtual runtime::status spawn_spare(const policies::launch_effects::start_spare& start) = 0;
+  // Ends a spare by force; nothing where it has ended, or is no spare any more.
+  virtual void end_spare(policies::spare_number spare) = 0;
   // Asks that incarnation of a process to end, or ends it; nothing where it has ended.
   virtual void end(const launched_process& process, bool by_force) = 0;
   // Returns how often each process that lives has beaten.

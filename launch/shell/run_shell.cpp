@@ -58,6 +58,9 @@ void run_shell::turn(std::int64_t now, run_turn happened) {
   carry_out();
   if (happened.news) take_news(std::move(*happened.news));
   take_ends(happened.ends);
+  for (const auto spare : happened.spares_ready) core_.spare_ready(spare);
+  for (const auto& end : happened.spare_ends)
+    core_.spare_ended(now_, end.spare, end.why, todo_);
   look_for_hangs();
   for (auto& wanted : happened.requests) scalings_.push_back({std::move(wanted), false});
   ask_to_scale();
@@ -149,6 +152,18 @@ void run_shell::act(const effects::start& start) {
   core_.started(now_, start.process, todo_);
   if (is_planted(planted_bug::process_spawned_twice) && start.incarnation > 1)
     (void)world_.spawn(start);
+}
+
+void run_shell::act(const effects::start_spare& start) {
+  const auto started = world_.spawn_spare(start);
+  if (!started.ok())
+    core_.spare_ended(
+        now_, start.spare,
+        "a spare of job " + start.job + " could not be started: " + started.message(), todo_);
+}
+
+void run_shell::act(const effects::end_spare& end) {
+  world_.end_spare(end.spare);
 }
 
 // No process of the epoch before lives.

@@ -44,6 +44,13 @@ struct run_turn {
   std::string coordinator_unusable;  // why; empty: it is not
   std::optional<poll_news> news;
   std::vector<end> ends;
+  // Of spares that wait for a place now, and that have ended without one.
+  struct spare_end {
+    policies::spare_number spare = policies::no_spare;
+    std::string why;
+  };
+  std::vector<policies::spare_number> spares_ready;
+  std::vector<spare_end> spare_ends;
   std::vector<scale_request> requests;
 };
 
@@ -86,6 +93,8 @@ class run_shell {
   void keep_pids();
 
   void act(const effects::start& start);
+  void act(const effects::start_spare& start);
+  void act(const effects::end_spare& end);
   void act(const effects::renew& renewal);
   void act(const effects::watch&);
   void act(const effects::poll_now&);

@@ -266,6 +266,8 @@ key_readers readers_of(scenario& into) {
   all["deaths.of"] = {words<sim::role>(into.mortal, mortal),
                       "a list of worker, shard, aggregator, coordinator, launcher"};
   all["deaths.not_started_again"] = {numbers(into.spawns_fail), count_rule};
+  all["workers.spares"] = {numbers(into.spares), count_rule};
+  all["workers.spares_die"] = {chance(into.spares_die), share_rule};
   all["state.kept"] = {chance(into.keeping), share_rule};
   all["state.deaths_in_commits"] = {numbers(into.commit_deaths), count_rule};
   all["stalls.count"] = {numbers(into.stalls), count_rule};

@@ -62,6 +62,15 @@ void launch_core::ended(std::int64_t now, process_number process, process_exit e
   state_->exits.ended(now, process, std::move(exit));
 }
 
+void launch_core::spare_ready(spare_number spare) {
+  state_->spares.ready(spare);
+}
+
+void launch_core::spare_ended(std::int64_t now, spare_number spare, const std::string& why,
+                              launch_effects& out) {
+  state_->spares.ended(now, spare, why, out);
+}
+
 void launch_core::left(std::int64_t now, process_number process, const runtime::status& result,
                        launch_effects& out) {
   state_->exits.left(now, process, result, out);
@@ -113,6 +122,7 @@ void launch_core::decide(std::int64_t now, launch_effects& out) {
   state_->saving.check(now, out);
   state_->rollbacks.go_on(now, out);
   state_->lifecycle.advance(now, out);
+  state_->spares.go_on(now, out);
   state_->lifecycle.conclude_if_over(out);
 }
 
@@ -122,7 +132,7 @@ std::int64_t launch_core::next_wake() const {
   if (!state_->lifecycle.is_active()) return at;
   return std::min({at, state_->exits.next_wake(), state_->restarts.next_wake(),
                    state_->joins.next_wake(), state_->scaling.next_wake(),
-                   state_->job_checks.next_wake()});
+                   state_->job_checks.next_wake(), state_->spares.next_wake()});
 }
 
 bool launch_core::is_running() const {

@@ -67,6 +67,12 @@ class launch_core {
   void interrupted(std::int64_t now, const std::string& by, bool saves, launch_effects& out);
   // A process has ended. decide() judges what that means.
   void ended(std::int64_t now, process_number process, process_exit exit);
+  // A spare waits for a place; or it has ended without one, or could not be started, and `why`
+  // says so ("a spare of job mlp (pid 47) was killed by SIGKILL"). Likewise followed by
+  // decide().
+  void spare_ready(spare_number spare);
+  void spare_ended(std::int64_t now, spare_number spare, const std::string& why,
+                   launch_effects& out);
   // Answers launch_effects::leave: the job goes on without this worker, or `result` says why
   // not; then the worker comes back, unless its job has ended.
   void left(std::int64_t now, process_number process, const runtime::status& result,

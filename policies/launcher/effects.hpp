@@ -27,14 +27,33 @@ struct process_exit {
 
 enum class run_outcome : std::uint8_t { done, job_failed, process_died };
 
+// Counts the spares of a run from 1 (spare_pool.hpp).
+using spare_number = std::uint32_t;
+inline constexpr spare_number no_spare = 0;
+
 struct launch_effects {
   // Start a process; answered by started() or could_not_start() before any other event. In an
-  // epoch after the first, `renew` has been answered with success before.
+  // epoch after the first, `renew` has been answered with success before. Where a spare is
+  // named it becomes this process, and its end is this process's; a spare that cannot (it has
+  // just ended) is passed over, and a new process started.
   struct start {
     process_number process = 0;
     std::uint32_t incarnation = 1;  // rises when it comes back
     std::uint32_t epoch = 1;
     bool joins = false;  // a worker that its job goes on with anew: it keeps nothing of before
+    spare_number spare = no_spare;
+  };
+  // Start a process of the job's program that waits for a place on the host of this rank.
+  // spare_ready() follows when it waits, and spare_ended() when it has ended without a place,
+  // or could not be started.
+  struct start_spare {
+    spare_number spare = no_spare;
+    std::string job;
+    std::uint32_t rank = 0;
+  };
+  // End the spare (SIGKILL); spare_ended() follows.
+  struct end_spare {
+    spare_number spare = no_spare;
   };
   // Begin a new epoch: stop polling the coordinator of the epoch before, put the number on
   // record, and answer by renewed(), before any other event, once it is durable or cannot be
@@ -90,8 +109,9 @@ struct launch_effects {
     run_outcome outcome = run_outcome::done;
     std::string reason;
   };
-  using effect = std::variant<start, renew, watch, poll_now, stop_cluster, leave, save,
-                              terminate, kill, note, complain, show_log, conclude>;
+  using effect =
+      std::variant<start, start_spare, end_spare, renew, watch, poll_now, stop_cluster, leave,
+                   save, terminate, kill, note, complain, show_log, conclude>;
   std::vector<effect> all;
 };
 

@@ -17,6 +17,10 @@ std::uint32_t join_watch::joined_incarnation(process_number process) const {
   return status->incarnations[name.index];
 }
 
+bool join_watch::has_joined(process_number process) const {
+  return joined_incarnation(process) >= state_.processes.incarnation(process);
+}
+
 // Returns true only if the coordinator has said so since the end.
 bool join_watch::failed_before_joining(const exit_report& end) const {
   const auto& coordinator = state_.coordinator;
@@ -44,8 +48,7 @@ std::int64_t join_watch::deadline(process_number process) const {
       processes.is_killed(process) || state_.scaling.is_unwanted(process))
     return never;
   const auto* status = state_.jobs.find(processes.name(process).job);
-  if (status == nullptr || status->state != job_state::running ||
-      joined_incarnation(process) >= processes.incarnation(process))
+  if (status == nullptr || status->state != job_state::running || has_joined(process))
     return never;
   return std::max(starts_[process].at, state_.lifecycle.since()) + state_.start_timeout;
 }

@@ -32,6 +32,8 @@ class join_watch {
   // Gives every program all its tries again, in another epoch.
   void forget_failures();
 
+  // Returns true if the coordinator has let in the process that was started last.
+  bool has_joined(process_number process) const;
   // Returns how often a program has failed before any process of its rank had joined.
   std::uint32_t failures(process_number process) const { return starts_[process].failures; }
   std::int64_t next_wake() const;

@@ -18,6 +18,9 @@ struct launch_plan {
     std::uint32_t workers = 0;
     worker_loss_rule on_worker_loss = worker_loss_rule::fail;
     bool checkpoints = false;
+    // Processes that are kept for workers that die, on each host of the job's workers.
+    std::uint32_t spares = 0;
+    std::vector<std::string> hosts = {};  // by rank, of all ranks that there is room for
   };
   std::vector<process_name> processes;  // in the order they are started, the coordinator first
   std::vector<job> jobs;
@@ -35,6 +38,9 @@ struct launch_plan {
   std::uint32_t replicas = 0;
   std::uint32_t slots = 0;
   std::uint32_t epoch = 1;
+
+  // Returns the host of a worker by name; an empty text where the cluster names none.
+  std::string host_of_worker(const std::string& job, std::uint32_t rank) const;
 };
 
 }  // namespace tidegate::policies

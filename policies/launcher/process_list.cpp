@@ -45,7 +45,8 @@ void process_list::start(process_number process, launch_effects& out, bool joins
   out.all.emplace_back(launch_effects::start{.process = process,
                                              .incarnation = incarnations_[process],
                                              .epoch = state_.rollbacks.epoch(),
-                                             .joins = joins});
+                                             .joins = joins,
+                                             .spare = state_.spares.take(process)});
 }
 
 void process_list::leave(process_number process, launch_effects& out) {

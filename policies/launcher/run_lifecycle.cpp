@@ -149,7 +149,7 @@ void run_lifecycle::conclude_if_over(launch_effects& out) {
 
 bool run_lifecycle::is_over() const {
   return phase_ >= run_phase::stopping && state_.processes.alive().empty() &&
-         !state_.processes.any_starting();
+         !state_.processes.any_starting() && state_.spares.empty();
 }
 
 std::int64_t run_lifecycle::start_deadline() const {

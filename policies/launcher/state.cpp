@@ -20,7 +20,8 @@ launcher_state::launcher_state(launch_plan run)
       joins(*this),
       job_checks(*this),
       scaling(*this),
-      saving(*this) {}
+      saving(*this),
+      spares(*this) {}
 
 void launcher_state::add_process(const process_name& name) {
   processes.add(name);

@@ -18,6 +18,7 @@
 #include "policies/launcher/rollback.hpp"
 #include "policies/launcher/run_lifecycle.hpp"
 #include "policies/launcher/scaler.hpp"
+#include "policies/launcher/spare_pool.hpp"
 #include "policies/launcher/wake_time.hpp"
 #include "policies/model/process_name.hpp"
 #include "policies/model/spec.hpp"
@@ -48,6 +49,7 @@ struct launcher_state {
   job_watch job_checks;
   scaler scaling;
   last_checkpoint saving;
+  spare_pool spares;
 };
 
 }  // namespace tidegate::policies::launching

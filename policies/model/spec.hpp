@@ -105,6 +105,9 @@ struct aggregators_spec {
   friend bool operator==(const aggregators_spec&, const aggregators_spec&) = default;
 };
 
+// Of a job, on each host of its workers.
+inline constexpr std::uint32_t spares_max = 64;
+
 struct job_spec {
   std::string name;
   std::uint32_t workers = 1;         // that the job begins with
@@ -117,6 +120,9 @@ struct job_spec {
   aggregators_spec aggregators;
   not_finite_rule not_finite = not_finite_rule::refuse;
   worker_loss_rule on_worker_loss = worker_loss_rule::restart;
+  // Processes of the program that wait for the place of a worker that dies, on each host of the
+  // job's workers.
+  std::uint32_t spares = 0;
   std::optional<checkpoint_spec> checkpoint;
   // What each worker may keep beside the parameters, in bytes; 0: nothing.
   std::optional<std::uint64_t> state_bytes;

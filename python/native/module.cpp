@@ -2,6 +2,7 @@
 // see, and says what everything does; here is only what needs C++.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -93,6 +94,7 @@ NB_MODULE(_native, module) {
   module.attr("__version__") = TIDEGATE_VERSION;
   bind_options(module);
   bind_session(module);
+  module.def("await_place", &worker_session::await_place);
 }
 
 }  // namespace

@@ -24,6 +24,15 @@ bool signal_raises() {
 
 }  // namespace
 
+std::vector<std::pair<std::string, std::string>> worker_session::await_place() {
+  const auto placed = [] {
+    const nb::gil_scoped_release waiting;
+    return tidegate::await_place(signal_raises);
+  }();
+  check(placed);
+  return place_variables();
+}
+
 std::shared_ptr<worker_session> worker_session::connect() {
   if (has_session.exchange(true))
     raise({errc::out_of_order,

@@ -346,39 +346,3 @@ def test_importing_is_cheap() -> None:
     probe = "import sys, tidegate; print([m for m in sys.modules if m.split('.')[0] in ('numpy', 'torch', 'jax')])"
     said = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
     assert said.stdout == "[]\n"
-
-
-def test_what_a_function_returns_is_not_lost_to_a_kill_after_its_session(run: Run) -> None:
-    def train() -> tuple[int, int]:
-        import signal
-
-        with tidegate.session() as s:
-            w = s.table("w", 10, optimizer=tidegate.sgd(1.0))
-            while s.now < 3:
-                w.grad[:] = 1
-                w.push()
-                s.clock()
-        if s.rank == 1 and s.incarnation == 1:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return s.rank, s.incarnation
-
-    assert run(train, workers=2, shards=2).returns == [(0, 1), (1, 2)]
-
-
-def test_a_function_that_raises_after_its_session_ends_the_job(run: Run) -> None:
-    def train() -> None:
-        with tidegate.session() as s:
-            w = s.table("w", 10, optimizer=tidegate.sgd(1.0))
-            s.clock()
-        for call in (w.push, s.clock, lambda: s.state["a"], lambda: s.table("w", 10)):
-            try:
-                call()
-                raise AssertionError("used")
-            except tidegate.OutOfOrderError as error:
-                assert "the session has ended" in str(error), error
-        if s.rank == 1:
-            raise ValueError("bad metric")
-
-    with pytest.raises(tidegate.WorkerError, match="ValueError: bad metric") as caught:
-        run(train, workers=2, shards=2)
-    assert caught.value.result is not None and caught.value.result.job.state == "failed"

@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from ._options import uniform as uniform
     from . import data as data
     from ._session import Session as Session
+    from ._session import await_place as await_place
     from ._session import session as session
     from ._state import State as State
     from ._table import Pending as Pending
@@ -78,7 +79,7 @@ _HOMES = {
                "OverLimitError", "RefusedError", "TidegateError", "TimedOutError", "UnavailableError", "WorkerError"],
     "_options": ["Optimizer", "Pushed", "Schedule", "Uniform", "adagrad", "adam", "adamw", "assign", "cosine_decay",
                  "momentum", "nesterov", "pushed", "sgd", "step_decay", "uniform", "warm_up"],
-    "_session": ["Session", "session"],
+    "_session": ["Session", "await_place", "session"],
     "_state": ["State"],
     "_table": ["Pending", "Table"],
     "_view": ["View"],
@@ -90,7 +91,7 @@ __all__ = [
     "IoError", "JobResult", "LaunchError", "NoSpaceError", "NotFiniteError", "NotFoundError", "Optimizer",
     "OutOfOrderError", "OverLimitError", "Pending", "Pushed", "RefusedError", "Result", "Schedule", "Session",
     "State", "Table", "TidegateError", "TimedOutError", "UnavailableError", "Uniform", "View", "WorkerError",
-    "__version__", "adagrad", "adam", "adamw", "assign", "cosine_decay", "launch", "momentum",
+    "__version__", "adagrad", "adam", "adamw", "assign", "await_place", "cosine_decay", "launch", "momentum",
     "nesterov", "pushed", "session", "sgd", "spawn", "step_decay", "uniform", "warm_up",
 ]
 

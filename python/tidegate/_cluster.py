@@ -77,17 +77,18 @@ def launch(file: Union[str, "os.PathLike[str]"], *, set: Settings = None,
 
 
 def spawn(function: Callable[..., Any], *, workers: int = 1, shards: int = 1, consistency: str = "bsp",
-          replicas: int = 0, args: Sequence[Any] = (), kwargs: Optional[Mapping[str, Any]] = None,
+          replicas: int = 0, spares: int = 0, args: Sequence[Any] = (), kwargs: Optional[Mapping[str, Any]] = None,
           reduce: str = "mean", seed: int = 1, run_dir: Union[None, str, "os.PathLike[str]"] = None,
           follow: bool = True, name: Optional[str] = None, set: Settings = None) -> Result:
     """Runs ``function(*args, **kwargs)`` in `workers` processes, as the job of a cluster of its own.
 
     The function opens :func:`tidegate.session`. It is pickled by value where it comes from a notebook or from the
-    script that runs, so nothing needs to be importable. What it returns is in ``Result.returns``, by rank; a process that
-    is killed before that is stored is replaced, also when its session has ended.
+    script that runs, so nothing needs to be importable. What it returns is in ``Result.returns``, by rank; a process
+    that is killed before that is stored is replaced, also when its session has ended.
 
     `consistency`: ``"bsp"``, ``"ssp:3"`` or ``"async"``. `reduce`: ``"mean"`` or ``"sum"`` of the workers' gradients.
-    `set`: further keys of the cluster file, as in :func:`launch`; the job is named `name`, the function's name
+    `spares`: so many processes have loaded the function, and what it refers to, and wait for the place of a worker
+    that dies. `set`: further keys of the cluster file, as in :func:`launch`; the job is named `name`, the function's name
     without it. Raises WorkerError, with the traceback, if the function raises; InvalidArgumentError if it cannot be
     pickled; LaunchError if the job is not done for another reason.
     """
@@ -102,7 +103,7 @@ def spawn(function: Callable[..., Any], *, workers: int = 1, shards: int = 1, co
         # JSON is YAML.
         (place / "cluster.yaml").write_text(json.dumps({
             "cluster": {"name": job, "shards": shards, "replicas": replicas},
-            "jobs": {job: {"workers": workers, "reduce": reduce, "seed": seed,
+            "jobs": {job: {"workers": workers, "reduce": reduce, "seed": seed, "spares": spares,
                            "consistency": _policy_of(consistency),
                            "command": [sys.executable, "-m", "tidegate._spawned", folder]}}}, indent=1))
         exit_code, found = _run([str(place / "cluster.yaml"), *_set_options(set)], run_dir, follow)

@@ -170,13 +170,25 @@ class Session:
         return f"<session of worker {self.rank} of {self.size}, job '{self.job}' ({self.policy}){state}>"
 
 
+def await_place() -> None:
+    """Waits, in a process that the launcher keeps as a spare, until it takes the place of a worker that has died.
+
+    Returns at once in any other process, and when it is called again. :func:`session` does this first. A program
+    that needs its rank before, as for ``torch.distributed.init_process_group``, calls it when all else is ready:
+    a spare has RANK, LOCAL_RANK, TIDEGATE_RANK and TIDEGATE_INCARNATION in ``os.environ`` only afterwards.
+    Raises CancelledError (the launcher has ended).
+    """
+    os.environ.update(_native.await_place())
+
+
 def session() -> Session:
     """Joins the job that the launcher has started this process for, and returns the session.
 
-    Blocks until the cluster lets this worker in. Raises InvalidArgumentError (this process was not started by
+    Blocks until the cluster lets this worker in; in a spare, also until there is a place (:func:`await_place`). Raises InvalidArgumentError (this process was not started by
     ``tidegate launch`` or :func:`tidegate.spawn`), OutOfOrderError (this process has a session), UnavailableError,
     TimedOutError, RefusedError.
     """
+    await_place()
     return Session(_native.Session.connect())
 
 

@@ -8,7 +8,7 @@ import pickle
 import sys
 import traceback
 from pathlib import Path
-from typing import Any
+from typing import Any, Callable
 
 from . import _session
 
@@ -33,13 +33,28 @@ def _pickled_or_none(error: BaseException) -> Any:
         return None
 
 
+def _load(place: Path) -> Callable[[], Any]:
+    try:
+        loaded = pickle.loads((place / "function.pkl").read_bytes())
+        return lambda: loaded
+    except Exception as error:
+        failure = error
+
+    def fail() -> Any:
+        raise failure
+
+    return fail
+
+
 def main() -> int:
     place = Path(sys.argv[1])
-    rank = int(os.environ["TIDEGATE_RANK"])
     sys.path[:] = json.loads((place / "path.json").read_text())
     _session.finish_later()
+    load = _load(place)  # a spare imports what the function needs before it has a place
+    _session.await_place()
+    rank = int(os.environ["TIDEGATE_RANK"])
     try:
-        function, args, kwargs = pickle.loads((place / "function.pkl").read_bytes())
+        function, args, kwargs = load()
         returned = function(*args, **kwargs)
     except Exception as error:
         text = f"{type(error).__name__}: {error}"

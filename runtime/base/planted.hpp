@@ -90,6 +90,10 @@ enum class planted_bug : std::uint8_t {
   last_push_not_held_back,
   only_last_push_held_after_a_resume,
 
+  // Mistakes of warm spares: clusters that keep some find them.
+  spare_taken_twice,
+  spare_outlives_its_job,
+
   // Mistakes of checkpoints: a simulation of disks that fail finds them
   // (sim_checkpoint_planted_test).
   checkpoint_renamed_before_synced = 128,
@@ -103,6 +107,8 @@ inline constexpr auto planted_size_bug_first = planted_bug::calls_beyond_a_bound
 inline constexpr auto planted_size_bug_last = planted_bug::calls_beyond_a_bound_dropped;
 inline constexpr auto planted_state_bug_first = planted_bug::state_one_version_late;
 inline constexpr auto planted_state_bug_last = planted_bug::only_last_push_held_after_a_resume;
+inline constexpr auto planted_spare_bug_first = planted_bug::spare_taken_twice;
+inline constexpr auto planted_spare_bug_last = planted_bug::spare_outlives_its_job;
 inline constexpr auto planted_checkpoint_bug_first =
     planted_bug::checkpoint_renamed_before_synced;
 inline constexpr auto planted_checkpoint_bug_last =

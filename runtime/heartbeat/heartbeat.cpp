@@ -2,10 +2,10 @@
 
 #include <charconv>
 #include <chrono>
-#include <cstdlib>
 #include <string_view>
 #include <unistd.h>
 
+#include "runtime/base/launch_variables.hpp"
 #include "runtime/base/log.hpp"
 
 namespace tidegate::runtime {
@@ -18,7 +18,7 @@ struct wish {
 };
 
 wish read_wish() {
-  const char* value = std::getenv(heartbeat_variable);
+  const char* value = launch_variable(heartbeat_variable);
   const std::string_view text(value == nullptr ? "" : value);
   wish result;
   const auto* end = text.data() + text.size();

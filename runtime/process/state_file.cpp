@@ -2,7 +2,6 @@
 
 #include <cerrno>
 #include <charconv>
-#include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
 #include <string>
@@ -11,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
+
+#include "runtime/base/launch_variables.hpp"
 
 namespace tidegate::runtime {
 
@@ -40,7 +41,7 @@ bool is_file_of(int fd, std::uint64_t token, std::size_t& size) {
 }
 
 expected<std::shared_ptr<state_file>> open_inherited(std::uint64_t token) {
-  const char* value = std::getenv(state_variable);
+  const char* value = launch_variable(state_variable);
   const std::string_view text(value == nullptr ? "" : value);
   int fd = -1;
   const auto number = std::from_chars(text.data(), text.data() + text.size(), fd);

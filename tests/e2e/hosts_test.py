@@ -69,6 +69,25 @@ class Hosts(TwoHostsTest):
     def network_of(self, pid):
         return os.readlink(f"/proc/{pid}/ns/net")
 
+    def test_a_spare_takes_a_place_of_its_host(self):
+        link = self.two_hosts()
+        yaml = self.yaml(link, ["forever"], shards=1).replace('"command"', '"spares": 1, "command"')
+        run = self.launch(yaml, runner=link.command(0, []))
+        processes = run.wait_for_training(6)
+        wait_until(lambda: len(list(pathlib.Path(run.run_dir).glob("logs/spare-*.log"))) == 2, 20, "a spare on each host")
+        victim = next(p for p in processes if p["role"] == "worker" and p["index"] == 3)
+        home = self.network_of(victim["pid"])
+        self.assertNotEqual(home, self.network_of(run.process.pid))
+        os.kill(victim["pid"], signal.SIGKILL)
+        wait_until(lambda: '"spare_placed"' in run.events_text(), 20, "a spare takes the place")
+        wait_until(lambda: any(p["index"] == 3 and p["role"] == "worker" and p["pid"] != victim["pid"]
+                                    for p in run.listed()), 20, "it is the worker")
+        now = next(p for p in run.listed() if p["role"] == "worker" and p["index"] == 3)
+        self.assertEqual(self.network_of(now["pid"]), home)
+        run.process.send_signal(signal.SIGTERM)
+        run.wait(20)
+        self.assert_all_gone(processes, 5)
+
     def test_a_stranger_at_the_data_plane_costs_a_restart_at_most(self):
         link = self.two_hosts()
         expected = self.hash_of(self.yaml(link, ["workload", 300], shards=1), runner=link.command(0, []))

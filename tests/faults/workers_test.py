@@ -29,6 +29,22 @@ class Workers(FaultTest):
                     self.assertEqual(started.count(f"{other} pid"), 1, "nobody else starts again")
                 self.assert_nothing_left(run)
 
+    def test_spares_take_the_places_of_the_dead_with_the_same_bits(self):
+        job = {"workers": 3, "spares": 2, "mode": ["workload", 400, 8000, "exchange"],
+               "optimizer": {"name": "adam", "learning_rate": 0.05}}
+        expected = self.hash_of(self.run_to_end(self.yaml({**job, "mode": ["workload", 400, 0, "exchange"]})))
+        run = self.launch(self.yaml(job))
+        killed = self.kill_now_and_then(run, "worker", 8, 11, (0.1, 0.4))
+        self.assertEqual(run.wait(60), 0, run.output)
+        self.assertEqual(self.hash_of(run), expected)
+        self.assertGreaterEqual(killed, 4)
+        self.assertEqual(self.count_events(run, "process_restarted"), killed)
+        placed = self.count_events(run, "spare_placed")
+        self.assertGreater(placed, 0)
+        self.assertLessEqual(placed, killed)
+        self.assertEqual(self.count_events(run, "spare_ended"), 0)
+        self.assert_nothing_left(run)
+
     def test_no_push_is_lost_or_applied_twice(self):
         policies = ({"policy": "ssp", "staleness": 2}, {"policy": "async"}, {"policy": "bsp"})
         for seed, policy in enumerate(policies):

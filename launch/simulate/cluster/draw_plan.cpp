@@ -253,6 +253,9 @@ cluster_plan draw_plan(const scenario& of, std::uint64_t seed) {
   draw_breaks(of, chance, plan);
   draw_failing_writes(of, chance, plan);
   if (of.keeping > 0) draw_keeping(of, chance, plan);
+  plan.spares_die = of.spares_die;
+  if (of.spares.high > 0)
+    for (auto& job : plan.spec.jobs) job.spares = draw(chance, of.spares);
   draws others(runtime::mix64(seed ^ 0x6b6e6f6273ULL));
   plan.set = draw_knobs(others);
   return plan;

@@ -72,6 +72,8 @@ struct scenario {
   std::vector<role> mortal{role::worker, role::shard, role::aggregator, role::coordinator};
   double keeping = 0;                        // share of jobs whose workers keep state
   range<std::uint32_t> commit_deaths{0, 0};  // of workers, in the middle of a commit
+  range<std::uint32_t> spares{0, 0};         // that a job keeps on each host of its workers
+  double spares_die = 0;                     // share of those without a place
   range<std::uint32_t> stalls{0, 0};
   nanoseconds stall_max = second;
   std::vector<role> stalling{role::worker, role::shard, role::aggregator};

@@ -43,14 +43,26 @@ policies::launch_plan plan_of(const policies::cluster_spec& spec, std::uint32_t 
       plan.processes.push_back({process_role::aggregator, job.name, i});
     for (std::uint32_t rank = 0; rank < job.workers; ++rank)
       plan.processes.push_back({process_role::worker, job.name, rank});
-    plan.jobs.push_back(
-        {job.name, to_string(job.consistency), job.workers, job.on_worker_loss});
+    plan.jobs.push_back({.name = job.name,
+                         .policy = to_string(job.consistency),
+                         .workers = job.workers,
+                         .on_worker_loss = job.on_worker_loss,
+                         .checkpoints = false,
+                         .spares = job.spares});
+    for (std::uint32_t rank = 0; rank < job.capacity(); ++rank)
+      plan.jobs.back().hosts.push_back("h" + std::to_string(host_of_worker(spec, job, rank)));
   }
   plan.supervision = spec.supervision;
   return plan;
 }
 
 }  // namespace
+
+std::uint32_t host_of_worker(const policies::cluster_spec& spec, const policies::job_spec& job,
+                             std::uint32_t rank) {
+  const auto hosts = static_cast<std::uint32_t>(std::max<std::size_t>(1, spec.hosts.size()));
+  return rank % job.workers * hosts / job.workers;
+}
 
 runtime::expected<std::uint32_t> launcher::begin_epoch(world& where) {
   const auto folder = where.folder("");
@@ -114,6 +126,7 @@ void launcher::after_turn() {
   if (!world_.disks_are_full() && pids_ != living())
     world_.check.fail("pids", "the run folder does not name the processes that live");
   if (const auto& end = shell_.ended()) {
+    if (!spares_.empty()) world_.check.fail("spares", "some outlive the run");
     ended_ = {end->outcome, end->reason};
     return note("the run has ended: " + (end->reason.empty() ? "done" : end->reason));
   }
@@ -156,7 +169,8 @@ std::unique_ptr<process> launcher::make(const policies::process_name& name, proc
   const auto workers = spec.jobs[job].workers;
   if (name.role == process_role::worker) {
     worker_keeping::prepare(world_, name.to_string(), start.epoch, start.joins);
-    return std::make_unique<worker>(world_, id, name.index % workers * hosts / workers, job,
+    return std::make_unique<worker>(world_, id,
+                                    host_of_worker(spec, spec.jobs[job], name.index), job,
                                     name.index, start.incarnation);
   }
   const auto sums = policies::plan_aggregation(spec, spec.jobs[job]);
@@ -182,10 +196,13 @@ runtime::expected<std::string> launcher::spawn(const launch_effects::start& star
   const bool first = name.role == process_role::coordinator;
   if (first && std::exchange(epoch_, start.epoch) != start.epoch)
     world_.check.begin_epoch(start.epoch);
-  later(first ? 0 : world_.chance.between<nanoseconds>(0, world_.plan.set.start_most),
-        [this, start] {
-          if (!ended_) begin(start);
-        });
+  std::optional<nanoseconds> takes;
+  if (start.spare != policies::no_spare) takes = take_spare(start.spare, name);
+  if (!takes)
+    takes = first ? 0 : world_.chance.between<nanoseconds>(0, world_.plan.set.start_most);
+  later(*takes, [this, start] {
+    if (!ended_) begin(start);
+  });
   starting_[start.process] = true;
   lives_[start.process] = start.incarnation;
   return name.to_string();

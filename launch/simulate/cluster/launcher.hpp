@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,10 @@
 namespace tidegate::sim {
 
 class coordinator_process;
+
+// Which of its hosts a cluster places this worker on.
+std::uint32_t host_of_worker(const policies::cluster_spec& spec, const policies::job_spec& job,
+                             std::uint32_t rank);
 
 class launcher final : public frameless_process, private launch::run_port {
  public:
@@ -41,6 +46,11 @@ class launcher final : public frameless_process, private launch::run_port {
 
   // What its shell asks for.
   runtime::expected<std::string> spawn(const policies::launch_effects::start& start) override;
+  runtime::status spawn_spare(const policies::launch_effects::start_spare& start) override;
+  void end_spare(policies::spare_number number) override;
+  void end_spare_now(policies::spare_number number);
+  std::optional<nanoseconds> take_spare(policies::spare_number number,
+                                        const policies::process_name& name);
   void end(const launch::launched_process& launched_process, bool by_force) override;
   std::vector<policies::beat_reading> beats() override { return {}; }
   void watch() override;
@@ -93,6 +103,14 @@ class launcher final : public frameless_process, private launch::run_port {
   std::map<policies::process_number, std::uint32_t> lives_;  // incarnations
   std::map<policies::process_number, std::uint32_t> pids_;   // as the run folder has them
   std::map<process_id, runtime::status> left_;               // by themselves: why
+  struct spare {
+    std::string job;
+    std::uint32_t host = 0;
+    nanoseconds waits_at = 0;  // from when on
+  };
+  std::map<policies::spare_number, spare> spares_;  // that live and have no place
+  std::set<policies::spare_number> spares_started_;
+  std::set<policies::spare_number> spares_taken_;
   std::uint32_t spawns_to_fail_;
   std::uint32_t epoch_ = 0;  // that the checker knows of
   std::int64_t waking_ = policies::launch_core::never;

@@ -128,6 +128,7 @@ struct cluster_plan {
   std::vector<full_disk> full_disks;
   double fail_journal = 0;  // writes of the coordinator's journal that fail, room or not
   double power_fails = 0;   // share of the launcher's deaths that the machines share
+  double spares_die = 0;    // share of them
   bool may_fail = false;    // a job may end as failed; else all must be done
 };
 

@@ -15,7 +15,7 @@ using lines = std::vector<std::string>;
 
 constexpr std::int64_t millisecond = 1'000'000;
 
-policies::launch_plan small_plan() {
+policies::launch_plan small_plan(std::uint32_t spares = 0) {
   policies::launch_plan plan;
   plan.processes = {{.role = process_role::coordinator, .job = "", .index = 0},
                     {.role = process_role::shard, .job = "", .index = 0},
@@ -24,7 +24,9 @@ policies::launch_plan small_plan() {
                 .policy = "bsp",
                 .workers = 1,
                 .on_worker_loss = policies::worker_loss_rule::restart,
-                .checkpoints = false}};
+                .checkpoints = false,
+                .spares = spares,
+                .hosts = {""}}};
   return plan;
 }
 
@@ -36,8 +38,15 @@ class world_of_words final : public run_port {
       seen.push_back("no spawn " + life);
       return runtime::fail(runtime::errc::io_error, "no memory");
     }
-    seen.push_back("spawn " + life);
+    seen.push_back("spawn " + life + (start.spare == policies::no_spare ? "" : " as a spare"));
     return life;
+  }
+  runtime::status spawn_spare(const launch_effects::start_spare& start) override {
+    seen.push_back("spare " + std::to_string(start.spare));
+    return spares;
+  }
+  void end_spare(policies::spare_number spare) override {
+    seen.push_back("end spare " + std::to_string(spare));
   }
   void end(const launched_process& process, bool by_force) override {
     seen.push_back((by_force ? "kill " : "terminate ") + std::to_string(process.process) + "." +
@@ -72,6 +81,7 @@ class world_of_words final : public run_port {
   std::set<policies::process_number> refuses_;
   std::uint64_t beats_ = 1;
   runtime::status disk;
+  runtime::status spares;
 
  private:
   bool watches_ = false;
@@ -91,7 +101,8 @@ poll_news running_news() {
 }
 
 struct running {
-  explicit running(std::uint32_t heartbeat_ms = 0) : shell(small_plan(), world, heartbeat_ms) {
+  explicit running(std::uint32_t heartbeat_ms = 0, std::uint32_t spares = 0)
+      : shell(small_plan(spares), world, heartbeat_ms) {
     shell.begin(0);
     run_turn ready;
     ready.coordinator_ready = true;
@@ -215,6 +226,29 @@ TEST(run_shell, requests_for_other_numbers_wait_for_each_other) {
   run.shell.turn(20, std::move(answered));
   EXPECT_EQ(run.world.take(),
             (lines{"to 7: ok", "ask 2 of coordinator-a-0.0", "spawn 3.1", "pids"}));
+}
+
+TEST(run_shell, a_spare_that_waits_takes_the_place_of_a_worker) {
+  running run(0, 1);
+  EXPECT_EQ(run.world.take().back(), "spare 1");
+  run_turn turn;
+  turn.spares_ready = {1};
+  turn.ends.push_back({2, {process_exit::ending::by_signal, "it died"}});
+  run.shell.turn(10, std::move(turn));
+  run.world.take();
+  run.is_told(20, 1);
+  EXPECT_EQ(run.world.take(), (lines{"spawn 2.2 as a spare", "pids"}));
+}
+
+TEST(run_shell, a_spare_that_cannot_be_started_has_ended) {
+  running run(0, 1);
+  run.world.take();
+  run.world.spares = {runtime::errc::io_error, "no memory"};
+  run_turn turn;
+  turn.spare_ends = {{1, "it was killed"}};
+  run.shell.turn(10, std::move(turn));
+  EXPECT_EQ(run.world.take(), (lines{"spare 2"}));
+  EXPECT_GT(run.shell.next_wake(), 10) << "it rests before the third";
 }
 
 }  // namespace

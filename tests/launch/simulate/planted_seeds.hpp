@@ -88,6 +88,8 @@ inline const std::map<runtime::planted_bug, std::uint64_t>& planted_seeds() {
       {bug::state_written_over_what_is_needed, 648},
       {bug::last_push_not_held_back, 2},
       {bug::only_last_push_held_after_a_resume, 240},
+      {bug::spare_taken_twice, 1},
+      {bug::spare_outlives_its_job, 1},
   };
   return seeds;
 }

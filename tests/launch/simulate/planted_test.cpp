@@ -26,14 +26,13 @@ constexpr std::uint64_t seeds_most = 10'000;
 
 class planted : public testing::TestWithParam<int> {};
 
-// Clusters of the mix are too small for mistakes of size, and keep no state.
+// Clusters of the mix are too small for mistakes of size, and keep neither state nor spares.
 std::vector<scenario> mix_for(planted_bug bug) {
-  const bool of_state = bug >= runtime::planted_state_bug_first;
-  if (bug < runtime::planted_size_bug_first && !of_state)
-    return tidegate::simulate::standard_mix();
+  if (bug < runtime::planted_size_bug_first) return tidegate::simulate::standard_mix();
   auto mix = tidegate::simulate::all_scenarios();
   std::erase_if(mix, [&](const scenario& of) {
-    return of_state ? of.keeping == 0 : of.name != "many_tables";
+    if (bug >= runtime::planted_spare_bug_first) return of.spares.high == 0;
+    return bug >= runtime::planted_state_bug_first ? of.keeping == 0 : of.name != "many_tables";
   });
   for (auto& of : mix) of.weight = 1;
   return mix;
@@ -104,6 +103,9 @@ INSTANTIATE_TEST_SUITE_P(size_bugs, planted,
 INSTANTIATE_TEST_SUITE_P(state_bugs, planted,
                          testing::Range(static_cast<int>(runtime::planted_state_bug_first),
                                         static_cast<int>(runtime::planted_state_bug_last) + 1));
+INSTANTIATE_TEST_SUITE_P(spare_bugs, planted,
+                         testing::Range(static_cast<int>(runtime::planted_spare_bug_first),
+                                        static_cast<int>(runtime::planted_spare_bug_last) + 1));
 
 }  // namespace
 }  // namespace tidegate::sim

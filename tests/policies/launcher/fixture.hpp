@@ -11,57 +11,12 @@
 #include <gtest/gtest.h>
 
 #include "policies/launcher/core.hpp"
+#include "tests/policies/launcher/job_statuses.hpp"
 
 namespace tidegate::policies::tests {
 
 using lines = std::vector<std::string>;
 using ending = process_exit::ending;
-
-// Every worker that has been started so far has joined.
-inline job_status job_in(const std::string& name, job_state state) {
-  constexpr std::size_t ranks = 8;
-  constexpr std::uint32_t latest = 1000;
-  job_status job;
-  job.name = name;
-  job.state = state;
-  job.incarnations.assign(ranks, latest);
-  return job;
-}
-
-inline job_status waiting(const std::string& name, std::uint32_t joined) {
-  auto job = job_in(name, job_state::waiting);
-  job.workers_joined = joined;
-  return job;
-}
-
-inline job_status running(const std::string& name, std::uint32_t finished = 0) {
-  auto job = job_in(name, job_state::running);
-  job.workers_finished = finished;
-  return job;
-}
-
-inline job_status at_clock(const std::string& name, std::uint64_t clock, bool saved = false) {
-  auto job = running(name);
-  job.clock_fastest = clock;
-  job.last_checkpoint = saved;
-  return job;
-}
-
-// By rank: the last incarnation that has asked to join, 0 for none.
-inline job_status joined_by(job_status job, std::vector<std::uint32_t> incarnations) {
-  job.incarnations = std::move(incarnations);
-  return job;
-}
-
-inline job_status done(const std::string& name) {
-  return job_in(name, job_state::done);
-}
-
-inline job_status failed(const std::string& name, const std::string& why) {
-  auto job = job_in(name, job_state::failed);
-  job.failure = why;
-  return job;
-}
 
 class launched {
  public:
@@ -163,6 +118,15 @@ class launched {
     now_ = until;
   }
 
+  void spare_waits(spare_number spare) {
+    core_.spare_ready(spare);
+    decide();
+  }
+  void spare_ends(spare_number spare) {
+    core_.spare_ended(now_, spare, "a spare ended", out_);
+    decide();
+  }
+
   void left(const std::string& name, const runtime::status& result) {
     core_.left(now_, number_of(name), result, out_);
     decide();
@@ -218,6 +182,19 @@ class launched {
     auto plan = plan_of({{"mlp", workers}}, true);
     plan.supervision.worker = limits;
     return in_training(std::move(plan));
+  }
+  // The one job keeps so many spares on each host; its workers are on these.
+  static launched with_spares(std::uint32_t spares, const std::vector<std::string>& hosts,
+                              bool goes_back = false) {
+    auto plan = plan_of({{"mlp", static_cast<std::uint32_t>(hosts.size())}}, true);
+    plan.goes_back = goes_back;
+    plan.jobs[0].spares = spares;
+    plan.jobs[0].hosts = hosts;
+    launched run(std::move(plan));
+    run.ready();
+    run.seen();
+    run.says({running("mlp")});
+    return run;
   }
   // The one job goes on without workers that die.
   static launched that_shrinks(std::uint32_t workers) {
@@ -350,7 +327,13 @@ class launched {
       return "start " + name_of(content.process) +
              (content.incarnation == 1 ? ""
                                        : " again, " + std::to_string(content.incarnation)) +
-             (content.joins ? " to join" : "");
+             (content.joins ? " to join" : "") +
+             (content.spare == no_spare ? "" : " as spare " + std::to_string(content.spare));
+    else if constexpr (std::is_same_v<Effect, launch_effects::start_spare>)
+      return "start spare " + std::to_string(content.spare) + " of " + content.job +
+             " beside rank " + std::to_string(content.rank);
+    else if constexpr (std::is_same_v<Effect, launch_effects::end_spare>)
+      return "end spare " + std::to_string(content.spare);
     else if constexpr (std::is_same_v<Effect, launch_effects::renew>)
       return "epoch " + std::to_string(content.epoch);
     else if constexpr (std::is_same_v<Effect, launch_effects::watch>)

@@ -1,0 +1,53 @@
+// The spares of a run that live and have no place yet. Main thread only (see spawn.hpp). Ends
+// them all when destroyed.
+#pragma once
+
+#include <poll.h>
+#include <string>
+#include <vector>
+
+#include "launch/run/spawn.hpp"
+#include "launch/shell/run_shell.hpp"
+#include "policies/launcher/effects.hpp"
+#include "runtime/base/status.hpp"
+#include "runtime/process/spare.hpp"
+
+namespace tidegate::launch {
+
+class spare_processes {
+ public:
+  spare_processes() = default;
+  spare_processes(const spare_processes&) = delete;
+  spare_processes& operator=(const spare_processes&) = delete;
+  ~spare_processes();
+
+  // Starts a spare of a job; `request` has the process's end of the channel. Errors: as spawn.
+  runtime::status start(policies::spare_number number, const std::string& job,
+                        const spawn_request& request, runtime::spare_channel channel);
+  // Returns the environment that the spare was started with; null where it has ended.
+  const std::vector<std::string>* environment(policies::spare_number number) const;
+  // Gives the spare its place. Returns the process, which is a spare no more. Errors: those of
+  // spare_channel::give; the spare stays one, and its end is told.
+  runtime::expected<spawned> give(policies::spare_number number,
+                                  const runtime::spare_place& place);
+  // Ends the spare (SIGKILL), if it lives.
+  void end(policies::spare_number number);
+  // Adds what has happened to spares since the last call.
+  void read(run_turn& into);
+  // Adds descriptors that become readable when a spare says that it waits, or ends.
+  void add_to(std::vector<pollfd>& fds) const;
+
+ private:
+  struct spare {
+    policies::spare_number number = policies::no_spare;
+    std::string job;
+    std::vector<std::string> environment;
+    spawned process;
+    runtime::spare_channel channel;
+    bool is_ready = false;
+  };
+
+  std::vector<spare> spares_;
+};
+
+}  // namespace tidegate::launch

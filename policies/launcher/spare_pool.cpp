@@ -1,0 +1,152 @@
+#include "policies/launcher/spare_pool.hpp"
+
+#include <algorithm>
+
+#include "policies/launcher/state.hpp"
+#include "policies/model/millisecond.hpp"
+#include "runtime/base/planted.hpp"
+#include "runtime/base/rare.hpp"
+
+namespace tidegate::policies::launching {
+
+using runtime::is_planted;
+using runtime::planted_bug;
+
+spare_pool::spare_pool(launcher_state& state) : state_(state) {
+  for (const auto& job : state.plan.jobs) {
+    if (job.spares == 0) continue;
+    const auto first = sites_.size();
+    for (std::uint32_t rank = 0; rank < job.hosts.size(); ++rank) {
+      const auto& host = job.hosts[rank];
+      const bool known =
+          std::any_of(sites_.begin() + static_cast<std::ptrdiff_t>(first), sites_.end(),
+                      [&](const site& at) { return at.host == host; });
+      if (!known)
+        sites_.push_back({.job = job.name,
+                          .host = host,
+                          .rank = rank,
+                          .wanted = job.spares,
+                          .deaths = {},
+                          .rests_until = 0});
+    }
+  }
+}
+
+// Jobs that wait for the next epoch keep theirs.
+bool spare_pool::may_have_spares(const site& at) const {
+  const auto phase = state_.lifecycle.phase();
+  if (phase == run_phase::stopping || phase == run_phase::ending) return false;
+  const auto* status = state_.jobs.find(at.job);
+  return status == nullptr || !has_ended(*status) || phase == run_phase::clearing;
+}
+
+// Returns true if all workers of the job are in, and one is on this host.
+bool spare_pool::may_start(const site& at) const {
+  const auto* status = state_.jobs.find(at.job);
+  if (!state_.lifecycle.is(run_phase::running) || status == nullptr ||
+      status->state != job_state::running)
+    return false;
+  const auto& processes = state_.processes;
+  bool any = false;
+  for (process_number process = 0; process < processes.size(); ++process) {
+    const auto& name = processes.name(process);
+    if (name.role != process_role::worker || name.job != at.job ||
+        processes.is(process, process_state::unused) ||
+        processes.is(process, process_state::gone))
+      continue;
+    if (!processes.is(process, process_state::alive) || !state_.joins.has_joined(process))
+      return false;
+    any = any || state_.plan.host_of_worker(name.job, name.index) == at.host;
+  }
+  return any;
+}
+
+bool spare_pool::is_starting(std::size_t at) const {
+  return std::any_of(spares_.begin(), spares_.end(),
+                     [&](const spare& each) { return each.site == at && !each.is_ready; });
+}
+
+std::uint32_t spare_pool::count(std::size_t at) const {
+  return static_cast<std::uint32_t>(
+      std::count_if(spares_.begin(), spares_.end(),
+                    [&](const spare& each) { return each.site == at && !each.is_ending; }));
+}
+
+void spare_pool::go_on(std::int64_t now, launch_effects& out) {
+  decided_at_ = now;
+  for (auto& each : spares_) {
+    if (each.is_ending || may_have_spares(sites_[each.site]) ||
+        is_planted(planted_bug::spare_outlives_its_job))
+      continue;
+    each.is_ending = true;
+    out.all.emplace_back(launch_effects::end_spare{each.number});
+  }
+  for (std::size_t i = 0; i < sites_.size(); ++i) {
+    const auto& at = sites_[i];
+    if (now < at.rests_until || is_starting(i) || count(i) >= at.wanted || !may_start(at))
+      continue;
+    spares_.push_back({.number = ++last_, .site = i});
+    out.all.emplace_back(
+        launch_effects::start_spare{.spare = last_, .job = at.job, .rank = at.rank});
+  }
+}
+
+spare_number spare_pool::take(process_number process) {
+  const auto& name = state_.processes.name(process);
+  if (name.role != process_role::worker) return no_spare;
+  const auto fits = [&](const spare& each) {
+    const auto& at = sites_[each.site];
+    return !each.is_ending && at.job == name.job &&
+           at.host == state_.plan.host_of_worker(name.job, name.index);
+  };
+  auto found = std::find_if(spares_.begin(), spares_.end(),
+                            [&](const spare& each) { return each.is_ready && fits(each); });
+  if (found == spares_.end()) found = std::find_if(spares_.begin(), spares_.end(), fits);
+  if (found == spares_.end()) return no_spare;
+  if (found->is_ready)
+    TIDEGATE_RARE("launcher: a spare that waits takes a place");
+  else
+    TIDEGATE_RARE("launcher: a spare that does not wait yet takes a place");
+  const auto number = found->number;
+  if (!is_planted(planted_bug::spare_taken_twice)) spares_.erase(found);
+  return number;
+}
+
+void spare_pool::ready(spare_number spare) {
+  for (auto& each : spares_)
+    if (each.number == spare) each.is_ready = true;
+}
+
+void spare_pool::ended(std::int64_t now, spare_number spare, const std::string& why,
+                       launch_effects& out) {
+  const auto found = std::find_if(spares_.begin(), spares_.end(),
+                                  [&](const auto& each) { return each.number == spare; });
+  if (found == spares_.end()) return;
+  auto& at = sites_[found->site];
+  const bool was_expected = found->is_ending;
+  spares_.erase(found);
+  if (was_expected) return;
+  out.all.emplace_back(launch_effects::note{"spare_ended", why});
+  const auto& limits = state_.plan.supervision.worker;
+  const auto pause = at.deaths.died(now, limits);
+  at.rests_until = now + (pause ? *pause : limits.within_ms * millisecond);
+  if (pause) return;
+  TIDEGATE_RARE("launcher: spares end too often");
+  out.all.emplace_back(launch_effects::complain{
+      "tidegate: " + why + "; spares of job " + at.job + " have ended " +
+      std::to_string(at.deaths.recent_deaths()) + " times within " +
+      std::to_string(limits.within_ms) +
+      " ms (supervision.worker.max_restarts): none is started for as long"});
+}
+
+// Whatever else a spare waits for is an event.
+std::int64_t spare_pool::next_wake() const {
+  auto wake = never;
+  for (std::size_t i = 0; i < sites_.size(); ++i)
+    if (sites_[i].rests_until > decided_at_ && !is_starting(i) && count(i) < sites_[i].wanted &&
+        may_start(sites_[i]))
+      wake = std::min(wake, sites_[i].rests_until);
+  return wake;
+}
+
+}  // namespace tidegate::policies::launching

@@ -1,0 +1,116 @@
+// Processes that wait for the place of a worker that dies, as the launcher's core decides it.
+#include <gmock/gmock.h>
+
+#include "tests/policies/launcher/fixture.hpp"
+
+namespace tidegate::policies::tests {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+TEST(launch_core, spares_are_started_one_by_one_when_all_workers_are_in) {
+  auto run = launched::with_spares(2, {"", ""});
+  EXPECT_THAT(run.seen(), ElementsAre("start spare 1 of mlp beside rank 0"));
+  run.says({running("mlp")});
+  EXPECT_THAT(run.seen(), IsEmpty()) << "the first is on its way";
+  run.spare_waits(1);
+  EXPECT_THAT(run.seen(), ElementsAre("start spare 2 of mlp beside rank 0"));
+  run.spare_waits(2);
+  EXPECT_THAT(run.seen(), IsEmpty());
+}
+
+TEST(launch_core, a_spare_takes_the_place_of_a_worker_and_another_waits_when_that_is_in) {
+  auto run = launched::with_spares(1, {"", ""});
+  run.spare_waits(1);
+  run.seen();
+  run.ends("worker-mlp-1", ending::by_signal);
+  run.says({joined_by(running("mlp"), {1, 1})});
+  EXPECT_THAT(run.seen(), Contains("start worker-mlp-1 again, 2 as spare 1"));
+  run.says({joined_by(running("mlp"), {1, 1})});
+  EXPECT_THAT(run.seen(), IsEmpty());
+  run.says({joined_by(running("mlp"), {1, 2})});
+  EXPECT_THAT(run.seen(), ElementsAre("start spare 2 of mlp beside rank 0"));
+}
+
+TEST(launch_core, a_spare_that_is_still_on_its_way_is_better_than_none) {
+  auto run = launched::with_spares(2, {"", ""});
+  run.spare_waits(1);
+  run.seen();  // the second is on its way
+  run.ends({{"worker-mlp-0", ending::by_signal}, {"worker-mlp-1", ending::by_signal}});
+  run.says({running("mlp")});
+  const auto seen = run.seen();
+  EXPECT_THAT(seen, Contains("start worker-mlp-0 again, 2 as spare 1"));
+  EXPECT_THAT(seen, Contains("start worker-mlp-1 again, 2 as spare 2"));
+}
+
+TEST(launch_core, a_spare_takes_places_of_its_host) {
+  auto run = launched::with_spares(1, {"a", "b"});
+  EXPECT_THAT(run.seen(), ElementsAre("start spare 1 of mlp beside rank 0",
+                                      "start spare 2 of mlp beside rank 1"));
+  run.spare_waits(1);
+  run.spare_waits(2);
+  run.ends("worker-mlp-1", ending::by_signal);
+  run.says({running("mlp")});
+  EXPECT_THAT(run.seen(), Contains("start worker-mlp-1 again, 2 as spare 2"));
+  run.ends("worker-mlp-1", ending::by_signal);
+  run.says({joined_by(running("mlp"), {1, 1})});
+  run.pass_ms(1000);
+  EXPECT_THAT(run.seen(), Contains("start worker-mlp-1 again, 3"))
+      << "none of its host is left";
+}
+
+TEST(launch_core, spares_that_end_again_and_again_rest) {
+  auto run = launched::with_spares(1, {"", ""});  // two deaths are allowed within 60 s
+  run.seen();
+  run.spare_ends(1);
+  EXPECT_THAT(run.seen(), ElementsAre("note spare_ended: a spare ended",
+                                      "start spare 2 of mlp beside rank 0"));
+  run.spare_ends(2);
+  EXPECT_EQ(run.sleeps_ms(), 100);
+  run.pass_ms(100);
+  EXPECT_THAT(run.seen(), Contains("start spare 3 of mlp beside rank 0"));
+  run.spare_ends(3);
+  EXPECT_THAT(run.seen(), Contains(HasSubstr("spares of job mlp have ended 3 times within "
+                                             "60000 ms (supervision.worker.max_restarts)")));
+  EXPECT_EQ(run.sleeps_ms(), 60'000);
+  run.ends("worker-mlp-1", ending::by_signal);
+  run.says({running("mlp")});
+  EXPECT_THAT(run.seen(), Contains("start worker-mlp-1 again, 2")) << "without a spare";
+  run.pass_ms(60'000);
+  EXPECT_THAT(run.seen(), ElementsAre("start spare 4 of mlp beside rank 0"));
+}
+
+TEST(launch_core, a_run_is_over_when_its_spares_have_ended) {
+  auto run = launched::with_spares(1, {"", ""});
+  run.spare_waits(1);
+  run.says({done("mlp")});
+  EXPECT_THAT(run.seen(), Contains("end spare 1"));
+  run.all_end({"worker-mlp-0", "worker-mlp-1", "coordinator-0", "shard-0"});
+  EXPECT_THAT(run.seen(), testing::Not(Contains("over: done")));
+  run.spare_ends(1);
+  EXPECT_THAT(run.seen(), ElementsAre("over: done"));
+}
+
+TEST(launch_core, who_ends_a_run_ends_its_spares) {
+  auto run = launched::with_spares(1, {"", ""});
+  run.is_terminated();
+  EXPECT_THAT(run.seen(), Contains("end spare 1"));
+}
+
+TEST(launch_core, spares_outlive_an_epoch) {
+  auto run = launched::with_spares(1, {"", ""}, true);
+  run.spare_waits(1);
+  run.seen();
+  run.ends("shard-0", ending::by_signal);
+  run.pass_ms(100);
+  run.all_end({"coordinator-0", "worker-mlp-0", "worker-mlp-1"});
+  EXPECT_THAT(run.seen(), Contains("epoch 2"));
+  run.ready();
+  EXPECT_THAT(run.seen(), Contains("start worker-mlp-0 again, 2 as spare 1"));
+}
+
+}  // namespace
+}  // namespace tidegate::policies::tests
