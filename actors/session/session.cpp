@@ -72,8 +72,9 @@ session::~session() {
   if (impl_ && !impl_->is_of_this_process()) static_cast<void>(impl_.release());
 }
 
-status await_place(const std::function<bool()>& interrupted) {
-  return runtime::await_place(interrupted);
+status await_place(const place_options& options) {
+  return runtime::await_place(
+      {.interrupted = options.interrupted, .may_copy = options.may_copy, .fork = options.fork});
 }
 
 std::vector<std::pair<std::string, std::string>> place_variables() {
@@ -82,7 +83,7 @@ std::vector<std::pair<std::string, std::string>> place_variables() {
 }
 
 expected<session> session::connect(std::function<bool()> interrupted) {
-  if (auto placed = runtime::await_place(interrupted); !placed.ok())
+  if (auto placed = tidegate::await_place({.interrupted = interrupted}); !placed.ok())
     return tidegate::fail(std::move(placed));
   auto parts = actors::parts_of_process(actors::interrupt_check(std::move(interrupted)));
   if (!parts) return tidegate::fail(parts.error());

@@ -63,13 +63,21 @@ struct progress {
   std::uint64_t samples = 0;       // samples this worker has processed so far
 };
 
+struct place_options {
+  std::function<bool()> interrupted;  // as of session::connect
+  // The process may go on as several: copies of it, made by fork, which take places of their
+  // own. No copy is made of a process that has threads or open files.
+  bool may_copy = true;
+  // What makes a copy where fork() does not suffice: returns what fork() does.
+  std::function<int()> fork;
+};
+
 // Waits, in a process that the launcher keeps as a spare (jobs.*.spares), until it is to take
 // the place of a worker that has died. Returns at once in any other process, and when it is
 // called again. session::connect() does this first; a program whose way to connect() depends on
-// its rank calls it when all else is ready, and asks for the rank afterwards. `interrupted` as
-// for connect(). Errors: cancelled (interrupted, or the launcher has ended), io_error. One
-// thread.
-status await_place(const std::function<bool()>& interrupted = {});
+// its rank calls it when all else is ready, and asks for the rank afterwards. Errors: cancelled
+// (interrupted, or the launcher has ended), io_error. One thread.
+status await_place(const place_options& options = {});
 // Returns the variables that the launcher has set for the place that this process has taken as
 // a spare, TIDEGATE_RANK, RANK and others, which its environment lacks. Empty in a process that
 // had its place as it began.

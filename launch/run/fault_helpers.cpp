@@ -1,5 +1,6 @@
 #include "launch/run/fault_helpers.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <signal.h>
 #include <sys/wait.h>
@@ -63,6 +64,11 @@ void fault_helpers::finish(run_journal& journal) {
     while (::poll(&end, 1, undo_ms_max) < 0 && errno == EINTR) continue;
   }
   reap(journal);
+}
+
+bool fault_helpers::has(pid_t pid) const {
+  return std::any_of(running_.begin(), running_.end(),
+                     [&](const helper& entry) { return entry.process.pid == pid; });
 }
 
 void fault_helpers::add_to(std::vector<pollfd>& fds) const {

@@ -29,6 +29,8 @@ class fault_helpers {
   // Adds a descriptor per process that becomes readable when the process ends.
   void add_to(std::vector<pollfd>& fds) const;
 
+  bool has(pid_t pid) const;
+
  private:
   struct helper {
     std::string purpose;

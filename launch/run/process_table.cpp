@@ -1,5 +1,6 @@
 #include "launch/run/process_table.hpp"
 
+#include <algorithm>
 #include <signal.h>
 #include <sys/wait.h>
 
@@ -56,6 +57,11 @@ void process_table::signal(const launched_process& process, int number) const {
 void process_table::signal(const process_name& process, int number) const {
   for (const auto& c : children_)
     if (c.name == process) signal(c, number);
+}
+
+bool process_table::has(pid_t pid) const {
+  return std::any_of(children_.begin(), children_.end(),
+                     [&](const auto& c) { return c.process.pid == pid; });
 }
 
 std::vector<live_process> process_table::list() const {

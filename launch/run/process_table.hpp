@@ -35,6 +35,7 @@ class process_table {
   // To whichever incarnation of it there is.
   void signal(const process_name& process, int number) const;
 
+  bool has(pid_t pid) const;
   std::vector<live_process> list() const;
   // Adds a descriptor per process that becomes readable when the process ends.
   void add_to(std::vector<pollfd>& fds) const;

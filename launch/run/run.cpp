@@ -131,6 +131,8 @@ run_turn run::collect() {
   if (const auto port = ready_.read(turn); port != 0) identity_.port = port;
   if (poller_) turn.news = take_news();
   processes_.reap(turn);
+  if (processes_.adopts())
+    reap_strays([&](pid_t pid) { return processes_.has(pid) || faults_.has(pid); });
   requests_.read(turn);
   return turn;
 }

@@ -35,6 +35,7 @@ class run_faults {
 
   // Returns when cause() is due although nothing has happened; fault_core::never if it is not.
   std::int64_t next_wake(const policies::launch_core& core) const;
+  bool has(pid_t pid) const { return helpers_.has(pid); }
   // Adds a descriptor per helper that becomes readable when the helper ends.
   void add_to(std::vector<pollfd>& fds) const { helpers_.add_to(fds); }
 

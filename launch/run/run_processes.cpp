@@ -11,7 +11,15 @@ run_processes::run_processes(const policies::cluster_spec& spec, const starter& 
       programs_(programs),
       journal_(journal),
       plan_(std::move(plan)),
-      states_(spec) {}
+      states_(spec),
+      adopts_(std::any_of(spec.jobs.begin(), spec.jobs.end(),
+                          [](const auto& job) { return job.spares > 0; })) {
+  if (adopts_) runtime::adopt_orphans();
+}
+
+bool run_processes::has(pid_t pid) const {
+  return table_.has(pid) || spares_.has(pid);
+}
 
 void run_processes::plan_later(const std::vector<process_name>& names) {
   for (auto next = plan_.processes.size(); next < names.size(); ++next) {
@@ -72,6 +80,7 @@ runtime::status run_processes::start_spare(const policies::launch_effects::start
                                            const run_identity& run) {
   const auto job = std::find_if(spec_.jobs.begin(), spec_.jobs.end(),
                                 [&](const auto& spec) { return spec.name == start.job; });
+  if (start.copy_of != policies::no_spare) return spares_.copy(start.copy_of, start.spare);
   auto channel = runtime::spare_channel::make();
   if (!channel) return channel.error();
   const auto log = journal_.folder().path() + "/logs/spare-" + start.job + "-" +

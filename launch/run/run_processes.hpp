@@ -57,6 +57,9 @@ class run_processes {
   }
   std::vector<live_process> list() const { return table_.list(); }
   std::vector<policies::beat_reading> beats() const { return beats_.readings(); }
+  bool has(pid_t pid) const;
+  // Returns true if orphans of the run's processes become children of the launcher.
+  bool adopts() const noexcept { return adopts_; }
   // Adds descriptors that become readable when reap() has something to tell.
   void add_to(std::vector<pollfd>& fds) const {
     table_.add_to(fds);
@@ -77,6 +80,7 @@ class run_processes {
   spare_processes spares_;
   heartbeats beats_;
   worker_states states_;
+  bool adopts_;  // orphans: copies of spares become children of the launcher
 };
 
 }  // namespace tidegate::launch

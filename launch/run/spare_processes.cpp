@@ -9,7 +9,14 @@
 namespace tidegate::launch {
 
 spare_processes::~spare_processes() {
-  for (const auto& spare : spares_) end_now(spare.process);
+  for (const auto& spare : spares_)
+    if (spare.process.pid > 0) end_now(spare.process);
+}
+
+spare_processes::spare* spare_processes::find(policies::spare_number number) {
+  for (auto& spare : spares_)
+    if (spare.number == number) return &spare;
+  return nullptr;
 }
 
 runtime::status spare_processes::start(policies::spare_number number, const std::string& job,
@@ -25,50 +32,98 @@ runtime::status spare_processes::start(policies::spare_number number, const std:
   return {};
 }
 
+runtime::status spare_processes::copy(policies::spare_number original,
+                                      policies::spare_number number) {
+  auto* from = find(original);
+  if (from == nullptr) return {runtime::errc::not_found, "the spare process has ended"};
+  auto channel = runtime::spare_channel::make();
+  if (!channel) return channel.error();
+  if (auto asked = from->channel.ask_for_copy(channel->second.get()); !asked.ok()) return asked;
+  spares_.push_back({.number = number,
+                     .job = from->job,
+                     .environment = from->environment,
+                     .process = {},
+                     .channel = std::move(channel->first),
+                     .is_copy = true});
+  return {};
+}
+
 const std::vector<std::string>* spare_processes::environment(
     policies::spare_number number) const {
   for (const auto& spare : spares_)
-    if (spare.number == number) return &spare.environment;
+    if (spare.number == number && spare.process.pid > 0) return &spare.environment;
   return nullptr;
 }
 
 runtime::expected<spawned> spare_processes::give(policies::spare_number number,
                                                  const runtime::spare_place& place) {
-  const auto at = std::find_if(spares_.begin(), spares_.end(),
-                               [&](const auto& spare) { return spare.number == number; });
-  if (at == spares_.end())
+  auto* const spare = find(number);
+  if (spare == nullptr || spare->process.pid <= 0)
     return runtime::fail(runtime::errc::unavailable, "the spare process has ended");
-  if (auto given = at->channel.give(place); !given.ok()) return runtime::fail(std::move(given));
-  auto process = std::move(at->process);
-  spares_.erase(at);
+  if (auto given = spare->channel.give(place); !given.ok())
+    return runtime::fail(std::move(given));
+  auto process = std::move(spare->process);
+  std::erase_if(spares_, [&](const auto& each) { return each.number == number; });
   return process;
 }
 
+bool spare_processes::has(pid_t pid) const {
+  return std::any_of(spares_.begin(), spares_.end(),
+                     [&](const auto& spare) { return spare.process.pid == pid; });
+}
+
+// A copy that nobody has heard of ends when its channel is closed.
 void spare_processes::end(policies::spare_number number) {
-  for (const auto& spare : spares_)
-    if (spare.number == number) ::kill(-spare.process.pid, SIGKILL);
+  auto* const spare = find(number);
+  if (spare == nullptr) return;
+  if (spare->process.pid > 0)
+    ::kill(-spare->process.pid, SIGKILL);
+  else
+    spare->is_over = true;
+}
+
+// The first word of a copy tells which process it is.
+void spare_processes::hear(spare& each, run_turn& into) {
+  const auto word = each.channel.take_word();
+  if (!word) return;
+  if (each.is_copy) {
+    auto process = adopted(word->pid);
+    each.is_over = !process;
+    if (!process) return;
+    each.process = std::move(*process);
+  }
+  each.is_ready = true;
+  into.spares_ready.push_back({each.number, word->can_copy});
+}
+
+std::optional<std::string> spare_processes::end_of(const spare& each) {
+  const auto subject = "a spare of job " + each.job;
+  if (each.process.pid <= 0)
+    return each.is_over || each.channel.is_closed()
+               ? std::optional(subject + " could not be copied from another")
+               : std::nullopt;
+  const auto result = reap(each.process);
+  if (!result) return {};
+  return subject + " (pid " + std::to_string(each.process.pid) + ") " +
+         text_of_end(result->by_signal, result->code);
 }
 
 void spare_processes::read(run_turn& into) {
   for (auto& spare : spares_) {
-    if (spare.channel.take_ready()) {
-      spare.is_ready = true;
-      into.spares_ready.push_back(spare.number);
-    }
-    const auto result = reap(spare.process);
-    if (!result) continue;
-    into.spare_ends.push_back({spare.number, "a spare of job " + spare.job + " (pid " +
-                                                 std::to_string(spare.process.pid) + ") " +
-                                                 text_of_end(result->by_signal, result->code)});
+    hear(spare, into);
+    const auto why = end_of(spare);
+    if (!why) continue;
+    into.spare_ends.push_back({spare.number, *why});
+    spare.is_over = true;
     spare.process.pid = -1;
   }
-  std::erase_if(spares_, [](const auto& spare) { return spare.process.pid == -1; });
+  std::erase_if(spares_, [](const auto& spare) { return spare.is_over; });
 }
 
 // The channel of a spare that waits has nothing to say but its end, which the other tells.
 void spare_processes::add_to(std::vector<pollfd>& fds) const {
   for (const auto& spare : spares_) {
-    fds.push_back({spare.process.pid_fd.get(), POLLIN, 0});
+    if (spare.process.pid > 0) fds.push_back({spare.process.pid_fd.get(), POLLIN, 0});
     if (!spare.is_ready) fds.push_back({spare.channel.fd(), POLLIN, 0});
   }
 }

@@ -2,6 +2,7 @@
 // them all when destroyed.
 #pragma once
 
+#include <optional>
 #include <poll.h>
 #include <string>
 #include <vector>
@@ -24,12 +25,16 @@ class spare_processes {
   // Starts a spare of a job; `request` has the process's end of the channel. Errors: as spawn.
   runtime::status start(policies::spare_number number, const std::string& job,
                         const spawn_request& request, runtime::spare_channel channel);
+  // Has a spare make a copy of itself. Errors: not_found (it has ended), those of
+  // spare_channel.
+  runtime::status copy(policies::spare_number original, policies::spare_number number);
   // Returns the environment that the spare was started with; null where it has ended.
   const std::vector<std::string>* environment(policies::spare_number number) const;
   // Gives the spare its place. Returns the process, which is a spare no more. Errors: those of
   // spare_channel::give; the spare stays one, and its end is told.
   runtime::expected<spawned> give(policies::spare_number number,
                                   const runtime::spare_place& place);
+  bool has(pid_t pid) const;
   // Ends the spare (SIGKILL), if it lives.
   void end(policies::spare_number number);
   // Adds what has happened to spares since the last call.
@@ -42,10 +47,15 @@ class spare_processes {
     policies::spare_number number = policies::no_spare;
     std::string job;
     std::vector<std::string> environment;
-    spawned process;
+    spawned process;  // pid -1: a copy that has not said a word yet
     runtime::spare_channel channel;
     bool is_ready = false;
+    bool is_copy = false;
+    bool is_over = false;
   };
+  spare* find(policies::spare_number number);
+  static void hear(spare& each, run_turn& into);
+  static std::optional<std::string> end_of(const spare& each);
 
   std::vector<spare> spares_;
 };

@@ -130,6 +130,24 @@ std::optional<process_result> reap(const spawned& process) {
   return process_result{info.si_code != CLD_EXITED, info.si_status};
 }
 
+std::optional<spawned> adopted(pid_t pid) {
+  spawned process{pid, runtime::unique_fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)))};
+  siginfo_t info = {};
+  const auto id = static_cast<id_t>(process.pid_fd.get());
+  if (!process.pid_fd || ::waitid(by_pid_fd, id, &info, WEXITED | WNOHANG | WNOWAIT) != 0)
+    return {};
+  return process;
+}
+
+void reap_strays(const std::function<bool(pid_t)>& is_known) {
+  siginfo_t info = {};
+  while (::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0 &&
+         !is_known(info.si_pid)) {
+    ::waitpid(info.si_pid, nullptr, 0);
+    info = {};
+  }
+}
+
 void end_now(const spawned& process) {
   ::kill(-process.pid, SIGKILL);
   ::waitpid(process.pid, nullptr, 0);

@@ -2,6 +2,7 @@
 // ends a child when the thread that forked it ends (PR_SET_PDEATHSIG).
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <sys/types.h>
@@ -40,6 +41,12 @@ runtime::expected<runtime::unique_fd> open_log(const std::string& path);
 // Returns how the process has ended, if it has; its pid is given back then, and what it left
 // running in its group is killed.
 std::optional<process_result> reap(const spawned& process);
+// Returns the process with this pid, a child that was not started by spawn(); nothing where it
+// is no child of this process.
+std::optional<spawned> adopted(pid_t pid);
+// Takes leave of children that have ended, but for those that `is_known`: what processes have
+// left behind becomes a child of a launcher that adopts orphans.
+void reap_strays(const std::function<bool(pid_t)>& is_known);
 // Ends the process (SIGKILL), with what it started, and waits for it.
 void end_now(const spawned& process);
 

@@ -45,8 +45,8 @@ class run_port {
   // started.
   virtual runtime::expected<std::string> spawn(
       const policies::launch_effects::start& start) = 0;
-  // Starts a process that waits for a place; run_turn::spares_ready and spare_ends tell how it
-  // goes on, until spawn() has handed it over. Errors: as spawn().
+  // Starts a process that waits for a place, or has a spare copy itself; run_turn::spares_ready
+  // and spare_ends tell how it goes on, until spawn() has handed it over. Errors: as spawn().
   virtual runtime::status spawn_spare(const policies::launch_effects::start_spare& start) = 0;
   // Ends a spare by force; nothing where it has ended, or is no spare any more.
   virtual void end_spare(policies::spare_number spare) = 0;

@@ -49,7 +49,11 @@ struct run_turn {
     policies::spare_number spare = policies::no_spare;
     std::string why;
   };
-  std::vector<policies::spare_number> spares_ready;
+  struct spare_waits {
+    policies::spare_number spare = policies::no_spare;
+    bool can_copy = false;
+  };
+  std::vector<spare_waits> spares_ready;
   std::vector<spare_end> spare_ends;
   std::vector<scale_request> requests;
 };

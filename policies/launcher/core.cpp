@@ -62,8 +62,8 @@ void launch_core::ended(std::int64_t now, process_number process, process_exit e
   state_->exits.ended(now, process, std::move(exit));
 }
 
-void launch_core::spare_ready(spare_number spare) {
-  state_->spares.ready(spare);
+void launch_core::spare_ready(spare_number spare, bool can_copy) {
+  state_->spares.ready(spare, can_copy);
 }
 
 void launch_core::spare_ended(std::int64_t now, spare_number spare, const std::string& why,

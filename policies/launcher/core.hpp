@@ -67,10 +67,10 @@ class launch_core {
   void interrupted(std::int64_t now, const std::string& by, bool saves, launch_effects& out);
   // A process has ended. decide() judges what that means.
   void ended(std::int64_t now, process_number process, process_exit exit);
-  // A spare waits for a place; or it has ended without one, or could not be started, and `why`
-  // says so ("a spare of job mlp (pid 47) was killed by SIGKILL"). Likewise followed by
-  // decide().
-  void spare_ready(spare_number spare);
+  // A spare waits for a place, and can perhaps make copies of itself; or it has ended without a
+  // place, or could not be started, and `why` says so ("a spare of job mlp (pid 47) was killed
+  // by SIGKILL"). Likewise followed by decide().
+  void spare_ready(spare_number spare, bool can_copy);
   void spare_ended(std::int64_t now, spare_number spare, const std::string& why,
                    launch_effects& out);
   // Answers launch_effects::leave: the job goes on without this worker, or `result` says why

@@ -43,13 +43,14 @@ struct launch_effects {
     bool joins = false;  // a worker that its job goes on with anew: it keeps nothing of before
     spare_number spare = no_spare;
   };
-  // Start a process of the job's program that waits for a place on the host of this rank.
-  // spare_ready() follows when it waits, and spare_ended() when it has ended without a place,
-  // or could not be started.
+  // Start a process of the job's program that waits for a place on the host of this rank; or
+  // have a spare that can make copies of itself make one. spare_ready() follows when it waits,
+  // and spare_ended() when it has ended without a place, or could not be started.
   struct start_spare {
     spare_number spare = no_spare;
     std::string job;
     std::uint32_t rank = 0;
+    spare_number copy_of = no_spare;
   };
   // End the spare (SIGKILL); spare_ended() follows.
   struct end_spare {

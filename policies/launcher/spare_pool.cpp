@@ -26,6 +26,7 @@ spare_pool::spare_pool(launcher_state& state) : state_(state) {
                           .host = host,
                           .rank = rank,
                           .wanted = job.spares,
+                          .makes_no_copies = false,
                           .deaths = {},
                           .rests_until = 0});
     }
@@ -66,55 +67,86 @@ bool spare_pool::is_starting(std::size_t at) const {
                      [&](const spare& each) { return each.site == at && !each.is_ready; });
 }
 
+// Returns how many take places before the original does.
 std::uint32_t spare_pool::count(std::size_t at) const {
   return static_cast<std::uint32_t>(
-      std::count_if(spares_.begin(), spares_.end(),
-                    [&](const spare& each) { return each.site == at && !each.is_ending; }));
+      std::count_if(spares_.begin(), spares_.end(), [&](const spare& each) {
+        return each.site == at && !each.is_ending && !each.is_original;
+      }));
+}
+
+spare_number spare_pool::original_of(std::size_t at) const {
+  for (const auto& each : spares_)
+    if (each.site == at && each.is_original && !each.is_ending) return each.number;
+  return no_spare;
+}
+
+// How long a program takes to begin nobody can say; a copy has begun.
+bool spare_pool::is_late(const spare& each, std::int64_t now) const {
+  return each.is_copy && !each.is_ready && now >= each.started_at + state_.start_timeout;
+}
+
+void spare_pool::end(spare& which, launch_effects& out) {
+  if (which.is_ending) return;
+  which.is_ending = true;
+  out.all.emplace_back(launch_effects::end_spare{which.number});
 }
 
 void spare_pool::go_on(std::int64_t now, launch_effects& out) {
   decided_at_ = now;
   for (auto& each : spares_) {
-    if (each.is_ending || may_have_spares(sites_[each.site]) ||
-        is_planted(planted_bug::spare_outlives_its_job))
-      continue;
-    each.is_ending = true;
-    out.all.emplace_back(launch_effects::end_spare{each.number});
+    if (!may_have_spares(sites_[each.site]) && !is_planted(planted_bug::spare_outlives_its_job))
+      end(each, out);
+    if (!is_late(each, now)) continue;
+    end(each, out);
+    for (auto& original : spares_)
+      if (original.site == each.site && original.is_original) end(original, out);
   }
   for (std::size_t i = 0; i < sites_.size(); ++i) {
     const auto& at = sites_[i];
     if (now < at.rests_until || is_starting(i) || count(i) >= at.wanted || !may_start(at))
       continue;
-    spares_.push_back({.number = ++last_, .site = i});
-    out.all.emplace_back(
-        launch_effects::start_spare{.spare = last_, .job = at.job, .rank = at.rank});
+    const auto original = original_of(i);
+    spares_.push_back(
+        {.number = ++last_, .site = i, .started_at = now, .is_copy = original != no_spare});
+    out.all.emplace_back(launch_effects::start_spare{
+        .spare = last_, .job = at.job, .rank = at.rank, .copy_of = original});
   }
 }
 
 spare_number spare_pool::take(process_number process) {
   const auto& name = state_.processes.name(process);
   if (name.role != process_role::worker) return no_spare;
-  const auto fits = [&](const spare& each) {
+  const auto rank_of = [&](const spare& each) {
     const auto& at = sites_[each.site];
-    return !each.is_ending && at.job == name.job &&
-           at.host == state_.plan.host_of_worker(name.job, name.index);
+    if (each.is_ending || at.job != name.job ||
+        at.host != state_.plan.host_of_worker(name.job, name.index))
+      return 0;
+    if (!each.is_ready) return at.makes_no_copies ? 1 : 0;
+    return each.is_original ? 2 : 3;
   };
-  auto found = std::find_if(spares_.begin(), spares_.end(),
-                            [&](const spare& each) { return each.is_ready && fits(each); });
-  if (found == spares_.end()) found = std::find_if(spares_.begin(), spares_.end(), fits);
-  if (found == spares_.end()) return no_spare;
-  if (found->is_ready)
+  const auto best =
+      std::max_element(spares_.begin(), spares_.end(),
+                       [&](const spare& a, const spare& b) { return rank_of(a) < rank_of(b); });
+  if (best == spares_.end() || rank_of(*best) == 0) return no_spare;
+  if (best->is_original)
+    TIDEGATE_RARE("launcher: the original of spares takes a place");
+  else if (best->is_ready)
     TIDEGATE_RARE("launcher: a spare that waits takes a place");
   else
     TIDEGATE_RARE("launcher: a spare that does not wait yet takes a place");
-  const auto number = found->number;
-  if (!is_planted(planted_bug::spare_taken_twice)) spares_.erase(found);
+  const auto number = best->number;
+  if (!is_planted(planted_bug::spare_taken_twice)) spares_.erase(best);
   return number;
 }
 
-void spare_pool::ready(spare_number spare) {
-  for (auto& each : spares_)
-    if (each.number == spare) each.is_ready = true;
+void spare_pool::ready(spare_number spare, bool can_copy) {
+  for (auto& each : spares_) {
+    if (each.number != spare) continue;
+    each.is_ready = true;
+    if (!each.is_copy) sites_[each.site].makes_no_copies = !can_copy;
+    each.is_original = can_copy && original_of(each.site) == no_spare;
+  }
 }
 
 void spare_pool::ended(std::int64_t now, spare_number spare, const std::string& why,
@@ -142,6 +174,9 @@ void spare_pool::ended(std::int64_t now, spare_number spare, const std::string& 
 // Whatever else a spare waits for is an event.
 std::int64_t spare_pool::next_wake() const {
   auto wake = never;
+  for (const auto& each : spares_)
+    if (each.is_copy && !each.is_ready && !each.is_ending)
+      wake = std::min(wake, each.started_at + state_.start_timeout);
   for (std::size_t i = 0; i < sites_.size(); ++i)
     if (sites_[i].rests_until > decided_at_ && !is_starting(i) && count(i) < sites_[i].wanted &&
         may_start(sites_[i]))

@@ -6,6 +6,10 @@
 // host only. Spares are started one after the other while all workers of the job are in, so
 // that they are in nobody's way; where they die again and again, the pool rests. A spare holds
 // nothing of the job: its death is no event of the cluster, and it outlives an epoch.
+//
+// The first spare of a host that can make copies of itself becomes the *original*: the others
+// are its copies, which cost a fork in place of a start. It takes a place itself only where no
+// copy waits.
 #pragma once
 
 #include <cstdint>
@@ -29,10 +33,11 @@ class spare_pool {
   // the run is being ended.
   void go_on(std::int64_t now, launch_effects& out);
   // Returns the spare that is to take the place of this worker, and counts it out: one that
-  // waits for a place, else the oldest that is on its way there; no_spare without one.
+  // waits for a place, the original last; else, of a program that makes no copies, the oldest
+  // that is on its way there, as the next would be no sooner. no_spare without one.
   spare_number take(process_number process);
   // The spare waits for a place.
-  void ready(spare_number spare);
+  void ready(spare_number spare, bool can_copy);
   // The spare has ended, or could not be started, unless it has been taken.
   void ended(std::int64_t now, spare_number spare, const std::string& why, launch_effects& out);
 
@@ -46,16 +51,23 @@ class spare_pool {
     std::string host;
     std::uint32_t rank = 0;
     std::uint32_t wanted = 0;
+    bool makes_no_copies = false;  // as far as is known
     restart_intensity deaths;
     std::int64_t rests_until = 0;
   };
   struct spare {
     spare_number number = no_spare;
     std::size_t site = 0;
+    std::int64_t started_at = 0;
     bool is_ready = false;
+    bool is_original = false;
+    bool is_copy = false;
     bool is_ending = false;
   };
 
+  void end(spare& which, launch_effects& out);
+  bool is_late(const spare& each, std::int64_t now) const;
+  spare_number original_of(std::size_t at) const;
   bool may_have_spares(const site& at) const;
   bool may_start(const site& at) const;
   bool is_starting(std::size_t at) const;

@@ -22,12 +22,23 @@ bool signal_raises() {
   return PyErr_Occurred() != nullptr || PyErr_CheckSignals() != 0;
 }
 
+// A child in which Python's own locks and modules are as after os.fork(); -1: it failed.
+int fork_python() {
+  const nb::gil_scoped_acquire gil;
+  try {
+    return nb::cast<int>(nb::module_::import_("os").attr("fork")());
+  } catch (const nb::python_error&) {
+    return -1;
+  }
+}
+
 }  // namespace
 
-std::vector<std::pair<std::string, std::string>> worker_session::await_place() {
-  const auto placed = [] {
+std::vector<std::pair<std::string, std::string>> worker_session::await_place(bool may_copy) {
+  const auto placed = [&] {
     const nb::gil_scoped_release waiting;
-    return tidegate::await_place(signal_raises);
+    return tidegate::await_place(
+        {.interrupted = signal_raises, .may_copy = may_copy, .fork = fork_python});
   }();
   check(placed);
   return place_variables();

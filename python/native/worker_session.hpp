@@ -34,7 +34,7 @@ class worker_session : public std::enable_shared_from_this<worker_session> {
       nanobind::ndarray<float, nanobind::ndim<1>, nanobind::c_contig, nanobind::device::cpu>;
 
   // Waits for this process's place if it is a spare. Returns the variables that came with it.
-  static std::vector<std::pair<std::string, std::string>> await_place();
+  static std::vector<std::pair<std::string, std::string>> await_place(bool may_copy);
   // Joins the job of this process's environment. Raises what session::connect returns, and
   // OutOfOrderError if this process has a session that has not ended.
   static std::shared_ptr<worker_session> connect();

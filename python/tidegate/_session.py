@@ -170,15 +170,18 @@ class Session:
         return f"<session of worker {self.rank} of {self.size}, job '{self.job}' ({self.policy}){state}>"
 
 
-def await_place() -> None:
+def await_place(*, copy: bool = True) -> None:
     """Waits, in a process that the launcher keeps as a spare, until it takes the place of a worker that has died.
 
     Returns at once in any other process, and when it is called again. :func:`session` does this first. A program
     that needs its rank before, as for ``torch.distributed.init_process_group``, calls it when all else is ready:
     a spare has RANK, LOCAL_RANK, TIDEGATE_RANK and TIDEGATE_INCARNATION in ``os.environ`` only afterwards.
-    Raises CancelledError (the launcher has ended).
+
+    `copy`: this call may return in several processes, copies of this one (``os.fork``) that take places of their own,
+    so that imports and data cost their time once. No copy is made of a process that has other threads (OpenBLAS puts
+    its own away) or open files. Raises CancelledError (the launcher has ended).
     """
-    os.environ.update(_native.await_place())
+    os.environ.update(_native.await_place(copy))
 
 
 def session() -> Session:

@@ -8,10 +8,13 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <string_view>
+#include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "runtime/base/assert.hpp"
+#include "runtime/process/copy_safety.hpp"
 
 namespace tidegate::runtime {
 
@@ -20,23 +23,32 @@ namespace {
 constexpr std::size_t descriptors_max = 8;
 constexpr std::size_t message_max = 128 * 1024;
 constexpr int ask_every_ms = 100;
-constexpr char ready = 'r';
+
+// What a process says when it waits.
+constexpr char waits = 'w', waits_and_copies = 'c';
+// How a message of the launcher begins: a place, with output or without, or a copy is wanted.
+constexpr char place_with_output = 'o', place = 'p', copy = 'c';
 
 union control_space {
   cmsghdr first;
-  char bytes[CMSG_SPACE(descriptors_max * sizeof(int))];
+  char bytes[CMSG_SPACE(descriptors_max * sizeof(int)) + CMSG_SPACE(sizeof(ucred))];
+};
+
+struct received {
+  std::string text;
+  std::vector<unique_fd> descriptors;
 };
 
 status failure(const std::string& doing) {
   return {errc::io_error, doing + ": " + std::strerror(errno)};
 }
 
-// A message: zero-terminated texts "NAME=value", after them the names of variables that take
-// descriptors, in the order of these. The first descriptor is the output, if there is one.
-std::string encode(const spare_place& place) {
-  std::string text(place.output >= 0 ? "o" : "-");
-  for (const auto& [name, value] : place.variables) text += name + "=" + value + '\0';
-  for (const auto& [name, fd] : place.descriptors) text += name + '\0';
+// Zero-terminated texts "NAME=value", after them the names of variables that take descriptors,
+// in the order of these. The first descriptor is the output, if there is one.
+std::string encode(const spare_place& given) {
+  std::string text(1, given.output >= 0 ? place_with_output : place);
+  for (const auto& [name, value] : given.variables) text += name + "=" + value + '\0';
+  for (const auto& [name, fd] : given.descriptors) text += name + '\0';
   return text;
 }
 
@@ -45,17 +57,16 @@ void put_number(std::string& value, int fd) {
   if (at != std::string::npos) value.replace(at, 2, std::to_string(fd));
 }
 
-// Takes the place that the message names. Errors: corrupt.
-status take(std::string_view text, std::vector<unique_fd> descriptors) {
+// Takes the place that the message names. Errors: corrupt, io_error.
+status take_place(received message) {
   const status corrupt(errc::corrupt, "the launcher's word on this process's place is unclear");
-  if (text.empty()) return corrupt;
-  auto next = descriptors.begin();
-  if (text.front() == 'o') {
-    if (next == descriptors.end()) return corrupt;
+  auto next = message.descriptors.begin();
+  if (message.text.front() == place_with_output) {
+    if (next == message.descriptors.end()) return corrupt;
     if (::dup2(next->get(), 1) < 0 || ::dup2(next->get(), 2) < 0) return failure("dup2");
     ++next;
   }
-  text.remove_prefix(1);
+  auto text = std::string_view(message.text).substr(1);
   launch_variables variables;
   while (!text.empty()) {
     const auto entry = text.substr(0, text.find('\0'));
@@ -66,7 +77,7 @@ status take(std::string_view text, std::vector<unique_fd> descriptors) {
       continue;
     }
     const auto variable = variables.find(std::string(entry));
-    if (variable == variables.end() || next == descriptors.end()) return corrupt;
+    if (variable == variables.end() || next == message.descriptors.end()) return corrupt;
     put_number(variable->second, (next++)->release());
   }
   take_launch_variables(std::move(variables));
@@ -92,9 +103,23 @@ int& own_end() {
   return fd;
 }
 
-status receive(int from) {
-  std::string text(message_max, '\0');
-  iovec data{text.data(), text.size()};
+void take_descriptors(msghdr& message, std::vector<unique_fd>& into) {
+  for (auto* part = CMSG_FIRSTHDR(&message); part != nullptr;
+       part = CMSG_NXTHDR(&message, part)) {
+    if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) continue;
+    const auto count = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    for (std::size_t i = 0; i < count; ++i) {
+      int fd = -1;
+      std::memcpy(&fd, CMSG_DATA(part) + i * sizeof fd, sizeof fd);
+      into.emplace_back(fd);
+    }
+  }
+}
+
+expected<received> receive(int from) {
+  received result;
+  result.text.resize(message_max);
+  iovec data{result.text.data(), result.text.size()};
   control_space control;
   msghdr message = {};
   message.msg_iov = &data;
@@ -103,45 +128,112 @@ status receive(int from) {
   message.msg_controllen = sizeof control.bytes;
   const auto n = ::recvmsg(from, &message, MSG_CMSG_CLOEXEC);
   // A launcher that has not read that this process waits resets the connection as it ends.
-  if (n < 0 && errno != ECONNRESET) return failure("waiting for a place");
-  if (n <= 0) return {errc::cancelled, "this spare process is needed no more"};
-  std::vector<unique_fd> descriptors;
-  for (auto* part = CMSG_FIRSTHDR(&message); part != nullptr;
-       part = CMSG_NXTHDR(&message, part)) {
-    if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) continue;
-    const auto count = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-    for (std::size_t i = 0; i < count; ++i) {
-      int fd = -1;
-      std::memcpy(&fd, CMSG_DATA(part) + i * sizeof fd, sizeof fd);
-      descriptors.emplace_back(fd);
-    }
+  if (n < 0 && errno != ECONNRESET) return fail(failure("waiting for a place"));
+  if (n <= 0) return fail(errc::cancelled, "this spare process is needed no more");
+  take_descriptors(message, result.descriptors);
+  result.text.resize(static_cast<std::size_t>(n));
+  return result;
+}
+
+status say(int to, char word) {
+  const auto sent = ::send(to, &word, 1, MSG_NOSIGNAL);
+  return sent == 1 || errno == EPIPE || errno == ECONNRESET ? status() : failure("a spare");
+}
+
+// Waits for a message of the launcher.
+expected<received> await_message(const spare_options& options) {
+  pollfd socket{.fd = own_end(), .events = POLLIN, .revents = 0};
+  for (;;) {
+    const int count = ::poll(&socket, 1, options.interrupted ? ask_every_ms : -1);
+    if (count < 0 && errno != EINTR) return fail(failure("waiting for a place"));
+    if (count > 0) return receive(own_end());
+    if (options.interrupted && options.interrupted())
+      return fail(errc::cancelled, "interrupted while this spare process waited for a place");
   }
-  text.resize(static_cast<std::size_t>(n));
-  return take(text, std::move(descriptors));
+}
+
+pid_t fork_as(const spare_options& options) {
+  return options.fork ? options.fork() : ::fork();
+}
+
+// What becomes the copy: it waits until its parent, which was forked for that, has ended, so
+// that it is the launcher's child from then on and dies with it.
+void become_copy(unique_fd end, int begin) {
+  char go = 0;
+  if (::read(begin, &go, 1) != 1) ::_exit(1);
+  ::close(begin);
+  ::setpgid(0, 0);
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  ::close(own_end());
+  own_end() = end.release();
+}
+
+// Returns in the original and in the copy; true in the copy.
+expected<bool> make_copy(unique_fd end, const spare_options& options) {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return fail(failure("a copy of a spare process"));
+  const unique_fd begin(ends[0]);
+  unique_fd go(ends[1]);
+  const auto between = fork_as(options);
+  if (between < 0) return fail(failure("a copy of a spare process"));
+  if (between == 0) {
+    const auto child = ::fork();
+    if (child != 0) ::_exit(child > 0 ? 0 : 1);
+    go.reset();
+    become_copy(std::move(end), begin.get());
+    return true;
+  }
+  int result = 0;
+  while (::waitpid(between, &result, 0) < 0 && errno == EINTR) continue;
+  const char word = 0;
+  if (::write(go.get(), &word, 1) != 1) return fail(failure("a copy of a spare process"));
+  return false;
 }
 
 }  // namespace
 
 expected<std::pair<spare_channel, unique_fd>> spare_channel::make() {
   int ends[2];
+  const int yes = 1;
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
     return fail(failure("a socket for a spare process"));
-  return std::pair(spare_channel(unique_fd(ends[0])), unique_fd(ends[1]));
+  spare_channel channel{unique_fd(ends[0])};
+  unique_fd other(ends[1]);
+  if (::setsockopt(channel.fd(), SOL_SOCKET, SO_PASSCRED, &yes, sizeof yes) != 0)
+    return fail(failure("a socket for a spare process"));
+  return std::pair(std::move(channel), std::move(other));
 }
 
-bool spare_channel::take_ready() {
-  char word = 0;
-  if (was_ready_ || ::recv(socket_.get(), &word, 1, MSG_DONTWAIT) != 1) return false;
-  was_ready_ = true;
-  return word == ready;
+std::optional<spare_word> spare_channel::take_word() {
+  if (has_spoken_) return {};
+  char said = 0;
+  iovec data{&said, 1};
+  control_space control;
+  msghdr message = {};
+  message.msg_iov = &data;
+  message.msg_iovlen = 1;
+  message.msg_control = control.bytes;
+  message.msg_controllen = sizeof control.bytes;
+  if (::recvmsg(socket_.get(), &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) != 1) return {};
+  has_spoken_ = true;
+  spare_word word{.pid = -1, .can_copy = said == waits_and_copies};
+  for (auto* part = CMSG_FIRSTHDR(&message); part != nullptr;
+       part = CMSG_NXTHDR(&message, part)) {
+    ucred sender = {};
+    if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_CREDENTIALS) continue;
+    std::memcpy(&sender, CMSG_DATA(part), sizeof sender);
+    word.pid = sender.pid;
+  }
+  return word;
 }
 
-status spare_channel::give(const spare_place& place) {
-  const auto text = encode(place);
-  std::vector<int> numbers;
-  if (place.output >= 0) numbers.push_back(place.output);
-  for (const auto& [name, fd] : place.descriptors) numbers.push_back(fd);
-  TIDEGATE_ASSERT(numbers.size() <= descriptors_max, "output, heartbeats and state");
+bool spare_channel::is_closed() const {
+  pollfd socket{.fd = socket_.get(), .events = 0, .revents = 0};
+  return ::poll(&socket, 1, 0) == 1 && (socket.revents & POLLHUP) != 0;
+}
+
+status spare_channel::send(const std::string& text, const std::vector<int>& descriptors) {
+  TIDEGATE_ASSERT(descriptors.size() <= descriptors_max, "output, heartbeats and state");
   if (text.size() > message_max)
     return {errc::io_error, "the variables of a place take " + std::to_string(text.size()) +
                                 " bytes; allowed: " + std::to_string(message_max)};
@@ -150,41 +242,58 @@ status spare_channel::give(const spare_place& place) {
   msghdr message = {};
   message.msg_iov = &data;
   message.msg_iovlen = 1;
-  if (!numbers.empty()) {
+  if (!descriptors.empty()) {
     message.msg_control = control.bytes;
-    message.msg_controllen = CMSG_SPACE(numbers.size() * sizeof(int));
+    message.msg_controllen = CMSG_SPACE(descriptors.size() * sizeof(int));
     auto* const part = CMSG_FIRSTHDR(&message);
     part->cmsg_level = SOL_SOCKET;
     part->cmsg_type = SCM_RIGHTS;
-    part->cmsg_len = CMSG_LEN(numbers.size() * sizeof(int));
-    std::memcpy(CMSG_DATA(part), numbers.data(), numbers.size() * sizeof(int));
+    part->cmsg_len = CMSG_LEN(descriptors.size() * sizeof(int));
+    std::memcpy(CMSG_DATA(part), descriptors.data(), descriptors.size() * sizeof(int));
   }
   if (::sendmsg(socket_.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0) return {};
   if (errno == EPIPE || errno == ECONNRESET)
     return {errc::unavailable, "the spare process has ended"};
-  return failure("giving a spare process its place");
+  return failure("a message to a spare process");
+}
+
+status spare_channel::give(const spare_place& given) {
+  std::vector<int> numbers;
+  if (given.output >= 0) numbers.push_back(given.output);
+  for (const auto& [name, fd] : given.descriptors) numbers.push_back(fd);
+  return send(encode(given), numbers);
+}
+
+status spare_channel::ask_for_copy(int end) {
+  return send(std::string(1, copy), {end});
+}
+
+void adopt_orphans() {
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
 
 bool is_spare() noexcept {
   return own_end() >= 0;
 }
 
-status await_place(const std::function<bool()>& interrupted) {
+status await_place(const spare_options& options) {
   if (!is_spare()) return {};
-  const int end = own_end();
-  if (::send(end, &ready, 1, MSG_NOSIGNAL) != 1 && errno != EPIPE) return failure("a spare");
-  pollfd waits{.fd = end, .events = POLLIN, .revents = 0};
+  const bool can_copy =
+      options.may_copy && is_safe_to_copy([&] { return fork_as(options); }, own_end());
+  if (auto said = say(own_end(), can_copy ? waits_and_copies : waits); !said.ok()) return said;
   for (;;) {
-    const int count = ::poll(&waits, 1, interrupted ? ask_every_ms : -1);
-    if (count < 0 && errno != EINTR) return failure("waiting for a place");
-    if (count > 0) break;
-    if (interrupted && interrupted())
-      return {errc::cancelled, "interrupted while this spare process waited for a place"};
+    auto message = await_message(options);
+    if (!message) return message.error();
+    if (message->text.front() == copy && message->descriptors.size() == 1) {
+      const auto is_copy = make_copy(std::move(message->descriptors.front()), options);
+      if (!is_copy) return is_copy.error();
+      if (*is_copy)
+        if (auto said = say(own_end(), waits); !said.ok()) return said;
+      continue;
+    }
+    ::close(std::exchange(own_end(), -1));
+    return take_place(std::move(*message));
   }
-  auto result = receive(end);
-  ::close(end);
-  own_end() = -1;
-  return result;
 }
 
 }  // namespace tidegate::runtime

@@ -144,6 +144,14 @@ void draw_keeping(const scenario& of, draws& chance, cluster_plan& plan) {
                                   .bytes = chance.between<std::uint64_t>(0, bytes_most)});
 }
 
+void draw_spares(const scenario& of, draws& chance, cluster_plan& plan) {
+  plan.spares_die = of.spares_die;
+  if (of.spares.high > 0) {
+    for (auto& job : plan.spec.jobs) job.spares = draw(chance, of.spares);
+    plan.spares_copy = chance.chance(0.5) ? 0.8 : 0;
+  }
+}
+
 // Connections that break while both sides live, of frames and of the control plane.
 void draw_breaks(const scenario& of, draws& chance, cluster_plan& plan) {
   const auto breaks = draw(chance, of.breaks);
@@ -253,9 +261,7 @@ cluster_plan draw_plan(const scenario& of, std::uint64_t seed) {
   draw_breaks(of, chance, plan);
   draw_failing_writes(of, chance, plan);
   if (of.keeping > 0) draw_keeping(of, chance, plan);
-  plan.spares_die = of.spares_die;
-  if (of.spares.high > 0)
-    for (auto& job : plan.spec.jobs) job.spares = draw(chance, of.spares);
+  draw_spares(of, chance, plan);
   draws others(runtime::mix64(seed ^ 0x6b6e6f6273ULL));
   plan.set = draw_knobs(others);
   return plan;

@@ -107,6 +107,7 @@ class launcher final : public frameless_process, private launch::run_port {
     std::string job;
     std::uint32_t host = 0;
     nanoseconds waits_at = 0;  // from when on
+    bool can_copy = false;
   };
   std::map<policies::spare_number, spare> spares_;  // that live and have no place
   std::set<policies::spare_number> spares_started_;

@@ -18,16 +18,30 @@ runtime::status launcher::spawn_spare(const policies::launch_effects::start_spar
   const auto beside = std::count_if(spares_.begin(), spares_.end(), [&](const auto& entry) {
     return entry.second.job == start.job && entry.second.host == host;
   });
-  if (beside >= job.spares)
+  if (beside > job.spares)  // with the original
     world_.check.fail("spares", "job " + start.job + " has more of them than it wants");
+  const auto original = spares_.find(start.copy_of);
+  const bool is_copy = start.copy_of != policies::no_spare;
+  if (is_copy && spares_taken_.contains(start.copy_of))
+    world_.check.fail("spares", "a worker is to copy itself");
+  if (is_copy && (original == spares_.end() || original->second.job != start.job ||
+                  original->second.host != host || !original->second.can_copy))
+    return {runtime::errc::not_found, "the original has ended"};
   if (world_.chance.chance(world_.plan.spares_die / 2))
     return {runtime::errc::io_error, "no more processes"};
-  const auto begun = world_.chance.between<nanoseconds>(0, world_.plan.set.start_most);
-  spares_[number] = {.job = start.job, .host = host, .waits_at = world_.time.now() + begun};
-  later(begun, [this, number] {
-    if (!ended_ && spares_.contains(number))
-      happens([&](auto& turn) { turn.spares_ready.push_back(number); });
-  });
+  const bool can_copy = !is_copy && world_.chance.chance(world_.plan.spares_copy);
+  const auto begun =
+      is_copy ? millisecond : world_.chance.between<nanoseconds>(0, world_.plan.set.start_most);
+  spares_[number] = {.job = start.job,
+                     .host = host,
+                     .waits_at = world_.time.now() + begun,
+                     .can_copy = can_copy};
+  // One that is stopped never says a word.
+  if (!is_copy || !world_.chance.chance(world_.plan.spares_die / 4))
+    later(begun, [this, number, can_copy] {
+      if (!ended_ && spares_.contains(number))
+        happens([&](auto& turn) { turn.spares_ready.push_back({number, can_copy}); });
+    });
   if (world_.chance.chance(world_.plan.spares_die))
     later(world_.chance.between<nanoseconds>(0, 20 * begun + millisecond),
           [this, number] { end_spare_now(number); });

@@ -129,6 +129,7 @@ struct cluster_plan {
   double fail_journal = 0;  // writes of the coordinator's journal that fail, room or not
   double power_fails = 0;   // share of the launcher's deaths that the machines share
   double spares_die = 0;    // share of them
+  double spares_copy = 0;   // share that can
   bool may_fail = false;    // a job may end as failed; else all must be done
 };
 

@@ -232,7 +232,7 @@ TEST(run_shell, a_spare_that_waits_takes_the_place_of_a_worker) {
   running run(0, 1);
   EXPECT_EQ(run.world.take().back(), "spare 1");
   run_turn turn;
-  turn.spares_ready = {1};
+  turn.spares_ready = {{.spare = 1, .can_copy = false}};
   turn.ends.push_back({2, {process_exit::ending::by_signal, "it died"}});
   run.shell.turn(10, std::move(turn));
   run.world.take();

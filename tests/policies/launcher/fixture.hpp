@@ -118,8 +118,8 @@ class launched {
     now_ = until;
   }
 
-  void spare_waits(spare_number spare) {
-    core_.spare_ready(spare);
+  void spare_waits(spare_number spare, bool can_copy = false) {
+    core_.spare_ready(spare, can_copy);
     decide();
   }
   void spare_ends(spare_number spare) {
@@ -331,7 +331,8 @@ class launched {
              (content.spare == no_spare ? "" : " as spare " + std::to_string(content.spare));
     else if constexpr (std::is_same_v<Effect, launch_effects::start_spare>)
       return "start spare " + std::to_string(content.spare) + " of " + content.job +
-             " beside rank " + std::to_string(content.rank);
+             " beside rank " + std::to_string(content.rank) +
+             (content.copy_of == no_spare ? "" : ", of " + std::to_string(content.copy_of));
     else if constexpr (std::is_same_v<Effect, launch_effects::end_spare>)
       return "end spare " + std::to_string(content.spare);
     else if constexpr (std::is_same_v<Effect, launch_effects::renew>)

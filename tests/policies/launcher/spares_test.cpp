@@ -38,7 +38,7 @@ TEST(launch_core, a_spare_takes_the_place_of_a_worker_and_another_waits_when_tha
 TEST(launch_core, a_spare_that_is_still_on_its_way_is_better_than_none) {
   auto run = launched::with_spares(2, {"", ""});
   run.spare_waits(1);
-  run.seen();  // the second is on its way
+  run.seen();  // the second is on its way, and the program makes no copies
   run.ends({{"worker-mlp-0", ending::by_signal}, {"worker-mlp-1", ending::by_signal}});
   run.says({running("mlp")});
   const auto seen = run.seen();
@@ -60,6 +60,59 @@ TEST(launch_core, a_spare_takes_places_of_its_host) {
   run.pass_ms(1000);
   EXPECT_THAT(run.seen(), Contains("start worker-mlp-1 again, 3"))
       << "none of its host is left";
+}
+
+TEST(launch_core, a_spare_that_may_become_the_original_is_left_on_its_way) {
+  auto run = launched::with_spares(1, {"", ""});
+  run.seen();
+  run.ends("worker-mlp-1", ending::by_signal);
+  run.says({joined_by(running("mlp"), {1, 1})});
+  EXPECT_THAT(run.seen(), Contains("start worker-mlp-1 again, 2"));
+  run.spare_waits(1, true);
+  run.says({joined_by(running("mlp"), {1, 2})});
+  EXPECT_THAT(run.seen(), ElementsAre("start spare 2 of mlp beside rank 0, of 1"));
+}
+
+TEST(launch_core, the_first_spare_that_can_is_the_original_of_the_others) {
+  auto run = launched::with_spares(1, {"", ""});
+  run.seen();
+  run.spare_waits(1, true);
+  EXPECT_THAT(run.seen(), ElementsAre("start spare 2 of mlp beside rank 0, of 1"));
+  run.spare_waits(2);
+  EXPECT_THAT(run.seen(), IsEmpty()) << "one waits beside the original";
+  run.ends("worker-mlp-1", ending::by_signal);
+  run.says({joined_by(running("mlp"), {1, 1})});
+  EXPECT_THAT(run.seen(), Contains("start worker-mlp-1 again, 2 as spare 2"));
+  run.says({joined_by(running("mlp"), {1, 2})});
+  EXPECT_THAT(run.seen(), ElementsAre("start spare 3 of mlp beside rank 0, of 1"));
+}
+
+TEST(launch_core, the_original_takes_a_place_where_nobody_else_waits) {
+  auto run = launched::with_spares(1, {"", ""});
+  run.spare_waits(1, true);
+  run.seen();  // its copy is on its way
+  run.ends("worker-mlp-1", ending::by_signal);
+  run.says({joined_by(running("mlp"), {1, 1})});
+  EXPECT_THAT(run.seen(), Contains("start worker-mlp-1 again, 2 as spare 1"));
+  run.spare_waits(2);
+  run.ends("worker-mlp-0", ending::by_signal);
+  run.says({joined_by(running("mlp"), {1, 2})});
+  EXPECT_THAT(run.seen(), Contains("start worker-mlp-0 again, 2 as spare 2"));
+  run.says({joined_by(running("mlp"), {2, 2})});
+  EXPECT_THAT(run.seen(), ElementsAre("start spare 3 of mlp beside rank 0"))
+      << "another original";
+}
+
+TEST(launch_core, a_copy_that_says_nothing_is_ended_with_its_original) {
+  auto run = launched::with_spares(1, {"", ""});
+  run.spare_waits(1, true);
+  run.seen();
+  EXPECT_EQ(run.sleeps_ms(), 30'000) << "start_timeout";
+  run.pass_ms(30'000);
+  EXPECT_THAT(run.seen(), ElementsAre("end spare 2", "end spare 1"));
+  run.spare_ends(2);
+  run.spare_ends(1);
+  EXPECT_THAT(run.seen(), ElementsAre("start spare 3 of mlp beside rank 0"));
 }
 
 TEST(launch_core, spares_that_end_again_and_again_rest) {

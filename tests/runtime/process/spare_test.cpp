@@ -9,7 +9,9 @@
 #include <string>
 #include <sys/mman.h>
 #include <sys/wait.h>
+#include <thread>
 #include <unistd.h>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -50,9 +52,8 @@ class spare_child {
     }
     channel_ = std::make_unique<spare_channel>(std::move(ends->first));
   }
-  spare_child(const spare_child&) = delete;
-  spare_child& operator=(const spare_child&) = delete;
 
+  pid_t pid() const { return pid_; }
   spare_channel& channel() { return *channel_; }
   void close() { channel_.reset(); }
   // Blocks until the child says something, or ends.
@@ -88,8 +89,10 @@ TEST(spare, a_process_waits_for_its_place_and_has_its_variables_descriptors_and_
     return await_place({}).ok() ? 0 : 19;  // it has its place
   });
   child.await_word();
-  EXPECT_TRUE(child.channel().take_ready());
-  EXPECT_FALSE(child.channel().take_ready());
+  const auto word = child.channel().take_word();
+  ASSERT_TRUE(word);
+  EXPECT_EQ(word->pid, child.pid());
+  EXPECT_FALSE(child.channel().take_word()) << "it has said so";
   const auto beats = file_with("beats"), state = file_with("state"), output = file_with("");
   const spare_place place{
       .variables = {{"SPARE_TEST_RANK", "2"},
@@ -125,10 +128,101 @@ TEST(spare, a_process_hears_that_there_will_be_no_place) {
   EXPECT_EQ(child.exit_status(), 0);
 }
 
+// A child that was started as a spare and has no files of its own.
+spare_child child_without_files(const std::function<int()>& program) {
+  return spare_child([program] {
+    for (int fd = 3; fd < 1024; ++fd)
+      if (std::to_string(fd) != std::getenv(spare_variable)) ::close(fd);
+    return program();
+  });
+}
+
+TEST(spare, a_process_makes_copies_that_take_places_of_their_own) {
+  adopt_orphans();
+  auto child = child_without_files([] {
+    if (!await_place({}).ok()) return 10;
+    return std::stoi(launch_variable("SPARE_TEST_RANK"));
+  });
+  child.await_word();
+  const auto original = child.channel().take_word();
+  ASSERT_TRUE(original && original->can_copy);
+  std::vector<pid_t> copies;
+  for (const int rank : {5, 6}) {
+    auto ends = spare_channel::make();
+    ASSERT_TRUE(ends);
+    ASSERT_TRUE(child.channel().ask_for_copy(ends->second.get()).ok());
+    ends->second.reset();
+    pollfd said{.fd = ends->first.fd(), .events = POLLIN, .revents = 0};
+    ASSERT_EQ(::poll(&said, 1, wait_ms), 1);
+    const auto word = ends->first.take_word();
+    ASSERT_TRUE(word);
+    EXPECT_FALSE(word->can_copy);
+    EXPECT_NE(word->pid, child.pid());
+    EXPECT_EQ(::getpgid(word->pid), word->pid);
+    ASSERT_TRUE(ends->first
+                    .give({.variables = {{"SPARE_TEST_RANK", std::to_string(rank)}},
+                           .descriptors = {},
+                           .output = -1})
+                    .ok());
+    int result = 0;
+    EXPECT_EQ(::waitpid(word->pid, &result, 0), word->pid) << "it is this process's child";
+    EXPECT_EQ(WEXITSTATUS(result), rank);
+  }
+  ASSERT_TRUE(
+      child.channel()
+          .give({.variables = {{"SPARE_TEST_RANK", "7"}}, .descriptors = {}, .output = -1})
+          .ok());
+  EXPECT_EQ(child.exit_status(), 7);
+}
+
+TEST(spare, a_process_with_threads_or_files_makes_no_copies) {
+  const auto says_that_it_can = [](const std::function<void()>& before, bool may = true) {
+    auto child = child_without_files([&] {
+      before();
+      return await_place({.interrupted = {}, .may_copy = may, .fork = {}}).code() ==
+                     errc::cancelled
+                 ? 0
+                 : 10;
+    });
+    child.await_word();
+    const auto word = child.channel().take_word();
+    child.close();
+    EXPECT_EQ(child.exit_status(), 0);
+    return word && word->can_copy;
+  };
+  EXPECT_TRUE(says_that_it_can([] {}));
+  EXPECT_TRUE(says_that_it_can([] { ::open("/dev/null", O_RDONLY); }));
+  EXPECT_TRUE(says_that_it_can([] { std::thread([] {}).join(); }));
+  EXPECT_FALSE(says_that_it_can([] {}, false));
+  EXPECT_FALSE(says_that_it_can([] { ::open("/proc/self/stat", O_RDONLY); }));
+  EXPECT_FALSE(says_that_it_can([] { ::memfd_create("file", 0); }));
+  EXPECT_FALSE(says_that_it_can([] { std::thread([] { ::pause(); }).detach(); }));
+}
+
+TEST(spare, a_copy_ends_with_its_channel) {
+  adopt_orphans();
+  auto child =
+      child_without_files([] { return await_place({}).code() == errc::cancelled ? 0 : 10; });
+  child.await_word();
+  auto ends = spare_channel::make();
+  ASSERT_TRUE(ends && child.channel().ask_for_copy(ends->second.get()).ok());
+  ends->second.reset();
+  pollfd said{.fd = ends->first.fd(), .events = POLLIN, .revents = 0};
+  ASSERT_EQ(::poll(&said, 1, wait_ms), 1);
+  const auto word = ends->first.take_word();
+  ASSERT_TRUE(word);
+  { const auto closed = std::move(ends->first); }
+  int result = 0;
+  EXPECT_EQ(::waitpid(word->pid, &result, 0), word->pid);
+  EXPECT_EQ(result, 0);
+  child.close();
+  EXPECT_EQ(child.exit_status(), 0);
+}
+
 TEST(spare, the_wait_can_be_interrupted) {
   spare_child child([] {
     int asked = 0;
-    const auto result = await_place([&] { return ++asked == 3; });
+    const auto result = await_place({.interrupted = [&] { return ++asked == 3; }});
     return result.code() == errc::cancelled && asked == 3 ? 0 : 10;
   });
   EXPECT_EQ(child.exit_status(), 0);
@@ -138,7 +232,8 @@ TEST(spare, nobody_is_given_a_place_after_its_end) {
   spare_child child([] { return 0; });
   child.await_word();
   EXPECT_EQ(child.exit_status(), 0);
-  EXPECT_FALSE(child.channel().take_ready());
+  EXPECT_FALSE(child.channel().take_word());
+  EXPECT_TRUE(child.channel().is_closed());
   EXPECT_EQ(child.channel().give({}).code(), errc::unavailable);
 }
 
